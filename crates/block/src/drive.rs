@@ -1,0 +1,248 @@
+//! What an I/O is, and what can serve one.
+
+use serde::Serialize;
+use thiserror::Error;
+
+use crate::{Bytes, Nanos, Time};
+
+/// What an I/O does. Force unit access is a property of a write or read, see [`Request::fua`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Op {
+    /// Transfer from the drive.
+    Read,
+    /// Transfer to the drive.
+    Write,
+    /// Make all completed writes durable; carries no address.
+    Flush,
+    /// Tell the drive that a range holds nothing worth keeping (TRIM, UNMAP).
+    Discard,
+}
+
+/// One I/O to be issued.
+///
+/// At most one request is outstanding per (submitter, slot); the slot names the buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// What to do.
+    pub op: Op,
+    /// Force unit access: complete only when the medium holds (or delivered) the data.
+    pub fua: bool,
+    /// Logical submitter, `0..LaneSetup::submitters`.
+    pub submitter: u16,
+    /// Position in the submitter's queue, `0..LaneSetup::depth`.
+    pub slot: u16,
+    /// Where it starts on the target, in bytes from the target's beginning.
+    pub offset: Bytes,
+    /// How much is transferred; zero for a flush.
+    pub len: Bytes,
+}
+
+/// What became of one [`Request`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Completion {
+    /// The request's submitter.
+    pub submitter: u16,
+    /// The request's slot.
+    pub slot: u16,
+    /// When the request was handed to the drive: read right before the kernel was entered with it.
+    pub issued: Time,
+    /// When its completion was seen.
+    pub completed: Time,
+    /// Bytes transferred, or the error.
+    pub outcome: Outcome,
+}
+
+/// An error number as the kernel gives it (`errno`, positive).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(transparent)]
+pub struct Errno(pub i32);
+
+impl Errno {
+    /// Input/output error (`EIO`), the word for a medium or transport that failed.
+    pub const IO: Errno = Errno(5);
+    /// No such device or address (`ENXIO`).
+    pub const NO_DEVICE: Errno = Errno(6);
+}
+
+impl std::fmt::Display for Errno {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}", std::io::Error::from_raw_os_error(self.0))
+    }
+}
+
+/// The kernel's one-word result of an I/O: bytes transferred, or a negative error number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outcome(pub i32);
+
+impl Outcome {
+    /// Bytes transferred.
+    ///
+    /// # Errors
+    /// The error number that the drive answered with.
+    pub fn bytes(self) -> Result<Bytes, Errno> {
+        if self.0 >= 0 {
+            Ok(Bytes(u64::from(self.0.unsigned_abs())))
+        } else {
+            Err(Errno(self.0.saturating_neg()))
+        }
+    }
+}
+
+/// What sort of thing is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DriveKind {
+    /// A block device.
+    BlockDevice,
+    /// A regular file on some filesystem.
+    File,
+    /// A model in virtual time.
+    Virtual,
+    /// Nothing: completes at once and costs only what the tester itself costs.
+    Null,
+}
+
+/// What a drive does with a completed write before it is durable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WriteCache {
+    /// Completed writes may still be volatile.
+    WriteBack,
+    /// A completed write is durable.
+    WriteThrough,
+}
+
+/// What is known of a drive before anything is issued to it. `None` is "the drive does not tell".
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct DriveInfo {
+    /// The target as the user named it.
+    pub name: String,
+    /// What sort of thing it is.
+    pub kind: DriveKind,
+    /// Model as the drive states it.
+    pub model: Option<String>,
+    /// Serial number as the drive states it.
+    pub serial: Option<String>,
+    /// Size of what can be addressed.
+    pub capacity_bytes: Bytes,
+    /// Unit of addressing: offsets and lengths are multiples of it.
+    pub logical_block_bytes: Bytes,
+    /// Unit the drive prefers.
+    pub physical_block_bytes: Bytes,
+    /// True for a disk that turns.
+    pub rotational: Option<bool>,
+    /// State of the volatile write cache.
+    pub write_cache: Option<WriteCache>,
+    /// DRAM that can serve reads again.
+    pub cache_bytes: Option<Bytes>,
+    /// Ceiling of the link to the host, in bytes per second.
+    pub link_bytes_per_s: Option<u64>,
+}
+
+/// Content of the writes of one submitter.
+///
+/// Called once per write, before it is issued, on the thread that issues it.
+pub trait Payload: Send {
+    /// Prepares `buffer` to be written at `offset`. The buffer may hold what an earlier call left there.
+    fn fill(&mut self, offset: Bytes, buffer: &mut [u8]);
+}
+
+/// What a drive must be ready for during one step.
+pub struct LaneSetup<'a> {
+    /// Count of logical submitters.
+    pub submitters: u16,
+    /// Slots of each submitter: the most requests it ever has outstanding.
+    pub depth: u16,
+    /// Largest transfer.
+    pub block_bytes_max: Bytes,
+    /// Makes the content of a submitter's writes; `None` when the step does not write.
+    pub payload: Option<&'a dyn Fn(u16) -> Box<dyn Payload>>,
+}
+
+/// The thing that the user named, which opens [`Drive`]s for the submitters of a step.
+///
+/// Real targets give a drive (a ring, a thread's worth) to each submitter; virtual targets give one
+/// drive that serves them all, ordered by (time, submitter, sequence).
+pub trait Target {
+    /// What this target opens.
+    type Drive<'a>: Drive
+    where
+        Self: 'a;
+
+    /// What is known of the target.
+    fn info(&self) -> &DriveInfo;
+
+    /// The current instant, on the clock that all drives of this target share.
+    fn now(&self) -> Time;
+
+    /// Lets `span` go by with nothing issued.
+    fn pause(&mut self, span: Nanos);
+
+    /// Opens drives for `setup.submitters` submitters: either that many, each serving the submitter
+    /// of its position, or exactly one that serves all.
+    ///
+    /// # Errors
+    /// [`DriveError`] when the target cannot be opened or its resources cannot be had.
+    fn open<'a>(&'a mut self, setup: &LaneSetup<'_>) -> Result<Vec<Self::Drive<'a>>, DriveError>;
+}
+
+/// A drive: serves requests and owns the clock. Nobody else sleeps or reads a monotonic clock.
+pub trait Drive: Send {
+    /// Called once, on the thread that will issue the requests, before the first one: the place to
+    /// bind to that thread and to touch every buffer.
+    ///
+    /// # Errors
+    /// [`DriveError::Setup`] when a resource cannot be had.
+    fn attach(&mut self) -> Result<(), DriveError> {
+        Ok(())
+    }
+
+    /// The current instant.
+    fn now(&self) -> Time;
+
+    /// Takes requests. They are issued at the latest by the next [`Drive::wait_until`], in order.
+    ///
+    /// # Errors
+    /// [`DriveError`] when the drive as a whole fails; the failure of one request is its [`Outcome`].
+    fn submit(&mut self, requests: &[Request]) -> Result<(), DriveError>;
+
+    /// Issues what was taken, then returns as soon as at least one request has completed, or at
+    /// `until` (then possibly with none); completions are appended to `done` in the order seen.
+    /// With nothing outstanding it returns at `until`. Returns the current instant.
+    ///
+    /// # Errors
+    /// [`DriveError`] when the drive as a whole fails.
+    fn wait_until(&mut self, until: Time, done: &mut Vec<Completion>) -> Result<Time, DriveError>;
+}
+
+/// Why a drive cannot go on.
+#[derive(Debug, Error)]
+pub enum DriveError {
+    /// A resource or a mode could not be had.
+    #[error("{target}: cannot {action}: {source}{}", hint(.remedy))]
+    Setup {
+        /// The target as the user named it.
+        target: String,
+        /// What was tried, as the end of "cannot …".
+        action: String,
+        /// The kernel's answer.
+        source: std::io::Error,
+        /// What the user can do; empty when nothing better than the message is known.
+        remedy: String,
+    },
+    /// The target does not do this operation.
+    #[error("{target}: {op:?} is not supported: {why}")]
+    Unsupported {
+        /// The target as the user named it.
+        target: String,
+        /// The operation.
+        op: Op,
+        /// Why, and what to use instead.
+        why: String,
+    },
+}
+
+fn hint(remedy: &str) -> String {
+    if remedy.is_empty() { String::new() } else { format!(" ({remedy})") }
+}

@@ -1,0 +1,162 @@
+//! What stands around a drive and can be counted from outside it.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::{Bytes, Nanos};
+
+/// Drive's sibling: the counters, caches and layers around a target.
+///
+/// A virtual drive brings a virtual one, so that proofs run on it, deterministically.
+pub trait Environment {
+    /// Reads every counter now. What cannot be read is absent, with the reason in
+    /// [`Snapshot::missing`].
+    fn snapshot(&mut self) -> Snapshot;
+
+    /// The layers from the target down to its leaf devices.
+    fn stack(&self) -> &Stack;
+
+    /// How the target's file is laid out; `None` for a target that is not a file.
+    fn extents(&mut self) -> Option<Extents>;
+}
+
+/// Counters at one instant. All of them only grow, but for temperature and page cache.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Snapshot {
+    /// Block I/O charged to this process.
+    pub task: Option<TaskIo>,
+    /// Leaf devices, in the order of [`Stack::leaves`]; empty when none can be counted.
+    pub devices: Vec<DeviceCounters>,
+    /// CPU time of this process.
+    pub process_cpu: Option<CpuTimes>,
+    /// Time that a hypervisor took from this machine's CPUs, summed over CPUs.
+    pub steal_ns: Option<Nanos>,
+    /// Pages of the target's file in the page cache.
+    pub page_cache: Option<PageCache>,
+    /// Drive temperature in degrees Celsius.
+    pub temperature_c: Option<f64>,
+    /// Count of thermal throttling events of drive or CPU.
+    pub throttle_events: Option<u64>,
+    /// What could not be read, and why.
+    pub missing: BTreeMap<String, String>,
+}
+
+/// Block I/O that the kernel charged to this process (`/proc/self/io`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct TaskIo {
+    /// Bytes fetched from the storage layer.
+    pub read_bytes: Bytes,
+    /// Bytes sent to the storage layer.
+    pub write_bytes: Bytes,
+}
+
+/// Counters of one leaf device (`/sys/block/*/stat`).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct DeviceCounters {
+    /// Kernel name, as in [`Leaf::name`].
+    pub name: String,
+    /// Reads completed.
+    pub reads: u64,
+    /// Bytes read.
+    pub read_bytes: Bytes,
+    /// Writes completed.
+    pub writes: u64,
+    /// Bytes written.
+    pub write_bytes: Bytes,
+    /// Flushes completed.
+    pub flushes: u64,
+    /// Time during which the device had at least one I/O.
+    pub busy_ns: Nanos,
+}
+
+/// CPU time spent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct CpuTimes {
+    /// In user mode.
+    pub user_ns: Nanos,
+    /// In the kernel.
+    pub system_ns: Nanos,
+}
+
+/// Part of a file that is in the page cache (`cachestat(2)`, or `mincore(2)`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct PageCache {
+    /// Bytes resident.
+    pub cached_bytes: Bytes,
+    /// Bytes dirty or under writeback; absent when only residency is known.
+    pub dirty_bytes: Option<Bytes>,
+}
+
+/// What I/O to a target passes through, top down.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Stack {
+    /// Target first, then every layer below it.
+    pub layers: Vec<Layer>,
+    /// The devices at the bottom, where *reached* is judged.
+    pub leaves: Vec<Leaf>,
+}
+
+/// One layer of a [`Stack`].
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Layer {
+    /// `file`, a filesystem's name, `partition`, `loop`, `dm`, `md`, `disk`, `virtual`, …
+    pub kind: String,
+    /// Path, mount point or kernel name.
+    pub name: String,
+    /// A page cache that this layer puts between the target and what lies under it, in words
+    /// (`loop without direct I/O: /srv/image`); `None` when it passes I/O through.
+    pub page_cache: Option<String>,
+    /// Facts worth showing: scheduler, block sizes, mount options.
+    pub attributes: BTreeMap<String, String>,
+}
+
+/// A device with nothing known under it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Leaf {
+    /// Kernel name (`nvme0n1`), or the virtual drive's.
+    pub name: String,
+    /// What holds the data.
+    pub medium: Medium,
+    /// Model, for people.
+    pub model: Option<String>,
+}
+
+/// What a leaf keeps data in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Medium {
+    /// A storage device.
+    Device,
+    /// A modelled storage device.
+    Virtual,
+    /// This machine's memory (zram, brd, tmpfs): whatever crosses the block layer, no device is reached.
+    Ram,
+    /// Another machine.
+    Network,
+    /// Not known.
+    Unknown,
+}
+
+/// How much of a file is really on the device.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Extents {
+    /// Length of the file.
+    pub file_bytes: Bytes,
+    /// Bytes in extents that hold written data.
+    pub written_bytes: Bytes,
+    /// Bytes in extents that are allocated and never written (fallocate): reads return zeros unread.
+    pub unwritten_bytes: Bytes,
+    /// Bytes without any extent: reads return zeros unread.
+    pub hole_bytes: Bytes,
+    /// Bytes in compressed or encrypted extents: the device transfers another count of bytes.
+    pub encoded_bytes: Bytes,
+    /// Bytes stored inside metadata.
+    pub inline_bytes: Bytes,
+    /// Count of extents: the file's fragmentation.
+    pub extents: u64,
+    /// Lowest and highest physical byte on the leaf, where the filesystem tells.
+    pub physical_range: Option<(Bytes, Bytes)>,
+    /// Why the layout is not known; then the sizes above are zero.
+    pub unknown: Option<String>,
+}

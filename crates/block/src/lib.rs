@@ -1,0 +1,24 @@
+//! The domain page of drivescope: what an I/O is, what a drive is, and what stands around a drive.
+//!
+//! Every other room speaks in these types. A measurement is a plan of [`Request`]s handed to a
+//! [`Drive`], which answers with [`Completion`]s; an [`Environment`] counts from outside what the
+//! drive claims from inside; a [`RunSink`] is told what happens while it happens.
+//!
+//! Units: sizes and offsets are [`Bytes`], durations are [`Nanos`], instants are [`Time`] on the
+//! drive's own clock. None of them converts silently into another.
+
+mod drive;
+mod environment;
+mod sink;
+mod units;
+
+pub use drive::{
+    Completion, Drive, DriveError, DriveInfo, DriveKind, Errno, LaneSetup, Op, Outcome, Payload,
+    Request, Target, WriteCache,
+};
+pub use environment::{
+    CpuTimes, DeviceCounters, Environment, Extents, Layer, Leaf, Medium, PageCache, Snapshot,
+    Stack, TaskIo,
+};
+pub use sink::{Event, NullSink, RunSink, UnixNanos, WallClock};
+pub use units::{Bytes, Nanos, Time};

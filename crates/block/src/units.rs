@@ -1,0 +1,194 @@
+//! Newtypes for sizes, durations and instants.
+
+use std::fmt;
+use std::ops::{Add, AddAssign, Sub};
+
+use serde::{Deserialize, Serialize};
+
+/// A size or an offset in bytes.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(transparent)]
+pub struct Bytes(pub u64);
+
+impl Bytes {
+    /// Nothing.
+    pub const ZERO: Bytes = Bytes(0);
+
+    /// `n` KiB (2^10 bytes).
+    pub const fn kib(n: u64) -> Bytes {
+        Bytes(n << 10)
+    }
+
+    /// `n` MiB (2^20 bytes).
+    pub const fn mib(n: u64) -> Bytes {
+        Bytes(n << 20)
+    }
+
+    /// `n` GiB (2^30 bytes).
+    pub const fn gib(n: u64) -> Bytes {
+        Bytes(n << 30)
+    }
+
+    /// True when this is a whole multiple of `unit`; a `unit` of zero divides only zero.
+    pub const fn is_multiple_of(self, unit: Bytes) -> bool {
+        if unit.0 == 0 { self.0 == 0 } else { self.0 % unit.0 == 0 }
+    }
+
+    /// The largest multiple of `unit` that is not above this size. A `unit` of zero leaves it as it is.
+    pub const fn round_down(self, unit: Bytes) -> Bytes {
+        if unit.0 == 0 { self } else { Bytes(self.0 - self.0 % unit.0) }
+    }
+
+    /// Difference that stops at zero.
+    pub const fn saturating_sub(self, other: Bytes) -> Bytes {
+        Bytes(self.0.saturating_sub(other.0))
+    }
+}
+
+/// A duration in nanoseconds.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(transparent)]
+pub struct Nanos(pub u64);
+
+impl Nanos {
+    /// No time at all.
+    pub const ZERO: Nanos = Nanos(0);
+
+    /// `n` microseconds.
+    pub const fn micros(n: u64) -> Nanos {
+        Nanos(n * 1_000)
+    }
+
+    /// `n` milliseconds.
+    pub const fn millis(n: u64) -> Nanos {
+        Nanos(n * 1_000_000)
+    }
+
+    /// `n` seconds.
+    pub const fn secs(n: u64) -> Nanos {
+        Nanos(n * 1_000_000_000)
+    }
+
+    /// This duration in seconds, for rates.
+    pub fn as_secs_f64(self) -> f64 {
+        self.0 as f64 / 1e9
+    }
+}
+
+/// An instant on a drive's clock: nanoseconds since that clock's own epoch.
+///
+/// Instants of two drives cannot be compared, and none says what date it is.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(transparent)]
+pub struct Time(pub u64);
+
+impl Time {
+    /// The clock's epoch.
+    pub const ZERO: Time = Time(0);
+    /// An instant that never comes.
+    pub const NEVER: Time = Time(u64::MAX);
+
+    /// Time passed since `earlier`; zero when `earlier` is in fact later.
+    pub const fn since(self, earlier: Time) -> Nanos {
+        Nanos(self.0.saturating_sub(earlier.0))
+    }
+}
+
+impl Add<Nanos> for Time {
+    type Output = Time;
+    fn add(self, span: Nanos) -> Time {
+        Time(self.0.saturating_add(span.0))
+    }
+}
+
+macro_rules! arithmetic {
+    ($($name:ident),*) => {$(
+        impl Add for $name {
+            type Output = $name;
+            fn add(self, other: $name) -> $name {
+                $name(self.0 + other.0)
+            }
+        }
+        impl Sub for $name {
+            type Output = $name;
+            fn sub(self, other: $name) -> $name {
+                $name(self.0 - other.0)
+            }
+        }
+        impl AddAssign for $name {
+            fn add_assign(&mut self, other: $name) {
+                self.0 += other.0;
+            }
+        }
+        impl std::iter::Sum for $name {
+            fn sum<I: Iterator<Item = $name>>(items: I) -> $name {
+                items.fold($name(0), |sum, item| sum + item)
+            }
+        }
+    )*};
+}
+arithmetic!(Bytes, Nanos);
+
+/// Prints exactly, in the largest binary unit that divides the size: `1GiB`, `4KiB`, `513B`.
+/// The same text is read back by plan files and flags.
+impl fmt::Display for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const UNITS: [(u32, &str); 4] = [(40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")];
+        for (shift, unit) in UNITS {
+            if self.0 != 0 && self.0.trailing_zeros() >= shift {
+                return f.pad(&format!("{}{unit}", self.0 >> shift));
+            }
+        }
+        f.pad(&format!("{}B", self.0))
+    }
+}
+
+/// Prints exactly, in the largest unit that divides the duration: `5s`, `250ms`, `1ns`.
+/// The same text is read back by plan files and flags.
+impl fmt::Display for Nanos {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const UNITS: [(u64, &str); 5] = [
+            (3_600_000_000_000, "h"),
+            (60_000_000_000, "m"),
+            (1_000_000_000, "s"),
+            (1_000_000, "ms"),
+            (1_000, "us"),
+        ];
+        for (scale, unit) in UNITS {
+            if self.0 != 0 && self.0.is_multiple_of(scale) {
+                return f.pad(&format!("{}{unit}", self.0 / scale));
+            }
+        }
+        f.pad(&format!("{}ns", self.0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_and_durations_print_in_the_largest_exact_unit() {
+        let sizes =
+            [0, 513, 4096, 3 << 20, 1 << 30, (1 << 40) + 1024].map(|n| Bytes(n).to_string());
+        assert_eq!(sizes, ["0B", "513B", "4KiB", "3MiB", "1GiB", "1073741825KiB"]);
+        let spans = [0, 1, 1_500, 250_000_000, 5_000_000_000, 120_000_000_000, 7_200_000_000_000];
+        let spans = spans.map(|n| Nanos(n).to_string());
+        assert_eq!(spans, ["0ns", "1ns", "1500ns", "250ms", "5s", "2m", "2h"]);
+    }
+
+    #[test]
+    fn rounding_never_divides_by_zero() {
+        assert_eq!(Bytes(1000).round_down(Bytes(512)), Bytes(512));
+        assert_eq!(Bytes(1000).round_down(Bytes(0)), Bytes(1000));
+        assert!(Bytes(0).is_multiple_of(Bytes(0)));
+        assert!(!Bytes(1).is_multiple_of(Bytes(0)));
+        assert_eq!(Time(5).since(Time(9)), Nanos::ZERO);
+    }
+}

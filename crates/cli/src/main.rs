@@ -1,0 +1,3 @@
+//! The drivescope binary.
+
+fn main() {}

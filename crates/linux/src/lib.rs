@@ -1,0 +1,1 @@
+//! Real drives on Linux: engines, environment, identity, storage stack and the safety gate.

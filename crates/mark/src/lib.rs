@@ -1,0 +1,1 @@
+//! The quick benchmark: profiles, plan builder, findings and proofs.

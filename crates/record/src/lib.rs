@@ -1,0 +1,1 @@
+//! What stays of a run: the document envelope and the ledger of scratch files.

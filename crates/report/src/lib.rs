@@ -1,0 +1,1 @@
+//! The only room that formats: terminal tables, sentences, JSON documents.

@@ -1,0 +1,1 @@
+//! Virtual drives and their environment, in virtual time.

@@ -1,0 +1,98 @@
+//! Verdicts with reasons, and doubts as data.
+
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Answer of a proof.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// The evidence shows that it holds.
+    Proven,
+    /// The evidence shows that it does not hold.
+    Refuted,
+    /// The evidence is absent or does not decide.
+    Unprovable,
+}
+
+/// A verdict with its reason and the figures that it was reached from.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Proof {
+    /// The answer.
+    pub verdict: Verdict,
+    /// Why, in one sentence without a full stop.
+    pub reason: String,
+    /// The figures, by name; names end in their unit.
+    pub evidence: BTreeMap<String, Evidence>,
+}
+
+/// One figure or word behind a [`Proof`].
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Evidence {
+    /// A count, or an exact amount.
+    Count(u64),
+    /// A measured value.
+    Value(f64),
+    /// Yes or no.
+    Flag(bool),
+    /// A name or a sentence.
+    Text(String),
+}
+
+impl Proof {
+    /// A proof without evidence yet; see [`Proof::with`].
+    pub fn new(verdict: Verdict, reason: impl Into<String>) -> Proof {
+        Proof { verdict, reason: reason.into(), evidence: BTreeMap::new() }
+    }
+
+    /// Adds a figure.
+    #[must_use]
+    pub fn with(mut self, name: &str, evidence: impl Into<Evidence>) -> Proof {
+        self.evidence.insert(name.to_owned(), evidence.into());
+        self
+    }
+}
+
+impl From<u64> for Evidence {
+    fn from(count: u64) -> Evidence {
+        Evidence::Count(count)
+    }
+}
+
+impl From<f64> for Evidence {
+    fn from(value: f64) -> Evidence {
+        Evidence::Value(value)
+    }
+}
+
+impl From<bool> for Evidence {
+    fn from(flag: bool) -> Evidence {
+        Evidence::Flag(flag)
+    }
+}
+
+impl From<&str> for Evidence {
+    fn from(text: &str) -> Evidence {
+        Evidence::Text(text.to_owned())
+    }
+}
+
+impl From<String> for Evidence {
+    fn from(text: String) -> Evidence {
+        Evidence::Text(text)
+    }
+}
+
+/// A doubt about a result, with what causes it and what would remove it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Caveat {
+    /// Short stable name, such as `two_modes`.
+    pub code: String,
+    /// What it concerns: a test's name, or the target.
+    pub subject: String,
+    /// What was seen and what that means, one sentence.
+    pub cause: String,
+    /// What to do about it, one sentence.
+    pub remedy: String,
+}

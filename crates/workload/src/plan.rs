@@ -1,0 +1,542 @@
+//! What I/O to issue, as data. A plan can be printed, read back and run again.
+//!
+//! A plan has steps; a step has submitters and phases that follow each other without a gap; the
+//! schedule says how often and in which order the steps run. A plan knows nothing of the target but
+//! the region that it may touch.
+
+use block::{Bytes, DriveInfo, Nanos, Op};
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use crate::units;
+
+/// The schema that this version writes and reads.
+pub const SCHEMA: &str = "drivescope.plan/1";
+
+/// Everything that a run issues.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Plan {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// Root of every random stream of the run.
+    pub seed: u64,
+    /// The part of the target that may be touched; the whole target when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub region: Option<Region>,
+    /// What is written by writes.
+    #[serde(default)]
+    pub content: Content,
+    /// How often and in which order the steps run.
+    #[serde(default)]
+    pub schedule: Schedule,
+    /// The steps, by name.
+    #[serde(rename = "step")]
+    pub steps: Vec<Step>,
+}
+
+/// A contiguous part of the target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Region {
+    /// Where it begins.
+    #[serde(with = "units::bytes")]
+    pub offset: Bytes,
+    /// How long it is.
+    #[serde(with = "units::bytes")]
+    pub length: Bytes,
+}
+
+/// Content of written data. At zero, no two sectors are alike and none compresses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Content {
+    /// Share of each 4 KiB that compresses away, in percent.
+    pub compressible_percent: u8,
+    /// Share of 4 KiB blocks that repeat an earlier one, in percent.
+    pub dedup_percent: u8,
+}
+
+/// How often and in which order steps run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Schedule {
+    /// Runs of each step; the least count when `until` is set.
+    pub runs: u32,
+    /// Order of the runs.
+    pub order: Order,
+    /// Runs of each step before the counted ones, whose numbers are kept and not used.
+    pub discard_first: u32,
+    /// Idle time before each run.
+    #[serde(with = "units::nanos")]
+    pub pause: Nanos,
+    /// Goes on until the numbers are good enough.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub until: Option<Until>,
+}
+
+impl Default for Schedule {
+    fn default() -> Self {
+        Schedule {
+            runs: 1,
+            order: Order::Interleaved,
+            discard_first: 0,
+            pause: Nanos::ZERO,
+            until: None,
+        }
+    }
+}
+
+/// Order of the runs of several steps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Order {
+    /// Randomised complete blocks: every step once, in an order drawn anew for each block.
+    #[default]
+    Interleaved,
+    /// All runs of a step before the next step.
+    Blocked,
+}
+
+/// A stop rule on the precision of the medians.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Until {
+    /// Stop when the interval of every step's median is within this share of it on both sides, in percent.
+    pub half_width_percent: f64,
+    /// Stop in any case when this much time has gone by.
+    #[serde(with = "units::nanos")]
+    pub budget: Nanos,
+}
+
+/// One kind of load, from idle to idle.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Step {
+    /// Unique in the plan.
+    pub name: String,
+    /// Logical submitters (the T of Q8T1), each with its own queue.
+    pub submitters: u16,
+    /// What happens, without a gap in between.
+    #[serde(rename = "phase")]
+    pub phases: Vec<Phase>,
+}
+
+/// A stretch of a step with one kind of load.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Phase {
+    /// For people, such as `warm-up`.
+    pub name: String,
+    /// True when its samples count towards the result.
+    pub measured: bool,
+    /// Size of each transfer.
+    #[serde(with = "units::bytes")]
+    pub block: Bytes,
+    /// Where transfers go.
+    pub address: Address,
+    /// When it ends.
+    pub stop: Stop,
+    /// When requests are issued.
+    pub arrival: Arrival,
+    /// What is issued, by share; the shares add up to 100.
+    pub ops: Vec<OpShare>,
+    /// A part of the plan's region, relative to its beginning; all of it when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub region: Option<Region>,
+}
+
+impl Phase {
+    /// True when this phase's requests are the continuation of `before`'s: same operations, sizes,
+    /// addresses and region, so that cursors and random streams go on.
+    pub fn continues(&self, before: &Phase) -> bool {
+        self.ops == before.ops
+            && self.block == before.block
+            && self.address == before.address
+            && self.region == before.region
+    }
+}
+
+/// One operation's share of a phase.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OpShare {
+    /// The operation.
+    #[serde(with = "op_name")]
+    pub op: Op,
+    /// Force unit access (reads and writes).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub fua: bool,
+    /// Share of the requests, 1–100.
+    pub percent: u8,
+}
+
+mod op_name {
+    use block::Op;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    const NAMES: [(Op, &str); 4] =
+        [(Op::Read, "read"), (Op::Write, "write"), (Op::Flush, "flush"), (Op::Discard, "discard")];
+
+    pub fn serialize<S: Serializer>(op: &Op, to: S) -> Result<S::Ok, S::Error> {
+        let name = NAMES.iter().find(|(known, _)| known == op).map_or("", |(_, name)| name);
+        to.serialize_str(name)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Op, D::Error> {
+        let text = String::deserialize(from)?;
+        NAMES.iter().find(|(_, name)| *name == text).map(|(op, _)| *op).ok_or_else(|| {
+            serde::de::Error::custom(format!(
+                "`{text}` is not an operation: write read, write, flush or discard"
+            ))
+        })
+    }
+}
+
+/// Where transfers go. Offsets are multiples of the block size, from the region's beginning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "pattern", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Address {
+    /// One block after the other, around and around, from a block drawn from the seed.
+    Sequential {
+        /// How submitters share the region.
+        #[serde(default)]
+        share: Share,
+    },
+    /// Uniform over the block-size slots, each draw independent.
+    Random,
+}
+
+/// How submitters share a region that is read or written sequentially.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Share {
+    /// Each has a part of its own, with one cursor for its whole queue.
+    #[default]
+    Partition,
+    /// All take from one cursor.
+    Cursor,
+}
+
+/// When requests are issued.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Arrival {
+    /// A new request as soon as one completes, `depth` outstanding per submitter (the Q of Q8T1).
+    ClosedLoop {
+        /// Requests outstanding per submitter.
+        depth: u16,
+    },
+    /// At intended times that do not wait for completions; latency counts from the intended time.
+    Timed {
+        /// Most requests outstanding per submitter; what is due beyond that waits, and is late.
+        depth: u16,
+        /// Requests per second and submitter.
+        per_s: f64,
+        /// Gaps between intended times.
+        #[serde(default)]
+        gaps: Gaps,
+    },
+}
+
+impl Arrival {
+    /// Most requests outstanding per submitter.
+    pub fn depth(self) -> u16 {
+        match self {
+            Arrival::ClosedLoop { depth } | Arrival::Timed { depth, .. } => depth,
+        }
+    }
+}
+
+/// Gaps between intended times.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Gaps {
+    /// All alike.
+    #[default]
+    Constant,
+    /// Exponential: arrivals are a Poisson process.
+    Exponential,
+}
+
+/// When a phase ends: at the first of the limits that are given.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Stop {
+    /// After this time.
+    #[serde(with = "units::optional_nanos", skip_serializing_if = "Option::is_none")]
+    pub after: Option<Nanos>,
+    /// After this many bytes have been transferred, over all submitters; a submitter takes an equal share.
+    #[serde(with = "units::optional_bytes", skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<Bytes>,
+    /// After this many I/Os, over all submitters; a submitter takes an equal share.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ios: Option<u64>,
+}
+
+/// What is wrong with a plan.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum PlanError {
+    /// Not TOML, or not of a plan's form; the message names line and field.
+    #[error("{0}")]
+    Syntax(String),
+    /// A schema that this version does not read.
+    #[error("the plan's schema is `{0}`, and this version reads `{SCHEMA}`")]
+    Schema(String),
+    /// A value that cannot be run.
+    #[error("{place}: {what}")]
+    Value {
+        /// Step, phase and field.
+        place: String,
+        /// What is wrong and what to write instead.
+        what: String,
+    },
+}
+
+fn wrong<T>(place: &str, what: impl Into<String>) -> Result<T, PlanError> {
+    Err(PlanError::Value { place: place.to_owned(), what: what.into() })
+}
+
+impl Plan {
+    /// Reads a plan and checks it as far as is possible without a target.
+    ///
+    /// # Errors
+    /// [`PlanError`], naming line or field.
+    pub fn from_toml(text: &str) -> Result<Plan, PlanError> {
+        let plan: Plan = toml::from_str(text)
+            .map_err(|e| PlanError::Syntax(e.to_string().trim_end().to_owned()))?;
+        plan.check()?;
+        Ok(plan)
+    }
+
+    /// Prints the plan in the form that [`Plan::from_toml`] reads.
+    ///
+    /// # Errors
+    /// [`PlanError::Syntax`] when a number has no TOML form (a seed above 2^63 - 1).
+    pub fn to_toml(&self) -> Result<String, PlanError> {
+        toml::to_string(self).map_err(|e| PlanError::Syntax(e.to_string()))
+    }
+
+    /// True when some step writes or discards: the run needs consent.
+    pub fn alters(&self) -> bool {
+        self.steps.iter().flat_map(|s| &s.phases).any(Phase::alters)
+    }
+
+    /// Checks what does not depend on a target.
+    ///
+    /// # Errors
+    /// [`PlanError::Value`] with step, phase and field.
+    pub fn check(&self) -> Result<(), PlanError> {
+        if self.schema != SCHEMA {
+            return Err(PlanError::Schema(self.schema.clone()));
+        }
+        if self.seed > i64::MAX as u64 {
+            return wrong("seed", "a TOML number ends at 9223372036854775807; take a smaller seed");
+        }
+        for (field, percent) in [
+            ("content.compressible_percent", self.content.compressible_percent),
+            ("content.dedup_percent", self.content.dedup_percent),
+        ] {
+            if percent > 100 {
+                return wrong(field, format!("{percent} is not a share; write 0 to 100"));
+            }
+        }
+        self.schedule.check()?;
+        if self.steps.is_empty() {
+            return wrong("step", "the plan has no step; add a [[step]]");
+        }
+        for (index, step) in self.steps.iter().enumerate() {
+            if self.steps[..index].iter().any(|other| other.name == step.name) {
+                return wrong(
+                    &format!("step {}", step.name),
+                    "the name is used twice; names are unique",
+                );
+            }
+            step.check()?;
+        }
+        Ok(())
+    }
+
+    /// The part of the target that this plan touches, checked against the target: alignment of
+    /// region, blocks and capacity.
+    ///
+    /// # Errors
+    /// [`PlanError::Value`] with step, phase and field.
+    pub fn fit(&self, info: &DriveInfo) -> Result<Region, PlanError> {
+        let logical = info.logical_block_bytes;
+        let region = match self.region {
+            Some(region) => region,
+            None => Region { offset: Bytes::ZERO, length: info.capacity_bytes.round_down(logical) },
+        };
+        if !region.offset.is_multiple_of(logical) || !region.length.is_multiple_of(logical) {
+            return wrong(
+                "region",
+                format!(
+                    "offset and length must be multiples of {}'s logical block, {logical}",
+                    info.name
+                ),
+            );
+        }
+        let end = region.offset.0.checked_add(region.length.0);
+        if end.is_none_or(|end| end > info.capacity_bytes.0) {
+            return wrong(
+                "region",
+                format!("it ends beyond {}, which holds {}", info.name, info.capacity_bytes),
+            );
+        }
+        for step in &self.steps {
+            for phase in &step.phases {
+                let place = format!("step {}, phase {}", step.name, phase.name);
+                if !phase.block.is_multiple_of(logical) {
+                    return wrong(
+                        &format!("{place}, block"),
+                        format!(
+                            "{} is not a multiple of {}'s logical block, {logical}",
+                            phase.block, info.name
+                        ),
+                    );
+                }
+                let length = phase.region.map_or(region.length, |r| r.length);
+                let share = match phase.address {
+                    Address::Sequential { share: Share::Partition } => u64::from(step.submitters),
+                    _ => 1,
+                };
+                if phase.transfers() && length.0 / share < phase.block.0 {
+                    return wrong(
+                        &place,
+                        format!(
+                            "{} of {} are too small for {share} x one block of {}; take a larger target or span, or a smaller block",
+                            length, info.name, phase.block
+                        ),
+                    );
+                }
+                if let Some(part) = phase.region {
+                    let end = part.offset.0.checked_add(part.length.0);
+                    if end.is_none_or(|end| end > region.length.0)
+                        || !part.offset.is_multiple_of(logical)
+                    {
+                        return wrong(
+                            &format!("{place}, region"),
+                            "it must lie inside the plan's region, on a logical block's boundary",
+                        );
+                    }
+                }
+            }
+        }
+        Ok(region)
+    }
+}
+
+impl Schedule {
+    fn check(&self) -> Result<(), PlanError> {
+        if self.runs == 0 {
+            return wrong("schedule.runs", "at least one run is needed");
+        }
+        if let Some(until) = self.until {
+            if !(until.half_width_percent > 0.0 && until.half_width_percent <= 100.0) {
+                return wrong(
+                    "schedule.until.half_width_percent",
+                    "write a share above 0 and up to 100",
+                );
+            }
+            if until.budget == Nanos::ZERO {
+                return wrong(
+                    "schedule.until.budget",
+                    "write how long the run may take, such as 5m",
+                );
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Step {
+    /// Most requests that one submitter has outstanding in any phase.
+    pub fn depth_max(&self) -> u16 {
+        self.phases.iter().map(|p| p.arrival.depth()).max().unwrap_or(0)
+    }
+
+    /// Largest transfer of any phase.
+    pub fn block_max(&self) -> Bytes {
+        self.phases.iter().map(|p| p.block).max().unwrap_or(Bytes::ZERO)
+    }
+
+    /// True when a phase writes.
+    pub fn writes(&self) -> bool {
+        self.phases.iter().any(|p| p.ops.iter().any(|o| o.op == Op::Write))
+    }
+
+    /// How long the step takes, when every phase has a time limit.
+    pub fn planned(&self) -> Option<Nanos> {
+        self.phases.iter().map(|p| p.stop.after).sum::<Option<Nanos>>()
+    }
+
+    fn check(&self) -> Result<(), PlanError> {
+        let place = format!("step {}", self.name);
+        if self.submitters == 0 {
+            return wrong(&format!("{place}, submitters"), "at least one submitter is needed");
+        }
+        if self.phases.is_empty() {
+            return wrong(&place, "the step has no phase; add a [[step.phase]]");
+        }
+        self.phases
+            .iter()
+            .try_for_each(|phase| phase.check(&format!("{place}, phase {}", phase.name)))
+    }
+}
+
+impl Phase {
+    /// Largest block that a request may have: the kernel's count is 31 bits.
+    pub const BLOCK_MAX: Bytes = Bytes::gib(1);
+
+    /// True when it writes or discards.
+    pub fn alters(&self) -> bool {
+        self.ops.iter().any(|o| matches!(o.op, Op::Write | Op::Discard))
+    }
+
+    /// True when it carries addresses, that is, does more than flush.
+    pub fn transfers(&self) -> bool {
+        self.ops.iter().any(|o| o.op != Op::Flush)
+    }
+
+    fn check(&self, place: &str) -> Result<(), PlanError> {
+        if self.block == Bytes::ZERO || self.block > Self::BLOCK_MAX {
+            return wrong(
+                &format!("{place}, block"),
+                format!("{} is outside 1B to {}", self.block, Self::BLOCK_MAX),
+            );
+        }
+        if self.arrival.depth() == 0 {
+            return wrong(&format!("{place}, arrival.depth"), "a depth of at least 1 is needed");
+        }
+        if let Arrival::Timed { per_s, .. } = self.arrival
+            && !(per_s.is_finite() && per_s > 0.0)
+        {
+            return wrong(&format!("{place}, arrival.per_s"), "write a rate above 0");
+        }
+        if self.stop == Stop::default() {
+            return wrong(&format!("{place}, stop"), "write after, bytes or ios, or it never ends");
+        }
+        if [self.stop.after.map(|n| n.0), self.stop.bytes.map(|b| b.0), self.stop.ios]
+            .contains(&Some(0))
+        {
+            return wrong(&format!("{place}, stop"), "a limit of 0 measures nothing; leave it out");
+        }
+        let total: u32 = self.ops.iter().map(|o| u32::from(o.percent)).sum();
+        if total != 100 || self.ops.iter().any(|o| o.percent == 0) {
+            return wrong(
+                &format!("{place}, ops"),
+                format!(
+                    "the shares add up to {total} percent; each must be at least 1 and all together 100"
+                ),
+            );
+        }
+        if self.ops.iter().any(|o| o.fua && !matches!(o.op, Op::Read | Op::Write)) {
+            return wrong(&format!("{place}, ops"), "fua goes with read and write only");
+        }
+        if self.region.is_some_and(|r| r.length == Bytes::ZERO) {
+            return wrong(&format!("{place}, region"), "its length is 0");
+        }
+        Ok(())
+    }
+}
