@@ -1,0 +1,261 @@
+//! Reuse distances from bounded logs.
+//!
+//! Blocks are sampled by hash, so that of a sampled block every access is kept: a stack distance in
+//! the sample, divided by the sampling rate, is one of the whole (SHARDS: Waldspurger et al.,
+//! "Efficient MRC Construction with SHARDS", FAST 2015). Rejected: a tree per submitter, kept up to
+//! date in the hot loop, which costs a hundred times as much and cannot see what two submitters share.
+
+use std::collections::HashMap;
+
+use block::{Bytes, Time};
+use serde::Serialize;
+
+use crate::rng::mix;
+
+/// Entries at which a log makes room.
+const FULL: usize = 1 << 14;
+/// Room for what comes in while it does.
+const CAPACITY: usize = FULL + FULL / 2;
+/// Entries looked at per access while making room: faster than entries come in, and no pause.
+const COMPACT_STEP: usize = 4;
+/// Sampled blocks below which the rate is not halved any more.
+const DISTINCT_MIN: usize = 1 << 10;
+/// Most entries of a merged log.
+const MERGED_MAX: usize = 1 << 20;
+/// Sampling limit at rate 1.
+const ALL: u64 = 1 << 63;
+/// Marks a block's first access in [`Entry::slot`]. Blocks are at least one byte, so that no index
+/// reaches this bit but in regions of 8 EiB.
+const FIRST: u64 = 1 << 63;
+
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    issued: Time,
+    slot: u64,
+}
+
+fn sampled(hash: u64, limit: u64) -> bool {
+    hash >> 1 < limit
+}
+
+/// A submitter's sample of its accesses.
+#[derive(Debug)]
+pub(super) struct Log {
+    entries: Vec<Entry>,
+    /// Hashes below twice this are in the sample.
+    limit: u64,
+    /// Different blocks in the sample.
+    distinct: usize,
+    /// While making room: next entry to look at, and where it goes. Entries in between are void.
+    compacting: Option<(usize, usize)>,
+    /// True when nothing more is taken: halving the rate would leave too few blocks.
+    closed: bool,
+}
+
+impl Default for Log {
+    /// A log that takes nothing.
+    fn default() -> Log {
+        Log { entries: Vec::new(), limit: ALL, distinct: 0, compacting: None, closed: true }
+    }
+}
+
+impl Log {
+    pub fn new() -> Log {
+        // Written once, so that its pages are there before the first access.
+        let mut entries = vec![Entry { issued: Time::NEVER, slot: u64::MAX }; CAPACITY];
+        entries.clear();
+        Log { entries, limit: ALL, distinct: 0, compacting: None, closed: false }
+    }
+
+    #[inline]
+    pub fn note(&mut self, slot: u64, hash: u64, fresh: bool, issued: Time) {
+        if sampled(hash, self.limit) && !self.closed {
+            self.push(Entry { issued, slot: if fresh { slot | FIRST } else { slot } });
+        }
+        if self.compacting.is_some() {
+            self.compact(COMPACT_STEP);
+        }
+    }
+
+    fn push(&mut self, entry: Entry) {
+        if self.entries.len() >= FULL && self.compacting.is_none() {
+            if self.distinct < 2 * DISTINCT_MIN {
+                self.closed = true;
+                return;
+            }
+            self.limit /= 2;
+            self.distinct = 0;
+            self.compacting = Some((0, 0));
+            if !sampled(mix(entry.slot & !FIRST), self.limit) {
+                return;
+            }
+        }
+        if self.entries.len() == CAPACITY {
+            // A few blocks get nearly all accesses, and halving the rate did not drop them.
+            self.closed = true;
+            return;
+        }
+        if self.compacting.is_none() {
+            self.distinct += usize::from(entry.slot & FIRST != 0);
+        }
+        self.entries.push(entry);
+    }
+
+    #[inline(never)]
+    fn compact(&mut self, steps: usize) {
+        let Some((mut from, mut to)) = self.compacting else { return };
+        for _ in 0..steps {
+            let Some(entry) = self.entries.get(from).copied() else {
+                self.entries.truncate(to);
+                self.compacting = None;
+                return;
+            };
+            from += 1;
+            if sampled(mix(entry.slot & !FIRST), self.limit) {
+                self.distinct += usize::from(entry.slot & FIRST != 0);
+                self.entries[to] = entry;
+                to += 1;
+            }
+        }
+        self.compacting = Some((from, to));
+    }
+}
+
+/// How soon blocks were transferred again: LRU stack distances, that is, the bytes of other distinct
+/// data transferred in between, over all submitters in the order of issue.
+///
+/// Exact for runs of up to 16,384 transfers per submitter (and 2^20 in all). Longer runs are sampled
+/// by block, and `rate` says at which share; a distance is then a multiple of `block / rate`, and
+/// shares have a standard error of about 1 over the square root of the sampled different blocks,
+/// which are 1,024 or more: 3 %. A run that goes on and on over fewer blocks than that is not sampled;
+/// its first part is taken for the whole (`cut_short`).
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Reuse {
+    /// Transfers in the sample.
+    pub sampled: u64,
+    /// Of these, transfers of a block that had been transferred before.
+    pub again: u64,
+    /// Share of the blocks that were sampled, 1 or a half, a quarter, …
+    pub rate: f64,
+    /// True when nothing is estimated.
+    pub exact: bool,
+    /// True when only the first part of the run was looked at.
+    pub cut_short: bool,
+    /// The distance that 1 % of the transfers in `again` stay within.
+    pub p01: Option<Bytes>,
+    /// The distance that 10 % stay within.
+    pub p10: Option<Bytes>,
+    /// The distance that half stay within.
+    pub p50: Option<Bytes>,
+    /// Distances of the transfers in `again`, ascending, in bytes.
+    #[serde(skip)]
+    distances: Vec<u64>,
+}
+
+impl Reuse {
+    pub(super) fn of(logs: Vec<Log>, block: Bytes, exact: bool) -> Reuse {
+        let (entries, limit, cut_short) = merge(logs);
+        let scale = ALL / limit.max(1);
+        let mut distances = stack_distances(&entries);
+        for distance in &mut distances {
+            *distance = distance.saturating_mul(scale).saturating_mul(block.0);
+        }
+        distances.sort_unstable();
+        let quantile = |percent: usize| {
+            let rank = (distances.len() * percent).div_ceil(100);
+            rank.checked_sub(1).and_then(|index| distances.get(index)).map(|d| Bytes(*d))
+        };
+        Reuse {
+            sampled: entries.len() as u64,
+            again: distances.len() as u64,
+            rate: limit as f64 / ALL as f64,
+            exact: exact && limit == ALL && !cut_short,
+            cut_short,
+            p01: quantile(1),
+            p10: quantile(10),
+            p50: quantile(50),
+            distances,
+        }
+    }
+
+    pub(super) fn share_within(&self, cache: Bytes, block: Bytes) -> f64 {
+        let Some(room) = cache.0.checked_sub(block.0) else { return 0.0 };
+        let hits = self.distances.partition_point(|distance| *distance <= room);
+        if self.sampled == 0 { 0.0 } else { hits as f64 / self.sampled as f64 }
+    }
+}
+
+/// The samples of all submitters at the lowest rate of any, in the order of issue, up to where the
+/// first of them was closed.
+fn merge(mut logs: Vec<Log>) -> (Vec<Entry>, u64, bool) {
+    let mut limit = ALL;
+    let mut horizon = Time::NEVER;
+    for log in &mut logs {
+        log.compact(usize::MAX);
+        limit = limit.min(log.limit);
+        if log.closed {
+            let last = log.entries.iter().map(|e| e.issued).max();
+            horizon = horizon.min(last.unwrap_or(Time::ZERO));
+        }
+    }
+    let mut cut_short = horizon != Time::NEVER;
+    let mut entries: Vec<Entry> = logs.into_iter().flat_map(|log| log.entries).collect();
+    entries.retain(|e| e.issued <= horizon);
+    for entry in &mut entries {
+        entry.slot &= !FIRST;
+    }
+    let thin = |entries: &mut Vec<Entry>, limit| entries.retain(|e| sampled(mix(e.slot), limit));
+    thin(&mut entries, limit);
+    while entries.len() > MERGED_MAX {
+        let distinct: std::collections::HashSet<u64> = entries.iter().map(|e| e.slot).collect();
+        if distinct.len() < 2 * DISTINCT_MIN {
+            break;
+        }
+        limit /= 2;
+        thin(&mut entries, limit);
+    }
+    // Stable: where instants are equal, by submitter and then in the order noted.
+    entries.sort_by_key(|e| e.issued);
+    cut_short |= entries.len() > MERGED_MAX;
+    entries.truncate(MERGED_MAX);
+    (entries, limit, cut_short)
+}
+
+/// For each access of a block seen before, the count of other blocks accessed since, by a Fenwick tree
+/// over positions that marks each block's latest one.
+fn stack_distances(entries: &[Entry]) -> Vec<u64> {
+    let mut latest: HashMap<u64, usize> = HashMap::new();
+    let mut marks = Fenwick(vec![0; entries.len() + 1]);
+    let mut distances = Vec::new();
+    for (now, entry) in entries.iter().enumerate() {
+        if let Some(before) = latest.insert(entry.slot, now) {
+            // Marks lie below `now`; those after `before` are the blocks in between.
+            distances.push(latest.len() as u64 - marks.sum_to(before + 1));
+            marks.add(before, -1);
+        }
+        marks.add(now, 1);
+    }
+    distances
+}
+
+struct Fenwick(Vec<i32>);
+
+impl Fenwick {
+    fn add(&mut self, position: usize, by: i32) {
+        let mut index = position + 1;
+        while index < self.0.len() {
+            self.0[index] += by;
+            index += index & index.wrapping_neg();
+        }
+    }
+
+    /// Sum of positions `0..end`.
+    fn sum_to(&self, end: usize) -> u64 {
+        let (mut index, mut sum) = (end, 0);
+        while index > 0 {
+            sum += i64::from(self.0[index]);
+            index &= index - 1;
+        }
+        sum.unsigned_abs()
+    }
+}

@@ -1,0 +1,273 @@
+//! Which access comes next: offsets and operations of one submitter.
+//!
+//! A submitter has one cursor, whatever its queue depth: the next access depends on the one issued
+//! before, never on the one that has completed. (With a cursor per outstanding operation each block
+//! is transferred as often as the queue is deep, and what is measured is the drive's cache.)
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use block::{Bytes, Op};
+
+use crate::plan::{Address, OpShare, Phase, Region, Share, Step};
+use crate::rng::{Rng, purpose};
+
+/// One access to be made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Access {
+    /// What to do.
+    pub op: Op,
+    /// Force unit access.
+    pub fua: bool,
+    /// Where, in bytes from the target's beginning; zero for a flush.
+    pub offset: Bytes,
+    /// How much; zero for a flush.
+    pub len: Bytes,
+}
+
+impl Default for Access {
+    /// A flush, which touches no data: what a buffer of accesses holds before it is filled.
+    fn default() -> Access {
+        Access { op: Op::Flush, fua: false, offset: Bytes::ZERO, len: Bytes::ZERO }
+    }
+}
+
+/// What the submitters of one run of a step share: the cursors of phases with [`Share::Cursor`].
+#[derive(Debug)]
+pub struct SharedCursors {
+    /// One per phase; a phase that continues another uses that one's.
+    cursors: Vec<SharedCursor>,
+}
+
+/// Alone in its cache line, with the neighbour that prefetchers bring along: every submitter writes it.
+#[repr(align(128))]
+#[derive(Debug)]
+struct SharedCursor {
+    /// Block that the cursor began at.
+    start: u64,
+    /// Blocks taken since.
+    taken: AtomicU64,
+}
+
+impl SharedCursors {
+    /// The shared cursors of a run of `step` in `region`, which is absolute: what
+    /// [`Plan::fit`](crate::plan::Plan::fit) returned. `run_seed` is [`Slot::seed`](crate::schedule::Slot::seed).
+    pub fn new(step: &Step, region: Region, run_seed: u64) -> SharedCursors {
+        let cursors = step.phases.iter().enumerate().map(|(index, phase)| {
+            let slots = blocks_of(phase, region).1;
+            let path = [purpose::START, index as u64, u64::MAX];
+            SharedCursor {
+                start: Rng::for_path(run_seed, &path).below(slots),
+                taken: AtomicU64::new(0),
+            }
+        });
+        SharedCursors { cursors: cursors.collect() }
+    }
+}
+
+/// Where `phase` begins on the target, and how many whole blocks it has.
+fn blocks_of(phase: &Phase, region: Region) -> (u64, u64) {
+    let (offset, length) = match phase.region {
+        Some(part) => (region.offset + part.offset, part.length),
+        None => (region.offset, region.length),
+    };
+    (offset.0, length.0.checked_div(phase.block.0).unwrap_or(0))
+}
+
+/// The blocks of submitter `n` of `count` among `slots`: `[begin, end)`. Parts differ by at most one
+/// block and cover all of them.
+fn partition(slots: u64, n: u16, count: u16) -> (u64, u64) {
+    let cut = |n: u64| (u128::from(slots) * u128::from(n) / u128::from(count.max(1))) as u64;
+    let n = u64::from(n);
+    (cut(n).min(slots), cut(n + 1).min(slots))
+}
+
+/// What a phase issues, with everything that does not change worked out.
+#[derive(Debug)]
+struct Form {
+    /// The phase whose cursors and streams this one uses: itself, or the first of those it continues.
+    origin: usize,
+    block: Bytes,
+    /// Where block 0 is, in bytes on the target.
+    base: u64,
+    slots: u64,
+    address: Address,
+    mix: Mix,
+}
+
+#[derive(Debug)]
+enum Mix {
+    One(Op, bool),
+    /// The operation for each hundredth.
+    Many(Box<[(Op, bool); 100]>),
+}
+
+impl Mix {
+    fn new(ops: &[OpShare]) -> Mix {
+        if let [only] = ops {
+            return Mix::One(only.op, only.fua);
+        }
+        let mut table = [(Op::Flush, false); 100];
+        let shares = ops.iter().flat_map(|o| std::iter::repeat_n(*o, usize::from(o.percent)));
+        for (entry, share) in table.iter_mut().zip(shares) {
+            *entry = (share.op, share.fua);
+        }
+        Mix::Many(Box::new(table))
+    }
+}
+
+/// Where the next address comes from.
+#[derive(Debug)]
+enum Cursor {
+    /// Goes around `begin..end`.
+    Own { begin: u64, end: u64, next: u64 },
+    /// Takes from the shared cursor of this phase.
+    Shared { origin: usize },
+    /// Draws.
+    Random(Rng),
+}
+
+/// The accesses of one submitter in one run of a step. Endless, and the same for the same arguments;
+/// only with [`Share::Cursor`] do they depend on what the other submitters took.
+#[derive(Debug)]
+pub struct Stream {
+    forms: Box<[Form]>,
+    phase: usize,
+    submitter: u16,
+    submitters: u16,
+    run_seed: u64,
+    cursor: Cursor,
+    ops: Rng,
+    shared: Arc<SharedCursors>,
+}
+
+impl Stream {
+    /// The accesses of `submitter` (below `step.submitters`), at the beginning of the step's first
+    /// phase. `region`, `run_seed` and `shared` are those of [`SharedCursors::new`].
+    ///
+    /// The step is one that [`Plan::check`](crate::plan::Plan::check) and
+    /// [`Plan::fit`](crate::plan::Plan::fit) have passed. Of one that they refuse no access leaves
+    /// the region either: a phase without a whole block per submitter has accesses of length zero.
+    ///
+    /// # Panics
+    /// When the step has no phase.
+    pub fn new(
+        step: &Step,
+        region: Region,
+        submitter: u16,
+        run_seed: u64,
+        shared: Arc<SharedCursors>,
+    ) -> Stream {
+        let mut forms: Vec<Form> = Vec::with_capacity(step.phases.len());
+        for (index, phase) in step.phases.iter().enumerate() {
+            let (base, slots) = blocks_of(phase, region);
+            let origin = match index.checked_sub(1) {
+                Some(before) if phase.continues(&step.phases[before]) => forms[before].origin,
+                _ => index,
+            };
+            forms.push(Form {
+                origin,
+                block: phase.block,
+                base,
+                slots,
+                address: phase.address,
+                mix: Mix::new(&phase.ops),
+            });
+        }
+        let mut stream = Stream {
+            forms: forms.into_boxed_slice(),
+            phase: 0,
+            submitter,
+            submitters: step.submitters,
+            run_seed,
+            cursor: Cursor::Shared { origin: 0 },
+            ops: Rng::for_path(run_seed, &[]),
+            shared,
+        };
+        stream.begin(0);
+        stream
+    }
+
+    /// Goes to the phase of this index. Where it continues the phase before
+    /// ([`Phase::continues`]), so do cursor and random streams, with no block skipped or repeated:
+    /// accesses that [`Stream::fill`] gave and that were not issued yet are still to be issued.
+    /// Otherwise everything begins afresh. Entering the current phase again changes nothing.
+    ///
+    /// # Panics
+    /// When the step has no such phase.
+    pub fn enter(&mut self, phase_index: usize) {
+        if self.forms[phase_index].origin != self.forms[self.phase].origin {
+            self.begin(phase_index);
+        }
+        self.phase = phase_index;
+    }
+
+    fn begin(&mut self, index: usize) {
+        let form = &self.forms[index];
+        let path = |purpose| [purpose, form.origin as u64, u64::from(self.submitter)];
+        let rng = |purpose| Rng::for_path(self.run_seed, &path(purpose));
+        self.cursor = match form.address {
+            Address::Random => Cursor::Random(rng(purpose::ADDRESS)),
+            Address::Sequential { share: Share::Cursor } => Cursor::Shared { origin: form.origin },
+            Address::Sequential { share: Share::Partition } => {
+                let (begin, end) = partition(form.slots, self.submitter, self.submitters);
+                let next = begin + rng(purpose::START).below(end.saturating_sub(begin));
+                Cursor::Own { begin, end, next }
+            }
+        };
+        self.ops = rng(purpose::OPS);
+    }
+
+    /// Writes the next accesses, one for each element of `out`. Nothing is allocated.
+    ///
+    /// Of a shared cursor, one call takes neighbouring blocks for all of `out` at once: the fewer
+    /// accesses a call asks for, the finer the submitters' accesses interleave.
+    pub fn fill(&mut self, out: &mut [Access]) {
+        let form = &self.forms[self.phase];
+        let transfers = match &form.mix {
+            Mix::One(op, fua) => {
+                let access = blank(*op, *fua, form);
+                out.fill(access);
+                if *op == Op::Flush { 0 } else { out.len() as u64 }
+            }
+            Mix::Many(table) => {
+                let mut transfers = 0;
+                for access in out.iter_mut() {
+                    let (op, fua) = table[self.ops.below(100) as usize];
+                    *access = blank(op, fua, form);
+                    transfers += u64::from(op != Op::Flush);
+                }
+                transfers
+            }
+        };
+        let bytes = |index: u64| Bytes(form.base + index * form.block.0);
+        let addressed = out.iter_mut().filter(|a| a.op != Op::Flush);
+        match &mut self.cursor {
+            Cursor::Random(rng) if form.slots > 0 => {
+                addressed.for_each(|a| a.offset = bytes(rng.below(form.slots)));
+            }
+            Cursor::Own { begin, end, next } if *begin < *end => {
+                addressed.for_each(|a| {
+                    a.offset = bytes(*next);
+                    *next = if *next + 1 == *end { *begin } else { *next + 1 };
+                });
+            }
+            Cursor::Shared { origin } if form.slots > 0 => {
+                let cursor = &self.shared.cursors[*origin];
+                let taken = cursor.taken.fetch_add(transfers, Ordering::Relaxed) % form.slots;
+                let to_end = form.slots - cursor.start;
+                let mut next = if taken < to_end { cursor.start + taken } else { taken - to_end };
+                addressed.for_each(|a| {
+                    a.offset = bytes(next);
+                    next = if next + 1 == form.slots { 0 } else { next + 1 };
+                });
+            }
+            _ => addressed.for_each(|a| (a.offset, a.len) = (Bytes(form.base), Bytes::ZERO)),
+        }
+    }
+}
+
+fn blank(op: Op, fua: bool, form: &Form) -> Access {
+    let len = if op == Op::Flush { Bytes::ZERO } else { form.block };
+    Access { op, fua, offset: Bytes::ZERO, len }
+}
