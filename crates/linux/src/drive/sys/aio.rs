@@ -1,0 +1,264 @@
+#![expect(unsafe_code, reason = "the kernel's asynchronous I/O takes raw pointers")]
+//! The kernel's older asynchronous I/O (`io_submit(2)`), by its system calls: libaio itself is only a
+//! thin wrapper, and linking it would cost the static build a C library.
+
+use std::io;
+use std::marker::PhantomData;
+use std::mem::{ManuallyDrop, offset_of, size_of};
+use std::os::fd::{AsRawFd, BorrowedFd};
+
+use block::{Bytes, Nanos, Time};
+
+use super::slots::Slots;
+use crate::drive::clock;
+
+/// `struct iocb` of `<linux/aio_abi.h>`, as Linux 4.13 left it.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+struct Iocb {
+    data: u64,
+    #[cfg(target_endian = "little")]
+    key: u32,
+    rw_flags: i32,
+    #[cfg(target_endian = "big")]
+    key: u32,
+    opcode: u16,
+    priority: i16,
+    file: u32,
+    buffer: u64,
+    bytes: u64,
+    offset: i64,
+    reserved: u64,
+    flags: u32,
+    event_fd: u32,
+}
+const _: () = assert!(size_of::<Iocb>() == 64 && offset_of!(Iocb, buffer) == 24);
+
+/// `struct io_event`.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+struct Event {
+    data: u64,
+    iocb: u64,
+    result: i64,
+    result2: i64,
+}
+const _: () = assert!(size_of::<Event>() == 32);
+
+const PREAD: u16 = 0;
+const PWRITE: u16 = 1;
+const FDSYNC: u16 = 3;
+
+/// What the kernel is asked to do with a slot.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Command {
+    /// Transfer into the slot's buffer.
+    Read { offset: Bytes, len: Bytes },
+    /// Transfer from the slot's buffer; `dsync` makes it durable before it completes.
+    Write { offset: Bytes, len: Bytes, dsync: bool },
+    /// `fdatasync(2)`, Linux 4.18.
+    Sync,
+}
+
+/// A kernel context for asynchronous I/O; destroyed when dropped.
+struct Context(libc::c_ulong);
+
+impl Context {
+    fn new(depth: u16) -> io::Result<Context> {
+        let mut id: libc::c_ulong = 0;
+        // SAFETY: the kernel writes the new context's id to the pointer and keeps nothing of it.
+        let answer = unsafe {
+            libc::syscall(libc::SYS_io_setup, libc::c_long::from(depth.max(1)), &raw mut id)
+        };
+        if answer < 0 { Err(io::Error::last_os_error()) } else { Ok(Context(id)) }
+    }
+}
+
+impl Drop for Context {
+    /// Waits for all that is in flight: the kernel returns from `io_destroy` only then (`io_destroy(2)`).
+    fn drop(&mut self) {
+        // SAFETY: the id came from io_setup and is used no more.
+        unsafe { libc::syscall(libc::SYS_io_destroy, self.0) };
+    }
+}
+
+/// One submitter's context on one file, and its buffers.
+pub(crate) struct Aio<'a> {
+    /// Dropped by hand, before the buffers.
+    context: ManuallyDrop<Context>,
+    file: PhantomData<BorrowedFd<'a>>,
+    fd: i32,
+    slots: Slots,
+    iocbs: Box<[Iocb]>,
+    /// Pointers into `iocbs` for the kernel, rebuilt at each submission.
+    pointers: Vec<*mut Iocb>,
+    events: Box<[Event]>,
+    /// Slots lent but not yet submitted, oldest first.
+    queued: Vec<u16>,
+    in_kernel: u32,
+}
+
+// SAFETY: the pointers lead into this value's own heap memory and are only used during a call; an
+// aio context belongs to the process, not to a thread.
+unsafe impl Send for Aio<'_> {}
+
+/// Asks whether the kernel has this interface, and a place left in `fs.aio-max-nr`.
+pub(crate) fn probe() -> io::Result<()> {
+    Context::new(1).map(drop)
+}
+
+impl<'a> Aio<'a> {
+    /// A context for as many requests as there are slots.
+    ///
+    /// # Errors
+    /// `EAGAIN` when `fs.aio-max-nr` is used up, `ENOSYS` without the interface.
+    pub fn new(file: BorrowedFd<'a>, slots: Slots) -> io::Result<Aio<'a>> {
+        let depth = usize::from(slots.depth());
+        Ok(Aio {
+            context: ManuallyDrop::new(Context::new(slots.depth())?),
+            file: PhantomData,
+            fd: file.as_raw_fd(),
+            slots,
+            iocbs: vec![Iocb::default(); depth].into_boxed_slice(),
+            pointers: Vec::with_capacity(depth),
+            events: vec![Event::default(); depth].into_boxed_slice(),
+            queued: Vec::with_capacity(depth),
+            in_kernel: 0,
+        })
+    }
+
+    /// The buffers.
+    pub fn slots(&self) -> &Slots {
+        &self.slots
+    }
+
+    /// The buffers, to claim and fill.
+    #[inline]
+    pub fn slots_mut(&mut self) -> &mut Slots {
+        &mut self.slots
+    }
+
+    /// True when the kernel has requests of ours.
+    #[inline]
+    pub fn is_waiting(&self) -> bool {
+        self.in_kernel > 0
+    }
+
+    /// True when nothing is queued and the kernel has nothing.
+    #[inline]
+    pub fn is_idle(&self) -> bool {
+        self.in_kernel == 0 && self.queued.is_empty()
+    }
+
+    /// Queues `command` for a claimed slot; [`Aio::submit`] hands it over.
+    #[inline]
+    pub fn push(&mut self, slot: u16, command: Command) {
+        let buffer = self.slots.lend(slot) as u64;
+        let iocb = Iocb { data: u64::from(slot), file: self.fd as u32, ..Iocb::default() };
+        self.iocbs[usize::from(slot)] = match command {
+            Command::Read { offset, len } => {
+                Iocb { opcode: PREAD, buffer, bytes: len.0, offset: offset.0 as i64, ..iocb }
+            }
+            Command::Write { offset, len, dsync } => {
+                let rw_flags = if dsync { libc::RWF_DSYNC } else { 0 };
+                let offset = offset.0 as i64;
+                Iocb { opcode: PWRITE, buffer, bytes: len.0, offset, rw_flags, ..iocb }
+            }
+            Command::Sync => Iocb { opcode: FDSYNC, ..iocb },
+        };
+        self.queued.push(slot);
+    }
+
+    /// Hands over what is queued, stamped `now`. A request that the kernel refuses on sight is given
+    /// back through `refused`, with its stamp and result. Stops early, without an error, while the
+    /// kernel is short of memory and has requests of ours that will complete.
+    #[inline]
+    pub fn submit(&mut self, now: Time, mut refused: impl FnMut(u16, Time, i32)) -> io::Result<()> {
+        self.pointers.clear();
+        for &slot in &self.queued {
+            self.slots.stamp(slot, now);
+            self.pointers.push(&raw mut self.iocbs[usize::from(slot)]);
+        }
+        let mut taken = 0;
+        let mut result = Ok(());
+        while taken < self.pointers.len() {
+            let rest = &mut self.pointers[taken..];
+            // SAFETY: each pointer leads to an initialised iocb that lives through the call (the
+            // kernel copies it); each buffer in them is lent until its event is reaped, and is freed
+            // only after the context was destroyed; the file outlives this value by its lifetime.
+            let answer = unsafe {
+                libc::syscall(libc::SYS_io_submit, self.context.0, rest.len(), rest.as_mut_ptr())
+            };
+            if answer > 0 {
+                taken += answer as usize;
+                self.in_kernel += answer as u32;
+                continue;
+            }
+            let error = io::Error::last_os_error();
+            match error.raw_os_error() {
+                Some(libc::EAGAIN) if self.in_kernel > 0 => break,
+                Some(libc::EFAULT | libc::ENOSYS) | None => {
+                    result = Err(error);
+                    break;
+                }
+                // The first of the rest is at fault; those after it may be good.
+                Some(errno) => {
+                    let slot = self.queued[taken];
+                    taken += 1;
+                    if let Some(issued) = self.slots.take_back(slot) {
+                        refused(slot, issued, -errno);
+                    }
+                }
+            }
+        }
+        self.queued.drain(..taken);
+        result
+    }
+
+    /// Gives back what has completed, waiting for at least one when `wait` is set, for at most
+    /// `timeout`. Tells the instant after the call, and whether a signal ended it.
+    #[inline]
+    pub fn reap(
+        &mut self,
+        wait: bool,
+        timeout: Option<Nanos>,
+        mut each: impl FnMut(u16, Time, i32, Time),
+    ) -> io::Result<(Time, bool)> {
+        let limit = clock::timespec(timeout.unwrap_or_default());
+        let unlimited = wait && timeout.is_none();
+        // SAFETY: the kernel writes at most as many events as the slice holds, and only reads the
+        // timespec; both live through the call.
+        let answer = unsafe {
+            libc::syscall(
+                libc::SYS_io_getevents,
+                self.context.0,
+                libc::c_long::from(wait),
+                self.events.len() as libc::c_long,
+                self.events.as_mut_ptr(),
+                if unlimited { std::ptr::null() } else { &raw const limit },
+            )
+        };
+        if answer < 0 {
+            let error = io::Error::last_os_error();
+            let interrupted = error.kind() == io::ErrorKind::Interrupted;
+            return if interrupted { Ok((clock::now(), true)) } else { Err(error) };
+        }
+        let now = clock::now();
+        for event in &self.events[..answer as usize] {
+            let slot = event.data as u16;
+            self.in_kernel = self.in_kernel.saturating_sub(1);
+            if let Some(issued) = self.slots.take_back(slot) {
+                each(slot, issued, event.result as i32, now);
+            }
+        }
+        Ok((now, false))
+    }
+}
+
+impl Drop for Aio<'_> {
+    fn drop(&mut self) {
+        // SAFETY: the context is not used again. Destroying it waits for everything in flight, so
+        // that the buffers, which are dropped after this function, are no longer the kernel's.
+        unsafe { ManuallyDrop::drop(&mut self.context) };
+    }
+}

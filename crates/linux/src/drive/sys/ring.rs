@@ -1,0 +1,434 @@
+#![expect(unsafe_code, reason = "io_uring shares memory with the kernel")]
+//! An io_uring with its buffers: safe to use, because it alone lends them out.
+//!
+//! Beyond the `io-uring` crate it does two things by hand: entering through a registered ring
+//! descriptor (the crate keeps its index to itself, in a value that cannot be stored beside the ring)
+//! and passing the timeout without rebuilding the crate's argument type at each call.
+
+use std::io;
+use std::mem::{ManuallyDrop, size_of};
+use std::os::fd::{AsRawFd, BorrowedFd};
+use std::thread::ThreadId;
+
+use block::{Bytes, Nanos, Time};
+use io_uring::{IoUring, opcode, squeue, types};
+
+use super::slots::Slots;
+use crate::drive::clock;
+
+/// `IORING_MAX_ENTRIES`: the deepest submission queue that the kernel makes.
+pub(crate) const DEPTH_MAX: u16 = 32_768;
+/// `IORING_MAX_REG_BUFFERS`: more buffers than this cannot be registered.
+const BUFFERS_MAX: usize = 1 << 14;
+/// A single registered buffer is at most this long.
+const BUFFER_BYTES_MAX: usize = 1 << 30;
+
+const ENTER_GETEVENTS: u32 = 1;
+const ENTER_EXT_ARG: u32 = 8;
+const ENTER_REGISTERED_RING: u32 = 16;
+const REGISTER_RING_FDS: u32 = 20;
+const UNREGISTER_RING_FDS: u32 = 21;
+/// `BLOCK_URING_CMD_DISCARD`, `_IO(0x12, 0)` in `<linux/blkdev.h>`, Linux 6.12.
+const BLOCK_DISCARD: u32 = 0x1200;
+
+/// How long a drop waits for I/O that does not come back before it leaks the buffers instead.
+const DRAIN_MAX: Nanos = Nanos::secs(30);
+
+/// `struct io_uring_getevents_arg`.
+#[repr(C)]
+struct WaitArg {
+    sigmask: u64,
+    sigmask_len: u32,
+    min_wait_us: u32,
+    timeout: u64,
+}
+const _: () = assert!(size_of::<WaitArg>() == 24);
+
+/// `struct io_uring_rsrc_update`.
+#[repr(C)]
+struct RingUpdate {
+    index: u32,
+    reserved: u32,
+    fd: u64,
+}
+const _: () = assert!(size_of::<RingUpdate>() == 16);
+
+/// What the ring is asked to do with a slot.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Command {
+    /// Transfer into the slot's buffer.
+    Read { offset: Bytes, len: Bytes },
+    /// Transfer from the slot's buffer; `dsync` makes it durable before it completes.
+    Write { offset: Bytes, len: Bytes, dsync: bool },
+    /// `fdatasync(2)`.
+    Sync,
+    /// Punch a hole into a file.
+    Punch { offset: Bytes, len: Bytes },
+    /// Discard a range of a block device; needs [`Ring::can_discard`].
+    Discard { offset: Bytes, len: Bytes },
+}
+
+/// How a call into the kernel ended, apart from what it completed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Entered {
+    /// Normally, or because the time was up.
+    Returned,
+    /// By a signal.
+    Interrupted,
+    /// The kernel was short of something and took less than it was given.
+    Short,
+}
+
+/// One submitter's ring on one file.
+pub(crate) struct Ring<'a> {
+    uring: IoUring,
+    file: BorrowedFd<'a>,
+    /// Dropped by hand, only when the kernel is known to be done with it.
+    slots: ManuallyDrop<Slots>,
+    fixed_file: bool,
+    fixed_buffers: bool,
+    can_discard: bool,
+    /// Index among the owner thread's registered rings.
+    index: Option<u32>,
+    owner: Option<ThreadId>,
+    /// Slots lent and pushed, but not yet entered with, oldest first.
+    queued: Vec<u16>,
+    /// Requests that the kernel has and has not completed.
+    in_kernel: u32,
+}
+
+/// Ways to set a ring up, best first. Each is a step down for an older kernel: `NO_SQARRAY` came with
+/// Linux 6.6, `DEFER_TASKRUN` with 6.1, `SINGLE_ISSUER` with 6.0, `COOP_TASKRUN` with 5.19,
+/// `SUBMIT_ALL` with 5.18.
+const SETUPS: u8 = 6;
+
+fn build(step: u8, entries: u32, iopoll: bool) -> io::Result<IoUring> {
+    let mut builder = IoUring::builder();
+    // Disabled until attach: with a single issuer, whoever enables the ring becomes the issuer.
+    builder.setup_r_disabled().dontfork();
+    if iopoll {
+        builder.setup_iopoll();
+    }
+    if step < 1 {
+        builder.setup_no_sqarray();
+    }
+    if step < 2 {
+        builder.setup_defer_taskrun();
+    }
+    if step < 3 {
+        builder.setup_single_issuer();
+    }
+    if step < 4 {
+        builder.setup_coop_taskrun();
+    }
+    if step < 5 {
+        builder.setup_submit_all();
+    }
+    builder.build(entries)
+}
+
+impl<'a> Ring<'a> {
+    /// Sets a ring up for `slots`, with the best mode that the kernel has. It does nothing before
+    /// [`Ring::arm`].
+    pub fn new(file: BorrowedFd<'a>, slots: Slots, iopoll: bool) -> io::Result<Ring<'a>> {
+        let depth = slots.depth();
+        let entries = u32::from(depth).max(1).next_power_of_two();
+        let mut step = 0;
+        let uring = loop {
+            match build(step, entries, iopoll) {
+                Err(error) if error.raw_os_error() == Some(libc::EINVAL) && step + 1 < SETUPS => {
+                    step += 1;
+                }
+                other => break other?,
+            }
+        };
+        if !uring.params().is_feature_ext_arg() {
+            return Err(io::Error::new(
+                io::ErrorKind::Unsupported,
+                "this kernel's io_uring cannot wait with a timeout (Linux 5.11 can)",
+            ));
+        }
+        Ok(Ring {
+            uring,
+            file,
+            slots: ManuallyDrop::new(slots),
+            fixed_file: false,
+            fixed_buffers: false,
+            can_discard: false,
+            index: None,
+            owner: None,
+            queued: Vec::with_capacity(usize::from(depth)),
+            in_kernel: 0,
+        })
+    }
+
+    /// Binds the ring to the calling thread. Registers file, buffers and ring, as far as the kernel
+    /// lets it; `note` is told what it refused.
+    pub fn arm(&mut self, note: &mut dyn FnMut(String)) -> io::Result<()> {
+        let submitter = self.uring.submitter();
+        match submitter.register_files(&[self.file.as_raw_fd()]) {
+            Ok(()) => self.fixed_file = true,
+            Err(error) => note(format!("io_uring: the file is not registered: {error}")),
+        }
+        let iovecs = self.slots.iovecs();
+        if iovecs.len() <= BUFFERS_MAX && iovecs.iter().all(|v| v.iov_len <= BUFFER_BYTES_MAX) {
+            // SAFETY: the kernel pins these pages, so they outlive even an unmapping of ours.
+            match unsafe { submitter.register_buffers(&iovecs) } {
+                Ok(()) => self.fixed_buffers = true,
+                Err(error) => note(format!(
+                    "io_uring: buffers are not registered: {error} (more CPU per I/O; raise \
+                     `ulimit -l` above {} KiB)",
+                    iovecs.iter().map(|v| v.iov_len >> 10).sum::<usize>()
+                )),
+            }
+        } else {
+            note("io_uring: buffers are not registered: there are too many, or too large".into());
+        }
+        submitter.register_enable_rings()?;
+        self.owner = Some(std::thread::current().id());
+        self.index = self.register_self();
+        Ok(())
+    }
+
+    /// Finds out whether the kernel discards ranges of this block device through the ring: an empty
+    /// range is `EINVAL` where it does, and changes nothing.
+    pub fn probe_discard(&mut self) -> io::Result<()> {
+        let probe = Command::Discard { offset: Bytes::ZERO, len: Bytes::ZERO };
+        self.slots.claim(0, Bytes::ZERO).map_err(|_| io::ErrorKind::InvalidInput)?;
+        self.push(0, probe)?;
+        while self.in_kernel > 0 || !self.queued.is_empty() {
+            self.enter(clock::now(), true, None)?;
+            let mut answer = 0;
+            self.reap(|_, _, result| answer = result);
+            self.can_discard = answer == -libc::EINVAL;
+        }
+        Ok(())
+    }
+
+    /// True when [`Command::Discard`] works here.
+    pub fn can_discard(&self) -> bool {
+        self.can_discard
+    }
+
+    /// The buffers.
+    pub fn slots(&self) -> &Slots {
+        &self.slots
+    }
+
+    /// The buffers, to claim and fill.
+    #[inline]
+    pub fn slots_mut(&mut self) -> &mut Slots {
+        &mut self.slots
+    }
+
+    /// True when nothing is queued and the kernel has nothing.
+    #[inline]
+    pub fn is_idle(&self) -> bool {
+        self.in_kernel == 0 && self.queued.is_empty()
+    }
+
+    /// Queues `command` for a claimed slot; [`Ring::enter`] hands it over.
+    #[inline]
+    pub fn push(&mut self, slot: u16, command: Command) -> io::Result<()> {
+        let buffer = self.slots.lend(slot);
+        // The file was registered alone, so its index is 0; the flag says that it is an index.
+        let (file, flags) = match self.fixed_file {
+            true => (types::Fd(0), squeue::Flags::FIXED_FILE),
+            false => (types::Fd(self.file.as_raw_fd()), squeue::Flags::empty()),
+        };
+        let buffer_index = self.fixed_buffers.then_some(slot);
+        let entry =
+            entry(file, buffer, buffer_index, command).flags(flags).user_data(u64::from(slot));
+        // SAFETY: the buffer is lent until the slot's completion is reaped, and not freed before
+        // (see `drop`); the file outlives the ring by its lifetime. Both descriptors are valid.
+        let pushed = unsafe { self.uring.submission().push(&entry) };
+        // One request a slot and as many entries as slots: the queue cannot be full.
+        pushed.map_err(|_| io::Error::other("the submission queue is full"))?;
+        self.queued.push(slot);
+        Ok(())
+    }
+
+    /// Hands over what is queued, stamped `now`, and, if `wait` is set, waits until something
+    /// completes or `timeout` has passed.
+    #[inline]
+    pub fn enter(&mut self, now: Time, wait: bool, timeout: Option<Nanos>) -> io::Result<Entered> {
+        for &slot in &self.queued {
+            self.slots.stamp(slot, now);
+        }
+        let handed = self.queued.len();
+        let (fd, flag) = match self.index {
+            Some(index) => (index as i32, ENTER_REGISTERED_RING),
+            None => (self.uring.as_raw_fd(), 0),
+        };
+        match enter(fd, handed as u32, u32::from(wait), flag, timeout) {
+            Ok(taken) => {
+                self.in_kernel += taken;
+                if taken as usize == handed {
+                    self.queued.clear();
+                    Ok(Entered::Returned)
+                } else {
+                    self.queued.drain(..taken as usize);
+                    Ok(Entered::Short)
+                }
+            }
+            Err(error) => ended(error),
+        }
+    }
+
+    /// Gives back every slot that has completed, in the order in which the kernel says so, with the
+    /// instant of its hand-over and the kernel's result. The queue's head is published on return:
+    /// the next wait would otherwise count these completions again and come back at once.
+    #[inline]
+    pub fn reap(&mut self, mut each: impl FnMut(u16, Time, i32)) {
+        let Ring { uring, slots, in_kernel, .. } = self;
+        for completion in uring.completion() {
+            let slot = completion.user_data() as u16;
+            *in_kernel = in_kernel.saturating_sub(1);
+            if let Some(issued) = slots.take_back(slot) {
+                each(slot, issued, completion.result());
+            }
+        }
+    }
+
+    /// Registers the ring's own descriptor with the calling thread; saves a lookup at each call.
+    fn register_self(&self) -> Option<u32> {
+        let fd = self.uring.as_raw_fd();
+        let mut update = RingUpdate { index: u32::MAX, reserved: 0, fd: fd as u64 };
+        // SAFETY: the kernel reads one `RingUpdate` and writes the index it chose back into it.
+        let answer = unsafe {
+            libc::syscall(libc::SYS_io_uring_register, fd, REGISTER_RING_FDS, &raw mut update, 1)
+        };
+        (answer == 1).then_some(update.index)
+    }
+
+    /// Frees the thread's entry again: a thread has only 16.
+    fn unregister_self(&mut self) {
+        let on_owner = self.owner == Some(std::thread::current().id());
+        let Some(index) = self.index.take().filter(|_| on_owner) else {
+            return;
+        };
+        let fd = self.uring.as_raw_fd();
+        let update = RingUpdate { index, reserved: 0, fd: 0 };
+        // SAFETY: the kernel only reads the one `RingUpdate`.
+        unsafe {
+            libc::syscall(
+                libc::SYS_io_uring_register,
+                fd,
+                UNREGISTER_RING_FDS,
+                &raw const update,
+                1,
+            )
+        };
+    }
+
+    /// Waits until the kernel has nothing more of ours. False when that cannot be established: the
+    /// ring belongs to another thread, or the drive does not answer.
+    fn drain(&mut self) -> bool {
+        self.unregister_self();
+        let until = clock::now() + DRAIN_MAX;
+        self.reap(|_, _, _| {});
+        while self.in_kernel > 0 {
+            let fd = self.uring.as_raw_fd();
+            let ended_well = match enter(fd, 0, 1, 0, Some(Nanos::secs(1))) {
+                Ok(_) => true,
+                Err(error) => ended(error).is_ok(),
+            };
+            self.reap(|_, _, _| {});
+            if self.in_kernel > 0 && (!ended_well || clock::now() >= until) {
+                return false;
+            }
+        }
+        true
+    }
+}
+
+impl Drop for Ring<'_> {
+    fn drop(&mut self) {
+        // Slots that were queued but never entered with are unknown to the kernel and need no wait.
+        if self.drain() {
+            // SAFETY: nothing is in flight, and `slots` is not used again: this is the drop. When
+            // draining fails the buffers are leaked on purpose, since the kernel may still write.
+            unsafe { ManuallyDrop::drop(&mut self.slots) };
+        }
+    }
+}
+
+/// The kernel's form of `command`. `buffer_index` is that of the buffer's registration, if it has one.
+#[inline]
+fn entry(
+    file: types::Fd,
+    buffer: *mut u8,
+    buffer_index: Option<u16>,
+    command: Command,
+) -> squeue::Entry {
+    match command {
+        Command::Read { offset, len } => {
+            let len = len.0 as u32;
+            match buffer_index {
+                Some(i) => opcode::ReadFixed::new(file, buffer, len, i).offset(offset.0).build(),
+                None => opcode::Read::new(file, buffer, len).offset(offset.0).build(),
+            }
+        }
+        Command::Write { offset, len, dsync } => {
+            let (len, flags) = (len.0 as u32, if dsync { libc::RWF_DSYNC } else { 0 });
+            match buffer_index {
+                Some(i) => opcode::WriteFixed::new(file, buffer, len, i)
+                    .offset(offset.0)
+                    .rw_flags(flags)
+                    .build(),
+                None => {
+                    opcode::Write::new(file, buffer, len).offset(offset.0).rw_flags(flags).build()
+                }
+            }
+        }
+        Command::Sync => opcode::Fsync::new(file).flags(types::FsyncFlags::DATASYNC).build(),
+        Command::Punch { offset, len } => opcode::Fallocate::new(file, len.0)
+            .offset(offset.0)
+            .mode(libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE)
+            .build(),
+        Command::Discard { offset, len } => {
+            // The start is passed as the address, the length as `addr3`, where `cmd` begins.
+            let mut cmd = [0; 16];
+            cmd[..8].copy_from_slice(&len.0.to_ne_bytes());
+            opcode::UringCmd16::new(file, BLOCK_DISCARD).addr(Some(offset.0)).cmd(cmd).build()
+        }
+    }
+}
+
+/// `io_uring_enter(2)`, always with `GETEVENTS`: deferred completions are only delivered by it.
+#[inline]
+fn enter(fd: i32, submit: u32, want: u32, flag: u32, limit: Option<Nanos>) -> io::Result<u32> {
+    let timeout;
+    let mut wait = WaitArg { sigmask: 0, sigmask_len: 0, min_wait_us: 0, timeout: 0 };
+    if let Some(limit) = limit {
+        timeout = clock::timespec(limit);
+        wait.timeout = &raw const timeout as u64;
+    }
+    let flags = flag | ENTER_GETEVENTS | ENTER_EXT_ARG;
+    // SAFETY: the arguments are those of io_uring_enter with EXT_ARG, the struct and the timespec that
+    // it points to live until the call returns, and the kernel keeps neither. What the queue makes
+    // the kernel do to memory was answered for when the entries were pushed.
+    let answer = unsafe {
+        libc::syscall(
+            libc::SYS_io_uring_enter,
+            fd,
+            submit,
+            want,
+            flags,
+            &raw const wait,
+            size_of::<WaitArg>(),
+        )
+    };
+    if answer < 0 { Err(io::Error::last_os_error()) } else { Ok(answer as u32) }
+}
+
+/// Tells the ends of a call that are part of normal work from those that are not.
+#[cold]
+fn ended(error: io::Error) -> io::Result<Entered> {
+    match error.raw_os_error() {
+        Some(libc::ETIME) => Ok(Entered::Returned),
+        Some(libc::EINTR) => Ok(Entered::Interrupted),
+        Some(libc::EAGAIN | libc::EBUSY) => Ok(Entered::Short),
+        _ => Err(error),
+    }
+}

@@ -1,0 +1,251 @@
+#![expect(
+    unsafe_code,
+    reason = "buffers that the kernel writes to live outside Rust's borrow rules"
+)]
+//! The buffers of one drive, and who holds each of them.
+
+use std::io;
+use std::ptr::NonNull;
+
+use block::{Bytes, Time};
+use rustix::mm::{Advice, MapFlags, ProtFlags};
+
+/// Nobody uses the slot.
+const FREE: u64 = u64::MAX;
+/// A request for the slot was taken; its buffer is still ours to fill.
+const CLAIMED: u64 = u64::MAX - 1;
+/// The buffer is the kernel's, since a moment not yet stamped.
+const LENT: u64 = u64::MAX - 2;
+
+/// A transparent huge page, as x86-64 and most arm64 kernels have it. Only advice hangs on it.
+const HUGE_PAGE: usize = 2 << 20;
+
+/// A request that a drive must not take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Misuse {
+    /// The slot is not below the depth that was set up.
+    NoSuchSlot,
+    /// The slot's earlier request has not completed.
+    Outstanding,
+    /// The transfer does not fit the buffer that was set up.
+    TooLong,
+    /// A write, where the step said that it would not write.
+    NoPayload,
+}
+
+/// One buffer a slot, in a single mapping, and the state of each.
+///
+/// A slot is free, claimed (taken, its buffer still ours), or lent (the kernel may read or write its
+/// buffer at any moment). Only [`Slots::take_back`] ends a loan, so safe code cannot reach a buffer
+/// in flight. Dropping it unmaps the buffers: the owner must not do so while one is lent and the
+/// kernel has really been entered with it.
+pub(crate) struct Slots {
+    mapping: NonNull<u8>,
+    mapping_len: usize,
+    first: NonNull<u8>,
+    stride: usize,
+    /// [`FREE`], [`CLAIMED`], [`LENT`], or the instant that the loan began. One word a slot, so that
+    /// the loop touches one cache line where a state and a stamp would be two.
+    state: Box<[u64]>,
+}
+
+// SAFETY: the mapping is owned by this value alone; no thread-local state is attached to it.
+unsafe impl Send for Slots {}
+
+impl Slots {
+    /// Maps `depth` buffers of `len` bytes, each aligned to `align` and to a page.
+    ///
+    /// The pages are not touched yet: that is [`Slots::touch`]'s work, on the thread that will use
+    /// them, so that they come from its memory node.
+    pub fn new(depth: u16, len: Bytes, align: Bytes) -> io::Result<Slots> {
+        let too_large = || io::Error::from_raw_os_error(libc::ENOMEM);
+        let len = usize::try_from(len.0).map_err(|_| too_large())?;
+        let page = rustix::param::page_size().max(4096);
+        let align = usize::try_from(align.0).map_err(|_| too_large())?.max(page);
+        if !align.is_power_of_two() {
+            return Err(io::Error::from_raw_os_error(libc::EINVAL));
+        }
+        let stride = len.max(1).checked_next_multiple_of(align).ok_or_else(too_large)?;
+        let total = stride.checked_mul(usize::from(depth).max(1)).ok_or_else(too_large)?;
+        // A huge page helps only where one fits; below that it would waste up to 2 MiB a drive.
+        let base_align = if total >= HUGE_PAGE { align.max(HUGE_PAGE) } else { align };
+        let mapping_len = total.checked_add(base_align).ok_or_else(too_large)?;
+        // SAFETY: an anonymous private mapping at an address of the kernel's choice aliases nothing.
+        let address = unsafe {
+            rustix::mm::mmap_anonymous(
+                std::ptr::null_mut(),
+                mapping_len,
+                ProtFlags::READ | ProtFlags::WRITE,
+                MapFlags::PRIVATE | MapFlags::NORESERVE,
+            )
+        }?;
+        let mapping = NonNull::new(address.cast::<u8>()).ok_or_else(too_large)?;
+        // SAFETY: the offset is below `base_align`, and the mapping is that much longer than `total`.
+        let first = unsafe { mapping.add(mapping.as_ptr().align_offset(base_align)) };
+        let state = vec![FREE; usize::from(depth)].into_boxed_slice();
+        let slots = Slots { mapping, mapping_len, first, stride, state };
+        // A child process (smartctl, nvme) must not share pages that the kernel writes to.
+        // SAFETY: advice on our own mapping, whose content it does not change here.
+        let _ = unsafe { rustix::mm::madvise(address, mapping_len, Advice::LinuxDontFork) };
+        if total >= HUGE_PAGE {
+            // SAFETY: the range lies in our mapping; the advice does not change its content. That it
+            // is not followed costs a little speed and is no error.
+            let _ =
+                unsafe { rustix::mm::madvise(first.as_ptr().cast(), total, Advice::LinuxHugepage) };
+        }
+        Ok(slots)
+    }
+
+    /// Makes every page present, so that no page fault falls into a measurement; a direct read into
+    /// a page that is not yet there has been seen to go through the page cache on Btrfs.
+    pub fn touch(&mut self) {
+        if self.state.iter().any(|&state| state != FREE) {
+            return;
+        }
+        let total = self.stride * self.state.len();
+        for at in (0..total).step_by(4096) {
+            // SAFETY: `at` is inside the buffers, and no slot is lent, so nobody else looks at them.
+            // Volatile, or the compiler may drop a write that nobody reads.
+            unsafe { self.first.add(at).write_volatile(0) };
+        }
+        // Locking is often beyond an ordinary user's limit. Pages just touched stay unless memory is
+        // short, so a refusal is not worth a word.
+        // SAFETY: the range lies in our mapping; locking does not change its content.
+        let _ = unsafe { rustix::mm::mlock(self.first.as_ptr().cast(), total) };
+    }
+
+    /// Count of slots.
+    pub fn depth(&self) -> u16 {
+        self.state.len() as u16
+    }
+
+    /// Takes a free slot for a transfer of `len` bytes (0 for a request without a buffer).
+    #[inline]
+    pub fn claim(&mut self, slot: u16, len: Bytes) -> Result<(), Misuse> {
+        let stride = self.stride as u64;
+        let state = self.state.get_mut(usize::from(slot)).ok_or(Misuse::NoSuchSlot)?;
+        if *state != FREE {
+            return Err(Misuse::Outstanding);
+        }
+        if len.0 > stride {
+            return Err(Misuse::TooLong);
+        }
+        *state = CLAIMED;
+        Ok(())
+    }
+
+    /// The first `len` bytes of a slot's buffer; empty while the slot is the kernel's.
+    #[inline]
+    pub fn buffer_mut(&mut self, slot: u16, len: Bytes) -> &mut [u8] {
+        match self.state.get(usize::from(slot)) {
+            Some(&(FREE | CLAIMED)) => {}
+            _ => return &mut [],
+        }
+        let len = (len.0 as usize).min(self.stride);
+        // SAFETY: the slot exists and is not lent, `len` is within its stride, the pages are mapped
+        // and initialised (anonymous memory is zero), and `&mut self` excludes other borrows.
+        unsafe { std::slice::from_raw_parts_mut(self.address(slot), len) }
+    }
+
+    /// A slot's whole buffer, as the last transfer left it; `None` while the kernel holds it.
+    pub fn buffer(&self, slot: u16) -> Option<&[u8]> {
+        match self.state.get(usize::from(slot)) {
+            // SAFETY: as in `buffer_mut`, with a shared borrow.
+            Some(&(FREE | CLAIMED)) => {
+                Some(unsafe { std::slice::from_raw_parts(self.address(slot), self.stride) })
+            }
+            _ => None,
+        }
+    }
+
+    /// Gives a claimed slot's buffer to the kernel: from here on only the kernel uses it.
+    #[inline]
+    pub fn lend(&mut self, slot: u16) -> *mut u8 {
+        debug_assert_eq!(self.state[usize::from(slot)], CLAIMED);
+        self.state[usize::from(slot)] = LENT;
+        self.address(slot)
+    }
+
+    /// Notes when a lent slot was handed to the kernel.
+    #[inline]
+    pub fn stamp(&mut self, slot: u16, issued: Time) {
+        if let Some(state) = self.state.get_mut(usize::from(slot))
+            && *state < CLAIMED
+        {
+            *state = issued.0.min(LENT);
+        }
+    }
+
+    /// Ends a loan, or a claim that led to none, and tells when it began; `None` when the slot was
+    /// not in use. Must be called for a lent slot only when the kernel has said that it is done.
+    #[inline]
+    pub fn take_back(&mut self, slot: u16) -> Option<Time> {
+        let state = self.state.get_mut(usize::from(slot))?;
+        let before = std::mem::replace(state, FREE);
+        (before != FREE).then_some(Time(before))
+    }
+
+    /// Where the buffers are, for registering them with the kernel.
+    pub fn iovecs(&self) -> Vec<libc::iovec> {
+        let iovec =
+            |slot| libc::iovec { iov_base: self.address(slot).cast(), iov_len: self.stride };
+        (0..self.depth()).map(iovec).collect()
+    }
+
+    #[inline]
+    fn address(&self, slot: u16) -> *mut u8 {
+        debug_assert!(slot < self.depth());
+        // SAFETY: every caller has looked the slot up in `state`, so it is below the depth, and the
+        // mapping holds `depth` strides from `first` on.
+        unsafe { self.first.add(self.stride * usize::from(slot)) }.as_ptr()
+    }
+}
+
+impl Drop for Slots {
+    fn drop(&mut self) {
+        // SAFETY: the mapping is ours and no borrow of it survives `self`; the owner has drained the
+        // kernel, see the type's comment. A failure to unmap leaks, and nothing can be done about it.
+        let _ = unsafe { rustix::mm::munmap(self.mapping.as_ptr().cast(), self.mapping_len) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Each of these, were it let through, would let the kernel and us write to one buffer at once.
+    #[test]
+    fn a_slot_is_lent_once_and_out_of_reach_meanwhile() {
+        let mut slots = Slots::new(2, Bytes(5000), Bytes(512)).unwrap();
+        slots.touch();
+        assert_eq!(slots.claim(2, Bytes(1)), Err(Misuse::NoSuchSlot));
+        assert_eq!(slots.claim(0, Bytes(8193)), Err(Misuse::TooLong));
+        assert_eq!(slots.claim(0, Bytes(5000)), Ok(()));
+        assert_eq!(slots.claim(0, Bytes(5000)), Err(Misuse::Outstanding));
+        slots.buffer_mut(0, Bytes(5000)).fill(7);
+        slots.lend(0);
+        assert!(slots.buffer(0).is_none());
+        assert!(slots.buffer_mut(0, Bytes(1)).is_empty());
+        assert_eq!(slots.claim(0, Bytes(1)), Err(Misuse::Outstanding));
+        slots.stamp(0, Time(42));
+        assert!(slots.buffer(0).is_none(), "a stamp must not end the loan");
+        assert_eq!(slots.take_back(0), Some(Time(42)));
+        assert_eq!(slots.take_back(0), None);
+        assert_eq!(slots.buffer(0).unwrap()[4999], 7);
+        assert_eq!(slots.buffer(1).unwrap()[0], 0, "neighbours do not overlap");
+    }
+
+    #[test]
+    fn buffers_are_aligned_as_asked_and_to_a_page_at_least() {
+        for (depth, len, align) in [(1, 512, 512), (32, 4096, 8192), (8, 1 << 20, 4096)] {
+            let slots = Slots::new(depth, Bytes(len), Bytes(align)).unwrap();
+            let wanted = (align as usize).max(4096);
+            for iovec in slots.iovecs() {
+                assert_eq!(iovec.iov_base as usize % wanted, 0);
+                assert!(iovec.iov_len >= len as usize);
+            }
+        }
+        assert!(Slots::new(1, Bytes(1), Bytes(5000)).is_err());
+        assert!(Slots::new(u16::MAX, Bytes(u64::MAX / 2), Bytes(1)).is_err());
+    }
+}

@@ -1,0 +1,369 @@
+//! Targets: a file or a block device, opened for measuring, and the engine to measure it with.
+//!
+//! [`RealTarget::open`] (or [`RealTarget::from_file`], for a descriptor that the safety gate already
+//! holds) finds out what the target is; [`RealTarget::engine`] gives it one of the engines. The caller
+//! matches on [`AnyTarget`] once, and from there on everything is compiled for that engine alone.
+
+mod error;
+mod geometry;
+
+use std::fmt;
+use std::fs::{File, OpenOptions as FileOptions};
+use std::io;
+use std::marker::PhantomData;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+use block::{Bytes, DriveError, DriveInfo, DriveKind, LaneSetup, Nanos, Target, Time};
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+
+use crate::drive::{Aio, Engine, Psync, Uring, now, sleep};
+
+pub use crate::drive::{AioDrive, Buffers, NullDrive, NullTarget, PsyncDrive, UringDrive};
+pub use error::TargetError;
+pub use geometry::Alignment;
+use geometry::Geometry;
+
+/// How requests reach the kernel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum EngineKind {
+    /// io_uring: the least cost per I/O.
+    #[default]
+    IoUring,
+    /// The kernel's older asynchronous I/O.
+    Libaio,
+    /// `pread(2)` and `pwrite(2)`; one request at a time, whatever the depth.
+    Psync,
+}
+
+impl EngineKind {
+    /// All of them.
+    pub const ALL: [EngineKind; 3] = [EngineKind::IoUring, EngineKind::Libaio, EngineKind::Psync];
+
+    /// What a user can do about an `error` of this engine.
+    pub(crate) fn remedy(self, error: &io::Error) -> &'static str {
+        match (self, error.raw_os_error()) {
+            (EngineKind::IoUring, Some(libc::EPERM)) => {
+                "io_uring is switched off or filtered here, see sysctl kernel.io_uring_disabled and \
+                 the container's seccomp profile; use --engine libaio"
+            }
+            (EngineKind::IoUring, Some(libc::ENOMEM)) => {
+                "raise `ulimit -l`, lower the depth, or use --engine libaio"
+            }
+            (EngineKind::IoUring, Some(libc::EEXIST)) => {
+                "a drive belongs to the thread that attached it"
+            }
+            (EngineKind::IoUring, Some(libc::EBADFD)) => "a drive is attached before it is used",
+            (EngineKind::IoUring, _) => "use --engine libaio",
+            (EngineKind::Libaio, Some(libc::EAGAIN)) => {
+                "sysctl fs.aio-max-nr is used up: raise it, lower the depth, or use --engine io_uring"
+            }
+            (EngineKind::Libaio, _) => "use --engine psync",
+            (EngineKind::Psync, _) => "",
+        }
+    }
+}
+
+impl fmt::Display for EngineKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            EngineKind::IoUring => "io_uring",
+            EngineKind::Libaio => "libaio",
+            EngineKind::Psync => "psync",
+        })
+    }
+}
+
+/// What will be done to the target.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Access {
+    /// Nothing but reads; needs only read permission.
+    #[default]
+    ReadOnly,
+    /// Reads and writes. The safety gate must have agreed before.
+    ReadWrite,
+}
+
+/// How a target is opened.
+#[derive(Clone, Debug)]
+pub struct OpenOptions {
+    /// How requests reach the kernel.
+    pub engine: EngineKind,
+    /// What will be done.
+    pub access: Access,
+    /// Past the page cache (`O_DIRECT`); false is `--buffered`.
+    pub direct: bool,
+    /// Every write is durable before it completes (`O_DSYNC`).
+    pub dsync: bool,
+    /// Poll for completions instead of being interrupted; io_uring with direct I/O only, and a device
+    /// with polling queues. A poll ends with a completion, not with a deadline.
+    pub iopoll: bool,
+    /// Keeps submitter i on CPU `cpus[i % n]`.
+    pub pin_cpus: Option<Vec<usize>>,
+    /// Block devices only: fail when anyone else holds the device, and keep them out (`O_EXCL`).
+    pub exclusive: bool,
+}
+
+impl Default for OpenOptions {
+    /// io_uring, read-only, direct.
+    fn default() -> Self {
+        OpenOptions {
+            engine: EngineKind::default(),
+            access: Access::default(),
+            direct: true,
+            dsync: false,
+            iopoll: false,
+            pin_cpus: None,
+            exclusive: false,
+        }
+    }
+}
+
+/// An opened file or block device, and what its drives need to know of it.
+pub struct Opened {
+    file: File,
+    info: DriveInfo,
+    options: OpenOptions,
+    alignment: Alignment,
+    /// The descriptor has no `O_DSYNC` though it was asked for: each write carries the flag instead.
+    dsync_each_write: bool,
+    notes: Mutex<Vec<String>>,
+}
+
+impl Opened {
+    pub(crate) fn name(&self) -> &str {
+        &self.info.name
+    }
+
+    pub(crate) fn fd(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
+    }
+
+    pub(crate) fn options(&self) -> &OpenOptions {
+        &self.options
+    }
+
+    pub(crate) fn memory_align(&self) -> Bytes {
+        self.alignment.memory
+    }
+
+    pub(crate) fn is_block_device(&self) -> bool {
+        self.info.kind == DriveKind::BlockDevice
+    }
+
+    pub(crate) fn is_writable(&self) -> bool {
+        self.options.access == Access::ReadWrite
+    }
+
+    pub(crate) fn dsync_each_write(&self) -> bool {
+        self.dsync_each_write
+    }
+
+    pub(crate) fn cpu_of(&self, submitter: u16) -> Option<usize> {
+        cpu_of(self.options.pin_cpus.as_deref().unwrap_or_default(), submitter)
+    }
+
+    /// Keeps `note` for the user, once however many submitters say it.
+    pub(crate) fn note(&self, note: String) {
+        let mut notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
+        if !notes.contains(&note) {
+            notes.push(note);
+        }
+    }
+}
+
+/// The CPU for a submitter, where CPUs were named.
+pub(crate) fn cpu_of(cpus: &[usize], submitter: u16) -> Option<usize> {
+    let index = usize::from(submitter).checked_rem(cpus.len())?;
+    cpus.get(index).copied()
+}
+
+/// A file or block device that was opened and looked at, but has no engine yet.
+pub struct RealTarget {
+    opened: Opened,
+}
+
+impl RealTarget {
+    /// Opens `path`.
+    ///
+    /// # Errors
+    /// [`TargetError`], for each way in which a path is not what can be measured as asked.
+    pub fn open(path: impl AsRef<Path>, options: OpenOptions) -> Result<RealTarget, TargetError> {
+        let path = path.as_ref();
+        let name = path.display().to_string();
+        // Looked at before it is opened: opening a FIFO waits, and opening a tape rewinds it.
+        let metadata =
+            std::fs::metadata(path).map_err(|e| TargetError::opening(&name, &options, e))?;
+        let is_device =
+            geometry::check_type(&name, metadata.file_type())? == DriveKind::BlockDevice;
+        let mut flags = OFlags::empty();
+        flags.set(OFlags::DIRECT, options.direct);
+        flags.set(OFlags::DSYNC, options.dsync);
+        flags.set(OFlags::EXCL, options.exclusive && is_device);
+        let file = FileOptions::new()
+            .read(true)
+            .write(options.access == Access::ReadWrite)
+            .custom_flags(flags.bits() as i32)
+            .open(path)
+            .map_err(|e| TargetError::opening(&name, &options, e))?;
+        RealTarget::from_file(file, &name, options)
+    }
+
+    /// Takes over a descriptor that is already open, such as the safety gate's, and holds it for as
+    /// long as the target lives. `name` is what the user called it. `options.exclusive` is the
+    /// opener's business and ignored.
+    ///
+    /// Direct I/O is switched on or off as asked. `O_DSYNC` cannot be switched on an open descriptor:
+    /// where it is missing each write is given the same meaning by itself (`RWF_DSYNC`).
+    ///
+    /// # Errors
+    /// [`TargetError`]: it is no file or block device, has no content, is not open for what is asked,
+    /// or does no direct I/O.
+    pub fn from_file(
+        file: File,
+        name: &str,
+        options: OpenOptions,
+    ) -> Result<RealTarget, TargetError> {
+        if options.iopoll && (options.engine != EngineKind::IoUring || !options.direct) {
+            return Err(TargetError::PollNeedsRing { path: name.to_owned() });
+        }
+        let io = |action| TargetError::io(name, action);
+        let mut flags = fcntl_getfl(&file).map_err(io("read the flags of"))?;
+        let writable = flags & OFlags::RWMODE == OFlags::RDWR;
+        if options.access == Access::ReadWrite && !writable {
+            return Err(TargetError::NotOpenForWriting { path: name.to_owned() });
+        }
+        if flags.contains(OFlags::DIRECT) != options.direct {
+            flags.set(OFlags::DIRECT, options.direct);
+            fcntl_setfl(&file, flags)
+                .map_err(|error| TargetError::opening(name, &options, error.into()))?;
+        }
+        let geometry = Geometry::of(&file, name, options.direct)?;
+        let opened = Opened {
+            info: geometry.info(name),
+            alignment: geometry.alignment,
+            dsync_each_write: options.dsync && !flags.contains(OFlags::DSYNC),
+            file,
+            options,
+            notes: Mutex::default(),
+        };
+        Ok(RealTarget { opened })
+    }
+
+    /// What is known of the target.
+    pub fn info(&self) -> &DriveInfo {
+        &self.opened.info
+    }
+
+    /// Lets the caller add what only it knows: model, serial, cache, link.
+    pub fn describe(&mut self, fill: impl FnOnce(&mut DriveInfo)) {
+        fill(&mut self.opened.info);
+    }
+
+    /// What memory and offsets of transfers are aligned to.
+    pub fn alignment(&self) -> Alignment {
+        self.opened.alignment
+    }
+
+    /// The open file, for counters that need a descriptor.
+    pub fn file(&self) -> &File {
+        &self.opened.file
+    }
+
+    /// Gives the target the engine that its options name, after asking the kernel whether it can be
+    /// used here.
+    ///
+    /// # Errors
+    /// [`TargetError::Engine`] when it cannot, with the engine to use instead.
+    pub fn engine(self) -> Result<AnyTarget, TargetError> {
+        Ok(match self.opened.options.engine {
+            EngineKind::IoUring => AnyTarget::IoUring(self.with_engine()?),
+            EngineKind::Libaio => AnyTarget::Libaio(self.with_engine()?),
+            EngineKind::Psync => AnyTarget::Psync(self.with_engine()?),
+        })
+    }
+
+    /// Gives the target the engine `E`, whatever its options name.
+    ///
+    /// # Errors
+    /// As [`RealTarget::engine`].
+    pub fn with_engine<E: Engine>(self) -> Result<EngineTarget<E>, TargetError> {
+        let mut opened = self.opened;
+        E::probe().map_err(|source| TargetError::Engine {
+            path: opened.name().to_owned(),
+            engine: E::KIND,
+            remedy: E::KIND.remedy(&source),
+            source,
+        })?;
+        opened.options.engine = E::KIND;
+        Ok(EngineTarget { opened, engine: PhantomData })
+    }
+}
+
+/// A target with its engine: match once, then everything below is compiled for that engine.
+pub enum AnyTarget {
+    /// With io_uring.
+    IoUring(UringTarget),
+    /// With libaio.
+    Libaio(AioTarget),
+    /// With psync.
+    Psync(PsyncTarget),
+}
+
+/// A real target measured with engine `E`: a drive, that is a thread's worth, for each submitter.
+pub struct EngineTarget<E> {
+    opened: Opened,
+    engine: PhantomData<E>,
+}
+
+/// A real target measured with io_uring.
+pub type UringTarget = EngineTarget<Uring>;
+/// A real target measured with libaio.
+pub type AioTarget = EngineTarget<Aio>;
+/// A real target measured with psync.
+pub type PsyncTarget = EngineTarget<Psync>;
+
+impl<E: Engine> EngineTarget<E> {
+    /// Lets the caller add what only it knows: model, serial, cache, link.
+    pub fn describe(&mut self, fill: impl FnOnce(&mut DriveInfo)) {
+        fill(&mut self.opened.info);
+    }
+
+    /// What memory and offsets of transfers are aligned to.
+    pub fn alignment(&self) -> Alignment {
+        self.opened.alignment
+    }
+
+    /// The open file, for counters that need a descriptor.
+    pub fn file(&self) -> &File {
+        &self.opened.file
+    }
+
+    /// What the kernel refused so far, in words, where a slower way was taken instead.
+    pub fn notes(&self) -> Vec<String> {
+        self.opened.notes.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl<E: Engine> Target for EngineTarget<E> {
+    type Drive<'a> = E::Drive<'a>;
+
+    fn info(&self) -> &DriveInfo {
+        &self.opened.info
+    }
+
+    fn now(&self) -> Time {
+        now()
+    }
+
+    fn pause(&mut self, span: Nanos) {
+        sleep(span);
+    }
+
+    fn open<'a>(&'a mut self, setup: &LaneSetup<'_>) -> Result<Vec<E::Drive<'a>>, DriveError> {
+        let opened = &self.opened;
+        (0..setup.submitters).map(|submitter| E::open(opened, submitter, setup)).collect()
+    }
+}

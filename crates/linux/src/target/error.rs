@@ -1,0 +1,146 @@
+//! Why a target cannot be measured as asked, and what to do about it.
+
+use std::io;
+
+use thiserror::Error;
+
+use super::{Access, EngineKind, OpenOptions};
+
+/// Why a path cannot be a target. Each names the path, what is wrong, and a way out.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum TargetError {
+    /// Nothing is there.
+    #[error("{path}: no such file or device; `drivescope devices` lists what can be measured")]
+    NotFound {
+        /// As the user named it.
+        path: String,
+    },
+    /// It may not be opened like that.
+    #[error("{path}: no permission to {what} it; {remedy}")]
+    Permission {
+        /// As the user named it.
+        path: String,
+        /// What was asked.
+        what: &'static str,
+        /// The way out.
+        remedy: &'static str,
+    },
+    /// It is a directory.
+    #[error("{path}: a directory holds no data itself; name a file in it")]
+    Directory {
+        /// As the user named it.
+        path: String,
+    },
+    /// It is neither a file nor a block device.
+    #[error("{path}: {what} is not storage; name a regular file or a block device")]
+    NotStorage {
+        /// As the user named it.
+        path: String,
+        /// What it is.
+        what: &'static str,
+    },
+    /// It holds nothing.
+    #[error("{path}: it has no content to measure; {remedy}")]
+    Empty {
+        /// As the user named it.
+        path: String,
+        /// The way out.
+        remedy: &'static str,
+    },
+    /// Exclusive use was asked for, and somebody else uses it.
+    #[error(
+        "{path}: in use, mounted or held by another layer; free it, or read it without exclusive use"
+    )]
+    Busy {
+        /// As the user named it.
+        path: String,
+    },
+    /// Medium, switch or filesystem do not allow writing.
+    #[error("{path}: it cannot be written; measure reads only (--read-only)")]
+    WriteProtected {
+        /// As the user named it.
+        path: String,
+    },
+    /// The descriptor handed over is not open for reading and writing.
+    #[error("{path}: it is not open for reading and writing; open it with both")]
+    NotOpenForWriting {
+        /// As the user named it.
+        path: String,
+    },
+    /// The filesystem has no direct I/O for this file.
+    #[error(
+        "{path}: no direct I/O on this filesystem; use --buffered, and expect its cache to answer"
+    )]
+    NoDirectIo {
+        /// As the user named it.
+        path: String,
+    },
+    /// Polling was asked for without what it needs.
+    #[error("{path}: polling for completions needs --engine io_uring and direct I/O")]
+    PollNeedsRing {
+        /// As the user named it.
+        path: String,
+    },
+    /// The kernel does not let us use the engine.
+    #[error("{path}: engine {engine} cannot be used: {source}; {remedy}")]
+    Engine {
+        /// As the user named it.
+        path: String,
+        /// Which engine.
+        engine: EngineKind,
+        /// The kernel's answer.
+        source: io::Error,
+        /// The way out.
+        remedy: &'static str,
+    },
+    /// Anything else that the kernel refused.
+    #[error("{path}: cannot {action} it: {source}")]
+    Io {
+        /// As the user named it.
+        path: String,
+        /// What was tried.
+        action: &'static str,
+        /// The kernel's answer.
+        source: io::Error,
+    },
+}
+
+impl TargetError {
+    /// The error for `source`, met on opening `path` as `options` say.
+    pub(super) fn opening(path: &str, options: &OpenOptions, source: io::Error) -> TargetError {
+        let path = path.to_owned();
+        match source.raw_os_error() {
+            Some(libc::ENOENT | libc::ENOTDIR) => TargetError::NotFound { path },
+            Some(libc::EISDIR) => TargetError::Directory { path },
+            Some(libc::EACCES | libc::EPERM) => match options.access {
+                Access::ReadOnly => TargetError::Permission {
+                    path,
+                    what: "read",
+                    remedy: "run as a user who may, for a device one in the group disk, or as root",
+                },
+                Access::ReadWrite => TargetError::Permission {
+                    path,
+                    what: "read and write",
+                    remedy: "run as a user who may, or measure reads only (--read-only)",
+                },
+            },
+            Some(libc::EBUSY) => TargetError::Busy { path },
+            Some(libc::EROFS | libc::ETXTBSY) => TargetError::WriteProtected { path },
+            Some(libc::ENOMEDIUM) => {
+                TargetError::Empty { path, remedy: "put a medium into the drive" }
+            }
+            // EINVAL is the kernel's word for a filesystem without direct I/O (open(2)).
+            Some(libc::EINVAL) if options.direct => TargetError::NoDirectIo { path },
+            _ => TargetError::Io { path, action: "open", source },
+        }
+    }
+
+    /// Makes the error for whatever else fails while doing `action` to `path`.
+    pub(super) fn io<E: Into<io::Error>>(
+        path: &str,
+        action: &'static str,
+    ) -> impl FnOnce(E) -> TargetError {
+        move |source| TargetError::Io { path: path.to_owned(), action, source: source.into() }
+    }
+}
