@@ -115,3 +115,132 @@ impl Iterator for Schedule {
 }
 
 impl std::iter::FusedIterator for Schedule {}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+    use crate::plan::Until;
+
+    fn plan(steps: &[&str], runs: u32, discard_first: u32, order: Order) -> Plan {
+        let mut text = String::from("schema = \"drivescope.plan/1\"\nseed = 11\n");
+        for name in steps {
+            text += &format!(
+                r#"
+                [[step]]
+                name = "{name}"
+                submitters = 1
+                [[step.phase]]
+                name = "all"
+                measured = true
+                block = "4KiB"
+                address = {{ pattern = "random" }}
+                stop = {{ ios = 1 }}
+                arrival = {{ kind = "closed_loop", depth = 1 }}
+                ops = [{{ op = "read", percent = 100 }}]
+                "#
+            );
+        }
+        let mut plan = Plan::from_toml(&text).unwrap();
+        plan.schedule.runs = runs;
+        plan.schedule.discard_first = discard_first;
+        plan.schedule.order = order;
+        plan
+    }
+
+    fn endless(mut plan: Plan) -> Plan {
+        plan.schedule.until =
+            Some(Until { half_width_percent: 2.0, budget: block::Nanos::secs(300) });
+        plan
+    }
+
+    #[test]
+    fn each_block_of_an_interleaved_schedule_has_every_step_once() {
+        let slots: Vec<Slot> =
+            schedule(&plan(&["a", "b", "c"], 6, 2, Order::Interleaved)).collect();
+        assert_eq!(slots.len(), 24);
+        for (round, block) in slots.chunks(3).enumerate() {
+            let steps: HashSet<usize> = block.iter().map(|s| s.step).collect();
+            assert_eq!(steps.len(), 3, "round {round}");
+            assert!(block.iter().all(|s| s.run as usize == round && s.counted == (round >= 2)));
+        }
+        assert!(slots.iter().enumerate().all(|(i, s)| s.position as usize == i));
+        let orders: HashSet<Vec<usize>> =
+            slots.chunks(3).map(|block| block.iter().map(|s| s.step).collect()).collect();
+        assert!(orders.len() > 2, "the order is drawn for each block: {orders:?}");
+    }
+
+    #[test]
+    fn a_blocked_schedule_finishes_a_step_before_the_next() {
+        let all = schedule(&plan(&["a", "b"], 2, 1, Order::Blocked));
+        let slots: Vec<_> = all.map(|s| (s.step, s.run, s.counted)).collect();
+        let step = |n| [(n, 0, false), (n, 1, true), (n, 2, true)];
+        assert_eq!(slots, [step(0), step(1)].concat());
+    }
+
+    #[test]
+    fn a_stop_rule_makes_it_endless_and_the_known_length_grows_by_blocks() {
+        let mut rounds = schedule(&endless(plan(&["a", "b"], 2, 0, Order::Blocked)));
+        assert!(rounds.is_endless());
+        let head: Vec<_> = rounds.by_ref().take(4).map(|s| (s.step, s.run)).collect();
+        assert_eq!(head, [(0, 0), (0, 1), (1, 0), (1, 1)]);
+        assert_eq!(rounds.len_known(), 4);
+        let more: Vec<_> = rounds.by_ref().take(3).map(|s| (s.step, s.run)).collect();
+        assert_eq!(more, [(0, 2), (1, 2), (0, 3)]);
+        assert_eq!(rounds.len_known(), 8);
+
+        let interleaved = endless(plan(&["a", "b", "c"], 1, 0, Order::Interleaved));
+        assert_eq!(schedule(&interleaved).take(1000).count(), 1000);
+        let mut ends = schedule(&plan(&["a"], 3, 0, Order::Interleaved));
+        assert_eq!((ends.len_known(), ends.is_endless()), (3, false));
+        assert_eq!((ends.by_ref().count(), ends.next()), (3, None));
+    }
+
+    #[test]
+    fn no_two_runs_share_a_seed_and_no_reordering_changes_one() {
+        let key = |plan: &Plan, slot: &Slot| (plan.steps[slot.step].name.clone(), slot.run);
+        let first = plan(&["a", "b", "c"], 50, 3, Order::Interleaved);
+        let seeds: std::collections::HashMap<_, _> =
+            schedule(&first).map(|s| (key(&first, &s), s.seed)).collect();
+        let distinct: HashSet<u64> = seeds.values().copied().collect();
+        assert_eq!(distinct.len(), 159);
+        for other in [
+            plan(&["a", "b", "c"], 50, 3, Order::Blocked),
+            plan(&["c", "a"], 53, 0, Order::Interleaved),
+            plan(&["x", "b"], 20, 0, Order::Blocked),
+        ] {
+            for slot in schedule(&other).filter(|s| other.steps[s.step].name != "x") {
+                assert_eq!(seeds.get(&key(&other, &slot)), Some(&slot.seed));
+            }
+        }
+    }
+
+    #[test]
+    fn the_order_and_the_seeds_are_frozen() {
+        let slots = schedule(&plan(&["a", "b", "c", "d"], 2, 0, Order::Interleaved));
+        let slots: Vec<_> = slots.map(|s| (s.step, s.seed)).collect();
+        assert_eq!(
+            slots,
+            [
+                (0, 0x94d5_e09a_e33c_111f),
+                (2, 0xfe7f_b701_805d_13ea),
+                (3, 0xb951_02fb_cf7f_5eb5),
+                (1, 0xfe67_8712_833c_be25),
+                (0, 0xe0c3_10e5_792f_b692),
+                (1, 0xe069_d20c_e259_7a94),
+                (2, 0x153d_87ae_3c5e_e4ce),
+                (3, 0x9d2a_e0a9_71d4_c8d1)
+            ]
+        );
+    }
+
+    #[test]
+    fn a_schedule_of_nothing_ends_and_a_huge_one_does_not_wrap() {
+        let mut nothing = plan(&["a"], 1, 0, Order::Interleaved);
+        nothing.steps.clear();
+        assert_eq!(schedule(&endless(nothing)).next(), None);
+        let huge = schedule(&plan(&["a", "b"], u32::MAX, 5, Order::Blocked));
+        assert_eq!(huge.len_known(), u32::MAX);
+    }
+}
