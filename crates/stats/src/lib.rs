@@ -1,5 +1,45 @@
 //! Statistics that can be trusted: quantities with intervals, distributions, change points, drift,
 //! modes, and the verdicts that are built on them. Pure functions from numbers to numbers.
+//!
+//! Rules that hold for every function here:
+//! - Input is a slice of `f64` in the order of measurement. Empty input, NaN and infinities are never
+//!   a panic: the answer is `None`. Whoever measured has to say why a number is missing; a statistic
+//!   that skips it in silence would hide that.
+//! - Nothing is drawn from the clock or the system: what resamples takes a seed, and the same seed
+//!   gives the same bits.
+//! - An interval is only given where the count of observations allows one.
 
+pub mod changepoint;
+pub mod compare;
+pub mod drift;
+pub mod ess;
+pub mod histogram;
+pub mod interval;
+pub mod modes;
 pub mod quantity;
+pub mod spread;
+pub mod stop;
 pub mod verdict;
+
+mod binomial;
+mod normal;
+mod rng;
+mod sample;
+
+pub use changepoint::{Cost, Penalty, Segment, Segmentation, pelt};
+pub use compare::{Agreement, RatioEstimate, RatioInterval, equivalence, paired_ratio};
+pub use drift::{Drift, MannKendall, Slope, drift, mann_kendall, theil_sen};
+pub use ess::{effective_runs, effective_sample_size};
+pub use histogram::LatencyHistogram;
+pub use interval::{
+    BootstrapInterval, BootstrapKind, OrderInterval, ProportionInterval, bootstrap, median,
+    median_interval, median_quantity, proportion_interval, quantile_interval, runs_needed,
+};
+pub use modes::{DipNull, ModeTest, Modes, two_modes};
+pub use quantity::{Better, Quantity, Unit};
+pub use spread::{
+    Fences, Outlier, Severity, coefficient_of_variation, median_absolute_deviation, outliers,
+    quantile, range_over_mean, tukey_fences,
+};
+pub use stop::{Decision, StopRule};
+pub use verdict::{Caveat, Evidence, Proof, Verdict};

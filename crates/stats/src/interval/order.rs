@@ -1,0 +1,207 @@
+//! Intervals between two order statistics. How often they cover is a matter of counting heads and
+//! tails, whatever the distribution.
+
+use crate::{binomial, normal, sample};
+use serde::Serialize;
+
+/// Room for rounding when an exact probability is compared with the one asked for.
+const ROUNDING: f64 = 1e-12;
+
+/// An interval from one order statistic to another.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct OrderInterval {
+    /// The value at `lower_rank`.
+    pub low: f64,
+    /// The value at `upper_rank`.
+    pub high: f64,
+    /// Rank of the lower end in ascending order; the least value has rank 1.
+    pub lower_rank: usize,
+    /// Rank of the upper end in ascending order.
+    pub upper_rank: usize,
+    /// Exact probability that such an interval covers, for independent observations of a continuous
+    /// distribution; a lower bound where values can tie. At least the confidence asked for.
+    pub coverage: f64,
+}
+
+/// The median; of an even count, the mean of the middle two. `None` when `xs` is empty or holds NaN or
+/// an infinity.
+pub fn median(xs: &[f64]) -> Option<f64> {
+    sample::sorted(xs).map(|ordered| sample::median_of_sorted(&ordered))
+}
+
+/// The narrowest interval for the median between the k-th least and the k-th greatest value that
+/// covers with at least `confidence`.
+///
+/// Assumes independent observations and nothing else: the interval misses when fewer than k of n fall
+/// on one side of the median, so the coverage is 1 - 2 P(Bin(n, 1/2) < k) (David and Nagaraja, Order
+/// Statistics, section 7.1).
+///
+/// `None` when even minimum to maximum covers with less than `confidence` (n < 6 at 95 %), when `xs`
+/// is empty or holds NaN or an infinity, or `confidence` is not within (0, 1).
+pub fn median_interval(xs: &[f64], confidence: f64) -> Option<OrderInterval> {
+    if !sample::valid_confidence(confidence) {
+        return None;
+    }
+    let ordered = sample::sorted(xs)?;
+    let lower_rank = ranks_for_error(ordered.len(), 1.0 - confidence)?;
+    Some(symmetric(&ordered, lower_rank))
+}
+
+/// The narrowest interval in ranks for the `p`-quantile that covers with at least `confidence`;
+/// of equally narrow ones, that with the greatest coverage.
+///
+/// Narrowest is judged by ranks, not by values: choosing by the values seen would spoil the coverage.
+/// `None` when there are too few observations: an upper end for p = 0.99 at 95 % takes hundreds. Also
+/// when `xs` is empty or holds NaN or an infinity, or `p` or `confidence` is not within (0, 1).
+pub fn quantile_interval(xs: &[f64], p: f64, confidence: f64) -> Option<OrderInterval> {
+    if !(sample::valid_confidence(confidence) && p > 0.0 && p < 1.0) {
+        return None;
+    }
+    let ordered = sample::sorted(xs)?;
+    let n = ordered.len();
+    // Lower ranks that cut off next to nothing cannot be part of the narrowest interval.
+    let negligible = (1.0 - confidence) * 1e-6;
+    let first = last_rank(n, |rank| binomial::cdf(rank - 1, n, p) <= negligible).unwrap_or(1);
+    let mut upper = first;
+    let mut below_upper = binomial::cdf(first - 1, n, p);
+    let mut best: Option<(usize, usize, f64)> = None;
+    let mut below_lower = below_upper;
+    for lower in first..n {
+        if 1.0 - below_lower < confidence - ROUNDING {
+            break;
+        }
+        if upper <= lower {
+            upper = lower;
+            below_upper = below_lower;
+        }
+        while upper < n && below_upper - below_lower < confidence - ROUNDING {
+            below_upper += binomial::pmf(upper, n, p);
+            upper += 1;
+        }
+        let coverage = below_upper - below_lower;
+        if coverage < confidence - ROUNDING {
+            break;
+        }
+        let better = best.is_none_or(|(l, u, c)| (upper - lower, -coverage) < (u - l, -c));
+        if better {
+            best = Some((lower, upper, coverage));
+        }
+        below_lower += binomial::pmf(lower, n, p);
+    }
+    best.map(|(lower_rank, upper_rank, coverage)| OrderInterval {
+        low: ordered[lower_rank - 1],
+        high: ordered[upper_rank - 1],
+        lower_rank,
+        upper_rank,
+        coverage,
+    })
+}
+
+/// Estimates how many runs in all would bring the interval of the median within ±`half_width_percent`
+/// of it on both sides.
+///
+/// With w the longer side of [`median_interval`] of the n runs at hand, in percent of the median, and
+/// k(m) the lower rank that it takes with m runs, the estimate is the least m with
+///
+/// w · z(m) / z(n) <= `half_width_percent`, where z(m) = Φ⁻¹(1 - (k(m) - 0.375) / (m + 0.25)).
+///
+/// z(m) is Blom's approximation to where that order statistic lies in a normal sample, so that the
+/// step from minimum and maximum (n = 6) to inner ranks is not taken for noise; for large m it falls
+/// as 1/sqrt(m). It supposes that the distribution is roughly normal about its median; with two modes
+/// of like share the interval does not shrink so. Being made of two order statistics, the estimate
+/// from 6 to 10 runs is good to a factor of about two or three only.
+///
+/// The answer is n itself when n runs are enough, and never less. `None` when n runs give no interval
+/// (fewer than 6 at 95 %), the median is zero, `half_width_percent` is not positive, or more than
+/// 10^8 runs would be needed.
+pub fn runs_needed(xs: &[f64], half_width_percent: f64, confidence: f64) -> Option<usize> {
+    let interval = median_interval(xs, confidence)?;
+    let width = half_width(&interval, median(xs)?)?;
+    if half_width_percent.is_nan() || half_width_percent <= 0.0 {
+        return None;
+    }
+    if width <= half_width_percent {
+        return Some(xs.len());
+    }
+    let wanted = shape(xs.len(), interval.lower_rank) * half_width_percent / width;
+    let enough = |m: usize| {
+        ranks_for_error(m, 1.0 - confidence).is_some_and(|rank| shape(m, rank) <= wanted)
+    };
+    // Double until it is enough, then halve the step. Between neighbours the ranks make z(m) wobble by
+    // less than one run in sixteen, which is far inside what such an estimate is worth.
+    const MOST: usize = 100_000_000;
+    let (mut short, mut long) = (xs.len(), xs.len() * 2);
+    while !enough(long) {
+        if long >= MOST {
+            return None;
+        }
+        (short, long) = (long, long * 2);
+    }
+    while long - short > 1 {
+        let middle = short + (long - short) / 2;
+        if enough(middle) { long = middle } else { short = middle }
+    }
+    Some(long)
+}
+
+/// The greatest rank k for which k-th least to k-th greatest of n misses the median with probability
+/// `error` at most; `None` when there is none.
+pub(crate) fn ranks_for_error(n: usize, error: f64) -> Option<usize> {
+    last_rank(n / 2, |rank| 2.0 * binomial::cdf(rank - 1, n, 0.5) <= error + ROUNDING)
+}
+
+/// The last of the ranks 1..=`most` that passes, when all that pass come first.
+fn last_rank(most: usize, passes: impl Fn(usize) -> bool) -> Option<usize> {
+    let (mut good, mut bad) = (0, most + 1);
+    while bad - good > 1 {
+        let middle = good + (bad - good) / 2;
+        if passes(middle) { good = middle } else { bad = middle }
+    }
+    (good > 0).then_some(good)
+}
+
+/// Where the upper end of the interval from rank k lies in a normal sample of n, in standard
+/// deviations (Blom 1958).
+pub(crate) fn shape(n: usize, lower_rank: usize) -> f64 {
+    normal::quantile(1.0 - (lower_rank as f64 - 0.375) / (n as f64 + 0.25))
+}
+
+/// The longer side of an interval of the median, in percent of the median; `None` at a median of zero.
+pub(crate) fn half_width(interval: &OrderInterval, median: f64) -> Option<f64> {
+    let longer = (interval.high - median).max(median - interval.low);
+    let percent = longer / median.abs() * 100.0;
+    percent.is_finite().then_some(percent)
+}
+
+/// True when both sides of the interval are within ±`percent` of the median.
+pub(crate) fn within_percent(interval: &OrderInterval, median: f64, percent: f64) -> bool {
+    half_width(interval, median).is_some_and(|width| width <= percent)
+}
+
+/// The interval from rank k to rank n + 1 - k, with its exact coverage.
+pub(crate) fn symmetric(ordered: &[f64], lower_rank: usize) -> OrderInterval {
+    let n = ordered.len();
+    let upper_rank = n + 1 - lower_rank;
+    OrderInterval {
+        low: ordered[lower_rank - 1],
+        high: ordered[upper_rank - 1],
+        lower_rank,
+        upper_rank,
+        coverage: 1.0 - 2.0 * binomial::cdf(lower_rank - 1, n, 0.5),
+    }
+}
+
+/// Ends of the median's interval when n observations are worth `n_effective` independent ones: the
+/// quantile levels that so many would reach to, rounded outwards.
+pub(crate) fn widened_interval(
+    ordered: &[f64],
+    n_effective: f64,
+    confidence: f64,
+) -> Option<(f64, f64)> {
+    let n = ordered.len();
+    let worth = (n_effective.floor() as usize).clamp(1, n);
+    let rank = ranks_for_error(worth, 1.0 - confidence)?;
+    let scaled = (rank * (n + 1)) / (worth + 1);
+    let interval = symmetric(ordered, scaled.max(1));
+    Some((interval.low, interval.high))
+}
