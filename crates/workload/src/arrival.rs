@@ -181,7 +181,11 @@ mod tests {
         for tiny in [f64::MIN_POSITIVE, f64::from_bits(1), 1e-30] {
             assert_eq!((constant_at(tiny, 0), constant_at(tiny, 1)), (0, u64::MAX));
         }
-        assert_eq!(constant_at(1e-9, 1), 999_999_999_999_999_937, "the float is a little above 1e-9");
+        assert_eq!(
+            constant_at(1e-9, 1),
+            999_999_999_999_999_937,
+            "the float is a little above 1e-9"
+        );
         for vast in [1e20, 1e50, f64::MAX] {
             assert_eq!(constant_at(vast, 1 << 20), 0);
         }

@@ -7,7 +7,7 @@
 use block::{Bytes, Payload};
 
 use crate::plan::Content;
-use crate::rng::{Rng, mix, purpose};
+use crate::rng::{GOLDEN, Rng, mix, purpose};
 
 /// Unit in which content is made unique: the smallest logical block.
 const SECTOR: usize = 512;
@@ -83,7 +83,10 @@ impl SectorContent {
     #[inline]
     fn write_sector(&self, sector: u64, out: &mut [u8]) {
         let key = mix(((self.submitter << 48) | sector) ^ self.salt);
-        let from = (key % POOL_SECTORS) as usize * (SECTOR / 8);
+        // A product, since single bits of the key would tie the bytes that they are XORed into to the
+        // place in the pool.
+        let place = (u128::from(key.wrapping_mul(GOLDEN)) * u128::from(POOL_SECTORS)) >> 64;
+        let from = place as usize * (SECTOR / 8);
         let source = &self.pool[from..from + SECTOR / 8];
         let kept = self.kept.min(out.len());
         let (data, zeros) = out.split_at_mut(kept);

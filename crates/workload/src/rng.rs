@@ -27,7 +27,7 @@ pub(crate) mod purpose {
 }
 
 /// SplitMix64's increment: 2^64 divided by the golden ratio, made odd.
-const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+pub(crate) const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// SplitMix64's output function: a bijection in which each input bit reaches each output bit
 /// (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014).
@@ -212,7 +212,7 @@ mod tests {
         // With n = 3/4 of 2^64, multiply-shift without rejection gives every third value twice the
         // odds of the others.
         let n = u64::MAX / 4 * 3;
-        let thirds = (0..30_000).filter(|_| rng.below(n) % 3 == 0).count();
+        let thirds = (0..30_000).filter(|_| rng.below(n).is_multiple_of(3)).count();
         assert!(thirds.abs_diff(10_000) < 550, "{thirds}");
     }
 
