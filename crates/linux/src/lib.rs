@@ -1,4 +1,16 @@
 //! Real drives on Linux: engines, environment, identity, storage stack and the safety gate.
 
+pub mod devices;
 pub mod drive;
+pub mod environment;
+pub mod extents;
+pub mod gate;
+pub mod mounts;
+pub mod scratch;
+pub mod signals;
+pub mod signature;
+pub mod stack;
+pub mod sysfs;
 pub mod target;
+
+mod syscalls;

@@ -1,0 +1,211 @@
+//! What block devices there are, what can be measured on them, and what must not be touched.
+
+use std::collections::BTreeMap;
+use std::fs::OpenOptions;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::PathBuf;
+
+use block::{Bytes, Medium};
+use rustix::fs::OFlags;
+use serde::Serialize;
+
+use crate::signature::{self, Signature};
+use crate::stack::medium_of;
+use crate::sysfs::{BlockNode, DevNo, Roots};
+
+mod identity;
+mod link;
+mod uses;
+
+pub use identity::{Bus, Identity, identity};
+pub use link::Link;
+pub use uses::{InUse, Use};
+
+/// Registers of an eMMC or SD card that say who made it and how it erases.
+const CARD_REGISTERS: [&str; 19] = [
+    "type",
+    "name",
+    "manfid",
+    "oemid",
+    "cid",
+    "csd",
+    "scr",
+    "ssr",
+    "date",
+    "fwrev",
+    "hwrev",
+    "prv",
+    "rev",
+    "serial",
+    "erase_size",
+    "preferred_erase_size",
+    "enhanced_area_size",
+    "life_time",
+    "pre_eol_info",
+];
+
+/// A disk, or something the kernel presents as one.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Device {
+    /// Its node.
+    pub path: PathBuf,
+    /// Its number.
+    pub number: Option<DevNo>,
+    /// Who it is.
+    #[serde(flatten)]
+    pub identity: Identity,
+    /// What holds the data.
+    pub medium: Medium,
+    /// A remark on the medium, where it is not plain.
+    pub note: Option<&'static str>,
+    /// The I/O scheduler in use.
+    pub scheduler: Option<String>,
+    /// Largest discard; absent when it discards nothing.
+    pub discard_bytes_max: Option<Bytes>,
+    /// True when it cannot be written to.
+    pub read_only: bool,
+    /// True when its medium can be taken out.
+    pub removable: bool,
+    /// Registers of an eMMC or SD card by name, as the kernel shows them (erase sizes in bytes).
+    pub registers: BTreeMap<String, String>,
+    /// For a loop device, its backing file.
+    pub backing_file: Option<String>,
+    /// Its partitions, in the order of their beginnings.
+    pub partitions: Vec<Partition>,
+    /// Devices built upon it or its partitions.
+    pub holders: Vec<String>,
+    /// Devices that it is built upon.
+    pub slaves: Vec<String>,
+    /// Where it is mounted, without its partitions.
+    pub mounts: Vec<PathBuf>,
+    /// What it carries itself, without its partitions.
+    pub content: Content,
+    /// True when it can be measured for reading by this user now.
+    pub readable: bool,
+    /// True when nothing stands against writing to it but the user's consent.
+    pub ready: bool,
+    /// What stands against writing to it.
+    pub why_not: Vec<Use>,
+}
+
+/// A part of a disk.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Partition {
+    /// Kernel name.
+    pub name: String,
+    /// Its node.
+    pub path: PathBuf,
+    /// Where it begins on the disk.
+    pub start_bytes: Bytes,
+    /// Its length.
+    pub size_bytes: Bytes,
+    /// Where it is mounted.
+    pub mounts: Vec<PathBuf>,
+    /// True when it is an active swap area.
+    pub swap: bool,
+    /// What it carries.
+    pub content: Content,
+}
+
+/// What a device or a partition carries.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Content {
+    /// Signatures read from it; empty when it has none or may not be read, see [`Content::unread`].
+    pub signatures: Vec<Signature>,
+    /// What udev once read from it (`ID_FS_TYPE`), for those who may not.
+    pub told_by_udev: Option<String>,
+    /// Why its signatures are not known.
+    pub unread: Option<String>,
+}
+
+/// All disks of this machine, by kernel name. Devices without a size are left out: idle loop
+/// devices, empty card readers, zram disks that were not set up.
+///
+/// Reads sysfs, and the two ends of each device that this user may read.
+pub fn list(roots: &Roots) -> Vec<Device> {
+    let in_use = InUse::now(roots);
+    let disks = BlockNode::disks(roots).into_iter();
+    disks
+        .filter(|node| node.size() > Bytes::ZERO)
+        .map(|node| device(roots, &in_use, &node))
+        .collect()
+}
+
+fn device(roots: &Roots, in_use: &InUse, node: &BlockNode) -> Device {
+    let (medium, note) = medium_of(roots, node);
+    let children = node.partitions();
+    let names = |nodes: &[BlockNode]| nodes.iter().map(|n| n.name().to_owned()).collect();
+    let mounts = |node| in_use.mounts_of(roots, node).map(|m| m.mount_point.clone()).collect();
+    let content = content(roots, node);
+    let partitions: Vec<Partition> = children
+        .iter()
+        .map(|child| Partition {
+            name: child.name().to_owned(),
+            path: child.dev_path(roots),
+            start_bytes: child.start().unwrap_or_default(),
+            size_bytes: child.size(),
+            mounts: mounts(child),
+            swap: in_use.is_swap(child),
+            content: self::content(roots, child),
+        })
+        .collect();
+    let holders: Vec<BlockNode> =
+        std::iter::once(node).chain(&children).flat_map(BlockNode::holders).collect();
+    let mut why_not = in_use.of(roots, node);
+    let own = (node.name(), &content);
+    let all = std::iter::once(own).chain(partitions.iter().map(|p| (p.name.as_str(), &p.content)));
+    for (name, content) in all {
+        why_not.extend(content.signatures.iter().map(|signature| Use::Signed {
+            device: name.to_owned(),
+            signature: signature.clone(),
+        }));
+    }
+    Device {
+        path: node.dev_path(roots),
+        number: node.number(),
+        identity: Identity::of(roots, node),
+        medium,
+        note,
+        scheduler: node.scheduler(),
+        discard_bytes_max: node.attr_u64("queue/discard_max_bytes").filter(|&n| n > 0).map(Bytes),
+        read_only: node.attr("ro").as_deref() == Some("1"),
+        removable: node.attr("removable").as_deref() == Some("1"),
+        registers: registers(node),
+        backing_file: node.attr("loop/backing_file"),
+        holders: names(&holders),
+        slaves: names(&node.slaves()),
+        mounts: mounts(node),
+        partitions,
+        readable: content.unread.is_none(),
+        content,
+        ready: why_not.is_empty(),
+        why_not,
+    }
+}
+
+fn registers(node: &BlockNode) -> BTreeMap<String, String> {
+    if identity::bus_of(node) != Bus::Mmc {
+        return BTreeMap::new();
+    }
+    let read = |name: &str| Some((name.to_owned(), node.attr(&format!("device/{name}"))?));
+    CARD_REGISTERS.into_iter().filter_map(read).collect()
+}
+
+fn content(roots: &Roots, node: &BlockNode) -> Content {
+    let told_by_udev = identity::udev(roots, node).property("ID_FS_TYPE").map(str::to_owned);
+    let path = node.dev_path(roots);
+    // Not to wait for a medium in an empty drive.
+    let flags = OFlags::NONBLOCK.bits() as i32;
+    let signatures = OpenOptions::new()
+        .read(true)
+        .custom_flags(flags)
+        .open(&path)
+        .and_then(|file| signature::probe_file(&file, node.size()));
+    match signatures {
+        Ok(signatures) => Content { signatures, told_by_udev, unread: None },
+        Err(error) => {
+            let unread = Some(format!("{}: {error}", path.display()));
+            Content { signatures: Vec::new(), told_by_udev, unread }
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! What stands against touching a block device: who uses it now.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+use crate::mounts::{self, Mount};
+use crate::signature::Signature;
+use crate::stack::{kind_of, member_of_btrfs};
+use crate::sysfs::{BlockNode, Roots};
+
+/// One reason not to write to a device.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(tag = "use", rename_all = "snake_case")]
+pub enum Use {
+    /// A filesystem on it is mounted.
+    Mounted {
+        /// Kernel name of the disk or partition.
+        device: String,
+        /// Where.
+        mount_point: PathBuf,
+        /// Filesystem.
+        fstype: String,
+        /// A process that sees the mount, when it is in another mount namespace than ours.
+        seen_by: Option<u32>,
+    },
+    /// It is an active swap area.
+    Swap {
+        /// Kernel name of the disk or partition.
+        device: String,
+    },
+    /// Another device is built upon it.
+    Held {
+        /// Kernel name of the disk or partition.
+        device: String,
+        /// Kernel name of the device built upon it.
+        by: String,
+        /// What that is: `dm (vg-home)`, `md`, `bcache`.
+        what: String,
+    },
+    /// It is a member of a filesystem in use that spans devices.
+    Member {
+        /// Kernel name of the disk or partition.
+        device: String,
+        /// The filesystem, with its identifier.
+        of: String,
+    },
+    /// Someone has it open for exclusive use, without showing who: ZFS, a virtual machine, another
+    /// benchmark.
+    Busy {
+        /// Kernel name of the device, or the file's path.
+        device: String,
+    },
+    /// A loop device is backed by this file.
+    LoopBacking {
+        /// The file's path.
+        file: PathBuf,
+        /// Kernel name of the loop device.
+        by: String,
+    },
+    /// It cannot be written to.
+    ReadOnly {
+        /// Kernel name of the device.
+        device: String,
+    },
+    /// It is divided into partitions.
+    Partitioned {
+        /// Kernel name of the disk.
+        device: String,
+        /// Kernel names of its partitions; empty when the table is there and the kernel did not read it.
+        partitions: Vec<String>,
+    },
+    /// It carries the signature of a filesystem or the like.
+    Signed {
+        /// Kernel name of the disk or partition.
+        device: String,
+        /// What was found.
+        signature: Signature,
+    },
+}
+
+impl Use {
+    /// True when no word of the user's can make writing right: someone would lose what is in use
+    /// now. The way out is to end the use first.
+    pub fn is_final(&self) -> bool {
+        !matches!(self, Use::Partitioned { .. } | Use::Signed { .. })
+    }
+}
+
+/// Says what is the case, without a full stop.
+impl fmt::Display for Use {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Use::Mounted { device, mount_point, fstype, seen_by } => {
+                write!(f, "{device} is mounted on {} ({fstype})", mount_point.display())?;
+                match seen_by {
+                    Some(pid) => write!(f, " in the mount namespace of process {pid}"),
+                    None => Ok(()),
+                }
+            }
+            Use::Swap { device } => write!(f, "{device} is in use as swap"),
+            Use::Held { device, by, what } => write!(f, "{device} is held by {by}, {what}"),
+            Use::Member { device, of } => write!(f, "{device} is a member of {of}"),
+            Use::Busy { device } => {
+                write!(f, "{device} is held for exclusive use by another program or filesystem")
+            }
+            Use::LoopBacking { file, by } => {
+                write!(f, "{} is the backing file of {by}", file.display())
+            }
+            Use::ReadOnly { device } => write!(f, "{device} is read-only"),
+            Use::Partitioned { device, partitions } if partitions.is_empty() => {
+                write!(f, "{device} has a partition table")
+            }
+            Use::Partitioned { device, partitions } => {
+                write!(f, "{device} is partitioned: {}", partitions.join(", "))
+            }
+            Use::Signed { device, signature } => {
+                write!(f, "{device} carries {signature}")
+            }
+        }
+    }
+}
+
+/// Mounts and swaps of the machine, read once for many devices.
+#[derive(Clone, Debug)]
+pub struct InUse {
+    mounts: Vec<Mount>,
+    swaps: Vec<BlockNode>,
+}
+
+impl InUse {
+    /// Reads what is mounted, in every mount namespace that can be seen, and what is swapped to.
+    pub fn now(roots: &Roots) -> InUse {
+        let swaps = mounts::swaps(roots);
+        InUse {
+            mounts: mounts::all_namespaces(roots),
+            swaps: swaps.iter().filter_map(|p| BlockNode::by_dev_path(roots, p)).collect(),
+        }
+    }
+
+    /// Mounts of exactly this device.
+    pub fn mounts_of<'a>(
+        &'a self,
+        roots: &'a Roots,
+        node: &'a BlockNode,
+    ) -> impl Iterator<Item = &'a Mount> {
+        let number = node.number();
+        self.mounts.iter().filter(move |mount| match mount.device {
+            device if !device.is_anonymous() => Some(device) == number,
+            // Btrfs and bcachefs have no number of their own, and name one or all of their members.
+            _ => {
+                let sources = mount.source.to_string_lossy().into_owned();
+                matches!(mount.fstype.as_str(), "btrfs" | "bcachefs")
+                    && sources.split(':').any(|source| {
+                        BlockNode::by_dev_path(roots, source.as_ref()).as_ref() == Some(node)
+                    })
+            }
+        })
+    }
+
+    /// True when swap goes to exactly this device.
+    pub fn is_swap(&self, node: &BlockNode) -> bool {
+        self.swaps.contains(node)
+    }
+
+    /// Uses that belong to exactly this device, not to its disk or its partitions, and that can be
+    /// seen without opening it.
+    fn of_node(&self, roots: &Roots, node: &BlockNode) -> Vec<Use> {
+        let device = || node.name().to_owned();
+        let mut uses: Vec<Use> = self
+            .mounts_of(roots, node)
+            .map(|mount| Use::Mounted {
+                device: device(),
+                mount_point: mount.mount_point.clone(),
+                fstype: mount.fstype.clone(),
+                seen_by: mount.seen_by,
+            })
+            .collect();
+        if self.is_swap(node) {
+            uses.push(Use::Swap { device: device() });
+        }
+        uses.extend(node.holders().iter().map(|holder| Use::Held {
+            device: device(),
+            by: holder.name().to_owned(),
+            what: what_holds(holder),
+        }));
+        if let Some(fsid) = member_of_btrfs(roots, node) {
+            uses.push(Use::Member { device: device(), of: format!("the Btrfs filesystem {fsid}") });
+        }
+        // A backing device of bcache without its bcache device, and a caching device, show no holder.
+        if node.has("bcache") && kind_of(node) != "bcache" && node.holders().is_empty() {
+            uses.push(Use::Member { device: device(), of: "a bcache set".to_owned() });
+        }
+        if node.attr("ro").as_deref() == Some("1") {
+            uses.push(Use::ReadOnly { device: device() });
+        }
+        uses
+    }
+
+    /// Everything that stands against writing to a device and can be seen without opening it: uses
+    /// of itself, of its partitions, and, for a partition, of the disk that holds it as a whole.
+    pub fn of(&self, roots: &Roots, node: &BlockNode) -> Vec<Use> {
+        let mut uses = self.of_node(roots, node);
+        if node.is_partition() {
+            uses.extend(self.of_node(roots, &node.disk()));
+        }
+        let partitions = node.partitions();
+        for partition in &partitions {
+            uses.extend(self.of_node(roots, partition));
+        }
+        if !partitions.is_empty() {
+            uses.push(Use::Partitioned {
+                device: node.name().to_owned(),
+                partitions: partitions.iter().map(|p| p.name().to_owned()).collect(),
+            });
+        }
+        uses.sort();
+        uses.dedup();
+        uses
+    }
+}
+
+fn what_holds(holder: &BlockNode) -> String {
+    match (kind_of(holder), holder.attr("dm/name")) {
+        ("dm", Some(name)) => format!("a mapped device ({name})"),
+        ("md", _) => "an md array".to_owned(),
+        ("bcache", _) => "a bcache device".to_owned(),
+        _ if holder.is_partition() => "a partition".to_owned(),
+        _ => "a device built upon it".to_owned(),
+    }
+}

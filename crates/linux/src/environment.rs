@@ -1,0 +1,281 @@
+//! The counters around a real target.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+use block::{
+    Bytes, DeviceCounters, Environment, Extents, Nanos, PageCache, Snapshot, Stack, TaskIo,
+};
+
+use crate::sysfs::{BlockNode, Roots, SYSFS_SECTOR_BYTES, names_in, read_text};
+use crate::{extents, stack, syscalls};
+
+/// Longest text of a `stat` file: 17 numbers of at most 20 digits.
+const STAT_BYTES_MAX: usize = 512;
+
+/// The environment of a file or a block device on this machine.
+#[derive(Debug)]
+pub struct RealEnvironment {
+    roots: Roots,
+    stack: Stack,
+    target: Option<File>,
+    leaves: Vec<LeafProbe>,
+    /// What could not be found when the environment was made.
+    absent: BTreeMap<String, String>,
+    throttle_files: Vec<PathBuf>,
+}
+
+/// What is read of one leaf at each snapshot.
+#[derive(Debug)]
+struct LeafProbe {
+    /// Held open: after hot removal a path may lead to another device of the same name, and this
+    /// descriptor answers with an error instead.
+    stat: File,
+    last: DeviceCounters,
+    thermometers: Vec<PathBuf>,
+}
+
+impl RealEnvironment {
+    /// Makes ready to count around `stack`. `target` is the measured file or device, open for
+    /// reading at least; without it nothing is known of the page cache and of extents.
+    ///
+    /// Never fails: what cannot be counted is named in [`Snapshot::missing`].
+    pub fn new(roots: Roots, stack: Stack, target: Option<File>) -> RealEnvironment {
+        let mut absent = BTreeMap::new();
+        let mut leaves = Vec::new();
+        for leaf in &stack.leaves {
+            match LeafProbe::open(&roots, &leaf.name) {
+                Ok(probe) => leaves.push(probe),
+                Err(why) => {
+                    absent.insert(format!("device {}", leaf.name), why);
+                }
+            }
+        }
+        if leaves.iter().all(|leaf| leaf.thermometers.is_empty()) {
+            absent.insert(
+                "temperature".to_owned(),
+                "no leaf device has a sensor in sysfs".to_owned(),
+            );
+        }
+        let throttle_files = throttle_files(&roots);
+        if throttle_files.is_empty() {
+            let why = "the CPUs have no thermal_throttle counters in sysfs".to_owned();
+            absent.insert("throttle".to_owned(), why);
+        }
+        RealEnvironment { roots, stack, target, leaves, absent, throttle_files }
+    }
+
+    fn devices(&mut self, missing: &mut BTreeMap<String, String>) -> Vec<DeviceCounters> {
+        for leaf in &mut self.leaves {
+            // A device that went away keeps the last counts that it showed: its place in the list
+            // must not be taken by the next one.
+            if let Err(why) = leaf.read() {
+                missing.insert(format!("device {}", leaf.last.name), why);
+            }
+        }
+        self.leaves.iter().map(|leaf| leaf.last.clone()).collect()
+    }
+
+    fn temperature(&self) -> Option<f64> {
+        let files = self.leaves.iter().flat_map(|leaf| &leaf.thermometers);
+        // hwmon counts in thousandths of a degree Celsius.
+        let read = |path: &PathBuf| read_text(path)?.parse::<f64>().ok().map(|milli| milli / 1e3);
+        files.filter_map(read).fold(None, |hottest: Option<f64>, degrees| {
+            Some(hottest.map_or(degrees, |hottest| hottest.max(degrees)))
+        })
+    }
+}
+
+impl Environment for RealEnvironment {
+    fn snapshot(&mut self) -> Snapshot {
+        let mut missing = self.absent.clone();
+        let mut keep = |name: &str, why: String| {
+            missing.insert(name.to_owned(), why);
+        };
+        let task = task_io(&self.roots).map_err(|why| keep("task", why)).ok();
+        let process_cpu =
+            syscalls::process_cpu().map_err(|error| keep("process_cpu", error.to_string())).ok();
+        let steal_ns = steal(&self.roots).map_err(|why| keep("steal", why)).ok();
+        let page_cache = match &self.target {
+            Some(file) => page_cache(file).map_err(|why| keep("page_cache", why)).ok(),
+            None => {
+                keep("page_cache", "the target is not open".to_owned());
+                None
+            }
+        };
+        let temperature_c = self.temperature();
+        let counts: Vec<u64> =
+            self.throttle_files.iter().filter_map(|path| read_text(path)?.parse().ok()).collect();
+        let throttle_events = (!counts.is_empty()).then(|| counts.iter().sum());
+        let devices = self.devices(&mut missing);
+        Snapshot {
+            task,
+            devices,
+            process_cpu,
+            steal_ns,
+            page_cache,
+            temperature_c,
+            throttle_events,
+            missing,
+        }
+    }
+
+    fn stack(&self) -> &Stack {
+        &self.stack
+    }
+
+    fn extents(&mut self) -> Option<Extents> {
+        let file =
+            self.target.as_ref().filter(|file| file.metadata().is_ok_and(|m| m.is_file()))?;
+        let mut extents = extents::of(file);
+        // The filesystem speaks of its own device; the leaf is where an outer zone is an outer zone.
+        extents.physical_range = extents.physical_range.and_then(|(low, high)| {
+            let start = stack::filesystem_start_on_leaf(&self.stack)?;
+            Some((low + start, high + start))
+        });
+        Some(extents)
+    }
+}
+
+impl LeafProbe {
+    fn open(roots: &Roots, name: &str) -> Result<LeafProbe, String> {
+        let node = BlockNode::by_name(roots, name).ok_or("not a block device of this machine")?;
+        let path = node.dir().join("stat");
+        let stat = File::open(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        let last = DeviceCounters { name: name.to_owned(), ..DeviceCounters::default() };
+        let mut probe = LeafProbe { stat, last, thermometers: thermometers(node.dir()) };
+        probe.read()?;
+        Ok(probe)
+    }
+
+    fn read(&mut self) -> Result<(), String> {
+        let mut buffer = [0; STAT_BYTES_MAX];
+        let count = self
+            .stat
+            .read_at(&mut buffer, 0)
+            .map_err(|error| format!("its counters are gone: {error}"))?;
+        let text = String::from_utf8_lossy(&buffer[..count]);
+        let fields: Vec<u64> = text.split_whitespace().map_while(|f| f.parse().ok()).collect();
+        // Kernel: Documentation/block/stat.rst. Discards (4.18) and flushes (5.5) were added at the end.
+        let field = |at: usize| fields.get(at).copied();
+        let sectors = |at: usize| field(at).map(|n| Bytes(n.saturating_mul(SYSFS_SECTOR_BYTES)));
+        let parsed = (|| {
+            self.last.reads = field(0)?;
+            self.last.read_bytes = sectors(2)?;
+            self.last.writes = field(4)?;
+            self.last.write_bytes = sectors(6)?;
+            self.last.busy_ns = Nanos(field(9)?.saturating_mul(1_000_000));
+            self.last.flushes = field(15).unwrap_or(0);
+            Some(())
+        })();
+        parsed.ok_or_else(|| format!("its counters are not understood: {text}"))
+    }
+}
+
+/// Temperature inputs that belong to a disk: `nvme` puts its sensor under the controller,
+/// `drivetemp` under the SCSI device. The first input of each is the drive's composite temperature.
+fn thermometers(dir: &Path) -> Vec<PathBuf> {
+    let device = dir.join("device");
+    [device.join("hwmon"), device]
+        .iter()
+        .flat_map(|parent| {
+            names_in(parent)
+                .into_iter()
+                .filter(|name| name.starts_with("hwmon") && name != "hwmon")
+                .map(|name| parent.join(name).join("temp1_input"))
+                .collect::<Vec<_>>()
+        })
+        .filter(|path| path.exists())
+        .collect()
+}
+
+fn throttle_files(roots: &Roots) -> Vec<PathBuf> {
+    let cpus = roots.sys.join("devices/system/cpu");
+    names_in(&cpus)
+        .iter()
+        .flat_map(|cpu| {
+            let dir = cpus.join(cpu).join("thermal_throttle");
+            ["core_throttle_count", "package_throttle_count"].map(|file| dir.join(file))
+        })
+        .filter(|path| path.exists())
+        .collect()
+}
+
+fn task_io(roots: &Roots) -> Result<TaskIo, String> {
+    let path = roots.proc.join("self/io");
+    let text = fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let value = |name: &str| {
+        let found = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+        found
+            .and_then(|value| value.trim().parse().ok())
+            .map(Bytes)
+            .ok_or(format!("no {name} in {}", path.display()))
+    };
+    Ok(TaskIo { read_bytes: value("read_bytes")?, write_bytes: value("write_bytes")? })
+}
+
+/// proc_stat(5): the eighth count of the line `cpu` is stolen time, in ticks.
+fn steal(roots: &Roots) -> Result<Nanos, String> {
+    let path = roots.proc.join("stat");
+    let text = fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let mut fields = text.lines().next().unwrap_or_default().split_whitespace();
+    let ticks = fields
+        .next()
+        .filter(|name| *name == "cpu")
+        .and_then(|_| fields.nth(7)?.parse::<u64>().ok());
+    let ticks = ticks.ok_or_else(|| format!("no stolen time in {}", path.display()))?;
+    Ok(Nanos(ticks.saturating_mul(syscalls::tick().0)))
+}
+
+fn page_cache(file: &File) -> Result<PageCache, String> {
+    let page = syscalls::page_bytes();
+    match syscalls::cachestat(file) {
+        Ok(stat) => Ok(PageCache {
+            cached_bytes: Bytes(stat.cached * page),
+            dirty_bytes: Some(Bytes((stat.dirty + stat.writeback) * page)),
+        }),
+        Err(error) if error.raw_os_error() == Some(libc::ENOSYS) => by_mincore(file),
+        Err(error) => Err(format!("cachestat: {error}")),
+    }
+}
+
+/// Before Linux 6.5. To anyone but a file's owner, and who may write it, `mincore(2)` says that all
+/// is resident; such an answer is worse than none.
+fn by_mincore(file: &File) -> Result<PageCache, String> {
+    let meta = file.metadata().map_err(|error| error.to_string())?;
+    let may_write = rustix::fs::accessat(
+        file,
+        c"",
+        rustix::fs::Access::WRITE_OK,
+        rustix::fs::AtFlags::EMPTY_PATH | rustix::fs::AtFlags::EACCESS,
+    );
+    if meta.uid() != rustix::process::geteuid().as_raw() && may_write.is_err() {
+        return Err("mincore tells the truth only to who may write the file".to_owned());
+    }
+    let len = if meta.file_type().is_block_device() {
+        rustix::fs::seek(file, rustix::fs::SeekFrom::End(0)).map_err(|error| error.to_string())?
+    } else {
+        meta.len()
+    };
+    let cached_bytes = syscalls::mincore(file, len).map_err(|error| format!("mincore: {error}"))?;
+    Ok(PageCache { cached_bytes, dirty_bytes: None })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// If the fallback disagreed with cachestat, a warm cache would go unseen on older kernels.
+    #[test]
+    fn mincore_and_cachestat_agree() {
+        let file = tempfile::tempfile().unwrap();
+        file.set_len(8 << 20).unwrap();
+        file.write_all_at(&vec![7; 3 << 20], 1 << 20).unwrap();
+        let (new, old) = (page_cache(&file).unwrap(), by_mincore(&file).unwrap());
+        assert_eq!(new.cached_bytes, old.cached_bytes);
+        assert_eq!(new.cached_bytes, Bytes::mib(3));
+        assert_eq!(old.dirty_bytes, None);
+    }
+}

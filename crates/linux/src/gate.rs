@@ -1,0 +1,340 @@
+//! The safety gate: nothing is written to a device or an existing file except through here.
+//!
+//! Writing needs three things: that nobody uses the target now, that everything on it which would
+//! be lost was named, and that its serial number (or another name that no typing error makes up) was
+//! typed out. What is in use now cannot be overridden by any flag; the use has to end first.
+//!
+//! The exclusive open happens before the last look at the device, and is held by the [`Permit`] for
+//! the whole run: nobody can mount it in between.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use block::Bytes;
+use rustix::fs::{FlockOperation, OFlags};
+use thiserror::Error;
+
+use crate::devices::{Identity, InUse, Use};
+use crate::mounts;
+use crate::signature::{self, Usage};
+use crate::sysfs::{BlockNode, DevNo, Roots};
+
+mod refusal;
+
+pub use refusal::{Consent, Cost, Reason, Refusal};
+
+/// Something on a device that would be lost, which the user may allow by name.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Hazard {
+    /// A partition table and the partitions in it (`partitions`).
+    Partitions,
+    /// A signature of this kind, on the device or in one of its partitions (`signature:ext4`).
+    Signature(String),
+}
+
+impl fmt::Display for Hazard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Hazard::Partitions => f.write_str("partitions"),
+            Hazard::Signature(kind) => write!(f, "signature:{kind}"),
+        }
+    }
+}
+
+/// A word that names no hazard.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error(
+    "{0:?} cannot be allowed; what can be is `partitions` and `signature:<kind>` (mounted, swap and \
+     held devices are never written to)"
+)]
+pub struct HazardError(String);
+
+impl FromStr for Hazard {
+    type Err = HazardError;
+
+    fn from_str(text: &str) -> Result<Hazard, HazardError> {
+        match text.split_once(':') {
+            None if text == "partitions" => Ok(Hazard::Partitions),
+            Some(("signature", kind)) if !kind.is_empty() => {
+                Ok(Hazard::Signature(kind.to_ascii_lowercase()))
+            }
+            _ => Err(HazardError(text.to_owned())),
+        }
+    }
+}
+
+/// What the user wants, and what the user said to it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Request {
+    /// Most bytes that will be written; `None` when there is no bound but time.
+    pub bytes_to_write: Option<Bytes>,
+    /// What may be lost.
+    pub allow: BTreeSet<Hazard>,
+    /// The target's serial number or another of its names, typed out.
+    pub consent: Option<String>,
+}
+
+/// The right to write to one target, as long as it lives.
+#[derive(Debug)]
+pub struct Permit {
+    file: File,
+    path: PathBuf,
+    cost: Cost,
+}
+
+impl Permit {
+    /// The target, open for reading and writing without direct I/O; a block device is open for
+    /// exclusive use, a file is locked (`flock`).
+    pub fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// The target's path as the user named it.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What will be written, as a share of what there is.
+    pub fn cost(&self) -> &Cost {
+        &self.cost
+    }
+}
+
+/// Why there is no permit.
+#[derive(Debug, Error)]
+pub enum GateError {
+    /// Refused for safety (exit code 3).
+    #[error("{0}")]
+    Refused(Box<Refusal>),
+    /// The target cannot be used at all (exit code 2).
+    #[error("{}: cannot {action}: {source}", .path.display())]
+    Io {
+        /// The path as the user named it.
+        path: PathBuf,
+        /// What was tried, as the end of "cannot …".
+        action: &'static str,
+        /// The kernel's answer.
+        source: io::Error,
+    },
+    /// Neither a block device nor a regular file (exit code 2).
+    #[error("{}: only a block device or a regular file can be written to", .0.display())]
+    Kind(PathBuf),
+}
+
+fn fail(path: &Path, action: &'static str) -> impl FnOnce(io::Error) -> GateError {
+    let path = path.to_owned();
+    move |source| GateError::Io { path, action, source }
+}
+
+/// Opens a target for measuring without writing. Needs no more than the right to read, and asks
+/// nothing.
+///
+/// # Errors
+/// [`GateError::Io`] with the kernel's answer.
+pub fn open_for_reading(path: &Path) -> Result<File, GateError> {
+    File::open(path).map_err(fail(path, "open it for reading"))
+}
+
+/// Opens an existing block device or regular file for writing, if nothing stands against it.
+///
+/// A device is refused while it or a part of it is mounted (in any mount namespace that can be
+/// seen), is swap, is held by another device, is a member of a filesystem in use, or is open for
+/// exclusive use; these are final. It is refused when it is partitioned or carries a known signature
+/// that [`Request::allow`] does not name, and when [`Request::consent`] is not its serial number or
+/// a name of it in `/dev/disk/by-id` (a device with neither is named by its kernel name). A file
+/// is refused while it is swap or the backing file of a loop device, and when the consent is not its
+/// name.
+///
+/// # Errors
+/// [`GateError::Refused`] with every reason at once; the others when the target cannot be used at
+/// all.
+pub fn check(roots: &Roots, path: &Path, request: &Request) -> Result<Permit, GateError> {
+    let real = fs::canonicalize(path).map_err(fail(path, "find it"))?;
+    let meta = fs::metadata(&real).map_err(fail(path, "look at it"))?;
+    if meta.file_type().is_block_device() {
+        let number = DevNo::from_raw(meta.rdev());
+        check_device(roots, path, &real, number, request)
+    } else if meta.is_file() {
+        check_file(roots, path, &real, Bytes(meta.len()), request)
+    } else {
+        Err(GateError::Kind(path.to_owned()))
+    }
+}
+
+fn check_device(
+    roots: &Roots,
+    path: &Path,
+    real: &Path,
+    number: DevNo,
+    request: &Request,
+) -> Result<Permit, GateError> {
+    let unknown = || io::Error::other(format!("sysfs has no block device {number}"));
+    let node =
+        BlockNode::by_number(roots, number).ok_or_else(unknown).map_err(fail(path, "find it"))?;
+    let mut uses = examine(roots, &node);
+    // Opened for writing only when nobody uses it: closing such a descriptor makes udev look again.
+    let is_free = !uses.iter().any(Use::is_final);
+    let flags = if is_free { OFlags::EXCL } else { OFlags::empty() } | OFlags::NONBLOCK;
+    let open =
+        OpenOptions::new().read(true).write(is_free).custom_flags(flags.bits() as i32).open(real);
+    let file = match open {
+        Ok(file) => Some(file),
+        Err(error) if error.raw_os_error() == Some(libc::EBUSY) => {
+            uses.push(Use::Busy { device: node.name().to_owned() });
+            File::open(real).ok()
+        }
+        // Reasons are worth more than a look inside that is not permitted.
+        Err(_) if !is_free => None,
+        Err(error) => return Err(fail(path, "open it for writing")(error)),
+    };
+    if let Some(file) = &file {
+        let found = signatures(&node, file);
+        // An unreadable target is refused when it would be written to, and only then fatal.
+        uses.extend(
+            found
+                .or_else(|error| if is_free { Err(error) } else { Ok(Vec::new()) })
+                .map_err(fail(path, "read it to look for filesystems"))?,
+        );
+    }
+    let identity = Identity::of(roots, &node);
+    let refusal = Refusal {
+        target: path.to_owned(),
+        is_device: true,
+        model: identity.model.clone(),
+        reasons: judge(uses, &consent_for(&identity), request),
+        cost: Cost { bytes: request.bytes_to_write, capacity: node.size() },
+    };
+    grant(file, refusal)
+}
+
+/// Uses that can be seen without opening the device.
+fn examine(roots: &Roots, node: &BlockNode) -> Vec<Use> {
+    InUse::now(roots).of(roots, node)
+}
+
+/// Signatures on the device, and in its partitions through the device itself.
+fn signatures(node: &BlockNode, file: &File) -> io::Result<Vec<Use>> {
+    use std::os::unix::fs::FileExt;
+    let mut regions = vec![(node.name().to_owned(), Bytes::ZERO, node.size())];
+    regions.extend(node.partitions().iter().map(|partition| {
+        (partition.name().to_owned(), partition.start().unwrap_or_default(), partition.size())
+    }));
+    let mut uses = Vec::new();
+    for (device, start, size) in regions {
+        let found = signature::probe(size, &mut |offset, buffer| {
+            file.read_exact_at(buffer, start.0 + offset)
+        })?;
+        for signature in found {
+            // The kernel may not have read the table; then nothing else told of partitions.
+            let told = uses.iter().any(|seen| matches!(seen, Use::Partitioned { .. }));
+            if signature.usage == Usage::Table && !told {
+                uses.push(Use::Partitioned { device: device.clone(), partitions: Vec::new() });
+            }
+            uses.push(Use::Signed { device: device.clone(), signature });
+        }
+    }
+    Ok(uses)
+}
+
+fn consent_for(identity: &Identity) -> Consent {
+    let mut accepted: Vec<String> = identity.serial.iter().cloned().collect();
+    accepted.extend(identity.by_id.iter().cloned());
+    let what = match (&identity.serial, accepted.is_empty()) {
+        (Some(_), _) => "the drive's serial number",
+        (None, false) => "the drive's name in /dev/disk/by-id",
+        (None, true) => {
+            accepted.push(identity.name.clone());
+            "the device's kernel name (it has no serial number)"
+        }
+    };
+    Consent { what, accepted }
+}
+
+fn judge(uses: Vec<Use>, consent: &Consent, request: &Request) -> Vec<Reason> {
+    let mut hazards: BTreeSet<Use> = BTreeSet::new();
+    let (last, rest): (Vec<Use>, Vec<Use>) = uses.into_iter().partition(Use::is_final);
+    let kernel_told = rest
+        .iter()
+        .any(|u| matches!(u, Use::Partitioned { partitions, .. } if !partitions.is_empty()));
+    hazards.extend(rest.into_iter().filter(|u| {
+        !(kernel_told && matches!(u, Use::Partitioned { partitions, .. } if partitions.is_empty()))
+    }));
+    let mut reasons: Vec<Reason> = last.into_iter().map(Reason::InUse).collect();
+    for found in hazards {
+        let hazard = match &found {
+            // The table itself is allowed with the partitions in it.
+            Use::Signed { signature, .. } if signature.usage != Usage::Table => {
+                Hazard::Signature(signature.kind.to_owned())
+            }
+            _ => Hazard::Partitions,
+        };
+        let is_table = matches!(&found, Use::Signed { .. }) && hazard == Hazard::Partitions;
+        if !is_table && !request.allow.contains(&hazard) {
+            reasons.push(Reason::NotAllowed { found, hazard });
+        }
+    }
+    match &request.consent {
+        Some(given) if consent.is_given_by(given) => {}
+        given => {
+            reasons.push(Reason::NoConsent { given: given.clone(), consent: consent.clone() });
+        }
+    }
+    reasons
+}
+
+fn grant(file: Option<File>, refusal: Refusal) -> Result<Permit, GateError> {
+    match file {
+        Some(file) if refusal.reasons.is_empty() => {
+            Ok(Permit { file, path: refusal.target, cost: refusal.cost })
+        }
+        _ => Err(GateError::Refused(Box::new(refusal))),
+    }
+}
+
+fn check_file(
+    roots: &Roots,
+    path: &Path,
+    real: &Path,
+    size: Bytes,
+    request: &Request,
+) -> Result<Permit, GateError> {
+    let mut uses = Vec::new();
+    if mounts::swaps(roots).iter().any(|swap| swap == real) {
+        uses.push(Use::Swap { device: real.display().to_string() });
+    }
+    uses.extend(loops_on(roots, real).map(|by| Use::LoopBacking { file: real.to_owned(), by }));
+    let mut file = None;
+    if uses.is_empty() {
+        let open = OpenOptions::new().read(true).write(true).open(real);
+        let open = open.map_err(fail(path, "open it for writing"))?;
+        // Another measurement of ours, or a virtual machine that locks its image.
+        match rustix::fs::flock(&open, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => file = Some(open),
+            Err(_) => uses.push(Use::Busy { device: real.display().to_string() }),
+        }
+    }
+    let name = real.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let consent = Consent { what: "the file's name", accepted: vec![name] };
+    let refusal = Refusal {
+        target: path.to_owned(),
+        is_device: false,
+        model: None,
+        reasons: judge(uses, &consent, request),
+        cost: Cost { bytes: request.bytes_to_write, capacity: size },
+    };
+    grant(file, refusal)
+}
+
+fn loops_on<'a>(roots: &Roots, real: &'a Path) -> impl Iterator<Item = String> + use<'a> {
+    BlockNode::disks(roots)
+        .into_iter()
+        .filter(move |node| {
+            node.attr("loop/backing_file").is_some_and(|file| Path::new(&file) == real)
+        })
+        .map(|node| node.name().to_owned())
+}

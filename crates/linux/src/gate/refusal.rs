@@ -1,0 +1,164 @@
+//! A refusal that says everything at once: each reason, what to do, what to type, what it costs.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use block::Bytes;
+
+use super::Hazard;
+use crate::devices::Use;
+
+/// A refusal to write.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// The target as the user named it.
+    pub target: PathBuf,
+    /// True for a block device, false for a file.
+    pub is_device: bool,
+    /// The drive's model.
+    pub model: Option<String>,
+    /// Every reason; never empty in a refusal that is returned.
+    pub reasons: Vec<Reason>,
+    /// What would be written.
+    pub cost: Cost,
+}
+
+/// One reason of a [`Refusal`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// It is in use; no flag helps.
+    InUse(Use),
+    /// It would lose something that was not named.
+    NotAllowed {
+        /// What was found.
+        found: Use,
+        /// What would have to be allowed.
+        hazard: Hazard,
+    },
+    /// Its name was not typed out, or another was.
+    NoConsent {
+        /// What was typed.
+        given: Option<String>,
+        /// What would count.
+        consent: Consent,
+    },
+}
+
+/// What has to be typed out for a target.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Consent {
+    /// What sort of name the first one is.
+    pub what: &'static str,
+    /// Names that count, the best first; never empty.
+    pub accepted: Vec<String>,
+}
+
+impl Consent {
+    /// True when `given` is one of the names, exactly; a by-id name may come with its directory.
+    pub fn is_given_by(&self, given: &str) -> bool {
+        let given = given.trim();
+        let name = given.strip_prefix("/dev/disk/by-id/").unwrap_or(given);
+        self.accepted.iter().any(|accepted| accepted == name)
+    }
+}
+
+/// Bytes to be written, as a share of what there is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cost {
+    /// Most bytes that will be written; `None` when only time bounds them.
+    pub bytes: Option<Bytes>,
+    /// Size of the target.
+    pub capacity: Bytes,
+}
+
+impl Cost {
+    /// How many times over the whole capacity would be written: the unit in which endurance is
+    /// rated (drive writes). `None` without a bound or without a capacity.
+    pub fn drive_writes(&self) -> Option<f64> {
+        let bytes = self.bytes.filter(|_| self.capacity > Bytes::ZERO)?;
+        Some(bytes.0 as f64 / self.capacity.0 as f64)
+    }
+}
+
+/// Says what will be written and its share, without a full stop.
+impl fmt::Display for Cost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let decimal = |bytes: Bytes| match bytes.0 as f64 {
+            small if small < 1e9 => format!("{:.1} MB", small / 1e6),
+            medium if medium < 1e12 => format!("{:.1} GB", medium / 1e9),
+            large => format!("{:.2} TB", large / 1e12),
+        };
+        match (self.bytes, self.drive_writes()) {
+            (Some(bytes), Some(share)) => write!(
+                f,
+                "up to {} would be written, {share:.3} times its capacity of {}",
+                decimal(bytes),
+                decimal(self.capacity)
+            ),
+            (Some(bytes), None) => write!(f, "up to {} would be written", decimal(bytes)),
+            (None, _) => write!(f, "writing would be bounded by time only"),
+        }
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "refused to write to {}", self.target.display())?;
+        if let Some(model) = &self.model {
+            write!(f, " ({model})")?;
+        }
+        for reason in &self.reasons {
+            write!(f, "\n  - {reason}")?;
+        }
+        write!(f, "\n  {}", self.cost)
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Reason::InUse(found) => {
+                write!(f, "{found}: {}; no flag overrides this", remedy(found))
+            }
+            Reason::NotAllowed { found, hazard } => write!(
+                f,
+                "{found}, which writing destroys: if nothing of it is needed, add --allow {hazard}"
+            ),
+            Reason::NoConsent { given, consent } => {
+                match given {
+                    Some(given) => write!(f, "{given:?} is not {}", consent.what)?,
+                    None => write!(f, "writing destroys what is there")?,
+                }
+                let name = consent.accepted.first().map_or("", String::as_str);
+                write!(f, ": to consent, type out {}: --consent {}", consent.what, quoted(name))
+            }
+        }
+    }
+}
+
+fn remedy(found: &Use) -> String {
+    match found {
+        Use::Mounted { mount_point, seen_by: None, .. } => {
+            format!("unmount it first (umount {})", quoted(&mount_point.to_string_lossy()))
+        }
+        Use::Mounted { seen_by: Some(pid), .. } => {
+            format!("unmount it there first (nsenter -m -t {pid} umount …)")
+        }
+        Use::Swap { device } => format!("end its use first (swapoff /dev/{device})"),
+        Use::Held { by, .. } => format!("take {by} apart first, or measure /dev/{by} itself"),
+        Use::Member { of, .. } => format!("unmount or stop {of} first"),
+        Use::Busy { .. } => "end that program, or export the pool, first".to_owned(),
+        Use::LoopBacking { by, .. } => format!("detach it first (losetup -d /dev/{by})"),
+        Use::ReadOnly { .. } => "measure reads only (--read-only)".to_owned(),
+        Use::Partitioned { .. } | Use::Signed { .. } => "name it".to_owned(),
+    }
+}
+
+/// As a shell takes it.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=+,@%".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}

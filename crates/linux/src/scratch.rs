@@ -1,0 +1,388 @@
+//! The test file that a directory gets: fully written, checked, and removed on every way out that a
+//! process can see.
+//!
+//! The file is locked as long as its owner lives. A file of that name without a lock was left by a
+//! process that had no chance to clean up (`kill -9`, power loss); [`leftovers`] finds those.
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use block::{Bytes, Extents, Payload, UnixNanos};
+use rustix::fs::{Advice, FlockOperation, OFlags};
+use thiserror::Error;
+
+use crate::extents;
+
+/// Written at a time. Large enough that a disk which turns is not slowed by it.
+const CHUNK: Bytes = Bytes::mib(4);
+/// Alignment of memory, offsets and lengths with direct I/O: suits every filesystem with blocks up
+/// to a page, and Btrfs, which silently writes through the page cache otherwise.
+const ALIGN: Bytes = Bytes::kib(4);
+/// Least space left free on the filesystem, if one percent of it is less than this.
+const RESERVE_MIN: Bytes = Bytes::mib(64);
+
+const PREFIX: &str = ".drivescope-";
+const SUFFIX: &str = ".scratch";
+
+/// Scratch files of this process that exist now.
+static ALIVE: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+fn alive() -> MutexGuard<'static, Vec<PathBuf>> {
+    // A list of paths is whole after any panic; losing it would leave files behind.
+    ALIVE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Why there is no test file.
+#[derive(Debug, Error)]
+pub enum ScratchError {
+    /// Not a directory.
+    #[error("{}: is not a directory; a test file is made in a directory", .0.display())]
+    NotADirectory(PathBuf),
+    /// The filesystem has too little room, counted before anything was written.
+    #[error(
+        "{}: a test file of {needed} does not fit: {available} are available and {reserve} have to \
+         stay free; choose a smaller --size or another directory", .dir.display()
+    )]
+    TooSmall {
+        /// The directory.
+        dir: PathBuf,
+        /// Size of the file.
+        needed: Bytes,
+        /// Space that this user may use.
+        available: Bytes,
+        /// Part of it that is left alone.
+        reserve: Bytes,
+    },
+    /// The filesystem (or a quota) was full while the file was written; the file was removed.
+    #[error(
+        "{}: no space left after {written} of {needed}; the test file was removed; choose a \
+         smaller --size or another directory", .dir.display()
+    )]
+    Full {
+        /// The directory.
+        dir: PathBuf,
+        /// Size of the file.
+        needed: Bytes,
+        /// Written before the space ended.
+        written: Bytes,
+    },
+    /// A size of zero.
+    #[error("a test file of no bytes cannot be measured; choose a larger --size")]
+    Empty,
+    /// The run identifier cannot be part of a file name.
+    #[error("run id {0:?} cannot be part of a file name: use letters, digits, '-' and '_'")]
+    RunId(String),
+    /// A file of this run is there already.
+    #[error("{}: exists already; the run that made it may still go on", .0.display())]
+    Exists(PathBuf),
+    /// The user asked to stop; the file was removed.
+    #[error("stopped while the test file was written; it was removed")]
+    Cancelled,
+    /// The kernel refused something.
+    #[error("{}: cannot {action}: {source}", .path.display())]
+    Io {
+        /// The file or directory.
+        path: PathBuf,
+        /// What was tried, as the end of "cannot …".
+        action: &'static str,
+        /// The kernel's answer.
+        source: io::Error,
+    },
+}
+
+/// A test file. Removed when dropped.
+#[derive(Debug)]
+pub struct ScratchFile {
+    file: File,
+    path: PathBuf,
+    size: Bytes,
+    extents: Extents,
+    direct: bool,
+}
+
+impl ScratchFile {
+    /// Makes `.drivescope-<run_id>.scratch` in `dir` and writes `size` bytes of `payload` to it,
+    /// with direct I/O where the filesystem has it. When this returns, the data is on the device
+    /// (as far as `fsync(2)` promises), the page cache holds none of it, and its extents were read.
+    ///
+    /// `progress` is told (done, total) after each chunk; `cancel` is looked at before each.
+    ///
+    /// # Errors
+    /// [`ScratchError`]; on every error nothing is left behind.
+    pub fn create(
+        dir: &Path,
+        size: Bytes,
+        run_id: &str,
+        payload: &mut dyn Payload,
+        progress: &mut dyn FnMut(Bytes, Bytes),
+        cancel: &AtomicBool,
+    ) -> Result<ScratchFile, ScratchError> {
+        let io = |path: &Path, action| {
+            let path = path.to_owned();
+            move |source: io::Error| ScratchError::Io { path, action, source }
+        };
+        let is_word = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+        if run_id.is_empty() || !run_id.chars().all(is_word) {
+            return Err(ScratchError::RunId(run_id.to_owned()));
+        }
+        // Absolute, so that removing it does not depend on the working directory of a later time.
+        let real = fs::canonicalize(dir).map_err(io(dir, "use this directory"))?;
+        if !real.is_dir() {
+            return Err(ScratchError::NotADirectory(dir.to_owned()));
+        }
+        if size == Bytes::ZERO {
+            return Err(ScratchError::Empty);
+        }
+        check_space(dir, size)?;
+        let path = real.join(format!("{PREFIX}{run_id}{SUFFIX}"));
+        let file = make(&path)?;
+        // From here on, dropping `scratch` removes the file.
+        let mut scratch =
+            ScratchFile { file, path, size, extents: Extents::default(), direct: false };
+        match scratch.fill(payload, progress, cancel) {
+            Ok(true) => {}
+            Ok(false) => return Err(ScratchError::Cancelled),
+            Err((written, error)) if is_full(&error) => {
+                return Err(ScratchError::Full { dir: dir.to_owned(), needed: size, written });
+            }
+            Err((_, error)) => return Err(io(&scratch.path, "write the test file")(error)),
+        }
+        scratch.extents = extents::of(&scratch.file);
+        Ok(scratch)
+    }
+
+    /// The file's path, absolute and without links.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The file, open for reading and writing without direct I/O. Its descriptor carries the lock.
+    pub fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// The file's length.
+    pub fn size(&self) -> Bytes {
+        self.size
+    }
+
+    /// Its layout right after writing; physical offsets are the filesystem's own.
+    pub fn extents(&self) -> &Extents {
+        &self.extents
+    }
+
+    /// True when all whole chunks were written with direct I/O.
+    pub fn written_directly(&self) -> bool {
+        self.direct
+    }
+
+    /// Writes everything; `Ok(false)` when cancelled. An error comes with the bytes written before it.
+    fn fill(
+        &mut self,
+        payload: &mut dyn Payload,
+        progress: &mut dyn FnMut(Bytes, Bytes),
+        cancel: &AtomicBool,
+    ) -> Result<bool, (Bytes, io::Error)> {
+        let mut memory = vec![0; (CHUNK.0 + ALIGN.0) as usize];
+        // Direct I/O wants aligned memory. Skipping to an aligned address inside a larger buffer
+        // needs no unsafe allocation.
+        let skip = memory.as_ptr().align_offset(ALIGN.0 as usize);
+        let buffer = &mut memory[skip..skip + CHUNK.0 as usize];
+        self.direct = self.set_direct(true).is_ok();
+        let mut done = Bytes::ZERO;
+        progress(done, self.size);
+        while done < self.size {
+            if cancel.load(Ordering::Relaxed) {
+                return Ok(false);
+            }
+            let length = CHUNK.min(self.size - done);
+            let chunk = &mut buffer[..length.0 as usize];
+            payload.fill(done, chunk);
+            self.write_chunk(chunk, done).map_err(|error| (done, error))?;
+            done += length;
+            progress(done, self.size);
+        }
+        self.settle().map_err(|error| (done, error))?;
+        Ok(true)
+    }
+
+    fn write_chunk(&mut self, chunk: &[u8], at: Bytes) -> io::Result<()> {
+        let whole = Bytes(chunk.len() as u64).round_down(ALIGN).0 as usize;
+        let (aligned, rest) = chunk.split_at(whole);
+        match self.file.write_all_at(aligned, at.0) {
+            // The filesystem took the flag and not the write, e.g. with blocks above a page.
+            Err(error) if self.direct && error.raw_os_error() == Some(libc::EINVAL) => {
+                self.direct = false;
+                self.set_direct(false)?;
+                self.file.write_all_at(aligned, at.0)?;
+            }
+            result => result?,
+        }
+        if !rest.is_empty() {
+            self.set_direct(false)?;
+            self.file.write_all_at(rest, at.0 + whole as u64)?;
+            self.direct = self.direct && self.set_direct(true).is_ok();
+        }
+        if !self.direct {
+            // Page by page behind the writer, or a large file would push everybody's pages out.
+            self.file.sync_data()?;
+            self.forget()?;
+        }
+        Ok(())
+    }
+
+    fn settle(&mut self) -> io::Result<()> {
+        self.set_direct(false).or_else(|error| if self.direct { Err(error) } else { Ok(()) })?;
+        self.file.sync_all()?;
+        self.forget()
+    }
+
+    fn forget(&self) -> io::Result<()> {
+        Ok(rustix::fs::fadvise(&self.file, 0, None, Advice::DontNeed)?)
+    }
+
+    fn set_direct(&self, on: bool) -> io::Result<()> {
+        let mut flags = rustix::fs::fcntl_getfl(&self.file)?;
+        flags.set(OFlags::DIRECT, on);
+        Ok(rustix::fs::fcntl_setfl(&self.file, flags)?)
+    }
+}
+
+impl Drop for ScratchFile {
+    fn drop(&mut self) {
+        let mut alive = alive();
+        // A drop cannot report; what stays is found by `leftovers` once the lock is gone.
+        let _ = fs::remove_file(&self.path);
+        alive.retain(|path| *path != self.path);
+    }
+}
+
+fn is_full(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::ENOSPC | libc::EDQUOT))
+}
+
+fn check_space(dir: &Path, needed: Bytes) -> Result<(), ScratchError> {
+    let fs = rustix::fs::statvfs(dir).map_err(|error| ScratchError::Io {
+        path: dir.to_owned(),
+        action: "ask for its free space",
+        source: error.into(),
+    })?;
+    let bytes = |blocks: u64| Bytes(blocks.saturating_mul(fs.f_frsize));
+    let available = bytes(fs.f_bavail);
+    let reserve = RESERVE_MIN.max(Bytes(bytes(fs.f_blocks).0 / 100));
+    if needed.0.saturating_add(reserve.0) > available.0 {
+        let dir = dir.to_owned();
+        return Err(ScratchError::TooSmall { dir, needed, available, reserve });
+    }
+    Ok(())
+}
+
+/// Makes the empty file, locked and known to [`remove_all`].
+fn make(path: &Path) -> Result<File, ScratchError> {
+    let fail = |action| move |source| ScratchError::Io { path: path.to_owned(), action, source };
+    loop {
+        // Under the registry's lock, so that the file cannot exist without being registered when
+        // another thread removes all.
+        let mut alive = alive();
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create_new(true).mode(0o600);
+        let file = match options.open(path) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                return Err(ScratchError::Exists(path.to_owned()));
+            }
+            result => result.map_err(fail("make a test file"))?,
+        };
+        alive.push(path.to_owned());
+        drop(alive);
+        let locked = rustix::fs::flock(&file, FlockOperation::LockExclusive)
+            .map_err(|errno| fail("lock the test file")(errno.into()))
+            .and_then(|()| file.metadata().map_err(fail("look at the test file")));
+        match locked {
+            // Someone took it for a leftover before it was locked, and removed it: once more.
+            Ok(meta) if meta.nlink() == 0 => forget_path(path),
+            Ok(_) => return Ok(file),
+            Err(error) => {
+                let _ = fs::remove_file(path);
+                forget_path(path);
+                return Err(error);
+            }
+        }
+    }
+}
+
+fn forget_path(path: &Path) {
+    alive().retain(|known| known != path);
+}
+
+/// Removes every scratch file of this process: for a second Ctrl-C, when nobody waits for the
+/// owners to drop them.
+pub fn remove_all() {
+    for path in alive().drain(..) {
+        // Nobody is left to be told; `leftovers` of a later run finds what stays.
+        let _ = fs::remove_file(path);
+    }
+}
+
+/// A scratch file whose owner died.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Leftover {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Its length.
+    pub size: Bytes,
+    /// When it was last written.
+    pub modified: UnixNanos,
+    inode: (u64, u64),
+}
+
+/// Scratch files in `dir` that nobody holds, by path. Files that this user cannot open belong to
+/// others and are left out.
+pub fn leftovers(dir: &Path) -> Vec<Leftover> {
+    let names = crate::sysfs::names_in(dir).into_iter();
+    names
+        .filter(|name| name.starts_with(PREFIX) && name.ends_with(SUFFIX))
+        .filter_map(|name| Some(unowned(&dir.join(name)).ok()??.1))
+        .collect()
+}
+
+/// The file at `path`, locked by us now, if it is a regular file that nobody else has locked.
+fn unowned(path: &Path) -> io::Result<Option<(File, Leftover)>> {
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32;
+    let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+    let meta = file.metadata()?;
+    if !meta.is_file()
+        || rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).is_err()
+    {
+        return Ok(None);
+    }
+    let leftover = Leftover {
+        path: path.to_owned(),
+        size: Bytes(meta.len()),
+        modified: UnixNanos(
+            i128::from(meta.mtime()) * 1_000_000_000 + i128::from(meta.mtime_nsec()),
+        ),
+        inode: (meta.dev(), meta.ino()),
+    };
+    Ok(Some((file, leftover)))
+}
+
+impl Leftover {
+    /// Removes the file, if it is still the one that was found and still nobody's.
+    ///
+    /// # Errors
+    /// The kernel's answer; [`io::ErrorKind::ResourceBusy`] when a process has taken it meanwhile.
+    pub fn remove(&self) -> io::Result<()> {
+        match unowned(&self.path)? {
+            // `_file` holds the lock until the name is gone.
+            Some((_file, found)) if found.inode == self.inode => fs::remove_file(&self.path),
+            _ => Err(io::Error::new(
+                io::ErrorKind::ResourceBusy,
+                "it belongs to another process by now",
+            )),
+        }
+    }
+}

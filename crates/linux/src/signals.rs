@@ -1,0 +1,39 @@
+//! What Ctrl-C does: first ask to stop, then stop.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+
+use crate::scratch;
+
+/// Exit status of a shell command that Ctrl-C ended: 128 and the signal's number.
+const EXIT_INTERRUPTED: i32 = 130;
+
+/// From now on, SIGINT, SIGTERM and SIGHUP set `cancel`, and whoever measures winds up on its own:
+/// files are removed by their owners. A second one removes the scratch files at once and ends the
+/// process with status 130.
+///
+/// A thread of its own waits for the signals, since a handler may neither lock nor allocate.
+///
+/// # Errors
+/// When the kernel refuses the handlers or the thread.
+pub fn install(cancel: Arc<AtomicBool>) -> io::Result<()> {
+    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
+    thread::Builder::new().name("signals".to_owned()).spawn(move || {
+        // Not read back from `cancel`, which others may set for reasons of their own.
+        let mut asked = false;
+        for _ in signals.forever() {
+            cancel.store(true, Ordering::Relaxed);
+            if std::mem::replace(&mut asked, true) {
+                scratch::remove_all();
+                // Not `std::process::exit`: exit handlers may wait for threads that still measure.
+                signal_hook::low_level::exit(EXIT_INTERRUPTED);
+            }
+        }
+    })?;
+    Ok(())
+}

@@ -1,0 +1,203 @@
+//! What I/O to a path passes through: file, filesystem, partition, mapped devices, leaf devices.
+//!
+//! *Reached* is judged at the leaves, so everything between the target and them must be known: a
+//! loop device is no leaf, the device under its backing file is one; a zram disk is this machine's
+//! memory, however many bytes cross the block layer on their way to it.
+//!
+//! Nothing here is fatal but a path that does not exist. Where the way down is lost (an overlay whose
+//! layers are out of sight, a ZFS pool, a FUSE daemon) the leaf says [`Medium::Unknown`] and an
+//! attribute `note` says why.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+use block::{Bytes, Layer, Leaf, Medium, Stack};
+use thiserror::Error;
+
+use crate::mounts::{self, Mount};
+use crate::sysfs::{BlockNode, DevNo, Roots};
+
+mod device;
+mod filesystem;
+
+pub(crate) use device::{kind_of, medium_of, member_of_btrfs, model_of, subsystem};
+
+/// Layers that are followed before giving up: a device cannot be stacked upon itself, but a
+/// fixture or a kernel defect could say so.
+const DEPTH_MAX: usize = 64;
+
+/// Why a stack has no beginning.
+#[derive(Debug, Error)]
+pub enum StackError {
+    /// The path cannot be looked at.
+    #[error("{}: {source}", .path.display())]
+    Path {
+        /// The path as given.
+        path: PathBuf,
+        /// The kernel's answer.
+        source: io::Error,
+    },
+    /// The path names something that has no bytes to measure.
+    #[error("{}: is {what}; name a directory, a regular file or a block device", .path.display())]
+    Kind {
+        /// The path as given.
+        path: PathBuf,
+        /// What it is, with its article.
+        what: &'static str,
+    },
+    /// There is no block device of this number.
+    #[error("there is no block device {number} in {}", .sys.display())]
+    Device {
+        /// The number asked for.
+        number: DevNo,
+        /// Where it was looked for.
+        sys: PathBuf,
+    },
+}
+
+/// The stack under a directory, a regular file or a block device.
+///
+/// A directory stands for files yet to be made in it. A block device starts the stack itself: with
+/// direct I/O its own page cache is not on the way, and without it the caller knows.
+///
+/// # Errors
+/// [`StackError::Path`] when the path cannot be looked at, [`StackError::Kind`] when it is a socket,
+/// a pipe or a character device.
+pub fn resolve(roots: &Roots, path: &Path) -> Result<Stack, StackError> {
+    let fail = |source| StackError::Path { path: path.to_owned(), source };
+    let real = fs::canonicalize(path).map_err(fail)?;
+    let meta = fs::metadata(&real).map_err(fail)?;
+    let kind = meta.file_type();
+    let what = match () {
+        () if kind.is_block_device() => {
+            return resolve_device(roots, DevNo::from_raw(meta.rdev()));
+        }
+        () if kind.is_file() || kind.is_dir() => None,
+        () if kind.is_char_device() => Some("a character device"),
+        () if kind.is_fifo() => Some("a pipe"),
+        () if kind.is_socket() => Some("a socket"),
+        () => Some("of an unknown kind"),
+    };
+    if let Some(what) = what {
+        return Err(StackError::Kind { path: path.to_owned(), what });
+    }
+    let mut walk = Walk::new(roots);
+    walk.file(&real, &meta);
+    Ok(walk.stack)
+}
+
+/// The stack under the block device of this number.
+///
+/// # Errors
+/// [`StackError::Device`] when sysfs does not know the number.
+pub fn resolve_device(roots: &Roots, number: DevNo) -> Result<Stack, StackError> {
+    let node = BlockNode::by_number(roots, number)
+        .ok_or_else(|| StackError::Device { number, sys: roots.sys.clone() })?;
+    let mut walk = Walk::new(roots);
+    walk.device(&node);
+    Ok(walk.stack)
+}
+
+/// Where the beginning of a file's filesystem lies on its only leaf, in bytes: what has to be added
+/// to a physical offset that the filesystem tells. `None` when layers between map addresses anew
+/// (dm, md, loop, Btrfs), or when there is more than one leaf.
+pub fn filesystem_start_on_leaf(stack: &Stack) -> Option<Bytes> {
+    if stack.leaves.len() != 1 {
+        return None;
+    }
+    let mut start = Bytes::ZERO;
+    for layer in &stack.layers {
+        match layer.kind.as_str() {
+            "file" | "directory" | "overlay" | "ext2" | "ext3" | "ext4" | "f2fs" | "disk" => {}
+            // Data on a realtime device has physical offsets of that device.
+            "xfs" if !layer.attributes.get("options").is_some_and(|o| o.contains("rtdev=")) => {}
+            "partition" => start += Bytes(layer.attributes.get("start_bytes")?.parse().ok()?),
+            _ => return None,
+        }
+    }
+    Some(start)
+}
+
+/// One descent from a target to its leaves.
+struct Walk<'a> {
+    roots: &'a Roots,
+    mounts: Vec<Mount>,
+    stack: Stack,
+    seen: BTreeSet<PathBuf>,
+    depth: usize,
+}
+
+impl<'a> Walk<'a> {
+    fn new(roots: &'a Roots) -> Walk<'a> {
+        Walk {
+            roots,
+            mounts: mounts::own(roots),
+            stack: Stack::default(),
+            seen: BTreeSet::new(),
+            depth: 0,
+        }
+    }
+
+    fn push(&mut self, kind: &str, name: impl Into<String>, attributes: Attributes) -> usize {
+        self.stack.layers.push(Layer {
+            kind: kind.to_owned(),
+            name: name.into(),
+            page_cache: None,
+            attributes: attributes.0,
+        });
+        self.stack.layers.len() - 1
+    }
+
+    fn leaf(&mut self, name: impl Into<String>, medium: Medium, model: Option<String>) {
+        let name = name.into();
+        if !self.stack.leaves.iter().any(|leaf| leaf.name == name) {
+            self.stack.leaves.push(Leaf { name, medium, model });
+        }
+    }
+
+    /// A leaf that is no device, under a layer that says why.
+    fn lost(&mut self, layer: usize, name: &str, medium: Medium, note: &str) {
+        self.stack.layers[layer].attributes.insert("note".to_owned(), note.to_owned());
+        self.leaf(name, medium, None);
+    }
+
+    fn file(&mut self, real: &Path, meta: &fs::Metadata) {
+        let mut attributes = Attributes::default();
+        let kind = if meta.is_dir() { "directory" } else { "file" };
+        if meta.is_file() {
+            attributes.set("size_bytes", meta.len());
+        }
+        self.push(kind, real.to_string_lossy(), attributes);
+        self.below_file(real, DevNo::from_raw(meta.dev()));
+    }
+
+    fn below_file(&mut self, real: &Path, st_dev: DevNo) {
+        match mounts::of_path(&self.mounts, real, st_dev).cloned() {
+            Some(mount) => self.filesystem(&mount, real),
+            // In a bare chroot no mount leads to the path; its number may still name a device.
+            None => match BlockNode::by_number(self.roots, st_dev) {
+                Some(node) => self.device(&node),
+                None => self.leaf(format!("device {st_dev}"), Medium::Unknown, None),
+            },
+        }
+    }
+}
+
+/// Facts about a layer; absent ones are left out.
+#[derive(Default)]
+struct Attributes(BTreeMap<String, String>);
+
+impl Attributes {
+    fn set(&mut self, name: &str, value: impl ToString) {
+        self.0.insert(name.to_owned(), value.to_string());
+    }
+
+    fn set_some(&mut self, name: &str, value: Option<impl ToString>) {
+        if let Some(value) = value {
+            self.set(name, value);
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! The few system calls that no safe library offers, each behind a safe function.
+#![expect(unsafe_code, reason = "the kernel is called here, so that nowhere else has to")]
+
+use std::fs::File;
+use std::io;
+use std::mem::{MaybeUninit, size_of};
+use std::os::fd::{AsFd, AsRawFd};
+use std::ptr;
+
+use block::{Bytes, CpuTimes, Nanos};
+
+/// Number of `cachestat(2)`, the same on every architecture but Alpha (Linux 6.5).
+const SYS_CACHESTAT: libc::c_long = 451;
+
+/// Ioctl `FS_IOC_FIEMAP`: `_IOWR('f', 11, struct fiemap)` (`linux/fiemap.h`, `linux/fs.h`).
+const FS_IOC_FIEMAP: libc::Ioctl =
+    rustix::ioctl::opcode::read_write::<[u64; 4]>(b'f', 11) as libc::Ioctl;
+
+/// Extents asked for in one call.
+const FIEMAP_EXTENTS: usize = 256;
+
+/// Flush the file first, so that delayed allocation is settled.
+const FIEMAP_FLAG_SYNC: u32 = 1;
+
+/// Bytes mapped at a time to ask `mincore(2)`: one byte of answer a page.
+const MINCORE_WINDOW: u64 = 1 << 30;
+
+/// Kernel's answer of `cachestat(2)`: counts of pages (`linux/mman.h`).
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct CacheStat {
+    pub cached: u64,
+    pub dirty: u64,
+    pub writeback: u64,
+    evicted: u64,
+    recently_evicted: u64,
+}
+
+/// `struct fiemap_extent` (`linux/fiemap.h`).
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct FiemapExtent {
+    pub logical: u64,
+    pub physical: u64,
+    pub length: u64,
+    pub reserved64: [u64; 2],
+    pub flags: u32,
+    pub reserved: [u32; 3],
+}
+
+#[repr(C)]
+struct Fiemap {
+    start: u64,
+    length: u64,
+    flags: u32,
+    mapped_extents: u32,
+    extent_count: u32,
+    reserved: u32,
+    extents: [FiemapExtent; FIEMAP_EXTENTS],
+}
+
+fn check(result: impl Into<i64>) -> io::Result<()> {
+    if result.into() < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+/// Pages of the whole file that are in the page cache.
+pub(crate) fn cachestat(file: &File) -> io::Result<CacheStat> {
+    // The range: offset zero, length zero, which means to the end.
+    let range = [0_u64; 2];
+    let mut answer = CacheStat::default();
+    // SAFETY: `range` is laid out as struct cachestat_range (two u64), `answer` as struct cachestat
+    // (five u64), both live through the call, and the descriptor is open as long as `file` is.
+    let result = unsafe {
+        libc::syscall(
+            SYS_CACHESTAT,
+            file.as_raw_fd(),
+            range.as_ptr(),
+            ptr::from_mut(&mut answer),
+            0_u32,
+        )
+    };
+    check(result)?;
+    Ok(answer)
+}
+
+/// Bytes of the first `len` bytes of a file that are resident, by `mincore(2)`.
+pub(crate) fn mincore(file: &File, len: u64) -> io::Result<Bytes> {
+    let page = page_bytes();
+    let mut resident_pages = 0_u64;
+    let mut offset = 0;
+    while offset < len {
+        let window = (len - offset).min(MINCORE_WINDOW);
+        let length = usize::try_from(window).map_err(io::Error::other)?;
+        let mut pages = vec![0_u8; window.div_ceil(page) as usize];
+        // SAFETY: a fresh private mapping at an address of the kernel's choice, never read through;
+        // `pages` has one byte for each page of it; it is unmapped before anything else happens.
+        let result = unsafe {
+            let start = rustix::mm::mmap(
+                ptr::null_mut(),
+                length,
+                rustix::mm::ProtFlags::READ,
+                rustix::mm::MapFlags::PRIVATE,
+                file.as_fd(),
+                offset,
+            )?;
+            let result = check(libc::mincore(start, length, pages.as_mut_ptr()));
+            rustix::mm::munmap(start, length)?;
+            result
+        };
+        result?;
+        resident_pages += pages.iter().filter(|&&page| page & 1 == 1).count() as u64;
+        offset += window;
+    }
+    Ok(Bytes((resident_pages * page).min(len)))
+}
+
+/// The next extents of a file at and after `start`, appended to `found`; false when there are none.
+pub(crate) fn fiemap(file: &File, start: u64, found: &mut Vec<FiemapExtent>) -> io::Result<bool> {
+    let mut request = Box::new(Fiemap {
+        start,
+        length: u64::MAX - start,
+        flags: FIEMAP_FLAG_SYNC,
+        mapped_extents: 0,
+        extent_count: FIEMAP_EXTENTS as u32,
+        reserved: 0,
+        extents: [FiemapExtent::default(); FIEMAP_EXTENTS],
+    });
+    // SAFETY: the argument is a struct fiemap followed by as many extents as `extent_count` says,
+    // which is all that the kernel writes to.
+    let result =
+        unsafe { libc::ioctl(file.as_raw_fd(), FS_IOC_FIEMAP, ptr::from_mut(&mut *request)) };
+    check(result)?;
+    let count = (request.mapped_extents as usize).min(FIEMAP_EXTENTS);
+    found.extend_from_slice(&request.extents[..count]);
+    Ok(count > 0)
+}
+
+/// CPU time of this process, all threads.
+pub(crate) fn process_cpu() -> io::Result<CpuTimes> {
+    let mut usage = MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: the kernel fills the whole structure, which may hold any bits, or fails.
+    let usage = unsafe {
+        check(libc::getrusage(libc::RUSAGE_SELF, usage.as_mut_ptr()))?;
+        usage.assume_init()
+    };
+    let nanos = |time: libc::timeval| {
+        Nanos(time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1_000)
+    };
+    Ok(CpuTimes { user_ns: nanos(usage.ru_utime), system_ns: nanos(usage.ru_stime) })
+}
+
+fn sysconf(name: libc::c_int, usual: u64) -> u64 {
+    // SAFETY: reads a constant of the system.
+    let answer = unsafe { libc::sysconf(name) };
+    u64::try_from(answer).ok().filter(|&answer| answer > 0).unwrap_or(usual)
+}
+
+/// Size of a page of memory.
+pub(crate) fn page_bytes() -> u64 {
+    sysconf(libc::_SC_PAGESIZE, 4096)
+}
+
+/// Length of the tick that `/proc/stat` counts in.
+pub(crate) fn tick() -> Nanos {
+    Nanos(1_000_000_000 / sysconf(libc::_SC_CLK_TCK, 100))
+}
+
+const _: () = assert!(size_of::<FiemapExtent>() == 56 && size_of::<CacheStat>() == 40);
