@@ -1,10 +1,12 @@
 //! Real drives on Linux: engines, environment, identity, storage stack and the safety gate.
 
+pub mod describe;
 pub mod devices;
 pub mod drive;
 pub mod environment;
 pub mod extents;
 pub mod gate;
+pub mod host;
 pub mod mounts;
 pub mod scratch;
 pub mod signals;

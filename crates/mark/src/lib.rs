@@ -1,1 +1,19 @@
-//! The quick benchmark: profiles, plan builder, findings and proofs.
+//! The quick benchmark: sequential and random transfers in the familiar notation, repeated, with a
+//! proof or a withdrawal beside each number.
+//!
+//! [`Options::plan`] makes the plan, [`execute()`] makes the runs, [`findings::body`] says what they mean.
+
+pub mod body;
+mod caveats;
+mod execute;
+pub mod findings;
+pub mod notation;
+pub mod options;
+mod proofs;
+mod run;
+
+pub use body::Body;
+pub use execute::{Broken, Ceiling, Executed, MarkError, TestRuns, ceiling, execute};
+pub use notation::{Pattern, TestSpec};
+pub use options::{Direction, Options, Profile};
+pub use run::{RunFigures, TracedRun};

@@ -1,1 +1,5 @@
-//! What stays of a run: the document envelope and the ledger of scratch files.
+//! What stays of a run: the document that every verb's JSON is.
+
+mod document;
+
+pub use document::{Document, Envelope, Host, RunId, rfc3339};

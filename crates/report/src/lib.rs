@@ -1,1 +1,12 @@
-//! The only room that formats: terminal tables, sentences, JSON documents.
+//! The only room that formats: numbers, tables, sentences, for terminals and files.
+//!
+//! It knows no instrument. An instrument's result is laid out as a [`Sheet`] by whoever knows both,
+//! and every number on it is a [`stats::Quantity`].
+
+pub mod number;
+mod sheet;
+pub mod terminal;
+
+pub use number::RateUnit;
+pub use sheet::{Cell, Entry, Group, Listing, Row, Sheet, Standing, Tone};
+pub use terminal::{Style, render_listing, render_sheet};

@@ -461,6 +461,11 @@ impl Step {
         self.phases.iter().map(|p| p.block).max().unwrap_or(Bytes::ZERO)
     }
 
+    /// Smallest transfer of any phase: the unit of the audit.
+    pub fn block_min(&self) -> Bytes {
+        self.phases.iter().map(|p| p.block).min().unwrap_or(Bytes::ZERO)
+    }
+
     /// True when a phase writes.
     pub fn writes(&self) -> bool {
         self.phases.iter().any(|p| p.ops.iter().any(|o| o.op == Op::Write))

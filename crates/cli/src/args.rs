@@ -1,0 +1,357 @@
+//! Every flag, once: help, completions and the man page are made from these definitions.
+
+use std::path::PathBuf;
+
+use block::{Bytes, Nanos};
+use clap::builder::styling::{AnsiColor, Styles};
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
+use linux::target::EngineKind;
+use mark::{Profile, TestSpec};
+use workload::plan::Region;
+use workload::units::{parse_bytes, parse_nanos};
+
+const STYLES: Styles = Styles::styled()
+    .header(AnsiColor::Yellow.on_default().bold())
+    .usage(AnsiColor::Yellow.on_default().bold())
+    .literal(AnsiColor::Green.on_default())
+    .placeholder(AnsiColor::Cyan.on_default());
+
+/// Measures what a storage device really does, and proves each number
+#[derive(Debug, Parser)]
+#[command(name = "drivescope", version, styles = STYLES, max_term_width = 80)]
+#[command(after_help = "\
+Examples:
+  drivescope mark                      the disk under the current directory
+  drivescope mark sim:hdd-7200         a virtual disk: no hardware, no root
+  drivescope devices                   what can be measured here
+
+Exit codes: 0 done; 1 done, and a number was refuted; 2 wrong use or
+environment; 3 refused for safety; 130 stopped by Ctrl-C.")]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub verb: Verb,
+}
+
+/// The verbs.
+#[derive(Debug, Subcommand)]
+pub enum Verb {
+    /// Quick benchmark: throughput, IOPS and latency, each proved or withdrawn
+    Mark(MarkArgs),
+    /// Print the plan that `mark` would run, as TOML
+    Plan(PlanArgs),
+    /// Run a plan from a file
+    Run(RunArgs),
+    /// List what can be measured here, and what must not be touched
+    Devices(DevicesArgs),
+    /// List virtual drives, or show what one is
+    Sim(SimArgs),
+    /// Print a completion script for a shell
+    Completions(CompletionsArgs),
+    /// Print the man page
+    Man,
+}
+
+/// `mark`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  drivescope mark                           8 tests, 6 runs each, under 4 minutes
+  drivescope mark --quick /mnt/usb          a shorter one, under 45 s
+  drivescope mark --profile nvme --json     for scripts
+  drivescope mark --tests SEQ1MQ8T1,RND4KQ1T1 --until 2% --budget 5m
+  drivescope mark /dev/sdb --span 1GiB      a device: reads only
+  drivescope mark sim:hdd-7200 --seed 7     a virtual disk, the same each time
+
+A directory gets a test file, which is always removed. An existing file or a
+device is only read, unless --write and --consent say otherwise.")]
+pub struct MarkArgs {
+    #[command(flatten)]
+    pub target: TargetArgs,
+    #[command(flatten)]
+    pub load: LoadArgs,
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// `plan`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  drivescope plan --profile nvme > nvme.toml
+  drivescope plan --tests RND4KQ1T1 --runs 1 --seed 7
+  drivescope run nvme.toml /mnt/usb")]
+pub struct PlanArgs {
+    #[command(flatten)]
+    pub load: LoadArgs,
+    /// Part of the target to use, as LENGTH or OFFSET+LENGTH
+    #[arg(long, value_name = "SPAN", value_parser = span)]
+    pub span: Option<Region>,
+    /// Print as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `run`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  drivescope run nvme.toml /mnt/usb
+  drivescope run plan.toml sim:hdd-7200 --samples io.csv
+
+A plan that writes runs on a directory (in a test file), on a virtual drive,
+or on a device with --write and --consent.")]
+pub struct RunArgs {
+    /// The plan, as `drivescope plan` prints it; - for standard input
+    #[arg(value_name = "PLAN.toml")]
+    pub plan: PathBuf,
+    #[command(flatten)]
+    pub target: TargetArgs,
+    /// Root seed of all randomness, instead of the plan's
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// What is measured, and how it is reached.
+#[derive(Debug, Args)]
+pub struct TargetArgs {
+    /// Directory, file, block device, or virtual drive (sim:hdd-7200, null:)
+    #[arg(default_value = ".")]
+    pub target: String,
+    /// Size of the test file; on a file, a device or a virtual drive, of the part used
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
+    pub size: Option<Bytes>,
+    /// Part of a file or device to use, as LENGTH or OFFSET+LENGTH
+    #[arg(long, value_name = "SPAN", value_parser = span, conflicts_with = "size")]
+    pub span: Option<Region>,
+    /// How I/O is issued
+    #[arg(long, value_name = "ENGINE", default_value = "io_uring", value_parser = engine)]
+    pub engine: EngineKind,
+    /// Poll for completions (io_uring, on drives with polling queues)
+    #[arg(long)]
+    pub iopoll: bool,
+    /// Go through the page cache on purpose
+    #[arg(long)]
+    pub buffered: bool,
+    /// Keep the submitters on these CPUs, such as 0,2
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub cpus: Option<Vec<usize>>,
+    /// Also write to an existing file or a device; its data is lost
+    #[arg(long)]
+    pub write: bool,
+    /// Consent to writing: the drive's serial number or by-id name, or the file's name
+    #[arg(long, value_name = "WORD", requires = "write")]
+    pub consent: Option<String>,
+    /// Write although the device carries this, such as partitions or signature:ext4
+    #[arg(long, value_name = "HAZARD", value_delimiter = ',', requires = "write")]
+    pub allow: Vec<String>,
+    /// Remove test files that an earlier run left in the directory
+    #[arg(long)]
+    pub remove_leftovers: bool,
+}
+
+/// What `mark` does.
+#[derive(Debug, Args)]
+pub struct LoadArgs {
+    /// Which tests
+    #[arg(long, value_enum, default_value_t = ProfileName::Default, conflicts_with = "tests")]
+    pub profile: ProfileName,
+    /// Tests in the familiar notation, such as SEQ1MQ8T1,RND4KQ32T16
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub tests: Option<Vec<TestSpec>>,
+    /// Only read
+    #[arg(long, conflicts_with = "write_only")]
+    pub read_only: bool,
+    /// Only write
+    #[arg(long)]
+    pub write_only: bool,
+    /// Also mix reads and writes, with this percentage of reads
+    #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u8).range(1..=99))]
+    pub mix: Option<u8>,
+    /// Measured time of each run [default: 3s; --quick: 500ms]
+    #[arg(long, value_name = "TIME", value_parser = parse_nanos)]
+    pub duration: Option<Nanos>,
+    /// Load before the measured time, without a gap [default: 1s; --quick: 100ms]
+    #[arg(long, value_name = "TIME", value_parser = parse_nanos)]
+    pub warm_up: Option<Nanos>,
+    /// Idle time before each run [default: 200ms; --quick: 50ms]
+    #[arg(long, value_name = "TIME", value_parser = parse_nanos)]
+    pub pause: Option<Nanos>,
+    /// Runs of each test; 6 are the fewest that have a 95 % interval
+    #[arg(long, value_name = "N", default_value_t = mark::Options::RUNS,
+          value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub runs: u32,
+    /// Runs of each test before the counted ones, kept out of the result
+    #[arg(long, value_name = "N", default_value_t = 0, num_args = 0..=1, default_missing_value = "1")]
+    pub discard_first: u32,
+    /// Order of the runs
+    #[arg(long, value_enum, default_value_t = OrderName::Interleaved)]
+    pub order: OrderName,
+    /// Go on until every median is known within this share, such as 2%
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    pub until: Option<f64>,
+    /// Longest time that --until may take
+    #[arg(long, value_name = "TIME", value_parser = parse_nanos, default_value = "5m")]
+    pub budget: Nanos,
+    /// Short runs on a small file: 256 MiB, 500 ms
+    #[arg(long)]
+    pub quick: bool,
+    /// Each write is durable when it completes (FUA, or write and flush)
+    #[arg(long)]
+    pub dsync: bool,
+    /// Threads of a sequential test take turns on one cursor, instead of a part each
+    #[arg(long)]
+    pub shared_cursor: bool,
+    /// Share of the written data that compresses away, in percent
+    #[arg(long, value_name = "PERCENT", default_value_t = 0,
+          value_parser = clap::value_parser!(u8).range(0..=100))]
+    pub compressible: u8,
+    /// Share of written 4 KiB blocks that repeat an earlier one, in percent
+    #[arg(long, value_name = "PERCENT", default_value_t = 0,
+          value_parser = clap::value_parser!(u8).range(0..=100))]
+    pub dedup: u8,
+    /// Root seed of all randomness [default: a fresh one, which is recorded]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
+    pub seed: Option<u64>,
+}
+
+/// How the result is shown.
+#[derive(Debug, Args)]
+pub struct OutputArgs {
+    /// Print the result as JSON
+    #[arg(long)]
+    pub json: bool,
+    /// Show throughput in MiB/s (2^20) instead of MB/s (10^6)
+    #[arg(long)]
+    pub mib: bool,
+    /// Show no progress
+    #[arg(long)]
+    pub no_progress: bool,
+    /// Write every single I/O to this CSV file
+    #[arg(long, value_name = "FILE.csv")]
+    pub samples: Option<PathBuf>,
+    /// Most I/Os per run in the samples file
+    #[arg(long, value_name = "N", default_value_t = 1_000_000, requires = "samples")]
+    pub samples_max: usize,
+}
+
+/// `devices`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  drivescope devices
+  drivescope devices --json
+  drivescope devices /dev/nvme0n1 --all")]
+pub struct DevicesArgs {
+    /// Only these, as /dev/NAME or NAME
+    pub devices: Vec<String>,
+    /// Also devices without a medium: empty loop and zram devices
+    #[arg(long)]
+    pub all: bool,
+    /// Print as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `sim`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  drivescope sim list
+  drivescope sim show hdd-7200
+  drivescope mark 'sim:hdd-7200?seed=7'")]
+pub struct SimArgs {
+    #[command(subcommand)]
+    pub verb: SimVerb,
+}
+
+/// Verbs of `sim`.
+#[derive(Debug, Subcommand)]
+pub enum SimVerb {
+    /// List the models
+    List {
+        /// Print as JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show what a model is
+    Show {
+        /// Model, with or without sim: in front
+        model: String,
+        /// Print as JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// `completions`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  drivescope completions bash > ~/.local/share/bash-completion/completions/drivescope")]
+pub struct CompletionsArgs {
+    /// The shell
+    pub shell: Shell,
+}
+
+/// Names of profiles.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum ProfileName {
+    /// SEQ1M Q8T1, SEQ1M Q1T1, RND4K Q32T1, RND4K Q1T1
+    Default,
+    /// SEQ1M Q8T1, SEQ128K Q32T1, RND4K Q32T16, RND4K Q1T1
+    Nvme,
+    /// SEQ1M Q8T1, RND4K Q32T1
+    Peak,
+    /// SEQ1M Q1T1, RND4K Q1T1
+    RealWorld,
+}
+
+impl From<ProfileName> for Profile {
+    fn from(name: ProfileName) -> Profile {
+        match name {
+            ProfileName::Default => Profile::Default,
+            ProfileName::Nvme => Profile::Nvme,
+            ProfileName::Peak => Profile::Peak,
+            ProfileName::RealWorld => Profile::RealWorld,
+        }
+    }
+}
+
+/// Names of orders.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum OrderName {
+    /// Every test once, in a random order drawn anew each time
+    Interleaved,
+    /// All runs of a test before the next test
+    Blocked,
+}
+
+fn engine(text: &str) -> Result<EngineKind, String> {
+    EngineKind::ALL
+        .into_iter()
+        .find(|kind| kind.to_string() == text)
+        .ok_or_else(|| "write io_uring, libaio or psync".to_owned())
+}
+
+fn span(text: &str) -> Result<Region, String> {
+    let (offset, length) = text.split_once('+').unwrap_or(("0", text));
+    let offset = parse_bytes(offset).map_err(|e| e.to_string())?;
+    let length = parse_bytes(length).map_err(|e| e.to_string())?;
+    if length == Bytes::ZERO {
+        return Err("a span of no bytes cannot be measured".to_owned());
+    }
+    Ok(Region { offset, length })
+}
+
+fn share(text: &str) -> Result<f64, String> {
+    let number = text.strip_suffix('%').unwrap_or(text).trim();
+    number
+        .parse::<f64>()
+        .ok()
+        .filter(|percent| *percent > 0.0 && *percent <= 100.0)
+        .ok_or_else(|| "write a share above 0% and up to 100%, such as 2%".to_owned())
+}

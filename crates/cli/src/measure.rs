@@ -1,0 +1,287 @@
+//! From a plan and a named target to the findings: the glue that `mark` and `run` share.
+
+use std::fs;
+use std::io::IsTerminal;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use anyhow::{Context as _, Result, bail};
+use block::{Bytes, DriveKind, Environment, Event, Extents, RunSink, Target};
+use engine::Control;
+use linux::drive::null::NullTarget;
+use linux::environment::RealEnvironment;
+use linux::scratch::{self, Leftover, ScratchFile};
+use linux::sysfs::Roots;
+use linux::target::{Access, AnyTarget, OpenOptions, RealTarget};
+use mark::{Body, Broken, Ceiling, TracedRun, findings};
+use workload::content::SectorContent;
+use workload::plan::{Plan, Region};
+
+use crate::args::TargetArgs;
+use crate::consent;
+use crate::exit::Refused;
+use crate::talk;
+
+/// What a verb asks to be measured.
+pub struct Job<'a> {
+    /// Where.
+    pub target: &'a TargetArgs,
+    /// What to issue, given whether the target may be written to.
+    pub plan: &'a dyn Fn(bool) -> Result<Plan>,
+    /// Size of a test file when the user names none.
+    pub default_size: Bytes,
+    /// Names the test file.
+    pub run_id: &'a str,
+    /// Seed that a virtual drive's own noise takes, when the user named one.
+    pub drive_seed: Option<u64>,
+    /// Most single I/Os to keep per run.
+    pub trace_cap: usize,
+}
+
+/// What was measured.
+pub struct Measured {
+    /// The plan that was run.
+    pub plan: Plan,
+    /// What it means.
+    pub body: Body,
+    /// Single I/Os, when asked for.
+    pub traced: Vec<TracedRun>,
+    /// The I/O that ended it early, if one did.
+    pub broken: Option<Broken>,
+}
+
+/// Everything that stays the same while a job runs.
+struct Desk<'a> {
+    job: &'a Job<'a>,
+    cancel: Arc<AtomicBool>,
+    sink: &'a mut dyn RunSink,
+}
+
+/// Measures.
+///
+/// # Errors
+/// What makes a measurement impossible, each with what to do; [`Refused`] inside when it is the safety
+/// gate that says no.
+pub fn measure(job: &Job<'_>, sink: &mut dyn RunSink) -> Result<Measured> {
+    let cancel = Arc::new(AtomicBool::new(false));
+    linux::signals::install(cancel.clone()).context("cannot watch for Ctrl-C")?;
+    let mut desk = Desk { job, cancel, sink };
+    let name = job.target.target.as_str();
+    if name.starts_with("sim:") {
+        return desk.on_virtual(name);
+    }
+    if name == "null:" {
+        return desk.on_null();
+    }
+    let path = Path::new(name);
+    let meta = fs::metadata(path).with_context(|| {
+        format!("{name}: cannot be measured; name a directory, a file, a device or sim:hdd-7200")
+    })?;
+    if meta.is_dir() { desk.on_directory(path) } else { desk.on_existing(path, meta.is_file()) }
+}
+
+impl Desk<'_> {
+    fn on_virtual(&mut self, name: &str) -> Result<Measured> {
+        let mut target = sim::open(name)?;
+        if let Some(seed) = self.job.drive_seed {
+            target.reseed(seed);
+        }
+        let mut environment = target.environment();
+        let plan = self.plan(true)?;
+        let how = How { engine: "virtual".to_owned(), direct: true, extents: None };
+        self.run(plan, &mut target, &mut environment, &[], &how)
+    }
+
+    fn on_null(&mut self) -> Result<Measured> {
+        let mut target = self.null();
+        let mut environment = RealEnvironment::new(Roots::default(), null_stack(), None);
+        let plan = self.plan(true)?;
+        let how = How { engine: "null".to_owned(), direct: true, extents: None };
+        self.run(plan, &mut target, &mut environment, &[], &how)
+    }
+
+    /// A directory: its filesystem is measured in a test file of our own.
+    fn on_directory(&mut self, dir: &Path) -> Result<Measured> {
+        let name = self.job.target.target.clone();
+        if self.job.target.span.is_some() {
+            bail!("{name}: --span is for files and devices; for a directory, give --size");
+        }
+        self.leftovers(dir)?;
+        let size = self.job.target.size.unwrap_or(self.job.default_size);
+        let plan = (self.job.plan)(true)?;
+        if plan.region.is_some_and(|r| r.offset + r.length > size) {
+            bail!("{name}: the plan's region ends beyond a test file of {size}; give a larger --size");
+        }
+        let mut payload = SectorContent::new(plan.content, plan.seed, u16::MAX);
+        let (sink, run_id) = (&mut *self.sink, self.job.run_id);
+        let mut progress = |done_bytes, total_bytes| {
+            let what = "writing the test file".to_owned();
+            sink.event(&Event::Preparing { what, done_bytes, total_bytes });
+        };
+        let scratch =
+            ScratchFile::create(dir, size, run_id, &mut payload, &mut progress, &self.cancel)?;
+        // A duplicate, so that `scratch` keeps the lock that tells other runs that the file has an owner.
+        let file = scratch.file().try_clone().context("cannot keep the test file open")?;
+        let opened = RealTarget::from_file(file, &name, self.open_options(Access::ReadWrite))?;
+        self.on_real(opened, scratch.path(), plan)
+    }
+
+    /// A file or device that exists: read, and written to only with consent.
+    fn on_existing(&mut self, path: &Path, is_file: bool) -> Result<Measured> {
+        let name = self.job.target.target.clone();
+        let plan = self.plan(self.job.target.write)?;
+        if plan.alters() && !self.job.target.write {
+            return Err(Refused(format!(
+                "{name}: the plan writes, and an existing {} is only read unless you say --write --consent …",
+                if is_file { "file" } else { "device" }
+            ))
+            .into());
+        }
+        if !plan.alters() {
+            let opened = RealTarget::open(path, self.open_options(Access::ReadOnly))?;
+            return self.on_real(opened, path, plan);
+        }
+        // Held to the end of the run: it keeps everybody else away from the device.
+        let permit = consent::ask(self.job.target, path, &plan)?;
+        let file = permit.file().try_clone().context("cannot keep the target open")?;
+        let opened = RealTarget::from_file(file, &name, self.open_options(Access::ReadWrite))?;
+        self.on_real(opened, path, plan)
+    }
+
+    fn on_real(&mut self, mut opened: RealTarget, path: &Path, plan: Plan) -> Result<Measured> {
+        let roots = Roots::default();
+        let stack = linux::stack::resolve(&roots, path)?;
+        opened.describe(|info| linux::describe::describe(&roots, &stack, info));
+        let watched = opened.file().try_clone().context("cannot keep the target open")?;
+        let mut environment = RealEnvironment::new(roots, stack, Some(watched));
+        let extents = environment.extents();
+        let engine = self.job.target.engine.to_string();
+        let how = How { engine, direct: !self.job.target.buffered, extents };
+        plan.fit(opened.info())?;
+        let ceilings = self.ceilings(&plan)?;
+        match opened.engine()? {
+            AnyTarget::IoUring(mut target) => {
+                let measured = self.run(plan, &mut target, &mut environment, &ceilings, &how);
+                target.notes().iter().for_each(|note| talk::note(note));
+                measured
+            }
+            AnyTarget::Libaio(mut target) => {
+                self.run(plan, &mut target, &mut environment, &ceilings, &how)
+            }
+            AnyTarget::Psync(mut target) => {
+                self.run(plan, &mut target, &mut environment, &ceilings, &how)
+            }
+        }
+    }
+
+    fn run<T: Target>(
+        &mut self,
+        plan: Plan,
+        target: &mut T,
+        environment: &mut dyn Environment,
+        ceilings: &[Ceiling],
+        how: &How,
+    ) -> Result<Measured> {
+        let control = Control { cancel: &self.cancel, trace_cap: self.job.trace_cap };
+        let executed = mark::execute(&plan, target, environment, ceilings, control, self.sink)?;
+        let durable = plan.steps.iter().flat_map(|s| &s.phases).flat_map(|p| &p.ops).any(|o| o.fua);
+        let context = findings::Context {
+            info: target.info(),
+            stack: environment.stack(),
+            extents: how.extents.clone(),
+            engine: &how.engine,
+            direct: how.direct,
+            durable,
+        };
+        let body = findings::body(&plan, &executed, &context);
+        Ok(Measured { plan, body, traced: executed.traced, broken: executed.broken })
+    }
+
+    /// The plan for this target: the user's span, else the whole.
+    fn plan(&self, may_write: bool) -> Result<Plan> {
+        let mut plan = (self.job.plan)(may_write)?;
+        let args = self.job.target;
+        let sized = args.size.map(|length| Region { offset: Bytes::ZERO, length });
+        plan.region = args.span.or(sized).or(plan.region);
+        Ok(plan)
+    }
+
+    /// What this tester can do at most, for each step, on a drive that costs nothing.
+    fn ceilings(&mut self, plan: &Plan) -> Result<Vec<Ceiling>> {
+        let mut null = self.null();
+        let mut environment = RealEnvironment::new(Roots::default(), null_stack(), None);
+        let control = Control { cancel: &self.cancel, trace_cap: 0 };
+        plan.steps
+            .iter()
+            .map(|step| Ok(mark::ceiling(step, plan, &mut null, &mut environment, control)?))
+            .collect()
+    }
+
+    fn null(&self) -> NullTarget {
+        let null = NullTarget::new(Bytes::gib(1024));
+        match &self.job.target.cpus {
+            Some(cpus) => null.pin_cpus(cpus.clone()),
+            None => null,
+        }
+    }
+
+    fn open_options(&self, access: Access) -> OpenOptions {
+        let args = self.job.target;
+        OpenOptions {
+            engine: args.engine,
+            access,
+            direct: !args.buffered,
+            iopoll: args.iopoll,
+            pin_cpus: args.cpus.clone(),
+            ..OpenOptions::default()
+        }
+    }
+
+    /// Says what a run that was killed left behind, and removes it when told to.
+    fn leftovers(&self, dir: &Path) -> Result<()> {
+        for leftover in scratch::leftovers(dir) {
+            let what = format!("{} ({})", leftover.path.display(), leftover.size);
+            if self.job.target.remove_leftovers || agreed(&leftover)? {
+                leftover.remove().with_context(|| format!("cannot remove {what}"))?;
+                talk::note(&format!("removed {what}, left by a run that was killed"));
+            } else {
+                talk::note(&format!(
+                    "an earlier run was killed and left {what}; add --remove-leftovers to remove it"
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// How the target is driven, for the findings.
+struct How {
+    engine: String,
+    direct: bool,
+    extents: Option<Extents>,
+}
+
+/// Asks a person at a terminal; anybody else has not agreed.
+fn agreed(leftover: &Leftover) -> Result<bool> {
+    if !(std::io::stdin().is_terminal() && std::io::stderr().is_terminal()) {
+        return Ok(false);
+    }
+    talk::ask(&format!(
+        "An earlier run was killed and left {} ({}). Remove it? [y/N] ",
+        leftover.path.display(),
+        leftover.size
+    ))
+}
+
+fn null_stack() -> block::Stack {
+    let name = "null:".to_owned();
+    let layer = block::Layer { kind: "null".to_owned(), name: name.clone(), ..Default::default() };
+    let leaf = block::Leaf { name, medium: block::Medium::Unknown, model: None };
+    block::Stack { layers: vec![layer], leaves: vec![leaf] }
+}
+
+/// True when the numbers are a virtual drive's: then they depend on plan, model and seed alone.
+pub fn is_virtual(body: &Body) -> bool {
+    body.target.kind == DriveKind::Virtual
+}

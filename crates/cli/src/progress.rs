@@ -1,0 +1,97 @@
+//! Progress on stderr, from the run's events. Drawn on the thread that receives them, which is none of
+//! those that measure.
+
+use std::collections::VecDeque;
+
+use block::{Bytes, Event, Nanos, RunSink};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+/// Draws one line.
+pub struct Progress {
+    bar: ProgressBar,
+    step: String,
+    phase: String,
+    recent: VecDeque<(Nanos, Bytes)>,
+}
+
+impl Progress {
+    /// Draws when stderr is a terminal and `wanted`; otherwise stays silent.
+    pub fn new(wanted: bool) -> Progress {
+        let target = if wanted { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+        let bar = ProgressBar::with_draw_target(Some(0), target);
+        // The template is a constant of this file, and a test reads it.
+        let style = ProgressStyle::with_template(TEMPLATE).unwrap_or_else(|_| ProgressStyle::default_bar());
+        bar.set_style(style.progress_chars("━╸ "));
+        Progress { bar, step: String::new(), phase: String::new(), recent: VecDeque::new() }
+    }
+
+    fn rate(&self) -> String {
+        let (span, bytes) = self
+            .recent
+            .iter()
+            .fold((0u64, 0u64), |(span, bytes), (n, b)| (span + n.0, bytes + b.0));
+        if span == 0 {
+            return String::new();
+        }
+        format!("{} MB/s", report::number::digits(bytes as f64 * 1e3 / span as f64))
+    }
+
+    fn show(&self) {
+        self.bar.set_message(format!("{} {} {}", self.step, self.phase, self.rate()));
+    }
+}
+
+const TEMPLATE: &str = "{pos:>3}/{len} {bar:16.cyan} {elapsed:>4} {msg}";
+
+/// Intervals that the rate shown is taken over.
+const RECENT: usize = 5;
+
+impl RunSink for Progress {
+    fn event(&mut self, event: &Event) {
+        match event {
+            Event::Preparing { what, done_bytes, total_bytes } => {
+                self.bar.set_length(total_bytes.0 >> 20);
+                self.bar.set_position(done_bytes.0 >> 20);
+                self.bar.set_message(format!("MiB {what}"));
+            }
+            Event::StepStarted { position, positions, step, run, .. } => {
+                self.bar.set_length(u64::from(*positions));
+                self.bar.set_position(u64::from(*position));
+                self.step = format!("{step}, run {}", run + 1);
+                self.phase.clear();
+                self.recent.clear();
+                self.show();
+            }
+            Event::PhaseStarted { phase, .. } => {
+                self.phase = format!("({phase})");
+                self.recent.clear();
+                self.show();
+            }
+            Event::Interval { length, bytes, .. } => {
+                self.recent.push_back((*length, *bytes));
+                if self.recent.len() > RECENT {
+                    self.recent.pop_front();
+                }
+                self.show();
+            }
+            Event::StepFinished { position, .. } => self.bar.set_position(u64::from(*position) + 1),
+            Event::Pausing { .. } => {}
+        }
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_template_is_one() {
+        assert!(ProgressStyle::with_template(TEMPLATE).is_ok());
+    }
+}

@@ -1,0 +1,129 @@
+//! The loop: one drive, and the submitters that it serves, from idle to idle.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use block::{Bytes, Completion, Drive, DriveError, Nanos, Request, Time};
+
+use crate::submitter::Submitter;
+
+/// What a lane tells while it runs. Sent at most once per [`TELL_EVERY`], never per I/O.
+pub(crate) enum Word {
+    /// A phase begins, by index.
+    Phase(usize),
+    /// What completed since the last word.
+    Interval { at: Nanos, length: Nanos, ios: u64, bytes: Bytes },
+}
+
+/// How often a lane tells what it completed.
+const TELL_EVERY: Nanos = Nanos::millis(100);
+
+/// What all lanes of a step look at: the user's wish to stop, and a failure on another lane.
+#[derive(Clone, Copy)]
+pub(crate) struct Flags<'a> {
+    pub(crate) cancel: &'a AtomicBool,
+    pub(crate) failed: &'a AtomicBool,
+}
+
+impl Flags<'_> {
+    fn raised(&self) -> bool {
+        self.cancel.load(Ordering::Relaxed) || self.failed.load(Ordering::Relaxed)
+    }
+}
+
+/// Runs `submitters` on `drive` from `start` until the last request has completed; returns that instant.
+///
+/// # Errors
+/// Those of the drive as a whole. The failure of one I/O is kept in its submitter.
+pub(crate) fn run<D: Drive>(
+    drive: &mut D,
+    submitters: &mut [Submitter],
+    start: Time,
+    flags: Flags<'_>,
+    mut tell: impl FnMut(Word),
+) -> Result<Time, DriveError> {
+    let slots: usize = submitters.iter().map(Submitter::slots).sum();
+    let first = submitters.first().map_or(0, Submitter::id);
+    let mut requests: Vec<Request> = Vec::with_capacity(slots);
+    let mut done: Vec<Completion> = Vec::with_capacity(slots);
+    let mut teller = Teller::new(start);
+    submitters.iter_mut().for_each(|s| s.begin(start));
+    tell(Word::Phase(0));
+    let mut now = start;
+    loop {
+        if flags.raised() {
+            submitters.iter_mut().for_each(Submitter::halt);
+        }
+        requests.clear();
+        let mut until = teller.next;
+        let mut idle = true;
+        for submitter in &mut *submitters {
+            submitter.advance(now);
+            submitter.top_up(now, &mut requests);
+            until = until.min(submitter.wakes());
+            idle &= submitter.idle();
+        }
+        if idle && requests.is_empty() {
+            teller.flush(now, &mut tell);
+            return Ok(now);
+        }
+        if !requests.is_empty() {
+            drive.submit(&requests)?;
+        }
+        now = drive.wait_until(until, &mut done)?;
+        for completion in done.drain(..) {
+            let submitter = &mut submitters[usize::from(completion.submitter - first)];
+            let before = submitter.totals;
+            submitter.complete(&completion);
+            teller.ios += submitter.totals.ios - before.ios;
+            teller.bytes += submitter.totals.bytes() - before.bytes();
+            if submitter.failure.is_some() {
+                flags.failed.store(true, Ordering::Relaxed);
+            }
+        }
+        teller.tell(now, &submitters[0], &mut tell);
+    }
+}
+
+/// Sums up what is told.
+struct Teller {
+    start: Time,
+    last: Time,
+    next: Time,
+    phase: usize,
+    ios: u64,
+    bytes: Bytes,
+}
+
+impl Teller {
+    fn new(start: Time) -> Teller {
+        Teller {
+            start,
+            last: start,
+            next: start + TELL_EVERY,
+            phase: 0,
+            ios: 0,
+            bytes: Bytes::ZERO,
+        }
+    }
+
+    #[inline]
+    fn tell(&mut self, now: Time, submitter: &Submitter, tell: &mut impl FnMut(Word)) {
+        if submitter.phase() != self.phase {
+            self.phase = submitter.phase();
+            tell(Word::Phase(self.phase));
+        }
+        if now >= self.next {
+            self.flush(now, tell);
+        }
+    }
+
+    fn flush(&mut self, now: Time, tell: &mut impl FnMut(Word)) {
+        let length = now.since(self.last);
+        if length > Nanos::ZERO {
+            let (at, ios, bytes) = (now.since(self.start), self.ios, self.bytes);
+            tell(Word::Interval { at, length, ios, bytes });
+        }
+        (self.last, self.next) = (now, now + TELL_EVERY);
+        (self.ios, self.bytes) = (0, Bytes::ZERO);
+    }
+}

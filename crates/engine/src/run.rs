@@ -1,0 +1,252 @@
+//! One run of one step: lanes on threads, counters around them, samples merged.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Barrier, Mutex};
+
+use block::{
+    Drive, DriveError, Environment, Event, LaneSetup, Payload, RunSink, Snapshot, Target, Time,
+};
+use thiserror::Error;
+use workload::audit::Audit;
+use workload::content::SectorContent;
+use workload::plan::{Content, Region, Step};
+use workload::stream::SharedCursors;
+
+use crate::lane::{self, Flags, Word};
+use crate::recorder;
+use crate::samples::{PhaseSamples, Samples, Totals};
+use crate::submitter::{Context, Submitter};
+
+/// What a run obeys besides its plan.
+#[derive(Clone, Copy)]
+pub struct Control<'a> {
+    /// Set from outside (Ctrl-C) to end the run early; what was seen so far is kept.
+    pub cancel: &'a AtomicBool,
+    /// Most single I/Os to keep in [`Samples::trace`]; 0 keeps none.
+    pub trace_cap: usize,
+}
+
+/// Why a step could not be run at all.
+#[derive(Debug, Error)]
+pub enum EngineError {
+    /// The drive as a whole failed.
+    #[error(transparent)]
+    Drive(#[from] DriveError),
+    /// A lane's thread could not be started.
+    #[error("cannot start a thread for submitter {submitter}: {source}")]
+    Thread {
+        /// Whose.
+        submitter: usize,
+        /// The system's answer.
+        source: std::io::Error,
+    },
+}
+
+/// Runs `step` once, from idle to idle.
+///
+/// `region` is the part of the target that the plan may touch, `seed` the run's own
+/// ([`workload::schedule::Slot::seed`]). Counters are read when every lane stands ready with its
+/// buffers touched, and again when the last I/O has completed, so that device and tester count the
+/// same I/Os.
+///
+/// # Errors
+/// [`EngineError`] when the target cannot be opened or fails as a whole. An I/O that fails ends the
+/// run and is returned in [`Samples::failure`].
+pub fn run_step<T: Target>(
+    target: &mut T,
+    environment: &mut dyn Environment,
+    step: &Step,
+    (region, content, seed): (Region, Content, u64),
+    control: Control<'_>,
+    sink: &mut dyn RunSink,
+) -> Result<Samples, EngineError> {
+    let payload = |submitter: u16| -> Box<dyn Payload> {
+        Box::new(SectorContent::new(content, seed, submitter))
+    };
+    let setup = LaneSetup {
+        submitters: step.submitters,
+        depth: step.depth_max(),
+        block_bytes_max: step.block_max(),
+        payload: if step.writes() { Some(&payload) } else { None },
+    };
+    let context = Context {
+        step,
+        region,
+        seed,
+        shared: Arc::new(SharedCursors::new(step, region, seed)),
+        trace_cap: control.trace_cap / usize::from(step.submitters),
+    };
+    let mut submitters: Vec<Submitter> =
+        (0..step.submitters).map(|id| Submitter::new(id, &context)).collect();
+    let drives = target.open(&setup)?;
+    let group = submitters.len().div_ceil(drives.len().max(1));
+    let lanes: Vec<(T::Drive<'_>, Vec<Submitter>)> = drives
+        .into_iter()
+        .map(|drive| {
+            let rest = submitters.split_off(group.min(submitters.len()));
+            (drive, std::mem::replace(&mut submitters, rest))
+        })
+        .collect();
+    let ran = run_lanes(lanes, environment, step, control, sink)?;
+    Ok(merge(ran, control))
+}
+
+/// What the lanes left, before it is merged.
+struct Ran {
+    submitters: Vec<Submitter>,
+    start: Time,
+    end: Time,
+    before: Snapshot,
+    after: Snapshot,
+}
+
+/// Keeps lanes and counters in step: nobody starts before all are attached and the counters are read.
+struct Gate {
+    attached: Barrier,
+    counted: Barrier,
+    started: Barrier,
+    start: AtomicU64,
+    failed: AtomicBool,
+    error: Mutex<Option<DriveError>>,
+}
+
+impl Gate {
+    fn fail(&self, error: DriveError) {
+        self.failed.store(true, Ordering::Relaxed);
+        let mut slot = self.error.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        slot.get_or_insert(error);
+    }
+}
+
+fn run_lanes<D: Drive>(
+    lanes: Vec<(D, Vec<Submitter>)>,
+    environment: &mut dyn Environment,
+    step: &Step,
+    control: Control<'_>,
+    sink: &mut dyn RunSink,
+) -> Result<Ran, EngineError> {
+    let count = lanes.len();
+    let gate = Gate {
+        attached: Barrier::new(count + 1),
+        counted: Barrier::new(count + 1),
+        started: Barrier::new(count),
+        start: AtomicU64::new(0),
+        failed: AtomicBool::new(false),
+        error: Mutex::new(None),
+    };
+    let (sender, words) = channel();
+    let mut before = Snapshot::default();
+    let results = std::thread::scope(|scope| {
+        let handles: Vec<_> = lanes
+            .into_iter()
+            .enumerate()
+            .map(|(index, (drive, submitters))| {
+                let (gate, words) = (&gate, sender.clone());
+                scope.spawn(move || {
+                    let flags = Flags { cancel: control.cancel, failed: &gate.failed };
+                    run_lane(index, drive, submitters, gate, flags, &words)
+                })
+            })
+            .collect();
+        drop(sender);
+        gate.attached.wait();
+        before = environment.snapshot();
+        gate.counted.wait();
+        for (lane, word) in words {
+            tell(lane, &word, step, sink);
+        }
+        handles.into_iter().filter_map(|handle| handle.join().ok()).collect::<Vec<_>>()
+    });
+    let after = environment.snapshot();
+    if let Some(error) = gate.error.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner)
+    {
+        return Err(error.into());
+    }
+    let end = results.iter().map(|(_, end)| *end).max().unwrap_or(Time::ZERO);
+    Ok(Ran {
+        submitters: results.into_iter().flat_map(|(submitters, _)| submitters).collect(),
+        start: Time(gate.start.into_inner()),
+        end,
+        before,
+        after,
+    })
+}
+
+/// A lane's life on its thread. Every path passes every barrier, or the other lanes would wait for ever.
+fn run_lane<D: Drive>(
+    index: usize,
+    mut drive: D,
+    mut submitters: Vec<Submitter>,
+    gate: &Gate,
+    flags: Flags<'_>,
+    words: &Sender<(usize, Word)>,
+) -> (Vec<Submitter>, Time) {
+    if let Err(error) = drive.attach() {
+        gate.fail(error);
+    }
+    gate.attached.wait();
+    gate.counted.wait();
+    if index == 0 {
+        gate.start.store(drive.now().0, Ordering::Relaxed);
+    }
+    gate.started.wait();
+    let start = Time(gate.start.load(Ordering::Relaxed));
+    // A receiver that is gone has lost interest; the samples are kept all the same.
+    let tell = |word| drop(words.send((index, word)));
+    let end = lane::run(&mut drive, &mut submitters, start, flags, tell).unwrap_or_else(|error| {
+        gate.fail(error);
+        drive.now()
+    });
+    (submitters, end)
+}
+
+fn tell(lane: usize, word: &Word, step: &Step, sink: &mut dyn RunSink) {
+    match *word {
+        Word::Phase(index) => {
+            if let (0, Some(phase)) = (lane, step.phases.get(index)) {
+                let (phase, measured) = (phase.name.clone(), phase.measured);
+                sink.event(&Event::PhaseStarted { phase, measured });
+            }
+        }
+        Word::Interval { at, length, ios, bytes } => {
+            sink.event(&Event::Interval { at, length, ios, bytes });
+        }
+    }
+}
+
+fn merge(ran: Ran, control: Control<'_>) -> Samples {
+    let mut totals = Totals::default();
+    let mut trace = Vec::new();
+    let mut trace_dropped = 0;
+    let mut failure = None;
+    let mut audits: Vec<Audit> = Vec::with_capacity(ran.submitters.len());
+    let mut phases: Vec<PhaseSamples> = Vec::new();
+    for mut submitter in ran.submitters {
+        totals.merge(&submitter.totals);
+        trace.append(&mut submitter.trace);
+        trace_dropped += submitter.trace_dropped;
+        failure = failure.or(submitter.failure.take());
+        let (legs, audit) = submitter.finish(ran.end);
+        audits.push(audit);
+        for (index, leg) in legs.into_iter().enumerate() {
+            match phases.get_mut(index) {
+                Some(phase) => recorder::merge(phase, leg),
+                None => phases.push(leg),
+            }
+        }
+    }
+    trace.sort_by_key(|s| (s.completed, s.submitter, s.issued));
+    Samples {
+        phases,
+        totals,
+        audit: Audit::merge(audits),
+        before: ran.before,
+        after: ran.after,
+        elapsed: ran.end.since(ran.start),
+        trace,
+        trace_dropped: if control.trace_cap == 0 { 0 } else { trace_dropped },
+        interrupted: control.cancel.load(Ordering::Relaxed),
+        failure,
+    }
+}

@@ -1,0 +1,345 @@
+//! What became of the I/O of one run of one step.
+
+use block::{Bytes, Errno, Nanos, Op, Snapshot, Time};
+use stats::LatencyHistogram;
+use workload::audit::AuditSummary;
+
+/// One run of one step, from idle to idle.
+#[derive(Clone, Debug)]
+pub struct Samples {
+    /// The step's phases, in order.
+    pub phases: Vec<PhaseSamples>,
+    /// Everything that completed, warm-up and drain included.
+    pub totals: Totals,
+    /// Addresses issued, warm-up and drain included.
+    pub audit: AuditSummary,
+    /// Counters read when all lanes stood ready and nothing had been issued.
+    pub before: Snapshot,
+    /// Counters read when the last I/O had completed.
+    pub after: Snapshot,
+    /// From the first request to the last completion.
+    pub elapsed: Nanos,
+    /// Single I/Os, when asked for, ordered by completion; see [`Samples::trace_dropped`].
+    pub trace: Vec<Sample>,
+    /// I/Os beyond the cap on `trace`.
+    pub trace_dropped: u64,
+    /// The first I/O that failed; the run ended with it.
+    pub failure: Option<Failure>,
+    /// True when the run was cancelled before its end.
+    pub interrupted: bool,
+}
+
+/// Counts and bytes by direction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// I/Os completed.
+    pub ios: u64,
+    /// Bytes read.
+    pub read: Bytes,
+    /// Bytes written.
+    pub written: Bytes,
+    /// Bytes discarded.
+    pub discarded: Bytes,
+}
+
+impl Totals {
+    pub(crate) fn add(&mut self, op: Op, bytes: Bytes) {
+        self.ios += 1;
+        match op {
+            Op::Read => self.read += bytes,
+            Op::Write => self.written += bytes,
+            Op::Discard => self.discarded += bytes,
+            Op::Flush => {}
+        }
+    }
+
+    /// Bytes of every direction.
+    pub fn bytes(&self) -> Bytes {
+        self.read + self.written + self.discarded
+    }
+
+    pub(crate) fn merge(&mut self, other: &Totals) {
+        self.ios += other.ios;
+        self.read += other.read;
+        self.written += other.written;
+        self.discarded += other.discarded;
+    }
+}
+
+/// What completed during one phase, over all submitters.
+#[derive(Clone, Debug)]
+pub struct PhaseSamples {
+    /// The phase's name.
+    pub name: String,
+    /// True when it counts towards the result.
+    pub measured: bool,
+    /// When it began, since the step's first request.
+    pub began: Nanos,
+    /// How long it lasted.
+    pub window: Nanos,
+    /// By operation, in the order read, write, flush, discard; only those that completed.
+    pub ops: Vec<OpSamples>,
+    /// Completions over time.
+    pub series: Series,
+    /// Sum over I/Os of the time between issue and completion, for the mean of outstanding I/Os.
+    pub outstanding_ns: u128,
+}
+
+impl PhaseSamples {
+    /// I/Os of all operations.
+    pub fn ios(&self) -> u64 {
+        self.ops.iter().map(|o| o.ios).sum()
+    }
+
+    /// Bytes of all operations.
+    pub fn bytes(&self) -> Bytes {
+        self.ops.iter().map(|o| o.bytes).sum()
+    }
+
+    /// Mean count of outstanding I/Os, over all submitters (Little's law).
+    pub fn achieved_depth(&self) -> f64 {
+        if self.window == Nanos::ZERO {
+            0.0
+        } else {
+            self.outstanding_ns as f64 / self.window.0 as f64
+        }
+    }
+
+    /// Latencies of all operations together.
+    pub fn latency(&self) -> LatencyHistogram {
+        let mut all = LatencyHistogram::new();
+        self.ops.iter().for_each(|o| all.merge(&o.latency));
+        all
+    }
+
+    /// Delays before issue of all operations together.
+    pub fn lag(&self) -> Lag {
+        self.ops.iter().fold(Lag::default(), |sum, o| sum.merged(o.lag))
+    }
+}
+
+/// What completed of one operation during one phase.
+#[derive(Clone, Debug)]
+pub struct OpSamples {
+    /// The operation.
+    pub op: Op,
+    /// I/Os completed.
+    pub ios: u64,
+    /// Bytes transferred.
+    pub bytes: Bytes,
+    /// Latency in nanoseconds: from issue to completion in a closed loop, from the intended time to
+    /// completion when arrivals are timed. Empty in phases that are not measured.
+    pub latency: LatencyHistogram,
+    /// From the moment a request could have been issued (its slot free, or its intended time) to
+    /// the moment it was: the tester's own delay.
+    pub lag: Lag,
+}
+
+/// Sum and greatest of delays before issue.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Lag {
+    /// Sum over I/Os, in nanoseconds.
+    pub sum_ns: u128,
+    /// The longest.
+    pub max: Nanos,
+    /// I/Os.
+    pub count: u64,
+}
+
+impl Lag {
+    pub(crate) fn add(&mut self, lag: Nanos) {
+        self.sum_ns += u128::from(lag.0);
+        self.max = self.max.max(lag);
+        self.count += 1;
+    }
+
+    pub(crate) fn merged(self, other: Lag) -> Lag {
+        Lag {
+            sum_ns: self.sum_ns + other.sum_ns,
+            max: self.max.max(other.max),
+            count: self.count + other.count,
+        }
+    }
+
+    /// Mean in nanoseconds; zero when nothing was issued.
+    pub fn mean_ns(&self) -> f64 {
+        if self.count == 0 { 0.0 } else { self.sum_ns as f64 / self.count as f64 }
+    }
+}
+
+/// Completions per slice of time. The slice doubles rather than the count of slices growing without
+/// bound, so a day-long phase takes no more memory than a short one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Series {
+    /// Length of a slice.
+    pub slice: Nanos,
+    /// I/Os completed, per slice.
+    pub ios: Vec<u64>,
+    /// Bytes transferred, per slice.
+    pub bytes: Vec<u64>,
+}
+
+impl Series {
+    /// Most slices kept.
+    pub const SLICES_MAX: usize = 4096;
+
+    pub(crate) fn new(slice: Nanos) -> Series {
+        Series {
+            slice,
+            ios: Vec::with_capacity(Self::SLICES_MAX),
+            bytes: Vec::with_capacity(Self::SLICES_MAX),
+        }
+    }
+
+    /// Counts an I/O that completed `at` after the phase began.
+    pub(crate) fn add(&mut self, at: Nanos, bytes: Bytes) {
+        let mut index = (at.0 / self.slice.0) as usize;
+        while index >= Self::SLICES_MAX {
+            self.coarsen();
+            index = (at.0 / self.slice.0) as usize;
+        }
+        if index >= self.ios.len() {
+            self.ios.resize(index + 1, 0);
+            self.bytes.resize(index + 1, 0);
+        }
+        self.ios[index] += 1;
+        self.bytes[index] += bytes.0;
+    }
+
+    /// Cuts or pads to the slices that lie wholly inside `window`, so that none is half-empty only
+    /// because the phase ended in it.
+    pub(crate) fn fit(&mut self, window: Nanos) {
+        while window.0 / self.slice.0 > Self::SLICES_MAX as u64 {
+            self.coarsen();
+        }
+        let whole = (window.0 / self.slice.0) as usize;
+        self.ios.resize(whole, 0);
+        self.bytes.resize(whole, 0);
+    }
+
+    pub(crate) fn merge(&mut self, mut other: Series) {
+        while self.slice < other.slice {
+            self.coarsen();
+        }
+        while other.slice < self.slice {
+            other.coarsen();
+        }
+        let longest = self.ios.len().max(other.ios.len());
+        self.ios.resize(longest, 0);
+        self.bytes.resize(longest, 0);
+        self.ios.iter_mut().zip(&other.ios).for_each(|(a, b)| *a += b);
+        self.bytes.iter_mut().zip(&other.bytes).for_each(|(a, b)| *a += b);
+    }
+
+    fn coarsen(&mut self) {
+        fn halve(values: &mut Vec<u64>) {
+            let half = values.len().div_ceil(2);
+            for i in 0..half {
+                values[i] = values[2 * i] + values.get(2 * i + 1).copied().unwrap_or(0);
+            }
+            values.truncate(half);
+        }
+        halve(&mut self.ios);
+        halve(&mut self.bytes);
+        self.slice = self.slice + self.slice;
+    }
+}
+
+/// One I/O.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sample {
+    /// Who issued it.
+    pub submitter: u16,
+    /// What it did.
+    pub op: Op,
+    /// Where.
+    pub offset: Bytes,
+    /// How much.
+    pub len: Bytes,
+    /// When it could have been issued: its slot free, or its intended time; since the step began.
+    pub intended: Nanos,
+    /// When it was issued, since the step began.
+    pub issued: Nanos,
+    /// When it completed, since the step began.
+    pub completed: Nanos,
+}
+
+/// An I/O that failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// What it was to do.
+    pub op: Op,
+    /// Where.
+    pub offset: Bytes,
+    /// How much.
+    pub len: Bytes,
+    /// When the answer came, on the drive's clock.
+    pub at: Time,
+    /// How it failed.
+    pub kind: FailureKind,
+}
+
+/// How an I/O failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FailureKind {
+    /// The kernel or the drive answered with an error.
+    Error(Errno),
+    /// Fewer bytes were transferred than asked: the target ended there.
+    Short(Bytes),
+}
+
+impl std::fmt::Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let op = match self.op {
+            Op::Read => "read",
+            Op::Write => "write",
+            Op::Flush => "flush",
+            Op::Discard => "discard",
+        };
+        write!(f, "{op} of {} at byte {}", self.len, self.offset.0)?;
+        match self.kind {
+            FailureKind::Error(errno) => write!(f, " failed: {errno}"),
+            FailureKind::Short(got) => {
+                write!(f, " returned only {got}: the target is shorter than when the run began")
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_series_keeps_its_sum_however_often_it_coarsens() {
+        let mut series = Series::new(Nanos::millis(1));
+        for i in 0..10_000u64 {
+            series.add(Nanos::millis(i), Bytes(10));
+        }
+        assert!(series.ios.len() <= Series::SLICES_MAX);
+        assert_eq!(series.ios.iter().sum::<u64>(), 10_000);
+        assert_eq!(series.bytes.iter().sum::<u64>(), 100_000);
+        assert_eq!(series.slice, Nanos::millis(4));
+    }
+
+    #[test]
+    fn series_of_different_slices_merge_to_the_coarser() {
+        let mut fine = Series::new(Nanos::millis(1));
+        let mut coarse = Series::new(Nanos::millis(1));
+        (0..10).for_each(|i| fine.add(Nanos::millis(i), Bytes(1)));
+        coarse.add(Nanos::millis(5_000), Bytes(1));
+        fine.merge(coarse);
+        assert_eq!(fine.slice, Nanos::millis(2));
+        assert_eq!(fine.ios.iter().sum::<u64>(), 11);
+        assert_eq!(fine.ios[2_500], 1);
+    }
+
+    #[test]
+    fn the_last_partial_slice_is_cut() {
+        let mut series = Series::new(Nanos::millis(10));
+        series.add(Nanos::millis(5), Bytes(1));
+        series.add(Nanos::millis(25), Bytes(1));
+        series.fit(Nanos::millis(28));
+        assert_eq!(series.ios, [1, 0]);
+    }
+}

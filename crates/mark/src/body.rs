@@ -1,0 +1,177 @@
+//! The body of `mark --json`: a contract. Fields keep their names and units.
+
+use block::{Bytes, DriveInfo, Extents, Nanos, Stack};
+use serde::Serialize;
+use stats::{Caveat, Proof, Quantity, Verdict};
+
+/// Everything that a mark found.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Body {
+    /// What was measured.
+    pub target: DriveInfo,
+    /// What the I/O passed through.
+    pub stack: Stack,
+    /// How the test file is laid out; absent when the target is no file.
+    pub extents: Option<Extents>,
+    /// What was asked, as far as the numbers depend on it.
+    pub setup: Setup,
+    /// One entry per test, in the order shown.
+    pub tests: Vec<Test>,
+    /// Doubts, each with cause and remedy.
+    pub caveats: Vec<Caveat>,
+    /// True when the run was ended before its plan was done.
+    pub interrupted: bool,
+}
+
+impl Body {
+    /// True when a headline was refuted: the answer of the run is no.
+    pub fn refuted(&self) -> bool {
+        self.tests.iter().any(|t| !t.headline)
+    }
+}
+
+/// Settings that a reader needs to compare two results.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Setup {
+    /// How I/O was issued: `io_uring`, `libaio`, `psync`, `virtual`.
+    pub engine: String,
+    /// True when the page cache was bypassed on request (O_DIRECT).
+    pub direct: bool,
+    /// True when each write had to be durable before it completed.
+    pub durable: bool,
+    /// Size of the region that was used.
+    pub region_bytes: Bytes,
+    /// Where it begins on the target.
+    pub region_offset_bytes: Bytes,
+    /// Measured time of a run.
+    pub duration_ns: Nanos,
+    /// Load before it.
+    pub warm_up_ns: Nanos,
+    /// Idle time before a run.
+    pub pause_ns: Nanos,
+    /// Root seed.
+    pub seed: u64,
+    /// Position of each counted run in the order of execution, by test.
+    pub order: Vec<Vec<u32>>,
+}
+
+/// One test.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Test {
+    /// `SEQ1M Q8T1`.
+    pub name: String,
+    /// `read`, `write`, or `mix70` for 70 % reads.
+    pub op: String,
+    /// Size of a transfer.
+    pub block_bytes: Bytes,
+    /// Outstanding I/Os per thread.
+    pub depth: u16,
+    /// Submitters.
+    pub threads: u16,
+    /// False when *reached* or *pattern* is refuted: the numbers are no property of the drive.
+    pub headline: bool,
+    /// The counted runs, in the order made.
+    pub runs: Vec<Run>,
+    /// Throughput over the runs, in MB/s (10^6 bytes per second).
+    pub mb_s: Spread,
+    /// I/Os per second over the runs.
+    pub iops: Spread,
+    /// Latency of all counted I/Os of all runs together.
+    pub latency_ns: Latency,
+    /// The six proofs.
+    pub proofs: Proofs,
+}
+
+/// One counted run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Run {
+    /// Bytes transferred in the measured window.
+    pub bytes: u64,
+    /// I/Os completed in it.
+    pub ios: u64,
+    /// Its length.
+    pub duration_ns: u64,
+    /// Throughput in MB/s (10^6 bytes per second).
+    pub mb_s: f64,
+    /// I/Os per second.
+    pub iops: f64,
+    /// From issue to completion.
+    pub latency_ns: Latency,
+    /// Mean time from when an I/O could have been issued to its issue: the tester's own delay.
+    pub slat_ns: f64,
+    /// Mean time from issue to completion.
+    pub clat_ns: f64,
+}
+
+/// Percentiles of latency, in nanoseconds. Percentiles are exact to 0.1 %; mean and max are exact.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Latency {
+    /// Median.
+    pub p50: u64,
+    /// 99th percentile.
+    pub p99: u64,
+    /// 99.9th percentile.
+    pub p999: u64,
+    /// The longest.
+    pub max: u64,
+    /// Arithmetic mean.
+    pub mean: f64,
+}
+
+/// A figure over the runs of a test.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Spread {
+    /// Median of the runs.
+    pub median: f64,
+    /// Lower end of the median's 95 % interval; null for fewer than 6 runs.
+    pub low: Option<f64>,
+    /// Upper end of the median's 95 % interval; null for fewer than 6 runs.
+    pub high: Option<f64>,
+    /// Counted runs.
+    pub n: usize,
+    /// (max - min) / mean.
+    pub r_over_avg: f64,
+    /// Coefficient of variation.
+    pub cv: f64,
+    /// The best run, which CrystalDiskMark shows.
+    pub best: f64,
+    /// The same as a quantity, for whoever formats it.
+    #[serde(skip)]
+    pub quantity: Quantity,
+}
+
+/// The six proofs beside each headline number.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Proofs {
+    /// The bytes were served by the device, not by a cache above it.
+    pub reached: Proof,
+    /// The addresses issued were the addresses meant.
+    pub pattern: Proof,
+    /// The window measured was in one state.
+    pub steady: Proof,
+    /// The runs agree.
+    pub repeatable: Proof,
+    /// The tester was not the limit.
+    pub unhindered: Proof,
+    /// Nobody else was using the drive, and nothing throttled it.
+    pub undisturbed: Proof,
+}
+
+impl Proofs {
+    /// The proofs with their names, in the order shown.
+    pub fn named(&self) -> [(&'static str, &Proof); 6] {
+        [
+            ("reached", &self.reached),
+            ("pattern", &self.pattern),
+            ("steady", &self.steady),
+            ("repeatable", &self.repeatable),
+            ("unhindered", &self.unhindered),
+            ("undisturbed", &self.undisturbed),
+        ]
+    }
+
+    /// True when the numbers may stand as a property of the drive.
+    pub fn hold(&self) -> bool {
+        ![&self.reached, &self.pattern].iter().any(|p| p.verdict == Verdict::Refuted)
+    }
+}

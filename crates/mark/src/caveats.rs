@@ -1,0 +1,178 @@
+//! Doubts about a mark, each with its cause and what would remove it.
+
+use block::{DriveKind, Medium, Op, WriteCache};
+use stats::{Caveat, Verdict};
+use workload::plan::Plan;
+
+use crate::body::Test;
+use crate::execute::Executed;
+use crate::findings::Context;
+use crate::proofs::Case;
+
+/// Fewest bytes per extent at which a file counts as laid out in one piece, for a disk that turns.
+const EXTENT_BYTES_MIN: u64 = 16 << 20;
+
+fn caveat(
+    code: &str,
+    subject: &str,
+    cause: impl Into<String>,
+    remedy: impl Into<String>,
+) -> Caveat {
+    Caveat {
+        code: code.to_owned(),
+        subject: subject.to_owned(),
+        cause: cause.into(),
+        remedy: remedy.into(),
+    }
+}
+
+/// Doubts that concern all tests.
+pub(crate) fn of_the_whole(plan: &Plan, executed: &Executed, context: &Context<'_>) -> Vec<Caveat> {
+    let mut caveats = Vec::new();
+    let target = context.info.name.as_str();
+    if executed.interrupted || executed.broken.is_some() {
+        caveats.push(caveat(
+            "incomplete",
+            target,
+            "the mark ended before its plan was done, so some runs are missing",
+            "run it again to its end",
+        ));
+    }
+    if executed.out_of_budget
+        && let Some(until) = plan.schedule.until
+    {
+        caveats.push(caveat(
+            "budget",
+            target,
+            format!(
+                "the budget of {} ended before every median was known within {} %",
+                until.budget, until.half_width_percent
+            ),
+            "give a larger --budget, or a wider --until",
+        ));
+    }
+    if !context.direct && context.info.kind != DriveKind::Virtual {
+        caveats.push(caveat(
+            "buffered",
+            target,
+            "I/O went through the page cache, as asked with --buffered",
+            "leave --buffered out to measure the drive",
+        ));
+    }
+    if let Some(extents) = &context.extents
+        && context.info.rotational == Some(true)
+        && extents.extents > 1 + extents.file_bytes.0 / EXTENT_BYTES_MIN
+    {
+        caveats.push(caveat(
+            "fragmented",
+            target,
+            format!("the test file lies in {} pieces, so sequential tests seek", extents.extents),
+            "measure on a filesystem with more free space in one piece, or the device itself",
+        ));
+    }
+    caveats
+}
+
+/// Doubts about one test.
+pub(crate) fn of_test(test: &Test, case: &Case<'_>, context: &Context<'_>) -> Vec<Caveat> {
+    let subject = format!("{} {}", test.name, test.op);
+    let mut caveats = Vec::new();
+    let mut add = |code: &str, cause: String, remedy: &str| {
+        caveats.push(caveat(code, &subject, cause, remedy));
+    };
+    let rates = case.rates();
+    if !rates.is_empty() && test.mb_s.low.is_none() {
+        add(
+            "few_runs",
+            format!("{} runs have no 95 % interval", rates.len()),
+            "take --runs 6 or more",
+        );
+    }
+    let proofs = &test.proofs;
+    if proofs.reached.verdict == Verdict::Refuted {
+        add("not_reached", proofs.reached.reason.clone(), reached_remedy(case, context));
+    }
+    if proofs.pattern.verdict == Verdict::Refuted {
+        add(
+            "pattern",
+            proofs.pattern.reason.clone(),
+            "take a --size or --span several times the drive's cache",
+        );
+    }
+    if let Some((low_center, high_center, share_high)) = case.two_modes() {
+        let cause = format!(
+            "{:.0} % of the runs lie around {high_center:.1} MB/s and the others around {low_center:.1}",
+            share_high * 100.0
+        );
+        add(
+            "two_modes",
+            cause,
+            "look at what alternates between runs (background work, zones, temperature) and take more --runs",
+        );
+    }
+    if proofs.steady.verdict == Verdict::Refuted {
+        add(
+            "drift",
+            proofs.steady.reason.clone(),
+            "take a longer --warm-up and --duration, or let the drive rest with --pause",
+        );
+    }
+    if proofs.unhindered.verdict == Verdict::Refuted {
+        add(
+            "hindered",
+            proofs.unhindered.reason.clone(),
+            "use --engine io_uring, fewer threads than CPUs, and leave the machine otherwise idle",
+        );
+    }
+    if proofs.undisturbed.verdict == Verdict::Refuted {
+        add(
+            "disturbed",
+            proofs.undisturbed.reason.clone(),
+            "stop what else uses the drive or the CPU and run again",
+        );
+    }
+    let volatile = context.info.write_cache == Some(WriteCache::WriteBack) && !context.durable;
+    if volatile && case.does(Op::Write) && test.headline {
+        add(
+            "volatile_writes",
+            "writes count as complete in the drive's volatile cache, so this is its burst speed as far as that cache reaches".to_owned(),
+            "add --dsync for durable writes, or a longer --duration for sustained ones",
+        );
+    }
+    caveats
+}
+
+fn reached_remedy(case: &Case<'_>, context: &Context<'_>) -> &'static str {
+    let memory = case.stack.leaves.iter().any(|l| l.medium == Medium::Ram);
+    let between = case.stack.layers.iter().any(|l| l.page_cache.is_some());
+    let unwritten = case.extents.is_some_and(|e| e.hole_bytes.0 + e.unwritten_bytes.0 > 0);
+    if memory {
+        "name a directory or device on a real drive"
+    } else if between {
+        "attach the loop device with direct I/O (losetup --direct-io=on)"
+    } else if unwritten {
+        "write the file fully first, or name its directory and let drivescope make one"
+    } else if !context.direct {
+        "leave --buffered out"
+    } else {
+        "use a filesystem that honours O_DIRECT, or the device itself"
+    }
+}
+
+/// Joins caveats that differ only in their subject, keeping the order of first appearance.
+pub(crate) fn merge(caveats: Vec<Caveat>) -> Vec<Caveat> {
+    let mut merged: Vec<Caveat> = Vec::new();
+    for caveat in caveats {
+        let same = merged.iter_mut().find(|m| {
+            m.code == caveat.code && m.cause == caveat.cause && m.remedy == caveat.remedy
+        });
+        match same {
+            Some(same) => {
+                same.subject.push_str(", ");
+                same.subject.push_str(&caveat.subject);
+            }
+            None => merged.push(caveat),
+        }
+    }
+    merged
+}

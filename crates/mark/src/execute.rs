@@ -1,0 +1,228 @@
+//! Makes the runs of a mark in the order of its plan's schedule.
+
+use block::{Environment, Event, Nanos, NullSink, RunSink, Target};
+use engine::{Control, EngineError, Failure, run_step};
+use stats::{Decision, LatencyHistogram, StopRule};
+use thiserror::Error;
+use workload::plan::{Plan, PlanError, Region, Step, Stop};
+use workload::schedule::{Slot, schedule};
+
+use crate::findings::CONFIDENCE;
+use crate::run::{RunFigures, TracedRun};
+
+/// Why a mark could not be made.
+#[derive(Debug, Error)]
+pub enum MarkError {
+    /// The plan does not fit the target.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// The target failed as a whole.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+}
+
+/// An I/O that ended the mark.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{target}: {failure} (in run {run} of {step})")]
+pub struct Broken {
+    /// The target as the user named it.
+    pub target: String,
+    /// The test's step.
+    pub step: String,
+    /// Which repetition, from 1.
+    pub run: u32,
+    /// What failed and how.
+    pub failure: Failure,
+}
+
+/// The tester's own limit for one step: the same plan on a drive that completes at once.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Ceiling {
+    /// I/Os per second that this tester can issue and reap at most.
+    pub iops: f64,
+}
+
+/// All runs of one test.
+#[derive(Clone, Debug)]
+pub struct TestRuns {
+    /// Counted runs, in the order made.
+    pub runs: Vec<RunFigures>,
+    /// Latencies of all counted runs.
+    pub latencies: LatencyHistogram,
+    /// The tester's own limit, where it was measured.
+    pub ceiling: Option<Ceiling>,
+}
+
+/// Everything that was made of a plan.
+#[derive(Clone, Debug)]
+pub struct Executed {
+    /// By step of the plan.
+    pub tests: Vec<TestRuns>,
+    /// Single I/Os, when asked for.
+    pub traced: Vec<TracedRun>,
+    /// True when the user ended it early.
+    pub interrupted: bool,
+    /// The I/O that failed and ended it; the runs before it are kept.
+    pub broken: Option<Broken>,
+    /// True when a stop rule's budget ran out before the precision was reached.
+    pub out_of_budget: bool,
+    /// The region that was used.
+    pub region: Region,
+}
+
+/// Makes the runs of `plan` on `target`. `ceilings` holds the tester's own limit per step
+/// ([`ceiling`]), or is empty.
+///
+/// # Errors
+/// [`MarkError`] when the plan cannot be run on the target at all. An I/O that fails ends the mark
+/// and is returned in [`Executed::broken`], with the runs made before it.
+pub fn execute<T: Target>(
+    plan: &Plan,
+    target: &mut T,
+    environment: &mut dyn Environment,
+    ceilings: &[Ceiling],
+    control: Control<'_>,
+    sink: &mut dyn RunSink,
+) -> Result<Executed, MarkError> {
+    let region = plan.fit(target.info())?;
+    let mut executed = Executed {
+        tests: (0..plan.steps.len())
+            .map(|index| TestRuns {
+                runs: Vec::new(),
+                latencies: LatencyHistogram::new(),
+                ceiling: ceilings.get(index).copied(),
+            })
+            .collect(),
+        traced: Vec::new(),
+        interrupted: false,
+        broken: None,
+        out_of_budget: false,
+        region,
+    };
+    let began = target.now();
+    for slot in schedule(plan) {
+        if beyond_the_least(plan, &slot) && block_boundary(plan, &slot) {
+            if precise(plan, &executed.tests) {
+                break;
+            }
+            if plan.schedule.until.is_some_and(|u| target.now().since(began) >= u.budget) {
+                executed.out_of_budget = true;
+                break;
+            }
+        }
+        let step = &plan.steps[slot.step];
+        announce(plan, &slot, step, target.now(), sink);
+        target.pause(plan.schedule.pause);
+        let seeded = (region, plan.content, slot.seed);
+        let samples = run_step(target, environment, step, seeded, control, sink)?;
+        if let Some(failure) = samples.failure {
+            executed.broken = Some(Broken {
+                target: target.info().name.clone(),
+                step: step.name.clone(),
+                run: slot.run + 1,
+                failure,
+            });
+            break;
+        }
+        if samples.interrupted {
+            executed.interrupted = true;
+            break;
+        }
+        keep(&mut executed, &slot, step, samples, sink);
+    }
+    Ok(executed)
+}
+
+fn announce(plan: &Plan, slot: &Slot, step: &Step, now: block::Time, sink: &mut dyn RunSink) {
+    let per_step = plan.schedule.runs + plan.schedule.discard_first;
+    let known = per_step * u32::try_from(plan.steps.len()).unwrap_or(u32::MAX);
+    if plan.schedule.pause > Nanos::ZERO {
+        sink.event(&Event::Pausing { span: plan.schedule.pause, since: now });
+    }
+    sink.event(&Event::StepStarted {
+        position: slot.position,
+        positions: known.max(slot.position + 1),
+        step: step.name.clone(),
+        run: slot.run,
+        planned: step.planned(),
+    });
+}
+
+fn keep(
+    executed: &mut Executed,
+    slot: &Slot,
+    step: &Step,
+    mut samples: engine::Samples,
+    sink: &mut dyn RunSink,
+) {
+    let trace = std::mem::take(&mut samples.trace);
+    if !trace.is_empty() {
+        let dropped = samples.trace_dropped;
+        let step = step.name.clone();
+        executed.traced.push(TracedRun { step, run: slot.run, samples: trace, dropped });
+    }
+    let test = &mut executed.tests[slot.step];
+    let mut discarded = LatencyHistogram::new();
+    let latencies = if slot.counted { &mut test.latencies } else { &mut discarded };
+    let Some(figures) = RunFigures::new(slot.position, samples, latencies) else { return };
+    sink.event(&Event::StepFinished {
+        position: slot.position,
+        ios: figures.run.ios,
+        bytes: block::Bytes(figures.run.bytes),
+        duration: Nanos(figures.run.duration_ns),
+    });
+    if slot.counted {
+        test.runs.push(figures);
+    }
+}
+
+/// Under a stop rule, the runs that every test gets in any case are not looked at.
+fn beyond_the_least(plan: &Plan, slot: &Slot) -> bool {
+    let least = plan.schedule.runs + plan.schedule.discard_first;
+    plan.schedule.until.is_some()
+        && u64::from(slot.position) >= u64::from(least) * plan.steps.len() as u64
+}
+
+/// Tests are looked at together, when all have the same count of runs.
+fn block_boundary(plan: &Plan, slot: &Slot) -> bool {
+    u64::from(slot.position).is_multiple_of(plan.steps.len() as u64)
+}
+
+fn precise(plan: &Plan, tests: &[TestRuns]) -> bool {
+    let Some(until) = plan.schedule.until else { return false };
+    let rule = StopRule::new(until.half_width_percent, CONFIDENCE);
+    tests.iter().all(|test| {
+        let rates: Vec<f64> = test.runs.iter().map(|r| r.run.mb_s).collect();
+        matches!(rule.decide(&rates), Decision::Met { .. })
+    })
+}
+
+/// Measures the tester's own limit for `step` on `null`, a target that completes at once.
+///
+/// # Errors
+/// [`EngineError`] when the step cannot be run there.
+pub fn ceiling<T: Target>(
+    step: &Step,
+    plan: &Plan,
+    null: &mut T,
+    environment: &mut dyn Environment,
+    control: Control<'_>,
+) -> Result<Ceiling, EngineError> {
+    let mut short = step.clone();
+    short.phases.retain(|p| p.measured);
+    for phase in &mut short.phases {
+        phase.stop = Stop { after: Some(CEILING_WINDOW), ..Stop::default() };
+    }
+    let length = null.info().capacity_bytes;
+    let whole = Region { offset: block::Bytes::ZERO, length };
+    let region = plan.region.unwrap_or(whole);
+    let seeded = (region, plan.content, plan.seed);
+    let control = Control { trace_cap: 0, ..control };
+    let samples = run_step(null, environment, &short, seeded, control, &mut NullSink)?;
+    let (ios, ns) =
+        samples.phases.iter().fold((0u64, 0u64), |(ios, ns), p| (ios + p.ios(), ns + p.window.0));
+    Ok(Ceiling { iops: if ns == 0 { 0.0 } else { ios as f64 * 1e9 / ns as f64 } })
+}
+
+/// Long enough for tens of thousands of I/Os, short enough to add nothing that a user notices.
+const CEILING_WINDOW: Nanos = Nanos::millis(60);

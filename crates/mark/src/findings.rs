@@ -1,0 +1,168 @@
+//! From the runs of a mark to what they mean.
+
+use block::{DriveInfo, Extents, Op, Stack};
+use stats::{
+    Better, Decision, Quantity, StopRule, Unit, coefficient_of_variation, median_quantity,
+    range_over_mean, two_modes,
+};
+use workload::plan::{Address, OpShare, Phase, Plan, Step, Until};
+
+use crate::body::{Body, Proofs, Setup, Spread, Test};
+use crate::caveats;
+use crate::execute::{Executed, TestRuns};
+use crate::notation::{Pattern, TestSpec};
+use crate::options::Direction;
+use crate::proofs::{self, Case};
+use crate::run::latency;
+
+/// Confidence of every interval that a mark shows.
+pub const CONFIDENCE: f64 = 0.95;
+
+/// Seed of the two-mode test's null distribution: fixed, so that the same runs get the same answer.
+const MODES_SEED: u64 = 1985;
+
+fn rates(runs: &TestRuns) -> Vec<f64> {
+    runs.runs.iter().map(|r| r.run.mb_s).collect()
+}
+
+/// What findings need to know besides the runs.
+#[derive(Clone, Debug)]
+pub struct Context<'a> {
+    /// The target.
+    pub info: &'a DriveInfo,
+    /// What the I/O passed through.
+    pub stack: &'a Stack,
+    /// Layout of the target's file, before the first run.
+    pub extents: Option<Extents>,
+    /// How I/O was issued.
+    pub engine: &'a str,
+    /// True when the page cache was to be bypassed.
+    pub direct: bool,
+    /// True when each write had to be durable.
+    pub durable: bool,
+}
+
+/// Draws the findings of `executed`, the runs of `plan`.
+pub fn body(plan: &Plan, executed: &Executed, context: &Context<'_>) -> Body {
+    let mut tests = Vec::with_capacity(plan.steps.len());
+    let mut caveats = caveats::of_the_whole(plan, executed, context);
+    for (step, runs) in plan.steps.iter().zip(&executed.tests) {
+        let Some(phase) = step.phases.iter().find(|p| p.measured) else { continue };
+        let case = Case {
+            step,
+            phase,
+            test: runs,
+            info: context.info,
+            stack: context.stack,
+            extents: context.extents.as_ref(),
+            region: executed.region,
+            modes: two_modes(&rates(runs), MODES_SEED),
+        };
+        let proofs = proofs::judge(&case);
+        let test = test(step, phase, runs, proofs, plan.schedule.until);
+        caveats.extend(caveats::of_test(&test, &case, context));
+        tests.push(test);
+    }
+    Body {
+        target: context.info.clone(),
+        stack: context.stack.clone(),
+        extents: context.extents.clone(),
+        setup: setup(plan, executed, context),
+        tests,
+        caveats: caveats::merge(caveats),
+        interrupted: executed.interrupted || executed.broken.is_some(),
+    }
+}
+
+fn test(step: &Step, phase: &Phase, runs: &TestRuns, proofs: Proofs, until: Option<Until>) -> Test {
+    let rates = rates(runs);
+    let iops: Vec<f64> = runs.runs.iter().map(|r| r.run.iops).collect();
+    Test {
+        name: name(step, phase),
+        op: word(&phase.ops),
+        block_bytes: phase.block,
+        depth: phase.arrival.depth(),
+        threads: step.submitters,
+        headline: proofs.hold() && !rates.is_empty(),
+        runs: runs.runs.iter().map(|r| r.run.clone()).collect(),
+        mb_s: spread(&rates, Unit::MbPerS, until),
+        iops: spread(&iops, Unit::Iops, until),
+        latency_ns: latency(&runs.latencies),
+        proofs,
+    }
+}
+
+/// The test in the familiar notation when the phase is one, else the step's own name.
+fn name(step: &Step, phase: &Phase) -> String {
+    let pattern = match phase.address {
+        Address::Sequential { .. } => Pattern::Sequential,
+        Address::Random => Pattern::Random,
+    };
+    let depth = phase.arrival.depth();
+    let spec = TestSpec { pattern, block: phase.block, depth, threads: step.submitters };
+    let familiar = spec.to_string();
+    if step.name.starts_with(&familiar) { familiar } else { step.name.clone() }
+}
+
+fn word(ops: &[OpShare]) -> String {
+    let share = |op| ops.iter().filter(|o| o.op == op).map(|o| o.percent).sum::<u8>();
+    match (share(Op::Read), share(Op::Write)) {
+        (100, 0) => Direction::Read.word(),
+        (0, 100) => Direction::Write.word(),
+        (reads, writes) if reads + writes == 100 => Direction::Mix(reads).word(),
+        _ => "other".to_owned(),
+    }
+}
+
+/// Under a stop rule the interval is the rule's own, which is wider: it allows for having looked at
+/// the runs before, with the wish to stop.
+fn spread(values: &[f64], unit: Unit, until: Option<Until>) -> Spread {
+    let none = Quantity {
+        value: 0.0,
+        low: None,
+        high: None,
+        confidence: CONFIDENCE,
+        unit,
+        n: 0,
+        n_effective: 0.0,
+        better: Better::Higher,
+    };
+    let mut quantity = median_quantity(values, CONFIDENCE, unit, Better::Higher).unwrap_or(none);
+    if let Some(until) = until {
+        let rule = StopRule::new(until.half_width_percent, CONFIDENCE);
+        let interval = match rule.decide(values) {
+            Decision::Met { interval, .. } => Some(interval),
+            Decision::Continue { .. } => rule.final_interval(values),
+        };
+        (quantity.low, quantity.high) = (interval.map(|i| i.low), interval.map(|i| i.high));
+    }
+    Spread {
+        median: quantity.value,
+        low: quantity.low,
+        high: quantity.high,
+        n: values.len(),
+        r_over_avg: range_over_mean(values).unwrap_or(0.0),
+        cv: coefficient_of_variation(values).unwrap_or(0.0),
+        best: values.iter().copied().fold(0.0, f64::max),
+        quantity,
+    }
+}
+
+fn setup(plan: &Plan, executed: &Executed, context: &Context<'_>) -> Setup {
+    let measured = |measured: bool| {
+        let phases = plan.steps.first().map_or(&[][..], |s| &s.phases);
+        phases.iter().filter(|p| p.measured == measured).filter_map(|p| p.stop.after).sum()
+    };
+    Setup {
+        engine: context.engine.to_owned(),
+        direct: context.direct,
+        durable: context.durable,
+        region_bytes: executed.region.length,
+        region_offset_bytes: executed.region.offset,
+        duration_ns: measured(true),
+        warm_up_ns: measured(false),
+        pause_ns: plan.schedule.pause,
+        seed: plan.seed,
+        order: executed.tests.iter().map(|t| t.runs.iter().map(|r| r.position).collect()).collect(),
+    }
+}

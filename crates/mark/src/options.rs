@@ -1,0 +1,230 @@
+//! What a mark is asked to do, and the plan that does it.
+
+use block::{Bytes, Nanos, Op};
+use workload::plan::{
+    Address, Arrival, Content, OpShare, Order, Phase, Plan, Region, SCHEMA, Schedule, Share, Step,
+    Stop, Until,
+};
+
+use crate::notation::{Pattern, TestSpec};
+
+/// A named list of tests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Profile {
+    /// SEQ1M Q8T1, SEQ1M Q1T1, RND4K Q32T1, RND4K Q1T1.
+    Default,
+    /// SEQ1M Q8T1, SEQ128K Q32T1, RND4K Q32T16, RND4K Q1T1.
+    Nvme,
+    /// SEQ1M Q8T1, RND4K Q32T1.
+    Peak,
+    /// SEQ1M Q1T1, RND4K Q1T1.
+    RealWorld,
+}
+
+impl Profile {
+    /// The tests of the profile, in the order shown.
+    pub fn tests(self) -> Vec<TestSpec> {
+        let test = |pattern, block, depth, threads| TestSpec { pattern, block, depth, threads };
+        let seq = |block, depth| test(Pattern::Sequential, block, depth, 1);
+        let rnd = |depth, threads| test(Pattern::Random, Bytes::kib(4), depth, threads);
+        let (mib, kib) = (Bytes::mib(1), Bytes::kib(128));
+        match self {
+            Profile::Default => vec![seq(mib, 8), seq(mib, 1), rnd(32, 1), rnd(1, 1)],
+            Profile::Nvme => vec![seq(mib, 8), seq(kib, 32), rnd(32, 16), rnd(1, 1)],
+            Profile::Peak => vec![seq(mib, 8), rnd(32, 1)],
+            Profile::RealWorld => vec![seq(mib, 1), rnd(1, 1)],
+        }
+    }
+}
+
+/// What each test does with the data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Direction {
+    /// Reads only.
+    Read,
+    /// Writes only.
+    Write,
+    /// Reads in this percentage of I/Os (1–99), writes in the others.
+    Mix(u8),
+}
+
+impl Direction {
+    /// The word in step names and in JSON.
+    pub fn word(self) -> String {
+        match self {
+            Direction::Read => "read".to_owned(),
+            Direction::Write => "write".to_owned(),
+            Direction::Mix(reads) => format!("mix{reads}"),
+        }
+    }
+
+    fn ops(self, fua: bool) -> Vec<OpShare> {
+        let share = |op, percent| OpShare { op, fua: fua && op == Op::Write, percent };
+        match self {
+            Direction::Read => vec![share(Op::Read, 100)],
+            Direction::Write => vec![share(Op::Write, 100)],
+            Direction::Mix(reads) => vec![share(Op::Read, reads), share(Op::Write, 100 - reads)],
+        }
+    }
+}
+
+/// What a mark is asked to do.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Options {
+    /// The tests, in the order shown.
+    pub tests: Vec<TestSpec>,
+    /// What is done in each test, in the order shown.
+    pub directions: Vec<Direction>,
+    /// Length of the measured phase of a run.
+    pub duration: Nanos,
+    /// Load before the measured phase, without a gap to it.
+    pub warm_up: Nanos,
+    /// Idle time before each run.
+    pub pause: Nanos,
+    /// Runs of each test; the least count under `until`.
+    pub runs: u32,
+    /// Runs of each test that are made and not counted.
+    pub discard_first: u32,
+    /// Order of the runs.
+    pub order: Order,
+    /// Goes on until the medians are this precise.
+    pub until: Option<Until>,
+    /// Root of all randomness.
+    pub seed: u64,
+    /// Part of the target to use; all of it when absent.
+    pub region: Option<Region>,
+    /// Content of writes.
+    pub content: Content,
+    /// Writes carry FUA: each is durable when it completes.
+    pub durable: bool,
+    /// How submitters share a sequential region.
+    pub share: Share,
+}
+
+impl Options {
+    /// Length of the measured phase by default: 48 runs of the default profile stay under 4 minutes.
+    pub const DURATION: Nanos = Nanos::secs(3);
+    /// Warm-up by default.
+    pub const WARM_UP: Nanos = Nanos::millis(1_000);
+    /// Idle time before a run by default: lets the drive finish what the run before left it.
+    pub const PAUSE: Nanos = Nanos::millis(200);
+    /// The fewest runs that have a 95 % interval of the median.
+    pub const RUNS: u32 = 6;
+    /// Length of the measured phase with `--quick`.
+    pub const QUICK_DURATION: Nanos = Nanos::millis(500);
+    /// Warm-up with `--quick`.
+    pub const QUICK_WARM_UP: Nanos = Nanos::millis(100);
+    /// Idle time with `--quick`.
+    pub const QUICK_PAUSE: Nanos = Nanos::millis(50);
+
+    /// The plan that does this.
+    pub fn plan(&self) -> Plan {
+        let steps = self
+            .directions
+            .iter()
+            .flat_map(|d| self.tests.iter().map(|t| self.step(*t, *d)))
+            .collect();
+        Plan {
+            schema: SCHEMA.to_owned(),
+            seed: self.seed,
+            region: self.region,
+            content: self.content,
+            schedule: Schedule {
+                runs: self.runs,
+                order: self.order,
+                discard_first: self.discard_first,
+                pause: self.pause,
+                until: self.until,
+            },
+            steps,
+        }
+    }
+
+    fn step(&self, test: TestSpec, direction: Direction) -> Step {
+        let phase = |name: &str, measured, after| Phase {
+            name: name.to_owned(),
+            measured,
+            block: test.block,
+            address: match test.pattern {
+                Pattern::Sequential => Address::Sequential { share: self.share },
+                Pattern::Random => Address::Random,
+            },
+            stop: Stop { after: Some(after), ..Stop::default() },
+            arrival: Arrival::ClosedLoop { depth: test.depth },
+            ops: direction.ops(self.durable),
+            region: None,
+        };
+        let mut phases = Vec::new();
+        if self.warm_up > Nanos::ZERO {
+            phases.push(phase("warm-up", false, self.warm_up));
+        }
+        phases.push(phase("measure", true, self.duration));
+        if direction != Direction::Read {
+            phases.push(Phase {
+                name: "flush".to_owned(),
+                measured: false,
+                stop: Stop { ios: Some(u64::from(test.threads)), ..Stop::default() },
+                ops: vec![OpShare { op: Op::Flush, fua: false, percent: 100 }],
+                ..phase("", false, Nanos::ZERO)
+            });
+        }
+        Step { name: format!("{test} {}", direction.word()), submitters: test.threads, phases }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn options() -> Options {
+        Options {
+            tests: Profile::Nvme.tests(),
+            directions: vec![Direction::Read, Direction::Write, Direction::Mix(70)],
+            duration: Options::DURATION,
+            warm_up: Options::WARM_UP,
+            pause: Options::PAUSE,
+            runs: Options::RUNS,
+            discard_first: 0,
+            order: Order::Interleaved,
+            until: None,
+            seed: 7,
+            region: None,
+            content: Content::default(),
+            durable: false,
+            share: Share::Partition,
+        }
+    }
+
+    #[test]
+    fn every_profile_makes_a_plan_that_prints_and_reads_back() {
+        for profile in [Profile::Default, Profile::Nvme, Profile::Peak, Profile::RealWorld] {
+            let plan = Options { tests: profile.tests(), ..options() }.plan();
+            let text = plan.to_toml().unwrap();
+            assert_eq!(Plan::from_toml(&text).unwrap(), plan, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_default_grid_is_planned_under_four_minutes() {
+        let mut options = options();
+        options.tests = Profile::Default.tests();
+        options.directions = vec![Direction::Read, Direction::Write];
+        let plan = options.plan();
+        let one: Nanos = plan
+            .steps
+            .iter()
+            .map(|s| {
+                options.pause + s.phases[0].stop.after.unwrap() + s.phases[1].stop.after.unwrap()
+            })
+            .sum();
+        // 40 s are left for filling the test file, flushes and the calibration.
+        assert!(Nanos(one.0 * u64::from(options.runs)) <= Nanos::secs(205), "{one}");
+    }
+
+    #[test]
+    fn only_plans_with_writes_alter_the_target() {
+        let reading = Options { directions: vec![Direction::Read], ..options() };
+        assert!(!reading.plan().alters());
+        assert!(options().plan().alters());
+    }
+}

@@ -1,0 +1,140 @@
+//! *Pattern*: the addresses issued were the addresses meant, and not such that the drive's own cache
+//! could answer them.
+
+use block::{Bytes, Op};
+use stats::{Proof, Verdict};
+use workload::audit::{AuditSummary, uniform_unique};
+use workload::plan::Address;
+
+use super::{Case, percent};
+
+/// Most that the drive's cache may have been able to serve before the number is the cache's.
+const CACHE_SHARE: f64 = 0.05;
+
+/// DRAM of a disk that does not tell: the largest that common disks have.
+const ASSUMED_DISK_CACHE: Bytes = Bytes::mib(256);
+
+/// Share by which an estimated count of distinct blocks may be off.
+const INEXACT: f64 = 0.01;
+
+/// Standard deviations that the count of distinct random blocks may lie from its expectation.
+const SIGMAS: f64 = 6.0;
+
+pub(super) fn judge(case: &Case<'_>) -> Proof {
+    let proof = addresses(case);
+    if proof.verdict == Verdict::Refuted {
+        return describe(case, proof);
+    }
+    describe(case, against_cache(case, proof))
+}
+
+/// Compares the distinct blocks of each run with what the pattern makes of that many I/Os.
+fn addresses(case: &Case<'_>) -> Proof {
+    case.runs()
+        .iter()
+        .filter(|run| run.audit.accesses > 0)
+        .find_map(|run| fault(case, &run.audit))
+        .map_or_else(
+            || {
+                let what = match case.phase.address {
+                    Address::Sequential { .. } => "each block was visited once per lap",
+                    Address::Random => "blocks were drawn uniformly over the whole region",
+                };
+                Proof::new(Verdict::Proven, what)
+            },
+            |reason| Proof::new(Verdict::Refuted, reason),
+        )
+}
+
+/// What is wrong with the addresses of one run, if anything.
+fn fault(case: &Case<'_>, audit: &AuditSummary) -> Option<String> {
+    if audit.outside_bytes > Bytes::ZERO {
+        return Some(format!("{} went outside the region", audit.outside_bytes));
+    }
+    let (expected, tolerance) = match case.phase.address {
+        Address::Sequential { .. } => laps(audit, case.step.submitters),
+        Address::Random => {
+            let (mean, deviation) = uniform_unique(audit.slots, audit.accesses);
+            (mean, SIGMAS * deviation + 1.0)
+        }
+    };
+    let slack = if audit.exact { 0.0 } else { INEXACT * expected };
+    let distinct = audit.blocks_touched as f64;
+    ((distinct - expected).abs() > tolerance + slack).then(|| {
+        format!(
+            "{} I/Os touched {distinct:.0} distinct blocks, and the pattern makes {expected:.0}",
+            audit.accesses
+        )
+    })
+}
+
+/// Distinct blocks of a sequential run and their tolerance: as many as I/Os, until a submitter has gone
+/// around its part. Submitters differ in speed, so one may go around while another has not; what
+/// cannot be is that two submitters visit the same block.
+fn laps(audit: &AuditSummary, submitters: u16) -> (f64, f64) {
+    let expected = audit.accesses.min(audit.slots) as f64;
+    let lapped = audit.accesses as f64 * 2.0 > audit.slots as f64 / f64::from(submitters);
+    let uneven = submitters > 1 && lapped && audit.repeated_across_bytes == Bytes::ZERO;
+    (expected, if uneven { expected } else { 1.0 })
+}
+
+/// Withdraws the number when the drive's cache could have served a good part of the reads.
+fn against_cache(case: &Case<'_>, proof: Proof) -> Proof {
+    if !case.does(Op::Read) {
+        return proof;
+    }
+    let (cache, known) = match (case.info.cache_bytes, case.info.rotational) {
+        (Some(cache), _) => (cache, true),
+        (None, Some(true)) => (ASSUMED_DISK_CACHE, false),
+        _ => return proof.with("drive_cache", "the drive does not tell its size"),
+    };
+    let share = case.runs().iter().map(|r| r.audit.share_within(cache)).fold(0.0, f64::max);
+    let word = if known { "the drive's" } else { "a disk's usual" };
+    let proof = if share <= CACHE_SHARE {
+        proof
+    } else if known {
+        let reason = format!(
+            "{} of the reads returned to data that fits {word} cache of {cache}",
+            percent(share)
+        );
+        Proof { verdict: Verdict::Refuted, reason, ..proof }
+    } else {
+        let reason = format!(
+            "{} of the reads returned to data that may fit {word} cache of {cache}; take a larger size",
+            percent(share)
+        );
+        Proof { verdict: Verdict::Unprovable, reason, ..proof }
+    };
+    proof.with("drive_cache_bytes", cache.0).with("share_within_cache", share)
+}
+
+fn describe(case: &Case<'_>, proof: Proof) -> Proof {
+    let total: Bytes = case.runs().iter().map(|r| r.audit.total_bytes).sum();
+    let unique: Bytes = case.runs().iter().map(|r| r.audit.unique_bytes).sum();
+    let coverage = case.runs().iter().map(|r| r.audit.coverage).fold(0.0, f64::max);
+    proof
+        .with("total_bytes", total.0)
+        .with("unique_bytes_within_runs", unique.0)
+        .with("coverage_max", coverage)
+        .with("region_bytes", case.region.length.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_cursor_goes_around_once() {
+        let audit = |accesses| AuditSummary { accesses, slots: 1024, ..AuditSummary::default() };
+        assert_eq!(laps(&audit(10), 1), (10.0, 1.0));
+        assert_eq!(laps(&audit(5000), 1), (1024.0, 1.0));
+    }
+
+    #[test]
+    fn submitters_may_differ_in_speed_but_never_meet() {
+        let mut audit = AuditSummary { accesses: 1000, slots: 1024, ..AuditSummary::default() };
+        assert_eq!(laps(&audit, 4), (1000.0, 1000.0));
+        audit.repeated_across_bytes = Bytes::mib(1);
+        assert_eq!(laps(&audit, 4), (1000.0, 1.0));
+    }
+}

@@ -1,0 +1,157 @@
+//! *Reached*: the bytes were served by the device, not by a cache above it.
+
+use block::{Bytes, Medium, Op, TaskIo};
+use stats::{Proof, Verdict};
+
+use super::{Case, device_bytes, growth, percent};
+
+/// Bytes that crossed into the device, per byte issued, for the claim to hold. The lower end allows
+/// for counters that are read a moment apart; the upper end for metadata and a little foreign I/O.
+const RATIO: std::ops::RangeInclusive<f64> = 0.97..=1.10;
+
+/// Share of a file without written data from which its reads say nothing about the device.
+const UNWRITTEN_SHARE: f64 = 0.005;
+
+pub(super) fn judge(case: &Case<'_>) -> Proof {
+    if let Some(refuted) = by_construction(case) {
+        return refuted;
+    }
+    let mut proofs = [Op::Read, Op::Write]
+        .into_iter()
+        .filter(|op| case.does(*op))
+        .map(|op| by_counters(case, op));
+    let first = proofs.next().unwrap_or_else(|| {
+        Proof::new(Verdict::Unprovable, "nothing was transferred that a device could count")
+    });
+    proofs.fold(first, worse)
+}
+
+/// Of two directions of one test, the one that proves less stands; evidence of both is kept.
+fn worse(a: Proof, b: Proof) -> Proof {
+    let rank = |p: &Proof| match p.verdict {
+        Verdict::Refuted => 0,
+        Verdict::Unprovable => 1,
+        Verdict::Proven => 2,
+    };
+    let (mut stands, other) = if rank(&b) < rank(&a) { (b, a) } else { (a, b) };
+    stands.evidence.extend(other.evidence);
+    stands
+}
+
+/// What the stack and the file's layout refute before any counter is looked at.
+fn by_construction(case: &Case<'_>) -> Option<Proof> {
+    if let Some(leaf) = case.stack.leaves.iter().find(|l| l.medium == Medium::Ram) {
+        let reason = format!(
+            "{} keeps its data in this machine's memory: there is no device to reach",
+            leaf.name
+        );
+        return Some(Proof::new(Verdict::Refuted, reason).with("leaf", leaf.name.as_str()));
+    }
+    if let Some(cache) = case.stack.layers.iter().find_map(|l| l.page_cache.as_deref()) {
+        let reason = format!("a page cache lies between target and device: {cache}");
+        return Some(Proof::new(Verdict::Refuted, reason).with("page_cache", cache));
+    }
+    let extents = case.extents.filter(|e| case.does(Op::Read) && e.unknown.is_none())?;
+    let unread = extents.unwritten_bytes + extents.hole_bytes;
+    let share = unread.0 as f64 / (extents.file_bytes.0.max(1)) as f64;
+    (share > UNWRITTEN_SHARE).then(|| {
+        let reason = format!(
+            "{} of the file was never written (sparse or preallocated): reads of it return zeros without the device",
+            percent(share)
+        );
+        Proof::new(Verdict::Refuted, reason)
+            .with("unwritten_bytes", extents.unwritten_bytes.0)
+            .with("hole_bytes", extents.hole_bytes.0)
+            .with("file_bytes", extents.file_bytes.0)
+    })
+}
+
+/// Bytes issued against bytes counted by the leaf devices and by the kernel for this process.
+fn by_counters(case: &Case<'_>, op: Op) -> Proof {
+    let issued = case.moved(op);
+    let device = growth(case, |s| device_bytes(s, op).map(|b| b.0)).map(Bytes);
+    let task = growth(case, |s| s.task.map(|t| task_bytes(t, op).0)).map(Bytes);
+    let (kind, verb) = if op == Op::Read { ("read", "read") } else { ("write", "written") };
+    let ratio = |bytes: Option<Bytes>| bytes.map(|b| b.0 as f64 / issued.0.max(1) as f64);
+    let (device_ratio, task_ratio) = (ratio(device), ratio(task));
+    let within = |r: Option<f64>| r.is_some_and(|r| RATIO.contains(&r));
+    let proof = match device_ratio {
+        _ if issued == Bytes::ZERO => {
+            Proof::new(Verdict::Unprovable, format!("nothing was {verb} in the counted runs"))
+        }
+        None => without_device(case, task_ratio),
+        Some(r) if r < *RATIO.start() => {
+            let missing = percent(1.0 - r);
+            let reason = format!(
+                "{missing} of the bytes {verb} never crossed into the device: a cache above it served them"
+            );
+            Proof::new(Verdict::Refuted, reason)
+        }
+        Some(r) if r <= *RATIO.end() => {
+            let reason = format!("the device counted {r:.3} bytes for each byte issued");
+            Proof::new(Verdict::Proven, reason)
+        }
+        Some(r) if within(task_ratio) => {
+            let reason = format!(
+                "the kernel charged this process one block-layer byte for each byte issued; the device counted {r:.2}, so others used it or it keeps copies"
+            );
+            Proof::new(Verdict::Proven, reason)
+        }
+        Some(r) => {
+            let reason = format!(
+                "the device counted {r:.2} bytes for each byte issued: foreign I/O hides what was ours"
+            );
+            Proof::new(Verdict::Unprovable, reason)
+        }
+    };
+    evidence(case, proof, kind, issued, device, task)
+}
+
+fn without_device(case: &Case<'_>, task_ratio: Option<f64>) -> Proof {
+    let leaves: Vec<&str> = case.stack.leaves.iter().map(|l| l.name.as_str()).collect();
+    let what = if leaves.is_empty() { "no device".to_owned() } else { leaves.join(", ") };
+    match task_ratio {
+        Some(r) if r < 0.5 => Proof::new(
+            Verdict::Refuted,
+            format!(
+                "the kernel charged this process {r:.2} block-layer bytes for each byte issued: a cache served the rest"
+            ),
+        ),
+        _ => Proof::new(
+            Verdict::Unprovable,
+            format!("no counter tells what reached the device ({what})"),
+        ),
+    }
+}
+
+fn evidence(
+    case: &Case<'_>,
+    mut proof: Proof,
+    kind: &str,
+    issued: Bytes,
+    device: Option<Bytes>,
+    task: Option<Bytes>,
+) -> Proof {
+    proof = proof.with(&format!("issued_{kind}_bytes"), issued.0);
+    for (who, bytes) in [("device", device), ("task", task)] {
+        if let Some(bytes) = bytes {
+            let ratio = bytes.0 as f64 / issued.0.max(1) as f64;
+            proof = proof
+                .with(&format!("{who}_{kind}_bytes"), bytes.0)
+                .with(&format!("{who}_{kind}_ratio"), ratio);
+        }
+    }
+    let cached =
+        case.runs().iter().filter_map(|r| r.after.page_cache).map(|c| c.cached_bytes).max();
+    if let Some(cached) = cached {
+        proof = proof.with("page_cache_bytes_max", cached.0);
+    }
+    if let Some(extents) = case.extents.filter(|e| e.unknown.is_none()) {
+        proof = proof.with("extents_written_bytes", extents.written_bytes.0);
+    }
+    proof
+}
+
+fn task_bytes(task: TaskIo, op: Op) -> Bytes {
+    if op == Op::Read { task.read_bytes } else { task.write_bytes }
+}

@@ -1,0 +1,63 @@
+//! *Repeatable*: the runs agree, with an interval, and how many more would be needed.
+
+use stats::{Proof, Verdict, median, median_interval, runs_needed};
+
+use super::{Case, percent};
+use crate::findings::CONFIDENCE;
+
+/// Half-width of the median's interval that counts as agreement.
+const MARGIN: f64 = 0.05;
+
+pub(super) fn judge(case: &Case<'_>) -> Proof {
+    let rates = case.rates();
+    let n = rates.len();
+    let Some(center) = median(&rates).filter(|m| *m > 0.0) else {
+        return Proof::new(Verdict::Unprovable, "nothing was transferred");
+    };
+    let needed = runs_needed(&rates, MARGIN * 100.0, CONFIDENCE);
+    let proof = match median_interval(&rates, CONFIDENCE) {
+        None => Proof::new(
+            Verdict::Unprovable,
+            format!("{n} runs have no 95 % interval of the median; at least 6 are needed"),
+        ),
+        Some(interval) => {
+            let half = (interval.high - center).max(center - interval.low) / center;
+            let typical = typical_deviation(&rates, center);
+            let proof = if half <= MARGIN {
+                let reason = format!("the median of {n} runs is known within {}", percent(half));
+                Proof::new(Verdict::Proven, reason)
+            } else if let Some((low_center, high_center, _)) = case.two_modes() {
+                let reason = format!(
+                    "the runs fall into two groups, around {low_center:.1} and {high_center:.1} MB/s: one number cannot stand for both"
+                );
+                Proof::new(Verdict::Refuted, reason)
+            } else if typical > MARGIN {
+                let reason = format!(
+                    "half of the runs are more than {} away from their median",
+                    percent(typical)
+                );
+                Proof::new(Verdict::Refuted, reason)
+            } else {
+                let more = needed.map_or("more".to_owned(), |n| format!("about {n}"));
+                let reason = format!(
+                    "the median of {n} runs is known within {}; {more} runs are needed for {}",
+                    percent(half),
+                    percent(MARGIN)
+                );
+                Proof::new(Verdict::Unprovable, reason)
+            };
+            proof.with("half_width", half).with("typical_deviation", typical)
+        }
+    };
+    let proof = proof.with("n", n as u64);
+    match needed {
+        Some(needed) => proof.with("runs_needed", needed as u64),
+        None => proof,
+    }
+}
+
+/// Median of the relative distances from the median.
+fn typical_deviation(rates: &[f64], center: f64) -> f64 {
+    let distances: Vec<f64> = rates.iter().map(|r| (r - center).abs() / center).collect();
+    median(&distances).unwrap_or(0.0)
+}

@@ -1,0 +1,84 @@
+//! *Undisturbed*: nobody else was using the drive; no thermal throttling, no CPU steal, no error.
+
+use block::{Bytes, Op};
+use stats::{Proof, Verdict};
+
+use super::{Case, device_bytes, growth, percent};
+
+/// Foreign bytes per byte of ours that do not matter.
+const FOREIGN: f64 = 0.05;
+/// Share of the elapsed time that a hypervisor may take, per CPU-second elapsed.
+const STEAL: f64 = 0.02;
+/// Bytes that every system writes now and then, whatever is measured.
+const FOREIGN_FLOOR: Bytes = Bytes::mib(1);
+
+pub(super) fn judge(case: &Case<'_>) -> Proof {
+    let foreign = foreign(case);
+    let steal = steal(case);
+    let throttled = growth(case, |s| s.throttle_events);
+    let hot = case.runs().iter().filter_map(|r| r.after.temperature_c).fold(f64::NAN, f64::max);
+    let verdict = match (foreign, steal, throttled) {
+        (_, _, Some(events)) if events > 0 => {
+            Proof::new(Verdict::Refuted, format!("the drive or the CPU throttled {events} times"))
+        }
+        (Some((bytes, share)), _, _) if share > FOREIGN && bytes > FOREIGN_FLOOR => Proof::new(
+            Verdict::Refuted,
+            format!("others moved {} of this test's bytes on the same device", percent(share)),
+        ),
+        (_, Some(share), _) if share > STEAL => Proof::new(
+            Verdict::Refuted,
+            format!("the hypervisor took {} of the time of one CPU", percent(share)),
+        ),
+        (None, _, _) => {
+            Proof::new(Verdict::Unprovable, "no counter tells whether others used the device")
+        }
+        (Some((_, share)), _, _) => Proof::new(
+            Verdict::Proven,
+            format!(
+                "others moved {} of this test's bytes, no throttling, no error",
+                percent(share)
+            ),
+        ),
+    };
+    let mut proof = verdict.with("errors", 0u64);
+    if let Some((bytes, share)) = foreign {
+        proof = proof.with("foreign_bytes", bytes.0).with("foreign_share", share);
+    }
+    if let Some(share) = steal {
+        proof = proof.with("steal_share_of_one_cpu", share);
+    }
+    if let Some(events) = throttled {
+        proof = proof.with("throttle_events", events);
+    }
+    if hot.is_finite() {
+        proof = proof.with("temperature_c_max", hot);
+    }
+    proof
+}
+
+/// Bytes on the leaf devices beyond ours, and their share of ours.
+///
+/// A test that writes makes its filesystem write journal and metadata, and mirrors double it, so
+/// device writes beyond ours are foreign only in a test that does not write at all.
+fn foreign(case: &Case<'_>) -> Option<(Bytes, f64)> {
+    let mut foreign = Bytes::ZERO;
+    let mut ours = Bytes::ZERO;
+    for run in case.runs() {
+        for op in [Op::Read, Op::Write] {
+            let moved =
+                device_bytes(&run.after, op)?.saturating_sub(device_bytes(&run.before, op)?);
+            ours += run.moved(op);
+            let expected = run.moved(op);
+            if op == Op::Read || expected == Bytes::ZERO {
+                foreign += moved.saturating_sub(expected);
+            }
+        }
+    }
+    Some((foreign, foreign.0 as f64 / ours.0.max(1) as f64))
+}
+
+fn steal(case: &Case<'_>) -> Option<f64> {
+    let stolen = growth(case, |s| s.steal_ns.map(|n| n.0))?;
+    let elapsed: u64 = case.runs().iter().map(|r| r.elapsed_ns).sum();
+    (elapsed > 0).then(|| stolen as f64 / elapsed as f64)
+}

@@ -1,0 +1,124 @@
+//! *Unhindered*: the tester was not the limit.
+
+use block::{CpuTimes, DriveKind, Nanos};
+use stats::{Proof, Verdict, median};
+use workload::plan::Arrival;
+
+use super::{Case, percent};
+
+/// Share of the meant depth that must have been outstanding.
+const DEPTH: (f64, f64) = (0.90, 0.75);
+/// Share of an I/O's time that may be the tester's own.
+const LAG: (f64, f64) = (0.05, 0.15);
+/// Share of what the tester can do at most (on `null:`) that the drive may have asked of it.
+const LOAD: (f64, f64) = (0.50, 0.85);
+
+pub(super) fn judge(case: &Case<'_>) -> Proof {
+    let runs = case.runs();
+    let of = |f: &dyn Fn(&crate::RunFigures) -> f64| {
+        median(&runs.iter().map(f).collect::<Vec<_>>()).unwrap_or(0.0)
+    };
+    let meant = f64::from(case.step.submitters) * f64::from(case.phase.arrival.depth());
+    let depth = of(&|r| r.achieved_depth) / meant;
+    let lag = of(&|r| share_of(r.run.slat_ns, r.run.slat_ns + r.run.clat_ns));
+    let load = case.test.ceiling.map(|c| of(&|r| r.run.iops) / c.iops.max(1.0));
+    let closed = matches!(case.phase.arrival, Arrival::ClosedLoop { .. });
+    let checks = [
+        closed.then(|| {
+            (
+                Check::depth(depth),
+                format!("only {} of the queue depth was outstanding", percent(depth)),
+            )
+        }),
+        Some((
+            Check::most(lag, LAG),
+            format!("{} of each I/O's time was the tester's own", percent(lag)),
+        )),
+        load.map(|load| {
+            (
+                Check::most(load, LOAD),
+                format!(
+                    "the drive was driven at {} of what this tester can do at most",
+                    percent(load)
+                ),
+            )
+        }),
+    ];
+    let virtual_time = case.info.kind == DriveKind::Virtual;
+    let worst = checks.into_iter().flatten().min_by_key(|(check, _)| *check);
+    let proof = match worst {
+        Some((Check::Fails, reason)) => Proof::new(Verdict::Refuted, reason),
+        Some((Check::Doubtful, reason)) => Proof::new(Verdict::Unprovable, reason),
+        _ if virtual_time => {
+            Proof::new(Verdict::Proven, "virtual time passes only inside the drive")
+        }
+        _ if load.is_none() => {
+            Proof::new(Verdict::Unprovable, "the tester's own limit was not measured on null:")
+        }
+        _ => Proof::new(
+            Verdict::Proven,
+            format!("the tester added {} to each I/O and kept the queue full", percent(lag)),
+        ),
+    };
+    let mut proof = proof.with("achieved_depth_share", depth).with("lag_share", lag);
+    let longest = runs.iter().map(|r| r.lag_max_ns).max().unwrap_or(0);
+    proof = proof.with("lag_ns_max", longest);
+    if let (Some(load), Some(ceiling)) = (load, case.test.ceiling) {
+        proof = proof.with("null_iops", ceiling.iops).with("load_share_of_null", load);
+    }
+    match cpu_per_io(case) {
+        Some(ns) => proof.with("cpu_ns_per_io", ns),
+        None => proof,
+    }
+}
+
+/// How far one check is met; worse orders first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Check {
+    Fails,
+    Doubtful,
+    Holds,
+}
+
+impl Check {
+    fn depth(share: f64) -> Check {
+        let (holds, fails) = DEPTH;
+        if share >= holds {
+            Check::Holds
+        } else if share < fails {
+            Check::Fails
+        } else {
+            Check::Doubtful
+        }
+    }
+
+    fn most(share: f64, (holds, fails): (f64, f64)) -> Check {
+        if share <= holds {
+            Check::Holds
+        } else if share > fails {
+            Check::Fails
+        } else {
+            Check::Doubtful
+        }
+    }
+}
+
+fn share_of(part: f64, whole: f64) -> f64 {
+    if whole > 0.0 { part / whole } else { 0.0 }
+}
+
+/// CPU time of this process per I/O, user and system, from idle to idle.
+fn cpu_per_io(case: &Case<'_>) -> Option<f64> {
+    let spent = |times: CpuTimes| times.user_ns + times.system_ns;
+    let cpu: Nanos = case
+        .runs()
+        .iter()
+        .map(|r| {
+            Some(Nanos(
+                spent(r.after.process_cpu?).0.saturating_sub(spent(r.before.process_cpu?).0),
+            ))
+        })
+        .sum::<Option<Nanos>>()?;
+    let ios: u64 = case.runs().iter().map(|r| r.totals.ios).sum();
+    (ios > 0).then(|| cpu.0 as f64 / ios as f64)
+}

@@ -1,0 +1,109 @@
+//! What is kept of one run: the figures that findings are drawn from, without its bulk.
+
+use block::{Bytes, Op, Snapshot};
+use engine::{PhaseSamples, Sample, Samples, Totals};
+use stats::LatencyHistogram;
+use workload::audit::AuditSummary;
+
+use crate::body::{Latency, Run};
+
+/// One run of one test, reduced to what findings need.
+#[derive(Clone, Debug)]
+pub struct RunFigures {
+    /// Position in the order of execution.
+    pub position: u32,
+    /// The measured window, as it is reported.
+    pub run: Run,
+    /// Throughput per slice of the measured window, in bytes.
+    pub series_bytes: Vec<u64>,
+    /// Everything that completed, from idle to idle.
+    pub totals: Totals,
+    /// Length from idle to idle, in nanoseconds.
+    pub elapsed_ns: u64,
+    /// Mean of outstanding I/Os in the measured window.
+    pub achieved_depth: f64,
+    /// Longest delay before issue, in nanoseconds.
+    pub lag_max_ns: u64,
+    /// Addresses issued.
+    pub audit: AuditSummary,
+    /// Counters before.
+    pub before: Snapshot,
+    /// Counters after.
+    pub after: Snapshot,
+}
+
+impl RunFigures {
+    /// Reduces `samples` and adds the measured latencies to `latencies`. `None` when the run never
+    /// reached a measured phase.
+    pub fn new(
+        position: u32,
+        samples: Samples,
+        latencies: &mut LatencyHistogram,
+    ) -> Option<RunFigures> {
+        let phase = samples.phases.iter().find(|p| p.measured && p.window.0 > 0)?;
+        let histogram = phase.latency();
+        latencies.merge(&histogram);
+        Some(RunFigures {
+            position,
+            run: figures(phase, &histogram),
+            series_bytes: phase.series.bytes.clone(),
+            totals: samples.totals,
+            elapsed_ns: samples.elapsed.0,
+            achieved_depth: phase.achieved_depth(),
+            lag_max_ns: phase.lag().max.0,
+            audit: samples.audit,
+            before: samples.before,
+            after: samples.after,
+        })
+    }
+
+    /// Bytes moved in the direction of `op`, from idle to idle.
+    pub fn moved(&self, op: Op) -> Bytes {
+        match op {
+            Op::Read => self.totals.read,
+            Op::Write => self.totals.written,
+            Op::Discard => self.totals.discarded,
+            Op::Flush => Bytes::ZERO,
+        }
+    }
+}
+
+fn figures(phase: &PhaseSamples, histogram: &LatencyHistogram) -> Run {
+    let seconds = phase.window.as_secs_f64();
+    let (bytes, ios) = (phase.bytes(), phase.ios());
+    let clat_ns = if ios == 0 { 0.0 } else { phase.outstanding_ns as f64 / ios as f64 };
+    Run {
+        bytes: bytes.0,
+        ios,
+        duration_ns: phase.window.0,
+        mb_s: bytes.0 as f64 / seconds / 1e6,
+        iops: ios as f64 / seconds,
+        latency_ns: latency(histogram),
+        slat_ns: phase.lag().mean_ns(),
+        clat_ns,
+    }
+}
+
+/// The percentiles that are reported of a histogram; zeros when it is empty.
+pub(crate) fn latency(histogram: &LatencyHistogram) -> Latency {
+    Latency {
+        p50: histogram.percentile(50.0).unwrap_or(0),
+        p99: histogram.percentile(99.0).unwrap_or(0),
+        p999: histogram.percentile(99.9).unwrap_or(0),
+        max: histogram.max().unwrap_or(0),
+        mean: histogram.mean().unwrap_or(0.0),
+    }
+}
+
+/// A single I/O of some run, for a samples file.
+#[derive(Clone, Debug)]
+pub struct TracedRun {
+    /// The test's step name.
+    pub step: String,
+    /// Which repetition.
+    pub run: u32,
+    /// Its I/Os, ordered by completion.
+    pub samples: Vec<Sample>,
+    /// I/Os beyond the cap.
+    pub dropped: u64,
+}

@@ -1,0 +1,150 @@
+//! How a quantity is written: four significant digits at most, the unit that fits, the interval beside it.
+
+use stats::{Quantity, Unit};
+
+/// Unit of throughput that people asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RateUnit {
+    /// 10^6 bytes per second.
+    #[default]
+    Mb,
+    /// 2^20 bytes per second.
+    Mib,
+}
+
+impl RateUnit {
+    /// `MB/s` or `MiB/s`.
+    pub fn name(self) -> &'static str {
+        match self {
+            RateUnit::Mb => "MB/s",
+            RateUnit::Mib => "MiB/s",
+        }
+    }
+
+    fn of_mb(self, value: f64) -> f64 {
+        match self {
+            RateUnit::Mb => value,
+            RateUnit::Mib => value * 1e6 / f64::from(1 << 20),
+        }
+    }
+}
+
+/// The value alone, as it stands in a column whose head names the unit (rates, I/Os per second), or
+/// with its unit (times, sizes, shares).
+pub fn value(quantity: &Quantity, rate: RateUnit) -> String {
+    scalar(quantity.value, quantity.unit, rate)
+}
+
+/// `low–high`, or a dash where the count allows no interval.
+pub fn interval(quantity: &Quantity, rate: RateUnit) -> String {
+    match (quantity.low, quantity.high) {
+        (Some(low), Some(high)) => {
+            let text = |v| scalar(v, quantity.unit, rate);
+            format!("{}–{}", text(low), text(high))
+        }
+        _ => "–".to_owned(),
+    }
+}
+
+fn scalar(value: f64, unit: Unit, rate: RateUnit) -> String {
+    match unit {
+        Unit::MbPerS => digits(rate.of_mb(value)),
+        Unit::Iops | Unit::Count => thousands(value),
+        Unit::Ns => nanoseconds(value),
+        Unit::Bytes => bytes(value),
+        Unit::Percent => format!("{} %", digits(value)),
+        Unit::Ratio => digits(value),
+        Unit::Celsius => format!("{value:.0} °C"),
+    }
+}
+
+/// Four significant digits, never in scientific notation.
+pub fn digits(value: f64) -> String {
+    let size = value.abs();
+    let places = match size {
+        _ if size >= 999.95 => 0,
+        _ if size >= 99.995 => 1,
+        _ if size >= 9.9995 => 2,
+        _ => 3,
+    };
+    format!("{value:.places$}")
+}
+
+/// Counts: whole up to 9999, then `12.3k`, `1.29M`.
+pub fn thousands(value: f64) -> String {
+    let (scaled, suffix) = match value.abs() {
+        size if size >= 999_950.0 => (value / 1e6, "M"),
+        size if size >= 9_999.5 => (value / 1e3, "k"),
+        size if size >= 99.95 => return format!("{value:.0}"),
+        _ => return format!("{value:.1}"),
+    };
+    format!("{}{suffix}", three(scaled))
+}
+
+/// `980ns`, `12.3µs`, `4.56ms`, `7.89s`.
+pub fn nanoseconds(ns: f64) -> String {
+    let (scaled, suffix) = match ns.abs() {
+        size if size >= 999.5e6 => (ns / 1e9, "s"),
+        size if size >= 999.5e3 => (ns / 1e6, "ms"),
+        size if size >= 999.5 => (ns / 1e3, "µs"),
+        _ => return format!("{ns:.0}ns"),
+    };
+    format!("{}{suffix}", three(scaled))
+}
+
+/// `512 B`, `1.00 MiB`, `3.64 TiB`.
+pub fn bytes(value: f64) -> String {
+    let mut scaled = value;
+    for unit in ["B", "KiB", "MiB", "GiB", "TiB", "PiB"] {
+        if scaled.abs() < 1023.5 || unit == "PiB" {
+            let exact = scaled == scaled.round();
+            let text = if exact { format!("{scaled:.0}") } else { three(scaled) };
+            return format!("{text} {unit}");
+        }
+        scaled /= 1024.0;
+    }
+    format!("{value} B")
+}
+
+fn three(value: f64) -> String {
+    let places = match value.abs() {
+        size if size >= 99.95 => 0,
+        size if size >= 9.995 => 1,
+        _ => 2,
+    };
+    format!("{value:.places$}")
+}
+
+/// A share as a percentage: `0.4 %`, `12 %`.
+pub fn share(share: f64) -> String {
+    let percent = share * 100.0;
+    if percent.abs() < 9.95 { format!("{percent:.1} %") } else { format!("{percent:.0} %") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_keep_four_digits_at_most_over_all_scales() {
+        let rates = [0.597, 1.6494, 16.549, 177.34, 999.96, 3412.1, 11642.9];
+        assert_eq!(
+            rates.map(digits),
+            ["0.597", "1.649", "16.55", "177.3", "1000", "3412", "11643"]
+        );
+        let counts = [0.4, 99.96, 145.7, 9_999.6, 52_100.0, 999_951.0, 1_290_000.0];
+        assert_eq!(
+            counts.map(thousands),
+            ["0.4", "100", "146", "10.0k", "52.1k", "1.00M", "1.29M"]
+        );
+        let times = [0.0, 980.0, 999.6, 12_345.0, 4_560_000.0, 7_890_000_000.0];
+        assert_eq!(times.map(nanoseconds), ["0ns", "980ns", "1.00µs", "12.3µs", "4.56ms", "7.89s"]);
+        let sizes = [512.0, 1024.0, 1536.0, (1u64 << 40) as f64 * 3.64];
+        assert_eq!(sizes.map(bytes), ["512 B", "1 KiB", "1.50 KiB", "3.64 TiB"]);
+    }
+
+    #[test]
+    fn mib_is_the_smaller_number() {
+        assert_eq!(digits(RateUnit::Mib.of_mb(1048.576)), "1000");
+    }
+}

@@ -1,0 +1,100 @@
+//! A result laid out for reading, before it becomes text.
+
+use stats::{Caveat, Proof, Quantity};
+
+/// A page about one run.
+#[derive(Clone, Debug)]
+pub struct Sheet {
+    /// What was done to what.
+    pub title: String,
+    /// Circumstances, as short lines.
+    pub facts: Vec<String>,
+    /// Tables.
+    pub groups: Vec<Group>,
+    /// Doubts.
+    pub caveats: Vec<Caveat>,
+    /// One sentence.
+    pub closing: String,
+    /// How the closing sentence stands.
+    pub tone: Tone,
+}
+
+/// A table whose rows share their columns.
+#[derive(Clone, Debug)]
+pub struct Group {
+    /// Head of the first column.
+    pub title: String,
+    /// Heads of the other columns.
+    pub columns: Vec<String>,
+    /// The rows.
+    pub rows: Vec<Row>,
+}
+
+/// One thing measured.
+#[derive(Clone, Debug)]
+pub struct Row {
+    /// Its name.
+    pub name: String,
+    /// Its numbers, or why there are none.
+    pub standing: Standing,
+    /// Figures about the numbers, under them.
+    pub detail: Vec<String>,
+    /// The proofs beside it.
+    pub proofs: Vec<(&'static str, Proof)>,
+}
+
+/// Whether the numbers of a row stand.
+#[derive(Clone, Debug)]
+pub enum Standing {
+    /// They do.
+    Stands(Vec<Cell>),
+    /// They do not: the reason, and what was measured instead of the drive.
+    Withdrawn {
+        /// Why.
+        reason: String,
+        /// What the number is, in words.
+        instead: String,
+    },
+}
+
+/// One field of a row.
+#[derive(Clone, Copy, Debug)]
+pub enum Cell {
+    /// The value.
+    Value(Quantity),
+    /// Its interval.
+    Interval(Quantity),
+}
+
+/// How a sentence is coloured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tone {
+    /// All is well.
+    Good,
+    /// With reservations.
+    Mixed,
+    /// The answer is no.
+    Bad,
+}
+
+/// A list of things with facts about each.
+#[derive(Clone, Debug)]
+pub struct Listing {
+    /// The things.
+    pub entries: Vec<Entry>,
+    /// What to say when there are none.
+    pub empty: String,
+}
+
+/// One thing and its facts.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// Its name.
+    pub title: String,
+    /// Short words behind the name.
+    pub summary: String,
+    /// Facts, by name.
+    pub facts: Vec<(String, String)>,
+    /// Sentences with a tone each.
+    pub notes: Vec<(Tone, String)>,
+}

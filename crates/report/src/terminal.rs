@@ -1,0 +1,229 @@
+//! Sheets and listings as terminal text.
+
+use anstyle::{AnsiColor, Style as Ansi};
+use stats::{Caveat, Proof, Verdict};
+
+use crate::number::{self, RateUnit};
+use crate::sheet::{Cell, Entry, Group, Listing, Row, Sheet, Standing, Tone};
+
+/// How text is made for a terminal. Escape codes are always written; whoever prints strips them where
+/// they are not wanted.
+#[derive(Clone, Copy, Debug)]
+pub struct Style {
+    /// Columns; text is broken before them.
+    pub width: usize,
+    /// Unit of throughput.
+    pub rate: RateUnit,
+}
+
+impl Default for Style {
+    fn default() -> Self {
+        Style { width: 80, rate: RateUnit::Mb }
+    }
+}
+
+const BOLD: Ansi = Ansi::new().bold();
+const DIM: Ansi = Ansi::new().dimmed();
+const GREEN: Ansi = AnsiColor::Green.on_default();
+const YELLOW: Ansi = AnsiColor::Yellow.on_default();
+const RED: Ansi = AnsiColor::Red.on_default();
+
+fn paint(style: Ansi, text: &str) -> String {
+    format!("{style}{text}{style:#}")
+}
+
+fn of_tone(tone: Tone) -> Ansi {
+    match tone {
+        Tone::Good => GREEN,
+        Tone::Mixed => YELLOW,
+        Tone::Bad => RED,
+    }
+}
+
+/// Sign and colour of a verdict. The sign alone tells it where there is no colour.
+fn sign(verdict: Verdict) -> (&'static str, Ansi) {
+    match verdict {
+        Verdict::Proven => ("✓", GREEN),
+        Verdict::Refuted => ("✗", RED),
+        Verdict::Unprovable => ("?", YELLOW),
+    }
+}
+
+/// A sheet as text, with a line feed at its end.
+pub fn render_sheet(sheet: &Sheet, style: Style) -> String {
+    let mut page = Page::new(style);
+    page.wrapped("", &sheet.title, BOLD);
+    for fact in &sheet.facts {
+        page.wrapped("  ", fact, DIM);
+    }
+    for group in &sheet.groups {
+        page.blank();
+        page.group(group);
+    }
+    if !sheet.caveats.is_empty() {
+        page.blank();
+        page.caveats(&sheet.caveats);
+    }
+    page.blank();
+    page.wrapped("", &sheet.closing, of_tone(sheet.tone));
+    page.text
+}
+
+/// A listing as text, with a line feed at its end.
+pub fn render_listing(listing: &Listing, style: Style) -> String {
+    let mut page = Page::new(style);
+    if listing.entries.is_empty() {
+        page.wrapped("", &listing.empty, Ansi::new());
+    }
+    for (index, entry) in listing.entries.iter().enumerate() {
+        if index > 0 {
+            page.blank();
+        }
+        page.entry(entry);
+    }
+    page.text
+}
+
+/// Width of the first column; `RND4K Q32T16` fits, and longer names push their row to the right.
+const NAME: usize = 12;
+/// Widths of value and interval columns.
+const VALUE: usize = 7;
+const INTERVAL: usize = 12;
+
+struct Page {
+    text: String,
+    style: Style,
+}
+
+impl Page {
+    fn new(style: Style) -> Page {
+        Page { text: String::new(), style }
+    }
+
+    fn line(&mut self, line: &str) {
+        self.text.push_str(line.trim_end());
+        self.text.push('\n');
+    }
+
+    fn blank(&mut self) {
+        self.text.push('\n');
+    }
+
+    /// Breaks `words` before the last column; every line begins with `indent`.
+    fn wrapped(&mut self, indent: &str, words: &str, style: Ansi) {
+        self.hanging(indent, indent, words, style);
+    }
+
+    /// Breaks `words` before the last column; the first line begins with `first`, the others with `rest`.
+    fn hanging(&mut self, first: &str, rest: &str, words: &str, style: Ansi) {
+        let options = textwrap::Options::new(self.style.width)
+            .initial_indent(first)
+            .subsequent_indent(rest)
+            .break_words(false);
+        let mut lead = first;
+        for line in textwrap::wrap(words, options) {
+            let text = line.strip_prefix(lead).unwrap_or(&line);
+            let painted = paint(style, text);
+            self.line(&format!("{lead}{painted}"));
+            lead = rest;
+        }
+    }
+
+    fn group(&mut self, group: &Group) {
+        let mut head = format!("{:<NAME$}", group.title);
+        let cells = group.rows.iter().find_map(|row| match &row.standing {
+            Standing::Stands(cells) => Some(cells),
+            Standing::Withdrawn { .. } => None,
+        });
+        for (index, column) in group.columns.iter().enumerate() {
+            let wide =
+                cells.and_then(|c| c.get(index)).is_some_and(|c| matches!(c, Cell::Interval(_)));
+            let width = if wide { INTERVAL } else { VALUE };
+            head.push_str(&format!(" {column:>width$}"));
+        }
+        self.line(&paint(BOLD, head.trim_end()));
+        for row in &group.rows {
+            self.row(row);
+        }
+    }
+
+    fn row(&mut self, row: &Row) {
+        match &row.standing {
+            Standing::Stands(cells) => {
+                let mut line = format!("{:<NAME$}", row.name);
+                for cell in cells {
+                    let text = match cell {
+                        Cell::Value(q) => format!("{:>VALUE$}", number::value(q, self.style.rate)),
+                        Cell::Interval(q) => {
+                            format!("{:>INTERVAL$}", number::interval(q, self.style.rate))
+                        }
+                    };
+                    line.push_str(&format!(" {text}"));
+                }
+                self.line(&line);
+            }
+            Standing::Withdrawn { reason, instead } => {
+                let lead = format!("{:<NAME$} {}", row.name, paint(RED, "withdrawn: "));
+                self.hanging(&lead, "    ", reason, Ansi::new());
+                self.wrapped("    ", instead, DIM);
+            }
+        }
+        for detail in &row.detail {
+            self.wrapped("  ", detail, DIM);
+        }
+        self.proofs(&row.proofs);
+    }
+
+    /// The signs of all proofs on one line, then the reason of each that is not proven.
+    fn proofs(&mut self, proofs: &[(&'static str, Proof)]) {
+        if proofs.is_empty() {
+            return;
+        }
+        let signs: Vec<String> = proofs
+            .iter()
+            .map(|(name, proof)| {
+                let (sign, colour) = sign(proof.verdict);
+                paint(colour, &format!("{sign}{name}"))
+            })
+            .collect();
+        self.line(&format!("  {}", signs.join(" ")));
+        for (name, proof) in proofs.iter().filter(|(_, p)| p.verdict != Verdict::Proven) {
+            let (sign, colour) = sign(proof.verdict);
+            let lead = format!("    {} {name}: ", paint(colour, sign));
+            self.hanging(&lead, "      ", &proof.reason, Ansi::new());
+        }
+    }
+
+    fn caveats(&mut self, caveats: &[Caveat]) {
+        for caveat in caveats {
+            let lead = format!("{} ", paint(YELLOW, "!"));
+            let text = format!("{}: {}.", caveat.subject, caveat.cause);
+            self.hanging(&lead, "  ", &text, Ansi::new());
+            self.hanging("  → ", "    ", &format!("{}.", caveat.remedy), Ansi::new());
+        }
+    }
+
+    fn entry(&mut self, entry: &Entry) {
+        let lead = format!("{}  ", paint(BOLD, &entry.title));
+        self.hanging(&lead, "  ", &entry.summary, Ansi::new());
+        let name = entry
+            .facts
+            .iter()
+            .map(|(name, _)| textwrap::core::display_width(name))
+            .max()
+            .unwrap_or(0);
+        for (fact, value) in &entry.facts {
+            let lead = format!("  {}  ", paint(DIM, &format!("{fact:<name$}")));
+            self.hanging(&lead, &" ".repeat(name + 4), value, Ansi::new());
+        }
+        for (tone, note) in &entry.notes {
+            let sign = match tone {
+                Tone::Good => "✓",
+                Tone::Mixed => "!",
+                Tone::Bad => "✗",
+            };
+            let lead = format!("  {} ", paint(of_tone(*tone), sign));
+            self.hanging(&lead, "    ", note, Ansi::new());
+        }
+    }
+}
