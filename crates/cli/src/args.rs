@@ -244,13 +244,10 @@ pub struct OutputArgs {
 Examples:
   drivescope devices
   drivescope devices --json
-  drivescope devices /dev/nvme0n1 --all")]
+  drivescope devices /dev/nvme0n1")]
 pub struct DevicesArgs {
     /// Only these, as /dev/NAME or NAME
     pub devices: Vec<String>,
-    /// Also devices without a medium: empty loop and zram devices
-    #[arg(long)]
-    pub all: bool,
     /// Print as JSON
     #[arg(long)]
     pub json: bool,

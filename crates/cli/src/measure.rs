@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context as _, Result, bail};
-use block::{Bytes, DriveKind, Environment, Event, Extents, RunSink, Target};
+use block::{Bytes, Environment, Event, Extents, RunSink, Target};
 use engine::Control;
 use linux::drive::null::NullTarget;
 use linux::environment::RealEnvironment;
@@ -279,9 +279,4 @@ fn null_stack() -> block::Stack {
     let layer = block::Layer { kind: "null".to_owned(), name: name.clone(), ..Default::default() };
     let leaf = block::Leaf { name, medium: block::Medium::Unknown, model: None };
     block::Stack { layers: vec![layer], leaves: vec![leaf] }
-}
-
-/// True when the numbers are a virtual drive's: then they depend on plan, model and seed alone.
-pub fn is_virtual(body: &Body) -> bool {
-    body.target.kind == DriveKind::Virtual
 }

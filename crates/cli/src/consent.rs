@@ -1,0 +1,67 @@
+//! The safety gate's talk: what writing would cost, and the word that consents to it.
+
+use std::collections::BTreeSet;
+use std::io::IsTerminal;
+use std::path::Path;
+
+use anyhow::Result;
+use block::{Bytes, Op};
+use linux::gate::{self, GateError, Permit, Reason, Refusal, Request};
+use linux::sysfs::Roots;
+use workload::plan::{Plan, Step};
+
+use crate::args::TargetArgs;
+use crate::talk;
+
+/// Asks the safety gate for the right to write to an existing file or device. A person at a terminal
+/// who has not said the word yet is shown the cost and may type it now.
+///
+/// # Errors
+/// The gate's refusal, with every reason.
+pub fn ask(args: &TargetArgs, path: &Path, plan: &Plan) -> Result<Permit> {
+    let roots = Roots::default();
+    let allow = args.allow.iter().map(|word| word.parse()).collect::<Result<BTreeSet<_>, _>>()?;
+    let mut request =
+        Request { bytes_to_write: bytes_to_write(plan), allow, consent: args.consent.clone() };
+    let permit = match gate::check(&roots, path, &request) {
+        Err(GateError::Refused(refusal)) if consent_is_all(&refusal) && at_terminal() => {
+            talk::note(&refusal.to_string());
+            let word = talk::read_line("Type it to consent, or nothing to stop: ")?;
+            request.consent = Some(word.trim().to_owned());
+            gate::check(&roots, path, &request)?
+        }
+        answer => answer?,
+    };
+    talk::note(&format!("{}: {}", path.display(), permit.cost()));
+    Ok(permit)
+}
+
+fn consent_is_all(refusal: &Refusal) -> bool {
+    refusal.reasons.iter().all(|reason| matches!(reason, Reason::NoConsent { given: None, .. }))
+}
+
+fn at_terminal() -> bool {
+    std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
+}
+
+/// Most bytes that the plan writes, where it bounds them by bytes or by counts of I/Os.
+fn bytes_to_write(plan: &Plan) -> Option<Bytes> {
+    if plan.schedule.until.is_some() {
+        return None;
+    }
+    let runs = u64::from(plan.schedule.runs + plan.schedule.discard_first);
+    let once: Option<u64> = plan.steps.iter().map(of_step).sum();
+    once.map(|bytes| Bytes(bytes.saturating_mul(runs)))
+}
+
+fn of_step(step: &Step) -> Option<u64> {
+    step.phases
+        .iter()
+        .filter(|phase| phase.ops.iter().any(|o| o.op == Op::Write))
+        .map(|phase| {
+            let by_ios = phase.stop.ios.map(|ios| ios.saturating_mul(phase.block.0));
+            let limits = [phase.stop.bytes.map(|b| b.0), by_ios];
+            limits.into_iter().flatten().min()
+        })
+        .sum()
+}

@@ -1,0 +1,53 @@
+//! `drivescope devices`: what can be measured here, and what must not be touched.
+
+use anyhow::{Result, bail};
+use block::WallClock;
+use linux::devices::{self, Device};
+use linux::sysfs::Roots;
+use record::RunId;
+use report::Style;
+use serde::Serialize;
+
+use crate::args::DevicesArgs;
+use crate::envelope::{SystemClock, document};
+use crate::exit::Exit;
+use crate::{talk, view};
+
+#[derive(Serialize)]
+struct Body {
+    devices: Vec<Device>,
+}
+
+/// Runs the verb.
+///
+/// # Errors
+/// When a named device is not there.
+pub fn main(args: &DevicesArgs) -> Result<Exit> {
+    let mut devices = devices::list(&Roots::default());
+    for name in &args.devices {
+        if !devices.iter().any(|device| is_named(device, name)) {
+            let known: Vec<_> = devices.iter().map(|d| d.path.display().to_string()).collect();
+            bail!("{name}: no such disk with a medium; there are {}", known.join(", "));
+        }
+    }
+    if !args.devices.is_empty() {
+        devices.retain(|device| args.devices.iter().any(|name| is_named(device, name)));
+    }
+    if args.json {
+        let run_id = RunId::new(SystemClock.now(), u64::from(std::process::id()));
+        let body = Body { devices };
+        talk::result(&document("drivescope.devices/1", run_id, &SystemClock, body).to_json()?)?;
+    } else {
+        let listing = view::devices::listing(&devices);
+        talk::result(&report::render_listing(&listing, Style::default()))?;
+    }
+    Ok(Exit::Done)
+}
+
+fn is_named(device: &Device, name: &str) -> bool {
+    let short = name.strip_prefix("/dev/").unwrap_or(name);
+    let link = std::fs::canonicalize(name).ok();
+    device.identity.name == short
+        || link.is_some_and(|real| real == device.path)
+        || device.partitions.iter().any(|p| p.name == short)
+}

@@ -1,0 +1,30 @@
+//! `drivescope plan`: the plan that `mark` would run, as text.
+
+use anyhow::Result;
+use block::WallClock;
+use record::RunId;
+
+use crate::args::PlanArgs;
+use crate::envelope::{SystemClock, document};
+use crate::exit::Exit;
+use crate::talk;
+use crate::verbs::mark::{options, seed_of};
+
+/// Runs the verb.
+///
+/// # Errors
+/// When the plan cannot be written.
+pub fn main(args: &PlanArgs) -> Result<Exit> {
+    let seed = seed_of(args.load.seed)?;
+    let mut plan = options(&args.load, seed, true).plan();
+    plan.region = args.span;
+    plan.check()?;
+    if args.json {
+        let run_id = RunId::new(SystemClock.now(), seed);
+        let document = document(workload::plan::SCHEMA, run_id, &SystemClock, &plan);
+        talk::result(&document.to_json()?)?;
+    } else {
+        talk::result(&plan.to_toml()?)?;
+    }
+    Ok(Exit::Done)
+}

@@ -1,0 +1,47 @@
+//! `drivescope run PLAN.toml`: a plan from a file.
+
+use std::io::Read;
+use std::path::Path;
+
+use anyhow::{Context as _, Result};
+use block::{Bytes, WallClock};
+use record::RunId;
+use workload::plan::Plan;
+
+use crate::args::RunArgs;
+use crate::envelope::SystemClock;
+use crate::exit::Exit;
+use crate::measure::Job;
+use crate::verbs::mark::show;
+
+/// Runs the verb.
+///
+/// # Errors
+/// When the plan cannot be read, or what makes a measurement impossible.
+pub fn main(args: &RunArgs) -> Result<Exit> {
+    let mut plan = read(&args.plan)?;
+    plan.seed = args.seed.unwrap_or(plan.seed);
+    let run_id = RunId::new(SystemClock.now(), linux::host::fresh_seed().unwrap_or(plan.seed));
+    let end = plan.region.map(|r| Bytes(r.offset.0.saturating_add(r.length.0)));
+    let job = Job {
+        target: &args.target,
+        plan: &|_| Ok(plan.clone()),
+        default_size: end.unwrap_or(Bytes::gib(1)),
+        run_id: &run_id.to_string(),
+        drive_seed: args.seed,
+        trace_cap: if args.output.samples.is_some() { args.output.samples_max } else { 0 },
+    };
+    show("run", &job, run_id, &args.output)
+}
+
+fn read(path: &Path) -> Result<Plan> {
+    let name = path.display();
+    let text = if path == Path::new("-") {
+        let mut text = String::new();
+        std::io::stdin().read_to_string(&mut text).map(|_| text)
+    } else {
+        std::fs::read_to_string(path)
+    };
+    let text = text.with_context(|| format!("{name}: cannot be read"))?;
+    Plan::from_toml(&text).with_context(|| format!("{name}: is no plan that can be run"))
+}

@@ -1,0 +1,42 @@
+//! `drivescope sim`: what virtual drives there are.
+
+use anyhow::Result;
+use block::WallClock;
+use record::RunId;
+use report::Style;
+use serde::Serialize;
+
+use crate::args::{SimArgs, SimVerb};
+use crate::envelope::{SystemClock, document};
+use crate::exit::Exit;
+use crate::{talk, view};
+
+/// Runs the verb.
+///
+/// # Errors
+/// When the model is not known.
+pub fn main(args: &SimArgs) -> Result<Exit> {
+    match &args.verb {
+        SimVerb::List { json: true } => print("drivescope.sim.list/1", sim::list())?,
+        SimVerb::List { json: false } => {
+            let listing = view::sim::listing(sim::list());
+            talk::result(&report::render_listing(&listing, Style::default()))?;
+        }
+        SimVerb::Show { model, json } => {
+            let spec = if model.starts_with("sim:") { model.clone() } else { format!("sim:{model}") };
+            let description = sim::show(&spec)?;
+            if *json {
+                print("drivescope.sim.show/1", &description)?;
+            } else {
+                let listing = view::sim::description(&description)?;
+                talk::result(&report::render_listing(&listing, Style::default()))?;
+            }
+        }
+    }
+    Ok(Exit::Done)
+}
+
+fn print<B: Serialize + ?Sized>(schema: &str, body: &B) -> Result<()> {
+    let run_id = RunId::new(SystemClock.now(), u64::from(std::process::id()));
+    talk::result(&document(schema, run_id, &SystemClock, body).to_json()?)
+}

@@ -1,0 +1,81 @@
+//! Devices as a listing.
+
+use block::WriteCache;
+use linux::devices::Device;
+use report::{Entry, Listing, Tone, number};
+
+/// Lays out `devices`.
+pub fn listing(devices: &[Device]) -> Listing {
+    Listing {
+        entries: devices.iter().map(entry).collect(),
+        empty: "No block device with a medium is visible here; a directory or a virtual drive \
+                (sim:hdd-7200) can be measured all the same."
+            .to_owned(),
+    }
+}
+
+fn entry(device: &Device) -> Entry {
+    let id = &device.identity;
+    let mut summary = vec![number::bytes(id.size_bytes.0 as f64)];
+    summary.push(format!("{:?}", id.bus).to_lowercase());
+    let turns = |turns: bool| if turns { "rotating" } else { "not rotating" };
+    summary.extend(id.rotational.map(|t| turns(t).to_owned()));
+    summary.extend(id.model.clone());
+    Entry {
+        title: device.path.display().to_string(),
+        summary: summary.join(", "),
+        facts: facts(device),
+        notes: notes(device),
+    }
+}
+
+fn facts(device: &Device) -> Vec<(String, String)> {
+    let id = &device.identity;
+    let blocks =
+        format!("{} logical, {} physical", id.logical_block_bytes, id.physical_block_bytes);
+    let links = id.links.iter().map(|l| format!("{} {}", l.kind, l.speed));
+    let cache = id.write_cache.map(|cache| match cache {
+        WriteCache::WriteBack => "write-back: completed writes may be lost with power".to_owned(),
+        WriteCache::WriteThrough => "write-through: completed writes are durable".to_owned(),
+    });
+    let partitions = device
+        .partitions
+        .iter()
+        .map(|p| format!("{} ({})", p.name, number::bytes(p.size_bytes.0 as f64)));
+    let mut facts = vec![
+        ("serial", id.serial.clone()),
+        ("by-id", id.by_id.first().cloned()),
+        ("firmware", id.firmware.clone()),
+        ("blocks", Some(blocks)),
+        ("link", Some(links.collect::<Vec<_>>().join(", "))),
+        ("write cache", cache),
+        ("scheduler", device.scheduler.clone()),
+        ("backing", device.backing_file.clone()),
+        ("partitions", Some(partitions.collect::<Vec<_>>().join(", "))),
+        ("under", Some(device.holders.join(", "))),
+        ("on", Some(device.slaves.join(", "))),
+    ];
+    facts.extend(device.registers.iter().map(|(name, value)| (name.as_str(), Some(value.clone()))));
+    facts
+        .into_iter()
+        .filter_map(|(name, value)| Some((name.to_owned(), value.filter(|v| !v.is_empty())?)))
+        .collect()
+}
+
+fn notes(device: &Device) -> Vec<(Tone, String)> {
+    let mut notes = Vec::new();
+    if let Some(note) = device.note {
+        notes.push((Tone::Mixed, note.to_owned()));
+    }
+    notes.push(if device.readable {
+        (Tone::Good, "read: yes".to_owned())
+    } else {
+        (Tone::Bad, "read: not as this user; try sudo".to_owned())
+    });
+    if device.ready {
+        notes.push((Tone::Good, "write: with --write and --consent only".to_owned()));
+    }
+    let against = device.why_not.iter();
+    notes.extend(against.map(|reason| (Tone::Bad, format!("write: no, {reason}"))));
+    notes
+}

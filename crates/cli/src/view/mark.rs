@@ -1,0 +1,172 @@
+//! A mark as a page.
+
+use block::{Bytes, Medium};
+use mark::Body;
+use mark::body::{Latency, Spread, Test};
+use report::number;
+use report::{Cell, Group, RateUnit, Row, Sheet, Standing, Tone};
+use stats::{Better, Quantity, Unit, Verdict};
+
+/// Lays out `body`; `verb` is what the user called it.
+pub fn sheet(verb: &str, body: &Body, rate: RateUnit) -> Sheet {
+    let (closing, tone) = closing(body);
+    Sheet {
+        title: format!("drivescope {verb}: {}", subject(body)),
+        facts: facts(body),
+        groups: groups(body, rate),
+        caveats: body.caveats.clone(),
+        closing,
+        tone,
+    }
+}
+
+/// `. on ext4 on vda (Samsung SSD 970 PRO)`.
+fn subject(body: &Body) -> String {
+    let mut text = body.target.name.clone();
+    for layer in &body.stack.layers {
+        let name = match layer.kind.as_str() {
+            "file" | "virtual" | "null" => continue,
+            "disk" | "partition" | "loop" | "zram" | "dm" | "md" => {
+                layer.name.rsplit('/').next().unwrap_or(&layer.name)
+            }
+            kind => kind,
+        };
+        if !text.ends_with(name) {
+            text.push_str(&format!(" on {name}"));
+        }
+    }
+    if let Some(model) = &body.target.model {
+        text.push_str(&format!(" ({})", model.trim()));
+    }
+    text
+}
+
+fn facts(body: &Body) -> Vec<String> {
+    let setup = &body.setup;
+    let runs = body.tests.iter().map(|t| t.runs.len()).max().unwrap_or(0);
+    let size = number::bytes(setup.region_bytes.0 as f64);
+    let region = match (&body.extents, setup.region_offset_bytes) {
+        (Some(_), Bytes(0)) => format!("file of {size}"),
+        (_, Bytes(0)) => format!("the first {size}"),
+        (_, offset) => format!("{size} from {offset} on"),
+    };
+    let access = match (setup.engine.as_str(), setup.direct) {
+        ("virtual", _) => "",
+        (_, true) => ", direct I/O",
+        (_, false) => ", through the page cache",
+    };
+    let durable = if setup.durable { ", durable writes" } else { "" };
+    vec![
+        format!("{region}; {}{access}{durable}", setup.engine),
+        format!(
+            "{runs} runs of {} each after {} of warm-up; seed {}",
+            setup.duration_ns, setup.warm_up_ns, setup.seed
+        ),
+    ]
+}
+
+/// A table per direction, in the order of the tests.
+fn groups(body: &Body, rate: RateUnit) -> Vec<Group> {
+    let mut groups: Vec<Group> = Vec::new();
+    for test in &body.tests {
+        let title = title(&test.op);
+        let row = row(test, body, rate);
+        match groups.iter_mut().find(|g| g.title == title) {
+            Some(group) => group.rows.push(row),
+            None => {
+                let columns = [rate.name(), "95 % interval", "IOPS", "p50", "p99", "p99.9", "max"];
+                let columns = columns.map(str::to_owned).to_vec();
+                groups.push(Group { title, columns, rows: vec![row] });
+            }
+        }
+    }
+    groups
+}
+
+fn title(op: &str) -> String {
+    if let Some(reads) = op.strip_prefix("mix") {
+        return format!("Mix {reads} % R");
+    }
+    let mut letters = op.chars();
+    letters.next().map_or(String::new(), |c| c.to_uppercase().chain(letters).collect())
+}
+
+fn row(test: &Test, body: &Body, rate: RateUnit) -> Row {
+    if test.runs.is_empty() {
+        let reason = "no counted run was finished".to_owned();
+        let standing = Standing::Withdrawn { reason, instead: String::new() };
+        return Row { name: test.name.clone(), standing, detail: vec![], proofs: vec![] };
+    }
+    let proofs = test.proofs.named().map(|(name, proof)| (name, proof.clone())).to_vec();
+    let (standing, detail) = if test.headline {
+        (Standing::Stands(cells(test)), vec![spread(&test.mb_s, rate)])
+    } else {
+        (withdrawn(test, body, rate), Vec::new())
+    };
+    Row { name: test.name.clone(), standing, detail, proofs }
+}
+
+fn cells(test: &Test) -> Vec<Cell> {
+    let Latency { p50, p99, p999, max, .. } = test.latency_ns;
+    let rate = test.mb_s.quantity;
+    let time = |ns: u64| {
+        let bare = Quantity { value: ns as f64, low: None, high: None, ..rate };
+        Cell::Value(Quantity { unit: Unit::Ns, better: Better::Lower, ..bare })
+    };
+    let mut cells =
+        vec![Cell::Value(rate), Cell::Interval(rate), Cell::Value(test.iops.quantity)];
+    cells.extend([p50, p99, p999, max].map(time));
+    cells
+}
+
+fn spread(mb_s: &Spread, rate: RateUnit) -> String {
+    let best = Quantity { value: mb_s.best, low: None, high: None, ..mb_s.quantity };
+    format!(
+        "n {}, R/Avg {}, CV {}, best {}",
+        mb_s.n,
+        number::share(mb_s.r_over_avg),
+        number::share(mb_s.cv),
+        number::value(&best, rate)
+    )
+}
+
+fn withdrawn(test: &Test, body: &Body, rate: RateUnit) -> Standing {
+    let refuted = test.proofs.named().into_iter().find(|(_, p)| p.verdict == Verdict::Refuted);
+    let reason = refuted.map_or(String::new(), |(name, _)| format!("{name} is refuted"));
+    let ram = body.stack.leaves.iter().any(|l| l.medium == Medium::Ram);
+    let what = if ram { "this machine's memory" } else { "caches and I/O together" };
+    let value = number::value(&test.mb_s.quantity, rate);
+    let instead = format!("measured: {value} {} of {what}, not of the drive", rate.name());
+    Standing::Withdrawn { reason, instead }
+}
+
+/// One sentence, and how it stands.
+fn closing(body: &Body) -> (String, Tone) {
+    let tests = body.tests.len();
+    let standing = body.tests.iter().filter(|t| t.headline).count();
+    let proven = |t: &&Test| t.proofs.named().iter().all(|(_, p)| p.verdict == Verdict::Proven);
+    let full = body.tests.iter().filter(proven).count();
+    let numbers = |n: usize| if n == 1 { "1 number".to_owned() } else { format!("{n} numbers") };
+    if body.interrupted {
+        let made = body.tests.iter().filter(|t| !t.runs.is_empty()).count();
+        return (format!("Ended early: {made} of {tests} tests have counted runs."), Tone::Bad);
+    }
+    match standing {
+        0 => ("No number stands: this is not the speed of a drive.".to_owned(), Tone::Bad),
+        _ if standing < tests => {
+            let gone = numbers(tests - standing);
+            let text = format!("{} of {tests} stand; {gone} withdrawn.", numbers(standing));
+            (text, Tone::Bad)
+        }
+        _ if full == tests => {
+            (format!("All {} stand, each with all six proofs.", numbers(tests)), Tone::Good)
+        }
+        _ => {
+            let text = format!(
+                "All {} stand; {full} of them have all six proofs, the others as marked.",
+                numbers(tests)
+            );
+            (text, Tone::Mixed)
+        }
+    }
+}

@@ -1,0 +1,5 @@
+//! Results laid out for reading: which numbers stand where. How they look is the report's business.
+
+pub mod devices;
+pub mod mark;
+pub mod sim;
