@@ -1,1 +1,54 @@
 //! Virtual drives and their environment, in virtual time.
+//!
+//! A virtual drive is a device model behind an event queue. Hours on it take milliseconds, and one
+//! seed gives one history, to the bit: all times are integers, ties have an order, and the noise is a
+//! stream that this crate owns. What a virtual drive *is* can be known ([`show`]), so whatever is
+//! inferred about it from outside can be scored.
+//!
+//! The layers, from the user inwards: the spec (`sim:hdd-7200?seed=7`) names a model, a TOML file;
+//! the model makes a device; [`VirtualTarget`] keeps the clock and the host's queue, and speaks the
+//! domain's [`block::Target`]. Only the device knows what a platter is; a kind of device is
+//! added as a sibling of the `hdd` module and one arm in `model`.
+
+mod describe;
+mod device;
+mod environment;
+mod error;
+mod events;
+mod hdd;
+mod model;
+mod noise;
+mod spec;
+mod target;
+
+pub use describe::{HddTruth, ModelDescription, ModelInfo, Parameters, Truth, ZoneTruth};
+pub use device::MediaCounters;
+pub use environment::VirtualEnvironment;
+pub use error::SimError;
+pub use target::{Lane, VirtualTarget};
+
+/// Opens a virtual drive.
+///
+/// `spec` is what the user typed: `sim:MODEL` or `sim:PATH.toml`, then perhaps `?key=value&…`. Keys:
+/// `seed` (a `u64`, 0 when absent), `capacity` (`4TB`, `500GiB`), `write_cache` (`write_back`,
+/// `write_through`), or any field of the model with its table (`geometry.rpm=5400`).
+///
+/// # Errors
+/// [`SimError`]: an unknown model (the known ones are listed), a file that cannot be read, a fault
+/// in it with file and line, or an override with its key.
+pub fn open(spec: &str) -> Result<VirtualTarget, SimError> {
+    Ok(VirtualTarget::new(model::load(spec)?.parts()?))
+}
+
+/// The built-in models.
+pub fn list() -> &'static [ModelInfo] {
+    &model::MODELS
+}
+
+/// Describes the drive that [`open`] would open, with the truth about it.
+///
+/// # Errors
+/// As [`open`].
+pub fn show(spec: &str) -> Result<ModelDescription, SimError> {
+    model::load(spec).map(model::Loaded::describe)
+}

@@ -1,0 +1,110 @@
+//! What is told of a model before anything is issued to it.
+
+use block::{Bytes, DriveInfo};
+use serde::Serialize;
+
+use crate::hdd::HddModel;
+
+/// A built-in model, for lists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct ModelInfo {
+    /// What stands after `sim:`.
+    pub name: &'static str,
+    /// Kind of device: `hdd`.
+    pub kind: &'static str,
+    /// One line for people.
+    pub summary: &'static str,
+}
+
+/// Everything about one model, with the overrides of its spec applied.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ModelDescription {
+    /// The model's name.
+    pub name: String,
+    /// Kind of device: `hdd`.
+    pub kind: String,
+    /// One line for people.
+    pub summary: String,
+    /// Seed of its noise.
+    pub seed: u64,
+    /// What a host can ask the drive about itself.
+    pub info: DriveInfo,
+    /// What is true of the drive and no host can ask: inferences are scored against it.
+    pub truth: Truth,
+    /// The model's parameters, as in its file.
+    pub parameters: Parameters,
+}
+
+/// The parameters of a model, by kind of device.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(transparent)]
+pub struct Parameters(pub(crate) HddModel);
+
+/// What is true of a virtual drive. `None` is "the drive has no such thing".
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Truth {
+    /// Unit of erasing.
+    pub erase_block_bytes: Option<Bytes>,
+    /// Unit of programming.
+    pub page_bytes: Option<Bytes>,
+    /// Planes of a die.
+    pub planes: Option<u32>,
+    /// Allocation units that may be open at once when each is written linearly.
+    pub open_au_linear: Option<u32>,
+    /// Allocation units that may be open at once when each is written randomly.
+    pub open_au_random: Option<u32>,
+    /// Zone at the beginning that is kept in another way, for file allocation tables.
+    pub fat_zone_bytes: Option<Bytes>,
+    /// Levels of charge in a cell: 2, 4, 8 or 16.
+    pub cell_levels: Option<u8>,
+    /// Memory that takes writes before the medium does.
+    pub write_buffer_bytes: Option<Bytes>,
+    /// Part of the medium that is written with one bit a cell.
+    pub slc_cache_bytes: Option<Bytes>,
+    /// Spare share of the medium: (physical - logical) / logical.
+    pub over_provisioning: Option<f64>,
+    /// Dies that work at once.
+    pub dies: Option<u32>,
+    /// What the medium really holds.
+    pub real_capacity_bytes: Option<Bytes>,
+    /// State in which the drive begins: `fresh`, `filled` or `steady`.
+    pub initial_state: Option<String>,
+    /// Facts of a disk that turns.
+    pub hdd: Option<HddTruth>,
+}
+
+/// What is true of a virtual disk.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct HddTruth {
+    /// Turns per minute.
+    pub rpm: u64,
+    /// Duration of a turn, in nanoseconds.
+    pub rotation_ns: u64,
+    /// Recording surfaces.
+    pub heads: u64,
+    /// Cylinders.
+    pub cylinders: u64,
+    /// Memory for what was read.
+    pub read_cache_bytes: Bytes,
+    /// Most bytes in one segment of it.
+    pub segment_bytes: Bytes,
+    /// How far reading goes on beyond what was asked for.
+    pub read_ahead_bytes: Bytes,
+    /// Commands that the drive holds at once.
+    pub queue_depth: u64,
+    /// Zones from the outer edge inwards.
+    pub zones: Vec<ZoneTruth>,
+}
+
+/// A zone of a virtual disk.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ZoneTruth {
+    /// Where it begins.
+    pub offset_bytes: Bytes,
+    /// How long it is.
+    pub length_bytes: Bytes,
+    /// One track.
+    pub track_bytes: Bytes,
+    /// Rate of reading on and on, switches included, in bytes per second.
+    pub streaming_bytes_per_s: u64,
+}

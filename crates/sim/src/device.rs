@@ -1,0 +1,93 @@
+//! What the engine asks of a device model.
+
+use block::{Bytes, Op, Outcome, Time};
+use serde::Serialize;
+
+/// One command as a device sees it: inside its capacity, aligned to its logical block.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Command {
+    /// The engine's name for it; rises with each command.
+    pub(crate) tag: u64,
+    /// What to do.
+    pub(crate) op: Op,
+    /// Force unit access.
+    pub(crate) fua: bool,
+    /// First byte.
+    pub(crate) offset: u64,
+    /// Count of bytes; zero for a flush.
+    pub(crate) len: u64,
+}
+
+impl Command {
+    /// One beyond its last byte.
+    pub(crate) fn end(&self) -> u64 {
+        self.offset + self.len
+    }
+
+    /// The kernel's result when all of it went well.
+    pub(crate) fn success(&self) -> Outcome {
+        Outcome(i32::try_from(self.len).unwrap_or(i32::MAX))
+    }
+}
+
+/// A command that a device is done with.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Finished {
+    /// [`Command::tag`].
+    pub(crate) tag: u64,
+    /// When the host saw it.
+    pub(crate) at: Time,
+    /// How it went.
+    pub(crate) outcome: Outcome,
+}
+
+/// What moved between the medium and the device's own memory. The truth that proofs and probes are
+/// scored against: no host can count it from outside.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct MediaCounters {
+    /// Bytes taken off the medium, read-ahead included.
+    pub medium_read_bytes: Bytes,
+    /// Bytes put onto the medium.
+    pub medium_write_bytes: Bytes,
+    /// Bytes of host reads that were in the device's memory when their command was decoded.
+    pub cache_served_read_bytes: Bytes,
+    /// Bytes of host reads that waited for the medium.
+    pub medium_served_read_bytes: Bytes,
+    /// Bytes of host writes that were complete once they were in the device's memory.
+    pub cache_taken_write_bytes: Bytes,
+    /// Bytes of host writes that waited for the medium (force unit access, write-through).
+    pub medium_served_write_bytes: Bytes,
+    /// Accesses to the medium that had to move the arm or change the head.
+    pub seeks: u64,
+    /// Turns lost because the servo had not settled when the sector came by.
+    pub lost_turns: u64,
+}
+
+/// A model of a device: takes commands, and says what happens next.
+///
+/// Time is the engine's. A model never looks ahead of the instant that it is advanced to, and draws
+/// its noise in the order of its own events, so that one seed gives one history.
+pub(crate) trait Device: Send {
+    /// True when the device does `op` at all.
+    fn supports(&self, op: Op) -> bool;
+
+    /// True when `command` may be handed over now: a queue slot is free, and it needs no drained queue.
+    fn admits(&self, command: &Command) -> bool;
+
+    /// Takes an admitted command at `now`. It finishes later than `now`, never at once: a closed
+    /// loop over it must not spin without time going by.
+    fn accept(&mut self, command: Command, now: Time);
+
+    /// When something next happens inside, with or without commands.
+    fn next_event(&self) -> Option<Time>;
+
+    /// Lets everything up to and including `to` happen; finished commands are appended in the order
+    /// of their time.
+    fn advance(&mut self, to: Time, finished: &mut Vec<Finished>);
+
+    /// Starts the noise anew from `seed`.
+    fn reseed(&mut self, seed: u64);
+
+    /// What moved so far.
+    fn media(&self) -> MediaCounters;
+}

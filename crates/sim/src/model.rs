@@ -1,0 +1,234 @@
+//! Finding, reading, overriding and checking models.
+
+use block::Bytes;
+use serde::{Deserialize, Serialize};
+use toml::de::{DeTable, DeValue};
+
+use crate::describe::{ModelDescription, ModelInfo, Parameters};
+use crate::error::SimError;
+use crate::hdd::{Hdd, HddModel};
+use crate::spec::{self, Spec};
+use crate::target::Parts;
+
+/// The schema that this version reads.
+const SCHEMA: &str = "drivescope.model/1";
+
+/// A built-in model with its text.
+struct BuiltIn {
+    info: ModelInfo,
+    text: &'static str,
+}
+
+static BUILT_IN: [BuiltIn; 1] =
+    [BuiltIn { info: MODELS[0], text: include_str!("../models/hdd-7200.toml") }];
+
+/// The built-in models.
+pub(crate) static MODELS: [ModelInfo; 1] = [ModelInfo {
+    name: "hdd-7200",
+    kind: "hdd",
+    summary: "3.5\" SATA disk, 4 TB, 7200 rpm, 64 MiB of memory",
+}];
+
+/// What a device says of itself, in every kind of model.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Identity {
+    pub(crate) model: String,
+    #[serde(default)]
+    pub(crate) serial: Option<String>,
+    /// Constant temperature; none when the drive has no sensor.
+    #[serde(default)]
+    pub(crate) temperature_c: Option<f64>,
+}
+
+/// What every model's file begins with.
+#[derive(Deserialize)]
+struct Header {
+    schema: String,
+    kind: String,
+}
+
+/// A model, its spec applied.
+#[derive(Debug)]
+pub(crate) struct Loaded {
+    name: String,
+    model: HddModel,
+    seed: u64,
+}
+
+impl Loaded {
+    pub(crate) fn parts(self) -> Result<Parts, SimError> {
+        let device = Hdd::new(&self.model, self.seed).map_err(|(key, what)| SimError::Value {
+            file: self.name.clone(),
+            line: 1,
+            key: key.to_owned(),
+            what,
+        })?;
+        Ok(Parts {
+            info: self.model.info(&self.name),
+            leaf: self.model.name.clone(),
+            temperature_c: self.model.identity.temperature_c,
+            device: Box::new(device),
+        })
+    }
+
+    pub(crate) fn describe(self) -> ModelDescription {
+        ModelDescription {
+            name: self.model.name.clone(),
+            kind: "hdd".into(),
+            summary: self.model.summary.clone(),
+            seed: self.seed,
+            info: self.model.info(&self.name),
+            truth: self.model.truth(),
+            parameters: Parameters(self.model),
+        }
+    }
+}
+
+/// Finds the model that a spec names and applies its overrides.
+pub(crate) fn load(text: &str) -> Result<Loaded, SimError> {
+    let spec = Spec::parse(text)?;
+    let (file, source) = source(&spec)?;
+    let model = parse(&file, &source)?;
+    let (model, seed) = override_with(model, &file, &source, &spec)?;
+    Ok(Loaded { name: text.to_owned(), model, seed })
+}
+
+fn source(spec: &Spec) -> Result<(String, String), SimError> {
+    if spec.is_path() {
+        let path = spec.model.clone();
+        return match std::fs::read_to_string(&path) {
+            Ok(text) => Ok((path, text)),
+            Err(source) => Err(SimError::Read { path, source }),
+        };
+    }
+    match BUILT_IN.iter().find(|b| b.info.name == spec.model) {
+        Some(built_in) => Ok((format!("{}.toml", spec.model), built_in.text.to_owned())),
+        None => Err(SimError::UnknownModel {
+            name: spec.model.clone(),
+            known: MODELS.map(|m| m.name).join(", "),
+        }),
+    }
+}
+
+/// Reads and checks a model's text.
+fn parse(file: &str, text: &str) -> Result<HddModel, SimError> {
+    let syntax = |e: toml::de::Error| SimError::Syntax {
+        file: file.to_owned(),
+        line: e.span().map_or(1, |span| line_at(text, span.start)),
+        what: e.message().to_owned(),
+    };
+    let value = |key: &str, what: String| SimError::Value {
+        file: file.to_owned(),
+        line: line_of(text, key),
+        key: key.to_owned(),
+        what,
+    };
+    let header: Header = toml::from_str(text).map_err(syntax)?;
+    if header.schema != SCHEMA {
+        let what = format!("`{}` is not `{SCHEMA}`, which this version reads", header.schema);
+        return Err(value("schema", what));
+    }
+    if header.kind != "hdd" {
+        return Err(value(
+            "kind",
+            format!("`{}` is not a kind of device; known is hdd", header.kind),
+        ));
+    }
+    let model: HddModel = toml::from_str(text).map_err(syntax)?;
+    model.check().map_err(|(key, what)| value(key, what))?;
+    Ok(model)
+}
+
+/// Applies the overrides of `spec`, each checked by itself so that the error names the right one.
+/// A dotted key is a field of the model's file; the others are shorthands.
+fn override_with(
+    mut model: HddModel,
+    file: &str,
+    text: &str,
+    spec: &Spec,
+) -> Result<(HddModel, u64), SimError> {
+    let mut seed = 0;
+    let mut table: toml::Table = toml::from_str(text).map_err(|e| SimError::Syntax {
+        file: file.to_owned(),
+        line: 1,
+        what: e.message().to_owned(),
+    })?;
+    for (key, value) in &spec.overrides {
+        let fault = |what: String| SimError::Override { key: key.clone(), what };
+        let (path, new) = match key.as_str() {
+            "seed" => {
+                seed = value.parse().map_err(|_| {
+                    fault(format!("`{value}` is not a whole number from 0 to {}", u64::MAX))
+                })?;
+                continue;
+            }
+            "capacity" => {
+                let Bytes(bytes) = spec::size(value).map_err(fault)?;
+                let whole = model.whole_blocks(bytes);
+                ("geometry.capacity_bytes", toml_integer(whole).map_err(fault)?)
+            }
+            "write_cache" => ("memory.write_cache", toml::Value::String(value.clone())),
+            "state" => {
+                return Err(fault("a disk has no initial state; leave it out".into()));
+            }
+            dotted if dotted.contains('.') => (dotted, spec::value(value)),
+            _ => {
+                return Err(fault(
+                    "unknown; known are seed, capacity, write_cache, and any field of the model \
+                     with its table, such as geometry.rpm"
+                        .into(),
+                ));
+            }
+        };
+        set(&mut table, path, new).map_err(fault)?;
+        model = HddModel::deserialize(table.clone()).map_err(|e| fault(e.message().to_owned()))?;
+        model
+            .check()
+            .map_err(|(at, what)| fault(if at == path { what } else { format!("{at}: {what}") }))?;
+    }
+    Ok((model, seed))
+}
+
+fn toml_integer(value: u64) -> Result<toml::Value, String> {
+    i64::try_from(value).map(toml::Value::Integer).map_err(|_| format!("{value} is too large"))
+}
+
+/// Puts `value` at a dotted path whose tables exist.
+fn set(table: &mut toml::Table, path: &str, value: toml::Value) -> Result<(), String> {
+    let mut keys: Vec<&str> = path.split('.').collect();
+    let Some(last) = keys.pop() else { return Ok(()) };
+    let mut at = table;
+    for key in keys {
+        at = match at.get_mut(key) {
+            Some(toml::Value::Table(inner)) => inner,
+            _ => return Err(format!("the model has no table `{key}`")),
+        };
+    }
+    at.insert(last.to_owned(), value);
+    Ok(())
+}
+
+/// Line of a byte, counted from 1.
+fn line_at(text: &str, byte: usize) -> usize {
+    1 + text.bytes().take(byte).filter(|b| *b == b'\n').count()
+}
+
+/// Line of a dotted key; that of the innermost table that exists when the key does not.
+fn line_of(text: &str, path: &str) -> usize {
+    let Ok(root) = DeTable::parse(text) else { return 1 };
+    let mut line = 1;
+    let mut table = Some(root.get_ref());
+    for key in path.split('.') {
+        let Some((name, value)) = table.and_then(|t| t.iter().find(|(k, _)| k.get_ref() == key))
+        else {
+            break;
+        };
+        line = line_at(text, name.span().start);
+        table = match value.get_ref() {
+            DeValue::Table(inner) => Some(inner),
+            _ => None,
+        };
+    }
+    line
+}

@@ -1,0 +1,128 @@
+//! The text with which a user names a virtual drive: `sim:MODEL?key=value&key=value`.
+
+use block::Bytes;
+
+use crate::error::SimError;
+
+/// A spec taken apart, with nothing looked up yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Spec {
+    /// Built-in model or path.
+    pub(crate) model: String,
+    /// Overrides in the order given.
+    pub(crate) overrides: Vec<(String, String)>,
+}
+
+impl Spec {
+    pub(crate) fn parse(text: &str) -> Result<Spec, SimError> {
+        let Some(rest) = text.strip_prefix("sim:") else {
+            return Err(SimError::NotVirtual(text.to_owned()));
+        };
+        let (model, query) = match rest.split_once('?') {
+            Some((model, query)) => (model, Some(query)),
+            None => (rest, None),
+        };
+        if model.is_empty() {
+            return Err(SimError::NotVirtual(text.to_owned()));
+        }
+        let mut overrides: Vec<(String, String)> = Vec::new();
+        for pair in query.into_iter().flat_map(|query| query.split('&')) {
+            let fault = |key: &str, what: &str| {
+                Err(SimError::Override { key: key.to_owned(), what: what.to_owned() })
+            };
+            let Some((key, value)) = pair.split_once('=') else {
+                return fault(pair, "has no value; write key=value, and & between two of them");
+            };
+            if value.is_empty() {
+                return fault(key, "its value is empty");
+            }
+            if overrides.iter().any(|(known, _)| known == key) {
+                return fault(key, "is given twice");
+            }
+            overrides.push((key.to_owned(), value.to_owned()));
+        }
+        Ok(Spec { model: model.to_owned(), overrides })
+    }
+
+    /// True when the model is a file: it ends in `.toml` or has a `/`, which no built-in name has.
+    pub(crate) fn is_path(&self) -> bool {
+        self.model.ends_with(".toml") || self.model.contains('/')
+    }
+}
+
+/// Reads a size: a whole number with a decimal (`kB`, `MB`, `GB`, `TB`) or binary unit (`KiB` to
+/// `TiB`), or with `B` or nothing for bytes.
+pub(crate) fn size(text: &str) -> Result<Bytes, String> {
+    const UNITS: [(&str, u64); 10] = [
+        ("", 1),
+        ("B", 1),
+        ("kB", 1_000),
+        ("MB", 1_000_000),
+        ("GB", 1_000_000_000),
+        ("TB", 1_000_000_000_000),
+        ("KiB", 1 << 10),
+        ("MiB", 1 << 20),
+        ("GiB", 1 << 30),
+        ("TiB", 1 << 40),
+    ];
+    let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    let (number, unit) = text.split_at(digits);
+    let scale = UNITS.iter().find(|(name, _)| *name == unit).map(|(_, scale)| *scale);
+    match (number.parse::<u64>(), scale) {
+        (Ok(number), Some(scale)) => number
+            .checked_mul(scale)
+            .map(Bytes)
+            .ok_or_else(|| format!("`{text}` is more than 64 bits can hold")),
+        _ => Err(format!("`{text}` is not a size; write it like 4TB, 500GB or 64MiB")),
+    }
+}
+
+/// Reads the value of a model's field: what TOML takes for a number or a truth value, and otherwise a word.
+pub(crate) fn value(text: &str) -> toml::Value {
+    match text.parse::<toml::Value>() {
+        Ok(value @ (toml::Value::Integer(_) | toml::Value::Float(_) | toml::Value::Boolean(_))) => {
+            value
+        }
+        _ => toml::Value::String(text.to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_spec_is_a_model_and_overrides_in_order() {
+        let spec = Spec::parse("sim:dir/m.toml?seed=7&geometry.rpm=5400").unwrap();
+        assert_eq!(spec.model, "dir/m.toml");
+        assert!(spec.is_path());
+        let pairs: Vec<String> = spec.overrides.iter().map(|(k, v)| format!("{k}={v}")).collect();
+        assert_eq!(pairs, ["seed=7", "geometry.rpm=5400"]);
+        assert!(!Spec::parse("sim:hdd-7200").unwrap().is_path());
+    }
+
+    #[test]
+    fn broken_specs_name_the_key() {
+        for (text, words) in [
+            ("/dev/sda", "not a virtual drive"),
+            ("sim:", "not a virtual drive"),
+            ("sim:m?seed", "?seed: has no value"),
+            ("sim:m?seed=", "?seed: its value is empty"),
+            ("sim:m?seed=1&seed=2", "?seed: is given twice"),
+            ("sim:m?", "has no value"),
+        ] {
+            let error = Spec::parse(text).unwrap_err().to_string();
+            assert!(error.contains(words), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn sizes_are_decimal_or_binary_and_never_guessed() {
+        assert_eq!(size("4TB"), Ok(Bytes(4_000_000_000_000)));
+        assert_eq!(size("64MiB"), Ok(Bytes::mib(64)));
+        assert_eq!(size("512"), Ok(Bytes(512)));
+        for text in ["4T", "", "TB", "-1GB", "1.5TB", "99999999TiB"] {
+            assert!(size(text).is_err(), "{text}");
+        }
+    }
+}
