@@ -1,0 +1,232 @@
+//! Machines to test on: described in a directory, or made of loop devices on this one.
+#![allow(dead_code, reason = "each test file uses its part")]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "these are tests")]
+
+use std::fs::{self, File};
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use drivescope_linux::sysfs::{BlockNode, Roots};
+use tempfile::TempDir;
+
+/// A machine described by files below a directory.
+pub struct Machine {
+    dir: TempDir,
+    pub roots: Roots,
+}
+
+impl Machine {
+    pub fn new() -> Machine {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| fs::canonicalize(dir.path()).unwrap().join(name);
+        let roots =
+            Roots { sys: at("sys"), proc: at("proc"), dev: at("dev"), run_udev: at("run/udev") };
+        for sub in
+            ["sys/block", "sys/class/block", "sys/dev/block", "proc/self", "dev", "run/udev/data"]
+        {
+            fs::create_dir_all(at(sub)).unwrap();
+        }
+        Machine { dir, roots }
+    }
+
+    /// The directory, without links.
+    pub fn path(&self) -> PathBuf {
+        fs::canonicalize(self.dir.path()).unwrap()
+    }
+
+    pub fn write(&self, path: &str, text: impl AsRef<[u8]>) {
+        let path = self.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    pub fn link(&self, target: &str, link: &str) {
+        let link = self.path().join(link);
+        fs::create_dir_all(link.parent().unwrap()).unwrap();
+        symlink(self.path().join(target), link).unwrap();
+    }
+
+    /// A block device in `sys/devices/<dir>` with its links, a size of 1 GiB, and `attrs`.
+    pub fn device(&self, dir: &str, number: &str, attrs: &[(&str, &str)]) -> BlockNode {
+        let home = format!("sys/devices/{dir}");
+        let name = dir.rsplit('/').next().unwrap();
+        self.write(&format!("{home}/dev"), number);
+        self.write(&format!("{home}/size"), "2097152");
+        self.write(&format!("{home}/stat"), "0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0");
+        self.write(&format!("{home}/queue/logical_block_size"), "512");
+        for (attr, text) in attrs {
+            self.write(&format!("{home}/{attr}"), text);
+        }
+        self.link(&home, &format!("sys/class/block/{name}"));
+        self.link(&home, &format!("sys/dev/block/{number}"));
+        if !attrs.iter().any(|(attr, _)| *attr == "partition") {
+            self.link(&home, &format!("sys/block/{name}"));
+        }
+        self.write(&format!("dev/{name}"), "");
+        self.node(name)
+    }
+
+    pub fn node(&self, name: &str) -> BlockNode {
+        BlockNode::by_name(&self.roots, name).unwrap()
+    }
+
+    /// Says that `upper` is built upon `lower`.
+    pub fn stack(&self, upper: &str, lower: &str) {
+        let dir = |name: &str| {
+            let dir = self.node(name).dir().to_owned();
+            dir.strip_prefix(self.path()).unwrap().to_str().unwrap().to_owned()
+        };
+        self.link(&dir(lower), &format!("{}/slaves/{lower}", dir(upper)));
+        self.link(&dir(upper), &format!("{}/holders/{upper}", dir(lower)));
+    }
+
+    /// A directory `mnt` with a file `file` in it, as mounted with this line's end:
+    /// `<number> <root>` and `<fstype> <source> <options>`.
+    pub fn mounted(&self, number_and_root: &str, rest: &str) -> PathBuf {
+        let mount = self.path().join("mnt");
+        fs::create_dir_all(&mount).unwrap();
+        fs::write(mount.join("file"), "data").unwrap();
+        let (number, root) = number_and_root.split_once(' ').unwrap();
+        let line = format!("50 1 {number} {root} {} rw shared:1 - {rest}\n", mount.display());
+        self.write("proc/self/mountinfo", line);
+        mount.join("file")
+    }
+}
+
+/// True when this user may make loop devices and mount them.
+pub fn is_root_with_loops() -> bool {
+    rustix::process::geteuid().is_root() && Path::new("/dev/loop-control").exists()
+}
+
+/// Skips a test for want of means. Where the means are there, tests do not come here but fail.
+pub fn skip(why: &str) {
+    println!("skipped: {why}");
+}
+
+/// True when all is there that a test on real devices needs; says what is missing otherwise.
+pub fn has_means(tools: &[&str]) -> bool {
+    if !is_root_with_loops() {
+        skip("needs root and /dev/loop-control");
+        return false;
+    }
+    let dirs = std::env::var("PATH").unwrap_or_default() + ":/usr/sbin:/sbin";
+    for tool in tools {
+        if !dirs.split(':').any(|dir| Path::new(dir).join(tool).exists()) {
+            skip(&format!("needs {tool}"));
+            return false;
+        }
+    }
+    true
+}
+
+pub fn filesystem_is_known(name: &str) -> bool {
+    let known = fs::read_to_string("/proc/filesystems").unwrap_or_default();
+    known.lines().any(|line| line.split_whitespace().last() == Some(name))
+}
+
+/// Runs a program to its good end and returns what it printed.
+pub fn run(program: &str, args: &[&str]) -> String {
+    let output = Command::new(program).args(args).output().unwrap();
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{program} {args:?}: {error}");
+    String::from_utf8(output.stdout).unwrap().trim().to_owned()
+}
+
+/// A loop device on a file of its own.
+pub struct Loop {
+    pub path: PathBuf,
+    pub image: PathBuf,
+    _dir: TempDir,
+}
+
+impl Loop {
+    pub fn new(size: u64, direct: bool) -> Loop {
+        let dir = tempfile::tempdir_in("/var/tmp").unwrap();
+        let image = dir.path().join("image");
+        File::create(&image).unwrap().set_len(size).unwrap();
+        Loop::on(dir, &image, direct)
+    }
+
+    pub fn on(dir: TempDir, image: &Path, direct: bool) -> Loop {
+        let flag = if direct { "--direct-io=on" } else { "--direct-io=off" };
+        let path = run("losetup", &["-f", "--show", flag, image.to_str().unwrap()]);
+        Loop { path: path.into(), image: image.to_owned(), _dir: dir }
+    }
+
+    pub fn dev(&self) -> &str {
+        self.path.to_str().unwrap()
+    }
+
+    pub fn name(&self) -> &str {
+        self.path.file_name().unwrap().to_str().unwrap()
+    }
+
+    pub fn mkfs(&self, fstype: &str) {
+        let force = if fstype == "ext4" { "-F" } else { "-f" };
+        run(&format!("mkfs.{fstype}"), &["-q", force, self.dev()]);
+    }
+}
+
+impl Drop for Loop {
+    fn drop(&mut self) {
+        let _ = Command::new("losetup").args(["-d", self.dev()]).status();
+    }
+}
+
+/// A mounted filesystem.
+pub struct Mounted {
+    dir: TempDir,
+}
+
+impl Mounted {
+    pub fn new(fstype: &str, source: &str, options: &str) -> Mounted {
+        let dir = tempfile::tempdir_in("/var/tmp").unwrap();
+        let point = dir.path().to_str().unwrap();
+        let mut args = vec!["-t", fstype];
+        if !options.is_empty() {
+            args.extend(["-o", options]);
+        }
+        run("mount", &[&args[..], &[source, point]].concat());
+        Mounted { dir }
+    }
+
+    pub fn path(&self) -> &Path {
+        self.dir.path()
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(self.dir.path()).status();
+    }
+}
+
+/// A zram disk, when the kernel lets one be made.
+pub struct Zram {
+    id: String,
+}
+
+impl Zram {
+    pub fn new(size: &str) -> Option<Zram> {
+        let id = fs::read_to_string("/sys/class/zram-control/hot_add").ok()?.trim().to_owned();
+        let zram = Zram { id };
+        fs::write(format!("/sys/block/{}/disksize", zram.name()), size).unwrap();
+        Some(zram)
+    }
+
+    pub fn name(&self) -> String {
+        format!("zram{}", self.id)
+    }
+
+    pub fn path(&self) -> PathBuf {
+        Path::new("/dev").join(self.name())
+    }
+}
+
+impl Drop for Zram {
+    fn drop(&mut self) {
+        let _ = fs::write(format!("/sys/block/{}/reset", self.name()), "1");
+        let _ = fs::write("/sys/class/zram-control/hot_remove", &self.id);
+    }
+}
