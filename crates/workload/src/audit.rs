@@ -251,9 +251,11 @@ pub fn uniform_unique(slots: u64, draws: u64) -> (f64, f64) {
     if slots == 0 || draws == 0 {
         return (0.0, 0.0);
     }
+    if slots == 1 {
+        return (1.0, 0.0);
+    }
     let (n, t) = (slots as f64, draws as f64 / slots as f64);
-    let mean =
-        if slots == 1 { 1.0 } else { -n * libm::expm1(draws as f64 * libm::log1p(-1.0 / n)) };
+    let mean = -n * libm::expm1(draws as f64 * libm::log1p(-1.0 / n));
     let empty = libm::exp(-t);
     (mean, libm::sqrt((n * empty * (1.0 - (1.0 + t) * empty)).max(0.0)))
 }

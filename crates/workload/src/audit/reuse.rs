@@ -5,7 +5,7 @@
 //! "Efficient MRC Construction with SHARDS", FAST 2015). Rejected: a tree per submitter, kept up to
 //! date in the hot loop, which costs a hundred times as much and cannot see what two submitters share.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use block::{Bytes, Time};
 use serde::Serialize;
@@ -48,6 +48,8 @@ pub(super) struct Log {
     distinct: usize,
     /// While making room: next entry to look at, and where it goes. Entries in between are void.
     compacting: Option<(usize, usize)>,
+    /// Accesses noted, in the sample or not, until the log was closed.
+    seen: u64,
     /// True when nothing more is taken: halving the rate would leave too few blocks.
     closed: bool,
 }
@@ -55,7 +57,14 @@ pub(super) struct Log {
 impl Default for Log {
     /// A log that takes nothing.
     fn default() -> Log {
-        Log { entries: Vec::new(), limit: ALL, distinct: 0, compacting: None, closed: true }
+        Log {
+            entries: Vec::new(),
+            limit: ALL,
+            distinct: 0,
+            compacting: None,
+            seen: 0,
+            closed: true,
+        }
     }
 }
 
@@ -64,13 +73,16 @@ impl Log {
         // Written once, so that its pages are there before the first access.
         let mut entries = vec![Entry { issued: Time::NEVER, slot: u64::MAX }; CAPACITY];
         entries.clear();
-        Log { entries, limit: ALL, distinct: 0, compacting: None, closed: false }
+        Log { entries, limit: ALL, distinct: 0, compacting: None, seen: 0, closed: false }
     }
 
     #[inline]
     pub fn note(&mut self, slot: u64, hash: u64, fresh: bool, issued: Time) {
-        if sampled(hash, self.limit) && !self.closed {
-            self.push(Entry { issued, slot: if fresh { slot | FIRST } else { slot } });
+        if !self.closed {
+            self.seen += 1;
+            if sampled(hash, self.limit) {
+                self.push(Entry { issued, slot: if fresh { slot | FIRST } else { slot } });
+            }
         }
         if self.compacting.is_some() {
             self.compact(COMPACT_STEP);
@@ -141,7 +153,13 @@ pub struct Reuse {
     pub exact: bool,
     /// True when only the first part of the run was looked at.
     pub cut_short: bool,
-    /// The distance that 1 % of the transfers in `again` stay within.
+    /// Transfers at distance 0 that quantiles and shares take as added to the sample, or as taken
+    /// from it when negative: where a few blocks get a large part of all transfers, a sample of blocks
+    /// has far too few of these transfers or far too many, and how many are missing is known from the
+    /// count of all (SHARDS-adj of the same paper). Zero unless they are off by more than 4 times
+    /// what chance does to blocks that are accessed equally often.
+    pub correction: i64,
+    /// The distance that 1 % of the transfers of known blocks stay within.
     pub p01: Option<Bytes>,
     /// The distance that 10 % stay within.
     pub p10: Option<Bytes>,
@@ -154,76 +172,121 @@ pub struct Reuse {
 
 impl Reuse {
     pub(super) fn of(logs: Vec<Log>, block: Bytes, exact: bool) -> Reuse {
-        let (entries, limit, cut_short) = merge(logs);
-        let scale = ALL / limit.max(1);
-        let mut distances = stack_distances(&entries);
+        let sample = Sample::of(logs);
+        let (mut distances, distinct) = stack_distances(&sample.entries);
+        let scale = ALL / sample.limit.max(1);
         for distance in &mut distances {
             *distance = distance.saturating_mul(scale).saturating_mul(block.0);
         }
         distances.sort_unstable();
-        let quantile = |percent: usize| {
-            let rank = (distances.len() * percent).div_ceil(100);
-            rank.checked_sub(1).and_then(|index| distances.get(index)).map(|d| Bytes(*d))
-        };
-        Reuse {
-            sampled: entries.len() as u64,
+        let mut reuse = Reuse {
+            sampled: sample.entries.len() as u64,
             again: distances.len() as u64,
-            rate: limit as f64 / ALL as f64,
-            exact: exact && limit == ALL && !cut_short,
-            cut_short,
-            p01: quantile(1),
-            p10: quantile(10),
-            p50: quantile(50),
+            rate: sample.limit as f64 / ALL as f64,
+            exact: exact && sample.limit == ALL && !sample.cut_short,
+            cut_short: sample.cut_short,
+            correction: sample.correction(distinct),
             distances,
+            ..Reuse::default()
+        };
+        (reuse.p01, reuse.p10, reuse.p50) =
+            (reuse.quantile(1), reuse.quantile(10), reuse.quantile(50));
+        reuse
+    }
+
+    fn quantile(&self, percent: i64) -> Option<Bytes> {
+        let count = self.distances.len() as i64 + self.correction;
+        if count <= 0 {
+            return None;
         }
+        let index = (count * percent + 99) / 100 - 1 - self.correction;
+        // Below the first distance lie those that the correction added.
+        let distance = usize::try_from(index).map_or(Some(&0), |index| self.distances.get(index));
+        distance.map(|bytes| Bytes(*bytes))
     }
 
     pub(super) fn share_within(&self, cache: Bytes, block: Bytes) -> f64 {
         let Some(room) = cache.0.checked_sub(block.0) else { return 0.0 };
-        let hits = self.distances.partition_point(|distance| *distance <= room);
-        if self.sampled == 0 { 0.0 } else { hits as f64 / self.sampled as f64 }
+        let hits = self.distances.partition_point(|distance| *distance <= room) as i64;
+        let all = self.sampled as i64 + self.correction;
+        if all <= 0 { 0.0 } else { (hits + self.correction).max(0) as f64 / all as f64 }
     }
 }
 
 /// The samples of all submitters at the lowest rate of any, in the order of issue, up to where the
 /// first of them was closed.
-fn merge(mut logs: Vec<Log>) -> (Vec<Entry>, u64, bool) {
-    let mut limit = ALL;
-    let mut horizon = Time::NEVER;
-    for log in &mut logs {
-        log.compact(usize::MAX);
-        limit = limit.min(log.limit);
-        if log.closed {
-            let last = log.entries.iter().map(|e| e.issued).max();
-            horizon = horizon.min(last.unwrap_or(Time::ZERO));
+struct Sample {
+    entries: Vec<Entry>,
+    limit: u64,
+    cut_short: bool,
+    /// Accesses, in the sample or not, that it stands for.
+    seen: f64,
+}
+
+impl Sample {
+    fn of(mut logs: Vec<Log>) -> Sample {
+        let (mut limit, mut horizon) = (ALL, Time::NEVER);
+        for log in &mut logs {
+            log.compact(usize::MAX);
+            limit = limit.min(log.limit);
+            if log.closed {
+                let last = log.entries.iter().map(|e| e.issued).max();
+                horizon = horizon.min(last.unwrap_or(Time::ZERO));
+            }
+        }
+        let (mut entries, mut seen) = (Vec::new(), 0.0);
+        for mut log in logs {
+            let before = log.entries.len().max(1) as f64;
+            log.entries.retain(|e| e.issued <= horizon);
+            seen += log.seen as f64 * log.entries.len() as f64 / before;
+            entries.append(&mut log.entries);
+        }
+        for entry in &mut entries {
+            entry.slot &= !FIRST;
+        }
+        let mut sample = Sample { entries, limit, cut_short: horizon != Time::NEVER, seen };
+        sample.thin(limit);
+        sample.bound();
+        sample
+    }
+
+    fn thin(&mut self, limit: u64) {
+        self.limit = limit;
+        self.entries.retain(|e| sampled(mix(e.slot), limit));
+    }
+
+    /// Brings it to [`MERGED_MAX`] and in the order of issue: where instants are equal, by submitter
+    /// and then in the order noted.
+    fn bound(&mut self) {
+        while self.entries.len() > MERGED_MAX {
+            let distinct: HashSet<u64> = self.entries.iter().map(|e| e.slot).collect();
+            if distinct.len() < 2 * DISTINCT_MIN {
+                break;
+            }
+            self.thin(self.limit / 2);
+        }
+        self.entries.sort_by_key(|e| e.issued);
+        if self.entries.len() > MERGED_MAX {
+            self.cut_short = true;
+            self.seen *= MERGED_MAX as f64 / self.entries.len() as f64;
+            self.entries.truncate(MERGED_MAX);
         }
     }
-    let mut cut_short = horizon != Time::NEVER;
-    let mut entries: Vec<Entry> = logs.into_iter().flat_map(|log| log.entries).collect();
-    entries.retain(|e| e.issued <= horizon);
-    for entry in &mut entries {
-        entry.slot &= !FIRST;
+
+    /// See [`Reuse::correction`].
+    fn correction(&self, distinct: usize) -> i64 {
+        let sampled = self.entries.len() as f64;
+        let missing = self.seen * self.limit as f64 / ALL as f64 - sampled;
+        let chance = sampled / libm::sqrt(distinct.max(1) as f64);
+        if self.limit == ALL || libm::fabs(missing) <= 4.0 * chance { 0 } else { missing as i64 }
     }
-    let thin = |entries: &mut Vec<Entry>, limit| entries.retain(|e| sampled(mix(e.slot), limit));
-    thin(&mut entries, limit);
-    while entries.len() > MERGED_MAX {
-        let distinct: std::collections::HashSet<u64> = entries.iter().map(|e| e.slot).collect();
-        if distinct.len() < 2 * DISTINCT_MIN {
-            break;
-        }
-        limit /= 2;
-        thin(&mut entries, limit);
-    }
-    // Stable: where instants are equal, by submitter and then in the order noted.
-    entries.sort_by_key(|e| e.issued);
-    cut_short |= entries.len() > MERGED_MAX;
-    entries.truncate(MERGED_MAX);
-    (entries, limit, cut_short)
 }
 
 /// For each access of a block seen before, the count of other blocks accessed since, by a Fenwick tree
 /// over positions that marks each block's latest one.
-fn stack_distances(entries: &[Entry]) -> Vec<u64> {
+///
+/// The second value is the count of different blocks.
+fn stack_distances(entries: &[Entry]) -> (Vec<u64>, usize) {
     let mut latest: HashMap<u64, usize> = HashMap::new();
     let mut marks = Fenwick(vec![0; entries.len() + 1]);
     let mut distances = Vec::new();
@@ -235,7 +298,7 @@ fn stack_distances(entries: &[Entry]) -> Vec<u64> {
         }
         marks.add(now, 1);
     }
-    distances
+    (distances, latest.len())
 }
 
 struct Fenwick(Vec<i32>);
