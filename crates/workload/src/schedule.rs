@@ -218,6 +218,7 @@ mod tests {
 
     #[test]
     fn the_order_and_the_seeds_are_frozen() {
+        // By tests/frozen.py.
         let slots = schedule(&plan(&["a", "b", "c", "d"], 2, 0, Order::Interleaved));
         let slots: Vec<_> = slots.map(|s| (s.step, s.seed)).collect();
         assert_eq!(

@@ -111,7 +111,8 @@ proptest! {
         for room in 0..=slots {
             let hits = again.iter().filter(|d| **d < room).count();
             let wanted = if reads.is_empty() { 0.0 } else { hits as f64 / reads.len() as f64 };
-            prop_assert_eq!(got.share_within(Bytes(room * BLOCK + 5)), wanted);
+            prop_assert_eq!(got.share_within(Bytes(room * BLOCK)), wanted);
+            prop_assert_eq!(got.share_within(Bytes(room * BLOCK + BLOCK - 1)), wanted);
             prop_assert!(reads.is_empty() || room == 0 || served(&reads, room as usize) == wanted);
         }
     }

@@ -176,7 +176,7 @@ fn lengths_that_are_no_whole_sectors_are_filled_to_the_end() {
 
 #[test]
 fn the_content_of_a_seed_is_frozen() {
-    // Later versions must be able to tell what an earlier one wrote.
+    // Later versions must be able to tell what an earlier one wrote. By frozen.py.
     let mut payload = SectorContent::new(content(0, 0), 5, 3);
     let mut buffer = vec![0; 1024];
     payload.fill(Bytes(0), &mut buffer);
