@@ -33,7 +33,7 @@ impl Bytes {
 
     /// True when this is a whole multiple of `unit`; a `unit` of zero divides only zero.
     pub const fn is_multiple_of(self, unit: Bytes) -> bool {
-        if unit.0 == 0 { self.0 == 0 } else { self.0 % unit.0 == 0 }
+        self.0.is_multiple_of(unit.0)
     }
 
     /// The largest multiple of `unit` that is not above this size. A `unit` of zero leaves it as it is.

@@ -28,7 +28,10 @@ pub fn document<B>(schema: &str, run_id: RunId, clock: &dyn WallClock, body: B) 
             },
             run_id,
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            arguments: std::env::args_os().skip(1).map(|a| a.to_string_lossy().into_owned()).collect(),
+            arguments: std::env::args_os()
+                .skip(1)
+                .map(|a| a.to_string_lossy().into_owned())
+                .collect(),
         },
         body,
     }

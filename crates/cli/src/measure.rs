@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicBool;
 use anyhow::{Context as _, Result, bail};
 use block::{Bytes, Environment, Event, Extents, RunSink, Target};
 use engine::Control;
-use linux::drive::null::NullTarget;
+use linux::drive::NullTarget;
 use linux::environment::RealEnvironment;
 use linux::scratch::{self, Leftover, ScratchFile};
 use linux::sysfs::Roots;
@@ -41,8 +41,6 @@ pub struct Job<'a> {
 
 /// What was measured.
 pub struct Measured {
-    /// The plan that was run.
-    pub plan: Plan,
     /// What it means.
     pub body: Body,
     /// Single I/Os, when asked for.
@@ -111,7 +109,9 @@ impl Desk<'_> {
         let size = self.job.target.size.unwrap_or(self.job.default_size);
         let plan = (self.job.plan)(true)?;
         if plan.region.is_some_and(|r| r.offset + r.length > size) {
-            bail!("{name}: the plan's region ends beyond a test file of {size}; give a larger --size");
+            bail!(
+                "{name}: the plan's region ends beyond a test file of {size}; give a larger --size"
+            );
         }
         let mut payload = SectorContent::new(plan.content, plan.seed, u16::MAX);
         let (sink, run_id) = (&mut *self.sink, self.job.run_id);
@@ -195,7 +195,7 @@ impl Desk<'_> {
             durable,
         };
         let body = findings::body(&plan, &executed, &context);
-        Ok(Measured { plan, body, traced: executed.traced, broken: executed.broken })
+        Ok(Measured { body, traced: executed.traced, broken: executed.broken })
     }
 
     /// The plan for this target: the user's span, else the whole.

@@ -17,10 +17,12 @@ pub struct Progress {
 impl Progress {
     /// Draws when stderr is a terminal and `wanted`; otherwise stays silent.
     pub fn new(wanted: bool) -> Progress {
-        let target = if wanted { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+        let target =
+            if wanted { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
         let bar = ProgressBar::with_draw_target(Some(0), target);
         // The template is a constant of this file, and a test reads it.
-        let style = ProgressStyle::with_template(TEMPLATE).unwrap_or_else(|_| ProgressStyle::default_bar());
+        let style =
+            ProgressStyle::with_template(TEMPLATE).unwrap_or_else(|_| ProgressStyle::default_bar());
         bar.set_style(style.progress_chars("━╸ "));
         Progress { bar, step: String::new(), phase: String::new(), recent: VecDeque::new() }
     }

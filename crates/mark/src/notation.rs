@@ -74,7 +74,7 @@ fn read(text: &str) -> Result<TestSpec, &'static str> {
     if !rest.is_empty() {
         return Err("something follows the thread count");
     }
-    let block = Bytes(block.checked_mul(1 << shift).unwrap_or(u64::MAX));
+    let block = Bytes(block.saturating_mul(1 << shift));
     if block < Bytes(512) || block > Bytes::gib(1) {
         return Err("the block size is outside 512 B to 1 GiB");
     }

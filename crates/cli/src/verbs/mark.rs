@@ -82,7 +82,8 @@ pub fn seed_of(asked: Option<u64>) -> Result<u64> {
 
 /// What the flags ask for. A target that may not be written to is only read.
 pub fn options(args: &LoadArgs, seed: u64, may_write: bool) -> Options {
-    let quick = |value: Option<_>, short, long| value.unwrap_or(if args.quick { short } else { long });
+    let quick =
+        |value: Option<_>, short, long| value.unwrap_or(if args.quick { short } else { long });
     let mut directions = Vec::new();
     if !args.write_only {
         directions.push(Direction::Read);

@@ -28,8 +28,7 @@ pub fn man() -> Result<Exit> {
     let mut text = Vec::new();
     clap_mangen::Man::new(command.clone()).render(&mut text).context("cannot render")?;
     for verb in command.get_subcommands().filter(|c| c.get_name() != "help") {
-        let verb = verb.clone().name(format!("drivescope {}", verb.get_name()));
-        let page = clap_mangen::Man::new(verb);
+        let page = clap_mangen::Man::new(verb.clone());
         page.render_synopsis_section(&mut text).context("cannot render")?;
         page.render_description_section(&mut text).context("cannot render")?;
         page.render_options_section(&mut text).context("cannot render")?;

@@ -23,7 +23,8 @@ pub fn main(args: &SimArgs) -> Result<Exit> {
             talk::result(&report::render_listing(&listing, Style::default()))?;
         }
         SimVerb::Show { model, json } => {
-            let spec = if model.starts_with("sim:") { model.clone() } else { format!("sim:{model}") };
+            let spec =
+                if model.starts_with("sim:") { model.clone() } else { format!("sim:{model}") };
             let description = sim::show(&spec)?;
             if *json {
                 print("drivescope.sim.show/1", &description)?;

@@ -113,8 +113,7 @@ fn cells(test: &Test) -> Vec<Cell> {
         let bare = Quantity { value: ns as f64, low: None, high: None, ..rate };
         Cell::Value(Quantity { unit: Unit::Ns, better: Better::Lower, ..bare })
     };
-    let mut cells =
-        vec![Cell::Value(rate), Cell::Interval(rate), Cell::Value(test.iops.quantity)];
+    let mut cells = vec![Cell::Value(rate), Cell::Interval(rate), Cell::Value(test.iops.quantity)];
     cells.extend([p50, p99, p999, max].map(time));
     cells
 }

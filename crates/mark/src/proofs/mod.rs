@@ -15,6 +15,9 @@ use crate::body::Proofs;
 use crate::execute::TestRuns;
 use crate::run::RunFigures;
 
+/// Relative difference between windows or runs that still counts as none.
+const MARGIN: f64 = 0.05;
+
 /// Everything that proofs of one test may look at.
 pub(crate) struct Case<'a> {
     pub(crate) step: &'a Step,
@@ -43,10 +46,13 @@ impl Case<'_> {
         self.phase.ops.iter().any(|o| o.op == op)
     }
 
-    /// Centres of two groups of runs, low and high, and the share in the high one.
+    /// Centres of two groups of runs, low and high, and the share in the high one. Groups so close that
+    /// a median between them misleads nobody do not count, however well they are told apart.
     pub(crate) fn two_modes(&self) -> Option<(f64, f64, f64)> {
         match self.modes?.modes {
-            Modes::Two { low_center, high_center, share_high, .. } => {
+            Modes::Two { low_center, high_center, share_high, .. }
+                if high_center > low_center * (1.0 + MARGIN) =>
+            {
                 Some((low_center, high_center, share_high))
             }
             _ => None,

@@ -2,11 +2,8 @@
 
 use stats::{Proof, Verdict, median, median_interval, runs_needed};
 
-use super::{Case, percent};
+use super::{Case, MARGIN, percent};
 use crate::findings::CONFIDENCE;
-
-/// Half-width of the median's interval that counts as agreement.
-const MARGIN: f64 = 0.05;
 
 pub(super) fn judge(case: &Case<'_>) -> Proof {
     let rates = case.rates();

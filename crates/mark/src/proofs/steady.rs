@@ -2,11 +2,8 @@
 
 use stats::{Proof, Verdict, drift, median_interval};
 
-use super::{Case, percent};
+use super::{Case, MARGIN, percent};
 use crate::findings::CONFIDENCE;
-
-/// A change within the window, or over all runs, that still counts as none.
-const MARGIN: f64 = 0.05;
 
 /// Chance of calling a drift that is none.
 const ALPHA: f64 = 0.01;
