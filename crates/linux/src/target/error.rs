@@ -117,7 +117,8 @@ impl TargetError {
                 Access::ReadOnly => TargetError::Permission {
                     path,
                     what: "read",
-                    remedy: "run as a user who may, for a device one in the group disk, or as root",
+                    remedy: "run as root, or for a device as a member of the group disk; a container must \
+                             also be given the device",
                 },
                 Access::ReadWrite => TargetError::Permission {
                     path,
@@ -157,7 +158,7 @@ mod tests {
         let text = |options: &OpenOptions, errno| {
             TargetError::opening("disk", options, io::Error::from_raw_os_error(errno)).to_string()
         };
-        assert!(text(&read, libc::EACCES).contains("no permission to read it; run as"));
+        assert!(text(&read, libc::EACCES).contains("no permission to read it; run as root"));
         assert!(text(&write, libc::EACCES).contains("--read-only"));
         assert!(text(&write, libc::EROFS).contains("--read-only"));
         assert!(text(&read, libc::ENOMEDIUM).contains("put a medium"));
