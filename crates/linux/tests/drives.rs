@@ -1,5 +1,6 @@
 //! Real drives on the real kernel: what one engine wrote every engine reads, and all operations and
 //! errors look the same whichever engine meets them.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 use std::path::Path;
 

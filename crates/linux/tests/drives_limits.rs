@@ -1,8 +1,9 @@
 //! A drive under an ordinary user's memory limit. Alone in its binary: limits are the process's.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 use block::{Bytes, Op};
-use drivescope_linux::drive::Uring;
-use drivescope_linux::target::OpenOptions;
+use drivescope_linux::drive::{Aio, Uring};
+use drivescope_linux::target::{OpenOptions, RealTarget};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::thread::{CapabilitySet, capabilities, set_capabilities};
 
@@ -43,4 +44,22 @@ fn a_small_memory_limit_costs_speed_and_a_note_but_no_result() {
     let mut target = open::<Uring>(file.path(), OpenOptions::default());
     assert_eq!(run(&mut target, 8, &reads, None, |_, _, _| {}).bytes, 8 << 20);
     assert_eq!(target.notes(), Vec::<String>::new());
+
+    an_engine_that_cannot_be_had_is_refused_with_another(&file);
+}
+
+// A ring needs a descriptor: with none left, the engine is refused before anything is measured. Part
+// of the one test of this binary, since the limit would hit others beside it.
+fn an_engine_that_cannot_be_had_is_refused_with_another(file: &Scratch) {
+    let target = || RealTarget::open(file.path(), OpenOptions::default()).unwrap();
+    let (ring, other) = (target(), target());
+    let before = getrlimit(Resource::Nofile);
+    setrlimit(Resource::Nofile, Rlimit { current: Some(3), maximum: before.maximum }).unwrap();
+    let refused = ring.engine();
+    let usable = other.with_engine::<Aio>();
+    setrlimit(Resource::Nofile, before).unwrap();
+    let Err(error) = refused else { panic!("a ring without a descriptor") };
+    let text = error.to_string();
+    assert!(text.contains("engine io_uring cannot be used") && text.contains("--engine libaio"));
+    assert!(usable.is_ok(), "the way out that the message names");
 }

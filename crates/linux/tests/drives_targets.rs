@@ -1,4 +1,5 @@
 //! Opening targets: what is found out about them, and what is refused, in words that help.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 use std::fs::File;
 

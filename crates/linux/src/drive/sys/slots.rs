@@ -76,7 +76,7 @@ impl Slots {
                 std::ptr::null_mut(),
                 mapping_len,
                 ProtFlags::READ | ProtFlags::WRITE,
-                MapFlags::PRIVATE | MapFlags::NORESERVE,
+                MapFlags::PRIVATE,
             )
         }?;
         let mapping = NonNull::new(address.cast::<u8>()).ok_or_else(too_large)?;
