@@ -5,7 +5,7 @@ use std::sync::Arc;
 use block::{Bytes, Completion, Op, Request, Time};
 use workload::arrival::Arrivals;
 use workload::audit::Audit;
-use workload::plan::{Arrival, Phase, Region, Step};
+use workload::plan::{Address, Arrival, Phase, Region, Share, Step};
 use workload::rng::Rng;
 use workload::stream::{Access, SharedCursors, Stream};
 
@@ -76,6 +76,7 @@ pub(crate) struct Submitter {
     legs: Vec<Leg>,
     stream: Stream,
     batch: [Access; BATCH],
+    batch_len: usize,
     batch_used: usize,
     arrivals: Vec<Arrivals>,
     issue_began: Time,
@@ -135,7 +136,8 @@ impl Submitter {
             stream: Stream::new(step, context.region, id, context.seed, context.shared.clone()),
             batch: [Access { op: Op::Read, fua: false, offset: Bytes::ZERO, len: Bytes::ZERO };
                 BATCH],
-            batch_used: BATCH,
+            batch_len: batch_len(&step.phases[0]),
+            batch_used: batch_len(&step.phases[0]),
             arrivals,
             issue_began: Time::ZERO,
             next_due: Time::ZERO,
@@ -209,11 +211,14 @@ impl Submitter {
     #[inline]
     pub(crate) fn advance(&mut self, now: Time) {
         while let Some(leg) = self.legs.get(self.complete.phase) {
-            if now < leg.end {
+            if now >= leg.end {
+                self.leave_complete(leg.end);
+            } else if leg.spent(&self.complete) {
+                // A share of nothing: the phase has fewer I/Os than there are submitters.
+                self.leave_complete(now);
+            } else {
                 break;
             }
-            let end = leg.end;
-            self.leave_complete(end);
         }
     }
 
@@ -248,9 +253,10 @@ impl Submitter {
         }
     }
 
+    #[inline]
     fn next_access(&mut self) -> Access {
-        if self.batch_used == BATCH {
-            self.stream.fill(&mut self.batch);
+        if self.batch_used == self.batch_len {
+            self.stream.fill(&mut self.batch[..self.batch_len]);
             self.batch_used = 0;
         }
         self.batch_used += 1;
@@ -346,7 +352,8 @@ impl Submitter {
             // What was generated ahead belongs to the phase before; accesses of one that goes on are
             // kept, or a sequential cursor would skip the blocks that were never issued.
             self.stream.enter(index);
-            self.batch_used = BATCH;
+            self.batch_len = batch_len(&self.legs[index].phase);
+            self.batch_used = self.batch_len;
         }
         self.issue_began = at;
         self.next_due = self.arrivals[index].next_due().map_or(Time::ZERO, |due| at + due);
@@ -357,6 +364,15 @@ impl Submitter {
         let start = self.start;
         let legs = self.legs.into_iter().filter_map(|leg| leg.recorder.finish(start, end));
         (legs.collect(), self.audit)
+    }
+}
+
+/// Blocks of a shared cursor are claimed one by one: claimed ahead, they would be visited by each
+/// submitter in runs of its own.
+fn batch_len(phase: &Phase) -> usize {
+    match phase.address {
+        Address::Sequential { share: Share::Cursor } => 1,
+        _ => BATCH,
     }
 }
 

@@ -527,6 +527,12 @@ impl Phase {
         {
             return wrong(&format!("{place}, stop"), "a limit of 0 measures nothing; leave it out");
         }
+        if !self.transfers() && self.stop.after.is_none() && self.stop.ios.is_none() {
+            return wrong(
+                &format!("{place}, stop"),
+                "flushes transfer no bytes; write after or ios",
+            );
+        }
         let total: u32 = self.ops.iter().map(|o| u32::from(o.percent)).sum();
         if total != 100 || self.ops.iter().any(|o| o.percent == 0) {
             return wrong(
