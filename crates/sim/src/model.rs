@@ -140,7 +140,7 @@ fn parse(file: &str, text: &str) -> Result<HddModel, SimError> {
     Ok(model)
 }
 
-/// Applies the overrides of `spec`, each checked by itself so that the error names the right one.
+/// Applies the overrides of `spec`; an error names the one that is at fault.
 /// A dotted key is a field of the model's file; the others are shorthands.
 fn override_with(
     mut model: HddModel,
@@ -149,6 +149,7 @@ fn override_with(
     spec: &Spec,
 ) -> Result<(HddModel, u64), SimError> {
     let mut seed = 0;
+    let mut paths: Vec<(String, &String)> = Vec::new();
     let mut table: toml::Table = toml::from_str(text).map_err(|e| SimError::Syntax {
         file: file.to_owned(),
         line: 1,
@@ -183,10 +184,19 @@ fn override_with(
         };
         set(&mut table, path, new).map_err(fault)?;
         model = HddModel::deserialize(table.clone()).map_err(|e| fault(e.message().to_owned()))?;
-        model
-            .check()
-            .map_err(|(at, what)| fault(if at == path { what } else { format!("{at}: {what}") }))?;
+        paths.push((path.to_owned(), key));
     }
+    // All together: one override may be possible only beside another.
+    model.check().map_err(|(field, what)| {
+        let own = paths.iter().find(|(path, _)| path == field);
+        match own.or(paths.last()) {
+            Some((path, key)) if path == field => SimError::Override { key: (*key).clone(), what },
+            Some((_, key)) => {
+                SimError::Override { key: (*key).clone(), what: format!("{field}: {what}") }
+            }
+            None => SimError::Override { key: field.to_owned(), what },
+        }
+    })?;
     Ok((model, seed))
 }
 

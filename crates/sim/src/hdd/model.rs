@@ -250,7 +250,7 @@ impl HddModel {
 
     /// `bytes` rounded down to whole physical blocks.
     pub(crate) fn whole_blocks(&self, bytes: u64) -> u64 {
-        bytes - bytes % self.geometry.physical_block_bytes
+        bytes - bytes % self.geometry.physical_block_bytes.max(1)
     }
 
     /// What a host can ask the disk about itself.

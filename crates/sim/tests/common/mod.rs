@@ -1,0 +1,154 @@
+//! A closed loop over a virtual drive, small enough to be trusted at sight.
+
+#![allow(dead_code, reason = "each test file uses its own part of this")]
+#![allow(clippy::unwrap_used, reason = "helpers of tests, which the lint does not know for such")]
+
+use block::{Bytes, Completion, Drive, LaneSetup, Nanos, Op, Outcome, Request, Target, Time};
+use drivescope_sim::VirtualTarget;
+
+pub const MIB: u64 = 1 << 20;
+pub const GIB: u64 = 1 << 30;
+
+/// The disk, with overrides such as `?seed=7`.
+pub fn virtual_hdd(overrides: &str) -> VirtualTarget {
+    drivescope_sim::open(&format!("sim:hdd-7200{overrides}")).unwrap()
+}
+
+/// One I/O with what became of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sample {
+    pub offset: u64,
+    pub len: u64,
+    pub issued: Time,
+    pub completed: Time,
+    pub outcome: Outcome,
+}
+
+impl Sample {
+    pub fn latency_ns(&self) -> u64 {
+        self.completed.since(self.issued).0
+    }
+}
+
+/// What the loop issues.
+#[derive(Clone, Copy, Debug)]
+pub struct Load {
+    pub op: Op,
+    pub fua: bool,
+    pub block: u64,
+    pub depth: u16,
+    pub duration: Nanos,
+}
+
+impl Load {
+    pub fn read(block: u64, depth: u16, duration: Nanos) -> Load {
+        Load { op: Op::Read, fua: false, block, depth, duration }
+    }
+
+    pub fn write(block: u64, depth: u16, duration: Nanos) -> Load {
+        Load { op: Op::Write, ..Load::read(block, depth, duration) }
+    }
+}
+
+pub fn setup(depth: u16) -> LaneSetup<'static> {
+    LaneSetup { submitters: 1, depth, block_bytes_max: Bytes::mib(64), payload: None }
+}
+
+pub fn request(op: Op, offset: u64, len: u64, slot: u16) -> Request {
+    Request { op, fua: false, submitter: 0, slot, offset: Bytes(offset), len: Bytes(len) }
+}
+
+/// Keeps `depth` requests outstanding for `duration`; `next` gives the offset for a slot. Returns
+/// what completed within the duration, in that order.
+pub fn run(
+    target: &mut VirtualTarget,
+    load: Load,
+    mut next: impl FnMut(u16) -> u64,
+) -> Vec<Sample> {
+    let mut lanes = target.open(&setup(load.depth)).unwrap();
+    let drive = &mut lanes[0];
+    let until = drive.now() + load.duration;
+    let mut offsets = vec![0; usize::from(load.depth)];
+    let mut free: Vec<u16> = (0..load.depth).collect();
+    let (mut samples, mut done): (Vec<Sample>, Vec<Completion>) = (Vec::new(), Vec::new());
+    while drive.now() < until {
+        for slot in free.drain(..) {
+            let offset = next(slot);
+            offsets[usize::from(slot)] = offset;
+            let fua = load.fua;
+            drive.submit(&[Request { fua, ..request(load.op, offset, load.block, slot) }]).unwrap();
+        }
+        done.clear();
+        drive.wait_until(until, &mut done).unwrap();
+        for c in &done {
+            let (issued, completed, outcome) = (c.issued, c.completed, c.outcome);
+            let offset = offsets[usize::from(c.slot)];
+            samples.push(Sample { offset, len: load.block, issued, completed, outcome });
+            free.push(c.slot);
+        }
+    }
+    samples
+}
+
+/// Reads each offset once, one after the other.
+pub fn reads_of(
+    target: &mut VirtualTarget,
+    offsets: impl Iterator<Item = u64>,
+    len: u64,
+) -> Vec<Sample> {
+    let mut lanes = target.open(&setup(1)).unwrap();
+    let read = |offset| one(&mut lanes[0], request(Op::Read, offset, len, 0));
+    offsets.map(read).collect()
+}
+
+/// Issues one request and waits for it.
+pub fn one(drive: &mut impl Drive, request: Request) -> Sample {
+    drive.submit(&[request]).unwrap();
+    let mut done = Vec::new();
+    drive.wait_until(Time::NEVER, &mut done).unwrap();
+    assert_eq!(done.len(), 1, "one request, one completion");
+    let Completion { issued, completed, outcome, .. } = done[0];
+    Sample { offset: request.offset.0, len: request.len.0, issued, completed, outcome }
+}
+
+/// One cursor for the whole queue, around and around a region.
+pub fn shared_cursor(start: u64, span: u64, block: u64) -> impl FnMut(u16) -> u64 {
+    let mut at = 0;
+    move |_| {
+        let offset = start + at;
+        at = (at + block) % span;
+        offset
+    }
+}
+
+/// A cursor for each slot, one block apart, each moving on by one block: every block is read `depth` times.
+pub fn private_cursors(depth: u16, span: u64, block: u64) -> impl FnMut(u16) -> u64 {
+    let mut cursors: Vec<u64> = (0..u64::from(depth)).map(|slot| slot * block).collect();
+    move |slot| {
+        let cursor = &mut cursors[usize::from(slot)];
+        let offset = *cursor;
+        *cursor = (offset + block) % span;
+        offset
+    }
+}
+
+/// Uniform over the block-size slots of a region. SplitMix64 (Steele, Lea, Flood 2014).
+pub fn random(seed: u64, start: u64, span: u64, block: u64) -> impl FnMut(u16) -> u64 {
+    let mut state = seed;
+    move |_| {
+        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = state;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^= z >> 31;
+        start + (z % (span / block)) * block
+    }
+}
+
+/// Rate of the samples between the first and the last completion, in MB/s (10^6 bytes).
+pub fn mb_per_s(samples: &[Sample]) -> f64 {
+    let first = samples.first().unwrap().completed;
+    let last = samples.last().unwrap().completed;
+    let bytes: u64 = samples[1..].iter().map(|s| s.len).sum();
+    bytes as f64 / 1e6 / last.since(first).as_secs_f64()
+}

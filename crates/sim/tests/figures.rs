@@ -1,0 +1,151 @@
+//! The figures of `sim:hdd-7200` beside those of the disks that it stands for, and what its own
+//! geometry says it must do.
+
+mod common;
+
+use block::{Bytes, Nanos, Target};
+use common::{
+    GIB, Load, MIB, mb_per_s, private_cursors, random, reads_of, run, shared_cursor, virtual_hdd,
+};
+
+/// SEQ1M reads of the disks modelled: 175–180 MB/s; 3 % beyond on either side.
+const SEQUENTIAL_MB_S: std::ops::RangeInclusive<f64> = 0.97 * 175.0..=1.03 * 180.0;
+
+// Breaks when read-ahead stops between two requests of a reader at depth 1 (a turn lost a request:
+// 75 MB/s), when the skew does not cover a switch (a turn lost a track: 95 MB/s), or when depth
+// makes the drive read anything twice.
+#[test]
+fn sequential_reads_run_at_the_media_rate_at_every_depth() {
+    for (depth, seed) in [(1, 1), (8, 2), (32, 3)] {
+        let mut target = virtual_hdd(&format!("?seed={seed}"));
+        let samples =
+            run(&mut target, Load::read(MIB, depth, Nanos::secs(5)), shared_cursor(0, GIB, MIB));
+        let rate = mb_per_s(&samples);
+        assert!(SEQUENTIAL_MB_S.contains(&rate), "Q{depth}: {rate:.1} MB/s");
+        let read = target.media().medium_read_bytes.0;
+        let returned: u64 = samples.iter().map(|s| s.len).sum();
+        assert!(read < returned + 8 * MIB, "Q{depth}: {read} read for {returned} returned");
+    }
+}
+
+// Breaks when an access costs another time than on the disks modelled (CrystalDiskMark: 0.59–0.60
+// MB/s at depth 1), or when the queue is not used to shorten it (1.65 MB/s at depth 32).
+#[test]
+fn random_reads_within_a_gibibyte_match_the_disks_modelled() {
+    for (depth, expected) in [(1, 0.60), (32, 1.65)] {
+        for seed in 1..=4 {
+            let mut target = virtual_hdd(&format!("?seed={seed}"));
+            let load = Load::read(4096, depth, Nanos::secs(30));
+            let rate = mb_per_s(&run(&mut target, load, random(seed, 0, GIB, 4096)));
+            let off = (rate / expected - 1.0).abs();
+            assert!(off < 0.05, "Q{depth}, seed {seed}: {rate:.3} MB/s, expected {expected}");
+        }
+    }
+}
+
+// Writes of the disks modelled, CrystalDiskMark: 1.59 MB/s at depth 1 and 1.51–1.52 at depth 32,
+// much alike since the cache makes a queue of its own. Breaks when depth matters to cached writes.
+#[test]
+fn random_writes_are_bound_by_destaging_whatever_the_depth() {
+    for depth in [1, 32] {
+        let mut target = virtual_hdd("");
+        let load = Load::write(4096, depth, Nanos::secs(20));
+        run(&mut target, load, random(1, 0, GIB, 4096));
+        let rate = mb_per_s(&run(&mut target, load, random(2, 0, GIB, 4096)));
+        assert!((1.45..1.65).contains(&rate), "Q{depth}: {rate:.3} MB/s");
+    }
+}
+
+// Breaks when zones are not laid out as told, or streaming loses time at some zone's track length.
+#[test]
+fn each_zone_streams_at_its_own_rate_from_outer_to_half_of_it() {
+    let truth = drivescope_sim::show("sim:hdd-7200").unwrap().truth.hdd.unwrap();
+    assert_eq!(truth.zones.len(), 24);
+    let mut rates = Vec::new();
+    for zone in [0, 11, 23].map(|index| &truth.zones[index]) {
+        let mut target = virtual_hdd("");
+        let load = Load::read(MIB, 1, Nanos::secs(3));
+        let start = zone.offset_bytes.round_down(Bytes::mib(1)).0 + MIB;
+        let rate = mb_per_s(&run(&mut target, load, shared_cursor(start, GIB, MIB)));
+        let told = zone.streaming_bytes_per_s as f64 / 1e6;
+        assert!((rate / told - 1.0).abs() < 0.01, "{rate:.1} MB/s measured, {told:.1} told");
+        rates.push(rate);
+    }
+    let ratio = rates[0] / rates[2];
+    assert!(rates[0] > rates[1] && rates[1] > rates[2], "{rates:?}");
+    assert!((1.95..2.05).contains(&ratio), "outer to inner {ratio:.3}");
+}
+
+// The fault of another tester, reproduced: with a cursor for each of 8 requests, one block apart,
+// every block is asked for 8 times and 7 of them come from memory. Breaks when memory does not
+// serve again what it holds, or serves what it cannot hold.
+#[test]
+fn private_cursors_measure_memory_and_a_shared_one_measures_the_disk() {
+    let load = Load::read(MIB, 8, Nanos::secs(5));
+    let mut target = virtual_hdd("");
+    let private = mb_per_s(&run(&mut target, load, private_cursors(8, GIB, MIB)));
+    let media = target.media();
+    assert!(private > 250.0, "{private:.1} MB/s");
+    assert!(media.cache_served_read_bytes.0 > 5 * media.medium_served_read_bytes.0, "{media:?}");
+    let shared = mb_per_s(&run(&mut virtual_hdd(""), load, shared_cursor(0, GIB, MIB)));
+    assert!(SEQUENTIAL_MB_S.contains(&shared), "{shared:.1} MB/s");
+}
+
+#[test]
+fn what_was_just_read_comes_again_at_link_rate_and_what_was_long_ago_does_not() {
+    let mut target = virtual_hdd("");
+    reads_of(&mut target, (0..64).map(|i| i * MIB), MIB);
+    let before = target.media().medium_served_read_bytes;
+    let again = reads_of(&mut target, (56..64).map(|i| i * MIB), MIB);
+    assert_eq!(target.media().medium_served_read_bytes, before, "the last 8 MiB are in memory");
+    // 1 MiB at 550 MB/s takes 1.91 ms, and the command 60 to 76 us beside it.
+    for sample in &again {
+        assert!((1_950_000..2_000_000).contains(&sample.latency_ns()), "{sample:?}");
+    }
+    let first = reads_of(&mut target, (0..8).map(|i| i * MIB), MIB);
+    let waited = target.media().medium_served_read_bytes.0 - before.0;
+    assert_eq!(waited, 8 * MIB, "a segment is a window of 16 MiB: the first 8 MiB have left it");
+    assert!(mb_per_s(&first) < 200.0);
+}
+
+// Breaks when writes do not complete in memory, when memory is endless, or when destaging does not
+// keep up with the platters' rate.
+#[test]
+fn writes_run_at_link_rate_until_memory_is_full_and_then_at_the_media_rate() {
+    for depth in [1, 8, 32] {
+        let mut target = virtual_hdd("");
+        let load = Load::write(MIB, depth, Nanos::secs(8));
+        let samples = run(&mut target, load, shared_cursor(0, GIB, MIB));
+        let burst = mb_per_s(&samples[..12]);
+        assert!((500.0..=550.0).contains(&burst), "Q{depth}: burst {burst:.1} MB/s");
+        let sustained = mb_per_s(&samples[100..]);
+        assert!((168.0..182.0).contains(&sustained), "Q{depth}: sustained {sustained:.1} MB/s");
+        let held = target.media().cache_taken_write_bytes.0 - target.media().medium_write_bytes.0;
+        assert!(held <= 17 * MIB, "memory holds 16 MiB, not {held}");
+    }
+}
+
+// Breaks when write-through completes in memory: at depth 1 each request must lose most of a turn,
+// since the next arrives after its sector has gone by.
+#[test]
+fn writes_through_lose_a_turn_each_at_depth_1() {
+    let mut target = virtual_hdd("?write_cache=write_through");
+    let load = Load::write(MIB, 1, Nanos::secs(5));
+    let rate = mb_per_s(&run(&mut target, load, shared_cursor(0, GIB, MIB)));
+    assert!((60.0..90.0).contains(&rate), "{rate:.1} MB/s");
+    assert_eq!(target.media().cache_taken_write_bytes, Bytes::ZERO);
+    assert_eq!(target.info().write_cache, Some(block::WriteCache::WriteThrough));
+}
+
+// Breaks when distance costs nothing: a third of the stroke on average, as the data sheets have it,
+// is 8.5 ms of seek, 4.2 of turn and 0.7 of electronics.
+#[test]
+fn random_reads_over_the_whole_disk_pay_for_distance() {
+    let mut target = virtual_hdd("");
+    let capacity = target.info().capacity_bytes.0;
+    let samples =
+        run(&mut target, Load::read(4096, 1, Nanos::secs(30)), random(1, 0, capacity, 4096));
+    let mean =
+        samples.iter().map(|s| s.latency_ns()).sum::<u64>() as f64 / samples.len() as f64 / 1e6;
+    assert!((12.4..14.0).contains(&mean), "{mean:.2} ms");
+}

@@ -1,0 +1,138 @@
+//! What a user may type after `sim:`, and what a model's file may hold.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests, which the lint does not know for such")]
+
+use std::path::PathBuf;
+
+use block::{Bytes, Target};
+use drivescope_sim::{SimError, list, open, show};
+
+const BUILT_IN: &str = include_str!("../models/hdd-7200.toml");
+
+/// A model's file of this test, with one line changed.
+fn file(name: &str, from: &str, to: &str) -> PathBuf {
+    assert!(BUILT_IN.contains(from), "`{from}` is in the model");
+    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.toml"));
+    std::fs::write(&path, BUILT_IN.replacen(from, to, 1)).unwrap();
+    path
+}
+
+fn line_with(text: &str) -> usize {
+    1 + BUILT_IN.lines().position(|line| line.contains(text)).unwrap()
+}
+
+#[test]
+fn every_model_listed_opens_and_is_described_as_listed() {
+    assert!(!list().is_empty());
+    for info in list() {
+        let spec = format!("sim:{}", info.name);
+        let described = show(&spec).unwrap();
+        let said = (described.name.as_str(), described.kind.as_str(), described.summary.as_str());
+        assert_eq!(said, (info.name, info.kind, info.summary));
+        assert_eq!(&described.info, open(&spec).unwrap().info());
+        assert_eq!(described.info.name, spec);
+    }
+}
+
+#[test]
+fn the_truth_is_told_with_null_for_what_a_disk_has_not() {
+    let json = serde_json::to_value(show("sim:hdd-7200?seed=9").unwrap()).unwrap();
+    assert_eq!(json["seed"], 9);
+    let truth = &json["truth"];
+    for absent in [
+        "erase_block_bytes",
+        "page_bytes",
+        "planes",
+        "open_au_linear",
+        "open_au_random",
+        "fat_zone_bytes",
+        "cell_levels",
+        "slc_cache_bytes",
+        "over_provisioning",
+        "dies",
+        "initial_state",
+    ] {
+        assert!(truth.as_object().unwrap().contains_key(absent), "{absent} is missing");
+        assert!(truth[absent].is_null(), "{absent}");
+    }
+    assert_eq!(truth["write_buffer_bytes"], 16 << 20);
+    assert_eq!(truth["real_capacity_bytes"], 4_000_787_030_016_u64);
+    let hdd = &truth["hdd"];
+    assert_eq!((hdd["rpm"].as_u64(), hdd["rotation_ns"].as_u64()), (Some(7200), Some(8_333_333)));
+    let zones = hdd["zones"].as_array().unwrap();
+    let total: u64 = zones.iter().map(|z| z["length_bytes"].as_u64().unwrap()).sum();
+    assert_eq!(total, 4_000_787_030_016, "the zones make up the disk");
+    assert_eq!(json["parameters"]["seek"]["average_ns"], 8_500_000);
+}
+
+#[test]
+fn overrides_change_the_drive() {
+    let target = open("sim:hdd-7200?seed=7&capacity=4TB&write_cache=write_through").unwrap();
+    assert_eq!(target.info().capacity_bytes, Bytes(4_000_000_000_000));
+    assert_eq!(target.info().write_cache, Some(block::WriteCache::WriteThrough));
+    let odd = open("sim:hdd-7200?capacity=1000001kB").unwrap();
+    assert_eq!(odd.info().capacity_bytes, Bytes(1_000_001_000 / 4096 * 4096), "whole blocks");
+    let truth = show("sim:hdd-7200?geometry.rpm=5400").unwrap().truth.hdd.unwrap();
+    assert_eq!((truth.rpm, truth.rotation_ns), (5400, 11_111_111));
+}
+
+#[test]
+fn what_an_override_gets_wrong_is_told_with_its_key() {
+    for (query, key, words) in [
+        ("colour=red", "colour", "known are seed, capacity, write_cache"),
+        ("seed=-1", "seed", "not a whole number"),
+        ("capacity=4T", "capacity", "write it like 4TB"),
+        ("capacity=1kB", "capacity", "outside 1048576"),
+        ("write_cache=perhaps", "write_cache", "unknown variant"),
+        ("state=steady", "state", "no initial state"),
+        ("geometry.rpm=0", "geometry.rpm", "outside 600 to 60000"),
+        ("geometry.rpm=fast", "geometry.rpm", "invalid type"),
+        ("geometry.wheels=4", "geometry.wheels", "unknown field"),
+        ("engine.rpm=4", "engine.rpm", "no table `engine`"),
+        ("seek.average_ns=20000000", "seek.average_ns", "must rise"),
+        ("seed=1&memory.write_bytes=1", "memory.write_bytes", "outside 262144"),
+    ] {
+        match open(&format!("sim:hdd-7200?{query}")) {
+            Err(SimError::Override { key: at, what }) => {
+                assert_eq!(at, key);
+                assert!(what.contains(words), "{query}: {what}");
+            }
+            other => panic!("{query}: {other:?}"),
+        }
+    }
+}
+
+#[test]
+fn an_unknown_model_lists_the_known_ones() {
+    let error = open("sim:hdd-9000").unwrap_err().to_string();
+    assert!(error.contains("`hdd-9000`") && error.contains("hdd-7200"), "{error}");
+    let error = open("sim:no/such/file.toml").unwrap_err().to_string();
+    assert!(error.starts_with("no/such/file.toml: cannot read"), "{error}");
+}
+
+#[test]
+fn a_file_is_a_model_too() {
+    let path = file("own", "rpm = 7200", "rpm = 5400");
+    let spec = format!("sim:{}?seed=3", path.display());
+    assert_eq!(show(&spec).unwrap().truth.hdd.unwrap().rpm, 5400);
+}
+
+#[test]
+fn what_a_file_gets_wrong_is_told_with_file_and_line() {
+    for (name, from, to, words) in [
+        ("syntax", "rpm = 7200", "rpm = = 7200", ""),
+        ("type", "rpm = 7200", "rpm = \"fast\"", "invalid type"),
+        ("unknown", "rpm = 7200", "rmp = 7200", "unknown field `rmp`"),
+        ("range", "heads = 8", "heads = 0", "geometry.heads: 0 is outside 1 to 64"),
+        ("block", "physical_block_bytes = 4096", "physical_block_bytes = 4000", "power of two"),
+        ("curve", "average_ns = 8_500_000", "average_ns = 1", "must rise"),
+        ("schema", "drivescope.model/1", "drivescope.model/9", "drivescope.model/9"),
+        ("kind", "kind = \"hdd\"", "kind = \"drum\"", "`drum` is not a kind"),
+    ] {
+        let path = file(name, from, to);
+        let error = open(&format!("sim:{}", path.display())).unwrap_err().to_string();
+        let place = format!("{}:{}: ", path.display(), line_with(from));
+        assert!(error.starts_with(&place), "{error}\nshould begin with {place}");
+        assert!(error.contains(words), "{error}");
+    }
+}
