@@ -151,6 +151,10 @@ impl Loop {
     pub fn on(dir: TempDir, image: &Path, direct: bool) -> Loop {
         let flag = if direct { "--direct-io=on" } else { "--direct-io=off" };
         let path = run("losetup", &["-f", "--show", flag, image.to_str().unwrap()]);
+        Loop::attached(dir, path, image)
+    }
+
+    pub fn attached(dir: TempDir, path: String, image: &Path) -> Loop {
         Loop { path: path.into(), image: image.to_owned(), _dir: dir }
     }
 
