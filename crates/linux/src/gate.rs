@@ -126,7 +126,7 @@ pub enum GateError {
         source: io::Error,
     },
     /// Neither a block device nor a regular file (exit code 2).
-    #[error("{}: only a block device or a regular file can be written to", .0.display())]
+    #[error("{}: only a block device or a regular file can be measured", .0.display())]
     Kind(PathBuf),
 }
 
@@ -135,12 +135,17 @@ fn fail(path: &Path, action: &'static str) -> impl FnOnce(io::Error) -> GateErro
     move |source| GateError::Io { path, action, source }
 }
 
-/// Opens a target for measuring without writing. Needs no more than the right to read, and asks
-/// nothing.
+/// Opens a block device or a regular file for measuring without writing. Needs no more than the
+/// right to read, and asks nothing.
 ///
 /// # Errors
-/// [`GateError::Io`] with the kernel's answer.
+/// [`GateError::Io`] with the kernel's answer; [`GateError::Kind`] for anything else, a pipe that
+/// nobody writes to would be waited for.
 pub fn open_for_reading(path: &Path) -> Result<File, GateError> {
+    let kind = fs::metadata(path).map_err(fail(path, "look at it"))?.file_type();
+    if !kind.is_file() && !kind.is_block_device() {
+        return Err(GateError::Kind(path.to_owned()));
+    }
     File::open(path).map_err(fail(path, "open it for reading"))
 }
 
@@ -229,7 +234,13 @@ fn open_device(real: &Path, is_free: bool) -> io::Result<File> {
                 tries_left -= 1;
                 std::thread::sleep(BUSY_PAUSE);
             }
-            result => return result,
+            Err(error) => return Err(error),
+            Ok(file) => {
+                // io_uring answers EAGAIN on such a descriptor where it would have waited.
+                let flags = rustix::fs::fcntl_getfl(&file)? - OFlags::NONBLOCK;
+                rustix::fs::fcntl_setfl(&file, flags)?;
+                return Ok(file);
+            }
         }
     }
 }

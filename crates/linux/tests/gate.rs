@@ -55,6 +55,9 @@ fn an_empty_device_with_consent_is_held_for_the_whole_run() {
         gate::check(&Roots::default(), &device.path, &request(device.name(), &[])).unwrap();
     permit.file().write_all_at(&[1; 4096], 0).unwrap();
     assert_eq!(permit.cost().drive_writes(), Some(0.5));
+    let flags = rustix::fs::fcntl_getfl(permit.file()).unwrap();
+    let nonblock = rustix::fs::OFlags::NONBLOCK;
+    assert!(!flags.contains(nonblock), "io_uring would answer EAGAIN instead of waiting");
     let mut mkfs = Command::new("mkfs.ext4");
     assert!(!mkfs.args(["-q", "-F", device.dev()]).status().unwrap().success(), "held exclusively");
 
@@ -358,9 +361,12 @@ fn what_cannot_be_written_to_at_all_is_an_error_of_its_own() {
     let dir = tempfile::tempdir().unwrap();
     let missing = gate::check(&roots, &dir.path().join("no"), &Request::default());
     assert!(matches!(missing, Err(GateError::Io { action: "find it", .. })), "{missing:?}");
-    for path in [dir.path(), Path::new("/dev/null")] {
+    let pipe = dir.path().join("pipe");
+    run("mkfifo", &[pipe.to_str().unwrap()]);
+    for path in [dir.path(), Path::new("/dev/null"), &pipe] {
         let kind = gate::check(&roots, path, &Request::default());
         assert!(matches!(kind, Err(GateError::Kind(_))), "{kind:?}");
+        assert!(matches!(gate::open_for_reading(path), Err(GateError::Kind(_))));
     }
 }
 

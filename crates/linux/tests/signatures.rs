@@ -13,6 +13,9 @@ use drivescope_linux::signature::{Signature, Usage, probe, probe_file};
 
 const SIZE: usize = 8 << 20;
 
+/// Bytes at a place.
+type Part<'a> = (usize, &'a [u8]);
+
 fn kinds(image: &[u8]) -> Vec<&'static str> {
     let size = Bytes(image.len() as u64);
     let found = probe(size, &mut |offset, buffer| {
@@ -24,7 +27,7 @@ fn kinds(image: &[u8]) -> Vec<&'static str> {
 }
 
 /// An empty image with these bytes at these places.
-fn with(parts: &[(usize, &[u8])]) -> Vec<u8> {
+fn with(parts: &[Part]) -> Vec<u8> {
     let mut image = vec![0; SIZE];
     for (at, bytes) in parts {
         image[*at..at + bytes.len()].copy_from_slice(bytes);
@@ -41,7 +44,7 @@ fn each_signature_is_found_where_its_format_puts_it() {
     let zfs: &[u8] = &0x00ba_b10c_u64.to_le_bytes();
     let zfs_foreign: &[u8] = &0x00ba_b10c_u64.to_be_bytes();
     let bcache = b"\xc6\x85\x73\xf6\x4e\x1a\x45\xca\x82\x65\xf5\x7f\x48\xba\x6d\x81";
-    let cases: &[(&str, &[(usize, &[u8])])] = &[
+    let cases: &[(&str, &[Part])] = &[
         ("ext2", &[(1024 + 56, b"\x53\xef")]),
         ("ext3", &[(1024 + 56, b"\x53\xef"), (1024 + 92, b"\x04")]),
         ("ext4", &[(1024 + 56, b"\x53\xef"), (1024 + 96, b"\x40")]),
