@@ -7,7 +7,7 @@ use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 
-use block::{Bytes, Environment, Medium, Nanos};
+use block::{Bytes, Environment, Layer, Leaf, Medium, Nanos, Stack};
 use common::{Loop, Machine, Mounted, Zram, filesystem_is_known, has_means, skip};
 use drivescope_linux::environment::RealEnvironment;
 use drivescope_linux::sysfs::Roots;
@@ -180,6 +180,26 @@ fn physical_ranges_lie_within_the_leaf_or_are_not_told() {
         fs::write(&path, vec![1; MIB]).unwrap();
         assert_eq!(environment(&path).extents().unwrap().physical_range, None);
     }
+}
+
+/// A filesystem counts from the beginning of its partition, the leaf from the beginning of the disk.
+#[test]
+fn physical_offsets_are_moved_by_the_partitions_start() {
+    let file = tempfile::NamedTempFile::new_in("/var/tmp").unwrap();
+    file.as_file().write_all_at(&vec![5; MIB], 0).unwrap();
+    let Some((low, high)) = extents::of(file.as_file()).physical_range else {
+        return skip("the filesystem of /var/tmp does not tell physical offsets");
+    };
+    let layer = |kind: &str| Layer { kind: kind.to_owned(), ..Layer::default() };
+    let mut partition = layer("partition");
+    partition.attributes.insert("start_bytes".to_owned(), "1048576".to_owned());
+    let leaf = Leaf { name: "sda".to_owned(), medium: Medium::Device, model: None };
+    let layers = vec![layer("file"), layer("ext4"), partition, layer("disk")];
+    let stack = Stack { layers, leaves: vec![leaf] };
+    let target = Some(file.as_file().try_clone().unwrap());
+    let mut environment = RealEnvironment::new(Machine::new().roots, stack, target);
+    let moved = environment.extents().unwrap().physical_range;
+    assert_eq!(moved, Some((low + Bytes::mib(1), high + Bytes::mib(1))));
 }
 
 /// Dirty pages are data that the device has not got yet.

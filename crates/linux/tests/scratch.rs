@@ -213,6 +213,33 @@ fn leftovers_are_files_whose_owner_died() {
     assert!(reborn.path().exists() && alive.path().exists());
 }
 
+/// Between making a file and locking it, another run may take it for a leftover and remove it. A run
+/// must not go on with a file that has no name: it could not be opened for the measurement.
+#[test]
+fn a_file_removed_before_it_was_locked_is_made_again() {
+    let dir = tempfile::tempdir_in("/var/tmp").unwrap();
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !stop.load(Ordering::Relaxed) {
+                for leftover in scratch::leftovers(dir.path()) {
+                    let _ = leftover.remove();
+                }
+            }
+        });
+        for round in 0..2000 {
+            let made = create(dir.path(), Bytes(512), &format!("race-{round}"));
+            let still_there = made.as_ref().is_ok_and(|scratch| scratch.path().exists());
+            if !still_there {
+                stop.store(true, Ordering::Relaxed);
+                panic!("round {round}: {made:?}");
+            }
+        }
+        stop.store(true, Ordering::Relaxed);
+    });
+    assert!(names(dir.path()).is_empty());
+}
+
 const CHILD: &str = "DRIVESCOPE_TEST_CHILD_DIR";
 
 /// Not a test of its own: what the test below starts, kills and interrupts.
