@@ -14,6 +14,7 @@ use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use std::time::Duration;
 
 use block::Bytes;
 use rustix::fs::{FlockOperation, OFlags};
@@ -27,6 +28,9 @@ use crate::sysfs::{BlockNode, DevNo, Roots};
 mod refusal;
 
 pub use refusal::{Consent, Cost, Reason, Refusal};
+
+const BUSY_TRIES: u32 = 5;
+const BUSY_PAUSE: Duration = Duration::from_millis(20);
 
 /// Something on a device that would be lost, which the user may allow by name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -122,7 +126,7 @@ pub enum GateError {
         source: io::Error,
     },
     /// Neither a block device nor a regular file (exit code 2).
-    #[error("{}: only a block device or a regular file can be written to", .0.display())]
+    #[error("{}: only a block device or a regular file can be measured", .0.display())]
     Kind(PathBuf),
 }
 
@@ -131,12 +135,17 @@ fn fail(path: &Path, action: &'static str) -> impl FnOnce(io::Error) -> GateErro
     move |source| GateError::Io { path, action, source }
 }
 
-/// Opens a target for measuring without writing. Needs no more than the right to read, and asks
-/// nothing.
+/// Opens a block device or a regular file for measuring without writing. Needs no more than the
+/// right to read, and asks nothing.
 ///
 /// # Errors
-/// [`GateError::Io`] with the kernel's answer.
+/// [`GateError::Io`] with the kernel's answer; [`GateError::Kind`] for anything else, a pipe that
+/// nobody writes to would be waited for.
 pub fn open_for_reading(path: &Path) -> Result<File, GateError> {
+    let kind = fs::metadata(path).map_err(fail(path, "look at it"))?.file_type();
+    if !kind.is_file() && !kind.is_block_device() {
+        return Err(GateError::Kind(path.to_owned()));
+    }
     File::open(path).map_err(fail(path, "open it for reading"))
 }
 
@@ -179,9 +188,7 @@ fn check_device(
     let mut uses = examine(roots, &node);
     // Opened for writing only when nobody uses it: closing such a descriptor makes udev look again.
     let is_free = !uses.iter().any(Use::is_final);
-    let flags = if is_free { OFlags::EXCL } else { OFlags::empty() } | OFlags::NONBLOCK;
-    let open =
-        OpenOptions::new().read(true).write(is_free).custom_flags(flags.bits() as i32).open(real);
+    let open = open_device(real, is_free);
     let file = match open {
         Ok(file) => Some(file),
         Err(error) if error.raw_os_error() == Some(libc::EBUSY) => {
@@ -210,6 +217,32 @@ fn check_device(
         cost: Cost { bytes: request.bytes_to_write, capacity: node.size() },
     };
     grant(file, refusal)
+}
+
+/// Opens a device: exclusively and for writing when it is free, for a look inside otherwise.
+///
+/// A claim may last for a moment only: `losetup -f` claims each device that it tries, and udev
+/// claims what it looks at. So a busy device is tried again for a tenth of a second.
+fn open_device(real: &Path, is_free: bool) -> io::Result<File> {
+    let flags = if is_free { OFlags::EXCL } else { OFlags::empty() } | OFlags::NONBLOCK;
+    let mut options = OpenOptions::new();
+    options.read(true).write(is_free).custom_flags(flags.bits() as i32);
+    let mut tries_left = BUSY_TRIES;
+    loop {
+        match options.open(real) {
+            Err(error) if error.raw_os_error() == Some(libc::EBUSY) && tries_left > 0 => {
+                tries_left -= 1;
+                std::thread::sleep(BUSY_PAUSE);
+            }
+            Err(error) => return Err(error),
+            Ok(file) => {
+                // io_uring answers EAGAIN on such a descriptor where it would have waited.
+                let flags = rustix::fs::fcntl_getfl(&file)? - OFlags::NONBLOCK;
+                rustix::fs::fcntl_setfl(&file, flags)?;
+                return Ok(file);
+            }
+        }
+    }
 }
 
 /// Uses that can be seen without opening the device.

@@ -88,27 +88,32 @@ fn memory_is_memory_however_it_is_dressed() {
 }
 
 /// A container's root is an overlay; its st_dev is anonymous and its files lie in other directories.
+/// A file of the lower layer is read from there; a directory of it is written to in the upper one.
 #[test]
-fn overlays_reach_the_disk_under_their_upper_directory() {
+fn overlays_reach_what_is_under_the_directory_that_serves() {
     if !has_means(&["mount"]) || !filesystem_is_known("overlay") {
         return skip("needs overlay");
     }
     let base = tempfile::tempdir_in("/var/tmp").unwrap();
-    for name in ["lower/deep", "upper", "work"] {
+    for name in ["upper", "work"] {
         fs::create_dir_all(base.path().join(name)).unwrap();
     }
-    fs::write(base.path().join("lower/deep/old"), "old").unwrap();
+    let lower = Mounted::new("tmpfs", "tmpfs", "size=16m");
+    fs::create_dir_all(lower.path().join("deep")).unwrap();
+    fs::write(lower.path().join("deep/old"), "old").unwrap();
     let dir = |name: &str| base.path().join(name).to_str().unwrap().to_owned();
-    let options =
-        format!("lowerdir={},upperdir={},workdir={}", dir("lower"), dir("upper"), dir("work"));
+    let below = lower.path().to_str().unwrap();
+    let options = format!("lowerdir={below},upperdir={},workdir={}", dir("upper"), dir("work"));
     let mounted = Mounted::new("overlay", "overlay", &options);
     fs::write(mounted.path().join("new"), "new").unwrap();
-    for name in ["new", "deep/old", "deep", ""] {
+    for name in ["new", "deep", ""] {
         let stack = resolve(&mounted.path().join(name));
         let leaves: Vec<String> = stack.leaves.iter().map(|leaf| leaf.name.clone()).collect();
         assert_eq!(leaves, leaf_of_var_tmp(), "{name}");
         assert_eq!(stack.layers[1].kind, "overlay");
     }
+    let stack = resolve(&mounted.path().join("deep/old"));
+    assert_eq!(stack.leaves[0].medium, Medium::Ram, "never copied up");
 }
 
 /// If the member were taken from the mount's source alone, the second disk would go uncounted.

@@ -151,6 +151,10 @@ impl Loop {
     pub fn on(dir: TempDir, image: &Path, direct: bool) -> Loop {
         let flag = if direct { "--direct-io=on" } else { "--direct-io=off" };
         let path = run("losetup", &["-f", "--show", flag, image.to_str().unwrap()]);
+        Loop::attached(dir, path, image)
+    }
+
+    pub fn attached(dir: TempDir, path: String, image: &Path) -> Loop {
         Loop { path: path.into(), image: image.to_owned(), _dir: dir }
     }
 
@@ -202,14 +206,18 @@ impl Drop for Mounted {
     }
 }
 
-/// A zram disk, when the kernel lets one be made.
+/// A zram disk, where the kernel has them.
 pub struct Zram {
     id: String,
 }
 
 impl Zram {
     pub fn new(size: &str) -> Option<Zram> {
-        let id = fs::read_to_string("/sys/class/zram-control/hot_add").ok()?.trim().to_owned();
+        let control = Path::new("/sys/class/zram-control/hot_add");
+        if !control.exists() {
+            return None;
+        }
+        let id = fs::read_to_string(control).unwrap().trim().to_owned();
         let zram = Zram { id };
         fs::write(format!("/sys/block/{}/disksize", zram.name()), size).unwrap();
         Some(zram)

@@ -1,0 +1,383 @@
+//! Each refusal of the safety gate, on real loop devices and on described machines.
+#![allow(clippy::unwrap_used, reason = "these are tests")]
+
+mod common;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::Path;
+use std::process::Command;
+
+use block::Bytes;
+use common::{Loop, Machine, Mounted, has_means, run};
+use drivescope_linux::devices::Use;
+use drivescope_linux::gate::{self, GateError, Hazard, Reason, Refusal, Request};
+use drivescope_linux::sysfs::{DevNo, Roots};
+
+const SIZE: u64 = 64 << 20;
+
+fn request(consent: &str, allow: &[&str]) -> Request {
+    Request {
+        bytes_to_write: Some(Bytes::mib(32)),
+        allow: allow.iter().map(|word| word.parse().unwrap()).collect::<BTreeSet<Hazard>>(),
+        consent: Some(consent.to_owned()),
+    }
+}
+
+fn refused(roots: &Roots, path: &Path, request: &Request) -> Refusal {
+    match gate::check(roots, path, request) {
+        Err(GateError::Refused(refusal)) => *refusal,
+        other => panic!("not refused: {other:?}"),
+    }
+}
+
+/// The uses for which a device is refused whatever the user says.
+fn in_use(device: &Loop) -> Vec<Use> {
+    let everything = ["partitions", "signature:ext4", "signature:swap", "signature:btrfs"];
+    let refusal = refused(&Roots::default(), &device.path, &request(device.name(), &everything));
+    assert!(refusal.to_string().contains("no flag overrides this"), "{refusal}");
+    let finals = refusal.reasons.into_iter().map(|reason| match reason {
+        Reason::InUse(found) => found,
+        other => panic!("{other} was not to be expected"),
+    });
+    finals.collect()
+}
+
+/// If this failed, the gate would be a wall: an empty device with consent is writable, exclusively.
+#[test]
+fn an_empty_device_with_consent_is_held_for_the_whole_run() {
+    if !has_means(&["losetup", "mkfs.ext4"]) {
+        return;
+    }
+    let device = Loop::new(SIZE, true);
+    let permit =
+        gate::check(&Roots::default(), &device.path, &request(device.name(), &[])).unwrap();
+    permit.file().write_all_at(&[1; 4096], 0).unwrap();
+    assert_eq!(permit.cost().drive_writes(), Some(0.5));
+    let flags = rustix::fs::fcntl_getfl(permit.file()).unwrap();
+    let nonblock = rustix::fs::OFlags::NONBLOCK;
+    assert!(!flags.contains(nonblock), "io_uring would answer EAGAIN instead of waiting");
+    let mut mkfs = Command::new("mkfs.ext4");
+    assert!(!mkfs.args(["-q", "-F", device.dev()]).status().unwrap().success(), "held exclusively");
+
+    let again = refused(&Roots::default(), &device.path, &request(device.name(), &[]));
+    let busy = Reason::InUse(Use::Busy { device: device.name().to_owned() });
+    assert_eq!(again.reasons, [busy], "two runs must not write to one device");
+    drop(permit);
+    gate::check(&Roots::default(), &device.path, &request(device.name(), &[])).unwrap();
+}
+
+#[test]
+fn without_the_right_words_nothing_is_written() {
+    if !has_means(&["losetup"]) {
+        return;
+    }
+    let device = Loop::new(SIZE, true);
+    for consent in [None, Some("yes"), Some(""), Some("loop"), Some("LOOP0")] {
+        let wanted = Request {
+            bytes_to_write: Some(Bytes::mib(640)),
+            consent: consent.map(str::to_owned),
+            ..Request::default()
+        };
+        let refusal = refused(&Roots::default(), &device.path, &wanted);
+        assert!(matches!(refusal.reasons[..], [Reason::NoConsent { .. }]), "{refusal}");
+        let text = refusal.to_string();
+        assert!(text.contains(&format!("--consent {}", device.name())), "{text}");
+        assert!(text.contains("671.1 MB would be written, 10.000 times its capacity of 67.1 MB"));
+    }
+}
+
+#[test]
+fn a_mounted_device_is_refused_whatever_is_said() {
+    if !has_means(&["losetup", "mkfs.ext4"]) {
+        return;
+    }
+    let device = Loop::new(SIZE, true);
+    device.mkfs("ext4");
+    let mounted = Mounted::new("ext4", device.dev(), "");
+    let uses = in_use(&device);
+    let [Use::Mounted { mount_point, fstype, .. }] = &uses[..] else { panic!("{uses:?}") };
+    assert_eq!(mount_point, mounted.path());
+    assert_eq!(fstype, "ext4");
+    fs::write(mounted.path().join("alive"), "yes").unwrap();
+}
+
+/// A container's or another user's mount is not in our own mountinfo.
+#[test]
+fn a_mount_in_another_namespace_is_seen() {
+    if !has_means(&["losetup", "mkfs.ext4", "unshare"]) {
+        return;
+    }
+    let device = Loop::new(SIZE, true);
+    device.mkfs("ext4");
+    let dir = tempfile::tempdir().unwrap();
+    let script = format!("mount {} {} && echo up && read wait", device.dev(), dir.path().display());
+    let mut child = Command::new("unshare")
+        .args(["-m", "sh", "-c", &script])
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    let mut stdout = std::io::BufReader::new(child.stdout.take().unwrap());
+    std::io::BufRead::read_line(&mut stdout, &mut line).unwrap();
+    assert_eq!(line, "up\n");
+    let uses = in_use(&device);
+    drop(child.stdin.take());
+    child.wait().unwrap();
+    assert!(matches!(&uses[..], [Use::Mounted { seen_by: Some(_), .. }]), "{uses:?}");
+}
+
+struct Swap(String);
+
+impl Drop for Swap {
+    fn drop(&mut self) {
+        let _ = Command::new("swapoff").arg(&self.0).status();
+    }
+}
+
+#[test]
+fn swap_is_refused_whatever_is_said_as_device_and_as_file() {
+    if !has_means(&["losetup", "mkswap", "swapon"]) {
+        return;
+    }
+    let device = Loop::new(SIZE, true);
+    run("mkswap", &[device.dev()]);
+    run("swapon", &[device.dev()]);
+    let swap = Swap(device.dev().to_owned());
+    let uses = in_use(&device);
+    assert_eq!(uses, [Use::Swap { device: device.name().to_owned() }]);
+    drop(swap);
+
+    let dir = tempfile::tempdir_in("/var/tmp").unwrap();
+    let file = dir.path().join("swapfile");
+    fs::write(&file, vec![0; 8 << 20]).unwrap();
+    run("chmod", &["600", file.to_str().unwrap()]);
+    run("mkswap", &[file.to_str().unwrap()]);
+    run("swapon", &[file.to_str().unwrap()]);
+    let _swap = Swap(file.to_str().unwrap().to_owned());
+    let refusal = refused(&Roots::default(), &file, &request("swapfile", &[]));
+    assert!(matches!(&refusal.reasons[..], [Reason::InUse(Use::Swap { .. })]), "{refusal}");
+}
+
+/// A member of a mounted Btrfs that is not the one the mount names.
+#[test]
+fn a_second_member_of_a_mounted_btrfs_is_refused() {
+    if !has_means(&["losetup", "mkfs.btrfs"]) || !common::filesystem_is_known("btrfs") {
+        return common::skip("needs btrfs");
+    }
+    let (one, two) = (Loop::new(256 << 20, true), Loop::new(256 << 20, true));
+    run("mkfs.btrfs", &["-q", "-f", one.dev(), two.dev()]);
+    run("btrfs", &["device", "scan", two.dev()]);
+    let _mounted = Mounted::new("btrfs", one.dev(), "");
+    for device in [&one, &two] {
+        let uses = in_use(device);
+        assert!(uses.iter().any(|found| matches!(found, Use::Member { .. })), "{uses:?}");
+    }
+}
+
+#[test]
+fn a_read_only_device_is_refused() {
+    if !has_means(&["losetup"]) {
+        return;
+    }
+    let dir = tempfile::tempdir_in("/var/tmp").unwrap();
+    let image = dir.path().join("image");
+    fs::write(&image, vec![0; 1 << 20]).unwrap();
+    // Not by blockdev --setro, which outlives the loop and would hit whoever gets the device next.
+    let path = run("losetup", &["-r", "-f", "--show", image.to_str().unwrap()]);
+    let device = Loop::attached(dir, path, &image);
+    let uses = in_use(&device);
+    assert_eq!(uses, [Use::ReadOnly { device: device.name().to_owned() }]);
+    gate::open_for_reading(&device.path).unwrap();
+}
+
+/// Each thing that would be lost has to be named; naming another does not help.
+#[test]
+fn a_signature_has_to_be_named() {
+    if !has_means(&["losetup", "mkfs.ext4"]) {
+        return;
+    }
+    let device = Loop::new(SIZE, true);
+    device.mkfs("ext4");
+    for allow in [&[][..], &["partitions", "signature:xfs"]] {
+        let refusal = refused(&Roots::default(), &device.path, &request(device.name(), allow));
+        let [Reason::NotAllowed { hazard, .. }] = &refusal.reasons[..] else { panic!("{refusal}") };
+        assert_eq!(hazard.to_string(), "signature:ext4");
+        assert!(refusal.to_string().contains("--allow signature:ext4"), "{refusal}");
+    }
+    let wanted = request(device.name(), &["signature:ext4"]);
+    gate::check(&Roots::default(), &device.path, &wanted).unwrap();
+}
+
+/// A table that the kernel has not read, as on a disk partitioned a moment ago.
+#[test]
+fn a_table_without_known_partitions_has_to_be_named() {
+    if !has_means(&["losetup"]) {
+        return;
+    }
+    let device = Loop::new(SIZE, true);
+    let image = fs::OpenOptions::new().write(true).open(&device.path).unwrap();
+    image.write_all_at(b"EFI PART", 512).unwrap();
+    drop(image);
+    let refusal = refused(&Roots::default(), &device.path, &request(device.name(), &[]));
+    let [Reason::NotAllowed { hazard: Hazard::Partitions, .. }] = &refusal.reasons[..] else {
+        panic!("{refusal}")
+    };
+    let wanted = request(device.name(), &["partitions"]);
+    gate::check(&Roots::default(), &device.path, &wanted).unwrap();
+}
+
+/// Partitions, and what is in them; and a mounted partition makes the disk untouchable.
+#[test]
+fn partitions_have_to_be_named_and_mounted_ones_cannot() {
+    if !has_means(&["losetup", "addpart", "delpart", "mkfs.ext4"]) {
+        return;
+    }
+    let device = Loop::new(SIZE, true);
+    run("addpart", &[device.dev(), "1", "2048", "65536"]);
+    struct Partition(String);
+    impl Drop for Partition {
+        fn drop(&mut self) {
+            let _ = Command::new("delpart").args([&self.0, "1"]).status();
+        }
+    }
+    let _partition = Partition(device.dev().to_owned());
+    let part = format!("{}p1", device.dev());
+    run("mkfs.ext4", &["-q", "-F", &part]);
+
+    let refusal = refused(&Roots::default(), &device.path, &request(device.name(), &[]));
+    let hazards: Vec<String> = refusal
+        .reasons
+        .iter()
+        .map(|reason| match reason {
+            Reason::NotAllowed { hazard, .. } => hazard.to_string(),
+            other => panic!("{other}"),
+        })
+        .collect();
+    assert_eq!(hazards, ["partitions", "signature:ext4"], "{refusal}");
+    let wanted = request(device.name(), &["partitions", "signature:ext4"]);
+    drop(gate::check(&Roots::default(), &device.path, &wanted).unwrap());
+
+    let mounted = Mounted::new("ext4", &part, "");
+    let uses = in_use(&device);
+    let name = format!("{}p1", device.name());
+    assert!(matches!(&uses[..], [Use::Mounted { device, .. }] if *device == name), "{uses:?}");
+    drop(mounted);
+
+    let refusal = refused(&Roots::default(), part.as_ref(), &request(&name, &[]));
+    assert_eq!(refusal.reasons.len(), 1, "a partition is not partitioned: {refusal}");
+}
+
+/// Holders, serial numbers and by-id names of drives that this machine does not have, upon a loop
+/// device that it can open.
+#[test]
+fn described_drives_are_refused_when_held_and_consent_is_their_serial() {
+    if !has_means(&["losetup"]) {
+        return;
+    }
+    let device = Loop::new(SIZE, true);
+    let number = DevNo::from_raw(fs::metadata(&device.path).unwrap().rdev()).to_string();
+    let size = (SIZE / 512).to_string();
+    let drive = |machine: &Machine, serial: &str| {
+        let dir = "pci0000:00/0000:01:00.0/nvme/nvme0/nvme0n1";
+        machine.device(
+            dir,
+            &number,
+            &[("size", &size), ("device/serial", serial), ("device/model", "Big One")],
+        );
+    };
+    for (upper, attribute, word) in [
+        ("dm-0", "dm/name", "mapped device (vg-home)"),
+        ("md0", "md/level", "md array"),
+        ("bcache0", "bcache/cache_mode", "bcache device"),
+    ] {
+        let machine = Machine::new();
+        drive(&machine, "S123");
+        machine.device(&format!("virtual/block/{upper}"), "252:0", &[(attribute, "vg-home")]);
+        machine.stack(upper, "nvme0n1");
+        let refusal = refused(&machine.roots, &device.path, &request("S123", &["partitions"]));
+        assert!(matches!(&refusal.reasons[..], [Reason::InUse(Use::Held { .. })]), "{refusal}");
+        assert!(refusal.to_string().contains(word), "{refusal}");
+    }
+
+    let machine = Machine::new();
+    drive(&machine, "S123");
+    machine.link("dev/nvme0n1", "dev/disk/by-id/nvme-Big_One_S123");
+    machine
+        .write(&format!("run/udev/data/b{number}"), "S:disk/by-id/nvme-eui.0025\nE:ID_FS_TYPE=\n");
+    for right in ["S123", "nvme-Big_One_S123", "/dev/disk/by-id/nvme-eui.0025", " S123 "] {
+        gate::check(&machine.roots, &device.path, &request(right, &[])).unwrap();
+    }
+    for wrong in ["nvme0n1", "s123", "S12", "Big One", device.name()] {
+        let refusal = refused(&machine.roots, &device.path, &request(wrong, &[]));
+        assert!(refusal.to_string().contains("(Big One)"), "{refusal}");
+        assert!(refusal.to_string().contains("--consent S123"), "{refusal}");
+    }
+
+    // A bridge without a serial number of its own says zeros: nothing to recognise a drive by.
+    let machine = Machine::new();
+    drive(&machine, "000000000000");
+    refused(&machine.roots, &device.path, &request("000000000000", &[]));
+    gate::check(&machine.roots, &device.path, &request("nvme0n1", &[])).unwrap();
+}
+
+#[test]
+fn an_existing_file_is_written_to_only_by_its_name() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("my data");
+    fs::write(&file, vec![0; 8192]).unwrap();
+    let link = dir.path().join("link");
+    std::os::unix::fs::symlink(&file, &link).unwrap();
+    let roots = Machine::new().roots;
+    for path in [&file, &link] {
+        for wrong in ["link", "data", "yes"] {
+            let refusal = refused(&roots, path, &request(wrong, &[]));
+            assert!(refusal.to_string().contains("--consent 'my data'"), "{refusal}");
+        }
+        let permit = gate::check(&roots, path, &request("my data", &[])).unwrap();
+        let again = refused(&roots, path, &request("my data", &[]));
+        assert!(matches!(&again.reasons[..], [Reason::InUse(Use::Busy { .. })]), "{again}");
+        drop(permit);
+    }
+    assert_eq!(fs::read(&file).unwrap(), vec![0; 8192], "the gate itself writes nothing");
+}
+
+#[test]
+fn the_file_under_a_loop_device_is_refused() {
+    if !has_means(&["losetup"]) {
+        return;
+    }
+    let device = Loop::new(SIZE, true);
+    let refusal = refused(&Roots::default(), &device.image, &request("image", &[]));
+    assert!(matches!(&refusal.reasons[..], [Reason::InUse(Use::LoopBacking { .. })]), "{refusal}");
+}
+
+/// Wrong use (exit code 2) is not a refusal (exit code 3).
+#[test]
+fn what_cannot_be_written_to_at_all_is_an_error_of_its_own() {
+    let roots = Roots::default();
+    let dir = tempfile::tempdir().unwrap();
+    let missing = gate::check(&roots, &dir.path().join("no"), &Request::default());
+    assert!(matches!(missing, Err(GateError::Io { action: "find it", .. })), "{missing:?}");
+    let pipe = dir.path().join("pipe");
+    run("mkfifo", &[pipe.to_str().unwrap()]);
+    for path in [dir.path(), Path::new("/dev/null"), &pipe] {
+        let kind = gate::check(&roots, path, &Request::default());
+        assert!(matches!(kind, Err(GateError::Kind(_))), "{kind:?}");
+        assert!(matches!(gate::open_for_reading(path), Err(GateError::Kind(_))));
+    }
+}
+
+/// A flag for what can never be allowed must not be taken quietly.
+#[test]
+fn hazards_are_read_and_printed_alike() {
+    for text in ["partitions", "signature:ext4"] {
+        assert_eq!(text.parse::<Hazard>().unwrap().to_string(), text);
+    }
+    for text in ["mounted", "swap", "held", "signature", "signature:", ""] {
+        let error = text.parse::<Hazard>().unwrap_err().to_string();
+        assert!(error.contains("never written to"), "{error}");
+    }
+}
