@@ -3,7 +3,7 @@
 use block::{Bytes, DriveInfo};
 use serde::Serialize;
 
-use crate::hdd::HddModel;
+use crate::kind::Model;
 
 /// A built-in model, for lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -35,10 +35,10 @@ pub struct ModelDescription {
     pub parameters: Parameters,
 }
 
-/// The parameters of a model, by kind of device.
+/// The parameters of a model. Serialises as the model's file reads, overrides applied.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(transparent)]
-pub struct Parameters(pub(crate) HddModel);
+pub struct Parameters(pub(crate) Model);
 
 /// What is true of a virtual drive. `None` is "the drive has no such thing".
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]

@@ -8,7 +8,7 @@
 //! The layers, from the user inwards: the spec (`sim:hdd-7200?seed=7`) names a model, a TOML file;
 //! the model makes a device; [`VirtualTarget`] keeps the clock and the host's queue, and speaks the
 //! domain's [`block::Target`]. Only the device knows what a platter is; a kind of device is
-//! added as a sibling of the `hdd` module and one arm in `model`.
+//! added as a sibling of the `hdd` module and a variant in `kind`.
 
 mod describe;
 mod device;
@@ -16,6 +16,7 @@ mod environment;
 mod error;
 mod events;
 mod hdd;
+mod kind;
 mod model;
 mod noise;
 mod spec;

@@ -1,12 +1,11 @@
 //! Finding, reading, overriding and checking models.
 
-use block::Bytes;
 use serde::{Deserialize, Serialize};
 use toml::de::{DeTable, DeValue};
 
 use crate::describe::{ModelDescription, ModelInfo, Parameters};
 use crate::error::SimError;
-use crate::hdd::{Hdd, HddModel};
+use crate::kind::{KINDS, Model};
 use crate::spec::{self, Spec};
 use crate::target::Parts;
 
@@ -52,13 +51,13 @@ struct Header {
 #[derive(Debug)]
 pub(crate) struct Loaded {
     name: String,
-    model: HddModel,
+    model: Model,
     seed: u64,
 }
 
 impl Loaded {
     pub(crate) fn parts(self) -> Result<Parts, SimError> {
-        let device = Hdd::new(&self.model, self.seed).map_err(|(key, what)| SimError::Value {
+        let device = self.model.device(self.seed).map_err(|(key, what)| SimError::Value {
             file: self.name.clone(),
             line: 1,
             key: key.to_owned(),
@@ -66,17 +65,17 @@ impl Loaded {
         })?;
         Ok(Parts {
             info: self.model.info(&self.name),
-            leaf: self.model.name.clone(),
-            temperature_c: self.model.identity.temperature_c,
-            device: Box::new(device),
+            leaf: self.model.name().to_owned(),
+            temperature_c: self.model.temperature_c(),
+            device,
         })
     }
 
     pub(crate) fn describe(self) -> ModelDescription {
         ModelDescription {
-            name: self.model.name.clone(),
-            kind: "hdd".into(),
-            summary: self.model.summary.clone(),
+            name: self.model.name().to_owned(),
+            kind: self.model.kind().to_owned(),
+            summary: self.model.summary().to_owned(),
             seed: self.seed,
             info: self.model.info(&self.name),
             truth: self.model.truth(),
@@ -112,7 +111,7 @@ fn source(spec: &Spec) -> Result<(String, String), SimError> {
 }
 
 /// Reads and checks a model's text.
-fn parse(file: &str, text: &str) -> Result<HddModel, SimError> {
+fn parse(file: &str, text: &str) -> Result<Model, SimError> {
     let syntax = |e: toml::de::Error| SimError::Syntax {
         file: file.to_owned(),
         line: e.span().map_or(1, |span| line_at(text, span.start)),
@@ -129,13 +128,12 @@ fn parse(file: &str, text: &str) -> Result<HddModel, SimError> {
         let what = format!("`{}` is not `{SCHEMA}`, which this version reads", header.schema);
         return Err(value("schema", what));
     }
-    if header.kind != "hdd" {
-        return Err(value(
-            "kind",
-            format!("`{}` is not a kind of device; known is hdd", header.kind),
-        ));
-    }
-    let model: HddModel = toml::from_str(text).map_err(syntax)?;
+    let Some(model) = Model::from_text(&header.kind, text) else {
+        let known = KINDS.join(", ");
+        let what = format!("`{}` is not a kind of device; known are {known}", header.kind);
+        return Err(value("kind", what));
+    };
+    let model = model.map_err(syntax)?;
     model.check().map_err(|(key, what)| value(key, what))?;
     Ok(model)
 }
@@ -143,11 +141,11 @@ fn parse(file: &str, text: &str) -> Result<HddModel, SimError> {
 /// Applies the overrides of `spec`; an error names the one that is at fault.
 /// A dotted key is a field of the model's file; the others are shorthands.
 fn override_with(
-    mut model: HddModel,
+    mut model: Model,
     file: &str,
     text: &str,
     spec: &Spec,
-) -> Result<(HddModel, u64), SimError> {
+) -> Result<(Model, u64), SimError> {
     let mut seed = 0;
     let mut paths: Vec<(String, &String)> = Vec::new();
     let mut table: toml::Table = toml::from_str(text).map_err(|e| SimError::Syntax {
@@ -157,24 +155,15 @@ fn override_with(
     })?;
     for (key, value) in &spec.overrides {
         let fault = |what: String| SimError::Override { key: key.clone(), what };
-        let (path, new) = match key.as_str() {
-            "seed" => {
-                seed = value.parse().map_err(|_| {
-                    fault(format!("`{value}` is not a whole number from 0 to {}", u64::MAX))
-                })?;
-                continue;
-            }
-            "capacity" => {
-                let Bytes(bytes) = spec::size(value).map_err(fault)?;
-                let whole = model.whole_blocks(bytes);
-                ("geometry.capacity_bytes", toml_integer(whole).map_err(fault)?)
-            }
-            "write_cache" => ("memory.write_cache", toml::Value::String(value.clone())),
-            "state" => {
-                return Err(fault("a disk has no initial state; leave it out".into()));
-            }
-            dotted if dotted.contains('.') => (dotted, spec::value(value)),
-            _ => {
+        if key == "seed" {
+            let what = format!("`{value}` is not a whole number from 0 to {}", u64::MAX);
+            seed = value.parse().map_err(|_| fault(what))?;
+            continue;
+        }
+        let (path, new) = match model.shorthand(key, value) {
+            Some(setting) => setting.map_err(fault)?,
+            None if key.contains('.') => (key.as_str(), spec::value(value)),
+            None => {
                 return Err(fault(
                     "unknown; known are seed, capacity, write_cache, and any field of the model \
                      with its table, such as geometry.rpm"
@@ -183,7 +172,7 @@ fn override_with(
             }
         };
         set(&mut table, path, new).map_err(fault)?;
-        model = HddModel::deserialize(table.clone()).map_err(|e| fault(e.message().to_owned()))?;
+        model = model.reread(table.clone()).map_err(|e| fault(e.message().to_owned()))?;
         paths.push((path.to_owned(), key));
     }
     // All together: one override may be possible only beside another.
@@ -198,10 +187,6 @@ fn override_with(
         }
     })?;
     Ok((model, seed))
-}
-
-fn toml_integer(value: u64) -> Result<toml::Value, String> {
-    i64::try_from(value).map(toml::Value::Integer).map_err(|_| format!("{value} is too large"))
 }
 
 /// Puts `value` at a dotted path whose tables exist.

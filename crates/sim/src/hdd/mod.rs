@@ -17,7 +17,7 @@ use std::collections::VecDeque;
 use block::{Bytes, Nanos, Op, Time};
 
 use self::geometry::Spot;
-pub(crate) use self::model::{Fault, HddModel};
+pub(crate) use self::model::HddModel;
 use self::model::{PIECE_BYTES, WriteCacheModel};
 use self::platters::{Mode, Platters, Trail};
 use self::readcache::{ReadCache, SegmentId};
@@ -25,6 +25,7 @@ use self::schedule::Pending;
 use self::writecache::WriteCache;
 use crate::device::{Command, Device, Finished, MediaCounters};
 use crate::events::EventQueue;
+use crate::kind::Fault;
 use crate::noise::Noise;
 
 /// What will happen inside the drive.

@@ -6,7 +6,9 @@ use serde::{Deserialize, Serialize};
 use super::geometry::{Geometry, Shape};
 use super::seek::SeekCurve;
 use crate::describe::{HddTruth, Truth, ZoneTruth};
+use crate::kind::{Fault, Setting};
 use crate::model::Identity;
+use crate::spec;
 
 /// Largest piece in which a write crosses the link; the write cache holds at least one.
 pub(super) const PIECE_BYTES: u64 = 256 << 10;
@@ -117,9 +119,6 @@ pub(super) struct LinkModel {
     /// Planning an access to the platters; hidden behind other work when there is any.
     pub(super) access_ns: u64,
 }
-
-/// A field and what is wrong with it.
-pub(crate) type Fault = (&'static str, String);
 
 impl HddModel {
     /// Duration of a turn, in nanoseconds.
@@ -248,9 +247,24 @@ impl HddModel {
         Ok(())
     }
 
-    /// `bytes` rounded down to whole physical blocks.
-    pub(crate) fn whole_blocks(&self, bytes: u64) -> u64 {
-        bytes - bytes % self.geometry.physical_block_bytes.max(1)
+    /// The field that a short override key stands for; `None` for an unknown key.
+    pub(crate) fn shorthand(&self, key: &str, value: &str) -> Option<Result<Setting, String>> {
+        match key {
+            "capacity" => Some(self.capacity(value)),
+            "write_cache" => {
+                Some(Ok(("memory.write_cache", toml::Value::String(value.to_owned()))))
+            }
+            "state" => Some(Err("a disk has no initial state; leave it out".to_owned())),
+            _ => None,
+        }
+    }
+
+    /// A capacity as users write it, rounded down to whole physical blocks.
+    fn capacity(&self, value: &str) -> Result<Setting, String> {
+        let Bytes(bytes) = spec::size(value)?;
+        let whole = bytes - bytes % self.geometry.physical_block_bytes.max(1);
+        let whole = i64::try_from(whole).map_err(|_| format!("`{value}` is too large"))?;
+        Ok(("geometry.capacity_bytes", toml::Value::Integer(whole)))
     }
 
     /// What a host can ask the disk about itself.

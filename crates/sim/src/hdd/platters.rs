@@ -3,8 +3,9 @@
 use block::{Nanos, Time};
 
 use super::geometry::{Geometry, Spot};
-use super::model::{Fault, HddModel};
+use super::model::HddModel;
 use super::seek::SeekCurve;
+use crate::kind::Fault;
 use crate::noise::Noise;
 
 /// What an access does to the medium.
