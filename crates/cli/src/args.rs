@@ -117,6 +117,7 @@ pub struct RunArgs {
 
 /// What is measured, and how it is reached.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Target")]
 pub struct TargetArgs {
     /// Directory, file, block device, or virtual drive (sim:hdd-7200, null:)
     #[arg(default_value = ".")]
@@ -155,7 +156,11 @@ pub struct TargetArgs {
 
 /// What `mark` does.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Load")]
 pub struct LoadArgs {
+    /// Short runs on a small file: 256 MiB, 500 ms
+    #[arg(long)]
+    pub quick: bool,
     /// Which tests
     #[arg(long, value_enum, default_value_t = ProfileName::Default, conflicts_with = "tests")]
     pub profile: ProfileName,
@@ -180,25 +185,6 @@ pub struct LoadArgs {
     /// Idle time before each run [default: 200ms; --quick: 50ms]
     #[arg(long, value_name = "TIME", value_parser = parse_nanos)]
     pub pause: Option<Nanos>,
-    /// Runs of each test; 6 are the fewest that have a 95 % interval
-    #[arg(long, value_name = "N", default_value_t = mark::Options::RUNS,
-          value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    pub runs: u32,
-    /// Runs of each test before the counted ones, kept out of the result
-    #[arg(long, value_name = "N", default_value_t = 0, num_args = 0..=1, default_missing_value = "1")]
-    pub discard_first: u32,
-    /// Order of the runs
-    #[arg(long, value_enum, default_value_t = OrderName::Interleaved)]
-    pub order: OrderName,
-    /// Go on until every median is known within this share, such as 2%
-    #[arg(long, value_name = "SHARE", value_parser = share)]
-    pub until: Option<f64>,
-    /// Longest time that --until may take
-    #[arg(long, value_name = "TIME", value_parser = parse_nanos, default_value = "5m")]
-    pub budget: Nanos,
-    /// Short runs on a small file: 256 MiB, 500 ms
-    #[arg(long)]
-    pub quick: bool,
     /// Each write is durable when it completes (FUA, or write and flush)
     #[arg(long)]
     pub dsync: bool,
@@ -213,13 +199,30 @@ pub struct LoadArgs {
     #[arg(long, value_name = "PERCENT", default_value_t = 0,
           value_parser = clap::value_parser!(u8).range(0..=100))]
     pub dedup: u8,
+    /// Runs of each test; 6 are the fewest that have a 95 % interval
+    #[arg(help_heading = "Repetition", long, value_name = "N", default_value_t = mark::Options::RUNS,
+          value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub runs: u32,
+    /// Runs of each test before the counted ones, kept out of the result
+    #[arg(help_heading = "Repetition", long, value_name = "N", default_value_t = 0, num_args = 0..=1, default_missing_value = "1")]
+    pub discard_first: u32,
+    /// Order of the runs
+    #[arg(help_heading = "Repetition", long, value_enum, default_value_t = OrderName::Interleaved)]
+    pub order: OrderName,
+    /// Go on until every median is known within this share, such as 2%
+    #[arg(help_heading = "Repetition", long, value_name = "SHARE", value_parser = share)]
+    pub until: Option<f64>,
+    /// Longest time that --until may take
+    #[arg(help_heading = "Repetition", long, value_name = "TIME", value_parser = parse_nanos, default_value = "5m")]
+    pub budget: Nanos,
     /// Root seed of all randomness [default: a fresh one, which is recorded]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
+    #[arg(help_heading = "Repetition", long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
     pub seed: Option<u64>,
 }
 
 /// How the result is shown.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Output")]
 pub struct OutputArgs {
     /// Print the result as JSON
     #[arg(long)]

@@ -88,6 +88,18 @@ pub(crate) fn of_test(test: &Test, case: &Case<'_>, context: &Context<'_>) -> Ve
             "take --runs 6 or more",
         );
     }
+    let worth = test.mb_s.quantity.n_effective;
+    if worth < rates.len() as f64 {
+        let cause = format!(
+            "each run resembles the one before, so {} runs are worth about {worth:.0} and the interval is too narrow",
+            rates.len()
+        );
+        add(
+            "dependent_runs",
+            cause,
+            "take more --runs with a longer --pause, and leave the order interleaved",
+        );
+    }
     let proofs = &test.proofs;
     if proofs.reached.verdict == Verdict::Refuted {
         add("not_reached", proofs.reached.reason.clone(), reached_remedy(case, context));
@@ -118,11 +130,13 @@ pub(crate) fn of_test(test: &Test, case: &Case<'_>, context: &Context<'_>) -> Ve
         );
     }
     if proofs.unhindered.verdict == Verdict::Refuted {
-        add(
-            "hindered",
-            proofs.unhindered.reason.clone(),
-            "use --engine io_uring, fewer threads than CPUs, and leave the machine otherwise idle",
-        );
+        let synchronous = context.engine == "psync" && test.depth > 1;
+        let remedy = if synchronous {
+            "psync has one I/O outstanding per thread: use --engine io_uring, or depth 1"
+        } else {
+            "leave the machine otherwise idle, take fewer threads than CPUs, or a lighter --engine"
+        };
+        add("hindered", proofs.unhindered.reason.clone(), remedy);
     }
     if proofs.undisturbed.verdict == Verdict::Refuted {
         add(

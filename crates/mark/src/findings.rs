@@ -2,8 +2,8 @@
 
 use block::{DriveInfo, Extents, Op, Stack};
 use stats::{
-    Better, Decision, Quantity, StopRule, Unit, coefficient_of_variation, median_quantity,
-    range_over_mean, two_modes,
+    Better, Decision, Quantity, StopRule, Unit, coefficient_of_variation, median_interval,
+    median_quantity, range_over_mean, two_modes,
 };
 use workload::plan::{Address, OpShare, Phase, Plan, Step, Until};
 
@@ -114,8 +114,10 @@ fn word(ops: &[OpShare]) -> String {
     }
 }
 
-/// Under a stop rule the interval is the rule's own, which is wider: it allows for having looked at
-/// the runs before, with the wish to stop.
+/// The interval is that of the order statistics, of 6 runs or more, whether or not the runs depend on
+/// their neighbours: that they do is a caveat of its own, since an interval that is sometimes missing
+/// and sometimes wider cannot be compared from one run to the next. Under a stop rule it is the rule's
+/// own, which is wider: it allows for having looked at the runs before, with the wish to stop.
 fn spread(values: &[f64], unit: Unit, until: Option<Until>) -> Spread {
     let none = Quantity {
         value: 0.0,
@@ -127,15 +129,19 @@ fn spread(values: &[f64], unit: Unit, until: Option<Until>) -> Spread {
         n_effective: 0.0,
         better: Better::Higher,
     };
-    let mut quantity = median_quantity(values, CONFIDENCE, unit, Better::Higher).unwrap_or(none);
-    if let Some(until) = until {
-        let rule = StopRule::new(until.half_width_percent, CONFIDENCE);
-        let interval = match rule.decide(values) {
-            Decision::Met { interval, .. } => Some(interval),
-            Decision::Continue { .. } => rule.final_interval(values),
-        };
-        (quantity.low, quantity.high) = (interval.map(|i| i.low), interval.map(|i| i.high));
-    }
+    let median = median_quantity(values, CONFIDENCE, unit, Better::Higher).unwrap_or(none);
+    let interval = match until {
+        None => median_interval(values, CONFIDENCE),
+        Some(until) => {
+            let rule = StopRule::new(until.half_width_percent, CONFIDENCE);
+            match rule.decide(values) {
+                Decision::Met { interval, .. } => Some(interval),
+                Decision::Continue { .. } => rule.final_interval(values),
+            }
+        }
+    };
+    let (low, high) = (interval.map(|i| i.low), interval.map(|i| i.high));
+    let quantity = Quantity { low, high, ..median };
     Spread {
         median: quantity.value,
         low: quantity.low,

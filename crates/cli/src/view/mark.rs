@@ -145,7 +145,11 @@ fn closing(body: &Body) -> (String, Tone) {
     let standing = body.tests.iter().filter(|t| t.headline).count();
     let proven = |t: &&Test| t.proofs.named().iter().all(|(_, p)| p.verdict == Verdict::Proven);
     let full = body.tests.iter().filter(proven).count();
-    let numbers = |n: usize| if n == 1 { "1 number".to_owned() } else { format!("{n} numbers") };
+    let all = if tests == 1 {
+        "The number stands".to_owned()
+    } else {
+        format!("All {tests} numbers stand")
+    };
     if body.interrupted {
         let made = body.tests.iter().filter(|t| !t.runs.is_empty()).count();
         return (format!("Ended early: {made} of {tests} tests have counted runs."), Tone::Bad);
@@ -153,18 +157,13 @@ fn closing(body: &Body) -> (String, Tone) {
     match standing {
         0 => ("No number stands: this is not the speed of a drive.".to_owned(), Tone::Bad),
         _ if standing < tests => {
-            let gone = numbers(tests - standing);
-            let text = format!("{} of {tests} stand; {gone} withdrawn.", numbers(standing));
-            (text, Tone::Bad)
+            let gone = tests - standing;
+            (format!("{standing} of {tests} numbers stand; {gone} withdrawn."), Tone::Bad)
         }
-        _ if full == tests => {
-            (format!("All {} stand, each with all six proofs.", numbers(tests)), Tone::Good)
-        }
+        _ if full == tests => (format!("{all}, with all six proofs."), Tone::Good),
         _ => {
-            let text = format!(
-                "All {} stand; {full} of them have all six proofs, the others as marked.",
-                numbers(tests)
-            );
+            let text =
+                format!("{all}; {full} of {tests} with all six proofs, the others as marked.");
             (text, Tone::Mixed)
         }
     }

@@ -215,7 +215,7 @@ impl Hdd {
         };
         if !starved {
             for (index, pending) in self.pending.iter().enumerate() {
-                if self.eligible(pending, now) {
+                if self.eligible(pending, now) && !self.continues_another(pending, now) {
                     let time = self.platters.expected(trail, &pending.spot, pending.mode(), now);
                     offer(time, Choice::Serve(index));
                 }
@@ -228,6 +228,17 @@ impl Hdd {
             }
         }
         best.map(|(_, choice)| choice)
+    }
+
+    /// True when a waiting request of the same kind ends where this one begins. A run of neighbours is
+    /// entered at its beginning: entered in the middle because that passes first, its first part
+    /// would be left behind for as long as neighbours keep arriving at the other end.
+    fn continues_another(&self, pending: &Pending, now: Time) -> bool {
+        self.pending.iter().any(|other| {
+            other.command.op == pending.command.op
+                && other.command.end() == pending.from
+                && self.eligible(other, now)
+        })
     }
 
     fn may_destage(&mut self, now: Time) -> bool {
