@@ -69,6 +69,12 @@ device is only read, unless --write and --consent say otherwise.")]
 pub struct MarkArgs {
     #[command(flatten)]
     pub target: TargetArgs,
+    /// Run this plan instead of what the flags under Load and Repetition say
+    #[arg(long, value_name = "PLAN.toml", help_heading = "Load", conflicts_with_all = [
+        "quick", "profile", "tests", "read_only", "write_only", "mix", "duration", "warm_up",
+        "pause", "dsync", "shared_cursor", "compressible", "dedup", "runs", "discard_first",
+        "order", "until", "budget"])]
+    pub plan: Option<PathBuf>,
     #[command(flatten)]
     pub load: LoadArgs,
     #[command(flatten)]
@@ -239,6 +245,13 @@ pub struct OutputArgs {
     /// Most I/Os per run in the samples file
     #[arg(long, value_name = "N", default_value_t = 1_000_000, requires = "samples")]
     pub samples_max: usize,
+}
+
+impl OutputArgs {
+    /// Most single I/Os to keep per run; none when nobody asked for them.
+    pub fn trace_cap(&self) -> usize {
+        if self.samples.is_some() { self.samples_max } else { 0 }
+    }
 }
 
 /// `devices`.

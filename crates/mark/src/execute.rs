@@ -1,5 +1,7 @@
 //! Makes the runs of a mark in the order of its plan's schedule.
 
+use std::sync::atomic::Ordering;
+
 use block::{Environment, Event, Nanos, NullSink, RunSink, Target};
 use engine::{Control, EngineError, Failure, run_step};
 use stats::{Decision, LatencyHistogram, StopRule};
@@ -112,7 +114,7 @@ pub fn execute<T: Target>(
         }
         let step = &plan.steps[slot.step];
         announce(plan, &slot, step, target.now(), sink);
-        target.pause(plan.schedule.pause);
+        rest(target, plan.schedule.pause, control);
         let seeded = (region, plan.content, slot.seed);
         let samples = run_step(target, environment, step, seeded, control, sink)?;
         if let Some(failure) = samples.failure {
@@ -131,6 +133,16 @@ pub fn execute<T: Target>(
         keep(&mut executed, &slot, step, samples, sink);
     }
     Ok(executed)
+}
+
+/// Lets `span` go by in slices short enough that Ctrl-C does not have to wait for its end.
+fn rest<T: Target>(target: &mut T, span: Nanos, control: Control<'_>) {
+    let mut left = span;
+    while left > Nanos::ZERO && !control.cancel.load(Ordering::Relaxed) {
+        let slice = left.min(Nanos::millis(100));
+        target.pause(slice);
+        left = left - slice;
+    }
 }
 
 fn announce(plan: &Plan, slot: &Slot, step: &Step, now: block::Time, sink: &mut dyn RunSink) {

@@ -12,6 +12,7 @@ use crate::envelope::{SystemClock, document};
 use crate::exit::Exit;
 use crate::measure::{Job, Measured, measure};
 use crate::progress::Progress;
+use crate::verbs::run;
 use crate::{samples, talk, view};
 
 /// Size of a test file by default.
@@ -24,6 +25,9 @@ const QUICK_SIZE: Bytes = Bytes::mib(256);
 /// # Errors
 /// What makes a measurement impossible.
 pub fn main(args: &MarkArgs) -> Result<Exit> {
+    if let Some(path) = &args.plan {
+        return run::plan("mark", path, &args.target, args.load.seed, &args.output);
+    }
     let seed = seed_of(args.load.seed)?;
     let run_id = RunId::new(SystemClock.now(), seed);
     let job = Job {
@@ -32,7 +36,7 @@ pub fn main(args: &MarkArgs) -> Result<Exit> {
         default_size: if args.load.quick { QUICK_SIZE } else { SIZE },
         run_id: &run_id.to_string(),
         drive_seed: args.load.seed,
-        trace_cap: if args.output.samples.is_some() { args.output.samples_max } else { 0 },
+        trace_cap: args.output.trace_cap(),
     };
     show("mark", &job, run_id, &args.output)
 }

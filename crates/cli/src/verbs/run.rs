@@ -8,7 +8,7 @@ use block::{Bytes, WallClock};
 use record::RunId;
 use workload::plan::Plan;
 
-use crate::args::RunArgs;
+use crate::args::{OutputArgs, RunArgs, TargetArgs};
 use crate::envelope::SystemClock;
 use crate::exit::Exit;
 use crate::measure::Job;
@@ -19,19 +19,33 @@ use crate::verbs::mark::show;
 /// # Errors
 /// When the plan cannot be read, or what makes a measurement impossible.
 pub fn main(args: &RunArgs) -> Result<Exit> {
-    let mut plan = read(&args.plan)?;
-    plan.seed = args.seed.unwrap_or(plan.seed);
+    plan("run", &args.plan, &args.target, args.seed, &args.output)
+}
+
+/// Runs the plan at `path`; `verb` is what the user called it, `seed` takes the place of the plan's.
+///
+/// # Errors
+/// When the plan cannot be read, or what makes a measurement impossible.
+pub fn plan(
+    verb: &str,
+    path: &Path,
+    target: &TargetArgs,
+    seed: Option<u64>,
+    output: &OutputArgs,
+) -> Result<Exit> {
+    let mut plan = read(path)?;
+    plan.seed = seed.unwrap_or(plan.seed);
     let run_id = RunId::new(SystemClock.now(), linux::host::fresh_seed().unwrap_or(plan.seed));
     let end = plan.region.map(|r| Bytes(r.offset.0.saturating_add(r.length.0)));
     let job = Job {
-        target: &args.target,
+        target,
         plan: &|_| Ok(plan.clone()),
         default_size: end.unwrap_or(Bytes::gib(1)),
         run_id: &run_id.to_string(),
-        drive_seed: args.seed,
-        trace_cap: if args.output.samples.is_some() { args.output.samples_max } else { 0 },
+        drive_seed: seed,
+        trace_cap: output.trace_cap(),
     };
-    show("run", &job, run_id, &args.output)
+    show(verb, &job, run_id, output)
 }
 
 fn read(path: &Path) -> Result<Plan> {

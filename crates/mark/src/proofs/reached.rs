@@ -1,6 +1,6 @@
 //! *Reached*: the bytes were served by the device, not by a cache above it.
 
-use block::{Bytes, Medium, Op, TaskIo};
+use block::{Bytes, Medium, Op, Snapshot, TaskIo};
 use stats::{Proof, Verdict};
 
 use super::{Case, device_bytes, growth, percent};
@@ -8,6 +8,9 @@ use super::{Case, device_bytes, growth, percent};
 /// Bytes that crossed into the device, per byte issued, for the claim to hold. The lower end allows
 /// for counters that are read a moment apart; the upper end for metadata and a little foreign I/O.
 const RATIO: std::ops::RangeInclusive<f64> = 0.97..=1.10;
+
+/// Share of the bytes issued that may be left in the page cache by I/O that bypasses it.
+const CACHED_SHARE: f64 = 0.05;
 
 /// Share of a file without written data from which its reads say nothing about the device.
 const UNWRITTEN_SHARE: f64 = 0.005;
@@ -87,6 +90,12 @@ fn by_counters(case: &Case<'_>, op: Op) -> Proof {
             );
             Proof::new(Verdict::Refuted, reason)
         }
+        Some(_) if let Some(left) = left_in_cache(case, issued) => {
+            let reason = format!(
+                "{left} of it were left in the page cache: it was passed through, whatever reached the device"
+            );
+            Proof::new(Verdict::Unprovable, reason)
+        }
         Some(r) if r <= *RATIO.end() => {
             let reason = format!("the device counted {r:.3} bytes for each byte issued");
             Proof::new(Verdict::Proven, reason)
@@ -105,6 +114,19 @@ fn by_counters(case: &Case<'_>, op: Op) -> Proof {
         }
     };
     evidence(case, proof, kind, issued, device, task)
+}
+
+/// Growth of the page cache during the counted runs, in total, where it is too much for I/O that
+/// bypasses it. A first pass over a cold file reaches the device byte for byte and is buffered all the
+/// same.
+fn left_in_cache(case: &Case<'_>, issued: Bytes) -> Option<Bytes> {
+    let cached = |s: &Snapshot| s.page_cache.map(|c| c.cached_bytes.0);
+    let grown: u64 = case
+        .runs()
+        .iter()
+        .filter_map(|r| Some(cached(&r.after)?.saturating_sub(cached(&r.before)?)))
+        .sum();
+    (grown as f64 > CACHED_SHARE * issued.0 as f64).then_some(Bytes(grown))
 }
 
 fn without_device(case: &Case<'_>, task_ratio: Option<f64>) -> Proof {
