@@ -108,14 +108,15 @@ pub fn quantile_interval(xs: &[f64], p: f64, confidence: f64) -> Option<OrderInt
 /// z(m) is Blom's approximation to where that order statistic lies in a normal sample, so that the
 /// step from minimum and maximum (n = 6) to inner ranks is not taken for noise; for large m it falls
 /// as 1/sqrt(m). It supposes that the distribution is roughly normal about its median; with two modes
-/// of like share the interval does not shrink so.Being made of two order statistics, it is
-/// rough: where 90 runs were needed (normal, CV 3 %, ±1 %), half of the estimates from 6 runs lay between
-/// 51 and 136.
+/// of like share the interval does not shrink so. Being made of two order statistics, it is rough:
+/// where 90 runs were needed (normal, CV 3 %, ±1 %), half of the estimates from 6 runs lay between 51
+/// and 136.
 ///
 /// The answer is n itself when n runs are enough, and never less. Above 1,000 it is a count from which
-/// fewer by one would not do, though a still smaller one might: ranks are whole, and z(m) wobbles. `None` when n runs give no interval
-/// (fewer than 6 at 95 %), the median is zero, `half_width_percent` is not positive, or more than
-/// 10^8 runs would be needed.
+/// fewer by one would not do, though a still smaller one might: ranks are whole, and z(m) wobbles.
+///
+/// `None` when n runs give no interval (fewer than 6 at 95 %), the median is zero,
+/// `half_width_percent` is not positive, or more than 10^8 runs would be needed.
 pub fn runs_needed(xs: &[f64], half_width_percent: f64, confidence: f64) -> Option<usize> {
     let interval = median_interval(xs, confidence)?;
     let width = half_width(&interval, median(xs)?)?;
