@@ -47,8 +47,8 @@ pub fn effective_sample_size(xs: &[f64]) -> Option<f64> {
 /// Count of independent observations that repeated runs are worth: n, unless [`independence_p`] is
 /// below [`DEPENDENCE_P`], and then [`effective_sample_size`].
 ///
-/// The test comes first because the estimate alone would take a third off a handful of independent
-/// runs as often as not. `None` for empty input, NaN or an infinity.
+/// The test comes first because the estimate alone takes a third or more off in about a tenth of
+/// series of 6 to 10 independent runs (374 of 4,000 at 6, 527 of 4,000 at 10). `None` for empty input, NaN or an infinity.
 pub fn effective_runs(xs: &[f64]) -> Option<f64> {
     let n = xs.len() as f64;
     match independence_p(xs) {

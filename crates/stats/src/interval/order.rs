@@ -108,12 +108,15 @@ pub fn quantile_interval(xs: &[f64], p: f64, confidence: f64) -> Option<OrderInt
 /// z(m) is Blom's approximation to where that order statistic lies in a normal sample, so that the
 /// step from minimum and maximum (n = 6) to inner ranks is not taken for noise; for large m it falls
 /// as 1/sqrt(m). It supposes that the distribution is roughly normal about its median; with two modes
-/// of like share the interval does not shrink so. Being made of two order statistics, the estimate
-/// from 6 to 10 runs is good to a factor of about two or three only.
+/// of like share the interval does not shrink so. Being made of two order statistics, it is rough:
+/// where 90 runs were needed (normal, CV 3 %, ±1 %), half of the estimates from 6 runs lay between 51
+/// and 136.
 ///
-/// The answer is n itself when n runs are enough, and never less. `None` when n runs give no interval
-/// (fewer than 6 at 95 %), the median is zero, `half_width_percent` is not positive, or more than
-/// 10^8 runs would be needed.
+/// The answer is n itself when n runs are enough, and never less. Above 1,000 it is a count from which
+/// fewer by one would not do, though a still smaller one might: ranks are whole, and z(m) wobbles.
+///
+/// `None` when n runs give no interval (fewer than 6 at 95 %), the median is zero,
+/// `half_width_percent` is not positive, or more than 10^8 runs would be needed.
 pub fn runs_needed(xs: &[f64], half_width_percent: f64, confidence: f64) -> Option<usize> {
     let interval = median_interval(xs, confidence)?;
     let width = half_width(&interval, median(xs)?)?;
@@ -127,10 +130,15 @@ pub fn runs_needed(xs: &[f64], half_width_percent: f64, confidence: f64) -> Opti
     let enough = |m: usize| {
         ranks_for_error(m, 1.0 - confidence).is_some_and(|rank| shape(m, rank) <= wanted)
     };
-    // Double until it is enough, then halve the step. Between neighbours the ranks make z(m) wobble by
-    // less than one run in sixteen, which is far inside what such an estimate is worth.
+    // Ranks are whole, so that z(m) falls with a wobble: halving steps alone would pass over the least
+    // count. Where that is cheap, all are tried.
+    const ALL_TRIED: usize = 1000;
     const MOST: usize = 100_000_000;
-    let (mut short, mut long) = (xs.len(), xs.len() * 2);
+    if let Some(least) = (xs.len() + 1..=ALL_TRIED).find(|&m| enough(m)) {
+        return Some(least);
+    }
+    let mut short = xs.len().max(ALL_TRIED);
+    let mut long = short * 2;
     while !enough(long) {
         if long >= MOST {
             return None;
