@@ -126,9 +126,11 @@ macro_rules! arithmetic {
                 self.0 += other.0;
             }
         }
+        /// Sums stop at the largest value: what is summed may come from a plan file, in which
+        /// single values of any size are legal.
         impl std::iter::Sum for $name {
             fn sum<I: Iterator<Item = $name>>(items: I) -> $name {
-                items.fold($name(0), |sum, item| sum + item)
+                items.fold($name(0), |sum, item| $name(sum.0.saturating_add(item.0)))
             }
         }
     )*};

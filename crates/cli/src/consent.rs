@@ -49,19 +49,19 @@ fn bytes_to_write(plan: &Plan) -> Option<Bytes> {
     if plan.schedule.until.is_some() {
         return None;
     }
-    let runs = u64::from(plan.schedule.runs + plan.schedule.discard_first);
-    let once: Option<u64> = plan.steps.iter().map(of_step).sum();
-    once.map(|bytes| Bytes(bytes.saturating_mul(runs)))
+    let runs = u64::from(plan.schedule.runs) + u64::from(plan.schedule.discard_first);
+    let once = plan.steps.iter().map(of_step).sum::<Option<Bytes>>();
+    once.map(|bytes| Bytes(bytes.0.saturating_mul(runs)))
 }
 
-fn of_step(step: &Step) -> Option<u64> {
+fn of_step(step: &Step) -> Option<Bytes> {
     step.phases
         .iter()
         .filter(|phase| phase.ops.iter().any(|o| o.op == Op::Write))
         .map(|phase| {
             let by_ios = phase.stop.ios.map(|ios| ios.saturating_mul(phase.block.0));
             let limits = [phase.stop.bytes.map(|b| b.0), by_ios];
-            limits.into_iter().flatten().min()
+            limits.into_iter().flatten().min().map(Bytes)
         })
         .sum()
 }

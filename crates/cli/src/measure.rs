@@ -108,7 +108,7 @@ impl Desk<'_> {
         self.leftovers(dir)?;
         let size = self.job.target.size.unwrap_or(self.job.default_size);
         let plan = (self.job.plan)(true)?;
-        if plan.region.is_some_and(|r| r.offset + r.length > size) {
+        if plan.region.is_some_and(|r| r.offset.0.saturating_add(r.length.0) > size.0) {
             bail!(
                 "{name}: the plan's region ends beyond a test file of {size}; give a larger --size"
             );

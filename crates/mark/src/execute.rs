@@ -146,8 +146,8 @@ fn rest<T: Target>(target: &mut T, span: Nanos, control: Control<'_>) {
 }
 
 fn announce(plan: &Plan, slot: &Slot, step: &Step, now: block::Time, sink: &mut dyn RunSink) {
-    let per_step = plan.schedule.runs + plan.schedule.discard_first;
-    let known = per_step * u32::try_from(plan.steps.len()).unwrap_or(u32::MAX);
+    let per_step = plan.schedule.runs.saturating_add(plan.schedule.discard_first);
+    let known = per_step.saturating_mul(u32::try_from(plan.steps.len()).unwrap_or(u32::MAX));
     if plan.schedule.pause > Nanos::ZERO {
         sink.event(&Event::Pausing { span: plan.schedule.pause, since: now });
     }
@@ -190,9 +190,9 @@ fn keep(
 
 /// Under a stop rule, the runs that every test gets in any case are not looked at.
 fn beyond_the_least(plan: &Plan, slot: &Slot) -> bool {
-    let least = plan.schedule.runs + plan.schedule.discard_first;
+    let least = u64::from(plan.schedule.runs) + u64::from(plan.schedule.discard_first);
     plan.schedule.until.is_some()
-        && u64::from(slot.position) >= u64::from(least) * plan.steps.len() as u64
+        && u64::from(slot.position) >= least.saturating_mul(plan.steps.len() as u64)
 }
 
 /// Tests are looked at together, when all have the same count of runs.

@@ -72,8 +72,12 @@ fn some_region() -> impl Strategy<Value = Option<Region>> {
 fn a_phase() -> impl Strategy<Value = Phase> {
     let what = (".*", any::<bool>(), 1..=Phase::BLOCK_MAX.0);
     (what, address(), stop(), arrival(), ops(), some_region()).prop_map(
-        |((name, measured, block), address, stop, arrival, ops, region)| {
+        |((name, measured, block), address, mut stop, arrival, ops, region)| {
             let block = Bytes(block);
+            if ops.iter().all(|share| share.op == Op::Flush) {
+                // Flushes transfer no bytes, so bytes alone would never end them.
+                stop.ios = stop.ios.or(Some(1));
+            }
             Phase { name, measured, block, address, stop, arrival, ops, region }
         },
     )
