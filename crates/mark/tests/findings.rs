@@ -1,0 +1,384 @@
+//! Each proof, each way it can come out, from runs made up for it.
+
+use block::{
+    Bytes, CpuTimes, DeviceCounters, DriveInfo, DriveKind, Extents, Layer, Leaf, Medium, Nanos,
+    PageCache, Snapshot, Stack, TaskIo,
+};
+use drivescope_mark::body::{Body, Latency, Run, Test};
+use drivescope_mark::{
+    Ceiling, Direction, Executed, Options, RunFigures, TestRuns, TestSpec, findings,
+};
+use engine::Totals;
+use stats::{LatencyHistogram, Verdict};
+use workload::audit::{Audit, AuditSummary};
+use workload::plan::{Content, Order, Plan, Region, Share};
+
+const MIB: u64 = 1 << 20;
+const REGION: Region = Region { offset: Bytes::ZERO, length: Bytes::gib(1) };
+
+/// A world in which one test was run; each check spoils one thing in it.
+struct World {
+    plan: Plan,
+    info: DriveInfo,
+    stack: Stack,
+    extents: Option<Extents>,
+    runs: Vec<RunFigures>,
+    ceiling: Option<Ceiling>,
+    engine: &'static str,
+    direct: bool,
+}
+
+fn plan(test: &str, direction: Direction) -> Plan {
+    let test: TestSpec = test.parse().unwrap_or_else(|e| panic!("{e}"));
+    Options {
+        tests: vec![test],
+        directions: vec![direction],
+        duration: Nanos::secs(1),
+        warm_up: Nanos::ZERO,
+        pause: Nanos::ZERO,
+        runs: 8,
+        discard_first: 0,
+        order: Order::Interleaved,
+        until: None,
+        seed: 1,
+        region: None,
+        content: Content::default(),
+        durable: false,
+        share: Share::Partition,
+    }
+    .plan()
+}
+
+impl World {
+    /// A disk that is read in order at about `rate` MiB/s, without a flaw.
+    fn sound() -> World {
+        World {
+            plan: plan("SEQ1MQ8T1", Direction::Read),
+            info: DriveInfo {
+                name: "/srv".to_owned(),
+                kind: DriveKind::File,
+                model: None,
+                serial: None,
+                capacity_bytes: Bytes::gib(1),
+                logical_block_bytes: Bytes(512),
+                physical_block_bytes: Bytes(4096),
+                rotational: Some(false),
+                write_cache: None,
+                cache_bytes: None,
+                link_bytes_per_s: None,
+            },
+            stack: Stack {
+                layers: vec![Layer { kind: "disk".to_owned(), ..Layer::default() }],
+                leaves: vec![leaf(Medium::Device)],
+            },
+            extents: Some(Extents {
+                file_bytes: Bytes::gib(1),
+                written_bytes: Bytes::gib(1),
+                extents: 1,
+                ..Extents::default()
+            }),
+            runs: [500, 503, 498, 501, 499, 502, 497, 500].map(sequential).to_vec(),
+            ceiling: Some(Ceiling { iops: 1e6 }),
+            engine: "io_uring",
+            direct: true,
+        }
+    }
+
+    fn each(mut self, change: impl Fn(usize, &mut RunFigures)) -> World {
+        self.runs.iter_mut().enumerate().for_each(|(index, run)| change(index, run));
+        self
+    }
+
+    fn body(&self) -> Body {
+        let executed = Executed {
+            tests: vec![TestRuns {
+                runs: self.runs.clone(),
+                latencies: LatencyHistogram::new(),
+                ceiling: self.ceiling,
+            }],
+            traced: Vec::new(),
+            interrupted: false,
+            broken: None,
+            out_of_budget: false,
+            region: REGION,
+        };
+        let context = findings::Context {
+            info: &self.info,
+            stack: &self.stack,
+            extents: self.extents.clone(),
+            engine: self.engine,
+            direct: self.direct,
+            durable: false,
+        };
+        findings::body(&self.plan, &executed, &context)
+    }
+
+    fn test(&self) -> Test {
+        self.body().tests.remove(0)
+    }
+
+    /// The verdicts that are not proven, by name.
+    fn doubts(&self) -> Vec<(&'static str, Verdict)> {
+        let test = self.test();
+        let doubts = test.proofs.named();
+        doubts
+            .into_iter()
+            .filter(|(_, p)| p.verdict != Verdict::Proven)
+            .map(|(n, p)| (n, p.verdict))
+            .collect()
+    }
+}
+
+fn leaf(medium: Medium) -> Leaf {
+    Leaf { name: "sda".to_owned(), medium, model: None }
+}
+
+/// A run of one second that reads `mib` blocks of 1 MiB in order.
+fn sequential(mib: u64) -> RunFigures {
+    let offsets: Vec<u64> = (0..mib).map(|i| i % 1024).collect();
+    figures(mib * MIB, mib, audit(MIB, &offsets))
+}
+
+fn audit(block: u64, slots: &[u64]) -> AuditSummary {
+    let mut audit = Audit::new(REGION, Bytes(block));
+    for (at, slot) in (0..).zip(slots) {
+        audit.note(block::Op::Read, Bytes(slot * block), Bytes(block), block::Time(at));
+    }
+    Audit::merge(vec![audit])
+}
+
+fn figures(bytes: u64, ios: u64, audit: AuditSummary) -> RunFigures {
+    let counted = |bytes: u64| Snapshot {
+        task: Some(TaskIo { read_bytes: Bytes(bytes), write_bytes: Bytes::ZERO }),
+        devices: vec![DeviceCounters {
+            name: "sda".to_owned(),
+            read_bytes: Bytes(bytes),
+            ..DeviceCounters::default()
+        }],
+        process_cpu: Some(CpuTimes { user_ns: Nanos(bytes / 100), system_ns: Nanos(bytes / 100) }),
+        steal_ns: Some(Nanos::ZERO),
+        page_cache: Some(PageCache { cached_bytes: Bytes::ZERO, dirty_bytes: None }),
+        throttle_events: Some(3),
+        ..Snapshot::default()
+    };
+    RunFigures {
+        position: 0,
+        run: Run {
+            bytes,
+            ios,
+            duration_ns: 1_000_000_000,
+            mb_s: bytes as f64 / 1e6,
+            iops: ios as f64,
+            latency_ns: Latency::default(),
+            slat_ns: 1_000.0,
+            clat_ns: 1_000_000.0,
+        },
+        series_bytes: vec![bytes / 50; 50],
+        totals: Totals { ios, read: Bytes(bytes), ..Totals::default() },
+        elapsed_ns: 1_000_000_000,
+        achieved_depth: 7.99,
+        lag_max_ns: 5_000,
+        audit,
+        before: counted(1 << 40),
+        after: counted((1 << 40) + bytes),
+    }
+}
+
+#[test]
+fn a_sound_run_has_all_six_proofs() {
+    let world = World::sound();
+    assert_eq!(world.doubts(), []);
+    let body = world.body();
+    assert!(!body.refuted() && body.caveats.is_empty(), "{:?}", body.caveats);
+    let mb_s = body.tests[0].mb_s;
+    assert_eq!(mb_s.n, 8);
+    // 8 runs: the interval is from the least to the greatest, in MB of 10^6 bytes.
+    let rate = |mib: u64| Some((mib * MIB) as f64 / 1e6);
+    assert_eq!((mb_s.low, mb_s.high), (rate(497), rate(503)));
+}
+
+#[test]
+fn reached_is_refuted_by_what_the_stack_is_made_of() {
+    let mut ram = World::sound();
+    ram.stack.leaves = vec![leaf(Medium::Ram)];
+    let mut cached = World::sound();
+    cached.stack.layers[0].page_cache = Some("loop without direct I/O".to_owned());
+    for world in [ram, cached] {
+        assert_eq!(world.doubts(), [("reached", Verdict::Refuted)]);
+        let body = world.body();
+        assert!(body.refuted() && !body.tests[0].headline, "no headline without the device");
+        assert!(body.caveats.iter().any(|c| c.code == "not_reached"));
+    }
+}
+
+#[test]
+fn reached_is_refuted_by_a_file_that_was_never_written() {
+    for (unwritten, hole) in [(Bytes::gib(1), Bytes::ZERO), (Bytes::ZERO, Bytes::mib(100))] {
+        let mut world = World::sound();
+        world.extents = Some(Extents {
+            file_bytes: Bytes::gib(1),
+            unwritten_bytes: unwritten,
+            hole_bytes: hole,
+            ..Extents::default()
+        });
+        assert_eq!(world.doubts(), [("reached", Verdict::Refuted)]);
+    }
+}
+
+#[test]
+fn reached_is_judged_by_what_crossed_into_the_device() {
+    let share = |device: f64, task: f64| {
+        World::sound().each(move |_, run| {
+            let scaled = |share: f64| Bytes((1 << 40) + (run.run.bytes as f64 * share) as u64);
+            run.after.devices[0].read_bytes = scaled(device);
+            run.after.task = Some(TaskIo { read_bytes: scaled(task), ..TaskIo::default() });
+        })
+    };
+    let reached = |world: World| world.test().proofs.reached.verdict;
+    assert_eq!(reached(share(0.98, 0.98)), Verdict::Proven);
+    assert_eq!(reached(share(0.90, 0.90)), Verdict::Refuted, "a tenth came from a cache");
+    assert_eq!(reached(share(0.0, 0.0)), Verdict::Refuted);
+    assert_eq!(reached(share(1.5, 1.0)), Verdict::Proven, "others read beside us, ours arrived");
+    assert_eq!(reached(share(1.5, 0.5)), Verdict::Unprovable, "others hide what was ours");
+    let blind = World::sound().each(|_, run| run.after.devices.clear());
+    assert_eq!(reached(blind), Verdict::Unprovable);
+    let warmed = World::sound().each(|_, run| {
+        let cached_bytes = Bytes(run.run.bytes / 2);
+        run.after.page_cache = Some(PageCache { cached_bytes, dirty_bytes: None });
+    });
+    assert_eq!(reached(warmed), Verdict::Unprovable, "a cold page cache in between");
+}
+
+#[test]
+fn pattern_sees_the_faults_of_other_tools() {
+    // Eight private cursors one block apart: every block is read eight times.
+    let rereading = World::sound().each(|_, run| {
+        let slots: Vec<u64> = (0..500).flat_map(|i| (0..8).map(move |q| i / 8 + q)).collect();
+        run.audit = audit(MIB, &slots);
+    });
+    assert_eq!(rereading.doubts(), [("pattern", Verdict::Refuted)]);
+    assert!(!rereading.test().headline);
+    // Random 4 KiB reads that are aligned to 64 KiB touch a sixteenth of the blocks.
+    let mut aligned = World::sound().each(|index, run| {
+        let mut at = 12_345 + index as u64;
+        let slots: Vec<u64> = (0..50_000)
+            .map(|_| {
+                at = at
+                    .wrapping_mul(6_364_136_223_846_793_005)
+                    .wrapping_add(1_442_695_040_888_963_407);
+                (at >> 40) % 16_384 * 16
+            })
+            .collect();
+        run.audit = audit(4096, &slots);
+        run.achieved_depth = 32.0;
+    });
+    aligned.plan = plan("RND4KQ32T1", Direction::Read);
+    assert_eq!(aligned.doubts(), [("pattern", Verdict::Refuted)]);
+}
+
+#[test]
+fn pattern_holds_reads_against_the_drives_own_cache() {
+    // Two laps over 64 MiB: a drive with a cache of 128 MiB serves the second from it.
+    let laps = |cache: Option<Bytes>, rotational| {
+        let mut world = World::sound().each(|_, run| {
+            let slots: Vec<u64> = (0..500).map(|i| i % 64).collect();
+            run.audit = audit(MIB, &slots);
+            // The region is as small as the laps are.
+            run.audit.slots = 64;
+        });
+        world.info.cache_bytes = cache;
+        world.info.rotational = Some(rotational);
+        world.test().proofs.pattern.verdict
+    };
+    assert_eq!(laps(Some(Bytes::mib(128)), true), Verdict::Refuted);
+    assert_eq!(laps(Some(Bytes::mib(16)), true), Verdict::Proven);
+    assert_eq!(laps(None, true), Verdict::Unprovable, "a disk that does not tell may have 256 MiB");
+    assert_eq!(laps(None, false), Verdict::Proven);
+}
+
+#[test]
+fn steady_compares_the_halves_of_the_windows() {
+    let falling = |second_half: u64| {
+        World::sound().each(move |_, run| {
+            let slice = run.run.bytes / 50;
+            run.series_bytes = vec![slice; 25];
+            run.series_bytes.extend(vec![slice * second_half / 100; 25]);
+        })
+    };
+    assert_eq!(falling(98).doubts(), []);
+    assert_eq!(falling(70).doubts(), [("steady", Verdict::Refuted)]);
+    let scattered = World::sound().each(|index, run| {
+        let slice = run.run.bytes / 50;
+        run.series_bytes = vec![slice; 25];
+        run.series_bytes
+            .extend(vec![if index % 2 == 0 { slice * 8 / 10 } else { slice * 12 / 10 }; 25]);
+    });
+    assert_eq!(scattered.doubts(), [("steady", Verdict::Unprovable)]);
+}
+
+#[test]
+fn steady_sees_runs_that_sink_one_after_the_other() {
+    let world = World::sound().each(|index, run| run.run.mb_s = 520.0 - 5.0 * index as f64);
+    let test = world.test();
+    assert_eq!(test.proofs.steady.verdict, Verdict::Refuted);
+    assert!(test.headline, "a drift is a doubt, not a lie");
+}
+
+#[test]
+fn repeatable_tells_spread_from_two_groups() {
+    let rates = |rates: [f64; 8]| {
+        let world = World::sound().each(move |index, run| run.run.mb_s = rates[index]);
+        world.test().proofs.repeatable
+    };
+    let apart = rates([160.0, 120.0, 161.0, 119.0, 160.5, 120.5, 159.5, 121.0]);
+    assert_eq!(apart.verdict, Verdict::Refuted);
+    assert!(apart.reason.contains("two groups"), "{}", apart.reason);
+    let wide = rates([100.0, 130.0, 80.0, 115.0, 92.0, 140.0, 105.0, 70.0]);
+    assert_eq!(wide.verdict, Verdict::Refuted);
+    let outlier = rates([100.0, 101.0, 99.5, 100.5, 60.0, 100.2, 99.8, 100.1]);
+    assert_eq!(outlier.verdict, Verdict::Unprovable, "one stray run of eight: more runs decide");
+    assert!(outlier.evidence.contains_key("runs_needed"));
+    let mut few = World::sound();
+    few.runs.truncate(5);
+    let test = few.test();
+    assert_eq!(test.proofs.repeatable.verdict, Verdict::Unprovable);
+    assert_eq!((test.mb_s.low, test.mb_s.high), (None, None));
+}
+
+#[test]
+fn unhindered_finds_the_testers_share() {
+    let verdict = |world: World| world.test().proofs.unhindered.verdict;
+    assert_eq!(verdict(World::sound().each(|_, r| r.achieved_depth = 1.0)), Verdict::Refuted);
+    assert_eq!(verdict(World::sound().each(|_, r| r.achieved_depth = 6.8)), Verdict::Unprovable);
+    assert_eq!(verdict(World::sound().each(|_, r| r.run.slat_ns = 500_000.0)), Verdict::Refuted);
+    let mut slow_tester = World::sound();
+    slow_tester.ceiling = Some(Ceiling { iops: 550.0 });
+    assert_eq!(verdict(slow_tester), Verdict::Refuted);
+    let mut unknown = World::sound();
+    unknown.ceiling = None;
+    assert_eq!(verdict(unknown), Verdict::Unprovable);
+}
+
+#[test]
+fn undisturbed_sees_others() {
+    let verdict = |world: World| world.test().proofs.undisturbed.verdict;
+    let foreign_reads = World::sound().each(|_, r| r.after.devices[0].read_bytes.0 += 100 * MIB);
+    assert_eq!(verdict(foreign_reads), Verdict::Refuted);
+    let foreign_writes = World::sound().each(|_, r| r.after.devices[0].write_bytes.0 += 100 * MIB);
+    assert_eq!(verdict(foreign_writes), Verdict::Refuted);
+    let stolen = World::sound().each(|_, r| r.after.steal_ns = Some(Nanos::millis(100)));
+    assert_eq!(verdict(stolen), Verdict::Refuted);
+    let hot = World::sound().each(|_, r| r.after.throttle_events = Some(4));
+    assert_eq!(verdict(hot), Verdict::Refuted);
+    let blind = World::sound().each(|_, r| r.after.devices.clear());
+    assert_eq!(verdict(blind), Verdict::Unprovable);
+}
+
+#[test]
+fn a_test_without_runs_claims_nothing() {
+    let mut world = World::sound();
+    world.runs.clear();
+    let test = world.test();
+    assert!(!test.headline);
+    assert!(test.proofs.named().iter().all(|(_, p)| p.verdict == Verdict::Unprovable));
+}
