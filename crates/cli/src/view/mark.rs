@@ -1,6 +1,6 @@
 //! A mark as a page.
 
-use block::{Bytes, Medium};
+use block::{Bytes, DriveKind, Medium};
 use mark::Body;
 use mark::body::{Latency, Spread, Test};
 use report::number;
@@ -133,7 +133,11 @@ fn withdrawn(test: &Test, body: &Body, rate: RateUnit) -> Standing {
     let refuted = test.proofs.named().into_iter().find(|(_, p)| p.verdict == Verdict::Refuted);
     let reason = refuted.map_or(String::new(), |(name, _)| format!("{name} is refuted"));
     let ram = body.stack.leaves.iter().any(|l| l.medium == Medium::Ram);
-    let what = if ram { "this machine's memory" } else { "caches and I/O together" };
+    let what = match body.target.kind {
+        DriveKind::Null => "the tester alone",
+        _ if ram => "this machine's memory",
+        _ => "caches and I/O together",
+    };
     let value = number::value(&test.mb_s.quantity, rate);
     let instead = format!("measured: {value} {} of {what}, not of the drive", rate.name());
     Standing::Withdrawn { reason, instead }

@@ -1,6 +1,6 @@
 //! *Reached*: the bytes were served by the device, not by a cache above it.
 
-use block::{Bytes, Medium, Op, Snapshot, TaskIo};
+use block::{Bytes, DriveKind, Medium, Op, Snapshot, TaskIo};
 use stats::{Proof, Verdict};
 
 use super::{Case, device_bytes, growth, percent};
@@ -43,6 +43,10 @@ fn worse(a: Proof, b: Proof) -> Proof {
 
 /// What the stack and the file's layout refute before any counter is looked at.
 fn by_construction(case: &Case<'_>) -> Option<Proof> {
+    if case.info.kind == DriveKind::Null {
+        let reason = "null: transfers nothing: this is what the tester itself can do";
+        return Some(Proof::new(Verdict::Refuted, reason));
+    }
     if let Some(leaf) = case.stack.leaves.iter().find(|l| l.medium == Medium::Ram) {
         let reason = format!(
             "{} keeps its data in this machine's memory: there is no device to reach",

@@ -347,6 +347,12 @@ impl Drop for Ring<'_> {
     fn drop(&mut self) {
         // Slots that were queued but never entered with are unknown to the kernel and need no wait.
         if self.drain() {
+            // Closing the ring leaves what is registered to a worker of the kernel, which gets to it
+            // later: until then the file counts as open, keeps its locks and its filesystem mounted.
+            if std::mem::take(&mut self.fixed_file) {
+                // Refused only on a thread that is not the owner; then it happens later after all.
+                let _ = self.uring.submitter().unregister_files();
+            }
             // SAFETY: nothing is in flight, and `slots` is not used again: this is the drop. When
             // draining fails the buffers are leaked on purpose, since the kernel may still write.
             unsafe { ManuallyDrop::drop(&mut self.slots) };
@@ -480,5 +486,21 @@ mod tests {
         });
         let count = registered.count();
         assert!(count == 40 || count == 0, "{count} of 40; 0 where the kernel is older than 5.18");
+    }
+
+    // A file that stays open after the run keeps its filesystem from being unmounted, and its lock
+    // from being taken by the next run.
+    #[test]
+    fn a_dropped_ring_lets_go_of_its_file() {
+        use rustix::fs::{FlockOperation, flock};
+        let path = std::env::current_exe().unwrap();
+        for round in 0..20 {
+            let file = std::fs::File::open(&path).unwrap();
+            flock(&file, FlockOperation::NonBlockingLockExclusive).unwrap_or_else(|error| {
+                panic!("round {round}: the file of the round before is still open: {error}")
+            });
+            let mut ring = ring(&file);
+            ring.arm(&mut |_| {}).unwrap();
+        }
     }
 }
