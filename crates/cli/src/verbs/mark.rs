@@ -28,7 +28,11 @@ pub fn main(args: &MarkArgs) -> Result<Exit> {
     let run_id = RunId::new(SystemClock.now(), seed);
     let job = Job {
         target: &args.target,
-        plan: &|may_write| Ok(options(&args.load, seed, may_write).plan()),
+        plan: &|may_write| {
+            let plan = options(&args.load, seed, may_write).plan();
+            plan.check()?;
+            Ok(plan)
+        },
         default_size: if args.load.quick { QUICK_SIZE } else { SIZE },
         run_id: &run_id.to_string(),
         drive_seed: args.load.seed,
