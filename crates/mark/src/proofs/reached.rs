@@ -12,6 +12,10 @@ const RATIO: std::ops::RangeInclusive<f64> = 0.97..=1.10;
 /// Share of a file without written data from which its reads say nothing about the device.
 const UNWRITTEN_SHARE: f64 = 0.005;
 
+/// Least share of the bytes issued that the kernel charges to this process when no cache serves them.
+/// Far below one, for a filesystem may leave some of our I/O to threads of its own.
+const TASK_MIN: f64 = 0.5;
+
 pub(super) fn judge(case: &Case<'_>) -> Proof {
     if let Some(refuted) = by_construction(case) {
         return refuted;
@@ -73,45 +77,60 @@ fn by_counters(case: &Case<'_>, op: Op) -> Proof {
     let task = growth(case, |s| s.task.map(|t| task_bytes(t, op).0)).map(Bytes);
     let (kind, verb) = if op == Op::Read { ("read", "read") } else { ("write", "written") };
     let ratio = |bytes: Option<Bytes>| bytes.map(|b| b.0 as f64 / issued.0.max(1) as f64);
-    let (device_ratio, task_ratio) = (ratio(device), ratio(task));
-    let within = |r: Option<f64>| r.is_some_and(|r| RATIO.contains(&r));
-    let proof = match device_ratio {
+    let task_ratio = ratio(task);
+    let proof = match ratio(device) {
         _ if issued == Bytes::ZERO => {
             Proof::new(Verdict::Unprovable, format!("nothing was {verb} in the counted runs"))
         }
         None => without_device(case, task_ratio),
-        Some(r) if r < *RATIO.start() => {
-            let missing = percent(1.0 - r);
+        Some(device_ratio) => by_ratios(verb, device_ratio, task_ratio),
+    };
+    evidence(case, proof, kind, issued, device, task)
+}
+
+/// What the device counted per byte issued, and what the kernel charged to this process where it does.
+///
+/// The device's count is everybody's, so it alone can only refute: a neighbour's reads may stand in for
+/// ours that a cache served.
+fn by_ratios(verb: &str, device: f64, task: Option<f64>) -> Proof {
+    let (verdict, reason) = match task {
+        _ if device < *RATIO.start() => {
+            let missing = percent(1.0 - device);
             let reason = format!(
                 "{missing} of the bytes {verb} never crossed into the device: a cache above it served them"
             );
-            Proof::new(Verdict::Refuted, reason)
+            (Verdict::Refuted, reason)
         }
-        Some(r) if r <= *RATIO.end() => {
-            let reason = format!("the device counted {r:.3} bytes for each byte issued");
-            Proof::new(Verdict::Proven, reason)
-        }
-        Some(r) if within(task_ratio) => {
+        Some(task) if task < TASK_MIN => {
             let reason = format!(
-                "the kernel charged this process one block-layer byte for each byte issued; the device counted {r:.2}, so others used it or it keeps copies"
+                "the device counted {device:.2} bytes for each byte issued, but the kernel charged this process {task:.2}: foreign I/O may stand in for what a cache served"
             );
-            Proof::new(Verdict::Proven, reason)
+            (Verdict::Unprovable, reason)
         }
-        Some(r) => {
+        _ if device <= *RATIO.end() => {
+            (Verdict::Proven, format!("the device counted {device:.3} bytes for each byte issued"))
+        }
+        Some(task) if RATIO.contains(&task) => {
             let reason = format!(
-                "the device counted {r:.2} bytes for each byte issued: foreign I/O hides what was ours"
+                "the kernel charged this process one block-layer byte for each byte issued; the device counted {device:.2}, so others used it or it keeps copies"
             );
-            Proof::new(Verdict::Unprovable, reason)
+            (Verdict::Proven, reason)
+        }
+        _ => {
+            let reason = format!(
+                "the device counted {device:.2} bytes for each byte issued: foreign I/O hides what was ours"
+            );
+            (Verdict::Unprovable, reason)
         }
     };
-    evidence(case, proof, kind, issued, device, task)
+    Proof::new(verdict, reason)
 }
 
 fn without_device(case: &Case<'_>, task_ratio: Option<f64>) -> Proof {
     let leaves: Vec<&str> = case.stack.leaves.iter().map(|l| l.name.as_str()).collect();
     let what = if leaves.is_empty() { "no device".to_owned() } else { leaves.join(", ") };
     match task_ratio {
-        Some(r) if r < 0.5 => Proof::new(
+        Some(r) if r < TASK_MIN => Proof::new(
             Verdict::Refuted,
             format!(
                 "the kernel charged this process {r:.2} block-layer bytes for each byte issued: a cache served the rest"
@@ -154,4 +173,24 @@ fn evidence(
 
 fn task_bytes(task: TaskIo, op: Op) -> Bytes {
     if op == Op::Read { task.read_bytes } else { task.write_bytes }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// If it failed, a busy neighbour would turn a cache's speed into a drive's.
+    #[test]
+    fn a_neighbours_reads_prove_nothing_of_ours() {
+        let verdict = |device, task| by_ratios("read", device, task).verdict;
+        assert_eq!(verdict(1.0, Some(0.0)), Verdict::Unprovable);
+        assert_eq!(verdict(5.0, Some(0.0)), Verdict::Unprovable);
+        assert_eq!(verdict(5.0, None), Verdict::Unprovable);
+        assert_eq!(verdict(5.0, Some(1.0)), Verdict::Proven);
+        assert_eq!(verdict(1.0, Some(1.0)), Verdict::Proven);
+        assert_eq!(verdict(1.0, None), Verdict::Proven);
+        for task in [None, Some(0.0), Some(1.0)] {
+            assert_eq!(verdict(0.96, task), Verdict::Refuted);
+        }
+    }
 }
