@@ -25,7 +25,7 @@ const QUICK_SIZE: Bytes = Bytes::mib(256);
 /// What makes a measurement impossible.
 pub fn main(args: &MarkArgs) -> Result<Exit> {
     let seed = seed_of(args.load.seed)?;
-    let run_id = RunId::new(SystemClock.now(), seed);
+    let run_id = run_id(seed);
     let job = Job {
         target: &args.target,
         plan: &|may_write| {
@@ -71,6 +71,12 @@ pub fn show(verb: &str, job: &Job<'_>, run_id: RunId, output: &OutputArgs) -> Re
         (false, true) => Exit::No,
         (false, false) => Exit::Done,
     })
+}
+
+/// A name for this run. Not made of the seed alone: two runs of one seed may begin in the same second and
+/// in the same directory, and each has its own test file.
+pub fn run_id(seed: u64) -> RunId {
+    RunId::new(SystemClock.now(), linux::host::fresh_seed().unwrap_or(seed))
 }
 
 /// The seed that was asked for, or a fresh one.
