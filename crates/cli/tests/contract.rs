@@ -105,8 +105,7 @@ fn the_contract_holds_on_a_real_target() {
     let ran = mark(dir.path(), &["--size=64MiB", "--runs=6", "--mix=70", "--tests=RND4KQ4T2"]);
     let json = ran.json();
     contract(&json);
-    let ops: Vec<&str> =
-        tests(&json["body"]).iter().map(|t| t["op"].as_str().unwrap()).collect();
+    let ops: Vec<&str> = tests(&json["body"]).iter().map(|t| t["op"].as_str().unwrap()).collect();
     assert_eq!(ops, ["read", "write", "mix70"]);
 }
 
@@ -217,7 +216,8 @@ fn no_color_is_respected() {
 fn every_verb_shows_examples() {
     for verb in ["mark", "plan", "run", "devices", "sim", "completions"] {
         let help = run([verb, "--help"]).exits(0).stdout;
-        let example = help.lines().find(|l| l.trim_start().starts_with(&format!("drivescope {verb}")));
+        let example =
+            help.lines().find(|l| l.trim_start().starts_with(&format!("drivescope {verb}")));
         assert!(help.contains("Example") && example.is_some(), "{verb}: {help}");
     }
 }

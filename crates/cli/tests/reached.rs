@@ -12,7 +12,8 @@ use common::storage::{
     Loop, Mounted, Zram, filesystem_is_known, has_means, has_tools, mkfs, skip, tool,
 };
 use common::{
-    assert_not_reached, assert_reached, mark, mark_command, names, scratch_dir, tests, verdict, written_file,
+    assert_not_reached, assert_reached, mark, mark_command, names, scratch_dir, tests, verdict,
+    written_file,
 };
 use serde_json::Value;
 

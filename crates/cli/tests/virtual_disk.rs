@@ -81,8 +81,7 @@ fn samples(dir: &Path, args: &[&str]) -> Vec<Io> {
     let mut lines = text.lines();
     let header: Vec<&str> = lines.next().unwrap().split(',').collect();
     let column = |name: &str| header.iter().position(|h| *h == name).unwrap();
-    let columns =
-        ["offset_bytes", "length_bytes", "issued_ns", "completed_ns"].map(column);
+    let columns = ["offset_bytes", "length_bytes", "issued_ns", "completed_ns"].map(column);
     lines
         .map(|line| {
             let fields: Vec<&str> = line.split(',').collect();
@@ -95,7 +94,8 @@ fn samples(dir: &Path, args: &[&str]) -> Vec<Io> {
 
 fn truth() -> Value {
     let shown = run(["sim", "show", "hdd-7200", "--json"]).exits(0).json();
-    let of = |value: &Value| value["truth"]["hdd"].is_object().then(|| value["truth"]["hdd"].clone());
+    let of =
+        |value: &Value| value["truth"]["hdd"].is_object().then(|| value["truth"]["hdd"].clone());
     of(&shown).or_else(|| of(&shown["body"])).expect("what the disk is")
 }
 
