@@ -183,7 +183,7 @@ pub struct LoadArgs {
     #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u8).range(1..=99))]
     pub mix: Option<u8>,
     /// Measured time of each run [default: 3s; --quick: 500ms]
-    #[arg(long, value_name = "TIME", value_parser = parse_nanos)]
+    #[arg(long, value_name = "TIME", value_parser = lasting)]
     pub duration: Option<Nanos>,
     /// Load before the measured time, without a gap [default: 1s; --quick: 100ms]
     #[arg(long, value_name = "TIME", value_parser = parse_nanos)]
@@ -219,7 +219,7 @@ pub struct LoadArgs {
     #[arg(help_heading = "Repetition", long, value_name = "SHARE", value_parser = share)]
     pub until: Option<f64>,
     /// Longest time that --until may take
-    #[arg(help_heading = "Repetition", long, value_name = "TIME", value_parser = parse_nanos, default_value = "5m")]
+    #[arg(help_heading = "Repetition", long, value_name = "TIME", value_parser = lasting, default_value = "5m")]
     pub budget: Nanos,
     /// Root seed of all randomness [default: a fresh one, which is recorded]
     #[arg(help_heading = "Repetition", long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
@@ -358,6 +358,15 @@ fn span(text: &str) -> Result<Region, String> {
         return Err("a span of no bytes cannot be measured".to_owned());
     }
     Ok(Region { offset, length })
+}
+
+/// A time that does not end before it begins.
+fn lasting(text: &str) -> Result<Nanos, String> {
+    match parse_nanos(text) {
+        Ok(Nanos::ZERO) => Err("nothing can be measured in no time; write such as 3s".to_owned()),
+        Ok(span) => Ok(span),
+        Err(error) => Err(error.to_string()),
+    }
 }
 
 fn share(text: &str) -> Result<f64, String> {

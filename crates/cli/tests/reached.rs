@@ -1,5 +1,6 @@
 //! *Reached*, on the real kernel: proven where bytes come from a device, refuted where a cache or this
 //! machine's memory serves them.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 #![allow(clippy::unwrap_used, reason = "these are tests")]
 
 mod common;
@@ -12,7 +13,8 @@ use common::storage::{
     Loop, Mounted, Zram, filesystem_is_known, has_means, has_tools, mkfs, skip, tool,
 };
 use common::{
-    assert_not_reached, assert_reached, mark, names, scratch_dir, tests, verdict, written_file,
+    assert_not_reached, assert_reached, mark, mark_command, names, scratch_dir, tests, verdict,
+    written_file,
 };
 use serde_json::Value;
 
@@ -201,8 +203,7 @@ fn direct_io_that_is_stripped_in_silence_is_refuted_with_every_engine() {
     written_file(&path, 64 << 20);
     fs::read(&path).unwrap();
     let stripped = |target: &Path, engine: &str| -> common::Ran {
-        let mut command = common::drivescope(["mark"]);
-        command.arg(target).args(READ).args(common::SHORT).args(["--engine", engine]);
+        let mut command = mark_command(target, &[&READ[..], &["--engine", engine]].concat());
         command.env("LD_PRELOAD", &shim).output().unwrap().into()
     };
     for engine in ENGINES {

@@ -100,6 +100,13 @@ pub(crate) fn of_test(test: &Test, case: &Case<'_>, context: &Context<'_>) -> Ve
             "take more --runs with a longer --pause, and leave the order interleaved",
         );
     }
+    if !rates.is_empty() && !case.test.any_finished() {
+        add(
+            "nothing_finished",
+            "no I/O finished in the measured time of any run".to_owned(),
+            "take a longer --duration",
+        );
+    }
     let proofs = &test.proofs;
     if proofs.reached.verdict == Verdict::Refuted {
         add("not_reached", proofs.reached.reason.clone(), reached_remedy(case, context));

@@ -55,6 +55,14 @@ pub struct TestRuns {
     pub ceiling: Option<Ceiling>,
 }
 
+impl TestRuns {
+    /// True when an I/O finished in the measured window of a counted run. Zero is no speed of a drive:
+    /// it says that the window was too short for it.
+    pub fn any_finished(&self) -> bool {
+        self.runs.iter().any(|run| run.run.ios > 0)
+    }
+}
+
 /// Everything that was made of a plan.
 #[derive(Clone, Debug)]
 pub struct Executed {

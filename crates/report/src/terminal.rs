@@ -165,7 +165,9 @@ impl Page {
             Standing::Withdrawn { reason, instead } => {
                 let lead = format!("{:<NAME$} {}", row.name, paint(RED, "withdrawn: "));
                 self.hanging(&lead, "    ", reason, Ansi::new());
-                self.wrapped("    ", instead, DIM);
+                if !instead.is_empty() {
+                    self.wrapped("    ", instead, DIM);
+                }
             }
         }
         for detail in &row.detail {

@@ -29,10 +29,14 @@ pub fn main(args: &MarkArgs) -> Result<Exit> {
         return run::plan("mark", path, &args.target, args.load.seed, &args.output);
     }
     let seed = seed_of(args.load.seed)?;
-    let run_id = RunId::new(SystemClock.now(), seed);
+    let run_id = run_id(seed);
     let job = Job {
         target: &args.target,
-        plan: &|may_write| Ok(options(&args.load, seed, may_write).plan()),
+        plan: &|may_write| {
+            let plan = options(&args.load, seed, may_write).plan();
+            plan.check()?;
+            Ok(plan)
+        },
         default_size: if args.load.quick { QUICK_SIZE } else { SIZE },
         run_id: &run_id.to_string(),
         drive_seed: args.load.seed,
@@ -71,6 +75,12 @@ pub fn show(verb: &str, job: &Job<'_>, run_id: RunId, output: &OutputArgs) -> Re
         (false, true) => Exit::No,
         (false, false) => Exit::Done,
     })
+}
+
+/// A name for this run. Not made of the seed alone: two runs of one seed may begin in the same second and
+/// in the same directory, and each has its own test file.
+pub fn run_id(seed: u64) -> RunId {
+    RunId::new(SystemClock.now(), linux::host::fresh_seed().unwrap_or(seed))
 }
 
 /// The seed that was asked for, or a fresh one.

@@ -1,14 +1,12 @@
 //! `drivescope plan`: the plan that `mark` would run, as text.
 
 use anyhow::Result;
-use block::WallClock;
-use record::RunId;
 
 use crate::args::PlanArgs;
 use crate::envelope::{SystemClock, document};
 use crate::exit::Exit;
 use crate::talk;
-use crate::verbs::mark::{options, seed_of};
+use crate::verbs::mark::{options, run_id, seed_of};
 
 /// Runs the verb.
 ///
@@ -20,8 +18,7 @@ pub fn main(args: &PlanArgs) -> Result<Exit> {
     plan.region = args.span;
     plan.check()?;
     if args.json {
-        let run_id = RunId::new(SystemClock.now(), seed);
-        let document = document(workload::plan::SCHEMA, run_id, &SystemClock, &plan);
+        let document = document(workload::plan::SCHEMA, run_id(seed), &SystemClock, &plan);
         talk::result(&document.to_json()?)?;
     } else {
         talk::result(&plan.to_toml()?)?;

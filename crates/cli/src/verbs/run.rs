@@ -4,15 +4,13 @@ use std::io::Read;
 use std::path::Path;
 
 use anyhow::{Context as _, Result};
-use block::{Bytes, WallClock};
-use record::RunId;
+use block::Bytes;
 use workload::plan::Plan;
 
 use crate::args::{OutputArgs, RunArgs, TargetArgs};
-use crate::envelope::SystemClock;
 use crate::exit::Exit;
 use crate::measure::Job;
-use crate::verbs::mark::show;
+use crate::verbs::mark::{run_id, show};
 
 /// Runs the verb.
 ///
@@ -35,7 +33,7 @@ pub fn plan(
 ) -> Result<Exit> {
     let mut plan = read(path)?;
     plan.seed = seed.unwrap_or(plan.seed);
-    let run_id = RunId::new(SystemClock.now(), linux::host::fresh_seed().unwrap_or(plan.seed));
+    let run_id = run_id(plan.seed);
     let end = plan.region.map(|r| Bytes(r.offset.0.saturating_add(r.length.0)));
     let job = Job {
         target,

@@ -92,8 +92,13 @@ fn title(op: &str) -> String {
 }
 
 fn row(test: &Test, body: &Body, rate: RateUnit) -> Row {
-    if test.runs.is_empty() {
-        let reason = "no counted run was finished".to_owned();
+    let nothing = match (test.runs.is_empty(), test.runs.iter().all(|run| run.ios == 0)) {
+        (true, _) => Some("no counted run was finished"),
+        (_, true) => Some("no I/O finished in the measured time"),
+        _ => None,
+    };
+    if let Some(reason) = nothing {
+        let reason = reason.to_owned();
         let standing = Standing::Withdrawn { reason, instead: String::new() };
         return Row { name: test.name.clone(), standing, detail: vec![], proofs: vec![] };
     }

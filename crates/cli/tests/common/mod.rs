@@ -90,10 +90,19 @@ pub fn run<I: IntoIterator<Item: AsRef<OsStr>>>(args: I) -> Ran {
     drivescope(args).output().unwrap().into()
 }
 
-/// `mark` with short settings.
+/// `mark` with short settings, which `args` override.
 pub fn mark(target: impl AsRef<OsStr>, args: &[&str]) -> Ran {
+    mark_command(target, args).output().unwrap().into()
+}
+
+/// The command of [`mark`].
+pub fn mark_command(target: impl AsRef<OsStr>, args: &[&str]) -> Command {
+    let name = |arg: &&str| arg.split('=').next().unwrap_or_default().to_owned();
+    let given: Vec<String> = args.iter().map(name).collect();
     let mut command = drivescope(["mark"]);
-    command.arg(target).args(SHORT).args(args).output().unwrap().into()
+    command.arg(target).args(SHORT.iter().filter(|arg| !given.contains(&name(arg))));
+    command.args(args);
+    command
 }
 
 /// The tests of a body.

@@ -15,6 +15,11 @@ const CACHED_SHARE: f64 = 0.05;
 /// Share of a file without written data from which its reads say nothing about the device.
 const UNWRITTEN_SHARE: f64 = 0.005;
 
+/// Least share of the bytes issued that the kernel charges to this process when no cache serves them.
+/// Reads are charged where they are submitted, which is here; below half of them, most came from a
+/// cache. Writes may be left to threads of a filesystem, so their charge alone refutes nothing.
+const TASK_MIN: f64 = 0.5;
+
 pub(super) fn judge(case: &Case<'_>) -> Proof {
     if let Some(refuted) = by_construction(case) {
         return refuted;
@@ -80,44 +85,67 @@ fn by_counters(case: &Case<'_>, op: Op) -> Proof {
     let task = growth(case, |s| s.task.map(|t| task_bytes(t, op).0)).map(Bytes);
     let (kind, verb) = if op == Op::Read { ("read", "read") } else { ("write", "written") };
     let ratio = |bytes: Option<Bytes>| bytes.map(|b| b.0 as f64 / issued.0.max(1) as f64);
-    let (device_ratio, task_ratio) = (ratio(device), ratio(task));
-    let within = |r: Option<f64>| r.is_some_and(|r| RATIO.contains(&r));
-    let proof = match device_ratio {
+    let task_ratio = ratio(task);
+    let proof = match ratio(device) {
         _ if issued == Bytes::ZERO => {
             Proof::new(Verdict::Unprovable, format!("nothing was {verb} in the counted runs"))
         }
         None => without_device(case, task_ratio),
-        Some(r) if r < *RATIO.start() => {
-            let missing = percent(1.0 - r);
-            let reason = format!(
-                "{missing} of the bytes {verb} never crossed into the device: a cache above it served them"
-            );
-            Proof::new(Verdict::Refuted, reason)
-        }
-        Some(_) if let Some(left) = left_in_cache(case, issued) => {
-            let reason = format!(
-                "{left} of it were left in the page cache: it was passed through, whatever reached the device"
-            );
-            Proof::new(Verdict::Unprovable, reason)
-        }
-        Some(r) if r <= *RATIO.end() => {
-            let reason = format!("the device counted {r:.3} bytes for each byte issued");
-            Proof::new(Verdict::Proven, reason)
-        }
-        Some(r) if within(task_ratio) => {
-            let reason = format!(
-                "the kernel charged this process one block-layer byte for each byte issued; the device counted {r:.2}, so others used it or it keeps copies"
-            );
-            Proof::new(Verdict::Proven, reason)
-        }
-        Some(r) => {
-            let reason = format!(
-                "the device counted {r:.2} bytes for each byte issued: foreign I/O hides what was ours"
-            );
-            Proof::new(Verdict::Unprovable, reason)
+        Some(device_ratio) => {
+            let proof = by_ratios(op, device_ratio, task_ratio);
+            match left_in_cache(case, issued) {
+                Some(left) if proof.verdict == Verdict::Proven => {
+                    let reason = format!(
+                        "{left} of it were left in the page cache: I/O went through it, whatever reached the device"
+                    );
+                    Proof::new(Verdict::Unprovable, reason)
+                }
+                _ => proof,
+            }
         }
     };
     evidence(case, proof, kind, issued, device, task)
+}
+
+/// What the device counted per byte issued, and what the kernel charged to this process where it does.
+///
+/// The device's count is everybody's, so it alone can only refute: a neighbour's reads may stand in for
+/// ours that a cache served.
+fn by_ratios(op: Op, device: f64, task: Option<f64>) -> Proof {
+    let verb = if op == Op::Read { "read" } else { "written" };
+    let charged = task.unwrap_or(1.0);
+    let least = if op == Op::Read { *RATIO.start() } else { TASK_MIN };
+    let (verdict, reason) = if device < *RATIO.start() {
+        let missing = percent(1.0 - device);
+        let reason = format!(
+            "{missing} of the bytes {verb} never crossed into the device: a cache above it served them"
+        );
+        (Verdict::Refuted, reason)
+    } else if op == Op::Read && charged < TASK_MIN {
+        let missing = percent(1.0 - charged);
+        let reason = format!(
+            "{missing} of the bytes read were not fetched for this process: a cache served them, and what the device counted was for others"
+        );
+        (Verdict::Refuted, reason)
+    } else if charged < least {
+        let reason = format!(
+            "the device counted {device:.2} bytes for each byte issued, but the kernel charged this process {charged:.2}: foreign I/O may stand in for what a cache served"
+        );
+        (Verdict::Unprovable, reason)
+    } else if device <= *RATIO.end() {
+        (Verdict::Proven, format!("the device counted {device:.3} bytes for each byte issued"))
+    } else if task.is_some_and(|task| RATIO.contains(&task)) {
+        let reason = format!(
+            "the kernel charged this process one block-layer byte for each byte issued; the device counted {device:.2}, so others used it or it keeps copies"
+        );
+        (Verdict::Proven, reason)
+    } else {
+        let reason = format!(
+            "the device counted {device:.2} bytes for each byte issued: foreign I/O hides what was ours"
+        );
+        (Verdict::Unprovable, reason)
+    };
+    Proof::new(verdict, reason)
 }
 
 /// Growth of the page cache during the counted runs, in total, where it is too much for I/O that
@@ -137,7 +165,7 @@ fn without_device(case: &Case<'_>, task_ratio: Option<f64>) -> Proof {
     let leaves: Vec<&str> = case.stack.leaves.iter().map(|l| l.name.as_str()).collect();
     let what = if leaves.is_empty() { "no device".to_owned() } else { leaves.join(", ") };
     match task_ratio {
-        Some(r) if r < 0.5 => Proof::new(
+        Some(r) if r < TASK_MIN => Proof::new(
             Verdict::Refuted,
             format!(
                 "the kernel charged this process {r:.2} block-layer bytes for each byte issued: a cache served the rest"
@@ -180,4 +208,26 @@ fn evidence(
 
 fn task_bytes(task: TaskIo, op: Op) -> Bytes {
     if op == Op::Read { task.read_bytes } else { task.write_bytes }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// If it failed, a busy neighbour would turn a cache's speed into a drive's.
+    #[test]
+    fn a_neighbours_reads_prove_nothing_of_ours() {
+        let verdict = |device, task| by_ratios(Op::Read, device, task).verdict;
+        assert_eq!(verdict(1.0, Some(0.0)), Verdict::Refuted);
+        assert_eq!(verdict(5.0, Some(0.0)), Verdict::Refuted);
+        assert_eq!(verdict(1.0, Some(0.8)), Verdict::Unprovable);
+        assert_eq!(by_ratios(Op::Write, 1.0, Some(0.0)).verdict, Verdict::Unprovable);
+        assert_eq!(verdict(5.0, None), Verdict::Unprovable);
+        assert_eq!(verdict(5.0, Some(1.0)), Verdict::Proven);
+        assert_eq!(verdict(1.0, Some(1.0)), Verdict::Proven);
+        assert_eq!(verdict(1.0, None), Verdict::Proven);
+        for task in [None, Some(0.0), Some(1.0)] {
+            assert_eq!(verdict(0.96, task), Verdict::Refuted);
+        }
+    }
 }

@@ -322,6 +322,15 @@ impl<'a> Ring<'a> {
         };
     }
 
+    /// Gives the file back now. Closing a ring only begins its end: the kernel's worker lets go of a
+    /// registered file later, and until then, even after our process has ended, the device counts as held
+    /// and its filesystem cannot be unmounted. On another thread the kernel refuses, and it takes longer.
+    fn let_go(&mut self) {
+        if std::mem::take(&mut self.fixed_file) {
+            let _ = self.uring.submitter().unregister_files();
+        }
+    }
+
     /// Waits until the kernel has nothing more of ours. False when that cannot be established: the
     /// ring belongs to another thread, or the drive does not answer.
     fn drain(&mut self) -> bool {
@@ -347,12 +356,7 @@ impl Drop for Ring<'_> {
     fn drop(&mut self) {
         // Slots that were queued but never entered with are unknown to the kernel and need no wait.
         if self.drain() {
-            // Closing the ring leaves what is registered to a worker of the kernel, which gets to it
-            // later: until then the file counts as open, keeps its locks and its filesystem mounted.
-            if std::mem::take(&mut self.fixed_file) {
-                // Refused only on a thread that is not the owner; then it happens later after all.
-                let _ = self.uring.submitter().unregister_files();
-            }
+            self.let_go();
             // SAFETY: nothing is in flight, and `slots` is not used again: this is the drop. When
             // draining fails the buffers are leaked on purpose, since the kernel may still write.
             unsafe { ManuallyDrop::drop(&mut self.slots) };

@@ -1,0 +1,224 @@
+//! The `--json` contract, and how output behaves: every field with its type, JSON alone on stdout, no
+//! colours in pipes, lines that fit.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
+#![allow(clippy::unwrap_used, reason = "these are tests")]
+
+mod common;
+
+use std::io::Read;
+
+use common::{Ran, drivescope, mark, run, scratch_dir, tests};
+use serde_json::Value;
+
+fn number(value: &Value, at: &str) -> f64 {
+    value[at].as_f64().unwrap_or_else(|| panic!("{at} is no number in {value}"))
+}
+
+fn count(value: &Value, at: &str) -> u64 {
+    value[at].as_u64().unwrap_or_else(|| panic!("{at} is no whole number in {value}"))
+}
+
+fn latency(value: &Value) {
+    let [p50, p99, p999, max] = ["p50", "p99", "p999", "max"].map(|p| count(value, p));
+    // A percentile stands for a bucket's upper end; the maximum is exact.
+    assert!(p50 <= p99 && p99 <= p999 && p999 <= max + max / 500 + 1, "{value}");
+    let mean = number(value, "mean");
+    assert!(mean >= 0.0 && mean <= max as f64, "{value}");
+}
+
+fn spread(value: &Value, rates: &[f64]) {
+    let n = rates.len();
+    let mut sorted = rates.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let median = (sorted[(n - 1) / 2] + sorted[n / 2]) / 2.0;
+    assert!((number(value, "median") - median).abs() <= 1e-9 * median, "{value} of {rates:?}");
+    assert_eq!(count(value, "n"), n as u64);
+    assert_eq!(number(value, "best"), sorted[n - 1]);
+    let mean = rates.iter().sum::<f64>() / n as f64;
+    let r_over_avg = (sorted[n - 1] - sorted[0]) / mean;
+    assert!((number(value, "r_over_avg") - r_over_avg).abs() < 1e-9, "{value}");
+    assert!(number(value, "cv") >= 0.0);
+    for end in ["low", "high"] {
+        assert!(value[end].is_null() || (n >= 6 && value[end].is_f64()), "{value}");
+    }
+}
+
+fn test(test: &Value) {
+    let fields = test.as_object().unwrap();
+    assert!(test["name"].is_string() && test["op"].is_string() && test["headline"].is_boolean());
+    let block = count(test, "block_bytes");
+    assert!(block > 0 && count(test, "depth") > 0 && count(test, "threads") > 0);
+    let runs = test["runs"].as_array().unwrap();
+    assert!(!runs.is_empty());
+    for run in runs {
+        let (bytes, ns) = (count(run, "bytes"), count(run, "duration_ns"));
+        assert_eq!(bytes, count(run, "ios") * block, "{run}");
+        let mb_s = bytes as f64 * 1e3 / ns as f64;
+        assert!((number(run, "mb_s") - mb_s).abs() <= 1e-9 * mb_s, "{run}");
+        let iops = count(run, "ios") as f64 * 1e9 / ns as f64;
+        assert!((number(run, "iops") - iops).abs() <= 1e-9 * iops, "{run}");
+        latency(&run["latency_ns"]);
+        assert!(number(run, "slat_ns") >= 0.0 && number(run, "clat_ns") >= 0.0);
+    }
+    let of = |field: &str| runs.iter().map(|r| number(r, field)).collect::<Vec<_>>();
+    spread(&test["mb_s"], &of("mb_s"));
+    spread(&test["iops"], &of("iops"));
+    let proofs = test["proofs"].as_object().unwrap();
+    let mut names: Vec<&str> = proofs.keys().map(String::as_str).collect();
+    names.sort_unstable();
+    assert_eq!(
+        names,
+        ["pattern", "reached", "repeatable", "steady", "undisturbed", "unhindered"],
+        "six proofs"
+    );
+    for proof in proofs.values() {
+        let verdict = proof["verdict"].as_str().unwrap();
+        assert!(["proven", "refuted", "unprovable"].contains(&verdict), "{verdict}");
+        assert!(!proof["reason"].as_str().unwrap().is_empty());
+        assert!(proof["evidence"].is_object());
+    }
+    assert!(fields.contains_key("mb_s"));
+}
+
+fn contract(json: &Value) {
+    let envelope = &json["envelope"];
+    assert_eq!(envelope["schema"], "drivescope.mark/1");
+    for field in ["date", "run_id", "version"] {
+        assert!(envelope[field].is_string(), "{field}");
+    }
+    assert!(envelope["host"].is_object());
+    let body = &json["body"];
+    assert!(body["target"]["name"].is_string() && body["target"]["capacity_bytes"].is_u64());
+    assert!(!body["stack"]["layers"].as_array().unwrap().is_empty());
+    assert!(!body["stack"]["leaves"].as_array().unwrap().is_empty());
+    for caveat in body["caveats"].as_array().unwrap() {
+        for field in ["code", "subject", "cause", "remedy"] {
+            assert!(!caveat[field].as_str().unwrap().is_empty(), "{caveat}");
+        }
+    }
+    assert!(!tests(body).is_empty());
+    tests(body).iter().for_each(test);
+}
+
+#[test]
+fn the_contract_holds_on_a_real_target() {
+    let dir = scratch_dir();
+    let ran = mark(dir.path(), &["--size=64MiB", "--runs=6", "--mix=70", "--tests=RND4KQ4T2"]);
+    let json = ran.json();
+    contract(&json);
+    let ops: Vec<&str> = tests(&json["body"]).iter().map(|t| t["op"].as_str().unwrap()).collect();
+    assert_eq!(ops, ["read", "write", "mix70"]);
+}
+
+#[test]
+fn the_contract_holds_on_a_virtual_target() {
+    let json = run(["mark", "sim:hdd-7200", "--seed=7", "--quick", "--json"]).json();
+    contract(&json);
+    for test in tests(&json["body"]) {
+        assert!(test["mb_s"]["low"].is_f64() && test["mb_s"]["high"].is_f64(), "{test}");
+    }
+}
+
+/// Five runs cannot bound a median with 95 % confidence: the widest interval holds it with 93.75 %.
+#[test]
+fn fewer_than_six_runs_have_no_interval() {
+    let args = ["mark", "sim:hdd-7200", "--seed=7", "--quick", "--json", "--tests=RND4KQ1T1"];
+    for (runs, has) in [("--runs=1", false), ("--runs=5", false), ("--runs=6", true)] {
+        let json = run([&args[..], &[runs]].concat()).json();
+        for test in tests(&json["body"]) {
+            for spread in [&test["mb_s"], &test["iops"]] {
+                assert_eq!(spread["low"].is_f64(), has, "{runs}: {spread}");
+                assert_eq!(spread["high"].is_f64(), has, "{runs}: {spread}");
+            }
+        }
+    }
+}
+
+/// Nothing was measured when nothing finished: zero is no speed of a drive.
+#[test]
+fn a_window_in_which_nothing_finished_gives_no_number() {
+    let dir = scratch_dir();
+    let ran = mark(dir.path(), &["--size=4MiB", "--tests=RND4KQ1T1", "--duration=10ns"]).exits(1);
+    for test in tests(&ran.body()) {
+        assert_eq!(test["headline"], false, "{test}");
+    }
+}
+
+/// `drivescope mark | head -1` is what people type.
+#[test]
+fn a_reader_that_leaves_is_no_error() {
+    for args in [
+        &["mark", "sim:hdd-7200", "--seed=7", "--quick"][..],
+        &["mark", "sim:hdd-7200", "--seed=7", "--quick", "--json"],
+        &["plan"],
+        &["devices"],
+        &["man"],
+        &["completions", "bash"],
+        &["sim", "show", "hdd-7200"],
+        &["--help"],
+        &["mark", "--help"],
+    ] {
+        let mut child = drivescope(args).spawn().unwrap();
+        drop(child.stdout.take());
+        let status = child.wait().unwrap();
+        let mut said = String::new();
+        child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+        assert_eq!(status.code(), Some(0), "{args:?}: {said}");
+        assert!(said.is_empty(), "{args:?}: {said}");
+    }
+}
+
+fn text(args: &[&str]) -> Ran {
+    let ran = run(args);
+    assert!(ran.code == Some(0) || ran.code == Some(1), "{args:?}: {}", ran.stderr);
+    ran
+}
+
+const PAGES: [&[&str]; 9] = [
+    &["mark", "sim:hdd-7200", "--seed=7", "--mix=70"],
+    &["mark", "sim:hdd-7200", "--seed=7", "--profile=nvme", "--mib"],
+    &["mark", "sim:hdd-7200", "--seed=7", "--runs=1", "--tests=SEQ128KQ32T16"],
+    &["devices"],
+    &["sim", "list"],
+    &["--help"],
+    &["mark", "--help"],
+    &["run", "--help"],
+    &["devices", "--help"],
+];
+
+#[test]
+fn pages_fit_80_columns_and_pipes_get_no_colours() {
+    for args in PAGES {
+        let ran = text(args);
+        assert!(!ran.stdout.contains('\u{1b}') && !ran.stderr.contains('\u{1b}'), "{args:?}");
+        for line in ran.stdout.lines() {
+            let width = textwrap::core::display_width(line);
+            assert!(width <= 80, "{width} columns in {args:?}: {line}");
+            // The help's own layout pads the line before a flag's long description.
+            let padded = line.trim_end() != line && !args.contains(&"--help");
+            assert!(!padded, "spaces at the end of a line in {args:?}");
+        }
+    }
+}
+
+/// `NO_COLOR` wins over what forces colour upon a pipe.
+#[test]
+fn no_color_is_respected() {
+    let colours = |set: &[(&str, &str)]| {
+        let mut command = drivescope(["mark", "sim:hdd-7200", "--seed=7", "--quick"]);
+        command.envs(set.iter().copied());
+        Ran::from(command.output().unwrap()).exits(0).stdout.contains('\u{1b}')
+    };
+    assert!(colours(&[("CLICOLOR_FORCE", "1")]), "colour can be had");
+    assert!(!colours(&[("CLICOLOR_FORCE", "1"), ("NO_COLOR", "1")]));
+}
+
+#[test]
+fn every_verb_shows_examples() {
+    for verb in ["mark", "plan", "run", "devices", "sim", "completions"] {
+        let help = run([verb, "--help"]).exits(0).stdout;
+        let example =
+            help.lines().find(|l| l.trim_start().starts_with(&format!("drivescope {verb}")));
+        assert!(help.contains("Example") && example.is_some(), "{verb}: {help}");
+    }
+}

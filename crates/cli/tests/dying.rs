@@ -1,0 +1,209 @@
+//! Ways in which a run ends early: Ctrl-C, `kill -9`, a device that goes, a filesystem that fills. No
+//! file is left where a process can help it, and what was measured before is kept and marked.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
+#![allow(clippy::unwrap_used, reason = "these are tests")]
+
+mod common;
+
+use std::fs::{self, File};
+use std::path::Path;
+use std::process::Child;
+use std::time::Duration;
+
+use common::storage::{Loop, Mounted, has_means};
+use common::{
+    Ran, assert_reached, mark, mark_command, names, scratch_dir, tests, wait_for,
+    wait_for_test_file,
+};
+use rustix::process::{Pid, Signal, kill_process};
+
+/// More runs than any test waits for.
+const ENDLESS: [&str; 4] = ["--size=16MiB", "--tests=RND4KQ1T1", "--read-only", "--runs=100000"];
+
+fn start(dir: &Path, args: &[&str]) -> Child {
+    mark_command(dir, args).spawn().unwrap()
+}
+
+fn signal(child: &Child, signal: Signal) {
+    let pid = Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
+    kill_process(pid, signal).unwrap();
+}
+
+fn end(child: Child) -> Ran {
+    child.wait_with_output().unwrap().into()
+}
+
+/// Long enough for some of the short runs, on a machine that does other things too.
+fn let_it_measure() {
+    std::thread::sleep(Duration::from_millis(1500));
+}
+
+#[test]
+fn ctrl_c_while_the_test_file_is_written_leaves_nothing() {
+    let dir = scratch_dir();
+    for name in [Signal::INT, Signal::TERM, Signal::HUP] {
+        let child = start(dir.path(), &["--size=2GiB"]);
+        wait_for_test_file(dir.path(), 1);
+        signal(&child, name);
+        end(child).fails(130, &["stopped while the test file was written"]);
+        assert!(names(dir.path()).is_empty(), "{:?}", names(dir.path()));
+    }
+}
+
+#[test]
+fn ctrl_c_while_measuring_keeps_what_was_measured_and_says_that_it_is_not_all() {
+    let dir = scratch_dir();
+    let child = start(dir.path(), &ENDLESS);
+    wait_for_test_file(dir.path(), 16 << 20);
+    let_it_measure();
+    signal(&child, Signal::INT);
+    let body = end(child).exits(130).body();
+    assert_eq!(body["interrupted"], true);
+    let codes: Vec<&str> =
+        body["caveats"].as_array().unwrap().iter().map(|c| c["code"].as_str().unwrap()).collect();
+    assert!(codes.contains(&"incomplete"), "{codes:?}");
+    let runs = tests(&body)[0]["runs"].as_array().unwrap().len();
+    assert!((1..100_000).contains(&runs), "{runs} runs");
+    assert!(names(dir.path()).is_empty());
+}
+
+#[test]
+fn the_page_of_an_interrupted_mark_says_so() {
+    let dir = scratch_dir();
+    let mut command = common::drivescope(["mark", "--no-progress"]);
+    let child = command.arg(dir.path()).args(ENDLESS).spawn().unwrap();
+    wait_for_test_file(dir.path(), 16 << 20);
+    signal(&child, Signal::INT);
+    let ran = end(child).exits(130);
+    assert!(ran.stdout.contains("Ended early: 0 of 1 tests have counted runs."), "{}", ran.stdout);
+    assert!(names(dir.path()).is_empty());
+}
+
+/// The second one may come before the first has been answered: it must not leave the file either.
+#[test]
+fn ctrl_c_twice_leaves_nothing() {
+    let dir = scratch_dir();
+    for args in [&["--size=2GiB"][..], &ENDLESS] {
+        let child = start(dir.path(), args);
+        wait_for_test_file(dir.path(), 1);
+        signal(&child, Signal::INT);
+        std::thread::sleep(Duration::from_micros(300));
+        signal(&child, Signal::INT);
+        let ran = end(child).exits(130);
+        assert!(!ran.stderr.contains("panicked"), "{}", ran.stderr);
+        assert!(names(dir.path()).is_empty());
+    }
+}
+
+/// What a killed run leaves is a file as large as was asked for, and nobody knows whose it is.
+#[test]
+fn a_killed_run_is_told_of_by_the_next_and_cleaned_up_when_asked() {
+    let dir = scratch_dir();
+    let child = start(dir.path(), &ENDLESS);
+    let left = wait_for_test_file(dir.path(), 16 << 20);
+    signal(&child, Signal::KILL);
+    assert_eq!(end(child).code, None, "killed");
+    assert!(left.exists());
+    let name = left.file_name().unwrap().to_str().unwrap();
+    let short = ["--size=4MiB", "--tests=RND4KQ1T1", "--read-only"];
+    // The kernel frees what a dead process held, its lock too, a moment after it is reported dead.
+    wait_for("the lock of the dead to go", || {
+        let file = File::open(&left).unwrap();
+        rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive).ok()
+    });
+    let told = mark(dir.path(), &short).exits(0).says(&[name, "16MiB", "--remove-leftovers"]);
+    assert!(!told.stderr.contains("removed "), "{}", told.stderr);
+    assert!(left.exists(), "not removed unasked");
+    let args = [&short[..], &["--remove-leftovers"]].concat();
+    mark(dir.path(), &args).exits(0).says(&["removed", name]);
+    assert!(names(dir.path()).is_empty());
+    assert!(mark(dir.path(), &short).exits(0).stderr.is_empty(), "nothing is left to tell of");
+}
+
+#[test]
+fn a_run_that_is_alive_is_not_taken_for_a_leftover() {
+    let dir = scratch_dir();
+    let first =
+        start(dir.path(), &["--size=16MiB", "--tests=RND4KQ1T1", "--read-only", "--runs=30"]);
+    let file = wait_for_test_file(dir.path(), 1);
+    let args = ["--size=16MiB", "--tests=RND4KQ1T1", "--remove-leftovers"];
+    let second = mark(dir.path(), &args).exits(0);
+    assert!(second.stderr.is_empty(), "{}", second.stderr);
+    assert_reached(&second.body());
+    assert!(file.exists(), "the first run's file was taken away");
+    let body = end(first).exits(0).body();
+    assert_reached(&body);
+    assert_eq!(tests(&body)[0]["runs"].as_array().unwrap().len(), 30);
+    assert!(names(dir.path()).is_empty());
+}
+
+/// A USB stick that is pulled out. A loop device whose file is cut short fails its reads alike.
+#[test]
+fn a_device_that_goes_ends_the_run_and_keeps_what_was_measured() {
+    if !has_means(&["losetup"]) {
+        return;
+    }
+    for engine in ["io_uring", "libaio", "psync"] {
+        let device = Loop::new(32 << 20, true);
+        let args = [&ENDLESS[1..], &["--engine", engine]].concat();
+        let child = start(&device.path, &args);
+        let_it_measure();
+        File::options().write(true).open(&device.image).unwrap().set_len(0).unwrap();
+        let ran = end(child).exits(2).says(&["error:", device.dev(), "read", "in run"]);
+        let body = ran.body();
+        assert_eq!(body["interrupted"], true);
+        assert!(!tests(&body)[0]["runs"].as_array().unwrap().is_empty(), "{engine}");
+        let caveats = body["caveats"].to_string();
+        assert!(caveats.contains("incomplete"), "{caveats}");
+    }
+}
+
+/// Bytes that anyone may still take.
+fn available(dir: &Path) -> u64 {
+    let fs = rustix::fs::statvfs(dir).unwrap();
+    fs.f_bavail * fs.f_frsize
+}
+
+#[test]
+fn a_filesystem_without_room_is_refused_before_anything_is_written() {
+    if !has_means(&["losetup", "mkfs.ext4"]) {
+        return;
+    }
+    let device = Loop::new(128 << 20, true);
+    device.mkfs("ext4");
+    let mounted = Mounted::new("ext4", device.dev(), "");
+    let path = mounted.path().to_str().unwrap();
+    let before = available(mounted.path());
+    let size = format!("--size={}B", before);
+    mark(path, &[&size]).fails(2, &[path, "does not fit", "--size"]);
+    assert_eq!(available(mounted.path()), before);
+    assert_eq!(names(mounted.path()), ["lost+found"]);
+}
+
+#[test]
+fn a_filesystem_that_fills_up_meanwhile_gets_its_space_back() {
+    if !has_means(&["losetup", "mkfs.ext4"]) {
+        return;
+    }
+    let dir = scratch_dir();
+    let image = dir.path().join("image");
+    File::create(&image).unwrap().set_len(4 << 30).unwrap();
+    let device = Loop::on(dir, &image, &["--direct-io=on"]);
+    device.mkfs("ext4");
+    let mounted = Mounted::new("ext4", device.dev(), "");
+    let path = mounted.path().to_str().unwrap();
+    let child = start(mounted.path(), &["--size=3GiB"]);
+    wait_for_test_file(mounted.path(), 1);
+    let greedy = File::create(mounted.path().join("greedy")).unwrap();
+    let (mut taken, mut step) = (0, 1u64 << 30);
+    while step >= 4096 {
+        match rustix::fs::fallocate(&greedy, rustix::fs::FallocateFlags::empty(), taken, step) {
+            Ok(()) => taken += step,
+            Err(_) => step /= 2,
+        }
+    }
+    end(child).fails(2, &[path, "no space left after", "the test file was removed"]);
+    assert_eq!(names(mounted.path()), ["greedy", "lost+found"]);
+    drop(greedy);
+    fs::remove_file(mounted.path().join("greedy")).unwrap();
+}
