@@ -92,7 +92,7 @@ fn by_counters(case: &Case<'_>, op: Op) -> Proof {
         }
         None => without_device(case, task_ratio),
         Some(device_ratio) => {
-            let proof = by_ratios(op, device_ratio, task_ratio);
+            let proof = by_ratios(op, device_ratio, task_ratio.map(|r| uncounted_twice(case, r)));
             match left_in_cache(case, issued) {
                 Some(left) if proof.verdict == Verdict::Proven => {
                     let reason = format!(
@@ -146,6 +146,15 @@ fn by_ratios(op: Op, device: f64, task: Option<f64>) -> Proof {
         (Verdict::Unprovable, reason)
     };
     Proof::new(verdict, reason)
+}
+
+/// The charge per byte issued, where a loop device charges the same byte again for what lies under it:
+/// one loop with direct I/O makes it 2.0. A share served by a cache stays visible, as what lies between
+/// whole multiples is left as it is.
+fn uncounted_twice(case: &Case<'_>, ratio: f64) -> f64 {
+    let loops = case.stack.layers.iter().filter(|l| l.kind == "loop").count();
+    let multiples = (1..=loops + 1).map(|n| ratio / n as f64);
+    multiples.rev().find(|r| RATIO.contains(r)).unwrap_or(ratio)
 }
 
 /// Growth of the page cache during the counted runs, in total, where it is too much for I/O that
