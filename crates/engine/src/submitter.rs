@@ -22,42 +22,40 @@ struct Slot {
     offset: Bytes,
     len: Bytes,
     ready: Time,
+    /// Phase that it was issued for.
+    leg: usize,
 }
 
-/// Where a submitter stands among its phases, on one side of the loop.
-///
-/// Issue and completion sides move apart by the requests in flight: the issue side enters the next
-/// phase as soon as the last request of the phase is issued, so that no gap opens; the completion
-/// side follows when that many have completed, or when the time is up.
-#[derive(Clone, Copy)]
-struct Side {
-    phase: usize,
+/// I/Os and bytes, counted up to a share.
+#[derive(Clone, Copy, Default)]
+struct Count {
     ios: u64,
     bytes: Bytes,
 }
 
-impl Side {
-    const START: Side = Side { phase: 0, ios: 0, bytes: Bytes::ZERO };
-
+impl Count {
     fn add(&mut self, bytes: Bytes) {
         self.ios += 1;
         self.bytes += bytes;
     }
-
-    fn next(&mut self) {
-        *self = Side { phase: self.phase + 1, ..Side::START };
-    }
 }
 
 /// A phase as one submitter runs it.
+///
+/// A submitter issues for one phase and completes in another, the requests in flight apart: it issues
+/// for the next phase as soon as the last request of a phase is issued, so that no gap opens. A phase
+/// with a time limit lasts until that is up; any other until the last request that was issued for it
+/// has completed, whatever of its neighbours completes in between.
 struct Leg {
     phase: Phase,
     /// This submitter's share of the phase's count of I/Os.
     ios: Option<u64>,
     /// This submitter's share of the phase's bytes.
     bytes: Option<Bytes>,
+    issued: Count,
+    completed: Count,
     recorder: Recorder,
-    /// When the time limit is up; known once the completion side has entered the phase.
+    /// When the time limit is up; known once the phase has been entered by completions.
     end: Time,
 }
 
@@ -66,8 +64,8 @@ impl Leg {
         matches!(self.phase.arrival, Arrival::Timed { .. })
     }
 
-    fn spent(&self, side: &Side) -> bool {
-        self.ios.is_some_and(|n| side.ios >= n) || self.bytes.is_some_and(|n| side.bytes >= n)
+    fn spent(&self, count: &Count) -> bool {
+        self.ios.is_some_and(|n| count.ios >= n) || self.bytes.is_some_and(|n| count.bytes >= n)
     }
 }
 
@@ -81,8 +79,10 @@ pub(crate) struct Submitter {
     arrivals: Vec<Arrivals>,
     issue_began: Time,
     next_due: Time,
-    issue: Side,
-    complete: Side,
+    /// The phase that requests are issued for.
+    issuing: usize,
+    /// The phase that completions fall into.
+    completing: usize,
     free: Vec<u16>,
     slots: Vec<Slot>,
     start: Time,
@@ -117,6 +117,8 @@ impl Submitter {
                 phase: phase.clone(),
                 ios: phase.stop.ios.map(share),
                 bytes: phase.stop.bytes.map(|b| Bytes(share(b.0))),
+                issued: Count::default(),
+                completed: Count::default(),
                 recorder: Recorder::new(phase),
                 end: Time::NEVER,
             })
@@ -129,7 +131,8 @@ impl Submitter {
             })
             .collect();
         let depth = step.depth_max();
-        let idle = Slot { op: Op::Flush, offset: Bytes::ZERO, len: Bytes::ZERO, ready: Time::ZERO };
+        let (offset, len) = (Bytes::ZERO, Bytes::ZERO);
+        let idle = Slot { op: Op::Flush, offset, len, ready: Time::ZERO, leg: 0 };
         Submitter {
             id,
             legs,
@@ -141,8 +144,8 @@ impl Submitter {
             arrivals,
             issue_began: Time::ZERO,
             next_due: Time::ZERO,
-            issue: Side::START,
-            complete: Side::START,
+            issuing: 0,
+            completing: 0,
             free: (0..depth).rev().collect(),
             slots: vec![idle; usize::from(depth)],
             start: Time::ZERO,
@@ -165,7 +168,7 @@ impl Submitter {
 
     /// Index of the phase that completions count for; past the last one when the step is over.
     pub(crate) fn phase(&self) -> usize {
-        self.complete.phase
+        self.completing
     }
 
     pub(crate) fn id(&self) -> u16 {
@@ -183,7 +186,7 @@ impl Submitter {
 
     /// True when no further request will come and none is out.
     pub(crate) fn idle(&self) -> bool {
-        self.outstanding() == 0 && (self.halted || self.complete.phase >= self.legs.len())
+        self.outstanding() == 0 && (self.halted || self.completing >= self.legs.len())
     }
 
     /// Issues nothing more.
@@ -196,8 +199,8 @@ impl Submitter {
         if self.halted {
             return Time::NEVER;
         }
-        let end = self.legs.get(self.complete.phase).map_or(Time::NEVER, |leg| leg.end);
-        match self.legs.get(self.issue.phase) {
+        let end = self.legs.get(self.completing).map_or(Time::NEVER, |leg| leg.end);
+        match self.legs.get(self.issuing) {
             Some(leg) if self.has_room(leg) => end.min(self.next_due),
             _ => end,
         }
@@ -210,10 +213,10 @@ impl Submitter {
     /// Moves on to the phases that have begun by `now`.
     #[inline]
     pub(crate) fn advance(&mut self, now: Time) {
-        while let Some(leg) = self.legs.get(self.complete.phase) {
+        while let Some(leg) = self.legs.get(self.completing) {
             if now >= leg.end {
                 self.leave_complete(leg.end);
-            } else if leg.spent(&self.complete) {
+            } else if leg.spent(&leg.completed) {
                 // A share of nothing: the phase has fewer I/Os than there are submitters.
                 self.leave_complete(now);
             } else {
@@ -226,9 +229,9 @@ impl Submitter {
     #[inline]
     pub(crate) fn top_up(&mut self, now: Time, out: &mut Vec<Request>) {
         while !self.halted {
-            let Some(leg) = self.legs.get(self.issue.phase) else { return };
-            if leg.spent(&self.issue) || now >= leg.end {
-                self.issue.next();
+            let Some(leg) = self.legs.get(self.issuing) else { return };
+            if leg.spent(&leg.issued) || now >= leg.end {
+                self.issuing += 1;
                 self.enter_issue(now);
                 continue;
             }
@@ -237,11 +240,13 @@ impl Submitter {
             }
             let Some(slot) = self.free.pop() else { return };
             let access = self.next_access();
-            self.issue.add(access.len);
+            self.legs[self.issuing].issued.add(access.len);
             let due = self.take_due();
+            let leg = self.issuing;
             let state = &mut self.slots[usize::from(slot)];
             let ready = due.unwrap_or(state.ready);
-            *state = Slot { op: access.op, offset: access.offset, len: access.len, ready };
+            let Access { op, offset, len, .. } = access;
+            *state = Slot { op, offset, len, ready, leg };
             out.push(Request {
                 op: access.op,
                 fua: access.fua,
@@ -265,8 +270,8 @@ impl Submitter {
 
     /// The intended time of the request about to be issued, when arrivals are timed; sets the next.
     fn take_due(&mut self) -> Option<Time> {
-        let arrivals = &mut self.arrivals[self.issue.phase];
-        if !self.legs[self.issue.phase].timed() {
+        let arrivals = &mut self.arrivals[self.issuing];
+        if !self.legs[self.issuing].timed() {
             return None;
         }
         let due = self.next_due;
@@ -315,7 +320,8 @@ impl Submitter {
         } else {
             self.trace_dropped += 1;
         }
-        let Some(leg) = self.legs.get_mut(self.complete.phase) else { return };
+        self.legs[slot.leg].completed.add(slot.len);
+        let Some(leg) = self.legs.get_mut(self.completing) else { return };
         leg.recorder.record(Seen {
             op: slot.op,
             bytes: slot.len,
@@ -323,27 +329,24 @@ impl Submitter {
             issued: completion.issued,
             completed: completion.completed,
         });
-        self.complete.add(slot.len);
-        if leg.spent(&self.complete) {
-            self.leave_complete(completion.completed);
-        }
+        self.advance(completion.completed);
     }
 
     fn leave_complete(&mut self, at: Time) {
-        self.legs[self.complete.phase].recorder.end(at);
-        self.complete.next();
+        self.legs[self.completing].recorder.end(at);
+        self.completing += 1;
         self.enter_complete(at);
     }
 
     fn enter_complete(&mut self, at: Time) {
-        if let Some(leg) = self.legs.get_mut(self.complete.phase) {
+        if let Some(leg) = self.legs.get_mut(self.completing) {
             leg.recorder.begin(at);
             leg.end = leg.phase.stop.after.map_or(Time::NEVER, |after| at + after);
         }
     }
 
     fn enter_issue(&mut self, at: Time) {
-        let index = self.issue.phase;
+        let index = self.issuing;
         if index >= self.legs.len() {
             return;
         }

@@ -9,6 +9,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use block::{Bytes, Errno, Event, Nanos, NullSink, Op, Outcome, RunSink};
 use engine::{Control, FailureKind, Samples, run_step};
 use metronome::{Metronome, Nowhere};
+use proptest::collection::vec;
+use proptest::prelude::*;
 use workload::plan::{Address, Arrival, Content, Gaps, OpShare, Phase, Region, Share, Step, Stop};
 
 use drivescope_engine as engine;
@@ -215,5 +217,57 @@ fn a_shared_cursor_is_walked_by_all_in_turns() {
     let offsets: Vec<u64> = drive.taken.iter().map(|r| r.offset.0).collect();
     for pair in offsets.windows(2) {
         assert_eq!(pair[1], (pair[0] + 4096) % (64 << 20), "the device sees one stream");
+    }
+}
+
+#[test]
+fn small_ios_that_overtake_large_ones_do_not_use_up_their_phase() {
+    // The reads are answered while the last writes are still out; counted towards the writes' bytes,
+    // they would end that phase early and leave their own without an end.
+    let mut drive = Metronome::new(8, Nanos::micros(10));
+    let mut fill = phase("fill", true, 4, Stop { bytes: Some(Bytes::mib(2)), ..Stop::default() });
+    fill.block = Bytes::kib(64);
+    let mut read = phase("read", true, 8, ios(500));
+    read.address = Address::Random;
+    for submitters in [1, 2, 3] {
+        let samples = run(&mut drive, &step(submitters, vec![fill.clone(), read.clone()]));
+        assert_eq!(samples.totals.ios, 32 + u64::from(32 % submitters != 0) + 500);
+        assert_eq!(samples.phases.len(), 2);
+        assert_eq!(samples.phases.iter().map(|p| p.ios()).sum::<u64>(), samples.totals.ios);
+    }
+}
+
+proptest! {
+    /// If it failed, a plan that passes its checks could keep the engine busy for ever.
+    #[test]
+    fn every_plan_ends(
+        phases in vec((0..4u8, 1..40u64, 1..9u16, 0..3u8, any::<bool>()), 1..5),
+        submitters in 1..5u16,
+        servers in 1..6usize,
+    ) {
+        let phases = phases.into_iter().enumerate().map(|(index, (kind, size, depth, limit, random))| {
+            let stop = match limit {
+                0 => after(Nanos::micros(size * 37)),
+                1 => ios(size),
+                _ => Stop { bytes: Some(Bytes::kib(size * 7)), ..Stop::default() },
+            };
+            let mut phase = phase(&index.to_string(), index % 2 == 0, depth, stop);
+            phase.block = Bytes::kib(4 << (size % 4));
+            if random {
+                phase.address = Address::Random;
+            }
+            if kind == 1 {
+                phase.arrival = Arrival::Timed { depth, per_s: 20_000.0, gaps: Gaps::Exponential };
+            }
+            if kind == 2 && limit != 2 {
+                phase.ops = vec![OpShare { op: Op::Flush, fua: false, percent: 100 }];
+            }
+            phase
+        });
+        let step = step(submitters, phases.collect());
+        let mut drive = Metronome::new(servers, Nanos::micros(50));
+        let samples = run(&mut drive, &step);
+        prop_assert_eq!(samples.totals.ios, drive.taken.len() as u64);
+        prop_assert_eq!(samples.phases.len(), step.phases.len());
     }
 }
