@@ -9,8 +9,8 @@ use block::Bytes;
 
 use super::round::Setup;
 
-/// A transparent huge page.
-const HUGE_PAGE: Bytes = Bytes::mib(2);
+/// A huge page.
+pub(super) const HUGE_PAGE: Bytes = Bytes::mib(2);
 
 /// How I/O is issued; both programs use the kernel's same interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,6 +70,13 @@ impl Case {
         format!("{}-{}", self.test().replace(' ', "-"), self.engine.name())
     }
 
+    /// Huge pages that fio's buffers take, where drivescope puts its own into such: one is filled at
+    /// least. fio adds a page for alignment, hence the one more.
+    pub(super) fn huge_pages(&self) -> u64 {
+        let buffers = self.block.0 * u64::from(self.depth);
+        if buffers >= HUGE_PAGE.0 { buffers.div_ceil(HUGE_PAGE.0) + 1 } else { 0 }
+    }
+
     /// What a round runs. fio at its defaults is left out where these are the settings that match.
     pub(super) fn arms(&self) -> Vec<Arm> {
         let mut arms = vec![Arm::Drivescope, Arm::Fio, Arm::FioAgain];
@@ -124,20 +131,15 @@ impl Case {
         ]
     }
 
-    /// Environment that fio gets on top. drivescope puts its buffers into huge pages where at least one
-    /// is filled; so does glibc's `malloc`, which fio takes its buffers from, when it is told to. It
-    /// matters: out of small pages a transfer of 1 MiB has 256 segments, more than many a device takes in
-    /// one request. fio's own way, `--iomem=mmaphuge`, asks for pages to be reserved for the whole
-    /// machine.
-    pub(super) fn fio_matching_environment(&self) -> Option<(&'static str, &'static str)> {
-        let buffers = self.block.0 * u64::from(self.depth);
-        (buffers >= HUGE_PAGE.0).then_some(("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1"))
-    }
-
     /// What fio is told on top, so that it issues I/O as drivescope does: with io_uring, file and
     /// buffers registered; above depth 1, everything that was reaped is replaced in one system call,
-    /// and a call takes all that has completed, but waits for one only. By default fio makes one call
-    /// for each submission.
+    /// and a call takes all that has completed, but waits for one only (by default fio makes one call
+    /// for each submission); buffers in huge pages where drivescope's are.
+    ///
+    /// The last matters most: out of small pages a transfer of 1 MiB has 256 segments, and a loop
+    /// device takes 128 in one request. Telling glibc's `malloc` to use transparent huge pages was
+    /// tried instead, as it needs no reserve; it leaves the ends of fio's buffer in small pages, and a
+    /// third of the transfers split.
     pub(super) fn fio_matching(&self) -> Vec<String> {
         let mut more = Vec::new();
         if self.engine == Engine::IoUring {
@@ -147,6 +149,9 @@ impl Case {
             more.push(format!("--iodepth_batch_submit={}", self.depth));
             more.push("--iodepth_batch_complete_min=1".to_owned());
             more.push(format!("--iodepth_batch_complete_max={}", self.depth));
+        }
+        if self.huge_pages() > 0 {
+            more.push("--iomem=mmaphuge".to_owned());
         }
         more
     }

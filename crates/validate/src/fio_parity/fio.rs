@@ -31,7 +31,6 @@ pub(super) fn run(case: &Case, setup: &Setup, device: &Path, matching: bool) -> 
     let mut command = Command::new("fio");
     if matching {
         arguments.extend(case.fio_matching());
-        command.envs(case.fio_matching_environment());
     }
     let output =
         command.args(&arguments).stdin(Stdio::null()).output().context("cannot start fio")?;
@@ -67,6 +66,7 @@ fn figures(text: &str) -> Result<Figures> {
         ios: ios as u64,
         latency_ns: number(job, "/read/lat_ns/mean")?,
         cpu_ns_per_io: cpu / 100.0 * number(job, "/job_runtime")? * 1e6 / ios,
+        request_bytes: 0.0,
     })
 }
 

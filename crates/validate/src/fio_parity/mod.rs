@@ -8,6 +8,7 @@
 
 mod case;
 mod fio;
+mod huge_pages;
 mod loop_device;
 mod order;
 mod round;
@@ -27,6 +28,7 @@ use crate::binary::{Binary, number, text};
 use crate::provenance::{self, Machine};
 use crate::sheet;
 use case::{Arm, Case};
+use huge_pages::HugePages;
 use loop_device::LoopDevice;
 use round::{Journal, Row, Setup};
 
@@ -134,6 +136,7 @@ fn measure(rounds: u32, cases: &[Case], journal: &mut Journal, stop: &AtomicBool
     let backing = sheet::work_dir()?.join("loop.img");
     loop_device::prepare(&backing, SIZE, stop)?;
     let device = LoopDevice::attach(&backing)?;
+    let _reserve = HugePages::reserve(cases.iter().map(Case::huge_pages).max().unwrap_or(0))?;
     let mut done = 0;
     for round in 0..rounds {
         for case in missing(journal, round) {
@@ -166,7 +169,8 @@ fn one_round(
     let arms = order::arms(case, setup.seed, round);
     let mut rows = Vec::with_capacity(arms.len());
     for (position, arm) in arms.into_iter().enumerate() {
-        let row = match arm {
+        let before = device.counters()?;
+        let ran = match arm {
             Arm::Drivescope => drivescope(case, setup, device.path(), binary),
             Arm::Fio | Arm::FioAgain => fio::run(case, setup, device.path(), true),
             Arm::FioDefaults => fio::run(case, setup, device.path(), false),
@@ -174,7 +178,10 @@ fn one_round(
         if stop.load(Ordering::Relaxed) {
             bail!("stopped; --resume goes on with the round that was cut short");
         }
-        let figures = row.with_context(|| format!("{} of {}", arm, case.slug()))?;
+        let mut figures = ran.with_context(|| format!("{} of {}", arm, case.slug()))?;
+        let after = device.counters()?;
+        figures.request_bytes =
+            (after.read_bytes - before.read_bytes) as f64 / (after.reads - before.reads) as f64;
         rows.push(Row { case: *case, round, position: position as u32, arm, figures });
     }
     Ok(rows)
@@ -193,6 +200,9 @@ struct Figures {
     latency_ns: f64,
     /// CPU time of the program, user and kernel, per I/O.
     cpu_ns_per_io: f64,
+    /// Mean size of the requests that the kernel made of them, on the loop device; filled in by the
+    /// round, since neither program tells.
+    request_bytes: f64,
 }
 
 /// One run of drivescope.
@@ -210,6 +220,7 @@ fn drivescope(case: &Case, setup: &Setup, device: &Path, binary: &Binary) -> Res
         ios: number(run, "/ios")? as u64,
         latency_ns: number(run, "/clat_ns")?,
         cpu_ns_per_io: number(&body, "/tests/0/proofs/unhindered/evidence/cpu_ns_per_io")?,
+        request_bytes: 0.0,
     })
 }
 

@@ -36,7 +36,8 @@ pub(super) struct Row {
     pub(super) figures: Figures,
 }
 
-const HEAD: &str = "case,round,position,arm,bytes,duration_ns,ios,latency_ns,cpu_ns_per_io";
+const HEAD: &str =
+    "case,round,position,arm,bytes,duration_ns,ios,latency_ns,cpu_ns_per_io,request_bytes";
 const SETUP: &str = "# setup: ";
 
 impl Row {
@@ -46,9 +47,10 @@ impl Row {
     }
 
     fn line(&self) -> String {
-        let Figures { bytes, duration_ns, ios, latency_ns, cpu_ns_per_io } = &self.figures;
+        let Figures { bytes, duration_ns, ios, latency_ns, cpu_ns_per_io, request_bytes } =
+            &self.figures;
         format!(
-            "{},{},{},{},{bytes},{duration_ns},{ios},{latency_ns:.1},{cpu_ns_per_io:.1}",
+            "{},{},{},{},{bytes},{duration_ns},{ios},{latency_ns:.1},{cpu_ns_per_io:.1},{request_bytes:.0}",
             self.case.slug(),
             self.round,
             self.position,
@@ -58,9 +60,10 @@ impl Row {
 
     fn read(line: &str) -> Result<Row> {
         let cells: Vec<&str> = line.split(',').collect();
-        let [case, round, position, arm, bytes, duration_ns, ios, latency_ns, cpu] = cells[..]
+        let [case, round, position, arm, bytes, duration_ns, ios, latency_ns, cpu, request] =
+            cells[..]
         else {
-            bail!("{} columns where 9 belong", cells.len());
+            bail!("{} columns where 10 belong", cells.len());
         };
         let figures = Figures {
             bytes: bytes.parse()?,
@@ -68,6 +71,7 @@ impl Row {
             ios: ios.parse()?,
             latency_ns: latency_ns.parse()?,
             cpu_ns_per_io: cpu.parse()?,
+            request_bytes: request.parse()?,
         };
         let (case, arm) = (case.parse()?, arm.parse()?);
         Ok(Row { case, round: round.parse()?, position: position.parse()?, arm, figures })
@@ -179,6 +183,7 @@ mod tests {
             ios: 30_140,
             latency_ns: 66_000.5,
             cpu_ns_per_io: 1500.2,
+            request_bytes: 4096.0,
         };
         let row = |(position, arm)| Row {
             case,

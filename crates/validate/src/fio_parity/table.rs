@@ -21,8 +21,9 @@ pub(super) struct Finding {
     yardstick: Option<RatioInterval>,
     /// fio at its defaults / fio.
     defaults: Option<RatioInterval>,
-    /// Medians over the rounds of MB/s, latency in µs, and CPU per I/O in µs: drivescope, fio.
-    medians: [Option<[f64; 3]>; 2],
+    /// Medians over the rounds of MB/s, latency in µs, CPU per I/O in µs, and KiB a request: drivescope,
+    /// fio, fio as it comes.
+    medians: [Option<[f64; 4]>; 3],
 }
 
 impl Finding {
@@ -53,6 +54,7 @@ fn finding(case: Case, rows: &[Row]) -> Finding {
             middle(&|r| r.mb_s())?,
             middle(&|r| r.figures.latency_ns / 1e3)?,
             middle(&|r| r.figures.cpu_ns_per_io / 1e3)?,
+            middle(&|r| r.figures.request_bytes / 1024.0)?,
         ])
     };
     Finding {
@@ -60,7 +62,7 @@ fn finding(case: Case, rows: &[Row]) -> Finding {
         ratio: against_fio(Arm::Drivescope),
         yardstick: against_fio(Arm::FioAgain),
         defaults: against_fio(Arm::FioDefaults),
-        medians: [medians(Arm::Drivescope), medians(Arm::Fio)],
+        medians: [Arm::Drivescope, Arm::Fio, Arm::FioDefaults].map(medians),
     }
 }
 
@@ -96,8 +98,7 @@ pub(super) fn text(findings: &[Finding], journal: &Journal, load: &str) -> Strin
          fio runs with the settings that match drivescope's: file and buffers registered with \
          io_uring; above depth 1, all that was reaped replaced in one system call \
          (`iodepth_batch_submit`, `iodepth_batch_complete_max`); buffers of 2 MiB and more in \
-         transparent huge pages (`GLIBC_TUNABLES=glibc.malloc.hugetlb=1`). fio as it comes has none \
-         of these.\n\n",
+         huge pages (`iomem=mmaphuge`). fio as it comes has none of these.\n\n",
         block::Bytes(setup.size_bytes),
         setup.seconds,
         setup.ramp_ms,
@@ -119,20 +120,13 @@ pub(super) fn text(findings: &[Finding], journal: &Journal, load: &str) -> Strin
         ],
         &findings.iter().map(ratios).collect::<Vec<_>>(),
     );
-    text += "\nMedians over the rounds. CPU is the program's own, user and kernel, per I/O; the loop \
-             device's threads are not in it. Latency runs from submission to completion.\n\n";
+    text += "\nMedians over the rounds: drivescope / fio / fio as it comes. Latency runs from submission to \
+             completion. CPU is the program's own, user and kernel, per I/O; the loop device's \
+             threads are not in it. A request is what the kernel made of the I/Os, on the loop \
+             device.\n\n";
     text += &sheet::table(
         2,
-        &[
-            "test",
-            "engine",
-            "drivescope MB/s",
-            "fio MB/s",
-            "drivescope latency µs",
-            "fio latency µs",
-            "drivescope CPU µs",
-            "fio CPU µs",
-        ],
+        &["test", "engine", "MB/s", "latency µs", "CPU µs", "request KiB"],
         &findings.iter().map(medians).collect::<Vec<_>>(),
     );
     text
@@ -155,12 +149,9 @@ fn ratios(finding: &Finding) -> Vec<String> {
 fn medians(finding: &Finding) -> Vec<String> {
     let case = finding.case;
     let mut cells = vec![case.test(), case.engine.name().to_owned()];
-    let [ours, theirs] = finding.medians;
-    let digits = [1, 1, 2];
-    for (index, digits) in digits.into_iter().enumerate() {
-        for side in [ours, theirs] {
-            cells.push(side.map_or("–".to_owned(), |m| format!("{:.digits$}", m[index])));
-        }
+    for (index, digits) in [1, 1, 2, 0].into_iter().enumerate() {
+        let side = |m: &Option<[f64; 4]>| m.map(|m| format!("{:.digits$}", m[index]));
+        cells.push(finding.medians.iter().filter_map(side).collect::<Vec<_>>().join(" / "));
     }
     cells
 }
@@ -200,6 +191,7 @@ mod tests {
                     ios: 1000,
                     latency_ns: 1e5,
                     cpu_ns_per_io: 2e3,
+                    request_bytes: 4096.0,
                 };
                 rows.push(Row { case, round, position: position as u32, arm, figures });
             }
