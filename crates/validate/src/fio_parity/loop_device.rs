@@ -1,0 +1,158 @@
+//! A loop device of our own, with direct I/O, over a file that is fully written.
+
+use std::fs::{self, File};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use anyhow::{Context as _, Result, bail};
+use block::Bytes;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
+
+use super::read_trimmed;
+
+/// Detached when dropped.
+#[derive(Debug)]
+pub(super) struct LoopDevice(PathBuf);
+
+impl LoopDevice {
+    /// Puts a device over `backing`. Devices that a run which was killed left over it are removed.
+    ///
+    /// # Errors
+    /// Without root or losetup; when the kernel does not do direct I/O on that filesystem.
+    pub(super) fn attach(backing: &Path) -> Result<LoopDevice> {
+        let file = backing.to_string_lossy().into_owned();
+        let left = losetup(&["--associated", &file, "--noheadings", "--output", "NAME"])?;
+        for device in left.lines().map(str::trim).filter(|line| !line.is_empty()) {
+            losetup(&["--detach", device])?;
+        }
+        let device = losetup(&["--find", "--show", "--read-only", "--direct-io=on", &file])
+            .context("cannot make a loop device, which takes root")?;
+        let device = LoopDevice(PathBuf::from(device.trim()));
+        let name = device.0.file_name().unwrap_or_default();
+        let direct = Path::new("/sys/block").join(name).join("loop/dio");
+        if read_trimmed(&direct)? != "1" {
+            bail!(
+                "the filesystem under the work directory has no direct I/O for loop devices; name a directory on another with VALIDATE_DIR"
+            );
+        }
+        Ok(device)
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// What the kernel has counted so far.
+    pub(super) fn counters(&self) -> Result<Counters> {
+        let name = self.0.file_name().unwrap_or_default();
+        let text = read_trimmed(&Path::new("/sys/block").join(name).join("stat"))?;
+        Counters::read(&text).with_context(|| format!("{text}: is no device's stat"))
+    }
+}
+
+/// Requests and bytes that the device has read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Counters {
+    pub(super) reads: u64,
+    pub(super) read_bytes: u64,
+}
+
+impl Counters {
+    /// Reads `/sys/block/*/stat`: reads, reads merged, sectors of 512 bytes read, … (the kernel's
+    /// Documentation/block/stat.rst).
+    fn read(text: &str) -> Option<Counters> {
+        let mut numbers = text.split_ascii_whitespace().map(|n| n.parse::<u64>().ok());
+        let reads = numbers.next()??;
+        let read_bytes = numbers.nth(1)?? * 512;
+        Some(Counters { reads, read_bytes })
+    }
+}
+
+impl Drop for LoopDevice {
+    fn drop(&mut self) {
+        if let Err(error) = losetup(&["--detach", &self.0.to_string_lossy()]) {
+            eprintln!("warning: {error:#}");
+        }
+    }
+}
+
+fn losetup(arguments: &[&str]) -> Result<String> {
+    let output = Command::new("losetup")
+        .args(arguments)
+        .output()
+        .context("losetup (util-linux) is missing")?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        bail!("losetup {}: {}", arguments.join(" "), said.trim());
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// Makes `path` a file of `size` that is written in full with data that does not compress, unless it
+/// is one already: it gets its name only when complete.
+///
+/// # Errors
+/// When it cannot be written, or `stop` was raised.
+pub(super) fn prepare(path: &Path, size: Bytes, stop: &AtomicBool) -> Result<()> {
+    if fs::metadata(path).is_ok_and(|meta| meta.len() == size.0) {
+        return Ok(());
+    }
+    let part = path.with_extension("part");
+    eprintln!("writing {size} to back the loop device");
+    write(&part, size, stop)
+        .and_then(|()| Ok(fs::rename(&part, path)?))
+        .inspect_err(|_| drop(fs::remove_file(&part)))
+        .with_context(|| format!("{}: cannot be written", part.display()))
+}
+
+fn write(path: &Path, size: Bytes, stop: &AtomicBool) -> Result<()> {
+    let mut file = File::create(path)?;
+    let mut noise = Xoshiro256PlusPlus::seed_from_u64(size.0);
+    let mut chunk = vec![0u8; 1 << 20];
+    let mut left = size.0;
+    while left > 0 {
+        if stop.load(Ordering::Relaxed) {
+            bail!("stopped");
+        }
+        noise.fill_bytes(&mut chunk);
+        let length = left.min(chunk.len() as u64);
+        file.write_all(&chunk[..length as usize])?;
+        left -= length;
+    }
+    Ok(file.sync_all()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // The merged requests stand between the two figures that are wanted.
+    #[test]
+    fn a_devices_counters_are_read_from_their_columns() {
+        let text = "    1238       7  2808832     5000     0 0 0 0 0 0 0 0 0 0 0 0 0";
+        let counters = Counters { reads: 1238, read_bytes: 2_808_832 * 512 };
+        assert_eq!(Counters::read(text), Some(counters));
+        assert_eq!(Counters::read("12 7"), None);
+    }
+
+    // A file cut short would be read past its end, or only in part.
+    #[test]
+    fn a_backing_file_is_whole_or_not_there() {
+        let dir = std::env::temp_dir().join(format!("validate-{}", std::process::id()));
+        fs::create_dir_all(&dir).unwrap();
+        let path = dir.join("loop.img");
+        let (going, stopped) = (AtomicBool::new(false), AtomicBool::new(true));
+        assert!(prepare(&path, Bytes::mib(2), &stopped).is_err());
+        assert_eq!(fs::read_dir(&dir).unwrap().count(), 0);
+        prepare(&path, Bytes(3 << 19), &going).unwrap();
+        let data = fs::read(&path).unwrap();
+        assert_eq!(data.len(), 3 << 19);
+        assert!(data[data.len() - 4096..].iter().any(|b| *b != 0));
+        prepare(&path, Bytes::mib(1), &going).unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().len(), 1 << 20, "another size is made anew");
+        fs::remove_dir_all(&dir).unwrap();
+    }
+}

@@ -1,0 +1,76 @@
+//! Comparisons and scores that take too long for the tests: each writes its table to
+//! `docs/validation/NAME.md` with the command, the commit, the machine and every raw figure beside it.
+//!
+//! One module a validation. All of them look at drivescope from outside, through its binary, so that
+//! what is scored is what users get. Run through `scripts/validate`, which builds both binaries.
+
+mod binary;
+mod coverage;
+mod fio_parity;
+mod provenance;
+mod sheet;
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::{Args, Parser, Subcommand};
+
+/// Scores drivescope against other programs and against known truth
+#[derive(Debug, Parser)]
+#[command(name = "scripts/validate", max_term_width = 80)]
+struct Cli {
+    /// Which validation; all of them, one after the other, when none is named
+    #[command(subcommand)]
+    name: Option<Name>,
+}
+
+/// The validations.
+#[derive(Clone, Debug, Subcommand)]
+enum Name {
+    /// List the validations
+    List,
+    /// Paired rounds beside fio on a direct-I/O loop device (root, about 30 minutes)
+    FioParity(fio_parity::Options),
+    /// How often mark's intervals and verdicts are right on a virtual disk (minutes)
+    Coverage(coverage::Options),
+}
+
+/// Options of one validation, when none were given.
+#[derive(Parser)]
+struct Defaults<A: Args> {
+    #[command(flatten)]
+    options: A,
+}
+
+fn defaults<A: Args>() -> A {
+    Defaults::<A>::parse_from(["validate"]).options
+}
+
+fn main() -> ExitCode {
+    match run(Cli::parse().name) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::from(1),
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Runs what was named; true when nothing was found wrong.
+fn run(name: Option<Name>) -> Result<bool> {
+    match name {
+        Some(Name::List) => {
+            println!("fio-parity  paired rounds beside fio on a direct-I/O loop device");
+            println!("coverage    how often mark's verdicts are right on a virtual disk");
+            Ok(true)
+        }
+        Some(Name::FioParity(options)) => fio_parity::run(&options),
+        Some(Name::Coverage(options)) => coverage::run(&options),
+        None => {
+            eprintln!("running coverage, then fio-parity");
+            let coverage = coverage::run(&defaults())?;
+            Ok(fio_parity::run(&defaults())? && coverage)
+        }
+    }
+}
