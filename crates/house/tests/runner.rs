@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "these are tests")]
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -121,6 +122,71 @@ fn what_failed_is_shown_and_what_passing_tests_printed_is_not() {
 fn a_run_that_made_no_tests_counts_none() {
     // As when nothing compiled: the runner then fails by cargo's own status.
     assert_eq!(tally("error: could not compile\n", "empty").1, "0 0 0\n");
+}
+
+/// Runs scripts/test with a cargo that prints `log` and ends with `status`; its last line and exit code.
+fn runner(name: &str, log: &str, status: i32, checks: i32, ci: bool) -> (String, i32) {
+    let dir = scratch(&format!("runner-{name}"));
+    fs::create_dir_all(&dir).unwrap();
+    fs::write(dir.join("log"), log).unwrap();
+    let cargo = format!(
+        "#!/bin/sh\ncase \"$*\" in *--no-run*) ;; test*) cat {}/log; exit {status} ;; clippy*) exit {checks} ;; esac\n",
+        dir.display()
+    );
+    // Nothing is to be installed by a test.
+    let installed = "#!/bin/sh\necho 'install ok installed'\n".to_owned();
+    for (program, text) in [("cargo", cargo), ("dpkg-query", installed)] {
+        let path = dir.join(program);
+        fs::write(&path, text).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    let path = format!("{}:{}", dir.display(), std::env::var("PATH").unwrap());
+    let output = Command::new("bash")
+        .arg(root().join("scripts/test"))
+        .env("PATH", path)
+        .env("TEST_LOGS", &dir)
+        .env("CI", if ci { "true" } else { "" })
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    (text.lines().last().unwrap_or_default().to_owned(), output.status.code().unwrap())
+}
+
+/// A run of one test that passed and one that said this.
+fn log_with(said: &str) -> String {
+    format!(
+        "     Running tests/t.rs (target/debug/deps/t-1)\nsuccesses:\n\n---- a stdout ----\n{said}\n\n\
+         successes:\n    a\n\ntest result: ok. 2 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out\n"
+    )
+}
+
+#[test]
+fn a_green_run_says_so_in_its_last_line_and_ends_with_0() {
+    let (last, code) = runner("green", &log_with("all is well"), 0, 0, true);
+    assert_eq!((last.as_str(), code), ("2 passed, 0 failed, 0 skipped", 0));
+}
+
+#[test]
+fn a_red_run_of_any_kind_is_red() {
+    let failed = runner("failed", LOG, 101, 0, false);
+    assert_eq!(failed, ("3 passed, 1 failed, 3 skipped".to_owned(), 1));
+    // Nothing compiled, or a test binary was killed: no test failed, and yet it is no success.
+    let broken = runner("broken", "error: could not compile\n", 101, 0, false);
+    assert_eq!(broken, ("0 passed, 1 failed, 0 skipped".to_owned(), 1));
+    let lints = runner("lints", &log_with("all is well"), 0, 101, false);
+    assert_eq!(lints, ("2 passed, 1 failed, 0 skipped".to_owned(), 1));
+}
+
+#[test]
+fn under_ci_a_skip_without_need_is_red() {
+    let needless = log_with("skipped: this machine has no /proc");
+    let skipped = "1 passed, 0 failed, 1 skipped".to_owned();
+    let failed = ("1 passed, 1 failed, 1 skipped".to_owned(), 1);
+    assert_eq!(runner("elsewhere", &needless, 0, 0, false), (skipped.clone(), 0));
+    assert_eq!(runner("needless", &needless, 0, 0, true), failed);
+    assert_eq!(runner("strange", &log_with("skipped: it is raining"), 0, 0, true), failed);
+    let needed = log_with("skipped: this machine has no /no/such/place");
+    assert_eq!(runner("needed", &needed, 0, 0, true), (skipped, 0));
 }
 
 fn means(reason: &str) -> i32 {
