@@ -1,0 +1,11 @@
+//! The repository about itself. The tests of this crate hold what no compiler holds: which room may
+//! use which, how long a file may be, that documents name what exists and show what is printed today.
+//!
+//! Nothing here is part of the product, and nothing of the product depends on it.
+
+pub mod documents;
+pub mod program;
+pub mod repository;
+pub mod rooms;
+pub mod style;
+pub mod transcript;

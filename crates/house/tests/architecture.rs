@@ -1,0 +1,66 @@
+//! The arrows between rooms. A room that uses one it may not know makes this fail, whatever the
+//! documents say; and the documents cannot say other than the manifests.
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use drivescope_house::documents::{rooms_table, with_table};
+use drivescope_house::repository::root;
+use drivescope_house::rooms::rooms;
+use drivescope_house::style::OUTSIDE;
+
+/// What each room may use. To add an arrow here is to change the architecture.
+const ALLOWED: [(&str, &[&str]); 10] = [
+    ("block", &[]),
+    ("stats", &[]),
+    ("workload", &["block"]),
+    ("engine", &["block", "workload", "stats"]),
+    ("mark", &["block", "workload", "engine", "stats"]),
+    ("sim", &["block", "stats"]),
+    ("linux", &["block"]),
+    ("record", &["block", "workload"]),
+    ("report", &["block", "stats", "record"]),
+    ("cli", &["block", "stats", "workload", "engine", "mark", "sim", "linux", "record", "report"]),
+];
+
+#[test]
+fn no_room_uses_one_that_it_may_not_know() {
+    for (name, room) in rooms().unwrap() {
+        if OUTSIDE.contains(&name.as_str()) {
+            continue;
+        }
+        let allowed = ALLOWED.iter().find(|(room, _)| *room == name);
+        let (_, allowed) = allowed.unwrap_or_else(|| panic!("crates/{name} has no arrows"));
+        let allowed: BTreeSet<String> = allowed.iter().map(|n| (*n).to_owned()).collect();
+        let beyond: Vec<_> = room.uses.difference(&allowed).collect();
+        assert!(beyond.is_empty(), "crates/{name} may not use {beyond:?}");
+    }
+}
+
+#[test]
+fn the_product_depends_on_nothing_outside_it() {
+    for (name, room) in rooms().unwrap() {
+        let uses: Vec<_> =
+            room.uses.union(&room.tests_use).filter(|u| OUTSIDE.contains(&u.as_str())).collect();
+        assert!(uses.is_empty() || OUTSIDE.contains(&name.as_str()), "crates/{name}: {uses:?}");
+    }
+}
+
+#[test]
+fn the_table_of_rooms_is_that_of_the_manifests() {
+    let document = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
+    let renewed = with_table(&document, &rooms_table(&rooms().unwrap())).unwrap();
+    assert!(
+        document == renewed,
+        "ARCHITECTURE.md is not what the manifests say: run scripts/renew"
+    );
+}
+
+#[test]
+fn a_reader_is_told_where_to_start_in_every_room() {
+    let document = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
+    for (name, _) in ALLOWED {
+        let place = format!("`crates/{name}/src/");
+        assert!(document.contains(&place), "ARCHITECTURE.md names no file of crates/{name}");
+    }
+}
