@@ -9,11 +9,11 @@ use std::sync::atomic::AtomicBool;
 use anyhow::{Context as _, Result, bail};
 use block::{Bytes, Environment, Event, Extents, RunSink, Target};
 use engine::Control;
-use linux::drive::NullTarget;
+use linux::drive::{Engine, NullTarget};
 use linux::environment::RealEnvironment;
 use linux::scratch::{self, Leftover, ScratchFile};
 use linux::sysfs::Roots;
-use linux::target::{Access, AnyTarget, OpenOptions, RealTarget};
+use linux::target::{Access, AnyTarget, EngineTarget, OpenOptions, RealTarget};
 use mark::{Body, Broken, Ceiling, TracedRun, findings};
 use workload::content::SectorContent;
 use workload::plan::{Plan, Region};
@@ -47,6 +47,8 @@ pub struct Measured {
     pub traced: Vec<TracedRun>,
     /// The I/O that ended it early, if one did.
     pub broken: Option<Broken>,
+    /// What the kernel refused where a slower way was taken instead.
+    pub notes: Vec<String>,
 }
 
 /// Everything that stays the same while a job runs.
@@ -121,9 +123,9 @@ impl Desk<'_> {
         };
         let scratch =
             ScratchFile::create(dir, size, run_id, &mut payload, &mut progress, &self.cancel)?;
-        // A duplicate, so that `scratch` keeps the lock that tells other runs that the file has an owner.
-        let file = scratch.file().try_clone().context("cannot keep the test file open")?;
-        let opened = RealTarget::from_file(file, &name, self.open_options(Access::ReadWrite))?;
+        // Opened anew: `scratch` keeps the descriptor that tells other runs that the file has an owner.
+        let mut opened = RealTarget::open(scratch.path(), self.open_options(Access::ReadWrite))?;
+        opened.describe(|info| info.name = name);
         self.on_real(opened, scratch.path(), plan)
     }
 
@@ -160,19 +162,23 @@ impl Desk<'_> {
         let how = How { engine, direct: !self.job.target.buffered, extents };
         plan.fit(opened.info())?;
         let ceilings = self.ceilings(&plan)?;
+        let around = Around { environment: &mut environment, ceilings: &ceilings, how: &how };
         match opened.engine()? {
-            AnyTarget::IoUring(mut target) => {
-                let measured = self.run(plan, &mut target, &mut environment, &ceilings, &how);
-                target.notes().iter().for_each(|note| talk::note(note));
-                measured
-            }
-            AnyTarget::Libaio(mut target) => {
-                self.run(plan, &mut target, &mut environment, &ceilings, &how)
-            }
-            AnyTarget::Psync(mut target) => {
-                self.run(plan, &mut target, &mut environment, &ceilings, &how)
-            }
+            AnyTarget::IoUring(target) => self.on_engine(plan, target, around),
+            AnyTarget::Libaio(target) => self.on_engine(plan, target, around),
+            AnyTarget::Psync(target) => self.on_engine(plan, target, around),
         }
+    }
+
+    fn on_engine<E: Engine>(
+        &mut self,
+        plan: Plan,
+        mut target: EngineTarget<E>,
+        around: Around<'_>,
+    ) -> Result<Measured> {
+        let measured =
+            self.run(plan, &mut target, around.environment, around.ceilings, around.how)?;
+        Ok(Measured { notes: target.notes(), ..measured })
     }
 
     fn run<T: Target>(
@@ -195,7 +201,7 @@ impl Desk<'_> {
             durable,
         };
         let body = findings::body(&plan, &executed, &context);
-        Ok(Measured { body, traced: executed.traced, broken: executed.broken })
+        Ok(Measured { body, traced: executed.traced, broken: executed.broken, notes: Vec::new() })
     }
 
     /// The plan for this target: the user's span, else the whole.
@@ -260,6 +266,13 @@ struct How {
     engine: String,
     direct: bool,
     extents: Option<Extents>,
+}
+
+/// What stands around a real target while it is measured.
+struct Around<'a> {
+    environment: &'a mut RealEnvironment,
+    ceilings: &'a [Ceiling],
+    how: &'a How,
 }
 
 /// Asks a person at a terminal; anybody else has not agreed.

@@ -208,7 +208,13 @@ impl RealTarget {
             .custom_flags(flags.bits() as i32)
             .open(path)
             .map_err(|e| TargetError::opening(&name, &options, e))?;
-        RealTarget::from_file(file, &name, options)
+        let target = RealTarget::adopt(file, &name, options)?;
+        if target.opened.options.direct && !target.is_direct()? {
+            // Not switched on by other means: whoever took it away would do so again, and that the
+            // page cache is in the way shows in what reaches the device.
+            target.opened.note("direct I/O was asked for and is not in force".to_owned());
+        }
+        Ok(target)
     }
 
     /// Takes over a descriptor that is already open, such as the safety gate's, and holds it for as
@@ -226,19 +232,24 @@ impl RealTarget {
         name: &str,
         options: OpenOptions,
     ) -> Result<RealTarget, TargetError> {
-        if options.iopoll && (options.engine != EngineKind::IoUring || !options.direct) {
-            return Err(TargetError::PollNeedsRing { path: name.to_owned() });
-        }
-        let io = |action| TargetError::io(name, action);
-        let mut flags = fcntl_getfl(&file).map_err(io("read the flags of"))?;
-        let writable = flags & OFlags::RWMODE == OFlags::RDWR;
-        if options.access == Access::ReadWrite && !writable {
-            return Err(TargetError::NotOpenForWriting { path: name.to_owned() });
-        }
+        let mut flags = fcntl_getfl(&file).map_err(TargetError::io(name, "read the flags of"))?;
         if flags.contains(OFlags::DIRECT) != options.direct {
             flags.set(OFlags::DIRECT, options.direct);
             fcntl_setfl(&file, flags)
                 .map_err(|error| TargetError::opening(name, &options, error.into()))?;
+        }
+        RealTarget::adopt(file, name, options)
+    }
+
+    /// Takes over a descriptor with the flags that it has.
+    fn adopt(file: File, name: &str, options: OpenOptions) -> Result<RealTarget, TargetError> {
+        if options.iopoll && (options.engine != EngineKind::IoUring || !options.direct) {
+            return Err(TargetError::PollNeedsRing { path: name.to_owned() });
+        }
+        let flags = fcntl_getfl(&file).map_err(TargetError::io(name, "read the flags of"))?;
+        let writable = flags & OFlags::RWMODE == OFlags::RDWR;
+        if options.access == Access::ReadWrite && !writable {
+            return Err(TargetError::NotOpenForWriting { path: name.to_owned() });
         }
         let geometry = Geometry::of(&file, name, options.direct)?;
         let opened = Opened {
@@ -250,6 +261,12 @@ impl RealTarget {
             notes: Mutex::default(),
         };
         Ok(RealTarget { opened })
+    }
+
+    fn is_direct(&self) -> Result<bool, TargetError> {
+        let flags = fcntl_getfl(&self.opened.file)
+            .map_err(TargetError::io(self.opened.name(), "read the flags of"))?;
+        Ok(flags.contains(OFlags::DIRECT))
     }
 
     /// What is known of the target.

@@ -58,7 +58,8 @@ pub fn show(verb: &str, job: &Job<'_>, run_id: RunId, output: &OutputArgs) -> Re
     if let (Some(file), Some(path)) = (file, output.samples.as_deref()) {
         samples::write(file, path, &measured.traced)?;
     }
-    let Measured { body, broken, .. } = measured;
+    let Measured { body, broken, notes, .. } = measured;
+    notes.iter().for_each(|note| talk::note(note));
     let rate = if output.mib { RateUnit::Mib } else { RateUnit::Mb };
     if output.json {
         let document = document("drivescope.mark/1", run_id, &SystemClock, &body);
