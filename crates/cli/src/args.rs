@@ -91,9 +91,9 @@ Examples:
 pub struct PlanArgs {
     #[command(flatten)]
     pub load: LoadArgs,
-    /// Part of the target to use, as LENGTH or OFFSET+LENGTH
+    /// Part of the target to use: LENGTH, OFFSET+LENGTH or all
     #[arg(long, value_name = "SPAN", value_parser = span)]
-    pub span: Option<Region>,
+    pub span: Option<Span>,
     /// Print as JSON
     #[arg(long)]
     pub json: bool,
@@ -131,9 +131,10 @@ pub struct TargetArgs {
     /// Size of the test file; on a file, a device or a virtual drive, of the part used
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
     pub size: Option<Bytes>,
-    /// Part of a file or device to use, as LENGTH or OFFSET+LENGTH
+    /// Part of a file or device to use: LENGTH, OFFSET+LENGTH or all [default: a
+    /// file's all, a device's first 1GiB]
     #[arg(long, value_name = "SPAN", value_parser = span, conflicts_with = "size")]
-    pub span: Option<Region>,
+    pub span: Option<Span>,
     /// How I/O is issued
     #[arg(long, value_name = "ENGINE", default_value = "io_uring", value_parser = engine)]
     pub engine: EngineKind,
@@ -350,14 +351,26 @@ fn engine(text: &str) -> Result<EngineKind, String> {
         .ok_or_else(|| "write io_uring, libaio or psync".to_owned())
 }
 
-fn span(text: &str) -> Result<Region, String> {
+/// A part of a target, or all of it.
+#[derive(Clone, Copy, Debug)]
+pub enum Span {
+    /// From the first byte to the last.
+    All,
+    /// This part.
+    Part(Region),
+}
+
+fn span(text: &str) -> Result<Span, String> {
+    if text == "all" {
+        return Ok(Span::All);
+    }
     let (offset, length) = text.split_once('+').unwrap_or(("0", text));
     let offset = parse_bytes(offset).map_err(|e| e.to_string())?;
     let length = parse_bytes(length).map_err(|e| e.to_string())?;
     if length == Bytes::ZERO {
         return Err("a span of no bytes cannot be measured".to_owned());
     }
-    Ok(Region { offset, length })
+    Ok(Span::Part(Region { offset, length }))
 }
 
 /// A time that does not end before it begins.

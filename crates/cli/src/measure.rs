@@ -18,7 +18,7 @@ use mark::{Body, Broken, Ceiling, TracedRun, findings};
 use workload::content::SectorContent;
 use workload::plan::{Plan, Region};
 
-use crate::args::TargetArgs;
+use crate::args::{Span, TargetArgs};
 use crate::consent;
 use crate::exit::Refused;
 use crate::talk;
@@ -31,6 +31,8 @@ pub struct Job<'a> {
     pub plan: &'a dyn Fn(bool) -> Result<Plan>,
     /// Size of a test file when the user names none.
     pub default_size: Bytes,
+    /// Part of a device or virtual drive to use when the user names none; all of it when absent.
+    pub default_span: Option<Bytes>,
     /// Names the test file.
     pub run_id: &'a str,
     /// Seed that a virtual drive's own noise takes, when the user named one.
@@ -88,7 +90,7 @@ impl Desk<'_> {
             target.reseed(seed);
         }
         let mut environment = target.environment();
-        let plan = self.plan(true)?;
+        let plan = self.plan(true, Some(target.info().capacity_bytes))?;
         let how = How { engine: "virtual".to_owned(), direct: true, extents: None };
         self.run(plan, &mut target, &mut environment, &[], &how)
     }
@@ -96,7 +98,7 @@ impl Desk<'_> {
     fn on_null(&mut self) -> Result<Measured> {
         let mut target = self.null();
         let mut environment = RealEnvironment::new(Roots::default(), null_stack(), None);
-        let plan = self.plan(true)?;
+        let plan = self.plan(true, Some(target.info().capacity_bytes))?;
         let how = How { engine: "null".to_owned(), direct: true, extents: None };
         self.run(plan, &mut target, &mut environment, &[], &how)
     }
@@ -132,7 +134,9 @@ impl Desk<'_> {
     /// A file or device that exists: read, and written to only with consent.
     fn on_existing(&mut self, path: &Path, is_file: bool) -> Result<Measured> {
         let name = self.job.target.target.clone();
-        let plan = self.plan(self.job.target.write)?;
+        // An existing file is as large as its owner wanted it measured; a device is not.
+        let capacity = if is_file { None } else { Some(linux::target::size_of(path)?) };
+        let plan = self.plan(self.job.target.write, capacity)?;
         if plan.alters() && !self.job.target.write {
             return Err(Refused(format!(
                 "{name}: the plan writes, and an existing {} is only read unless you say --write --consent …",
@@ -204,12 +208,22 @@ impl Desk<'_> {
         Ok(Measured { body, traced: executed.traced, broken: executed.broken, notes: Vec::new() })
     }
 
-    /// The plan for this target: the user's span, else the whole.
-    fn plan(&self, may_write: bool) -> Result<Plan> {
+    /// The plan for a target of `capacity` whose size is not ours to choose: the user's span, else the
+    /// plan's own, else the default.
+    fn plan(&self, may_write: bool, capacity: Option<Bytes>) -> Result<Plan> {
         let mut plan = (self.job.plan)(may_write)?;
         let args = self.job.target;
-        let sized = args.size.map(|length| Region { offset: Bytes::ZERO, length });
-        plan.region = args.span.or(sized).or(plan.region);
+        let from_zero = |length| Region { offset: Bytes::ZERO, length };
+        let usual = capacity.zip(self.job.default_span);
+        plan.region = match args.span {
+            Some(Span::All) => None,
+            Some(Span::Part(region)) => Some(region),
+            None => args
+                .size
+                .map(from_zero)
+                .or(plan.region)
+                .or(usual.map(|(capacity, span)| from_zero(span.min(capacity)))),
+        };
         Ok(plan)
     }
 

@@ -63,7 +63,7 @@ impl fmt::Display for Signature {
         };
         let article =
             if self.kind.starts_with(['a', 'e', 'i', 'o', 'u', 'x']) { "an" } else { "a" };
-        write!(f, "{article} {} {what} (magic at byte {})", self.kind, self.offset.0)
+        write!(f, "{article} {} {what}", self.kind)
     }
 }
 

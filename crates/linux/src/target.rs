@@ -319,6 +319,15 @@ impl RealTarget {
     }
 }
 
+/// Length of the file or block device at `path`, which is only opened for reading.
+///
+/// # Errors
+/// As [`RealTarget::open`].
+pub fn size_of(path: &Path) -> Result<Bytes, TargetError> {
+    let options = OpenOptions { direct: false, ..OpenOptions::default() };
+    Ok(RealTarget::open(path, options)?.info().capacity_bytes)
+}
+
 /// A target with its engine: match once, then everything below is compiled for that engine.
 pub enum AnyTarget {
     /// With io_uring.

@@ -132,7 +132,7 @@ pub(crate) fn of_test(test: &Test, case: &Case<'_>, context: &Context<'_>) -> Ve
     if proofs.steady.verdict == Verdict::Refuted {
         add(
             "drift",
-            proofs.steady.reason.clone(),
+            "throughput changed within or between the runs".to_owned(),
             "take a longer --warm-up and --duration, or let the drive rest with --pause",
         );
     }
@@ -143,12 +143,12 @@ pub(crate) fn of_test(test: &Test, case: &Case<'_>, context: &Context<'_>) -> Ve
         } else {
             "leave the machine otherwise idle, take fewer threads than CPUs, or a lighter --engine"
         };
-        add("hindered", proofs.unhindered.reason.clone(), remedy);
+        add("hindered", "the tester itself was a limit".to_owned(), remedy);
     }
     if proofs.undisturbed.verdict == Verdict::Refuted {
         add(
             "disturbed",
-            proofs.undisturbed.reason.clone(),
+            "the device or the CPU was not ours alone".to_owned(),
             "stop what else uses the drive or the CPU and run again",
         );
     }

@@ -142,8 +142,14 @@ impl Page {
             head.push_str(&format!(" {column:>width$}"));
         }
         self.line(&paint(BOLD, head.trim_end()));
+        let mut reasoned = false;
         for row in &group.rows {
+            // Reasons run over several lines; a blank one tells where the next row begins.
+            if reasoned {
+                self.blank();
+            }
             self.row(row);
+            reasoned = !unproven(row).is_empty();
         }
     }
 
@@ -173,15 +179,16 @@ impl Page {
         for detail in &row.detail {
             self.wrapped("  ", detail, DIM);
         }
-        self.proofs(&row.proofs);
+        self.proofs(row);
     }
 
     /// The signs of all proofs on one line, then the reason of each that is not proven.
-    fn proofs(&mut self, proofs: &[(&'static str, Proof)]) {
-        if proofs.is_empty() {
+    fn proofs(&mut self, row: &Row) {
+        if row.proofs.is_empty() {
             return;
         }
-        let signs: Vec<String> = proofs
+        let signs: Vec<String> = row
+            .proofs
             .iter()
             .map(|(name, proof)| {
                 let (sign, colour) = sign(proof.verdict);
@@ -189,7 +196,7 @@ impl Page {
             })
             .collect();
         self.line(&format!("  {}", signs.join(" ")));
-        for (name, proof) in proofs.iter().filter(|(_, p)| p.verdict != Verdict::Proven) {
+        for (name, proof) in unproven(row) {
             let (sign, colour) = sign(proof.verdict);
             let lead = format!("    {} {name}: ", paint(colour, sign));
             self.hanging(&lead, "      ", &proof.reason, Ansi::new());
@@ -228,4 +235,14 @@ impl Page {
             self.hanging(&lead, "    ", note, Ansi::new());
         }
     }
+}
+
+/// Proofs whose reason is worth a line: those not proven, but for the one that a withdrawn row begins with.
+fn unproven(row: &Row) -> Vec<&(&'static str, Proof)> {
+    let said = match &row.standing {
+        Standing::Withdrawn { reason, .. } => Some(reason),
+        Standing::Stands(_) => None,
+    };
+    let open = |p: &&(&str, Proof)| p.1.verdict != Verdict::Proven && Some(&p.1.reason) != said;
+    row.proofs.iter().filter(open).collect()
 }

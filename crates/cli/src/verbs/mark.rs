@@ -38,6 +38,7 @@ pub fn main(args: &MarkArgs) -> Result<Exit> {
             Ok(plan)
         },
         default_size: if args.load.quick { QUICK_SIZE } else { SIZE },
+        default_span: Some(SIZE),
         run_id: &run_id.to_string(),
         drive_seed: args.load.seed,
         trace_cap: args.output.trace_cap(),

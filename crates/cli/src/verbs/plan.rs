@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use crate::args::PlanArgs;
+use crate::args::{PlanArgs, Span};
 use crate::envelope::{SystemClock, document};
 use crate::exit::Exit;
 use crate::talk;
@@ -15,7 +15,10 @@ use crate::verbs::mark::{options, run_id, seed_of};
 pub fn main(args: &PlanArgs) -> Result<Exit> {
     let seed = seed_of(args.load.seed)?;
     let mut plan = options(&args.load, seed, true).plan();
-    plan.region = args.span;
+    plan.region = match args.span {
+        Some(Span::Part(region)) => Some(region),
+        Some(Span::All) | None => None,
+    };
     plan.check()?;
     if args.json {
         let document = document(workload::plan::SCHEMA, run_id(seed), &SystemClock, &plan);

@@ -39,6 +39,7 @@ pub fn plan(
         target,
         plan: &|_| Ok(plan.clone()),
         default_size: end.unwrap_or(Bytes::gib(1)),
+        default_span: None,
         run_id: &run_id.to_string(),
         drive_seed: seed,
         trace_cap: output.trace_cap(),

@@ -1,7 +1,7 @@
 //! Devices as a listing.
 
 use block::WriteCache;
-use linux::devices::Device;
+use linux::devices::{Bus, Device};
 use report::{Entry, Listing, Tone, number};
 
 /// Lays out `devices`.
@@ -19,7 +19,9 @@ fn entry(device: &Device) -> Entry {
     let mut summary = vec![number::bytes(id.size_bytes.0 as f64)];
     summary.push(format!("{:?}", id.bus).to_lowercase());
     let turns = |turns: bool| if turns { "rotating" } else { "not rotating" };
-    summary.extend(id.rotational.map(|t| turns(t).to_owned()));
+    // A loop device turns or not as the kernel's default says, which tells nothing.
+    let told = id.rotational.filter(|_| id.bus != Bus::Loop);
+    summary.extend(told.map(|t| turns(t).to_owned()));
     summary.extend(id.model.clone());
     Entry {
         title: device.path.display().to_string(),
@@ -70,7 +72,11 @@ fn notes(device: &Device) -> Vec<(Tone, String)> {
     notes.push(if device.readable {
         (Tone::Good, "read: yes".to_owned())
     } else {
-        (Tone::Bad, "read: not as this user; try sudo".to_owned())
+        (
+            Tone::Bad,
+            "read: not permitted here; as another user try sudo, in a container pass the device in"
+                .to_owned(),
+        )
     });
     if device.ready {
         notes.push((Tone::Good, "write: with --write and --consent only".to_owned()));

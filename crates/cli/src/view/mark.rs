@@ -45,13 +45,16 @@ fn facts(body: &Body) -> Vec<String> {
     let setup = &body.setup;
     let runs = body.tests.iter().map(|t| t.runs.len()).max().unwrap_or(0);
     let size = number::bytes(setup.region_bytes.0 as f64);
+    let whole =
+        setup.region_bytes.0 + body.target.logical_block_bytes.0 > body.target.capacity_bytes.0;
     let region = match (&body.extents, setup.region_offset_bytes) {
-        (Some(_), Bytes(0)) => format!("file of {size}"),
+        (Some(_), Bytes(0)) if whole => format!("file of {size}"),
+        (_, Bytes(0)) if whole => format!("all {size}"),
         (_, Bytes(0)) => format!("the first {size}"),
-        (_, offset) => format!("{size} from {offset} on"),
+        (_, offset) => format!("{size} from {} on", number::bytes(offset.0 as f64)),
     };
     let access = match (setup.engine.as_str(), setup.direct) {
-        ("virtual", _) => "",
+        ("virtual" | "null", _) => "",
         (_, true) => ", direct I/O",
         (_, false) => ", through the page cache",
     };
@@ -60,7 +63,9 @@ fn facts(body: &Body) -> Vec<String> {
         format!("{region}; {}{access}{durable}", setup.engine),
         format!(
             "{runs} runs of {} each after {} of warm-up; seed {}",
-            setup.duration_ns, setup.warm_up_ns, setup.seed
+            number::nanoseconds(setup.duration_ns.0 as f64),
+            number::nanoseconds(setup.warm_up_ns.0 as f64),
+            setup.seed
         ),
     ]
 }
@@ -97,10 +102,10 @@ fn row(test: &Test, body: &Body, rate: RateUnit) -> Row {
         (_, true) => Some("no I/O finished in the measured time"),
         _ => None,
     };
+    let name = test.name.clone();
     if let Some(reason) = nothing {
-        let reason = reason.to_owned();
-        let standing = Standing::Withdrawn { reason, instead: String::new() };
-        return Row { name: test.name.clone(), standing, detail: vec![], proofs: vec![] };
+        let standing = Standing::Withdrawn { reason: reason.to_owned(), instead: String::new() };
+        return Row { name, standing, detail: vec![], proofs: vec![] };
     }
     let proofs = test.proofs.named().map(|(name, proof)| (name, proof.clone())).to_vec();
     let (standing, detail) = if test.headline {
@@ -108,7 +113,7 @@ fn row(test: &Test, body: &Body, rate: RateUnit) -> Row {
     } else {
         (withdrawn(test, body, rate), Vec::new())
     };
-    Row { name: test.name.clone(), standing, detail, proofs }
+    Row { name, standing, detail, proofs }
 }
 
 fn cells(test: &Test) -> Vec<Cell> {
@@ -134,18 +139,21 @@ fn spread(mb_s: &Spread, rate: RateUnit) -> String {
     )
 }
 
+/// The reason is that of the first refuted proof, which the rows of proofs then need not repeat.
 fn withdrawn(test: &Test, body: &Body, rate: RateUnit) -> Standing {
-    let refuted = test.proofs.named().into_iter().find(|(_, p)| p.verdict == Verdict::Refuted);
-    let reason = refuted.map_or(String::new(), |(name, _)| format!("{name} is refuted"));
+    let proofs = test.proofs.named();
+    let refuted = proofs.into_iter().find(|(_, p)| p.verdict == Verdict::Refuted);
+    let reason = refuted.map_or(String::new(), |(_, proof)| proof.reason.clone());
     let ram = body.stack.leaves.iter().any(|l| l.medium == Medium::Ram);
+    let empty = body.extents.as_ref().is_some_and(|e| e.unwritten_bytes.0 + e.hole_bytes.0 > 0);
     let what = match body.target.kind {
-        DriveKind::Null => "the tester alone",
-        _ if ram => "this machine's memory",
-        _ => "caches and I/O together",
+        DriveKind::Null => "of the tester alone",
+        _ if ram => "of this machine's memory, not of the drive",
+        _ if empty => "of zeros that no device was asked for",
+        _ => "of caches and I/O together, not of the drive",
     };
     let value = number::value(&test.mb_s.quantity, rate);
-    let instead = format!("measured: {value} {} of {what}, not of the drive", rate.name());
-    Standing::Withdrawn { reason, instead }
+    Standing::Withdrawn { reason, instead: format!("measured: {value} {} {what}", rate.name()) }
 }
 
 /// One sentence, and how it stands.

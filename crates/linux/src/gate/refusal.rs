@@ -107,8 +107,12 @@ impl fmt::Display for Refusal {
         if let Some(model) = &self.model {
             write!(f, " ({model})")?;
         }
+        // While it is in use no word helps, so none is asked for.
+        let in_use = self.reasons.iter().any(|r| matches!(r, Reason::InUse(_)));
         for reason in &self.reasons {
-            write!(f, "\n  - {reason}")?;
+            if !(in_use && matches!(reason, Reason::NoConsent { .. })) {
+                write!(f, "\n  - {reason}")?;
+            }
         }
         write!(f, "\n  {}", self.cost)
     }

@@ -136,6 +136,12 @@ pub(crate) fn medium_of(roots: &Roots, node: &BlockNode) -> (Medium, Option<&'st
     {
         return (Medium::Network, Some("lies on another machine"));
     }
+    if kind == "loop" && node.has("loop/backing_file") {
+        return (
+            Medium::Unknown,
+            Some("a file shown as a disk: what is measured lies under that file"),
+        );
+    }
     if ["dm", "md", "bcache", "loop"].contains(&kind) {
         return (Medium::Unknown, Some("nothing is known under it"));
     }

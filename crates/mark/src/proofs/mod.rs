@@ -99,8 +99,13 @@ fn growth(case: &Case<'_>, read: impl Fn(&Snapshot) -> Option<u64>) -> Option<u6
     case.runs().iter().map(|r| Some(read(&r.after)?.saturating_sub(read(&r.before)?))).sum()
 }
 
-/// Formats a share for a reason: two digits below 10 %, none above.
+/// A share for a reason: one digit below 10 %, none above, and no false precision far beyond.
 fn percent(share: f64) -> String {
     let percent = share * 100.0;
-    if percent.abs() < 9.95 { format!("{percent:.1} %") } else { format!("{percent:.0} %") }
+    let sign = if percent < 0.0 { "−" } else { "" };
+    match percent.abs() {
+        size if size < 9.95 => format!("{sign}{size:.1} %"),
+        size if size < 999.5 => format!("{sign}{size:.0} %"),
+        _ => format!("{sign}more than 999 %"),
+    }
 }

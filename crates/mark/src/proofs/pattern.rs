@@ -11,6 +11,9 @@ use super::{Case, percent};
 /// Most that the drive's cache may have been able to serve before the number is the cache's.
 const CACHE_SHARE: f64 = 0.05;
 
+/// A region of fewer caches than this may be served from what the runs before left in the cache.
+const REGION_CACHES: u64 = 2;
+
 /// DRAM of a disk that does not tell: the largest that common disks have.
 const ASSUMED_DISK_CACHE: Bytes = Bytes::mib(256);
 
@@ -90,20 +93,20 @@ fn against_cache(case: &Case<'_>, proof: Proof) -> Proof {
     };
     let share = case.runs().iter().map(|r| r.audit.share_within(cache)).fold(0.0, f64::max);
     let word = if known { "the drive's" } else { "a disk's usual" };
-    let proof = if share <= CACHE_SHARE {
-        proof
-    } else if known {
-        let reason = format!(
-            "{} of the reads returned to data that fits {word} cache of {cache}",
-            percent(share)
-        );
+    let small = case.region.length.0 < REGION_CACHES * cache.0;
+    let proof = if share > CACHE_SHARE && known {
+        let again = percent(share);
+        let reason =
+            format!("{again} of the reads returned to data that fits {word} cache of {cache}");
         Proof { verdict: Verdict::Refuted, reason, ..proof }
-    } else {
+    } else if share > CACHE_SHARE || small {
         let reason = format!(
-            "{} of the reads returned to data that may fit {word} cache of {cache}; take a larger size",
-            percent(share)
+            "{word} cache of {cache} may hold much of the {} that were read: take a larger --size",
+            case.region.length
         );
         Proof { verdict: Verdict::Unprovable, reason, ..proof }
+    } else {
+        proof
     };
     proof.with("drive_cache_bytes", cache.0).with("share_within_cache", share)
 }

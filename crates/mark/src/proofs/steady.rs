@@ -63,7 +63,7 @@ fn within(changes: &[f64]) -> Proof {
         Proof::new(
             Verdict::Unprovable,
             format!(
-                "the change within the window lies between {low} and {high}; longer runs decide"
+                "the change within the window lies between {low} and {high}: a longer --duration decides"
             ),
         )
     };

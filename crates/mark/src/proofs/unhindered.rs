@@ -1,15 +1,17 @@
 //! *Unhindered*: the tester was not the limit.
 
-use block::{CpuTimes, DriveKind, Nanos};
+use block::DriveKind;
 use stats::{Proof, Verdict, median};
 use workload::plan::Arrival;
 
-use super::{Case, percent};
+use super::{Case, growth, percent};
 
 /// Share of the meant depth that must have been outstanding.
 const DEPTH: (f64, f64) = (0.90, 0.75);
 /// Share of an I/O's time that may be the tester's own.
 const LAG: (f64, f64) = (0.05, 0.15);
+/// Share of the submitters' time that was CPU time: above it, a thread has nothing left to give.
+const CPU: (f64, f64) = (0.85, 0.97);
 /// Share of what the tester can do at most (on `null:`) that the drive may have asked of it.
 const LOAD: (f64, f64) = (0.50, 0.85);
 
@@ -23,6 +25,7 @@ pub(super) fn judge(case: &Case<'_>) -> Proof {
     let lag = of(&|r| share_of(r.run.slat_ns, r.run.slat_ns + r.run.clat_ns));
     let load = case.test.ceiling.map(|c| of(&|r| r.run.iops) / c.iops.max(1.0));
     let closed = matches!(case.phase.arrival, Arrival::ClosedLoop { .. });
+    let cpu = cpu_time(case).map(|cpu| share_of(cpu, elapsed(case)));
     let checks = [
         closed.then(|| {
             (
@@ -34,6 +37,11 @@ pub(super) fn judge(case: &Case<'_>) -> Proof {
             Check::most(lag, LAG),
             format!("{} of each I/O's time was the tester's own", percent(lag)),
         )),
+        cpu.map(|cpu| {
+            let reason =
+                format!("the tester's threads spent {} of the time computing", percent(cpu));
+            (Check::most(cpu, CPU), reason)
+        }),
         load.map(|load| {
             (
                 Check::most(load, LOAD),
@@ -66,9 +74,12 @@ pub(super) fn judge(case: &Case<'_>) -> Proof {
     if let (Some(load), Some(ceiling)) = (load, case.test.ceiling) {
         proof = proof.with("null_iops", ceiling.iops).with("load_share_of_null", load);
     }
-    match cpu_per_io(case) {
-        Some(ns) => proof.with("cpu_ns_per_io", ns),
-        None => proof,
+    let ios: u64 = runs.iter().map(|r| r.totals.ios).sum();
+    match (cpu_time(case), cpu) {
+        (Some(ns), Some(share)) if ios > 0 => {
+            proof.with("cpu_ns_per_io", ns / ios as f64).with("cpu_share", share)
+        }
+        _ => proof,
     }
 }
 
@@ -107,18 +118,13 @@ fn share_of(part: f64, whole: f64) -> f64 {
     if whole > 0.0 { part / whole } else { 0.0 }
 }
 
-/// CPU time of this process per I/O, user and system, from idle to idle.
-fn cpu_per_io(case: &Case<'_>) -> Option<f64> {
-    let spent = |times: CpuTimes| times.user_ns + times.system_ns;
-    let cpu: Nanos = case
-        .runs()
-        .iter()
-        .map(|r| {
-            Some(Nanos(
-                spent(r.after.process_cpu?).0.saturating_sub(spent(r.before.process_cpu?).0),
-            ))
-        })
-        .sum::<Option<Nanos>>()?;
-    let ios: u64 = case.runs().iter().map(|r| r.totals.ios).sum();
-    (ios > 0).then(|| cpu.0 as f64 / ios as f64)
+/// CPU time of this process, user and system, from idle to idle, over all counted runs.
+fn cpu_time(case: &Case<'_>) -> Option<f64> {
+    growth(case, |s| s.process_cpu.map(|c| c.user_ns.0 + c.system_ns.0)).map(|ns| ns as f64)
+}
+
+/// Time of all submitters over all counted runs.
+fn elapsed(case: &Case<'_>) -> f64 {
+    let once: u64 = case.runs().iter().map(|r| r.elapsed_ns).sum();
+    once as f64 * f64::from(case.step.submitters)
 }
