@@ -1,6 +1,6 @@
 //! A mark as a page.
 
-use block::{Bytes, DriveKind, Medium};
+use block::{Bytes, DriveKind, Medium, Nanos};
 use mark::Body;
 use mark::body::{Latency, Spread, Test};
 use report::number;
@@ -56,12 +56,16 @@ fn facts(body: &Body) -> Vec<String> {
         (_, false) => ", through the page cache",
     };
     let durable = if setup.durable { ", durable writes" } else { "" };
+    let runs = if runs == 1 { "1 run".to_owned() } else { format!("{runs} runs") };
+    // A plan may bound its phases by bytes or I/Os instead.
+    let timed = match (setup.duration_ns, setup.warm_up_ns) {
+        (Nanos::ZERO, _) => String::new(),
+        (time, Nanos::ZERO) => format!(" of {time}"),
+        (time, warm_up) => format!(" of {time} each after {warm_up} of warm-up"),
+    };
     vec![
         format!("{region}; {}{access}{durable}", setup.engine),
-        format!(
-            "{runs} runs of {} each after {} of warm-up; seed {}",
-            setup.duration_ns, setup.warm_up_ns, setup.seed
-        ),
+        format!("{runs}{timed}; seed {}", setup.seed),
     ]
 }
 
