@@ -1,5 +1,5 @@
 //! Plans through the command line: printed, read back, and run with every operation that they know.
-#![allow(clippy::unwrap_used, reason = "these are tests")]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "these are tests")]
 
 mod common;
 
