@@ -1,5 +1,6 @@
 //! The file of single I/Os that `--samples` writes.
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
@@ -33,11 +34,12 @@ fn rows(out: &mut impl Write, traced: &[TracedRun]) -> std::io::Result<()> {
         "step,run,submitter,op,offset_bytes,length_bytes,intended_ns,issued_ns,completed_ns"
     )?;
     for run in traced {
+        let step = field(&run.step);
         for s in &run.samples {
             writeln!(
                 out,
                 "{},{},{},{},{},{},{},{},{}",
-                run.step,
+                step,
                 run.run + 1,
                 s.submitter,
                 word(s.op),
@@ -50,6 +52,15 @@ fn rows(out: &mut impl Write, traced: &[TracedRun]) -> std::io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// A name as a field of RFC 4180: a plan may name its steps as it likes.
+fn field(name: &str) -> Cow<'_, str> {
+    if name.contains([',', '"', '\r', '\n']) {
+        format!("\"{}\"", name.replace('"', "\"\"")).into()
+    } else {
+        name.into()
+    }
 }
 
 fn word(op: Op) -> &'static str {

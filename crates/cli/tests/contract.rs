@@ -1,6 +1,6 @@
 //! The `--json` contract, and how output behaves: every field with its type, JSON alone on stdout, no
 //! colours in pipes, lines that fit.
-#![allow(clippy::unwrap_used, reason = "these are tests")]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "these are tests")]
 
 mod common;
 

@@ -1,6 +1,6 @@
 //! Ways in which a run ends early: Ctrl-C, `kill -9`, a device that goes, a filesystem that fills. No
 //! file is left where a process can help it, and what was measured before is kept and marked.
-#![allow(clippy::unwrap_used, reason = "these are tests")]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "these are tests")]
 
 mod common;
 

@@ -1,6 +1,6 @@
 //! The safety gate through the command line: what exists is only read, and written to only by who named
 //! it and everything on it.
-#![allow(clippy::unwrap_used, reason = "these are tests")]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "these are tests")]
 
 mod common;
 

@@ -1,6 +1,6 @@
 //! *Reached*, on the real kernel: proven where bytes come from a device, refuted where a cache or this
 //! machine's memory serves them.
-#![allow(clippy::unwrap_used, reason = "these are tests")]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "these are tests")]
 
 mod common;
 

@@ -1,5 +1,5 @@
 //! Wrong use and wrong surroundings: each is one clear error that names the path or the flag.
-#![allow(clippy::unwrap_used, reason = "these are tests")]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "these are tests")]
 
 mod common;
 

@@ -1,5 +1,5 @@
 //! `mark` on a virtual disk: the same to the bit for a seed, and in the figures a disk that turns.
-#![allow(clippy::unwrap_used, reason = "these are tests")]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "these are tests")]
 
 mod common;
 

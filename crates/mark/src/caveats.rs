@@ -88,6 +88,17 @@ pub(crate) fn of_test(test: &Test, case: &Case<'_>, context: &Context<'_>) -> Ve
             "take --runs 6 or more",
         );
     }
+    let measured: Vec<&str> =
+        case.step.phases.iter().filter(|p| p.measured).map(|p| p.name.as_str()).collect();
+    if let [shown, others @ ..] = &measured[..]
+        && !others.is_empty()
+    {
+        add(
+            "phases_left_out",
+            format!("the figures are those of phase {shown}; {} ran too", others.join(", ")),
+            "give each measured phase a step of its own, with what comes before it as warm-up",
+        );
+    }
     let worth = test.mb_s.quantity.n_effective;
     if worth < rates.len() as f64 {
         let cause = format!(

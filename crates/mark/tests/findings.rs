@@ -11,7 +11,7 @@ use drivescope_mark::{
 use engine::Totals;
 use stats::{LatencyHistogram, Verdict};
 use workload::audit::{Audit, AuditSummary};
-use workload::plan::{Content, Order, Plan, Region, Share};
+use workload::plan::{Address, Arrival, Content, Gaps, Order, Plan, Region, Share};
 
 const MIB: u64 = 1 << 20;
 const REGION: Region = Region { offset: Bytes::ZERO, length: Bytes::gib(1) };
@@ -357,6 +357,33 @@ fn unhindered_finds_the_testers_share() {
     let mut unknown = World::sound();
     unknown.ceiling = None;
     assert_eq!(verdict(unknown), Verdict::Unprovable);
+}
+
+/// A drive that does not keep up with its intended times is slow; the tester is not.
+#[test]
+fn lateness_with_intended_times_is_not_held_against_the_tester() {
+    let mut world = World::sound().each(|_, r| r.run.slat_ns = 500_000.0);
+    let timed = Arrival::Timed { depth: 8, per_s: 500.0, gaps: Gaps::Constant };
+    world.plan.steps[0].phases.iter_mut().for_each(|phase| phase.arrival = timed);
+    assert_eq!(world.test().proofs.unhindered.verdict, Verdict::Unprovable);
+    world.info.kind = DriveKind::Virtual;
+    assert_eq!(world.test().proofs.unhindered.verdict, Verdict::Proven);
+}
+
+/// One account of addresses cannot be held against two patterns at once.
+#[test]
+fn a_step_of_several_patterns_has_none_to_refute() {
+    let mut world = World::sound();
+    let mut other = world.plan.steps[0].phases[0].clone();
+    (other.name, other.address) = ("other".to_owned(), Address::Random);
+    other.block = Bytes::kib(4);
+    world.plan.steps[0].phases.push(other);
+    let world = world.each(|_, run| run.audit.blocks_touched *= 8);
+    let test = world.test();
+    assert_eq!(test.proofs.pattern.verdict, Verdict::Unprovable);
+    assert!(test.headline);
+    let caveats = world.body().caveats;
+    assert!(caveats.iter().any(|c| c.code == "phases_left_out"), "{caveats:?}");
 }
 
 #[test]

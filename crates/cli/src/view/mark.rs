@@ -1,6 +1,6 @@
 //! A mark as a page.
 
-use block::{Bytes, DriveKind, Medium};
+use block::{Bytes, DriveKind, Medium, Nanos};
 use mark::Body;
 use mark::body::{Latency, Spread, Test};
 use report::number;
@@ -59,14 +59,19 @@ fn facts(body: &Body) -> Vec<String> {
         (_, false) => ", through the page cache",
     };
     let durable = if setup.durable { ", durable writes" } else { "" };
+    let span = |span: Nanos| number::nanoseconds(span.0 as f64);
+    let runs = if runs == 1 { "1 run".to_owned() } else { format!("{runs} runs") };
+    // A plan may bound its phases by bytes or I/Os instead.
+    let timed = match (setup.duration_ns, setup.warm_up_ns) {
+        (Nanos::ZERO, _) => String::new(),
+        (time, Nanos::ZERO) => format!(" of {}", span(time)),
+        (time, warm_up) => {
+            format!(" of {} each after {} of warm-up", span(time), span(warm_up))
+        }
+    };
     vec![
         format!("{region}; {}{access}{durable}", setup.engine),
-        format!(
-            "{runs} runs of {} each after {} of warm-up; seed {}",
-            number::nanoseconds(setup.duration_ns.0 as f64),
-            number::nanoseconds(setup.warm_up_ns.0 as f64),
-            setup.seed
-        ),
+        format!("{runs}{timed}; seed {}", setup.seed),
     ]
 }
 
