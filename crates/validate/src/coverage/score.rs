@@ -135,6 +135,12 @@ impl Score {
         proportion_interval(count, self.seeds, CONFIDENCE)
     }
 
+    /// True when surely fewer intervals than ought to hold the throughput of a very long run. No
+    /// shortfall of the interval, which is one of short runs, but of whoever takes it for the other.
+    pub(super) fn misses_long_run(&self) -> bool {
+        self.share(self.covers_long).is_some_and(|share| share.high < COVERAGE)
+    }
+
     /// What is surely worse than it ought to be: the whole interval of the share is on the wrong
     /// side. Coverage is judged against the median of runs, which is what the interval is of.
     pub(super) fn shortfalls(&self) -> Vec<String> {
@@ -200,6 +206,10 @@ mod tests {
         assert!(of(279, 22).is_empty());
         assert_eq!(of(270, 22), ["coverage"]);
         assert_eq!(of(290, 40), ["*steady* refuted"]);
+        let off_by_a_tenth = |high| score(&vec![answer((0.9, high), "proven"); 300]);
+        assert!(!off_by_a_tenth(1.1).misses_long_run());
+        assert!(off_by_a_tenth(1.09).misses_long_run());
+        assert!(off_by_a_tenth(1.09).shortfalls().is_empty());
     }
 
     #[test]

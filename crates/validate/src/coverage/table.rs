@@ -35,11 +35,23 @@ fn verdict(scores: &[Score]) -> String {
         let subject = format!("{} ({})", score.test, score.protocol);
         (!found.is_empty()).then(|| format!("- {subject}: {}\n", found.join(", ")))
     };
-    let shortfalls: String = scores.iter().filter_map(named).collect();
-    match shortfalls.is_empty() {
-        true => "No shortfall.\n".to_owned(),
-        false => format!("Shortfalls:\n\n{shortfalls}"),
+    let mut text = match scores.iter().filter_map(named).collect::<String>() {
+        none if none.is_empty() => "No shortfall.\n".to_owned(),
+        shortfalls => format!("Shortfalls:\n\n{shortfalls}"),
+    };
+    let long: Vec<String> = scores
+        .iter()
+        .filter(|score| score.misses_long_run())
+        .map(|score| format!("{} ({})", score.test, score.protocol))
+        .collect();
+    if !long.is_empty() {
+        text += &format!(
+            "\nSurely fewer than 95 % of the intervals hold the throughput of the long run, which \
+             differs from that of short ones, in: {}.\n",
+            long.join(", ")
+        );
     }
+    text
 }
 
 fn intervals(scores: &[&Score]) -> String {

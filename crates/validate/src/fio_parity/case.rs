@@ -71,10 +71,10 @@ impl Case {
     }
 
     /// Huge pages that fio's buffers take, where drivescope puts its own into such: one is filled at
-    /// least. fio adds a page for alignment, hence the one more.
+    /// least. fio adds a page to its buffers and then rounds up twice, hence the two more.
     pub(super) fn huge_pages(&self) -> u64 {
         let buffers = self.block.0 * u64::from(self.depth);
-        if buffers >= HUGE_PAGE.0 { buffers.div_ceil(HUGE_PAGE.0) + 1 } else { 0 }
+        if buffers >= HUGE_PAGE.0 { buffers.div_ceil(HUGE_PAGE.0) + 2 } else { 0 }
     }
 
     /// What a round runs. fio at its defaults is left out where these are the settings that match.
