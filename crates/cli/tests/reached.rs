@@ -143,7 +143,7 @@ fn a_withdrawn_number_is_shown_only_as_what_it_is() {
     }
     assert!(text.contains("No number stands"), "{text}");
     for row in text.lines().filter(|l| l.starts_with("SEQ1M Q1T1") || l.starts_with("RND4K Q1T1")) {
-        assert!(row.contains("reached is refuted"), "{row}");
+        assert!(row.contains("withdrawn: "), "{row}");
         assert!(!row.contains('–'), "an interval of a withdrawn number: {row}");
     }
 }

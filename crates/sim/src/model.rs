@@ -25,7 +25,7 @@ static BUILT_IN: [BuiltIn; 1] =
 pub(crate) static MODELS: [ModelInfo; 1] = [ModelInfo {
     name: "hdd-7200",
     kind: "hdd",
-    summary: "3.5\" SATA disk, 4 TB, 7200 rpm, 64 MiB of memory",
+    summary: "3.5\" SATA disk, 4 TB, 7200 rpm, 64 MiB cache",
 }];
 
 /// What a device says of itself, in every kind of model.

@@ -59,15 +59,12 @@ fn facts(body: &Body) -> Vec<String> {
         (_, false) => ", through the page cache",
     };
     let durable = if setup.durable { ", durable writes" } else { "" };
-    let span = |span: Nanos| number::nanoseconds(span.0 as f64);
     let runs = if runs == 1 { "1 run".to_owned() } else { format!("{runs} runs") };
     // A plan may bound its phases by bytes or I/Os instead.
     let timed = match (setup.duration_ns, setup.warm_up_ns) {
         (Nanos::ZERO, _) => String::new(),
-        (time, Nanos::ZERO) => format!(" of {}", span(time)),
-        (time, warm_up) => {
-            format!(" of {} each after {} of warm-up", span(time), span(warm_up))
-        }
+        (time, Nanos::ZERO) => format!(" of {time}"),
+        (time, warm_up) => format!(" of {time} each after {warm_up} of warm-up"),
     };
     vec![
         format!("{region}; {}{access}{durable}", setup.engine),
