@@ -28,7 +28,9 @@ fn assert_read_ratio(test: &Value) {
     let device = ratio("device").expect("the device is counted");
     assert!(device >= 0.97, "{evidence}");
     let task = ratio("task").expect("the kernel accounts for tasks");
-    assert!(device <= 1.10 || (0.97..=1.10).contains(&task), "{evidence}");
+    // Through a loop a byte may be charged twice: to it, and to the file under it.
+    let charged_once = [1.0, 2.0].map(|times| (0.97..=1.10).contains(&(task / times)));
+    assert!(device <= 1.10 || charged_once.contains(&true), "{evidence}");
 }
 
 /// If it failed, a drive under an ordinary directory could not be measured at all.
