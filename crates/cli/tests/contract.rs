@@ -6,7 +6,7 @@ mod common;
 
 use std::io::Read;
 
-use common::{Ran, drivescope, mark, run, scratch_dir, tests};
+use common::{Ran, drivescope, mark, mark_command, run, scratch_dir, tests};
 use serde_json::Value;
 
 fn number(value: &Value, at: &str) -> f64 {
@@ -137,7 +137,8 @@ fn fewer_than_six_runs_have_no_interval() {
 #[test]
 fn a_window_in_which_nothing_finished_gives_no_number() {
     let dir = scratch_dir();
-    let ran = mark(dir.path(), &["--size=4MiB", "--tests=RND4KQ1T1", "--duration=10ns"]).exits(1);
+    let args = ["--size=4MiB", "--tests=RND4KQ1T1", "--duration=10ns"];
+    let ran = Ran::from(mark_command(dir.path(), &args).output().unwrap()).exits(1);
     for test in tests(&ran.body()) {
         assert_eq!(test["headline"], false, "{test}");
     }

@@ -135,7 +135,7 @@ fn a_withdrawn_number_is_shown_only_as_what_it_is() {
     if !dir.is_dir() {
         return skip("needs /dev/shm");
     }
-    let settings = ["--duration=50ms", "--warm-up=0", "--runs=1", "--no-progress"];
+    let settings = ["--duration=500ms", "--warm-up=0", "--runs=1", "--no-progress"];
     let mut command = common::drivescope(["mark", "/dev/shm"]);
     let ran: common::Ran = command.args(READ).args(settings).output().unwrap().into();
     let text = ran.exits(1).stdout;
@@ -204,8 +204,12 @@ fn direct_io_that_is_stripped_in_silence_is_refuted_with_every_engine() {
     written_file(&path, 64 << 20);
     fs::read(&path).unwrap();
     let stripped = |target: &Path, engine: &str| -> common::Ran {
-        let mut command = mark_command(target, &[&READ[..], &["--engine", engine]].concat());
-        command.env("LD_PRELOAD", &shim).output().unwrap().into()
+        common::finishing(|longer| {
+            let args = [&READ[..], &["--engine", engine], longer].concat();
+            let mut command = mark_command(target, &args);
+            command.env("LD_PRELOAD", &shim);
+            command
+        })
     };
     for engine in ENGINES {
         for target in [path.as_path(), dir.path()] {

@@ -11,6 +11,8 @@ use crate::samples::{Lag, OpSamples, PhaseSamples, Series};
 pub(crate) struct Seen {
     pub(crate) op: Op,
     pub(crate) bytes: Bytes,
+    /// When it was meant to be issued.
+    pub(crate) intended: Time,
     /// When it could have been issued.
     pub(crate) ready: Time,
     pub(crate) issued: Time,
@@ -73,7 +75,7 @@ impl Recorder {
         op.bytes += seen.bytes;
         op.lag.add(seen.issued.since(seen.ready));
         if self.measured {
-            let from = if self.from_intended { seen.ready } else { seen.issued };
+            let from = if self.from_intended { seen.intended } else { seen.issued };
             op.latency.record(seen.completed.since(from).0);
         }
     }

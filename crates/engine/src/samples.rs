@@ -130,8 +130,8 @@ pub struct OpSamples {
     /// Latency in nanoseconds: from issue to completion in a closed loop, from the intended time to
     /// completion when arrivals are timed. Empty in phases that are not measured.
     pub latency: LatencyHistogram,
-    /// From the moment a request could have been issued (its slot free, or its intended time) to
-    /// the moment it was: the tester's own delay.
+    /// From the moment a request could have been issued (its slot free, and its intended time come)
+    /// to the moment it was: the tester's own delay.
     pub lag: Lag,
 }
 
@@ -256,7 +256,8 @@ pub struct Sample {
     pub offset: Bytes,
     /// How much.
     pub len: Bytes,
-    /// When it could have been issued: its slot free, or its intended time; since the step began.
+    /// When it was meant to be issued: its intended time, or as soon as its slot was free; since the
+    /// step began.
     pub intended: Nanos,
     /// When it was issued, since the step began.
     pub issued: Nanos,

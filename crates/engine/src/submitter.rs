@@ -21,6 +21,9 @@ struct Slot {
     op: Op,
     offset: Bytes,
     len: Bytes,
+    /// When it was meant to be issued: its intended time, or as soon as the slot was free.
+    intended: Time,
+    /// When it could have been issued: its intended time, or later, when the slot was free.
     ready: Time,
     /// Phase that it was issued for.
     leg: usize,
@@ -132,7 +135,8 @@ impl Submitter {
             .collect();
         let depth = step.depth_max();
         let (offset, len) = (Bytes::ZERO, Bytes::ZERO);
-        let idle = Slot { op: Op::Flush, offset, len, ready: Time::ZERO, leg: 0 };
+        let free = Time::ZERO;
+        let idle = Slot { op: Op::Flush, offset, len, intended: free, ready: free, leg: 0 };
         Submitter {
             id,
             legs,
@@ -244,9 +248,10 @@ impl Submitter {
             let due = self.take_due();
             let leg = self.issuing;
             let state = &mut self.slots[usize::from(slot)];
-            let ready = due.unwrap_or(state.ready);
+            let intended = due.unwrap_or(state.ready);
+            let ready = intended.max(state.ready);
             let Access { op, offset, len, .. } = access;
-            *state = Slot { op, offset, len, ready, leg };
+            *state = Slot { op, offset, len, intended, ready, leg };
             out.push(Request {
                 op: access.op,
                 fua: access.fua,
@@ -313,7 +318,7 @@ impl Submitter {
                 op: slot.op,
                 offset: slot.offset,
                 len: slot.len,
-                intended: slot.ready.since(self.start),
+                intended: slot.intended.since(self.start),
                 issued: completion.issued.since(self.start),
                 completed: completion.completed.since(self.start),
             });
@@ -325,6 +330,7 @@ impl Submitter {
         leg.recorder.record(Seen {
             op: slot.op,
             bytes: slot.len,
+            intended: slot.intended,
             ready: slot.ready,
             issued: completion.issued,
             completed: completion.completed,

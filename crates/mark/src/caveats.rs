@@ -163,6 +163,14 @@ pub(crate) fn of_test(test: &Test, case: &Case<'_>, context: &Context<'_>) -> Ve
             "stop what else uses the drive or the CPU and run again",
         );
     }
+    let raw = context.info.kind == DriveKind::BlockDevice && context.info.rotational != Some(true);
+    if raw && case.does(Op::Read) && !case.does(Op::Write) && test.headline {
+        add(
+            "maybe_never_written",
+            "a solid-state drive answers reads of blocks that were never written, or were trimmed, without its flash".to_owned(),
+            "if that may be so here, write the span first, or measure a file on its filesystem",
+        );
+    }
     let volatile = context.info.write_cache == Some(WriteCache::WriteBack) && !context.durable;
     if volatile && case.does(Op::Write) && test.headline {
         add(

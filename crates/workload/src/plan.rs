@@ -381,7 +381,10 @@ impl Plan {
         if end.is_none_or(|end| end > info.capacity_bytes.0) {
             return wrong(
                 "region",
-                format!("it ends beyond {}, which holds {}", info.name, info.capacity_bytes),
+                format!(
+                    "it ends beyond {}, which holds {} bytes; take a shorter span",
+                    info.name, info.capacity_bytes.0
+                ),
             );
         }
         for step in &self.steps {

@@ -34,16 +34,10 @@ pub(super) fn judge(case: &Case<'_>) -> Proof {
                 format!("only {} of the queue depth was outstanding", percent(depth)),
             )
         }),
-        Some(if closed {
-            let reason = format!("{} of each I/O's time was the tester's own", percent(lag));
-            (Check::most(lag, LAG), reason)
-        } else {
-            let reason = format!(
-                "{} of each I/O's time went by between its intended time and its issue: the queue was full or the tester late",
-                percent(lag)
-            );
-            (late(lag, virtual_time), reason)
-        }),
+        Some((
+            Check::most(lag, LAG),
+            format!("{} of each I/O's time was the tester's own", percent(lag)),
+        )),
         cpu.map(|cpu| {
             let reason =
                 format!("the tester's threads spent {} of the time computing", percent(cpu));
@@ -121,16 +115,6 @@ impl Check {
         } else {
             Check::Doubtful
         }
-    }
-}
-
-/// With intended times, a drive that does not keep up fills the queue, and what is due waits for it: that
-/// is the drive's lateness and cannot be told here from the tester's. In virtual time it is the drive's.
-fn late(lag: f64, virtual_time: bool) -> Check {
-    match Check::most(lag, LAG) {
-        _ if virtual_time => Check::Holds,
-        Check::Fails => Check::Doubtful,
-        check => check,
     }
 }
 

@@ -9,9 +9,6 @@ use block::Bytes;
 
 use super::round::Setup;
 
-/// A huge page.
-pub(super) const HUGE_PAGE: Bytes = Bytes::mib(2);
-
 /// How I/O is issued; both programs use the kernel's same interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Engine {
@@ -68,13 +65,6 @@ impl Case {
     /// Names the case in files and flags: `RND4K-Q32-io_uring`.
     pub(super) fn slug(&self) -> String {
         format!("{}-{}", self.test().replace(' ', "-"), self.engine.name())
-    }
-
-    /// Huge pages that fio's buffers take, where drivescope puts its own into such: one is filled at
-    /// least. fio adds a page to its buffers and then rounds up twice, hence the two more.
-    pub(super) fn huge_pages(&self) -> u64 {
-        let buffers = self.block.0 * u64::from(self.depth);
-        if buffers >= HUGE_PAGE.0 { buffers.div_ceil(HUGE_PAGE.0) + 2 } else { 0 }
     }
 
     /// What a round runs. fio at its defaults is left out where these are the settings that match.
@@ -134,12 +124,7 @@ impl Case {
     /// What fio is told on top, so that it issues I/O as drivescope does: with io_uring, file and
     /// buffers registered; above depth 1, everything that was reaped is replaced in one system call,
     /// and a call takes all that has completed, but waits for one only (by default fio makes one call
-    /// for each submission); buffers in huge pages where drivescope's are.
-    ///
-    /// The last matters most: out of small pages a transfer of 1 MiB has 256 segments, and a loop
-    /// device takes 128 in one request. Telling glibc's `malloc` to use transparent huge pages was
-    /// tried instead, as it needs no reserve; it leaves the ends of fio's buffer in small pages, and a
-    /// third of the transfers split.
+    /// for each submission). Both have their buffers in small pages.
     pub(super) fn fio_matching(&self) -> Vec<String> {
         let mut more = Vec::new();
         if self.engine == Engine::IoUring {
@@ -149,9 +134,6 @@ impl Case {
             more.push(format!("--iodepth_batch_submit={}", self.depth));
             more.push("--iodepth_batch_complete_min=1".to_owned());
             more.push(format!("--iodepth_batch_complete_max={}", self.depth));
-        }
-        if self.huge_pages() > 0 {
-            more.push("--iomem=mmaphuge".to_owned());
         }
         more
     }

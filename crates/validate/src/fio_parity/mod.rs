@@ -8,7 +8,6 @@
 
 mod case;
 mod fio;
-mod huge_pages;
 mod loop_device;
 mod order;
 mod round;
@@ -28,7 +27,6 @@ use crate::binary::{Binary, number, text};
 use crate::provenance::{self, Machine};
 use crate::sheet;
 use case::{Arm, Case};
-use huge_pages::HugePages;
 use loop_device::LoopDevice;
 use round::{Journal, Row, Setup};
 
@@ -136,7 +134,6 @@ fn measure(rounds: u32, cases: &[Case], journal: &mut Journal, stop: &AtomicBool
     let backing = sheet::work_dir()?.join("loop.img");
     loop_device::prepare(&backing, SIZE, stop)?;
     let device = LoopDevice::attach(&backing)?;
-    let _reserve = HugePages::reserve(cases.iter().map(Case::huge_pages).max().unwrap_or(0))?;
     let mut done = 0;
     for round in 0..rounds {
         for case in missing(journal, round) {

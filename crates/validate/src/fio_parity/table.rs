@@ -97,8 +97,8 @@ pub(super) fn text(findings: &[Finding], journal: &Journal, load: &str) -> Strin
          interval lies within {:.3} to {:.3}; *differs*: outside; *undecided*: neither.\n\n\
          fio runs with the settings that match drivescope's: file and buffers registered with \
          io_uring; above depth 1, all that was reaped replaced in one system call \
-         (`iodepth_batch_submit`, `iodepth_batch_complete_max`); buffers of 2 MiB and more in \
-         huge pages (`iomem=mmaphuge`). fio as it comes has none of these.\n\n",
+         (`iodepth_batch_submit`, `iodepth_batch_complete_max`). fio as it comes has none of \
+         these.\n\n",
         block::Bytes(setup.size_bytes),
         setup.seconds,
         setup.ramp_ms,

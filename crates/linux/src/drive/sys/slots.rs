@@ -17,9 +17,6 @@ const CLAIMED: u64 = u64::MAX - 1;
 /// The buffer is the kernel's, since a moment not yet stamped.
 const LENT: u64 = u64::MAX - 2;
 
-/// A transparent huge page, as x86-64 and most arm64 kernels have it. Only advice hangs on it.
-const HUGE_PAGE: usize = 2 << 20;
-
 /// A request that a drive must not take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Misuse {
@@ -67,9 +64,7 @@ impl Slots {
         }
         let stride = len.max(1).checked_next_multiple_of(align).ok_or_else(too_large)?;
         let total = stride.checked_mul(usize::from(depth).max(1)).ok_or_else(too_large)?;
-        // A huge page helps only where one fits; below that it would waste up to 2 MiB a drive.
-        let base_align = if total >= HUGE_PAGE { align.max(HUGE_PAGE) } else { align };
-        let mapping_len = total.checked_add(base_align).ok_or_else(too_large)?;
+        let mapping_len = total.checked_add(align).ok_or_else(too_large)?;
         // SAFETY: an anonymous private mapping at an address of the kernel's choice aliases nothing.
         let address = unsafe {
             rustix::mm::mmap_anonymous(
@@ -80,19 +75,18 @@ impl Slots {
             )
         }?;
         let mapping = NonNull::new(address.cast::<u8>()).ok_or_else(too_large)?;
-        // SAFETY: the offset is below `base_align`, and the mapping is that much longer than `total`.
-        let first = unsafe { mapping.add(mapping.as_ptr().align_offset(base_align)) };
+        // SAFETY: the offset is below `align`, and the mapping is that much longer than `total`.
+        let first = unsafe { mapping.add(mapping.as_ptr().align_offset(align)) };
         let state = vec![FREE; usize::from(depth)].into_boxed_slice();
         let slots = Slots { mapping, mapping_len, first, stride, state };
         // A child process (smartctl, nvme) must not share pages that the kernel writes to.
         // SAFETY: advice on our own mapping, whose content it does not change here.
         let _ = unsafe { rustix::mm::madvise(address, mapping_len, Advice::LinuxDontFork) };
-        if total >= HUGE_PAGE {
-            // SAFETY: the range lies in our mapping; the advice does not change its content. That it
-            // is not followed costs a little speed and is no error.
-            let _ =
-                unsafe { rustix::mm::madvise(first.as_ptr().cast(), total, Advice::LinuxHugepage) };
-        }
+        // Small pages always, as most programs have: a device takes a transfer in as many requests as
+        // its limit of segments asks for, a huge page is one segment, and buffers that fill one at
+        // depth 8 and not at depth 1 would make a difference that no drive has.
+        // SAFETY: advice on our own mapping, whose content it does not change.
+        let _ = unsafe { rustix::mm::madvise(address, mapping_len, Advice::LinuxNoHugepage) };
         Ok(slots)
     }
 
