@@ -175,7 +175,7 @@ pub struct LoadArgs {
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub tests: Option<Vec<TestSpec>>,
     /// Only read
-    #[arg(long, conflicts_with = "write_only")]
+    #[arg(long, conflicts_with_all = ["write_only", "mix"])]
     pub read_only: bool,
     /// Only write
     #[arg(long)]
@@ -244,14 +244,16 @@ pub struct OutputArgs {
     #[arg(long, value_name = "FILE.csv")]
     pub samples: Option<PathBuf>,
     /// Most I/Os per run in the samples file
-    #[arg(long, value_name = "N", default_value_t = 1_000_000, requires = "samples")]
-    pub samples_max: usize,
+    #[arg(long, value_name = "N", default_value_t = 1_000_000, requires = "samples",
+          value_parser = clap::value_parser!(u64).range(1..=20_000_000))]
+    pub samples_max: u64,
 }
 
 impl OutputArgs {
     /// Most single I/Os to keep per run; none when nobody asked for them.
     pub fn trace_cap(&self) -> usize {
-        if self.samples.is_some() { self.samples_max } else { 0 }
+        let most = usize::try_from(self.samples_max).unwrap_or(usize::MAX);
+        if self.samples.is_some() { most } else { 0 }
     }
 }
 

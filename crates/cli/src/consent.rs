@@ -5,7 +5,7 @@ use std::io::IsTerminal;
 use std::path::Path;
 
 use anyhow::Result;
-use block::{Bytes, Op};
+use block::Bytes;
 use linux::gate::{self, GateError, Permit, Reason, Refusal, Request};
 use linux::sysfs::Roots;
 use workload::plan::{Plan, Step};
@@ -57,7 +57,7 @@ fn bytes_to_write(plan: &Plan) -> Option<Bytes> {
 fn of_step(step: &Step) -> Option<Bytes> {
     step.phases
         .iter()
-        .filter(|phase| phase.ops.iter().any(|o| o.op == Op::Write))
+        .filter(|phase| phase.alters())
         .map(|phase| {
             let by_ios = phase.stop.ios.map(|ios| ios.saturating_mul(phase.block.0));
             let limits = [phase.stop.bytes.map(|b| b.0), by_ios];

@@ -1,13 +1,15 @@
 //! From a plan and a named target to the findings: the glue that `mark` and `run` share.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::IsTerminal;
+use std::os::fd::AsRawFd;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context as _, Result, bail};
-use block::{Bytes, Environment, Event, Extents, RunSink, Target};
+use block::{Bytes, DriveInfo, DriveKind, Environment, Event, Extents, RunSink, Target};
 use engine::Control;
 use linux::drive::{Engine, NullTarget};
 use linux::environment::RealEnvironment;
@@ -45,8 +47,6 @@ pub struct Job<'a> {
 pub struct Measured {
     /// What it means.
     pub body: Body,
-    /// Single I/Os, when asked for.
-    pub traced: Vec<TracedRun>,
     /// The I/O that ended it early, if one did.
     pub broken: Option<Broken>,
     /// What the kernel refused where a slower way was taken instead.
@@ -58,17 +58,22 @@ struct Desk<'a> {
     job: &'a Job<'a>,
     cancel: Arc<AtomicBool>,
     sink: &'a mut dyn RunSink,
+    trace: &'a mut dyn FnMut(TracedRun),
 }
 
-/// Measures.
+/// Measures. `trace` is given each run's single I/Os as it ends, when the job asks for them.
 ///
 /// # Errors
 /// What makes a measurement impossible, each with what to do; [`Refused`] inside when it is the safety
 /// gate that says no.
-pub fn measure(job: &Job<'_>, sink: &mut dyn RunSink) -> Result<Measured> {
+pub fn measure(
+    job: &Job<'_>,
+    sink: &mut dyn RunSink,
+    trace: &mut dyn FnMut(TracedRun),
+) -> Result<Measured> {
     let cancel = Arc::new(AtomicBool::new(false));
     linux::signals::install(cancel.clone()).context("cannot watch for Ctrl-C")?;
-    let mut desk = Desk { job, cancel, sink };
+    let mut desk = Desk { job, cancel, sink, trace };
     let name = job.target.target.as_str();
     if name.starts_with("sim:") {
         return desk.on_virtual(name);
@@ -91,7 +96,7 @@ impl Desk<'_> {
         }
         let mut environment = target.environment();
         let plan = self.plan(true, Some(target.info().capacity_bytes))?;
-        let how = How { engine: "virtual".to_owned(), direct: true, extents: None };
+        let how = How { engine: "virtual".to_owned(), direct: true, polling: false, extents: None };
         self.run(plan, &mut target, &mut environment, &[], &how)
     }
 
@@ -99,7 +104,7 @@ impl Desk<'_> {
         let mut target = self.null();
         let mut environment = RealEnvironment::new(Roots::default(), null_stack(), None);
         let plan = self.plan(true, Some(target.info().capacity_bytes))?;
-        let how = How { engine: "null".to_owned(), direct: true, extents: None };
+        let how = How { engine: "null".to_owned(), direct: true, polling: false, extents: None };
         self.run(plan, &mut target, &mut environment, &[], &how)
     }
 
@@ -117,6 +122,8 @@ impl Desk<'_> {
                 "{name}: the plan's region ends beyond a test file of {size}; give a larger --size"
             );
         }
+        // What can be known to fail is told before gigabytes are written; the rest when it is open.
+        plan.fit(&DriveInfo { capacity_bytes: size, ..unopened(&name) })?;
         let mut payload = SectorContent::new(plan.content, plan.seed, u16::MAX);
         let (sink, run_id) = (&mut *self.sink, self.job.run_id);
         let mut progress = |done_bytes, total_bytes| {
@@ -125,8 +132,12 @@ impl Desk<'_> {
         };
         let scratch =
             ScratchFile::create(dir, size, run_id, &mut payload, &mut progress, &self.cancel)?;
-        // Opened anew: `scratch` keeps the descriptor that tells other runs that the file has an owner.
-        let mut opened = RealTarget::open(scratch.path(), self.open_options(Access::ReadWrite))?;
+        // Opened anew, so that `scratch` keeps the descriptor that tells other runs that the file has an
+        // owner; and through that descriptor, for whoever may write to the directory could have put
+        // something else under the name meanwhile.
+        let same = format!("/proc/self/fd/{}", scratch.file().as_raw_fd());
+        let mut opened = RealTarget::open(same, self.open_options(Access::ReadWrite))
+            .with_context(|| format!("{name}: its test file cannot be measured"))?;
         opened.describe(|info| info.name = name);
         self.on_real(opened, scratch.path(), plan)
     }
@@ -161,10 +172,15 @@ impl Desk<'_> {
         opened.describe(|info| linux::describe::describe(&roots, &stack, info));
         let watched = opened.file().try_clone().context("cannot keep the target open")?;
         let mut environment = RealEnvironment::new(roots, stack, Some(watched));
+        let _region = plan.fit(opened.info())?;
         let extents = environment.extents();
-        let engine = self.job.target.engine.to_string();
-        let how = How { engine, direct: !self.job.target.buffered, extents };
-        plan.fit(opened.info())?;
+        let args = self.job.target;
+        let how = How {
+            engine: args.engine.to_string(),
+            direct: !args.buffered,
+            polling: args.iopoll,
+            extents,
+        };
         let ceilings = self.ceilings(&plan)?;
         let around = Around { environment: &mut environment, ceilings: &ceilings, how: &how };
         match opened.engine()? {
@@ -190,11 +206,13 @@ impl Desk<'_> {
         plan: Plan,
         target: &mut T,
         environment: &mut dyn Environment,
-        ceilings: &[Ceiling],
+        ceilings: &[Option<Ceiling>],
         how: &How,
     ) -> Result<Measured> {
         let control = Control { cancel: &self.cancel, trace_cap: self.job.trace_cap };
-        let executed = mark::execute(&plan, target, environment, ceilings, control, self.sink)?;
+        let (sink, trace) = (&mut *self.sink, &mut *self.trace);
+        let executed = mark::execute(&plan, target, environment, ceilings, control, sink, trace)?;
+        let extents_after = environment.extents();
         let durable = plan.steps.iter().flat_map(|s| &s.phases).flat_map(|p| &p.ops).any(|o| o.fua);
         let context = findings::Context {
             info: target.info(),
@@ -203,9 +221,12 @@ impl Desk<'_> {
             engine: &how.engine,
             direct: how.direct,
             durable,
+            cpus: self.cpus(),
+            polling: how.polling,
+            extents_after,
         };
         let body = findings::body(&plan, &executed, &context);
-        Ok(Measured { body, traced: executed.traced, broken: executed.broken, notes: Vec::new() })
+        Ok(Measured { body, broken: executed.broken, notes: Vec::new() })
     }
 
     /// The plan for a target of `capacity` whose size is not ours to choose: the user's span, else the
@@ -228,7 +249,7 @@ impl Desk<'_> {
     }
 
     /// What this tester can do at most, for each step, on a drive that costs nothing.
-    fn ceilings(&mut self, plan: &Plan) -> Result<Vec<Ceiling>> {
+    fn ceilings(&mut self, plan: &Plan) -> Result<Vec<Option<Ceiling>>> {
         let mut null = self.null();
         let mut environment = RealEnvironment::new(Roots::default(), null_stack(), None);
         let control = Control { cancel: &self.cancel, trace_cap: 0 };
@@ -236,6 +257,14 @@ impl Desk<'_> {
             .iter()
             .map(|step| Ok(mark::ceiling(step, plan, &mut null, &mut environment, control)?))
             .collect()
+    }
+
+    /// CPUs that the submitters can run on.
+    fn cpus(&self) -> usize {
+        let here = std::thread::available_parallelism().map_or(1, usize::from);
+        let named = self.job.target.cpus.as_ref();
+        let distinct = named.map(|cpus| cpus.iter().collect::<BTreeSet<_>>().len().max(1));
+        distinct.map_or(here, |named| named.min(here))
     }
 
     fn null(&self) -> NullTarget {
@@ -279,13 +308,14 @@ impl Desk<'_> {
 struct How {
     engine: String,
     direct: bool,
+    polling: bool,
     extents: Option<Extents>,
 }
 
 /// What stands around a real target while it is measured.
 struct Around<'a> {
     environment: &'a mut RealEnvironment,
-    ceilings: &'a [Ceiling],
+    ceilings: &'a [Option<Ceiling>],
     how: &'a How,
 }
 
@@ -299,6 +329,23 @@ fn agreed(leftover: &Leftover) -> Result<bool> {
         leftover.path.display(),
         leftover.size
     ))
+}
+
+/// A test file before it is there: what every file is at least.
+fn unopened(name: &str) -> DriveInfo {
+    DriveInfo {
+        name: name.to_owned(),
+        kind: DriveKind::File,
+        model: None,
+        serial: None,
+        capacity_bytes: Bytes::ZERO,
+        logical_block_bytes: Bytes(1),
+        physical_block_bytes: Bytes(1),
+        rotational: None,
+        write_cache: None,
+        cache_bytes: None,
+        link_bytes_per_s: None,
+    }
 }
 
 fn null_stack() -> block::Stack {

@@ -37,8 +37,9 @@ fn a_device_and_a_file_are_only_read_unasked() {
     let path = dir.path().join("precious");
     written_file(&path, SIZE);
     let before = fs::read(&path).unwrap();
-    let ran = mark(&path, &[TESTS, "--mix=70"]).exits(0);
-    assert_eq!(ops(&ran), ["read", "read"], "--mix does not make a file writable");
+    let ran = mark(&path, &[TESTS]).exits(0);
+    assert_eq!(ops(&ran), ["read", "read"]);
+    mark(&path, &[TESTS, "--mix=70"]).fails(3, &["precious", "--write --consent"]);
     mark(&path, &[TESTS, "--write-only"]).fails(3, &["precious", "--write --consent"]);
     mark(&path, &[TESTS, "--write"]).fails(3, &["precious", "--consent"]);
     assert!(fs::read(&path).unwrap() == before, "the file was written to");
@@ -48,8 +49,9 @@ fn a_device_and_a_file_are_only_read_unasked() {
     }
     let device = Loop::new(SIZE, true);
     let before = fs::read(&device.image).unwrap();
-    let ran = mark(&device.path, &[TESTS, "--mix=70"]).exits(0);
+    let ran = mark(&device.path, &[TESTS]).exits(0);
     assert_eq!(ops(&ran), ["read", "read"]);
+    mark(&device.path, &[TESTS, "--mix=70"]).fails(3, &["--write --consent"]);
     assert!(fs::read(&device.image).unwrap() == before, "the device was written to");
 }
 

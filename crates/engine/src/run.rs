@@ -1,8 +1,9 @@
 //! One run of one step: lanes on threads, counters around them, samples merged.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
-use std::sync::{Arc, Barrier, Mutex};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{Builder, ScopedJoinHandle};
 
 use block::{
     Drive, DriveError, Environment, Event, LaneSetup, Payload, RunSink, Snapshot, Target, Time,
@@ -101,21 +102,75 @@ struct Ran {
     after: Snapshot,
 }
 
-/// Keeps lanes and counters in step: nobody starts before all are attached and the counters are read.
+/// Keeps lanes and counters in step: nobody starts before all are attached and the counters are read,
+/// and nobody waits for one that will never come.
 struct Gate {
-    attached: Barrier,
-    counted: Barrier,
-    started: Barrier,
-    start: AtomicU64,
+    state: Mutex<State>,
+    changed: Condvar,
     failed: AtomicBool,
-    error: Mutex<Option<DriveError>>,
+}
+
+#[derive(Default)]
+struct State {
+    /// Lanes that are attached, or have given up.
+    attached: usize,
+    /// The counters are read.
+    open: bool,
+    /// A lane could not be had, so none starts.
+    aborted: bool,
+    /// The step's first instant, read by the first lane to go.
+    start: Option<Time>,
+    error: Option<EngineError>,
 }
 
 impl Gate {
-    fn fail(&self, error: DriveError) {
+    fn new() -> Gate {
+        let (state, changed) = (Mutex::default(), Condvar::new());
+        Gate { state, changed, failed: AtomicBool::new(false) }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // What is in it is whole after any panic.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn fail(&self, error: EngineError) {
         self.failed.store(true, Ordering::Relaxed);
-        let mut slot = self.error.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        slot.get_or_insert(error);
+        self.state().error.get_or_insert(error);
+    }
+
+    /// Waits until `count` lanes are attached or have given up.
+    fn await_lanes(&self, count: usize) {
+        let mut state = self.state();
+        while state.attached < count {
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Lets the lanes go, or, when one could not be had, go home.
+    fn open(&self, aborted: bool) {
+        let mut state = self.state();
+        (state.open, state.aborted) = (true, aborted);
+        self.changed.notify_all();
+    }
+
+    /// Waits at the gate; the step's first instant, or `None` when it is not to be.
+    fn pass(&self, now: impl FnOnce() -> Time) -> Option<Time> {
+        let mut state = self.state();
+        while !state.open {
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        if state.aborted { None } else { Some(*state.start.get_or_insert_with(now)) }
+    }
+}
+
+/// Says that a lane has arrived, also when it panics on its way.
+struct Arrival<'a>(&'a Gate);
+
+impl Drop for Arrival<'_> {
+    fn drop(&mut self) {
+        self.0.state().attached += 1;
+        self.0.changed.notify_all();
     }
 }
 
@@ -126,54 +181,57 @@ fn run_lanes<D: Drive>(
     control: Control<'_>,
     sink: &mut dyn RunSink,
 ) -> Result<Ran, EngineError> {
-    let count = lanes.len();
-    let gate = Gate {
-        attached: Barrier::new(count + 1),
-        counted: Barrier::new(count + 1),
-        started: Barrier::new(count),
-        start: AtomicU64::new(0),
-        failed: AtomicBool::new(false),
-        error: Mutex::new(None),
-    };
+    let gate = Gate::new();
     let (sender, words) = channel();
     let mut before = Snapshot::default();
     let results = std::thread::scope(|scope| {
-        let handles: Vec<_> = lanes
-            .into_iter()
-            .enumerate()
-            .map(|(index, (drive, submitters))| {
-                let (gate, words) = (&gate, sender.clone());
-                scope.spawn(move || {
-                    let flags = Flags { cancel: control.cancel, failed: &gate.failed };
-                    run_lane(index, drive, submitters, gate, flags, &words)
-                })
-            })
-            .collect();
+        let mut handles = Vec::with_capacity(lanes.len());
+        let mut refused = false;
+        for (index, (drive, submitters)) in lanes.into_iter().enumerate() {
+            let (gate, words) = (&gate, sender.clone());
+            let flags = Flags { cancel: control.cancel, failed: &gate.failed };
+            let lane = move || run_lane(index, drive, submitters, gate, flags, &words);
+            match Builder::new().name(format!("submitter {index}")).spawn_scoped(scope, lane) {
+                Ok(handle) => handles.push(handle),
+                Err(source) => {
+                    gate.fail(EngineError::Thread { submitter: index, source });
+                    refused = true;
+                    break;
+                }
+            }
+        }
         drop(sender);
-        gate.attached.wait();
+        gate.await_lanes(handles.len());
         before = environment.snapshot();
-        gate.counted.wait();
+        gate.open(refused);
         for (lane, word) in words {
             tell(lane, &word, step, sink);
         }
-        handles.into_iter().filter_map(|handle| handle.join().ok()).collect::<Vec<_>>()
+        handles.into_iter().map(ScopedJoinHandle::join).collect::<Vec<_>>()
     });
     let after = environment.snapshot();
-    if let Some(error) = gate.error.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner)
-    {
-        return Err(error.into());
+    let mut lanes = Vec::with_capacity(results.len());
+    for result in results {
+        match result {
+            Ok(lane) => lanes.push(lane),
+            // A defect of ours: numbers of the other lanes would pass for the whole.
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
     }
-    let end = results.iter().map(|(_, end)| *end).max().unwrap_or(Time::ZERO);
+    let state = gate.state.into_inner().unwrap_or_else(PoisonError::into_inner);
+    if let Some(error) = state.error {
+        return Err(error);
+    }
     Ok(Ran {
-        submitters: results.into_iter().flat_map(|(submitters, _)| submitters).collect(),
-        start: Time(gate.start.into_inner()),
-        end,
+        end: lanes.iter().map(|(_, end)| *end).max().unwrap_or(Time::ZERO),
+        submitters: lanes.into_iter().flat_map(|(submitters, _)| submitters).collect(),
+        start: state.start.unwrap_or(Time::ZERO),
         before,
         after,
     })
 }
 
-/// A lane's life on its thread. Every path passes every barrier, or the other lanes would wait for ever.
+/// A lane's life on its thread.
 fn run_lane<D: Drive>(
     index: usize,
     mut drive: D,
@@ -182,20 +240,16 @@ fn run_lane<D: Drive>(
     flags: Flags<'_>,
     words: &Sender<(usize, Word)>,
 ) -> (Vec<Submitter>, Time) {
+    let arrival = Arrival(gate);
     if let Err(error) = drive.attach() {
-        gate.fail(error);
+        gate.fail(error.into());
     }
-    gate.attached.wait();
-    gate.counted.wait();
-    if index == 0 {
-        gate.start.store(drive.now().0, Ordering::Relaxed);
-    }
-    gate.started.wait();
-    let start = Time(gate.start.load(Ordering::Relaxed));
+    drop(arrival);
+    let Some(start) = gate.pass(|| drive.now()) else { return (submitters, Time::ZERO) };
     // A receiver that is gone has lost interest; the samples are kept all the same.
     let tell = |word| drop(words.send((index, word)));
     let end = lane::run(&mut drive, &mut submitters, start, flags, tell).unwrap_or_else(|error| {
-        gate.fail(error);
+        gate.fail(error.into());
         drive.now()
     });
     (submitters, end)

@@ -14,7 +14,7 @@ pub fn kernel_release() -> String {
     rustix::system::uname().release().to_string_lossy().into_owned()
 }
 
-/// A fresh seed for a run, below 2^63 so that a plan file can hold it.
+/// A fresh seed for a run, below 2^53 so that whatever reads JSON as floating point keeps it.
 ///
 /// # Errors
 /// When the kernel gives no randomness.
@@ -22,5 +22,5 @@ pub fn fresh_seed() -> io::Result<u64> {
     let mut bytes = [0u8; 8];
     // Eight bytes are never returned in part (getrandom(2): up to 256 are not interrupted).
     getrandom(&mut bytes, GetRandomFlags::empty())?;
-    Ok(u64::from_ne_bytes(bytes) >> 1)
+    Ok(u64::from_ne_bytes(bytes) >> 11)
 }

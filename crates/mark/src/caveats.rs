@@ -59,7 +59,7 @@ pub(crate) fn of_the_whole(plan: &Plan, executed: &Executed, context: &Context<'
             "leave --buffered out to measure the drive",
         ));
     }
-    if let Some(extents) = &context.extents
+    if let Some(extents) = context.extents_after.as_ref().or(context.extents.as_ref())
         && context.info.rotational == Some(true)
         && extents.extents > 1 + extents.file_bytes.0 / EXTENT_BYTES_MIN
     {
@@ -68,6 +68,15 @@ pub(crate) fn of_the_whole(plan: &Plan, executed: &Executed, context: &Context<'
             target,
             format!("the test file lies in {} pieces, so sequential tests seek", extents.extents),
             "measure on a filesystem with more free space in one piece, or the device itself",
+        ));
+    }
+    let copies = context.stack.layers.iter().any(|l| l.kind == "btrfs" || l.kind == "bcachefs");
+    if copies && plan.alters() {
+        caveats.push(caveat(
+            "copy_on_write",
+            target,
+            "the filesystem copies on write and checksums: each write moves the data elsewhere, and the kernel may buffer direct writes",
+            "this is the filesystem's number; for the drive's, measure a directory without copying (chattr +C) or the device",
         ));
     }
     caveats

@@ -6,7 +6,7 @@ use block::{Environment, Event, Nanos, NullSink, RunSink, Target};
 use engine::{Control, EngineError, Failure, run_step};
 use stats::{Decision, LatencyHistogram, StopRule};
 use thiserror::Error;
-use workload::plan::{Plan, PlanError, Region, Step, Stop};
+use workload::plan::{Arrival, Plan, PlanError, Region, Step, Stop};
 use workload::schedule::{Slot, schedule};
 
 use crate::findings::CONFIDENCE;
@@ -68,8 +68,6 @@ impl TestRuns {
 pub struct Executed {
     /// By step of the plan.
     pub tests: Vec<TestRuns>,
-    /// Single I/Os, when asked for.
-    pub traced: Vec<TracedRun>,
     /// True when the user ended it early.
     pub interrupted: bool,
     /// The I/O that failed and ended it; the runs before it are kept.
@@ -81,7 +79,8 @@ pub struct Executed {
 }
 
 /// Makes the runs of `plan` on `target`. `ceilings` holds the tester's own limit per step
-/// ([`ceiling`]), or is empty.
+/// ([`ceiling`]), or is empty. `trace` is given the single I/Os of each run as it ends, when
+/// `control` asks for them: kept to the end they would fill the memory.
 ///
 /// # Errors
 /// [`MarkError`] when the plan cannot be run on the target at all. An I/O that fails ends the mark
@@ -90,9 +89,10 @@ pub fn execute<T: Target>(
     plan: &Plan,
     target: &mut T,
     environment: &mut dyn Environment,
-    ceilings: &[Ceiling],
+    ceilings: &[Option<Ceiling>],
     control: Control<'_>,
     sink: &mut dyn RunSink,
+    trace: &mut dyn FnMut(TracedRun),
 ) -> Result<Executed, MarkError> {
     let region = plan.fit(target.info())?;
     let mut executed = Executed {
@@ -100,10 +100,9 @@ pub fn execute<T: Target>(
             .map(|index| TestRuns {
                 runs: Vec::new(),
                 latencies: LatencyHistogram::new(),
-                ceiling: ceilings.get(index).copied(),
+                ceiling: ceilings.get(index).copied().flatten(),
             })
             .collect(),
-        traced: Vec::new(),
         interrupted: false,
         broken: None,
         out_of_budget: false,
@@ -124,7 +123,12 @@ pub fn execute<T: Target>(
         announce(plan, &slot, step, target.now(), sink);
         rest(target, plan.schedule.pause, control);
         let seeded = (region, plan.content, slot.seed);
-        let samples = run_step(target, environment, step, seeded, control, sink)?;
+        let mut samples = run_step(target, environment, step, seeded, control, sink)?;
+        let ios = std::mem::take(&mut samples.trace);
+        if !ios.is_empty() {
+            let dropped = samples.trace_dropped;
+            trace(TracedRun { step: step.name.clone(), run: slot.run, samples: ios, dropped });
+        }
         if let Some(failure) = samples.failure {
             executed.broken = Some(Broken {
                 target: target.info().name.clone(),
@@ -138,7 +142,7 @@ pub fn execute<T: Target>(
             executed.interrupted = true;
             break;
         }
-        keep(&mut executed, &slot, step, samples, sink);
+        keep(&mut executed, &slot, samples, sink);
     }
     Ok(executed)
 }
@@ -168,19 +172,7 @@ fn announce(plan: &Plan, slot: &Slot, step: &Step, now: block::Time, sink: &mut 
     });
 }
 
-fn keep(
-    executed: &mut Executed,
-    slot: &Slot,
-    step: &Step,
-    mut samples: engine::Samples,
-    sink: &mut dyn RunSink,
-) {
-    let trace = std::mem::take(&mut samples.trace);
-    if !trace.is_empty() {
-        let dropped = samples.trace_dropped;
-        let step = step.name.clone();
-        executed.traced.push(TracedRun { step, run: slot.run, samples: trace, dropped });
-    }
+fn keep(executed: &mut Executed, slot: &Slot, samples: engine::Samples, sink: &mut dyn RunSink) {
     let test = &mut executed.tests[slot.step];
     let mut discarded = LatencyHistogram::new();
     let latencies = if slot.counted { &mut test.latencies } else { &mut discarded };
@@ -217,7 +209,9 @@ fn precise(plan: &Plan, tests: &[TestRuns]) -> bool {
     })
 }
 
-/// Measures the tester's own limit for `step` on `null`, a target that completes at once.
+/// Measures the tester's own limit for `step` on `null`, a target that completes at once: its measured
+/// phases in a closed loop of their depth, for arrivals at intended times would only show their own
+/// rate. `None` for a step of which nothing is measured.
 ///
 /// # Errors
 /// [`EngineError`] when the step cannot be run there.
@@ -227,11 +221,15 @@ pub fn ceiling<T: Target>(
     null: &mut T,
     environment: &mut dyn Environment,
     control: Control<'_>,
-) -> Result<Ceiling, EngineError> {
+) -> Result<Option<Ceiling>, EngineError> {
     let mut short = step.clone();
     short.phases.retain(|p| p.measured);
     for phase in &mut short.phases {
         phase.stop = Stop { after: Some(CEILING_WINDOW), ..Stop::default() };
+        phase.arrival = Arrival::ClosedLoop { depth: phase.arrival.depth() };
+    }
+    if short.phases.is_empty() {
+        return Ok(None);
     }
     let length = null.info().capacity_bytes;
     let whole = Region { offset: block::Bytes::ZERO, length };
@@ -241,7 +239,7 @@ pub fn ceiling<T: Target>(
     let samples = run_step(null, environment, &short, seeded, control, &mut NullSink)?;
     let (ios, ns) =
         samples.phases.iter().fold((0u64, 0u64), |(ios, ns), p| (ios + p.ios(), ns + p.window.0));
-    Ok(Ceiling { iops: if ns == 0 { 0.0 } else { ios as f64 * 1e9 / ns as f64 } })
+    Ok((ns > 0).then(|| Ceiling { iops: ios as f64 * 1e9 / ns as f64 }))
 }
 
 /// Long enough for tens of thousands of I/Os, short enough to add nothing that a user notices.

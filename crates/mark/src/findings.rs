@@ -32,7 +32,7 @@ pub struct Context<'a> {
     pub info: &'a DriveInfo,
     /// What the I/O passed through.
     pub stack: &'a Stack,
-    /// Layout of the target's file, before the first run.
+    /// Layout of the measured part of the target's file, before the first run.
     pub extents: Option<Extents>,
     /// How I/O was issued.
     pub engine: &'a str,
@@ -40,6 +40,12 @@ pub struct Context<'a> {
     pub direct: bool,
     /// True when each write had to be durable.
     pub durable: bool,
+    /// CPUs that the submitters could run on, at least 1.
+    pub cpus: usize,
+    /// True when the engine asks for completions over and over instead of waiting for them.
+    pub polling: bool,
+    /// Layout of the target's file after the last run.
+    pub extents_after: Option<Extents>,
 }
 
 /// Draws the findings of `executed`, the runs of `plan`.
@@ -56,6 +62,8 @@ pub fn body(plan: &Plan, executed: &Executed, context: &Context<'_>) -> Body {
             stack: context.stack,
             extents: context.extents.as_ref(),
             region: executed.region,
+            cpus: context.cpus,
+            polling: context.polling,
             modes: two_modes(&rates(runs), MODES_SEED),
         };
         let proofs = proofs::judge(&case);

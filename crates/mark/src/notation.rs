@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use block::Bytes;
 use thiserror::Error;
+use workload::plan::Step;
 
 /// Where a test's transfers go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -36,8 +37,6 @@ pub struct NotationError {
     why: &'static str,
 }
 
-/// Most submitters of a test: each is a thread with a ring of its own.
-const THREADS_MAX: u16 = 1024;
 /// Deepest queue of one submitter: the largest completion ring that the kernel makes is twice that.
 const DEPTH_MAX: u16 = 16_384;
 
@@ -83,7 +82,8 @@ fn read(text: &str) -> Result<TestSpec, &'static str> {
         pattern,
         block,
         depth: within(depth, DEPTH_MAX).ok_or("the queue depth is outside 1 to 16384")?,
-        threads: within(threads, THREADS_MAX).ok_or("the thread count is outside 1 to 1024")?,
+        threads: within(threads, Step::SUBMITTERS_MAX)
+            .ok_or("the thread count is outside 1 to 1024")?,
     })
 }
 

@@ -96,7 +96,6 @@ impl World {
                 latencies: LatencyHistogram::new(),
                 ceiling: self.ceiling,
             }],
-            traced: Vec::new(),
             interrupted: false,
             broken: None,
             out_of_budget: false,
@@ -109,6 +108,9 @@ impl World {
             engine: self.engine,
             direct: self.direct,
             durable: false,
+            cpus: 2,
+            polling: false,
+            extents_after: None,
         };
         findings::body(&self.plan, &executed, &context)
     }
@@ -226,6 +228,24 @@ fn reached_is_refuted_by_a_file_that_was_never_written() {
 }
 
 #[test]
+fn a_compressed_file_is_refuted_as_what_it_is() {
+    let mut world = World::sound().each(|_, run| {
+        run.after.devices[0].read_bytes = Bytes((1 << 40) + run.run.bytes / 3);
+        run.after.task =
+            Some(TaskIo { read_bytes: Bytes((1 << 40) + run.run.bytes / 3), ..TaskIo::default() });
+    });
+    world.extents = Some(Extents {
+        file_bytes: Bytes::gib(1),
+        encoded_bytes: Bytes::gib(1),
+        extents: 1,
+        ..Extents::default()
+    });
+    let reached = world.test().proofs.reached;
+    assert_eq!(reached.verdict, Verdict::Refuted);
+    assert!(reached.reason.contains("compressed"), "{}", reached.reason);
+}
+
+#[test]
 fn reached_is_judged_by_what_crossed_into_the_device() {
     let share = |device: f64, task: f64| {
         World::sound().each(move |_, run| {
@@ -242,6 +262,14 @@ fn reached_is_judged_by_what_crossed_into_the_device() {
     assert_eq!(reached(share(1.5, 0.5)), Verdict::Unprovable, "others hide what was ours");
     let blind = World::sound().each(|_, run| run.after.devices.clear());
     assert_eq!(reached(blind), Verdict::Unprovable);
+    let mut half_blind = World::sound();
+    half_blind.stack.leaves.push(Leaf { name: "sdb".to_owned(), ..leaf(Medium::Device) });
+    assert_eq!(
+        reached(half_blind),
+        Verdict::Unprovable,
+        "a leaf that cannot be counted is missing"
+    );
+    assert_eq!(reached(share(0.0, 1.0)), Verdict::Unprovable, "counters that are switched off");
     let warmed = World::sound().each(|_, run| {
         let cached_bytes = Bytes(run.run.bytes / 2);
         run.after.page_cache = Some(PageCache { cached_bytes, dirty_bytes: None });
@@ -351,6 +379,19 @@ fn unhindered_finds_the_testers_share() {
     assert_eq!(verdict(World::sound().each(|_, r| r.achieved_depth = 1.0)), Verdict::Refuted);
     assert_eq!(verdict(World::sound().each(|_, r| r.achieved_depth = 6.8)), Verdict::Unprovable);
     assert_eq!(verdict(World::sound().each(|_, r| r.run.slat_ns = 500_000.0)), Verdict::Refuted);
+    let cpu = |ms: u64| {
+        move |_: usize, r: &mut RunFigures| {
+            r.before.process_cpu = Some(CpuTimes::default());
+            let user_ns = Nanos::millis(ms);
+            r.after.process_cpu = Some(CpuTimes { user_ns, system_ns: Nanos::ZERO });
+        }
+    };
+    assert_eq!(verdict(World::sound().each(cpu(995))), Verdict::Refuted);
+    // Sixteen submitters on two CPUs that are both busy: each has but an eighth of one.
+    let mut crowd = World::sound().each(cpu(1_990));
+    crowd.plan = plan("SEQ1MQ8T16", Direction::Read);
+    let crowd = crowd.each(|_, r| r.achieved_depth = 128.0);
+    assert_eq!(verdict(crowd), Verdict::Refuted);
     let mut slow_tester = World::sound();
     slow_tester.ceiling = Some(Ceiling { iops: 550.0 });
     assert_eq!(verdict(slow_tester), Verdict::Refuted);
@@ -395,6 +436,19 @@ fn undisturbed_sees_others() {
     assert_eq!(verdict(foreign_reads), Verdict::Refuted);
     let foreign_writes = World::sound().each(|_, r| r.after.devices[0].write_bytes.0 += 100 * MIB);
     assert_eq!(verdict(foreign_writes), Verdict::Refuted);
+    let mut parity = World::sound().each(|_, r| {
+        (r.totals.written, r.totals.read) = (r.totals.read, Bytes::ZERO);
+        r.after.devices[0].write_bytes = r.after.devices[0].read_bytes;
+    });
+    parity.plan = plan("SEQ1MQ8T1", Direction::Write);
+    assert_eq!(verdict(parity), Verdict::Refuted, "reads that a test of writes did not make");
+    let mut parity = World::sound().each(|_, r| {
+        (r.totals.written, r.totals.read) = (r.totals.read, Bytes::ZERO);
+        r.after.devices[0].write_bytes = r.after.devices[0].read_bytes;
+    });
+    parity.plan = plan("SEQ1MQ8T1", Direction::Write);
+    parity.stack.layers.push(Layer { kind: "md".to_owned(), ..Layer::default() });
+    assert_eq!(verdict(parity), Verdict::Proven, "a RAID of parity reads what it writes");
     let stolen = World::sound().each(|_, r| r.after.steal_ns = Some(Nanos::millis(100)));
     assert_eq!(verdict(stolen), Verdict::Refuted);
     let hot = World::sound().each(|_, r| r.after.throttle_events = Some(4));

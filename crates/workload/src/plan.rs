@@ -354,6 +354,9 @@ impl Plan {
             }
             step.check()?;
         }
+        if !self.steps.iter().flat_map(|s| &s.phases).any(|p| p.measured) {
+            return wrong("step", "no phase is measured; write measured = true in one");
+        }
         Ok(())
     }
 
@@ -408,7 +411,7 @@ impl Plan {
                     return wrong(
                         &place,
                         format!(
-                            "{} of {} are too small for {share} x one block of {}; take a larger target or span, or a smaller block",
+                            "{} of {} are too small for {share} x one block of {}; take a larger target (--size, --span) or a smaller block",
                             length, info.name, phase.block
                         ),
                     );
@@ -454,6 +457,9 @@ impl Schedule {
 }
 
 impl Step {
+    /// Most submitters: on a real drive each is a thread with a ring and buffers of its own.
+    pub const SUBMITTERS_MAX: u16 = 1024;
+
     /// Most requests that one submitter has outstanding in any phase.
     pub fn depth_max(&self) -> u16 {
         self.phases.iter().map(|p| p.arrival.depth()).max().unwrap_or(0)
@@ -461,12 +467,17 @@ impl Step {
 
     /// Largest transfer of any phase.
     pub fn block_max(&self) -> Bytes {
-        self.phases.iter().map(|p| p.block).max().unwrap_or(Bytes::ZERO)
+        self.transferring().map(|p| p.block).max().unwrap_or(Bytes::ZERO)
     }
 
-    /// Smallest transfer of any phase: the unit of the audit.
+    /// Smallest transfer of any phase: the unit of the audit. 512 B when nothing is transferred.
     pub fn block_min(&self) -> Bytes {
-        self.phases.iter().map(|p| p.block).min().unwrap_or(Bytes::ZERO)
+        self.transferring().map(|p| p.block).min().unwrap_or(Bytes(512))
+    }
+
+    /// Phases that carry addresses; a flush has a block in the plan and transfers none.
+    fn transferring(&self) -> impl Iterator<Item = &Phase> {
+        self.phases.iter().filter(|p| p.transfers())
     }
 
     /// True when a phase writes.
@@ -481,8 +492,9 @@ impl Step {
 
     fn check(&self) -> Result<(), PlanError> {
         let place = format!("step {}", self.name);
-        if self.submitters == 0 {
-            return wrong(&format!("{place}, submitters"), "at least one submitter is needed");
+        if !(1..=Step::SUBMITTERS_MAX).contains(&self.submitters) {
+            let what = format!("write a count from 1 to {}", Step::SUBMITTERS_MAX);
+            return wrong(&format!("{place}, submitters"), what);
         }
         if self.phases.is_empty() {
             return wrong(&place, "the step has no phase; add a [[step.phase]]");

@@ -84,11 +84,8 @@ fn a_phase() -> impl Strategy<Value = Phase> {
 }
 
 fn a_step() -> impl Strategy<Value = Step> {
-    (".*", 1..=u16::MAX, vec(a_phase(), 1..4)).prop_map(|(name, submitters, phases)| Step {
-        name,
-        submitters,
-        phases,
-    })
+    (".*", 1..=Step::SUBMITTERS_MAX, vec(a_phase(), 1..4))
+        .prop_map(|(name, submitters, phases)| Step { name, submitters, phases })
 }
 
 fn a_schedule() -> impl Strategy<Value = Schedule> {
@@ -115,6 +112,8 @@ fn a_plan() -> impl Strategy<Value = Plan> {
         for (index, step) in steps.iter_mut().enumerate() {
             step.name += &index.to_string();
         }
+        // Something is measured in every plan.
+        steps[0].phases[0].measured = true;
         let content = Content { compressible_percent, dedup_percent };
         Plan { schema: SCHEMA.to_owned(), seed, region, content, schedule, steps }
     })
@@ -155,7 +154,7 @@ submitters = 2
 
 [[step.phase]]
 name = "warm-up"
-measured = false
+measured = true
 block = "4KiB"
 address = { pattern = "random" }
 stop = { after = "1s" }
@@ -186,7 +185,7 @@ fn an_unknown_field_is_named_with_its_line() {
     for (from, to, line, field) in [
         ("seed = 7", "seed = 7\nsed = 8", "line 3", "`sed`"),
         ("submitters = 2", "submitters = 2\nthreads = 2", "line 7", "`threads`"),
-        ("measured = false", "mesured = false", "line 10", "`mesured`"),
+        ("measured = true", "mesured = true", "line 10", "`mesured`"),
         ("depth = 32", "depth = 32, rate = 1", "line 14", "`rate`"),
     ] {
         let error = refused(from, to);
@@ -236,7 +235,11 @@ fn a_value_that_cannot_run_is_named_by_step_phase_and_field() {
     let flush = r#"[{ op = "flush", percent = 100, fua = true }]"#;
     let ops = r#"[{ op = "read", percent = 70 }, { op = "write", percent = 30 }]"#;
     assert!(refused(ops, flush).starts_with("step RND4K, phase warm-up, ops: fua"));
-    assert!(refused("submitters = 2", "submitters = 0").starts_with("step RND4K, submitters: "));
+    for count in ["0", "1025"] {
+        let error = refused("submitters = 2", &format!("submitters = {count}"));
+        assert!(error.starts_with("step RND4K, submitters: "), "{error}");
+    }
+    assert!(refused("measured = true", "measured = false").contains("no phase is measured"));
 }
 
 #[test]
@@ -263,6 +266,21 @@ fn what_is_wrong_with_the_whole_plan_is_named_by_field() {
     plan.seed = 1;
     plan.steps.clear();
     assert!(matches!(plan.check(), Err(PlanError::Value { place, .. }) if place == "step"));
+}
+
+/// A flush has a block in the plan and transfers none: taken for the unit of the account, it would
+/// make every real block look like many.
+#[test]
+fn a_flush_decides_no_block() {
+    let mut plan = Plan::from_toml(GOOD).unwrap();
+    let step = &mut plan.steps[0];
+    let mut flush = step.phases[0].clone();
+    flush.ops = vec![OpShare { op: Op::Flush, fua: false, percent: 100 }];
+    flush.block = Bytes(512);
+    step.phases.push(flush.clone());
+    flush.block = Bytes::mib(1);
+    step.phases.push(flush);
+    assert_eq!((step.block_min(), step.block_max()), (Bytes::kib(4), Bytes::kib(4)));
 }
 
 fn drive(capacity: u64) -> DriveInfo {

@@ -12,8 +12,9 @@ use crate::envelope::{SystemClock, document};
 use crate::exit::Exit;
 use crate::measure::{Job, Measured, measure};
 use crate::progress::Progress;
+use crate::samples::SamplesFile;
 use crate::verbs::run;
-use crate::{samples, talk, view};
+use crate::{talk, view};
 
 /// Size of a test file by default.
 const SIZE: Bytes = Bytes::gib(1);
@@ -51,13 +52,18 @@ pub fn main(args: &MarkArgs) -> Result<Exit> {
 /// # Errors
 /// What makes a measurement impossible, or its result unwritable.
 pub fn show(verb: &str, job: &Job<'_>, run_id: RunId, output: &OutputArgs) -> Result<Exit> {
-    let file = output.samples.as_deref().map(samples::create).transpose()?;
+    let create = |path| SamplesFile::create(path, &job.target.target);
+    let mut samples = output.samples.as_deref().map(create).transpose()?;
     let measured = {
         let mut progress = Progress::new(!output.no_progress);
-        measure(job, &mut progress)?
+        measure(job, &mut progress, &mut |run| {
+            if let Some(samples) = &mut samples {
+                samples.write(&run);
+            }
+        })?
     };
-    if let (Some(file), Some(path)) = (file, output.samples.as_deref()) {
-        samples::write(file, path, &measured.traced)?;
+    if let Some(samples) = samples {
+        samples.finish()?;
     }
     let Measured { body, broken, notes, .. } = measured;
     notes.iter().for_each(|note| talk::note(note));
@@ -107,10 +113,7 @@ pub fn options(args: &LoadArgs, seed: u64, may_write: bool) -> Options {
     if args.write_only || (may_write && !args.read_only) {
         directions.push(Direction::Write);
     }
-    if let Some(reads) = args.mix
-        && may_write
-        && !args.read_only
-    {
+    if let Some(reads) = args.mix {
         directions.push(Direction::Mix(reads));
     }
     Options {

@@ -28,6 +28,10 @@ pub(crate) struct Case<'a> {
     pub(crate) stack: &'a Stack,
     pub(crate) extents: Option<&'a Extents>,
     pub(crate) region: Region,
+    /// CPUs that the submitters could run on.
+    pub(crate) cpus: usize,
+    /// True when the engine polls for completions.
+    pub(crate) polling: bool,
     /// Whether the runs' throughputs fall into two groups.
     pub(crate) modes: Option<ModeTest>,
 }
@@ -88,10 +92,13 @@ pub(crate) fn judge(case: &Case<'_>) -> Proofs {
     }
 }
 
-/// Bytes that all leaf devices together counted for `op`; `None` when no device can be counted.
-fn device_bytes(snapshot: &Snapshot, op: Op) -> Option<Bytes> {
+/// Bytes that all leaf devices together counted for `op`; `None` when a leaf cannot be counted, since
+/// the others alone would seem to lack its share.
+fn device_bytes(case: &Case<'_>, snapshot: &Snapshot, op: Op) -> Option<Bytes> {
     let of = |d: &DeviceCounters| if op == Op::Read { d.read_bytes } else { d.write_bytes };
-    (!snapshot.devices.is_empty()).then(|| snapshot.devices.iter().map(of).sum())
+    let devices = &snapshot.devices;
+    let all = !devices.is_empty() && devices.len() >= case.stack.leaves.len();
+    all.then(|| devices.iter().map(of).sum())
 }
 
 /// Growth of a counter over all counted runs; `None` when some run lacks it.

@@ -81,7 +81,7 @@ fn by_construction(case: &Case<'_>) -> Option<Proof> {
 /// Bytes issued against bytes counted by the leaf devices and by the kernel for this process.
 fn by_counters(case: &Case<'_>, op: Op) -> Proof {
     let issued = case.moved(op);
-    let device = growth(case, |s| device_bytes(s, op).map(|b| b.0)).map(Bytes);
+    let device = growth(case, |s| device_bytes(case, s, op).map(|b| b.0)).map(Bytes);
     let task = growth(case, |s| s.task.map(|t| task_bytes(t, op).0)).map(Bytes);
     let (kind, verb) = if op == Op::Read { ("read", "read") } else { ("write", "written") };
     let ratio = |bytes: Option<Bytes>| bytes.map(|b| b.0 as f64 / issued.0.max(1) as f64);
@@ -92,6 +92,9 @@ fn by_counters(case: &Case<'_>, op: Op) -> Proof {
         }
         None => without_device(case, task_ratio),
         Some(device_ratio) => {
+            if let Some(packed) = packed(case, op).filter(|_| device_ratio < *RATIO.start()) {
+                return evidence(case, packed, kind, issued, device, task);
+            }
             let proof = by_ratios(op, device_ratio, task_ratio.map(|r| uncounted_twice(case, r)));
             match left_in_cache(case, issued) {
                 Some(left) if proof.verdict == Verdict::Proven => {
@@ -115,7 +118,13 @@ fn by_ratios(op: Op, device: f64, task: Option<f64>) -> Proof {
     let verb = if op == Op::Read { "read" } else { "written" };
     let charged = task.unwrap_or(1.0);
     let least = if op == Op::Read { *RATIO.start() } else { TASK_MIN };
-    let (verdict, reason) = if device < *RATIO.start() {
+    let ours = task.is_some_and(|task| RATIO.contains(&task));
+    let (verdict, reason) = if device < *RATIO.start() && ours {
+        let reason = format!(
+            "the kernel charged this process one block-layer byte for each byte issued, and the device counted {device:.2}: the counters contradict each other"
+        );
+        (Verdict::Unprovable, reason)
+    } else if device < *RATIO.start() {
         let missing = percent(1.0 - device);
         let reason = format!(
             "{missing} of the bytes {verb} never crossed into the device: a cache above it served them"
@@ -134,7 +143,7 @@ fn by_ratios(op: Op, device: f64, task: Option<f64>) -> Proof {
         (Verdict::Unprovable, reason)
     } else if device <= *RATIO.end() {
         (Verdict::Proven, format!("the device counted {device:.3} bytes for each byte issued"))
-    } else if task.is_some_and(|task| RATIO.contains(&task)) {
+    } else if ours {
         let reason = format!(
             "the kernel charged this process one block-layer byte for each byte issued; the device counted {device:.2}, so others used it or it keeps copies"
         );
@@ -170,21 +179,32 @@ fn left_in_cache(case: &Case<'_>, issued: Bytes) -> Option<Bytes> {
     (grown as f64 > CACHED_SHARE * issued.0 as f64).then_some(Bytes(grown))
 }
 
+/// A file that is stored compressed or encrypted: what is read of it is unpacked by this machine,
+/// and kept in its page cache.
+fn packed(case: &Case<'_>, op: Op) -> Option<Proof> {
+    let extents = case.extents.filter(|e| op == Op::Read && e.unknown.is_none())?;
+    let share = extents.encoded_bytes.0 as f64 / extents.file_bytes.0.max(1) as f64;
+    (share > UNWRITTEN_SHARE).then(|| {
+        let reason = format!(
+            "{} of the file is stored compressed or encrypted: what is read is unpacked and cached by this machine",
+            percent(share)
+        );
+        Proof::new(Verdict::Refuted, reason).with("encoded_bytes", extents.encoded_bytes.0)
+    })
+}
+
+/// Without the counters of every leaf nothing is proven; and nothing refuted, for not every filesystem
+/// has its I/O charged to who asked for it (FUSE, virtiofs).
 fn without_device(case: &Case<'_>, task_ratio: Option<f64>) -> Proof {
     let leaves: Vec<&str> = case.stack.leaves.iter().map(|l| l.name.as_str()).collect();
-    let what = if leaves.is_empty() { "no device".to_owned() } else { leaves.join(", ") };
-    match task_ratio {
-        Some(r) if r < TASK_MIN => Proof::new(
-            Verdict::Refuted,
-            format!(
-                "the kernel charged this process {r:.2} block-layer bytes for each byte issued: a cache served the rest"
-            ),
-        ),
-        _ => Proof::new(
-            Verdict::Unprovable,
-            format!("no counter tells what reached the device ({what})"),
-        ),
-    }
+    let what = if leaves.is_empty() { "no device is known".to_owned() } else { leaves.join(", ") };
+    let charged = task_ratio.map_or(String::new(), |r| {
+        format!("; the kernel charged this process {r:.2} bytes for each byte issued")
+    });
+    Proof::new(
+        Verdict::Unprovable,
+        format!("no counter tells what reached the device ({what}){charged}"),
+    )
 }
 
 fn evidence(
@@ -235,8 +255,9 @@ mod tests {
         assert_eq!(verdict(5.0, Some(1.0)), Verdict::Proven);
         assert_eq!(verdict(1.0, Some(1.0)), Verdict::Proven);
         assert_eq!(verdict(1.0, None), Verdict::Proven);
-        for task in [None, Some(0.0), Some(1.0)] {
+        for task in [None, Some(0.0), Some(0.9)] {
             assert_eq!(verdict(0.96, task), Verdict::Refuted);
         }
+        assert_eq!(verdict(0.0, Some(1.0)), Verdict::Unprovable, "one of the counters is wrong");
     }
 }
