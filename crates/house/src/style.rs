@@ -144,9 +144,11 @@ pub fn machine_paths(source: &Source) -> Vec<Fault> {
         !before.is_some_and(|c| c.is_alphanumeric() || "_.-/{}<>*~$".contains(c))
     };
     let has = |line: &str| {
-        ["/work/", "/root/", "/farm/"]
-            .iter()
-            .any(|path| line.match_indices(path).any(|(start, _)| begins(line, start)))
+        // Put together here, or this file would hold what it looks for.
+        ["work", "root", "farm"].iter().any(|name| {
+            let path = format!("/{name}/");
+            line.match_indices(&path).any(|(start, _)| begins(line, start))
+        })
     };
     source.lines().filter(|(_, line)| has(line)).map(|(n, line)| at(source, n, line)).collect()
 }
@@ -226,9 +228,9 @@ mod tests {
             (
                 machine_paths,
                 "a.md",
-                "see /root/x",
+                concat!("see /", "root/x"),
                 "a.md",
-                "/proc/1/root/x and work/x and {tmp}/root/x",
+                concat!("/proc/1/", "root/x and work/x and {tmp}/", "root/x"),
             ),
             (
                 printing,
