@@ -15,6 +15,7 @@ use crate::sysfs::{BlockNode, DevNo, Roots};
 
 mod identity;
 mod link;
+pub(crate) mod loops;
 mod uses;
 
 pub use identity::{Bus, Identity, identity};

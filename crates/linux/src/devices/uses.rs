@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
+use super::loops::{self, Backing};
 use crate::mounts::{self, Mount};
 use crate::signature::Signature;
 use crate::stack::{kind_of, member_of_btrfs};
@@ -122,20 +123,23 @@ impl fmt::Display for Use {
     }
 }
 
-/// Mounts and swaps of the machine, read once for many devices.
+/// Mounts, swaps and loop devices of the machine, read once for many devices.
 #[derive(Clone, Debug)]
 pub struct InUse {
     mounts: Vec<Mount>,
     swaps: Vec<BlockNode>,
+    loops: Vec<Backing>,
 }
 
 impl InUse {
-    /// Reads what is mounted, in every mount namespace that can be seen, and what is swapped to.
+    /// Reads what is mounted, in every mount namespace that can be seen, what is swapped to, and what
+    /// loop devices lie on.
     pub fn now(roots: &Roots) -> InUse {
         let swaps = mounts::swaps(roots);
         InUse {
             mounts: mounts::all_namespaces(roots),
             swaps: swaps.iter().filter_map(|p| BlockNode::by_dev_path(roots, p)).collect(),
+            loops: loops::all(roots),
         }
     }
 
@@ -184,6 +188,10 @@ impl InUse {
             device: device(),
             by: holder.name().to_owned(),
             what: what_holds(holder),
+        }));
+        // Neither a holder in sysfs nor a claim tells of these.
+        uses.extend(self.loops.iter().filter(|backing| backing.is_node(node)).map(|backing| {
+            Use::Held { device: device(), by: backing.by.clone(), what: "a loop device".to_owned() }
         }));
         if let Some(fsid) = member_of_btrfs(roots, node) {
             uses.push(Use::Member { device: device(), of: format!("the Btrfs filesystem {fsid}") });

@@ -148,6 +148,10 @@ fn remedy(found: &Use) -> String {
         Use::Mounted { seen_by: Some(pid), .. } => {
             format!("unmount it there first (nsenter -m -t {pid} umount …)")
         }
+        // A file is named by its path, a device by its kernel name.
+        Use::Swap { device } if device.starts_with('/') => {
+            format!("end its use first (swapoff {})", quoted(device))
+        }
         Use::Swap { device } => format!("end its use first (swapoff /dev/{device})"),
         Use::Held { by, .. } => format!("take {by} apart first, or measure /dev/{by} itself"),
         Use::Member { of, .. } => format!("unmount or stop {of} first"),
