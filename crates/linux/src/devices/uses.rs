@@ -72,6 +72,13 @@ pub enum Use {
         /// Kernel names of its partitions; empty when the table is there and the kernel did not read it.
         partitions: Vec<String>,
     },
+    /// What it carries could not be read, so nothing can be said of what would be lost.
+    Unread {
+        /// Kernel name of the disk or partition.
+        device: String,
+        /// The node and the kernel's answer.
+        why: String,
+    },
     /// It carries the signature of a filesystem or the like.
     Signed {
         /// Kernel name of the disk or partition.
@@ -110,6 +117,9 @@ impl fmt::Display for Use {
                 write!(f, "{} is the backing file of {by}", file.display())
             }
             Use::ReadOnly { device } => write!(f, "{device} is read-only"),
+            Use::Unread { device, why } => {
+                write!(f, "what {device} carries is not known ({why})")
+            }
             Use::Partitioned { device, partitions } if partitions.is_empty() => {
                 write!(f, "{device} has a partition table")
             }
