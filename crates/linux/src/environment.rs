@@ -68,6 +68,25 @@ impl RealEnvironment {
         RealEnvironment { roots, stack, target, leaves, absent, throttle_files }
     }
 
+    /// The layout of `length` bytes of the target from `offset` on, with [`Extents::physical_range`] on
+    /// the leaf as in [`Environment::extents`]; `None` where the target is no file. What lies beyond
+    /// the file's end is left out.
+    pub fn extents_within(&mut self, offset: Bytes, length: Bytes) -> Option<Extents> {
+        self.extents_where(|file| extents::within(file, offset, length))
+    }
+
+    fn extents_where(&self, find: impl FnOnce(&File) -> Extents) -> Option<Extents> {
+        let file =
+            self.target.as_ref().filter(|file| file.metadata().is_ok_and(|m| m.is_file()))?;
+        let mut extents = find(file);
+        // The filesystem speaks of its own device; the leaf is where an outer zone is an outer zone.
+        extents.physical_range = extents.physical_range.and_then(|(low, high)| {
+            let start = stack::filesystem_start_on_leaf(&self.stack)?;
+            Some((low + start, high + start))
+        });
+        Some(extents)
+    }
+
     fn devices(&mut self, missing: &mut BTreeMap<String, String>) -> Vec<DeviceCounters> {
         for leaf in &mut self.leaves {
             // A device that went away keeps the last counts that it showed: its place in the list
@@ -128,15 +147,7 @@ impl Environment for RealEnvironment {
     }
 
     fn extents(&mut self) -> Option<Extents> {
-        let file =
-            self.target.as_ref().filter(|file| file.metadata().is_ok_and(|m| m.is_file()))?;
-        let mut extents = extents::of(file);
-        // The filesystem speaks of its own device; the leaf is where an outer zone is an outer zone.
-        extents.physical_range = extents.physical_range.and_then(|(low, high)| {
-            let start = stack::filesystem_start_on_leaf(&self.stack)?;
-            Some((low + start, high + start))
-        });
-        Some(extents)
+        self.extents_where(extents::of)
     }
 }
 

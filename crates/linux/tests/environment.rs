@@ -377,3 +377,33 @@ fn throttling_is_counted_once_a_core_and_once_a_package() {
     let snapshot = snapshot_of(&machine, Stack::default());
     assert_eq!(snapshot.throttle_events, Some(3 + 4 + 5 + 10 + 11));
 }
+
+/// The measured part of a file may be hollow where the rest is full, and the other way round.
+#[test]
+fn a_part_of_a_file_is_told_of_by_itself() {
+    // Of a filesystem with FIEMAP and, where it is memory, of one without.
+    for dir in ["/var/tmp", "/dev/shm"] {
+        let Ok(file) = tempfile::NamedTempFile::new_in(dir) else {
+            skip(dir);
+            continue;
+        };
+        file.as_file().set_len(8 << 20).unwrap();
+        file.as_file().write_all_at(&vec![5; 2 * MIB], 2 << 20).unwrap();
+        file.as_file().sync_all().unwrap();
+        let mut environment = environment(file.path());
+        let mut part = |offset, length| {
+            let layout = environment.extents_within(Bytes::mib(offset), Bytes::mib(length));
+            let layout = layout.unwrap();
+            (layout.file_bytes, layout.written_bytes, layout.hole_bytes)
+        };
+        let mib = Bytes::mib;
+        assert_eq!(part(0, 8), (mib(8), mib(2), mib(6)), "{dir}");
+        assert_eq!(part(3, 3), (mib(3), mib(1), mib(2)), "{dir}");
+        assert_eq!(part(2, 2), (mib(2), mib(2), mib(0)), "{dir}");
+        assert_eq!(part(0, 2), (mib(2), mib(0), mib(2)), "{dir}");
+        assert_eq!(part(6, 99), (mib(2), mib(0), mib(2)), "no further than the file: {dir}");
+        assert_eq!(part(9, 1).0, Bytes::ZERO, "{dir}");
+    }
+    let mut device = RealEnvironment::new(Roots::default(), Stack::default(), None);
+    assert_eq!(device.extents_within(Bytes::ZERO, Bytes::mib(1)), None);
+}
