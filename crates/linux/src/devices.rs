@@ -15,6 +15,7 @@ use crate::sysfs::{BlockNode, DevNo, Roots};
 
 mod identity;
 mod link;
+pub(crate) mod loops;
 mod uses;
 
 pub use identity::{Bus, Identity, identity};
@@ -82,7 +83,8 @@ pub struct Device {
     pub content: Content,
     /// True when it can be measured for reading by this user now.
     pub readable: bool,
-    /// True when nothing stands against writing to it but the user's consent.
+    /// True when nothing stands against writing to it but the user's consent; false when what it
+    /// or a partition of it carries is not known.
     pub ready: bool,
     /// What stands against writing to it.
     pub why_not: Vec<Use>,
@@ -159,6 +161,12 @@ fn device(roots: &Roots, in_use: &InUse, node: &BlockNode) -> Device {
             device: name.to_owned(),
             signature: signature.clone(),
         }));
+        why_not.extend(
+            content
+                .unread
+                .as_ref()
+                .map(|why| Use::Unread { device: name.to_owned(), why: why.clone() }),
+        );
     }
     Device {
         path: node.dev_path(roots),

@@ -1,12 +1,12 @@
 //! The counters around a real target.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use block::{
-    Bytes, DeviceCounters, Environment, Extents, Nanos, PageCache, Snapshot, Stack, TaskIo,
+    Bytes, DeviceCounters, Environment, Extents, Layer, Nanos, PageCache, Snapshot, Stack, TaskIo,
 };
 
 use crate::sysfs::{BlockNode, Roots, SYSFS_SECTOR_BYTES, names_in, read_text};
@@ -31,8 +31,9 @@ pub struct RealEnvironment {
 #[derive(Debug)]
 struct LeafProbe {
     /// Held open: after hot removal a path may lead to another device of the same name, and this
-    /// descriptor answers with an error instead.
-    stat: File,
+    /// descriptor answers with an error instead. More than one for a namespace with several paths,
+    /// where each counts its part.
+    stats: Vec<File>,
     last: DeviceCounters,
     thermometers: Vec<PathBuf>,
 }
@@ -46,7 +47,7 @@ impl RealEnvironment {
         let mut absent = BTreeMap::new();
         let mut leaves = Vec::new();
         for leaf in &stack.leaves {
-            match LeafProbe::open(&roots, &leaf.name) {
+            match LeafProbe::open(&roots, &stack, &leaf.name) {
                 Ok(probe) => leaves.push(probe),
                 Err(why) => {
                     absent.insert(format!("device {}", leaf.name), why);
@@ -65,6 +66,25 @@ impl RealEnvironment {
             absent.insert("throttle".to_owned(), why);
         }
         RealEnvironment { roots, stack, target, leaves, absent, throttle_files }
+    }
+
+    /// The layout of `length` bytes of the target from `offset` on, with [`Extents::physical_range`] on
+    /// the leaf as in [`Environment::extents`]; `None` where the target is no file. What lies beyond
+    /// the file's end is left out.
+    pub fn extents_within(&mut self, offset: Bytes, length: Bytes) -> Option<Extents> {
+        self.extents_where(|file| extents::within(file, offset, length))
+    }
+
+    fn extents_where(&self, find: impl FnOnce(&File) -> Extents) -> Option<Extents> {
+        let file =
+            self.target.as_ref().filter(|file| file.metadata().is_ok_and(|m| m.is_file()))?;
+        let mut extents = find(file);
+        // The filesystem speaks of its own device; the leaf is where an outer zone is an outer zone.
+        extents.physical_range = extents.physical_range.and_then(|(low, high)| {
+            let start = stack::filesystem_start_on_leaf(&self.stack)?;
+            Some((low + start, high + start))
+        });
+        Some(extents)
     }
 
     fn devices(&mut self, missing: &mut BTreeMap<String, String>) -> Vec<DeviceCounters> {
@@ -127,51 +147,77 @@ impl Environment for RealEnvironment {
     }
 
     fn extents(&mut self) -> Option<Extents> {
-        let file =
-            self.target.as_ref().filter(|file| file.metadata().is_ok_and(|m| m.is_file()))?;
-        let mut extents = extents::of(file);
-        // The filesystem speaks of its own device; the leaf is where an outer zone is an outer zone.
-        extents.physical_range = extents.physical_range.and_then(|(low, high)| {
-            let start = stack::filesystem_start_on_leaf(&self.stack)?;
-            Some((low + start, high + start))
-        });
-        Some(extents)
+        self.extents_where(extents::of)
     }
 }
 
 impl LeafProbe {
-    fn open(roots: &Roots, name: &str) -> Result<LeafProbe, String> {
+    fn open(roots: &Roots, stack: &Stack, name: &str) -> Result<LeafProbe, String> {
         let node = BlockNode::by_name(roots, name).ok_or("not a block device of this machine")?;
-        let path = node.dir().join("stat");
-        let stat = File::open(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        if node.attr("queue/dax").as_deref() == Some("1") && stack.layers.iter().any(is_dax) {
+            return Err("not counted: I/O of a filesystem mounted with dax goes past it".to_owned());
+        }
+        let mut counting = node.hidden_paths(roots);
+        if counting.is_empty() {
+            counting.push(node);
+        }
+        let mut stats = Vec::new();
+        for node in &counting {
+            // zram counts by itself, whatever this says, and says 0 from the start.
+            let obeys = stack::kind_of(node) != "zram";
+            if obeys && node.attr("queue/iostats").as_deref() == Some("0") {
+                return Err("its counters are switched off (queue/iostats)".to_owned());
+            }
+            let path = node.dir().join("stat");
+            stats.push(File::open(&path).map_err(|error| format!("{}: {error}", path.display()))?);
+        }
         let last = DeviceCounters { name: name.to_owned(), ..DeviceCounters::default() };
-        let mut probe = LeafProbe { stat, last, thermometers: thermometers(node.dir()) };
+        let thermometers = counting.iter().flat_map(|node| thermometers(node.dir())).collect();
+        let mut probe = LeafProbe { stats, last, thermometers };
         probe.read()?;
         Ok(probe)
     }
 
+    /// Reads all or, on an error, changes nothing.
     fn read(&mut self) -> Result<(), String> {
-        let mut buffer = [0; STAT_BYTES_MAX];
-        let count = self
-            .stat
-            .read_at(&mut buffer, 0)
-            .map_err(|error| format!("its counters are gone: {error}"))?;
-        let text = String::from_utf8_lossy(&buffer[..count]);
-        let fields: Vec<u64> = text.split_whitespace().map_while(|f| f.parse().ok()).collect();
-        // Kernel: Documentation/block/stat.rst. Discards (4.18) and flushes (5.5) were added at the end.
-        let field = |at: usize| fields.get(at).copied();
-        let sectors = |at: usize| field(at).map(|n| Bytes(n.saturating_mul(SYSFS_SECTOR_BYTES)));
-        let parsed = (|| {
-            self.last.reads = field(0)?;
-            self.last.read_bytes = sectors(2)?;
-            self.last.writes = field(4)?;
-            self.last.write_bytes = sectors(6)?;
-            self.last.busy_ns = Nanos(field(9)?.saturating_mul(1_000_000));
-            self.last.flushes = field(15).unwrap_or(0);
-            Some(())
-        })();
-        parsed.ok_or_else(|| format!("its counters are not understood: {text}"))
+        let name = self.last.name.clone();
+        let mut sum = DeviceCounters { name, ..DeviceCounters::default() };
+        for stat in &self.stats {
+            add_counts(stat, &mut sum)?;
+        }
+        self.last = sum;
+        Ok(())
     }
+}
+
+/// Adds what one `stat` file says. The busy time of several paths may add up to more than the time
+/// that passed, when more than one is used at once.
+fn add_counts(stat: &File, sum: &mut DeviceCounters) -> Result<(), String> {
+    let mut buffer = [0; STAT_BYTES_MAX];
+    let count =
+        stat.read_at(&mut buffer, 0).map_err(|error| format!("its counters are gone: {error}"))?;
+    let text = String::from_utf8_lossy(&buffer[..count]);
+    let fields: Vec<u64> = text.split_whitespace().map_while(|f| f.parse().ok()).collect();
+    // Kernel: Documentation/block/stat.rst. Discards (4.18) and flushes (5.5) were added at the end.
+    let field = |at: usize| fields.get(at).copied();
+    let sectors = |at: usize| field(at).map(|n| Bytes(n.saturating_mul(SYSFS_SECTOR_BYTES)));
+    let parsed = (|| {
+        sum.reads += field(0)?;
+        sum.read_bytes += sectors(2)?;
+        sum.writes += field(4)?;
+        sum.write_bytes += sectors(6)?;
+        sum.busy_ns += Nanos(field(9)?.saturating_mul(1_000_000));
+        sum.flushes += field(15).unwrap_or(0);
+        Some(())
+    })();
+    parsed.ok_or_else(|| format!("its counters are not understood: {text}"))
+}
+
+/// True for a filesystem that maps its files' data into memory instead of sending I/O. Files with an
+/// attribute of their own for it (`dax=inode`, the default) are not looked at.
+fn is_dax(layer: &Layer) -> bool {
+    let options = layer.attributes.get("options");
+    options.is_some_and(|all| all.split(',').any(|one| one == "dax" || one == "dax=always"))
 }
 
 /// Temperature inputs that belong to a disk: `nvme` puts its sensor under the controller,
@@ -191,16 +237,29 @@ fn thermometers(dir: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
+/// One file for each core and one for each package: every CPU shows the count of both, and added up
+/// over the CPUs, one event would be as many as there are threads.
 fn throttle_files(roots: &Roots) -> Vec<PathBuf> {
     let cpus = roots.sys.join("devices/system/cpu");
-    names_in(&cpus)
-        .iter()
-        .flat_map(|cpu| {
-            let dir = cpus.join(cpu).join("thermal_throttle");
-            ["core_throttle_count", "package_throttle_count"].map(|file| dir.join(file))
-        })
-        .filter(|path| path.exists())
-        .collect()
+    let mut seen = BTreeSet::new();
+    let mut files = Vec::new();
+    for cpu in names_in(&cpus) {
+        let dir = cpus.join(&cpu);
+        let id = |name: &str| read_text(&dir.join("topology").join(name));
+        let package = id("physical_package_id");
+        // Cores are numbered within a package (and a die, on some). Where the place of a CPU is not
+        // told, it is one of its own.
+        let core = package.as_ref().zip(id("core_id")).map(|(package, core)| {
+            format!("{package}/{}/{core}", id("die_id").unwrap_or_default())
+        });
+        for (file, place) in [("core_throttle_count", core), ("package_throttle_count", package)] {
+            let path = dir.join("thermal_throttle").join(file);
+            if path.exists() && seen.insert((file, place.unwrap_or_else(|| cpu.clone()))) {
+                files.push(path);
+            }
+        }
+    }
+    files
 }
 
 fn task_io(roots: &Roots) -> Result<TaskIo, String> {

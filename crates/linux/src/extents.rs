@@ -6,6 +6,7 @@
 
 use std::fs::File;
 use std::io;
+use std::ops::Range;
 
 use block::{Bytes, Extents};
 use rustix::fs::SeekFrom;
@@ -37,23 +38,30 @@ const BTRFS_MAGIC: u64 = 0x9123_683E;
 /// FIEMAP is asked first. Where the filesystem has none, `SEEK_DATA` tells holes, and cannot tell
 /// an extent that was never written from a hole.
 pub fn of(file: &File) -> Extents {
+    within(file, Bytes::ZERO, Bytes(u64::MAX))
+}
+
+/// The same of `length` bytes from `offset` on, as far as the file has them: extents are clipped to
+/// that part, and [`Extents::file_bytes`] is its length.
+pub fn within(file: &File, offset: Bytes, length: Bytes) -> Extents {
     let unknown = |why: String| Extents { unknown: Some(why), ..Extents::default() };
     let len = match file.metadata() {
         Ok(meta) if meta.is_file() => meta.len(),
         Ok(_) => return unknown("not a regular file".to_owned()),
         Err(error) => return unknown(error.to_string()),
     };
-    let answer = by_fiemap(file, len).or_else(|error| match error.raw_os_error() {
-        Some(libc::EOPNOTSUPP | libc::ENOTTY | libc::ENOSYS | libc::EINVAL) => by_seek(file, len),
+    let part = offset.0.min(len)..offset.0.saturating_add(length.0).min(len);
+    let answer = by_fiemap(file, part.clone()).or_else(|error| match error.raw_os_error() {
+        Some(libc::EOPNOTSUPP | libc::ENOTTY | libc::ENOSYS | libc::EINVAL) => by_seek(file, part),
         _ => Err(error),
     });
     answer.unwrap_or_else(|error| unknown(format!("the filesystem does not tell: {error}")))
 }
 
-fn by_fiemap(file: &File, len: u64) -> io::Result<Extents> {
+fn by_fiemap(file: &File, part: Range<u64>) -> io::Result<Extents> {
     let mut found: Vec<FiemapExtent> = Vec::new();
-    let mut next = 0;
-    while next < len && syscalls::fiemap(file, next, &mut found)? {
+    let mut next = part.start;
+    while next < part.end && syscalls::fiemap(file, next, &mut found)? {
         match found.last() {
             Some(last) if last.logical.saturating_add(last.length) > next => {
                 next = last.logical.saturating_add(last.length);
@@ -63,19 +71,25 @@ fn by_fiemap(file: &File, len: u64) -> io::Result<Extents> {
     }
     let addresses_are_physical =
         rustix::fs::fstatfs(file).is_ok_and(|fs| fs.f_type as u64 & 0xFFFF_FFFF != BTRFS_MAGIC);
-    let mut extents = sum(&found, len);
+    let mut extents = sum(&found, part);
     if !addresses_are_physical {
         extents.physical_range = None;
     }
     Ok(extents)
 }
 
-fn sum(found: &[FiemapExtent], len: u64) -> Extents {
-    let mut out = Extents { file_bytes: Bytes(len), ..Extents::default() };
+fn sum(found: &[FiemapExtent], part: Range<u64>) -> Extents {
+    let file_bytes = Bytes(part.end - part.start);
+    let mut out = Extents { file_bytes, ..Extents::default() };
     let mut covered = Bytes::ZERO;
-    for extent in found.iter().filter(|extent| extent.logical < len) {
-        // Blocks are whole, and space may be kept beyond the end: only the file's bytes count.
-        let bytes = Bytes(extent.length.min(len - extent.logical));
+    for extent in found {
+        // Blocks are whole, and space may be kept beyond the end: only the part's bytes count.
+        let low = extent.logical.max(part.start);
+        let high = extent.logical.saturating_add(extent.length).min(part.end);
+        if low >= high {
+            continue;
+        }
+        let bytes = Bytes(high - low);
         let kind = match extent.flags {
             flags if flags & (INLINE | TAIL) != 0 => &mut out.inline_bytes,
             flags if flags & UNWRITTEN != 0 => &mut out.unwritten_bytes,
@@ -86,32 +100,34 @@ fn sum(found: &[FiemapExtent], len: u64) -> Extents {
         covered += bytes;
         out.extents += 1;
         if extent.flags & (UNKNOWN | DELALLOC | INLINE) == 0 {
-            let end = extent.physical.saturating_add(extent.length);
-            let (low, high) = out.physical_range.unwrap_or((Bytes(extent.physical), Bytes(end)));
-            out.physical_range = Some((low.min(Bytes(extent.physical)), high.max(Bytes(end))));
+            let start = extent.physical.saturating_add(low - extent.logical);
+            let (start, end) = (Bytes(start), Bytes(start.saturating_add(high - low)));
+            let (first, last) = out.physical_range.unwrap_or((start, end));
+            out.physical_range = Some((first.min(start), last.max(end)));
         }
     }
-    out.hole_bytes = Bytes(len).saturating_sub(covered);
+    out.hole_bytes = file_bytes.saturating_sub(covered);
     out
 }
 
-fn by_seek(file: &File, len: u64) -> io::Result<Extents> {
-    let mut out = Extents { file_bytes: Bytes(len), ..Extents::default() };
+fn by_seek(file: &File, part: Range<u64>) -> io::Result<Extents> {
+    let file_bytes = Bytes(part.end - part.start);
+    let mut out = Extents { file_bytes, ..Extents::default() };
     // Seeking moves the position that every user of the descriptor shares.
     let before = rustix::fs::seek(file, SeekFrom::Current(0))?;
-    let mut next = 0;
-    while next < len {
+    let mut next = part.start;
+    while next < part.end {
         let data = match rustix::fs::seek(file, SeekFrom::Data(next)) {
-            Ok(data) => data,
-            Err(Errno::NXIO) => break,
+            Ok(data) if data < part.end => data,
+            Ok(_) | Err(Errno::NXIO) => break,
             Err(error) => return Err(error.into()),
         };
         next = rustix::fs::seek(file, SeekFrom::Hole(data))?;
-        out.written_bytes += Bytes(next.min(len).saturating_sub(data));
+        out.written_bytes += Bytes(next.min(part.end).saturating_sub(data));
         out.extents += 1;
     }
     rustix::fs::seek(file, SeekFrom::Start(before))?;
-    out.hole_bytes = Bytes(len).saturating_sub(out.written_bytes);
+    out.hole_bytes = file_bytes.saturating_sub(out.written_bytes);
     Ok(out)
 }
 
@@ -134,7 +150,7 @@ mod tests {
             extent(24576, 0, 4096, DELALLOC | UNKNOWN),
             extent(28672, 0, 1 << 30, UNWRITTEN),
         ];
-        let sum = sum(&found, 28_672 - 100);
+        let sum = sum(&found, 0..28_672 - 100);
         assert_eq!(sum.written_bytes, Bytes(8192 + 4096 - 100));
         assert_eq!(sum.unwritten_bytes, Bytes(4096));
         assert_eq!(sum.encoded_bytes, Bytes(4096));
@@ -142,5 +158,22 @@ mod tests {
         assert_eq!(sum.hole_bytes, Bytes(4096));
         assert_eq!(sum.extents, 5);
         assert_eq!(sum.physical_range, Some((Bytes(1 << 20), Bytes((9 << 20) + 4096))));
+    }
+    /// If a part were judged by the whole file, a hollow region would pass for data, and the outer
+    /// zone of a disk for the inner one.
+    #[test]
+    fn a_part_has_only_what_lies_in_it() {
+        let found = [
+            extent(0, 1 << 20, 8192, 0),
+            extent(8192, 9 << 20, 8192, UNWRITTEN),
+            extent(20480, 5 << 20, 4096, 0),
+        ];
+        let sum = sum(&found, 4096..12288);
+        assert_eq!(sum.file_bytes, Bytes(8192));
+        assert_eq!((sum.written_bytes, sum.unwritten_bytes), (Bytes(4096), Bytes(4096)));
+        assert_eq!((sum.hole_bytes, sum.extents), (Bytes::ZERO, 2));
+        let range = (Bytes((1 << 20) + 4096), Bytes((9 << 20) + 4096));
+        assert_eq!(sum.physical_range, Some(range));
+        assert_eq!(super::sum(&found, 16384..20480).hole_bytes, Bytes(4096));
     }
 }

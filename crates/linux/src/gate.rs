@@ -9,28 +9,24 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
-use std::time::Duration;
 
 use block::Bytes;
-use rustix::fs::{FlockOperation, OFlags};
 use thiserror::Error;
 
-use crate::devices::{Identity, InUse, Use};
+use crate::devices::{Identity, InUse, Use, loops};
 use crate::mounts;
 use crate::signature::{self, Usage};
 use crate::sysfs::{BlockNode, DevNo, Roots};
 
+mod opening;
 mod refusal;
 
 pub use refusal::{Consent, Cost, Reason, Refusal};
-
-const BUSY_TRIES: u32 = 5;
-const BUSY_PAUSE: Duration = Duration::from_millis(20);
 
 /// Something on a device that would be lost, which the user may allow by name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -156,44 +152,53 @@ pub fn open_for_reading(path: &Path) -> Result<File, GateError> {
 /// exclusive use; these are final. It is refused when it is partitioned or carries a known signature
 /// that [`Request::allow`] does not name, and when [`Request::consent`] is not its serial number or
 /// a name of it in `/dev/disk/by-id` (a device with neither is named by its kernel name). A file
-/// is refused while it is swap or the backing file of a loop device, and when the consent is not its
-/// name.
+/// is refused while it is swap or the backing file of a loop device, by whatever name, while another
+/// program has locked it or a part of it, and when the consent is not its name.
 ///
 /// # Errors
 /// [`GateError::Refused`] with every reason at once; the others when the target cannot be used at
 /// all.
 pub fn check(roots: &Roots, path: &Path, request: &Request) -> Result<Permit, GateError> {
     let real = fs::canonicalize(path).map_err(fail(path, "find it"))?;
-    let meta = fs::metadata(&real).map_err(fail(path, "look at it"))?;
+    // No link any more; what becomes one now is of a kind that is refused.
+    let meta = fs::symlink_metadata(&real).map_err(fail(path, "look at it"))?;
+    let target = Looked { path, real: &real, meta: &meta };
     if meta.file_type().is_block_device() {
-        let number = DevNo::from_raw(meta.rdev());
-        check_device(roots, path, &real, number, request)
+        check_device(roots, &target, request)
     } else if meta.is_file() {
-        check_file(roots, path, &real, Bytes(meta.len()), request)
+        check_file(roots, &target, request)
     } else {
         Err(GateError::Kind(path.to_owned()))
     }
 }
 
+/// A target that was looked at, and not opened yet.
+struct Looked<'a> {
+    /// As the user named it.
+    path: &'a Path,
+    /// Absolute, without links.
+    real: &'a Path,
+    meta: &'a fs::Metadata,
+}
+
 fn check_device(
     roots: &Roots,
-    path: &Path,
-    real: &Path,
-    number: DevNo,
+    target: &Looked<'_>,
     request: &Request,
 ) -> Result<Permit, GateError> {
+    let Looked { path, real, meta } = *target;
+    let number = DevNo::from_raw(meta.rdev());
     let unknown = || io::Error::other(format!("sysfs has no block device {number}"));
     let node =
         BlockNode::by_number(roots, number).ok_or_else(unknown).map_err(fail(path, "find it"))?;
     let mut uses = examine(roots, &node);
     // Opened for writing only when nobody uses it: closing such a descriptor makes udev look again.
     let is_free = !uses.iter().any(Use::is_final);
-    let open = open_device(real, is_free);
-    let file = match open {
+    let file = match opening::device(real, meta, is_free) {
         Ok(file) => Some(file),
         Err(error) if error.raw_os_error() == Some(libc::EBUSY) => {
             uses.push(Use::Busy { device: node.name().to_owned() });
-            File::open(real).ok()
+            opening::device(real, meta, false).ok()
         }
         // Reasons are worth more than a look inside that is not permitted.
         Err(_) if !is_free => None,
@@ -217,32 +222,6 @@ fn check_device(
         cost: Cost { bytes: request.bytes_to_write, capacity: node.size() },
     };
     grant(file, refusal)
-}
-
-/// Opens a device: exclusively and for writing when it is free, for a look inside otherwise.
-///
-/// A claim may last for a moment only: `losetup -f` claims each device that it tries, and udev
-/// claims what it looks at. So a busy device is tried again for a tenth of a second.
-fn open_device(real: &Path, is_free: bool) -> io::Result<File> {
-    let flags = if is_free { OFlags::EXCL } else { OFlags::empty() } | OFlags::NONBLOCK;
-    let mut options = OpenOptions::new();
-    options.read(true).write(is_free).custom_flags(flags.bits() as i32);
-    let mut tries_left = BUSY_TRIES;
-    loop {
-        match options.open(real) {
-            Err(error) if error.raw_os_error() == Some(libc::EBUSY) && tries_left > 0 => {
-                tries_left -= 1;
-                std::thread::sleep(BUSY_PAUSE);
-            }
-            Err(error) => return Err(error),
-            Ok(file) => {
-                // io_uring answers EAGAIN on such a descriptor where it would have waited.
-                let flags = rustix::fs::fcntl_getfl(&file)? - OFlags::NONBLOCK;
-                rustix::fs::fcntl_setfl(&file, flags)?;
-                return Ok(file);
-            }
-        }
-    }
 }
 
 /// Uses that can be seen without opening the device.
@@ -329,26 +308,20 @@ fn grant(file: Option<File>, refusal: Refusal) -> Result<Permit, GateError> {
     }
 }
 
-fn check_file(
-    roots: &Roots,
-    path: &Path,
-    real: &Path,
-    size: Bytes,
-    request: &Request,
-) -> Result<Permit, GateError> {
+fn check_file(roots: &Roots, target: &Looked<'_>, request: &Request) -> Result<Permit, GateError> {
+    let Looked { path, real, meta } = *target;
     let mut uses = Vec::new();
-    if mounts::swaps(roots).iter().any(|swap| swap == real) {
+    if mounts::swaps(roots).iter().any(|swap| leads_to(swap, real, meta)) {
         uses.push(Use::Swap { device: real.display().to_string() });
     }
-    uses.extend(loops_on(roots, real).map(|by| Use::LoopBacking { file: real.to_owned(), by }));
+    let loops = loops::all(roots).into_iter().filter(|backing| backing.is_file(real, meta));
+    uses.extend(loops.map(|backing| Use::LoopBacking { file: real.to_owned(), by: backing.by }));
     let mut file = None;
     if uses.is_empty() {
-        let open = OpenOptions::new().read(true).write(true).open(real);
-        let open = open.map_err(fail(path, "open it for writing"))?;
-        // Another measurement of ours, or a virtual machine that locks its image.
-        match rustix::fs::flock(&open, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => file = Some(open),
-            Err(_) => uses.push(Use::Busy { device: real.display().to_string() }),
+        let open = opening::file(real, meta).map_err(fail(path, "open it for writing"))?;
+        match opening::is_locked(&open).map_err(fail(path, "ask who has locked it"))? {
+            true => uses.push(Use::Busy { device: real.display().to_string() }),
+            false => file = Some(open),
         }
     }
     let name = real.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -358,16 +331,13 @@ fn check_file(
         is_device: false,
         model: None,
         reasons: judge(uses, &consent, request),
-        cost: Cost { bytes: request.bytes_to_write, capacity: size },
+        cost: Cost { bytes: request.bytes_to_write, capacity: Bytes(meta.len()) },
     };
     grant(file, refusal)
 }
 
-fn loops_on<'a>(roots: &Roots, real: &'a Path) -> impl Iterator<Item = String> + use<'a> {
-    BlockNode::disks(roots)
-        .into_iter()
-        .filter(move |node| {
-            node.attr("loop/backing_file").is_some_and(|file| Path::new(&file) == real)
-        })
-        .map(|node| node.name().to_owned())
+/// True when `other` is the path of this file, or, by a hard link or a bind mount, of its inode.
+fn leads_to(other: &Path, real: &Path, meta: &fs::Metadata) -> bool {
+    let is_inode = |at: fs::Metadata| (at.dev(), at.ino()) == (meta.dev(), meta.ino());
+    other == real || fs::metadata(other).is_ok_and(is_inode)
 }

@@ -13,6 +13,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use block::{Bytes, Extents, Payload, UnixNanos};
 use rustix::fs::{Advice, FlockOperation, OFlags};
+use rustix::io::Errno;
 use thiserror::Error;
 
 use crate::extents;
@@ -125,8 +126,7 @@ impl ScratchFile {
             let path = path.to_owned();
             move |source: io::Error| ScratchError::Io { path, action, source }
         };
-        let is_word = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-        if run_id.is_empty() || !run_id.chars().all(is_word) {
+        if !is_run_id(run_id) {
             return Err(ScratchError::RunId(run_id.to_owned()));
         }
         // Absolute, so that removing it does not depend on the working directory of a later time.
@@ -261,6 +261,11 @@ impl Drop for ScratchFile {
     }
 }
 
+fn is_run_id(text: &str) -> bool {
+    let is_word = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    !text.is_empty() && text.chars().all(is_word)
+}
+
 fn is_full(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::ENOSPC | libc::EDQUOT))
 }
@@ -298,7 +303,7 @@ fn make(path: &Path) -> Result<File, ScratchError> {
         };
         alive.push(path.to_owned());
         drop(alive);
-        let locked = rustix::fs::flock(&file, FlockOperation::LockExclusive)
+        let locked = goes_on(rustix::fs::flock(&file, FlockOperation::LockExclusive))
             .map_err(|errno| fail("lock the test file")(errno.into()))
             .and_then(|()| file.metadata().map_err(fail("look at the test file")));
         match locked {
@@ -311,6 +316,15 @@ fn make(path: &Path) -> Result<File, ScratchError> {
                 return Err(error);
             }
         }
+    }
+}
+
+/// A filesystem without locks can be measured as well; [`leftovers`] tells of no file there, since it
+/// could not tell the living from the dead.
+fn goes_on(locked: Result<(), Errno>) -> Result<(), Errno> {
+    match locked {
+        Err(Errno::NOSYS | Errno::OPNOTSUPP) => Ok(()),
+        other => other,
     }
 }
 
@@ -339,22 +353,29 @@ pub struct Leftover {
     inode: (u64, u64),
 }
 
-/// Scratch files in `dir` that nobody holds, by path. Files that this user cannot open belong to
-/// others and are left out.
+/// Scratch files in `dir` that nobody holds, by path: only those with a name, an owner and a mode
+/// as [`ScratchFile::create`] gives them, for this user. On a filesystem without locks there are none.
 pub fn leftovers(dir: &Path) -> Vec<Leftover> {
     let names = crate::sysfs::names_in(dir).into_iter();
     names
-        .filter(|name| name.starts_with(PREFIX) && name.ends_with(SUFFIX))
+        .filter(|name| {
+            let id = name.strip_prefix(PREFIX).and_then(|rest| rest.strip_suffix(SUFFIX));
+            id.is_some_and(is_run_id)
+        })
         .filter_map(|name| Some(unowned(&dir.join(name)).ok()??.1))
         .collect()
 }
 
-/// The file at `path`, locked by us now, if it is a regular file that nobody else has locked.
+/// The file at `path`, locked by us now, if it is a regular file made by this user as a scratch file
+/// is made, that nobody else has locked.
 fn unowned(path: &Path) -> io::Result<Option<(File, Leftover)>> {
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32;
     let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
     let meta = file.metadata()?;
+    let is_ours =
+        meta.uid() == rustix::process::geteuid().as_raw() && meta.mode() & 0o7777 == 0o600;
     if !meta.is_file()
+        || !is_ours
         || rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).is_err()
     {
         return Ok(None);
@@ -383,6 +404,23 @@ impl Leftover {
                 io::ErrorKind::ResourceBusy,
                 "it belongs to another process by now",
             )),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A filesystem that has no locks must not be barred from being measured; a lock that could not
+    /// be had for another reason must not be taken for had.
+    #[test]
+    fn only_a_filesystem_without_locks_is_gone_on_with() {
+        for without in [Errno::NOSYS, Errno::OPNOTSUPP] {
+            assert_eq!(goes_on(Err(without)), Ok(()));
+        }
+        for other in [Errno::NOLCK, Errno::INTR, Errno::IO] {
+            assert_eq!(goes_on(Err(other)), Err(other));
         }
     }
 }

@@ -16,6 +16,9 @@ const SYS_CACHESTAT: libc::c_long = 451;
 const FS_IOC_FIEMAP: libc::Ioctl =
     rustix::ioctl::opcode::read_write::<[u64; 4]>(b'f', 11) as libc::Ioctl;
 
+/// Ioctl `LOOP_GET_STATUS64` (`linux/loop.h`).
+const LOOP_GET_STATUS64: libc::Ioctl = 0x4C05;
+
 /// Extents asked for in one call.
 const FIEMAP_EXTENTS: usize = 256;
 
@@ -46,6 +49,20 @@ pub(crate) struct FiemapExtent {
     pub reserved64: [u64; 2],
     pub flags: u32,
     pub reserved: [u32; 3],
+}
+
+/// The beginning of `struct loop_info64` (`linux/loop.h`), which says what a loop device lies on,
+/// with the numbers of devices as `stat(2)` gives them.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LoopStatus {
+    /// `st_dev` of the backing file.
+    pub device: u64,
+    /// `st_ino` of it.
+    pub inode: u64,
+    /// `st_rdev` of it; zero for a regular file.
+    pub rdevice: u64,
+    rest: [u64; 26],
 }
 
 #[repr(C)]
@@ -135,6 +152,31 @@ pub(crate) fn fiemap(file: &File, start: u64, found: &mut Vec<FiemapExtent>) -> 
     Ok(count > 0)
 }
 
+/// What a loop device lies on.
+pub(crate) fn loop_status(file: &File) -> io::Result<LoopStatus> {
+    let mut answer = LoopStatus { device: 0, inode: 0, rdevice: 0, rest: [0; 26] };
+    // SAFETY: `answer` is as long as struct loop_info64, which is all that a loop device writes; the
+    // caller made sure that it is a block device, and no other driver has this number.
+    let result =
+        unsafe { libc::ioctl(file.as_raw_fd(), LOOP_GET_STATUS64, ptr::from_mut(&mut answer)) };
+    check(result)?;
+    Ok(answer)
+}
+
+/// True when someone else holds a byte-range lock, shared or exclusive, on any part of the file:
+/// of a process (POSIX) or of an open file description, as a virtual machine holds on its image.
+pub(crate) fn has_byte_locks(file: &File) -> io::Result<bool> {
+    // SAFETY: struct flock is plain numbers, for which zeros are valid: from 0, to the end.
+    let mut lock: libc::flock = unsafe { std::mem::zeroed() };
+    lock.l_type = libc::F_WRLCK as _;
+    lock.l_whence = libc::SEEK_SET as _;
+    // SAFETY: the kernel reads and writes one struct flock, and keeps no reference to it.
+    let result =
+        unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_GETLK, ptr::from_mut(&mut lock)) };
+    check(result)?;
+    Ok(i32::from(lock.l_type) != libc::F_UNLCK)
+}
+
 /// CPU time of this process, all threads.
 pub(crate) fn process_cpu() -> io::Result<CpuTimes> {
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
@@ -166,3 +208,4 @@ pub(crate) fn tick() -> Nanos {
 }
 
 const _: () = assert!(size_of::<FiemapExtent>() == 56 && size_of::<CacheStat>() == 40);
+const _: () = assert!(size_of::<LoopStatus>() == 232);

@@ -239,6 +239,32 @@ impl BlockNode {
         names_in(&dir).iter().filter_map(|name| BlockNode::at(&dir.join(name))).collect()
     }
 
+    /// Paths of a multipath NVMe namespace, by name; empty for everything else. Before Linux 6.3 the
+    /// namespace itself counts no I/O of its own, while its paths always do.
+    ///
+    /// The one place where names are taken apart: before Linux 6.15 no link leads from a namespace
+    /// `nvme<s>n<n>` to its paths, and the kernel makes their names, `nvme<s>c<controller>n<n>`, of
+    /// its subsystem's number and its own.
+    pub fn hidden_paths(&self, roots: &Roots) -> Vec<BlockNode> {
+        let numbers = |text: &str| {
+            let (subsystem, namespace) = text.strip_prefix("nvme")?.split_once('n')?;
+            Some((subsystem.to_owned(), namespace.to_owned()))
+        };
+        let Some((subsystem, namespace)) = numbers(&self.name) else { return Vec::new() };
+        let is_path = |name: &String| {
+            numbers(name).is_some_and(|(way, number)| {
+                let controller = way.strip_prefix(&subsystem).and_then(|w| w.strip_prefix('c'));
+                number == namespace && controller.is_some_and(|c| c.parse::<u32>().is_ok())
+            })
+        };
+        names_in(&roots.sys.join("block"))
+            .iter()
+            .filter(|name| is_path(name))
+            .filter_map(|name| BlockNode::by_name(roots, name))
+            .filter(|node| node.attr("hidden").as_deref() == Some("1"))
+            .collect()
+    }
+
     /// What the driver calls itself in `/proc/devices` (`virtblk`, `zram`, `ramdisk`); the extended
     /// major 259 is shared by many and says nothing.
     pub fn driver(&self, roots: &Roots) -> Option<String> {

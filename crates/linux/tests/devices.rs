@@ -269,6 +269,21 @@ fn labels_on_a_described_disk_are_read_through_its_node() {
     let sda = device(&machine, "sda");
     assert!(!sda.readable);
     assert!(sda.content.unread.as_deref().unwrap().contains("No such file"));
+    assert!(!sda.ready, "who knows what it carries");
+    let [Use::Unread { device: name, why }] = &sda.why_not[..] else { panic!("{:?}", sda.why_not) };
+    assert_eq!(name, "sda");
+    assert!(why.contains("No such file"), "{why}");
+
+    // The same for a partition of a disk that can be read.
+    let machine = Machine::new();
+    machine.device("x/block/sdb", "8:16", &[]);
+    machine.device("x/block/sdb/sdb1", "8:17", &[("partition", "1"), ("start", "2048")]);
+    fs::remove_file(machine.path().join("dev/sdb1")).unwrap();
+    let sdb = device(&machine, "sdb");
+    assert!(sdb.readable && !sdb.ready);
+    let told: Vec<String> = sdb.why_not.iter().map(Use::to_string).collect();
+    assert_eq!(told[0], "sdb is partitioned: sdb1");
+    assert!(told[1].starts_with("what sdb1 carries is not known ("), "{told:?}");
 }
 
 /// This machine's own list holds together, and a loop device made here is in it.

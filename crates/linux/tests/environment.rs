@@ -291,3 +291,119 @@ fn a_described_machine_is_read_field_by_field() {
     let all = ["device nvme0n1", "page_cache", "steal", "task", "temperature", "throttle"];
     assert_eq!(missing, all);
 }
+
+fn snapshot_of(machine: &Machine, stack: Stack) -> block::Snapshot {
+    RealEnvironment::new(machine.roots.clone(), stack, None).snapshot()
+}
+
+/// Counters that stand still would refute every honest number.
+#[test]
+fn counters_that_do_not_count_are_missing_and_not_zero() {
+    let machine = Machine::new();
+    machine.device("x/block/sda", "8:0", &[("queue/iostats", "0")]);
+    machine.device("x/block/sdb", "8:16", &[("queue/iostats", "1")]);
+    let stack =
+        |number: &str| stack::resolve_device(&machine.roots, number.parse().unwrap()).unwrap();
+    let snapshot = snapshot_of(&machine, stack("8:0"));
+    assert!(snapshot.devices.is_empty());
+    let why = &snapshot.missing["device sda"];
+    assert!(why.contains("switched off (queue/iostats)"), "{why}");
+    assert_eq!(snapshot_of(&machine, stack("8:16")).devices.len(), 1);
+
+    // With dax the processor reads the medium itself; but only where the device can.
+    for (can, options, counted) in [
+        ("1", "rw,dax", false),
+        ("1", "rw,dax=always", false),
+        ("1", "rw,dax=inode", true),
+        ("0", "rw,dax", true),
+    ] {
+        let machine = Machine::new();
+        machine.device("x/block/pmem0", "259:0", &[("queue/dax", can)]);
+        let file = machine.mounted("259:0 /", &format!("ext4 /dev/pmem0 {options}"));
+        let stack = stack::resolve(&machine.roots, &file).unwrap();
+        let snapshot = snapshot_of(&machine, stack);
+        assert_eq!(!snapshot.devices.is_empty(), counted, "{can} {options}");
+        assert_eq!(!snapshot.missing.contains_key("device pmem0"), counted, "{can} {options}");
+    }
+}
+
+/// The head of a multipath namespace counts nothing before Linux 6.3: its paths do, each its part.
+#[test]
+fn a_multipath_namespace_is_counted_at_its_paths() {
+    let machine = Machine::new();
+    let head = "virtual/nvme-subsystem/nvme-subsys1/nvme1n2";
+    machine.device(head, "259:9", &[("stat", "7 0 7 0 0 0 0 0 0 0 0")]);
+    let hidden = |name: &str, number: &str, reads: u64| {
+        let stat = format!("{reads} 0 {} 0 1 0 8 0 0 3 3", reads * 8);
+        let dir = format!("pci0000:00/nvme/nvme1/{name}");
+        machine.device(&dir, number, &[("hidden", "1"), ("stat", &stat)])
+    };
+    hidden("nvme1c1n2", "259:1", 100);
+    let second = hidden("nvme1c12n2", "259:2", 20);
+    // Another namespace, and another subsystem.
+    hidden("nvme1c1n1", "259:3", 1000);
+    hidden("nvme11c1n2", "259:4", 1000);
+    let stack = stack::resolve_device(&machine.roots, "259:9".parse().unwrap()).unwrap();
+    let mut environment = RealEnvironment::new(machine.roots.clone(), stack.clone(), None);
+    let snapshot = environment.snapshot();
+    let [device] = &snapshot.devices[..] else { panic!("{:?}", snapshot.devices) };
+    assert_eq!(device.name, "nvme1n2");
+    assert_eq!((device.reads, device.read_bytes), (120, Bytes(120 * 4096)));
+    assert_eq!((device.writes, device.busy_ns), (2, Nanos::millis(6)));
+    // Half a sum is none: the last whole one stays, and the want is told.
+    fs::write(second.dir().join("stat"), "").unwrap();
+    let snapshot = environment.snapshot();
+    assert_eq!(snapshot.devices[0].reads, 120);
+    assert!(snapshot.missing.contains_key("device nvme1n2"));
+
+    machine.write("sys/devices/pci0000:00/nvme/nvme1/nvme1c1n2/queue/iostats", "0");
+    assert!(snapshot_of(&machine, stack).missing["device nvme1n2"].contains("switched off"));
+}
+
+/// Every CPU shows its core's and its package's count: one event must not look like eight.
+#[test]
+fn throttling_is_counted_once_a_core_and_once_a_package() {
+    let machine = Machine::new();
+    for (cpu, package, core, core_count) in
+        [(0, 0, 0, 3), (1, 0, 1, 4), (2, 0, 0, 3), (3, 0, 1, 4), (4, 1, 0, 5), (5, 1, 0, 5)]
+    {
+        let dir = format!("sys/devices/system/cpu/cpu{cpu}");
+        machine.write(&format!("{dir}/topology/physical_package_id"), package.to_string());
+        machine.write(&format!("{dir}/topology/core_id"), core.to_string());
+        let throttle = format!("{dir}/thermal_throttle");
+        machine.write(&format!("{throttle}/core_throttle_count"), core_count.to_string());
+        machine.write(&format!("{throttle}/package_throttle_count"), (10 + package).to_string());
+    }
+    let snapshot = snapshot_of(&machine, Stack::default());
+    assert_eq!(snapshot.throttle_events, Some(3 + 4 + 5 + 10 + 11));
+}
+
+/// The measured part of a file may be hollow where the rest is full, and the other way round.
+#[test]
+fn a_part_of_a_file_is_told_of_by_itself() {
+    // Of a filesystem with FIEMAP and, where it is memory, of one without.
+    for dir in ["/var/tmp", "/dev/shm"] {
+        let Ok(file) = tempfile::NamedTempFile::new_in(dir) else {
+            skip(dir);
+            continue;
+        };
+        file.as_file().set_len(8 << 20).unwrap();
+        file.as_file().write_all_at(&vec![5; 2 * MIB], 2 << 20).unwrap();
+        file.as_file().sync_all().unwrap();
+        let mut environment = environment(file.path());
+        let mut part = |offset, length| {
+            let layout = environment.extents_within(Bytes::mib(offset), Bytes::mib(length));
+            let layout = layout.unwrap();
+            (layout.file_bytes, layout.written_bytes, layout.hole_bytes)
+        };
+        let mib = Bytes::mib;
+        assert_eq!(part(0, 8), (mib(8), mib(2), mib(6)), "{dir}");
+        assert_eq!(part(3, 3), (mib(3), mib(1), mib(2)), "{dir}");
+        assert_eq!(part(2, 2), (mib(2), mib(2), mib(0)), "{dir}");
+        assert_eq!(part(0, 2), (mib(2), mib(0), mib(2)), "{dir}");
+        assert_eq!(part(6, 99), (mib(2), mib(0), mib(2)), "no further than the file: {dir}");
+        assert_eq!(part(9, 1).0, Bytes::ZERO, "{dir}");
+    }
+    let mut device = RealEnvironment::new(Roots::default(), Stack::default(), None);
+    assert_eq!(device.extents_within(Bytes::ZERO, Bytes::mib(1)), None);
+}

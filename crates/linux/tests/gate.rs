@@ -356,6 +356,102 @@ fn the_file_under_a_loop_device_is_refused() {
     assert!(matches!(&refusal.reasons[..], [Reason::InUse(Use::LoopBacking { .. })]), "{refusal}");
 }
 
+/// A hard link is the same data: under another name the swap or the disk of someone's would be
+/// overwritten.
+#[test]
+fn a_file_in_use_is_known_by_its_other_names() {
+    if !has_means(&["losetup", "mkswap", "swapon"]) {
+        return;
+    }
+    let roots = Roots::default();
+    let device = Loop::new(SIZE, true);
+    let alias = device.image.with_file_name("alias");
+    fs::hard_link(&device.image, &alias).unwrap();
+    let refusal = refused(&roots, &alias, &request("alias", &[]));
+    assert!(matches!(&refusal.reasons[..], [Reason::InUse(Use::LoopBacking { .. })]), "{refusal}");
+    // The name that it was attached by leads nowhere any more.
+    fs::remove_file(&device.image).unwrap();
+    let refusal = refused(&roots, &alias, &request("alias", &[]));
+    assert!(matches!(&refusal.reasons[..], [Reason::InUse(Use::LoopBacking { .. })]), "{refusal}");
+
+    let dir = tempfile::tempdir_in("/var/tmp").unwrap();
+    let (file, alias) = (dir.path().join("swapfile"), dir.path().join("alias"));
+    fs::write(&file, vec![0; 8 << 20]).unwrap();
+    run("chmod", &["600", file.to_str().unwrap()]);
+    run("mkswap", &[file.to_str().unwrap()]);
+    run("swapon", &[file.to_str().unwrap()]);
+    let _swap = Swap(file.to_str().unwrap().to_owned());
+    fs::hard_link(&file, &alias).unwrap();
+    let refusal = refused(&roots, &alias, &request("alias", &[]));
+    assert!(matches!(&refusal.reasons[..], [Reason::InUse(Use::Swap { .. })]), "{refusal}");
+    let remedy = format!("(swapoff {})", fs::canonicalize(&alias).unwrap().display());
+    assert!(refusal.to_string().contains(&remedy), "{refusal}");
+}
+
+/// A virtual machine locks bytes of its image, shared, which `flock` does not see.
+#[test]
+fn a_file_whose_bytes_are_locked_is_refused() {
+    use rustix::fs::FlockOperation;
+    let dir = tempfile::tempdir().unwrap();
+    let image = dir.path().join("image");
+    fs::write(&image, vec![0; 8192]).unwrap();
+    let roots = Machine::new().roots;
+    let guest = fs::File::open(&image).unwrap();
+    rustix::fs::fcntl_lock(&guest, FlockOperation::NonBlockingLockShared).unwrap();
+    let refusal = refused(&roots, &image, &request("image", &[]));
+    assert!(matches!(&refusal.reasons[..], [Reason::InUse(Use::Busy { .. })]), "{refusal}");
+    drop(guest);
+    gate::check(&roots, &image, &request("image", &[])).unwrap();
+}
+
+/// A loop device claims nothing of a block device under it: no holder, and an exclusive open works.
+/// Without a look at what loops lie on, a mounted filesystem would be written over.
+#[test]
+fn the_device_under_a_loop_device_is_refused() {
+    if !has_means(&["losetup", "addpart", "delpart"]) {
+        return;
+    }
+    let under = Loop::new(SIZE, true);
+    let attach = |path: &str| {
+        let dir = tempfile::tempdir_in("/var/tmp").unwrap();
+        let path = run("losetup", &["-f", "--show", path]);
+        Loop::attached(dir, path, &under.path)
+    };
+    let held = |upper: &Loop, device: &str| Use::Held {
+        device: device.to_owned(),
+        by: upper.name().to_owned(),
+        what: "a loop device".to_owned(),
+    };
+    let upper = attach(under.dev());
+    assert_eq!(in_use(&under), [held(&upper, under.name())]);
+    let all = drivescope_linux::devices::list(&Roots::default());
+    let listed = all.into_iter().find(|device| device.identity.name == under.name()).unwrap();
+    assert!(!listed.ready);
+    assert_eq!(listed.why_not, [held(&upper, under.name())]);
+    drop(upper);
+    assert!(drop_is_seen(&under), "free again");
+
+    // On a partition: neither the disk nor the partition is free, and on the disk, no partition is.
+    run("addpart", &[under.dev(), "1", "2048", "65536"]);
+    let (part, name) = (format!("{}p1", under.dev()), format!("{}p1", under.name()));
+    let upper = attach(&part);
+    assert_eq!(in_use(&under), [held(&upper, &name)]);
+    drop(upper);
+    let upper = attach(under.dev());
+    let refusal = refused(&Roots::default(), part.as_ref(), &request(&name, &[]));
+    assert_eq!(refusal.reasons, [Reason::InUse(held(&upper, under.name()))]);
+    drop(upper);
+    run("delpart", &[under.dev(), "1"]);
+}
+
+/// True when the gate opens the device within a second: detaching a loop may end a moment later.
+fn drop_is_seen(device: &Loop) -> bool {
+    (0..50).any(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        gate::check(&Roots::default(), &device.path, &request(device.name(), &[])).is_ok()
+    })
+}
+
 /// Wrong use (exit code 2) is not a refusal (exit code 3).
 #[test]
 fn what_cannot_be_written_to_at_all_is_an_error_of_its_own() {

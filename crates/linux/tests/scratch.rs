@@ -4,7 +4,7 @@
 mod common;
 
 use std::fs::{self, File};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -192,7 +192,19 @@ fn wrong_use_says_what_is_wrong() {
 fn leftovers_are_files_whose_owner_died() {
     let dir = tempfile::tempdir_in("/var/tmp").unwrap();
     let at = |name: &str| dir.path().join(name);
-    fs::write(at(".drivescope-dead.scratch"), vec![1; 5000]).unwrap();
+    let fake = |name: &str, mode: u32| {
+        fs::write(at(name), vec![1; 5000]).unwrap();
+        fs::set_permissions(at(name), fs::Permissions::from_mode(mode)).unwrap();
+    };
+    fake(".drivescope-dead.scratch", 0o600);
+    // What no run of this user made: by its mode, its name, or its owner.
+    fake(".drivescope-open.scratch", 0o644);
+    fake(".drivescope-my notes.scratch", 0o600);
+    fake(".drivescope-.scratch", 0o600);
+    if rustix::process::geteuid().is_root() {
+        fake(".drivescope-theirs.scratch", 0o600);
+        std::os::unix::fs::chown(at(".drivescope-theirs.scratch"), Some(12_345), None).unwrap();
+    }
     fs::write(at("precious.scratch"), "mine").unwrap();
     fs::create_dir(at(".drivescope-dir.scratch")).unwrap();
     std::os::unix::fs::symlink(at("precious.scratch"), at(".drivescope-link.scratch")).unwrap();

@@ -112,6 +112,29 @@ fn nvme_multipath_has_the_namespace_as_leaf_and_hides_its_paths() {
     assert_eq!(names, ["nvme0n1"]);
 }
 
+/// With several paths the namespace lies under its subsystem, and only the controllers tell that they
+/// are reached over a network: its server's memory must not pass for a local drive.
+#[test]
+fn nvme_multipath_over_a_network_is_another_machine() {
+    for (transports, medium) in [
+        (["pcie", "pcie"], Medium::Device),
+        (["tcp", "tcp"], Medium::Network),
+        (["pcie", "rdma"], Medium::Network),
+    ] {
+        let machine = Machine::new();
+        let home = "virtual/nvme-subsystem/nvme-subsys0";
+        machine.device(&format!("{home}/nvme0n1"), "259:1", &[]);
+        machine.link(&format!("sys/devices/{home}"), &format!("sys/devices/{home}/nvme0n1/device"));
+        for (at, transport) in transports.iter().enumerate() {
+            let controller = format!("sys/devices/virtual/nvme-fabrics/ctl/nvme{at}");
+            machine.write(&format!("{controller}/transport"), transport);
+            machine.link(&controller, &format!("sys/devices/{home}/nvme{at}"));
+        }
+        let stack = stack::resolve_device(&machine.roots, "259:1".parse().unwrap()).unwrap();
+        assert_eq!(leaves(&stack), [("nvme0n1", medium)], "{transports:?}");
+    }
+}
+
 /// An anonymous st_dev was fatal to diskspd; here Btrfs resolves to every member.
 #[test]
 fn btrfs_resolves_to_its_members_through_sysfs() {

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
+use super::loops::{self, Backing};
 use crate::mounts::{self, Mount};
 use crate::signature::Signature;
 use crate::stack::{kind_of, member_of_btrfs};
@@ -71,6 +72,13 @@ pub enum Use {
         /// Kernel names of its partitions; empty when the table is there and the kernel did not read it.
         partitions: Vec<String>,
     },
+    /// What it carries could not be read, so nothing can be said of what would be lost.
+    Unread {
+        /// Kernel name of the disk or partition.
+        device: String,
+        /// The node and the kernel's answer.
+        why: String,
+    },
     /// It carries the signature of a filesystem or the like.
     Signed {
         /// Kernel name of the disk or partition.
@@ -109,6 +117,9 @@ impl fmt::Display for Use {
                 write!(f, "{} is the backing file of {by}", file.display())
             }
             Use::ReadOnly { device } => write!(f, "{device} is read-only"),
+            Use::Unread { device, why } => {
+                write!(f, "what {device} carries is not known ({why})")
+            }
             Use::Partitioned { device, partitions } if partitions.is_empty() => {
                 write!(f, "{device} has a partition table")
             }
@@ -122,20 +133,23 @@ impl fmt::Display for Use {
     }
 }
 
-/// Mounts and swaps of the machine, read once for many devices.
+/// Mounts, swaps and loop devices of the machine, read once for many devices.
 #[derive(Clone, Debug)]
 pub struct InUse {
     mounts: Vec<Mount>,
     swaps: Vec<BlockNode>,
+    loops: Vec<Backing>,
 }
 
 impl InUse {
-    /// Reads what is mounted, in every mount namespace that can be seen, and what is swapped to.
+    /// Reads what is mounted, in every mount namespace that can be seen, what is swapped to, and what
+    /// loop devices lie on.
     pub fn now(roots: &Roots) -> InUse {
         let swaps = mounts::swaps(roots);
         InUse {
             mounts: mounts::all_namespaces(roots),
             swaps: swaps.iter().filter_map(|p| BlockNode::by_dev_path(roots, p)).collect(),
+            loops: loops::all(roots),
         }
     }
 
@@ -184,6 +198,10 @@ impl InUse {
             device: device(),
             by: holder.name().to_owned(),
             what: what_holds(holder),
+        }));
+        // Neither a holder in sysfs nor a claim tells of these.
+        uses.extend(self.loops.iter().filter(|backing| backing.is_node(node)).map(|backing| {
+            Use::Held { device: device(), by: backing.by.clone(), what: "a loop device".to_owned() }
         }));
         if let Some(fsid) = member_of_btrfs(roots, node) {
             uses.push(Use::Member { device: device(), of: format!("the Btrfs filesystem {fsid}") });

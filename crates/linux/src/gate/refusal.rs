@@ -148,12 +148,17 @@ fn remedy(found: &Use) -> String {
         Use::Mounted { seen_by: Some(pid), .. } => {
             format!("unmount it there first (nsenter -m -t {pid} umount …)")
         }
+        // A file is named by its path, a device by its kernel name.
+        Use::Swap { device } if device.starts_with('/') => {
+            format!("end its use first (swapoff {})", quoted(device))
+        }
         Use::Swap { device } => format!("end its use first (swapoff /dev/{device})"),
         Use::Held { by, .. } => format!("take {by} apart first, or measure /dev/{by} itself"),
         Use::Member { of, .. } => format!("unmount or stop {of} first"),
         Use::Busy { .. } => "end that program, or export the pool, first".to_owned(),
         Use::LoopBacking { by, .. } => format!("detach it first (losetup -d /dev/{by})"),
         Use::ReadOnly { .. } => "measure reads only (--read-only)".to_owned(),
+        Use::Unread { .. } => "measure as a user who may read it".to_owned(),
         Use::Partitioned { .. } | Use::Signed { .. } => "name it".to_owned(),
     }
 }

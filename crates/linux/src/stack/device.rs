@@ -122,7 +122,6 @@ fn queue_attributes(node: &BlockNode) -> Attributes {
 /// What a device without anything under it keeps its data in, and a remark where that is not plain.
 pub(crate) fn medium_of(roots: &Roots, node: &BlockNode) -> (Medium, Option<&'static str>) {
     let driver = node.driver(roots).unwrap_or_default();
-    let transport = node.attr("device/transport").unwrap_or_default();
     let kind = kind_of(node);
     if kind == "zram" || node.number().is_some_and(|number| number.major == RAMDISK_MAJOR) {
         return (Medium::Ram, Some("this machine's memory"));
@@ -131,7 +130,7 @@ pub(crate) fn medium_of(roots: &Roots, node: &BlockNode) -> (Medium, Option<&'st
         return (Medium::Ram, Some("a kernel test device: its data is in memory, or nowhere"));
     }
     if ["nbd", "rbd", "drbd"].contains(&driver.as_str())
-        || ["tcp", "rdma", "fc"].contains(&transport.as_str())
+        || nvme_transports(node).iter().any(|t| ["tcp", "rdma", "fc"].contains(&t.as_str()))
         || node.ancestors().any(|dir| dir.join("iscsi_session").is_dir())
     {
         return (Medium::Network, Some("lies on another machine"));
@@ -150,6 +149,21 @@ pub(crate) fn medium_of(roots: &Roots, node: &BlockNode) -> (Medium, Option<&'st
         return (Medium::Device, Some(note));
     }
     (Medium::Device, None)
+}
+
+/// How an NVMe namespace is reached: by its controller or, with native multipath, by each controller
+/// of its subsystem. `pcie`, `apple-nvme` and `loop` are of this machine; the others are a network.
+fn nvme_transports(node: &BlockNode) -> Vec<String> {
+    let device = fs::canonicalize(node.dir().join("device")).ok();
+    // A namespace with several paths lies in the directory of its subsystem, whatever else is told.
+    let homes = device.iter().map(PathBuf::as_path).chain(node.dir().parent());
+    let mut dirs = Vec::new();
+    for home in homes {
+        dirs.push(home.to_owned());
+        let names = crate::sysfs::names_in(home).into_iter();
+        dirs.extend(names.filter(|name| name.starts_with("nvme")).map(|name| home.join(name)));
+    }
+    dirs.iter().filter_map(|dir| crate::sysfs::read_text(&dir.join("transport"))).collect()
 }
 
 /// Model for people; SCSI tells the vendor apart, NVMe and MMC do not.

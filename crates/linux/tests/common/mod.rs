@@ -63,8 +63,12 @@ impl Machine {
         if !attrs.iter().any(|(attr, _)| *attr == "partition") {
             self.link(&home, &format!("sys/block/{name}"));
         }
+        // As long as the device, or its content could not be read.
         self.write(&format!("dev/{name}"), "");
-        self.node(name)
+        let node = self.node(name);
+        let file = File::options().write(true).open(node.dev_path(&self.roots)).unwrap();
+        file.set_len(node.size().0).unwrap();
+        node
     }
 
     pub fn node(&self, name: &str) -> BlockNode {

@@ -192,8 +192,12 @@ impl<'a> Ring<'a> {
     }
 
     /// Finds out whether the kernel discards ranges of this block device through the ring: an empty
-    /// range is `EINVAL` where it does, and changes nothing.
+    /// range is `EINVAL` where it does, and changes nothing. Before Linux 5.19 that is the answer to
+    /// the command itself, so the ring is asked first whether it knows it.
     pub fn probe_discard(&mut self) -> io::Result<()> {
+        if !self.knows(opcode::UringCmd16::CODE) {
+            return Ok(());
+        }
         let probe = Command::Discard { offset: Bytes::ZERO, len: Bytes::ZERO };
         self.slots.claim(0, Bytes::ZERO).map_err(|_| io::ErrorKind::InvalidInput)?;
         self.push(0, probe)?;
@@ -204,6 +208,14 @@ impl<'a> Ring<'a> {
             self.can_discard = answer == -libc::EINVAL;
         }
         Ok(())
+    }
+
+    /// True when the kernel says that it has the operation; false when it cannot be asked (before
+    /// Linux 5.6, or under a filter).
+    fn knows(&self, operation: u8) -> bool {
+        let mut probe = io_uring::Probe::new();
+        let asked = self.uring.submitter().register_probe(&mut probe);
+        asked.is_ok() && probe.is_supported(operation)
     }
 
     /// True when [`Command::Discard`] works here.
@@ -506,5 +518,16 @@ mod tests {
             let mut ring = ring(&file);
             ring.arm(&mut |_| {}).unwrap();
         }
+    }
+
+    // If the kernel were not asked rightly, either no drive would be discarded through the ring, or
+    // one on an old kernel would be sent commands that it does not have.
+    #[test]
+    fn operations_are_told_apart_by_the_kernel_itself() {
+        let file = std::fs::File::open("/proc/self/exe").unwrap();
+        let mut ring = ring(&file);
+        ring.arm(&mut |_| {}).unwrap();
+        assert!(ring.knows(opcode::Read::CODE));
+        assert!(!ring.knows(u8::MAX), "no kernel has this one");
     }
 }

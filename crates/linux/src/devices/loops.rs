@@ -1,0 +1,68 @@
+//! Loop devices, and what each of them lies on.
+//!
+//! A loop device claims nothing of what it lies on: neither a holder in sysfs nor an exclusive open
+//! tells of it, whether that is a file or a block device.
+
+use std::fs::{self, OpenOptions};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::OFlags;
+
+use crate::syscalls;
+use crate::sysfs::{BlockNode, DevNo, Roots};
+
+/// What one loop device lies on.
+#[derive(Clone, Debug)]
+pub(crate) struct Backing {
+    /// The loop device's kernel name.
+    pub by: String,
+    /// The path as the kernel tells it to us: of the time when it was attached, and possibly of
+    /// another mount namespace.
+    path: PathBuf,
+    /// `st_dev` and `st_ino` of it.
+    inode: Option<(u64, u64)>,
+    /// Its own number, when it is a block device.
+    number: Option<DevNo>,
+}
+
+impl Backing {
+    /// True when the loop device lies on this file.
+    pub fn is_file(&self, real: &Path, meta: &fs::Metadata) -> bool {
+        self.path == real || self.inode == Some((meta.dev(), meta.ino()))
+    }
+
+    /// True when the loop device lies on exactly this block device.
+    pub fn is_node(&self, node: &BlockNode) -> bool {
+        self.number.is_some() && self.number == node.number()
+    }
+}
+
+/// All loop devices that are attached to something.
+pub(crate) fn all(roots: &Roots) -> Vec<Backing> {
+    BlockNode::disks(roots).iter().filter_map(|node| backing(roots, node)).collect()
+}
+
+fn backing(roots: &Roots, node: &BlockNode) -> Option<Backing> {
+    let path = PathBuf::from(node.attr("loop/backing_file")?);
+    let by = node.name().to_owned();
+    // The driver knows the inode, wherever its name leads by now: through hard links, bind mounts
+    // and other mount namespaces. Only where it cannot be asked is the path followed instead.
+    if let Some(told) = told_by_driver(roots, node) {
+        let number = (told.rdevice != 0).then(|| DevNo::from_raw(told.rdevice));
+        return Some(Backing { by, path, inode: Some((told.device, told.inode)), number });
+    }
+    let number = BlockNode::by_dev_path(roots, &path).and_then(|below| below.number());
+    let meta = fs::metadata(&path).ok().filter(|meta| !meta.file_type().is_block_device());
+    Some(Backing { by, path, inode: meta.map(|meta| (meta.dev(), meta.ino())), number })
+}
+
+fn told_by_driver(roots: &Roots, node: &BlockNode) -> Option<syscalls::LoopStatus> {
+    let flags = (OFlags::NONBLOCK | OFlags::NOFOLLOW).bits() as i32;
+    let path = node.dev_path(roots);
+    let file = OpenOptions::new().read(true).custom_flags(flags).open(path).ok()?;
+    let meta = file.metadata().ok()?;
+    let is_it =
+        meta.file_type().is_block_device() && Some(DevNo::from_raw(meta.rdev())) == node.number();
+    if is_it { syscalls::loop_status(&file).ok() } else { None }
+}
