@@ -172,8 +172,8 @@ impl Desk<'_> {
         opened.describe(|info| linux::describe::describe(&roots, &stack, info));
         let watched = opened.file().try_clone().context("cannot keep the target open")?;
         let mut environment = RealEnvironment::new(roots, stack, Some(watched));
-        let _region = plan.fit(opened.info())?;
-        let extents = environment.extents();
+        let region = plan.fit(opened.info())?;
+        let extents = environment.extents_within(region.offset, region.length);
         let args = self.job.target;
         let how = How {
             engine: args.engine.to_string(),

@@ -366,14 +366,21 @@ pub fn leftovers(dir: &Path) -> Vec<Leftover> {
         .collect()
 }
 
+/// True on filesystems that keep no modes and show the same for every file: sticks and cards.
+fn shows_modes_of_its_own(file: &File) -> bool {
+    // linux/magic.h: MSDOS_SUPER_MAGIC, EXFAT_SUPER_MAGIC, NTFS3 ("sftn"), FUSE_SUPER_MAGIC.
+    const MAGICS: [u64; 4] = [0x4d44, 0x2011_BAB0, 0x7366_746e, 0x6573_5546];
+    rustix::fs::fstatfs(file).is_ok_and(|fs| MAGICS.contains(&(fs.f_type as u64 & 0xFFFF_FFFF)))
+}
+
 /// The file at `path`, locked by us now, if it is a regular file made by this user as a scratch file
 /// is made, that nobody else has locked.
 fn unowned(path: &Path) -> io::Result<Option<(File, Leftover)>> {
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32;
     let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
     let meta = file.metadata()?;
-    let is_ours =
-        meta.uid() == rustix::process::geteuid().as_raw() && meta.mode() & 0o7777 == 0o600;
+    let is_private = meta.mode() & 0o7777 == 0o600 || shows_modes_of_its_own(&file);
+    let is_ours = meta.uid() == rustix::process::geteuid().as_raw() && is_private;
     if !meta.is_file()
         || !is_ours
         || rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).is_err()
