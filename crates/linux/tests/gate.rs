@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::Command;
 
 use block::Bytes;
-use common::{Loop, Machine, Mounted, has_means, run};
+use common::{Loop, Machine, Mounted, Partition, has_means, run};
 use drivescope_linux::devices::Use;
 use drivescope_linux::gate::{self, GateError, Hazard, Reason, Refusal, Request};
 use drivescope_linux::sysfs::{DevNo, Roots};
@@ -238,14 +238,7 @@ fn partitions_have_to_be_named_and_mounted_ones_cannot() {
         return;
     }
     let device = Loop::new(SIZE, true);
-    run("addpart", &[device.dev(), "1", "2048", "65536"]);
-    struct Partition(String);
-    impl Drop for Partition {
-        fn drop(&mut self) {
-            let _ = Command::new("delpart").args([&self.0, "1"]).status();
-        }
-    }
-    let _partition = Partition(device.dev().to_owned());
+    let _partition = Partition::of(&device);
     let part = format!("{}p1", device.dev());
     run("mkfs.ext4", &["-q", "-F", &part]);
 
@@ -432,7 +425,7 @@ fn the_device_under_a_loop_device_is_refused() {
     assert!(drop_is_seen(&under), "free again");
 
     // On a partition: neither the disk nor the partition is free, and on the disk, no partition is.
-    run("addpart", &[under.dev(), "1", "2048", "65536"]);
+    let _partition = Partition::of(&under);
     let (part, name) = (format!("{}p1", under.dev()), format!("{}p1", under.name()));
     let upper = attach(&part);
     assert_eq!(in_use(&under), [held(&upper, &name)]);
@@ -441,7 +434,6 @@ fn the_device_under_a_loop_device_is_refused() {
     let refusal = refused(&Roots::default(), part.as_ref(), &request(&name, &[]));
     assert_eq!(refusal.reasons, [Reason::InUse(held(&upper, under.name()))]);
     drop(upper);
-    run("delpart", &[under.dev(), "1"]);
 }
 
 /// True when the gate opens the device within a second: detaching a loop may end a moment later.

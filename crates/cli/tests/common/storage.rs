@@ -93,7 +93,13 @@ impl Loop {
     pub fn on(dir: TempDir, image: &Path, flags: &[&str]) -> Loop {
         let image_text = image.to_str().unwrap();
         let path = tool("losetup", &[&["-f", "--show"], flags, &[image_text]].concat());
-        Loop { path: path.into(), image: image.to_owned(), _dir: dir }
+        let made = Loop { path: path.into(), image: image.to_owned(), _dir: dir };
+        // Partitions outlive the loop device that they were added to; a killed test may have left one.
+        let sys = Path::new("/sys/block").join(made.name());
+        if sys.join(format!("{}p1", made.name())).exists() {
+            let _ = Command::new("delpart").args([made.dev(), "1"]).status();
+        }
+        made
     }
 
     pub fn dev(&self) -> &str {
@@ -113,6 +119,14 @@ impl Loop {
 impl Drop for Loop {
     fn drop(&mut self) {
         let _ = Command::new("losetup").args(["-d", self.dev()]).status();
+        // Detaching may end a moment later, and until then the next look finds it in the way.
+        let attached = format!("/sys/block/{}/loop/backing_file", self.name());
+        for _ in 0..100 {
+            if !Path::new(&attached).exists() {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
     }
 }
 
