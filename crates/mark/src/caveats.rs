@@ -195,12 +195,15 @@ fn reached_remedy(case: &Case<'_>, context: &Context<'_>) -> &'static str {
     let memory = case.stack.leaves.iter().any(|l| l.medium == Medium::Ram);
     let between = case.stack.layers.iter().any(|l| l.page_cache.is_some());
     let unwritten = case.extents.is_some_and(|e| e.hole_bytes.0 + e.unwritten_bytes.0 > 0);
+    let packed = case.extents.is_some_and(|e| e.encoded_bytes.0 > 0);
     if context.info.kind == DriveKind::Null {
         "name a directory, a file or a device to measure one"
     } else if memory {
         "name a directory or device on a real drive"
     } else if between {
         "attach the loop device with direct I/O (losetup --direct-io=on)"
+    } else if packed {
+        "measure a file that is stored neither compressed nor encrypted"
     } else if unwritten {
         "write the file fully first, or name its directory and let drivescope make one"
     } else if !context.direct {

@@ -243,6 +243,8 @@ fn a_compressed_file_is_refuted_as_what_it_is() {
     let reached = world.test().proofs.reached;
     assert_eq!(reached.verdict, Verdict::Refuted);
     assert!(reached.reason.contains("compressed"), "{}", reached.reason);
+    let caveats = world.body().caveats;
+    assert!(caveats.iter().any(|c| c.remedy.contains("compressed")), "{caveats:?}");
 }
 
 #[test]

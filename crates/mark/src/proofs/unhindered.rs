@@ -80,11 +80,12 @@ pub(super) fn judge(case: &Case<'_>) -> Proof {
         proof = proof.with("null_iops", ceiling.iops).with("load_share_of_null", load);
     }
     let ios: u64 = runs.iter().map(|r| r.totals.ios).sum();
-    match (cpu_time(case), cpu) {
-        (Some(ns), Some(share)) if ios > 0 => {
-            proof.with("cpu_ns_per_io", ns / ios as f64).with("cpu_share", share)
-        }
-        _ => proof,
+    if let Some(ns) = cpu_time(case).filter(|_| ios > 0) {
+        proof = proof.with("cpu_ns_per_io", ns / ios as f64);
+    }
+    match cpu {
+        Some(share) => proof.with("cpu_share", share),
+        None => proof,
     }
 }
 
