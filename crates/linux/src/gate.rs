@@ -105,6 +105,14 @@ impl Permit {
     }
 }
 
+impl Drop for Permit {
+    /// Gives the lock on a file back now. A child of this process holds a copy of the descriptor
+    /// from its fork to its exec, and the lock would live on in it.
+    fn drop(&mut self) {
+        let _ = rustix::fs::flock(&self.file, rustix::fs::FlockOperation::Unlock);
+    }
+}
+
 /// Why there is no permit.
 #[derive(Debug, Error)]
 pub enum GateError {
