@@ -1,12 +1,12 @@
 //! What an I/O is, and what can serve one.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::{Bytes, Nanos, Time};
 
 /// What an I/O does. Force unit access is a property of a write or read, see [`Request::fua`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Op {
     /// Transfer from the drive.
@@ -54,7 +54,7 @@ pub struct Completion {
 }
 
 /// An error number as the kernel gives it (`errno`, positive).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Errno(pub i32);
 
@@ -90,7 +90,7 @@ impl Outcome {
 }
 
 /// What sort of thing is measured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DriveKind {
     /// A block device.
@@ -104,7 +104,7 @@ pub enum DriveKind {
 }
 
 /// What a drive does with a completed write before it is durable.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WriteCache {
     /// Completed writes may still be volatile.
@@ -114,7 +114,7 @@ pub enum WriteCache {
 }
 
 /// What is known of a drive before anything is issued to it. `None` is "the drive does not tell".
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DriveInfo {
     /// The target as the user named it.
     pub name: String,

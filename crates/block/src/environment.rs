@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::{Bytes, Nanos};
 
@@ -22,7 +22,7 @@ pub trait Environment {
 }
 
 /// Counters at one instant. All of them only grow, but for temperature and page cache.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Snapshot {
     /// Block I/O charged to this process.
     pub task: Option<TaskIo>,
@@ -43,7 +43,7 @@ pub struct Snapshot {
 }
 
 /// Block I/O that the kernel charged to this process (`/proc/self/io`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskIo {
     /// Bytes fetched from the storage layer.
     pub read_bytes: Bytes,
@@ -52,7 +52,7 @@ pub struct TaskIo {
 }
 
 /// Counters of one leaf device (`/sys/block/*/stat`).
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeviceCounters {
     /// Kernel name, as in [`Leaf::name`].
     pub name: String,
@@ -71,7 +71,7 @@ pub struct DeviceCounters {
 }
 
 /// CPU time spent.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CpuTimes {
     /// In user mode.
     pub user_ns: Nanos,
@@ -80,7 +80,7 @@ pub struct CpuTimes {
 }
 
 /// Part of a file that is in the page cache (`cachestat(2)`, or `mincore(2)`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PageCache {
     /// Bytes resident.
     pub cached_bytes: Bytes,
@@ -89,7 +89,7 @@ pub struct PageCache {
 }
 
 /// What I/O to a target passes through, top down.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stack {
     /// Target first, then every layer below it.
     pub layers: Vec<Layer>,
@@ -98,7 +98,7 @@ pub struct Stack {
 }
 
 /// One layer of a [`Stack`].
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Layer {
     /// `file`, a filesystem's name, `partition`, `loop`, `dm`, `md`, `disk`, `virtual`, …
     pub kind: String,
@@ -112,7 +112,7 @@ pub struct Layer {
 }
 
 /// A device with nothing known under it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Leaf {
     /// Kernel name (`nvme0n1`), or the virtual drive's.
     pub name: String,
@@ -123,7 +123,7 @@ pub struct Leaf {
 }
 
 /// What a leaf keeps data in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Medium {
     /// A storage device.
@@ -139,7 +139,7 @@ pub enum Medium {
 }
 
 /// How much of a file is really on the device.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Extents {
     /// Length of the file.
     pub file_bytes: Bytes,

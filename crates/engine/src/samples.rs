@@ -1,6 +1,7 @@
 //! What became of the I/O of one run of one step.
 
 use block::{Bytes, Errno, Nanos, Op, Snapshot, Time};
+use serde::{Deserialize, Serialize};
 use stats::LatencyHistogram;
 use workload::audit::AuditSummary;
 
@@ -30,7 +31,7 @@ pub struct Samples {
 }
 
 /// Counts and bytes by direction.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Totals {
     /// I/Os completed.
     pub ios: u64,

@@ -1,11 +1,13 @@
 //! The body of `mark --json`: a contract. Fields keep their names and units.
 
 use block::{Bytes, DriveInfo, Extents, Nanos, Stack};
-use serde::Serialize;
-use stats::{Caveat, Proof, Quantity, Verdict};
+use serde::{Deserialize, Serialize};
+use stats::{Better, Caveat, Proof, Quantity, Unit, Verdict};
+
+use crate::findings::CONFIDENCE;
 
 /// Everything that a mark found.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Body {
     /// What was measured.
     pub target: DriveInfo,
@@ -31,7 +33,7 @@ impl Body {
 }
 
 /// Settings that a reader needs to compare two results.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Setup {
     /// How I/O was issued: `io_uring`, `libaio`, `psync`, `virtual`.
     pub engine: String,
@@ -56,7 +58,7 @@ pub struct Setup {
 }
 
 /// One test.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Test {
     /// `SEQ1M Q8T1`.
     pub name: String,
@@ -83,7 +85,7 @@ pub struct Test {
 }
 
 /// One counted run.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Run {
     /// Bytes transferred in the measured window.
     pub bytes: u64,
@@ -104,7 +106,7 @@ pub struct Run {
 }
 
 /// Percentiles of latency, in nanoseconds. Percentiles are exact to 0.1 %; mean and max are exact.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Latency {
     /// Median.
     pub p50: u64,
@@ -119,7 +121,7 @@ pub struct Latency {
 }
 
 /// A figure over the runs of a test.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Spread {
     /// Median of the runs.
     pub median: f64,
@@ -135,13 +137,29 @@ pub struct Spread {
     pub cv: f64,
     /// The best run, which CrystalDiskMark shows.
     pub best: f64,
+    /// Independent runs that the counted ones are worth, since a run may resemble the one before.
+    #[serde(default)]
+    pub n_effective: f64,
+}
+
+impl Spread {
     /// The same as a quantity, for whoever formats it.
-    #[serde(skip)]
-    pub quantity: Quantity,
+    pub fn quantity(&self, unit: Unit) -> Quantity {
+        Quantity {
+            value: self.median,
+            low: self.low,
+            high: self.high,
+            confidence: CONFIDENCE,
+            unit,
+            n: self.n,
+            n_effective: self.n_effective,
+            better: Better::Higher,
+        }
+    }
 }
 
 /// The six proofs beside each headline number.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Proofs {
     /// The bytes were served by the device, not by a cache above it.
     pub reached: Proof,

@@ -38,6 +38,16 @@ pub(crate) fn of_the_whole(plan: &Plan, executed: &Executed, context: &Context<'
             "run it again to its end",
         ));
     }
+    if let Some(made) = executed.resumed_after {
+        caveats.push(caveat(
+            "resumed",
+            target,
+            format!(
+                "the first {made} runs were made before an interruption, and the rest after it: the drive rested meanwhile, and a test file lies where it was made anew"
+            ),
+            "for numbers of one stretch, run it again without --resume",
+        ));
+    }
     if executed.out_of_budget
         && let Some(until) = plan.schedule.until
     {
@@ -108,7 +118,7 @@ pub(crate) fn of_test(test: &Test, case: &Case<'_>, context: &Context<'_>) -> Ve
             "give each measured phase a step of its own, with what comes before it as warm-up",
         );
     }
-    let worth = test.mb_s.quantity.n_effective;
+    let worth = test.mb_s.n_effective;
     if worth < rates.len() as f64 {
         let cause = format!(
             "each run resembles the one before, so {} runs are worth about {worth:.0} and the interval is too narrow",

@@ -1,16 +1,17 @@
 //! Makes the runs of a mark in the order of its plan's schedule.
 
+use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
 
-use block::{Environment, Event, Nanos, NullSink, RunSink, Target};
-use engine::{Control, EngineError, Failure, run_step};
+use block::{Environment, Event, Nanos, NullSink, RunSink, Target, Time};
+use engine::{Control, EngineError, Failure, Samples, run_step};
 use stats::{Decision, LatencyHistogram, StopRule};
 use thiserror::Error;
 use workload::plan::{Arrival, Plan, PlanError, Region, Step, Stop};
 use workload::schedule::{Slot, schedule};
 
 use crate::findings::CONFIDENCE;
-use crate::run::{RunFigures, TracedRun};
+use crate::run::{Kept, RunFigures, TracedRun};
 
 /// Why a mark could not be made.
 #[derive(Debug, Error)]
@@ -21,6 +22,23 @@ pub enum MarkError {
     /// The target failed as a whole.
     #[error(transparent)]
     Engine(#[from] EngineError),
+    /// What an earlier process made is not how this plan begins on this target.
+    #[error(
+        "run {run} of {step} does not come out as it is recorded: the record is of another plan, model \
+         or version of drivescope; begin a new run"
+    )]
+    Diverged {
+        /// The step's name.
+        step: String,
+        /// Which repetition, from 1.
+        run: u32,
+    },
+}
+
+impl MarkError {
+    fn diverged(slot: &Slot, step: &Step) -> MarkError {
+        MarkError::Diverged { step: step.name.clone(), run: slot.run + 1 }
+    }
 }
 
 /// An I/O that ended the mark.
@@ -74,26 +92,69 @@ pub struct Executed {
     pub broken: Option<Broken>,
     /// True when a stop rule's budget ran out before the precision was reached.
     pub out_of_budget: bool,
+    /// How many runs an earlier process had made, when they were not made again.
+    pub resumed_after: Option<u32>,
     /// The region that was used.
     pub region: Region,
 }
 
-/// Makes the runs of `plan` on `target`. `ceilings` holds the tester's own limit per step
-/// ([`ceiling`]), or is empty. `trace` is given the single I/Os of each run as it ends, when
-/// `control` asks for them: kept to the end they would fill the memory.
+/// Is given what each run left, when it is over and before the next begins.
+pub trait Keeper {
+    /// A run is over. `samples` is what `kept` was made of, without its single I/Os.
+    fn over(&mut self, kept: &Kept, samples: &Samples);
+
+    /// The single I/Os of a run, also of one that failed or was ended, when they were asked for: kept
+    /// to the end they would fill the memory.
+    fn traced(&mut self, run: TracedRun);
+}
+
+/// A keeper that keeps nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoKeeper;
+
+impl Keeper for NoKeeper {
+    fn over(&mut self, _: &Kept, _: &Samples) {}
+    fn traced(&mut self, _: TracedRun) {}
+}
+
+/// The runs that an earlier process made of the same plan on the same target.
+#[derive(Clone, Debug, Default)]
+pub struct Earlier {
+    /// In the order made, from the first position on without a gap.
+    pub runs: Vec<Kept>,
+    /// True for a target that was made anew with this process and is in the state that it had before
+    /// the first run (a virtual drive): the runs are made again, which brings it to the state that the
+    /// next run is to find, and must come out as they are kept.
+    pub replay: bool,
+}
+
+/// What stands around the runs of a mark.
+pub struct Around<'a> {
+    /// The tester's own limit per step ([`ceiling`]), or nothing.
+    pub ceilings: &'a [Option<Ceiling>],
+    /// What was made before.
+    pub earlier: Earlier,
+    /// What the runs obey besides their plan.
+    pub control: Control<'a>,
+    /// Is told how they go.
+    pub sink: &'a mut dyn RunSink,
+    /// Keeps what they leave.
+    pub keeper: &'a mut dyn Keeper,
+}
+
+/// Makes the runs of `plan` on `target` that were not made earlier.
 ///
 /// # Errors
-/// [`MarkError`] when the plan cannot be run on the target at all. An I/O that fails ends the mark
-/// and is returned in [`Executed::broken`], with the runs made before it.
+/// [`MarkError`] when the plan cannot be run on the target at all, or when the earlier runs are not how
+/// it begins. An I/O that fails ends the mark and is returned in [`Executed::broken`], with the runs
+/// made before it.
 pub fn execute<T: Target>(
     plan: &Plan,
     target: &mut T,
     environment: &mut dyn Environment,
-    ceilings: &[Option<Ceiling>],
-    control: Control<'_>,
-    sink: &mut dyn RunSink,
-    trace: &mut dyn FnMut(TracedRun),
+    around: Around<'_>,
 ) -> Result<Executed, MarkError> {
+    let Around { ceilings, earlier, control, sink, keeper } = around;
     let region = plan.fit(target.info())?;
     let mut executed = Executed {
         tests: (0..plan.steps.len())
@@ -106,29 +167,28 @@ pub fn execute<T: Target>(
         interrupted: false,
         broken: None,
         out_of_budget: false,
+        resumed_after: None,
         region,
     };
-    let began = target.now();
+    let mut clock = Elapsed { began: target.now(), before: Nanos::ZERO };
+    let mut earlier = Queue { runs: earlier.runs.into(), replay: earlier.replay };
     for slot in schedule(plan) {
-        if beyond_the_least(plan, &slot) && block_boundary(plan, &slot) {
-            if precise(plan, &executed.tests) {
-                break;
-            }
-            if plan.schedule.until.is_some_and(|u| target.now().since(began) >= u.budget) {
-                executed.out_of_budget = true;
-                break;
-            }
-        }
         let step = &plan.steps[slot.step];
+        let known = earlier.next(&slot, step)?;
+        if known.is_none() && executed_enough(plan, &slot, &mut executed, clock.at(target.now())) {
+            break;
+        }
+        if let Some(kept) = known.as_ref().filter(|_| !earlier.replay) {
+            clock.before = Nanos(kept.at_ns);
+            executed.resumed_after = Some(slot.position + 1);
+            count(&mut executed.tests[slot.step], kept.clone());
+            continue;
+        }
         announce(plan, &slot, step, target.now(), sink);
         rest(target, plan.schedule.pause, control);
         let seeded = (region, plan.content, slot.seed);
         let mut samples = run_step(target, environment, step, seeded, control, sink)?;
-        let ios = std::mem::take(&mut samples.trace);
-        if !ios.is_empty() {
-            let dropped = samples.trace_dropped;
-            trace(TracedRun { step: step.name.clone(), run: slot.run, samples: ios, dropped });
-        }
+        hand_over_trace(&slot, step, &mut samples, keeper);
         if let Some(failure) = samples.failure {
             executed.broken = Some(Broken {
                 target: target.info().name.clone(),
@@ -142,9 +202,66 @@ pub fn execute<T: Target>(
             executed.interrupted = true;
             break;
         }
-        keep(&mut executed, &slot, samples, sink);
+        let kept = keep(&slot, step, &samples, clock.at(target.now()));
+        tell(&kept, sink);
+        match known {
+            None => keeper.over(&kept, &samples),
+            Some(known) if known == kept => {}
+            Some(_) => return Err(MarkError::diverged(&slot, step)),
+        }
+        count(&mut executed.tests[slot.step], kept);
     }
     Ok(executed)
+}
+
+/// Time that the mark has taken, over all processes that took part.
+struct Elapsed {
+    began: Time,
+    before: Nanos,
+}
+
+impl Elapsed {
+    fn at(&self, now: Time) -> Nanos {
+        self.before + now.since(self.began)
+    }
+}
+
+/// Runs of an earlier process, taken in turn.
+struct Queue {
+    runs: VecDeque<Kept>,
+    replay: bool,
+}
+
+impl Queue {
+    /// The run that was made in this slot, if one was.
+    fn next(&mut self, slot: &Slot, step: &Step) -> Result<Option<Kept>, MarkError> {
+        let Some(kept) = self.runs.pop_front() else { return Ok(None) };
+        let is_this = (kept.position, kept.run, kept.counted)
+            == (slot.position, slot.run, slot.counted)
+            && kept.step == step.name;
+        if is_this { Ok(Some(kept)) } else { Err(MarkError::diverged(slot, step)) }
+    }
+}
+
+/// True when a stop rule ends the mark before `slot`.
+fn executed_enough(plan: &Plan, slot: &Slot, executed: &mut Executed, elapsed: Nanos) -> bool {
+    if !(beyond_the_least(plan, slot) && block_boundary(plan, slot)) {
+        return false;
+    }
+    if precise(plan, &executed.tests) {
+        return true;
+    }
+    executed.out_of_budget = plan.schedule.until.is_some_and(|u| elapsed >= u.budget);
+    executed.out_of_budget
+}
+
+fn hand_over_trace(slot: &Slot, step: &Step, samples: &mut Samples, keeper: &mut dyn Keeper) {
+    let ios = std::mem::take(&mut samples.trace);
+    if !ios.is_empty() {
+        let (position, run, dropped) = (slot.position, slot.run, samples.trace_dropped);
+        let step = step.name.clone();
+        keeper.traced(TracedRun { position, step, run, samples: ios, dropped });
+    }
 }
 
 /// Lets `span` go by in slices short enough that Ctrl-C does not have to wait for its end.
@@ -157,7 +274,7 @@ fn rest<T: Target>(target: &mut T, span: Nanos, control: Control<'_>) {
     }
 }
 
-fn announce(plan: &Plan, slot: &Slot, step: &Step, now: block::Time, sink: &mut dyn RunSink) {
+fn announce(plan: &Plan, slot: &Slot, step: &Step, now: Time, sink: &mut dyn RunSink) {
     let per_step = plan.schedule.runs.saturating_add(plan.schedule.discard_first);
     let known = per_step.saturating_mul(u32::try_from(plan.steps.len()).unwrap_or(u32::MAX));
     if plan.schedule.pause > Nanos::ZERO {
@@ -172,18 +289,34 @@ fn announce(plan: &Plan, slot: &Slot, step: &Step, now: block::Time, sink: &mut 
     });
 }
 
-fn keep(executed: &mut Executed, slot: &Slot, samples: engine::Samples, sink: &mut dyn RunSink) {
-    let test = &mut executed.tests[slot.step];
-    let mut discarded = LatencyHistogram::new();
-    let latencies = if slot.counted { &mut test.latencies } else { &mut discarded };
-    let Some(figures) = RunFigures::new(slot.position, samples, latencies) else { return };
-    sink.event(&Event::StepFinished {
+fn keep(slot: &Slot, step: &Step, samples: &Samples, at: Nanos) -> Kept {
+    let (figures, latencies) = RunFigures::new(slot.position, samples)
+        .map_or_else(Default::default, |(figures, latencies)| (Some(figures), latencies));
+    Kept {
         position: slot.position,
-        ios: figures.run.ios,
-        bytes: block::Bytes(figures.run.bytes),
-        duration: Nanos(figures.run.duration_ns),
-    });
-    if slot.counted {
+        step: step.name.clone(),
+        run: slot.run,
+        counted: slot.counted,
+        at_ns: at.0,
+        figures,
+        latencies,
+    }
+}
+
+fn tell(kept: &Kept, sink: &mut dyn RunSink) {
+    if let Some(figures) = &kept.figures {
+        sink.event(&Event::StepFinished {
+            position: kept.position,
+            ios: figures.run.ios,
+            bytes: block::Bytes(figures.run.bytes),
+            duration: Nanos(figures.run.duration_ns),
+        });
+    }
+}
+
+fn count(test: &mut TestRuns, kept: Kept) {
+    if let (true, Some(figures)) = (kept.counted, kept.figures) {
+        test.latencies.merge(&kept.latencies);
         test.runs.push(figures);
     }
 }

@@ -2,8 +2,8 @@
 
 use block::{DriveInfo, Extents, Op, Stack};
 use stats::{
-    Better, Decision, Quantity, StopRule, Unit, coefficient_of_variation, median_interval,
-    median_quantity, range_over_mean, two_modes,
+    Better, Decision, StopRule, Unit, coefficient_of_variation, median_interval, median_quantity,
+    range_over_mean, two_modes,
 };
 use workload::plan::{Address, OpShare, Phase, Plan, Step, Until};
 
@@ -127,17 +127,7 @@ fn word(ops: &[OpShare]) -> String {
 /// and sometimes wider cannot be compared from one run to the next. Under a stop rule it is the rule's
 /// own, which is wider: it allows for having looked at the runs before, with the wish to stop.
 fn spread(values: &[f64], unit: Unit, until: Option<Until>) -> Spread {
-    let none = Quantity {
-        value: 0.0,
-        low: None,
-        high: None,
-        confidence: CONFIDENCE,
-        unit,
-        n: 0,
-        n_effective: 0.0,
-        better: Better::Higher,
-    };
-    let median = median_quantity(values, CONFIDENCE, unit, Better::Higher).unwrap_or(none);
+    let median = median_quantity(values, CONFIDENCE, unit, Better::Higher);
     let interval = match until {
         None => median_interval(values, CONFIDENCE),
         Some(until) => {
@@ -148,17 +138,15 @@ fn spread(values: &[f64], unit: Unit, until: Option<Until>) -> Spread {
             }
         }
     };
-    let (low, high) = (interval.map(|i| i.low), interval.map(|i| i.high));
-    let quantity = Quantity { low, high, ..median };
     Spread {
-        median: quantity.value,
-        low: quantity.low,
-        high: quantity.high,
+        median: median.map_or(0.0, |m| m.value),
+        low: interval.map(|i| i.low),
+        high: interval.map(|i| i.high),
         n: values.len(),
         r_over_avg: range_over_mean(values).unwrap_or(0.0),
         cv: coefficient_of_variation(values).unwrap_or(0.0),
         best: values.iter().copied().fold(0.0, f64::max),
-        quantity,
+        n_effective: median.map_or(0.0, |m| m.n_effective),
     }
 }
 

@@ -10,10 +10,14 @@ pub mod findings;
 pub mod notation;
 pub mod options;
 mod proofs;
+pub mod repeat;
 mod run;
 
 pub use body::Body;
-pub use execute::{Broken, Ceiling, Executed, MarkError, TestRuns, ceiling, execute};
+pub use execute::{
+    Around, Broken, Ceiling, Earlier, Executed, Keeper, MarkError, NoKeeper, TestRuns, ceiling,
+    execute,
+};
 pub use notation::{Pattern, TestSpec};
 pub use options::{Direction, Options, Profile};
-pub use run::{RunFigures, TracedRun};
+pub use run::{Kept, RunFigures, TracedRun};

@@ -2,13 +2,14 @@
 
 use block::{Bytes, Op, Snapshot};
 use engine::{PhaseSamples, Sample, Samples, Totals};
+use serde::{Deserialize, Serialize};
 use stats::LatencyHistogram;
 use workload::audit::AuditSummary;
 
 use crate::body::{Latency, Run};
 
 /// One run of one test, reduced to what findings need.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunFigures {
     /// Position in the order of execution.
     pub position: u32,
@@ -32,29 +33,44 @@ pub struct RunFigures {
     pub after: Snapshot,
 }
 
+/// A run that is over, in the form that a record keeps and a resumed mark begins with.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Kept {
+    /// Position in the order of execution.
+    pub position: u32,
+    /// Name of its step.
+    pub step: String,
+    /// Which repetition of the step, from 0.
+    pub run: u32,
+    /// False for a run whose numbers are kept and not used.
+    pub counted: bool,
+    /// Time that the mark had taken when it was over, in nanoseconds on the drive's clock.
+    pub at_ns: u64,
+    /// What findings need; absent when the run never reached a measured phase.
+    pub figures: Option<RunFigures>,
+    /// Latencies of its measured phase.
+    pub latencies: LatencyHistogram,
+}
+
 impl RunFigures {
-    /// Reduces `samples` and adds the measured latencies to `latencies`. `None` when the run never
-    /// reached a measured phase.
-    pub fn new(
-        position: u32,
-        samples: Samples,
-        latencies: &mut LatencyHistogram,
-    ) -> Option<RunFigures> {
+    /// Reduces `samples` to figures, and the latencies of the measured phase. `None` when the run
+    /// never reached one.
+    pub fn new(position: u32, samples: &Samples) -> Option<(RunFigures, LatencyHistogram)> {
         let phase = samples.phases.iter().find(|p| p.measured && p.window.0 > 0)?;
-        let histogram = phase.latency();
-        latencies.merge(&histogram);
-        Some(RunFigures {
+        let latencies = phase.latency();
+        let figures = RunFigures {
             position,
-            run: figures(phase, &histogram),
+            run: figures(phase, &latencies),
             series_bytes: phase.series.bytes.clone(),
             totals: samples.totals,
             elapsed_ns: samples.elapsed.0,
             achieved_depth: phase.achieved_depth(),
             lag_max_ns: phase.lag().max.0,
-            audit: samples.audit,
-            before: samples.before,
-            after: samples.after,
-        })
+            audit: samples.audit.clone(),
+            before: samples.before.clone(),
+            after: samples.after.clone(),
+        };
+        Some((figures, latencies))
     }
 
     /// Bytes moved in the direction of `op`, from idle to idle.
@@ -95,9 +111,11 @@ pub(crate) fn latency(histogram: &LatencyHistogram) -> Latency {
     }
 }
 
-/// A single I/O of some run, for a samples file.
+/// The single I/Os of some run, for a samples file.
 #[derive(Clone, Debug)]
 pub struct TracedRun {
+    /// Position in the order of execution.
+    pub position: u32,
     /// The test's step name.
     pub step: String,
     /// Which repetition.

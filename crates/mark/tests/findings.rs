@@ -99,6 +99,7 @@ impl World {
             interrupted: false,
             broken: None,
             out_of_budget: false,
+            resumed_after: None,
             region: REGION,
         };
         let context = findings::Context {

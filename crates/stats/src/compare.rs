@@ -1,8 +1,12 @@
-//! Comparisons of what was measured side by side.
+//! Comparisons of what was measured: side by side (pairs), or one after the other.
+
+mod unpaired;
 
 use crate::interval::ranks_for_error;
 use crate::{normal, sample};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+
+pub use unpaired::{UnpairedRatio, unpaired_ratio};
 
 /// More pairs than this are refused: all pairwise means are held in memory.
 pub const PAIRS_MAX: usize = 4096;
@@ -11,7 +15,7 @@ pub const PAIRS_MAX: usize = 4096;
 const EXACT_PAIRS_MAX: usize = 60;
 
 /// A ratio with its interval.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RatioEstimate {
     /// The estimate.
     pub ratio: f64,
@@ -139,7 +143,12 @@ pub enum Agreement {
 /// (Schuirmann 1987): 90 % gives 5 %. Undecided when there is no interval or `margin` is not positive
 /// and finite.
 pub fn equivalence(interval: &RatioInterval, margin: f64) -> Agreement {
-    let (Some(low), Some(high)) = (interval.low, interval.high) else {
+    agreement((interval.low, interval.high), margin)
+}
+
+/// As [`equivalence`], of any interval of a ratio.
+pub fn agreement((low, high): (Option<f64>, Option<f64>), margin: f64) -> Agreement {
+    let (Some(low), Some(high)) = (low, high) else {
         return Agreement::Undecided;
     };
     if !(margin > 0.0 && margin.is_finite()) {

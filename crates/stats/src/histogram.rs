@@ -1,5 +1,7 @@
 //! Latencies in bounded memory.
 
+mod encoded;
+
 use hdrhistogram::Histogram;
 
 /// Latencies above this are counted in the last bin: one hour, in nanoseconds.

@@ -27,7 +27,10 @@ mod rng;
 mod sample;
 
 pub use changepoint::{Cost, Penalty, Segment, Segmentation, pelt};
-pub use compare::{Agreement, RatioEstimate, RatioInterval, equivalence, paired_ratio};
+pub use compare::{
+    Agreement, RatioEstimate, RatioInterval, UnpairedRatio, agreement, equivalence, paired_ratio,
+    unpaired_ratio,
+};
 pub use drift::{Drift, MannKendall, Slope, drift, mann_kendall, theil_sen};
 pub use ess::{effective_runs, effective_sample_size};
 pub use histogram::LatencyHistogram;

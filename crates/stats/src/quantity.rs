@@ -1,9 +1,9 @@
 //! A number that carries what is known about it.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// What a number counts. Formatting to other scales (MiB/s, µs) is the report's business.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Unit {
     /// Megabytes (10^6 bytes) per second.
@@ -25,7 +25,7 @@ pub enum Unit {
 }
 
 /// Which direction of a quantity is good.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Better {
     /// More is better.
@@ -38,7 +38,7 @@ pub enum Better {
 
 /// A value with its interval, unit, counts and direction. Only this type is ever formatted as a number
 /// that was measured.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Quantity {
     /// The estimate.
     pub value: f64,

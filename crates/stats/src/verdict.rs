@@ -1,10 +1,10 @@
 //! Verdicts with reasons, and doubts as data.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Answer of a proof.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
     /// The evidence shows that it holds.
@@ -16,7 +16,7 @@ pub enum Verdict {
 }
 
 /// A verdict with its reason and the figures that it was reached from.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Proof {
     /// The answer.
     pub verdict: Verdict,
@@ -27,7 +27,7 @@ pub struct Proof {
 }
 
 /// One figure or word behind a [`Proof`].
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Evidence {
     /// A count, or an exact amount.
@@ -85,7 +85,7 @@ impl From<String> for Evidence {
 }
 
 /// A doubt about a result, with what causes it and what would remove it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Caveat {
     /// Short stable name, such as `two_modes`.
     pub code: String,

@@ -7,7 +7,7 @@
 mod reuse;
 
 use block::{Bytes, Op, Time};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 pub use reuse::Reuse;
 
@@ -197,7 +197,7 @@ impl Audit {
 }
 
 /// What the submitters of a run issued, together.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct AuditSummary {
     /// Unit of the account.
     pub block: Bytes,

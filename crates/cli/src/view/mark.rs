@@ -120,18 +120,19 @@ fn row(test: &Test, body: &Body, rate: RateUnit) -> Row {
 
 fn cells(test: &Test) -> Vec<Cell> {
     let Latency { p50, p99, p999, max, .. } = test.latency_ns;
-    let rate = test.mb_s.quantity;
+    let rate = test.mb_s.quantity(Unit::MbPerS);
     let time = |ns: u64| {
         let bare = Quantity { value: ns as f64, low: None, high: None, ..rate };
         Cell::Value(Quantity { unit: Unit::Ns, better: Better::Lower, ..bare })
     };
-    let mut cells = vec![Cell::Value(rate), Cell::Interval(rate), Cell::Value(test.iops.quantity)];
+    let mut cells =
+        vec![Cell::Value(rate), Cell::Interval(rate), Cell::Value(test.iops.quantity(Unit::Iops))];
     cells.extend([p50, p99, p999, max].map(time));
     cells
 }
 
 fn spread(mb_s: &Spread, rate: RateUnit) -> String {
-    let best = Quantity { value: mb_s.best, low: None, high: None, ..mb_s.quantity };
+    let best = Quantity { value: mb_s.best, low: None, high: None, ..mb_s.quantity(Unit::MbPerS) };
     format!(
         "n {}, R/Avg {}, CV {}, best {}",
         mb_s.n,
@@ -154,7 +155,7 @@ fn withdrawn(test: &Test, body: &Body, rate: RateUnit) -> Standing {
         _ if empty => "of zeros that no device was asked for",
         _ => "of caches and I/O together, not of the drive",
     };
-    let value = number::value(&test.mb_s.quantity, rate);
+    let value = number::value(&test.mb_s.quantity(Unit::MbPerS), rate);
     Standing::Withdrawn { reason, instead: format!("measured: {value} {} {what}", rate.name()) }
 }
 

@@ -8,7 +8,7 @@
 use std::collections::{HashMap, HashSet};
 
 use block::{Bytes, Time};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::rng::mix;
 
@@ -141,7 +141,7 @@ impl Log {
 /// shares have a standard error of about 1 over the square root of the sampled different blocks,
 /// which are 1,024 or more: 3 %. A run that goes on and on over fewer blocks than that is not sampled;
 /// its first part is taken for the whole (`cut_short`).
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Reuse {
     /// Transfers in the sample.
     pub sampled: u64,

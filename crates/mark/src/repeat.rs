@@ -1,0 +1,110 @@
+//! A mark and its repetition, compared.
+//!
+//! The two were made one after the other, perhaps months apart, so nothing pairs their runs: the groups
+//! are compared as such ([`stats::unpaired_ratio`]). What changed in between (the drive's state, its
+//! age, the place of the test file) counts as a difference; that is what a repetition is asked for.
+
+use serde::{Deserialize, Serialize};
+use stats::{Agreement, RatioEstimate, agreement, unpaired_ratio};
+
+use crate::body::{Body, Test};
+use crate::findings::CONFIDENCE;
+
+/// What came of a repetition.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Repeat {
+    /// True when both bodies are the same to the last bit, as on a virtual drive they must be.
+    pub identical: bool,
+    /// Share of the original that a median may be off and still agree, in percent.
+    pub margin_percent: f64,
+    /// Confidence of the intervals.
+    pub confidence: f64,
+    /// By test of the original.
+    pub tests: Vec<RepeatedTest>,
+}
+
+/// One test, before and again.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RepeatedTest {
+    /// `SEQ1M Q8T1`.
+    pub name: String,
+    /// `read`, `write`, or `mix70`.
+    pub op: String,
+    /// Median throughput of the original, in MB/s.
+    pub original_mb_s: f64,
+    /// Median throughput of the repetition, in MB/s; absent when it has no counted run.
+    pub repeated_mb_s: Option<f64>,
+    /// Runs of each.
+    pub runs: (usize, usize),
+    /// Repetition to original.
+    pub ratio: Option<RatioEstimate>,
+    /// What that says.
+    pub outcome: Outcome,
+}
+
+/// What a comparison says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// The interval of the ratio lies within the margin.
+    Agrees,
+    /// The repetition is faster, and the interval lies outside the margin.
+    Faster,
+    /// The repetition is slower, and the interval lies outside the margin.
+    Slower,
+    /// The interval reaches over an end of the margin, or there are too few runs for one.
+    Undecided,
+    /// One of the two has no number that stands.
+    NotComparable,
+}
+
+impl Repeat {
+    /// True when some number is known to differ.
+    pub fn differs(&self) -> bool {
+        self.tests.iter().any(|t| matches!(t.outcome, Outcome::Faster | Outcome::Slower))
+    }
+}
+
+/// Compares a mark with its repetition; `margin_percent` such as 2.
+pub fn compare(original: &Body, repeated: &Body, margin_percent: f64) -> Repeat {
+    // Both are of one plan, so tests correspond by place; a name alone may stand twice.
+    let again = |index: usize, test: &Test| {
+        repeated.tests.get(index).filter(|t| (&t.name, &t.op) == (&test.name, &test.op))
+    };
+    Repeat {
+        identical: original == repeated,
+        margin_percent,
+        confidence: CONFIDENCE,
+        tests: (original.tests.iter().enumerate())
+            .map(|(index, test)| repeated_test(test, again(index, test), margin_percent))
+            .collect(),
+    }
+}
+
+fn repeated_test(before: &Test, after: Option<&Test>, margin_percent: f64) -> RepeatedTest {
+    let rates = |test: &Test| test.runs.iter().map(|r| r.mb_s).collect::<Vec<f64>>();
+    let rates = (rates(before), after.map(rates).unwrap_or_default());
+    let ratio = unpaired_ratio(&rates.1, &rates.0, CONFIDENCE).map(|found| found.estimate);
+    let stands = before.headline && after.is_some_and(|t| t.headline);
+    let same = !rates.0.is_empty() && rates.0 == rates.1;
+    let outcome = match ratio {
+        None => Outcome::NotComparable,
+        Some(_) if !stands => Outcome::NotComparable,
+        Some(_) if same => Outcome::Agrees,
+        Some(ratio) => match agreement((ratio.low, ratio.high), margin_percent / 100.0) {
+            Agreement::Agrees => Outcome::Agrees,
+            Agreement::Undecided => Outcome::Undecided,
+            Agreement::Differs if ratio.ratio > 1.0 => Outcome::Faster,
+            Agreement::Differs => Outcome::Slower,
+        },
+    };
+    RepeatedTest {
+        name: before.name.clone(),
+        op: before.op.clone(),
+        original_mb_s: before.mb_s.median,
+        repeated_mb_s: after.filter(|t| !t.runs.is_empty()).map(|t| t.mb_s.median),
+        runs: (rates.0.len(), rates.1.len()),
+        ratio,
+        outcome,
+    }
+}
