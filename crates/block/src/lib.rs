@@ -9,6 +9,7 @@
 
 mod drive;
 mod environment;
+mod identity;
 mod sink;
 mod units;
 
@@ -20,5 +21,6 @@ pub use environment::{
     CpuTimes, DeviceCounters, Environment, Extents, Layer, Leaf, Medium, PageCache, Snapshot,
     Stack, TaskIo,
 };
+pub use identity::{DriveIdentity, LeafIdentity};
 pub use sink::{Event, NullSink, RunSink, UnixNanos, WallClock};
 pub use units::{Bytes, Nanos, Time};

@@ -1,5 +1,8 @@
 //! Every flag, once: help, completions and the man page are made from these definitions.
 
+mod given;
+mod record;
+
 use std::path::PathBuf;
 
 use block::{Bytes, Nanos};
@@ -10,6 +13,9 @@ use linux::target::EngineKind;
 use mark::{Profile, TestSpec};
 use workload::plan::Region;
 use workload::units::{parse_bytes, parse_nanos};
+
+pub use given::Given;
+pub use record::{KeepArgs, PlaceArgs, RecordArgs, RerunArgs, RunsArgs, RunsVerb, SamplesName};
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Yellow.on_default().bold())
@@ -43,6 +49,10 @@ pub enum Verb {
     Plan(PlanArgs),
     /// Run a plan from a file
     Run(RunArgs),
+    /// Repeat a recorded run with its plan and seed, and compare
+    Rerun(RerunArgs),
+    /// List, show, remove, export and import recorded runs
+    Runs(RunsArgs),
     /// List what can be measured here, and what must not be touched
     Devices(DevicesArgs),
     /// List virtual drives, or show what one is
@@ -63,6 +73,7 @@ Examples:
   drivescope mark --tests SEQ1MQ8T1,RND4KQ1T1 --until 2% --budget 5m
   drivescope mark /dev/sdb --span 1GiB      a device: reads only
   drivescope mark sim:hdd-7200 --seed 7     a virtual disk, the same each time
+  drivescope mark --resume last             go on after Ctrl-C, a crash, a reboot
 
 A directory gets a test file, which is always removed. An existing file or a
 device is only read, unless --write and --consent say otherwise.")]
@@ -77,6 +88,8 @@ pub struct MarkArgs {
     pub plan: Option<PathBuf>,
     #[command(flatten)]
     pub load: LoadArgs,
+    #[command(flatten)]
+    pub record: RecordArgs,
     #[command(flatten)]
     pub output: OutputArgs,
 }
@@ -105,20 +118,41 @@ pub struct PlanArgs {
 Examples:
   drivescope run nvme.toml /mnt/usb
   drivescope run plan.toml sim:hdd-7200 --samples io.csv
+  drivescope run --resume last
 
 A plan that writes runs on a directory (in a test file), on a virtual drive,
 or on a device with --write and --consent.")]
 pub struct RunArgs {
     /// The plan, as `drivescope plan` prints it; - for standard input
-    #[arg(value_name = "PLAN.toml")]
-    pub plan: PathBuf,
+    #[arg(value_name = "PLAN.toml", required_unless_present = "resume")]
+    pub plan: Option<PathBuf>,
     #[command(flatten)]
     pub target: TargetArgs,
     /// Root seed of all randomness, instead of the plan's
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
     #[command(flatten)]
+    pub record: RecordArgs,
+    #[command(flatten)]
     pub output: OutputArgs,
+}
+
+/// Consent to writing, and clearing up before.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Target")]
+pub struct ConsentArgs {
+    /// Also write to an existing file or a device; its data is lost
+    #[arg(long)]
+    pub write: bool,
+    /// Consent to writing: the drive's serial number or by-id name, or the file's name
+    #[arg(long, value_name = "WORD", requires = "write")]
+    pub consent: Option<String>,
+    /// Write although the device carries this, such as partitions or signature:ext4
+    #[arg(long, value_name = "HAZARD", value_delimiter = ',', requires = "write")]
+    pub allow: Vec<String>,
+    /// Remove test files that an earlier run left in the directory
+    #[arg(long)]
+    pub remove_leftovers: bool,
 }
 
 /// What is measured, and how it is reached.
@@ -147,18 +181,8 @@ pub struct TargetArgs {
     /// Keep the submitters on these CPUs, such as 0,2
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub cpus: Option<Vec<usize>>,
-    /// Also write to an existing file or a device; its data is lost
-    #[arg(long)]
-    pub write: bool,
-    /// Consent to writing: the drive's serial number or by-id name, or the file's name
-    #[arg(long, value_name = "WORD", requires = "write")]
-    pub consent: Option<String>,
-    /// Write although the device carries this, such as partitions or signature:ext4
-    #[arg(long, value_name = "HAZARD", value_delimiter = ',', requires = "write")]
-    pub allow: Vec<String>,
-    /// Remove test files that an earlier run left in the directory
-    #[arg(long)]
-    pub remove_leftovers: bool,
+    #[command(flatten)]
+    pub consent: ConsentArgs,
 }
 
 /// What `mark` does.
@@ -243,17 +267,17 @@ pub struct OutputArgs {
     /// Write every single I/O to this CSV file
     #[arg(long, value_name = "FILE.csv")]
     pub samples: Option<PathBuf>,
-    /// Most I/Os per run in the samples file
-    #[arg(long, value_name = "N", default_value_t = 1_000_000, requires = "samples",
+    /// Most I/Os per run in the samples file, or in the record
+    #[arg(long, value_name = "N", default_value_t = 1_000_000,
           value_parser = clap::value_parser!(u64).range(1..=20_000_000))]
     pub samples_max: u64,
 }
 
 impl OutputArgs {
-    /// Most single I/Os to keep per run; none when nobody asked for them.
-    pub fn trace_cap(&self) -> usize {
+    /// Most single I/Os to keep per run; none when neither a file nor the record wants them.
+    pub fn trace_cap(&self, keep: &KeepArgs) -> usize {
         let most = usize::try_from(self.samples_max).unwrap_or(usize::MAX);
-        if self.samples.is_some() { most } else { 0 }
+        if self.samples.is_some() || keep.keep_samples.is_some() { most } else { 0 }
     }
 }
 
@@ -360,6 +384,16 @@ pub enum Span {
     All,
     /// This part.
     Part(Region),
+}
+
+impl Span {
+    /// The part; none for all of it.
+    pub fn region(self) -> Option<Region> {
+        match self {
+            Span::All => None,
+            Span::Part(region) => Some(region),
+        }
+    }
 }
 
 fn span(text: &str) -> Result<Span, String> {

@@ -1,9 +1,10 @@
 //! What is known of the making of a result: date, machine, binary.
 
+use std::sync::OnceLock;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use block::{UnixNanos, WallClock};
-use record::{Document, Envelope, Host, RunId, rfc3339};
+use record::{Binary, Document, Envelope, Host, Machine, RunId, rfc3339};
 
 /// The machine's real-time clock.
 pub struct SystemClock;
@@ -17,22 +18,41 @@ impl WallClock for SystemClock {
 
 /// A document of form `schema` around `body`.
 pub fn document<B>(schema: &str, run_id: RunId, clock: &dyn WallClock, body: B) -> Document<B> {
-    Document {
-        envelope: Envelope {
-            schema: schema.to_owned(),
-            date: rfc3339(clock.now()),
-            host: Host {
-                name: linux::host::host_name(),
-                kernel: linux::host::kernel_release(),
-                cpus: std::thread::available_parallelism().map_or(0, usize::from),
-            },
-            run_id,
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            arguments: std::env::args_os()
-                .skip(1)
-                .map(|a| a.to_string_lossy().into_owned())
-                .collect(),
+    Document { envelope: envelope(schema, run_id, clock), body }
+}
+
+/// The circumstances of now.
+pub fn envelope(schema: &str, run_id: RunId, clock: &dyn WallClock) -> Envelope {
+    Envelope {
+        schema: schema.to_owned(),
+        date: rfc3339(clock.now()),
+        host: Host {
+            name: linux::host::host_name(),
+            kernel: linux::host::kernel_release(),
+            cpus: std::thread::available_parallelism().map_or(0, usize::from),
+            machine: Some(Machine {
+                cpu_model: linux::host::cpu_model(),
+                architecture: Some(linux::host::architecture()),
+                memory_bytes: linux::host::memory().map(|bytes| bytes.0),
+            }),
         },
-        body,
+        run_id,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        binary: binary(),
+        arguments: std::env::args_os()
+            .skip(1)
+            .map(|a| a.to_string_lossy().into_owned())
+            .collect(),
+        drive: None,
     }
+}
+
+/// The program itself. Hashed once; it cannot change while it runs.
+fn binary() -> Option<Binary> {
+    static BINARY: OnceLock<Option<Binary>> = OnceLock::new();
+    let hash = || {
+        let sha256 = record::sha256_of_file(std::path::Path::new("/proc/self/exe")).ok()?;
+        Some(Binary { version: env!("CARGO_PKG_VERSION").to_owned(), sha256 })
+    };
+    BINARY.get_or_init(hash).clone()
 }

@@ -6,23 +6,30 @@ mod envelope;
 mod exit;
 mod measure;
 mod progress;
+mod recording;
 mod samples;
+mod session;
+mod setup;
 mod talk;
 mod verbs;
 mod view;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory, FromArgMatches};
 
-use crate::args::{Cli, Verb};
+use crate::args::{Cli, Given, Verb};
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let matches = Cli::command().get_matches();
+    let given = Given::of(&matches);
+    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     let done = match &cli.verb {
-        Verb::Mark(args) => verbs::mark::main(args),
+        Verb::Mark(args) => verbs::mark::main(args, &given),
         Verb::Plan(args) => verbs::plan::main(args),
-        Verb::Run(args) => verbs::run::main(args),
+        Verb::Run(args) => verbs::run::main(args, &given),
+        Verb::Rerun(args) => verbs::rerun::main(args),
+        Verb::Runs(args) => verbs::runs::main(&args.verb),
         Verb::Devices(args) => verbs::devices::main(args),
         Verb::Sim(args) => verbs::sim::main(args),
         Verb::Completions(args) => verbs::shell::completions(args),

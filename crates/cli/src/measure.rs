@@ -9,20 +9,23 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context as _, Result, bail};
-use block::{Bytes, DriveInfo, DriveKind, Environment, Event, Extents, RunSink, Target};
+use block::{
+    Bytes, DriveIdentity, DriveInfo, DriveKind, Environment, Event, Extents, RunSink, Target,
+};
 use engine::Control;
 use linux::drive::{Engine, NullTarget};
 use linux::environment::RealEnvironment;
 use linux::scratch::{self, Leftover, ScratchFile};
 use linux::sysfs::Roots;
 use linux::target::{Access, AnyTarget, EngineTarget, OpenOptions, RealTarget};
-use mark::{Body, Broken, Ceiling, TracedRun, findings};
+use mark::{Around, Body, Broken, Ceiling, findings};
 use workload::content::SectorContent;
 use workload::plan::{Plan, Region};
 
 use crate::args::{Span, TargetArgs};
 use crate::consent;
 use crate::exit::Refused;
+use crate::recording::Recording;
 use crate::talk;
 
 /// What a verb asks to be measured.
@@ -57,23 +60,21 @@ pub struct Measured {
 struct Desk<'a> {
     job: &'a Job<'a>,
     cancel: Arc<AtomicBool>,
-    sink: &'a mut dyn RunSink,
-    trace: &'a mut dyn FnMut(TracedRun),
+    recording: &'a mut Recording,
 }
 
-/// Measures. `trace` is given each run's single I/Os as it ends, when the job asks for them.
+/// Measures, and keeps what each run leaves in `recording`.
 ///
 /// # Errors
 /// What makes a measurement impossible, each with what to do; [`Refused`] inside when it is the safety
 /// gate that says no.
 pub fn measure(
     job: &Job<'_>,
-    sink: &mut dyn RunSink,
-    trace: &mut dyn FnMut(TracedRun),
+    recording: &mut Recording,
 ) -> Result<Measured> {
     let cancel = Arc::new(AtomicBool::new(false));
     linux::signals::install(cancel.clone()).context("cannot watch for Ctrl-C")?;
-    let mut desk = Desk { job, cancel, sink, trace };
+    let mut desk = Desk { job, cancel, recording };
     let name = job.target.target.as_str();
     if name.starts_with("sim:") {
         return desk.on_virtual(name);
@@ -96,7 +97,7 @@ impl Desk<'_> {
         }
         let mut environment = target.environment();
         let plan = self.plan(true, Some(target.info().capacity_bytes))?;
-        let how = How { engine: "virtual".to_owned(), direct: true, polling: false, extents: None };
+        let how = How::not_real("virtual", target.info());
         self.run(plan, &mut target, &mut environment, &[], &how)
     }
 
@@ -104,7 +105,7 @@ impl Desk<'_> {
         let mut target = self.null();
         let mut environment = RealEnvironment::new(Roots::default(), null_stack(), None);
         let plan = self.plan(true, Some(target.info().capacity_bytes))?;
-        let how = How { engine: "null".to_owned(), direct: true, polling: false, extents: None };
+        let how = How::not_real("null", target.info());
         self.run(plan, &mut target, &mut environment, &[], &how)
     }
 
@@ -125,7 +126,7 @@ impl Desk<'_> {
         // What can be known to fail is told before gigabytes are written; the rest when it is open.
         plan.fit(&DriveInfo { capacity_bytes: size, ..unopened(&name) })?;
         let mut payload = SectorContent::new(plan.content, plan.seed, u16::MAX);
-        let (sink, run_id) = (&mut *self.sink, self.job.run_id);
+        let (sink, run_id) = (&mut *self.recording, self.job.run_id);
         let mut progress = |done_bytes, total_bytes| {
             let what = "writing the test file".to_owned();
             sink.event(&Event::Preparing { what, done_bytes, total_bytes });
@@ -139,7 +140,7 @@ impl Desk<'_> {
         let mut opened = RealTarget::open(same, self.open_options(Access::ReadWrite))
             .with_context(|| format!("{name}: its test file cannot be measured"))?;
         opened.describe(|info| info.name = name);
-        self.on_real(opened, scratch.path(), plan)
+        self.on_real(opened, scratch.path(), dir, plan)
     }
 
     /// A file or device that exists: read, and written to only with consent.
@@ -147,8 +148,8 @@ impl Desk<'_> {
         let name = self.job.target.target.clone();
         // An existing file is as large as its owner wanted it measured; a device is not.
         let capacity = if is_file { None } else { Some(linux::target::size_of(path)?) };
-        let plan = self.plan(self.job.target.write, capacity)?;
-        if plan.alters() && !self.job.target.write {
+        let plan = self.plan(self.job.target.consent.write, capacity)?;
+        if plan.alters() && !self.job.target.consent.write {
             return Err(Refused(format!(
                 "{name}: the plan writes, and an existing {} is only read unless you say --write --consent …",
                 if is_file { "file" } else { "device" }
@@ -157,19 +158,27 @@ impl Desk<'_> {
         }
         if !plan.alters() {
             let opened = RealTarget::open(path, self.open_options(Access::ReadOnly))?;
-            return self.on_real(opened, path, plan);
+            return self.on_real(opened, path, path, plan);
         }
         // Held to the end of the run: it keeps everybody else away from the device.
         let permit = consent::ask(self.job.target, path, &plan)?;
         let file = permit.file().try_clone().context("cannot keep the target open")?;
         let opened = RealTarget::from_file(file, &name, self.open_options(Access::ReadWrite))?;
-        self.on_real(opened, path, plan)
+        self.on_real(opened, path, path, plan)
     }
 
-    fn on_real(&mut self, mut opened: RealTarget, path: &Path, plan: Plan) -> Result<Measured> {
+    /// `path` is what is opened, `place` what the user named: the directory of a test file.
+    fn on_real(
+        &mut self,
+        mut opened: RealTarget,
+        path: &Path,
+        place: &Path,
+        plan: Plan,
+    ) -> Result<Measured> {
         let roots = Roots::default();
         let stack = linux::stack::resolve(&roots, path)?;
         opened.describe(|info| linux::describe::describe(&roots, &stack, info));
+        let identity = linux::describe::identify(&roots, &stack, place, opened.info());
         let watched = opened.file().try_clone().context("cannot keep the target open")?;
         let mut environment = RealEnvironment::new(roots, stack, Some(watched));
         let region = plan.fit(opened.info())?;
@@ -180,9 +189,10 @@ impl Desk<'_> {
             direct: !args.buffered,
             polling: args.iopoll,
             extents,
+            identity,
         };
         let ceilings = self.ceilings(&plan)?;
-        let around = Around { environment: &mut environment, ceilings: &ceilings, how: &how };
+        let around = Surroundings { environment: &mut environment, ceilings: &ceilings, how: &how };
         match opened.engine()? {
             AnyTarget::IoUring(target) => self.on_engine(plan, target, around),
             AnyTarget::Libaio(target) => self.on_engine(plan, target, around),
@@ -194,7 +204,7 @@ impl Desk<'_> {
         &mut self,
         plan: Plan,
         mut target: EngineTarget<E>,
-        around: Around<'_>,
+        around: Surroundings<'_>,
     ) -> Result<Measured> {
         let measured =
             self.run(plan, &mut target, around.environment, around.ceilings, around.how)?;
@@ -209,9 +219,11 @@ impl Desk<'_> {
         ceilings: &[Option<Ceiling>],
         how: &How,
     ) -> Result<Measured> {
+        let earlier = self.recording.begin(&plan, &how.identity)?;
         let control = Control { cancel: &self.cancel, trace_cap: self.job.trace_cap };
-        let (sink, trace) = (&mut *self.sink, &mut *self.trace);
-        let executed = mark::execute(&plan, target, environment, ceilings, control, sink, trace)?;
+        let keeper = &mut *self.recording;
+        let around = Around { ceilings, earlier, control, keeper };
+        let executed = mark::execute(&plan, target, environment, around)?;
         let extents_after = environment.extents();
         let durable = plan.steps.iter().flat_map(|s| &s.phases).flat_map(|p| &p.ops).any(|o| o.fua);
         let context = findings::Context {
@@ -291,7 +303,7 @@ impl Desk<'_> {
     fn leftovers(&self, dir: &Path) -> Result<()> {
         for leftover in scratch::leftovers(dir) {
             let what = format!("{} ({})", leftover.path.display(), leftover.size);
-            if self.job.target.remove_leftovers || agreed(&leftover)? {
+            if self.job.target.consent.remove_leftovers || agreed(&leftover)? {
                 leftover.remove().with_context(|| format!("cannot remove {what}"))?;
                 talk::note(&format!("removed {what}, left by a run that was killed"));
             } else {
@@ -310,10 +322,27 @@ struct How {
     direct: bool,
     polling: bool,
     extents: Option<Extents>,
+    identity: DriveIdentity,
+}
+
+impl How {
+    /// A target without layers under it, which is who its name says.
+    fn not_real(engine: &str, info: &DriveInfo) -> How {
+        let identity = DriveIdentity {
+            kind: info.kind,
+            name: info.name.clone(),
+            capacity_bytes: info.capacity_bytes,
+            filesystem: None,
+            filesystem_id: None,
+            inode: None,
+            leaves: Vec::new(),
+        };
+        How { engine: engine.to_owned(), direct: true, polling: false, extents: None, identity }
+    }
 }
 
 /// What stands around a real target while it is measured.
-struct Around<'a> {
+struct Surroundings<'a> {
     environment: &'a mut RealEnvironment,
     ceilings: &'a [Option<Ceiling>],
     how: &'a How,

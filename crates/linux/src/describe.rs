@@ -1,6 +1,10 @@
 //! What the leaves of a stack say of themselves, added to what an open file tells of a target.
 
-use block::{Bytes, DriveInfo, DriveKind, Leaf, Stack, WriteCache};
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use block::{Bytes, DriveIdentity, DriveInfo, DriveKind, Leaf, LeafIdentity, Stack, WriteCache};
 
 use crate::devices::{Identity, identity};
 use crate::sysfs::{BlockNode, Roots};
@@ -28,6 +32,45 @@ pub fn describe(roots: &Roots, stack: &Stack, info: &mut DriveInfo) {
             info.physical_block_bytes =
                 Bytes(info.physical_block_bytes.0.max(leaf.physical_block_bytes.0));
         }
+    }
+}
+
+/// Who the target is that `path` leads to: what a run that goes on later is held against. Of a
+/// directory, `path` is the directory itself and not the test file in it, which comes and goes.
+pub fn identify(roots: &Roots, stack: &Stack, path: &Path, info: &DriveInfo) -> DriveIdentity {
+    let real = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let meta = fs::metadata(&real).ok();
+    let is_dir = meta.as_ref().is_some_and(fs::Metadata::is_dir);
+    let is_file = meta.as_ref().is_some_and(fs::Metadata::is_file);
+    let filesystem = (is_dir || is_file).then(|| stack.layers.get(1)).flatten();
+    let filesystem = filesystem.map(|layer| layer.kind.clone());
+    DriveIdentity {
+        kind: info.kind,
+        name: real.display().to_string(),
+        capacity_bytes: if is_dir { Bytes::ZERO } else { info.capacity_bytes },
+        filesystem_id: filesystem.as_deref().and_then(|kind| filesystem_id(kind, &real)),
+        filesystem,
+        inode: meta.filter(|_| is_file).map(|meta| meta.ino()),
+        leaves: stack.leaves.iter().map(|leaf| leaf_identity(roots, leaf)).collect(),
+    }
+}
+
+/// The filesystem's number, where it is made of what is on the disk (its UUID); others make it of the
+/// device's number, which changes.
+fn filesystem_id(kind: &str, path: &Path) -> Option<u64> {
+    let kept = matches!(kind, "ext2" | "ext3" | "ext4" | "btrfs");
+    let id = rustix::fs::statvfs(path).ok().filter(|_| kept)?.f_fsid;
+    (id != 0).then_some(id)
+}
+
+fn leaf_identity(roots: &Roots, leaf: &Leaf) -> LeafIdentity {
+    let identity = of_leaf(roots, leaf).unwrap_or_default();
+    LeafIdentity {
+        name: leaf.name.clone(),
+        model: identity.model.or_else(|| leaf.model.clone()),
+        serial: identity.serial,
+        wwid: identity.wwid,
+        size_bytes: identity.size_bytes,
     }
 }
 

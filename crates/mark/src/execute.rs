@@ -98,8 +98,8 @@ pub struct Executed {
     pub region: Region,
 }
 
-/// Is given what each run left, when it is over and before the next begins.
-pub trait Keeper {
+/// Is told how the runs go, and given what each left when it is over and before the next begins.
+pub trait Keeper: RunSink {
     /// A run is over. `samples` is what `kept` was made of, without its single I/Os.
     fn over(&mut self, kept: &Kept, samples: &Samples);
 
@@ -111,6 +111,10 @@ pub trait Keeper {
 /// A keeper that keeps nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoKeeper;
+
+impl RunSink for NoKeeper {
+    fn event(&mut self, _: &Event) {}
+}
 
 impl Keeper for NoKeeper {
     fn over(&mut self, _: &Kept, _: &Samples) {}
@@ -136,9 +140,7 @@ pub struct Around<'a> {
     pub earlier: Earlier,
     /// What the runs obey besides their plan.
     pub control: Control<'a>,
-    /// Is told how they go.
-    pub sink: &'a mut dyn RunSink,
-    /// Keeps what they leave.
+    /// Is told how they go, and keeps what they leave.
     pub keeper: &'a mut dyn Keeper,
 }
 
@@ -154,7 +156,7 @@ pub fn execute<T: Target>(
     environment: &mut dyn Environment,
     around: Around<'_>,
 ) -> Result<Executed, MarkError> {
-    let Around { ceilings, earlier, control, sink, keeper } = around;
+    let Around { ceilings, earlier, control, keeper } = around;
     let region = plan.fit(target.info())?;
     let mut executed = Executed {
         tests: (0..plan.steps.len())
@@ -184,10 +186,10 @@ pub fn execute<T: Target>(
             count(&mut executed.tests[slot.step], kept.clone());
             continue;
         }
-        announce(plan, &slot, step, target.now(), sink);
+        announce(plan, &slot, step, target.now(), keeper);
         rest(target, plan.schedule.pause, control);
         let seeded = (region, plan.content, slot.seed);
-        let mut samples = run_step(target, environment, step, seeded, control, sink)?;
+        let mut samples = run_step(target, environment, step, seeded, control, keeper)?;
         hand_over_trace(&slot, step, &mut samples, keeper);
         if let Some(failure) = samples.failure {
             executed.broken = Some(Broken {
@@ -203,7 +205,7 @@ pub fn execute<T: Target>(
             break;
         }
         let kept = keep(&slot, step, &samples, clock.at(target.now()));
-        tell(&kept, sink);
+        tell(&kept, keeper);
         match known {
             None => keeper.over(&kept, &samples),
             Some(known) if known == kept => {}

@@ -4,85 +4,64 @@ use anyhow::{Context as _, Result};
 use block::{Bytes, WallClock};
 use mark::{Direction, Options};
 use record::RunId;
-use report::{RateUnit, Style};
-use workload::plan::{Content, Order, Share, Until};
+use workload::plan::{Content, Order, Plan, Share, Until};
 
-use crate::args::{LoadArgs, MarkArgs, OrderName, OutputArgs};
-use crate::envelope::{SystemClock, document};
+use crate::args::{Given, LoadArgs, MarkArgs, OrderName, RecordArgs};
+use crate::envelope::SystemClock;
 use crate::exit::Exit;
-use crate::measure::{Job, Measured, measure};
-use crate::progress::Progress;
-use crate::samples::SamplesFile;
+use crate::measure::Job;
+use crate::recording::Course;
+use crate::session::Session;
+use crate::setup::Setup;
+use crate::verbs::resume::{self, Asked};
 use crate::verbs::run;
-use crate::{talk, view};
 
 /// Size of a test file by default.
 const SIZE: Bytes = Bytes::gib(1);
 /// Size of a test file with `--quick`.
 const QUICK_SIZE: Bytes = Bytes::mib(256);
 
-/// Runs the verb.
+/// Runs the verb; `given` are the flags that the user typed.
 ///
 /// # Errors
 /// What makes a measurement impossible.
-pub fn main(args: &MarkArgs) -> Result<Exit> {
-    if let Some(path) = &args.plan {
-        return run::plan("mark", path, &args.target, args.load.seed, &args.output);
+pub fn main(args: &MarkArgs, given: &Given) -> Result<Exit> {
+    let MarkArgs { target, plan, load, record: RecordArgs { keep, resume }, output } = args;
+    if let Some(run) = resume {
+        let asked = |seed: u64| -> Result<Option<Plan>> {
+            match plan {
+                Some(path) => run::read(path).map(Some),
+                None if given.any_of::<LoadArgs>() => {
+                    Ok(Some(options(load, load.seed.unwrap_or(seed), true).plan()))
+                }
+                None => Ok(None),
+            }
+        };
+        let asked = Asked { target, given, plan: &asked, seed: load.seed };
+        return resume::main(run, &asked, keep, output);
     }
-    let seed = seed_of(args.load.seed)?;
+    if let Some(path) = plan {
+        return run::plan("mark", path, target, load.seed, keep, output);
+    }
+    let seed = seed_of(load.seed)?;
     let run_id = run_id(seed);
+    let default_size = if load.quick { QUICK_SIZE } else { SIZE };
     let job = Job {
-        target: &args.target,
+        target,
         plan: &|may_write| {
-            let plan = options(&args.load, seed, may_write).plan();
+            let plan = options(load, seed, may_write).plan();
             plan.check()?;
             Ok(plan)
         },
-        default_size: if args.load.quick { QUICK_SIZE } else { SIZE },
+        default_size,
         default_span: Some(SIZE),
         run_id: &run_id.to_string(),
-        drive_seed: args.load.seed,
-        trace_cap: args.output.trace_cap(),
+        drive_seed: load.seed,
+        trace_cap: output.trace_cap(keep),
     };
-    show("mark", &job, run_id, &args.output)
-}
-
-/// Measures and shows the result; `verb` is what the user called it.
-///
-/// # Errors
-/// What makes a measurement impossible, or its result unwritable.
-pub fn show(verb: &str, job: &Job<'_>, run_id: RunId, output: &OutputArgs) -> Result<Exit> {
-    let create = |path| SamplesFile::create(path, &job.target.target);
-    let mut samples = output.samples.as_deref().map(create).transpose()?;
-    let measured = {
-        let mut progress = Progress::new(!output.no_progress);
-        measure(job, &mut progress, &mut |run| {
-            if let Some(samples) = &mut samples {
-                samples.write(&run);
-            }
-        })?
-    };
-    if let Some(samples) = samples {
-        samples.finish()?;
-    }
-    let Measured { body, broken, notes, .. } = measured;
-    notes.iter().for_each(|note| talk::note(note));
-    let rate = if output.mib { RateUnit::Mib } else { RateUnit::Mb };
-    if output.json {
-        let document = document("drivescope.mark/1", run_id, &SystemClock, &body);
-        talk::result(&document.to_json().context("cannot write the result as JSON")?)?;
-    } else {
-        let sheet = view::mark::sheet(verb, &body, rate);
-        talk::result(&report::render_sheet(&sheet, Style { rate, ..Style::default() }))?;
-    }
-    if let Some(broken) = broken {
-        return Err(broken.into());
-    }
-    Ok(match (body.interrupted, body.refuted()) {
-        (true, _) => Exit::Interrupted,
-        (false, true) => Exit::No,
-        (false, false) => Exit::Done,
-    })
+    let file_bytes = target.size.unwrap_or(default_size);
+    let setup = Setup::new("mark", target, file_bytes, load.seed, keep, output);
+    Session { job: &job, run_id, setup, course: Course::New, keep, output }.run()
 }
 
 /// A name for this run. Not made of the seed alone: two runs of one seed may begin in the same second and

@@ -7,17 +7,28 @@ use anyhow::{Context as _, Result};
 use block::Bytes;
 use workload::plan::Plan;
 
-use crate::args::{OutputArgs, RunArgs, TargetArgs};
+use crate::args::{Given, KeepArgs, OutputArgs, RecordArgs, RunArgs, TargetArgs};
 use crate::exit::Exit;
 use crate::measure::Job;
-use crate::verbs::mark::{run_id, show};
+use crate::recording::Course;
+use crate::session::Session;
+use crate::setup::Setup;
+use crate::verbs::mark::run_id;
+use crate::verbs::resume::{self, Asked};
 
-/// Runs the verb.
+/// Runs the verb; `given` are the flags that the user typed.
 ///
 /// # Errors
 /// When the plan cannot be read, or what makes a measurement impossible.
-pub fn main(args: &RunArgs) -> Result<Exit> {
-    plan("run", &args.plan, &args.target, args.seed, &args.output)
+pub fn main(args: &RunArgs, given: &Given) -> Result<Exit> {
+    let RunArgs { plan: path, target, seed, record: RecordArgs { keep, resume }, output } = args;
+    if let Some(run) = resume {
+        let asked = |_| path.as_deref().map(read).transpose();
+        let asked = Asked { target, given, plan: &asked, seed: *seed };
+        return resume::main(run, &asked, keep, output);
+    }
+    let path = path.as_deref().context("name a plan, as `drivescope plan` prints it")?;
+    plan("run", path, target, *seed, keep, output)
 }
 
 /// Runs the plan at `path`; `verb` is what the user called it, `seed` takes the place of the plan's.
@@ -29,25 +40,38 @@ pub fn plan(
     path: &Path,
     target: &TargetArgs,
     seed: Option<u64>,
+    keep: &KeepArgs,
     output: &OutputArgs,
 ) -> Result<Exit> {
     let mut plan = read(path)?;
     plan.seed = seed.unwrap_or(plan.seed);
     let run_id = run_id(plan.seed);
-    let end = plan.region.map(|r| Bytes(r.offset.0.saturating_add(r.length.0)));
+    let default_size = file_size(&plan);
     let job = Job {
         target,
         plan: &|_| Ok(plan.clone()),
-        default_size: end.unwrap_or(Bytes::gib(1)),
+        default_size,
         default_span: None,
         run_id: &run_id.to_string(),
         drive_seed: seed,
-        trace_cap: output.trace_cap(),
+        trace_cap: output.trace_cap(keep),
     };
-    show(verb, &job, run_id, output)
+    let setup =
+        Setup::new(verb, target, target.size.unwrap_or(default_size), seed, keep, output);
+    Session { job: &job, run_id, setup, course: Course::New, keep, output }.run()
 }
 
-fn read(path: &Path) -> Result<Plan> {
+/// Size of a test file for `plan` when the user names none.
+pub fn file_size(plan: &Plan) -> Bytes {
+    let end = plan.region.map(|r| Bytes(r.offset.0.saturating_add(r.length.0)));
+    end.unwrap_or(Bytes::gib(1))
+}
+
+/// The plan at `path`, or on standard input for `-`.
+///
+/// # Errors
+/// When it cannot be read or is no plan.
+pub fn read(path: &Path) -> Result<Plan> {
     let name = path.display();
     let text = if path == Path::new("-") {
         let mut text = String::new();

@@ -20,6 +20,28 @@ pub fn sheet(verb: &str, body: &Body, rate: RateUnit) -> Sheet {
     }
 }
 
+/// The drive in a few words, for a list of runs.
+pub fn drive(body: &Body) -> String {
+    let leaf = |leaf: &block::Leaf| leaf.model.clone().unwrap_or_else(|| leaf.name.clone());
+    match &body.target.model {
+        Some(model) => model.trim().to_owned(),
+        None => body.stack.leaves.iter().map(leaf).collect::<Vec<_>>().join(", "),
+    }
+}
+
+/// The result in one line, for a list of runs.
+pub fn headline(body: &Body) -> String {
+    let standing = body.tests.iter().filter(|t| t.headline).count();
+    let stand = format!("{standing} of {} numbers stand", body.tests.len());
+    match body.tests.iter().find(|t| t.headline) {
+        None => stand,
+        Some(test) => {
+            let rate = number::value(&test.mb_s.quantity(Unit::MbPerS), RateUnit::Mb);
+            format!("{} {} {rate} MB/s; {stand}", test.name, test.op)
+        }
+    }
+}
+
 /// `. on ext4 on vda (Samsung SSD 970 PRO)`.
 fn subject(body: &Body) -> String {
     let mut text = body.target.name.clone();

@@ -2,4 +2,6 @@
 
 pub mod devices;
 pub mod mark;
+pub mod rerun;
+pub mod runs;
 pub mod sim;

@@ -1,0 +1,34 @@
+//! Which flags the user typed, as opposed to those that stand at their default.
+
+use std::collections::BTreeSet;
+
+use clap::parser::ValueSource;
+use clap::{ArgMatches, Args, Command};
+
+/// The names of the flags and arguments that were typed.
+#[derive(Clone, Debug, Default)]
+pub struct Given(BTreeSet<String>);
+
+impl Given {
+    /// Of the verb that was called.
+    pub fn of(matches: &ArgMatches) -> Given {
+        let Some((_, verb)) = matches.subcommand() else { return Given::default() };
+        // Ids include those of groups of flags, which have no source of their own.
+        let typed = |id: &&str| {
+            verb.try_contains_id(id).is_ok()
+                && verb.value_source(id) == Some(ValueSource::CommandLine)
+        };
+        Given(verb.ids().map(clap::Id::as_str).filter(typed).map(str::to_owned).collect())
+    }
+
+    /// True when this flag or argument was typed.
+    pub fn has(&self, name: &str) -> bool {
+        self.0.contains(name)
+    }
+
+    /// True when a flag of this part of a verb was typed.
+    pub fn any_of<A: Args>(&self) -> bool {
+        let part = A::augment_args(Command::new("part"));
+        part.get_arguments().any(|argument| self.has(argument.get_id().as_str()))
+    }
+}

@@ -1,0 +1,152 @@
+//! Flags about recorded runs.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+
+use super::{ConsentArgs, OutputArgs, share};
+
+/// `rerun`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  drivescope rerun last
+  drivescope rerun 20261121T2335 --margin 5% --json
+
+Plan, seed, target and settings are those of the record; the drive must be the
+same. Exit code 1: some number differs by more than the margin.")]
+pub struct RerunArgs {
+    /// The run: its id, the beginning of it, or last
+    pub run: String,
+    /// A median within this share of the original agrees with it
+    #[arg(long, value_name = "SHARE", value_parser = share, default_value = "2%")]
+    pub margin: f64,
+    #[command(flatten)]
+    pub consent: ConsentArgs,
+    #[command(flatten)]
+    pub record: KeepArgs,
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// `runs`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  drivescope runs list
+  drivescope runs show last
+  drivescope runs export last --output my-ssd.tar.gz
+  drivescope runs import my-ssd.tar.gz
+
+A run is a directory of TOML, JSON, CSV and histogram files that can be read
+without drivescope; where they are, runs list tells. RUN is a run's id, the
+beginning of it, or last.")]
+pub struct RunsArgs {
+    #[command(subcommand)]
+    pub verb: RunsVerb,
+}
+
+/// Verbs of `runs`.
+#[derive(Debug, Subcommand)]
+pub enum RunsVerb {
+    /// List recorded runs, newest first
+    List {
+        #[command(flatten)]
+        place: PlaceArgs,
+        /// Print as JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show a run as it was recorded
+    Show {
+        /// The run
+        run: String,
+        #[command(flatten)]
+        place: PlaceArgs,
+        /// Print the recorded document
+        #[arg(long)]
+        json: bool,
+        /// Show throughput in MiB/s (2^20) instead of MB/s (10^6)
+        #[arg(long)]
+        mib: bool,
+    },
+    /// Remove runs
+    Rm {
+        /// The runs
+        #[arg(required = true, value_name = "RUN")]
+        runs: Vec<String>,
+        #[command(flatten)]
+        place: PlaceArgs,
+        /// Do not ask
+        #[arg(long)]
+        yes: bool,
+    },
+    /// Write runs to an archive (.tar.gz)
+    Export {
+        /// The runs [default: all]
+        #[arg(value_name = "RUN")]
+        runs: Vec<String>,
+        #[command(flatten)]
+        place: PlaceArgs,
+        /// Where to; - for standard output
+        #[arg(long, short, value_name = "FILE.tar.gz")]
+        output: PathBuf,
+    },
+    /// Take runs from archives, or from what --json printed
+    Import {
+        /// Archives (.tar.gz) or documents (.json)
+        #[arg(required = true)]
+        files: Vec<PathBuf>,
+        #[command(flatten)]
+        place: PlaceArgs,
+    },
+    /// Make the index anew from the runs' directories
+    Reindex {
+        #[command(flatten)]
+        place: PlaceArgs,
+    },
+}
+
+/// Where runs are kept.
+#[derive(Clone, Debug, Default, Args)]
+pub struct PlaceArgs {
+    /// Directory of recorded runs [default: $DRIVESCOPE_RUNS_DIR, else
+    /// $XDG_DATA_HOME/drivescope/runs, else ~/.local/share/drivescope/runs]
+    #[arg(long, value_name = "DIR", help_heading = "Record")]
+    pub runs_dir: Option<PathBuf>,
+}
+
+/// Whether and where a run is recorded.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Record")]
+pub struct KeepArgs {
+    #[command(flatten)]
+    pub place: PlaceArgs,
+    /// Keep no record of this run
+    #[arg(long, conflicts_with = "runs_dir")]
+    pub no_record: bool,
+    /// Keep every single I/O in the record, in this form
+    #[arg(long, value_enum, value_name = "FORMAT", conflicts_with = "no_record")]
+    pub keep_samples: Option<SamplesName>,
+}
+
+/// What is recorded, and what a record is gone on with.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Record")]
+pub struct RecordArgs {
+    #[command(flatten)]
+    pub keep: KeepArgs,
+    /// Go on with a run that was interrupted or killed: its id, or last. Plan and
+    /// target come from its record, and the drive must be the same
+    #[arg(long, value_name = "RUN", conflicts_with = "no_record")]
+    pub resume: Option<String>,
+}
+
+/// Forms of recorded I/Os.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum SamplesName {
+    /// Apache Parquet: small, for DuckDB, pandas, R
+    Parquet,
+    /// Comma-separated text
+    Csv,
+}

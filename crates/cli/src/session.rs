@@ -1,0 +1,127 @@
+//! One measurement from its first note to its exit code: measured, recorded, shown.
+
+use anyhow::{Context as _, Result};
+use mark::{Body, Broken};
+use record::{Document, RunId, State, Summary};
+use report::{RateUnit, Style};
+
+use crate::args::{KeepArgs, OutputArgs};
+use crate::envelope::{SystemClock, document};
+use crate::exit::Exit;
+use crate::measure::{Job, Measured, measure};
+use crate::progress::Progress;
+use crate::recording::{Closed, Course, Recording};
+use crate::samples::SamplesFile;
+use crate::setup::Setup;
+use crate::{talk, view};
+
+/// The form of a mark's body.
+pub const SCHEMA: &str = "drivescope.mark/1";
+
+/// What a measurement is made with.
+pub struct Session<'a> {
+    /// What to measure.
+    pub job: &'a Job<'a>,
+    /// Names the run, unless it goes on with a recorded one.
+    pub run_id: RunId,
+    /// What it takes to make the run again.
+    pub setup: Setup,
+    /// New, resumed or repeated.
+    pub course: Course,
+    /// Whether and where it is recorded.
+    pub keep: &'a KeepArgs,
+    /// How it is shown.
+    pub output: &'a OutputArgs,
+}
+
+/// What was made, recorded as far as that was possible.
+pub struct Made {
+    /// The result with its envelope.
+    pub document: Document<Body>,
+    closed: Closed,
+    broken: Option<Broken>,
+}
+
+impl Session<'_> {
+    /// Measures, and records the result.
+    ///
+    /// # Errors
+    /// What makes a measurement impossible.
+    pub fn make(self) -> Result<Made> {
+        let create = |path| SamplesFile::create(path, &self.job.target.target);
+        let samples = self.output.samples.as_deref().map(create).transpose()?;
+        let verb = self.setup.verb.clone();
+        let recording =
+            Recording::prepare(self.keep, SCHEMA, self.run_id, self.setup, self.course)?;
+        let mut recording = recording.with(samples, Progress::new(!self.output.no_progress));
+        let measured = measure(self.job, &mut recording)?;
+        let Measured { body, broken, notes } = measured;
+        notes.iter().for_each(|note| talk::note(note));
+        let document = document(SCHEMA, recording.run_id(), &SystemClock, body);
+        let state = match (&broken, document.body.interrupted) {
+            (Some(_), _) => State::Broken,
+            (None, true) => State::Interrupted,
+            (None, false) => State::Finished,
+        };
+        let summary = Summary {
+            verb,
+            target: self.job.target.target.clone(),
+            drive: view::mark::drive(&document.body),
+            headline: view::mark::headline(&document.body),
+        };
+        let closed = recording.close(&document, state, &summary);
+        Ok(Made { document, closed, broken })
+    }
+
+    /// Measures, records and shows.
+    ///
+    /// # Errors
+    /// What makes a measurement impossible, or its result unwritable.
+    pub fn run(self) -> Result<Exit> {
+        let (output, verb) = (self.output, self.setup.verb.clone());
+        let made = self.make()?;
+        show(&verb, &made.document, output.json, output.mib)?;
+        made.end()
+    }
+}
+
+impl Made {
+    /// Says where the run is kept, and how it ended.
+    ///
+    /// # Errors
+    /// When the record is not whole, or an I/O ended the measurement.
+    pub fn end(self) -> Result<Exit> {
+        let body = &self.document.body;
+        if let Some(id) = &self.closed.id {
+            if body.interrupted {
+                talk::note(&format!("go on with: drivescope run --resume {id}"));
+            } else if self.closed.trouble.is_none() {
+                talk::note(&format!("recorded; to see it again: drivescope runs show {id}"));
+            }
+        }
+        if let Some(trouble) = self.closed.trouble {
+            return Err(trouble);
+        }
+        if let Some(broken) = self.broken {
+            return Err(broken.into());
+        }
+        Ok(match (body.interrupted, body.refuted()) {
+            (true, _) => Exit::Interrupted,
+            (false, true) => Exit::No,
+            (false, false) => Exit::Done,
+        })
+    }
+}
+
+/// Prints a mark; `verb` is what the user called it.
+///
+/// # Errors
+/// When it cannot be printed.
+pub fn show(verb: &str, document: &Document<Body>, json: bool, mib: bool) -> Result<()> {
+    if json {
+        return talk::result(&document.to_json().context("cannot write the result as JSON")?);
+    }
+    let rate = if mib { RateUnit::Mib } else { RateUnit::Mb };
+    let sheet = view::mark::sheet(verb, &document.body, rate);
+    talk::result(&report::render_sheet(&sheet, Style { rate, ..Style::default() }))
+}

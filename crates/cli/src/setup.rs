@@ -1,0 +1,108 @@
+//! How a run was set up: what it takes, beside its plan, to go on with it or to make it again.
+
+use anyhow::{Context as _, Result, bail};
+use block::Bytes;
+use linux::target::EngineKind;
+use record::{RunId, SamplesFormat};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::args::{ConsentArgs, KeepArgs, OutputArgs, SamplesName, TargetArgs};
+
+/// The setup of a recorded run.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Setup {
+    /// What the user called it: `mark`, `run`, `rerun`.
+    pub verb: String,
+    /// Absolute path of the target, or its name when it is a virtual drive.
+    pub target: String,
+    /// Size of the test file in a directory.
+    pub file_bytes: Option<Bytes>,
+    /// `io_uring`, `libaio`, `psync`.
+    pub engine: String,
+    /// True when completions were polled for.
+    pub iopoll: bool,
+    /// True when I/O went through the page cache on purpose.
+    pub buffered: bool,
+    /// CPUs of the submitters, when they were chosen.
+    pub cpus: Option<Vec<usize>>,
+    /// Seed that a virtual drive's own noise took from the user's.
+    pub drive_seed: Option<u64>,
+    /// Most single I/Os kept per run.
+    pub samples_max: u64,
+    /// Form of the single I/Os in the record, when they are kept.
+    pub samples: Option<SamplesFormat>,
+    /// The run that this one repeats.
+    pub repeats: Option<RunId>,
+    /// The drive in a few words, known when it is open.
+    pub drive: Option<String>,
+}
+
+impl Setup {
+    /// What the flags of a new run come to. `file_bytes` is the size that a test file gets.
+    pub fn new(
+        verb: &str,
+        target: &TargetArgs,
+        file_bytes: Bytes,
+        drive_seed: Option<u64>,
+        keep: &KeepArgs,
+        output: &OutputArgs,
+    ) -> Setup {
+        let name = target.target.clone();
+        let real = std::fs::canonicalize(&name).ok();
+        let is_dir = real.as_ref().is_some_and(|path| path.is_dir());
+        Setup {
+            verb: verb.to_owned(),
+            target: real.map_or(name, |path| path.display().to_string()),
+            file_bytes: is_dir.then_some(file_bytes),
+            engine: target.engine.to_string(),
+            iopoll: target.iopoll,
+            buffered: target.buffered,
+            cpus: target.cpus.clone(),
+            drive_seed,
+            samples_max: output.samples_max,
+            samples: keep.keep_samples.map(SamplesFormat::from),
+            repeats: None,
+            drive: None,
+        }
+    }
+
+    /// Reads what a record holds.
+    ///
+    /// # Errors
+    /// When the run was not set up by a version whose setup this one knows.
+    pub fn of_record(setup: &Value, id: &RunId) -> Result<Setup> {
+        if setup.is_null() {
+            bail!("{id}: was imported as a document alone, without what it takes to make it again");
+        }
+        serde_json::from_value(setup.clone())
+            .with_context(|| format!("{id}: its setup.json is not one of this version"))
+    }
+
+    /// The flags that lead to this setup; consent to writing is given anew each time.
+    ///
+    /// # Errors
+    /// When the record names an engine that this version does not have.
+    pub fn target_args(&self, consent: ConsentArgs) -> Result<TargetArgs> {
+        let engine = EngineKind::ALL.into_iter().find(|kind| kind.to_string() == self.engine);
+        Ok(TargetArgs {
+            target: self.target.clone(),
+            size: self.file_bytes,
+            span: None,
+            engine: engine.with_context(|| format!("{}: no such engine here", self.engine))?,
+            iopoll: self.iopoll,
+            buffered: self.buffered,
+            cpus: self.cpus.clone(),
+            consent,
+        })
+    }
+}
+
+impl From<SamplesName> for SamplesFormat {
+    fn from(name: SamplesName) -> SamplesFormat {
+        match name {
+            SamplesName::Csv => SamplesFormat::Csv,
+            SamplesName::Parquet => SamplesFormat::Parquet,
+        }
+    }
+}

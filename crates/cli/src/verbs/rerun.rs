@@ -1,0 +1,93 @@
+//! `drivescope rerun RUN`: a recorded run, made again and compared.
+
+use anyhow::{Context as _, Result};
+use mark::Body;
+use mark::repeat::{self, Repeat};
+use record::{Document, Envelope, RunId};
+use report::Style;
+use serde::Serialize;
+use workload::plan::Plan;
+
+use crate::args::RerunArgs;
+use crate::exit::Exit;
+use crate::measure::Job;
+use crate::recording::{self, Course, identity_of};
+use crate::session::{self, Session};
+use crate::setup::Setup;
+use crate::verbs::mark::run_id;
+use crate::verbs::resume::trace_cap;
+use crate::verbs::run::file_size;
+use crate::{talk, view};
+
+/// The repetition as every mark is printed, and beside it how it compares.
+#[derive(Serialize)]
+struct Repeated<'a> {
+    envelope: &'a Envelope,
+    body: &'a Body,
+    comparison: Comparison<'a>,
+}
+
+#[derive(Serialize)]
+struct Comparison<'a> {
+    original: &'a RunId,
+    #[serde(flatten)]
+    repeat: &'a Repeat,
+}
+
+/// Runs the verb.
+///
+/// # Errors
+/// When there is no such run or it has no result yet, when the drive is another one, or what makes a
+/// measurement impossible.
+pub fn main(args: &RerunArgs) -> Result<Exit> {
+    let runs = recording::runs(&args.record.place)?;
+    let id = runs.find(&args.run)?;
+    let run = runs.load(&id)?;
+    let original = original(&run, &id)?;
+    let mut setup = Setup::of_record(&run.setup, &id)?;
+    let plan = Plan::from_toml(&run.plan).with_context(|| format!("{id}: its plan.toml"))?;
+    let target = setup.target_args(args.consent.clone())?;
+    "rerun".clone_into(&mut setup.verb);
+    setup.repeats = Some(id.clone());
+    setup.samples = args.record.keep_samples.map(Into::into);
+    setup.samples_max = args.output.samples_max;
+    let new = run_id(plan.seed);
+    let job = Job {
+        target: &target,
+        plan: &|_| Ok(plan.clone()),
+        default_size: file_size(&plan),
+        default_span: None,
+        run_id: new.as_str(),
+        drive_seed: setup.drive_seed,
+        trace_cap: trace_cap(&setup, &args.record, &args.output),
+    };
+    let course = Course::Repeated(Box::new(identity_of(&run)?));
+    let (keep, output) = (&args.record, &args.output);
+    let session = Session { job: &job, run_id: new.clone(), setup, course, keep, output };
+    let made = session.make()?;
+    let repeat = repeat::compare(&original.body, &made.document.body, args.margin);
+    if output.json {
+        let comparison = Comparison { original: &id, repeat: &repeat };
+        let Document { envelope, body } = &made.document;
+        let mut text = serde_json::to_string_pretty(&Repeated { envelope, body, comparison })?;
+        text.push('\n');
+        talk::result(&text)?;
+    } else {
+        session::show("rerun", &made.document, false, output.mib)?;
+        let sheet = view::rerun::sheet(&id, &repeat);
+        talk::result(&format!("\n{}", report::render_sheet(&sheet, Style::default())))?;
+    }
+    Ok(match made.end()? {
+        Exit::Done if repeat.differs() => Exit::No,
+        exit => exit,
+    })
+}
+
+/// The result of the recorded run.
+fn original(run: &record::Run, id: &RunId) -> Result<Document<Body>> {
+    let document = run.document.clone().with_context(|| {
+        format!("{id}: has no result yet; go on with it first: drivescope run --resume {id}")
+    })?;
+    serde_json::from_value(document)
+        .with_context(|| format!("{id}: its document.json is not one of a mark"))
+}

@@ -1,0 +1,101 @@
+//! `--resume RUN`: a recorded run goes on where it was interrupted or killed.
+
+use anyhow::{Context as _, Result, bail};
+use record::State;
+use workload::plan::Plan;
+
+use crate::args::{ConsentArgs, Given, KeepArgs, OutputArgs, TargetArgs};
+use crate::exit::Exit;
+use crate::measure::Job;
+use crate::recording::{self, Course};
+use crate::session::Session;
+use crate::setup::Setup;
+use crate::verbs::run::file_size;
+
+/// What else was typed beside `--resume`. It may say again what the record says, as when the first
+/// command is called back and added to, and nothing else: a run has one plan.
+pub struct Asked<'a> {
+    /// Flags about the target.
+    pub target: &'a TargetArgs,
+    /// Which flags were typed.
+    pub given: &'a Given,
+    /// The plan that the flags ask for, if they ask for one; given the seed of the record.
+    pub plan: &'a dyn Fn(u64) -> Result<Option<Plan>>,
+    /// The seed that was typed.
+    pub seed: Option<u64>,
+}
+
+/// Goes on with the run of this name.
+///
+/// # Errors
+/// When there is no such run, when it is finished, when other flags contradict it, when the drive is
+/// another one, or what makes a measurement impossible.
+pub fn main(name: &str, asked: &Asked<'_>, keep: &KeepArgs, output: &OutputArgs) -> Result<Exit> {
+    let runs = recording::runs(&keep.place)?;
+    let id = runs.find(name)?;
+    let run = runs.load(&id)?;
+    if run.state == State::Finished {
+        bail!("{id}: is finished; `drivescope rerun {id}` repeats it");
+    }
+    let setup = Setup::of_record(&run.setup, &id)?;
+    let plan = Plan::from_toml(&run.plan).with_context(|| format!("{id}: its plan.toml"))?;
+    agree(asked, &setup, &plan).with_context(|| {
+        format!("{id}: its record says otherwise; leave out what is not about output")
+    })?;
+    let mut target = setup.target_args(asked.target.consent.clone())?;
+    if asked.given.has("target") {
+        // A drive may have another name by now; that it is the same one is checked when it is open.
+        target.target.clone_from(&asked.target.target);
+    }
+    let job = Job {
+        target: &target,
+        plan: &|_| Ok(plan.clone()),
+        default_size: file_size(&plan),
+        default_span: None,
+        run_id: id.as_str(),
+        drive_seed: setup.drive_seed,
+        trace_cap: trace_cap(&setup, keep, output),
+    };
+    let course = Course::Resumed(id.clone());
+    Session { job: &job, run_id: id.clone(), setup, course, keep, output }.run()
+}
+
+/// Single I/Os to keep per run: as the record has it, or for a file that is asked for now.
+pub fn trace_cap(setup: &Setup, keep: &KeepArgs, output: &OutputArgs) -> usize {
+    match setup.samples {
+        Some(_) => usize::try_from(setup.samples_max).unwrap_or(usize::MAX),
+        None => output.trace_cap(keep),
+    }
+}
+
+fn agree(asked: &Asked<'_>, setup: &Setup, plan: &Plan) -> Result<()> {
+    let TargetArgs { size, span, engine, iopoll, buffered, cpus, consent, .. } = asked.target;
+    let ConsentArgs { .. } = consent;
+    let region = plan.region.map(|r| r.length);
+    let contradicts = [
+        ("size", size.is_some() && *size != setup.file_bytes && *size != region),
+        ("span", span.is_some_and(|span| span.region() != plan.region)),
+        ("engine", engine.to_string() != setup.engine),
+        ("iopoll", *iopoll != setup.iopoll),
+        ("buffered", *buffered != setup.buffered),
+        ("cpus", *cpus != setup.cpus),
+    ];
+    for (flag, differs) in contradicts {
+        if differs && asked.given.has(flag) {
+            bail!("--{flag} is not that of the record");
+        }
+    }
+    if asked.seed.is_some_and(|seed| seed != plan.seed) {
+        bail!("--seed is not that of the record, {}", plan.seed);
+    }
+    let Some(mut other) = (asked.plan)(plan.seed)? else { return Ok(()) };
+    (other.seed, other.region) = (plan.seed, plan.region);
+    // What may not be written to was only read.
+    if !plan.alters() && other.alters() {
+        other.steps.retain(|step| !step.writes());
+    }
+    if other != *plan {
+        bail!("the plan that is asked for is not that of the record");
+    }
+    Ok(())
+}

@@ -1,0 +1,83 @@
+//! A repetition beside its original.
+
+use mark::repeat::{Outcome, Repeat, RepeatedTest};
+use record::RunId;
+use report::{Cell, Group, Row, Sheet, Standing, Tone};
+use stats::{Better, Quantity, Unit};
+
+/// Lays out `repeat`, the comparison with the run `original`.
+pub fn sheet(original: &RunId, repeat: &Repeat) -> Sheet {
+    let columns = ["before", "again", "ratio", "95 % interval"].map(str::to_owned).to_vec();
+    let (closing, tone) = closing(repeat);
+    Sheet {
+        title: format!("compared with {original}"),
+        facts: vec![format!(
+            "MB/s; a ratio within {} % of 1 on either side agrees",
+            repeat.margin_percent
+        )],
+        groups: vec![Group {
+            title: String::new(),
+            columns,
+            rows: repeat.tests.iter().map(|test| row(test, repeat)).collect(),
+        }],
+        caveats: Vec::new(),
+        closing,
+        tone,
+    }
+}
+
+fn row(test: &RepeatedTest, repeat: &Repeat) -> Row {
+    let name = format!("{} {}", test.name, test.op);
+    let quantity = |value: f64, unit: Unit| Quantity {
+        value,
+        low: None,
+        high: None,
+        confidence: repeat.confidence,
+        unit,
+        n: test.runs.1,
+        n_effective: test.runs.1 as f64,
+        better: Better::Higher,
+    };
+    let (Some(ratio), Some(again)) = (test.ratio, test.repeated_mb_s) else {
+        let reason = "one of the two has no counted run".to_owned();
+        let standing = Standing::Withdrawn { reason, instead: String::new() };
+        return Row { name, standing, detail: vec![], proofs: vec![] };
+    };
+    let ratio = Quantity { low: ratio.low, high: ratio.high, ..quantity(ratio.ratio, Unit::Ratio) };
+    let cells = vec![
+        Cell::Value(quantity(test.original_mb_s, Unit::MbPerS)),
+        Cell::Value(quantity(again, Unit::MbPerS)),
+        Cell::Value(ratio),
+        Cell::Interval(ratio),
+    ];
+    Row { name, standing: Standing::Stands(cells), detail: vec![said(test)], proofs: vec![] }
+}
+
+fn said(test: &RepeatedTest) -> String {
+    let (before, again) = test.runs;
+    let outcome = match test.outcome {
+        Outcome::Agrees => "agrees",
+        Outcome::Faster => "faster",
+        Outcome::Slower => "slower",
+        Outcome::Undecided => "undecided: the interval reaches beyond the margin",
+        Outcome::NotComparable => "not comparable: a number was withdrawn",
+    };
+    format!("{outcome}; {before} and {again} runs")
+}
+
+fn closing(repeat: &Repeat) -> (String, Tone) {
+    let count = |outcome| repeat.tests.iter().filter(|t| t.outcome == outcome).count();
+    let differ = count(Outcome::Faster) + count(Outcome::Slower);
+    let (agree, all) = (count(Outcome::Agrees), repeat.tests.len());
+    match (repeat.identical, differ) {
+        (true, _) => ("Identical to the last bit.".to_owned(), Tone::Good),
+        (_, 1..) => (format!("{differ} of {all} numbers differ."), Tone::Bad),
+        _ if agree == all => (format!("All {all} numbers agree."), Tone::Good),
+        _ => {
+            let text = format!(
+                "{agree} of {all} numbers agree, and none is known to differ; more runs would decide."
+            );
+            (text, Tone::Mixed)
+        }
+    }
+}
