@@ -25,13 +25,16 @@ pub fn document<B>(schema: &str, run_id: RunId, clock: &dyn WallClock, body: B) 
                 name: linux::host::host_name(),
                 kernel: linux::host::kernel_release(),
                 cpus: std::thread::available_parallelism().map_or(0, usize::from),
+                machine: None,
             },
             run_id,
             version: env!("CARGO_PKG_VERSION").to_owned(),
+            binary: None,
             arguments: std::env::args_os()
                 .skip(1)
                 .map(|a| a.to_string_lossy().into_owned())
                 .collect(),
+            drive: None,
         },
         body,
     }
