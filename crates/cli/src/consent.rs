@@ -20,9 +20,13 @@ use crate::talk;
 /// The gate's refusal, with every reason.
 pub fn ask(args: &TargetArgs, path: &Path, plan: &Plan) -> Result<Permit> {
     let roots = Roots::default();
-    let allow = args.consent.allow.iter().map(|word| word.parse()).collect::<Result<BTreeSet<_>, _>>()?;
-    let mut request =
-        Request { bytes_to_write: bytes_to_write(plan), allow, consent: args.consent.consent.clone() };
+    let allow =
+        args.consent.allow.iter().map(|word| word.parse()).collect::<Result<BTreeSet<_>, _>>()?;
+    let mut request = Request {
+        bytes_to_write: bytes_to_write(plan),
+        allow,
+        consent: args.consent.consent.clone(),
+    };
     let permit = match gate::check(&roots, path, &request) {
         Err(GateError::Refused(refusal)) if consent_is_all(&refusal) && at_terminal() => {
             talk::note(&refusal.to_string());

@@ -68,10 +68,7 @@ struct Desk<'a> {
 /// # Errors
 /// What makes a measurement impossible, each with what to do; [`Refused`] inside when it is the safety
 /// gate that says no.
-pub fn measure(
-    job: &Job<'_>,
-    recording: &mut Recording,
-) -> Result<Measured> {
+pub fn measure(job: &Job<'_>, recording: &mut Recording) -> Result<Measured> {
     let cancel = Arc::new(AtomicBool::new(false));
     linux::signals::install(cancel.clone()).context("cannot watch for Ctrl-C")?;
     let mut desk = Desk { job, cancel, recording };

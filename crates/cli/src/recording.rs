@@ -8,7 +8,7 @@ use anyhow::{Context as _, Result, bail};
 use block::{DriveIdentity, DriveKind, Event, Op, RunSink};
 use engine::{Sample, Samples};
 use linux::sysfs::Roots;
-use mark::{Earlier, Kept, Keeper, TracedRun};
+use mark::{Earlier, Keeper, Kept, TracedRun};
 use record::{
     Document, Head, PhaseHistogram, PhaseSeries, RecordError, Run, RunId, RunWriter, Runs,
     SampleRow, State, StepEntry, Summary,
@@ -64,7 +64,10 @@ enum Store {
     /// Nothing is recorded.
     Off,
     /// To be opened when the target is known. `is_asked` when the user named the place.
-    Closed { runs: Runs, is_asked: bool },
+    Closed {
+        runs: Runs,
+        is_asked: bool,
+    },
     Open(Box<Open>),
 }
 
@@ -102,9 +105,13 @@ impl Recording {
             || matches!(course, Course::Resumed(_));
         let store = match runs_dir(&keep.place) {
             _ if keep.no_record => Store::Off,
-            None if is_asked => bail!("no home directory is known to keep runs in; name one with --runs-dir"),
+            None if is_asked => {
+                bail!("no home directory is known to keep runs in; name one with --runs-dir")
+            }
             None => {
-                talk::note("no home directory is known, so this run is not recorded; --runs-dir names a place");
+                talk::note(
+                    "no home directory is known, so this run is not recorded; --runs-dir names a place",
+                );
                 Store::Off
             }
             Some(dir) => match std::fs::create_dir_all(&dir) {
@@ -148,7 +155,8 @@ impl Recording {
         if let Course::Repeated(then) = &self.course {
             same_drive(then, identity)?;
         }
-        let Store::Closed { runs, is_asked } = std::mem::replace(&mut self.store, Store::Off) else {
+        let Store::Closed { runs, is_asked } = std::mem::replace(&mut self.store, Store::Off)
+        else {
             return Ok(Earlier::default());
         };
         warn_of_the_same_drive(&runs, identity);
@@ -196,7 +204,9 @@ impl Recording {
                 None => match open.writer.finish(document, state, summary) {
                     Ok(saved) => {
                         for (position, why) in &saved.samples_lost {
-                            talk::note(&format!("the single I/Os of run {position} are not recorded: {why}"));
+                            talk::note(&format!(
+                                "the single I/Os of run {position} are not recorded: {why}"
+                            ));
                         }
                         (Some(saved.id), Ok(()))
                     }
@@ -204,8 +214,7 @@ impl Recording {
                 },
             },
         };
-        let recorded =
-            recorded.context("the result above is whole, and its record is not");
+        let recorded = recorded.context("the result above is whole, and its record is not");
         Closed { id, trouble: recorded.and(samples).err() }
     }
 }
@@ -226,7 +235,7 @@ impl Keeper for Recording {
             return;
         }
         let written = entry(kept, samples)
-            .map_err(RecordError::from)
+            .map_err(|source| RecordError::Json { what: "step", source })
             .and_then(|entry| open.writer.step(&entry));
         if let Err(error) = written {
             talk::note(&format!("the record ends here, and the measurement goes on: {error}"));

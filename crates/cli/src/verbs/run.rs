@@ -56,8 +56,7 @@ pub fn plan(
         drive_seed: seed,
         trace_cap: output.trace_cap(keep),
     };
-    let setup =
-        Setup::new(verb, target, target.size.unwrap_or(default_size), seed, keep, output);
+    let setup = Setup::new(verb, target, target.size.unwrap_or(default_size), seed, keep, output);
     Session { job: &job, run_id, setup, course: Course::New, keep, output }.run()
 }
 

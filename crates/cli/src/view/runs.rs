@@ -1,0 +1,89 @@
+//! Recorded runs as listings.
+
+use std::path::Path;
+
+use record::{Integrity, Row, Run, State};
+use report::{Entry, Listing, Tone};
+
+/// Lays out all runs of the directory `dir`.
+pub fn listing(dir: &Path, runs: &record::Listing) -> Listing {
+    let mut entries: Vec<Entry> = runs.runs.iter().map(row).collect();
+    entries.extend(runs.unreadable.iter().map(|(path, why)| Entry {
+        title: path.display().to_string(),
+        summary: String::new(),
+        facts: Vec::new(),
+        notes: vec![(Tone::Bad, format!("cannot be read: {why}"))],
+    }));
+    Listing { entries, empty: format!("No run is recorded in {}.", dir.display()) }
+}
+
+fn row(row: &Row) -> Entry {
+    let (word, tone) = state(row.state, row.live);
+    let mut summary = vec![format!("{} {}", row.verb, row.target)];
+    if !row.drive.is_empty() && !row.target.contains(&row.drive) {
+        summary.push(row.drive.clone());
+    }
+    let mut notes = Vec::new();
+    if row.state != State::Finished {
+        let known = row.steps_known.map_or(String::new(), |known| format!(" of {known}"));
+        notes.push((tone, format!("{word} after {}{known} runs", row.steps_done)));
+    }
+    if !row.headline.is_empty() {
+        notes.push((Tone::Good, row.headline.clone()));
+    }
+    Entry { title: row.id.to_string(), summary: summary.join(", "), facts: Vec::new(), notes }
+}
+
+fn state(state: State, live: bool) -> (&'static str, Tone) {
+    match (state, live) {
+        (_, true) => ("being made,", Tone::Mixed),
+        (State::Running, false) => ("killed", Tone::Bad),
+        (State::Interrupted, false) => ("interrupted", Tone::Mixed),
+        (State::Broken, false) => ("ended by an error", Tone::Bad),
+        (State::Finished, false) => ("finished", Tone::Good),
+    }
+}
+
+/// What is known of one run beside its result.
+pub fn about(run: &Run, integrity: &Integrity, live: bool) -> Listing {
+    let (word, tone) = state(run.state, live);
+    let known = run.steps_known.map_or(String::new(), |known| format!(" of {known}"));
+    let envelope = &run.envelope;
+    let host = &envelope.host;
+    let cpu = host.machine.as_ref().and_then(|m| m.cpu_model.clone());
+    let machine = cpu.map_or(String::new(), |cpu| format!(", {} × {cpu}", host.cpus));
+    let binary = envelope.binary.as_ref().map(|b| format!(", sha256 {}", b.sha256));
+    let facts = [
+        ("made", format!("{} on {}, Linux {}{machine}", envelope.date, host.name, host.kernel)),
+        ("with", format!("drivescope {}{}", envelope.version, binary.unwrap_or_default())),
+        ("command", format!("drivescope {}", envelope.arguments.join(" "))),
+        ("target", run.summary.target.clone()),
+        ("drive", run.summary.drive.clone()),
+        ("runs", format!("{}{known}", run.steps.len())),
+        ("directory", run.dir.display().to_string()),
+    ];
+    let facts = facts.into_iter().filter(|(_, value)| !value.is_empty());
+    let mut notes = Vec::new();
+    if run.state != State::Finished {
+        let how = if live {
+            "it is being made".to_owned()
+        } else {
+            format!("{word}; go on with it: drivescope run --resume {}", run.id)
+        };
+        notes.push((tone, how));
+    }
+    notes.push(match integrity {
+        Integrity::AsRecorded { files } => {
+            (Tone::Good, format!("as recorded: {files} files have their checksums"))
+        }
+        Integrity::Unsealed => (Tone::Mixed, "no checksums yet: it has not ended".to_owned()),
+        Integrity::Altered(files) => (Tone::Bad, format!("altered: {}", files.join(", "))),
+    });
+    let entry = Entry {
+        title: run.id.to_string(),
+        summary: word.trim_end_matches(',').to_owned(),
+        facts: facts.map(|(name, value)| (name.to_owned(), value)).collect(),
+        notes,
+    };
+    Listing { entries: vec![entry], empty: String::new() }
+}

@@ -1,0 +1,291 @@
+//! Unpacking runs, from files that may have been made to do harm.
+
+use std::collections::BTreeMap;
+use std::io::{self, Read, Write as _};
+use std::path::{Component, Path, PathBuf};
+
+use flate2::read::GzDecoder;
+use serde_json::Value;
+use tar::{Archive, EntryType};
+
+use crate::files::{Files, OutFile as _};
+use crate::run::{lay_out, seal, write_derived};
+use crate::store::{self, SAMPLES};
+use crate::sums::{self, Integrity};
+use crate::{RecordError, RunId, Runs, load, migrate};
+
+/// What was unpacked.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Imported {
+    /// Runs that are new here.
+    pub added: Vec<RunId>,
+    /// Runs that were here already, with the same content.
+    pub skipped: Vec<RunId>,
+}
+
+/// What an archive may hold at most: a small file can unpack to one that fills a disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Runs.
+    pub runs: usize,
+    /// Files of all runs.
+    pub files: usize,
+    /// Bytes of all files.
+    pub bytes: u64,
+    /// Bytes for each byte of the archive, beyond the first 64 MiB. Deflate reaches 1032; journals and
+    /// samples some 20.
+    pub ratio: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits { runs: 10_000, files: 1_000_000, bytes: 256 << 30, ratio: 200 }
+    }
+}
+
+/// What an archive may unpack to whatever its size.
+const FREE_BYTES: u64 = 64 << 20;
+/// A bare document is some 100 kB.
+const DOCUMENT_MAX: u64 = 256 << 20;
+
+impl<F: Files> Runs<F> {
+    /// Unpacks an archive that [`Runs::export`] made, or takes in a document as `--json` printed it. All
+    /// of it or nothing: what cannot be read or checked leaves this directory as it was.
+    ///
+    /// # Errors
+    /// [`RecordError::Archive`] says what is wrong; [`RecordError::Exists`] when a run of the same name
+    /// has other content here.
+    pub fn import(&self, path: &Path) -> Result<Imported, RecordError> {
+        self.import_within(path, &Limits::default())
+    }
+
+    /// [`Runs::import`] with limits of the caller's choice.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn import_within(&self, path: &Path, limits: &Limits) -> Result<Imported, RecordError> {
+        let mut magic = Vec::new();
+        let open = || self.files.open(path).map_err(RecordError::io("open it", path));
+        open()?.take(2).read_to_end(&mut magic).map_err(RecordError::io("read it", path))?;
+        store::make_dirs(&self.files, &self.dir)?;
+        let _changing = self.changing()?;
+        store::sweep(&self.files, &self.dir);
+        let staged = if magic == [0x1f, 0x8b] {
+            self.unpack(path, open()?, limits)
+        } else {
+            self.take_document(path, open()?)
+        };
+        // Before anything gets its name, all of it is looked at.
+        let placed = staged.and_then(|ids| self.check(path, &ids)).and_then(|all| self.place(all));
+        store::sweep(&self.files, &self.dir);
+        placed
+    }
+
+    /// Unpacks to directories that are not runs yet.
+    fn unpack(
+        &self,
+        path: &Path,
+        from: Box<dyn Read>,
+        limits: &Limits,
+    ) -> Result<Vec<RunId>, RecordError> {
+        let wrong = |what: String| RecordError::Archive { path: path.to_owned(), what };
+        let size = self.files.stat(path).map_err(RecordError::io("look at it", path))?.len;
+        let most = limits.bytes.min(FREE_BYTES.saturating_add(size.saturating_mul(limits.ratio)));
+        // Headers and padding count, too: 1 KiB a file is more than they take.
+        let headroom = most.saturating_add(limits.files as u64 * 1024);
+        let mut archive = Archive::new(GzDecoder::new(from).take(headroom));
+        let (mut runs, mut files, mut bytes) = (BTreeMap::new(), 0, 0);
+        // Raw: a long-name or pax header would be read into memory, whatever its size, and a name in
+        // it be taken for the next entry's.
+        let entries = archive.entries().map_err(|e| wrong(format!("is no archive: {e}")))?;
+        for entry in entries.raw(true) {
+            let mut entry = entry.map_err(|e| wrong(format!("is broken: {e}")))?;
+            let name = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
+            let place = place_of(entry.header().entry_type(), &name).map_err(wrong)?;
+            let Some((id, inside)) = place else { continue };
+            files += 1;
+            bytes += entry.size();
+            if files > limits.files || bytes > most {
+                let what = format!("unpacks to more than {most} bytes in {} files", limits.files);
+                return Err(wrong(what));
+            }
+            if !runs.contains_key(&id) {
+                if runs.len() == limits.runs {
+                    return Err(wrong(format!("holds more than {} runs", limits.runs)));
+                }
+                runs.insert(id.clone(), self.stage(&id)?);
+            }
+            let staging = &runs[&id];
+            self.unpack_file(&staging.join(&inside), &mut entry).map_err(|error| match error {
+                Unpack::Read(error) => wrong(format!("{name} is broken: {error}")),
+                Unpack::Twice => wrong(format!("{name} is there twice")),
+                Unpack::Record(error) => error,
+            })?;
+        }
+        if runs.is_empty() {
+            return Err(wrong("holds no runs".to_owned()));
+        }
+        Ok(runs.into_keys().collect())
+    }
+
+    fn stage(&self, id: &RunId) -> Result<PathBuf, RecordError> {
+        let staging = store::staging(&self.dir, id);
+        for dir in [staging.clone(), staging.join(SAMPLES)] {
+            self.files.make_dir(&dir).map_err(RecordError::io("create it", &dir))?;
+        }
+        Ok(staging)
+    }
+
+    fn unpack_file(&self, to: &Path, from: &mut impl Read) -> Result<(), Unpack> {
+        let io = |action| move |source| RecordError::Io { action, path: to.to_owned(), source };
+        let mut file = match self.files.create_new(to) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                return Err(Unpack::Twice);
+            }
+            other => other.map_err(io("create it"))?,
+        };
+        let mut buffer = vec![0; 256 << 10];
+        loop {
+            let n = from.read(&mut buffer).map_err(Unpack::Read)?;
+            if n == 0 {
+                break;
+            }
+            file.write_all(&buffer[..n]).map_err(io("write it"))?;
+        }
+        Ok(file.sync().map_err(io("sync it"))?)
+    }
+
+    /// Takes in a bare document: a record of version 0.
+    fn take_document(&self, path: &Path, from: Box<dyn Read>) -> Result<Vec<RunId>, RecordError> {
+        let wrong = |what: String| RecordError::Archive { path: path.to_owned(), what };
+        let mut bytes = Vec::new();
+        let read = from.take(DOCUMENT_MAX + 1).read_to_end(&mut bytes);
+        read.map_err(RecordError::io("read it", path))?;
+        if bytes.len() as u64 > DOCUMENT_MAX {
+            return Err(wrong(format!("is larger than {DOCUMENT_MAX} bytes, and no archive")));
+        }
+        let document: Value = serde_json::from_slice(&bytes)
+            .map_err(|e| wrong(format!("is neither an archive nor a document in JSON: {e}")))?;
+        let whole = load::whole(path, migrate::migrate(document, 0))
+            .map_err(|e| wrong(format!("is no document of drivescope: {e}")))?;
+        let staging = store::staging(&self.dir, &whole.record.run_id);
+        lay_out(&self.files, &staging, &whole.record, &whole.envelope, &whole.plan, &whole.setup)?;
+        write_derived(&self.files, &staging, &whole.envelope, &[])?;
+        if let Some(end) = &whole.end {
+            seal(&self.files, &staging, &bytes, end)?;
+        }
+        Ok(vec![whole.record.run_id])
+    }
+
+    /// Reads what was unpacked, and tells which of it is new here.
+    fn check(&self, path: &Path, ids: &[RunId]) -> Result<Imported, RecordError> {
+        let wrong = |id: &RunId, what: String| RecordError::Archive {
+            path: path.to_owned(),
+            what: format!("run {id} in it: {what}"),
+        };
+        let mut imported = Imported::default();
+        for id in ids {
+            let staging = store::staging(&self.dir, id);
+            let found = load::load(&self.files, &staging, id);
+            let run = found.map_err(|e| wrong(id, e.to_string()))?.run;
+            if run.samples_format.is_none() {
+                // Made for every run before it was known whether this one has samples.
+                let _ = self.files.remove_dir(&staging.join(SAMPLES));
+            }
+            let integrity = sums::verify(&self.files, &staging, run.is_ended())?;
+            if let Integrity::Altered(files) = integrity {
+                return Err(wrong(id, format!("was altered: {}", files.join(", "))));
+            }
+            let here = self.path(id);
+            if self.files.stat(&here).is_err() {
+                imported.added.push(id.clone());
+            } else if self.is_same(&here, &staging, run.is_bare())? {
+                imported.skipped.push(id.clone());
+            } else {
+                return Err(RecordError::Exists { dir: here });
+            }
+        }
+        Ok(imported)
+    }
+
+    /// True when two directories hold the same run. A bare document is the same run as one that has it.
+    fn is_same(&self, here: &Path, there: &Path, bare: bool) -> Result<bool, RecordError> {
+        if !bare {
+            let of_dir = |dir| sums::of_dir(&self.files, dir);
+            return Ok(of_dir(here)? == of_dir(there)?);
+        }
+        let document = |dir: &Path| -> Result<Option<Value>, RecordError> {
+            let path = dir.join(store::DOCUMENT);
+            let bytes = store::read_if(&self.files, &path)?;
+            bytes.map(|bytes| load::json_of(&path, &bytes)).transpose()
+        };
+        Ok(document(here)? == document(there)?)
+    }
+
+    /// Gives the new runs their names.
+    fn place(&self, imported: Imported) -> Result<Imported, RecordError> {
+        for id in &imported.added {
+            let (staging, path) = (store::staging(&self.dir, id), self.path(id));
+            for dir in [staging.join(SAMPLES), staging.clone()] {
+                match self.files.sync_dir(&dir) {
+                    Err(e) if e.kind() == io::ErrorKind::NotFound => {}
+                    other => other.map_err(RecordError::io("sync it", &dir))?,
+                }
+            }
+            let named = self.files.rename(&staging, &path);
+            named.map_err(RecordError::io("give it its name", &path))?;
+        }
+        self.files.sync_dir(&self.dir).map_err(RecordError::io("sync it", &self.dir))?;
+        Ok(imported)
+    }
+}
+
+/// Why a file of an archive was not unpacked.
+enum Unpack {
+    /// The archive's fault.
+    Read(io::Error),
+    /// The archive has two of this name.
+    Twice,
+    /// This machine's fault.
+    Record(RecordError),
+}
+
+impl From<RecordError> for Unpack {
+    fn from(error: RecordError) -> Unpack {
+        Unpack::Record(error)
+    }
+}
+
+/// The run that an entry belongs to and its path in the run's directory; `None` for a directory, which
+/// is made when a file needs it. Only what an export writes is let in: `ID/NAME` and `ID/samples/NAME`,
+/// with names of letters, digits and `._-` that do not begin with a dot.
+fn place_of(kind: EntryType, name: &str) -> Result<Option<(RunId, PathBuf)>, String> {
+    let shown: String = name.chars().take(100).collect();
+    match kind {
+        EntryType::Regular | EntryType::Continuous => {}
+        EntryType::Directory => return Ok(None),
+        EntryType::XHeader | EntryType::XGlobalHeader | EntryType::GNULongName => {
+            return Err(format!("{shown:?} has a header of pax or GNU; pack with --format=ustar"));
+        }
+        other => return Err(format!("{shown:?} is no regular file but {other:?}")),
+    }
+    let outside = || format!("{shown:?} is no file of a run");
+    let mut parts = Vec::new();
+    for part in Path::new(name).components() {
+        match part {
+            Component::Normal(part) => parts.push(part.to_str().ok_or_else(outside)?),
+            Component::CurDir => {}
+            _ => return Err(outside()),
+        }
+    }
+    let plain = |part: &str| {
+        let odd = |c: char| !c.is_ascii_alphanumeric() && !"._-".contains(c);
+        !part.starts_with('.') && !part.contains(odd)
+    };
+    let (id, inside) = match parts.as_slice() {
+        [id, file] if plain(file) && *file != SAMPLES => (id, PathBuf::from(file)),
+        [id, dir, file] if *dir == SAMPLES && plain(file) => (id, Path::new(dir).join(file)),
+        _ => return Err(outside()),
+    };
+    Ok(Some((id.parse().map_err(|_| outside())?, inside)))
+}

@@ -1,0 +1,86 @@
+//! Files that say again, in forms that other programs read, what the journal says.
+
+use std::fmt::Write as _;
+
+use crate::{Envelope, StepEntry};
+
+/// The interval series of all steps: `at_ns` is the end of a slice.
+pub(crate) fn series(steps: &[StepEntry]) -> String {
+    let mut out = "position,step,run,phase,measured,at_ns,length_ns,ios,bytes\n".to_owned();
+    for step in steps {
+        let name = csv_field(&step.step);
+        for phase in &step.series {
+            let head = format!(
+                "{},{name},{},{},{}",
+                step.position,
+                step.run,
+                csv_field(&phase.phase),
+                phase.measured
+            );
+            let mut at = phase.began_ns;
+            for (index, ios) in phase.ios.iter().enumerate() {
+                at = at.saturating_add(phase.slice_ns);
+                let bytes = phase.bytes.get(index).copied().unwrap_or(0);
+                // Writing into a String does not fail.
+                let _ = writeln!(out, "{head},{at},{},{ios},{bytes}", phase.slice_ns);
+            }
+        }
+    }
+    out
+}
+
+/// The histograms of all steps as an HdrHistogram log, version 1.3, as its own tools write and read it:
+/// start and length in seconds, maximum in milliseconds. A tag is
+/// `position/step/run/phase/operation`, with underscores for what a tag cannot hold.
+pub(crate) fn histograms(envelope: &Envelope, steps: &[StepEntry]) -> String {
+    let start = crate::run_id::seconds_of(&envelope.date).unwrap_or(0);
+    let mut out = format!(
+        "#[Histogram log format version 1.3]\n\
+         #[drivescope {}, run {}; latencies in nanoseconds]\n\
+         #[StartTime: {start}.000 (seconds since epoch), {}]\n\
+         \"StartTimestamp\",\"Interval_Length\",\"Interval_Max\",\"Interval_Compressed_Histogram\"\n",
+        one_line(&envelope.version),
+        envelope.run_id,
+        one_line(&envelope.date),
+    );
+    for step in steps {
+        for h in &step.histograms {
+            let tag =
+                format!("{:04}/{}/{}/{}/{}", step.position, step.step, step.run, h.phase, h.op);
+            let _ = writeln!(
+                out,
+                "Tag={},{},{},{},{}",
+                tag.replace([',', ' ', '\t', '\r', '\n'], "_"),
+                Decimal(h.began_ns, 1_000_000_000),
+                Decimal(h.window_ns, 1_000_000_000),
+                Decimal(h.max_ns, 1_000_000),
+                // A payload with a line break or comma is none, and must not become lines of its own.
+                h.encoded.replace([',', ' ', '\t', '\r', '\n'], ""),
+            );
+        }
+    }
+    out
+}
+
+/// An integer divided by a power of ten, exactly.
+struct Decimal(u64, u64);
+
+impl std::fmt::Display for Decimal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let digits = self.1.ilog10() as usize;
+        write!(f, "{}.{:0digits$}", self.0 / self.1, self.0 % self.1)
+    }
+}
+
+fn one_line(text: &str) -> String {
+    text.replace(['\r', '\n'], " ")
+}
+
+/// A field of RFC 4180: plans name their steps as they like.
+pub(crate) fn csv_field(name: &str) -> String {
+    if name.contains([',', '"', '\r', '\n']) {
+        format!("\"{}\"", name.replace('"', "\"\""))
+    } else {
+        name.to_owned()
+    }
+}

@@ -1,0 +1,180 @@
+//! What is said of a run while it is made: the caller's side of the journal.
+
+use block::{Bytes, Op};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{Envelope, RunId};
+
+/// What is known of a run before its first step.
+#[derive(Clone, Debug)]
+pub struct Head {
+    /// Where, when and by what it is made; also the run's name.
+    pub envelope: Envelope,
+    /// The plan in its text form.
+    pub plan: String,
+    /// What the caller needs to go on with the run or to repeat it; opaque here, but that the index
+    /// shows its members `verb`, `target` and `drive`, where they are text, until the run ends.
+    pub setup: Value,
+    /// Positions in the schedule, where they are known beforehand.
+    pub steps: Option<u32>,
+    /// Whether single I/Os are kept, and in which form.
+    pub samples: Option<SamplesFormat>,
+}
+
+/// In which form single I/Os are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SamplesFormat {
+    /// RFC 4180, one line per I/O: read by everything, some 90 bytes per I/O.
+    Csv,
+    /// Apache Parquet with Snappy: read by DuckDB, pandas, Polars, R; some 20 bytes per I/O.
+    Parquet,
+}
+
+impl SamplesFormat {
+    /// How names of its files end.
+    pub fn extension(self) -> &'static str {
+        match self {
+            SamplesFormat::Csv => "csv",
+            SamplesFormat::Parquet => "parquet",
+        }
+    }
+}
+
+/// A finished step.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StepEntry {
+    /// Position in the schedule, from 0; each at most once in a run.
+    pub position: u32,
+    /// The step's name.
+    pub step: String,
+    /// Which repetition of the step, from 0.
+    pub run: u32,
+    /// False for a run that is made to warm up and not judged.
+    pub counted: bool,
+    /// Completions per slice of time, per phase.
+    pub series: Vec<PhaseSeries>,
+    /// Latencies, per phase and operation.
+    pub histograms: Vec<PhaseHistogram>,
+    /// What the instrument computed; opaque here.
+    pub figures: Value,
+}
+
+/// Completions per slice of time during one phase.
+///
+/// Instants are nanoseconds since an origin that all steps of a run share, so that a log of the run
+/// is in order.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PhaseSeries {
+    /// The phase's name.
+    pub phase: String,
+    /// True when its samples count.
+    pub measured: bool,
+    /// When it began.
+    pub began_ns: u64,
+    /// Length of a slice.
+    pub slice_ns: u64,
+    /// I/Os completed, per slice.
+    pub ios: Vec<u64>,
+    /// Bytes transferred, per slice; as many as `ios`.
+    pub bytes: Vec<u64>,
+}
+
+/// Latencies of one operation during one phase. Instants as in [`PhaseSeries`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PhaseHistogram {
+    /// The phase's name.
+    pub phase: String,
+    /// The operation.
+    pub op: String,
+    /// When the phase began.
+    pub began_ns: u64,
+    /// Its length.
+    pub window_ns: u64,
+    /// The longest latency.
+    pub max_ns: u64,
+    /// All latencies in nanoseconds: HdrHistogram's V2 form, deflated, as base64 (`HISTFAAA…`).
+    pub encoded: String,
+}
+
+/// One I/O. Times are nanoseconds since the step's first request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SampleRow {
+    /// The step's name.
+    pub step: String,
+    /// Which repetition of the step, from 0.
+    pub run: u32,
+    /// Logical submitter.
+    pub submitter: u16,
+    /// What it did.
+    pub op: Op,
+    /// Where it started on the target.
+    pub offset: Bytes,
+    /// How much was transferred.
+    pub len: Bytes,
+    /// When it was meant to be issued.
+    pub intended_ns: u64,
+    /// When it was handed to the drive.
+    pub issued_ns: u64,
+    /// When its completion was seen.
+    pub completed_ns: u64,
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum State {
+    /// No end was written: it is still being made, or whoever made it was killed. It can be resumed.
+    Running,
+    /// Ended on request before its plan was done. It can be resumed.
+    Interrupted,
+    /// Ended by an error of the drive or the program. It can be resumed.
+    Broken,
+    /// Its plan was done; nothing can be added.
+    Finished,
+}
+
+impl State {
+    /// The word for it, as files and the index have it.
+    pub fn word(self) -> &'static str {
+        match self {
+            State::Running => "running",
+            State::Interrupted => "interrupted",
+            State::Broken => "broken",
+            State::Finished => "finished",
+        }
+    }
+}
+
+/// What a list of runs shows of one; kept small.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Summary {
+    /// What the user called it: `mark`.
+    pub verb: String,
+    /// The target as the user named it.
+    pub target: String,
+    /// The drive, in a few words.
+    pub drive: String,
+    /// The result, in one line.
+    pub headline: String,
+}
+
+/// What an ended run left.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Saved {
+    /// The run.
+    pub id: RunId,
+    /// Where it is.
+    pub dir: std::path::PathBuf,
+    /// How it ended.
+    pub state: State,
+    /// Steps in its journal.
+    pub steps: u32,
+    /// Bytes of all its files.
+    pub bytes: Bytes,
+    /// Positions whose single I/Os could not be written, with the reason. Their steps are whole.
+    pub samples_lost: Vec<(u32, String)>,
+    /// Why the index could not be brought up to date. Nothing is lost: it is made anew when asked for.
+    pub index: Option<String>,
+}

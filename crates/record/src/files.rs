@@ -1,0 +1,231 @@
+//! The file operations that the record is made of: all of them, so that each can be made to fail.
+//!
+//! What the record relies on is what POSIX grants and Linux keeps: a rename within a directory is
+//! atomic; a file's bytes are durable after [`OutFile::sync`], its name after [`Files::sync_dir`] of the
+//! directory that holds it; and after a failed sync nothing is known of the bytes it was to save, also
+//! when a later sync succeeds (Linux marks the pages clean). So nobody here ever syncs again.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, ErrorKind, Read, Write};
+use std::path::Path;
+use std::time::UNIX_EPOCH;
+
+/// A filesystem.
+pub trait Files: Clone {
+    /// A file open for writing at its end.
+    type File: OutFile;
+    /// A lock that is held until it is dropped.
+    type Lock: Send;
+
+    /// Makes an empty file, which must not exist.
+    ///
+    /// # Errors
+    /// The kernel's answer; `AlreadyExists` among them. This holds for all that follow.
+    fn create_new(&self, path: &Path) -> io::Result<Self::File>;
+    /// Opens an existing file for writing at its end.
+    ///
+    /// # Errors
+    /// The kernel's answer.
+    fn append(&self, path: &Path) -> io::Result<Self::File>;
+    /// Opens an existing file for reading.
+    ///
+    /// # Errors
+    /// The kernel's answer.
+    fn open(&self, path: &Path) -> io::Result<Box<dyn Read>>;
+    /// Gives a file or directory another name, in one step; an existing file of that name goes.
+    ///
+    /// # Errors
+    /// The kernel's answer; for a directory also when the new name is a directory that is not empty.
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
+    /// Makes the names in a directory durable.
+    ///
+    /// # Errors
+    /// The kernel's answer.
+    fn sync_dir(&self, dir: &Path) -> io::Result<()>;
+    /// Makes a directory, which must not exist, in one that does.
+    ///
+    /// # Errors
+    /// The kernel's answer.
+    fn make_dir(&self, dir: &Path) -> io::Result<()>;
+    /// What is in a directory, in any order.
+    ///
+    /// # Errors
+    /// The kernel's answer.
+    fn list(&self, dir: &Path) -> io::Result<Vec<Entry>>;
+    /// What is at a path; links are not followed.
+    ///
+    /// # Errors
+    /// The kernel's answer.
+    fn stat(&self, path: &Path) -> io::Result<Stat>;
+    /// Removes a file.
+    ///
+    /// # Errors
+    /// The kernel's answer.
+    fn remove_file(&self, path: &Path) -> io::Result<()>;
+    /// Removes an empty directory.
+    ///
+    /// # Errors
+    /// The kernel's answer.
+    fn remove_dir(&self, dir: &Path) -> io::Result<()>;
+    /// Locks a file against other openings of it, in this process and others; `None` when it is locked.
+    /// The file is made when `create` says so.
+    ///
+    /// # Errors
+    /// The kernel's answer.
+    fn lock(&self, path: &Path, create: bool) -> io::Result<Option<Self::Lock>>;
+}
+
+/// A file that is written at its end.
+pub trait OutFile: Write + Send {
+    /// Makes all that was written durable.
+    ///
+    /// # Errors
+    /// The kernel's answer; then nothing is known of what was written since the last success.
+    fn sync(&mut self) -> io::Result<()>;
+    /// Cuts the file to `length` bytes.
+    ///
+    /// # Errors
+    /// The kernel's answer.
+    fn truncate(&mut self, length: u64) -> io::Result<()>;
+}
+
+/// A name in a directory.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Entry {
+    /// The name; one that is no UTF-8 has its odd bytes replaced, and so is no name of ours.
+    pub name: String,
+    /// What it names.
+    pub kind: Kind,
+}
+
+/// What a name stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// A regular file.
+    File,
+    /// A directory.
+    Dir,
+    /// Anything else, links among them.
+    Other,
+}
+
+/// What is known of a path without opening it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stat {
+    /// What it is.
+    pub kind: Kind,
+    /// Length in bytes.
+    pub len: u64,
+    /// When it was last written, in nanoseconds since 1970, as the filesystem tells.
+    pub modified_ns: i128,
+}
+
+/// The filesystem of this machine.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RealFiles;
+
+/// A locked file.
+#[derive(Debug)]
+pub struct RealLock(File);
+
+impl Drop for RealLock {
+    fn drop(&mut self) {
+        // Closing is not enough: a forked child keeps the lock for as long as it has the descriptor.
+        let _ = self.0.unlock();
+    }
+}
+
+impl Files for RealFiles {
+    type File = File;
+    type Lock = RealLock;
+
+    fn create_new(&self, path: &Path) -> io::Result<File> {
+        OpenOptions::new().write(true).create_new(true).open(path)
+    }
+
+    fn append(&self, path: &Path) -> io::Result<File> {
+        OpenOptions::new().append(true).open(path)
+    }
+
+    fn open(&self, path: &Path) -> io::Result<Box<dyn Read>> {
+        Ok(Box::new(File::open(path)?))
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        fs::rename(from, to)
+    }
+
+    fn sync_dir(&self, dir: &Path) -> io::Result<()> {
+        match File::open(dir)?.sync_all() {
+            // Some network and FUSE filesystems have no such thing; there is nothing better to call.
+            Err(e) if matches!(e.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported) => {
+                Ok(())
+            }
+            other => other,
+        }
+    }
+
+    fn make_dir(&self, dir: &Path) -> io::Result<()> {
+        fs::create_dir(dir)
+    }
+
+    fn list(&self, dir: &Path) -> io::Result<Vec<Entry>> {
+        fs::read_dir(dir)?
+            .map(|entry| {
+                let entry = entry?;
+                let name = entry.file_name().to_string_lossy().into_owned();
+                Ok(Entry { name, kind: kind(entry.file_type()?) })
+            })
+            .collect()
+    }
+
+    fn stat(&self, path: &Path) -> io::Result<Stat> {
+        let meta = fs::symlink_metadata(path)?;
+        let modified = meta.modified().ok().and_then(|t| t.duration_since(UNIX_EPOCH).ok());
+        let modified_ns = modified.and_then(|t| i128::try_from(t.as_nanos()).ok()).unwrap_or(0);
+        Ok(Stat { kind: kind(meta.file_type()), len: meta.len(), modified_ns })
+    }
+
+    fn remove_file(&self, path: &Path) -> io::Result<()> {
+        fs::remove_file(path)
+    }
+
+    fn remove_dir(&self, dir: &Path) -> io::Result<()> {
+        fs::remove_dir(dir)
+    }
+
+    fn lock(&self, path: &Path, create: bool) -> io::Result<Option<RealLock>> {
+        let open =
+            |write| OpenOptions::new().read(true).write(write).create(create && write).open(path);
+        let file = match open(true) {
+            // Only NFS wants it writable, and a run in a read-only directory can be looked at, too.
+            Err(e) if e.kind() != ErrorKind::NotFound && !create => open(false)?,
+            other => other?,
+        };
+        match file.try_lock() {
+            Ok(()) => Ok(Some(RealLock(file))),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(error)) => Err(error),
+        }
+    }
+}
+
+impl OutFile for File {
+    fn sync(&mut self) -> io::Result<()> {
+        self.sync_all()
+    }
+
+    fn truncate(&mut self, length: u64) -> io::Result<()> {
+        self.set_len(length)
+    }
+}
+
+fn kind(file_type: fs::FileType) -> Kind {
+    if file_type.is_file() {
+        Kind::File
+    } else if file_type.is_dir() {
+        Kind::Dir
+    } else {
+        Kind::Other
+    }
+}

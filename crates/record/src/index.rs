@@ -1,0 +1,282 @@
+//! The index: what a list of runs shows, in an SQLite file that may be lost at any time.
+//!
+//! It is read and written whole, through the record's own file operations, and held in memory in
+//! between: SQLite never locks nor journals a file of its own. That was chosen over a database that is
+//! open on disk because runs directories lie on network filesystems, where its locks are not to be
+//! trusted, and because like this two processes see an old index or a new one and nothing else. What one
+//! of them overwrites, the next list finds missing and reads again.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use block::Bytes;
+use rusqlite::{Connection, MAIN_DB, params};
+use serde::Serialize;
+
+use crate::files::Files;
+use crate::load;
+use crate::store::{self, DIRECTORY_LOCK, END, ENVELOPE, JOURNAL, RECORD, SUMS};
+use crate::{RecordError, RunId, State};
+
+/// The file.
+pub(crate) const INDEX: &str = "index.sqlite";
+
+/// Form of the table; an index of another is made anew.
+const USER_VERSION: i32 = 1;
+
+const TABLE: &str = "CREATE TABLE runs (
+    id TEXT PRIMARY KEY, date TEXT NOT NULL, verb TEXT NOT NULL, target TEXT NOT NULL,
+    drive TEXT NOT NULL, host TEXT NOT NULL, kernel TEXT NOT NULL, version TEXT NOT NULL,
+    state TEXT NOT NULL, steps_done INTEGER NOT NULL, steps_known INTEGER, headline TEXT NOT NULL,
+    bytes INTEGER NOT NULL, stamp TEXT NOT NULL
+) STRICT";
+
+/// What a list shows of one run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Row {
+    /// Its name.
+    pub id: RunId,
+    /// RFC 3339, UTC.
+    pub date: String,
+    /// What the user called it.
+    pub verb: String,
+    /// The target as the user named it.
+    pub target: String,
+    /// The drive, in a few words.
+    pub drive: String,
+    /// Name of the machine.
+    pub host: String,
+    /// Its kernel's release.
+    pub kernel: String,
+    /// Version of drivescope.
+    pub version: String,
+    /// How it ended, if it did.
+    pub state: State,
+    /// True while a process is writing it; a running run that is not live was killed.
+    pub live: bool,
+    /// Steps in its journal.
+    pub steps_done: u32,
+    /// Positions in its schedule, as far as known.
+    pub steps_known: Option<u32>,
+    /// The result, in one line.
+    pub headline: String,
+    /// What it takes on disk.
+    pub bytes: Bytes,
+}
+
+/// All runs of a directory.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Listing {
+    /// Newest first.
+    pub runs: Vec<Row>,
+    /// What is there and cannot be read, and why; newest first.
+    pub unreadable: Vec<(PathBuf, String)>,
+}
+
+/// A row and the stamp of the files that it was made from.
+pub(crate) type Stamped = (Row, String);
+
+/// Brings the index up to date and tells what is in it.
+pub(crate) fn list<F: Files>(files: &F, dir: &Path) -> Result<Listing, RecordError> {
+    let known = read(files, dir).unwrap_or_default();
+    let (rows, listing) = gather(files, dir, &known)?;
+    if rows != known {
+        // A directory that cannot be written, or that another process is changing, is listed as well.
+        let lock = files.lock(&dir.join(DIRECTORY_LOCK), true);
+        if let Ok(Some(_changing)) = lock {
+            let _ = write(files, dir, &rows);
+        }
+    }
+    Ok(listing)
+}
+
+/// Makes the index anew. The caller holds the directory's lock.
+pub(crate) fn rebuild<F: Files>(files: &F, dir: &Path) -> Result<usize, RecordError> {
+    let (rows, _) = gather(files, dir, &BTreeMap::new())?;
+    write(files, dir, &rows)?;
+    Ok(rows.len())
+}
+
+/// Puts one run in the index.
+pub(crate) fn note<F: Files>(files: &F, dir: &Path, row: Stamped) -> Result<(), RecordError> {
+    let path = dir.join(DIRECTORY_LOCK);
+    let lock = store::lock_soon(files, &path, true).map_err(RecordError::io("lock it", &path))?;
+    let _changing = lock.ok_or_else(|| RecordError::DirectoryBusy { dir: dir.to_owned() })?;
+    let mut rows = read(files, dir).unwrap_or_default();
+    rows.insert(row.0.id.clone(), row);
+    write(files, dir, &rows)
+}
+
+/// Takes one run out of the index. The caller holds the directory's lock.
+pub(crate) fn forget<F: Files>(files: &F, dir: &Path, id: &RunId) -> Result<(), RecordError> {
+    let Some(mut rows) = read(files, dir) else { return Ok(()) };
+    if rows.remove(id).is_some() { write(files, dir, &rows) } else { Ok(()) }
+}
+
+/// True when a process is writing the run in `dir`.
+pub(crate) fn is_live<F: Files>(files: &F, dir: &Path) -> bool {
+    matches!(files.lock(&dir.join(RECORD), false), Ok(None))
+}
+
+/// Rows for all runs: those of `known` whose files are as they were, and others read from their
+/// directories.
+fn gather<F: Files>(
+    files: &F,
+    dir: &Path,
+    known: &BTreeMap<RunId, Stamped>,
+) -> Result<(BTreeMap<RunId, Stamped>, Listing), RecordError> {
+    let mut rows = BTreeMap::new();
+    let mut listing = Listing::default();
+    for id in store::ids(files, dir)?.into_iter().rev() {
+        let path = dir.join(id.as_str());
+        let cached = known.get(&id).filter(|(_, stamp)| *stamp == stamp_of(files, &path));
+        let stamped = match cached {
+            Some(stamped) => Ok(stamped.clone()),
+            None => read_row(files, &path, &id),
+        };
+        match stamped {
+            Ok((row, stamp)) => {
+                let live = row.state == State::Running && is_live(files, &path);
+                listing.runs.push(Row { live, ..row.clone() });
+                rows.insert(id, (row, stamp));
+            }
+            // Not damaged but removed since the directory was listed.
+            Err(_) if files.stat(&path).is_err() => {}
+            Err(error) => listing.unreadable.push((path, error.to_string())),
+        }
+    }
+    Ok((rows, listing))
+}
+
+/// What the directory of a run says of it.
+pub(crate) fn read_row<F: Files>(
+    files: &F,
+    dir: &Path,
+    id: &RunId,
+) -> Result<Stamped, RecordError> {
+    // Before the files are read: what changes meanwhile then has another stamp the next time.
+    let stamp = stamp_of(files, dir);
+    let run = load::load(files, dir, id)?.run;
+    let mut bytes = 0;
+    for name in store::inventory(files, dir)? {
+        bytes += files.stat(&dir.join(name)).map_or(0, |stat| stat.len);
+    }
+    let row = Row {
+        id: run.id,
+        date: run.envelope.date,
+        verb: run.summary.verb,
+        target: run.summary.target,
+        drive: run.summary.drive,
+        host: run.envelope.host.name,
+        kernel: run.envelope.host.kernel,
+        version: run.envelope.version,
+        state: run.state,
+        live: false,
+        steps_done: u32::try_from(run.steps.len()).unwrap_or(u32::MAX),
+        steps_known: run.steps_known,
+        headline: run.summary.headline,
+        bytes: Bytes(bytes),
+    };
+    Ok((row, stamp))
+}
+
+/// Lengths and dates of the files that a row is made from: cheap, and other when one was written.
+fn stamp_of<F: Files>(files: &F, dir: &Path) -> String {
+    let stamp = |name: &str| match files.stat(&dir.join(name)) {
+        Ok(stat) => format!("{}@{}", stat.len, stat.modified_ns),
+        Err(_) => "-".to_owned(),
+    };
+    [RECORD, ENVELOPE, JOURNAL, END, SUMS].map(stamp).join(" ")
+}
+
+/// The index as it is on disk; `None` for whatever reason it cannot be used.
+fn read<F: Files>(files: &F, dir: &Path) -> Option<BTreeMap<RunId, Stamped>> {
+    let bytes = store::read(files, &dir.join(INDEX)).ok()?;
+    decode(&bytes).ok().flatten()
+}
+
+fn decode(bytes: &[u8]) -> rusqlite::Result<Option<BTreeMap<RunId, Stamped>>> {
+    let mut db = Connection::open_in_memory()?;
+    db.deserialize_read_exact(MAIN_DB, bytes, bytes.len(), true)?;
+    let version: i32 = db.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+    let sound: String = db.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
+    if version != USER_VERSION || sound != "ok" {
+        return Ok(None);
+    }
+    let mut statement = db.prepare(
+        "SELECT id, date, verb, target, drive, host, kernel, version, state, steps_done,
+                steps_known, headline, bytes, stamp FROM runs",
+    )?;
+    let rows = statement.query_map([], |row| Ok(decode_row(row)?.zip(row.get(13).ok())))?;
+    rows.map(|row| Ok(row?.map(|stamped: Stamped| (stamped.0.id.clone(), stamped)))).collect()
+}
+
+/// A row; `None` when it says what no index of ours says.
+fn decode_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<Option<Row>> {
+    let Ok(id) = row.get::<_, String>(0)?.parse() else { return Ok(None) };
+    let Some(state) = state_of(&row.get::<_, String>(8)?) else { return Ok(None) };
+    Ok(Some(Row {
+        id,
+        date: row.get(1)?,
+        verb: row.get(2)?,
+        target: row.get(3)?,
+        drive: row.get(4)?,
+        host: row.get(5)?,
+        kernel: row.get(6)?,
+        version: row.get(7)?,
+        state,
+        live: false,
+        steps_done: row.get(9)?,
+        steps_known: row.get(10)?,
+        headline: row.get(11)?,
+        bytes: Bytes(row.get::<_, i64>(12)?.unsigned_abs()),
+    }))
+}
+
+fn state_of(word: &str) -> Option<State> {
+    let all = [State::Running, State::Interrupted, State::Broken, State::Finished];
+    all.into_iter().find(|state| state.word() == word)
+}
+
+fn write<F: Files>(
+    files: &F,
+    dir: &Path,
+    rows: &BTreeMap<RunId, Stamped>,
+) -> Result<(), RecordError> {
+    let bytes = encode(rows).map_err(|error| {
+        RecordError::damaged(&dir.join(INDEX), format!("cannot be made by SQLite: {error}"))
+    })?;
+    store::replace(files, dir, INDEX, &bytes)
+}
+
+fn encode(rows: &BTreeMap<RunId, Stamped>) -> rusqlite::Result<Vec<u8>> {
+    let mut db = Connection::open_in_memory()?;
+    let transaction = db.transaction()?;
+    transaction.execute_batch(TABLE)?;
+    transaction.pragma_update(None, "user_version", USER_VERSION)?;
+    {
+        let mut insert = transaction.prepare(
+            "INSERT INTO runs VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
+        )?;
+        for (row, stamp) in rows.values() {
+            insert.execute(params![
+                row.id.as_str(),
+                row.date,
+                row.verb,
+                row.target,
+                row.drive,
+                row.host,
+                row.kernel,
+                row.version,
+                row.state.word(),
+                row.steps_done,
+                row.steps_known,
+                row.headline,
+                row.bytes.0.cast_signed(),
+                stamp
+            ])?;
+        }
+    }
+    transaction.commit()?;
+    Ok(db.serialize(MAIN_DB)?.to_vec())
+}

@@ -1,0 +1,385 @@
+//! Writing a run: from its first file to its last.
+
+use std::collections::BTreeSet;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use block::{Bytes, Event, RunSink};
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::files::{Files, OutFile as _, RealFiles};
+use crate::journal::{self, What};
+use crate::load::{self, End, Found, RecordFile};
+use crate::store::{self, DOCUMENT, END, HISTOGRAMS, JOURNAL, RECORD, SAMPLES, SERIES, SUMS};
+use crate::{Document, Envelope, RecordError, RunId, SampleRow, Saved, State, StepEntry, Summary};
+use crate::{Head, SamplesFormat};
+use crate::{derived, index, migrate, samples, sums};
+
+/// A run in the making. It is locked against other processes until it is dropped; dropped without
+/// [`RunWriter::finish`], or killed, it leaves a run that can be resumed.
+///
+/// As a [`RunSink`] it writes nothing: what goes to the disk while I/O is measured would be measured,
+/// too. It only learns how many positions the schedule has.
+pub struct RunWriter<F: Files = RealFiles> {
+    files: F,
+    runs: PathBuf,
+    id: RunId,
+    dir: PathBuf,
+    envelope: Envelope,
+    format: Option<SamplesFormat>,
+    known: Option<u32>,
+    journal: F::File,
+    entries: u64,
+    positions: BTreeSet<u32>,
+    last: Option<(u32, String)>,
+    samples_lost: Vec<(u32, String)>,
+    failed: Option<String>,
+    _lock: F::Lock,
+}
+
+impl<F: Files> RunWriter<F> {
+    /// Makes a run's directory under `runs`, whose lock the caller holds.
+    pub(crate) fn create(files: &F, runs: &Path, head: &Head) -> Result<RunWriter<F>, RecordError> {
+        let id = head.envelope.run_id.clone();
+        let dir = runs.join(id.as_str());
+        if files.stat(&dir).is_ok() {
+            return Err(RecordError::Exists { dir });
+        }
+        let staging = store::staging(runs, &id);
+        let prepared = prepare(files, &staging, head);
+        let placed = prepared.and_then(|made| {
+            files.rename(&staging, &dir).map_err(RecordError::io("give it its name", &dir))?;
+            Ok(made)
+        });
+        let (journal, lock) = placed.inspect_err(|_| {
+            // A later process sweeps away what this one cannot.
+            let _ = store::remove_tree(files, &staging, 1);
+        })?;
+        files.sync_dir(runs).map_err(RecordError::io("sync it", runs)).inspect_err(|_| {
+            let _ = store::remove_tree(files, &dir, 1);
+        })?;
+        Ok(RunWriter {
+            files: files.clone(),
+            runs: runs.to_owned(),
+            id,
+            dir,
+            envelope: head.envelope.clone(),
+            format: head.samples,
+            known: head.steps,
+            journal,
+            entries: 0,
+            positions: BTreeSet::new(),
+            last: None,
+            samples_lost: Vec::new(),
+            failed: None,
+            _lock: lock,
+        })
+    }
+
+    /// Goes on with the run in `dir`, which `lock` holds.
+    pub(crate) fn resume(
+        files: &F,
+        runs: &Path,
+        found: &Found,
+        lock: F::Lock,
+    ) -> Result<RunWriter<F>, RecordError> {
+        let run = &found.run;
+        let dir = &run.dir;
+        // First the end, so that at no moment an ended run has another content than it ended with.
+        if store::remove_if(files, &dir.join(END))? {
+            files.sync_dir(dir).map_err(RecordError::io("sync it", dir))?;
+        }
+        store::remove_if(files, &dir.join(SUMS))?;
+        let path = dir.join(JOURNAL);
+        let mut journal = files.append(&path).map_err(RecordError::io("open it", &path))?;
+        if run.torn_bytes > 0 {
+            journal.truncate(found.whole_bytes).map_err(RecordError::io("cut it", &path))?;
+        }
+        // Also when nothing was cut: what was read may have been in memory alone.
+        journal.sync().map_err(RecordError::io("sync it", &path))?;
+        let positions: BTreeSet<u32> = run.steps.iter().map(|s| s.position).collect();
+        drop_orphans(files, run, &positions)?;
+        write_derived(files, dir, &run.envelope, &run.steps)?;
+        Ok(RunWriter {
+            files: files.clone(),
+            runs: runs.to_owned(),
+            id: run.id.clone(),
+            dir: dir.clone(),
+            envelope: run.envelope.clone(),
+            format: run.samples_format,
+            known: run.steps_known,
+            journal,
+            entries: found.entries,
+            positions,
+            last: run.steps.last().map(|s| (s.position, s.step.clone())),
+            samples_lost: run.samples_lost.clone(),
+            failed: None,
+            _lock: lock,
+        })
+    }
+
+    /// The run's name.
+    pub fn id(&self) -> &RunId {
+        &self.id
+    }
+
+    /// Where it is.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Records a finished step. When this returns, the step is on disk.
+    ///
+    /// # Errors
+    /// [`RecordError::Repeated`], which changes nothing; or [`RecordError::Stopped`]: the step is not
+    /// saved, all before it are, and every later call fails in the same way.
+    pub fn step(&mut self, step: &StepEntry) -> Result<(), RecordError> {
+        self.check()?;
+        if self.positions.contains(&step.position) {
+            return Err(RecordError::Repeated { id: self.id.clone(), position: step.position });
+        }
+        self.append(What::Step(step))?;
+        self.positions.insert(step.position);
+        self.last = Some((step.position, step.step.clone()));
+        Ok(())
+    }
+
+    /// Records anything else. When this returns, it is on disk.
+    ///
+    /// # Errors
+    /// [`RecordError::Stopped`], as for a step.
+    pub fn note(&mut self, kind: &str, payload: &Value) -> Result<(), RecordError> {
+        self.check()?;
+        self.append(What::Note { kind, payload })
+    }
+
+    /// Records the single I/Os of a position; best before its step, so that a step that is there has
+    /// them. They take their name only when whole, and replace what was there for this position.
+    ///
+    /// # Errors
+    /// Names the file. No step is lost by it, and the run goes on; the end says whose I/Os are missing.
+    pub fn samples(
+        &mut self,
+        position: u32,
+        rows: &mut dyn Iterator<Item = SampleRow>,
+    ) -> Result<(), RecordError> {
+        self.check()?;
+        let format = self.format.ok_or_else(|| RecordError::NoSamples { id: self.id.clone() })?;
+        self.samples_lost.retain(|(lost, _)| *lost != position);
+        let dir = self.dir.join(SAMPLES);
+        write_samples(&self.files, &dir, format, position, rows)
+            .inspect_err(|error| self.samples_lost.push((position, error.to_string())))
+    }
+
+    /// Ends the run: derives what other programs read, writes the document and the checksums, and last
+    /// the file that says that the run has ended. [`State::Running`] is no end and counts as interrupted.
+    ///
+    /// # Errors
+    /// [`RecordError::Stopped`]: then the run has not ended, and can be resumed.
+    pub fn finish<B: Serialize>(
+        mut self,
+        document: &Document<B>,
+        state: State,
+        summary: &Summary,
+    ) -> Result<Saved, RecordError> {
+        self.check()?;
+        let state = if state == State::Running { State::Interrupted } else { state };
+        let text = document.to_json();
+        let text = text.map_err(|source| RecordError::Json { what: "document", source })?;
+        if let Err(error) = self.seal(text.as_bytes(), state, summary) {
+            return Err(self.stop(&error));
+        }
+        let row = index::read_row(&self.files, &self.dir, &self.id);
+        let bytes = row.as_ref().map_or(0, |(row, _)| row.bytes.0);
+        let noted = row.and_then(|row| index::note(&self.files, &self.runs, row));
+        Ok(Saved {
+            id: self.id.clone(),
+            dir: self.dir.clone(),
+            state,
+            steps: self.steps(),
+            bytes: Bytes(bytes),
+            samples_lost: std::mem::take(&mut self.samples_lost),
+            index: noted.err().map(|error| error.to_string()),
+        })
+    }
+
+    fn seal(&self, document: &[u8], state: State, summary: &Summary) -> Result<(), RecordError> {
+        let found = load::load(&self.files, &self.dir, &self.id)?;
+        let steps = &found.run.steps;
+        write_derived(&self.files, &self.dir, &self.envelope, steps)?;
+        seal(
+            &self.files,
+            &self.dir,
+            document,
+            &End {
+                state,
+                entries: found.entries,
+                steps: self.known,
+                samples_lost: self.samples_lost.clone(),
+                summary: summary.clone(),
+            },
+        )
+    }
+
+    fn append(&mut self, what: What<'_>) -> Result<(), RecordError> {
+        let line = journal::line(self.entries, what);
+        let line = line.map_err(|source| RecordError::Json { what: "entry", source })?;
+        let path = self.dir.join(JOURNAL);
+        let written = self.journal.write_all(line.as_bytes());
+        let written = written.map_err(RecordError::io("write it", &path));
+        let synced =
+            written.and_then(|()| self.journal.sync().map_err(RecordError::io("sync it", &path)));
+        if let Err(error) = synced {
+            return Err(self.stop(&error));
+        }
+        self.entries += 1;
+        Ok(())
+    }
+
+    fn check(&self) -> Result<(), RecordError> {
+        match &self.failed {
+            None => Ok(()),
+            Some(cause) => Err(self.stopped(cause)),
+        }
+    }
+
+    fn stop(&mut self, cause: &RecordError) -> RecordError {
+        let cause = self.failed.insert(cause.to_string()).clone();
+        self.stopped(&cause)
+    }
+
+    fn stopped(&self, cause: &str) -> RecordError {
+        RecordError::Stopped {
+            id: self.id.clone(),
+            dir: self.dir.clone(),
+            steps: self.steps(),
+            until: self.last.clone(),
+            cause: cause.to_owned(),
+        }
+    }
+
+    fn steps(&self) -> u32 {
+        u32::try_from(self.positions.len()).unwrap_or(u32::MAX)
+    }
+}
+
+impl<F: Files> RunSink for RunWriter<F> {
+    fn event(&mut self, event: &Event) {
+        if let Event::StepStarted { positions, .. } = event {
+            self.known = self.known.max(Some(*positions));
+        }
+    }
+}
+
+/// Writes the first files of a run and locks it.
+fn prepare<F: Files>(
+    files: &F,
+    dir: &Path,
+    head: &Head,
+) -> Result<(F::File, F::Lock), RecordError> {
+    let record = RecordFile {
+        schema: migrate::SCHEMA.to_owned(),
+        run_id: head.envelope.run_id.clone(),
+        steps: head.steps,
+        samples: head.samples,
+    };
+    let journal = lay_out(files, dir, &record, &head.envelope, &head.plan, &head.setup)?;
+    let path = dir.join(RECORD);
+    let lock = files.lock(&path, false).map_err(RecordError::io("lock it", &path))?;
+    let lock = lock.ok_or_else(|| RecordError::Busy { id: head.envelope.run_id.clone() })?;
+    Ok((journal, lock))
+}
+
+/// Makes a directory with the files that a run has from its first moment, all of them durable.
+pub(crate) fn lay_out<F: Files>(
+    files: &F,
+    dir: &Path,
+    record: &RecordFile,
+    envelope: &Envelope,
+    plan: &str,
+    setup: &Value,
+) -> Result<F::File, RecordError> {
+    files.make_dir(dir).map_err(RecordError::io("create it", dir))?;
+    for (name, bytes) in load::fixed_files(record, envelope, plan, setup)? {
+        store::write_new(files, &dir.join(name), &bytes)?;
+    }
+    if record.samples.is_some() {
+        let samples = dir.join(SAMPLES);
+        files.make_dir(&samples).map_err(RecordError::io("create it", &samples))?;
+    }
+    let path = dir.join(JOURNAL);
+    let mut journal = files.create_new(&path).map_err(RecordError::io("create it", &path))?;
+    journal.sync().map_err(RecordError::io("sync it", &path))?;
+    files.sync_dir(dir).map_err(RecordError::io("sync it", dir))?;
+    Ok(journal)
+}
+
+/// Writes document, checksums and end, in this order: with the end, everything is there.
+pub(crate) fn seal<F: Files>(
+    files: &F,
+    dir: &Path,
+    document: &[u8],
+    end: &End,
+) -> Result<(), RecordError> {
+    store::replace(files, dir, DOCUMENT, document)?;
+    let end = load::pretty("end", end)?;
+    let mut checksums = sums::of_dir(files, dir)?;
+    checksums.insert(END.to_owned(), sums::of_bytes(&end));
+    store::replace(files, dir, SUMS, sums::to_text(&checksums).as_bytes())?;
+    store::replace(files, dir, END, &end)
+}
+
+/// Writes what other programs read of the steps.
+pub(crate) fn write_derived<F: Files>(
+    files: &F,
+    dir: &Path,
+    envelope: &Envelope,
+    steps: &[StepEntry],
+) -> Result<(), RecordError> {
+    store::replace(files, dir, SERIES, derived::series(steps).as_bytes())?;
+    store::replace(files, dir, HISTOGRAMS, derived::histograms(envelope, steps).as_bytes())
+}
+
+fn write_samples<F: Files>(
+    files: &F,
+    dir: &Path,
+    format: SamplesFormat,
+    position: u32,
+    rows: &mut dyn Iterator<Item = SampleRow>,
+) -> Result<(), RecordError> {
+    let name = load::sample_name(position, format);
+    let part = dir.join(store::part(&name));
+    store::remove_if(files, &part)?;
+    let file = files.create_new(&part).map_err(RecordError::io("create it", &part))?;
+    let written = samples::write(file, format, position, rows)
+        .map_err(RecordError::io("write it", &part))
+        .and_then(|mut file| file.sync().map_err(RecordError::io("sync it", &part)))
+        .and_then(|()| store::put(files, dir, &part, &name));
+    if written.is_err() {
+        // What is left is recognised by its name.
+        let _ = files.remove_file(&part);
+    }
+    written
+}
+
+/// Removes single I/Os of steps that were never finished, which will be made again, and of files that
+/// were never whole.
+fn drop_orphans<F: Files>(
+    files: &F,
+    run: &load::Run,
+    positions: &BTreeSet<u32>,
+) -> Result<(), RecordError> {
+    let Some(format) = run.samples_format else { return Ok(()) };
+    let dir = run.dir.join(SAMPLES);
+    for entry in files.list(&dir).map_err(RecordError::io("list it", &dir))? {
+        let orphan = match load::position_of(&entry.name, format) {
+            Some(position) => !positions.contains(&position),
+            None => entry.name.ends_with(store::PART),
+        };
+        if orphan {
+            store::remove_if(files, &dir.join(&entry.name))?;
+        }
+    }
+    Ok(())
+}

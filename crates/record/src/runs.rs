@@ -1,0 +1,212 @@
+//! A directory of runs: making, finding, reading and removing them.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use crate::files::{Files, RealFiles};
+use crate::index::{self, Listing};
+use crate::load::{self, Run};
+use crate::run::RunWriter;
+use crate::store::{self, DIRECTORY_LOCK, RECORD};
+use crate::sums::{self, Integrity};
+use crate::{Head, RecordError, RunId, State};
+
+/// How many runs an error names.
+const NAMED: usize = 5;
+
+/// A directory of runs.
+#[derive(Clone, Debug)]
+pub struct Runs<F: Files = RealFiles> {
+    pub(crate) files: F,
+    pub(crate) dir: PathBuf,
+}
+
+impl Runs<RealFiles> {
+    /// The runs in `dir`. Touches nothing: the directory is made with the first run.
+    pub fn at(dir: impl Into<PathBuf>) -> Runs {
+        Runs { files: RealFiles, dir: dir.into() }
+    }
+}
+
+/// Where runs are kept: `DRIVESCOPE_RUNS_DIR`, else `drivescope/runs` in `XDG_DATA_HOME`, else in
+/// `~/.local/share`. Base directories that are not absolute do not count (XDG Base Directory
+/// Specification, "All paths must be absolute").
+pub fn default_dir(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+    let path = |name| variable(name).filter(|v| !v.is_empty()).map(PathBuf::from);
+    let base = |name| path(name).filter(|p| p.is_absolute());
+    path("DRIVESCOPE_RUNS_DIR").or_else(|| {
+        let data = base("XDG_DATA_HOME").or_else(|| Some(base("HOME")?.join(".local/share")));
+        Some(data?.join("drivescope/runs"))
+    })
+}
+
+impl<F: Files> Runs<F> {
+    /// The runs in `dir` of the filesystem `files`.
+    pub fn with(files: F, dir: impl Into<PathBuf>) -> Runs<F> {
+        Runs { files, dir: dir.into() }
+    }
+
+    /// The directory.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Begins a run. When this returns, its directory is on disk, whole.
+    ///
+    /// # Errors
+    /// [`RecordError::Exists`], or what a file operation answered; then there is no new run.
+    pub fn create(&self, head: &Head) -> Result<RunWriter<F>, RecordError> {
+        store::make_dirs(&self.files, &self.dir)?;
+        let _changing = self.changing()?;
+        store::sweep(&self.files, &self.dir);
+        RunWriter::create(&self.files, &self.dir, head)
+    }
+
+    /// Goes on with a run that was interrupted, broken or killed: locks it and cuts off what was half
+    /// written. Also tells what is there already.
+    ///
+    /// # Errors
+    /// [`RecordError::Busy`], [`RecordError::NotResumable`], or why it cannot be read or written.
+    pub fn resume(&self, id: &RunId) -> Result<(RunWriter<F>, Run), RecordError> {
+        let lock = self.lock(id)?;
+        let found = load::load(&self.files, &self.path(id), id)?;
+        let why = match &found.run {
+            run if run.state == State::Finished => "it is finished; repeat it with `rerun`",
+            run if run.is_bare() => "only its document was imported, which tells no plan",
+            _ => {
+                let writer = RunWriter::resume(&self.files, &self.dir, &found, lock)?;
+                return Ok((writer, found.run));
+            }
+        };
+        Err(RecordError::NotResumable { id: id.clone(), why })
+    }
+
+    /// The run that is meant by `name`: a whole id, the beginning of one, or `last`.
+    ///
+    /// # Errors
+    /// [`RecordError::Unknown`] and [`RecordError::Ambiguous`] name runs that it could be.
+    pub fn find(&self, name: &str) -> Result<RunId, RecordError> {
+        let ids = store::ids(&self.files, &self.dir)?;
+        let Some(last) = ids.last() else {
+            return Err(RecordError::NoRuns { dir: self.dir.clone() });
+        };
+        if name == "last" {
+            return Ok(last.clone());
+        }
+        let begins = |id: &&RunId| !name.is_empty() && id.as_str().starts_with(name);
+        let mut candidates: Vec<RunId> = ids.iter().rev().filter(begins).cloned().collect();
+        match candidates.len() {
+            0 => Err(self.unknown(name, &ids)),
+            1 => Ok(candidates.remove(0)),
+            _ => {
+                candidates.truncate(NAMED);
+                Err(RecordError::Ambiguous { name: name.to_owned(), candidates })
+            }
+        }
+    }
+
+    /// Reads a run.
+    ///
+    /// # Errors
+    /// [`RecordError::Unknown`], [`RecordError::Newer`], or [`RecordError::Damaged`] with file and line.
+    pub fn load(&self, id: &RunId) -> Result<Run, RecordError> {
+        self.known(id)?;
+        load::load(&self.files, &self.path(id), id).map(|found| found.run)
+    }
+
+    /// Holds a run's files against their checksums.
+    ///
+    /// # Errors
+    /// Why the run cannot be read; a file that is not what it was is no error here.
+    pub fn verify(&self, id: &RunId) -> Result<Integrity, RecordError> {
+        let run = self.load(id)?;
+        sums::verify(&self.files, &run.dir, run.is_ended())
+    }
+
+    /// True when a process is writing the run now.
+    pub fn is_live(&self, id: &RunId) -> bool {
+        index::is_live(&self.files, &self.path(id))
+    }
+
+    /// All runs, newest first, and what could not be read.
+    ///
+    /// # Errors
+    /// When the directory cannot be listed. The index is only a cache: whatever is wrong with it is
+    /// put right from the directories, and where it cannot be written it is done without.
+    pub fn list(&self) -> Result<Listing, RecordError> {
+        index::list(&self.files, &self.dir)
+    }
+
+    /// Makes the index anew; tells how many runs it has.
+    ///
+    /// # Errors
+    /// When the directory cannot be listed or the index not be written.
+    pub fn reindex(&self) -> Result<usize, RecordError> {
+        store::make_dirs(&self.files, &self.dir)?;
+        let _changing = self.changing()?;
+        store::sweep(&self.files, &self.dir);
+        index::rebuild(&self.files, &self.dir)
+    }
+
+    /// Removes a run: in one step from sight, then from the disk.
+    ///
+    /// # Errors
+    /// [`RecordError::Busy`], [`RecordError::Unknown`], or what a file operation answered.
+    pub fn remove(&self, id: &RunId) -> Result<(), RecordError> {
+        self.known(id)?;
+        let _changing = self.changing()?;
+        store::sweep(&self.files, &self.dir);
+        // A damaged run may have no file to lock; then nobody is writing it either.
+        let _lock = match self.lock(id) {
+            Err(error) if error.is_absence() => None,
+            other => Some(other?),
+        };
+        let (path, aside) = (self.path(id), self.dir.join(format!("{}{id}", store::REMOVED)));
+        self.files.rename(&path, &aside).map_err(RecordError::io("remove it", &path))?;
+        self.files.sync_dir(&self.dir).map_err(RecordError::io("sync it", &self.dir))?;
+        let removed = store::remove_tree(&self.files, &aside, 1);
+        // A row too many is noticed by whoever lists next.
+        let _ = index::forget(&self.files, &self.dir, id);
+        removed
+    }
+
+    pub(crate) fn path(&self, id: &RunId) -> PathBuf {
+        self.dir.join(id.as_str())
+    }
+
+    /// Locks a run.
+    pub(crate) fn lock(&self, id: &RunId) -> Result<F::Lock, RecordError> {
+        self.known(id)?;
+        let path = self.path(id).join(RECORD);
+        let lock = store::lock_soon(&self.files, &path, false);
+        let lock = lock.map_err(RecordError::io("lock it", &path))?;
+        lock.ok_or_else(|| RecordError::Busy { id: id.clone() })
+    }
+
+    /// Locks the directory against others that make or remove names in it.
+    pub(crate) fn changing(&self) -> Result<F::Lock, RecordError> {
+        let path = self.dir.join(DIRECTORY_LOCK);
+        let lock = store::lock_soon(&self.files, &path, true);
+        let lock = lock.map_err(RecordError::io("lock it", &path))?;
+        lock.ok_or_else(|| RecordError::DirectoryBusy { dir: self.dir.clone() })
+    }
+
+    fn known(&self, id: &RunId) -> Result<(), RecordError> {
+        if self.files.stat(&self.path(id)).is_ok() {
+            return Ok(());
+        }
+        let ids = store::ids(&self.files, &self.dir)?;
+        if ids.is_empty() {
+            return Err(RecordError::NoRuns { dir: self.dir.clone() });
+        }
+        Err(self.unknown(id.as_str(), &ids))
+    }
+
+    fn unknown(&self, name: &str, ids: &[RunId]) -> RecordError {
+        RecordError::Unknown {
+            name: name.to_owned(),
+            dir: self.dir.clone(),
+            newest: ids.iter().rev().take(NAMED).cloned().collect(),
+        }
+    }
+}

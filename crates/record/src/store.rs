@@ -1,0 +1,215 @@
+//! Names in a run's directory, and the few ways in which files are read and written.
+
+use std::io::{self, ErrorKind, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::files::{Files, Kind, OutFile as _};
+use crate::{RecordError, RunId};
+
+/// First file of a run, and the one that is locked while the run is written.
+pub(crate) const RECORD: &str = "record.json";
+pub(crate) const PLAN: &str = "plan.toml";
+pub(crate) const ENVELOPE: &str = "envelope.json";
+pub(crate) const SETUP: &str = "setup.json";
+pub(crate) const JOURNAL: &str = "journal.jsonl";
+pub(crate) const SERIES: &str = "series.csv";
+pub(crate) const HISTOGRAMS: &str = "histograms.hlog";
+pub(crate) const DOCUMENT: &str = "document.json";
+pub(crate) const SAMPLES: &str = "samples";
+/// Checksums in the form that `sha256sum -c` reads.
+pub(crate) const SUMS: &str = "SHA256SUMS";
+/// Last file of a run: with it, the run has ended.
+pub(crate) const END: &str = "end.json";
+
+/// In the runs directory: held while names in it are made and removed.
+pub(crate) const DIRECTORY_LOCK: &str = ".lock";
+/// How names begin that are not runs yet.
+pub(crate) const NEW: &str = ".new-";
+/// How names begin that are no runs any more.
+pub(crate) const REMOVED: &str = ".removed-";
+/// How names of files end that are not whole yet.
+pub(crate) const PART: &str = ".part";
+
+/// Longest file that is read into memory. A journal of 10,000 steps has some 100 MiB.
+pub(crate) const READ_MAX: u64 = 2 << 30;
+
+/// How often a lock is tried, and how long is waited in between: who merely looks whether a run is
+/// locked holds its lock for microseconds, and must not be taken for a writer.
+const TRIES: u32 = 40;
+const WAIT: Duration = Duration::from_millis(5);
+
+/// Locks, waiting for a short while; `None` when it is still locked then.
+pub(crate) fn lock_soon<F: Files>(
+    files: &F,
+    path: &Path,
+    create: bool,
+) -> io::Result<Option<F::Lock>> {
+    for _ in 1..TRIES {
+        if let Some(lock) = files.lock(path, create)? {
+            return Ok(Some(lock));
+        }
+        std::thread::sleep(WAIT);
+    }
+    files.lock(path, create)
+}
+
+/// A file's bytes.
+pub(crate) fn read<F: Files>(files: &F, path: &Path) -> Result<Vec<u8>, RecordError> {
+    let mut bytes = Vec::new();
+    let open = files.open(path).map_err(RecordError::io("open it", path))?;
+    let read = open.take(READ_MAX + 1).read_to_end(&mut bytes);
+    read.map_err(RecordError::io("read it", path))?;
+    if bytes.len() as u64 > READ_MAX {
+        return Err(RecordError::damaged(path, "is larger than any such file can be"));
+    }
+    Ok(bytes)
+}
+
+/// A file's bytes, or `None` when there is no such file.
+pub(crate) fn read_if<F: Files>(files: &F, path: &Path) -> Result<Option<Vec<u8>>, RecordError> {
+    match read(files, path) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if error.is_absence() => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// A file's text.
+pub(crate) fn text(path: &Path, bytes: Vec<u8>) -> Result<String, RecordError> {
+    String::from_utf8(bytes).map_err(|e| RecordError::damaged(path, format!("is no text: {e}")))
+}
+
+/// Makes a file that must not exist and whose name is not durable until its directory is synced.
+pub(crate) fn write_new<F: Files>(files: &F, path: &Path, bytes: &[u8]) -> Result<(), RecordError> {
+    let mut file = files.create_new(path).map_err(RecordError::io("create it", path))?;
+    file.write_all(bytes).map_err(RecordError::io("write it", path))?;
+    file.sync().map_err(RecordError::io("sync it", path))
+}
+
+/// Puts a whole file at `dir/name`, durably; whatever was there before stays until then.
+pub(crate) fn replace<F: Files>(
+    files: &F,
+    dir: &Path,
+    name: &str,
+    bytes: &[u8],
+) -> Result<(), RecordError> {
+    let part = dir.join(part(name));
+    remove_if(files, &part)?;
+    let written = write_new(files, &part, bytes).and_then(|()| put(files, dir, &part, name));
+    if written.is_err() {
+        // What is left is recognised by its name; the first error is the one to tell.
+        let _ = files.remove_file(&part);
+    }
+    written
+}
+
+/// Gives a whole, synced file its name, durably.
+pub(crate) fn put<F: Files>(
+    files: &F,
+    dir: &Path,
+    part: &Path,
+    name: &str,
+) -> Result<(), RecordError> {
+    let path = dir.join(name);
+    files.rename(part, &path).map_err(RecordError::io("give it its name", &path))?;
+    files.sync_dir(dir).map_err(RecordError::io("sync it", dir))
+}
+
+/// The name under which a file is prepared.
+pub(crate) fn part(name: &str) -> String {
+    format!(".{name}{PART}")
+}
+
+/// Removes a file; true when there was one.
+pub(crate) fn remove_if<F: Files>(files: &F, path: &Path) -> Result<bool, RecordError> {
+    match files.remove_file(path) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(RecordError::io("remove it", path)(error)),
+    }
+}
+
+/// Removes a directory and what is in it. The directories here are two deep; deeper ones are not
+/// ours, and stay.
+pub(crate) fn remove_tree<F: Files>(files: &F, dir: &Path, depth: u32) -> Result<(), RecordError> {
+    for entry in files.list(dir).map_err(RecordError::io("list it", dir))? {
+        let path = dir.join(&entry.name);
+        match entry.kind {
+            Kind::Dir if depth > 0 => remove_tree(files, &path, depth - 1)?,
+            _ => files.remove_file(&path).map_err(RecordError::io("remove it", &path))?,
+        }
+    }
+    files.remove_dir(dir).map_err(RecordError::io("remove it", dir))
+}
+
+/// Makes a directory and those above it, durably.
+pub(crate) fn make_dirs<F: Files>(files: &F, dir: &Path) -> Result<(), RecordError> {
+    match files.stat(dir) {
+        Ok(stat) if stat.kind == Kind::File => {
+            return Err(RecordError::damaged(dir, "is a file, and a directory is needed"));
+        }
+        Ok(_) => return Ok(()),
+        Err(error) if error.kind() != ErrorKind::NotFound => {
+            return Err(RecordError::io("look at it", dir)(error));
+        }
+        Err(_) => {}
+    }
+    let parent = dir.parent().filter(|p| !p.as_os_str().is_empty());
+    if let Some(parent) = parent {
+        make_dirs(files, parent)?;
+    }
+    match files.make_dir(dir) {
+        Err(error) if error.kind() != ErrorKind::AlreadyExists => {
+            return Err(RecordError::io("create it", dir)(error));
+        }
+        _ => {}
+    }
+    let parent = parent.unwrap_or(Path::new("."));
+    files.sync_dir(parent).map_err(RecordError::io("sync it", parent))
+}
+
+/// Files of a run, relative to its directory, sorted; nothing that is still being prepared.
+pub(crate) fn inventory<F: Files>(files: &F, dir: &Path) -> Result<Vec<String>, RecordError> {
+    let list = |dir: &Path| files.list(dir).map_err(RecordError::io("list it", dir));
+    let mut names = Vec::new();
+    for entry in list(dir)?.into_iter().filter(|e| !e.name.starts_with('.')) {
+        if entry.kind != Kind::Dir {
+            names.push(entry.name);
+            continue;
+        }
+        let inside = list(&dir.join(&entry.name))?;
+        let whole = inside.into_iter().filter(|e| !e.name.starts_with('.'));
+        names.extend(whole.map(|e| format!("{}/{}", entry.name, e.name)));
+    }
+    names.sort();
+    Ok(names)
+}
+
+/// Names in a runs directory that are runs', sorted, so oldest first; none when there is no directory.
+pub(crate) fn ids<F: Files>(files: &F, dir: &Path) -> Result<Vec<RunId>, RecordError> {
+    let entries = match files.list(dir) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(RecordError::io("list it", dir)(error)),
+    };
+    let dirs = entries.iter().filter(|e| e.kind == Kind::Dir);
+    let mut ids: Vec<RunId> = dirs.filter_map(|e| e.name.parse().ok()).collect();
+    ids.sort();
+    Ok(ids)
+}
+
+/// Removes what earlier processes left unfinished in a runs directory. The caller holds its lock, so
+/// nobody is at work on it. Whatever cannot be removed is no run anyway.
+pub(crate) fn sweep<F: Files>(files: &F, dir: &Path) {
+    for entry in files.list(dir).unwrap_or_default() {
+        if entry.name.starts_with(NEW) || entry.name.starts_with(REMOVED) {
+            let _ = remove_tree(files, &dir.join(entry.name), 1);
+        }
+    }
+}
+
+/// Where a run is prepared before it has its name.
+pub(crate) fn staging(dir: &Path, id: &RunId) -> PathBuf {
+    dir.join(format!("{NEW}{id}"))
+}

@@ -1,0 +1,126 @@
+//! Checksums of a run's files, in a file that `sha256sum -c` reads: years later, and without drivescope.
+//!
+//! They tell accidents (a failing disk, a careless editor) and not forgery: who can change a file can
+//! change its checksum.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::io::Read;
+use std::path::Path;
+
+use sha2::{Digest as _, Sha256};
+
+use crate::RecordError;
+use crate::files::Files;
+use crate::store::{self, SUMS};
+
+/// Whether a run is still what it was when it ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Integrity {
+    /// Every file has the checksum that it had.
+    AsRecorded {
+        /// Files that were looked at.
+        files: usize,
+    },
+    /// It has not ended, so nothing says what its files should be; its journal checks by itself.
+    Unsealed,
+    /// It has ended, and is not what it was: each file with what became of it, such as
+    /// `plan.toml (changed)`.
+    Altered(Vec<String>),
+}
+
+/// Checksums by file name, relative to the run's directory.
+pub(crate) type Sums = BTreeMap<String, String>;
+
+/// Checksums of all files of a run but the file of checksums itself.
+pub(crate) fn of_dir<F: Files>(files: &F, dir: &Path) -> Result<Sums, RecordError> {
+    let names = store::inventory(files, dir)?.into_iter().filter(|name| name != SUMS);
+    names
+        .map(|name| {
+            let path = dir.join(&name);
+            let open = files.open(&path).map_err(RecordError::io("open it", &path))?;
+            let sum = of_reader(open).map_err(RecordError::io("read it", &path))?;
+            Ok((name, sum))
+        })
+        .collect()
+}
+
+/// The checksum of some bytes.
+pub(crate) fn of_bytes(bytes: &[u8]) -> String {
+    hex(&Sha256::digest(bytes))
+}
+
+/// The SHA-256 of a file anywhere, in hexadecimal: of the program that makes a record, say.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn sha256_of_file(path: &Path) -> std::io::Result<String> {
+    of_reader(std::fs::File::open(path)?)
+}
+
+fn of_reader(mut from: impl Read) -> std::io::Result<String> {
+    let mut hash = Sha256::new();
+    let mut buffer = vec![0; 256 << 10];
+    loop {
+        match from.read(&mut buffer) {
+            Ok(0) => return Ok(hex(&hash.finalize())),
+            Ok(n) => hash.update(&buffer[..n]),
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::with_capacity(64), |mut text, byte| {
+        // Writing into a String does not fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+/// The text of the file.
+pub(crate) fn to_text(sums: &Sums) -> String {
+    sums.iter().fold(String::new(), |text, (name, sum)| text + sum + "  " + name + "\n")
+}
+
+fn of_text(path: &Path, text: &str) -> Result<Sums, RecordError> {
+    let line = |line: &str| {
+        let (sum, name) = line.split_once("  ")?;
+        Some((name.to_owned(), sum.to_owned()))
+    };
+    let sums: Option<Sums> = text.lines().map(line).collect();
+    sums.ok_or_else(|| RecordError::damaged(path, "is no list of checksums"))
+}
+
+/// Compares a run's files with their checksums.
+pub(crate) fn verify<F: Files>(
+    files: &F,
+    dir: &Path,
+    ended: bool,
+) -> Result<Integrity, RecordError> {
+    let path = dir.join(SUMS);
+    if !ended {
+        return Ok(Integrity::Unsealed);
+    }
+    let Some(bytes) = store::read_if(files, &path)? else {
+        return Ok(Integrity::Altered(vec![format!("{SUMS} (missing)")]));
+    };
+    let recorded = of_text(&path, &store::text(&path, bytes)?)?;
+    let found = of_dir(files, dir)?;
+    let mut faults: Vec<String> = recorded
+        .iter()
+        .filter_map(|(name, sum)| match found.get(name) {
+            None => Some(format!("{name} (missing)")),
+            Some(now) if now != sum => Some(format!("{name} (changed)")),
+            Some(_) => None,
+        })
+        .collect();
+    let added = found.keys().filter(|name| !recorded.contains_key(*name));
+    faults.extend(added.map(|name| format!("{name} (added)")));
+    Ok(if faults.is_empty() {
+        Integrity::AsRecorded { files: found.len() }
+    } else {
+        Integrity::Altered(faults)
+    })
+}
