@@ -39,10 +39,7 @@ pub fn envelope(schema: &str, run_id: RunId, clock: &dyn WallClock) -> Envelope 
         run_id,
         version: env!("CARGO_PKG_VERSION").to_owned(),
         binary: binary(),
-        arguments: std::env::args_os()
-            .skip(1)
-            .map(|a| a.to_string_lossy().into_owned())
-            .collect(),
+        arguments: std::env::args_os().skip(1).map(|a| a.to_string_lossy().into_owned()).collect(),
         drive: None,
     }
 }

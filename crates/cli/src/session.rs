@@ -40,6 +40,8 @@ pub struct Made {
     pub document: Document<Body>,
     closed: Closed,
     broken: Option<Broken>,
+    /// Whoever reads JSON finds the run's name in it.
+    is_named: bool,
 }
 
 impl Session<'_> {
@@ -70,7 +72,7 @@ impl Session<'_> {
             headline: view::mark::headline(&document.body),
         };
         let closed = recording.close(&document, state, &summary);
-        Ok(Made { document, closed, broken })
+        Ok(Made { document, closed, broken, is_named: self.output.json })
     }
 
     /// Measures, records and shows.
@@ -95,7 +97,7 @@ impl Made {
         if let Some(id) = &self.closed.id {
             if body.interrupted {
                 talk::note(&format!("go on with: drivescope run --resume {id}"));
-            } else if self.closed.trouble.is_none() {
+            } else if self.closed.trouble.is_none() && !self.is_named {
                 talk::note(&format!("recorded; to see it again: drivescope runs show {id}"));
             }
         }

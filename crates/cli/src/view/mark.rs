@@ -112,7 +112,8 @@ fn groups(body: &Body, rate: RateUnit) -> Vec<Group> {
     groups
 }
 
-fn title(op: &str) -> String {
+/// The head of a table of one direction.
+pub fn title(op: &str) -> String {
     if let Some(reads) = op.strip_prefix("mix") {
         return format!("Mix {reads} % R");
     }

@@ -5,9 +5,10 @@ use record::RunId;
 use report::{Cell, Group, Row, Sheet, Standing, Tone};
 use stats::{Better, Quantity, Unit};
 
+use super::mark::title;
+
 /// Lays out `repeat`, the comparison with the run `original`.
 pub fn sheet(original: &RunId, repeat: &Repeat) -> Sheet {
-    let columns = ["before", "again", "ratio", "95 % interval"].map(str::to_owned).to_vec();
     let (closing, tone) = closing(repeat);
     Sheet {
         title: format!("compared with {original}"),
@@ -15,19 +16,33 @@ pub fn sheet(original: &RunId, repeat: &Repeat) -> Sheet {
             "MB/s; a ratio within {} % of 1 on either side agrees",
             repeat.margin_percent
         )],
-        groups: vec![Group {
-            title: String::new(),
-            columns,
-            rows: repeat.tests.iter().map(|test| row(test, repeat)).collect(),
-        }],
+        groups: groups(repeat),
         caveats: Vec::new(),
         closing,
         tone,
     }
 }
 
+/// A table per direction, in the order of the tests.
+fn groups(repeat: &Repeat) -> Vec<Group> {
+    let mut groups: Vec<Group> = Vec::new();
+    for test in &repeat.tests {
+        let title = title(&test.op);
+        let row = row(test, repeat);
+        match groups.iter_mut().find(|group| group.title == title) {
+            Some(group) => group.rows.push(row),
+            None => {
+                let columns = ["before", "again", "ratio", "95 % interval"];
+                let columns = columns.map(str::to_owned).to_vec();
+                groups.push(Group { title, columns, rows: vec![row] });
+            }
+        }
+    }
+    groups
+}
+
 fn row(test: &RepeatedTest, repeat: &Repeat) -> Row {
-    let name = format!("{} {}", test.name, test.op);
+    let name = test.name.clone();
     let quantity = |value: f64, unit: Unit| Quantity {
         value,
         low: None,

@@ -165,10 +165,14 @@ pub struct Reuse {
     pub p10: Option<Bytes>,
     /// The distance that half stay within.
     pub p50: Option<Bytes>,
-    /// Distances of the transfers in `again`, ascending, in bytes.
-    #[serde(skip)]
-    distances: Vec<u64>,
+    /// Distances of the transfers in `again`, ascending, in bytes, each with how many of them are above
+    /// the one before and not above it. Exact up to [`STEPS_MAX`] different distances, and groups of
+    /// neighbours at the greatest of each group beyond that, so that a record of it stays small.
+    distances: Vec<(u64, u64)>,
 }
+
+/// Most distances kept: shares are then off by less than 0.1 %.
+const STEPS_MAX: usize = 1 << 10;
 
 impl Reuse {
     pub(super) fn of(logs: Vec<Log>, block: Bytes, exact: bool) -> Reuse {
@@ -186,31 +190,50 @@ impl Reuse {
             exact: exact && sample.limit == ALL && !sample.cut_short,
             cut_short: sample.cut_short,
             correction: sample.correction(distinct),
-            distances,
+            distances: steps(&distances),
             ..Reuse::default()
         };
-        (reuse.p01, reuse.p10, reuse.p50) =
-            (reuse.quantile(1), reuse.quantile(10), reuse.quantile(50));
+        let quantile = |percent| quantile(&distances, reuse.correction, percent);
+        (reuse.p01, reuse.p10, reuse.p50) = (quantile(1), quantile(10), quantile(50));
         reuse
-    }
-
-    fn quantile(&self, percent: i64) -> Option<Bytes> {
-        let count = self.distances.len() as i64 + self.correction;
-        if count <= 0 {
-            return None;
-        }
-        let index = (count * percent + 99) / 100 - 1 - self.correction;
-        // Below the first distance lie those that the correction added.
-        let distance = usize::try_from(index).map_or(Some(&0), |index| self.distances.get(index));
-        distance.map(|bytes| Bytes(*bytes))
     }
 
     pub(super) fn share_within(&self, cache: Bytes, block: Bytes) -> f64 {
         let Some(room) = cache.0.checked_sub(block.0) else { return 0.0 };
-        let hits = self.distances.partition_point(|distance| *distance <= room) as i64;
+        let within = self.distances.partition_point(|(distance, _)| *distance <= room);
+        let hits: u64 = self.distances[..within].iter().map(|(_, count)| count).sum();
+        let hits = i64::try_from(hits).unwrap_or(i64::MAX);
         let all = self.sampled as i64 + self.correction;
         if all <= 0 { 0.0 } else { (hits + self.correction).max(0) as f64 / all as f64 }
     }
+}
+
+/// What `percent` of the ascending `distances` stay within, when `correction` more lie at zero.
+fn quantile(distances: &[u64], correction: i64, percent: i64) -> Option<Bytes> {
+    let count = distances.len() as i64 + correction;
+    if count <= 0 {
+        return None;
+    }
+    let index = (count * percent + 99) / 100 - 1 - correction;
+    // Below the first distance lie those that the correction added.
+    let distance = usize::try_from(index).map_or(Some(&0), |index| distances.get(index));
+    distance.map(|bytes| Bytes(*bytes))
+}
+
+/// The ascending `distances` with their counts, in at most [`STEPS_MAX`] steps. A step ends where the
+/// distance changes, so that what is not above a step's distance is counted exactly.
+fn steps(distances: &[u64]) -> Vec<(u64, u64)> {
+    let different = distances.chunk_by(|a, b| a == b).count();
+    let least = if different <= STEPS_MAX { 1 } else { distances.len().div_ceil(STEPS_MAX) };
+    let mut steps: Vec<(u64, u64)> = Vec::with_capacity(different.min(STEPS_MAX));
+    for same in distances.chunk_by(|a, b| a == b) {
+        let (distance, count) = (same[0], same.len() as u64);
+        match steps.last_mut() {
+            Some(last) if last.1 < least as u64 => *last = (distance, last.1 + count),
+            _ => steps.push((distance, count)),
+        }
+    }
+    steps
 }
 
 /// The samples of all submitters at the lowest rate of any, in the order of issue, up to where the
@@ -320,5 +343,44 @@ impl Fenwick {
             index &= index - 1;
         }
         sum.unsigned_abs()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A record holds these instead of the distances: were a share read from them another, a run that
+    /// is gone on with would be judged by other figures than one that was not interrupted.
+    #[test]
+    fn steps_keep_what_shares_are_read_from() {
+        assert_eq!(steps(&[]), []);
+        assert_eq!(steps(&[0, 0, 7, 9, 9, 9]), [(0, 2), (7, 1), (9, 3)]);
+        let distances: Vec<u64> = (0..100_000u64).map(|i| i / 3 * 5).collect();
+        let few = steps(&distances);
+        assert!(few.len() <= STEPS_MAX, "{} steps", few.len());
+        assert_eq!(few.iter().map(|(_, count)| count).sum::<u64>(), 100_000);
+        assert_eq!(few.last().unwrap().0, 99_999 / 3 * 5);
+        let reuse = Reuse { sampled: 100_000, distances: few, ..Reuse::default() };
+        for room in [0, 5, 1_000, 83_333, 200_000] {
+            let exact = distances.partition_point(|d| *d <= room) as f64 / 1e5;
+            let told = reuse.share_within(Bytes(room + 1), Bytes(1));
+            assert!(told <= exact && exact - told < 0.001, "{room}: {told} for {exact}");
+        }
+    }
+
+    #[test]
+    fn a_summary_is_read_back_as_it_was() {
+        let mut audit = crate::audit::Audit::new(
+            crate::plan::Region { offset: Bytes::ZERO, length: Bytes(1 << 20) },
+            Bytes(512),
+        );
+        for i in 0..9_000u64 {
+            let offset = Bytes(mix(i) % 2048 * 512);
+            audit.note(block::Op::Read, offset, Bytes(512), Time(i));
+        }
+        let summary = crate::audit::Audit::merge(vec![audit]);
+        let text = serde_json::to_string(&summary).unwrap();
+        assert_eq!(serde_json::from_str::<crate::audit::AuditSummary>(&text).unwrap(), summary);
     }
 }
