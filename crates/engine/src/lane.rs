@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use block::{Bytes, Completion, Drive, DriveError, Nanos, Request, Time};
 
+use crate::samples::Totals;
 use crate::submitter::Submitter;
 
 /// What a lane tells while it runs. Sent at most once per [`TELL_EVERY`], never per I/O.
@@ -63,7 +64,7 @@ pub(crate) fn run<D: Drive>(
             idle &= submitter.idle();
         }
         if idle && requests.is_empty() {
-            teller.flush(now, &mut tell);
+            teller.flush(now, submitters, &mut tell);
             return Ok(now);
         }
         if !requests.is_empty() {
@@ -72,15 +73,11 @@ pub(crate) fn run<D: Drive>(
         now = drive.wait_until(until, &mut done)?;
         for completion in done.drain(..) {
             let submitter = &mut submitters[usize::from(completion.submitter - first)];
-            let before = submitter.totals;
-            submitter.complete(&completion);
-            teller.ios += submitter.totals.ios - before.ios;
-            teller.bytes += submitter.totals.bytes() - before.bytes();
-            if submitter.failure.is_some() {
+            if submitter.complete(&completion).is_err() {
                 flags.failed.store(true, Ordering::Relaxed);
             }
         }
-        teller.tell(now, &submitters[0], &mut tell);
+        teller.tell(now, submitters, &mut tell);
     }
 }
 
@@ -90,40 +87,39 @@ struct Teller {
     last: Time,
     next: Time,
     phase: usize,
-    ios: u64,
-    bytes: Bytes,
+    /// What was told so far.
+    told: Totals,
 }
 
 impl Teller {
     fn new(start: Time) -> Teller {
-        Teller {
-            start,
-            last: start,
-            next: start + TELL_EVERY,
-            phase: 0,
-            ios: 0,
-            bytes: Bytes::ZERO,
-        }
+        Teller { start, last: start, next: start + TELL_EVERY, phase: 0, told: Totals::default() }
     }
 
     #[inline]
-    fn tell(&mut self, now: Time, submitter: &Submitter, tell: &mut impl FnMut(Word)) {
-        if submitter.phase() != self.phase {
-            self.phase = submitter.phase();
-            tell(Word::Phase(self.phase));
+    fn tell(&mut self, now: Time, submitters: &[Submitter], tell: &mut impl FnMut(Word)) {
+        let phase = submitters[0].phase();
+        if phase != self.phase {
+            self.phase = phase;
+            tell(Word::Phase(phase));
         }
         if now >= self.next {
-            self.flush(now, tell);
+            self.flush(now, submitters, tell);
         }
     }
 
-    fn flush(&mut self, now: Time, tell: &mut impl FnMut(Word)) {
+    /// Tells what came to the submitters' totals since the last time: nothing is counted a second time
+    /// for it between two I/Os.
+    #[cold]
+    fn flush(&mut self, now: Time, submitters: &[Submitter], tell: &mut impl FnMut(Word)) {
+        let mut totals = Totals::default();
+        submitters.iter().for_each(|s| totals.merge(&s.totals));
         let length = now.since(self.last);
         if length > Nanos::ZERO {
-            let (at, ios, bytes) = (now.since(self.start), self.ios, self.bytes);
-            tell(Word::Interval { at, length, ios, bytes });
+            let (ios, bytes) = (totals.ios - self.told.ios, totals.bytes() - self.told.bytes());
+            tell(Word::Interval { at: now.since(self.start), length, ios, bytes });
+            self.told = totals;
         }
         (self.last, self.next) = (now, now + TELL_EVERY);
-        (self.ios, self.bytes) = (0, Bytes::ZERO);
     }
 }

@@ -26,7 +26,7 @@ struct Slot {
     /// When it could have been issued: its intended time, or later, when the slot was free.
     ready: Time,
     /// Phase that it was issued for.
-    leg: usize,
+    leg: u32,
 }
 
 /// I/Os and bytes, counted up to a share.
@@ -51,10 +51,14 @@ impl Count {
 /// has completed, whatever of its neighbours completes in between.
 struct Leg {
     phase: Phase,
-    /// This submitter's share of the phase's count of I/Os.
-    ios: Option<u64>,
-    /// This submitter's share of the phase's bytes.
-    bytes: Option<Bytes>,
+    /// The arrival's depth.
+    depth: usize,
+    /// Arrivals are timed.
+    timed: bool,
+    /// This submitter's share of the phase's count of I/Os; the greatest number where there is no limit.
+    ios: u64,
+    /// This submitter's share of the phase's bytes, likewise.
+    bytes: Bytes,
     issued: Count,
     completed: Count,
     recorder: Recorder,
@@ -63,12 +67,9 @@ struct Leg {
 }
 
 impl Leg {
-    fn timed(&self) -> bool {
-        matches!(self.phase.arrival, Arrival::Timed { .. })
-    }
-
+    #[inline]
     fn spent(&self, count: &Count) -> bool {
-        self.ios.is_some_and(|n| count.ios >= n) || self.bytes.is_some_and(|n| count.bytes >= n)
+        count.ios >= self.ios || count.bytes >= self.bytes
     }
 }
 
@@ -97,6 +98,9 @@ pub(crate) struct Submitter {
     pub(crate) failure: Option<Failure>,
 }
 
+/// An I/O of a submitter failed.
+pub(crate) struct Failed;
+
 /// What is the same for all submitters of a step.
 pub(crate) struct Context<'a> {
     pub(crate) step: &'a Step,
@@ -118,8 +122,10 @@ impl Submitter {
             .iter()
             .map(|phase| Leg {
                 phase: phase.clone(),
-                ios: phase.stop.ios.map(share),
-                bytes: phase.stop.bytes.map(|b| Bytes(share(b.0))),
+                depth: usize::from(phase.arrival.depth()),
+                timed: matches!(phase.arrival, Arrival::Timed { .. }),
+                ios: phase.stop.ios.map_or(u64::MAX, share),
+                bytes: Bytes(phase.stop.bytes.map_or(u64::MAX, |b| share(b.0))),
                 issued: Count::default(),
                 completed: Count::default(),
                 recorder: Recorder::new(phase),
@@ -211,12 +217,21 @@ impl Submitter {
     }
 
     fn has_room(&self, leg: &Leg) -> bool {
-        self.outstanding() < usize::from(leg.phase.arrival.depth())
+        self.outstanding() < leg.depth
     }
 
     /// Moves on to the phases that have begun by `now`.
     #[inline]
     pub(crate) fn advance(&mut self, now: Time) {
+        if let Some(leg) = self.legs.get(self.completing)
+            && (now >= leg.end || leg.spent(&leg.completed))
+        {
+            self.leave_phases(now);
+        }
+    }
+
+    #[cold]
+    fn leave_phases(&mut self, now: Time) {
         while let Some(leg) = self.legs.get(self.completing) {
             if now >= leg.end {
                 self.leave_complete(leg.end);
@@ -246,7 +261,7 @@ impl Submitter {
             let access = self.next_access();
             self.legs[self.issuing].issued.add(access.len);
             let due = self.take_due();
-            let leg = self.issuing;
+            let leg = self.issuing as u32;
             let state = &mut self.slots[usize::from(slot)];
             let intended = due.unwrap_or(state.ready);
             let ready = intended.max(state.ready);
@@ -274,39 +289,47 @@ impl Submitter {
     }
 
     /// The intended time of the request about to be issued, when arrivals are timed; sets the next.
+    #[inline]
     fn take_due(&mut self) -> Option<Time> {
-        let arrivals = &mut self.arrivals[self.issuing];
-        if !self.legs[self.issuing].timed() {
+        if !self.legs[self.issuing].timed {
             return None;
         }
+        let arrivals = &mut self.arrivals[self.issuing];
         let due = self.next_due;
         self.next_due = arrivals.next_due().map_or(Time::NEVER, |at| self.issue_began + at);
         Some(due)
     }
 
     /// Takes note of a completion.
+    ///
+    /// # Errors
+    /// [`Failed`] when it is that of an I/O that failed: what it was is in `failure`, and this submitter
+    /// issues nothing more.
     #[inline]
-    pub(crate) fn complete(&mut self, completion: &Completion) {
+    pub(crate) fn complete(&mut self, completion: &Completion) -> Result<(), Failed> {
         self.advance(completion.completed);
-        let slot = self.slots[usize::from(completion.slot)];
-        self.slots[usize::from(completion.slot)].ready = completion.completed;
+        let state = &mut self.slots[usize::from(completion.slot)];
+        let slot = *state;
+        state.ready = completion.completed;
         self.free.push(completion.slot);
-        let kind = match completion.outcome.bytes() {
-            Ok(bytes) if bytes == slot.len || slot.op == Op::Flush || slot.op == Op::Discard => {
-                None
-            }
-            Ok(bytes) => Some(FailureKind::Short(bytes)),
-            Err(errno) => Some(FailureKind::Error(errno)),
-        };
-        if let Some(kind) = kind {
-            let Slot { op, offset, len, .. } = slot;
-            self.failure.get_or_insert(Failure { op, offset, len, at: completion.completed, kind });
-            self.halted = true;
-            return;
+        match completion.outcome.bytes() {
+            Ok(bytes) if bytes == slot.len || matches!(slot.op, Op::Flush | Op::Discard) => {}
+            Ok(bytes) => return Err(self.fail(&slot, completion, FailureKind::Short(bytes))),
+            Err(errno) => return Err(self.fail(&slot, completion, FailureKind::Error(errno))),
         }
         self.count(&slot, completion);
+        Ok(())
     }
 
+    #[cold]
+    fn fail(&mut self, slot: &Slot, completion: &Completion, kind: FailureKind) -> Failed {
+        let &Slot { op, offset, len, .. } = slot;
+        self.failure.get_or_insert(Failure { op, offset, len, at: completion.completed, kind });
+        self.halted = true;
+        Failed
+    }
+
+    #[inline]
     fn count(&mut self, slot: &Slot, completion: &Completion) {
         self.totals.add(slot.op, slot.len);
         if slot.op != Op::Flush {
@@ -325,7 +348,7 @@ impl Submitter {
         } else {
             self.trace_dropped += 1;
         }
-        self.legs[slot.leg].completed.add(slot.len);
+        self.legs[slot.leg as usize].completed.add(slot.len);
         let Some(leg) = self.legs.get_mut(self.completing) else { return };
         leg.recorder.record(Seen {
             op: slot.op,

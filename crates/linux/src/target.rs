@@ -21,7 +21,9 @@ use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 
 use crate::drive::{Aio, Engine, Psync, Uring, now, sleep};
 
-pub use crate::drive::{AioDrive, Buffers, NullDrive, NullTarget, PsyncDrive, UringDrive};
+pub use crate::drive::{
+    AioDrive, Buffers, Calibration, CalibrationDrive, NullDrive, NullTarget, PsyncDrive, UringDrive,
+};
 pub use error::TargetError;
 pub use geometry::Alignment;
 use geometry::Geometry;
@@ -133,6 +135,34 @@ pub struct Opened {
 }
 
 impl Opened {
+    /// The device that costs nothing, for calibrating `engine`.
+    pub(crate) fn nothing(
+        file: File,
+        info: DriveInfo,
+        engine: EngineKind,
+        cpus: Option<Vec<usize>>,
+    ) -> Opened {
+        let block = info.logical_block_bytes;
+        Opened {
+            file,
+            info,
+            options: OpenOptions {
+                engine,
+                access: Access::ReadWrite,
+                direct: false,
+                pin_cpus: cpus,
+                ..OpenOptions::default()
+            },
+            alignment: Alignment { memory: block, offset: block },
+            dsync_each_write: false,
+            notes: Mutex::default(),
+        }
+    }
+
+    pub(crate) fn info(&self) -> &DriveInfo {
+        &self.info
+    }
+
     pub(crate) fn name(&self) -> &str {
         &self.info.name
     }

@@ -344,9 +344,13 @@ fn precise(plan: &Plan, tests: &[TestRuns]) -> bool {
     })
 }
 
-/// Measures the tester's own limit for `step` on `null`, a target that completes at once: its measured
-/// phases in a closed loop of their depth, for arrivals at intended times would only show their own
-/// rate. `None` for a step of which nothing is measured.
+/// Measures the tester's own limit for `step` on `null`, a target that costs nothing: its measured phases
+/// in a closed loop of their depth, for arrivals at intended times would only show their own rate. `None`
+/// for a step of which nothing is measured.
+///
+/// `null` is best one that goes through the kernel as the measured drive does, and of the same size: what
+/// completes without a system call shows a limit that no drive could reach, and a larger region makes the
+/// audit of addresses dearer than it is.
 ///
 /// # Errors
 /// [`EngineError`] when the step cannot be run there.

@@ -13,6 +13,7 @@
 //!   it, and a flush after the write where not. Linux offers no FUA on reads.
 
 mod aio;
+mod calibration;
 mod clock;
 mod direct_call;
 mod lane;
@@ -25,6 +26,7 @@ mod uring;
 use block::{Drive, DriveError, LaneSetup};
 
 pub use aio::{Aio, AioDrive};
+pub use calibration::{Calibration, CalibrationDrive};
 pub(crate) use clock::{now, sleep};
 pub use null::{NullDrive, NullTarget};
 pub use psync::{Psync, PsyncDrive};

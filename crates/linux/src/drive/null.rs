@@ -23,26 +23,30 @@ impl NullTarget {
 
     /// A null target of `capacity`, addressed in blocks of 512 bytes.
     pub fn new(capacity: Bytes) -> NullTarget {
-        let info = DriveInfo {
-            name: "null:".to_owned(),
-            kind: DriveKind::Null,
-            model: None,
-            serial: None,
-            capacity_bytes: capacity,
-            logical_block_bytes: Bytes(512),
-            physical_block_bytes: Bytes(512),
-            rotational: None,
-            write_cache: None,
-            cache_bytes: None,
-            link_bytes_per_s: None,
-        };
-        NullTarget { info, cpus: Vec::new() }
+        NullTarget { info: info(capacity), cpus: Vec::new() }
     }
 
     /// Keeps submitter i on `cpus[i % n]`, as [`crate::target::OpenOptions::pin_cpus`] does.
     pub fn pin_cpus(mut self, cpus: Vec<usize>) -> NullTarget {
         self.cpus = cpus;
         self
+    }
+}
+
+/// What is known of nothing.
+pub(crate) fn info(capacity: Bytes) -> DriveInfo {
+    DriveInfo {
+        name: "null:".to_owned(),
+        kind: DriveKind::Null,
+        model: None,
+        serial: None,
+        capacity_bytes: capacity,
+        logical_block_bytes: Bytes(512),
+        physical_block_bytes: Bytes(512),
+        rotational: None,
+        write_cache: None,
+        cache_bytes: None,
+        link_bytes_per_s: None,
     }
 }
 

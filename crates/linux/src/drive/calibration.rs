@@ -1,0 +1,224 @@
+//! The tester's own limit, measured through the kernel: the engine's real system calls on a device that
+//! costs nothing.
+
+use std::fs::{File, OpenOptions as FileOptions};
+use std::io;
+use std::os::unix::fs::MetadataExt;
+
+use block::{
+    Bytes, Completion, Drive, DriveError, DriveInfo, LaneSetup, Nanos, Op, Outcome, Request,
+    Target, Time,
+};
+use rustix::fs::{major, minor};
+
+use super::null::{self, NullDrive, NullTarget};
+use super::{Aio, AioDrive, Engine, Psync, PsyncDrive, Uring, UringDrive, clock, sleep};
+use crate::target::{EngineKind, Opened};
+
+/// The device that costs nothing, and its number (`mem(4)`).
+const NOTHING: &str = "/dev/null";
+const NOTHING_NUMBER: (u32, u32) = (1, 3);
+
+/// What the same plan can do at most with the same engine: `/dev/null`, driven with the engine's own
+/// system calls. A result near what this gives says more of the tester than of the drive.
+///
+/// [`NullTarget`] makes no system call and flatters the tester by what the kernel's door costs. Here a
+/// request goes through it and back: only filesystem, page cache and device are missing, and no
+/// data is copied. `/dev/null` reads nothing, knows no flush and has no ranges to discard; each is asked
+/// for with the call that the engine would make, and its answer counted as success. What remains too good
+/// is a discard of a block device by io_uring, which goes to a file's call here.
+///
+/// Rejected: `/dev/zero`, whose reads clear the buffer, so that a large block would measure memory; a
+/// `NOP` of io_uring, which the other engines do not have and which passes by the file; and a loop
+/// device or `null_blk`, which need privileges and a module.
+///
+/// ```no_run
+/// use block::Bytes;
+/// use drivescope_linux::target::{Calibration, EngineKind};
+///
+/// # fn ceiling<T: block::Target>(_: &mut T) {}
+/// // The target's own size, so that addresses and their audit cost what they cost there.
+/// let mut nothing = Calibration::new(EngineKind::IoUring, Bytes::gib(32), None);
+/// ceiling(&mut nothing);
+/// ```
+pub struct Calibration(Way);
+
+enum Way {
+    Kernel(Opened),
+    Pure(NullTarget),
+}
+
+impl Calibration {
+    /// A target of `capacity` for `engine`, with submitter i on `cpus[i % n]` as
+    /// [`crate::target::OpenOptions::pin_cpus`] has it.
+    ///
+    /// Where `/dev/null` cannot be opened or is something else, as in a bare chroot, or `engine` cannot
+    /// be had, it is a [`NullTarget`]: [`Calibration::through_kernel`] tells.
+    pub fn new(engine: EngineKind, capacity: Bytes, cpus: Option<Vec<usize>>) -> Calibration {
+        let probe = match engine {
+            EngineKind::IoUring => Uring::probe,
+            EngineKind::Libaio => Aio::probe,
+            EngineKind::Psync => Psync::probe,
+        };
+        Calibration(match probe().and_then(|()| nothing()) {
+            Ok(file) => Way::Kernel(Opened::nothing(file, null::info(capacity), engine, cpus)),
+            Err(_) => Way::Pure(NullTarget::new(capacity).pin_cpus(cpus.unwrap_or_default())),
+        })
+    }
+
+    /// True when requests go through the kernel; false when this is a [`NullTarget`], and its limit
+    /// that of the tester's user side alone.
+    pub fn through_kernel(&self) -> bool {
+        matches!(self.0, Way::Kernel(_))
+    }
+}
+
+/// Opens the device, and makes sure that writes to it go nowhere.
+fn nothing() -> io::Result<File> {
+    let file = FileOptions::new().read(true).write(true).open(NOTHING)?;
+    let number = file.metadata()?.rdev();
+    if (major(number), minor(number)) == NOTHING_NUMBER {
+        Ok(file)
+    } else {
+        Err(io::ErrorKind::InvalidInput.into())
+    }
+}
+
+impl Target for Calibration {
+    type Drive<'a> = CalibrationDrive<'a>;
+
+    fn info(&self) -> &DriveInfo {
+        match &self.0 {
+            Way::Kernel(opened) => opened.info(),
+            Way::Pure(null) => null.info(),
+        }
+    }
+
+    fn now(&self) -> Time {
+        clock::now()
+    }
+
+    fn pause(&mut self, span: Nanos) {
+        sleep(span);
+    }
+
+    fn open<'a>(
+        &'a mut self,
+        setup: &LaneSetup<'_>,
+    ) -> Result<Vec<CalibrationDrive<'a>>, DriveError> {
+        let opened = match &mut self.0 {
+            Way::Kernel(opened) => &*opened,
+            Way::Pure(null) => {
+                let drives = null.open(setup)?.into_iter();
+                return Ok(drives.map(|drive| CalibrationDrive(Through::Null(drive))).collect());
+            }
+        };
+        let open = |submitter| {
+            let drive = match opened.options().engine {
+                EngineKind::IoUring => {
+                    Through::Uring(Granted::new(Uring::open(opened, submitter, setup)?, setup))
+                }
+                EngineKind::Libaio => {
+                    Through::Aio(Granted::new(Aio::open(opened, submitter, setup)?, setup))
+                }
+                EngineKind::Psync => {
+                    Through::Psync(Granted::new(Psync::open(opened, submitter, setup)?, setup))
+                }
+            };
+            Ok(CalibrationDrive(drive))
+        };
+        (0..setup.submitters).map(open).collect()
+    }
+}
+
+/// One submitter of a [`Calibration`].
+pub struct CalibrationDrive<'a>(Through<'a>);
+
+/// Told apart once a call, that is, once a batch: far below what can be measured, and one type for the
+/// caller instead of four.
+#[expect(clippy::large_enum_variant, reason = "one a submitter, and read at each call")]
+enum Through<'a> {
+    Uring(Granted<UringDrive<'a>>),
+    Aio(Granted<AioDrive<'a>>),
+    Psync(Granted<PsyncDrive<'a>>),
+    Null(NullDrive<'a>),
+}
+
+/// Calls `$body` with the drive that there is.
+macro_rules! with {
+    ($through:expr, $drive:ident => $body:expr) => {
+        match $through {
+            Through::Uring($drive) => $body,
+            Through::Aio($drive) => $body,
+            Through::Psync($drive) => $body,
+            Through::Null($drive) => $body,
+        }
+    };
+}
+
+impl Drive for CalibrationDrive<'_> {
+    fn attach(&mut self) -> Result<(), DriveError> {
+        with!(&mut self.0, drive => drive.attach())
+    }
+
+    fn now(&self) -> Time {
+        clock::now()
+    }
+
+    #[inline]
+    fn submit(&mut self, requests: &[Request]) -> Result<(), DriveError> {
+        with!(&mut self.0, drive => drive.submit(requests))
+    }
+
+    #[inline]
+    fn wait_until(&mut self, until: Time, done: &mut Vec<Completion>) -> Result<Time, DriveError> {
+        with!(&mut self.0, drive => drive.wait_until(until, done))
+    }
+}
+
+/// A drive on the device that costs nothing, whose answers are made those of one that served.
+struct Granted<D> {
+    drive: D,
+    /// What each slot's request is answered with.
+    answers: Box<[i32]>,
+}
+
+impl<D> Granted<D> {
+    fn new(drive: D, setup: &LaneSetup<'_>) -> Granted<D> {
+        Granted { drive, answers: vec![0; usize::from(setup.depth)].into_boxed_slice() }
+    }
+}
+
+impl<D: Drive> Drive for Granted<D> {
+    fn attach(&mut self) -> Result<(), DriveError> {
+        self.drive.attach()
+    }
+
+    fn now(&self) -> Time {
+        self.drive.now()
+    }
+
+    #[inline]
+    fn submit(&mut self, requests: &[Request]) -> Result<(), DriveError> {
+        for request in requests {
+            if let Some(answer) = self.answers.get_mut(usize::from(request.slot)) {
+                *answer = match request.op {
+                    Op::Read | Op::Write => request.len.0 as i32,
+                    Op::Flush | Op::Discard => 0,
+                };
+            }
+        }
+        self.drive.submit(requests)
+    }
+
+    #[inline]
+    fn wait_until(&mut self, until: Time, done: &mut Vec<Completion>) -> Result<Time, DriveError> {
+        let before = done.len();
+        let now = self.drive.wait_until(until, done)?;
+        for completion in &mut done[before..] {
+            let answer = self.answers.get(usize::from(completion.slot));
+            completion.outcome = answer.map_or(completion.outcome, |&answer| Outcome(answer));
+        }
+        Ok(now)
+    }
+}
