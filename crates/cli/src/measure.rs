@@ -17,7 +17,7 @@ use linux::drive::{Engine, NullTarget};
 use linux::environment::RealEnvironment;
 use linux::scratch::{self, Leftover, ScratchFile};
 use linux::sysfs::Roots;
-use linux::target::{Access, AnyTarget, EngineTarget, OpenOptions, RealTarget};
+use linux::target::{Access, AnyTarget, Calibration, EngineTarget, OpenOptions, RealTarget};
 use mark::{Around, Body, Broken, Ceiling, findings};
 use workload::content::SectorContent;
 use workload::plan::{Plan, Region};
@@ -188,7 +188,7 @@ impl Desk<'_> {
             extents,
             identity,
         };
-        let ceilings = self.ceilings(&plan)?;
+        let ceilings = self.ceilings(&plan, opened.info().capacity_bytes)?;
         let around = Surroundings { environment: &mut environment, ceilings: &ceilings, how: &how };
         match opened.engine()? {
             AnyTarget::IoUring(target) => self.on_engine(plan, target, around),
@@ -257,9 +257,11 @@ impl Desk<'_> {
         Ok(plan)
     }
 
-    /// What this tester can do at most, for each step, on a drive that costs nothing.
-    fn ceilings(&mut self, plan: &Plan) -> Result<Vec<Option<Ceiling>>> {
-        let mut null = self.null();
+    /// What this tester can do at most, for each step, with the same engine on a device that costs
+    /// nothing.
+    fn ceilings(&mut self, plan: &Plan, capacity: Bytes) -> Result<Vec<Option<Ceiling>>> {
+        let args = self.job.target;
+        let mut null = Calibration::new(args.engine, capacity, args.cpus.clone());
         let mut environment = RealEnvironment::new(Roots::default(), null_stack(), None);
         let control = Control { cancel: &self.cancel, trace_cap: 0 };
         plan.steps
