@@ -1,5 +1,7 @@
 //! One measurement from its first note to its exit code: measured, recorded, shown.
 
+use std::io::IsTerminal;
+
 use anyhow::{Context as _, Result};
 use mark::{Body, Broken};
 use record::{Document, RunId, State, Summary};
@@ -40,8 +42,8 @@ pub struct Made {
     pub document: Document<Body>,
     closed: Closed,
     broken: Option<Broken>,
-    /// Whoever reads JSON finds the run's name in it.
-    is_named: bool,
+    /// True when a person is there to be told the run's name; in JSON it stands anyway.
+    tell_name: bool,
 }
 
 impl Session<'_> {
@@ -72,7 +74,12 @@ impl Session<'_> {
             headline: view::mark::headline(&document.body),
         };
         let closed = recording.close(&document, state, &summary);
-        Ok(Made { document, closed, broken, is_named: self.output.json })
+        Ok(Made {
+            document,
+            closed,
+            broken,
+            tell_name: !self.output.json && std::io::stderr().is_terminal(),
+        })
     }
 
     /// Measures, records and shows.
@@ -97,7 +104,7 @@ impl Made {
         if let Some(id) = &self.closed.id {
             if body.interrupted {
                 talk::note(&format!("go on with: drivescope run --resume {id}"));
-            } else if self.closed.trouble.is_none() && !self.is_named {
+            } else if self.closed.trouble.is_none() && self.tell_name {
                 talk::note(&format!("recorded; to see it again: drivescope runs show {id}"));
             }
         }

@@ -44,6 +44,10 @@ pub struct Printed {
     pub code: i32,
 }
 
+/// Where the program records its runs when it is run from here: not among those of whoever runs this,
+/// and named from the repository's root, so that no document shows a path of some machine.
+const RUNS: &str = "target/transcripts";
+
 /// Runs a line of shell with the binary's directory first in `PATH`.
 ///
 /// # Errors
@@ -54,6 +58,7 @@ pub fn run(line: &str, binary: &Path, coloured: bool) -> Result<Printed> {
     path.push(std::env::var_os("PATH").unwrap_or_default());
     let mut shell = Command::new("sh");
     shell.args(["-c", &format!("exec 2>&1; {line}")]).env("PATH", path).env("LC_ALL", "C.UTF-8");
+    shell.env("DRIVESCOPE_RUNS_DIR", RUNS);
     for variable in ["CLICOLOR", "CLICOLOR_FORCE", "NO_COLOR"] {
         shell.env_remove(variable);
     }
