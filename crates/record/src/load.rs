@@ -47,7 +47,7 @@ pub struct Run {
 }
 
 impl Run {
-    /// The checksum that the run's own files are held against: see [`crate::Integrity`].
+    /// True when an end was written, whichever.
     pub fn is_ended(&self) -> bool {
         self.state != State::Running
     }

@@ -57,7 +57,8 @@ impl<F: Files> RunWriter<F> {
             let _ = store::remove_tree(files, &staging, 1);
         })?;
         files.sync_dir(runs).map_err(RecordError::io("sync it", runs)).inspect_err(|_| {
-            let _ = store::remove_tree(files, &dir, 1);
+            // Not removed: if the power fails, it may be back under the run's name, and must be whole.
+            let _ = files.rename(&dir, &staging);
         })?;
         Ok(RunWriter {
             files: files.clone(),

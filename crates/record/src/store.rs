@@ -202,9 +202,13 @@ pub(crate) fn ids<F: Files>(files: &F, dir: &Path) -> Result<Vec<RunId>, RecordE
 /// Removes what earlier processes left unfinished in a runs directory. The caller holds its lock, so
 /// nobody is at work on it. Whatever cannot be removed is no run anyway.
 pub(crate) fn sweep<F: Files>(files: &F, dir: &Path) {
-    for entry in files.list(dir).unwrap_or_default() {
-        if entry.name.starts_with(NEW) || entry.name.starts_with(REMOVED) {
-            let _ = remove_tree(files, &dir.join(entry.name), 1);
+    let mut names: Vec<_> =
+        files.list(dir).unwrap_or_default().into_iter().map(|e| e.name).collect();
+    names.retain(|name| name.starts_with(NEW) || name.starts_with(REMOVED));
+    // First their names: one that was a run's must not be that again, with nothing in it.
+    if !names.is_empty() && files.sync_dir(dir).is_ok() {
+        for name in names {
+            let _ = remove_tree(files, &dir.join(name), 1);
         }
     }
 }

@@ -104,7 +104,7 @@ impl<F: Files> Runs<F> {
             let place = place_of(entry.header().entry_type(), &name).map_err(wrong)?;
             let Some((id, inside)) = place else { continue };
             files += 1;
-            bytes += entry.size();
+            bytes = entry.size().saturating_add(bytes);
             if files > limits.files || bytes > most {
                 let what = format!("unpacks to more than {most} bytes in {} files", limits.files);
                 return Err(wrong(what));
