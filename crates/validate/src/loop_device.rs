@@ -33,7 +33,7 @@ impl LoopDevice {
         let direct = Path::new("/sys/block").join(name).join("loop/dio");
         if read_trimmed(&direct)? != "1" {
             bail!(
-                "the filesystem under the work directory has no direct I/O for loop devices; name a directory on another with VALIDATE_DIR"
+                "the filesystem of {file} has no direct I/O for loop devices; take another directory"
             );
         }
         Ok(device)
@@ -67,6 +67,39 @@ impl LoopDevice {
         let name = self.0.file_name().unwrap_or_default();
         let text = read_trimmed(&Path::new("/sys/block").join(name).join("stat"))?;
         Counters::read(&text).with_context(|| format!("{text}: is no device's stat"))
+    }
+}
+
+/// A loop device over a file made for it. Fields are dropped in order: the device before its file.
+#[derive(Debug)]
+pub struct LoopOnNewFile {
+    /// The device.
+    pub device: LoopDevice,
+    _file: Removed,
+}
+
+impl LoopOnNewFile {
+    /// Makes a file of `size` in `dir`, full of data that does not compress, and a device over it.
+    ///
+    /// # Errors
+    /// Those of [`prepare`] and [`LoopDevice::attach`].
+    pub fn make(dir: &Path, size: Bytes, stop: &AtomicBool) -> Result<LoopOnNewFile> {
+        let file = dir.join(format!("drivescope-validate-{}.img", std::process::id()));
+        prepare(&file, size, stop)?;
+        let file = Removed(file);
+        Ok(LoopOnNewFile { device: LoopDevice::attach(&file.0)?, _file: file })
+    }
+}
+
+/// A file that is removed when dropped.
+#[derive(Debug)]
+struct Removed(PathBuf);
+
+impl Drop for Removed {
+    fn drop(&mut self) {
+        if let Err(error) = fs::remove_file(&self.0) {
+            eprintln!("warning: {}: cannot be removed: {error}", self.0.display());
+        }
     }
 }
 

@@ -11,10 +11,9 @@ mod setting;
 mod table;
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context as _, Result, bail};
@@ -22,7 +21,7 @@ use block::Bytes;
 use clap::Args;
 
 use crate::binary::Binary;
-use crate::loop_device::{self, LoopDevice};
+use crate::loop_device::{self, LoopOnNewFile};
 use crate::provenance::{self, Machine};
 use crate::stop::stop_flag;
 use crate::zram::Zram;
@@ -84,7 +83,7 @@ pub fn run(options: &Options) -> Result<bool> {
         window_ms: options.seconds * 1000,
         size_bytes: SIZE.0,
         fio: fio::version()?,
-        loop_on: filesystem(&options.loop_on)?,
+        loop_on: provenance::filesystem(&options.loop_on)?,
         commit: provenance::commit()?,
         machine: Machine::here(),
     };
@@ -110,35 +109,12 @@ fn chosen(only: &[String]) -> Result<Vec<Setting>> {
     only.iter().map(|name| name.trim().parse()).collect()
 }
 
-/// The name of the filesystem that `dir` is on.
-fn filesystem(dir: &Path) -> Result<String> {
-    let output = Command::new("stat").args(["-f", "-c", "%T"]).arg(dir).output();
-    let output = output.context("stat (coreutils) is missing")?;
-    if !output.status.success() {
-        bail!("{}: {}", dir.display(), String::from_utf8_lossy(&output.stderr).trim());
-    }
-    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
-}
-
-/// What the settings read. Fields are dropped in order: the loop device before its file.
+/// What the settings read.
 #[derive(Debug)]
 struct Places {
     cached: PathBuf,
     zram: Option<Zram>,
-    looped: Option<LoopDevice>,
-    _backing: Option<Removed>,
-}
-
-/// A file that is removed when dropped.
-#[derive(Debug)]
-struct Removed(PathBuf);
-
-impl Drop for Removed {
-    fn drop(&mut self) {
-        if let Err(error) = fs::remove_file(&self.0) {
-            eprintln!("warning: {}: cannot be removed: {error}", self.0.display());
-        }
-    }
+    looped: Option<LoopOnNewFile>,
 }
 
 impl Places {
@@ -149,23 +125,22 @@ impl Places {
             loop_device::prepare(&cached, SIZE, stop)?;
         }
         let zram = if wanted(Place::Zram) { Some(Zram::filled(SIZE, stop)?) } else { None };
-        let (mut looped, mut backing) = (None, None);
-        if wanted(Place::Loop) {
-            let file = loop_on.join(format!("drivescope-validate-{}.img", std::process::id()));
-            loop_device::prepare(&file, SIZE, stop)?;
-            let file = backing.insert(Removed(file));
-            looped = Some(LoopDevice::attach(&file.0)?);
-        }
-        Ok(Places { cached, zram, looped, _backing: backing })
+        let looped = match wanted(Place::Loop) {
+            true => Some(LoopOnNewFile::make(loop_on, SIZE, stop)?),
+            false => None,
+        };
+        Ok(Places { cached, zram, looped })
     }
 
     fn target(&self, place: Place) -> Result<PathBuf> {
         match place {
             Place::Cached => Ok(self.cached.clone()),
             Place::Zram => self.zram.as_ref().map(Zram::path).context("no zram was made"),
-            Place::Loop => {
-                self.looped.as_ref().map(|d| d.path().to_owned()).context("no loop was made")
-            }
+            Place::Loop => self
+                .looped
+                .as_ref()
+                .map(|on| on.device.path().to_owned())
+                .context("no loop was made"),
         }
     }
 
