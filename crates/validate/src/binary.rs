@@ -1,14 +1,33 @@
 //! The drivescope binary, as its users run it.
 
-use std::path::PathBuf;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 
 use anyhow::{Context as _, Result, bail};
 use serde_json::Value;
 
+use crate::sheet;
+
 /// The binary built beside this one.
 #[derive(Clone, Debug)]
-pub struct Binary(PathBuf);
+pub struct Binary {
+    path: PathBuf,
+    runs: Arc<RunsDir>,
+}
+
+/// Where the binary records its runs: a directory of our own, lest they fill the user's. Removed when
+/// dropped; the tables keep what is needed of them.
+#[derive(Debug)]
+struct RunsDir(PathBuf);
+
+impl Drop for RunsDir {
+    fn drop(&mut self) {
+        // It is not there when nothing was recorded.
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
 
 impl Binary {
     /// Finds it.
@@ -21,7 +40,10 @@ impl Binary {
         if !path.is_file() {
             bail!("drivescope is not built beside this program; start through scripts/validate");
         }
-        Ok(Binary(path))
+        let runs = sheet::work_dir()?.join(format!("runs-{}", std::process::id()));
+        let runs =
+            std::path::absolute(runs).context("cannot tell where this program was started")?;
+        Ok(Binary { path, runs: Arc::new(RunsDir(runs)) })
     }
 
     /// Runs it with `arguments` and `--json`, and gives the body of the document that it prints.
@@ -30,9 +52,10 @@ impl Binary {
     /// # Errors
     /// When it fails; its own words are in the error.
     pub fn body(&self, arguments: &[String]) -> Result<Value> {
-        let output = Command::new(&self.0)
+        let output = Command::new(&self.path)
             .args(arguments)
             .args(["--json", "--no-progress"])
+            .env("DRIVESCOPE_RUNS_DIR", &self.runs.0)
             .stdin(Stdio::null())
             .output()
             .context("cannot start drivescope")?;
@@ -43,6 +66,17 @@ impl Binary {
         let mut document: Value = serde_json::from_slice(&output.stdout)
             .with_context(|| format!("drivescope {} printed no JSON", arguments.join(" ")))?;
         Ok(document["body"].take())
+    }
+
+    /// Runs a plan on `target`, as [`Binary::body`] does, with `more` flags.
+    ///
+    /// # Errors
+    /// The same.
+    pub fn run_plan(&self, plan: &Path, target: &Path, more: &[String]) -> Result<Value> {
+        let mut arguments = vec!["run".to_owned()];
+        arguments.extend([plan, target].map(|path| path.to_string_lossy().into_owned()));
+        arguments.extend_from_slice(more);
+        self.body(&arguments)
     }
 }
 

@@ -5,10 +5,21 @@
 //! what is scored is what users get. Run through `scripts/validate`, which builds both binaries.
 
 mod binary;
+mod children;
 mod coverage;
+mod engine;
+mod fio;
 mod fio_parity;
+mod hot_loop;
+mod latency;
+mod loop_device;
+mod middle;
+mod order;
+mod plan;
 mod provenance;
 mod sheet;
+mod stop;
+mod zram;
 
 use std::process::ExitCode;
 
@@ -31,6 +42,10 @@ enum Name {
     List,
     /// Paired rounds beside fio on a direct-I/O loop device (root, about 30 minutes)
     FioParity(fio_parity::Options),
+    /// What a read costs in our loop and in fio's (root, about 15 minutes)
+    Loop(hot_loop::Options),
+    /// Recorded latency against the kernel's own (root and tracefs, minutes)
+    Latency(latency::Options),
     /// How often mark's intervals and verdicts are right on a virtual disk (minutes)
     Coverage(coverage::Options),
 }
@@ -62,15 +77,21 @@ fn run(name: Option<Name>) -> Result<bool> {
     match name {
         Some(Name::List) => {
             println!("fio-parity  paired rounds beside fio on a direct-I/O loop device");
+            println!("loop        what a read costs in our loop and in fio's");
+            println!("latency     recorded latency against the kernel's own, beside fio's");
             println!("coverage    how often mark's verdicts are right on a virtual disk");
             Ok(true)
         }
         Some(Name::FioParity(options)) => fio_parity::run(&options),
+        Some(Name::Loop(options)) => hot_loop::run(&options),
+        Some(Name::Latency(options)) => latency::run(&options),
         Some(Name::Coverage(options)) => coverage::run(&options),
         None => {
-            eprintln!("running coverage, then fio-parity");
+            eprintln!("running latency, coverage, loop and fio-parity, one after the other");
+            latency::run(&defaults())?;
             let coverage = coverage::run(&defaults())?;
-            Ok(fio_parity::run(&defaults())? && coverage)
+            let hot_loop = hot_loop::run(&defaults())?;
+            Ok(fio_parity::run(&defaults())? && hot_loop && coverage)
         }
     }
 }

@@ -2,6 +2,7 @@
 //! or paths, which are nobody's business.
 
 use std::fs;
+use std::path::Path;
 use std::process::Command;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -90,6 +91,19 @@ fn since_epoch_ns() -> u128 {
 pub fn load() -> String {
     let text = fs::read_to_string("/proc/loadavg").unwrap_or_default();
     text.split(' ').next().unwrap_or("unknown").to_owned()
+}
+
+/// The name of the filesystem that `dir` is on.
+///
+/// # Errors
+/// Names the directory.
+pub fn filesystem(dir: &Path) -> Result<String> {
+    let output = Command::new("stat").args(["-f", "-c", "%T"]).arg(dir).output();
+    let output = output.context("stat (coreutils) is missing")?;
+    if !output.status.success() {
+        bail!("{}: {}", dir.display(), String::from_utf8_lossy(&output.stderr).trim());
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
 /// The command that was given, as it is typed.

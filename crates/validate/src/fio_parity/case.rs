@@ -8,27 +8,8 @@ use anyhow::{Result, bail};
 use block::Bytes;
 
 use super::round::Setup;
-
-/// How I/O is issued; both programs use the kernel's same interface.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Engine {
-    IoUring,
-    Libaio,
-    Psync,
-}
-
-impl Engine {
-    const ALL: [Engine; 3] = [Engine::IoUring, Engine::Libaio, Engine::Psync];
-
-    /// Both programs call it the same.
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Engine::IoUring => "io_uring",
-            Engine::Libaio => "libaio",
-            Engine::Psync => "psync",
-        }
-    }
-}
+use crate::engine::Engine;
+use crate::fio;
 
 /// One test with one engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +33,7 @@ impl Case {
         let case = |(random, block, depth)| {
             Engine::ALL.map(|engine| Case { random, block, depth, engine })
         };
-        let possible = |case: &Case| case.engine != Engine::Psync || case.depth == 1;
+        let possible = |case: &Case| case.engine.has_depth(case.depth);
         tests.into_iter().flat_map(case).filter(possible).collect()
     }
 
@@ -121,21 +102,9 @@ impl Case {
         ]
     }
 
-    /// What fio is told on top, so that it issues I/O as drivescope does: with io_uring, file and
-    /// buffers registered; above depth 1, everything that was reaped is replaced in one system call,
-    /// and a call takes all that has completed, but waits for one only (by default fio makes one call
-    /// for each submission). Both have their buffers in small pages.
+    /// What fio is told on top, so that it issues I/O as drivescope does.
     pub(super) fn fio_matching(&self) -> Vec<String> {
-        let mut more = Vec::new();
-        if self.engine == Engine::IoUring {
-            more.extend(["--registerfiles".to_owned(), "--fixedbufs".to_owned()]);
-        }
-        if self.depth > 1 {
-            more.push(format!("--iodepth_batch_submit={}", self.depth));
-            more.push("--iodepth_batch_complete_min=1".to_owned());
-            more.push(format!("--iodepth_batch_complete_max={}", self.depth));
-        }
-        more
+        fio::tuning(self.engine, self.depth)
     }
 }
 

@@ -2,32 +2,27 @@
 //!
 //! The rounds of all cases are interleaved, so that whatever the machine does in the course of an
 //! hour touches all of them alike. A round of a case holds each [`Arm`] once; every second round runs
-//! its arms backwards ([`order`]). The two programs are compared within rounds only, and fio is
+//! its arms backwards ([`order::abba`]). The two programs are compared within rounds only, and fio is
 //! compared with itself the same way, as the yardstick: no comparison of two programs can be finer
 //! than that of one with itself.
 
 mod case;
-mod fio;
-mod loop_device;
-mod order;
 mod round;
 mod table;
 
-use std::fs;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context as _, Result, bail};
 use block::Bytes;
 use clap::Args;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::binary::{Binary, number, text};
+use crate::loop_device::{self, LoopDevice};
 use crate::provenance::{self, Machine};
-use crate::sheet;
+use crate::stop::stop_flag;
+use crate::{fio, order, sheet};
 use case::{Arm, Case};
-use loop_device::LoopDevice;
 use round::{Journal, Row, Setup};
 
 /// Rounds that the table promises at least.
@@ -109,15 +104,6 @@ fn chosen(only: &[String]) -> Result<Vec<Case>> {
     Ok(cases)
 }
 
-/// Raised by Ctrl-C and its like. The run under way ends by itself: the terminal has told it as well.
-fn stop_flag() -> Result<Arc<AtomicBool>> {
-    let flag = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM, SIGHUP] {
-        signal_hook::flag::register(signal, flag.clone()).context("cannot watch for Ctrl-C")?;
-    }
-    Ok(flag)
-}
-
 /// Makes the rounds that the journal lacks.
 fn measure(rounds: u32, cases: &[Case], journal: &mut Journal, stop: &AtomicBool) -> Result<()> {
     let missing = |journal: &Journal, round| {
@@ -163,14 +149,14 @@ fn one_round(
     stop: &AtomicBool,
 ) -> Result<Vec<Row>> {
     let setup = &journal.setup;
-    let arms = order::arms(case, setup.seed, round);
+    let arms = order::abba(case.arms(), &case.slug(), setup.seed, round);
     let mut rows = Vec::with_capacity(arms.len());
     for (position, arm) in arms.into_iter().enumerate() {
         let before = device.counters()?;
         let ran = match arm {
             Arm::Drivescope => drivescope(case, setup, device.path(), binary),
-            Arm::Fio | Arm::FioAgain => fio::run(case, setup, device.path(), true),
-            Arm::FioDefaults => fio::run(case, setup, device.path(), false),
+            Arm::Fio | Arm::FioAgain => beside(case, setup, device.path(), true),
+            Arm::FioDefaults => beside(case, setup, device.path(), false),
         };
         if stop.load(Ordering::Relaxed) {
             bail!("stopped; --resume goes on with the round that was cut short");
@@ -221,10 +207,21 @@ fn drivescope(case: &Case, setup: &Setup, device: &Path, binary: &Binary) -> Res
     })
 }
 
-/// Reads a small file of the kernel's, without the line's end.
-fn read_trimmed(path: &Path) -> Result<String> {
-    let text = fs::read_to_string(path).with_context(|| format!("{}", path.display()))?;
-    Ok(text.trim().to_owned())
+/// One run of fio, with the settings that match drivescope's, or as it comes.
+fn beside(case: &Case, setup: &Setup, device: &Path, matching: bool) -> Result<Figures> {
+    let mut arguments = case.fio_arguments(setup, device);
+    if matching {
+        arguments.extend(case.fio_matching());
+    }
+    let job = fio::run(&arguments)?;
+    Ok(Figures {
+        bytes: job.bytes,
+        duration_ns: job.duration_ns,
+        ios: job.ios,
+        latency_ns: job.latency_ns,
+        cpu_ns_per_io: (job.user_ns + job.system_ns) / job.ios as f64,
+        request_bytes: 0.0,
+    })
 }
 
 #[cfg(test)]

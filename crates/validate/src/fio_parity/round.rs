@@ -162,7 +162,7 @@ fn read_rows(text: &str) -> Result<Vec<Row>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fio_parity::order;
+    use crate::order;
 
     fn setup() -> Setup {
         Setup {
@@ -192,7 +192,7 @@ mod tests {
             arm,
             figures: figures.clone(),
         };
-        order::arms(&case, 9, round).into_iter().enumerate().map(row).collect()
+        order::abba(case.arms(), &case.slug(), 9, round).into_iter().enumerate().map(row).collect()
     }
 
     // Losing a finished round costs time; taking half of one for whole breaks the pairing.

@@ -1,49 +1,79 @@
 //! fio, as a program beside ours.
 
-use std::path::Path;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, Result, bail};
 use serde_json::Value;
 
-use super::Figures;
-use super::case::Case;
-use super::round::Setup;
 use crate::binary::number;
+use crate::engine::Engine;
 
 /// What `fio --version` says.
 ///
 /// # Errors
 /// Without fio, with how to get it.
-pub(super) fn version() -> Result<String> {
+pub fn version() -> Result<String> {
     let output = Command::new("fio").arg("--version").output().context(
         "fio is missing; install it (apt-get install fio), or run scripts/validate as root, which does",
     )?;
     Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
-/// One run of fio, with the settings that match drivescope's, or as it comes.
+/// What fio is told so that it issues I/O as drivescope does: with io_uring, file and buffers
+/// registered; above depth 1, everything that was reaped is replaced in one system call, and a call
+/// takes all that has completed, but waits for one only (by default fio makes one call for each
+/// submission). Nothing for what fio does so by itself. Both have their buffers in small pages.
+pub fn tuning(engine: Engine, depth: u16) -> Vec<String> {
+    let mut more = Vec::new();
+    if engine == Engine::IoUring {
+        more.extend(["--registerfiles".to_owned(), "--fixedbufs".to_owned()]);
+    }
+    if depth > 1 {
+        more.push(format!("--iodepth_batch_submit={depth}"));
+        more.push("--iodepth_batch_complete_min=1".to_owned());
+        more.push(format!("--iodepth_batch_complete_max={depth}"));
+    }
+    more
+}
+
+/// What fio reports of one job that reads. All of it concerns the measured window: fio begins anew
+/// after the ramp.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Job {
+    /// Bytes read.
+    pub bytes: u64,
+    /// Length of the window; fio rounds it to milliseconds.
+    pub duration_ns: u64,
+    /// I/Os completed.
+    pub ios: u64,
+    /// Mean of fio's `lat`: from before the request is made ready to its reaping.
+    pub latency_ns: f64,
+    /// CPU time of the job's thread in user space.
+    pub user_ns: f64,
+    /// CPU time of the job's thread in the kernel.
+    pub system_ns: f64,
+}
+
+/// One run of fio with one job.
 ///
 /// # Errors
 /// fio's own, and what it reports of failed I/O.
-pub(super) fn run(case: &Case, setup: &Setup, device: &Path, matching: bool) -> Result<Figures> {
-    let mut arguments = case.fio_arguments(setup, device);
-    let mut command = Command::new("fio");
-    if matching {
-        arguments.extend(case.fio_matching());
-    }
-    let output =
-        command.args(&arguments).stdin(Stdio::null()).output().context("cannot start fio")?;
+pub fn run(arguments: &[String]) -> Result<Job> {
+    let output = Command::new("fio")
+        .args(arguments)
+        .stdin(Stdio::null())
+        .output()
+        .context("cannot start fio")?;
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);
         bail!("fio {} ended with {}: {}", arguments.join(" "), output.status, said.trim());
     }
-    figures(&String::from_utf8_lossy(&output.stdout))
+    read(&String::from_utf8_lossy(&output.stdout))
 }
 
-/// Reads the figures of the one job that `text`, fio's output, reports. fio writes its warnings into
-/// the same stream, before the JSON.
-fn figures(text: &str) -> Result<Figures> {
+/// Reads the one job that `text`, fio's output, reports. fio writes its warnings into the same
+/// stream, before the JSON.
+fn read(text: &str) -> Result<Job> {
     let json = text.find('{').and_then(|at| text.get(at..)).context("fio printed no JSON")?;
     let value: Value = serde_json::from_str(json).context("fio's JSON cannot be read")?;
     let job = value.pointer("/jobs/0").context("fio reports no job")?;
@@ -59,14 +89,14 @@ fn figures(text: &str) -> Result<Figures> {
     }
     // Shares of the job's runtime, in hundredths. `bw` is not used: it counts KiB, and
     // `bw_bytes` is the quotient of the two figures below.
-    let cpu = number(job, "/usr_cpu")? + number(job, "/sys_cpu")?;
-    Ok(Figures {
+    let share_ns = number(job, "/job_runtime")? * 1e6 / 100.0;
+    Ok(Job {
         bytes: bytes as u64,
         duration_ns: runtime_ms as u64 * 1_000_000,
         ios: ios as u64,
         latency_ns: number(job, "/read/lat_ns/mean")?,
-        cpu_ns_per_io: cpu / 100.0 * number(job, "/job_runtime")? * 1e6 / ios,
-        request_bytes: 0.0,
+        user_ns: number(job, "/usr_cpu")? * share_ns,
+        system_ns: number(job, "/sys_cpu")? * share_ns,
     })
 }
 
@@ -107,14 +137,14 @@ mod tests {
     // Reading `bw` for bytes would make fio 2.4 % slower than it is.
     #[test]
     fn bandwidth_comes_from_bytes_and_runtime() {
-        let figures = figures(SAMPLE).unwrap();
-        assert_eq!((figures.bytes, figures.ios), (684_822_528, 167_162));
-        assert_eq!(figures.duration_ns, 2_001_000_000);
-        let bytes_per_s = figures.bytes as f64 / (figures.duration_ns as f64 / 1e9);
+        let job = read(SAMPLE).unwrap();
+        assert_eq!((job.bytes, job.ios), (684_822_528, 167_162));
+        assert_eq!(job.duration_ns, 2_001_000_000);
+        let bytes_per_s = job.bytes as f64 / (job.duration_ns as f64 / 1e9);
         assert!((bytes_per_s - 342_240_143.0).abs() < 1.0, "{bytes_per_s}");
-        assert!((figures.latency_ns - 370_776.6).abs() < 0.1);
-        // 6.1 % of 2 s over 167162 I/Os.
-        assert!((figures.cpu_ns_per_io - 729.8).abs() < 0.1, "{}", figures.cpu_ns_per_io);
+        assert!((job.latency_ns - 370_776.6).abs() < 0.1);
+        // 1.4 % and 4.7 % of 2 s.
+        assert!((job.user_ns - 28e6).abs() < 1.0 && (job.system_ns - 94e6).abs() < 1.0);
     }
 
     // A run that failed in part must not enter the comparison as a slow one.
@@ -128,8 +158,8 @@ mod tests {
             (r#""total_ios" : 167162,"#, ""),
         ] {
             assert!(SAMPLE.contains(good));
-            assert!(figures(&SAMPLE.replace(good, bad)).is_err(), "{bad}");
+            assert!(read(&SAMPLE.replace(good, bad)).is_err(), "{bad}");
         }
-        assert!(figures("fio: no such engine").is_err());
+        assert!(read("fio: no such engine").is_err());
     }
 }

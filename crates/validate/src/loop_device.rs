@@ -11,18 +11,16 @@ use block::Bytes;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
-use super::read_trimmed;
-
 /// Detached when dropped.
 #[derive(Debug)]
-pub(super) struct LoopDevice(PathBuf);
+pub struct LoopDevice(PathBuf);
 
 impl LoopDevice {
     /// Puts a device over `backing`. Devices that a run which was killed left over it are removed.
     ///
     /// # Errors
     /// Without root or losetup; when the kernel does not do direct I/O on that filesystem.
-    pub(super) fn attach(backing: &Path) -> Result<LoopDevice> {
+    pub fn attach(backing: &Path) -> Result<LoopDevice> {
         let file = backing.to_string_lossy().into_owned();
         let left = losetup(&["--associated", &file, "--noheadings", "--output", "NAME"])?;
         for device in left.lines().map(str::trim).filter(|line| !line.is_empty()) {
@@ -35,29 +33,83 @@ impl LoopDevice {
         let direct = Path::new("/sys/block").join(name).join("loop/dio");
         if read_trimmed(&direct)? != "1" {
             bail!(
-                "the filesystem under the work directory has no direct I/O for loop devices; name a directory on another with VALIDATE_DIR"
+                "the filesystem of {file} has no direct I/O for loop devices; take another directory"
             );
         }
         Ok(device)
     }
 
-    pub(super) fn path(&self) -> &Path {
+    /// Under `/dev`.
+    pub fn path(&self) -> &Path {
         &self.0
     }
 
+    /// Its number as the kernel holds it inside and trace events show it: major and minor, with 20 bits
+    /// for the latter (`MKDEV` in `<linux/kdev_t.h>`).
+    ///
+    /// # Errors
+    /// When sysfs does not tell.
+    pub fn kernel_number(&self) -> Result<u32> {
+        let name = self.0.file_name().unwrap_or_default();
+        let text = read_trimmed(&Path::new("/sys/block").join(name).join("dev"))?;
+        let parts =
+            text.split_once(':').and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?)));
+        let (major, minor): (u32, u32) =
+            parts.with_context(|| format!("{text}: is no device number"))?;
+        Ok(major << 20 | minor)
+    }
+
     /// What the kernel has counted so far.
-    pub(super) fn counters(&self) -> Result<Counters> {
+    ///
+    /// # Errors
+    /// When sysfs does not tell.
+    pub fn counters(&self) -> Result<Counters> {
         let name = self.0.file_name().unwrap_or_default();
         let text = read_trimmed(&Path::new("/sys/block").join(name).join("stat"))?;
         Counters::read(&text).with_context(|| format!("{text}: is no device's stat"))
     }
 }
 
+/// A loop device over a file made for it. Fields are dropped in order: the device before its file.
+#[derive(Debug)]
+pub struct LoopOnNewFile {
+    /// The device.
+    pub device: LoopDevice,
+    _file: Removed,
+}
+
+impl LoopOnNewFile {
+    /// Makes a file of `size` in `dir`, full of data that does not compress, and a device over it.
+    ///
+    /// # Errors
+    /// Those of [`prepare`] and [`LoopDevice::attach`].
+    pub fn make(dir: &Path, size: Bytes, stop: &AtomicBool) -> Result<LoopOnNewFile> {
+        let file = dir.join(format!("drivescope-validate-{}.img", std::process::id()));
+        prepare(&file, size, stop)?;
+        let file = Removed(file);
+        Ok(LoopOnNewFile { device: LoopDevice::attach(&file.0)?, _file: file })
+    }
+}
+
+/// A file that is removed when dropped.
+#[derive(Debug)]
+struct Removed(PathBuf);
+
+impl Drop for Removed {
+    fn drop(&mut self) {
+        if let Err(error) = fs::remove_file(&self.0) {
+            eprintln!("warning: {}: cannot be removed: {error}", self.0.display());
+        }
+    }
+}
+
 /// Requests and bytes that the device has read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Counters {
-    pub(super) reads: u64,
-    pub(super) read_bytes: u64,
+pub struct Counters {
+    /// Requests completed, after merging.
+    pub reads: u64,
+    /// Bytes of them.
+    pub read_bytes: u64,
 }
 
 impl Counters {
@@ -96,12 +148,12 @@ fn losetup(arguments: &[&str]) -> Result<String> {
 ///
 /// # Errors
 /// When it cannot be written, or `stop` was raised.
-pub(super) fn prepare(path: &Path, size: Bytes, stop: &AtomicBool) -> Result<()> {
+pub fn prepare(path: &Path, size: Bytes, stop: &AtomicBool) -> Result<()> {
     if fs::metadata(path).is_ok_and(|meta| meta.len() == size.0) {
         return Ok(());
     }
     let part = path.with_extension("part");
-    eprintln!("writing {size} to back the loop device");
+    eprintln!("writing a file of {size}");
     write(&part, size, stop)
         .and_then(|()| Ok(fs::rename(&part, path)?))
         .inspect_err(|_| drop(fs::remove_file(&part)))
@@ -109,7 +161,14 @@ pub(super) fn prepare(path: &Path, size: Bytes, stop: &AtomicBool) -> Result<()>
 }
 
 fn write(path: &Path, size: Bytes, stop: &AtomicBool) -> Result<()> {
-    let mut file = File::create(path)?;
+    write_noise(&mut File::create(path)?, size, stop)
+}
+
+/// Writes `size` of data that does not compress, and makes it durable.
+///
+/// # Errors
+/// Those of the writes, and when `stop` was raised.
+pub fn write_noise(file: &mut File, size: Bytes, stop: &AtomicBool) -> Result<()> {
     let mut noise = Xoshiro256PlusPlus::seed_from_u64(size.0);
     let mut chunk = vec![0u8; 1 << 20];
     let mut left = size.0;
@@ -123,6 +182,15 @@ fn write(path: &Path, size: Bytes, stop: &AtomicBool) -> Result<()> {
         left -= length;
     }
     Ok(file.sync_all()?)
+}
+
+/// Reads a small file of the kernel's, without the line's end.
+///
+/// # Errors
+/// Names the file.
+pub fn read_trimmed(path: &Path) -> Result<String> {
+    let text = fs::read_to_string(path).with_context(|| format!("{}", path.display()))?;
+    Ok(text.trim().to_owned())
 }
 
 #[cfg(test)]

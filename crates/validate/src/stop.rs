@@ -1,0 +1,20 @@
+//! Ctrl-C and its like.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use anyhow::{Context as _, Result};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+
+/// Raised by Ctrl-C and its like, so that what was put up is taken down by those who did. The program
+/// under way ends by itself: the terminal has told it as well.
+///
+/// # Errors
+/// When the signals cannot be watched.
+pub fn stop_flag() -> Result<Arc<AtomicBool>> {
+    let flag = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        signal_hook::flag::register(signal, flag.clone()).context("cannot watch for Ctrl-C")?;
+    }
+    Ok(flag)
+}
