@@ -1,0 +1,177 @@
+//! Marks that begin with what an earlier process made, on a drive whose answers are known.
+#![allow(clippy::unwrap_used, reason = "these are tests")]
+
+#[path = "../../engine/tests/metronome/mod.rs"]
+mod metronome;
+
+use std::sync::atomic::AtomicBool;
+
+use block::{Bytes, Event, Nanos, RunSink, Target};
+use drivescope_mark::{
+    Around, Direction, Earlier, Executed, Keeper, Kept, MarkError, NoKeeper, Options, TracedRun,
+    execute,
+};
+use engine::{Control, Samples};
+use metronome::{Metronome, Nowhere};
+use workload::plan::{Content, Order, Plan, Region, Share, Until};
+
+/// Keeps what a record would.
+#[derive(Default)]
+struct Shelf(Vec<Kept>);
+
+impl RunSink for Shelf {
+    fn event(&mut self, _: &Event) {}
+}
+
+impl Keeper for Shelf {
+    fn over(&mut self, kept: &Kept, samples: &Samples) {
+        assert_eq!(samples.totals.ios, kept.figures.as_ref().unwrap().totals.ios);
+        self.0.push(kept.clone());
+    }
+
+    fn traced(&mut self, _: TracedRun) {}
+}
+
+fn plan(change: impl FnOnce(&mut Options)) -> Plan {
+    let mut options = Options {
+        tests: vec!["RND4KQ1T1".parse().unwrap(), "SEQ1MQ8T1".parse().unwrap()],
+        directions: vec![Direction::Read],
+        duration: Nanos::millis(50),
+        warm_up: Nanos::millis(5),
+        pause: Nanos::millis(1),
+        runs: 3,
+        discard_first: 1,
+        order: Order::Interleaved,
+        until: None,
+        seed: 11,
+        region: None,
+        content: Content::default(),
+        durable: false,
+        share: Share::Partition,
+    };
+    change(&mut options);
+    options.plan()
+}
+
+fn drive() -> Metronome {
+    Metronome::new(2, Nanos::micros(100))
+}
+
+fn make(
+    plan: &Plan,
+    drive: &mut Metronome,
+    earlier: Earlier,
+    keeper: &mut dyn Keeper,
+) -> Result<Executed, MarkError> {
+    let control = Control { cancel: &AtomicBool::new(false), trace_cap: 0 };
+    execute(
+        plan,
+        drive,
+        &mut Nowhere::default(),
+        Around { ceilings: &[], earlier, control, keeper },
+    )
+}
+
+fn kept(plan: &Plan) -> Vec<Kept> {
+    let mut shelf = Shelf::default();
+    make(plan, &mut drive(), Earlier::default(), &mut shelf).unwrap();
+    shelf.0
+}
+
+fn runs(executed: &Executed) -> Vec<Vec<u32>> {
+    executed.tests.iter().map(|t| t.runs.iter().map(|r| r.position).collect()).collect()
+}
+
+#[test]
+fn every_run_is_kept_in_order_also_those_that_do_not_count() {
+    let all = kept(&plan(|_| ()));
+    assert_eq!(all.len(), 8);
+    assert!(all.iter().enumerate().all(|(index, kept)| kept.position as usize == index));
+    assert_eq!(all.iter().filter(|kept| !kept.counted).count(), 2);
+    assert!(all.windows(2).all(|pair| pair[0].at_ns < pair[1].at_ns));
+}
+
+/// A drive that is there all the time: runs that were made are not made again, and count.
+#[test]
+fn a_mark_goes_on_where_another_process_was_stopped() {
+    for order in [Order::Interleaved, Order::Blocked] {
+        let plan = plan(|options| options.order = order);
+        let all = kept(&plan);
+        let whole = make(&plan, &mut drive(), Earlier::default(), &mut NoKeeper).unwrap();
+        for made in 0..=all.len() {
+            let earlier = Earlier { runs: all[..made].to_vec(), replay: false };
+            let (mut rest, mut drive) = (Shelf::default(), drive());
+            let executed = make(&plan, &mut drive, earlier, &mut rest).unwrap();
+            assert_eq!(rest.0.len(), all.len() - made);
+            assert_eq!(runs(&executed), runs(&whole));
+            assert_eq!(executed.resumed_after, (made > 0).then_some(made as u32));
+            assert_eq!(drive.taken.is_empty(), made == all.len(), "nothing is left to issue");
+            let counts = executed.tests.iter().zip(&whole.tests);
+            assert!(counts.into_iter().all(|(a, b)| a.latencies.count() == b.latencies.count()));
+        }
+    }
+}
+
+/// A drive that began anew: what was made is made again, must come out the same, and is kept once.
+#[test]
+fn a_replay_brings_a_virtual_drive_to_where_it_was() {
+    let plan = plan(|_| ());
+    let all = kept(&plan);
+    for made in 0..=all.len() {
+        let earlier = Earlier { runs: all[..made].to_vec(), replay: true };
+        let (mut rest, mut drive) = (Shelf::default(), drive());
+        let executed = make(&plan, &mut drive, earlier, &mut rest).unwrap();
+        assert_eq!(rest.0, all[made..]);
+        assert_eq!(executed.resumed_after, None);
+    }
+    let mut other = all;
+    other[4].figures.as_mut().unwrap().totals.ios += 1;
+    let earlier = Earlier { runs: other, replay: true };
+    let error = make(&plan, &mut drive(), earlier, &mut NoKeeper).unwrap_err();
+    assert!(matches!(error, MarkError::Diverged { run: 3, .. }), "{error}");
+}
+
+/// Runs of another plan must not be filed under this one's tests.
+#[test]
+fn what_is_no_beginning_of_the_plan_is_refused() {
+    let plan = plan(|_| ());
+    let all = kept(&plan);
+    let changes: [fn(&mut Kept); 4] = [
+        |kept| kept.position += 1,
+        |kept| kept.run += 1,
+        |kept| kept.counted = !kept.counted,
+        |kept| kept.step.push('x'),
+    ];
+    for change in changes {
+        let mut runs = all.clone();
+        change(&mut runs[3]);
+        let earlier = Earlier { runs, replay: false };
+        let error = make(&plan, &mut drive(), earlier, &mut NoKeeper).unwrap_err();
+        assert!(matches!(error, MarkError::Diverged { .. }), "{error}");
+    }
+}
+
+/// The budget is one of the whole mark: were it given anew to each process, a mark that is stopped
+/// often enough would never end.
+#[test]
+fn the_budget_counts_what_earlier_processes_took() {
+    let until = Until { half_width_percent: 1e-9, budget: Nanos::millis(600) };
+    let plan = plan(|options| options.until = Some(until));
+    let all = kept(&plan);
+    assert!(all.last().unwrap().at_ns >= until.budget.0);
+    let most = all.len();
+    let earlier = Earlier { runs: all, replay: false };
+    let mut rest = Shelf::default();
+    let executed = make(&plan, &mut drive(), earlier, &mut rest).unwrap();
+    assert!(executed.out_of_budget && rest.0.is_empty(), "{most} and {} runs", rest.0.len());
+}
+
+/// The target's own description is not asked for: what is held is the plan alone.
+#[test]
+fn a_plan_that_does_not_fit_is_refused_before_anything_is_issued() {
+    let mut plan = plan(|_| ());
+    plan.region = Some(Region { offset: Bytes::gib(1), length: Bytes::gib(1) });
+    let mut drive = drive();
+    assert!(make(&plan, &mut drive, Earlier::default(), &mut NoKeeper).is_err());
+    assert!(drive.taken.is_empty() && drive.info().capacity_bytes < Bytes::gib(1));
+}
