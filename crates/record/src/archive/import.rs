@@ -122,6 +122,9 @@ impl<F: Files> Runs<F> {
                 Unpack::Record(error) => error,
             })?;
         }
+        // To its very end, where gzip has the checksum of all that was read.
+        io::copy(&mut archive.into_inner(), &mut io::sink())
+            .map_err(|e| wrong(format!("is broken: {e}")))?;
         if runs.is_empty() {
             return Err(wrong("holds no runs".to_owned()));
         }
