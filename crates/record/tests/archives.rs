@@ -124,6 +124,7 @@ fn runs_come_back_as_they_left() {
     // Twice is once, and what was killed here can be gone on with there.
     let again = there.runs.import(&path).unwrap();
     assert_eq!(again, Imported { added: vec![], skipped: vec![id(1), id(2), id(3)] });
+    assert_eq!(here.runs.import(&path).unwrap().skipped, again.skipped);
     let (mut writer, _) = there.runs.resume(&id(3)).unwrap();
     writer.step(&step(1)).unwrap();
     drop(writer);

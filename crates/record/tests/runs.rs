@@ -10,6 +10,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Barrier;
 
 use block::{Event, RunSink as _};
+use common::faults::{Fault, Faulty};
+use common::memory::Memory;
 use common::{document, head, id, rows, step, summary};
 use drivescope_record::{Integrity, RecordError, Runs, SamplesFormat, Saved, State, default_dir};
 use serde_json::json;
@@ -150,16 +152,37 @@ fn a_run_that_is_being_written_is_left_alone() {
 }
 
 #[test]
-fn a_lock_ends_with_its_run_though_a_child_has_the_descriptor() {
-    let (_dir, runs) = runs();
-    let writer = runs.create(&head(1, None)).unwrap();
-    // Descriptors are closed at exec, so only a child between fork and exec has them: with many
-    // children there is one at the moment of the drop now and then.
-    let spawn = || std::process::Command::new("true").spawn().unwrap();
-    let children: Vec<_> = (0..8).map(|_| spawn()).collect();
-    drop(writer);
-    assert!(!runs.is_live(&id(1)));
-    children.into_iter().for_each(|mut child| drop(child.wait()));
+fn a_writer_that_stopped_says_what_is_saved_and_what_to_do() {
+    let memory = Memory::new();
+    let begin = |steps, faulty: &Faulty<Memory>| {
+        let mut writer = Runs::with(faulty.clone(), "/runs").create(&head(1, None)).unwrap();
+        (0..steps).for_each(|position| writer.step(&step(position)).unwrap());
+        writer
+    };
+    // As many operations as it takes to get there without a fault, counted on another disk.
+    let counter = Faulty::new(Memory::new(), u64::MAX, Fault::Full);
+    drop(begin(2, &counter));
+    let mut writer = begin(2, &Faulty::new(memory.clone(), counter.count(), Fault::Full));
+    let error = writer.step(&step(2)).unwrap_err().to_string();
+    let id = id(1);
+    let dir = format!("/runs/{id}");
+    assert_eq!(
+        error,
+        format!(
+            "the record of run {id} stopped: {dir}/journal.jsonl: cannot write it: no storage space \
+             (make room, or take another directory with --runs-dir); saved in {dir}: 2 steps, until \
+             \"SEQ1M, \\\"Q8\\\"T1\" at position 1; go on from there with --resume {id}"
+        )
+    );
+    for later in [
+        writer.note("k", &json!(1)).unwrap_err(),
+        writer.samples(3, &mut rows(3, 1)).unwrap_err(),
+        writer.step(&step(3)).unwrap_err(),
+        writer.finish(&document(1), State::Finished, &summary()).unwrap_err(),
+    ] {
+        assert_eq!(later.to_string(), error, "the first cause is the one that helps");
+    }
+    assert_eq!(Runs::with(memory, "/runs").load(&id).unwrap().steps.len(), 2);
 }
 
 #[test]
