@@ -4,12 +4,14 @@
 mod common;
 
 use std::fs;
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
+use common::memory::Dice;
 use common::{document, head, id, rows, step, summary};
 use drivescope_record::{Imported, Integrity, Limits, RecordError, Runs, SamplesFormat, State};
 use flate2::Compression;
+use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use serde_json::Value;
 use tar::{Builder, EntryType, Header};
@@ -225,6 +227,43 @@ fn altered_and_cut_archives_are_refused_whole() {
     let other = other.replace(id(2).as_str(), id(3).as_str());
     there.refuses(&altered("record.json", other.as_bytes()), "its directory is named");
     assert_eq!(there.runs.import(&there.file(&altered("", b""))).unwrap().added, [id(2)]);
+}
+
+#[test]
+fn no_flipped_bit_of_an_archive_becomes_part_of_a_run() {
+    let here = place();
+    ended(&here.runs, 1, Some(SamplesFormat::Csv));
+    let original = here.runs.load(&id(1)).unwrap();
+    let mut tar = Vec::new();
+    GzDecoder::new(&export(&here.runs, &[1])[..]).read_to_end(&mut tar).unwrap();
+    let mut dice = Dice(11);
+    let (mut refused, mut harmless) = (0, 0);
+    for _ in 0..300 {
+        let mut changed = tar.clone();
+        let at = dice.below(changed.len());
+        changed[at] ^= 1 << dice.below(8);
+        // Packed again, so that gzip's own checksum does not do all the work.
+        let mut gzip = GzEncoder::new(Vec::new(), Compression::fast());
+        gzip.write_all(&changed).unwrap();
+        let there = place();
+        match there.runs.import(&there.file(&gzip.finish().unwrap())) {
+            Err(error) => {
+                refused += 1;
+                assert!(matches!(error, RecordError::Archive { .. }), "{error}");
+                assert_eq!(there.tree(), [], "bit in byte {at}: something was left");
+            }
+            Ok(imported) => {
+                harmless += 1;
+                assert_eq!(imported.added, [id(1)]);
+                let run = there.runs.load(&id(1)).unwrap();
+                assert_eq!((&run.steps, &run.document), (&original.steps, &original.document));
+                let verified = there.runs.verify(&id(1)).unwrap();
+                assert_eq!(verified, here.runs.verify(&id(1)).unwrap(), "bit in byte {at}");
+            }
+        }
+    }
+    // Some fall into the padding between files, where there is nothing to spoil.
+    assert!(refused > 100 && harmless > 10, "{refused} refused, {harmless} harmless");
 }
 
 #[test]
