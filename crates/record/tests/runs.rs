@@ -8,6 +8,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Barrier;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use block::{Event, RunSink as _};
 use common::faults::{Fault, Faulty};
@@ -215,6 +216,56 @@ fn of_two_that_begin_one_run_one_does() {
     assert_eq!(made.iter().filter(|m| **m).count(), 4, "{made:?}");
     let listing = runs.list().unwrap();
     assert_eq!((listing.runs.len(), listing.unreadable), (4, vec![]));
+}
+
+/// Lets the others end, also when this thread fails.
+struct SetAtEnd<'a>(&'a AtomicBool);
+
+impl Drop for SetAtEnd<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn who_looks_on_while_others_write_sees_only_whole_runs() {
+    let runs = Runs::with(Memory::new(), "/runs");
+    drop(runs.create(&head(1, None)).unwrap());
+    let done = AtomicBool::new(false);
+    let looked = std::thread::scope(|scope| {
+        let (runs, done) = (&runs, &done);
+        scope.spawn(move || {
+            let _done = SetAtEnd(done);
+            for round in 0..60 {
+                let (mut writer, _) = runs.resume(&id(1)).unwrap();
+                writer.step(&step(round)).unwrap();
+                writer.finish(&document(1), State::Interrupted, &summary()).unwrap();
+            }
+        });
+        scope.spawn(move || {
+            for round in 0.. {
+                if done.load(Ordering::Relaxed) {
+                    break;
+                }
+                drop(runs.create(&head(2, None)).unwrap());
+                // Somebody may be looking whether it is live at this moment, but not for long.
+                runs.remove(&id(2)).unwrap_or_else(|error| panic!("round {round}: {error}"));
+            }
+        });
+        let mut looked = 0;
+        let mut steps = 0;
+        while !done.load(Ordering::Relaxed) {
+            let listing = runs.list().unwrap();
+            assert_eq!(listing.unreadable, []);
+            let run = runs.load(&id(1)).unwrap();
+            assert!(run.steps.len() >= steps, "steps were there and are gone");
+            steps = run.steps.len();
+            looked += 1;
+        }
+        looked
+    });
+    assert!(looked > 10, "looked only {looked} times");
+    assert_eq!(runs.list().unwrap().runs[0].steps_done, 60);
 }
 
 #[test]
