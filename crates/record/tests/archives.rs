@@ -22,7 +22,8 @@ struct Place {
 }
 
 fn place() -> Place {
-    let root = tempfile::tempdir().unwrap();
+    // In memory where there is such a place: hundreds of imports, each synced, take long on a disk.
+    let root = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
     let runs = Runs::at(root.path().join("runs"));
     Place { root, runs }
 }

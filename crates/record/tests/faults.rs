@@ -291,12 +291,28 @@ fn a_run_on_the_real_filesystem() {
         |told| told.errors,
         |files, told, place| check(files, &dir(), 5, told, place),
     );
-    println!("run of 5 steps, on disk: {tally}");
+    println!("run of 5 steps, real files: {tally}");
     assert_eq!(tally.outcomes.len(), 3, "{tally}");
 }
 
 /// Three steps of five, and a fourth that was being written when its maker died.
 fn killed() -> Memory {
+    let (memory, writer) = three_steps();
+    let path = writer.dir().join("journal.jsonl");
+    drop(writer);
+    let bytes = common::bytes(&memory, &path);
+    memory.overwrite(&path, &[&bytes[..], &bytes[..100]].concat());
+    memory
+}
+
+/// Three steps of five, and an end because somebody wished it.
+fn interrupted() -> Memory {
+    let (memory, writer) = three_steps();
+    writer.finish(&document(1), State::Interrupted, &summary()).unwrap();
+    memory
+}
+
+fn three_steps() -> (Memory, RunWriter<Memory>) {
     let memory = Memory::new();
     let runs = Runs::with(memory.clone(), dir());
     let mut writer = runs.create(&head(1, Some(SamplesFormat::Csv))).unwrap();
@@ -305,11 +321,7 @@ fn killed() -> Memory {
         writer.step(&step(position)).unwrap();
     }
     writer.samples(3, &mut rows(3, ROWS)).unwrap();
-    let path = writer.dir().join("journal.jsonl");
-    drop(writer);
-    let bytes = common::bytes(&memory, &path);
-    memory.overwrite(&path, &[&bytes[..], &bytes[..100]].concat());
-    memory
+    (memory, writer)
 }
 
 #[test]
@@ -326,15 +338,17 @@ fn a_resumed_run() {
         }
         told
     };
-    let tally = sweep(
-        &POWERS,
-        killed,
-        resume,
-        |told| told.errors,
-        |files, told, place| check(files, &dir(), 5, told, place),
-    );
-    println!("resume: {tally}");
-    assert_eq!(tally.outcomes.len(), 2, "{tally}");
+    for (what, begin) in [("killed", killed as fn() -> Memory), ("interrupted", interrupted)] {
+        let tally = sweep(
+            &POWERS[..3],
+            begin,
+            resume,
+            |told| told.errors,
+            |files, told, place| check(files, &dir(), 5, told, place),
+        );
+        println!("resume of a run that was {what}: {tally}");
+        assert_eq!(tally.outcomes.len(), 2, "{tally}");
+    }
 }
 
 #[test]
