@@ -14,7 +14,8 @@ pub struct Head {
     /// The plan in its text form.
     pub plan: String,
     /// What the caller needs to go on with the run or to repeat it; opaque here, but that the index
-    /// shows its members `verb`, `target` and `drive`, where they are text, until the run ends.
+    /// shows its members `verb`, `target` and `drive`, where they are text, until the run ends, and that
+    /// a member `bare` means that the run was imported as a document alone.
     pub setup: Value,
     /// Positions in the schedule, where they are known beforehand.
     pub steps: Option<u32>,
@@ -28,7 +29,7 @@ pub struct Head {
 pub enum SamplesFormat {
     /// RFC 4180, one line per I/O: read by everything, some 90 bytes per I/O.
     Csv,
-    /// Apache Parquet with Snappy: read by DuckDB, pandas, Polars, R; some 20 bytes per I/O.
+    /// Apache Parquet with Snappy: read by DuckDB, pandas, Polars, R; some 25 bytes per I/O.
     Parquet,
 }
 

@@ -229,3 +229,24 @@ fn kind(file_type: fs::FileType) -> Kind {
         Kind::Other
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_ends_when_it_is_dropped_though_a_child_has_its_descriptor() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("file");
+        let lock = RealFiles.lock(&path, true).unwrap().unwrap();
+        assert!(
+            RealFiles.lock(&path, false).unwrap().is_none(),
+            "it locks against this process, too"
+        );
+        // What a forked child has: the same opening of the file, which keeps a lock that is only closed.
+        let childs = lock.0.try_clone().unwrap();
+        drop(lock);
+        assert!(RealFiles.lock(&path, false).unwrap().is_some());
+        drop(childs);
+    }
+}

@@ -80,14 +80,14 @@ pub(crate) fn read(path: &Path, bytes: &[u8]) -> Result<Journal, RecordError> {
     };
     while let Some(line) = lines.next() {
         let number = journal.entries.len();
-        let Some(entry) = entry(line) else {
-            if lines.any(|later| entry_checks(later)) {
+        let Some(found) = entry(line) else {
+            if lines.any(|later| entry(later).is_some()) {
                 let what = "its checksum is wrong, and lines after it are whole".to_owned();
                 return Err(damaged(number, what));
             }
             break;
         };
-        let (seq, said) = numbered(entry).map_err(|what| damaged(number, what))?;
+        let (seq, said) = numbered(found).map_err(|what| damaged(number, what))?;
         if seq != number as u64 {
             return Err(damaged(number, format!("has number {seq}, and {number} was to come")));
         }
@@ -105,10 +105,6 @@ fn entry(line: &[u8]) -> Option<&[u8]> {
     let entry = rest.strip_prefix(MIDDLE.as_bytes())?.strip_suffix(CLOSE.as_bytes())?;
     let expected = format!("{:08x}", crc32fast::hash(entry));
     (expected.as_bytes() == crc).then_some(entry)
-}
-
-fn entry_checks(line: &[u8]) -> bool {
-    entry(line).is_some()
 }
 
 /// Number and content of an entry that checks.

@@ -100,14 +100,37 @@ pub(crate) struct Found {
     pub whole_bytes: u64,
 }
 
+/// How often a run is read again that ended or went on while it was read.
+const TRIES: u32 = 4;
+
 /// Reads the run in `dir`, whose name is `id`.
 pub(crate) fn load<F: Files>(files: &F, dir: &Path, id: &RunId) -> Result<Found, RecordError> {
-    // The end is looked for before the journal is read: the other way round, a run that ends in
-    // between would seem to have lost its last steps.
-    let end = match store::read_if(files, &dir.join(END))? {
-        Some(bytes) => json_of(&dir.join(END), &bytes)?,
-        None => Value::Null,
-    };
+    let end = || store::read_if(files, &dir.join(END));
+    let mut seen = end()?;
+    for _ in 1..TRIES {
+        let found = load_ended(files, dir, id, seen.as_deref());
+        if found.is_ok() {
+            return found;
+        }
+        // Damage is only what stands still: a run that is resumed grows beyond the end it had.
+        let now = end()?;
+        if now == seen {
+            return found;
+        }
+        seen = now;
+    }
+    load_ended(files, dir, id, seen.as_deref())
+}
+
+/// Reads a run whose `end.json` is known. That is looked for before the journal is read: the other way
+/// round, a run that ends in between would seem to have lost its last steps.
+fn load_ended<F: Files>(
+    files: &F,
+    dir: &Path,
+    id: &RunId,
+    end: Option<&[u8]>,
+) -> Result<Found, RecordError> {
+    let end = end.map_or(Ok(Value::Null), |bytes| json_of(&dir.join(END), bytes))?;
     let read = |name: &str| store::read(files, &dir.join(name));
     let record: Value = json_of(&dir.join(RECORD), &read(RECORD)?)?;
     let version = migrate::version(&dir.join(RECORD), record["schema"].as_str())?;

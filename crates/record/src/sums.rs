@@ -84,13 +84,13 @@ pub(crate) fn to_text(sums: &Sums) -> String {
     sums.iter().fold(String::new(), |text, (name, sum)| text + sum + "  " + name + "\n")
 }
 
-fn of_text(path: &Path, text: &str) -> Result<Sums, RecordError> {
+/// `None` when it is no such text.
+fn of_text(bytes: &[u8]) -> Option<Sums> {
     let line = |line: &str| {
         let (sum, name) = line.split_once("  ")?;
         Some((name.to_owned(), sum.to_owned()))
     };
-    let sums: Option<Sums> = text.lines().map(line).collect();
-    sums.ok_or_else(|| RecordError::damaged(path, "is no list of checksums"))
+    std::str::from_utf8(bytes).ok()?.lines().map(line).collect()
 }
 
 /// Compares a run's files with their checksums.
@@ -99,14 +99,15 @@ pub(crate) fn verify<F: Files>(
     dir: &Path,
     ended: bool,
 ) -> Result<Integrity, RecordError> {
-    let path = dir.join(SUMS);
     if !ended {
         return Ok(Integrity::Unsealed);
     }
-    let Some(bytes) = store::read_if(files, &path)? else {
+    let Some(bytes) = store::read_if(files, &dir.join(SUMS))? else {
         return Ok(Integrity::Altered(vec![format!("{SUMS} (missing)")]));
     };
-    let recorded = of_text(&path, &store::text(&path, bytes)?)?;
+    let Some(recorded) = of_text(&bytes) else {
+        return Ok(Integrity::Altered(vec![format!("{SUMS} (changed)")]));
+    };
     let found = of_dir(files, dir)?;
     let mut faults: Vec<String> = recorded
         .iter()

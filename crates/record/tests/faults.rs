@@ -1,18 +1,23 @@
 //! Every file operation of a run fails once, and the process dies at every one of them, with and without
 //! the power. Whatever was reported as saved is there afterwards, byte for byte; nothing half is taken for
 //! whole; and the run is there to be resumed, or not there at all.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod common;
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::io::Write as _;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use common::faults::{Fault, Faulty, Mortal};
 use common::memory::Memory;
 use common::{document, head, id, rows, step, summary};
 use drivescope_record::{
-    Files, Integrity, RealFiles, RecordError, Run, Runs, SamplesFormat, State,
+    Files, Integrity, OutFile as _, RealFiles, RecordError, Run, RunWriter, Runs, SamplesFormat,
+    State,
 };
 
 const ROWS: u64 = 40;
@@ -28,17 +33,25 @@ struct Told {
     errors: u32,
 }
 
-/// Makes a run of `steps` steps, and goes on, whatever fails, as a measurement does.
+/// Makes a run of `steps` steps.
 fn make<F: Files>(files: &F, dir: &Path, steps: u32) -> Told {
     let mut told = Told::default();
     let runs = Runs::with(files.clone(), dir);
-    let mut writer = match runs.create(&head(1, Some(SamplesFormat::Csv))) {
-        Ok(writer) => writer,
-        Err(_) => return Told { errors: 1, ..told },
-    };
-    told.created = true;
+    match runs.create(&head(1, Some(SamplesFormat::Csv))) {
+        Ok(writer) => {
+            told.created = true;
+            go_on(writer, 0..steps, &mut told);
+        }
+        Err(_) => told.errors += 1,
+    }
+    told.errors += u32::from(runs.list().is_err());
+    told
+}
+
+/// Records steps and ends the run, and goes on, whatever fails, as a measurement does.
+fn go_on<F: Files>(mut writer: RunWriter<F>, positions: Range<u32>, told: &mut Told) {
     let mut stopped = false;
-    for position in 0..steps {
+    for position in positions.clone() {
         match writer.samples(position, &mut rows(position, ROWS)) {
             Ok(()) => told.samples.push(position),
             Err(_) => told.errors += 1,
@@ -50,24 +63,22 @@ fn make<F: Files>(files: &F, dir: &Path, steps: u32) -> Told {
             }
             Err(error) => {
                 let RecordError::Stopped { steps, ref dir, .. } = error else { panic!("{error}") };
-                assert_eq!((steps, dir), (told.steps, &writer.dir().to_owned()), "{error}");
+                assert_eq!((steps, &**dir), (told.steps, writer.dir()), "{error}");
                 (stopped, told.errors) = (true, told.errors + 1);
             }
         }
     }
-    match writer.note("end", &steps.into()) {
+    match writer.note("end", &positions.end.into()) {
         Ok(()) => told.notes = 1,
         Err(_) => told.errors += 1,
     }
     match writer.finish(&document(1), State::Finished, &summary()) {
         Ok(saved) => {
-            assert_eq!(saved.steps, steps);
+            assert_eq!(saved.steps, positions.end);
             told.finished = true;
         }
         Err(_) => told.errors += 1,
     }
-    told.errors += u32::from(runs.list().is_err());
-    told
 }
 
 /// How it went.
@@ -188,47 +199,43 @@ impl fmt::Display for Tally {
     }
 }
 
-/// One fault at one place, and what was left.
-fn inject<F: Mortal>(
+/// One fault at one place: what was told, and whether the place was reached.
+fn inject<F: Mortal, T>(
     files: &F,
-    dir: &Path,
-    steps: u32,
     at: u64,
-    fault: Fault,
-    power: Option<u64>,
-) -> (Told, Outcome, bool) {
+    (fault, power): (Fault, Option<u64>),
+    act: &impl Fn(&Faulty<F>) -> T,
+) -> (T, bool) {
     let faulty = Faulty::new(files.clone(), at, fault);
-    let told = make(&faulty, dir, steps);
-    let fired = faulty.fired();
+    let told = act(&faulty);
     // Power can also fail later, when the program has long gone on: what was told must still hold.
     if fault.is_death() || power.is_some() {
         files.die(power);
     }
-    let place = format!("{fault:?} at operation {at}, power {power:?}");
-    let outcome = check(files, dir, steps, &told, &place);
-    (told, outcome, fired)
+    (told, faulty.fired())
 }
 
-/// All faults at all places.
-fn sweep<F: Mortal>(
-    make_files: impl Fn() -> (F, PathBuf),
-    steps: u32,
+/// All faults at all places of `act`, which is done to what `begin` makes, and then `check`ed.
+fn sweep<F: Mortal, T>(
     powers: &[Option<u64>],
+    begin: impl Fn() -> F,
+    act: impl Fn(&Faulty<F>) -> T,
+    errors: impl Fn(&T) -> u32,
+    check: impl Fn(&F, &T, &str) -> Outcome,
 ) -> Tally {
-    let (files, dir) = make_files();
-    let counter = Faulty::new(files, u64::MAX, Fault::Die);
-    let told = make(&counter, &dir, steps);
-    assert!(told.finished && told.errors == 0 && told.steps == steps);
+    let counter = Faulty::new(begin(), u64::MAX, Fault::Die);
+    assert_eq!(errors(&act(&counter)), 0, "without a fault it fails, too");
     let mut tally = Tally::default();
     for at in 0..counter.count() {
         for fault in Fault::ALL {
             for power in powers {
-                let (files, dir) = make_files();
-                let (told, outcome, fired) = inject(&files, &dir, steps, at, fault, *power);
+                let files = begin();
+                let (told, fired) = inject(&files, at, (fault, *power), &act);
                 assert!(fired, "operation {at} of {} was never reached", counter.count());
+                let place = format!("{fault:?} at operation {at}, power {power:?}");
+                *tally.outcomes.entry(check(&files, &told, &place)).or_default() += 1;
                 tally.points += 1;
-                *tally.outcomes.entry(outcome).or_default() += 1;
-                match (fault.is_death(), told.errors) {
+                match (fault.is_death(), errors(&told)) {
                     (true, _) => tally.died += 1,
                     (false, 0) => tally.tolerated += 1,
                     (false, _) => tally.failed += 1,
@@ -236,36 +243,174 @@ fn sweep<F: Mortal>(
             }
         }
     }
+    assert!(tally.failed > 0 && tally.tolerated > 0 && tally.died > 0, "{tally}");
     tally
 }
 
-fn assert_all_happened(tally: &Tally) {
-    assert!(tally.failed > 0 && tally.tolerated > 0 && tally.died > 0, "{tally}");
+const POWERS: [Option<u64>; 4] = [None, Some(1), Some(2), Some(3)];
+
+fn dir() -> PathBuf {
+    PathBuf::from("/data/drivescope/runs")
+}
+
+fn whole_run(steps: u32, powers: &[Option<u64>]) -> Tally {
+    sweep(
+        powers,
+        Memory::new,
+        |files| make(files, &dir(), steps),
+        |told| told.errors,
+        |files, told, place| check(files, &dir(), steps, told, place),
+    )
+}
+
+#[test]
+fn a_run_in_memory_with_and_without_power() {
+    let tally = whole_run(5, &POWERS);
+    println!("run of 5 steps, in memory: {tally}");
+    assert_eq!(tally.outcomes.len(), 3, "{tally}");
+    // The sweep reaches what each step does, and not just what every run does.
+    let longer = whole_run(8, &POWERS[..2]);
+    println!("run of 8 steps, in memory: {longer}");
+    assert!(longer.points / 2 > tally.points / 4, "{longer}");
+}
+
+#[test]
+fn a_run_on_the_real_filesystem() {
+    // In memory where there is such a place: on a disk the thousands of syncs take minutes, and what
+    // a lost one does is the other tests' matter.
+    let root = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
+    let count = Cell::new(0);
+    let dir = || root.path().join(count.get().to_string()).join("runs");
+    let tally = sweep(
+        &[None],
+        || {
+            count.set(count.get() + 1);
+            RealFiles
+        },
+        |files| make(files, &dir(), 5),
+        |told| told.errors,
+        |files, told, place| check(files, &dir(), 5, told, place),
+    );
+    println!("run of 5 steps, real files: {tally}");
     assert_eq!(tally.outcomes.len(), 3, "{tally}");
 }
 
-#[test]
-fn in_memory_with_and_without_power() {
-    let memory = || (Memory::new(), PathBuf::from("/data/drivescope/runs"));
-    let powers = [None, Some(1), Some(2), Some(3), Some(4)];
-    let tally = sweep(memory, 5, &powers);
-    println!("5 steps, in memory: {tally}");
-    assert_all_happened(&tally);
-    // The sweep reaches what each step does, and not just what every run does.
-    let longer = sweep(memory, 8, &powers[..2]);
-    println!("8 steps, in memory: {longer}");
-    assert!(longer.points / 2 > tally.points / 5, "{longer}");
+/// Three steps of five, and a fourth that was being written when its maker died.
+fn killed() -> Memory {
+    let (memory, writer) = three_steps();
+    let path = writer.dir().join("journal.jsonl");
+    drop(writer);
+    let bytes = common::bytes(&memory, &path);
+    memory.overwrite(&path, &[&bytes[..], &bytes[..100]].concat());
+    memory
+}
+
+/// Three steps of five, and an end because somebody wished it.
+fn interrupted() -> Memory {
+    let (memory, writer) = three_steps();
+    writer.finish(&document(1), State::Interrupted, &summary()).unwrap();
+    memory
+}
+
+fn three_steps() -> (Memory, RunWriter<Memory>) {
+    let memory = Memory::new();
+    let runs = Runs::with(memory.clone(), dir());
+    let mut writer = runs.create(&head(1, Some(SamplesFormat::Csv))).unwrap();
+    for position in 0..3 {
+        writer.samples(position, &mut rows(position, ROWS)).unwrap();
+        writer.step(&step(position)).unwrap();
+    }
+    writer.samples(3, &mut rows(3, ROWS)).unwrap();
+    (memory, writer)
 }
 
 #[test]
-fn on_the_real_filesystem() {
-    let root = tempfile::tempdir().unwrap();
-    let count = std::cell::Cell::new(0);
-    let real = || {
-        count.set(count.get() + 1);
-        (RealFiles, root.path().join(count.get().to_string()).join("runs"))
+fn a_resumed_run() {
+    let before = || Told { created: true, steps: 3, samples: vec![0, 1, 2], ..Told::default() };
+    let resume = |files: &Faulty<Memory>| {
+        let mut told = before();
+        match Runs::with(files.clone(), dir()).resume(&id(1)) {
+            Ok((writer, run)) => {
+                assert_eq!(run.steps.len(), 3);
+                go_on(writer, 3..5, &mut told);
+            }
+            Err(_) => told.errors += 1,
+        }
+        told
     };
-    let tally = sweep(real, 5, &[None]);
-    println!("5 steps, on disk: {tally}");
-    assert_all_happened(&tally);
+    for (what, begin) in [("killed", killed as fn() -> Memory), ("interrupted", interrupted)] {
+        let tally = sweep(
+            &POWERS[..3],
+            begin,
+            resume,
+            |told| told.errors,
+            |files, told, place| check(files, &dir(), 5, told, place),
+        );
+        println!("resume of a run that was {what}: {tally}");
+        assert_eq!(tally.outcomes.len(), 2, "{tally}");
+    }
+}
+
+#[test]
+fn a_run_that_is_removed() {
+    let ended = || {
+        let memory = Memory::new();
+        make(&memory, &dir(), 2);
+        memory
+    };
+    let remove = |files: &Faulty<Memory>| Runs::with(files.clone(), dir()).remove(&id(1)).is_err();
+    let tally = sweep(
+        &POWERS,
+        ended,
+        remove,
+        |failed| u32::from(*failed),
+        |files, failed, place| {
+            // Until it is gone it is all there; also what was half removed never comes back.
+            let outcome = check(files, &dir(), 2, &Told::default(), place);
+            assert!(*failed || outcome == Outcome::Absent, "{place}: it was reported as removed");
+            outcome
+        },
+    );
+    println!("remove: {tally}");
+    assert_eq!(tally.outcomes.len(), 2, "{tally}");
+}
+
+#[test]
+fn a_run_that_is_imported() {
+    let archive = {
+        let memory = Memory::new();
+        make(&memory, &dir(), 2);
+        let mut bytes = Vec::new();
+        Runs::with(memory, dir()).export(&[id(1)], &mut bytes).unwrap();
+        bytes
+    };
+    let path = Path::new("/archive");
+    let begin = || {
+        let memory = Memory::new();
+        let mut file = memory.create_new(path).unwrap();
+        file.write_all(&archive).unwrap();
+        file.sync().unwrap();
+        memory.sync_dir(Path::new("/")).unwrap();
+        memory
+    };
+    let import = |files: &Faulty<Memory>| {
+        let imported = Runs::with(files.clone(), dir()).import(path).is_ok();
+        Told {
+            created: imported,
+            finished: imported,
+            steps: if imported { 2 } else { 0 },
+            samples: if imported { vec![0, 1] } else { vec![] },
+            notes: u32::from(imported),
+            errors: u32::from(!imported),
+        }
+    };
+    let tally = sweep(
+        &POWERS,
+        begin,
+        import,
+        |told| told.errors,
+        |files, told, place| check(files, &dir(), 2, told, place),
+    );
+    println!("import: {tally}");
+    assert_eq!(tally.outcomes.len(), 2, "{tally}");
 }

@@ -9,8 +9,9 @@ use serde_json::Value;
 use tar::{Archive, EntryType};
 
 use crate::files::{Files, OutFile as _};
+use crate::load::Run;
 use crate::run::{lay_out, seal, write_derived};
-use crate::store::{self, SAMPLES};
+use crate::store::{self, DOCUMENT, HISTOGRAMS, SAMPLES, SERIES};
 use crate::sums::{self, Integrity};
 use crate::{RecordError, RunId, Runs, load, migrate};
 
@@ -122,6 +123,9 @@ impl<F: Files> Runs<F> {
                 Unpack::Record(error) => error,
             })?;
         }
+        // To its very end, where gzip has the checksum of all that was read.
+        io::copy(&mut archive.into_inner(), &mut io::sink())
+            .map_err(|e| wrong(format!("is broken: {e}")))?;
         if runs.is_empty() {
             return Err(wrong("holds no runs".to_owned()));
         }
@@ -199,7 +203,7 @@ impl<F: Files> Runs<F> {
             let here = self.path(id);
             if self.files.stat(&here).is_err() {
                 imported.added.push(id.clone());
-            } else if self.is_same(&here, &staging, run.is_bare())? {
+            } else if self.is_same(&here, &run)? {
                 imported.skipped.push(id.clone());
             } else {
                 return Err(RecordError::Exists { dir: here });
@@ -208,18 +212,24 @@ impl<F: Files> Runs<F> {
         Ok(imported)
     }
 
-    /// True when two directories hold the same run. A bare document is the same run as one that has it.
-    fn is_same(&self, here: &Path, there: &Path, bare: bool) -> Result<bool, RecordError> {
-        if !bare {
-            let of_dir = |dir| sums::of_dir(&self.files, dir);
-            return Ok(of_dir(here)? == of_dir(there)?);
+    /// True when the directory `here` holds the run that was unpacked. A bare document is the same run
+    /// as one that has it.
+    fn is_same(&self, here: &Path, unpacked: &Run) -> Result<bool, RecordError> {
+        if !unpacked.is_bare() {
+            let own = |dir| {
+                let mut sums = sums::of_dir(&self.files, dir)?;
+                if !unpacked.is_ended() {
+                    // Of a run that was killed, these are made when it is packed.
+                    sums.retain(|name, _| name != SERIES && name != HISTOGRAMS);
+                }
+                Ok::<_, RecordError>(sums)
+            };
+            return Ok(own(here)? == own(&unpacked.dir)?);
         }
-        let document = |dir: &Path| -> Result<Option<Value>, RecordError> {
-            let path = dir.join(store::DOCUMENT);
-            let bytes = store::read_if(&self.files, &path)?;
-            bytes.map(|bytes| load::json_of(&path, &bytes)).transpose()
-        };
-        Ok(document(here)? == document(there)?)
+        let path = here.join(DOCUMENT);
+        let bytes = store::read_if(&self.files, &path)?;
+        let document = bytes.map(|bytes| load::json_of(&path, &bytes)).transpose()?;
+        Ok(document == unpacked.document)
     }
 
     /// Gives the new runs their names.

@@ -5,7 +5,7 @@
 //! not synced is kept, in part or not at all, as a seed decides. After a failed sync the bytes it was to
 //! save can still be read, and no later sync saves them, as on Linux.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::io::{self, Cursor, ErrorKind, Read, Write};
 use std::ops::Range;
 use std::path::{Component, Path};
@@ -378,43 +378,4 @@ impl OutFile for MemoryFile {
         self.with(|cached, _, _| cached.truncate(length as usize));
         Ok(())
     }
-}
-
-/// The model must itself be unforgiving, or all tests on it prove nothing.
-#[test]
-fn what_is_not_synced_can_be_lost_and_what_is_synced_cannot() {
-    let mut outcomes = BTreeSet::new();
-    for seed in 0..200 {
-        let memory = Memory::new();
-        let path = Path::new("/file");
-        let mut file = memory.create_new(path).unwrap();
-        memory.sync_dir(Path::new("/")).unwrap();
-        file.write_all(b"kept").unwrap();
-        file.sync().unwrap();
-        file.write_all(b"lost").unwrap();
-        memory.rename(path, Path::new("/other")).unwrap();
-        memory.cut_power(seed);
-        let name = if memory.stat(path).is_ok() { path } else { Path::new("/other") };
-        let mut bytes = Vec::new();
-        memory.open(name).unwrap().read_to_end(&mut bytes).unwrap();
-        assert!(bytes.starts_with(b"kept"), "{bytes:?}");
-        outcomes.insert((name, bytes));
-    }
-    // Both names, and of the unsynced bytes: none, some, all, zeros, junk.
-    assert!(outcomes.len() > 10, "{outcomes:?}");
-}
-
-#[test]
-fn a_sync_after_a_failed_one_saves_nothing_of_what_that_was_to_save() {
-    let memory = Memory::new();
-    let path = Path::new("/file");
-    let mut file = memory.create_new(path).unwrap();
-    file.write_all(b"lost").unwrap();
-    file.lose();
-    file.sync().unwrap();
-    memory.sync_dir(Path::new("/")).unwrap();
-    memory.cut_power(0);
-    let mut bytes = Vec::new();
-    memory.open(path).unwrap().read_to_end(&mut bytes).unwrap();
-    assert_eq!(bytes, [0; 4]);
 }

@@ -1,5 +1,6 @@
 //! What the tests record.
-#![allow(dead_code)]
+#![allow(dead_code, reason = "each test file uses its part")]
+#![allow(clippy::unwrap_used, reason = "these are tests")]
 
 pub mod faults;
 pub mod memory;

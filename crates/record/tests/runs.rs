@@ -1,0 +1,363 @@
+//! A directory of runs on the real filesystem: what can be found, resumed, listed and removed.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod common;
+
+use std::ffi::OsString;
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use block::{Event, RunSink as _};
+use common::faults::{Fault, Faulty};
+use common::memory::Memory;
+use common::{document, head, id, rows, step, summary};
+use drivescope_record::{Integrity, RecordError, Runs, SamplesFormat, Saved, State, default_dir};
+use serde_json::json;
+
+fn runs() -> (tempfile::TempDir, Runs) {
+    let dir = tempfile::tempdir().unwrap();
+    let runs = Runs::at(dir.path().join("data/runs"));
+    (dir, runs)
+}
+
+/// A run of `steps` steps that ended so.
+fn ended(runs: &Runs, n: u32, steps: u32, state: State) -> Saved {
+    let mut writer = runs.create(&head(n, Some(SamplesFormat::Csv))).unwrap();
+    for position in 0..steps {
+        writer.samples(position, &mut rows(position, 10)).unwrap();
+        writer.step(&step(position)).unwrap();
+    }
+    writer.finish(&document(n), state, &summary()).unwrap()
+}
+
+/// A run of `steps` steps whose maker died.
+fn killed(runs: &Runs, n: u32, steps: u32) -> PathBuf {
+    let mut writer = runs.create(&head(n, Some(SamplesFormat::Csv))).unwrap();
+    (0..steps).for_each(|position| writer.step(&step(position)).unwrap());
+    writer.dir().to_owned()
+}
+
+#[test]
+fn what_was_recorded_is_read_back() {
+    let (_dir, runs) = runs();
+    let mut writer = runs.create(&head(1, Some(SamplesFormat::Csv))).unwrap();
+    writer.note("drive", &json!({ "smart": [1, 0.1] })).unwrap();
+    writer.event(&Event::StepStarted {
+        position: 0,
+        positions: 9,
+        step: "s".into(),
+        run: 0,
+        planned: None,
+    });
+    writer.step(&step(0)).unwrap();
+    let saved = writer.finish(&document(1), State::Broken, &summary()).unwrap();
+    assert_eq!((saved.steps, saved.samples_lost, saved.index), (1, vec![], None));
+    let run = runs.load(&id(1)).unwrap();
+    assert_eq!(run.envelope, common::envelope(1));
+    assert_eq!(run.plan, "seed = 7\n");
+    assert_eq!(run.setup, head(1, None).setup);
+    assert_eq!(run.steps, [step(0)]);
+    assert_eq!(run.notes, [("drive".to_owned(), json!({ "smart": [1, 0.1] }))]);
+    assert_eq!(run.document, Some(serde_json::to_value(document(1)).unwrap()));
+    assert_eq!((run.state, run.steps_known), (State::Broken, Some(9)));
+    assert_eq!((run.summary, run.torn_bytes), (summary(), 0));
+    let on_disk = fs::read_to_string(run.dir.join("document.json")).unwrap();
+    assert_eq!(on_disk, document(1).to_json().unwrap(), "the document is what --json prints");
+}
+
+#[test]
+fn a_run_is_called_by_its_id_its_beginning_or_last() {
+    let (_dir, runs) = runs();
+    let error = runs.find("last").unwrap_err();
+    assert!(matches!(error, RecordError::NoRuns { .. }), "{error}");
+    for n in [3, 1, 70_000] {
+        killed(&runs, n, 0);
+    }
+    assert_eq!(runs.find("last").unwrap(), id(70_000));
+    assert_eq!(runs.find(id(1).as_str()).unwrap(), id(1));
+    assert_eq!(runs.find("20231115").unwrap(), id(70_000));
+    let error = runs.find("20231114").unwrap_err().to_string();
+    assert!(error.contains(&format!("{}, {}", id(3), id(1))), "{error}");
+    for name in ["", "x", "../data"] {
+        let error = runs.find(name).unwrap_err().to_string();
+        assert!(error.contains(id(70_000).as_str()), "{name}: {error}");
+    }
+    let error = runs.load(&id(2)).unwrap_err();
+    assert!(matches!(error, RecordError::Unknown { .. }), "{error}");
+}
+
+#[test]
+fn a_killed_run_goes_on_where_its_journal_ends() {
+    let (_dir, runs) = runs();
+    let dir = killed(&runs, 1, 2);
+    // A step half written, samples of a step that never was, and samples half written.
+    let journal = fs::read(dir.join("journal.jsonl")).unwrap();
+    fs::write(dir.join("journal.jsonl"), [&journal[..], &journal[..50]].concat()).unwrap();
+    fs::write(dir.join("samples/0002.csv"), "position,step\n").unwrap();
+    fs::write(dir.join("samples/.0001.csv.part"), "position").unwrap();
+    assert_eq!(runs.load(&id(1)).unwrap().torn_bytes, 50);
+    let (mut writer, found) = runs.resume(&id(1)).unwrap();
+    assert_eq!((found.state, found.steps), (State::Running, vec![step(0), step(1)]));
+    assert_eq!(fs::read_dir(dir.join("samples")).unwrap().count(), 0, "orphans are in the way");
+    let repeated = writer.step(&step(1)).unwrap_err();
+    assert!(matches!(repeated, RecordError::Repeated { position: 1, .. }), "{repeated}");
+    writer.step(&step(2)).unwrap();
+    writer.finish(&document(1), State::Finished, &summary()).unwrap();
+    let run = runs.load(&id(1)).unwrap();
+    assert_eq!(run.steps, [step(0), step(1), step(2)]);
+    assert!(matches!(runs.verify(&id(1)).unwrap(), Integrity::AsRecorded { .. }));
+}
+
+#[test]
+fn an_interrupted_run_can_be_resumed_and_a_finished_one_cannot() {
+    let (_dir, runs) = runs();
+    for (n, state) in [(1, State::Interrupted), (2, State::Broken), (3, State::Running)] {
+        ended(&runs, n, 2, state);
+        let before = runs.load(&id(n)).unwrap();
+        assert_ne!(before.state, State::Running, "a run that ended is not running");
+        let (mut writer, _) = runs.resume(&id(n)).unwrap();
+        // Until it ends again it is one that goes on: a kill now leaves it resumable.
+        assert_eq!(runs.load(&id(n)).unwrap().state, State::Running);
+        assert_eq!(runs.verify(&id(n)).unwrap(), Integrity::Unsealed);
+        writer.step(&step(2)).unwrap();
+        writer.finish(&document(n), State::Finished, &summary()).unwrap();
+        let run = runs.load(&id(n)).unwrap();
+        assert_eq!((run.steps.len(), run.samples.len()), (3, 2));
+        let error = runs.resume(&id(n)).map(|_| ()).unwrap_err().to_string();
+        assert!(error.contains("is finished"), "{error}");
+    }
+}
+
+#[test]
+fn a_run_that_is_being_written_is_left_alone() {
+    let (_dir, runs) = runs();
+    let writer = runs.create(&head(1, None)).unwrap();
+    // As another process sees it: a lock belongs to the opening of the file, not to the process.
+    let other = Runs::at(runs.dir());
+    for error in [
+        other.remove(&id(1)).unwrap_err(),
+        other.resume(&id(1)).map(|_| ()).unwrap_err(),
+        other.export(&[id(1)], &mut Vec::new()).unwrap_err(),
+    ] {
+        assert!(matches!(error, RecordError::Busy { .. }), "{error}");
+    }
+    assert!(other.list().unwrap().runs[0].live);
+    drop(writer);
+    let row = other.list().unwrap().runs.remove(0);
+    assert_eq!((row.live, row.state), (false, State::Running), "killed is told from running");
+    other.remove(&id(1)).unwrap();
+    assert!(!runs.dir().join(id(1).as_str()).exists());
+}
+
+#[test]
+fn a_writer_that_stopped_says_what_is_saved_and_what_to_do() {
+    let memory = Memory::new();
+    let begin = |steps, faulty: &Faulty<Memory>| {
+        let mut writer = Runs::with(faulty.clone(), "/runs").create(&head(1, None)).unwrap();
+        (0..steps).for_each(|position| writer.step(&step(position)).unwrap());
+        writer
+    };
+    // As many operations as it takes to get there without a fault, counted on another disk.
+    let counter = Faulty::new(Memory::new(), u64::MAX, Fault::Full);
+    drop(begin(2, &counter));
+    let mut writer = begin(2, &Faulty::new(memory.clone(), counter.count(), Fault::Full));
+    let error = writer.step(&step(2)).unwrap_err().to_string();
+    let id = id(1);
+    let dir = format!("/runs/{id}");
+    assert_eq!(
+        error,
+        format!(
+            "the record of run {id} stopped: {dir}/journal.jsonl: cannot write it: no storage space \
+             (make room, or take another directory with --runs-dir); saved in {dir}: 2 steps, until \
+             \"SEQ1M, \\\"Q8\\\"T1\" at position 1; go on from there with --resume {id}"
+        )
+    );
+    for later in [
+        writer.note("k", &json!(1)).unwrap_err(),
+        writer.samples(3, &mut rows(3, 1)).unwrap_err(),
+        writer.step(&step(3)).unwrap_err(),
+        writer.finish(&document(1), State::Finished, &summary()).unwrap_err(),
+    ] {
+        assert_eq!(later.to_string(), error, "the first cause is the one that helps");
+    }
+    assert_eq!(Runs::with(memory, "/runs").load(&id).unwrap().steps.len(), 2);
+}
+
+#[test]
+fn of_two_that_begin_one_run_one_does() {
+    let (_dir, runs) = runs();
+    let barrier = Barrier::new(8);
+    let made: Vec<bool> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..8_u32)
+            .map(|n| {
+                let (runs, barrier) = (&runs, &barrier);
+                scope.spawn(move || {
+                    barrier.wait();
+                    // Pairs of one id, and all of them in a directory that is not there yet.
+                    let writer = runs.create(&head(n / 2, None));
+                    let mut writer = match writer {
+                        Ok(writer) => writer,
+                        Err(error) => {
+                            assert!(matches!(error, RecordError::Exists { .. }), "{error}");
+                            return false;
+                        }
+                    };
+                    writer.step(&step(0)).unwrap();
+                    writer.finish(&document(n / 2), State::Finished, &summary()).unwrap();
+                    true
+                })
+            })
+            .collect();
+        threads.into_iter().map(|t| t.join().unwrap()).collect()
+    });
+    assert_eq!(made.iter().filter(|m| **m).count(), 4, "{made:?}");
+    let listing = runs.list().unwrap();
+    assert_eq!((listing.runs.len(), listing.unreadable), (4, vec![]));
+}
+
+/// Lets the others end, also when this thread fails.
+struct SetAtEnd<'a>(&'a AtomicBool);
+
+impl Drop for SetAtEnd<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn who_looks_on_while_others_write_sees_only_whole_runs() {
+    let runs = Runs::with(Memory::new(), "/runs");
+    drop(runs.create(&head(1, None)).unwrap());
+    let done = AtomicBool::new(false);
+    let looked = std::thread::scope(|scope| {
+        let (runs, done) = (&runs, &done);
+        scope.spawn(move || {
+            let _done = SetAtEnd(done);
+            for round in 0..60 {
+                let (mut writer, _) = runs.resume(&id(1)).unwrap();
+                writer.step(&step(round)).unwrap();
+                writer.finish(&document(1), State::Interrupted, &summary()).unwrap();
+            }
+        });
+        scope.spawn(move || {
+            for round in 0.. {
+                if done.load(Ordering::Relaxed) {
+                    break;
+                }
+                drop(runs.create(&head(2, None)).unwrap());
+                // Somebody may be looking whether it is live at this moment, but not for long.
+                runs.remove(&id(2)).unwrap_or_else(|error| panic!("round {round}: {error}"));
+            }
+        });
+        let mut looked = 0;
+        let mut steps = 0;
+        while !done.load(Ordering::Relaxed) {
+            let listing = runs.list().unwrap();
+            assert_eq!(listing.unreadable, []);
+            let run = runs.load(&id(1)).unwrap();
+            assert!(run.steps.len() >= steps, "steps were there and are gone");
+            steps = run.steps.len();
+            looked += 1;
+        }
+        looked
+    });
+    assert!(looked > 10, "looked only {looked} times");
+    assert_eq!(runs.list().unwrap().runs[0].steps_done, 60);
+}
+
+#[test]
+fn damaged_runs_are_listed_with_what_is_wrong_and_can_be_removed() {
+    let (_dir, runs) = runs();
+    (1..=5).for_each(|n| drop(ended(&runs, n, 1, State::Finished)));
+    let file = |n, name: &str| runs.dir().join(id(n).as_str()).join(name);
+    fs::remove_file(file(1, "record.json")).unwrap();
+    fs::write(file(2, "envelope.json"), "{").unwrap();
+    fs::write(file(3, "record.json"), r#"{"schema": "drivescope.record/99"}"#).unwrap();
+    fs::rename(runs.dir().join(id(4).as_str()), runs.dir().join(id(6).as_str())).unwrap();
+    fs::create_dir(runs.dir().join("notes")).unwrap();
+    let listing = runs.list().unwrap();
+    assert_eq!(listing.runs.iter().map(|row| row.id.clone()).collect::<Vec<_>>(), [id(5)]);
+    let whys: Vec<_> = listing.unreadable.iter().map(|(_, why)| why.as_str()).collect();
+    let expected =
+        ["its directory is named", "record/99", "envelope.json: is no JSON", "cannot open"];
+    assert_eq!(whys.len(), expected.len(), "{whys:?}");
+    for (why, part) in whys.iter().zip(expected) {
+        assert!(why.contains(part), "{why} does not say {part:?}");
+    }
+    for n in [1, 2, 3, 6] {
+        runs.remove(&id(n)).unwrap();
+    }
+    assert_eq!(runs.list().unwrap().unreadable, []);
+    assert!(runs.dir().join("notes").exists());
+}
+
+#[test]
+fn an_altered_file_is_named() {
+    let (_dir, runs) = runs();
+    let saved = ended(&runs, 1, 2, State::Finished);
+    assert_eq!(runs.verify(&id(1)).unwrap(), Integrity::AsRecorded { files: 11 });
+    fs::write(saved.dir.join("plan.toml"), "seed = 8\n").unwrap();
+    fs::remove_file(saved.dir.join("samples/0001.csv")).unwrap();
+    fs::write(saved.dir.join("samples/0007.csv"), "").unwrap();
+    let altered = ["plan.toml (changed)", "samples/0001.csv (missing)", "samples/0007.csv (added)"];
+    let altered = altered.map(str::to_owned).to_vec();
+    assert_eq!(runs.verify(&id(1)).unwrap(), Integrity::Altered(altered));
+    let error = runs.export(&[id(1)], &mut Vec::new()).unwrap_err().to_string();
+    assert!(error.contains("plan.toml (changed)"), "{error}");
+}
+
+#[test]
+fn samples_that_cannot_be_written_lose_no_step() {
+    let (_dir, runs) = runs();
+    let mut writer = runs.create(&head(1, Some(SamplesFormat::Csv))).unwrap();
+    let samples = writer.dir().join("samples");
+    fs::remove_dir(&samples).unwrap();
+    fs::write(&samples, "in the way").unwrap();
+    assert!(writer.samples(0, &mut rows(0, 1)).is_err());
+    writer.step(&step(0)).unwrap();
+    fs::remove_file(&samples).unwrap();
+    fs::create_dir(&samples).unwrap();
+    writer.samples(1, &mut rows(1, 1)).unwrap();
+    writer.step(&step(1)).unwrap();
+    let saved = writer.finish(&document(1), State::Finished, &summary()).unwrap();
+    assert_eq!((saved.steps, saved.samples_lost.len(), saved.samples_lost[0].0), (2, 1, 0));
+    let run = runs.load(&id(1)).unwrap();
+    assert_eq!((run.samples.len(), run.samples_lost), (1, saved.samples_lost));
+}
+
+#[test]
+fn the_default_directory_follows_the_environment() {
+    let dir = |pairs: &[(&str, &str)]| {
+        default_dir(|name| {
+            pairs.iter().find(|(n, _)| *n == name).map(|(_, value)| OsString::from(value))
+        })
+    };
+    let is = |pairs: &[(&str, &str)], path: &str| {
+        assert_eq!(dir(pairs).as_deref(), Some(Path::new(path)))
+    };
+    let home = ("HOME", "/home/u");
+    is(&[home], "/home/u/.local/share/drivescope/runs");
+    is(&[("XDG_DATA_HOME", "/x"), home], "/x/drivescope/runs");
+    is(&[("XDG_DATA_HOME", "x"), home], "/home/u/.local/share/drivescope/runs");
+    is(&[("XDG_DATA_HOME", ""), home], "/home/u/.local/share/drivescope/runs");
+    is(&[("DRIVESCOPE_RUNS_DIR", "r"), ("XDG_DATA_HOME", "/x"), home], "r");
+    assert_eq!(dir(&[("HOME", "home")]), None);
+    assert_eq!(dir(&[]), None);
+}
+
+#[test]
+fn a_read_only_directory_is_listed_and_read() {
+    let (_dir, runs) = runs();
+    ended(&runs, 1, 1, State::Finished);
+    fs::remove_file(runs.dir().join("index.sqlite")).unwrap();
+    fs::remove_file(runs.dir().join(".lock")).unwrap();
+    fs::set_permissions(runs.dir(), fs::Permissions::from_mode(0o555)).unwrap();
+    let listed = runs.list();
+    let exported = runs.export(&[id(1)], &mut Vec::new());
+    fs::set_permissions(runs.dir(), fs::Permissions::from_mode(0o755)).unwrap();
+    assert_eq!(listed.unwrap().runs.len(), 1);
+    assert_eq!(exported.unwrap().runs, 1);
+}
