@@ -4,7 +4,7 @@
 
 use block::{Completion, Drive, DriveError, LaneSetup, Op, Outcome, Request, Time};
 
-use super::lane::Lane;
+use super::lane::{Lane, Spare};
 use super::sys::aio::{self as kernel, Command};
 use super::{Buffers, Engine, clock, direct_call};
 use crate::target::{EngineKind, Opened};
@@ -31,8 +31,8 @@ impl Engine for Aio {
         submitter: u16,
         setup: &LaneSetup<'_>,
     ) -> Result<AioDrive<'a>, DriveError> {
-        let lane = Lane::of(target, submitter, setup);
-        let slots = lane.buffers(setup, target.memory_align())?;
+        let mut lane = Lane::of(target, submitter, setup);
+        let slots = lane.buffers(setup, target.memory_align(), Spare::ForWrites)?;
         let aio = kernel::Aio::new(target.fd(), slots)
             .map_err(|e| lane.engine_error(Self::KIND, "set up an I/O context", e))?;
         let direct = Vec::with_capacity(usize::from(setup.depth));
@@ -81,7 +81,14 @@ impl Drive for AioDrive<'_> {
         Ok(())
     }
 
+    #[inline]
+    fn foresee(&mut self, next: &Request) {
+        self.lane.foresee(next);
+    }
+
     /// `io_submit`, then `io_getevents`. A signal ends the wait early.
+    ///
+    /// While a foreseen write is to be made the kernel is asked without waiting, after each piece of it.
     #[inline]
     fn wait_until(&mut self, until: Time, done: &mut Vec<Completion>) -> Result<Time, DriveError> {
         let before = done.len();
@@ -103,7 +110,9 @@ impl Drive for AioDrive<'_> {
             };
             let submitted = self.aio.submit(now, refused);
             submitted.map_err(|e| self.lane.engine_error(Aio::KIND, "submit requests", e))?;
-            let wait = done.len() == before && now < until && self.aio.is_waiting();
+            let mut wait = done.len() == before && now < until && self.aio.is_waiting();
+            let ahead = wait && self.lane.can_make_ahead();
+            wait &= !ahead;
             // Submitting takes long when the kernel does the I/O there and then, but the clock is not
             // read again for it: whatever it did by then is waiting to be reaped.
             let timeout = (until != Time::NEVER).then(|| until.since(now));
@@ -114,6 +123,9 @@ impl Drive for AioDrive<'_> {
                 reaped.map_err(|e| self.lane.engine_error(Aio::KIND, "wait for completions", e))?;
             if done.len() > before || now >= until || interrupted {
                 return Ok(now);
+            }
+            if ahead {
+                self.lane.make_piece(self.aio.slots_mut());
             }
         }
     }

@@ -3,7 +3,7 @@
 use block::{Completion, Drive, DriveError, LaneSetup, Op, Outcome, Request, Time};
 use io_uring::IoUring;
 
-use super::lane::Lane;
+use super::lane::{Lane, Spare};
 use super::sys::ring::{Command, DEPTH_MAX, Entered, Ring};
 use super::{Buffers, Engine, clock, direct_call};
 use crate::target::{EngineKind, Opened};
@@ -30,13 +30,15 @@ impl Engine for Uring {
         submitter: u16,
         setup: &LaneSetup<'_>,
     ) -> Result<UringDrive<'a>, DriveError> {
-        let lane = Lane::of(target, submitter, setup);
+        let mut lane = Lane::of(target, submitter, setup);
         if setup.depth > DEPTH_MAX {
             let source = std::io::Error::from_raw_os_error(libc::EINVAL);
             let action = format!("keep {} requests outstanding", setup.depth);
             return Err(lane.setup_error(action, source, "io_uring's limit is 32768 a submitter"));
         }
-        let slots = lane.buffers(setup, target.memory_align())?;
+        // A device that is polled makes no progress unless the kernel is entered.
+        let spare = if target.options().iopoll { Spare::None } else { Spare::ForWrites };
+        let slots = lane.buffers(setup, target.memory_align(), spare)?;
         let ring = Ring::new(target.fd(), slots, target.options().iopoll)
             .map_err(|e| lane.engine_error(Self::KIND, "set up a ring", e))?;
         let direct = Vec::with_capacity(usize::from(setup.depth));
@@ -69,6 +71,13 @@ impl UringDrive<'_> {
 
     fn fail(&self, action: &str, error: std::io::Error) -> DriveError {
         self.lane.engine_error(Uring::KIND, action, error)
+    }
+
+    /// Makes the next write's content until something has completed or `until` has come.
+    fn make_ahead(&mut self, until: Time) {
+        while self.lane.can_make_ahead() && !self.ring.has_news() && clock::now() < until {
+            self.lane.make_piece(self.ring.slots_mut());
+        }
     }
 
     fn reap(&mut self, done: &mut Vec<Completion>, completed: Time) {
@@ -120,7 +129,15 @@ impl Drive for UringDrive<'_> {
         Ok(())
     }
 
+    #[inline]
+    fn foresee(&mut self, next: &Request) {
+        self.lane.foresee(next);
+    }
+
     /// One `io_uring_enter` hands over and waits. A signal ends the wait early.
+    ///
+    /// While a foreseen write is to be made there are two calls: what is outstanding would otherwise be
+    /// waited for with nothing done.
     #[inline]
     fn wait_until(&mut self, until: Time, done: &mut Vec<Completion>) -> Result<Time, DriveError> {
         let before = done.len();
@@ -132,7 +149,9 @@ impl Drive for UringDrive<'_> {
         }
         loop {
             let now = clock::now();
-            let wait = done.len() == before && now < until;
+            let mut wait = done.len() == before && now < until;
+            let ahead = wait && self.lane.can_make_ahead();
+            wait &= !ahead;
             let timeout = (wait && until != Time::NEVER).then(|| until.since(now));
             let entered =
                 self.ring.enter(now, wait, timeout).map_err(|e| self.fail("enter the ring", e))?;
@@ -140,6 +159,9 @@ impl Drive for UringDrive<'_> {
             self.reap(done, now);
             if done.len() > before || now >= until || entered == Entered::Interrupted {
                 return Ok(now);
+            }
+            if ahead {
+                self.make_ahead(until);
             }
         }
     }

@@ -120,7 +120,8 @@ fn build(step: u8, entries: u32, iopoll: bool) -> io::Result<IoUring> {
         builder.setup_single_issuer();
     }
     if step < 4 {
-        builder.setup_coop_taskrun();
+        // The flag tells from user space that completions wait to be delivered.
+        builder.setup_coop_taskrun().setup_taskrun_flag();
     }
     if step < 5 {
         builder.setup_submit_all();
@@ -249,7 +250,7 @@ impl<'a> Ring<'a> {
             true => (types::Fd(0), squeue::Flags::FIXED_FILE),
             false => (types::Fd(self.file.as_raw_fd()), squeue::Flags::empty()),
         };
-        let buffer_index = self.fixed_buffers.then_some(slot);
+        let buffer_index = self.fixed_buffers.then(|| self.slots.buffer_index(slot));
         let entry =
             entry(file, buffer, buffer_index, command).flags(flags).user_data(u64::from(slot));
         // SAFETY: the buffer is lent until the slot's completion is reaped, and not freed before
@@ -301,6 +302,13 @@ impl<'a> Ring<'a> {
                 each(slot, issued, completion.result());
             }
         }
+    }
+
+    /// True when the kernel has something for us, as far as can be seen without entering it. A device
+    /// that is polled has its news only then.
+    #[inline]
+    pub fn has_news(&mut self) -> bool {
+        !self.uring.completion().is_empty() || self.uring.submission().taskrun()
     }
 
     /// Registers the ring's own descriptor with the calling thread; saves a lookup at each call.
@@ -462,7 +470,8 @@ mod tests {
 
     fn ring(file: &std::fs::File) -> Ring<'_> {
         use std::os::fd::AsFd;
-        Ring::new(file.as_fd(), Slots::new(2, Bytes(4096), Bytes(512)).unwrap(), false).unwrap()
+        Ring::new(file.as_fd(), Slots::new(2, false, Bytes(4096), Bytes(512)).unwrap(), false)
+            .unwrap()
     }
 
     // The steps down are met only on older kernels; each must at least be a mode that a kernel knows.
