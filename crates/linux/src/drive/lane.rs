@@ -106,8 +106,9 @@ impl<'a> Lane<'a> {
         Ok(())
     }
 
-    /// Makes a write's content, or what of it was not made ahead.
-    #[inline]
+    /// Makes a write's content, or what of it was not made ahead. Apart from [`Lane::admit`], which would
+    /// be the slower for reads.
+    #[inline(never)]
     fn fill(&mut self, slots: &mut Slots, request: &Request) {
         let Some(payload) = &mut self.payload else { return };
         // One that was foreseen and did not come is forgotten: the phase has ended.

@@ -30,6 +30,15 @@ pub(crate) enum Misuse {
     NoPayload,
 }
 
+/// A buffer that is the kernel's.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Lent {
+    /// Where it begins.
+    pub address: *mut u8,
+    /// Which of [`Slots::iovecs`] it is.
+    pub index: u16,
+}
+
 /// One buffer a slot, in a single mapping, and the state of each; and on request one buffer more, which is
 /// always ours, to fill while all others are the kernel's, and is then exchanged for a slot's.
 ///
@@ -191,18 +200,13 @@ impl Slots {
         }
     }
 
-    /// Where [`Slots::iovecs`] has the slot's buffer.
-    #[inline]
-    pub fn buffer_index(&self, slot: u16) -> u16 {
-        self.buffers[usize::from(slot)]
-    }
-
     /// Gives a claimed slot's buffer to the kernel: from here on only the kernel uses it.
     #[inline]
-    pub fn lend(&mut self, slot: u16) -> *mut u8 {
+    pub fn lend(&mut self, slot: u16) -> Lent {
         debug_assert_eq!(self.state[usize::from(slot)], CLAIMED);
         self.state[usize::from(slot)] = LENT;
-        self.address(slot)
+        let index = self.buffers[usize::from(slot)];
+        Lent { address: self.start(index), index }
     }
 
     /// Notes when a lent slot was handed to the kernel.
@@ -233,7 +237,7 @@ impl Slots {
 
     #[inline]
     fn address(&self, slot: u16) -> *mut u8 {
-        self.start(self.buffer_index(slot))
+        self.start(self.buffers[usize::from(slot)])
     }
 
     #[inline]
@@ -304,8 +308,8 @@ mod tests {
         slots.claim(0, Bytes(4096)).unwrap();
         assert!(slots.exchange(0));
         let lent = slots.lend(0);
-        let at = slots.iovecs()[usize::from(slots.buffer_index(0))].iov_base;
-        assert_eq!(at, lent.cast(), "the registered buffer is not the one that was lent");
+        let at = slots.iovecs()[usize::from(lent.index)].iov_base;
+        assert_eq!(at, lent.address.cast(), "the registered buffer is not the one that was lent");
         assert!(!slots.exchange(0), "the kernel's buffer was taken from it");
         slots.spare_mut(0, 4096).fill(2);
         slots.claim(1, Bytes(4096)).unwrap();
