@@ -142,9 +142,13 @@ pub struct DriveInfo {
 
 /// Content of the writes of one submitter.
 ///
-/// Called once per write, before it is issued, on the thread that issues it.
+/// Called for the writes in the order of their issue, before each is issued, on the thread that issues
+/// it.
 pub trait Payload: Send {
     /// Prepares `buffer` to be written at `offset`. The buffer may hold what an earlier call left there.
+    ///
+    /// A write may be prepared in several calls, each for the part that follows, and each but the last a
+    /// multiple of 4 KiB long. The content is the same as in one call.
     fn fill(&mut self, offset: Bytes, buffer: &mut [u8]);
 }
 
@@ -206,6 +210,12 @@ pub trait Drive: Send {
     /// # Errors
     /// [`DriveError`] when the drive as a whole fails; the failure of one request is its [`Outcome`].
     fn submit(&mut self, requests: &[Request]) -> Result<(), DriveError>;
+
+    /// Tells which write will be submitted next, whatever is submitted before it that is none, so that
+    /// its content can be made while other requests are outstanding. A hint: a drive may ignore it, and
+    /// the write may never come. Called between [`Drive::submit`] and [`Drive::wait_until`], again with
+    /// the same write until it was submitted. `next.slot` means nothing yet.
+    fn foresee(&mut self, _next: &Request) {}
 
     /// Issues what was taken, then returns as soon as at least one request has completed, or at
     /// `until` (then possibly with none); completions are appended to `done` in the order seen.

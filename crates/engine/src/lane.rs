@@ -47,6 +47,8 @@ pub(crate) fn run<D: Drive>(
     let mut requests: Vec<Request> = Vec::with_capacity(slots);
     let mut done: Vec<Completion> = Vec::with_capacity(slots);
     let mut teller = Teller::new(start);
+    // With several submitters on one drive nobody knows whose write comes next.
+    let writes = submitters.len() == 1 && submitters[0].writes();
     submitters.iter_mut().for_each(|s| s.begin(start));
     tell(Word::Phase(0));
     let mut now = start;
@@ -69,6 +71,13 @@ pub(crate) fn run<D: Drive>(
         }
         if !requests.is_empty() {
             drive.submit(&requests)?;
+        }
+        if writes {
+            for submitter in &mut *submitters {
+                if let Some(next) = submitter.next_write() {
+                    drive.foresee(&next);
+                }
+            }
         }
         now = drive.wait_until(until, &mut done)?;
         for completion in done.drain(..) {

@@ -55,6 +55,8 @@ struct Leg {
     depth: usize,
     /// Arrivals are timed.
     timed: bool,
+    /// Some of its operations are writes.
+    writes: bool,
     /// This submitter's share of the phase's count of I/Os; the greatest number where there is no limit.
     ios: u64,
     /// This submitter's share of the phase's bytes, likewise.
@@ -124,6 +126,7 @@ impl Submitter {
                 phase: phase.clone(),
                 depth: usize::from(phase.arrival.depth()),
                 timed: matches!(phase.arrival, Arrival::Timed { .. }),
+                writes: phase.ops.iter().any(|o| o.op == Op::Write),
                 ios: phase.stop.ios.map_or(u64::MAX, share),
                 bytes: Bytes(phase.stop.bytes.map_or(u64::MAX, |b| share(b.0))),
                 issued: Count::default(),
@@ -188,6 +191,28 @@ impl Submitter {
     /// Most requests that can be outstanding.
     pub(crate) fn slots(&self) -> usize {
         self.slots.len()
+    }
+
+    /// True when some phase writes.
+    pub(crate) fn writes(&self) -> bool {
+        self.legs.iter().any(|leg| leg.writes)
+    }
+
+    /// The write that will be issued next, as far as it is known: of accesses generated ahead, and none
+    /// where blocks of a shared cursor must not be. It may still not come, when its phase ends.
+    #[inline]
+    pub(crate) fn next_write(&mut self) -> Option<Request> {
+        let leg = self.legs.get(self.issuing)?;
+        if self.halted || !leg.writes || leg.spent(&leg.issued) || self.batch_len < BATCH {
+            return None;
+        }
+        if self.batch_used == self.batch_len {
+            self.stream.fill(&mut self.batch[..self.batch_len]);
+            self.batch_used = 0;
+        }
+        let ahead = &self.batch[self.batch_used..self.batch_len];
+        let &Access { op, fua, offset, len } = ahead.iter().find(|a| a.op == Op::Write)?;
+        Some(Request { op, fua, submitter: self.id, slot: 0, offset, len })
     }
 
     pub(crate) fn outstanding(&self) -> usize {

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
 
 use block::{Environment, Event, Nanos, NullSink, RunSink, Target, Time};
-use engine::{Control, EngineError, Failure, Samples, run_step};
+use engine::{Control, EngineError, Failure, PhaseSamples, Samples, run_step};
 use stats::{Decision, LatencyHistogram, StopRule};
 use thiserror::Error;
 use workload::plan::{Arrival, Plan, PlanError, Region, Step, Stop};
@@ -352,6 +352,9 @@ fn precise(plan: &Plan, tests: &[TestRuns]) -> bool {
 /// completes without a system call shows a limit that no drive could reach, and a larger region makes the
 /// audit of addresses dearer than it is.
 ///
+/// It is the rate of the best slice of time: what else the machine does for a moment lowers what is reached,
+/// not what can be reached, and a limit that is too low would refute a drive that is far from it.
+///
 /// # Errors
 /// [`EngineError`] when the step cannot be run there.
 pub fn ceiling<T: Target>(
@@ -376,9 +379,20 @@ pub fn ceiling<T: Target>(
     let seeded = (region, plan.content, plan.seed);
     let control = Control { trace_cap: 0, ..control };
     let samples = run_step(null, environment, &short, seeded, control, &mut NullSink)?;
-    let (ios, ns) =
-        samples.phases.iter().fold((0u64, 0u64), |(ios, ns), p| (ios + p.ios(), ns + p.window.0));
-    Ok((ns > 0).then(|| Ceiling { iops: ios as f64 * 1e9 / ns as f64 }))
+    // As long as each other, so that the mean of their rates is the rate of all.
+    let rates: Option<Vec<f64>> = samples.phases.iter().map(best_rate).collect();
+    let rates = rates.filter(|rates| !rates.is_empty());
+    Ok(rates.map(|rates| Ceiling { iops: rates.iter().sum::<f64>() / rates.len() as f64 }))
+}
+
+/// I/Os per second in the best slice of a phase, or in all of it when it has no whole slice; `None` when
+/// it has no length.
+fn best_rate(phase: &PhaseSamples) -> Option<f64> {
+    let per_s = |ios: u64, span: Nanos| (span.0 > 0).then(|| ios as f64 * 1e9 / span.0 as f64);
+    match phase.series.ios.iter().max() {
+        Some(&ios) => per_s(ios, phase.series.slice),
+        None => per_s(phase.ios(), phase.window),
+    }
 }
 
 /// Long enough for tens of thousands of I/Os, short enough to add nothing that a user notices.

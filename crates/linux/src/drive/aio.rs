@@ -2,11 +2,12 @@
 //!
 //! It is asynchronous for direct I/O only; a buffered transfer is done inside `io_submit(2)`.
 
-use block::{Completion, Drive, DriveError, LaneSetup, Op, Outcome, Request, Time};
+use block::{Completion, Drive, DriveError, LaneSetup, Op, Request, Time};
 
-use super::lane::Lane;
+use super::lane::{Lane, Spare};
+use super::queued::{Queue, Queued};
 use super::sys::aio::{self as kernel, Command};
-use super::{Buffers, Engine, clock, direct_call};
+use super::{Buffers, Engine, clock};
 use crate::target::{EngineKind, Opened};
 
 /// Linux asynchronous I/O, Linux 4.18 and later.
@@ -14,13 +15,7 @@ use crate::target::{EngineKind, Opened};
 pub struct Aio;
 
 /// A submitter with an I/O context of its own.
-pub struct AioDrive<'a> {
-    target: &'a Opened,
-    lane: Lane<'a>,
-    aio: kernel::Aio<'a>,
-    /// Discards, for which the interface has no command; done by plain calls at the next wait.
-    direct: Vec<Request>,
-}
+pub struct AioDrive<'a>(Queued<'a, kernel::Aio<'a>>);
 
 impl Engine for Aio {
     type Drive<'a> = AioDrive<'a>;
@@ -31,12 +26,11 @@ impl Engine for Aio {
         submitter: u16,
         setup: &LaneSetup<'_>,
     ) -> Result<AioDrive<'a>, DriveError> {
-        let lane = Lane::of(target, submitter, setup);
-        let slots = lane.buffers(setup, target.memory_align())?;
+        let mut lane = Lane::of(target, submitter, setup);
+        let slots = lane.buffers(setup, target.memory_align(), Spare::ForWrites)?;
         let aio = kernel::Aio::new(target.fd(), slots)
             .map_err(|e| lane.engine_error(Self::KIND, "set up an I/O context", e))?;
-        let direct = Vec::with_capacity(usize::from(setup.depth));
-        Ok(AioDrive { target, lane, aio, direct })
+        Ok(AioDrive(Queued::new(target, lane, aio, setup.depth)))
     }
 
     fn probe() -> std::io::Result<()> {
@@ -44,19 +38,9 @@ impl Engine for Aio {
     }
 }
 
-impl AioDrive<'_> {
-    #[cold]
-    fn perform_direct(&mut self, done: &mut Vec<Completion>) {
-        for request in self.direct.drain(..) {
-            done.push(direct_call::perform(self.target, &request));
-            self.aio.slots_mut().take_back(request.slot);
-        }
-    }
-}
-
 impl Drive for AioDrive<'_> {
     fn attach(&mut self) -> Result<(), DriveError> {
-        self.lane.attach(self.aio.slots_mut())
+        self.0.lane.attach(self.0.queue.slots_mut())
     }
 
     fn now(&self) -> Time {
@@ -65,62 +49,37 @@ impl Drive for AioDrive<'_> {
 
     #[inline]
     fn submit(&mut self, requests: &[Request]) -> Result<(), DriveError> {
+        let Queued { target, lane, queue: aio, direct } = &mut self.0;
         for request in requests {
-            self.lane.admit(self.aio.slots_mut(), request)?;
+            lane.admit(aio.slots_mut(), request)?;
             let (offset, len) = (request.offset, request.len);
             match request.op {
-                Op::Read => self.aio.push(request.slot, Command::Read { offset, len }),
+                Op::Read => aio.push(request.slot, Command::Read { offset, len }),
                 Op::Write => {
-                    let dsync = request.fua || self.target.dsync_each_write();
-                    self.aio.push(request.slot, Command::Write { offset, len, dsync });
+                    let dsync = request.fua || target.dsync_each_write();
+                    aio.push(request.slot, Command::Write { offset, len, dsync });
                 }
-                Op::Flush => self.aio.push(request.slot, Command::Sync),
-                Op::Discard => self.direct.push(*request),
+                Op::Flush => aio.push(request.slot, Command::Sync),
+                // The interface has no command for it.
+                Op::Discard => direct.push(*request),
             }
         }
         Ok(())
     }
 
-    /// `io_submit`, then `io_getevents`. A signal ends the wait early.
+    #[inline]
+    fn foresee(&mut self, next: &Request) {
+        self.0.lane.foresee(next);
+    }
+
     #[inline]
     fn wait_until(&mut self, until: Time, done: &mut Vec<Completion>) -> Result<Time, DriveError> {
-        let before = done.len();
-        if !self.direct.is_empty() {
-            self.perform_direct(done);
-        } else if self.aio.is_idle() {
-            clock::sleep_until(until);
-            return Ok(clock::now());
-        }
-        let submitter = self.lane.submitter;
-        let completion = |slot, issued, result, completed| {
-            let outcome = Outcome(result);
-            Completion { submitter, slot, issued, completed, outcome }
-        };
-        loop {
-            let now = clock::now();
-            let refused = |slot, issued, result| {
-                done.push(completion(slot, issued, result, clock::now()));
-            };
-            let submitted = self.aio.submit(now, refused);
-            submitted.map_err(|e| self.lane.engine_error(Aio::KIND, "submit requests", e))?;
-            let wait = done.len() == before && now < until && self.aio.is_waiting();
-            // Submitting takes long when the kernel does the I/O there and then, but the clock is not
-            // read again for it: whatever it did by then is waiting to be reaped.
-            let timeout = (until != Time::NEVER).then(|| until.since(now));
-            let reaped = self.aio.reap(wait, timeout, |slot, issued, result, completed| {
-                done.push(completion(slot, issued, result, completed));
-            });
-            let (now, interrupted) =
-                reaped.map_err(|e| self.lane.engine_error(Aio::KIND, "wait for completions", e))?;
-            if done.len() > before || now >= until || interrupted {
-                return Ok(now);
-            }
-        }
+        self.0.wait_until(until, done)
     }
 }
 
 impl Buffers for AioDrive<'_> {
     fn buffer(&self, slot: u16) -> Option<&[u8]> {
-        self.aio.slots().buffer(slot)
+        self.0.queue.slots().buffer(slot)
     }
 }

@@ -171,6 +171,11 @@ impl Drive for CalibrationDrive<'_> {
     }
 
     #[inline]
+    fn foresee(&mut self, next: &Request) {
+        with!(&mut self.0, drive => drive.foresee(next));
+    }
+
+    #[inline]
     fn wait_until(&mut self, until: Time, done: &mut Vec<Completion>) -> Result<Time, DriveError> {
         with!(&mut self.0, drive => drive.wait_until(until, done))
     }
@@ -209,6 +214,11 @@ impl<D: Drive> Drive for Granted<D> {
             }
         }
         self.drive.submit(requests)
+    }
+
+    #[inline]
+    fn foresee(&mut self, next: &Request) {
+        self.drive.foresee(next);
     }
 
     #[inline]

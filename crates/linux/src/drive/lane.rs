@@ -8,21 +8,46 @@ use super::pin::Pin;
 use super::sys::slots::{Misuse, Slots};
 use crate::target::{EngineKind, Opened};
 
+/// Whether there is a buffer in which the next write is made while the kernel has those before it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Spare {
+    /// There is, when the step writes.
+    ForWrites,
+    /// There is none: the engine computes while nothing is outstanding, or waits and does not compute.
+    None,
+}
+
 /// One submitter's side of a drive.
 pub(crate) struct Lane<'a> {
     name: &'a str,
     /// The submitter that this drive serves.
     pub submitter: u16,
     payload: Option<Box<dyn Payload>>,
+    /// There is a spare buffer.
+    spare: bool,
+    ahead: Option<Ahead>,
     cpu: Option<usize>,
     pin: Option<Pin>,
 }
+
+/// The write whose content is being made in the spare buffer.
+#[derive(Clone, Copy)]
+struct Ahead {
+    offset: Bytes,
+    len: Bytes,
+    /// Bytes that are made.
+    made: usize,
+}
+
+/// Bytes made between two looks at what has completed: some microseconds' worth, by which a completion
+/// may be seen late. A multiple of 4 KiB, as [`Payload`] asks.
+const PIECE: usize = 32 << 10;
 
 impl<'a> Lane<'a> {
     /// A lane on the target that the user named `name`, to be held on `cpu` if there is one.
     pub fn new(name: &'a str, cpu: Option<usize>, submitter: u16, setup: &LaneSetup<'_>) -> Self {
         let payload = setup.payload.map(|make| make(submitter));
-        Lane { name, submitter, payload, cpu, pin: None }
+        Lane { name, submitter, payload, spare: false, ahead: None, cpu, pin: None }
     }
 
     /// The lane of a submitter of an opened target.
@@ -30,9 +55,15 @@ impl<'a> Lane<'a> {
         Lane::new(target.name(), target.cpu_of(submitter), submitter, setup)
     }
 
-    /// Maps the buffers for `setup`.
-    pub fn buffers(&self, setup: &LaneSetup<'_>, align: Bytes) -> Result<Slots, DriveError> {
-        Slots::new(setup.depth, setup.block_bytes_max, align).map_err(|source| {
+    /// Maps the buffers for `setup`, with `spare` one more for the next write.
+    pub fn buffers(
+        &mut self,
+        setup: &LaneSetup<'_>,
+        align: Bytes,
+        spare: Spare,
+    ) -> Result<Slots, DriveError> {
+        self.spare = spare == Spare::ForWrites && setup.payload.is_some();
+        Slots::new(setup.depth, self.spare, setup.block_bytes_max, align).map_err(|source| {
             let action = format!(
                 "map {} buffers of {} for submitter {}",
                 setup.depth, setup.block_bytes_max, self.submitter
@@ -65,9 +96,7 @@ impl<'a> Lane<'a> {
         slots.claim(request.slot, transfer).map_err(|misuse| self.misuse(request, misuse))?;
         if request.op == Op::Write {
             match &mut self.payload {
-                Some(payload) => {
-                    payload.fill(request.offset, slots.buffer_mut(request.slot, request.len));
-                }
+                Some(_) => self.fill(slots, request),
                 None => {
                     slots.take_back(request.slot);
                     return Err(self.misuse(request, Misuse::NoPayload));
@@ -75,6 +104,54 @@ impl<'a> Lane<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Makes a write's content, or what of it was not made ahead. Apart from [`Lane::admit`], which would
+    /// be the slower for reads.
+    #[inline(never)]
+    fn fill(&mut self, slots: &mut Slots, request: &Request) {
+        let Some(payload) = &mut self.payload else { return };
+        // One that was foreseen and did not come is forgotten: the phase has ended.
+        let ahead = self.ahead.take();
+        let fits = |a: &Ahead| (a.offset, a.len) == (request.offset, request.len) && a.made > 0;
+        let made = match ahead.filter(fits) {
+            Some(ahead) if slots.exchange(request.slot) => ahead.made,
+            _ => 0,
+        };
+        let rest = &mut slots.buffer_mut(request.slot, request.len)[made..];
+        if !rest.is_empty() {
+            payload.fill(request.offset + Bytes(made as u64), rest);
+        }
+    }
+
+    /// Takes note of the next write, to be made by [`Lane::make_piece`].
+    #[inline]
+    pub fn foresee(&mut self, next: &Request) {
+        let same = |a: &Ahead| (a.offset, a.len) == (next.offset, next.len);
+        if self.spare && !self.ahead.as_ref().is_some_and(same) {
+            self.ahead = Some(Ahead { offset: next.offset, len: next.len, made: 0 });
+        }
+    }
+
+    /// True when the next write is known and not yet made.
+    #[inline]
+    pub fn can_make_ahead(&self) -> bool {
+        self.ahead.as_ref().is_some_and(|ahead| (ahead.made as u64) < ahead.len.0)
+    }
+
+    /// Makes the next piece of the next write's content in the spare buffer. Content is drawn in the order
+    /// of the writes, so what is made here is what would have been made later.
+    pub fn make_piece(&mut self, slots: &mut Slots) {
+        let (Some(payload), Some(ahead)) = (&mut self.payload, &mut self.ahead) else { return };
+        let end = ahead.made.saturating_add(PIECE).min(ahead.len.0 as usize);
+        let piece = slots.spare_mut(ahead.made, end);
+        if piece.len() == end - ahead.made {
+            payload.fill(ahead.offset + Bytes(ahead.made as u64), piece);
+            ahead.made = end;
+        } else {
+            // Longer than the buffers are: what comes of it is said when it is submitted.
+            self.ahead = None;
+        }
     }
 
     /// An error that ends the drive.
@@ -116,5 +193,110 @@ impl<'a> Lane<'a> {
                   leave fua off for reads"
                 .to_owned(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use super::*;
+
+    /// Tells which parts were asked for, and writes where they belong.
+    struct Spy(Arc<Mutex<Vec<(u64, usize)>>>);
+
+    impl Payload for Spy {
+        fn fill(&mut self, offset: Bytes, buffer: &mut [u8]) {
+            self.0.lock().unwrap().push((offset.0, buffer.len()));
+            for (i, byte) in buffer.iter_mut().enumerate() {
+                *byte = ((offset.0 + i as u64) / 512) as u8;
+            }
+        }
+    }
+
+    fn write(slot: u16, offset: u64, len: u64) -> Request {
+        let (offset, len) = (Bytes(offset), Bytes(len));
+        Request { op: Op::Write, fua: false, submitter: 0, slot, offset, len }
+    }
+
+    fn with_lane(spare: Spare, work: impl FnOnce(&mut Lane<'_>, &mut Slots)) -> Vec<(u64, usize)> {
+        let calls = Arc::new(Mutex::new(Vec::new()));
+        let make = |_| Box::new(Spy(calls.clone())) as Box<dyn Payload>;
+        let setup = LaneSetup {
+            submitters: 1,
+            depth: 2,
+            block_bytes_max: Bytes(1 << 20),
+            payload: Some(&make),
+        };
+        let mut lane = Lane::new("test", None, 0, &setup);
+        let mut slots = lane.buffers(&setup, Bytes(512), spare).unwrap();
+        work(&mut lane, &mut slots);
+        drop(lane);
+        let calls = calls.lock().unwrap();
+        calls.clone()
+    }
+
+    fn holds(slots: &Slots, slot: u16, offset: u64, len: usize) -> bool {
+        let wanted = |i: usize| ((offset + i as u64) / 512) as u8;
+        slots.buffer(slot).unwrap()[..len].iter().enumerate().all(|(i, &b)| b == wanted(i))
+    }
+
+    // Each part must be made once and in order: content is drawn from a stream, and a part made twice
+    // would give every later write other data than the record's seed says.
+    #[test]
+    fn a_foreseen_write_is_made_once_in_whatever_pieces() {
+        let (piece, len) = (PIECE as u64, 3 * PIECE + 512);
+        for made in 0..=4 {
+            let calls = with_lane(Spare::ForWrites, |lane, slots| {
+                lane.foresee(&write(0, piece, len as u64));
+                for _ in 0..made {
+                    assert!(lane.can_make_ahead());
+                    lane.make_piece(slots);
+                    lane.foresee(&write(0, piece, len as u64));
+                }
+                assert_eq!(lane.can_make_ahead(), made < 4);
+                lane.admit(slots, &write(1, piece, len as u64)).unwrap();
+                assert!(holds(slots, 1, piece, len), "{made} pieces made ahead");
+                assert!(!lane.can_make_ahead());
+            });
+            let mut next = piece;
+            for (offset, bytes) in &calls {
+                assert_eq!(*offset, next, "{calls:?}");
+                next += *bytes as u64;
+            }
+            assert_eq!(next, piece + len as u64, "{calls:?}");
+        }
+    }
+
+    #[test]
+    fn a_foreseen_write_that_does_not_come_leaves_nothing_behind() {
+        with_lane(Spare::ForWrites, |lane, slots| {
+            lane.foresee(&write(0, 0, 1 << 20));
+            lane.make_piece(slots);
+            lane.admit(slots, &write(0, 4096, 8192)).unwrap();
+            assert!(holds(slots, 0, 4096, 8192));
+            // Nor does one that is foreseen in another's place take over what was made for that one.
+            lane.foresee(&write(0, 0, 1 << 20));
+            lane.make_piece(slots);
+            lane.foresee(&write(0, 512, 1 << 20));
+            lane.admit(slots, &write(1, 512, 1 << 20)).unwrap();
+            assert!(holds(slots, 1, 512, 1 << 20));
+        });
+    }
+
+    // Waiting goes on as long as something can be made, and must end.
+    #[test]
+    fn without_a_spare_buffer_or_room_in_it_nothing_is_made_ahead() {
+        with_lane(Spare::None, |lane, _| {
+            lane.foresee(&write(0, 0, 4096));
+            assert!(!lane.can_make_ahead());
+        });
+        with_lane(Spare::ForWrites, |lane, slots| {
+            lane.foresee(&write(0, 0, 2 << 20));
+            let pieces =
+                std::iter::from_fn(|| lane.can_make_ahead().then(|| lane.make_piece(slots)));
+            assert!(pieces.take(1000).count() < 1000);
+            assert!(lane.admit(slots, &write(0, 0, 2 << 20)).is_err());
+        });
     }
 }

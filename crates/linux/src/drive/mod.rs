@@ -20,6 +20,7 @@ mod lane;
 mod null;
 mod pin;
 mod psync;
+mod queued;
 mod sys;
 mod uring;
 

@@ -5,7 +5,7 @@ use block::{
     Request, Target, Time,
 };
 
-use super::lane::Lane;
+use super::lane::{Lane, Spare};
 use super::sys::slots::Slots;
 use super::{Buffers, clock, sleep};
 
@@ -74,8 +74,8 @@ impl Target for NullTarget {
     fn open<'a>(&'a mut self, setup: &LaneSetup<'_>) -> Result<Vec<NullDrive<'a>>, DriveError> {
         let open = |submitter: u16| {
             let cpu = crate::target::cpu_of(&self.cpus, submitter);
-            let lane = Lane::new(&self.info.name, cpu, submitter, setup);
-            let slots = lane.buffers(setup, Bytes(1))?;
+            let mut lane = Lane::new(&self.info.name, cpu, submitter, setup);
+            let slots = lane.buffers(setup, Bytes(1), Spare::None)?;
             Ok(NullDrive { lane, slots, queue: Vec::with_capacity(usize::from(setup.depth)) })
         };
         (0..setup.submitters).map(open).collect()

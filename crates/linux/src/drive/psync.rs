@@ -6,12 +6,14 @@ use std::io::IoSlice;
 use block::{Completion, Drive, DriveError, LaneSetup, Op, Outcome, Request, Time};
 use rustix::io::{ReadWriteFlags, pread, pwrite, pwritev2};
 
-use super::lane::Lane;
+use super::lane::{Lane, Spare};
 use super::sys::slots::Slots;
 use super::{Buffers, Engine, clock, direct_call};
 use crate::target::{EngineKind, Opened};
 
-/// Synchronous calls. A depth above 1 only queues in front of the one request that is served.
+/// Synchronous calls. A depth above 1 only queues in front of the one request that is served, and the
+/// drive stands idle while the content of the next write is made: the thread that would make it is in
+/// the call.
 #[derive(Clone, Copy, Debug)]
 pub struct Psync;
 
@@ -32,8 +34,8 @@ impl Engine for Psync {
         submitter: u16,
         setup: &LaneSetup<'_>,
     ) -> Result<PsyncDrive<'a>, DriveError> {
-        let lane = Lane::of(target, submitter, setup);
-        let slots = lane.buffers(setup, target.memory_align())?;
+        let mut lane = Lane::of(target, submitter, setup);
+        let slots = lane.buffers(setup, target.memory_align(), Spare::None)?;
         let queue = VecDeque::with_capacity(usize::from(setup.depth));
         Ok(PsyncDrive { target, lane, slots, queue })
     }

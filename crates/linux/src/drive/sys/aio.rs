@@ -11,6 +11,8 @@ use block::{Bytes, Nanos, Time};
 
 use super::slots::Slots;
 use crate::drive::clock;
+use crate::drive::queued::{Queue, Turn};
+use crate::target::EngineKind;
 
 /// `struct iocb` of `<linux/aio_abi.h>`, as Linux 4.13 left it.
 #[repr(C)]
@@ -127,33 +129,10 @@ impl<'a> Aio<'a> {
         })
     }
 
-    /// The buffers.
-    pub fn slots(&self) -> &Slots {
-        &self.slots
-    }
-
-    /// The buffers, to claim and fill.
-    #[inline]
-    pub fn slots_mut(&mut self) -> &mut Slots {
-        &mut self.slots
-    }
-
-    /// True when the kernel has requests of ours.
-    #[inline]
-    pub fn is_waiting(&self) -> bool {
-        self.in_kernel > 0
-    }
-
-    /// True when nothing is queued and the kernel has nothing.
-    #[inline]
-    pub fn is_idle(&self) -> bool {
-        self.in_kernel == 0 && self.queued.is_empty()
-    }
-
     /// Queues `command` for a claimed slot; [`Aio::submit`] hands it over.
     #[inline]
     pub fn push(&mut self, slot: u16, command: Command) {
-        let buffer = self.slots.lend(slot) as u64;
+        let buffer = self.slots.lend(slot).address as u64;
         let iocb = Iocb { data: u64::from(slot), file: self.fd as u32, ..Iocb::default() };
         self.iocbs[usize::from(slot)] = match command {
             Command::Read { offset, len } => {
@@ -173,7 +152,7 @@ impl<'a> Aio<'a> {
     /// back through `refused`, with its stamp and result. Stops early, without an error, while the
     /// kernel is short of memory and has requests of ours that will complete.
     #[inline]
-    pub fn submit(&mut self, now: Time, mut refused: impl FnMut(u16, Time, i32)) -> io::Result<()> {
+    fn submit(&mut self, now: Time, mut refused: impl FnMut(u16, Time, i32)) -> io::Result<()> {
         self.pointers.clear();
         for &slot in &self.queued {
             self.slots.stamp(slot, now);
@@ -218,7 +197,7 @@ impl<'a> Aio<'a> {
     /// Gives back what has completed, waiting for at least one when `wait` is set, for at most
     /// `timeout`. Tells the instant after the call, and whether a signal ended it.
     #[inline]
-    pub fn reap(
+    fn reap(
         &mut self,
         wait: bool,
         timeout: Option<Nanos>,
@@ -252,6 +231,52 @@ impl<'a> Aio<'a> {
             }
         }
         Ok((now, false))
+    }
+}
+
+impl Queue for Aio<'_> {
+    const KIND: EngineKind = EngineKind::Libaio;
+    const ENTERING: &'static str = "submit requests or wait for them";
+
+    fn slots(&self) -> &Slots {
+        &self.slots
+    }
+
+    #[inline]
+    fn slots_mut(&mut self) -> &mut Slots {
+        &mut self.slots
+    }
+
+    #[inline]
+    fn is_idle(&self) -> bool {
+        self.in_kernel == 0 && self.queued.is_empty()
+    }
+
+    /// `io_submit`, then `io_getevents`.
+    #[inline]
+    fn turn(
+        &mut self,
+        now: Time,
+        wait: bool,
+        timeout: Option<Nanos>,
+        mut each: impl FnMut(u16, Time, i32, Time),
+    ) -> io::Result<Turn> {
+        let mut any_refused = false;
+        self.submit(now, |slot, issued, result| {
+            any_refused = true;
+            each(slot, issued, result, clock::now());
+        })?;
+        let wait = wait && !any_refused && self.in_kernel > 0;
+        // Submitting takes long when the kernel does the I/O there and then, but the clock is not read
+        // again for it: whatever it did by then is waiting to be reaped.
+        let (now, interrupted) = self.reap(wait, timeout, each)?;
+        Ok(Turn { now, interrupted })
+    }
+
+    /// Nobody can say without asking.
+    #[inline]
+    fn has_news(&mut self) -> bool {
+        true
     }
 }
 

@@ -15,6 +15,8 @@ use io_uring::{IoUring, opcode, squeue, types};
 
 use super::slots::Slots;
 use crate::drive::clock;
+use crate::drive::queued::{Queue, Turn};
+use crate::target::EngineKind;
 
 /// `IORING_MAX_ENTRIES`: the deepest submission queue that the kernel makes.
 pub(crate) const DEPTH_MAX: u16 = 32_768;
@@ -120,7 +122,8 @@ fn build(step: u8, entries: u32, iopoll: bool) -> io::Result<IoUring> {
         builder.setup_single_issuer();
     }
     if step < 4 {
-        builder.setup_coop_taskrun();
+        // The flag tells from user space that completions wait to be delivered.
+        builder.setup_coop_taskrun().setup_taskrun_flag();
     }
     if step < 5 {
         builder.setup_submit_all();
@@ -223,35 +226,19 @@ impl<'a> Ring<'a> {
         self.can_discard
     }
 
-    /// The buffers.
-    pub fn slots(&self) -> &Slots {
-        &self.slots
-    }
-
-    /// The buffers, to claim and fill.
-    #[inline]
-    pub fn slots_mut(&mut self) -> &mut Slots {
-        &mut self.slots
-    }
-
-    /// True when nothing is queued and the kernel has nothing.
-    #[inline]
-    pub fn is_idle(&self) -> bool {
-        self.in_kernel == 0 && self.queued.is_empty()
-    }
-
     /// Queues `command` for a claimed slot; [`Ring::enter`] hands it over.
     #[inline]
     pub fn push(&mut self, slot: u16, command: Command) -> io::Result<()> {
-        let buffer = self.slots.lend(slot);
+        let lent = self.slots.lend(slot);
         // The file was registered alone, so its index is 0; the flag says that it is an index.
         let (file, flags) = match self.fixed_file {
             true => (types::Fd(0), squeue::Flags::FIXED_FILE),
             false => (types::Fd(self.file.as_raw_fd()), squeue::Flags::empty()),
         };
-        let buffer_index = self.fixed_buffers.then_some(slot);
-        let entry =
-            entry(file, buffer, buffer_index, command).flags(flags).user_data(u64::from(slot));
+        let buffer_index = self.fixed_buffers.then_some(lent.index);
+        let entry = entry(file, lent.address, buffer_index, command)
+            .flags(flags)
+            .user_data(u64::from(slot));
         // SAFETY: the buffer is lent until the slot's completion is reaped, and not freed before
         // (see `drop`); the file outlives the ring by its lifetime. Both descriptors are valid.
         let pushed = unsafe { self.uring.submission().push(&entry) };
@@ -364,6 +351,46 @@ impl<'a> Ring<'a> {
     }
 }
 
+impl Queue for Ring<'_> {
+    const KIND: EngineKind = EngineKind::IoUring;
+    const ENTERING: &'static str = "enter the ring";
+
+    fn slots(&self) -> &Slots {
+        &self.slots
+    }
+
+    #[inline]
+    fn slots_mut(&mut self) -> &mut Slots {
+        &mut self.slots
+    }
+
+    #[inline]
+    fn is_idle(&self) -> bool {
+        self.in_kernel == 0 && self.queued.is_empty()
+    }
+
+    /// One `io_uring_enter`, and completions without any.
+    #[inline]
+    fn turn(
+        &mut self,
+        now: Time,
+        wait: bool,
+        timeout: Option<Nanos>,
+        mut each: impl FnMut(u16, Time, i32, Time),
+    ) -> io::Result<Turn> {
+        let interrupted = self.enter(now, wait, timeout)? == Entered::Interrupted;
+        let now = clock::now();
+        self.reap(|slot, issued, result| each(slot, issued, result, now));
+        Ok(Turn { now, interrupted })
+    }
+
+    /// As far as can be seen without entering the kernel. A device that is polled has its news only then.
+    #[inline]
+    fn has_news(&mut self) -> bool {
+        !self.uring.completion().is_empty() || self.uring.submission().taskrun()
+    }
+}
+
 impl Drop for Ring<'_> {
     fn drop(&mut self) {
         // Slots that were queued but never entered with are unknown to the kernel and need no wait.
@@ -462,7 +489,8 @@ mod tests {
 
     fn ring(file: &std::fs::File) -> Ring<'_> {
         use std::os::fd::AsFd;
-        Ring::new(file.as_fd(), Slots::new(2, Bytes(4096), Bytes(512)).unwrap(), false).unwrap()
+        Ring::new(file.as_fd(), Slots::new(2, false, Bytes(4096), Bytes(512)).unwrap(), false)
+            .unwrap()
     }
 
     // The steps down are met only on older kernels; each must at least be a mode that a kernel knows.

@@ -30,7 +30,17 @@ pub(crate) enum Misuse {
     NoPayload,
 }
 
-/// One buffer a slot, in a single mapping, and the state of each.
+/// A buffer that is the kernel's.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Lent {
+    /// Where it begins.
+    pub address: *mut u8,
+    /// Which of [`Slots::iovecs`] it is.
+    pub index: u16,
+}
+
+/// One buffer a slot, in a single mapping, and the state of each; and on request one buffer more, which is
+/// always ours, to fill while all others are the kernel's, and is then exchanged for a slot's.
 ///
 /// A slot is free, claimed (taken, its buffer still ours), or lent (the kernel may read or write its
 /// buffer at any moment). Only [`Slots::take_back`] ends a loan, so safe code cannot reach a buffer
@@ -41,6 +51,10 @@ pub(crate) struct Slots {
     mapping_len: usize,
     first: NonNull<u8>,
     stride: usize,
+    /// Which buffer is the slot's.
+    buffers: Box<[u16]>,
+    /// Which buffer is no slot's.
+    spare: Option<u16>,
     /// [`FREE`], [`CLAIMED`], [`LENT`], or the instant that the loan began. One word a slot, so that
     /// the loop touches one cache line where a state and a stamp would be two.
     state: Box<[u64]>,
@@ -50,11 +64,12 @@ pub(crate) struct Slots {
 unsafe impl Send for Slots {}
 
 impl Slots {
-    /// Maps `depth` buffers of `len` bytes, each aligned to `align` and to a page.
+    /// Maps `depth` buffers of `len` bytes, and one more if `spare` is set, each aligned to `align` and to
+    /// a page.
     ///
     /// The pages are not touched yet: that is [`Slots::touch`]'s work, on the thread that will use
     /// them, so that they come from its memory node.
-    pub fn new(depth: u16, len: Bytes, align: Bytes) -> io::Result<Slots> {
+    pub fn new(depth: u16, spare: bool, len: Bytes, align: Bytes) -> io::Result<Slots> {
         let too_large = || io::Error::from_raw_os_error(libc::ENOMEM);
         let len = usize::try_from(len.0).map_err(|_| too_large())?;
         let page = rustix::param::page_size().max(4096);
@@ -63,7 +78,8 @@ impl Slots {
             return Err(io::Error::from_raw_os_error(libc::EINVAL));
         }
         let stride = len.max(1).checked_next_multiple_of(align).ok_or_else(too_large)?;
-        let total = stride.checked_mul(usize::from(depth).max(1)).ok_or_else(too_large)?;
+        let count = usize::from(depth).max(1) + usize::from(spare);
+        let total = stride.checked_mul(count).ok_or_else(too_large)?;
         let mapping_len = total.checked_add(align).ok_or_else(too_large)?;
         // SAFETY: an anonymous private mapping at an address of the kernel's choice aliases nothing.
         let address = unsafe {
@@ -78,7 +94,8 @@ impl Slots {
         // SAFETY: the offset is below `align`, and the mapping is that much longer than `total`.
         let first = unsafe { mapping.add(mapping.as_ptr().align_offset(align)) };
         let state = vec![FREE; usize::from(depth)].into_boxed_slice();
-        let slots = Slots { mapping, mapping_len, first, stride, state };
+        let (buffers, spare) = ((0..depth).collect(), spare.then_some(depth));
+        let slots = Slots { mapping, mapping_len, first, stride, buffers, spare, state };
         // A child process (smartctl, nvme) must not share pages that the kernel writes to.
         // SAFETY: advice on our own mapping, whose content it does not change here.
         let _ = unsafe { rustix::mm::madvise(address, mapping_len, Advice::LinuxDontFork) };
@@ -96,7 +113,7 @@ impl Slots {
         if self.state.iter().any(|&state| state != FREE) {
             return;
         }
-        let total = self.stride * self.state.len();
+        let total = self.stride * self.buffer_count();
         for at in (0..total).step_by(4096) {
             // SAFETY: `at` is inside the buffers, and no slot is lent, so nobody else looks at them.
             // Volatile, or the compiler may drop a write that nobody reads.
@@ -111,6 +128,10 @@ impl Slots {
     /// Count of slots.
     pub fn depth(&self) -> u16 {
         self.state.len() as u16
+    }
+
+    fn buffer_count(&self) -> usize {
+        self.state.len() + usize::from(self.spare.is_some())
     }
 
     /// Takes a free slot for a transfer of `len` bytes (0 for a request without a buffer).
@@ -152,12 +173,40 @@ impl Slots {
         }
     }
 
+    /// Bytes `from..to` of the spare buffer; empty without one, or beyond its end.
+    pub fn spare_mut(&mut self, from: usize, to: usize) -> &mut [u8] {
+        let to = to.min(self.stride);
+        match self.spare {
+            // SAFETY: the spare buffer is no slot's, so that it is never lent; the range is within its
+            // stride, the pages are mapped and initialised, and `&mut self` excludes other borrows.
+            Some(spare) if from < to => unsafe {
+                std::slice::from_raw_parts_mut(self.start(spare).add(from), to - from)
+            },
+            _ => &mut [],
+        }
+    }
+
+    /// Makes the spare buffer the slot's, and the slot's the spare one, unless the kernel has it. False
+    /// when nothing was exchanged.
+    #[inline]
+    pub fn exchange(&mut self, slot: u16) -> bool {
+        let index = usize::from(slot);
+        match (self.state.get(index), &mut self.spare) {
+            (Some(&(FREE | CLAIMED)), Some(spare)) => {
+                std::mem::swap(&mut self.buffers[index], spare);
+                true
+            }
+            _ => false,
+        }
+    }
+
     /// Gives a claimed slot's buffer to the kernel: from here on only the kernel uses it.
     #[inline]
-    pub fn lend(&mut self, slot: u16) -> *mut u8 {
+    pub fn lend(&mut self, slot: u16) -> Lent {
         debug_assert_eq!(self.state[usize::from(slot)], CLAIMED);
         self.state[usize::from(slot)] = LENT;
-        self.address(slot)
+        let index = self.buffers[usize::from(slot)];
+        Lent { address: self.start(index), index }
     }
 
     /// Notes when a lent slot was handed to the kernel.
@@ -182,16 +231,21 @@ impl Slots {
     /// Where the buffers are, for registering them with the kernel.
     pub fn iovecs(&self) -> Vec<libc::iovec> {
         let iovec =
-            |slot| libc::iovec { iov_base: self.address(slot).cast(), iov_len: self.stride };
-        (0..self.depth()).map(iovec).collect()
+            |buffer| libc::iovec { iov_base: self.start(buffer).cast(), iov_len: self.stride };
+        (0..=u16::MAX).take(self.buffer_count()).map(iovec).collect()
     }
 
     #[inline]
     fn address(&self, slot: u16) -> *mut u8 {
-        debug_assert!(slot < self.depth());
-        // SAFETY: every caller has looked the slot up in `state`, so it is below the depth, and the
-        // mapping holds `depth` strides from `first` on.
-        unsafe { self.first.add(self.stride * usize::from(slot)) }.as_ptr()
+        self.start(self.buffers[usize::from(slot)])
+    }
+
+    #[inline]
+    fn start(&self, buffer: u16) -> *mut u8 {
+        debug_assert!(usize::from(buffer) < self.buffer_count());
+        // SAFETY: `buffers` and `spare` hold the numbers below the count of buffers, each once, and the
+        // mapping holds that many strides from `first` on.
+        unsafe { self.first.add(self.stride * usize::from(buffer)) }.as_ptr()
     }
 }
 
@@ -210,7 +264,7 @@ mod tests {
     // Each of these, were it let through, would let the kernel and us write to one buffer at once.
     #[test]
     fn a_slot_is_lent_once_and_out_of_reach_meanwhile() {
-        let mut slots = Slots::new(2, Bytes(5000), Bytes(512)).unwrap();
+        let mut slots = Slots::new(2, false, Bytes(5000), Bytes(512)).unwrap();
         slots.touch();
         assert_eq!(slots.claim(2, Bytes(1)), Err(Misuse::NoSuchSlot));
         assert_eq!(slots.claim(0, Bytes(8193)), Err(Misuse::TooLong));
@@ -232,14 +286,45 @@ mod tests {
     #[test]
     fn buffers_are_aligned_as_asked_and_to_a_page_at_least() {
         for (depth, len, align) in [(1, 512, 512), (32, 4096, 8192), (8, 1 << 20, 4096)] {
-            let slots = Slots::new(depth, Bytes(len), Bytes(align)).unwrap();
+            let slots = Slots::new(depth, true, Bytes(len), Bytes(align)).unwrap();
+            assert_eq!(slots.iovecs().len(), usize::from(depth) + 1);
             let wanted = (align as usize).max(4096);
             for iovec in slots.iovecs() {
                 assert_eq!(iovec.iov_base as usize % wanted, 0);
                 assert!(iovec.iov_len >= len as usize);
             }
         }
-        assert!(Slots::new(1, Bytes(1), Bytes(5000)).is_err());
-        assert!(Slots::new(u16::MAX, Bytes(u64::MAX / 2), Bytes(1)).is_err());
+        assert!(Slots::new(1, false, Bytes(1), Bytes(5000)).is_err());
+        assert!(Slots::new(u16::MAX, false, Bytes(u64::MAX / 2), Bytes(1)).is_err());
+    }
+
+    // Were the spare buffer to become one that the kernel holds, what is being written would be
+    // overwritten with what is to be written next.
+    #[test]
+    fn the_spare_buffer_is_never_one_that_the_kernel_holds() {
+        let mut slots = Slots::new(2, true, Bytes(4096), Bytes(512)).unwrap();
+        slots.touch();
+        slots.spare_mut(0, 4096).fill(1);
+        slots.claim(0, Bytes(4096)).unwrap();
+        assert!(slots.exchange(0));
+        let lent = slots.lend(0);
+        let at = slots.iovecs()[usize::from(lent.index)].iov_base;
+        assert_eq!(at, lent.address.cast(), "the registered buffer is not the one that was lent");
+        assert!(!slots.exchange(0), "the kernel's buffer was taken from it");
+        slots.spare_mut(0, 4096).fill(2);
+        slots.claim(1, Bytes(4096)).unwrap();
+        assert!(slots.exchange(1));
+        slots.take_back(0);
+        let (first, second) = (slots.buffer(0).unwrap(), slots.buffer(1).unwrap());
+        assert!(first.iter().all(|&byte| byte == 1) && second.iter().all(|&byte| byte == 2));
+        assert!(slots.spare_mut(4096, 5000).is_empty() && !slots.exchange(2));
+    }
+
+    #[test]
+    fn without_a_spare_buffer_nothing_is_exchanged() {
+        let mut slots = Slots::new(1, false, Bytes(512), Bytes(512)).unwrap();
+        assert!(slots.spare_mut(0, 512).is_empty());
+        assert!(!slots.exchange(0));
+        assert_eq!(slots.iovecs().len(), 1);
     }
 }

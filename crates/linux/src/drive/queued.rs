@@ -1,0 +1,124 @@
+//! What the engines with a queue in the kernel do alike: hand over, make the next write, wait, reap.
+
+use std::io;
+
+use block::{Completion, DriveError, Nanos, Outcome, Request, Time};
+
+use super::lane::Lane;
+use super::sys::slots::Slots;
+use super::{clock, direct_call};
+use crate::target::{EngineKind, Opened};
+
+/// A queue in the kernel, with the buffers of what is in it.
+pub(crate) trait Queue {
+    /// Which engine this is, for errors.
+    const KIND: EngineKind;
+    /// What it does when entered, as the end of "cannot …".
+    const ENTERING: &'static str;
+
+    /// The buffers.
+    fn slots(&self) -> &Slots;
+
+    /// The buffers, to claim and fill.
+    fn slots_mut(&mut self) -> &mut Slots;
+
+    /// True when nothing is queued and the kernel has nothing.
+    fn is_idle(&self) -> bool;
+
+    /// Hands over what is queued, stamped `now`, and gives back what has completed: slot, stamp, the
+    /// kernel's result and the instant that it was seen. Waits for at least one if `wait` is set, for at
+    /// most `timeout`.
+    fn turn(
+        &mut self,
+        now: Time,
+        wait: bool,
+        timeout: Option<Nanos>,
+        each: impl FnMut(u16, Time, i32, Time),
+    ) -> io::Result<Turn>;
+
+    /// False when it is certain that nothing has completed since the last turn.
+    fn has_news(&mut self) -> bool;
+}
+
+/// How a turn ended, apart from what it gave back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Turn {
+    /// The instant after it.
+    pub now: Time,
+    /// A signal ended it.
+    pub interrupted: bool,
+}
+
+/// A submitter with a queue of its own.
+pub(crate) struct Queued<'a, Q> {
+    pub target: &'a Opened,
+    pub lane: Lane<'a>,
+    pub queue: Q,
+    /// Requests that the queue has no command for; done by plain calls at the next wait.
+    pub direct: Vec<Request>,
+}
+
+impl<'a, Q: Queue> Queued<'a, Q> {
+    pub fn new(target: &'a Opened, lane: Lane<'a>, queue: Q, depth: u16) -> Self {
+        Queued { target, lane, queue, direct: Vec::with_capacity(usize::from(depth)) }
+    }
+
+    pub fn fail(&self, action: &str, error: io::Error) -> DriveError {
+        self.lane.engine_error(Q::KIND, action, error)
+    }
+
+    #[cold]
+    fn perform_direct(&mut self, done: &mut Vec<Completion>) {
+        for request in self.direct.drain(..) {
+            done.push(direct_call::perform(self.target, &request));
+            self.queue.slots_mut().take_back(request.slot);
+        }
+    }
+
+    /// As [`block::Drive::wait_until`]. One turn of the queue hands over and waits; while a foreseen write
+    /// is to be made there are two, or what is outstanding would be waited for with nothing done. A signal
+    /// ends the wait early.
+    #[inline]
+    pub fn wait_until(
+        &mut self,
+        until: Time,
+        done: &mut Vec<Completion>,
+    ) -> Result<Time, DriveError> {
+        let before = done.len();
+        if !self.direct.is_empty() {
+            self.perform_direct(done);
+        } else if self.queue.is_idle() {
+            clock::sleep_until(until);
+            return Ok(clock::now());
+        }
+        let submitter = self.lane.submitter;
+        loop {
+            let now = clock::now();
+            let may_wait = done.len() == before && now < until;
+            let ahead = may_wait && self.lane.can_make_ahead();
+            let wait = may_wait && !ahead;
+            let timeout = (wait && until != Time::NEVER).then(|| until.since(now));
+            let turn = self.queue.turn(now, wait, timeout, |slot, issued, result, completed| {
+                let outcome = Outcome(result);
+                done.push(Completion { submitter, slot, issued, completed, outcome });
+            });
+            let turn = turn.map_err(|e| self.fail(Q::ENTERING, e))?;
+            if done.len() > before || turn.now >= until || turn.interrupted {
+                return Ok(turn.now);
+            }
+            if ahead {
+                self.make_ahead(until);
+            }
+        }
+    }
+
+    /// Makes the next write's content until something may have completed or `until` has come.
+    fn make_ahead(&mut self, until: Time) {
+        while self.lane.can_make_ahead() {
+            self.lane.make_piece(self.queue.slots_mut());
+            if self.queue.has_news() || clock::now() >= until {
+                return;
+            }
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! *Unhindered* on real targets: what the tester limits is told from what the drive does.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
+
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+use block::{Bytes, Environment, Nanos, NullSink, Target};
+use drivescope_linux::environment::RealEnvironment;
+use drivescope_linux::stack;
+use drivescope_linux::sysfs::Roots;
+use drivescope_linux::target::{AnyTarget, Calibration, EngineKind, OpenOptions, RealTarget};
+use engine::Control;
+use mark::{Direction, Options, findings};
+use stats::{Proof, Verdict};
+use workload::plan::{Content, Order, Plan, Share};
+
+#[path = "common/drive_kit.rs"]
+mod kit;
+use kit::*;
+
+fn reads(test: &str) -> Plan {
+    Options {
+        tests: vec![test.parse().unwrap()],
+        directions: vec![Direction::Read],
+        duration: Nanos::millis(150),
+        warm_up: Nanos::millis(20),
+        pause: Nanos::ZERO,
+        runs: 3,
+        discard_first: 0,
+        order: Order::Interleaved,
+        until: None,
+        seed: 1,
+        region: None,
+        content: Content::default(),
+        durable: false,
+        share: Share::Partition,
+    }
+    .plan()
+}
+
+/// What is found of reads of `path`, as the binary would find it.
+fn unhindered(path: &Path, engine: EngineKind, direct: bool, test: &str) -> Proof {
+    let options = OpenOptions { engine, direct, ..OpenOptions::default() };
+    let opened = RealTarget::open(path, options).unwrap();
+    let roots = Roots::default();
+    let stack = stack::resolve(&roots, path).unwrap();
+    let file = opened.file().try_clone().unwrap();
+    let mut environment = RealEnvironment::new(roots, stack, Some(file));
+    match opened.engine().unwrap() {
+        AnyTarget::IoUring(mut target) => judged(&mut target, &mut environment, engine, test),
+        AnyTarget::Libaio(mut target) => judged(&mut target, &mut environment, engine, test),
+        AnyTarget::Psync(mut target) => judged(&mut target, &mut environment, engine, test),
+    }
+}
+
+fn judged<T: Target>(
+    target: &mut T,
+    environment: &mut RealEnvironment,
+    engine: EngineKind,
+    test: &str,
+) -> Proof {
+    let plan = reads(test);
+    let cancel = AtomicBool::new(false);
+    let control = Control { cancel: &cancel, trace_cap: 0 };
+    let mut nothing = Calibration::new(engine, target.info().capacity_bytes, None);
+    let ceiling = mark::ceiling(&plan.steps[0], &plan, &mut nothing, environment, control).unwrap();
+    let done =
+        mark::execute(&plan, target, environment, &[ceiling], control, &mut NullSink, &mut |_| {})
+            .unwrap();
+    assert_eq!(done.broken, None);
+    let context = findings::Context {
+        info: target.info(),
+        stack: environment.stack(),
+        extents: None,
+        engine: &engine.to_string(),
+        direct: true,
+        durable: false,
+        cpus: std::thread::available_parallelism().map_or(1, usize::from),
+        polling: false,
+        extents_after: None,
+    };
+    findings::body(&plan, &done, &context).tests.remove(0).proofs.unhindered
+}
+
+// What comes from the page cache costs nothing but the tester's own time and the kernel's: taken for the
+// drive's, it is the classic wrong result.
+#[test]
+fn reads_from_the_page_cache_are_the_testers_limit() {
+    let file = Scratch::new("unhindered", Bytes::mib(32));
+    std::fs::read(file.path()).unwrap();
+    for engine in EngineKind::ALL {
+        for test in ["RND4KQ32T1", "RND4KQ1T1"] {
+            // While others take the CPU away the tester does not use it up: tried again then.
+            let mut tries = (0..10).map(|_| unhindered(file.path(), engine, false, test));
+            let last = tries.find(|proof| proof.verdict == Verdict::Refuted);
+            assert!(last.is_some(), "{engine}, {test}: not refuted in ten tries");
+        }
+    }
+}
+
+// If a drive that makes the tester wait were refuted too, the verdict would say nothing.
+#[test]
+fn a_loop_device_with_direct_io_is_not() {
+    let Some(device) = LoopDevice::new("unhindered-loop", Bytes::mib(64)) else { return };
+    for engine in EngineKind::ALL {
+        let mut tries = (0..10).map(|_| unhindered(&device.path, engine, true, "RND4KQ1T1"));
+        let wanted = tries.find(|proof| proof.verdict != Verdict::Refuted);
+        let proof = wanted.unwrap_or_else(|| panic!("{engine}: refuted in ten tries"));
+        for name in ["null_iops", "load_share_of_null"] {
+            assert!(proof.evidence.contains_key(name), "{name} is missing: {proof:?}");
+        }
+    }
+}
