@@ -18,7 +18,7 @@ pub(super) struct Figures {
     /// I/Os a second in the measured window.
     pub(super) iops: f64,
     /// Mean latency by the program's own account: ours from just before the request is handed over,
-    /// fio's `lat` from before it is made ready. 0 where none is recorded.
+    /// fio's `lat` from when it has been made ready. 0 where none is recorded.
     pub(super) latency_ns: f64,
     /// CPU time per I/O in the window, user and kernel, by the program's own account; 0 if it has none.
     pub(super) window_cpu_ns: f64,
