@@ -1,33 +1,14 @@
 //! The drivescope binary, as its users run it.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::Arc;
 
 use anyhow::{Context as _, Result, bail};
 use serde_json::Value;
 
-use crate::sheet;
-
 /// The binary built beside this one.
 #[derive(Clone, Debug)]
-pub struct Binary {
-    path: PathBuf,
-    runs: Arc<RunsDir>,
-}
-
-/// Where the binary records its runs: a directory of our own, lest they fill the user's. Removed when
-/// dropped; the tables keep what is needed of them.
-#[derive(Debug)]
-struct RunsDir(PathBuf);
-
-impl Drop for RunsDir {
-    fn drop(&mut self) {
-        // It is not there when nothing was recorded.
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
+pub struct Binary(PathBuf);
 
 impl Binary {
     /// Finds it.
@@ -40,22 +21,19 @@ impl Binary {
         if !path.is_file() {
             bail!("drivescope is not built beside this program; start through scripts/validate");
         }
-        let runs = sheet::work_dir()?.join(format!("runs-{}", std::process::id()));
-        let runs =
-            std::path::absolute(runs).context("cannot tell where this program was started")?;
-        Ok(Binary { path, runs: Arc::new(RunsDir(runs)) })
+        Ok(Binary(path))
     }
 
     /// Runs it with `arguments` and `--json`, and gives the body of the document that it prints.
-    /// Exit code 1, a refuted number, is an answer too and is left to the body.
+    /// Exit code 1, a refuted number, is an answer too and is left to the body. Nothing is recorded: the
+    /// tables keep what is needed, and records of tens of thousands of runs would only cost time.
     ///
     /// # Errors
     /// When it fails; its own words are in the error.
     pub fn body(&self, arguments: &[String]) -> Result<Value> {
-        let output = Command::new(&self.path)
+        let output = Command::new(&self.0)
             .args(arguments)
-            .args(["--json", "--no-progress"])
-            .env("DRIVESCOPE_RUNS_DIR", &self.runs.0)
+            .args(["--json", "--no-progress", "--no-record"])
             .stdin(Stdio::null())
             .output()
             .context("cannot start drivescope")?;

@@ -46,7 +46,7 @@ pub struct Job {
     pub duration_ns: u64,
     /// I/Os completed.
     pub ios: u64,
-    /// Mean of fio's `lat`: from before the request is made ready to its reaping.
+    /// Mean of fio's `lat`: from when the request has been made ready to its reaping.
     pub latency_ns: f64,
     /// CPU time of the job's thread in user space.
     pub user_ns: f64,

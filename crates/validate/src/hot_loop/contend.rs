@@ -18,7 +18,7 @@ pub(super) struct Figures {
     /// I/Os a second in the measured window.
     pub(super) iops: f64,
     /// Mean latency by the program's own account: ours from just before the request is handed over,
-    /// fio's `lat` from before it is made ready. 0 where none is recorded.
+    /// fio's `lat` from when it has been made ready. 0 where none is recorded.
     pub(super) latency_ns: f64,
     /// CPU time per I/O in the window, user and kernel, by the program's own account; 0 if it has none.
     pub(super) window_cpu_ns: f64,
@@ -36,8 +36,13 @@ pub(super) struct Length {
 }
 
 impl Length {
-    /// So short that little but a program's start and end is left.
-    pub(super) const START_UP: Length = Length { ramp_ms: 1, window_ms: 1 };
+    /// So short that little but a program's start and end is left. Its figures mean nothing, but for
+    /// the CPU time.
+    pub(super) const START_UP: Length = Length { ramp_ms: 0, window_ms: 1 };
+
+    fn has_ramp(self) -> bool {
+        self.ramp_ms > 0
+    }
 
     /// The whole load, in windows: what relates the I/Os of the window to all that were done.
     pub(super) fn windows(self) -> f64 {
@@ -89,7 +94,8 @@ impl Programs {
         let plan = self.dir.join(format!("{setting}.toml"));
         let stop = |ms: u32| format!("after = \"{ms}ms\"");
         let (ramp, window) = (stop(length.ramp_ms), stop(length.window_ms));
-        let text = crate::plan::random_reads(setting.block(), setting.depth, Some(&ramp), &window);
+        let ramp = length.has_ramp().then_some(&ramp);
+        let text = crate::plan::random_reads(setting.block(), setting.depth, ramp, &window);
         std::fs::write(&plan, text)
             .with_context(|| format!("{}: cannot be written", plan.display()))?;
         let seed = seed.to_string();
@@ -98,7 +104,7 @@ impl Programs {
             flags.push("--buffered");
         }
         let flags: Vec<String> = flags.into_iter().map(str::to_owned).collect();
-        read(&self.binary.run_plan(&plan, target, &flags)?, setting)
+        read(&self.binary.run_plan(&plan, target, &flags)?, setting, length)
     }
 
     /// `t/io_uring` draws random offsets by default; it takes whole seconds and one target.
@@ -136,10 +142,11 @@ const NOTHING: Figures = Figures {
 const COLD: f64 = 0.01;
 
 /// Reads the body of one of our runs.
-fn read(body: &Value, setting: Setting) -> Result<Figures> {
+fn read(body: &Value, setting: Setting, length: Length) -> Result<Figures> {
     let test = body.pointer("/tests/0").context("no test was run")?;
     let run = test.pointer("/runs/0").context("no run was made")?;
-    if !setting.direct() {
+    // Of a start-up, the program's own pages are all that is read.
+    if !setting.direct() && length.has_ramp() {
         // What the kernel charged to the process: the device's own count is everybody's.
         let share = number(test, "/proofs/reached/evidence/task_read_ratio")?;
         if share > COLD {
@@ -187,7 +194,7 @@ pub(super) fn fio_arguments(
     target: &Path,
     length: Length,
 ) -> Vec<String> {
-    vec![
+    let mut arguments = vec![
         "--name=loop".to_owned(),
         "--output-format=json+".to_owned(),
         format!("--filename={}", target.display()),
@@ -200,11 +207,12 @@ pub(super) fn fio_arguments(
         format!("--size={}", super::SIZE.0),
         "--time_based".to_owned(),
         format!("--runtime={}ms", length.window_ms),
-        format!("--ramp_time={}ms", length.ramp_ms),
         "--norandommap".to_owned(),
         "--randrepeat=0".to_owned(),
         "--invalidate=0".to_owned(),
-    ]
+    ];
+    arguments.extend(length.has_ramp().then(|| format!("--ramp_time={}ms", length.ramp_ms)));
+    arguments
 }
 
 /// The mean of what `t/io_uring` told each second, without the first, in which it gets going. A line
@@ -232,6 +240,7 @@ mod tests {
     use serde_json::json;
 
     const CACHED: Setting = Setting { place: Place::Cached, depth: 32 };
+    const LENGTH: Length = Length { ramp_ms: 300, window_ms: 1000 };
 
     fn body(share: f64) -> Value {
         json!({ "tests": [{
@@ -246,11 +255,12 @@ mod tests {
     // Reads of a cold cache would measure the disk under a heading that says loop.
     #[test]
     fn a_cold_page_cache_is_refused_where_a_warm_one_is_meant() {
-        let figures = read(&body(0.001), CACHED).unwrap();
+        let figures = read(&body(0.001), CACHED, LENGTH).unwrap();
         assert_eq!((figures.iops, figures.window_cpu_ns), (3_016_666.0, 356.2));
-        assert!(read(&body(0.02), CACHED).is_err());
+        assert!(read(&body(0.02), CACHED, LENGTH).is_err());
+        assert!(read(&body(0.02), CACHED, Length::START_UP).is_ok());
         let direct = Setting { place: Place::Zram, depth: 32 };
-        assert!(read(&body(1.0), direct).is_ok());
+        assert!(read(&body(1.0), direct, LENGTH).is_ok());
     }
 
     #[test]
@@ -266,13 +276,14 @@ mod tests {
     // With defaults of its own, fio would empty the cache, or not record what we record.
     #[test]
     fn fio_keeps_the_cache_and_records_every_latency() {
-        let length = Length { ramp_ms: 300, window_ms: 1000 };
-        let arguments = fio_arguments(Engine::IoUring, CACHED, Path::new("f"), length);
+        let arguments = fio_arguments(Engine::IoUring, CACHED, Path::new("f"), LENGTH);
         for wanted in ["--invalidate=0", "--output-format=json+", "--norandommap", "--direct=0"] {
             assert!(arguments.iter().any(|a| a == wanted), "{wanted}");
         }
         let forbidden = ["gtod_reduce", "disable_"];
         assert!(!arguments.iter().any(|a| forbidden.iter().any(|f| a.contains(f))));
-        assert!((length.windows() - 1.3).abs() < 1e-12);
+        assert!((LENGTH.windows() - 1.3).abs() < 1e-12);
+        let start = fio_arguments(Engine::IoUring, CACHED, Path::new("f"), Length::START_UP);
+        assert!(!start.iter().any(|a| a.contains("ramp")), "a ramp would leave no I/O to count");
     }
 }

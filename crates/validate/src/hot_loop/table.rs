@@ -108,11 +108,11 @@ fn others(findings: &Findings) -> String {
 
 fn costs() -> String {
     "Medians over the rounds. Latency is each program's own mean: ours from just before the hand-over \
-     to the kernel, fio's `lat`, from before the request is made ready. *CPU in the window*, user \
+     to the kernel, fio's `lat` from when the request has been made ready. *CPU in the window*, user \
      and kernel, is each program's own account; fio tells the user part too. *User CPU of the \
      process* is the same measurement for all: what the kernel charged to the process from its start \
      to its end, over all I/Os of ramp and window; nothing is taken off. *Start* is what a \
-     run of a millisecond takes (drivescope calibrates itself on `null:`, fio its clock), and *less \
+     run of a millisecond takes (drivescope measures its own limit, fio calibrates its clock), and *less \
      start* is the figure before without it, with its 95 % interval. The kernel here may divide CPU \
      time into user and system by sampling at its timer's ticks, so single runs scatter by some 20 %.\n\n"
         .to_owned()

@@ -1,6 +1,6 @@
 //! `latency`: how far our recorded latency is from the kernel's own, beside fio's.
 //!
-//! Both programs read a loop device with direct I/O, one I/O after the other or a few at a time, while
+//! Both programs read loop devices with direct I/O, one I/O after the other or a few at a time, while
 //! a trace of our own stamps each I/O's way through the block layer with the testers' clock. Each single
 //! I/O is matched with its trace by its address, and what the tester recorded is compared with Q2C,
 //! from the block layer's queue to completion (btt's term). Only durations are compared, so no two
@@ -14,7 +14,7 @@ mod tracefs;
 
 use std::fmt::Write as _;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context as _, Result, bail};
@@ -53,10 +53,10 @@ pub struct Options {
     /// I/Os of each trial
     #[arg(long, default_value_t = 3000, value_parser = clap::value_parser!(u32).range(100..=20_000))]
     ios: u32,
-    /// Directory of the file under the loop device; in memory by default, where the device's noise is
-    /// least
-    #[arg(long, default_value = "/dev/shm")]
-    loop_on: PathBuf,
+    /// Directories of the files under the loop devices [default: /dev/shm, where a read is a copy
+    /// of memory and noise is least, and target/validate, where a device completes it]
+    #[arg(long, value_delimiter = ',')]
+    loop_on: Vec<PathBuf>,
     /// Seed of the orders [default: a fresh one, which is recorded]
     #[arg(long)]
     seed: Option<u64>,
@@ -109,7 +109,7 @@ impl Case {
     }
 }
 
-/// Nine tenths of the values lie above `p10`, one above `p90`. In nanoseconds.
+/// Percentiles of the I/Os of one trial, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Spread {
     p10: i64,
@@ -159,13 +159,13 @@ impl Trial {
         })
     }
 
-    const HEAD: &str = "round,depth,tester,matched,q2c_p10_ns,q2c_median_ns,q2c_p90_ns,\
+    const HEAD: &str = "loop_on,round,depth,tester,matched,q2c_p10_ns,q2c_median_ns,q2c_p90_ns,\
          d2c_p10_ns,d2c_median_ns,d2c_p90_ns,clat_less_q2c_p10_ns,clat_less_q2c_median_ns,\
          clat_less_q2c_p90_ns,slat_p10_ns,slat_median_ns,slat_p90_ns,total_less_q2c_p10_ns,\
          total_less_q2c_median_ns,total_less_q2c_p90_ns";
 
-    fn line(&self, round: u32, case: &Case) -> String {
-        let mut line = format!("{round},{},{},{}", case.depth, case.name(), self.matched);
+    fn line(&self, loop_on: &str, round: usize, case: &Case) -> String {
+        let mut line = format!("{loop_on},{round},{},{},{}", case.depth, case.name(), self.matched);
         for spread in [Some(self.q2c), Some(self.d2c), Some(self.clat), self.slat, Some(self.total)]
         {
             let _ = match spread {
@@ -182,12 +182,19 @@ struct Setup {
     rounds: u32,
     ios: u32,
     seed: u64,
-    /// Filesystem of the file under the loop device.
-    loop_on: String,
     fio: String,
     commit: String,
     machine: Machine,
     load: String,
+}
+
+/// The trials of one loop device.
+struct Place {
+    /// Filesystem of the file under it.
+    loop_on: String,
+    trials: Vec<(Case, Trial)>,
+    /// Trials that were not counted.
+    rejected: u32,
 }
 
 /// Runs the rounds and writes the table. There is no claim that could fail.
@@ -200,36 +207,52 @@ pub fn run(options: &Options) -> Result<bool> {
         rounds: options.rounds,
         ios: options.ios,
         seed: options.seed.unwrap_or_else(provenance::fresh_seed),
-        loop_on: provenance::filesystem(&options.loop_on)?,
         fio: fio::version()?,
         commit: provenance::commit()?,
         machine: Machine::here(),
         load: provenance::load(),
     };
     let stop = stop_flag()?;
-    let on = LoopOnNewFile::make(&options.loop_on, SIZE, &stop)?;
-    let trace = Trace::of(on.device.kernel_number()?)?;
     let testers =
         Testers { binary: Binary::find()?, dir: sheet::work_dir()?, ios: options.ios, size: SIZE };
-    let mut trials: Vec<(Case, Trial)> = Vec::new();
+    let loops = match &options.loop_on[..] {
+        [] => vec![PathBuf::from("/dev/shm"), sheet::work_dir()?],
+        named => named.to_vec(),
+    };
     let mut raw = Trial::HEAD.to_owned() + "\n";
-    let mut rejected = 0;
-    for round in 0..options.rounds {
-        let cases = order::abba(Case::all(), "latency", setup.seed, round);
-        for (position, case) in (0..).zip(cases) {
-            let seed = u64::from(round) << 16 | position << 8;
-            let (trial, again) = one(&case, &testers, &trace, &on, seed, &stop)
-                .with_context(|| format!("{}, depth {}", case.name(), case.depth))?;
-            rejected += again;
-            raw += &(trial.line(round, &case) + "\n");
-            trials.push((case, trial));
+    let mut places = Vec::new();
+    for dir in loops {
+        let place = measure(&dir, &testers, &setup, &stop)?;
+        for (index, (case, trial)) in place.trials.iter().enumerate() {
+            let round = index / Case::all().len();
+            raw += &(trial.line(&place.loop_on, round, case) + "\n");
         }
-        eprintln!("round {}/{} done", round + 1, options.rounds);
+        places.push(place);
     }
     let path = dir.join("latency.csv");
     fs::write(&path, raw).with_context(|| format!("{}: cannot be written", path.display()))?;
-    sheet::write(&dir.join("latency.md"), &table::text(&trials, &setup, rejected))?;
+    sheet::write(&dir.join("latency.md"), &table::text(&places, &setup))?;
     Ok(true)
+}
+
+/// All rounds on a loop device over a file in `dir`.
+fn measure(dir: &Path, testers: &Testers, setup: &Setup, stop: &AtomicBool) -> Result<Place> {
+    let loop_on = provenance::filesystem(dir)?;
+    let mut place = Place { loop_on, trials: Vec::new(), rejected: 0 };
+    let on = LoopOnNewFile::make(dir, SIZE, stop)?;
+    let trace = Trace::of(on.device.kernel_number()?)?;
+    for round in 0..setup.rounds {
+        let cases = order::abba(Case::all(), &place.loop_on, setup.seed, round);
+        for (position, case) in (0..).zip(cases) {
+            let seed = u64::from(round) << 16 | position << 8;
+            let (trial, again) = one(&case, testers, &trace, &on, seed, stop)
+                .with_context(|| format!("{}, depth {}", case.name(), case.depth))?;
+            place.rejected += again;
+            place.trials.push((case, trial));
+        }
+        eprintln!("loop device on {}: round {}/{} done", place.loop_on, round + 1, setup.rounds);
+    }
+    Ok(place)
 }
 
 /// One trial without loss, and how many were rejected before it.
@@ -312,7 +335,10 @@ mod tests {
         let case = Case::all()[0];
         for slat in [Some(100), None] {
             let trial = Trial::of(&[pair(9_000, slat, 9_500)]).unwrap();
-            assert_eq!(trial.line(0, &case).split(',').count(), Trial::HEAD.split(',').count());
+            assert_eq!(
+                trial.line("tmpfs", 0, &case).split(',').count(),
+                Trial::HEAD.split(',').count()
+            );
         }
     }
 

@@ -1,12 +1,13 @@
 //! From the trials to the page.
 
-use super::{BLOCK, Case, DEPTHS, SIZE, Setup, Spread, Trial};
+use super::{BLOCK, Case, DEPTHS, Place, SIZE, Setup, Spread, Trial};
 use crate::middle::Middle;
 use crate::sheet;
 
 /// The whole page.
-pub(super) fn text(trials: &[(Case, Trial)], setup: &Setup, rejected: u32) -> String {
+pub(super) fn text(places: &[Place], setup: &Setup) -> String {
     let mut text = "# Recorded latency against the kernel's\n\n".to_owned();
+    let rejected: u32 = places.iter().map(|place| place.rejected).sum();
     let more = [
         ("Beside", setup.fio.clone()),
         ("Rounds", setup.rounds.to_string()),
@@ -19,37 +20,47 @@ pub(super) fn text(trials: &[(Case, Trial)], setup: &Setup, rejected: u32) -> St
     ];
     text += &sheet::provenance(&setup.commit, &setup.machine, "latency.csv", &more);
     text += &method(setup);
-    for depth in DEPTHS {
-        let of_depth: Vec<&(Case, Trial)> =
-            trials.iter().filter(|(case, _)| case.depth == depth).collect();
-        text += &format!("\n## {depth} outstanding\n\nThe kernel's own latencies, µs:\n\n");
-        text += &kernel(&of_depth);
-        text += "\nCompletion latency less Q2C, µs:\n\n";
-        text += &spreads(&of_depth, |trial| Some(trial.clat));
-        text += "\nTotal latency less Q2C, µs:\n\n";
-        text += &spreads(&of_depth, |trial| Some(trial.total));
-        text += "\nSubmission latency by the tester's own account, µs:\n\n";
-        text += &spreads(&of_depth, |trial| trial.slat);
+    for place in places {
+        for depth in DEPTHS {
+            text += &section(place, depth);
+        }
     }
+    text
+}
+
+fn section(place: &Place, depth: u16) -> String {
+    let trials: Vec<&(Case, Trial)> =
+        place.trials.iter().filter(|(case, _)| case.depth == depth).collect();
+    let mut text = format!("\n## On {}, {depth} outstanding\n\n", place.loop_on);
+    text += "The kernel's own latencies, µs:\n\n";
+    text += &kernel(&trials);
+    text += "\nCompletion latency less Q2C, µs:\n\n";
+    text += &spreads(&trials, |trial| Some(trial.clat));
+    text += "\nTotal latency less Q2C, µs:\n\n";
+    text += &spreads(&trials, |trial| Some(trial.total));
+    text += "\nSubmission latency by the tester's own account, µs:\n\n";
+    text += &spreads(&trials, |trial| trial.slat);
     text
 }
 
 fn method(setup: &Setup) -> String {
     format!(
         "{} random reads of {BLOCK} in a trial, with O_DIRECT, on {SIZE} of a loop device with direct I/O \
-         over a file on {}. Each round makes one trial of each tester, engine and depth, in an order drawn at \
-         random; the next round goes backwards. Meanwhile the kernel's block events of that device \
-         (`block_bio_queue`: Q, `block_rq_issue`: D, `block_rq_complete`: C) are stamped with the testers' \
-         clock into a trace of our own. I/Os are matched one to one by address; those of addresses that occur \
-         twice are left out. What stands here is the median over the rounds, with its 95 % interval, of \
-         each trial's 10th percentile, median and 90th percentile over its I/Os; differences are taken I/O by \
-         I/O. The three events cost each I/O some time of their own; that of C's falls between C and the \
-         reaping, and so into every difference.\n\n\
+         over a file: on tmpfs, where a read is a copy of memory, which kernels of today do within the \
+         submitting system call; and on another filesystem, where a device completes it later. Each round makes one trial of each tester, engine and depth, \
+         in an order drawn at random; the next round goes backwards. Meanwhile the kernel's block events of \
+         that device (`block_bio_queue`: Q, `block_rq_issue`: D, `block_rq_complete`: C) are stamped with \
+         `CLOCK_MONOTONIC` into a trace of our own. I/Os are matched one to one by address; those of addresses \
+         that occur twice are left out. What stands here is the median over the rounds, with its 95 % \
+         interval, of each trial's 10th percentile, median and 90th percentile over its I/Os; differences are \
+         taken I/O by I/O. The three events cost each I/O some time of their own; that of recording C falls \
+         between C and the reaping, and so into every difference.\n\n\
          *Completion latency*: ours runs from just before the system call that hands the request over to just \
          after the one that brings its completion; fio's is its `clat`. *Total latency*: ours begins when \
          the request's slot is free, that is when the completion before was reaped; fio's is its `lat`. \
-         *Submission latency* is what lies between the two. What these mean: docs/method/latency.md.\n",
-        setup.ios, setup.loop_on,
+         *Submission latency*, ours and fio's `slat`, is the difference of the two. What these mean and why \
+         fio's differ: [latency](../method/latency.md).\n",
+        setup.ios,
     )
 }
 
@@ -125,21 +136,26 @@ mod tests {
             rounds: 8,
             ios: 3000,
             seed: 1,
-            loop_on: "tmpfs".into(),
             fio: "fio-3.33".into(),
             commit: "0123456789ab".into(),
             machine: Machine::here(),
             load: "0.10".into(),
         };
-        let text = text(&trials, &setup, 2);
+        let places = [
+            Place { loop_on: "tmpfs".into(), trials: trials.clone(), rejected: 2 },
+            Place { loop_on: "ext4".into(), trials: Vec::new(), rejected: 1 },
+        ];
+        let text = text(&places, &setup);
         assert!(
             text.contains("| drivescope io_uring | 0.90 (0.90–0.91) | 1.00 (1.00–1.01) | 1.30")
         );
         assert!(text.contains("| fio io_uring | 1.90 (1.90–1.91) | 2.00 (2.00–2.01) | 2.30"));
-        let (first, second) = text.split_once("## 4 outstanding").unwrap();
+        let (text, nothing) = text.split_once("## On ext4, 1 outstanding").unwrap();
+        let (first, second) = text.split_once("## On tmpfs, 4 outstanding").unwrap();
+        assert!(!nothing.contains("drivescope"), "no figures of another place");
         assert_eq!(first.matches("| drivescope psync |").count(), 4);
         assert_eq!(second.matches("psync").count(), 0);
-        assert!(text.contains("could not be matched: 2\n"));
+        assert!(text.contains("could not be matched: 3\n"));
     }
 
     #[test]
