@@ -81,7 +81,7 @@ pub(crate) fn read(path: &Path, bytes: &[u8]) -> Result<Journal, RecordError> {
     while let Some(line) = lines.next() {
         let number = journal.entries.len();
         let Some(entry) = entry(line) else {
-            if lines.any(|later| entry_checks(later)) {
+            if lines.any(entry_checks) {
                 let what = "its checksum is wrong, and lines after it are whole".to_owned();
                 return Err(damaged(number, what));
             }
