@@ -20,6 +20,10 @@ pub struct DriveIdentity {
     pub filesystem_id: Option<u64>,
     /// Inode of an existing file.
     pub inode: Option<u64>,
+    /// Which part of the devices at the bottom it is, when it is not all of one: two partitions of a disk,
+    /// and two loop devices on files of one filesystem, have the same leaf and may have the same size.
+    #[serde(default)]
+    pub part: Option<String>,
     /// The devices at the bottom.
     pub leaves: Vec<LeafIdentity>,
 }
@@ -67,6 +71,12 @@ impl DriveIdentity {
         }
         if self.inode != now.inode {
             return differ("its inode", &self.inode, &now.inode);
+        }
+        if self.part != now.part {
+            let word =
+                |part: &Option<String>| part.clone().unwrap_or_else(|| "the whole".to_owned());
+            let (then, now) = (word(&self.part), word(&now.part));
+            return Some(format!("of the devices under it, it was {then} and is {now}"));
         }
         if self.leaves.len() != now.leaves.len() {
             return differ("the count of devices under it", &self.leaves.len(), &now.leaves.len());
@@ -122,6 +132,7 @@ mod tests {
             filesystem: None,
             filesystem_id: None,
             inode: None,
+            part: None,
             leaves: vec![leaf],
         }
     }
@@ -150,6 +161,7 @@ mod tests {
             |d: &mut DriveIdentity| d.kind = DriveKind::File,
             |d: &mut DriveIdentity| d.filesystem = Some("ext4".to_owned()),
             |d: &mut DriveIdentity| d.inode = Some(7),
+            |d: &mut DriveIdentity| d.part = Some("the partition at 1MiB".to_owned()),
             |d: &mut DriveIdentity| d.leaves.clear(),
             |d: &mut DriveIdentity| d.leaves[0].size_bytes = Bytes(1),
         ] {

@@ -298,8 +298,16 @@ impl Desk<'_> {
         }
     }
 
-    /// Says what a run that was killed left behind, and removes it when told to.
+    /// Says what a run that was killed left behind, and removes it when told to. What the very run left
+    /// that goes on now is removed unasked: it is its own, and stands where its next test file goes.
     fn leftovers(&self, dir: &Path) -> Result<()> {
+        let own = scratch::reclaim(dir, self.job.run_id);
+        let own = own.with_context(|| {
+            format!("{}: cannot remove the test file of {}", dir.display(), self.job.run_id)
+        })?;
+        if let Some(own) = own {
+            talk::note(&format!("removed {} ({}), left by this run", own.path.display(), own.size));
+        }
         for leftover in scratch::leftovers(dir) {
             let what = format!("{} ({})", leftover.path.display(), leftover.size);
             if self.job.target.consent.remove_leftovers || agreed(&leftover)? {
@@ -334,6 +342,7 @@ impl How {
             filesystem: None,
             filesystem_id: None,
             inode: None,
+            part: None,
             leaves: Vec::new(),
         };
         How { engine: engine.to_owned(), direct: true, polling: false, extents: None, identity }

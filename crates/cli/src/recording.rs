@@ -114,20 +114,19 @@ impl Recording {
                 );
                 Store::Off
             }
-            Some(dir) => match std::fs::create_dir_all(&dir) {
-                Ok(()) => Store::Closed { runs: Runs::at(dir), is_asked },
-                Err(error) if is_asked => {
-                    return Err(error)
-                        .with_context(|| format!("{}: runs cannot be kept there", dir.display()));
+            Some(dir) => {
+                let runs = Runs::at(dir);
+                match runs.prepare() {
+                    Ok(()) => Store::Closed { runs, is_asked },
+                    Err(error) if is_asked => return Err(error).context("runs cannot be kept"),
+                    Err(error) => {
+                        talk::note(&format!(
+                            "this run is not recorded: {error}; --runs-dir names another place"
+                        ));
+                        Store::Off
+                    }
                 }
-                Err(error) => {
-                    talk::note(&format!(
-                        "{}: {error}; this run is not recorded, --runs-dir names another place",
-                        dir.display()
-                    ));
-                    Store::Off
-                }
-            },
+            }
         };
         let progress = Progress::new(false);
         Ok(Recording { store, schema, run_id, setup, course, samples: None, progress })

@@ -3,9 +3,8 @@
 use anyhow::{Context as _, Result, bail};
 use block::Bytes;
 use linux::target::EngineKind;
-use record::{RunId, SamplesFormat};
+use record::{Run, RunId, SamplesFormat};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use crate::args::{ConsentArgs, KeepArgs, OutputArgs, SamplesName, TargetArgs};
 
@@ -71,11 +70,12 @@ impl Setup {
     ///
     /// # Errors
     /// When the run was not set up by a version whose setup this one knows.
-    pub fn of_record(setup: &Value, id: &RunId) -> Result<Setup> {
-        if setup.is_null() {
+    pub fn of_record(run: &Run) -> Result<Setup> {
+        let id = &run.id;
+        if run.is_bare() {
             bail!("{id}: was imported as a document alone, without what it takes to make it again");
         }
-        serde_json::from_value(setup.clone())
+        serde_json::from_value(run.setup.clone())
             .with_context(|| format!("{id}: its setup.json is not one of this version"))
     }
 

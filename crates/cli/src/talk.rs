@@ -15,7 +15,16 @@ pub fn note(text: &str) {
 
 /// Says why there is no result.
 pub fn error(error: &anyhow::Error) {
-    anstream::eprintln!("{RED}error:{RED:#} {error:#}");
+    anstream::eprintln!("{RED}error:{RED:#} {}", causes(error));
+}
+
+/// An error and its causes, each once: some errors say their cause themselves.
+fn causes(error: &anyhow::Error) -> String {
+    error.chain().map(ToString::to_string).fold(String::new(), |said, cause| match said {
+        said if said.is_empty() => cause,
+        said if said.contains(&cause) => said,
+        said => format!("{said}: {cause}"),
+    })
 }
 
 /// Asks a question whose answer is no unless it begins with y.
@@ -47,5 +56,19 @@ pub fn result(text: &str) -> Result<()> {
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
         written => written.context("cannot write the result"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cause_is_not_said_twice() {
+        let inner = anyhow::anyhow!("no space left");
+        let outer =
+            inner.context("x: cannot write: no space left (make room)").context("no record");
+        assert_eq!(causes(&outer), "no record: x: cannot write: no space left (make room)");
+        assert_eq!(causes(&anyhow::anyhow!("a").context("b")), "b: a");
     }
 }

@@ -116,7 +116,7 @@ fn a_killed_run_is_told_of_by_the_next_and_cleaned_up_when_asked() {
     let args = [&short[..], &["--remove-leftovers"]].concat();
     mark(dir.path(), &args).exits(0).says(&["removed", name]);
     assert!(names(dir.path()).is_empty());
-    assert!(mark(dir.path(), &short).exits(0).stderr.is_empty(), "nothing is left to tell of");
+    assert_eq!(mark(dir.path(), &short).exits(0).said(), "", "nothing is left to tell of");
 }
 
 #[test]
@@ -127,7 +127,7 @@ fn a_run_that_is_alive_is_not_taken_for_a_leftover() {
     let file = wait_for_test_file(dir.path(), 1);
     let args = ["--size=16MiB", "--tests=RND4KQ1T1", "--remove-leftovers"];
     let second = mark(dir.path(), &args).exits(0);
-    assert!(second.stderr.is_empty(), "{}", second.stderr);
+    assert_eq!(second.said(), "");
     assert_reached(&second.body());
     assert!(file.exists(), "the first run's file was taken away");
     let body = end(first).exits(0).body();

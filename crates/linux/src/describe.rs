@@ -4,7 +4,9 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use block::{Bytes, DriveIdentity, DriveInfo, DriveKind, Leaf, LeafIdentity, Stack, WriteCache};
+use block::{
+    Bytes, DriveIdentity, DriveInfo, DriveKind, Layer, Leaf, LeafIdentity, Stack, WriteCache,
+};
 
 use crate::devices::{Identity, identity};
 use crate::sysfs::{BlockNode, Roots};
@@ -51,7 +53,28 @@ pub fn identify(roots: &Roots, stack: &Stack, path: &Path, info: &DriveInfo) -> 
         filesystem_id: filesystem.as_deref().and_then(|kind| filesystem_id(kind, &real)),
         filesystem,
         inode: meta.filter(|_| is_file).map(|meta| meta.ino()),
+        part: stack.layers.iter().find_map(part),
         leaves: stack.leaves.iter().map(|leaf| leaf_identity(roots, leaf)).collect(),
+    }
+}
+
+/// What a layer is a part of, by what stays when kernel names change.
+fn part(layer: &Layer) -> Option<String> {
+    let attribute = |name: &str| layer.attributes.get(name);
+    match layer.kind.as_str() {
+        "partition" => Some(format!("the partition at byte {}", attribute("start_bytes")?)),
+        "loop" => {
+            let file = attribute("backing_file")?;
+            // A device has another inode after a restart.
+            let file = match fs::metadata(file) {
+                Ok(meta) if meta.is_file() => format!("inode {}", meta.ino()),
+                _ => file.clone(),
+            };
+            let offset = attribute("loop_offset_bytes").map_or("0", String::as_str);
+            Some(format!("the loop on {file} from byte {offset}"))
+        }
+        "dm" => Some(format!("the mapping {}", attribute("dm_uuid")?)),
+        _ => None,
     }
 }
 

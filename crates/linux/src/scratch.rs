@@ -10,6 +10,7 @@ use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use block::{Bytes, Extents, Payload, UnixNanos};
 use rustix::fs::{Advice, FlockOperation, OFlags};
@@ -25,6 +26,10 @@ const CHUNK: Bytes = Bytes::mib(4);
 const ALIGN: Bytes = Bytes::kib(4);
 /// Least space left free on the filesystem, if one percent of it is less than this.
 const RESERVE_MIN: Bytes = Bytes::mib(64);
+
+/// How long the kernel is given to let go of what a dead process held: two seconds.
+const RECLAIM_TRIES: u32 = 100;
+const RECLAIM_WAIT: Duration = Duration::from_millis(20);
 
 const PREFIX: &str = ".drivescope-";
 const SUFFIX: &str = ".scratch";
@@ -364,6 +369,25 @@ pub fn leftovers(dir: &Path) -> Vec<Leftover> {
         })
         .filter_map(|name| Some(unowned(&dir.join(name)).ok()??.1))
         .collect()
+}
+
+/// Removes the test file that an earlier process of this very run left in `dir`; tells what it was. The
+/// caller knows that the process is dead, but the kernel may hold its lock a moment longer, until the
+/// last I/O of an io_uring is done with.
+///
+/// # Errors
+/// Why it cannot be removed; [`io::ErrorKind::ResourceBusy`] when it is held by somebody all the same.
+pub fn reclaim(dir: &Path, run_id: &str) -> io::Result<Option<Leftover>> {
+    let path = dir.join(format!("{PREFIX}{run_id}{SUFFIX}"));
+    for _ in 0..RECLAIM_TRIES {
+        match unowned(&path) {
+            Ok(Some((_held, leftover))) => return fs::remove_file(&path).map(|()| Some(leftover)),
+            Ok(None) => std::thread::sleep(RECLAIM_WAIT),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error),
+        }
+    }
+    Err(io::Error::new(io::ErrorKind::ResourceBusy, "it belongs to another process"))
 }
 
 /// True on filesystems that keep no modes and show the same for every file: sticks and cards.

@@ -51,6 +51,21 @@ impl<F: Files> Runs<F> {
         &self.dir
     }
 
+    /// Makes the directory, and finds out whether names can be made in it: before hours are spent on
+    /// what is to be kept there.
+    ///
+    /// # Errors
+    /// What a file operation answered, or [`RecordError::DirectoryBusy`].
+    pub fn prepare(&self) -> Result<(), RecordError> {
+        store::make_dirs(&self.files, &self.dir)?;
+        let _changing = self.changing()?;
+        store::sweep(&self.files, &self.dir);
+        // The lock's file may be there since the directory could be written; a new name cannot.
+        let probe = self.dir.join(format!("{}probe-{}", store::NEW, std::process::id()));
+        self.files.make_dir(&probe).map_err(RecordError::io("write in it", &self.dir))?;
+        self.files.remove_dir(&probe).map_err(RecordError::io("write in it", &self.dir))
+    }
+
     /// Begins a run. When this returns, its directory is on disk, whole.
     ///
     /// # Errors

@@ -147,7 +147,7 @@ pub(crate) fn remove_tree<F: Files>(files: &F, dir: &Path, depth: u32) -> Result
 pub(crate) fn make_dirs<F: Files>(files: &F, dir: &Path) -> Result<(), RecordError> {
     match files.stat(dir) {
         Ok(stat) if stat.kind == Kind::File => {
-            return Err(RecordError::damaged(dir, "is a file, and a directory is needed"));
+            return Err(RecordError::io("create it", dir)(ErrorKind::NotADirectory.into()));
         }
         Ok(_) => return Ok(()),
         Err(error) if error.kind() != ErrorKind::NotFound => {

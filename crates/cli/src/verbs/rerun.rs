@@ -44,7 +44,7 @@ pub fn main(args: &RerunArgs) -> Result<Exit> {
     let id = runs.find(&args.run)?;
     let run = runs.load(&id)?;
     let original = original(&run, &id)?;
-    let mut setup = Setup::of_record(&run.setup, &id)?;
+    let mut setup = Setup::of_record(&run)?;
     let plan = Plan::from_toml(&run.plan).with_context(|| format!("{id}: its plan.toml"))?;
     let target = setup.target_args(args.consent.clone())?;
     "rerun".clone_into(&mut setup.verb);

@@ -1,7 +1,7 @@
 //! `--resume RUN`: a recorded run goes on where it was interrupted or killed.
 
 use anyhow::{Context as _, Result, bail};
-use record::State;
+use record::{RecordError, State};
 use workload::plan::Plan;
 
 use crate::args::{ConsentArgs, Given, KeepArgs, OutputArgs, TargetArgs};
@@ -34,10 +34,14 @@ pub fn main(name: &str, asked: &Asked<'_>, keep: &KeepArgs, output: &OutputArgs)
     let runs = recording::runs(&keep.place)?;
     let id = runs.find(name)?;
     let run = runs.load(&id)?;
+    let setup = Setup::of_record(&run)?;
     if run.state == State::Finished {
         bail!("{id}: is finished; `drivescope rerun {id}` repeats it");
     }
-    let setup = Setup::of_record(&run.setup, &id)?;
+    if runs.is_live(&id) {
+        // Before a test file is made whose name the living one has.
+        return Err(RecordError::Busy { id }.into());
+    }
     let plan = Plan::from_toml(&run.plan).with_context(|| format!("{id}: its plan.toml"))?;
     agree(asked, &setup, &plan).with_context(|| {
         format!("{id}: its record says otherwise; leave out what is not about output")

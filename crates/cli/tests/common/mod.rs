@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test file uses its part")]
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "these are tests")]
 
+pub mod recorded;
 pub mod storage;
 
 use std::ffi::OsStr;
@@ -58,6 +59,15 @@ impl Ran {
         self
     }
 
+    /// What was said beside where the run is recorded, which is said of every run.
+    pub fn said(&self) -> String {
+        let of_record = |line: &&str| {
+            line.starts_with("note: recorded; to see it again: drivescope runs show ")
+                || line.starts_with("note: the record is written to the drive that is measured")
+        };
+        self.stderr.lines().filter(|line| !of_record(line)).collect::<Vec<_>>().join("\n")
+    }
+
     /// Asserts that this is an error that names `words`: exit code, no result, nothing but `error:`.
     #[track_caller]
     pub fn fails(self, code: i32, words: &[&str]) -> Ran {
@@ -78,11 +88,24 @@ impl From<Output> for Ran {
     }
 }
 
+thread_local! {
+    /// Where this test's runs are recorded: in a thread's own directory, for each test has a thread of
+    /// its own and the directory goes with it.
+    static RUNS: TempDir = scratch_dir();
+}
+
+/// Where the runs of this test are recorded unless it says otherwise: never in the user's own data
+/// directory. Not the same for the threads that a test makes.
+pub fn runs_dir() -> PathBuf {
+    RUNS.with(|dir| dir.path().to_owned())
+}
+
 /// The binary, with nobody at the terminal.
 pub fn drivescope<I: IntoIterator<Item: AsRef<OsStr>>>(args: I) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_drivescope"));
     command.args(args).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command.env_remove("NO_COLOR").env_remove("CLICOLOR_FORCE");
+    command.env("DRIVESCOPE_RUNS_DIR", runs_dir());
     command
 }
 
