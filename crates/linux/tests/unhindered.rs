@@ -4,13 +4,13 @@
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use block::{Bytes, Environment, Nanos, NullSink, Target};
+use block::{Bytes, Environment, Nanos, Target};
 use drivescope_linux::environment::RealEnvironment;
 use drivescope_linux::stack;
 use drivescope_linux::sysfs::Roots;
 use drivescope_linux::target::{AnyTarget, Calibration, EngineKind, OpenOptions, RealTarget};
 use engine::Control;
-use mark::{Direction, Options, findings};
+use mark::{Around, Direction, Earlier, NoKeeper, Options, findings};
 use stats::{Proof, Verdict};
 use workload::plan::{Content, Order, Plan, Share};
 
@@ -64,9 +64,9 @@ fn judged<T: Target>(
     let control = Control { cancel: &cancel, trace_cap: 0 };
     let mut nothing = Calibration::new(engine, target.info().capacity_bytes, None);
     let ceiling = mark::ceiling(&plan.steps[0], &plan, &mut nothing, environment, control).unwrap();
-    let done =
-        mark::execute(&plan, target, environment, &[ceiling], control, &mut NullSink, &mut |_| {})
-            .unwrap();
+    let (ceilings, earlier) = ([ceiling], Earlier::default());
+    let around = Around { ceilings: &ceilings, earlier, control, keeper: &mut NoKeeper };
+    let done = mark::execute(&plan, target, environment, around).unwrap();
     assert_eq!(done.broken, None);
     let context = findings::Context {
         info: target.info(),
