@@ -1,5 +1,7 @@
 //! Sheets and listings as terminal text.
 
+use std::borrow::Cow;
+
 use anstyle::{AnsiColor, Style as Ansi};
 use stats::{Caveat, Proof, Verdict};
 
@@ -37,6 +39,16 @@ fn of_tone(tone: Tone) -> Ansi {
         Tone::Good => GREEN,
         Tone::Mixed => YELLOW,
         Tone::Bad => RED,
+    }
+}
+
+/// Text that cannot command a terminal. Names come from plans, drives and runs of other machines, and an
+/// escape sequence among them would be obeyed.
+fn harmless(text: &str) -> Cow<'_, str> {
+    if text.contains(char::is_control) {
+        text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+    } else {
+        text.into()
     }
 }
 
@@ -121,7 +133,7 @@ impl Page {
             .subsequent_indent(rest)
             .break_words(false);
         let mut lead = first;
-        for line in textwrap::wrap(words, options) {
+        for line in textwrap::wrap(&harmless(words), options) {
             let text = line.strip_prefix(lead).unwrap_or(&line);
             let painted = paint(style, text);
             self.line(&format!("{lead}{painted}"));
@@ -130,7 +142,7 @@ impl Page {
     }
 
     fn group(&mut self, group: &Group) {
-        let mut head = format!("{:<NAME$}", group.title);
+        let mut head = format!("{:<NAME$}", harmless(&group.title));
         let cells = group.rows.iter().find_map(|row| match &row.standing {
             Standing::Stands(cells) => Some(cells),
             Standing::Withdrawn { .. } => None,
@@ -156,7 +168,7 @@ impl Page {
     fn row(&mut self, row: &Row) {
         match &row.standing {
             Standing::Stands(cells) => {
-                let mut line = format!("{:<NAME$}", row.name);
+                let mut line = format!("{:<NAME$}", harmless(&row.name));
                 for cell in cells {
                     let text = match cell {
                         Cell::Value(q) => format!("{:>VALUE$}", number::value(q, self.style.rate)),
@@ -169,7 +181,8 @@ impl Page {
                 self.line(&line);
             }
             Standing::Withdrawn { reason, instead } => {
-                let lead = format!("{:<NAME$} {}", row.name, paint(RED, "withdrawn: "));
+                let name = harmless(&row.name);
+                let lead = format!("{name:<NAME$} {}", paint(RED, "withdrawn: "));
                 self.hanging(&lead, "    ", reason, Ansi::new());
                 if !instead.is_empty() {
                     self.wrapped("    ", instead, DIM);
@@ -213,7 +226,7 @@ impl Page {
     }
 
     fn entry(&mut self, entry: &Entry) {
-        let lead = format!("{}  ", paint(BOLD, &entry.title));
+        let lead = format!("{}  ", paint(BOLD, &harmless(&entry.title)));
         self.hanging(&lead, "  ", &entry.summary, Ansi::new());
         let name = entry
             .facts
@@ -245,4 +258,51 @@ fn unproven(row: &Row) -> Vec<&(&'static str, Proof)> {
     };
     let open = |p: &&(&str, Proof)| p.1.verdict != Verdict::Proven && Some(&p.1.reason) != said;
     row.proofs.iter().filter(open).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The run of another machine may carry whatever its maker liked in its names.
+    #[test]
+    fn no_name_commands_the_terminal() {
+        let evil = "\u{1b}[2J\u{9b}2Jx\r\ny\u{7}".to_owned();
+        let row = |standing| Row { name: evil.clone(), standing, detail: vec![], proofs: vec![] };
+        let withdrawn = Standing::Withdrawn { reason: evil.clone(), instead: evil.clone() };
+        let rows = vec![row(Standing::Stands(vec![])), row(withdrawn)];
+        let sheet = Sheet {
+            title: evil.clone(),
+            facts: vec![evil.clone()],
+            groups: vec![Group { title: evil.clone(), columns: vec![], rows }],
+            caveats: vec![Caveat {
+                code: evil.clone(),
+                subject: evil.clone(),
+                cause: evil.clone(),
+                remedy: evil.clone(),
+            }],
+            closing: evil.clone(),
+            tone: Tone::Bad,
+        };
+        let listing = Listing {
+            entries: vec![Entry {
+                title: evil.clone(),
+                summary: evil.clone(),
+                facts: vec![("fact".to_owned(), evil.clone())],
+                notes: vec![(Tone::Bad, evil.clone())],
+            }],
+            empty: String::new(),
+        };
+        let style = Style::default();
+        for text in [render_sheet(&sheet, style), render_listing(&listing, style)] {
+            assert!(text.contains("x") && text.contains("\u{fffd}"), "{text:?}");
+            // What is left are line feeds and our own colours.
+            let plain = text.replace('\n', "");
+            let codes = plain.split('\u{1b}').skip(1);
+            assert!(
+                codes.into_iter().all(|code| code.starts_with('[') && !code.starts_with("[2J"))
+            );
+            assert!(!plain.contains(|c: char| c.is_control() && c != '\u{1b}'), "{plain:?}");
+        }
+    }
 }
