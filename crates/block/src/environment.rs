@@ -30,6 +30,9 @@ pub struct Snapshot {
     pub devices: Vec<DeviceCounters>,
     /// CPU time of this process.
     pub process_cpu: Option<CpuTimes>,
+    /// Time that submitters which have ended were ready to run and had no CPU, summed over them.
+    #[serde(default)]
+    pub run_delay_ns: Option<Nanos>,
     /// Time that a hypervisor took from this machine's CPUs, summed over CPUs.
     pub steal_ns: Option<Nanos>,
     /// Pages of the target's file in the page cache.

@@ -117,6 +117,10 @@ impl Environment for RealEnvironment {
         let task = task_io(&self.roots).map_err(|why| keep("task", why)).ok();
         let process_cpu =
             syscalls::process_cpu().map_err(|error| keep("process_cpu", error.to_string())).ok();
+        let run_delay_ns = crate::drive::run_delay();
+        if run_delay_ns.is_none() {
+            keep("run_delay", "this kernel does not count it (CONFIG_SCHED_INFO)".to_owned());
+        }
         let steal_ns = steal(&self.roots).map_err(|why| keep("steal", why)).ok();
         let page_cache = match &self.target {
             Some(file) => page_cache(file).map_err(|why| keep("page_cache", why)).ok(),
@@ -134,6 +138,7 @@ impl Environment for RealEnvironment {
             task,
             devices,
             process_cpu,
+            run_delay_ns,
             steal_ns,
             page_cache,
             temperature_c,

@@ -390,6 +390,16 @@ fn unhindered_finds_the_testers_share() {
         }
     };
     assert_eq!(verdict(World::sound().each(cpu(995))), Verdict::Refuted);
+    // Others take the CPU: the submitter had half of it, and was ready for all of it.
+    let shared = |delay_ms: u64| {
+        let world = World::sound().each(cpu(450));
+        world.each(move |_, r| {
+            r.before.run_delay_ns = Some(Nanos::ZERO);
+            r.after.run_delay_ns = Some(Nanos::millis(delay_ms));
+        })
+    };
+    assert_eq!(verdict(shared(200)), Verdict::Proven);
+    assert_eq!(verdict(shared(545)), Verdict::Refuted);
     // Sixteen submitters on two CPUs that are both busy: each has but an eighth of one.
     let mut crowd = World::sound().each(cpu(1_990));
     crowd.plan = plan("SEQ1MQ8T16", Direction::Read);

@@ -159,6 +159,7 @@ impl Environment for VirtualEnvironment {
                 busy_ns: Nanos(get(&c.busy_ns)),
             }],
             process_cpu: None,
+            run_delay_ns: None,
             steal_ns: Some(Nanos::ZERO),
             page_cache: Some(PageCache {
                 cached_bytes: Bytes::ZERO,

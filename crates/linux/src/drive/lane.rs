@@ -4,6 +4,7 @@ use std::io;
 
 use block::{Bytes, DriveError, LaneSetup, Op, Payload, Request};
 
+use super::delay::RunDelay;
 use super::pin::Pin;
 use super::sys::slots::{Misuse, Slots};
 use crate::target::{EngineKind, Opened};
@@ -28,6 +29,7 @@ pub(crate) struct Lane<'a> {
     ahead: Option<Ahead>,
     cpu: Option<usize>,
     pin: Option<Pin>,
+    delay: Option<RunDelay>,
 }
 
 /// The write whose content is being made in the spare buffer.
@@ -47,7 +49,7 @@ impl<'a> Lane<'a> {
     /// A lane on the target that the user named `name`, to be held on `cpu` if there is one.
     pub fn new(name: &'a str, cpu: Option<usize>, submitter: u16, setup: &LaneSetup<'_>) -> Self {
         let payload = setup.payload.map(|make| make(submitter));
-        Lane { name, submitter, payload, spare: false, ahead: None, cpu, pin: None }
+        Lane { name, submitter, payload, spare: false, ahead: None, cpu, pin: None, delay: None }
     }
 
     /// The lane of a submitter of an opened target.
@@ -82,6 +84,7 @@ impl<'a> Lane<'a> {
             self.pin = Some(pin);
         }
         slots.touch();
+        self.delay = Some(RunDelay::begin());
         Ok(())
     }
 

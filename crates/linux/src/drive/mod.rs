@@ -15,6 +15,7 @@
 mod aio;
 mod calibration;
 mod clock;
+mod delay;
 mod direct_call;
 mod lane;
 mod null;
@@ -29,6 +30,7 @@ use block::{Drive, DriveError, LaneSetup};
 pub use aio::{Aio, AioDrive};
 pub use calibration::{Calibration, CalibrationDrive};
 pub(crate) use clock::{now, sleep};
+pub(crate) use delay::of_submitters as run_delay;
 pub use null::{NullDrive, NullTarget};
 pub use psync::{Psync, PsyncDrive};
 pub use uring::{Uring, UringDrive};

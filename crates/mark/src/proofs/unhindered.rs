@@ -10,8 +10,11 @@ use super::{Case, growth, percent};
 const DEPTH: (f64, f64) = (0.90, 0.75);
 /// Share of an I/O's time that may be the tester's own.
 const LAG: (f64, f64) = (0.05, 0.15);
-/// Share of the submitters' time that was CPU time: above it, a thread has nothing left to give.
+/// Share of the submitters' time that was CPU time, or was waited for a CPU: above it, a thread has
+/// nothing left to give.
 const CPU: (f64, f64) = (0.85, 0.97);
+/// Share of waiting for a CPU from which on it is told.
+const WORTH_TELLING: f64 = 0.01;
 /// Share of what the tester can do at most (on `null:`) that the drive may have asked of it.
 const LOAD: (f64, f64) = (0.50, 0.80);
 
@@ -27,7 +30,14 @@ pub(super) fn judge(case: &Case<'_>) -> Proof {
     let virtual_time = case.info.kind == DriveKind::Virtual;
     let closed = matches!(case.phase.arrival, Arrival::ClosedLoop { .. });
     // An engine that polls computes all the time on purpose.
-    let cpu = cpu_time(case).filter(|_| !case.polling).map(|cpu| share_of(cpu, elapsed(case)));
+    let cpu_time = cpu_time(case);
+    let cpu = cpu_time.filter(|_| !case.polling).map(|cpu| share_of(cpu, elapsed(case)));
+    let alive = elapsed_of_submitters(case);
+    let delay = growth(case, |s| s.run_delay_ns.map(|n| n.0)).map(|ns| share_of(ns as f64, alive));
+    // Of the CPUs that there are, or of the submitters' own time when others take the CPUs from them.
+    let busy = cpu
+        .zip(cpu_time)
+        .map(|(cpu, ns)| cpu.max(share_of(ns, alive) + delay.unwrap_or(0.0)).min(1.0));
     let checks = [
         closed.then(|| {
             (
@@ -39,10 +49,14 @@ pub(super) fn judge(case: &Case<'_>) -> Proof {
             Check::most(lag, LAG),
             format!("{} of each I/O's time was the tester's own", percent(lag)),
         )),
-        cpu.map(|cpu| {
+        busy.map(|busy| {
+            let or = match delay {
+                Some(delay) if delay > WORTH_TELLING => " or waiting for a CPU",
+                _ => "",
+            };
             let reason =
-                format!("the tester's threads spent {} of the time computing", percent(cpu));
-            (Check::most(cpu, CPU), reason)
+                format!("the tester's threads spent {} of the time computing{or}", percent(busy));
+            (Check::most(busy, CPU), reason)
         }),
         load.map(|load| {
             (
@@ -80,8 +94,11 @@ pub(super) fn judge(case: &Case<'_>) -> Proof {
         proof = proof.with("null_iops", ceiling.iops).with("load_share_of_null", load);
     }
     let ios: u64 = runs.iter().map(|r| r.totals.ios).sum();
-    if let Some(ns) = cpu_time(case).filter(|_| ios > 0) {
+    if let Some(ns) = cpu_time.filter(|_| ios > 0) {
         proof = proof.with("cpu_ns_per_io", ns / ios as f64);
+    }
+    if let Some(delay) = delay {
+        proof = proof.with("run_delay_share", delay);
     }
     match cpu {
         Some(share) => proof.with("cpu_share", share),
@@ -127,6 +144,12 @@ fn share_of(part: f64, whole: f64) -> f64 {
 /// CPU time of this process, user and system, from idle to idle, over all counted runs.
 fn cpu_time(case: &Case<'_>) -> Option<f64> {
     growth(case, |s| s.process_cpu.map(|c| c.user_ns.0 + c.system_ns.0)).map(|ns| ns as f64)
+}
+
+/// Time of all submitters, over all counted runs.
+fn elapsed_of_submitters(case: &Case<'_>) -> f64 {
+    let once: u64 = case.runs().iter().map(|r| r.elapsed_ns).sum();
+    once as f64 * f64::from(case.step.submitters)
 }
 
 /// Time of all CPUs that the submitters could use, over all counted runs: more submitters than CPUs
