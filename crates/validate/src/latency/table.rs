@@ -1,12 +1,12 @@
 //! From the trials to the page.
 
-use super::{BLOCK, Case, DEPTHS, Place, SIZE, Setup, Spread, Trial};
+use super::{BLOCK, Case, DEPTHS, Place, SIZE, Setup, Spread, Tester, Trial};
 use crate::middle::Middle;
 use crate::sheet;
 
 /// The whole page.
 pub(super) fn text(places: &[Place], setup: &Setup) -> String {
-    let mut text = "# Recorded latency against the kernel's\n\n".to_owned();
+    let mut text = format!("# Recorded latency against the kernel's\n\n{}\n", verdict(places));
     let rejected: u32 = places.iter().map(|place| place.rejected).sum();
     let more = [
         ("Beside", setup.fio.clone()),
@@ -28,6 +28,23 @@ pub(super) fn text(places: &[Place], setup: &Setup) -> String {
     text
 }
 
+/// I/Os of drivescope whose completion latency is shorter than Q2C, which it contains.
+pub(super) fn shorter(trials: &[(Case, Trial)]) -> usize {
+    let ours = trials.iter().filter(|(case, _)| case.tester == Tester::Drivescope);
+    ours.map(|(_, trial)| trial.shorter).sum()
+}
+
+fn verdict(places: &[Place]) -> String {
+    let ours = places.iter().flat_map(|place| &place.trials);
+    let ours = ours.filter(|(case, _)| case.tester == Tester::Drivescope);
+    let matched: usize = ours.map(|(_, trial)| trial.matched).sum();
+    let shorter: usize = places.iter().map(|place| shorter(&place.trials)).sum();
+    format!(
+        "Of {matched} I/Os of drivescope, {shorter} have a completion latency that is shorter than the \
+         kernel's own Q2C; there must be none.\n"
+    )
+}
+
 fn section(place: &Place, depth: u16) -> String {
     let trials: Vec<&(Case, Trial)> =
         place.trials.iter().filter(|(case, _)| case.depth == depth).collect();
@@ -36,6 +53,8 @@ fn section(place: &Place, depth: u16) -> String {
     text += &kernel(&trials);
     text += "\nCompletion latency less Q2C, µs:\n\n";
     text += &spreads(&trials, |trial| Some(trial.clat));
+    text += "\nShare of I/Os whose completion latency is shorter than Q2C:\n\n";
+    text += &shares(&trials);
     text += "\nTotal latency less Q2C, µs:\n\n";
     text += &spreads(&trials, |trial| Some(trial.total));
     text += "\nSubmission latency by the tester's own account, µs:\n\n";
@@ -87,6 +106,16 @@ fn kernel(trials: &[&(Case, Trial)]) -> String {
     sheet::table(1, &["tester", "I/Os matched", "median of Q2C", "median of D2C"], &rows)
 }
 
+fn shares(trials: &[&(Case, Trial)]) -> String {
+    let row = |(case, trials): (Case, Vec<&Trial>)| {
+        let shorter: usize = trials.iter().map(|trial| trial.shorter).sum();
+        let matched: usize = trials.iter().map(|trial| trial.matched).sum();
+        vec![case.name(), format!("{:.1} %", 100.0 * shorter as f64 / matched as f64)]
+    };
+    let rows: Vec<Vec<String>> = by_case(trials).into_iter().map(row).collect();
+    sheet::table(1, &["tester", "shorter"], &rows)
+}
+
 fn spreads(trials: &[&(Case, Trial)], of: impl Fn(&Trial) -> Option<Spread>) -> String {
     let row = |(case, trials): (Case, Vec<&Trial>)| {
         let mut cells = vec![case.name()];
@@ -119,6 +148,7 @@ mod tests {
             clat: spread(bias),
             slat: (bias > 0).then(|| spread(250)),
             total: spread(bias + 250),
+            shorter: 299,
         }
     }
 
@@ -153,7 +183,10 @@ mod tests {
         let (text, nothing) = text.split_once("## On ext4, 1 outstanding").unwrap();
         let (first, second) = text.split_once("## On tmpfs, 4 outstanding").unwrap();
         assert!(!nothing.contains("drivescope"), "no figures of another place");
-        assert_eq!(first.matches("| drivescope psync |").count(), 4);
+        assert_eq!(first.matches("| drivescope psync |").count(), 5);
+        assert!(first.contains("| drivescope psync | 10.0 % |"));
+        // Eight rounds of three engines at depth 1 and two at depth 4.
+        assert!(first.contains("Of 119600 I/Os of drivescope, 11960 have"));
         assert_eq!(second.matches("psync").count(), 0);
         assert!(text.contains("could not be matched: 3\n"));
     }
