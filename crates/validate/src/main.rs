@@ -7,6 +7,7 @@
 mod binary;
 mod coverage;
 mod fio_parity;
+mod kills;
 mod provenance;
 mod sheet;
 
@@ -33,6 +34,8 @@ enum Name {
     FioParity(fio_parity::Options),
     /// How often mark's intervals and verdicts are right on a virtual disk (minutes)
     Coverage(coverage::Options),
+    /// Runs killed at random moments, which have to go on (minutes)
+    Kills(kills::Options),
 }
 
 /// Options of one validation, when none were given.
@@ -63,14 +66,17 @@ fn run(name: Option<Name>) -> Result<bool> {
         Some(Name::List) => {
             println!("fio-parity  paired rounds beside fio on a direct-I/O loop device");
             println!("coverage    how often mark's verdicts are right on a virtual disk");
+            println!("kills       runs killed at random moments, which have to go on");
             Ok(true)
         }
         Some(Name::FioParity(options)) => fio_parity::run(&options),
         Some(Name::Coverage(options)) => coverage::run(&options),
+        Some(Name::Kills(options)) => kills::run(&options),
         None => {
-            eprintln!("running coverage, then fio-parity");
+            eprintln!("running kills, coverage, then fio-parity");
+            let kills = kills::run(&defaults())?;
             let coverage = coverage::run(&defaults())?;
-            Ok(fio_parity::run(&defaults())? && coverage)
+            Ok(fio_parity::run(&defaults())? && coverage && kills)
         }
     }
 }
