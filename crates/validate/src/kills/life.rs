@@ -31,7 +31,7 @@ pub(super) struct Life {
 pub(super) enum Moment {
     /// So long after exec.
     Anywhere(Duration),
-    /// So long after exec, from there to a little after the run's being in its directory.
+    /// So long after exec, around the time when the run comes to be in its directory.
     Beginning(Duration),
     /// So long after this many steps are in the journal: the sync of a step, the pause, the beginning of
     /// the next.
@@ -48,7 +48,8 @@ impl Life {
             bench.clear()?;
             let mut command = drivescope(bench, arguments);
             let began = Instant::now();
-            let mut child = command.stdout(Stdio::piped()).spawn()?;
+            command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+            let mut child = command.spawn()?;
             let mut begun = None;
             while begun.is_none() && child.try_wait()?.is_none() {
                 begun = bench.run()?.map(|_| began.elapsed());
@@ -75,7 +76,9 @@ impl Life {
             Duration::from_micros(below(dice, u64::try_from(span.as_micros()).unwrap_or(u64::MAX)))
         };
         let (anywhere, around) = (within(self.whole), within(AROUND));
-        let (beginning, end) = (within(self.begun * 5 / 4), within(Duration::from_millis(30)));
+        // Most of the beginning is the writing of a test file, when nothing is recorded yet.
+        let beginning = self.begun / 2 + within(self.begun);
+        let end = within(Duration::from_millis(30));
         match below(dice, 10) {
             0..=3 => Moment::Anywhere(anywhere),
             4..=7 => Moment::StepEnd(1 + below(dice, STEPS - 1), around),

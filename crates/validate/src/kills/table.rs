@@ -63,6 +63,7 @@ fn outcomes(trials: &[&Trial]) -> String {
             row.extend(Outcome::ALL.map(good));
             let of = trials.iter().filter(|t| t.moment.class() == *class).map(|t| t.steps.0);
             row.push(match (of.clone().min(), of.max()) {
+                (Some(least), Some(most)) if least == most => least.to_string(),
                 (Some(least), Some(most)) => format!("{least}–{most}"),
                 _ => "–".to_owned(),
             });

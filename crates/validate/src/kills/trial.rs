@@ -206,7 +206,9 @@ fn go_on(
         let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
         return Ok(Err(format!("--resume ended with {}: {said}", output.status)));
     }
-    Ok(whole(&run, Some(&output), &kept, trial.target, reference))
+    let left = fs::read_dir(&bench.dir)?.count();
+    Ok(holds(left == 0, || "the test file of the killed process stayed".to_owned())
+        .and_then(|()| whole(&run, Some(&output), &kept, trial.target, reference)))
 }
 
 /// An error that says why, and no result.
