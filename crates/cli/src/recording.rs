@@ -101,7 +101,7 @@ impl Recording {
     ) -> Result<Recording> {
         let is_asked = keep.place.runs_dir.is_some()
             || keep.keep_samples.is_some()
-            || std::env::var_os("DRIVESCOPE_RUNS_DIR").is_some()
+            || std::env::var_os("DRIVESCOPE_RUNS_DIR").is_some_and(|dir| !dir.is_empty())
             || matches!(course, Course::Resumed(_));
         let store = match runs_dir(&keep.place) {
             _ if keep.no_record => Store::Off,

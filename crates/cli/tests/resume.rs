@@ -260,6 +260,33 @@ fn a_run_killed_before_its_document_gets_it() {
     assert_eq!(body_text(&on.stdout), body_text(&ran.stdout));
 }
 
+/// The single I/Os of a killed run are those of one that was not, each run's once.
+#[test]
+fn single_ios_are_whole_after_a_kill() {
+    let (whole, runs) = (scratch_dir(), scratch_dir());
+    let args = [&VIRTUAL[..], &["--keep-samples=csv", "--samples-max=500"]].concat();
+    at(whole.path(), &args).exits(0);
+    let moment = Moment::Lines(5, Duration::from_millis(1));
+    killed(drivescope(&args), runs.path(), moment, Signal::KILL);
+    let made = only(runs.path());
+    // As if it had been killed in the middle of writing them.
+    fs::write(made.path("samples/.0011.csv.part"), "half").unwrap();
+    let on = |more: &[&str]| -> Ran {
+        let mut command = resume_command("last");
+        command.args(more).env("DRIVESCOPE_RUNS_DIR", runs.path()).output().unwrap().into()
+    };
+    on(&["--keep-samples=parquet"]).fails(2, &["--keep-samples", "record"]);
+    on(&["--samples-max=7"]).fails(2, &["--samples-max", "record"]);
+    on(&["--keep-samples=csv", "--samples-max=500"]).exits(0);
+    made.assert_sums();
+    let undisturbed = only(whole.path());
+    assert_eq!(names(&made.path("samples")).len() as u64, STEPS);
+    for name in names(&undisturbed.path("samples")) {
+        let name = format!("samples/{name}");
+        assert!(made.text(&name) == undisturbed.text(&name), "{name}");
+    }
+}
+
 #[test]
 fn what_cannot_be_resumed_is_said() {
     let runs = scratch_dir();
@@ -336,6 +363,7 @@ fn flags_that_contradict_the_record_are_refused() {
         (&["--buffered"], "--buffered"),
         (&["--cpus=0"], "--cpus"),
         (&["--seed=10"], "--seed"),
+        (&["--keep-samples=csv"], "--keep-samples"),
         (&["--runs=30"], "plan"),
         (&["--tests=SEQ1MQ1T1"], "plan"),
     ] {
