@@ -176,6 +176,7 @@ impl Desk<'_> {
         let stack = linux::stack::resolve(&roots, path)?;
         opened.describe(|info| linux::describe::describe(&roots, &stack, info));
         let identity = linux::describe::identify(&roots, &stack, place, opened.info());
+        self.recording.check_drive(&identity)?;
         let watched = opened.file().try_clone().context("cannot keep the target open")?;
         let mut environment = RealEnvironment::new(roots, stack, Some(watched));
         let region = plan.fit(opened.info())?;

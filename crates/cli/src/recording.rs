@@ -101,7 +101,7 @@ impl Recording {
     ) -> Result<Recording> {
         let is_asked = keep.place.runs_dir.is_some()
             || keep.keep_samples.is_some()
-            || std::env::var_os("DRIVESCOPE_RUNS_DIR").is_some()
+            || std::env::var_os("DRIVESCOPE_RUNS_DIR").is_some_and(|dir| !dir.is_empty())
             || matches!(course, Course::Resumed(_));
         let store = match runs_dir(&keep.place) {
             _ if keep.no_record => Store::Off,
@@ -145,15 +145,28 @@ impl Recording {
         }
     }
 
+    /// Asks whether this is the drive that a recorded run is of, when one goes on or is repeated: before
+    /// its plan is held against the drive, for a plan that does not fit is not what is wrong then.
+    ///
+    /// # Errors
+    /// When it is another one.
+    pub fn check_drive(&self, identity: &DriveIdentity) -> Result<()> {
+        match (&self.course, &self.store) {
+            (Course::Repeated(then), _) => same_drive(then, identity),
+            (Course::Resumed(id), Store::Closed { runs, .. }) => {
+                same_drive(&identity_of(&runs.load(id)?)?, identity)
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Opens the record of `plan` on the drive that `identity` names, before the first run; returns
     /// the runs that were made earlier.
     ///
     /// # Errors
     /// When the drive is not the one that the record is of, or when the record cannot be written.
     pub fn begin(&mut self, plan: &Plan, identity: &DriveIdentity) -> Result<Earlier> {
-        if let Course::Repeated(then) = &self.course {
-            same_drive(then, identity)?;
-        }
+        self.check_drive(identity)?;
         let Store::Closed { runs, is_asked } = std::mem::replace(&mut self.store, Store::Off)
         else {
             return Ok(Earlier::default());
@@ -161,7 +174,6 @@ impl Recording {
         warn_of_the_same_drive(&runs, identity);
         if let Course::Resumed(id) = &self.course {
             let (mut writer, run) = runs.resume(id)?;
-            same_drive(&identity_of(&run)?, identity)?;
             let earlier = earlier(&run, identity.kind)?;
             let now = envelope(self.schema, id.clone(), &SystemClock);
             writer.note("resumed", &serde_json::to_value(now)?)?;

@@ -24,6 +24,11 @@ impl Binary {
         Ok(Binary(path))
     }
 
+    /// It, without arguments yet.
+    pub fn command(&self) -> Command {
+        Command::new(&self.0)
+    }
+
     /// Runs it with `arguments` and `--json`, and gives the body of the document that it prints.
     /// Exit code 1, a refuted number, is an answer too and is left to the body. Nothing is recorded: the
     /// tables keep what is needed, and records of tens of thousands of runs would only cost time.

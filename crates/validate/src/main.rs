@@ -11,6 +11,7 @@ mod engine;
 mod fio;
 mod fio_parity;
 mod hot_loop;
+mod kills;
 mod latency;
 mod loop_device;
 mod middle;
@@ -48,6 +49,8 @@ enum Name {
     Latency(latency::Options),
     /// How often mark's intervals and verdicts are right on a virtual disk (minutes)
     Coverage(coverage::Options),
+    /// Runs killed at random moments, which have to go on (minutes)
+    Kills(kills::Options),
 }
 
 /// Options of one validation, when none were given.
@@ -80,18 +83,21 @@ fn run(name: Option<Name>) -> Result<bool> {
             println!("loop        what a read costs in our loop and in fio's");
             println!("latency     recorded latency against the kernel's own, beside fio's");
             println!("coverage    how often mark's verdicts are right on a virtual disk");
+            println!("kills       runs killed at random moments, which have to go on");
             Ok(true)
         }
         Some(Name::FioParity(options)) => fio_parity::run(&options),
         Some(Name::Loop(options)) => hot_loop::run(&options),
         Some(Name::Latency(options)) => latency::run(&options),
         Some(Name::Coverage(options)) => coverage::run(&options),
+        Some(Name::Kills(options)) => kills::run(&options),
         None => {
-            eprintln!("running latency, coverage, loop and fio-parity, one after the other");
-            latency::run(&defaults())?;
+            eprintln!("running latency, kills, coverage, loop and fio-parity, one after the other");
+            let latency = latency::run(&defaults())?;
+            let kills = kills::run(&defaults())?;
             let coverage = coverage::run(&defaults())?;
             let hot_loop = hot_loop::run(&defaults())?;
-            Ok(fio_parity::run(&defaults())? && hot_loop && coverage)
+            Ok(fio_parity::run(&defaults())? && hot_loop && coverage && kills && latency)
         }
     }
 }

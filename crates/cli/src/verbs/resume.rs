@@ -1,7 +1,7 @@
 //! `--resume RUN`: a recorded run goes on where it was interrupted or killed.
 
 use anyhow::{Context as _, Result, bail};
-use record::{RecordError, State};
+use record::{RecordError, SamplesFormat, State};
 use workload::plan::Plan;
 
 use crate::args::{ConsentArgs, Given, KeepArgs, OutputArgs, TargetArgs};
@@ -43,7 +43,9 @@ pub fn main(name: &str, asked: &Asked<'_>, keep: &KeepArgs, output: &OutputArgs)
         return Err(RecordError::Busy { id }.into());
     }
     let plan = Plan::from_toml(&run.plan).with_context(|| format!("{id}: its plan.toml"))?;
-    agree(asked, &setup, &plan).with_context(|| {
+    let agreed = agree(asked, &setup, &plan);
+    let agreed = agreed.and_then(|()| agree_on_samples(asked, &setup, keep, output));
+    agreed.with_context(|| {
         format!("{id}: its record says otherwise; leave out what is not about output")
     })?;
     let mut target = setup.target_args(asked.target.consent.clone())?;
@@ -70,6 +72,24 @@ pub fn trace_cap(setup: &Setup, keep: &KeepArgs, output: &OutputArgs) -> usize {
         Some(_) => usize::try_from(setup.samples_max).unwrap_or(usize::MAX),
         None => output.trace_cap(keep),
     }
+}
+
+/// A record has single I/Os of all its runs, in one form, or of none.
+fn agree_on_samples(
+    asked: &Asked<'_>,
+    setup: &Setup,
+    keep: &KeepArgs,
+    output: &OutputArgs,
+) -> Result<()> {
+    let form = keep.keep_samples.map(SamplesFormat::from);
+    if form.is_some() && form != setup.samples {
+        bail!("--keep-samples is not that of the record");
+    }
+    let is_kept = setup.samples.is_some() && asked.given.has("samples_max");
+    if is_kept && output.samples_max != setup.samples_max {
+        bail!("--samples-max is not that of the record, {}", setup.samples_max);
+    }
+    Ok(())
 }
 
 fn agree(asked: &Asked<'_>, setup: &Setup, plan: &Plan) -> Result<()> {

@@ -1,0 +1,446 @@
+//! Runs that are killed and go on: nothing that was finished is lost or made twice, and what comes out is
+//! what would have come out.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Command};
+use std::time::{Duration, Instant, SystemTime};
+
+use common::recorded::{Recorded, STEPS, VIRTUAL, at, caveats, only, recorded};
+use common::storage::{Loop, has_means};
+use common::{Ran, drivescope, mark_command, names, run, scratch_dir, tests, wait_for};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+/// Numbers for moments; a failed test prints its seed with its output.
+struct Dice(u64);
+
+impl Dice {
+    fn new() -> Dice {
+        let now = SystemTime::UNIX_EPOCH.elapsed().unwrap().as_nanos() as u64;
+        println!("seed {now}");
+        Dice(now | 1)
+    }
+
+    fn below(&mut self, bound: u64) -> u64 {
+        // xorshift64
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % bound
+    }
+}
+
+/// When a process is killed.
+#[derive(Clone, Copy, Debug)]
+enum Moment {
+    /// This long after its start.
+    At(Duration),
+    /// This long after so many lines are in the journal.
+    Lines(u64, Duration),
+}
+
+impl Moment {
+    /// Half of them anywhere in a life of `life`, half of them shortly after one of `lines` lines.
+    fn draw(dice: &mut Dice, life: Duration, lines: u64) -> Moment {
+        if dice.below(2) == 0 {
+            Moment::At(Duration::from_micros(dice.below(life.as_micros() as u64)))
+        } else {
+            Moment::Lines(1 + dice.below(lines), Duration::from_micros(dice.below(3000)))
+        }
+    }
+
+    fn wait(self, child: &mut Child, runs: &Path) {
+        match self {
+            Moment::At(after) => std::thread::sleep(after),
+            Moment::Lines(lines, after) => {
+                while lines_in(runs) < lines && child.try_wait().unwrap().is_none() {
+                    std::thread::sleep(Duration::from_micros(200));
+                }
+                std::thread::sleep(after);
+            }
+        }
+    }
+}
+
+/// Lines in the journals of a runs directory, also while they are written.
+fn lines_in(runs: &Path) -> u64 {
+    let journals = recorded(runs).into_iter().map(|run| run.path("journal.jsonl"));
+    let texts = journals.filter_map(|path| fs::read(path).ok());
+    texts.map(|text| text.iter().filter(|b| **b == b'\n').count() as u64).sum()
+}
+
+fn kill(child: &mut Child, signal: Signal) {
+    if child.try_wait().unwrap().is_none() {
+        let pid = Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
+        // It may have ended meanwhile; not yet waited for, its number is still its own.
+        kill_process(pid, signal).unwrap();
+    }
+}
+
+/// Starts `command`, ends it with `signal` at `moment`, and tells how it ended.
+fn killed(mut command: Command, runs: &Path, moment: Moment, signal: Signal) -> Ran {
+    let mut child = command.env("DRIVESCOPE_RUNS_DIR", runs).spawn().unwrap();
+    moment.wait(&mut child, runs);
+    kill(&mut child, signal);
+    let ran = Ran::from(child.wait_with_output().unwrap());
+    assert!(!ran.stderr.contains("panicked"), "{moment:?}: {}", ran.stderr);
+    // Killed, interrupted, or done before; a number may be refuted on a busy disk.
+    assert!(matches!(ran.code, None | Some(0 | 1 | 130)), "{moment:?}: {}", ran.stderr);
+    ran
+}
+
+fn resume_command(name: &str) -> Command {
+    drivescope(["run", "--resume", name, "--json", "--no-progress"])
+}
+
+fn resume(runs: &Path, name: &str) -> Ran {
+    resume_command(name).env("DRIVESCOPE_RUNS_DIR", runs).output().unwrap().into()
+}
+
+/// As printed: to parse it first could hide another order or another number.
+fn body_text(json: &str) -> &str {
+    json.split_once("\"body\":").expect("a body").1
+}
+
+/// What became of a run that was killed and resumed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Outcome {
+    NoSuchRun,
+    AlreadyFinished,
+    Resumed,
+    ResumedAfterAnotherKill,
+}
+
+/// Kills, resumes, sometimes kills and resumes again, and holds what is recorded against what was
+/// recorded before; `whole` gets the result in the end and what was finished before it was made.
+fn kill_and_resume(
+    dice: &mut Dice,
+    start: &dyn Fn() -> Command,
+    life: Duration,
+    whole: &dyn Fn(&Recorded, &Ran, &[Value]),
+) -> Outcome {
+    let runs = scratch_dir();
+    let signal = [Signal::KILL, Signal::KILL, Signal::INT, Signal::TERM][dice.below(4) as usize];
+    let moment = Moment::draw(dice, life, STEPS);
+    let ran = killed(start(), runs.path(), moment, signal);
+    if recorded(runs.path()).is_empty() {
+        resume(runs.path(), "last").fails(2, &["holds no runs"]);
+        return Outcome::NoSuchRun;
+    }
+    let made = only(runs.path());
+    if made.is_ended() && made.json("end.json")["state"] == "finished" {
+        resume(runs.path(), "last").fails(2, &[&made.id(), "is finished", "rerun"]);
+        return Outcome::AlreadyFinished;
+    }
+    if ran.code == Some(130) && !ran.stdout.is_empty() {
+        assert_eq!(ran.body()["interrupted"], true);
+        assert!(ran.stderr.contains(&format!("--resume {}", made.id())), "{}", ran.stderr);
+        made.assert_sums();
+    }
+    let mut before = made.steps();
+    let mut outcome = Outcome::Resumed;
+    if dice.below(3) == 0 {
+        let moment = Moment::draw(dice, life, STEPS);
+        killed(resume_command("last"), runs.path(), moment, Signal::KILL);
+        let after = made.steps();
+        assert_eq!(after[..before.len()], before, "{moment:?}");
+        before = after;
+        outcome = Outcome::ResumedAfterAnotherKill;
+        if made.is_ended() {
+            return outcome;
+        }
+    }
+    let ran = resume(runs.path(), &made.id());
+    assert!(matches!(ran.code, Some(0 | 1)), "{moment:?}, {signal:?}: {}", ran.stderr);
+    let after = made.steps();
+    assert_eq!(after[..before.len()], before, "finished steps stay as they were");
+    let positions: Vec<u64> = after.iter().map(|s| s["position"].as_u64().unwrap()).collect();
+    assert_eq!(positions, (0..STEPS).collect::<Vec<_>>(), "each once");
+    assert_eq!(made.text("document.json"), ran.stdout);
+    made.assert_sums();
+    whole(&made, &ran, &before);
+    resume(runs.path(), "last").fails(2, &["is finished"]);
+    outcome
+}
+
+fn count(
+    kills: u32,
+    start: &dyn Fn() -> Command,
+    whole: &dyn Fn(&Recorded, &Ran, &[Value]),
+) -> BTreeMap<Outcome, u32> {
+    let (mut dice, runs) = (Dice::new(), scratch_dir());
+    let began = Instant::now();
+    let ran: Ran = start().env("DRIVESCOPE_RUNS_DIR", runs.path()).output().unwrap().into();
+    assert!(matches!(ran.code, Some(0 | 1)), "{}", ran.stderr);
+    // Warmed up: the first life is longer than the next ones.
+    let life = began.elapsed();
+    let mut outcomes = BTreeMap::new();
+    for _ in 0..kills {
+        *outcomes.entry(kill_and_resume(&mut dice, start, life, whole)).or_insert(0) += 1;
+    }
+    println!("{kills} kills: {outcomes:?}");
+    outcomes
+}
+
+/// What a resumed run is for: the result is the one that an undisturbed run would have given.
+#[test]
+fn a_killed_virtual_run_goes_on_to_the_same_body() {
+    let reference = run([&VIRTUAL[..], &["--no-record"]].concat()).exits(0).stdout;
+    let whole = |_: &Recorded, ran: &Ran, _: &[Value]| {
+        assert_eq!(body_text(&ran.stdout), body_text(&reference), "to the bit");
+    };
+    let outcomes = count(18, &|| drivescope(VIRTUAL), &whole);
+    assert!(outcomes.contains_key(&Outcome::Resumed), "nothing was resumed: {outcomes:?}");
+}
+
+/// On a real drive no run comes out the same again: those that were finished are kept.
+#[test]
+fn a_killed_run_of_a_directory_keeps_what_was_finished() {
+    let dir = scratch_dir();
+    let flags = ["--size=4MiB", "--tests=SEQ64KQ1T1,RND4KQ4T1", "--runs=3"];
+    let short = ["--duration=20ms", "--warm-up=2ms"];
+    let start = || mark_command(dir.path(), &[&flags[..], &short].concat());
+    let whole = |made: &Recorded, ran: &Ran, before: &[Value]| {
+        let body = ran.body();
+        assert_eq!(caveats(&body).contains(&"resumed".to_owned()), !before.is_empty());
+        assert_eq!(body["interrupted"], false);
+        let mut figures: BTreeMap<String, Vec<Value>> = BTreeMap::new();
+        for step in made.steps() {
+            let name = step["step"].as_str().unwrap().to_owned();
+            let run = step["figures"]["figures"]["run"].clone();
+            figures.entry(name).or_default().extend((!run.is_null()).then_some(run));
+        }
+        for test in tests(&body) {
+            let name =
+                format!("{} {}", test["name"].as_str().unwrap(), test["op"].as_str().unwrap());
+            assert_eq!(test["runs"], Value::from(figures[&name].clone()), "{name}");
+        }
+        // Those killed before they were recorded leave theirs, of which every run tells.
+        let left = names(dir.path()).into_iter().find(|name| name.contains(&made.id()));
+        assert_eq!(left, None, "the test file of the killed run stayed");
+    };
+    let outcomes = count(12, &start, &whole);
+    assert!(outcomes.contains_key(&Outcome::Resumed), "nothing was resumed: {outcomes:?}");
+}
+
+/// Runs of 50 ms without end, killed in the middle.
+fn killed_in_the_middle(target: &Path, runs: &Path, flags: &[&str]) -> Recorded {
+    let short = ["--tests=RND4KQ1T1", "--runs=20", "--duration=50ms"];
+    let command = mark_command(target, &[&short[..], flags].concat());
+    let moment = Moment::Lines(2, Duration::from_millis(10));
+    let ran = killed(command, runs, moment, Signal::KILL);
+    assert_eq!(ran.code, None, "it was to be killed: {}", ran.stderr);
+    only(runs)
+}
+
+/// Between the last step and the document nothing is left to measure, and all is there to tell of.
+#[test]
+fn a_run_killed_before_its_document_gets_it() {
+    let runs = scratch_dir();
+    let ran = at(runs.path(), &VIRTUAL).exits(0);
+    let made = only(runs.path());
+    // As the disk is left by a kill at that moment: the files of the end come after the last step.
+    for gone in ["end.json", "SHA256SUMS", "document.json", "histograms.hlog", "series.csv"] {
+        fs::remove_file(made.path(gone)).unwrap();
+        let on = resume(runs.path(), "last").exits(0);
+        assert_eq!(body_text(&on.stdout), body_text(&ran.stdout), "{gone}");
+        made.assert_sums();
+        fs::remove_file(made.path("end.json")).unwrap();
+    }
+    assert_eq!(made.steps().len() as u64, STEPS);
+    // Half a line at the end of the journal is of a step that was never finished.
+    let whole = fs::read(made.path("journal.jsonl")).unwrap();
+    fs::write(made.path("journal.jsonl"), &whole[..whole.len() - 100]).unwrap();
+    let on = resume(runs.path(), "last").exits(0);
+    assert_eq!(body_text(&on.stdout), body_text(&ran.stdout));
+}
+
+/// The single I/Os of a killed run are those of one that was not, each run's once.
+#[test]
+fn single_ios_are_whole_after_a_kill() {
+    let (whole, runs) = (scratch_dir(), scratch_dir());
+    let args = [&VIRTUAL[..], &["--keep-samples=csv", "--samples-max=500"]].concat();
+    at(whole.path(), &args).exits(0);
+    let moment = Moment::Lines(5, Duration::from_millis(1));
+    killed(drivescope(&args), runs.path(), moment, Signal::KILL);
+    let made = only(runs.path());
+    // As if it had been killed in the middle of writing them.
+    fs::write(made.path("samples/.0011.csv.part"), "half").unwrap();
+    let on = |more: &[&str]| -> Ran {
+        let mut command = resume_command("last");
+        command.args(more).env("DRIVESCOPE_RUNS_DIR", runs.path()).output().unwrap().into()
+    };
+    on(&["--keep-samples=parquet"]).fails(2, &["--keep-samples", "record"]);
+    on(&["--samples-max=7"]).fails(2, &["--samples-max", "record"]);
+    on(&["--keep-samples=csv", "--samples-max=500"]).exits(0);
+    made.assert_sums();
+    let undisturbed = only(whole.path());
+    assert_eq!(names(&made.path("samples")).len() as u64, STEPS);
+    for name in names(&undisturbed.path("samples")) {
+        let name = format!("samples/{name}");
+        assert!(made.text(&name) == undisturbed.text(&name), "{name}");
+    }
+}
+
+#[test]
+fn what_cannot_be_resumed_is_said() {
+    let runs = scratch_dir();
+    let here = runs.path();
+    resume(here, "last").fails(2, &["holds no runs"]);
+    at(here, &VIRTUAL).exits(0);
+    let id = only(here).id();
+    resume(here, &id).fails(2, &[&id, "is finished", "rerun"]);
+    resume(here, "2").fails(2, &[&id, "is finished"]);
+    resume(here, "19991231").fails(2, &["19991231", &id]);
+    let mut command = resume_command("last");
+    command.arg("--no-record");
+    Ran::from(command.output().unwrap()).fails(2, &["--no-record", "--resume"]);
+    // A model that has changed since: what is recorded does not come out again.
+    let model = here.join("disk.toml");
+    let text = |rpm: u32| {
+        let shown = include_str!("../../sim/models/hdd-7200.toml");
+        assert!(shown.contains("rpm = 7200"));
+        shown.replace("rpm = 7200", &format!("rpm = {rpm}"))
+    };
+    let other = scratch_dir();
+    fs::write(&model, text(7200)).unwrap();
+    let target = format!("sim:{}", model.display());
+    let args: Vec<&str> =
+        VIRTUAL.iter().map(|a| if *a == VIRTUAL[1] { &*target } else { a }).collect();
+    killed(drivescope(&args), other.path(), Moment::Lines(3, Duration::ZERO), Signal::KILL);
+    let before = only(other.path()).steps();
+    fs::write(&model, text(5400)).unwrap();
+    resume(other.path(), "last").fails(2, &["does not come out as it is recorded"]);
+    assert_eq!(only(other.path()).steps(), before);
+    fs::write(&model, text(7200)).unwrap();
+    resume(other.path(), "last").exits(0);
+}
+
+/// A living run belongs to the process that makes it.
+#[test]
+fn a_living_run_is_left_alone() {
+    let (dir, runs) = (scratch_dir(), scratch_dir());
+    let flags = ["--size=4MiB", "--tests=RND4KQ1T1", "--read-only", "--runs=100000"];
+    let mut child =
+        mark_command(dir.path(), &flags).env("DRIVESCOPE_RUNS_DIR", runs.path()).spawn().unwrap();
+    wait_for("a step", || (lines_in(runs.path()) > 0).then_some(()));
+    let id = only(runs.path()).id();
+    resume(runs.path(), "last").fails(2, &[&id, "another process"]);
+    at(runs.path(), &["runs", "rm", "--yes", &id]).fails(2, &[&id, "another process"]);
+    let listed = at(runs.path(), &["runs", "list", "--json"]).exits(0).body();
+    assert_eq!(
+        (&listed["runs"][0]["state"], &listed["runs"][0]["live"]),
+        (&"running".into(), &true.into())
+    );
+    at(runs.path(), &["runs", "show", "last", "--json"]).fails(2, &["no result yet"]);
+    assert!(
+        at(runs.path(), &["runs", "show", "last"]).exits(0).stdout.contains("it is being made")
+    );
+    kill(&mut child, Signal::INT);
+    let ran = Ran::from(child.wait_with_output().unwrap()).exits(130);
+    assert_eq!(ran.body()["interrupted"], true);
+    only(runs.path()).assert_sums();
+}
+
+/// What is said again has to be what was said; what is not said comes from the record.
+#[test]
+fn flags_that_contradict_the_record_are_refused() {
+    let (dir, runs) = (scratch_dir(), scratch_dir());
+    let made = killed_in_the_middle(dir.path(), runs.path(), &["--size=4MiB", "--seed=9"]);
+    let verb = |verb: &str, args: &[&str]| -> Ran {
+        let command = [&[verb, "--resume", "last", "--json", "--no-progress"], args].concat();
+        drivescope(command).env("DRIVESCOPE_RUNS_DIR", runs.path()).output().unwrap().into()
+    };
+    let before = made.steps();
+    for (args, word) in [
+        (&["--size=8MiB"][..], "--size"),
+        (&["--engine=psync"], "--engine"),
+        (&["--buffered"], "--buffered"),
+        (&["--cpus=0"], "--cpus"),
+        (&["--seed=10"], "--seed"),
+        (&["--keep-samples=csv"], "--keep-samples"),
+        (&["--runs=30"], "plan"),
+        (&["--tests=SEQ1MQ1T1"], "plan"),
+    ] {
+        verb("mark", args).fails(2, &[word, "record"]);
+        assert_eq!(made.steps(), before, "{args:?}");
+    }
+    let plan = made.path("plan.toml");
+    let other = dir.path().join("other.toml");
+    fs::write(&other, made.text("plan.toml").replace("runs = 20", "runs = 21")).unwrap();
+    verb("run", &[other.to_str().unwrap()]).fails(2, &["plan", "record"]);
+    fs::remove_file(other).unwrap();
+    // The first command, called back and added to; and from elsewhere, the plan alone.
+    let target = dir.path().to_str().unwrap();
+    let same = ["--size=4MiB", "--tests=RND4KQ1T1", "--runs=20", "--duration=50ms"];
+    let rest = ["--warm-up=20ms", "--pause=1ms", "--seed=9", "--engine=io_uring", target];
+    let ran = verb("mark", &[&same[..], &rest].concat());
+    assert!(matches!(ran.code, Some(0 | 1)), "{}", ran.stderr);
+    assert_eq!(made.steps()[..before.len()], before);
+    fs::remove_file(made.path("end.json")).unwrap();
+    verb("run", &[plan.to_str().unwrap(), target]).exits(ran.code.unwrap());
+}
+
+/// If it failed, the numbers of two drives would be filed as those of one.
+#[test]
+fn another_drive_is_refused() {
+    let runs = scratch_dir();
+    let moment = Moment::Lines(3, Duration::ZERO);
+    killed(drivescope(VIRTUAL), runs.path(), moment, Signal::KILL);
+    let made = only(runs.path());
+    let before = made.steps();
+    let on = |target: &str, runs: &Path| -> Ran {
+        let args = ["mark", target, "--resume", "last", "--json", "--no-progress"];
+        drivescope(args).env("DRIVESCOPE_RUNS_DIR", runs).output().unwrap().into()
+    };
+    on("sim:hdd-7200?seed=8", runs.path()).fails(2, &["is not the drive of the record"]);
+    on("null:", runs.path()).fails(2, &["is not the drive of the record"]);
+    let dir = scratch_dir();
+    let kind = on(dir.path().to_str().unwrap(), runs.path());
+    kind.exits(2);
+    assert_eq!(made.steps(), before);
+    if !has_means(&["losetup"]) {
+        return;
+    }
+    // Of one size, and on files of one filesystem: all that differs is which file.
+    let (first, second) = (Loop::new(16 << 20, true), Loop::new(16 << 20, true));
+    let runs = scratch_dir();
+    let made = killed_in_the_middle(&first.path, runs.path(), &[]);
+    let before = made.steps();
+    on(second.dev(), runs.path()).fails(2, &[second.dev(), "is not the drive of the record"]);
+    assert_eq!(made.steps(), before);
+    let ran = on(first.dev(), runs.path()).exits(0);
+    assert_eq!(made.steps()[..before.len()], before);
+    assert!(caveats(&ran.body()).contains(&"resumed".to_owned()));
+}
+
+/// Consent is given to a process, not to a plan.
+#[test]
+fn going_on_with_writing_to_a_device_needs_consent_again() {
+    if !has_means(&["losetup"]) {
+        return;
+    }
+    let (device, runs) = (Loop::new(16 << 20, true), scratch_dir());
+    let consent = ["--write", "--consent", device.name()];
+    let made = killed_in_the_middle(&device.path, runs.path(), &consent);
+    let content = fs::read(&device.image).unwrap();
+    let before = made.steps();
+    let on = |args: &[&str]| -> Ran {
+        let resume = ["run", "--resume", "last", "--json", "--no-progress"];
+        let command = [&resume[..], args].concat();
+        drivescope(command).env("DRIVESCOPE_RUNS_DIR", runs.path()).output().unwrap().into()
+    };
+    on(&[]).fails(3, &["--write"]);
+    on(&["--write"]).fails(3, &["consent"]);
+    on(&["--write", "--consent=nonsense"]).fails(3, &["consent"]);
+    assert!(fs::read(&device.image).unwrap() == content, "written without consent");
+    assert_eq!(made.steps(), before);
+    on(&consent).exits(0);
+    assert_eq!(made.steps()[..before.len()], before);
+    assert_eq!(made.steps().len(), 40);
+}

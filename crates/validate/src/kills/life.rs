@@ -1,0 +1,135 @@
+//! The life of a run that nobody kills, and moments in it.
+
+use std::fmt;
+use std::fs;
+use std::process::{Child, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, bail};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use super::trial::Bench;
+use super::{STEPS, below, drivescope};
+
+/// How often the journal is looked at while a line is waited for.
+const LOOK: Duration = Duration::from_micros(100);
+/// Around the end of a step: before the step that is being measured goes on, and into its beginning.
+const AROUND: Duration = Duration::from_millis(4);
+
+/// How long a run takes when it is left alone.
+#[derive(Clone, Debug)]
+pub(super) struct Life {
+    /// From exec to exit.
+    pub(super) whole: Duration,
+    /// From exec to the run's being in its directory.
+    pub(super) begun: Duration,
+}
+
+/// When a run is killed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Moment {
+    /// So long after exec.
+    Anywhere(Duration),
+    /// So long after exec, around the time when the run comes to be in its directory.
+    Beginning(Duration),
+    /// So long after this many steps are in the journal: the sync of a step, the pause, the beginning of
+    /// the next.
+    StepEnd(u64, Duration),
+    /// So long after the last step is in the journal: document, checksums, end, index, exit.
+    End(Duration),
+}
+
+impl Life {
+    /// Makes the run once to learn how long it takes, and returns what it printed.
+    pub(super) fn measure(bench: &Bench, arguments: &[String]) -> Result<(Life, String)> {
+        // Once to warm up: the first one reads the binary from the disk.
+        for warm in [false, true] {
+            bench.clear()?;
+            let mut command = drivescope(bench, arguments);
+            let began = Instant::now();
+            command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+            let mut child = command.spawn()?;
+            let mut begun = None;
+            while begun.is_none() && child.try_wait()?.is_none() {
+                begun = bench.run()?.map(|_| began.elapsed());
+                sleep(LOOK);
+            }
+            let output = child.wait_with_output()?;
+            let whole = began.elapsed();
+            if !matches!(output.status.code(), Some(0 | 1)) {
+                bail!("drivescope {} ended with {}", arguments.join(" "), output.status);
+            }
+            if warm {
+                let begun = begun.context("the run was not recorded")?;
+                let printed = String::from_utf8(output.stdout).context("stdout is no text")?;
+                return Ok((Life { whole, begun }, printed));
+            }
+        }
+        bail!("the run was not made")
+    }
+
+    /// Two in five anywhere from exec to exit, two in five around the end of a step, and one in five in
+    /// the short times in which a run comes into being and is finished.
+    pub(super) fn draw(&self, dice: &mut Xoshiro256PlusPlus) -> Moment {
+        let mut within = |span: Duration| {
+            Duration::from_micros(below(dice, u64::try_from(span.as_micros()).unwrap_or(u64::MAX)))
+        };
+        let (anywhere, around) = (within(self.whole), within(AROUND));
+        // Most of the beginning is the writing of a test file, when nothing is recorded yet.
+        let beginning = self.begun / 2 + within(self.begun);
+        let end = within(Duration::from_millis(30));
+        match below(dice, 10) {
+            0..=3 => Moment::Anywhere(anywhere),
+            4..=7 => Moment::StepEnd(1 + below(dice, STEPS - 1), around),
+            8 => Moment::Beginning(beginning),
+            _ => Moment::End(end),
+        }
+    }
+}
+
+impl Moment {
+    /// The class under which the table has it.
+    pub(super) fn class(self) -> &'static str {
+        match self {
+            Moment::Anywhere(_) => "anywhere",
+            Moment::Beginning(_) => "beginning",
+            Moment::StepEnd(..) => "around the end of a step",
+            Moment::End(_) => "after the last step",
+        }
+    }
+
+    /// Waits for it, or until `child` has ended.
+    pub(super) fn wait(self, bench: &Bench, child: &mut Child, began: Instant) -> Result<()> {
+        let (lines, after) = match self {
+            Moment::Anywhere(after) | Moment::Beginning(after) => {
+                sleep(after.saturating_sub(began.elapsed()));
+                return Ok(());
+            }
+            Moment::StepEnd(lines, after) => (lines, after),
+            Moment::End(after) => (STEPS, after),
+        };
+        while lines_in_journal(bench)? < lines && child.try_wait()?.is_none() {
+            sleep(LOOK);
+        }
+        sleep(after);
+        Ok(())
+    }
+}
+
+impl fmt::Display for Moment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Moment::Anywhere(after) | Moment::Beginning(after) => write!(f, "{after:?} after exec"),
+            Moment::StepEnd(lines, after) => write!(f, "{after:?} after line {lines}"),
+            Moment::End(after) => write!(f, "{after:?} after the last line"),
+        }
+    }
+}
+
+/// Whole lines, whatever they say; a resumed run has one more.
+fn lines_in_journal(bench: &Bench) -> Result<u64> {
+    let Some(run) = bench.run()? else { return Ok(0) };
+    let text = fs::read(run.join("journal.jsonl")).unwrap_or_default();
+    Ok(text.iter().filter(|byte| **byte == b'\n').count() as u64)
+}
