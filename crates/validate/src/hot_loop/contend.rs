@@ -76,8 +76,15 @@ impl Programs {
         let before = children::cpu()?;
         let figures = match contender {
             Contender::Drivescope(engine) => self.ours(engine, setting, target, length, seed)?,
-            Contender::Fio(engine) => beside(engine, setting, target, length, false)?,
-            Contender::FioTuned(engine) => beside(engine, setting, target, length, true)?,
+            Contender::FioDefaults(engine) => beside(engine, setting, target, length, &[])?,
+            Contender::Fio(engine) => {
+                beside(engine, setting, target, length, &[NO_MAP.to_owned()])?
+            }
+            Contender::FioTuned(engine) => {
+                let mut more = fio::tuning(engine, setting.depth);
+                more.push(NO_MAP.to_owned());
+                beside(engine, setting, target, length, &more)?
+            }
             Contender::TIoUring => self.bare(setting, target, length)?,
         };
         Ok(Figures { cpu: children::cpu()? - before, ..figures })
@@ -168,12 +175,10 @@ fn beside(
     setting: Setting,
     target: &Path,
     length: Length,
-    tuned: bool,
+    more: &[String],
 ) -> Result<Figures> {
     let mut arguments = fio_arguments(engine, setting, target, length);
-    if tuned {
-        arguments.extend(fio::tuning(engine, setting.depth));
-    }
+    arguments.extend_from_slice(more);
     let job = fio::run(&arguments)?;
     let ios = job.ios as f64;
     Ok(Figures {
@@ -185,8 +190,10 @@ fn beside(
     })
 }
 
-/// What fio is told in any case. `--norandommap` and `--randrepeat=0`: our offsets are drawn with
-/// replacement, other ones each time. `--invalidate=0`: or fio would empty the page cache first. A job
+/// Our offsets are drawn with replacement, and so are fio's when it keeps no map of what it has read.
+const NO_MAP: &str = "--norandommap";
+
+/// What fio is told in any case. `--randrepeat=0`: other offsets each time, as ours. `--invalidate=0`: or fio would empty the page cache first. A job
 /// is a process, as by fio's default; all its latencies are recorded, and `json+` prints them.
 pub(super) fn fio_arguments(
     engine: Engine,
@@ -207,7 +214,6 @@ pub(super) fn fio_arguments(
         format!("--size={}", super::SIZE.0),
         "--time_based".to_owned(),
         format!("--runtime={}ms", length.window_ms),
-        "--norandommap".to_owned(),
         "--randrepeat=0".to_owned(),
         "--invalidate=0".to_owned(),
     ];
@@ -277,7 +283,7 @@ mod tests {
     #[test]
     fn fio_keeps_the_cache_and_records_every_latency() {
         let arguments = fio_arguments(Engine::IoUring, CACHED, Path::new("f"), LENGTH);
-        for wanted in ["--invalidate=0", "--output-format=json+", "--norandommap", "--direct=0"] {
+        for wanted in ["--invalidate=0", "--output-format=json+", "--randrepeat=0", "--direct=0"] {
             assert!(arguments.iter().any(|a| a == wanted), "{wanted}");
         }
         let forbidden = ["gtod_reduce", "disable_"];

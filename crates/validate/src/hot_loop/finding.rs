@@ -198,9 +198,9 @@ impl Runs {
 }
 
 fn same_engine(ours: Contender, theirs: Contender) -> bool {
-    use Contender::{Drivescope, Fio, FioTuned, TIoUring};
+    use Contender::{Drivescope, Fio, FioDefaults, FioTuned, TIoUring};
     match (ours, theirs) {
-        (Drivescope(a), Fio(b) | FioTuned(b)) => a == b,
+        (Drivescope(a), Fio(b) | FioDefaults(b) | FioTuned(b)) => a == b,
         (Drivescope(a), TIoUring) => a == Engine::IoUring,
         _ => false,
     }
