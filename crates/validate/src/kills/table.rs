@@ -16,7 +16,8 @@ pub(super) fn text(head: &str, trials: &[Trial]) -> String {
     text += &format!(
         "A mark of {STEPS} steps gets SIGKILL: two in five anywhere from exec to exit, two in five \
          within 4 ms after a step was finished, the rest while the run comes into being and after its \
-         last step. One in four of those that are resumed is killed once more. Then `--resume last` \
+         last step; one that had ended by itself before its moment came \
+         is not counted. One in four of those that are resumed is killed once more. Then `--resume last` \
          has to go on to the end, or to say that there is no run yet, or that it is finished. Every \
          step that was in the journal must still be there, unchanged, and every other be added once; \
          on the virtual drive the body must be, to the bit, that of a run that was not killed. The \

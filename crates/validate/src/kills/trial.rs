@@ -1,6 +1,7 @@
 //! One kill, and what comes of it.
 
 use std::fs;
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
 use std::time::Instant;
@@ -28,7 +29,7 @@ pub(super) struct Bench {
 pub(super) enum Outcome {
     /// Killed before it was recorded: `--resume` says that there is no run.
     NoRun,
-    /// Killed when all of it was recorded, or too late: `--resume` says that it is finished.
+    /// Killed when all of it was recorded, before its end: `--resume` says that it is finished.
     Finished,
     /// Went on to the end.
     Resumed,
@@ -121,8 +122,9 @@ impl Bench {
         drivescope(self, &arguments.map(str::to_owned))
     }
 
-    /// Runs `command` until `moment`; returns when it was killed, in milliseconds, or ended by itself.
-    fn kill(&self, mut command: std::process::Command, moment: Moment) -> Result<f64> {
+    /// Kills `command` at `moment`; returns how long it lived, in milliseconds, or nothing when it had
+    /// ended by itself before.
+    fn kill(&self, mut command: std::process::Command, moment: Moment) -> Result<Option<f64>> {
         let began = Instant::now();
         // Nobody reads what a killed process says; a pipe that nobody reads would hold it up.
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
@@ -130,8 +132,8 @@ impl Bench {
         moment.wait(self, &mut child, began)?;
         child.kill()?;
         let at_ms = began.elapsed().as_secs_f64() * 1e3;
-        child.wait()?;
-        Ok(at_ms)
+        let status = child.wait()?;
+        Ok(status.signal().map(|_| at_ms))
     }
 }
 
@@ -153,10 +155,15 @@ pub(super) fn make(
     reference: &str,
     dice: &mut Xoshiro256PlusPlus,
 ) -> Result<Trial> {
-    bench.clear()?;
-    let moment = life.draw(dice);
+    let (moment, at_ms) = loop {
+        bench.clear()?;
+        let moment = life.draw(dice);
+        // What was gone before its moment came was not killed: another moment is drawn.
+        if let Some(at_ms) = bench.kill(drivescope(bench, arguments), moment)? {
+            break (moment, at_ms);
+        }
+    };
     let again = (below(dice, AGAIN) == 0).then(|| life.draw(dice));
-    let at_ms = bench.kill(drivescope(bench, arguments), moment)?;
     let mut trial =
         Trial { target, moment, at_ms, steps: (0, 0), outcome: Outcome::Resumed, fault: None };
     trial.fault = go_on(bench, again, reference, &mut trial)?.err();
@@ -187,8 +194,9 @@ fn go_on(
     }
     let mut kept = before.clone();
     if let Some(moment) = again {
-        bench.kill(bench.resume("last"), moment)?;
-        trial.outcome = Outcome::ResumedTwice;
+        if bench.kill(bench.resume("last"), moment)?.is_some() {
+            trial.outcome = Outcome::ResumedTwice;
+        }
         kept = match steps(&run) {
             Ok(steps) => steps,
             Err(fault) => return Ok(Err(fault)),
