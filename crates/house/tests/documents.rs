@@ -60,7 +60,9 @@ fn every_path_that_is_named_exists() {
 fn every_flag_that_is_named_exists() {
     let binary = program::build("dev").unwrap();
     let mut help = String::new();
-    for verb in ["", "mark", "plan", "run", "devices", "sim list", "sim show"] {
+    let verbs = ["", "mark", "plan", "run", "rerun", "devices", "sim list", "sim show"];
+    let runs = ["runs list", "runs show", "runs rm", "runs export", "runs import", "runs reindex"];
+    for verb in verbs.into_iter().chain(runs) {
         let printed = program::run(&format!("drivescope {verb} --help"), &binary, false).unwrap();
         assert_eq!(printed.code, 0, "{}", printed.text);
         help.push_str(&printed.text);
