@@ -89,7 +89,13 @@ impl Session<'_> {
     pub fn run(self) -> Result<Exit> {
         let (output, verb) = (self.output, self.setup.verb.clone());
         let made = self.make()?;
-        show(&verb, &made.document, output.json, output.mib)?;
+        let shown = show(&verb, &made.document, output.json, output.mib);
+        match (&made.closed.id, &made.closed.trouble) {
+            (Some(id), None) => shown.with_context(|| {
+                format!("the result is recorded and not shown; drivescope runs show {id} shows it")
+            })?,
+            _ => shown?,
+        }
         made.end()
     }
 }

@@ -327,6 +327,20 @@ fn a_full_disk_ends_the_record_and_not_the_measurement() {
     assert!(stopped > 0, "no size of disk ended a record midway");
 }
 
+/// An hour's result must not go with a full disk that its output was directed to.
+#[test]
+fn a_result_that_cannot_be_printed_is_still_recorded() {
+    let runs = scratch_dir();
+    let mut command = drivescope(VIRTUAL);
+    command.arg("--runs-dir").arg(runs.path());
+    command.stdout(File::options().write(true).open("/dev/full").unwrap());
+    let ran = Ran::from(command.output().unwrap()).exits(2);
+    let made = only(runs.path());
+    ran.says(&["error:", "No space left", &format!("drivescope runs show {}", made.id())]);
+    made.assert_sums();
+    assert_eq!(made.json("end.json")["state"], "finished");
+}
+
 #[test]
 fn a_record_on_the_measured_drive_is_told_of() {
     let (dir, runs) = (scratch_dir(), scratch_dir());

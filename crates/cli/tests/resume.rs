@@ -419,6 +419,39 @@ fn another_drive_is_refused() {
     assert!(caveats(&ran.body()).contains(&"resumed".to_owned()));
 }
 
+/// A cable that was pulled: what was measured before counts, and goes on when it is back.
+#[test]
+fn a_run_that_an_io_error_ended_goes_on() {
+    if !has_means(&["losetup"]) {
+        return;
+    }
+    let (device, runs) = (Loop::new(16 << 20, true), scratch_dir());
+    let flags = ["--tests=RND4KQ1T1", "--runs=20", "--duration=50ms"];
+    let mut command = mark_command(&device.path, &flags);
+    let child = command.env("DRIVESCOPE_RUNS_DIR", runs.path()).spawn().unwrap();
+    wait_for("two steps", || (lines_in(runs.path()) >= 2).then_some(()));
+    let content = fs::read(&device.image).unwrap();
+    let image = fs::File::options().write(true).open(&device.image).unwrap();
+    image.set_len(1 << 20).unwrap();
+    let ran = Ran::from(child.wait_with_output().unwrap()).exits(2).says(&["error:", device.dev()]);
+    let made = only(runs.path());
+    let before = made.steps();
+    assert!((2..20).contains(&before.len()), "{} steps", before.len());
+    assert_eq!(ran.body(), made.json("document.json")["body"]);
+    made.assert_sums();
+    assert_eq!(made.json("end.json")["state"], "broken");
+    let page = at(runs.path(), &["runs", "list"]).exits(0).stdout;
+    assert!(page.contains("ended by an error after"), "{page}");
+    // Still gone: nothing is added, nothing is lost.
+    resume(runs.path(), "last").exits(2);
+    assert_eq!(made.steps(), before);
+    fs::write(&device.image, content).unwrap();
+    let ran = resume(runs.path(), "last").exits(0);
+    assert_eq!((made.steps().len(), &made.steps()[..before.len()]), (20, &before[..]));
+    assert!(caveats(&ran.body()).contains(&"resumed".to_owned()));
+    made.assert_sums();
+}
+
 /// Consent is given to a process, not to a plan.
 #[test]
 fn going_on_with_writing_to_a_device_needs_consent_again() {

@@ -26,6 +26,41 @@ pub(super) struct Life {
     pub(super) whole: Duration,
     /// From exec to the run's being in its directory.
     pub(super) begun: Duration,
+    /// From the last step's being in the journal to exit.
+    pub(super) end: Duration,
+}
+
+/// Classes of moments, by which the table has them: two in five anywhere, two in five around the end of a
+/// step, and one in five in the short times in which a run comes into being and is finished.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Class {
+    Anywhere,
+    Beginning,
+    StepEnd,
+    End,
+}
+
+impl Class {
+    pub(super) const ALL: [Class; 4] =
+        [Class::Beginning, Class::Anywhere, Class::StepEnd, Class::End];
+
+    pub(super) fn draw(dice: &mut Xoshiro256PlusPlus) -> Class {
+        match below(dice, 10) {
+            0..=3 => Class::Anywhere,
+            4..=7 => Class::StepEnd,
+            8 => Class::Beginning,
+            _ => Class::End,
+        }
+    }
+
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Class::Anywhere => "anywhere",
+            Class::Beginning => "beginning",
+            Class::StepEnd => "around the end of a step",
+            Class::End => "after the last step",
+        }
+    }
 }
 
 /// When a run is killed.
@@ -43,33 +78,34 @@ pub(super) enum Moment {
 }
 
 impl Life {
-    /// Makes the run a few times to learn how long it takes, and returns what the last one printed. The
+    /// Makes the run a few times to learn how long it takes, and returns the last one's document. The
     /// shortest life counts: moments drawn over a longer one would come when the process is gone.
     pub(super) fn measure(bench: &Bench, arguments: &[String]) -> Result<(Life, String)> {
-        let (mut life, mut printed) = live(bench, arguments)?;
+        let (mut life, mut document) = live(bench, arguments)?;
         for _ in 1..LIVES {
             let (other, text) = live(bench, arguments)?;
-            let (whole, begun) = (life.whole.min(other.whole), life.begun.min(other.begun));
-            (life, printed) = (Life { whole, begun }, text);
+            life.whole = life.whole.min(other.whole);
+            life.begun = life.begun.min(other.begun);
+            life.end = life.end.min(other.end);
+            document = text;
         }
-        Ok((life, printed))
+        Ok((life, document))
     }
 
-    /// Two in five anywhere from exec to exit, two in five around the end of a step, and one in five in
-    /// the short times in which a run comes into being and is finished.
-    pub(super) fn draw(&self, dice: &mut Xoshiro256PlusPlus) -> Moment {
+    /// A moment of this class.
+    pub(super) fn draw(&self, class: Class, dice: &mut Xoshiro256PlusPlus) -> Moment {
         let mut within = |span: Duration| {
             Duration::from_micros(below(dice, u64::try_from(span.as_micros()).unwrap_or(u64::MAX)))
         };
-        let (anywhere, around) = (within(self.whole), within(AROUND));
-        // Most of the beginning is the writing of a test file, when nothing is recorded yet.
-        let beginning = self.begun / 2 + within(self.begun);
-        let end = within(Duration::from_millis(30));
-        match below(dice, 10) {
-            0..=3 => Moment::Anywhere(anywhere),
-            4..=7 => Moment::StepEnd(1 + below(dice, STEPS - 1), around),
-            8 => Moment::Beginning(beginning),
-            _ => Moment::End(end),
+        match class {
+            Class::Anywhere => Moment::Anywhere(within(self.whole)),
+            // Most of the beginning is the writing of a test file, when nothing is recorded yet.
+            Class::Beginning => Moment::Beginning(self.begun / 2 + within(self.begun)),
+            Class::End => Moment::End(within(self.end)),
+            Class::StepEnd => {
+                let after = within(AROUND);
+                Moment::StepEnd(1 + below(dice, STEPS - 1), after)
+            }
         }
     }
 }
@@ -78,35 +114,33 @@ impl Life {
 fn live(bench: &Bench, arguments: &[String]) -> Result<(Life, String)> {
     bench.clear()?;
     let mut command = drivescope(bench, arguments);
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let began = Instant::now();
     let mut child = command.spawn().context("cannot start drivescope")?;
-    let mut begun = None;
-    while begun.is_none() && child.try_wait()?.is_none() {
-        begun = bench.run()?.map(|_| began.elapsed());
+    let (mut begun, mut last) = (None, None);
+    let status = loop {
+        if let Some(status) = child.try_wait()? {
+            break status;
+        }
+        if begun.is_none() {
+            begun = bench.run()?.map(|_| began.elapsed());
+        } else if last.is_none() && lines_in_journal(bench)? >= STEPS {
+            last = Some(began.elapsed());
+        }
         sleep(LOOK);
-    }
-    let output = child.wait_with_output()?;
+    };
     let whole = began.elapsed();
-    if !matches!(output.status.code(), Some(0 | 1)) {
-        bail!("drivescope {} ended with {}", arguments.join(" "), output.status);
+    if !matches!(status.code(), Some(0 | 1)) {
+        bail!("drivescope {} ended with {status}", arguments.join(" "));
     }
-    let begun = begun.context("the run was not recorded")?;
-    let printed = String::from_utf8(output.stdout).context("stdout is no text")?;
-    Ok((Life { whole, begun }, printed))
+    let run = bench.run()?.context("the run was not recorded")?;
+    let document = fs::read_to_string(run.join("document.json")).context("document.json")?;
+    // Both were seen, unless they came within the last look.
+    let (begun, last) = (begun.unwrap_or(whole), last.unwrap_or(whole));
+    Ok((Life { whole, begun, end: whole.saturating_sub(last) }, document))
 }
 
 impl Moment {
-    /// The class under which the table has it.
-    pub(super) fn class(self) -> &'static str {
-        match self {
-            Moment::Anywhere(_) => "anywhere",
-            Moment::Beginning(_) => "beginning",
-            Moment::StepEnd(..) => "around the end of a step",
-            Moment::End(_) => "after the last step",
-        }
-    }
-
     /// Waits for it, or until `child` has ended.
     pub(super) fn wait(self, bench: &Bench, child: &mut Child, began: Instant) -> Result<()> {
         let (lines, after) = match self {

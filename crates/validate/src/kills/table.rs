@@ -3,6 +3,7 @@
 use stats::proportion_interval;
 
 use super::STEPS;
+use super::life::Class;
 use super::trial::{Outcome, Trial};
 use crate::sheet;
 
@@ -47,28 +48,27 @@ fn verdict(faults: usize, kills: usize) -> String {
 
 /// Kills by moment and outcome.
 fn outcomes(trials: &[&Trial]) -> String {
-    let classes = ["beginning", "anywhere", "around the end of a step", "after the last step"];
-    let count = |class: &str, is: &dyn Fn(&Trial) -> bool| {
-        trials.iter().filter(|t| t.moment.class() == class && is(t)).count()
+    let count = |class: Class, is: &dyn Fn(&Trial) -> bool| {
+        trials.iter().filter(|t| t.class == class && is(t)).count()
     };
     let mut head = vec!["killed"];
     head.extend(Outcome::ALL.map(Outcome::word));
     head.extend(["steps finished at the kill", "lost"]);
-    let rows: Vec<Vec<String>> = classes
+    let rows: Vec<Vec<String>> = Class::ALL
         .iter()
         .map(|class| {
-            let mut row = vec![(*class).to_owned()];
+            let mut row = vec![class.word().to_owned()];
             let good = |outcome| {
-                count(class, &|t: &Trial| t.outcome == outcome && t.fault.is_none()).to_string()
+                count(*class, &|t: &Trial| t.outcome == outcome && t.fault.is_none()).to_string()
             };
             row.extend(Outcome::ALL.map(good));
-            let of = trials.iter().filter(|t| t.moment.class() == *class).map(|t| t.steps.0);
+            let of = trials.iter().filter(|t| t.class == *class).map(|t| t.steps.0);
             row.push(match (of.clone().min(), of.max()) {
                 (Some(least), Some(most)) if least == most => least.to_string(),
                 (Some(least), Some(most)) => format!("{least}–{most}"),
                 _ => "–".to_owned(),
             });
-            row.push(count(class, &|t: &Trial| t.fault.is_some()).to_string());
+            row.push(count(*class, &|t: &Trial| t.fault.is_some()).to_string());
             row
         })
         .collect();

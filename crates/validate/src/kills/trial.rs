@@ -10,7 +10,7 @@ use anyhow::{Context as _, Result};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde_json::Value;
 
-use super::life::{Life, Moment};
+use super::life::{Class, Life, Moment};
 use super::{AGAIN, STEPS, Target, below, body_text, drivescope};
 use crate::binary::Binary;
 
@@ -55,6 +55,7 @@ impl Outcome {
 #[derive(Clone, Debug)]
 pub(super) struct Trial {
     pub(super) target: Target,
+    pub(super) class: Class,
     pub(super) moment: Moment,
     /// Milliseconds from exec to the kill.
     pub(super) at_ms: f64,
@@ -66,16 +67,17 @@ pub(super) struct Trial {
 }
 
 impl Trial {
-    pub(super) const HEAD: &str = "target,moment,at_ms,steps_at_kill,steps_at_resume,outcome,fault";
+    pub(super) const HEAD: &str =
+        "target,class,moment,at_ms,steps_at_kill,steps_at_resume,outcome,fault";
 
     /// As a line of the raw figures.
     pub(super) fn line(&self) -> String {
-        let Trial { target, moment, at_ms, steps, outcome, fault } = self;
+        let Trial { target, class, moment, at_ms, steps, outcome, fault } = self;
         let fault = fault.clone().unwrap_or_default().replace([',', '\n'], ";");
         format!(
-            "{},{},{at_ms:.3},{},{},{outcome:?},{fault}",
+            "{},{},{moment},{at_ms:.3},{},{},{outcome:?},{fault}",
             target.word(),
-            moment.class(),
+            class.word(),
             steps.0,
             steps.1
         )
@@ -155,17 +157,25 @@ pub(super) fn make(
     reference: &str,
     dice: &mut Xoshiro256PlusPlus,
 ) -> Result<Trial> {
+    let class = Class::draw(dice);
     let (moment, at_ms) = loop {
         bench.clear()?;
-        let moment = life.draw(dice);
-        // What was gone before its moment came was not killed: another moment is drawn.
+        let moment = life.draw(class, dice);
+        // What was gone before its moment came was not killed: another of its class is drawn.
         if let Some(at_ms) = bench.kill(drivescope(bench, arguments), moment)? {
             break (moment, at_ms);
         }
     };
-    let again = (below(dice, AGAIN) == 0).then(|| life.draw(dice));
-    let mut trial =
-        Trial { target, moment, at_ms, steps: (0, 0), outcome: Outcome::Resumed, fault: None };
+    let again = (below(dice, AGAIN) == 0).then(|| life.draw(Class::draw(dice), dice));
+    let mut trial = Trial {
+        target,
+        class,
+        moment,
+        at_ms,
+        steps: (0, 0),
+        outcome: Outcome::Resumed,
+        fault: None,
+    };
     trial.fault = go_on(bench, again, reference, &mut trial)?.err();
     Ok(trial)
 }
