@@ -19,6 +19,18 @@ pub enum Op {
     Discard,
 }
 
+impl Op {
+    /// `read`, `write`, `flush` or `discard`.
+    pub fn word(self) -> &'static str {
+        match self {
+            Op::Read => "read",
+            Op::Write => "write",
+            Op::Flush => "flush",
+            Op::Discard => "discard",
+        }
+    }
+}
+
 /// One I/O to be issued.
 ///
 /// At most one request is outstanding per (submitter, slot); the slot names the buffer.

@@ -7,7 +7,6 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
-use block::Op;
 use mark::TracedRun;
 
 use crate::exit::Refused;
@@ -106,7 +105,7 @@ fn rows(out: &mut impl Write, run: &TracedRun) -> std::io::Result<()> {
             "{step},{},{},{},{},{},{},{},{}",
             run.run + 1,
             s.submitter,
-            word(s.op),
+            s.op.word(),
             s.offset.0,
             s.len.0,
             s.intended.0,
@@ -123,14 +122,5 @@ fn field(name: &str) -> Cow<'_, str> {
         format!("\"{}\"", name.replace('"', "\"\"")).into()
     } else {
         name.into()
-    }
-}
-
-fn word(op: Op) -> &'static str {
-    match op {
-        Op::Read => "read",
-        Op::Write => "write",
-        Op::Flush => "flush",
-        Op::Discard => "discard",
     }
 }

@@ -190,7 +190,9 @@ pub fn execute<T: Target>(
         rest(target, plan.schedule.pause, control);
         let seeded = (region, plan.content, slot.seed);
         let mut samples = run_step(target, environment, step, seeded, control, keeper)?;
-        hand_over_trace(&slot, step, &mut samples, keeper);
+        if known.is_none() {
+            hand_over_trace(&slot, step, &mut samples, keeper);
+        }
         if let Some(failure) = samples.failure {
             executed.broken = Some(Broken {
                 target: target.info().name.clone(),
@@ -202,6 +204,12 @@ pub fn execute<T: Target>(
         }
         if samples.interrupted {
             executed.interrupted = true;
+            // What was to be made once more has been made: the end of a replay loses nothing.
+            for kept in known.into_iter().chain(earlier.runs.drain(..)) {
+                if let Some(test) = plan.steps.iter().position(|s| s.name == kept.step) {
+                    count(&mut executed.tests[test], kept);
+                }
+            }
             break;
         }
         let kept = keep(&slot, step, &samples, clock.at(target.now()));
