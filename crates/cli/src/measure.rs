@@ -112,9 +112,15 @@ impl Desk<'_> {
         if self.job.target.span.is_some() {
             bail!("{name}: --span is for files and devices; for a directory, give --size");
         }
+        let roots = Roots::default();
+        let stack = linux::stack::resolve(&roots, dir)?;
+        let identity = linux::describe::identify(&roots, &stack, dir, &unopened(&name));
+        self.recording.check_drive(&identity)?;
         self.leftovers(dir)?;
         let size = self.job.target.size.unwrap_or(self.job.default_size);
-        let plan = (self.job.plan)(true)?;
+        let mut plan = (self.job.plan)(true)?;
+        // Said in the plan, so that its record tells what was measured.
+        plan.region.get_or_insert(Region { offset: Bytes::ZERO, length: size });
         if plan.region.is_some_and(|r| r.offset.0.saturating_add(r.length.0) > size.0) {
             bail!(
                 "{name}: the plan's region ends beyond a test file of {size}; give a larger --size"

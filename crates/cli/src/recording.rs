@@ -10,8 +10,8 @@ use engine::{Sample, Samples};
 use linux::sysfs::Roots;
 use mark::{Earlier, Keeper, Kept, TracedRun};
 use record::{
-    Document, Envelope, Head, PhaseHistogram, PhaseSeries, RecordError, Run, RunId, RunWriter, Runs,
-    SampleRow, State, StepEntry, Summary,
+    Document, Envelope, Head, PhaseHistogram, PhaseSeries, RecordError, Run, RunId, RunWriter,
+    Runs, SampleRow, State, StepEntry, Summary,
 };
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -68,7 +68,10 @@ enum Store {
     /// Nothing is recorded.
     Off,
     /// To be made when the target is known. `is_asked` when the user named the place.
-    New { runs: Runs, is_asked: bool },
+    New {
+        runs: Runs,
+        is_asked: bool,
+    },
     /// To be gone on with when the target is known to be the same.
     Resumed(Box<(RunWriter, Run)>),
     Open(Box<Open>),
@@ -329,7 +332,9 @@ impl Keeper for Recording {
         if run.dropped > 0 {
             let left_out = json!({ "position": run.position, "ios": run.dropped });
             let noted = open.note_resumption();
-            if let Err(error) = noted.and_then(|()| open.writer.note("samples_beyond_cap", &left_out)) {
+            if let Err(error) =
+                noted.and_then(|()| open.writer.note("samples_beyond_cap", &left_out))
+            {
                 return open.stop(error);
             }
         }

@@ -3,6 +3,7 @@
 //! The two were made one after the other, perhaps months apart, so nothing pairs their runs: the groups
 //! are compared as such ([`stats::unpaired_ratio`]). What changed in between (the drive's state, its
 //! age, the place of the test file) counts as a difference; that is what a repetition is asked for.
+//! Runs that resemble their neighbours widen the interval.
 
 use block::DriveKind;
 use serde::{Deserialize, Serialize};
@@ -39,6 +40,8 @@ pub struct RepeatedTest {
     pub repeated_mb_s: Option<f64>,
     /// Runs of each.
     pub runs: (usize, usize),
+    /// Independent runs that those of the repetition are worth.
+    pub n_effective: f64,
     /// Repetition to original.
     pub ratio: Option<RatioEstimate>,
     /// What that says.
@@ -125,6 +128,7 @@ fn repeated_test(before: &Test, after: Option<&Test>, margin_percent: f64) -> Re
         original_mb_s: before.mb_s.median,
         repeated_mb_s: after.filter(|t| !t.runs.is_empty()).map(|t| t.mb_s.median),
         runs: (rates.0.len(), rates.1.len()),
+        n_effective: after.map_or(0.0, |t| t.mb_s.n_effective),
         ratio,
         outcome,
     }
