@@ -36,6 +36,7 @@ mod store;
 mod sums;
 
 pub use archive::{Exported, Imported, Limits};
+pub use derived::csv_field;
 pub use document::{Binary, Document, Envelope, Host, Machine};
 pub use entry::{
     Head, PhaseHistogram, PhaseSeries, SampleRow, SamplesFormat, Saved, State, StepEntry, Summary,

@@ -196,7 +196,11 @@ fn run(dir: &Path, whole: Whole, samples: Vec<PathBuf>, torn: u64) -> Result<Run
         headline: String::new(),
     };
     let (state, steps_known, samples_lost, summary) = match whole.end {
-        Some(end) => (end.state, end.steps, end.samples_lost, end.summary),
+        // Only a count that was there from the beginning is one.
+        Some(end) => {
+            let steps = whole.record.steps.and(end.steps);
+            (end.state, steps, end.samples_lost, end.summary)
+        }
         None => (State::Running, whole.record.steps, Vec::new(), begun),
     };
     Ok(Run {

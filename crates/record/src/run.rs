@@ -20,7 +20,8 @@ use crate::{derived, index, migrate, samples, sums};
 /// [`RunWriter::finish`], or killed, it leaves a run that can be resumed.
 ///
 /// As a [`RunSink`] it writes nothing: what goes to the disk while I/O is measured would be measured,
-/// too. It only learns how many positions the schedule has.
+/// too. It only learns how many positions the schedule has, where [`Head::steps`] said that they can be
+/// counted.
 pub struct RunWriter<F: Files = RealFiles> {
     files: F,
     runs: PathBuf,
@@ -267,8 +268,10 @@ impl<F: Files> RunWriter<F> {
 
 impl<F: Files> RunSink for RunWriter<F> {
     fn event(&mut self, event: &Event) {
-        if let Event::StepStarted { positions, .. } = event {
-            self.known = self.known.max(Some(*positions));
+        // Of a schedule without an end, what is known grows with each step, and is no count of what is
+        // to come: "1078 of 1079" would be a lie.
+        if let (Event::StepStarted { positions, .. }, Some(known)) = (event, &mut self.known) {
+            *known = (*known).max(*positions);
         }
     }
 }

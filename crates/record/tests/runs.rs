@@ -14,7 +14,7 @@ use block::{Event, RunSink as _};
 use common::faults::{Fault, Faulty};
 use common::memory::Memory;
 use common::{document, head, id, rows, step, summary};
-use drivescope_record::{Integrity, RecordError, Runs, SamplesFormat, Saved, State, default_dir};
+use drivescope_record::{Head, Integrity, RecordError, Runs, SamplesFormat, Saved, State, default_dir};
 use serde_json::json;
 
 fn runs() -> (tempfile::TempDir, Runs) {
@@ -66,6 +66,27 @@ fn what_was_recorded_is_read_back() {
     assert_eq!((run.summary, run.torn_bytes), (summary(), 0));
     let on_disk = fs::read_to_string(run.dir.join("document.json")).unwrap();
     assert_eq!(on_disk, document(1).to_json().unwrap(), "the document is what --json prints");
+}
+
+#[test]
+fn a_schedule_without_an_end_has_no_count() {
+    // "1078 of 1079 steps" of a run that had no 1079th: what is known of such a schedule is what was done.
+    let (_dir, runs) = runs();
+    let mut writer = runs.create(&Head { steps: None, ..head(1, None) }).unwrap();
+    for position in 0..2 {
+        writer.event(&Event::StepStarted {
+            position,
+            positions: position + 1,
+            step: "s".into(),
+            run: position,
+            planned: None,
+        });
+        writer.step(&step(position)).unwrap();
+    }
+    writer.finish(&document(1), State::Interrupted, &summary()).unwrap();
+    assert_eq!(runs.load(&id(1)).unwrap().steps_known, None);
+    let row = runs.list().unwrap().runs.remove(0);
+    assert_eq!((row.steps_done, row.steps_known), (2, None));
 }
 
 #[test]
