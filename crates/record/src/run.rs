@@ -287,6 +287,7 @@ fn prepare<F: Files>(
         run_id: head.envelope.run_id.clone(),
         steps: head.steps,
         samples: head.samples,
+        sha256: None,
     };
     let journal = lay_out(files, dir, &record, &head.envelope, &head.plan, &head.setup)?;
     let path = dir.join(RECORD);

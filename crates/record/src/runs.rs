@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use crate::files::{Files, RealFiles};
 use crate::index::{self, Listing};
-use crate::load::{self, Run};
+use crate::load::{self, Found, Run};
 use crate::run::RunWriter;
 use crate::store::{self, DIRECTORY_LOCK, RECORD};
-use crate::sums::{self, Integrity};
+use crate::sums::{self, Integrity, Sums};
 use crate::{Head, RecordError, RunId, State};
 
 /// How many runs an error names.
@@ -77,18 +77,21 @@ impl<F: Files> Runs<F> {
         RunWriter::create(&self.files, &self.dir, head)
     }
 
-    /// Goes on with a run that was interrupted, broken or killed: locks it and cuts off what was half
-    /// written. Also tells what is there already.
+    /// Goes on with a run that was interrupted, broken or killed: locks it. Also tells what is there
+    /// already.
     ///
     /// # Errors
     /// [`RecordError::Busy`], [`RecordError::NotResumable`], or why it cannot be read or written.
+    /// [`RecordError::Altered`] when its files are not those that it was begun or ended with: what is made
+    /// by another plan is another run.
     pub fn resume(&self, id: &RunId) -> Result<(RunWriter<F>, Run), RecordError> {
         let lock = self.lock(id)?;
         let found = load::load(&self.files, &self.path(id), id)?;
         let why = match &found.run {
             run if run.state == State::Finished => "it is finished; repeat it with `rerun`",
             run if run.is_bare() => "only its document was imported, which tells no plan",
-            _ => {
+            run => {
+                self.check(run, found.sums.as_ref())?;
                 let writer = RunWriter::resume(&self.files, &self.dir, &found, lock)?;
                 return Ok((writer, found.run));
             }
@@ -129,13 +132,26 @@ impl<F: Files> Runs<F> {
         load::load(&self.files, &self.path(id), id).map(|found| found.run)
     }
 
-    /// Holds a run's files against their checksums.
+    /// Holds a run's files against their checksums: all of them when it has ended, else those that are
+    /// the same from its beginning.
     ///
     /// # Errors
     /// Why the run cannot be read; a file that is not what it was is no error here.
     pub fn verify(&self, id: &RunId) -> Result<Integrity, RecordError> {
-        let run = self.load(id)?;
-        sums::verify(&self.files, &run.dir, run.is_ended())
+        self.known(id)?;
+        let Found { run, sums, .. } = load::load(&self.files, &self.path(id), id)?;
+        sums::verify(&self.files, &run.dir, sums.as_ref(), run.is_ended())
+    }
+
+    /// Holds a run that was read against its checksums.
+    ///
+    /// # Errors
+    /// [`RecordError::Altered`].
+    pub(crate) fn check(&self, run: &Run, beginning: Option<&Sums>) -> Result<(), RecordError> {
+        match sums::verify(&self.files, &run.dir, beginning, run.is_ended())? {
+            Integrity::AsRecorded { .. } | Integrity::Unsealed => Ok(()),
+            Integrity::Altered(files) => Err(RecordError::Altered { id: run.id.clone(), files }),
+        }
     }
 
     /// True when a process is writing the run now.

@@ -14,8 +14,10 @@ use block::{Event, RunSink as _};
 use common::faults::{Fault, Faulty};
 use common::memory::Memory;
 use common::{document, head, id, rows, step, summary};
-use drivescope_record::{Head, Integrity, RecordError, Runs, SamplesFormat, Saved, State, default_dir};
-use serde_json::json;
+use drivescope_record::{
+    Head, Integrity, RecordError, Runs, SamplesFormat, Saved, State, default_dir,
+};
+use serde_json::{Value, json};
 
 fn runs() -> (tempfile::TempDir, Runs) {
     let dir = tempfile::tempdir().unwrap();
@@ -328,6 +330,54 @@ fn an_altered_file_is_named() {
     assert_eq!(runs.verify(&id(1)).unwrap(), Integrity::Altered(altered));
     let error = runs.export(&[id(1)], &mut Vec::new()).unwrap_err().to_string();
     assert!(error.contains("plan.toml (changed)"), "{error}");
+}
+
+#[test]
+fn a_run_whose_plan_was_altered_is_shown_and_not_gone_on_with() {
+    // Else steps of two plans stand in one journal, under the name and checksums of one run.
+    let (_dir, runs) = runs();
+    killed(&runs, 1, 2);
+    ended(&runs, 2, 2, State::Interrupted);
+    for n in [1, 2] {
+        for name in ["plan.toml", "setup.json", "envelope.json"] {
+            let path = runs.dir().join(id(n).as_str()).join(name);
+            let was = fs::read_to_string(&path).unwrap();
+            let changed = was.replace("seed = 7", "seed = 8").replace("sim:usb", "sim:ssd");
+            assert_ne!(changed, was, "{name}");
+            fs::write(&path, changed).unwrap();
+            let before = fs::read(runs.dir().join(id(n).as_str()).join("journal.jsonl")).unwrap();
+            let altered = vec![format!("{name} (changed)")];
+            assert_eq!(runs.verify(&id(n)).unwrap(), Integrity::Altered(altered.clone()));
+            match runs.resume(&id(n)).map(|_| ()) {
+                Err(RecordError::Altered { files, .. }) => assert_eq!(files, altered),
+                other => panic!("run {n} with another {name}: {other:?}"),
+            }
+            assert_eq!(runs.load(&id(n)).unwrap().steps.len(), 2, "it can still be looked at");
+            let after = fs::read(runs.dir().join(id(n).as_str()).join("journal.jsonl")).unwrap();
+            assert!(before == after && runs.export(&[id(n)], &mut Vec::new()).is_err());
+            fs::write(&path, was).unwrap();
+        }
+        assert!(runs.resume(&id(n)).is_ok(), "put back as it was, it goes on");
+    }
+    // Of a run that ended, anything else, too, since its end is still what says so.
+    ended(&runs, 3, 2, State::Interrupted);
+    fs::write(runs.dir().join(id(3).as_str()).join("samples/0001.csv"), "").unwrap();
+    let error = runs.resume(&id(3)).map(|_| ()).unwrap_err().to_string();
+    assert!(error.contains("samples/0001.csv (changed)"), "{error}");
+}
+
+#[test]
+fn a_record_of_the_time_before_checksums_of_the_beginning_is_read() {
+    let (_dir, runs) = runs();
+    let dir = killed(&runs, 1, 2);
+    let path = dir.join("record.json");
+    let mut record: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    assert!(record.as_object_mut().unwrap().remove("sha256").is_some());
+    fs::write(&path, record.to_string()).unwrap();
+    assert_eq!(runs.verify(&id(1)).unwrap(), Integrity::Unsealed);
+    let (mut writer, _) = runs.resume(&id(1)).unwrap();
+    writer.step(&step(2)).unwrap();
+    assert_eq!(runs.load(&id(1)).unwrap().steps.len(), 3);
 }
 
 #[test]

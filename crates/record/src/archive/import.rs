@@ -9,10 +9,10 @@ use serde_json::Value;
 use tar::{Archive, EntryType};
 
 use crate::files::{Files, OutFile as _};
-use crate::load::Run;
+use crate::load::{Found, Run};
 use crate::run::{lay_out, seal, write_derived};
 use crate::store::{self, DOCUMENT, HISTOGRAMS, SAMPLES, SERIES};
-use crate::sums::{self, Integrity};
+use crate::sums;
 use crate::{RecordError, RunId, Runs, load, migrate};
 
 /// What was unpacked.
@@ -77,7 +77,8 @@ impl<F: Files> Runs<F> {
             self.take_document(path, open()?)
         };
         // Before anything gets its name, all of it is looked at.
-        let placed = staged.and_then(|ids| self.check(path, &ids)).and_then(|all| self.place(all));
+        let placed =
+            staged.and_then(|ids| self.look_over(path, &ids)).and_then(|all| self.place(all));
         store::sweep(&self.files, &self.dir);
         placed
     }
@@ -182,7 +183,7 @@ impl<F: Files> Runs<F> {
     }
 
     /// Reads what was unpacked, and tells which of it is new here.
-    fn check(&self, path: &Path, ids: &[RunId]) -> Result<Imported, RecordError> {
+    fn look_over(&self, path: &Path, ids: &[RunId]) -> Result<Imported, RecordError> {
         let wrong = |id: &RunId, what: String| RecordError::Archive {
             path: path.to_owned(),
             what: format!("run {id} in it: {what}"),
@@ -191,15 +192,17 @@ impl<F: Files> Runs<F> {
         for id in ids {
             let staging = store::staging(&self.dir, id);
             let found = load::load(&self.files, &staging, id);
-            let run = found.map_err(|e| wrong(id, e.to_string()))?.run;
+            let Found { run, sums, .. } = found.map_err(|e| wrong(id, e.to_string()))?;
             if run.samples_format.is_none() {
                 // Made for every run before it was known whether this one has samples.
                 let _ = self.files.remove_dir(&staging.join(SAMPLES));
             }
-            let integrity = sums::verify(&self.files, &staging, run.is_ended())?;
-            if let Integrity::Altered(files) = integrity {
-                return Err(wrong(id, format!("was altered: {}", files.join(", "))));
-            }
+            self.check(&run, sums.as_ref()).map_err(|error| match error {
+                RecordError::Altered { files, .. } => {
+                    wrong(id, format!("was altered: {}", files.join(", ")))
+                }
+                other => other,
+            })?;
             let here = self.path(id);
             if self.files.stat(&here).is_err() {
                 imported.added.push(id.clone());
