@@ -78,7 +78,7 @@ impl<F: Files> Runs<F> {
     }
 
     /// Goes on with a run that was interrupted, broken or killed: locks it. Also tells what is there
-    /// already.
+    /// already. Until something is recorded, all of it stays as it is, its end included.
     ///
     /// # Errors
     /// [`RecordError::Busy`], [`RecordError::NotResumable`], or why it cannot be read or written.

@@ -3,6 +3,7 @@
 
 mod common;
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -15,7 +16,7 @@ use common::faults::{Fault, Faulty};
 use common::memory::Memory;
 use common::{document, head, id, rows, step, summary};
 use drivescope_record::{
-    Head, Integrity, RecordError, Runs, SamplesFormat, Saved, State, default_dir,
+    Head, Integrity, RecordError, RunWriter, Runs, SamplesFormat, Saved, State, default_dir,
 };
 use serde_json::{Value, json};
 
@@ -124,10 +125,12 @@ fn a_killed_run_goes_on_where_its_journal_ends() {
     assert_eq!(runs.load(&id(1)).unwrap().torn_bytes, 50);
     let (mut writer, found) = runs.resume(&id(1)).unwrap();
     assert_eq!((found.state, found.steps), (State::Running, vec![step(0), step(1)]));
-    assert_eq!(fs::read_dir(dir.join("samples")).unwrap().count(), 0, "orphans are in the way");
     let repeated = writer.step(&step(1)).unwrap_err();
     assert!(matches!(repeated, RecordError::Repeated { position: 1, .. }), "{repeated}");
+    let left = || fs::read_dir(dir.join("samples")).unwrap().count();
+    assert_eq!(left(), 2, "nothing was written yet, so nothing may be thrown away");
     writer.step(&step(2)).unwrap();
+    assert_eq!(left(), 0, "orphans are in the way");
     writer.finish(&document(1), State::Finished, &summary()).unwrap();
     let run = runs.load(&id(1)).unwrap();
     assert_eq!(run.steps, [step(0), step(1), step(2)]);
@@ -142,16 +145,75 @@ fn an_interrupted_run_can_be_resumed_and_a_finished_one_cannot() {
         let before = runs.load(&id(n)).unwrap();
         assert_ne!(before.state, State::Running, "a run that ended is not running");
         let (mut writer, _) = runs.resume(&id(n)).unwrap();
+        assert_eq!(runs.load(&id(n)).unwrap().state, before.state, "nothing was added yet");
+        writer.step(&step(2)).unwrap();
         // Until it ends again it is one that goes on: a kill now leaves it resumable.
         assert_eq!(runs.load(&id(n)).unwrap().state, State::Running);
         assert_eq!(runs.verify(&id(n)).unwrap(), Integrity::Unsealed);
-        writer.step(&step(2)).unwrap();
         writer.finish(&document(n), State::Finished, &summary()).unwrap();
         let run = runs.load(&id(n)).unwrap();
         assert_eq!((run.steps.len(), run.samples.len()), (3, 2));
         let error = runs.resume(&id(n)).map(|_| ()).unwrap_err().to_string();
         assert!(error.contains("is finished"), "{error}");
     }
+}
+
+/// All files of a run, with their content.
+fn content(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut content = BTreeMap::new();
+    for entry in fs::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            content.append(&mut self::content(&path));
+        } else {
+            content.insert(path.clone(), fs::read(&path).unwrap());
+        }
+    }
+    content
+}
+
+#[test]
+fn a_run_that_was_resumed_for_nothing_is_as_it_was() {
+    // Another drive, a target that is busy, a wish not to write: much is found out after the record was
+    // opened, and none of it may cost a run the end that it has.
+    let (_dir, runs) = runs();
+    let sealed = ended(&runs, 1, 2, State::Interrupted).dir;
+    let torn = killed(&runs, 2, 2);
+    let journal = fs::read(torn.join("journal.jsonl")).unwrap();
+    fs::write(torn.join("journal.jsonl"), [&journal[..], &journal[..50]].concat()).unwrap();
+    fs::write(torn.join("samples/0002.csv"), "position,step\n").unwrap();
+    for (n, dir) in [(1, &sealed), (2, &torn)] {
+        let before = content(dir);
+        for refused in [false, true] {
+            let (mut writer, _) = runs.resume(&id(n)).unwrap();
+            if refused {
+                assert!(writer.step(&step(0)).is_err(), "position 0 is there already");
+            }
+            drop(writer);
+            assert!(content(dir) == before, "run {n} was changed");
+        }
+    }
+    assert!(matches!(runs.verify(&id(1)).unwrap(), Integrity::AsRecorded { .. }));
+    // What comes first opens it again, whichever it is.
+    let first: [fn(&mut RunWriter); 3] = [
+        |writer| writer.step(&step(2)).unwrap(),
+        |writer| writer.note("k", &json!(1)).unwrap(),
+        |writer| writer.samples(2, &mut rows(2, 3)).unwrap(),
+    ];
+    for (n, first) in (11..).zip(first) {
+        let dir = ended(&runs, n, 2, State::Interrupted).dir;
+        let (mut writer, _) = runs.resume(&id(n)).unwrap();
+        first(&mut writer);
+        drop(writer);
+        for name in ["end.json", "SHA256SUMS"] {
+            assert!(!dir.join(name).exists(), "{name} of run {n} tells of another content");
+        }
+    }
+    // An end that replaces an end.
+    let (writer, _) = runs.resume(&id(1)).unwrap();
+    writer.finish(&document(1), State::Finished, &summary()).unwrap();
+    assert_eq!(runs.load(&id(1)).unwrap().state, State::Finished);
+    assert!(matches!(runs.verify(&id(1)).unwrap(), Integrity::AsRecorded { .. }));
 }
 
 #[test]
