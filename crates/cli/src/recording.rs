@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use anyhow::{Context as _, Result, bail};
-use block::{DriveIdentity, DriveKind, Event, Op, RunSink};
+use block::{DriveIdentity, DriveKind, Event, Op, RunSink, WallClock as _};
 use engine::{Sample, Samples};
 use linux::sysfs::Roots;
 use mark::{Earlier, Keeper, Kept, TracedRun};
@@ -186,6 +186,7 @@ impl Recording {
         envelope.drive = Some(serde_json::to_value(identity)?);
         let head = Head {
             envelope,
+            begun: SystemClock.now(),
             plan: plan.to_toml()?,
             setup: serde_json::to_value(&self.setup)?,
             steps: steps(plan),

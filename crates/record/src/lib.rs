@@ -18,6 +18,7 @@
 //!
 //! A name that begins with a dot is not whole yet and no part of the run.
 
+mod age;
 mod archive;
 mod derived;
 mod document;

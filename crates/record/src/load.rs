@@ -66,6 +66,10 @@ pub(crate) struct RecordFile {
     pub run_id: RunId,
     pub steps: Option<u32>,
     pub samples: Option<SamplesFormat>,
+    /// When it began, in nanoseconds since 1970; `None` in records that were made before this was written
+    /// down, and where a clock was centuries off.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub begun_ns: Option<i64>,
     /// Checksums of the other files that are the same from the first moment, by name; `None` in records
     /// that were made before there were any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -105,6 +109,8 @@ pub(crate) struct Found {
     pub whole_bytes: u64,
     /// What its plan, envelope and setup were.
     pub sums: Option<Sums>,
+    /// When it began, in nanoseconds since 1970.
+    pub begun_ns: Option<i64>,
 }
 
 /// How often a run is read again that ended or went on while it was read.
@@ -157,9 +163,9 @@ fn load_ended<F: Files>(
     let whole = whole(dir, migrate::migrate(value, version))?;
     check(dir, id, &whole, entries, journal.torn)?;
     let samples = samples(files, dir, whole.record.samples)?;
-    let sums = whole.record.sha256.clone();
+    let (sums, begun_ns) = (whole.record.sha256.clone(), whole.record.begun_ns);
     let run = run(dir, whole, samples, journal.torn)?;
-    Ok(Found { run, entries, whole_bytes, sums })
+    Ok(Found { run, entries, whole_bytes, sums, begun_ns })
 }
 
 /// A value of the present version, as types. `path` is for errors.

@@ -226,14 +226,14 @@ impl<F: Files> RunWriter<F> {
             return Err(self.stop(&error));
         }
         let row = index::read_row(&self.files, &self.dir, &self.id);
-        let bytes = row.as_ref().map_or(0, |(row, _)| row.bytes.0);
+        let bytes = row.as_ref().map_or(Bytes(0), |kept| kept.bytes());
         let noted = row.and_then(|row| index::note(&self.files, &self.runs, row));
         Ok(Saved {
             id: self.id.clone(),
             dir: self.dir.clone(),
             state,
             steps: self.steps(),
-            bytes: Bytes(bytes),
+            bytes,
             samples_lost: std::mem::take(&mut self.samples_lost),
             index: noted.err().map(|error| error.to_string()),
         })
@@ -322,6 +322,7 @@ fn prepare<F: Files>(
         run_id: head.envelope.run_id.clone(),
         steps: head.steps,
         samples: head.samples,
+        begun_ns: i64::try_from(head.begun.0).ok(),
         sha256: None,
     };
     let journal = lay_out(files, dir, &record, &head.envelope, &head.plan, &head.setup)?;

@@ -9,7 +9,7 @@ use crate::load::{self, Found, Run};
 use crate::run::RunWriter;
 use crate::store::{self, DIRECTORY_LOCK, RECORD};
 use crate::sums::{self, Integrity, Sums};
-use crate::{Head, RecordError, RunId, State};
+use crate::{Head, RecordError, RunId, State, age};
 
 /// How many runs an error names.
 const NAMED: usize = 5;
@@ -105,19 +105,20 @@ impl<F: Files> Runs<F> {
     /// [`RecordError::Unknown`] and [`RecordError::Ambiguous`] name runs that it could be.
     pub fn find(&self, name: &str) -> Result<RunId, RecordError> {
         let ids = store::ids(&self.files, &self.dir)?;
-        let Some(last) = ids.last() else {
+        let newest = age::newest(&self.files, &self.dir, &ids).next();
+        let Some(last) = newest else {
             return Err(RecordError::NoRuns { dir: self.dir.clone() });
         };
         if name == "last" {
-            return Ok(last.clone());
+            return Ok(last);
         }
-        let begins = |id: &&RunId| !name.is_empty() && id.as_str().starts_with(name);
-        let mut candidates: Vec<RunId> = ids.iter().rev().filter(begins).cloned().collect();
+        let begins = |id: &RunId| !name.is_empty() && id.as_str().starts_with(name);
+        let mut candidates: Vec<RunId> = ids.iter().filter(|id| begins(id)).cloned().collect();
         match candidates.len() {
             0 => Err(self.unknown(name, &ids)),
             1 => Ok(candidates.remove(0)),
             _ => {
-                candidates.truncate(NAMED);
+                candidates = age::newest(&self.files, &self.dir, &candidates).take(NAMED).collect();
                 Err(RecordError::Ambiguous { name: name.to_owned(), candidates })
             }
         }
@@ -237,7 +238,7 @@ impl<F: Files> Runs<F> {
         RecordError::Unknown {
             name: name.to_owned(),
             dir: self.dir.clone(),
-            newest: ids.iter().rev().take(NAMED).cloned().collect(),
+            newest: age::newest(&self.files, &self.dir, ids).take(NAMED).collect(),
         }
     }
 }

@@ -11,12 +11,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use block::{Event, RunSink as _};
+use block::{Event, RunSink as _, UnixNanos};
 use common::faults::{Fault, Faulty};
 use common::memory::Memory;
 use common::{document, head, id, rows, step, summary};
 use drivescope_record::{
-    Head, Integrity, RecordError, RunWriter, Runs, SamplesFormat, Saved, State, default_dir,
+    Head, Integrity, RecordError, RunId, RunWriter, Runs, SamplesFormat, Saved, State, default_dir,
 };
 use serde_json::{Value, json};
 
@@ -111,6 +111,42 @@ fn a_run_is_called_by_its_id_its_beginning_or_last() {
     }
     let error = runs.load(&id(2)).unwrap_err();
     assert!(matches!(error, RecordError::Unknown { .. }), "{error}");
+}
+
+#[test]
+fn runs_of_one_second_keep_their_order() {
+    // Whoever makes one run after the other means the second one by `last`, whatever chance put into
+    // their names; a rerun or a resume of the other would be of the wrong run.
+    let (_dir, runs) = runs();
+    let named = |nonce: u64| RunId::new(UnixNanos(1_700_000_000 * 1_000_000_000), nonce);
+    let begin = |nonce: u64, begun_ns: i128| {
+        let mut head = head(0, None);
+        head.envelope.run_id = named(nonce);
+        head.begun = UnixNanos(1_700_000_000 * 1_000_000_000 + begun_ns);
+        drop(runs.create(&head).unwrap());
+    };
+    for (nonce, begun_ns) in [(9, 1), (3, 20), (7, 300), (5, 4000)] {
+        begin(nonce, begun_ns);
+        assert_eq!(runs.find("last").unwrap(), named(nonce));
+    }
+    let listed = || runs.list().unwrap().runs.into_iter().map(|row| row.id).collect::<Vec<_>>();
+    let newest_first = [5, 7, 3, 9].map(named);
+    assert_eq!(listed(), newest_first);
+    assert_eq!(listed(), newest_first, "also through the index");
+    match runs.find("20231114").unwrap_err() {
+        RecordError::Ambiguous { candidates, .. } => assert_eq!(candidates, newest_first),
+        other => panic!("{other}"),
+    }
+    // Records that do not tell come before those that do, by name; a second later is later all the same.
+    for nonce in [7, 5] {
+        let path = runs.dir().join(named(nonce).as_str()).join("record.json");
+        let mut record: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+        assert!(record.as_object_mut().unwrap().remove("begun_ns").is_some());
+        fs::write(&path, record.to_string()).unwrap();
+    }
+    assert_eq!(listed(), [3, 9, 7, 5].map(named));
+    killed(&runs, 1, 0);
+    assert_eq!((runs.find("last").unwrap(), listed().remove(0)), (id(1), id(1)));
 }
 
 #[test]
