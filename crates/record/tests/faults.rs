@@ -432,7 +432,7 @@ fn a_run_that_is_imported() {
         memory
     };
     let import = |files: &Faulty<Memory>| {
-        let imported = Runs::with(files.clone(), dir()).import(path).is_ok();
+        let imported = Runs::with(files.clone(), dir()).import(path, &[]).is_ok();
         Told {
             created: imported,
             finished: imported,

@@ -189,7 +189,7 @@ fn to_file(runs: &Runs, ids: &[RunId], output: &Path) -> Result<record::Exported
 fn import(files: &[PathBuf], place: &PlaceArgs) -> Result<Exit> {
     let runs = recording::runs(place)?;
     for file in files {
-        let imported = runs.import(file)?;
+        let imported = runs.import(file, &["drivescope.mark/1"])?;
         for id in &imported.added {
             talk::note(&format!("{}: took {id}", file.display()));
         }

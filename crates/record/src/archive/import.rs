@@ -50,21 +50,27 @@ const FREE_BYTES: u64 = 64 << 20;
 const DOCUMENT_MAX: u64 = 256 << 20;
 
 impl<F: Files> Runs<F> {
-    /// Unpacks an archive that [`Runs::export`] made, or takes in a document as `--json` printed it. All
-    /// of it or nothing: what cannot be read or checked leaves this directory as it was.
+    /// Unpacks an archive that [`Runs::export`] made, or takes in a document as `--json` printed it, when
+    /// its form is one of `accepted`, such as `drivescope.mark/1`: not all that is printed in that way is
+    /// a result. All of it or nothing: what cannot be read or checked leaves this directory as it was.
     ///
     /// # Errors
     /// [`RecordError::Archive`] says what is wrong; [`RecordError::Exists`] when a run of the same name
     /// has other content here.
-    pub fn import(&self, path: &Path) -> Result<Imported, RecordError> {
-        self.import_within(path, &Limits::default())
+    pub fn import(&self, path: &Path, accepted: &[&str]) -> Result<Imported, RecordError> {
+        self.import_within(path, accepted, &Limits::default())
     }
 
     /// [`Runs::import`] with limits of the caller's choice.
     ///
     /// # Errors
     /// As there.
-    pub fn import_within(&self, path: &Path, limits: &Limits) -> Result<Imported, RecordError> {
+    pub fn import_within(
+        &self,
+        path: &Path,
+        accepted: &[&str],
+        limits: &Limits,
+    ) -> Result<Imported, RecordError> {
         let mut magic = Vec::new();
         let open = || self.files.open(path).map_err(RecordError::io("open it", path));
         open()?.take(2).read_to_end(&mut magic).map_err(RecordError::io("read it", path))?;
@@ -74,7 +80,7 @@ impl<F: Files> Runs<F> {
         let staged = if magic == [0x1f, 0x8b] {
             self.unpack(path, open()?, limits)
         } else {
-            self.take_document(path, open()?)
+            self.take_document(path, open()?, accepted)
         };
         // Before anything gets its name, all of it is looked at.
         let placed =
@@ -161,7 +167,12 @@ impl<F: Files> Runs<F> {
     }
 
     /// Takes in a bare document: a record of version 0.
-    fn take_document(&self, path: &Path, from: Box<dyn Read>) -> Result<Vec<RunId>, RecordError> {
+    fn take_document(
+        &self,
+        path: &Path,
+        from: Box<dyn Read>,
+        accepted: &[&str],
+    ) -> Result<Vec<RunId>, RecordError> {
         let wrong = |what: String| RecordError::Archive { path: path.to_owned(), what };
         let mut bytes = Vec::new();
         let read = from.take(DOCUMENT_MAX + 1).read_to_end(&mut bytes);
@@ -171,6 +182,9 @@ impl<F: Files> Runs<F> {
         }
         let document: Value = serde_json::from_slice(&bytes)
             .map_err(|e| wrong(format!("is neither an archive nor a document in JSON: {e}")))?;
+        if let Some(schema) = document["envelope"]["schema"].as_str() {
+            accept(schema, accepted).map_err(wrong)?;
+        }
         let whole = load::whole(path, migrate::migrate(document, 0))
             .map_err(|e| wrong(format!("is no document of drivescope: {e}")))?;
         let staging = store::staging(&self.dir, &whole.record.run_id);
@@ -251,6 +265,31 @@ impl<F: Files> Runs<F> {
         self.files.sync_dir(&self.dir).map_err(RecordError::io("sync it", &self.dir))?;
         Ok(imported)
     }
+}
+
+/// Refuses a document whose form is none of `accepted`, and says what to do about it.
+fn accept(schema: &str, accepted: &[&str]) -> Result<(), String> {
+    if accepted.contains(&schema) {
+        return Ok(());
+    }
+    let version = |schema: &str| {
+        let (name, version) = schema.rsplit_once('/')?;
+        Some((name.to_owned(), version.parse::<u32>().ok()?))
+    };
+    let is_newer = |than: &&str| match (version(schema), version(than)) {
+        (Some((name, n)), Some((known, newest))) => name == known && n > newest,
+        _ => false,
+    };
+    let shown: String = schema.chars().take(100).collect();
+    let known = accepted.join(", ");
+    Err(if accepted.iter().any(is_newer) {
+        format!(
+            "is a document of form {shown:?}, which a newer drivescope printed than this one, that reads \
+             {known}: import it with that one"
+        )
+    } else {
+        format!("is a document of form {shown:?}, which tells of no run; those of form {known} do")
+    })
 }
 
 /// Why a file of an archive was not unpacked.
