@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use anyhow::{Context as _, Result, bail};
-use block::{DriveIdentity, DriveKind, Event, RunSink};
+use block::{DriveIdentity, DriveKind, Event, RunSink, WallClock as _};
 use engine::{Sample, Samples};
 use linux::sysfs::Roots;
 use mark::{Earlier, Keeper, Kept, TracedRun};
@@ -187,6 +187,7 @@ impl Recording {
         self.envelope.drive = Some(serde_json::to_value(identity)?);
         let head = Head {
             envelope: self.envelope.clone(),
+            begun: SystemClock.now(),
             plan: plan.to_toml()?,
             setup: serde_json::to_value(&self.setup)?,
             steps: steps(plan),

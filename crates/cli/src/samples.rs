@@ -1,6 +1,5 @@
 //! The file of single I/Os that `--samples` writes.
 
-use std::borrow::Cow;
 use std::fs::{self, File, OpenOptions};
 use std::io::{BufWriter, Write};
 use std::os::unix::fs::MetadataExt;
@@ -98,7 +97,7 @@ impl Drop for SamplesFile {
 }
 
 fn rows(out: &mut impl Write, run: &TracedRun) -> std::io::Result<()> {
-    let step = field(&run.step);
+    let step = record::csv_field(&run.step);
     for s in &run.samples {
         writeln!(
             out,
@@ -114,13 +113,4 @@ fn rows(out: &mut impl Write, run: &TracedRun) -> std::io::Result<()> {
         )?;
     }
     Ok(())
-}
-
-/// A name as a field of RFC 4180: a plan may name its steps as it likes.
-fn field(name: &str) -> Cow<'_, str> {
-    if name.contains([',', '"', '\r', '\n']) {
-        format!("\"{}\"", name.replace('"', "\"\"")).into()
-    } else {
-        name.into()
-    }
 }

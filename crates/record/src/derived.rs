@@ -76,8 +76,9 @@ fn one_line(text: &str) -> String {
     text.replace(['\r', '\n'], " ")
 }
 
-/// A field of RFC 4180: plans name their steps as they like.
-pub(crate) fn csv_field(name: &str) -> String {
+/// A text as a field of CSV (RFC 4180, section 2), in quotes where it needs them: plans name their steps
+/// as they like.
+pub fn csv_field(name: &str) -> String {
     if name.contains([',', '"', '\r', '\n']) {
         format!("\"{}\"", name.replace('"', "\"\""))
     } else {

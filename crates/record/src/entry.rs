@@ -1,6 +1,6 @@
 //! What is said of a run while it is made: the caller's side of the journal.
 
-use block::{Bytes, Op};
+use block::{Bytes, Op, UnixNanos};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -11,6 +11,9 @@ use crate::{Envelope, RunId};
 pub struct Head {
     /// Where, when and by what it is made; also the run's name.
     pub envelope: Envelope,
+    /// When it begins. The run's name tells the second alone, and which of two runs of one second is the
+    /// newer one takes more.
+    pub begun: UnixNanos,
     /// The plan in its text form.
     pub plan: String,
     /// What the caller needs to go on with the run or to repeat it; opaque here, but that the index

@@ -56,8 +56,11 @@ pub enum RecordError {
         /// What is wrong.
         what: String,
     },
-    /// Files of a run are no longer what they were when it ended.
-    #[error("run {id} was altered since it was recorded: {}", files.join(", "))]
+    /// Files of a run are no longer what they were when it began or ended.
+    #[error(
+        "run {id} was altered since it was recorded: {}; put back what was there, or begin a new run",
+        files.join(", ")
+    )]
     Altered {
         /// The run.
         id: RunId,

@@ -14,21 +14,21 @@ use rusqlite::{Connection, MAIN_DB, params};
 use serde::Serialize;
 
 use crate::files::Files;
-use crate::load;
+use crate::load::{self, Found};
 use crate::store::{self, DIRECTORY_LOCK, END, ENVELOPE, JOURNAL, RECORD, SUMS};
-use crate::{RecordError, RunId, State};
+use crate::{RecordError, RunId, State, age};
 
 /// The file.
 pub(crate) const INDEX: &str = "index.sqlite";
 
 /// Form of the table; an index of another is made anew.
-const USER_VERSION: i32 = 1;
+const USER_VERSION: i32 = 2;
 
 const TABLE: &str = "CREATE TABLE runs (
     id TEXT PRIMARY KEY, date TEXT NOT NULL, verb TEXT NOT NULL, target TEXT NOT NULL,
     drive TEXT NOT NULL, host TEXT NOT NULL, kernel TEXT NOT NULL, version TEXT NOT NULL,
     state TEXT NOT NULL, steps_done INTEGER NOT NULL, steps_known INTEGER, headline TEXT NOT NULL,
-    bytes INTEGER NOT NULL, stamp TEXT NOT NULL
+    bytes INTEGER NOT NULL, stamp TEXT NOT NULL, begun_ns INTEGER
 ) STRICT";
 
 /// What a list shows of one run.
@@ -73,8 +73,22 @@ pub struct Listing {
     pub unreadable: Vec<(PathBuf, String)>,
 }
 
-/// A row and the stamp of the files that it was made from.
-pub(crate) type Stamped = (Row, String);
+/// What the index keeps of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Kept {
+    row: Row,
+    /// When it began: what sorts runs of one second.
+    begun_ns: Option<i64>,
+    /// The stamp of the files that this was made from.
+    stamp: String,
+}
+
+impl Kept {
+    /// What the run's files take on disk.
+    pub(crate) fn bytes(&self) -> Bytes {
+        self.row.bytes
+    }
+}
 
 /// Brings the index up to date and tells what is in it.
 pub(crate) fn list<F: Files>(files: &F, dir: &Path) -> Result<Listing, RecordError> {
@@ -98,12 +112,12 @@ pub(crate) fn rebuild<F: Files>(files: &F, dir: &Path) -> Result<usize, RecordEr
 }
 
 /// Puts one run in the index.
-pub(crate) fn note<F: Files>(files: &F, dir: &Path, row: Stamped) -> Result<(), RecordError> {
+pub(crate) fn note<F: Files>(files: &F, dir: &Path, kept: Kept) -> Result<(), RecordError> {
     let path = dir.join(DIRECTORY_LOCK);
     let lock = store::lock_soon(files, &path, true).map_err(RecordError::io("lock it", &path))?;
     let _changing = lock.ok_or_else(|| RecordError::DirectoryBusy { dir: dir.to_owned() })?;
     let mut rows = read(files, dir).unwrap_or_default();
-    rows.insert(row.0.id.clone(), row);
+    rows.insert(kept.row.id.clone(), kept);
     write(files, dir, &rows)
 }
 
@@ -123,40 +137,43 @@ pub(crate) fn is_live<F: Files>(files: &F, dir: &Path) -> bool {
 fn gather<F: Files>(
     files: &F,
     dir: &Path,
-    known: &BTreeMap<RunId, Stamped>,
-) -> Result<(BTreeMap<RunId, Stamped>, Listing), RecordError> {
+    known: &BTreeMap<RunId, Kept>,
+) -> Result<(BTreeMap<RunId, Kept>, Listing), RecordError> {
     let mut rows = BTreeMap::new();
     let mut listing = Listing::default();
     for id in store::ids(files, dir)?.into_iter().rev() {
         let path = dir.join(id.as_str());
-        let cached = known.get(&id).filter(|(_, stamp)| *stamp == stamp_of(files, &path));
-        let stamped = match cached {
-            Some(stamped) => Ok(stamped.clone()),
+        let cached = known.get(&id).filter(|kept| kept.stamp == stamp_of(files, &path));
+        let kept = match cached {
+            Some(kept) => Ok(kept.clone()),
             None => read_row(files, &path, &id),
         };
-        match stamped {
-            Ok((row, stamp)) => {
-                let live = row.state == State::Running && is_live(files, &path);
-                listing.runs.push(Row { live, ..row.clone() });
-                rows.insert(id, (row, stamp));
+        match kept {
+            Ok(kept) => {
+                rows.insert(id, kept);
             }
             // Not damaged but removed since the directory was listed.
             Err(_) if files.stat(&path).is_err() => {}
             Err(error) => listing.unreadable.push((path, error.to_string())),
         }
     }
+    let mut kept: Vec<&Kept> = rows.values().collect();
+    kept.sort_by(|a, b| age::compare((&b.row.id, b.begun_ns), (&a.row.id, a.begun_ns)));
+    listing.runs = kept.into_iter().map(|kept| live(files, dir, &kept.row)).collect();
     Ok((rows, listing))
 }
 
+/// A row with what cannot be kept: whether somebody is writing the run now.
+fn live<F: Files>(files: &F, dir: &Path, row: &Row) -> Row {
+    let live = row.state == State::Running && is_live(files, &dir.join(row.id.as_str()));
+    Row { live, ..row.clone() }
+}
+
 /// What the directory of a run says of it.
-pub(crate) fn read_row<F: Files>(
-    files: &F,
-    dir: &Path,
-    id: &RunId,
-) -> Result<Stamped, RecordError> {
+pub(crate) fn read_row<F: Files>(files: &F, dir: &Path, id: &RunId) -> Result<Kept, RecordError> {
     // Before the files are read: what changes meanwhile then has another stamp the next time.
     let stamp = stamp_of(files, dir);
-    let run = load::load(files, dir, id)?.run;
+    let Found { run, begun_ns, .. } = load::load(files, dir, id)?;
     let mut bytes = 0;
     for name in store::inventory(files, dir)? {
         bytes += files.stat(&dir.join(name)).map_or(0, |stat| stat.len);
@@ -177,7 +194,7 @@ pub(crate) fn read_row<F: Files>(
         headline: run.summary.headline,
         bytes: Bytes(bytes),
     };
-    Ok((row, stamp))
+    Ok(Kept { row, begun_ns, stamp })
 }
 
 /// Lengths and dates of the files that a row is made from: cheap, and other when one was written.
@@ -190,12 +207,12 @@ fn stamp_of<F: Files>(files: &F, dir: &Path) -> String {
 }
 
 /// The index as it is on disk; `None` for whatever reason it cannot be used.
-fn read<F: Files>(files: &F, dir: &Path) -> Option<BTreeMap<RunId, Stamped>> {
+fn read<F: Files>(files: &F, dir: &Path) -> Option<BTreeMap<RunId, Kept>> {
     let bytes = store::read(files, &dir.join(INDEX)).ok()?;
     decode(&bytes).ok().flatten()
 }
 
-fn decode(bytes: &[u8]) -> rusqlite::Result<Option<BTreeMap<RunId, Stamped>>> {
+fn decode(bytes: &[u8]) -> rusqlite::Result<Option<BTreeMap<RunId, Kept>>> {
     let mut db = Connection::open_in_memory()?;
     db.deserialize_read_exact(MAIN_DB, bytes, bytes.len(), true)?;
     let version: i32 = db.query_row("PRAGMA user_version", [], |row| row.get(0))?;
@@ -205,10 +222,13 @@ fn decode(bytes: &[u8]) -> rusqlite::Result<Option<BTreeMap<RunId, Stamped>>> {
     }
     let mut statement = db.prepare(
         "SELECT id, date, verb, target, drive, host, kernel, version, state, steps_done,
-                steps_known, headline, bytes, stamp FROM runs",
+                steps_known, headline, bytes, stamp, begun_ns FROM runs",
     )?;
-    let rows = statement.query_map([], |row| Ok(decode_row(row)?.zip(row.get(13).ok())))?;
-    rows.map(|row| Ok(row?.map(|stamped: Stamped| (stamped.0.id.clone(), stamped)))).collect()
+    let rows = statement.query_map([], |from| {
+        let Some(row) = decode_row(from)? else { return Ok(None) };
+        Ok(Some(Kept { row, stamp: from.get(13)?, begun_ns: from.get(14)? }))
+    })?;
+    rows.map(|kept| Ok(kept?.map(|kept| (kept.row.id.clone(), kept)))).collect()
 }
 
 /// A row; `None` when it says what no index of ours says.
@@ -238,27 +258,23 @@ fn state_of(word: &str) -> Option<State> {
     all.into_iter().find(|state| state.word() == word)
 }
 
-fn write<F: Files>(
-    files: &F,
-    dir: &Path,
-    rows: &BTreeMap<RunId, Stamped>,
-) -> Result<(), RecordError> {
+fn write<F: Files>(files: &F, dir: &Path, rows: &BTreeMap<RunId, Kept>) -> Result<(), RecordError> {
     let bytes = encode(rows).map_err(|error| {
         RecordError::damaged(&dir.join(INDEX), format!("cannot be made by SQLite: {error}"))
     })?;
     store::replace(files, dir, INDEX, &bytes)
 }
 
-fn encode(rows: &BTreeMap<RunId, Stamped>) -> rusqlite::Result<Vec<u8>> {
+fn encode(rows: &BTreeMap<RunId, Kept>) -> rusqlite::Result<Vec<u8>> {
     let mut db = Connection::open_in_memory()?;
     let transaction = db.transaction()?;
     transaction.execute_batch(TABLE)?;
     transaction.pragma_update(None, "user_version", USER_VERSION)?;
     {
         let mut insert = transaction.prepare(
-            "INSERT INTO runs VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
+            "INSERT INTO runs VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
         )?;
-        for (row, stamp) in rows.values() {
+        for Kept { row, begun_ns, stamp } in rows.values() {
             insert.execute(params![
                 row.id.as_str(),
                 row.date,
@@ -273,7 +289,8 @@ fn encode(rows: &BTreeMap<RunId, Stamped>) -> rusqlite::Result<Vec<u8>> {
                 row.steps_known,
                 row.headline,
                 row.bytes.0.cast_signed(),
-                stamp
+                stamp,
+                begun_ns
             ])?;
         }
     }

@@ -6,7 +6,7 @@
 //! # A run's directory
 //! | file | what it is | written |
 //! |---|---|---|
-//! | `record.json` | form of this record ([`SCHEMA`]) and the run's name | at the beginning |
+//! | `record.json` | form of this record ([`SCHEMA`]), the run's name, checksums of the next three | at the beginning |
 //! | `plan.toml`, `envelope.json`, `setup.json` | plan; host, date and binary; what repeats it | at the beginning |
 //! | `journal.jsonl` | the steps, one line each | with each step, before the next |
 //! | `samples/0003.parquet` or `.csv` | single I/Os of position 3 | with each step, when asked for |
@@ -18,6 +18,7 @@
 //!
 //! A name that begins with a dot is not whole yet and no part of the run.
 
+mod age;
 mod archive;
 mod derived;
 mod document;
@@ -36,6 +37,7 @@ mod store;
 mod sums;
 
 pub use archive::{Exported, Imported, Limits};
+pub use derived::csv_field;
 pub use document::{Binary, Document, Envelope, Host, Machine};
 pub use entry::{
     Head, PhaseHistogram, PhaseSeries, SampleRow, SamplesFormat, Saved, State, StepEntry, Summary,

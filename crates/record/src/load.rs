@@ -3,11 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::files::Files;
 use crate::journal::Said;
 use crate::store::{self, DOCUMENT, END, ENVELOPE, JOURNAL, PLAN, RECORD, SAMPLES, SETUP};
+use crate::sums::{self, Sums};
 use crate::{Envelope, RecordError, RunId, SamplesFormat, State, StepEntry, Summary};
 use crate::{journal, migrate};
 
@@ -65,6 +66,14 @@ pub(crate) struct RecordFile {
     pub run_id: RunId,
     pub steps: Option<u32>,
     pub samples: Option<SamplesFormat>,
+    /// When it began, in nanoseconds since 1970; `None` in records that were made before this was written
+    /// down, and where a clock was centuries off.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub begun_ns: Option<i64>,
+    /// Checksums of the other files that are the same from the first moment, by name; `None` in records
+    /// that were made before there were any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sha256: Option<Sums>,
 }
 
 /// `end.json`.
@@ -98,6 +107,10 @@ pub(crate) struct Found {
     pub entries: u64,
     /// Bytes of them.
     pub whole_bytes: u64,
+    /// What its plan, envelope and setup were.
+    pub sums: Option<Sums>,
+    /// When it began, in nanoseconds since 1970.
+    pub begun_ns: Option<i64>,
 }
 
 /// How often a run is read again that ended or went on while it was read.
@@ -150,8 +163,9 @@ fn load_ended<F: Files>(
     let whole = whole(dir, migrate::migrate(value, version))?;
     check(dir, id, &whole, entries, journal.torn)?;
     let samples = samples(files, dir, whole.record.samples)?;
+    let (sums, begun_ns) = (whole.record.sha256.clone(), whole.record.begun_ns);
     let run = run(dir, whole, samples, journal.torn)?;
-    Ok(Found { run, entries, whole_bytes })
+    Ok(Found { run, entries, whole_bytes, sums, begun_ns })
 }
 
 /// A value of the present version, as types. `path` is for errors.
@@ -196,7 +210,11 @@ fn run(dir: &Path, whole: Whole, samples: Vec<PathBuf>, torn: u64) -> Result<Run
         headline: String::new(),
     };
     let (state, steps_known, samples_lost, summary) = match whole.end {
-        Some(end) => (end.state, end.steps, end.samples_lost, end.summary),
+        // Only a count that was there from the beginning is one.
+        Some(end) => {
+            let steps = whole.record.steps.and(end.steps);
+            (end.state, steps, end.samples_lost, end.summary)
+        }
         None => (State::Running, whole.record.steps, Vec::new(), begun),
     };
     Ok(Run {
@@ -257,12 +275,15 @@ pub(crate) fn fixed_files(
     plan: &str,
     setup: &Value,
 ) -> Result<Vec<(&'static str, Vec<u8>)>, RecordError> {
-    Ok(vec![
-        (RECORD, pretty("head", &json!(record))?),
+    let mut files = vec![
         (PLAN, plan.as_bytes().to_vec()),
         (ENVELOPE, pretty("envelope", envelope)?),
         (SETUP, pretty("setup", setup)?),
-    ])
+    ];
+    let sums = files.iter().map(|(name, bytes)| ((*name).to_owned(), sums::of_bytes(bytes)));
+    let record = RecordFile { sha256: Some(sums.collect()), ..record.clone() };
+    files.push((RECORD, pretty("head", &record)?));
+    Ok(files)
 }
 
 /// Indented JSON with a line feed at its end.

@@ -17,10 +17,12 @@ use crate::{Head, SamplesFormat};
 use crate::{derived, index, migrate, samples, sums};
 
 /// A run in the making. It is locked against other processes until it is dropped; dropped without
-/// [`RunWriter::finish`], or killed, it leaves a run that can be resumed.
+/// [`RunWriter::finish`], or killed, it leaves a run that can be resumed. One that goes on with a run
+/// changes nothing before the first step, note, samples or end: dropped before, it leaves it as it was.
 ///
 /// As a [`RunSink`] it writes nothing: what goes to the disk while I/O is measured would be measured,
-/// too. It only learns how many positions the schedule has.
+/// too. It only learns how many positions the schedule has, where [`Head::steps`] said that they can be
+/// counted.
 pub struct RunWriter<F: Files = RealFiles> {
     files: F,
     runs: PathBuf,
@@ -30,12 +32,22 @@ pub struct RunWriter<F: Files = RealFiles> {
     format: Option<SamplesFormat>,
     known: Option<u32>,
     journal: F::File,
+    /// Whole lines of the journal, and their bytes.
     entries: u64,
+    journal_bytes: u64,
+    /// What is still to be done before anything of a run that goes on may change.
+    reopen: Option<Reopen>,
     positions: BTreeSet<u32>,
     last: Option<(u32, String)>,
     samples_lost: Vec<(u32, String)>,
     failed: Option<String>,
     _lock: F::Lock,
+}
+
+/// A run that goes on, and is on disk as it was found.
+struct Reopen {
+    /// True when the journal ends in the middle of a line.
+    is_torn: bool,
 }
 
 impl<F: Files> RunWriter<F> {
@@ -70,6 +82,8 @@ impl<F: Files> RunWriter<F> {
             known: head.steps,
             journal,
             entries: 0,
+            journal_bytes: 0,
+            reopen: None,
             positions: BTreeSet::new(),
             last: None,
             samples_lost: Vec::new(),
@@ -78,7 +92,7 @@ impl<F: Files> RunWriter<F> {
         })
     }
 
-    /// Goes on with the run in `dir`, which `lock` holds.
+    /// Goes on with the run that was found, which `lock` holds. Changes nothing on disk.
     pub(crate) fn resume(
         files: &F,
         runs: &Path,
@@ -86,38 +100,56 @@ impl<F: Files> RunWriter<F> {
         lock: F::Lock,
     ) -> Result<RunWriter<F>, RecordError> {
         let run = &found.run;
-        let dir = &run.dir;
-        // First the end, so that at no moment an ended run has another content than it ended with.
-        if store::remove_if(files, &dir.join(END))? {
-            files.sync_dir(dir).map_err(RecordError::io("sync it", dir))?;
-        }
-        store::remove_if(files, &dir.join(SUMS))?;
-        let path = dir.join(JOURNAL);
-        let mut journal = files.append(&path).map_err(RecordError::io("open it", &path))?;
-        if run.torn_bytes > 0 {
-            journal.truncate(found.whole_bytes).map_err(RecordError::io("cut it", &path))?;
-        }
-        // Also when nothing was cut: what was read may have been in memory alone.
-        journal.sync().map_err(RecordError::io("sync it", &path))?;
-        let positions: BTreeSet<u32> = run.steps.iter().map(|s| s.position).collect();
-        drop_orphans(files, run, &positions)?;
-        write_derived(files, dir, &run.envelope, &run.steps)?;
+        let path = run.dir.join(JOURNAL);
+        let journal = files.append(&path).map_err(RecordError::io("open it", &path))?;
         Ok(RunWriter {
             files: files.clone(),
             runs: runs.to_owned(),
             id: run.id.clone(),
-            dir: dir.clone(),
+            dir: run.dir.clone(),
             envelope: run.envelope.clone(),
             format: run.samples_format,
             known: run.steps_known,
             journal,
             entries: found.entries,
-            positions,
+            journal_bytes: found.whole_bytes,
+            reopen: Some(Reopen { is_torn: run.torn_bytes > 0 }),
+            positions: run.steps.iter().map(|s| s.position).collect(),
             last: run.steps.last().map(|s| (s.position, s.step.clone())),
             samples_lost: run.samples_lost.clone(),
             failed: None,
             _lock: lock,
         })
+    }
+
+    /// Makes a run that was resumed one that goes on, before the first change to it. Not at once when it
+    /// is resumed: much is found out after that, such as that this is another drive, and none of it may
+    /// cost a run the end that it has.
+    fn open_again(&mut self) -> Result<(), RecordError> {
+        match self.reopen.take() {
+            None => Ok(()),
+            Some(reopen) => self.reopened(&reopen).map_err(|error| self.stop(&error)),
+        }
+    }
+
+    fn reopened(&mut self, reopen: &Reopen) -> Result<(), RecordError> {
+        let dir = &self.dir;
+        // First the end, so that at no moment an ended run has another content than it ended with.
+        if store::remove_if(&self.files, &dir.join(END))? {
+            self.files.sync_dir(dir).map_err(RecordError::io("sync it", dir))?;
+        }
+        // What was made from the journal as it was is made again at the next end.
+        for name in [SUMS, SERIES, HISTOGRAMS] {
+            store::remove_if(&self.files, &dir.join(name))?;
+        }
+        let path = dir.join(JOURNAL);
+        if reopen.is_torn {
+            let cut = self.journal.truncate(self.journal_bytes);
+            cut.map_err(RecordError::io("cut it", &path))?;
+        }
+        // Also when nothing was cut: what was read may have been in memory alone.
+        self.journal.sync().map_err(RecordError::io("sync it", &path))?;
+        drop_orphans(&self.files, dir, self.format, &self.positions)
     }
 
     /// The run's name.
@@ -167,6 +199,7 @@ impl<F: Files> RunWriter<F> {
     ) -> Result<(), RecordError> {
         self.check()?;
         let format = self.format.ok_or_else(|| RecordError::NoSamples { id: self.id.clone() })?;
+        self.open_again()?;
         self.samples_lost.retain(|(lost, _)| *lost != position);
         let dir = self.dir.join(SAMPLES);
         write_samples(&self.files, &dir, format, position, rows)
@@ -188,18 +221,19 @@ impl<F: Files> RunWriter<F> {
         let state = if state == State::Running { State::Interrupted } else { state };
         let text = document.to_json();
         let text = text.map_err(|source| RecordError::Json { what: "document", source })?;
+        self.open_again()?;
         if let Err(error) = self.seal(text.as_bytes(), state, summary) {
             return Err(self.stop(&error));
         }
         let row = index::read_row(&self.files, &self.dir, &self.id);
-        let bytes = row.as_ref().map_or(0, |(row, _)| row.bytes.0);
+        let bytes = row.as_ref().map_or(Bytes(0), |kept| kept.bytes());
         let noted = row.and_then(|row| index::note(&self.files, &self.runs, row));
         Ok(Saved {
             id: self.id.clone(),
             dir: self.dir.clone(),
             state,
             steps: self.steps(),
-            bytes: Bytes(bytes),
+            bytes,
             samples_lost: std::mem::take(&mut self.samples_lost),
             index: noted.err().map(|error| error.to_string()),
         })
@@ -226,6 +260,7 @@ impl<F: Files> RunWriter<F> {
     fn append(&mut self, what: What<'_>) -> Result<(), RecordError> {
         let line = journal::line(self.entries, what);
         let line = line.map_err(|source| RecordError::Json { what: "entry", source })?;
+        self.open_again()?;
         let path = self.dir.join(JOURNAL);
         let written = self.journal.write_all(line.as_bytes());
         let written = written.map_err(RecordError::io("write it", &path));
@@ -235,6 +270,7 @@ impl<F: Files> RunWriter<F> {
             return Err(self.stop(&error));
         }
         self.entries += 1;
+        self.journal_bytes += line.len() as u64;
         Ok(())
     }
 
@@ -267,8 +303,10 @@ impl<F: Files> RunWriter<F> {
 
 impl<F: Files> RunSink for RunWriter<F> {
     fn event(&mut self, event: &Event) {
-        if let Event::StepStarted { positions, .. } = event {
-            self.known = self.known.max(Some(*positions));
+        // Of a schedule without an end, what is known grows with each step, and is no count of what is
+        // to come: "1078 of 1079" would be a lie.
+        if let (Event::StepStarted { positions, .. }, Some(known)) = (event, &mut self.known) {
+            *known = (*known).max(*positions);
         }
     }
 }
@@ -284,6 +322,8 @@ fn prepare<F: Files>(
         run_id: head.envelope.run_id.clone(),
         steps: head.steps,
         samples: head.samples,
+        begun_ns: i64::try_from(head.begun.0).ok(),
+        sha256: None,
     };
     let journal = lay_out(files, dir, &record, &head.envelope, &head.plan, &head.setup)?;
     let path = dir.join(RECORD);
@@ -368,11 +408,12 @@ fn write_samples<F: Files>(
 /// were never whole.
 fn drop_orphans<F: Files>(
     files: &F,
-    run: &load::Run,
+    dir: &Path,
+    format: Option<SamplesFormat>,
     positions: &BTreeSet<u32>,
 ) -> Result<(), RecordError> {
-    let Some(format) = run.samples_format else { return Ok(()) };
-    let dir = run.dir.join(SAMPLES);
+    let Some(format) = format else { return Ok(()) };
+    let dir = dir.join(SAMPLES);
     for entry in files.list(&dir).map_err(RecordError::io("list it", &dir))? {
         let orphan = match load::position_of(&entry.name, format) {
             Some(position) => !positions.contains(&position),

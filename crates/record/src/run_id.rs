@@ -24,6 +24,11 @@ impl RunId {
         RunId(format!("{}-{nonce:08x}", timestamp(date).strftime(DATE)))
     }
 
+    /// The second in which it began, in a form that sorts by time.
+    pub(crate) fn second(&self) -> &str {
+        self.0.split('-').next().unwrap_or_default()
+    }
+
     /// The name.
     pub fn as_str(&self) -> &str {
         &self.0

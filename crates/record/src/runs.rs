@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 
 use crate::files::{Files, RealFiles};
 use crate::index::{self, Listing};
-use crate::load::{self, Run};
+use crate::load::{self, Found, Run};
 use crate::run::RunWriter;
 use crate::store::{self, DIRECTORY_LOCK, RECORD};
-use crate::sums::{self, Integrity};
-use crate::{Head, RecordError, RunId, State};
+use crate::sums::{self, Integrity, Sums};
+use crate::{Head, RecordError, RunId, State, age};
 
 /// How many runs an error names.
 const NAMED: usize = 5;
@@ -77,18 +77,21 @@ impl<F: Files> Runs<F> {
         RunWriter::create(&self.files, &self.dir, head)
     }
 
-    /// Goes on with a run that was interrupted, broken or killed: locks it and cuts off what was half
-    /// written. Also tells what is there already.
+    /// Goes on with a run that was interrupted, broken or killed: locks it. Also tells what is there
+    /// already. Until something is recorded, all of it stays as it is, its end included.
     ///
     /// # Errors
     /// [`RecordError::Busy`], [`RecordError::NotResumable`], or why it cannot be read or written.
+    /// [`RecordError::Altered`] when its files are not those that it was begun or ended with: what is made
+    /// by another plan is another run.
     pub fn resume(&self, id: &RunId) -> Result<(RunWriter<F>, Run), RecordError> {
         let lock = self.lock(id)?;
         let found = load::load(&self.files, &self.path(id), id)?;
         let why = match &found.run {
             run if run.state == State::Finished => "it is finished; repeat it with `rerun`",
             run if run.is_bare() => "only its document was imported, which tells no plan",
-            _ => {
+            run => {
+                self.check(run, found.sums.as_ref())?;
                 let writer = RunWriter::resume(&self.files, &self.dir, &found, lock)?;
                 return Ok((writer, found.run));
             }
@@ -102,19 +105,20 @@ impl<F: Files> Runs<F> {
     /// [`RecordError::Unknown`] and [`RecordError::Ambiguous`] name runs that it could be.
     pub fn find(&self, name: &str) -> Result<RunId, RecordError> {
         let ids = store::ids(&self.files, &self.dir)?;
-        let Some(last) = ids.last() else {
+        let newest = age::newest(&self.files, &self.dir, &ids).next();
+        let Some(last) = newest else {
             return Err(RecordError::NoRuns { dir: self.dir.clone() });
         };
         if name == "last" {
-            return Ok(last.clone());
+            return Ok(last);
         }
-        let begins = |id: &&RunId| !name.is_empty() && id.as_str().starts_with(name);
-        let mut candidates: Vec<RunId> = ids.iter().rev().filter(begins).cloned().collect();
+        let begins = |id: &RunId| !name.is_empty() && id.as_str().starts_with(name);
+        let mut candidates: Vec<RunId> = ids.iter().filter(|id| begins(id)).cloned().collect();
         match candidates.len() {
             0 => Err(self.unknown(name, &ids)),
             1 => Ok(candidates.remove(0)),
             _ => {
-                candidates.truncate(NAMED);
+                candidates = age::newest(&self.files, &self.dir, &candidates).take(NAMED).collect();
                 Err(RecordError::Ambiguous { name: name.to_owned(), candidates })
             }
         }
@@ -129,13 +133,26 @@ impl<F: Files> Runs<F> {
         load::load(&self.files, &self.path(id), id).map(|found| found.run)
     }
 
-    /// Holds a run's files against their checksums.
+    /// Holds a run's files against their checksums: all of them when it has ended, else those that are
+    /// the same from its beginning.
     ///
     /// # Errors
     /// Why the run cannot be read; a file that is not what it was is no error here.
     pub fn verify(&self, id: &RunId) -> Result<Integrity, RecordError> {
-        let run = self.load(id)?;
-        sums::verify(&self.files, &run.dir, run.is_ended())
+        self.known(id)?;
+        let Found { run, sums, .. } = load::load(&self.files, &self.path(id), id)?;
+        sums::verify(&self.files, &run.dir, sums.as_ref(), run.is_ended())
+    }
+
+    /// Holds a run that was read against its checksums.
+    ///
+    /// # Errors
+    /// [`RecordError::Altered`].
+    pub(crate) fn check(&self, run: &Run, beginning: Option<&Sums>) -> Result<(), RecordError> {
+        match sums::verify(&self.files, &run.dir, beginning, run.is_ended())? {
+            Integrity::AsRecorded { .. } | Integrity::Unsealed => Ok(()),
+            Integrity::Altered(files) => Err(RecordError::Altered { id: run.id.clone(), files }),
+        }
     }
 
     /// True when a process is writing the run now.
@@ -221,7 +238,7 @@ impl<F: Files> Runs<F> {
         RecordError::Unknown {
             name: name.to_owned(),
             dir: self.dir.clone(),
-            newest: ids.iter().rev().take(NAMED).cloned().collect(),
+            newest: age::newest(&self.files, &self.dir, ids).take(NAMED).collect(),
         }
     }
 }

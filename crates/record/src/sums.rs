@@ -22,10 +22,11 @@ pub enum Integrity {
         /// Files that were looked at.
         files: usize,
     },
-    /// It has not ended, so nothing says what its files should be; its journal checks by itself.
+    /// It has not ended, so nothing says yet what all of its files should be. Plan, envelope and setup are
+    /// what they were when it began (or it was made before that was written down), and its journal checks
+    /// by itself.
     Unsealed,
-    /// It has ended, and is not what it was: each file with what became of it, such as
-    /// `plan.toml (changed)`.
+    /// It is not what it was: each file with what became of it, such as `plan.toml (changed)`.
     Altered(Vec<String>),
 }
 
@@ -93,35 +94,46 @@ fn of_text(bytes: &[u8]) -> Option<Sums> {
     std::str::from_utf8(bytes).ok()?.lines().map(line).collect()
 }
 
-/// Compares a run's files with their checksums.
+/// Compares a run's files with their checksums: those from its beginning, and those from its end.
 pub(crate) fn verify<F: Files>(
     files: &F,
     dir: &Path,
+    beginning: Option<&Sums>,
     ended: bool,
 ) -> Result<Integrity, RecordError> {
-    if !ended {
-        return Ok(Integrity::Unsealed);
+    let mut faults = Vec::new();
+    for (name, sum) in beginning.into_iter().flatten() {
+        let now = store::read_if(files, &dir.join(name))?;
+        faults.extend(fault(name, sum, now.map(|bytes| of_bytes(&bytes)).as_ref()));
     }
-    let Some(bytes) = store::read_if(files, &dir.join(SUMS))? else {
-        return Ok(Integrity::Altered(vec![format!("{SUMS} (missing)")]));
-    };
-    let Some(recorded) = of_text(&bytes) else {
-        return Ok(Integrity::Altered(vec![format!("{SUMS} (changed)")]));
-    };
-    let found = of_dir(files, dir)?;
-    let mut faults: Vec<String> = recorded
-        .iter()
-        .filter_map(|(name, sum)| match found.get(name) {
-            None => Some(format!("{name} (missing)")),
-            Some(now) if now != sum => Some(format!("{name} (changed)")),
-            Some(_) => None,
-        })
-        .collect();
-    let added = found.keys().filter(|name| !recorded.contains_key(*name));
-    faults.extend(added.map(|name| format!("{name} (added)")));
-    Ok(if faults.is_empty() {
-        Integrity::AsRecorded { files: found.len() }
-    } else {
-        Integrity::Altered(faults)
+    let mut looked_at = 0;
+    if ended {
+        let Some(bytes) = store::read_if(files, &dir.join(SUMS))? else {
+            return Ok(Integrity::Altered(vec![format!("{SUMS} (missing)")]));
+        };
+        let Some(recorded) = of_text(&bytes) else {
+            return Ok(Integrity::Altered(vec![format!("{SUMS} (changed)")]));
+        };
+        let found = of_dir(files, dir)?;
+        faults.extend(recorded.iter().filter_map(|(name, sum)| fault(name, sum, found.get(name))));
+        let added = found.keys().filter(|name| !recorded.contains_key(*name));
+        faults.extend(added.map(|name| format!("{name} (added)")));
+        looked_at = found.len();
+    }
+    faults.sort();
+    faults.dedup();
+    Ok(match (faults.is_empty(), ended) {
+        (false, _) => Integrity::Altered(faults),
+        (true, true) => Integrity::AsRecorded { files: looked_at },
+        (true, false) => Integrity::Unsealed,
     })
+}
+
+/// What became of a file whose checksum was `then`.
+fn fault(name: &str, then: &str, now: Option<&String>) -> Option<String> {
+    match now {
+        None => Some(format!("{name} (missing)")),
+        Some(now) if now != then => Some(format!("{name} (changed)")),
+        Some(_) => None,
+    }
 }

@@ -28,7 +28,14 @@ fn place() -> Place {
     Place { root, runs }
 }
 
+/// Forms of documents that tell of a run.
+const FORMS: [&str; 2] = ["drivescope.mark/1", "drivescope.mark/2"];
+
 impl Place {
+    fn take(&self, path: &Path) -> Result<Imported, RecordError> {
+        self.runs.import(path, &FORMS)
+    }
+
     fn file(&self, bytes: &[u8]) -> PathBuf {
         let path = self.root.path().join("file");
         fs::write(&path, bytes).unwrap();
@@ -47,7 +54,7 @@ impl Place {
     /// Imports what must be refused, and holds that nothing came of it, inside or outside.
     fn refuses(&self, bytes: &[u8], why: &str) {
         let before = self.tree();
-        let error = self.runs.import(&self.file(bytes)).unwrap_err().to_string();
+        let error = self.take(&self.file(bytes)).unwrap_err().to_string();
         assert!(error.contains(why), "{error:?} does not say {why:?}");
         assert_eq!(self.tree(), before, "{why}: something was left");
     }
@@ -113,7 +120,7 @@ fn runs_come_back_as_they_left() {
     let bytes = export(&here.runs, &[1, 2, 3]);
     assert_eq!(bytes, export(&here.runs, &[1, 2, 3]), "an export of the same is the same");
     let path = there.file(&bytes);
-    let imported = there.runs.import(&path).unwrap();
+    let imported = there.take(&path).unwrap();
     assert_eq!(imported, Imported { added: vec![id(1), id(2), id(3)], skipped: vec![] });
     for n in 1..=3 {
         let (left, came) = (here.runs.load(&id(n)).unwrap(), there.runs.load(&id(n)).unwrap());
@@ -125,13 +132,13 @@ fn runs_come_back_as_they_left() {
         assert!(there.runs.load(&id(3)).unwrap().dir.join(name).exists(), "{name}");
     }
     // Twice is once, and what was killed here can be gone on with there.
-    let again = there.runs.import(&path).unwrap();
+    let again = there.take(&path).unwrap();
     assert_eq!(again, Imported { added: vec![], skipped: vec![id(1), id(2), id(3)] });
-    assert_eq!(here.runs.import(&path).unwrap().skipped, again.skipped);
+    assert_eq!(here.take(&path).unwrap().skipped, again.skipped);
     let (mut writer, _) = there.runs.resume(&id(3)).unwrap();
     writer.step(&step(1)).unwrap();
     drop(writer);
-    let error = there.runs.import(&path).unwrap_err();
+    let error = there.take(&path).unwrap_err();
     assert!(matches!(error, RecordError::Exists { .. }), "{error}");
     assert_eq!(there.runs.list().unwrap().runs.len(), 3);
 }
@@ -155,7 +162,7 @@ fn tar_and_sha256sum_read_what_was_exported() {
     // And what they pack again is taken back.
     let packed = here.root.path().join("packed");
     run("tar", here.root.path(), &["-czf", "packed", "--format=ustar", id(1).as_str()]);
-    assert_eq!(here.runs.import(&packed).unwrap().skipped, [id(1)]);
+    assert_eq!(here.take(&packed).unwrap().skipped, [id(1)]);
 }
 
 #[test]
@@ -227,7 +234,7 @@ fn altered_and_cut_archives_are_refused_whole() {
     let other = fs::read_to_string(dir.join("record.json")).unwrap();
     let other = other.replace(id(2).as_str(), id(3).as_str());
     there.refuses(&altered("record.json", other.as_bytes()), "its directory is named");
-    assert_eq!(there.runs.import(&there.file(&altered("", b""))).unwrap().added, [id(2)]);
+    assert_eq!(there.take(&there.file(&altered("", b""))).unwrap().added, [id(2)]);
 }
 
 #[test]
@@ -247,7 +254,7 @@ fn no_flipped_bit_of_an_archive_becomes_part_of_a_run() {
         let mut gzip = GzEncoder::new(Vec::new(), Compression::fast());
         gzip.write_all(&changed).unwrap();
         let there = place();
-        match there.runs.import(&there.file(&gzip.finish().unwrap())) {
+        match there.take(&there.file(&gzip.finish().unwrap())) {
             Err(error) => {
                 refused += 1;
                 assert!(matches!(error, RecordError::Archive { .. }), "{error}");
@@ -284,7 +291,8 @@ fn an_archive_that_unpacks_to_too_much_is_refused() {
         (&archive(&many), Limits { files: 2, ..limits }),
         (&archive(&many), Limits { runs: 2, ..limits }),
     ] {
-        let error = place.runs.import_within(&place.file(bytes), &limits).unwrap_err().to_string();
+        let error =
+            place.runs.import_within(&place.file(bytes), &FORMS, &limits).unwrap_err().to_string();
         assert!(error.contains("more than"), "{error}");
         assert_eq!(place.tree(), []);
     }
@@ -316,7 +324,7 @@ const OLD: &str = r#"{
 fn a_bare_document_of_the_first_version_becomes_a_run() {
     let place = place();
     let path = place.file(OLD.as_bytes());
-    let imported = place.runs.import(&path).unwrap();
+    let imported = place.take(&path).unwrap();
     let old = imported.added[0].clone();
     assert_eq!(old.as_str(), "20231114T221320Z-00000007");
     let run = place.runs.load(&old).unwrap();
@@ -334,14 +342,14 @@ fn a_bare_document_of_the_first_version_becomes_a_run() {
         (row.verb.as_str(), row.target.as_str(), row.drive.as_str()),
         ("mark", "sim:usb-8m?seed=7", "usb-8m")
     );
-    assert_eq!(place.runs.import(&path).unwrap().skipped.first(), Some(&old));
+    assert_eq!(place.take(&path).unwrap().skipped.first(), Some(&old));
     // The same name with another result is another run, and neither is thrown away.
     let other = place.file(OLD.replace("0.1 }", "0.2 }").as_bytes());
-    assert!(matches!(place.runs.import(&other), Err(RecordError::Exists { .. })));
+    assert!(matches!(place.take(&other), Err(RecordError::Exists { .. })));
     // It can leave as any other run.
     let mut bytes = Vec::new();
     place.runs.export(&[old], &mut bytes).unwrap();
-    assert_eq!(self::place().runs.import(&place.file(&bytes)).unwrap().added.len(), 1);
+    assert_eq!(self::place().take(&place.file(&bytes)).unwrap().added.len(), 1);
 }
 
 #[test]
@@ -349,9 +357,9 @@ fn a_bare_document_of_a_run_that_is_here_is_skipped_and_an_interrupted_one_canno
     let place = place();
     ended(&place.runs, 1, None);
     let path = place.file(document(1).to_json().unwrap().as_bytes());
-    assert_eq!(place.runs.import(&path).unwrap().skipped, [id(1)]);
+    assert_eq!(place.take(&path).unwrap().skipped, [id(1)]);
     let cut = OLD.replace("\"interrupted\": false", "\"interrupted\": true");
-    let added = place.runs.import(&place.file(cut.as_bytes())).unwrap().added;
+    let added = place.take(&place.file(cut.as_bytes())).unwrap().added;
     assert_eq!(place.runs.load(&added[0]).unwrap().state, State::Interrupted);
     let error = place.runs.resume(&added[0]).map(|_| ()).unwrap_err().to_string();
     assert!(error.contains("only its document was imported"), "{error}");
@@ -363,4 +371,25 @@ fn a_bare_document_of_a_run_that_is_here_is_skipped_and_an_interrupted_one_canno
     ] {
         place.refuses(bytes.as_bytes(), why);
     }
+}
+
+#[test]
+fn a_document_that_tells_of_no_run_is_refused() {
+    // Else a list of devices becomes a run of nothing, under the name of one that was measured.
+    let place = place();
+    let of = |schema: &str| OLD.replace("drivescope.mark/1", schema);
+    for (schema, why) in [
+        (
+            "drivescope.devices/1",
+            "which tells of no run; those of form drivescope.mark/1, drivescope",
+        ),
+        ("drivescope.marks/1", "which tells of no run"),
+        ("drivescope.mark", "which tells of no run"),
+        ("drivescope.mark/0", "which tells of no run"),
+        ("drivescope.mark/3", "import it with that one"),
+        ("drivescope.mark/99999999999999999999", "which tells of no run"),
+    ] {
+        place.refuses(of(schema).as_bytes(), why);
+    }
+    assert_eq!(place.take(&place.file(of("drivescope.mark/2").as_bytes())).unwrap().added.len(), 1);
 }

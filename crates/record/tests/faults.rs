@@ -16,8 +16,8 @@ use common::faults::{Fault, Faulty, Mortal};
 use common::memory::Memory;
 use common::{document, head, id, rows, step, summary};
 use drivescope_record::{
-    Files, Integrity, OutFile as _, RealFiles, RecordError, Run, RunWriter, Runs, SamplesFormat,
-    State,
+    Files, Integrity, Kind, OutFile as _, RealFiles, RecordError, Run, RunWriter, Runs,
+    SamplesFormat, State,
 };
 
 const ROWS: u64 = 40;
@@ -106,6 +106,12 @@ fn check<F: Files>(files: &F, dir: &Path, steps: u32, told: &Told, place: &str) 
     }
     let run = runs.load(&id(1)).unwrap();
     holds(files, &run, told, place);
+    // An end stands only beside what it is the end of; without one, nothing says that it was altered.
+    match runs.verify(&id(1)).unwrap() {
+        Integrity::AsRecorded { .. } => assert!(run.is_ended(), "{place}"),
+        Integrity::Unsealed => assert!(!run.is_ended(), "{place}"),
+        Integrity::Altered(files) => panic!("{place}: {files:?}"),
+    }
     if run.state == State::Finished {
         whole(&runs, &run, steps, place);
         return Outcome::Ended;
@@ -351,6 +357,38 @@ fn a_resumed_run() {
     }
 }
 
+/// Every file there is, with its content.
+fn tree(files: &Memory, dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut tree = BTreeMap::new();
+    for entry in files.list(dir).unwrap() {
+        let path = dir.join(entry.name);
+        match entry.kind {
+            Kind::Dir => tree.append(&mut self::tree(files, &path)),
+            _ => drop(tree.insert(path.clone(), common::bytes(files, &path))),
+        }
+    }
+    tree
+}
+
+#[test]
+fn a_run_that_is_resumed_for_nothing() {
+    let resume = |files: &Faulty<Memory>| Runs::with(files.clone(), dir()).resume(&id(1)).is_err();
+    for (what, begin) in [("killed", killed as fn() -> Memory), ("interrupted", interrupted)] {
+        let before = tree(&begin(), Path::new("/"));
+        let tally = sweep(
+            &[None],
+            begin,
+            resume,
+            |failed| u32::from(*failed),
+            |files, _, place| {
+                assert!(tree(files, Path::new("/")) == before, "{place}: something was changed");
+                if what == "killed" { Outcome::Resumed } else { Outcome::Ended }
+            },
+        );
+        println!("resume for nothing of a run that was {what}: {tally}");
+    }
+}
+
 #[test]
 fn a_run_that_is_removed() {
     let ended = || {
@@ -394,7 +432,7 @@ fn a_run_that_is_imported() {
         memory
     };
     let import = |files: &Faulty<Memory>| {
-        let imported = Runs::with(files.clone(), dir()).import(path).is_ok();
+        let imported = Runs::with(files.clone(), dir()).import(path, &[]).is_ok();
         Told {
             created: imported,
             finished: imported,

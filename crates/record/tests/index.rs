@@ -60,7 +60,7 @@ fn whatever_is_wrong_with_the_index_is_put_right() {
         ("zeros", &|| {
             fs::write(&index, [&good[..4096], &vec![0; good.len() - 4096]].concat()).unwrap()
         }),
-        ("other version", &|| change("PRAGMA user_version = 2; UPDATE runs SET headline = 'x'")),
+        ("other version", &|| change("PRAGMA user_version = 1; UPDATE runs SET headline = 'x'")),
         ("other table", &|| change("DROP TABLE runs; CREATE TABLE runs (id TEXT)")),
         ("row gone", &|| change("DELETE FROM runs WHERE rowid = 2")),
         ("path for an id", &|| change("UPDATE runs SET id = '../x' WHERE rowid = 1")),

@@ -3,6 +3,7 @@
 
 mod common;
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -10,12 +11,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use block::{Event, RunSink as _};
+use block::{Event, RunSink as _, UnixNanos};
 use common::faults::{Fault, Faulty};
 use common::memory::Memory;
 use common::{document, head, id, rows, step, summary};
-use drivescope_record::{Integrity, RecordError, Runs, SamplesFormat, Saved, State, default_dir};
-use serde_json::json;
+use drivescope_record::{
+    Head, Integrity, RecordError, RunId, RunWriter, Runs, SamplesFormat, Saved, State, default_dir,
+};
+use serde_json::{Value, json};
 
 fn runs() -> (tempfile::TempDir, Runs) {
     let dir = tempfile::tempdir().unwrap();
@@ -69,6 +72,27 @@ fn what_was_recorded_is_read_back() {
 }
 
 #[test]
+fn a_schedule_without_an_end_has_no_count() {
+    // "1078 of 1079 steps" of a run that had no 1079th: what is known of such a schedule is what was done.
+    let (_dir, runs) = runs();
+    let mut writer = runs.create(&Head { steps: None, ..head(1, None) }).unwrap();
+    for position in 0..2 {
+        writer.event(&Event::StepStarted {
+            position,
+            positions: position + 1,
+            step: "s".into(),
+            run: position,
+            planned: None,
+        });
+        writer.step(&step(position)).unwrap();
+    }
+    writer.finish(&document(1), State::Interrupted, &summary()).unwrap();
+    assert_eq!(runs.load(&id(1)).unwrap().steps_known, None);
+    let row = runs.list().unwrap().runs.remove(0);
+    assert_eq!((row.steps_done, row.steps_known), (2, None));
+}
+
+#[test]
 fn a_run_is_called_by_its_id_its_beginning_or_last() {
     let (_dir, runs) = runs();
     let error = runs.find("last").unwrap_err();
@@ -90,6 +114,42 @@ fn a_run_is_called_by_its_id_its_beginning_or_last() {
 }
 
 #[test]
+fn runs_of_one_second_keep_their_order() {
+    // Whoever makes one run after the other means the second one by `last`, whatever chance put into
+    // their names; a rerun or a resume of the other would be of the wrong run.
+    let (_dir, runs) = runs();
+    let named = |nonce: u64| RunId::new(UnixNanos(1_700_000_000 * 1_000_000_000), nonce);
+    let begin = |nonce: u64, begun_ns: i128| {
+        let mut head = head(0, None);
+        head.envelope.run_id = named(nonce);
+        head.begun = UnixNanos(1_700_000_000 * 1_000_000_000 + begun_ns);
+        drop(runs.create(&head).unwrap());
+    };
+    for (nonce, begun_ns) in [(9, 1), (3, 20), (7, 300), (5, 4000)] {
+        begin(nonce, begun_ns);
+        assert_eq!(runs.find("last").unwrap(), named(nonce));
+    }
+    let listed = || runs.list().unwrap().runs.into_iter().map(|row| row.id).collect::<Vec<_>>();
+    let newest_first = [5, 7, 3, 9].map(named);
+    assert_eq!(listed(), newest_first);
+    assert_eq!(listed(), newest_first, "also through the index");
+    match runs.find("20231114").unwrap_err() {
+        RecordError::Ambiguous { candidates, .. } => assert_eq!(candidates, newest_first),
+        other => panic!("{other}"),
+    }
+    // Records that do not tell come before those that do, by name; a second later is later all the same.
+    for nonce in [7, 5] {
+        let path = runs.dir().join(named(nonce).as_str()).join("record.json");
+        let mut record: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+        assert!(record.as_object_mut().unwrap().remove("begun_ns").is_some());
+        fs::write(&path, record.to_string()).unwrap();
+    }
+    assert_eq!(listed(), [3, 9, 7, 5].map(named));
+    killed(&runs, 1, 0);
+    assert_eq!((runs.find("last").unwrap(), listed().remove(0)), (id(1), id(1)));
+}
+
+#[test]
 fn a_killed_run_goes_on_where_its_journal_ends() {
     let (_dir, runs) = runs();
     let dir = killed(&runs, 1, 2);
@@ -101,10 +161,12 @@ fn a_killed_run_goes_on_where_its_journal_ends() {
     assert_eq!(runs.load(&id(1)).unwrap().torn_bytes, 50);
     let (mut writer, found) = runs.resume(&id(1)).unwrap();
     assert_eq!((found.state, found.steps), (State::Running, vec![step(0), step(1)]));
-    assert_eq!(fs::read_dir(dir.join("samples")).unwrap().count(), 0, "orphans are in the way");
     let repeated = writer.step(&step(1)).unwrap_err();
     assert!(matches!(repeated, RecordError::Repeated { position: 1, .. }), "{repeated}");
+    let left = || fs::read_dir(dir.join("samples")).unwrap().count();
+    assert_eq!(left(), 2, "nothing was written yet, so nothing may be thrown away");
     writer.step(&step(2)).unwrap();
+    assert_eq!(left(), 0, "orphans are in the way");
     writer.finish(&document(1), State::Finished, &summary()).unwrap();
     let run = runs.load(&id(1)).unwrap();
     assert_eq!(run.steps, [step(0), step(1), step(2)]);
@@ -119,16 +181,75 @@ fn an_interrupted_run_can_be_resumed_and_a_finished_one_cannot() {
         let before = runs.load(&id(n)).unwrap();
         assert_ne!(before.state, State::Running, "a run that ended is not running");
         let (mut writer, _) = runs.resume(&id(n)).unwrap();
+        assert_eq!(runs.load(&id(n)).unwrap().state, before.state, "nothing was added yet");
+        writer.step(&step(2)).unwrap();
         // Until it ends again it is one that goes on: a kill now leaves it resumable.
         assert_eq!(runs.load(&id(n)).unwrap().state, State::Running);
         assert_eq!(runs.verify(&id(n)).unwrap(), Integrity::Unsealed);
-        writer.step(&step(2)).unwrap();
         writer.finish(&document(n), State::Finished, &summary()).unwrap();
         let run = runs.load(&id(n)).unwrap();
         assert_eq!((run.steps.len(), run.samples.len()), (3, 2));
         let error = runs.resume(&id(n)).map(|_| ()).unwrap_err().to_string();
         assert!(error.contains("is finished"), "{error}");
     }
+}
+
+/// All files of a run, with their content.
+fn content(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut content = BTreeMap::new();
+    for entry in fs::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            content.append(&mut self::content(&path));
+        } else {
+            content.insert(path.clone(), fs::read(&path).unwrap());
+        }
+    }
+    content
+}
+
+#[test]
+fn a_run_that_was_resumed_for_nothing_is_as_it_was() {
+    // Another drive, a target that is busy, a wish not to write: much is found out after the record was
+    // opened, and none of it may cost a run the end that it has.
+    let (_dir, runs) = runs();
+    let sealed = ended(&runs, 1, 2, State::Interrupted).dir;
+    let torn = killed(&runs, 2, 2);
+    let journal = fs::read(torn.join("journal.jsonl")).unwrap();
+    fs::write(torn.join("journal.jsonl"), [&journal[..], &journal[..50]].concat()).unwrap();
+    fs::write(torn.join("samples/0002.csv"), "position,step\n").unwrap();
+    for (n, dir) in [(1, &sealed), (2, &torn)] {
+        let before = content(dir);
+        for refused in [false, true] {
+            let (mut writer, _) = runs.resume(&id(n)).unwrap();
+            if refused {
+                assert!(writer.step(&step(0)).is_err(), "position 0 is there already");
+            }
+            drop(writer);
+            assert!(content(dir) == before, "run {n} was changed");
+        }
+    }
+    assert!(matches!(runs.verify(&id(1)).unwrap(), Integrity::AsRecorded { .. }));
+    // What comes first opens it again, whichever it is.
+    let first: [fn(&mut RunWriter); 3] = [
+        |writer| writer.step(&step(2)).unwrap(),
+        |writer| writer.note("k", &json!(1)).unwrap(),
+        |writer| writer.samples(2, &mut rows(2, 3)).unwrap(),
+    ];
+    for (n, first) in (11..).zip(first) {
+        let dir = ended(&runs, n, 2, State::Interrupted).dir;
+        let (mut writer, _) = runs.resume(&id(n)).unwrap();
+        first(&mut writer);
+        drop(writer);
+        for name in ["end.json", "SHA256SUMS"] {
+            assert!(!dir.join(name).exists(), "{name} of run {n} tells of another content");
+        }
+    }
+    // An end that replaces an end.
+    let (writer, _) = runs.resume(&id(1)).unwrap();
+    writer.finish(&document(1), State::Finished, &summary()).unwrap();
+    assert_eq!(runs.load(&id(1)).unwrap().state, State::Finished);
+    assert!(matches!(runs.verify(&id(1)).unwrap(), Integrity::AsRecorded { .. }));
 }
 
 #[test]
@@ -307,6 +428,54 @@ fn an_altered_file_is_named() {
     assert_eq!(runs.verify(&id(1)).unwrap(), Integrity::Altered(altered));
     let error = runs.export(&[id(1)], &mut Vec::new()).unwrap_err().to_string();
     assert!(error.contains("plan.toml (changed)"), "{error}");
+}
+
+#[test]
+fn a_run_whose_plan_was_altered_is_shown_and_not_gone_on_with() {
+    // Else steps of two plans stand in one journal, under the name and checksums of one run.
+    let (_dir, runs) = runs();
+    killed(&runs, 1, 2);
+    ended(&runs, 2, 2, State::Interrupted);
+    for n in [1, 2] {
+        for name in ["plan.toml", "setup.json", "envelope.json"] {
+            let path = runs.dir().join(id(n).as_str()).join(name);
+            let was = fs::read_to_string(&path).unwrap();
+            let changed = was.replace("seed = 7", "seed = 8").replace("sim:usb", "sim:ssd");
+            assert_ne!(changed, was, "{name}");
+            fs::write(&path, changed).unwrap();
+            let before = fs::read(runs.dir().join(id(n).as_str()).join("journal.jsonl")).unwrap();
+            let altered = vec![format!("{name} (changed)")];
+            assert_eq!(runs.verify(&id(n)).unwrap(), Integrity::Altered(altered.clone()));
+            match runs.resume(&id(n)).map(|_| ()) {
+                Err(RecordError::Altered { files, .. }) => assert_eq!(files, altered),
+                other => panic!("run {n} with another {name}: {other:?}"),
+            }
+            assert_eq!(runs.load(&id(n)).unwrap().steps.len(), 2, "it can still be looked at");
+            let after = fs::read(runs.dir().join(id(n).as_str()).join("journal.jsonl")).unwrap();
+            assert!(before == after && runs.export(&[id(n)], &mut Vec::new()).is_err());
+            fs::write(&path, was).unwrap();
+        }
+        assert!(runs.resume(&id(n)).is_ok(), "put back as it was, it goes on");
+    }
+    // Of a run that ended, anything else, too, since its end is still what says so.
+    ended(&runs, 3, 2, State::Interrupted);
+    fs::write(runs.dir().join(id(3).as_str()).join("samples/0001.csv"), "").unwrap();
+    let error = runs.resume(&id(3)).map(|_| ()).unwrap_err().to_string();
+    assert!(error.contains("samples/0001.csv (changed)"), "{error}");
+}
+
+#[test]
+fn a_record_of_the_time_before_checksums_of_the_beginning_is_read() {
+    let (_dir, runs) = runs();
+    let dir = killed(&runs, 1, 2);
+    let path = dir.join("record.json");
+    let mut record: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    assert!(record.as_object_mut().unwrap().remove("sha256").is_some());
+    fs::write(&path, record.to_string()).unwrap();
+    assert_eq!(runs.verify(&id(1)).unwrap(), Integrity::Unsealed);
+    let (mut writer, _) = runs.resume(&id(1)).unwrap();
+    writer.step(&step(2)).unwrap();
+    assert_eq!(runs.load(&id(1)).unwrap().steps.len(), 3);
 }
 
 #[test]

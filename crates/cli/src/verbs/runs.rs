@@ -257,7 +257,7 @@ fn import(files: &[PathBuf], place: &PlaceArgs, json: bool) -> Result<Exit> {
     let runs = recording::runs(place)?;
     let (mut added, mut skipped, mut text) = (Vec::new(), Vec::new(), String::new());
     for file in files {
-        let imported = runs.import(file)?;
+        let imported = runs.import(file, &[session::SCHEMA])?;
         for id in imported.added {
             text += &format!("{}: took {id}\n", file.display());
             added.push(id);

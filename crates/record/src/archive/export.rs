@@ -7,9 +7,8 @@ use flate2::write::GzEncoder;
 use tar::{Builder, EntryType, Header};
 
 use crate::files::Files;
-use crate::load::Run;
+use crate::load::{self, Found, Run};
 use crate::store::{self, HISTOGRAMS, SERIES};
-use crate::sums::{self, Integrity};
 use crate::{RecordError, RunId, Runs, derived, run_id};
 
 /// What was packed.
@@ -35,13 +34,8 @@ impl<F: Files> Runs<F> {
         for id in ids {
             // Held until it is packed, so that nobody resumes or removes it meanwhile.
             let _lock = self.lock(id)?;
-            let run = self.load(id)?;
-            match sums::verify(&self.files, &run.dir, run.is_ended())? {
-                Integrity::Altered(files) => {
-                    return Err(RecordError::Altered { id: id.clone(), files });
-                }
-                Integrity::AsRecorded { .. } | Integrity::Unsealed => {}
-            }
+            let Found { run, sums, .. } = load::load(&self.files, &self.path(id), id)?;
+            self.check(&run, sums.as_ref())?;
             self.pack(&run, &mut archive, &mut exported)?;
             exported.runs += 1;
         }

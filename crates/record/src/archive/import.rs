@@ -9,10 +9,10 @@ use serde_json::Value;
 use tar::{Archive, EntryType};
 
 use crate::files::{Files, OutFile as _};
-use crate::load::Run;
+use crate::load::{Found, Run};
 use crate::run::{lay_out, seal, write_derived};
 use crate::store::{self, DOCUMENT, HISTOGRAMS, SAMPLES, SERIES};
-use crate::sums::{self, Integrity};
+use crate::sums;
 use crate::{RecordError, RunId, Runs, load, migrate};
 
 /// What was unpacked.
@@ -50,21 +50,27 @@ const FREE_BYTES: u64 = 64 << 20;
 const DOCUMENT_MAX: u64 = 256 << 20;
 
 impl<F: Files> Runs<F> {
-    /// Unpacks an archive that [`Runs::export`] made, or takes in a document as `--json` printed it. All
-    /// of it or nothing: what cannot be read or checked leaves this directory as it was.
+    /// Unpacks an archive that [`Runs::export`] made, or takes in a document as `--json` printed it, when
+    /// its form is one of `accepted`, such as `drivescope.mark/1`: not all that is printed in that way is
+    /// a result. All of it or nothing: what cannot be read or checked leaves this directory as it was.
     ///
     /// # Errors
     /// [`RecordError::Archive`] says what is wrong; [`RecordError::Exists`] when a run of the same name
     /// has other content here.
-    pub fn import(&self, path: &Path) -> Result<Imported, RecordError> {
-        self.import_within(path, &Limits::default())
+    pub fn import(&self, path: &Path, accepted: &[&str]) -> Result<Imported, RecordError> {
+        self.import_within(path, accepted, &Limits::default())
     }
 
     /// [`Runs::import`] with limits of the caller's choice.
     ///
     /// # Errors
     /// As there.
-    pub fn import_within(&self, path: &Path, limits: &Limits) -> Result<Imported, RecordError> {
+    pub fn import_within(
+        &self,
+        path: &Path,
+        accepted: &[&str],
+        limits: &Limits,
+    ) -> Result<Imported, RecordError> {
         let mut magic = Vec::new();
         let open = || self.files.open(path).map_err(RecordError::io("open it", path));
         open()?.take(2).read_to_end(&mut magic).map_err(RecordError::io("read it", path))?;
@@ -74,10 +80,11 @@ impl<F: Files> Runs<F> {
         let staged = if magic == [0x1f, 0x8b] {
             self.unpack(path, open()?, limits)
         } else {
-            self.take_document(path, open()?)
+            self.take_document(path, open()?, accepted)
         };
         // Before anything gets its name, all of it is looked at.
-        let placed = staged.and_then(|ids| self.check(path, &ids)).and_then(|all| self.place(all));
+        let placed =
+            staged.and_then(|ids| self.look_over(path, &ids)).and_then(|all| self.place(all));
         store::sweep(&self.files, &self.dir);
         placed
     }
@@ -160,7 +167,12 @@ impl<F: Files> Runs<F> {
     }
 
     /// Takes in a bare document: a record of version 0.
-    fn take_document(&self, path: &Path, from: Box<dyn Read>) -> Result<Vec<RunId>, RecordError> {
+    fn take_document(
+        &self,
+        path: &Path,
+        from: Box<dyn Read>,
+        accepted: &[&str],
+    ) -> Result<Vec<RunId>, RecordError> {
         let wrong = |what: String| RecordError::Archive { path: path.to_owned(), what };
         let mut bytes = Vec::new();
         let read = from.take(DOCUMENT_MAX + 1).read_to_end(&mut bytes);
@@ -170,6 +182,9 @@ impl<F: Files> Runs<F> {
         }
         let document: Value = serde_json::from_slice(&bytes)
             .map_err(|e| wrong(format!("is neither an archive nor a document in JSON: {e}")))?;
+        if let Some(schema) = document["envelope"]["schema"].as_str() {
+            accept(schema, accepted).map_err(wrong)?;
+        }
         let whole = load::whole(path, migrate::migrate(document, 0))
             .map_err(|e| wrong(format!("is no document of drivescope: {e}")))?;
         let staging = store::staging(&self.dir, &whole.record.run_id);
@@ -182,7 +197,7 @@ impl<F: Files> Runs<F> {
     }
 
     /// Reads what was unpacked, and tells which of it is new here.
-    fn check(&self, path: &Path, ids: &[RunId]) -> Result<Imported, RecordError> {
+    fn look_over(&self, path: &Path, ids: &[RunId]) -> Result<Imported, RecordError> {
         let wrong = |id: &RunId, what: String| RecordError::Archive {
             path: path.to_owned(),
             what: format!("run {id} in it: {what}"),
@@ -191,15 +206,17 @@ impl<F: Files> Runs<F> {
         for id in ids {
             let staging = store::staging(&self.dir, id);
             let found = load::load(&self.files, &staging, id);
-            let run = found.map_err(|e| wrong(id, e.to_string()))?.run;
+            let Found { run, sums, .. } = found.map_err(|e| wrong(id, e.to_string()))?;
             if run.samples_format.is_none() {
                 // Made for every run before it was known whether this one has samples.
                 let _ = self.files.remove_dir(&staging.join(SAMPLES));
             }
-            let integrity = sums::verify(&self.files, &staging, run.is_ended())?;
-            if let Integrity::Altered(files) = integrity {
-                return Err(wrong(id, format!("was altered: {}", files.join(", "))));
-            }
+            self.check(&run, sums.as_ref()).map_err(|error| match error {
+                RecordError::Altered { files, .. } => {
+                    wrong(id, format!("was altered: {}", files.join(", ")))
+                }
+                other => other,
+            })?;
             let here = self.path(id);
             if self.files.stat(&here).is_err() {
                 imported.added.push(id.clone());
@@ -248,6 +265,31 @@ impl<F: Files> Runs<F> {
         self.files.sync_dir(&self.dir).map_err(RecordError::io("sync it", &self.dir))?;
         Ok(imported)
     }
+}
+
+/// Refuses a document whose form is none of `accepted`, and says what to do about it.
+fn accept(schema: &str, accepted: &[&str]) -> Result<(), String> {
+    if accepted.contains(&schema) {
+        return Ok(());
+    }
+    let version = |schema: &str| {
+        let (name, version) = schema.rsplit_once('/')?;
+        Some((name.to_owned(), version.parse::<u32>().ok()?))
+    };
+    let is_newer = |than: &&str| match (version(schema), version(than)) {
+        (Some((name, n)), Some((known, newest))) => name == known && n > newest,
+        _ => false,
+    };
+    let shown: String = schema.chars().take(100).collect();
+    let known = accepted.join(", ");
+    Err(if accepted.iter().any(is_newer) {
+        format!(
+            "is a document of form {shown:?}, which a newer drivescope printed than this one, that reads \
+             {known}: import it with that one"
+        )
+    } else {
+        format!("is a document of form {shown:?}, which tells of no run; those of form {known} do")
+    })
 }
 
 /// Why a file of an archive was not unpacked.

@@ -40,6 +40,7 @@ pub fn envelope(n: u32) -> Envelope {
 pub fn head(n: u32, samples: Option<SamplesFormat>) -> Head {
     Head {
         envelope: envelope(n),
+        begun: date(n),
         plan: "seed = 7\n".into(),
         setup: json!({ "verb": "mark", "target": "sim:usb", "flags": [0.1, 1e300] }),
         steps: Some(5),
