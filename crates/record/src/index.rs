@@ -14,9 +14,9 @@ use rusqlite::{Connection, MAIN_DB, params};
 use serde::Serialize;
 
 use crate::files::Files;
-use crate::load::{self, Found};
+use crate::load::{self, End};
 use crate::store::{self, DIRECTORY_LOCK, END, ENVELOPE, JOURNAL, RECORD, SUMS};
-use crate::{RecordError, RunId, State, age};
+use crate::{RecordError, RunId, State, age, journal};
 
 /// The file.
 pub(crate) const INDEX: &str = "index.sqlite";
@@ -171,30 +171,65 @@ fn live<F: Files>(files: &F, dir: &Path, row: &Row) -> Row {
 
 /// What the directory of a run says of it.
 pub(crate) fn read_row<F: Files>(files: &F, dir: &Path, id: &RunId) -> Result<Kept, RecordError> {
+    load::settled(files, dir, |end| row(files, dir, id, end))
+}
+
+fn row<F: Files>(
+    files: &F,
+    dir: &Path,
+    id: &RunId,
+    end: Option<&[u8]>,
+) -> Result<Kept, RecordError> {
     // Before the files are read: what changes meanwhile then has another stamp the next time.
     let stamp = stamp_of(files, dir);
-    let Found { run, begun_ns, .. } = load::load(files, dir, id)?;
+    let whole = load::front(files, dir, id, end)?;
+    let steps_done = steps_done(files, dir, whole.end.as_ref())?;
     let mut bytes = 0;
     for name in store::inventory(files, dir)? {
         bytes += files.stat(&dir.join(name)).map_or(0, |stat| stat.len);
     }
+    let (state, steps_known) = load::told(&whole.record, whole.end.as_ref());
+    let summary = load::summary(&whole.setup, whole.end.as_ref());
     let row = Row {
-        id: run.id,
-        date: run.envelope.date,
-        verb: run.summary.verb,
-        target: run.summary.target,
-        drive: run.summary.drive,
-        host: run.envelope.host.name,
-        kernel: run.envelope.host.kernel,
-        version: run.envelope.version,
-        state: run.state,
+        id: whole.record.run_id,
+        date: whole.envelope.date,
+        verb: summary.verb,
+        target: summary.target,
+        drive: summary.drive,
+        host: whole.envelope.host.name,
+        kernel: whole.envelope.host.kernel,
+        version: whole.envelope.version,
+        state,
         live: false,
-        steps_done: u32::try_from(run.steps.len()).unwrap_or(u32::MAX),
-        steps_known: run.steps_known,
-        headline: run.summary.headline,
+        steps_done,
+        steps_known,
+        headline: summary.headline,
         bytes: Bytes(bytes),
     };
-    Ok(Kept { row, begun_ns, stamp })
+    Ok(Kept { row, begun_ns: whole.record.begun_ns, stamp })
+}
+
+/// Steps in a run's journal: as its end has it, when the journal is as long as it was then, so that a list
+/// of long runs reads none of them. What was changed without a change of length, `verify` finds.
+fn steps_done<F: Files>(files: &F, dir: &Path, end: Option<&End>) -> Result<u32, RecordError> {
+    let path = dir.join(JOURNAL);
+    if let Some(End { journal_bytes: Some(then), steps_done: Some(steps), .. }) = end {
+        let now = files.stat(&path).map_err(RecordError::io("look at it", &path))?.len;
+        if now == *then {
+            return Ok(*steps);
+        }
+        let what = format!("has {now} bytes, and the run ended with {then}");
+        return Err(RecordError::damaged(&path, what));
+    }
+    let count = journal::count(files, &path)?;
+    match end {
+        Some(end) if end.entries != count.entries => {
+            let (now, then) = (count.entries, end.entries);
+            let what = format!("has {now} whole lines, and the run ended with {then}");
+            Err(RecordError::damaged(&path, what))
+        }
+        _ => Ok(count.steps),
+    }
 }
 
 /// Lengths and dates of the files that a row is made from: cheap, and other when one was written.

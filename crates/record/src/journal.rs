@@ -5,11 +5,15 @@
 //! be half written, because each is durable before the next is begun; so what comes after the last whole
 //! line is cut off, and anything else that does not check is damage.
 
-use std::path::Path;
+use std::io::{BufRead as _, BufReader, Read, Take};
+use std::path::{Path, PathBuf};
 
+use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::files::Files;
+use crate::store::READ_MAX;
 use crate::{RecordError, StepEntry};
 
 const OPEN: &str = "{\"crc32\":\"";
@@ -37,14 +41,51 @@ pub(crate) enum What<'a> {
         /// The thing.
         payload: &'a Value,
     },
+    /// The single I/Os of a position could not be written.
+    SamplesLost {
+        /// The position.
+        position: u32,
+        /// Why not.
+        why: &'a str,
+    },
 }
 
 /// The same, as read.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Said {
     Step(StepEntry),
     Note { kind: String, payload: Value },
+    SamplesLost { position: u32, why: String },
+}
+
+/// An entry with its number. Its kinds stand here as fields, since serde reads an enum beside another
+/// field by way of a tree of the whole entry, which takes some twelve times its size.
+#[derive(Deserialize)]
+struct Line {
+    seq: u64,
+    step: Option<StepEntry>,
+    note: Option<Note>,
+    samples_lost: Option<Lost>,
+}
+
+#[derive(Deserialize)]
+struct Note {
+    kind: String,
+    payload: Value,
+}
+
+#[derive(Deserialize)]
+struct Lost {
+    position: u32,
+    why: String,
+}
+
+/// What counting takes of an entry.
+#[derive(Deserialize)]
+struct Glance {
+    seq: u64,
+    step: Option<IgnoredAny>,
 }
 
 /// The line for an entry.
@@ -54,48 +95,168 @@ pub(crate) fn line(seq: u64, what: What<'_>) -> Result<String, serde_json::Error
     Ok(format!("{OPEN}{crc:08x}{MIDDLE}{entry}{CLOSE}"))
 }
 
-/// A journal as it was found.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Journal {
-    /// The entries, without their numbers.
-    pub entries: Vec<Value>,
-    /// Bytes of whole lines.
-    pub whole: u64,
-    /// Bytes after them, of a line that was never finished.
-    pub torn: u64,
+/// A journal that is read line by line, so that its size is not what it takes in memory.
+pub(crate) struct Lines {
+    path: PathBuf,
+    from: BufReader<Take<Box<dyn Read>>>,
+    line: Vec<u8>,
+    entries: u64,
+    whole: u64,
+    torn: u64,
+    is_over: bool,
 }
 
-/// Reads a journal. `path` is for errors.
+impl Lines {
+    /// Opens a journal.
+    ///
+    /// # Errors
+    /// The kernel's answer.
+    pub fn open<F: Files>(files: &F, path: &Path) -> Result<Lines, RecordError> {
+        let open = files.open(path).map_err(RecordError::io("open it", path))?;
+        Ok(Lines {
+            path: path.to_owned(),
+            from: BufReader::with_capacity(256 << 10, open.take(READ_MAX + 1)),
+            line: Vec::new(),
+            entries: 0,
+            whole: 0,
+            torn: 0,
+            is_over: false,
+        })
+    }
+
+    /// Entries read so far.
+    pub fn entries(&self) -> u64 {
+        self.entries
+    }
+
+    /// Bytes of their lines.
+    pub fn whole_bytes(&self) -> u64 {
+        self.whole
+    }
+
+    /// Bytes after the last whole line, once all of them are read: of a line that was never finished.
+    pub fn torn_bytes(&self) -> u64 {
+        self.torn
+    }
+
+    /// The next entry; `None` after the last whole one.
+    ///
+    /// # Errors
+    /// The kernel's answer, or [`RecordError::Damaged`] with the line that does not check although lines
+    /// after it do, is out of sequence, or is no entry. This holds for all that follow.
+    pub fn next_said(&mut self) -> Result<Option<Said>, RecordError> {
+        let Some(line) = self.next::<Line>(|line| Some(line.seq))? else { return Ok(None) };
+        let said = match (line.step, line.note, line.samples_lost) {
+            (Some(step), None, None) => Said::Step(step),
+            (None, Some(Note { kind, payload }), None) => Said::Note { kind, payload },
+            (None, None, Some(Lost { position, why })) => Said::SamplesLost { position, why },
+            _ => {
+                return Err(self.damaged("is no entry of a journal: it is of no kind that is known"));
+            }
+        };
+        Ok(Some(said))
+    }
+
+    /// Whether the next entry is a step.
+    pub fn next_is_step(&mut self) -> Result<Option<bool>, RecordError> {
+        let glance = self.next::<Glance>(|glance| Some(glance.seq))?;
+        Ok(glance.map(|glance| glance.step.is_some()))
+    }
+
+    /// The next entry, without its number, in whatever form its version had.
+    pub fn next_value(&mut self) -> Result<Option<Value>, RecordError> {
+        let entry = self.next::<Value>(|entry| entry["seq"].as_u64())?;
+        Ok(entry.map(|mut entry| {
+            if let Value::Object(fields) = &mut entry {
+                fields.remove("seq");
+            }
+            entry
+        }))
+    }
+
+    fn next<T: DeserializeOwned>(
+        &mut self,
+        seq: impl Fn(&T) -> Option<u64>,
+    ) -> Result<Option<T>, RecordError> {
+        if !self.advance()? {
+            return Ok(None);
+        }
+        let expected = self.entries - 1;
+        let text = entry(&self.line).unwrap_or_default();
+        let entry = serde_json::from_slice::<T>(text)
+            .map_err(|e| self.damaged(format!("is no entry of a journal: {e}")))?;
+        match seq(&entry) {
+            Some(seq) if seq == expected => Ok(Some(entry)),
+            Some(seq) => Err(self.damaged(format!("has number {seq}, and {expected} was to come"))),
+            None => Err(self.damaged("has no number")),
+        }
+    }
+
+    /// Takes the next line, if it is whole, and else makes sure that none comes after it.
+    fn advance(&mut self) -> Result<bool, RecordError> {
+        if self.is_over || self.take_line()? == 0 {
+            self.is_over = true;
+            return Ok(false);
+        }
+        if entry(&self.line).is_some() {
+            self.entries += 1;
+            self.whole += self.line.len() as u64;
+            return Ok(true);
+        }
+        self.is_over = true;
+        loop {
+            self.torn += self.line.len() as u64;
+            // Without its end it is the last one, whatever somebody adds while it is looked at.
+            if self.line.last() != Some(&b'\n') || self.take_line()? == 0 {
+                return Ok(false);
+            }
+            if entry(&self.line).is_some() {
+                self.entries += 1;
+                return Err(self.damaged("its checksum is wrong, and lines after it are whole"));
+            }
+        }
+    }
+
+    fn take_line(&mut self) -> Result<usize, RecordError> {
+        self.line.clear();
+        let taken = self.from.read_until(b'\n', &mut self.line);
+        let taken = taken.map_err(RecordError::io("read it", &self.path))?;
+        if self.from.get_ref().limit() == 0 {
+            return Err(RecordError::damaged(&self.path, "is larger than any such file can be"));
+        }
+        Ok(taken)
+    }
+
+    /// What is wrong with the line that was taken last.
+    fn damaged(&self, what: impl Into<String>) -> RecordError {
+        RecordError::Damaged {
+            path: self.path.clone(),
+            line: Some(self.entries),
+            what: what.into(),
+        }
+    }
+}
+
+/// What is in a journal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Count {
+    /// Its entries.
+    pub entries: u64,
+    /// Those of them that are steps.
+    pub steps: u32,
+}
+
+/// Counts what is in a journal.
 ///
 /// # Errors
-/// [`RecordError::Damaged`] with the line that does not check although lines after it do, or that is
-/// out of sequence.
-pub(crate) fn read(path: &Path, bytes: &[u8]) -> Result<Journal, RecordError> {
-    let mut journal = Journal { entries: Vec::new(), whole: 0, torn: 0 };
-    let mut lines = bytes.split_inclusive(|b| *b == b'\n');
-    let damaged = |line: usize, what: String| RecordError::Damaged {
-        path: path.to_owned(),
-        line: Some(line as u64 + 1),
-        what,
-    };
-    while let Some(line) = lines.next() {
-        let number = journal.entries.len();
-        let Some(found) = entry(line) else {
-            if lines.any(|later| entry(later).is_some()) {
-                let what = "its checksum is wrong, and lines after it are whole".to_owned();
-                return Err(damaged(number, what));
-            }
-            break;
-        };
-        let (seq, said) = numbered(found).map_err(|what| damaged(number, what))?;
-        if seq != number as u64 {
-            return Err(damaged(number, format!("has number {seq}, and {number} was to come")));
-        }
-        journal.entries.push(said);
-        journal.whole += line.len() as u64;
+/// As [`Lines`] has them.
+pub(crate) fn count<F: Files>(files: &F, path: &Path) -> Result<Count, RecordError> {
+    let mut lines = Lines::open(files, path)?;
+    let mut steps: u32 = 0;
+    while let Some(is_step) = lines.next_is_step()? {
+        steps = steps.saturating_add(u32::from(is_step));
     }
-    journal.torn = bytes.len() as u64 - journal.whole;
-    Ok(journal)
+    Ok(Count { entries: lines.entries(), steps })
 }
 
 /// The entry of a whole line, when its checksum is right.
@@ -105,14 +266,6 @@ fn entry(line: &[u8]) -> Option<&[u8]> {
     let entry = rest.strip_prefix(MIDDLE.as_bytes())?.strip_suffix(CLOSE.as_bytes())?;
     let expected = format!("{:08x}", crc32fast::hash(entry));
     (expected.as_bytes() == crc).then_some(entry)
-}
-
-/// Number and content of an entry that checks.
-fn numbered(entry: &[u8]) -> Result<(u64, Value), String> {
-    let value: Value = serde_json::from_slice(entry).map_err(|e| format!("is no JSON: {e}"))?;
-    let Value::Object(mut fields) = value else { return Err("is no object".to_owned()) };
-    let seq = fields.remove("seq").and_then(|seq| seq.as_u64());
-    Ok((seq.ok_or("has no number")?, Value::Object(fields)))
 }
 
 #[cfg(test)]
@@ -125,8 +278,21 @@ mod tests {
         line(seq, What::Note { kind: "k", payload: &json!({ "n": seq }) }).unwrap()
     }
 
-    fn journal(lines: &[String]) -> Result<Journal, RecordError> {
-        read(Path::new("j"), lines.concat().as_bytes())
+    /// Entries in a journal, and bytes after them.
+    fn journal(lines: &[String]) -> Result<(u64, u64), RecordError> {
+        let text = lines.concat().into_bytes();
+        let from: Box<dyn Read> = Box::new(std::io::Cursor::new(text));
+        let mut lines = Lines {
+            path: "j".into(),
+            from: BufReader::new(from.take(READ_MAX + 1)),
+            line: Vec::new(),
+            entries: 0,
+            whole: 0,
+            torn: 0,
+            is_over: false,
+        };
+        while lines.next_said()?.is_some() {}
+        Ok((lines.entries(), lines.torn_bytes()))
     }
 
     #[test]
@@ -143,15 +309,15 @@ mod tests {
     #[test]
     fn a_torn_tail_is_told_from_damage() {
         let whole = [note(0), note(1), note(2)];
-        assert_eq!(journal(&whole).unwrap().entries.len(), 3);
+        assert_eq!(journal(&whole).unwrap(), (3, 0));
         for cut in 0..whole[2].len() {
             let torn = journal(&[note(0), note(1), note(2)[..cut].to_owned()]).unwrap();
-            assert_eq!((torn.entries.len(), torn.torn), (2, cut as u64), "cut at {cut}");
+            assert_eq!(torn, (2, cut as u64), "cut at {cut}");
         }
         let flipped = note(1).replace("\"n\":1", "\"n\":7");
         let error = journal(&[note(0), flipped.clone(), note(2)]).unwrap_err().to_string();
         assert!(error.starts_with("j:2: its checksum"), "{error}");
-        assert_eq!(journal(&[note(0), flipped]).unwrap().entries.len(), 1);
+        assert_eq!(journal(&[note(0), flipped]).unwrap().0, 1);
     }
 
     #[test]

@@ -1,16 +1,18 @@
 //! Reading a run's directory.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::files::Files;
-use crate::journal::Said;
+use crate::journal::{Lines, Said};
+use crate::migrate;
 use crate::store::{self, DOCUMENT, END, ENVELOPE, JOURNAL, PLAN, RECORD, SAMPLES, SETUP};
 use crate::sums::{self, Sums};
 use crate::{Envelope, RecordError, RunId, SamplesFormat, State, StepEntry, Summary};
-use crate::{journal, migrate};
 
 /// A run as its directory tells it.
 #[derive(Clone, Debug, PartialEq)]
@@ -82,20 +84,28 @@ pub(crate) struct End {
     pub state: State,
     /// Lines of the journal, so that one cut at the end of a line is noticed.
     pub entries: u64,
+    /// Bytes of them, so that a list notices that, too, without reading them; here and below, `None` is
+    /// from the time before this was written down.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub journal_bytes: Option<u64>,
+    /// Those of the lines that are steps.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub steps_done: Option<u32>,
+    /// Positions in the schedule.
     pub steps: Option<u32>,
     pub samples_lost: Vec<(u32, String)>,
     pub summary: Summary,
 }
 
 /// A record of the present version as one value.
-#[derive(Deserialize)]
+#[derive(Debug, PartialEq, Deserialize)]
 pub(crate) struct Whole {
     #[serde(flatten)]
     pub record: RecordFile,
     pub envelope: Envelope,
     pub plan: String,
     pub setup: Value,
-    pub entries: Vec<Value>,
+    pub entries: Vec<Said>,
     pub end: Option<End>,
     pub document: Option<Value>,
 }
@@ -109,63 +119,212 @@ pub(crate) struct Found {
     pub whole_bytes: u64,
     /// What its plan, envelope and setup were.
     pub sums: Option<Sums>,
-    /// When it began, in nanoseconds since 1970.
-    pub begun_ns: Option<i64>,
 }
 
-/// How often a run is read again that ended or went on while it was read.
+/// How much of a run is read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Extent {
+    /// Nothing of its journal and document.
+    Front,
+    /// All of it is looked at, and no entry kept: what is imported or packed may be of any size.
+    Checked,
+    /// All of it.
+    Kept,
+}
+
+/// How often a run is read again that changed while it was read.
 const TRIES: u32 = 4;
 
 /// Reads the run in `dir`, whose name is `id`.
 pub(crate) fn load<F: Files>(files: &F, dir: &Path, id: &RunId) -> Result<Found, RecordError> {
-    let end = || store::read_if(files, &dir.join(END));
-    let mut seen = end()?;
+    settled(files, dir, |end| found(files, dir, id, end, Extent::Kept))
+}
+
+/// Reads a run to the last line, and keeps no step and no note of it.
+pub(crate) fn look_over<F: Files>(files: &F, dir: &Path, id: &RunId) -> Result<Found, RecordError> {
+    settled(files, dir, |end| found(files, dir, id, end, Extent::Checked))
+}
+
+/// Reads what may change meanwhile. `end.json` is looked for before anything else: the other way round, a
+/// run that ends in between would seem to have lost its last steps.
+pub(crate) fn settled<F: Files, T>(
+    files: &F,
+    dir: &Path,
+    read: impl Fn(Option<&[u8]>) -> Result<T, RecordError>,
+) -> Result<T, RecordError> {
+    let look = || {
+        let end = store::read_if(files, &dir.join(END))?;
+        Ok::<_, RecordError>((end, files.stat(&dir.join(JOURNAL)).ok()))
+    };
+    let mut seen = look()?;
     for _ in 1..TRIES {
-        let found = load_ended(files, dir, id, seen.as_deref());
-        if found.is_ok() {
-            return found;
+        let told = read(seen.0.as_deref());
+        if told.is_ok() {
+            return told;
         }
         // Damage is only what stands still: a run that is resumed grows beyond the end it had.
-        let now = end()?;
+        let now = look()?;
         if now == seen {
-            return found;
+            return told;
         }
         seen = now;
     }
-    load_ended(files, dir, id, seen.as_deref())
+    read(seen.0.as_deref())
 }
 
-/// Reads a run whose `end.json` is known. That is looked for before the journal is read: the other way
-/// round, a run that ends in between would seem to have lost its last steps.
-fn load_ended<F: Files>(
+fn found<F: Files>(
     files: &F,
     dir: &Path,
     id: &RunId,
     end: Option<&[u8]>,
+    extent: Extent,
 ) -> Result<Found, RecordError> {
-    let end = end.map_or(Ok(Value::Null), |bytes| json_of(&dir.join(END), bytes))?;
+    let Parts { whole, entries, whole_bytes, torn_bytes } = parts(files, dir, end, extent)?;
+    check_name(dir, id, &whole)?;
+    if let Some(end) = &whole.end
+        && (end.entries != entries || torn_bytes > 0)
+    {
+        let what = format!("has {entries} whole lines, and the run ended with {}", end.entries);
+        return Err(RecordError::damaged(&dir.join(JOURNAL), what));
+    }
+    let samples = samples(files, dir, whole.record.samples)?;
+    let sums = whole.record.sha256.clone();
+    let run = run(dir, whole, samples, torn_bytes);
+    Ok(Found { run, entries, whole_bytes, sums })
+}
+
+/// Reads what is known of a run without its journal.
+pub(crate) fn front<F: Files>(
+    files: &F,
+    dir: &Path,
+    id: &RunId,
+    end: Option<&[u8]>,
+) -> Result<Whole, RecordError> {
+    let whole = parts(files, dir, end, Extent::Front)?.whole;
+    check_name(dir, id, &whole)?;
+    Ok(whole)
+}
+
+/// A record as it was read, and what its journal is.
+#[derive(Debug, PartialEq)]
+struct Parts {
+    whole: Whole,
+    entries: u64,
+    whole_bytes: u64,
+    torn_bytes: u64,
+}
+
+fn parts<F: Files>(
+    files: &F,
+    dir: &Path,
+    end: Option<&[u8]>,
+    extent: Extent,
+) -> Result<Parts, RecordError> {
+    #[derive(Deserialize)]
+    struct Schema {
+        schema: Option<String>,
+    }
+    let path = dir.join(RECORD);
+    let record = store::read(files, &path)?;
+    let schema: Schema = json_of(&path, &record)?;
+    let version = migrate::version(&path, schema.schema.as_deref())?;
+    if migrate::is_present(version) {
+        present(files, dir, &record, end, extent)
+    } else {
+        older(files, dir, &record, version, end, extent)
+    }
+}
+
+/// A record of the present version: each line of its journal becomes what it is at once.
+fn present<F: Files>(
+    files: &F,
+    dir: &Path,
+    record: &[u8],
+    end: Option<&[u8]>,
+    extent: Extent,
+) -> Result<Parts, RecordError> {
     let read = |name: &str| store::read(files, &dir.join(name));
-    let record: Value = json_of(&dir.join(RECORD), &read(RECORD)?)?;
-    let version = migrate::version(&dir.join(RECORD), record["schema"].as_str())?;
-    let journal = journal::read(&dir.join(JOURNAL), &read(JOURNAL)?)?;
-    let document = match (end.is_null(), store::read_if(files, &dir.join(DOCUMENT))?) {
-        (false, Some(bytes)) => json_of(&dir.join(DOCUMENT), &bytes)?,
-        _ => Value::Null,
+    let mut entries = Vec::new();
+    let mut lines = journal(files, dir, extent)?;
+    if let Some(lines) = &mut lines {
+        while let Some(said) = lines.next_said()? {
+            if extent == Extent::Kept {
+                entries.push(said);
+            }
+        }
+    }
+    let whole = Whole {
+        record: json_of(&dir.join(RECORD), record)?,
+        document: document(files, dir, end, extent)?,
+        envelope: json_of(&dir.join(ENVELOPE), &read(ENVELOPE)?)?,
+        plan: store::text(&dir.join(PLAN), read(PLAN)?)?,
+        setup: json_of(&dir.join(SETUP), &read(SETUP)?)?,
+        entries,
+        end: end.map(|bytes| json_of(&dir.join(END), bytes)).transpose()?,
     };
-    let (entries, whole_bytes) = (journal.entries.len() as u64, journal.whole);
-    let mut value = record;
+    Ok(Parts::new(whole, lines.as_ref()))
+}
+
+/// A record of an earlier version: it becomes one value, and that is taken to the present version.
+fn older<F: Files>(
+    files: &F,
+    dir: &Path,
+    record: &[u8],
+    version: usize,
+    end: Option<&[u8]>,
+    extent: Extent,
+) -> Result<Parts, RecordError> {
+    let read = |name: &str| store::read(files, &dir.join(name));
+    let mut entries: Vec<Value> = Vec::new();
+    let mut lines = journal(files, dir, extent)?;
+    if let Some(lines) = &mut lines {
+        while let Some(entry) = lines.next_value()? {
+            entries.push(entry);
+        }
+    }
+    let mut value: Value = json_of(&dir.join(RECORD), record)?;
+    value["document"] = document(files, dir, end, extent)?.into();
     value["envelope"] = json_of(&dir.join(ENVELOPE), &read(ENVELOPE)?)?;
     value["plan"] = store::text(&dir.join(PLAN), read(PLAN)?)?.into();
     value["setup"] = json_of(&dir.join(SETUP), &read(SETUP)?)?;
-    value["entries"] = journal.entries.into();
-    value["end"] = end;
-    value["document"] = document;
-    let whole = whole(dir, migrate::migrate(value, version))?;
-    check(dir, id, &whole, entries, journal.torn)?;
-    let samples = samples(files, dir, whole.record.samples)?;
-    let (sums, begun_ns) = (whole.record.sha256.clone(), whole.record.begun_ns);
-    let run = run(dir, whole, samples, journal.torn)?;
-    Ok(Found { run, entries, whole_bytes, sums, begun_ns })
+    value["entries"] = entries.into();
+    value["end"] = end.map_or(Ok(Value::Null), |bytes| json_of(&dir.join(END), bytes))?;
+    let mut whole = whole(dir, migrate::migrate(value, version))?;
+    if extent != Extent::Kept {
+        whole.entries.clear();
+    }
+    Ok(Parts::new(whole, lines.as_ref()))
+}
+
+impl Parts {
+    fn new(whole: Whole, lines: Option<&Lines>) -> Parts {
+        Parts {
+            whole,
+            entries: lines.map_or(0, Lines::entries),
+            whole_bytes: lines.map_or(0, Lines::whole_bytes),
+            torn_bytes: lines.map_or(0, Lines::torn_bytes),
+        }
+    }
+}
+
+fn journal<F: Files>(files: &F, dir: &Path, extent: Extent) -> Result<Option<Lines>, RecordError> {
+    let wanted = (extent != Extent::Front).then(|| Lines::open(files, &dir.join(JOURNAL)));
+    wanted.transpose()
+}
+
+/// The document of a run that has ended; one that goes on has that of its last end still.
+fn document<F: Files>(
+    files: &F,
+    dir: &Path,
+    end: Option<&[u8]>,
+    extent: Extent,
+) -> Result<Option<Value>, RecordError> {
+    if end.is_none() || extent == Extent::Front {
+        return Ok(None);
+    }
+    let path = dir.join(DOCUMENT);
+    let bytes = store::read_if(files, &path)?;
+    bytes.map(|bytes| json_of(&path, &bytes)).transpose()
 }
 
 /// A value of the present version, as types. `path` is for errors.
@@ -174,50 +333,33 @@ pub(crate) fn whole(path: &Path, value: Value) -> Result<Whole, RecordError> {
         .map_err(|e| RecordError::damaged(path, format!("is no record: {e}")))
 }
 
-fn check(dir: &Path, id: &RunId, whole: &Whole, lines: u64, torn: u64) -> Result<(), RecordError> {
-    let record = dir.join(RECORD);
-    if whole.record.run_id != *id || whole.envelope.run_id != *id {
-        let what = format!("is of run {}, and its directory is named {id}", whole.record.run_id);
-        return Err(RecordError::damaged(&record, what));
+fn check_name(dir: &Path, id: &RunId, whole: &Whole) -> Result<(), RecordError> {
+    if whole.record.run_id == *id && whole.envelope.run_id == *id {
+        return Ok(());
     }
-    match &whole.end {
-        Some(end) if end.entries != lines || torn > 0 => {
-            let what = format!("has {lines} whole lines, and the run ended with {}", end.entries);
-            Err(RecordError::damaged(&dir.join(JOURNAL), what))
-        }
-        _ => Ok(()),
-    }
+    let what = format!("is of run {}, and its directory is named {id}", whole.record.run_id);
+    Err(RecordError::damaged(&dir.join(RECORD), what))
 }
 
-fn run(dir: &Path, whole: Whole, samples: Vec<PathBuf>, torn: u64) -> Result<Run, RecordError> {
-    let (mut steps, mut notes) = (Vec::new(), Vec::new());
-    for (number, entry) in whole.entries.into_iter().enumerate() {
-        let said = serde_json::from_value(entry).map_err(|e| RecordError::Damaged {
-            path: dir.join(JOURNAL),
-            line: Some(number as u64 + 1),
-            what: format!("is no entry of a journal: {e}"),
-        })?;
+fn run(dir: &Path, whole: Whole, samples: Vec<PathBuf>, torn: u64) -> Run {
+    let (mut steps, mut notes, mut lost) = (Vec::new(), Vec::new(), BTreeMap::new());
+    for said in whole.entries {
         match said {
             Said::Step(step) => steps.push(step),
             Said::Note { kind, payload } => notes.push((kind, payload)),
+            Said::SamplesLost { position, why } => drop(lost.insert(position, why)),
         }
     }
-    let text = |name: &str| whole.setup[name].as_str().unwrap_or_default().to_owned();
-    let begun = Summary {
-        verb: text("verb"),
-        target: text("target"),
-        drive: text("drive"),
-        headline: String::new(),
+    // What was lost at first may have been written later.
+    let is_there = |position| {
+        let name = whole.record.samples.map(|format| sample_name(position, format));
+        name.is_some_and(|name| samples.iter().any(|path| path.ends_with(&name)))
     };
-    let (state, steps_known, samples_lost, summary) = match whole.end {
-        // Only a count that was there from the beginning is one.
-        Some(end) => {
-            let steps = whole.record.steps.and(end.steps);
-            (end.state, steps, end.samples_lost, end.summary)
-        }
-        None => (State::Running, whole.record.steps, Vec::new(), begun),
-    };
-    Ok(Run {
+    lost.retain(|position, _| !is_there(*position));
+    let (state, steps_known) = told(&whole.record, whole.end.as_ref());
+    let summary = summary(&whole.setup, whole.end.as_ref());
+    let samples_lost = whole.end.map_or(lost.into_iter().collect(), |end| end.samples_lost);
+    Run {
         id: whole.record.run_id,
         dir: dir.to_owned(),
         envelope: whole.envelope,
@@ -233,6 +375,26 @@ fn run(dir: &Path, whole: Whole, samples: Vec<PathBuf>, torn: u64) -> Result<Run
         samples,
         samples_lost,
         torn_bytes: torn,
+    }
+}
+
+/// How a run ended, and how many positions its schedule has: a count is one only where it was there from
+/// the beginning.
+pub(crate) fn told(record: &RecordFile, end: Option<&End>) -> (State, Option<u32>) {
+    match end {
+        Some(end) => (end.state, record.steps.and(end.steps)),
+        None => (State::Running, record.steps),
+    }
+}
+
+/// What is said of a run in short.
+pub(crate) fn summary(setup: &Value, end: Option<&End>) -> Summary {
+    let text = |name: &str| setup[name].as_str().unwrap_or_default().to_owned();
+    end.map(|end| end.summary.clone()).unwrap_or_else(|| Summary {
+        verb: text("verb"),
+        target: text("target"),
+        drive: text("drive"),
+        headline: String::new(),
     })
 }
 
@@ -262,10 +424,12 @@ pub(crate) fn sample_name(position: u32, format: SamplesFormat) -> String {
     format!("{position:04}.{}", format.extension())
 }
 
-/// JSON of any form, or a word on the file that holds none.
-pub(crate) fn json_of(path: &Path, bytes: &[u8]) -> Result<Value, RecordError> {
-    serde_json::from_slice(bytes)
-        .map_err(|e| RecordError::damaged(path, format!("is no JSON: {e}")))
+/// What a file of JSON says, or a word on what is wrong with it.
+pub(crate) fn json_of<T: DeserializeOwned>(path: &Path, bytes: &[u8]) -> Result<T, RecordError> {
+    serde_json::from_slice(bytes).map_err(|error| {
+        let what = if error.is_data() { "is not what it should be" } else { "is no JSON" };
+        RecordError::damaged(path, format!("{what}: {error}"))
+    })
 }
 
 /// Files of a run that are the same from its first moment, with their content.
@@ -292,4 +456,61 @@ pub(crate) fn pretty(what: &'static str, value: &impl Serialize) -> Result<Vec<u
         serde_json::to_vec_pretty(value).map_err(|source| RecordError::Json { what, source })?;
     bytes.push(b'\n');
     Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use block::UnixNanos;
+    use serde_json::json;
+
+    use super::*;
+    use crate::{Document, Head, Host, RealFiles, Runs};
+
+    #[test]
+    fn a_record_of_an_earlier_version_is_read_as_one_of_the_present_is() {
+        // The way of the migrations is not taken until there is a next version, and must be there then.
+        let root = tempfile::tempdir().unwrap();
+        let id = RunId::new(UnixNanos(0), 7);
+        let host = Host { name: "h".into(), kernel: "6.1.0".into(), cpus: 2, machine: None };
+        let envelope = Envelope {
+            schema: "drivescope.mark/1".into(),
+            date: "1970-01-01T00:00:00Z".into(),
+            host,
+            run_id: id.clone(),
+            version: "0.1.0".into(),
+            binary: None,
+            arguments: Vec::new(),
+            drive: None,
+        };
+        let head = Head {
+            envelope: envelope.clone(),
+            begun: UnixNanos(5),
+            plan: "seed = 7\n".into(),
+            setup: json!({ "verb": "mark" }),
+            steps: Some(2),
+            samples: Some(SamplesFormat::Csv),
+        };
+        let mut writer = Runs::at(root.path()).create(&head).unwrap();
+        let figures = json!({ "mb_s": 0.1, "most": u64::MAX });
+        for position in 0..2 {
+            let (step, figures) = ("s".to_owned(), figures.clone());
+            let (series, histograms) = (Vec::new(), Vec::new());
+            let run = position;
+            let counted = true;
+            writer
+                .step(&StepEntry { position, step, run, counted, series, histograms, figures })
+                .unwrap();
+            writer.note("k", &json!([0.1])).unwrap();
+        }
+        let document = Document { envelope, body: json!({ "mb_s": 0.1 }) };
+        let dir = writer.finish(&document, State::Broken, &Summary::default()).unwrap().dir;
+        let read = |name: &str| std::fs::read(dir.join(name)).unwrap();
+        let (record, end) = (read(RECORD), read(END));
+        for extent in [Extent::Front, Extent::Checked, Extent::Kept] {
+            let straight = present(&RealFiles, &dir, &record, Some(&end), extent).unwrap();
+            assert_eq!(older(&RealFiles, &dir, &record, 1, Some(&end), extent).unwrap(), straight);
+            let kept = if extent == Extent::Kept { 4 } else { 0 };
+            assert_eq!(straight.whole.entries.len(), kept);
+        }
+    }
 }

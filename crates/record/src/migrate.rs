@@ -38,6 +38,11 @@ pub(crate) fn version(path: &Path, schema: Option<&str>) -> Result<usize, Record
     }
 }
 
+/// True when a record of this version needs no migration.
+pub(crate) fn is_present(version: usize) -> bool {
+    version == CHAIN.len()
+}
+
 /// Takes a record of version `from` to the present one.
 pub(crate) fn migrate(value: Value, from: usize) -> Value {
     CHAIN.iter().skip(from).fold(value, |value, step| step(value))

@@ -8,13 +8,14 @@ use block::{Bytes, Event, RunSink};
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::derived::Derived;
 use crate::files::{Files, OutFile as _, RealFiles};
 use crate::journal::{self, What};
 use crate::load::{self, End, Found, RecordFile};
 use crate::store::{self, DOCUMENT, END, HISTOGRAMS, JOURNAL, RECORD, SAMPLES, SERIES, SUMS};
 use crate::{Document, Envelope, RecordError, RunId, SampleRow, Saved, State, StepEntry, Summary};
 use crate::{Head, SamplesFormat};
-use crate::{derived, index, migrate, samples, sums};
+use crate::{index, migrate, samples, sums};
 
 /// A run in the making. It is locked against other processes until it is dropped; dropped without
 /// [`RunWriter::finish`], or killed, it leaves a run that can be resumed. One that goes on with a run
@@ -200,10 +201,15 @@ impl<F: Files> RunWriter<F> {
         self.check()?;
         let format = self.format.ok_or_else(|| RecordError::NoSamples { id: self.id.clone() })?;
         self.open_again()?;
-        self.samples_lost.retain(|(lost, _)| *lost != position);
         let dir = self.dir.join(SAMPLES);
-        write_samples(&self.files, &dir, format, position, rows)
-            .inspect_err(|error| self.samples_lost.push((position, error.to_string())))
+        let written = write_samples(&self.files, &dir, format, position, rows);
+        self.samples_lost.retain(|(lost, _)| *lost != position);
+        written.inspect_err(|error| {
+            let why = error.to_string();
+            // Should this fail, the journal fails, and every later call tells of it.
+            let _ = self.append(What::SamplesLost { position, why: &why });
+            self.samples_lost.push((position, why));
+        })
     }
 
     /// Ends the run: derives what other programs read, writes the document and the checksums, and last
@@ -240,21 +246,21 @@ impl<F: Files> RunWriter<F> {
     }
 
     fn seal(&self, document: &[u8], state: State, summary: &Summary) -> Result<(), RecordError> {
-        let found = load::load(&self.files, &self.dir, &self.id)?;
-        let steps = &found.run.steps;
-        write_derived(&self.files, &self.dir, &self.envelope, steps)?;
-        seal(
-            &self.files,
-            &self.dir,
-            document,
-            &End {
-                state,
-                entries: found.entries,
-                steps: self.known,
-                samples_lost: self.samples_lost.clone(),
-                summary: summary.clone(),
-            },
-        )
+        let entries = write_derived(&self.files, &self.dir, &self.envelope)?;
+        if entries != self.entries {
+            let what = format!("has {entries} whole lines, and {} were written", self.entries);
+            return Err(RecordError::damaged(&self.dir.join(JOURNAL), what));
+        }
+        let end = End {
+            state,
+            entries,
+            journal_bytes: Some(self.journal_bytes),
+            steps_done: Some(self.steps()),
+            steps: self.known,
+            samples_lost: self.samples_lost.clone(),
+            summary: summary.clone(),
+        };
+        seal(&self.files, &self.dir, document, &end)
     }
 
     fn append(&mut self, what: What<'_>) -> Result<(), RecordError> {
@@ -371,15 +377,20 @@ pub(crate) fn seal<F: Files>(
     store::replace(files, dir, END, &end)
 }
 
-/// Writes what other programs read of the steps.
+/// Writes what other programs read of the steps, from the journal in `dir`. Tells how many entries that
+/// has.
 pub(crate) fn write_derived<F: Files>(
     files: &F,
     dir: &Path,
     envelope: &Envelope,
-    steps: &[StepEntry],
-) -> Result<(), RecordError> {
-    store::replace(files, dir, SERIES, derived::series(steps).as_bytes())?;
-    store::replace(files, dir, HISTOGRAMS, derived::histograms(envelope, steps).as_bytes())
+) -> Result<u64, RecordError> {
+    let mut entries = 0;
+    for derived in Derived::ALL {
+        entries = store::replace_with(files, dir, derived.name(), |write| {
+            derived.make(files, dir, envelope, write)
+        })?;
+    }
+    Ok(entries)
 }
 
 fn write_samples<F: Files>(

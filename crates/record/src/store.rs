@@ -1,6 +1,6 @@
 //! Names in a run's directory, and the few ways in which files are read and written.
 
-use std::io::{self, ErrorKind, Read as _, Write as _};
+use std::io::{self, BufWriter, ErrorKind, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -33,6 +33,9 @@ pub(crate) const PART: &str = ".part";
 
 /// Longest file that is read into memory. A journal of 10,000 steps has some 100 MiB.
 pub(crate) const READ_MAX: u64 = 2 << 30;
+
+/// What is gathered before it is written to a file that is made piece by piece.
+const BUFFER: usize = 256 << 10;
 
 /// How often a lock is tried, and how long is waited in between: who merely looks whether a run is
 /// locked holds its lock for microseconds, and must not be taken for a writer.
@@ -94,14 +97,39 @@ pub(crate) fn replace<F: Files>(
     name: &str,
     bytes: &[u8],
 ) -> Result<(), RecordError> {
+    replace_with(files, dir, name, |write| write(bytes))
+}
+
+/// [`replace`] with a file that is made piece by piece: `make` hands the pieces to what it is given.
+pub(crate) fn replace_with<F: Files, T>(
+    files: &F,
+    dir: &Path,
+    name: &str,
+    make: impl FnOnce(&mut dyn FnMut(&[u8]) -> Result<(), RecordError>) -> Result<T, RecordError>,
+) -> Result<T, RecordError> {
     let part = dir.join(part(name));
     remove_if(files, &part)?;
-    let written = write_new(files, &part, bytes).and_then(|()| put(files, dir, &part, name));
+    let written = write_pieces(files, &part, make)
+        .and_then(|made| put(files, dir, &part, name).map(|()| made));
     if written.is_err() {
         // What is left is recognised by its name; the first error is the one to tell.
         let _ = files.remove_file(&part);
     }
     written
+}
+
+fn write_pieces<F: Files, T>(
+    files: &F,
+    path: &Path,
+    make: impl FnOnce(&mut dyn FnMut(&[u8]) -> Result<(), RecordError>) -> Result<T, RecordError>,
+) -> Result<T, RecordError> {
+    let file = files.create_new(path).map_err(RecordError::io("create it", path))?;
+    let mut out = BufWriter::with_capacity(BUFFER, file);
+    let made = make(&mut |piece| out.write_all(piece).map_err(RecordError::io("write it", path)))?;
+    let file = out.into_inner().map_err(io::IntoInnerError::into_error);
+    let mut file = file.map_err(RecordError::io("write it", path))?;
+    file.sync().map_err(RecordError::io("sync it", path))?;
+    Ok(made)
 }
 
 /// Gives a whole, synced file its name, durably.

@@ -6,10 +6,11 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use tar::{Builder, EntryType, Header};
 
+use crate::derived::Derived;
 use crate::files::Files;
 use crate::load::{self, Found, Run};
-use crate::store::{self, HISTOGRAMS, SERIES};
-use crate::{RecordError, RunId, Runs, derived, run_id};
+use crate::store;
+use crate::{RecordError, RunId, Runs, run_id};
 
 /// What was packed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -34,7 +35,7 @@ impl<F: Files> Runs<F> {
         for id in ids {
             // Held until it is packed, so that nobody resumes or removes it meanwhile.
             let _lock = self.lock(id)?;
-            let Found { run, sums, .. } = load::load(&self.files, &self.path(id), id)?;
+            let Found { run, sums, .. } = load::look_over(&self.files, &self.path(id), id)?;
             self.check(&run, sums.as_ref())?;
             self.pack(&run, &mut archive, &mut exported)?;
             exported.runs += 1;
@@ -65,12 +66,14 @@ impl<F: Files> Runs<F> {
             add(name, stat.len, &mut from).map_err(RecordError::Output)?;
         }
         // A run that was killed has nobody who made these; in the archive they are wanted all the same.
-        let made = [
-            (SERIES, derived::series(&run.steps)),
-            (HISTOGRAMS, derived::histograms(&run.envelope, &run.steps)),
-        ];
-        for (name, text) in made.iter().filter(|(name, _)| !names.iter().any(|n| n == name)) {
-            add(name, text.len() as u64, &mut text.as_bytes()).map_err(RecordError::Output)?;
+        let missing = |derived: &Derived| !names.iter().any(|name| name == derived.name());
+        for derived in Derived::ALL.into_iter().filter(missing) {
+            let mut made = Vec::new();
+            derived.make(&self.files, &run.dir, &run.envelope, &mut |piece| {
+                made.extend_from_slice(piece);
+                Ok(())
+            })?;
+            add(derived.name(), made.len() as u64, &mut &made[..]).map_err(RecordError::Output)?;
         }
         Ok(())
     }

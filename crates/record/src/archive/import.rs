@@ -189,7 +189,7 @@ impl<F: Files> Runs<F> {
             .map_err(|e| wrong(format!("is no document of drivescope: {e}")))?;
         let staging = store::staging(&self.dir, &whole.record.run_id);
         lay_out(&self.files, &staging, &whole.record, &whole.envelope, &whole.plan, &whole.setup)?;
-        write_derived(&self.files, &staging, &whole.envelope, &[])?;
+        write_derived(&self.files, &staging, &whole.envelope)?;
         if let Some(end) = &whole.end {
             seal(&self.files, &staging, &bytes, end)?;
         }
@@ -205,7 +205,7 @@ impl<F: Files> Runs<F> {
         let mut imported = Imported::default();
         for id in ids {
             let staging = store::staging(&self.dir, id);
-            let found = load::load(&self.files, &staging, id);
+            let found = load::look_over(&self.files, &staging, id);
             let Found { run, sums, .. } = found.map_err(|e| wrong(id, e.to_string()))?;
             if run.samples_format.is_none() {
                 // Made for every run before it was known whether this one has samples.
