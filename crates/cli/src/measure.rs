@@ -280,7 +280,11 @@ impl Desk<'_> {
         let mut null = Calibration::new(args.engine, capacity, args.cpus.clone());
         let mut environment = RealEnvironment::new(Roots::default(), null_stack(), None);
         let control = Control { cancel: &self.cancel, trace_cap: 0 };
-        let of = |step| Ok(mark::ceiling(step, plan, &mut null, &mut environment, control)?);
+        let through_kernel = null.through_kernel();
+        let of = |step| {
+            let null = (&mut null, through_kernel);
+            Ok(mark::ceiling(step, plan, null, &mut environment, control)?)
+        };
         let ceilings = plan.steps.iter().map(of).collect::<Result<_>>()?;
         Ok((ceilings, null.notes()))
     }
