@@ -65,8 +65,14 @@ fn list(place: &PlaceArgs, json: bool) -> Result<Exit> {
         "runs": listing.runs,
         "unreadable": unreadable.collect::<Vec<Value>>(),
     });
-    let text = view::runs::listing(runs.dir(), &listing);
-    tell(json, body, &report::render_listing(&text, Style::default()))
+    let is_empty = listing.runs.is_empty() && listing.unreadable.is_empty();
+    let mut text = String::new();
+    if !is_empty {
+        text += &format!("Runs in {}\n\n", runs.dir().display());
+    }
+    let listing = view::runs::listing(runs.dir(), &listing);
+    text += &report::render_listing(&listing, Style::default());
+    tell(json, body, &text)
 }
 
 fn show(name: &str, place: &PlaceArgs, json: bool, mib: bool) -> Result<Exit> {
