@@ -151,7 +151,9 @@ impl Lines {
             (None, Some(Note { kind, payload }), None) => Said::Note { kind, payload },
             (None, None, Some(Lost { position, why })) => Said::SamplesLost { position, why },
             _ => {
-                return Err(self.damaged("is no entry of a journal: it is of no kind that is known"));
+                return Err(
+                    self.damaged("is no entry of a journal: it is of no kind that is known")
+                );
             }
         };
         Ok(Some(said))
