@@ -19,6 +19,18 @@ pub enum Op {
     Discard,
 }
 
+impl Op {
+    /// `read`, `write`, `flush` or `discard`.
+    pub fn word(self) -> &'static str {
+        match self {
+            Op::Read => "read",
+            Op::Write => "write",
+            Op::Flush => "flush",
+            Op::Discard => "discard",
+        }
+    }
+}
+
 /// One I/O to be issued.
 ///
 /// At most one request is outstanding per (submitter, slot); the slot names the buffer.
@@ -150,6 +162,14 @@ pub trait Payload: Send {
     /// A write may be prepared in several calls, each for the part that follows, and each but the last a
     /// multiple of 4 KiB long. The content is the same as in one call.
     fn fill(&mut self, offset: Bytes, buffer: &mut [u8]);
+
+    /// Keeps this state, between two writes, for [`Payload::rewind`], instead of the one kept before.
+    /// Content that is a function of the offset alone has none and needs neither.
+    fn mark(&mut self) {}
+
+    /// Returns to the state that was kept: what was prepared since is of a write that did not come, and
+    /// the next call makes what it would have made without it.
+    fn rewind(&mut self) {}
 }
 
 /// What a drive must be ready for during one step.

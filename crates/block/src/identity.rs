@@ -46,8 +46,8 @@ pub struct LeafIdentity {
 impl DriveIdentity {
     /// What shows that `now` is another target than this; `None` when nothing does.
     ///
-    /// A device with a serial number or a world-wide identifier is known by that alone, whatever the
-    /// kernel calls it today; one without, by its name, model and size, which is all there is.
+    /// A device with a serial number or a world-wide identifier is known by that, its model and its
+    /// size, whatever the kernel calls it today; one without, by its name instead.
     pub fn difference(&self, now: &DriveIdentity) -> Option<String> {
         let differ = |what: &str, then: &dyn std::fmt::Debug, now: &dyn std::fmt::Debug| {
             Some(format!("{what} was {then:?} and is {now:?}"))
@@ -62,15 +62,21 @@ impl DriveIdentity {
             return differ("its size in bytes", &self.capacity_bytes.0, &now.capacity_bytes.0);
         }
         if self.filesystem != now.filesystem {
-            return differ("its filesystem", &self.filesystem, &now.filesystem);
+            let word = |kind: &Option<String>| kind.clone().unwrap_or_else(|| "none".to_owned());
+            let (then, now) = (word(&self.filesystem), word(&now.filesystem));
+            return Some(format!("its filesystem was {then} and is {now}"));
         }
         if let (Some(a), Some(b)) = (self.filesystem_id, now.filesystem_id)
             && a != b
         {
             return Some(format!("its filesystem was number {a:016x} and is {b:016x}"));
         }
-        if self.inode != now.inode {
-            return differ("its inode", &self.inode, &now.inode);
+        // FAT, and whatever else keeps no number of its own, draws inodes anew at each mount.
+        if self.filesystem_id.is_some()
+            && let (Some(then), Some(now)) = (self.inode, now.inode)
+            && then != now
+        {
+            return Some(format!("its inode was {then} and is {now}: another file has its name"));
         }
         if self.part != now.part {
             let word =
@@ -160,7 +166,6 @@ mod tests {
             |d: &mut DriveIdentity| d.capacity_bytes = Bytes(1),
             |d: &mut DriveIdentity| d.kind = DriveKind::File,
             |d: &mut DriveIdentity| d.filesystem = Some("ext4".to_owned()),
-            |d: &mut DriveIdentity| d.inode = Some(7),
             |d: &mut DriveIdentity| d.part = Some("the partition at 1MiB".to_owned()),
             |d: &mut DriveIdentity| d.leaves.clear(),
             |d: &mut DriveIdentity| d.leaves[0].size_bytes = Bytes(1),
@@ -169,6 +174,14 @@ mod tests {
             change(&mut changed);
             assert!(then.difference(&changed).is_some(), "{changed:?}");
         }
+        let file = |inode, id| DriveIdentity {
+            inode: Some(inode),
+            filesystem_id: id,
+            filesystem: Some("ext4".to_owned()),
+            ..disk()
+        };
+        assert!(file(7, Some(1)).difference(&file(8, Some(1))).unwrap().contains("inode"));
+        assert_eq!(file(7, None).difference(&file(8, None)), None, "FAT renumbers them");
         let numbered = |id| DriveIdentity { filesystem_id: id, ..disk() };
         assert!(numbered(Some(1)).difference(&numbered(Some(2))).is_some());
         assert_eq!(numbered(Some(1)).difference(&numbered(None)), None);

@@ -156,7 +156,7 @@ pub struct ConsentArgs {
 }
 
 /// What is measured, and how it is reached.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Target")]
 pub struct TargetArgs {
     /// Directory, file, block device, or virtual drive (sim:hdd-7200, null:)
@@ -274,6 +274,17 @@ pub struct OutputArgs {
 }
 
 impl OutputArgs {
+    /// A cap on what nobody asked to keep is a mistake.
+    ///
+    /// # Errors
+    /// When `--samples-max` was typed and neither a file nor the record takes single I/Os.
+    pub fn check(&self, keep: &KeepArgs, given: &Given) -> anyhow::Result<()> {
+        if given.has("samples_max") && self.trace_cap(keep) == 0 {
+            anyhow::bail!("--samples-max is for --samples or --keep-samples; give one of them");
+        }
+        Ok(())
+    }
+
     /// Most single I/Os to keep per run; none when neither a file nor the record wants them.
     pub fn trace_cap(&self, keep: &KeepArgs) -> usize {
         let most = usize::try_from(self.samples_max).unwrap_or(usize::MAX);

@@ -112,9 +112,15 @@ impl Desk<'_> {
         if self.job.target.span.is_some() {
             bail!("{name}: --span is for files and devices; for a directory, give --size");
         }
+        let roots = Roots::default();
+        let stack = linux::stack::resolve(&roots, dir)?;
+        let identity = linux::describe::identify(&roots, &stack, dir, &unopened(&name));
+        self.recording.check_drive(&identity)?;
         self.leftovers(dir)?;
         let size = self.job.target.size.unwrap_or(self.job.default_size);
-        let plan = (self.job.plan)(true)?;
+        let mut plan = (self.job.plan)(true)?;
+        // Said in the plan, so that its record tells what was measured.
+        plan.region.get_or_insert(Region { offset: Bytes::ZERO, length: size });
         if plan.region.is_some_and(|r| r.offset.0.saturating_add(r.length.0) > size.0) {
             bail!(
                 "{name}: the plan's region ends beyond a test file of {size}; give a larger --size"
@@ -189,13 +195,18 @@ impl Desk<'_> {
             extents,
             identity,
         };
-        let ceilings = self.ceilings(&plan, opened.info().capacity_bytes)?;
+        let (ceilings, mut notes) = self.ceilings(&plan, opened.info().capacity_bytes)?;
         let around = Surroundings { environment: &mut environment, ceilings: &ceilings, how: &how };
-        match opened.engine()? {
+        let measured = match opened.engine()? {
             AnyTarget::IoUring(target) => self.on_engine(plan, target, around),
             AnyTarget::Libaio(target) => self.on_engine(plan, target, around),
             AnyTarget::Psync(target) => self.on_engine(plan, target, around),
-        }
+        }?;
+        // What both met is said once.
+        notes.retain(|note| !measured.notes.contains(note));
+        let of_the_limit = |note| format!("{note} (while the tester's own limit was measured)");
+        let notes = measured.notes.iter().cloned().chain(notes.into_iter().map(of_the_limit));
+        Ok(Measured { notes: notes.collect(), ..measured })
     }
 
     fn on_engine<E: Engine>(
@@ -259,16 +270,23 @@ impl Desk<'_> {
     }
 
     /// What this tester can do at most, for each step, with the same engine on a device that costs
-    /// nothing.
-    fn ceilings(&mut self, plan: &Plan, capacity: Bytes) -> Result<Vec<Option<Ceiling>>> {
+    /// nothing; and what the kernel refused meanwhile.
+    fn ceilings(
+        &mut self,
+        plan: &Plan,
+        capacity: Bytes,
+    ) -> Result<(Vec<Option<Ceiling>>, Vec<String>)> {
         let args = self.job.target;
         let mut null = Calibration::new(args.engine, capacity, args.cpus.clone());
         let mut environment = RealEnvironment::new(Roots::default(), null_stack(), None);
         let control = Control { cancel: &self.cancel, trace_cap: 0 };
-        plan.steps
-            .iter()
-            .map(|step| Ok(mark::ceiling(step, plan, &mut null, &mut environment, control)?))
-            .collect()
+        let through_kernel = null.through_kernel();
+        let of = |step| {
+            let null = (&mut null, through_kernel);
+            Ok(mark::ceiling(step, plan, null, &mut environment, control)?)
+        };
+        let ceilings = plan.steps.iter().map(of).collect::<Result<_>>()?;
+        Ok((ceilings, null.notes()))
     }
 
     /// CPUs that the submitters can run on.

@@ -5,15 +5,16 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use anyhow::{Context as _, Result, bail};
-use block::{DriveIdentity, DriveKind, Event, Op, RunSink, WallClock as _};
+use block::{DriveIdentity, DriveKind, Event, RunSink, WallClock as _};
 use engine::{Sample, Samples};
 use linux::sysfs::Roots;
 use mark::{Earlier, Keeper, Kept, TracedRun};
 use record::{
-    Document, Head, PhaseHistogram, PhaseSeries, RecordError, Run, RunId, RunWriter, Runs,
-    SampleRow, State, StepEntry, Summary,
+    Document, Envelope, Head, PhaseHistogram, PhaseSeries, RecordError, Run, RunId, RunWriter,
+    Runs, SampleRow, State, StepEntry, Summary,
 };
 use serde::Serialize;
+use serde_json::{Value, json};
 use workload::plan::Plan;
 
 use crate::args::{KeepArgs, PlaceArgs};
@@ -43,8 +44,8 @@ pub fn runs(place: &PlaceArgs) -> Result<Runs> {
 pub enum Course {
     /// A new run.
     New,
-    /// A recorded run goes on.
-    Resumed(RunId),
+    /// A recorded run goes on; its lock is held.
+    Resumed(Box<(RunWriter, Run)>),
     /// A recorded run is made again, on the same drive.
     Repeated(Box<DriveIdentity>),
 }
@@ -52,22 +53,27 @@ pub enum Course {
 /// Keeps what a measurement leaves, in its run directory and in the user's samples file.
 pub struct Recording {
     store: Store,
-    schema: &'static str,
-    run_id: RunId,
+    /// Of the run: made when it began.
+    envelope: Envelope,
     setup: Setup,
-    course: Course,
+    /// The drive that it has to be.
+    expected: Option<DriveIdentity>,
     samples: Option<SamplesFile>,
+    /// Single I/Os beyond the cap.
+    dropped: u64,
     progress: Progress,
 }
 
 enum Store {
     /// Nothing is recorded.
     Off,
-    /// To be opened when the target is known. `is_asked` when the user named the place.
-    Closed {
+    /// To be made when the target is known. `is_asked` when the user named the place.
+    New {
         runs: Runs,
         is_asked: bool,
     },
+    /// To be gone on with when the target is known to be the same.
+    Resumed(Box<(RunWriter, Run)>),
     Open(Box<Open>),
 }
 
@@ -75,6 +81,9 @@ struct Open {
     writer: RunWriter,
     /// The first failure: the record ends there, and the measurement goes on.
     trouble: Option<RecordError>,
+    /// The circumstances of a resumption, noted with the first run that it makes: until then the
+    /// record stays as it was.
+    resumed: Option<Value>,
 }
 
 /// What is said when the record of a measurement is closed.
@@ -86,50 +95,28 @@ pub struct Closed {
 }
 
 impl Recording {
-    /// Prepares to record under `schema`. Finds out now, before anything is measured, whether runs can
-    /// be kept.
+    /// Prepares to record a run of this `envelope`. Finds out now, before anything is measured, whether
+    /// runs can be kept.
     ///
     /// # Errors
     /// When the place that the user named cannot be used. Where only the usual place cannot, the user
     /// is told and nothing is recorded.
     pub fn prepare(
         keep: &KeepArgs,
-        schema: &'static str,
-        run_id: RunId,
+        envelope: Envelope,
         setup: Setup,
         course: Course,
     ) -> Result<Recording> {
-        let is_asked = keep.place.runs_dir.is_some()
-            || keep.keep_samples.is_some()
-            || std::env::var_os("DRIVESCOPE_RUNS_DIR").is_some_and(|dir| !dir.is_empty())
-            || matches!(course, Course::Resumed(_));
-        let store = match runs_dir(&keep.place) {
-            _ if keep.no_record => Store::Off,
-            None if is_asked => {
-                bail!("no home directory is known to keep runs in; name one with --runs-dir")
-            }
-            None => {
-                talk::note(
-                    "no home directory is known, so this run is not recorded; --runs-dir names a place",
-                );
-                Store::Off
-            }
-            Some(dir) => {
-                let runs = Runs::at(dir);
-                match runs.prepare() {
-                    Ok(()) => Store::Closed { runs, is_asked },
-                    Err(error) if is_asked => return Err(error).context("runs cannot be kept"),
-                    Err(error) => {
-                        talk::note(&format!(
-                            "this run is not recorded: {error}; --runs-dir names another place"
-                        ));
-                        Store::Off
-                    }
-                }
+        let (store, envelope, expected) = match course {
+            Course::New => (store(keep)?, envelope, None),
+            Course::Repeated(identity) => (store(keep)?, envelope, Some(*identity)),
+            Course::Resumed(run) => {
+                let (envelope, identity) = (run.1.envelope.clone(), identity_of(&run.1)?);
+                (Store::Resumed(run), envelope, Some(identity))
             }
         };
         let progress = Progress::new(false);
-        Ok(Recording { store, schema, run_id, setup, course, samples: None, progress })
+        Ok(Recording { store, envelope, setup, expected, samples: None, dropped: 0, progress })
     }
 
     /// Also writes single I/Os to `samples`, and shows how it goes on `progress`.
@@ -137,27 +124,26 @@ impl Recording {
         Recording { samples, progress, ..self }
     }
 
-    /// Names the run: that of the record that it goes on with, or its own.
-    pub fn run_id(&self) -> RunId {
-        match &self.course {
-            Course::Resumed(id) => id.clone(),
-            _ => self.run_id.clone(),
-        }
+    /// Where, when and by what the run was begun.
+    pub fn envelope(&self) -> &Envelope {
+        &self.envelope
     }
 
     /// Asks whether this is the drive that a recorded run is of, when one goes on or is repeated: before
-    /// its plan is held against the drive, for a plan that does not fit is not what is wrong then.
+    /// anything is written to it, and before the plan is held against it, for a plan that does not fit
+    /// is not what is wrong then.
     ///
     /// # Errors
     /// When it is another one.
     pub fn check_drive(&self, identity: &DriveIdentity) -> Result<()> {
-        match (&self.course, &self.store) {
-            (Course::Repeated(then), _) => same_drive(then, identity),
-            (Course::Resumed(id), Store::Closed { runs, .. }) => {
-                same_drive(&identity_of(&runs.load(id)?)?, identity)
-            }
-            _ => Ok(()),
-        }
+        let Some(difference) = self.expected.as_ref().and_then(|then| then.difference(identity))
+        else {
+            return Ok(());
+        };
+        bail!(
+            "{}: is not the drive of the record: {difference}; connect that one, or begin a new run",
+            identity.name
+        )
     }
 
     /// Opens the record of `plan` on the drive that `identity` names, before the first run; returns
@@ -167,25 +153,40 @@ impl Recording {
     /// When the drive is not the one that the record is of, or when the record cannot be written.
     pub fn begin(&mut self, plan: &Plan, identity: &DriveIdentity) -> Result<Earlier> {
         self.check_drive(identity)?;
-        let Store::Closed { runs, is_asked } = std::mem::replace(&mut self.store, Store::Off)
-        else {
-            return Ok(Earlier::default());
-        };
-        warn_of_the_same_drive(&runs, identity);
-        if let Course::Resumed(id) = &self.course {
-            let (mut writer, run) = runs.resume(id)?;
-            let earlier = earlier(&run, identity.kind)?;
-            let now = envelope(self.schema, id.clone(), &SystemClock);
-            writer.note("resumed", &serde_json::to_value(now)?)?;
-            talk::note(&format!("going on with {id} after {} runs", earlier.runs.len()));
-            self.store = Store::Open(Box::new(Open { writer, trouble: None }));
-            return Ok(earlier);
+        match std::mem::replace(&mut self.store, Store::Off) {
+            Store::Resumed(run) => self.go_on(*run, identity.kind),
+            Store::New { runs, is_asked } => {
+                warn_of_the_same_drive(&runs, identity);
+                self.create(&runs, is_asked, plan, identity)?;
+                Ok(Earlier::default())
+            }
+            Store::Off | Store::Open(_) => {
+                self.envelope.drive = Some(serde_json::to_value(identity)?);
+                Ok(Earlier::default())
+            }
         }
+    }
+
+    fn go_on(&mut self, (writer, run): (RunWriter, Run), kind: DriveKind) -> Result<Earlier> {
+        let earlier = earlier(&run, kind)?;
+        talk::note(&format!("going on with {} after {} runs", run.id, earlier.runs.len()));
+        let now = envelope(&self.envelope.schema, run.id, &SystemClock);
+        let resumed = Some(serde_json::to_value(now)?);
+        self.store = Store::Open(Box::new(Open { writer, trouble: None, resumed }));
+        Ok(earlier)
+    }
+
+    fn create(
+        &mut self,
+        runs: &Runs,
+        is_asked: bool,
+        plan: &Plan,
+        identity: &DriveIdentity,
+    ) -> Result<()> {
         self.setup.drive = Some(words(identity));
-        let mut envelope = envelope(self.schema, self.run_id.clone(), &SystemClock);
-        envelope.drive = Some(serde_json::to_value(identity)?);
+        self.envelope.drive = Some(serde_json::to_value(identity)?);
         let head = Head {
-            envelope,
+            envelope: self.envelope.clone(),
             begun: SystemClock.now(),
             plan: plan.to_toml()?,
             setup: serde_json::to_value(&self.setup)?,
@@ -193,43 +194,107 @@ impl Recording {
             samples: self.setup.samples,
         };
         match runs.create(&head) {
-            Ok(writer) => self.store = Store::Open(Box::new(Open { writer, trouble: None })),
+            Ok(writer) => {
+                let open = Open { writer, trouble: None, resumed: None };
+                self.store = Store::Open(Box::new(open));
+            }
             Err(error) if is_asked => return Err(error.into()),
             Err(error) => talk::note(&format!("this run is not recorded: {error}")),
         }
-        Ok(Earlier::default())
+        Ok(())
     }
 
-    /// Keeps the result. What went wrong is returned and not an error here: the result is shown first.
+    /// Keeps the result, and beside it what the caller notes. What went wrong is returned and not an
+    /// error here: the result is shown first.
     pub fn close<B: Serialize>(
         self,
         document: &Document<B>,
         state: State,
         summary: &Summary,
+        notes: &[(&str, Value)],
     ) -> Closed {
         drop(self.progress);
+        if self.dropped > 0 {
+            let dropped = self.dropped;
+            talk::note(&format!("{dropped} single I/Os beyond --samples-max were left out"));
+        }
         let samples = self.samples.map_or(Ok(()), SamplesFile::finish);
-        let (id, recorded) = match self.store {
-            Store::Off | Store::Closed { .. } => (None, Ok(())),
-            Store::Open(open) => match open.trouble {
-                Some(error) => (Some(open.writer.id().clone()), Err(error)),
-                None => match open.writer.finish(document, state, summary) {
-                    Ok(saved) => {
-                        for (position, why) in &saved.samples_lost {
-                            talk::note(&format!(
-                                "the single I/Os of run {position} are not recorded: {why}"
-                            ));
-                        }
-                        (Some(saved.id), Ok(()))
-                    }
-                    Err(error) => (Some(self.run_id), Err(error)),
-                },
-            },
+        let Store::Open(open) = self.store else {
+            return Closed { id: None, trouble: samples.err() };
         };
+        let id = open.writer.id().clone();
+        let recorded = open.finish(document, state, summary, notes);
         let recorded = recorded.context("the result above is whole, and its record is not");
-        Closed { id, trouble: recorded.and(samples).err() }
+        Closed { id: Some(id), trouble: recorded.and(samples).err() }
     }
 }
+
+impl Open {
+    /// Says once that the record ends here.
+    fn stop(&mut self, error: RecordError) {
+        talk::note(&format!("the record ends here, and the measurement goes on: {error}"));
+        self.trouble = Some(error);
+    }
+
+    /// Notes a resumption, before the first thing that it adds.
+    fn note_resumption(&mut self) -> Result<(), RecordError> {
+        match self.resumed.take() {
+            Some(circumstances) => self.writer.note("resumed", &circumstances),
+            None => Ok(()),
+        }
+    }
+
+    fn finish<B: Serialize>(
+        mut self,
+        document: &Document<B>,
+        state: State,
+        summary: &Summary,
+        notes: &[(&str, Value)],
+    ) -> Result<(), RecordError> {
+        if let Some(error) = self.trouble {
+            return Err(error);
+        }
+        if self.resumed.is_some() && state != State::Finished {
+            // Ended before it added anything: the record says already what there is to say.
+            return Ok(());
+        }
+        self.note_resumption()?;
+        for (kind, payload) in notes {
+            self.writer.note(kind, payload)?;
+        }
+        let saved = self.writer.finish(document, state, summary)?;
+        for (position, why) in &saved.samples_lost {
+            talk::note(&format!("the single I/Os of run {position} are not recorded: {why}"));
+        }
+        Ok(())
+    }
+}
+
+/// Where a new run is to be recorded.
+fn store(keep: &KeepArgs) -> Result<Store> {
+    let is_asked = keep.place.runs_dir.is_some()
+        || keep.keep_samples.is_some()
+        || std::env::var_os("DRIVESCOPE_RUNS_DIR").is_some_and(|dir| !dir.is_empty());
+    let off = |why: &str| {
+        talk::note(&format!("this run is not recorded: {why}; --runs-dir names another place"));
+        Ok(Store::Off)
+    };
+    let Some(dir) = runs_dir(&keep.place).filter(|_| !keep.no_record) else {
+        return match keep.no_record {
+            true => Ok(Store::Off),
+            false if is_asked => bail!("{NO_HOME}; name one with --runs-dir"),
+            false => off(NO_HOME),
+        };
+    };
+    let runs = Runs::at(dir);
+    match runs.prepare() {
+        Ok(()) => Ok(Store::New { runs, is_asked }),
+        Err(error) if is_asked => Err(error).context("runs cannot be kept"),
+        Err(error) => off(&error.to_string()),
+    }
+}
+
+const NO_HOME: &str = "no home directory is known to keep runs in";
 
 impl RunSink for Recording {
     fn event(&mut self, event: &Event) {
@@ -246,22 +311,33 @@ impl Keeper for Recording {
         if open.trouble.is_some() {
             return;
         }
-        let written = entry(kept, samples)
-            .map_err(|source| RecordError::Json { what: "step", source })
-            .and_then(|entry| open.writer.step(&entry));
+        let written = open.note_resumption().and_then(|()| {
+            let entry = entry(kept, samples);
+            let entry = entry.map_err(|source| RecordError::Json { what: "step", source })?;
+            open.writer.step(&entry)
+        });
         if let Err(error) = written {
-            talk::note(&format!("the record ends here, and the measurement goes on: {error}"));
-            open.trouble = Some(error);
+            open.stop(error);
         }
     }
 
     fn traced(&mut self, run: TracedRun) {
+        self.dropped += run.dropped;
         if let Some(file) = &mut self.samples {
             file.write(&run);
         }
         let Store::Open(open) = &mut self.store else { return };
         if open.trouble.is_some() || self.setup.samples.is_none() {
             return;
+        }
+        if run.dropped > 0 {
+            let left_out = json!({ "position": run.position, "ios": run.dropped });
+            let noted = open.note_resumption();
+            if let Err(error) =
+                noted.and_then(|()| open.writer.note("samples_beyond_cap", &left_out))
+            {
+                return open.stop(error);
+            }
         }
         let mut rows = run.samples.iter().map(|sample| row(&run, sample));
         // A failure is told when the record is closed; no step is lost by it.
@@ -302,7 +378,7 @@ fn entry(kept: &Kept, samples: &Samples) -> serde_json::Result<StepEntry> {
         for op in phase.ops.iter().filter(|op| !op.latency.is_empty()) {
             histograms.push(PhaseHistogram {
                 phase: phase.name.clone(),
-                op: word(op.op).to_owned(),
+                op: op.op.word().to_owned(),
                 began_ns,
                 window_ns: phase.window.0,
                 max_ns: op.latency.max().unwrap_or(0),
@@ -319,15 +395,6 @@ fn entry(kept: &Kept, samples: &Samples) -> serde_json::Result<StepEntry> {
         histograms,
         figures: serde_json::to_value(kept)?,
     })
-}
-
-fn word(op: Op) -> &'static str {
-    match op {
-        Op::Read => "read",
-        Op::Write => "write",
-        Op::Flush => "flush",
-        Op::Discard => "discard",
-    }
 }
 
 /// The runs that a record holds.
@@ -350,16 +417,6 @@ pub fn identity_of(run: &Run) -> Result<DriveIdentity> {
     let told = told.with_context(|| format!("{}: does not tell which drive it is of", run.id))?;
     serde_json::from_value(told)
         .with_context(|| format!("{}: does not tell which drive it is of", run.id))
-}
-
-fn same_drive(then: &DriveIdentity, now: &DriveIdentity) -> Result<()> {
-    match then.difference(now) {
-        None => Ok(()),
-        Some(difference) => bail!(
-            "{}: is not the drive of the record: {difference}; connect that one, or begin a new run",
-            now.name
-        ),
-    }
 }
 
 /// The drive in a few words.

@@ -1,13 +1,11 @@
 //! The file of single I/Os that `--samples` writes.
 
-use std::borrow::Cow;
 use std::fs::{self, File, OpenOptions};
 use std::io::{BufWriter, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
-use block::Op;
 use mark::TracedRun;
 
 use crate::exit::Refused;
@@ -99,14 +97,14 @@ impl Drop for SamplesFile {
 }
 
 fn rows(out: &mut impl Write, run: &TracedRun) -> std::io::Result<()> {
-    let step = field(&run.step);
+    let step = record::csv_field(&run.step);
     for s in &run.samples {
         writeln!(
             out,
             "{step},{},{},{},{},{},{},{},{}",
             run.run + 1,
             s.submitter,
-            word(s.op),
+            s.op.word(),
             s.offset.0,
             s.len.0,
             s.intended.0,
@@ -115,22 +113,4 @@ fn rows(out: &mut impl Write, run: &TracedRun) -> std::io::Result<()> {
         )?;
     }
     Ok(())
-}
-
-/// A name as a field of RFC 4180: a plan may name its steps as it likes.
-fn field(name: &str) -> Cow<'_, str> {
-    if name.contains([',', '"', '\r', '\n']) {
-        format!("\"{}\"", name.replace('"', "\"\"")).into()
-    } else {
-        name.into()
-    }
-}
-
-fn word(op: Op) -> &'static str {
-    match op {
-        Op::Read => "read",
-        Op::Write => "write",
-        Op::Flush => "flush",
-        Op::Discard => "discard",
-    }
 }

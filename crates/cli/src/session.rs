@@ -2,13 +2,14 @@
 
 use std::io::IsTerminal;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 use mark::{Body, Broken};
-use record::{Document, RunId, State, Summary};
+use record::{Document, Run, RunId, State, Summary};
 use report::{RateUnit, Style};
+use serde_json::Value;
 
 use crate::args::{KeepArgs, OutputArgs};
-use crate::envelope::{SystemClock, document};
+use crate::envelope::{SystemClock, envelope};
 use crate::exit::Exit;
 use crate::measure::{Job, Measured, measure};
 use crate::progress::Progress;
@@ -19,6 +20,9 @@ use crate::{talk, view};
 
 /// The form of a mark's body.
 pub const SCHEMA: &str = "drivescope.mark/1";
+
+/// What a record holds beside a result, by kind.
+pub type Notes = Vec<(&'static str, Value)>;
 
 /// What a measurement is made with.
 pub struct Session<'a> {
@@ -42,26 +46,28 @@ pub struct Made {
     pub document: Document<Body>,
     closed: Closed,
     broken: Option<Broken>,
+    /// The flag that leads to where it is recorded, when it takes one.
+    place: String,
     /// True when a person is there to be told the run's name; in JSON it stands anyway.
     tell_name: bool,
 }
 
 impl Session<'_> {
-    /// Measures, and records the result.
+    /// Measures, and records the result, with what `derive` makes of it beside it.
     ///
     /// # Errors
     /// What makes a measurement impossible.
-    pub fn make(self) -> Result<Made> {
+    pub fn make(self, derive: &dyn Fn(&Body) -> Result<Notes>) -> Result<Made> {
         let create = |path| SamplesFile::create(path, &self.job.target.target);
         let samples = self.output.samples.as_deref().map(create).transpose()?;
-        let verb = self.setup.verb.clone();
-        let recording =
-            Recording::prepare(self.keep, SCHEMA, self.run_id, self.setup, self.course)?;
+        let (verb, target) = (self.setup.verb.clone(), self.setup.target.clone());
+        let envelope = envelope(SCHEMA, self.run_id, &SystemClock);
+        let recording = Recording::prepare(self.keep, envelope, self.setup, self.course)?;
         let mut recording = recording.with(samples, Progress::new(!self.output.no_progress));
         let measured = measure(self.job, &mut recording)?;
         let Measured { body, broken, notes } = measured;
         notes.iter().for_each(|note| talk::note(note));
-        let document = document(SCHEMA, recording.run_id(), &SystemClock, body);
+        let document = Document { envelope: recording.envelope().clone(), body };
         let state = match (&broken, document.body.interrupted) {
             (Some(_), _) => State::Broken,
             (None, true) => State::Interrupted,
@@ -69,15 +75,17 @@ impl Session<'_> {
         };
         let summary = Summary {
             verb,
-            target: self.job.target.target.clone(),
+            target,
             drive: view::mark::drive(&document.body),
             headline: view::mark::headline(&document.body),
         };
-        let closed = recording.close(&document, state, &summary);
+        let notes = derive(&document.body)?;
+        let closed = recording.close(&document, state, &summary, &notes);
         Ok(Made {
             document,
             closed,
             broken,
+            place: self.keep.place.flag(),
             tell_name: !self.output.json && std::io::stderr().is_terminal(),
         })
     }
@@ -88,11 +96,14 @@ impl Session<'_> {
     /// What makes a measurement impossible, or its result unwritable.
     pub fn run(self) -> Result<Exit> {
         let (output, verb) = (self.output, self.setup.verb.clone());
-        let made = self.make()?;
+        let made = self.make(&|_| Ok(Vec::new()))?;
         let shown = show(&verb, &made.document, output.json, output.mib);
         match (&made.closed.id, &made.closed.trouble) {
             (Some(id), None) => shown.with_context(|| {
-                format!("the result is recorded and not shown; drivescope runs show {id} shows it")
+                let place = &made.place;
+                format!(
+                    "the result is recorded and not shown; see drivescope runs show {id}{place}"
+                )
             })?,
             _ => shown?,
         }
@@ -108,10 +119,11 @@ impl Made {
     pub fn end(self) -> Result<Exit> {
         let body = &self.document.body;
         if let Some(id) = &self.closed.id {
+            let place = &self.place;
             if body.interrupted {
-                talk::note(&format!("go on with: drivescope run --resume {id}"));
+                talk::note(&format!("go on with: drivescope run --resume {id}{place}"));
             } else if self.closed.trouble.is_none() && self.tell_name {
-                talk::note(&format!("recorded; to see it again: drivescope runs show {id}"));
+                talk::note(&format!("recorded; to see it again: drivescope runs show {id}{place}"));
             }
         }
         if let Some(trouble) = self.closed.trouble {
@@ -126,6 +138,20 @@ impl Made {
             (false, false) => Exit::Done,
         })
     }
+}
+
+/// The document of a recorded mark.
+///
+/// # Errors
+/// When it is of another form, of a newer version perhaps.
+pub fn of_record(run: &Run) -> Result<Option<Document<Body>>> {
+    let Some(document) = run.document.clone() else { return Ok(None) };
+    let form = document["envelope"]["schema"].as_str().unwrap_or("none").to_owned();
+    if form != SCHEMA {
+        bail!("{}: its result has the form {form}, and this version reads {SCHEMA}", run.id);
+    }
+    let read = serde_json::from_value(document);
+    read.map(Some).with_context(|| format!("{}: its document.json is no {SCHEMA}", run.id))
 }
 
 /// Prints a mark; `verb` is what the user called it.

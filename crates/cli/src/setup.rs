@@ -7,6 +7,7 @@ use record::{Run, RunId, SamplesFormat};
 use serde::{Deserialize, Serialize};
 
 use crate::args::{ConsentArgs, KeepArgs, OutputArgs, SamplesName, TargetArgs};
+use crate::talk;
 
 /// The setup of a recorded run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -48,7 +49,16 @@ impl Setup {
         output: &OutputArgs,
     ) -> Setup {
         let name = target.target.clone();
-        let real = std::fs::canonicalize(&name).ok();
+        let real = match absolute_model(&name) {
+            Some(_) => None,
+            None => std::fs::canonicalize(&name).ok(),
+        };
+        if real.as_ref().is_some_and(|path| path.to_str().is_none()) {
+            talk::note(
+                "the target's path is no UTF-8, so this run cannot be gone on with or repeated",
+            );
+        }
+        let name = absolute_model(&name).unwrap_or(name);
         let is_dir = real.as_ref().is_some_and(|path| path.is_dir());
         Setup {
             verb: verb.to_owned(),
@@ -96,6 +106,19 @@ impl Setup {
             consent,
         })
     }
+}
+
+/// The name of a target that is no path: a virtual drive's, with the path of its model made absolute so
+/// that it leads there from anywhere. `None` of a path.
+fn absolute_model(name: &str) -> Option<String> {
+    if name == "null:" {
+        return Some(name.to_owned());
+    }
+    let model = name.strip_prefix("sim:")?;
+    let (path, parameters) = model.split_at(model.find('?').unwrap_or(model.len()));
+    let real = std::fs::canonicalize(path).ok().filter(|_| path.ends_with(".toml"));
+    let real = real.and_then(|path| path.to_str().map(str::to_owned));
+    Some(real.map_or(name.to_owned(), |path| format!("sim:{path}{parameters}")))
 }
 
 impl From<SamplesName> for SamplesFormat {

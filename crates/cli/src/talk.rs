@@ -10,12 +10,17 @@ const RED: Style = AnsiColor::Red.on_default().bold();
 
 /// Says something that the user should know.
 pub fn note(text: &str) {
-    anstream::eprintln!("{YELLOW}note:{YELLOW:#} {text}");
+    anstream::eprintln!("{YELLOW}note:{YELLOW:#} {}", harmless(text));
 }
 
 /// Says why there is no result.
 pub fn error(error: &anyhow::Error) {
-    anstream::eprintln!("{RED}error:{RED:#} {}", causes(error));
+    anstream::eprintln!("{RED}error:{RED:#} {}", harmless(&causes(error)));
+}
+
+/// Several lines may be meant, and an escape sequence from a file never is.
+fn harmless(text: &str) -> String {
+    text.split('\n').map(report::harmless).collect::<Vec<_>>().join("\n")
 }
 
 /// An error and its causes, each once: some errors say their cause themselves.
@@ -40,7 +45,7 @@ pub fn ask(question: &str) -> Result<bool> {
 /// # Errors
 /// When standard input cannot be read.
 pub fn read_line(question: &str) -> Result<String> {
-    anstream::eprint!("{question}");
+    anstream::eprint!("{}", harmless(question));
     anstream::stderr().flush().ok();
     let mut answer = String::new();
     std::io::stdin().lock().read_line(&mut answer).context("cannot read the answer")?;

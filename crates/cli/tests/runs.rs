@@ -89,7 +89,12 @@ fn a_run_is_shown_as_it_was_printed() {
         }
         assert!(shown.lines().all(|l| textwrap::core::display_width(l) <= 80), "{shown}");
     }
-    let json = runs(dir.path(), &["show", "last", "--json"]).exits(0).json();
+    let mut json = runs(dir.path(), &["show", "last", "--json"]).exits(0).json();
+    let record = json.as_object_mut().unwrap().remove("record").unwrap();
+    assert_eq!(
+        (&record["state"], &record["integrity"]),
+        (&"finished".into(), &"as_recorded".into())
+    );
     assert_eq!(json, only(dir.path()).json("document.json"));
     let mib = runs(dir.path(), &["show", "last", "--mib"]).exits(0).stdout;
     assert!(mib.contains("MiB/s") && !page.contains("MiB/s"), "{mib}");
@@ -163,7 +168,7 @@ fn nothing_is_removed_without_a_yes_nor_when_one_name_is_wrong() {
     runs(dir.path(), &["rm", "--yes"]).exits(2);
     assert_eq!(there(dir.path()), ids);
     let ran = runs(dir.path(), &["rm", &ids[0], &ids[0], "last", "--yes"]).exits(0);
-    ran.says(&["removed", &ids[0]]);
+    ran.prints(&["removed", &ids[0]]);
     assert_eq!((there(dir.path()), listed(dir.path())), (ids[1..].to_vec(), ids[1..].to_vec()));
     runs(dir.path(), &["rm", &ids[1], &ids[2], "--yes"]).exits(0);
     assert_eq!(listed(dir.path()), Vec::<String>::new());
@@ -192,7 +197,7 @@ fn the_index_is_made_anew_whatever_happens_to_it() {
     fs::remove_dir_all(dir.path().join(&ids[0])).unwrap();
     assert_eq!(listed(dir.path()), ids[1..]);
     fs::write(&index, b"rubbish").unwrap();
-    runs(dir.path(), &["reindex"]).exits(0).says(&["1 runs are indexed"]);
+    runs(dir.path(), &["reindex"]).exits(0).prints(&["1 runs are indexed"]);
     assert!(fs::read(&index).unwrap().starts_with(b"SQLite format 3\0"));
     // Not a word of it is asked when a run is shown.
     fs::remove_file(&index).unwrap();
@@ -206,10 +211,10 @@ fn runs_go_elsewhere_and_come_back_the_same() {
     let (dir, elsewhere) = (recorded_runs(2), scratch_dir());
     let archive = elsewhere.path().join("runs.tar.gz");
     let file = archive.to_str().unwrap();
-    runs(dir.path(), &["export", "--output", file]).exits(0).says(&[file, "2 runs"]);
+    runs(dir.path(), &["export", "--output", file]).exits(0).prints(&[file, "2 runs"]);
     let other = elsewhere.path().join("runs");
     let ids = there(dir.path());
-    runs(&other, &["import", file]).exits(0).says(&["took", &ids[0], &ids[1]]);
+    runs(&other, &["import", file]).exits(0).prints(&["took", &ids[0], &ids[1]]);
     assert_eq!(listed(&other), ids);
     for (here, there) in recorded(dir.path()).iter().zip(recorded(&other)) {
         there.assert_sums();
@@ -218,7 +223,7 @@ fn runs_go_elsewhere_and_come_back_the_same() {
             assert!(same, "{name}");
         }
     }
-    runs(&other, &["import", file]).exits(0).says(&["is here already"]);
+    runs(&other, &["import", file]).exits(0).prints(&["is here already"]);
     // What came from elsewhere can be repeated, too.
     at(&other, &["rerun", &ids[0], "--json", "--no-progress"]).exits(0);
     // An archive that exists is not written over.
@@ -301,12 +306,14 @@ fn a_document_of_the_first_version_is_imported_and_shown() {
     fs::write(&path, serde_json::to_string_pretty(&old).unwrap()).unwrap();
     let file = path.to_str().unwrap();
     let id = old["envelope"]["run_id"].as_str().unwrap().to_owned();
-    runs(dir.path(), &["import", file]).exits(0).says(&["took", &id]);
-    runs(dir.path(), &["import", file]).exits(0).says(&["is here already"]);
+    runs(dir.path(), &["import", file]).exits(0).prints(&["took", &id]);
+    runs(dir.path(), &["import", file]).exits(0).prints(&["is here already"]);
     let made = only(dir.path());
     made.assert_sums();
     assert_eq!(body_of(&made), ran.body());
-    assert_eq!(runs(dir.path(), &["show", "last", "--json"]).exits(0).json(), old);
+    let mut shown = runs(dir.path(), &["show", "last", "--json"]).exits(0).json();
+    shown.as_object_mut().unwrap().remove("record");
+    assert_eq!(shown, old);
     let page = runs(dir.path(), &["show", &id]).exits(0).stdout;
     assert!(page.contains("RND4K Q1T1") && page.contains("sim:hdd-7200"), "{page}");
     assert_eq!(listed(dir.path()), std::slice::from_ref(&id));

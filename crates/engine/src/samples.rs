@@ -292,13 +292,7 @@ pub enum FailureKind {
 
 impl std::fmt::Display for Failure {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let op = match self.op {
-            Op::Read => "read",
-            Op::Write => "write",
-            Op::Flush => "flush",
-            Op::Discard => "discard",
-        };
-        write!(f, "{op} of {} at byte {}", self.len, self.offset.0)?;
+        write!(f, "{} of {} at byte {}", self.op.word(), self.len, self.offset.0)?;
         match self.kind {
             FailureKind::Error(errno) => write!(f, " failed: {errno}"),
             FailureKind::Short(got) => {

@@ -46,7 +46,7 @@ pub struct Printed {
 
 /// Where the program records its runs when it is run from here: not among those of whoever runs this,
 /// and named from the repository's root, so that no document shows a path of some machine.
-const RUNS: &str = "target/transcripts";
+pub const RUNS: &str = "target/transcripts";
 
 /// Runs a line of shell with the binary's directory first in `PATH`.
 ///

@@ -202,6 +202,11 @@ impl Opened {
             notes.push(note);
         }
     }
+
+    /// What was kept so far.
+    pub(crate) fn notes(&self) -> Vec<String> {
+        self.notes.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
 }
 
 /// The CPU for a submitter, where CPUs were named.
@@ -399,7 +404,7 @@ impl<E: Engine> EngineTarget<E> {
 
     /// What the kernel refused so far, in words, where a slower way was taken instead.
     pub fn notes(&self) -> Vec<String> {
-        self.opened.notes.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.opened.notes()
     }
 }
 

@@ -11,7 +11,7 @@ use drivescope_linux::sysfs::Roots;
 use drivescope_linux::target::{AnyTarget, Calibration, EngineKind, OpenOptions, RealTarget};
 use engine::Control;
 use mark::{Around, Direction, Earlier, NoKeeper, Options, findings};
-use stats::{Proof, Verdict};
+use stats::{Evidence, Proof, Verdict};
 use workload::plan::{Content, Order, Plan, Share};
 
 #[path = "common/drive_kit.rs"]
@@ -63,7 +63,8 @@ fn judged<T: Target>(
     let cancel = AtomicBool::new(false);
     let control = Control { cancel: &cancel, trace_cap: 0 };
     let mut nothing = Calibration::new(engine, target.info().capacity_bytes, None);
-    let ceiling = mark::ceiling(&plan.steps[0], &plan, &mut nothing, environment, control).unwrap();
+    let null = (&mut nothing, true);
+    let ceiling = mark::ceiling(&plan.steps[0], &plan, null, environment, control).unwrap();
     let (ceilings, earlier) = ([ceiling], Earlier::default());
     let around = Around { ceilings: &ceilings, earlier, control, keeper: &mut NoKeeper };
     let done = mark::execute(&plan, target, environment, around).unwrap();
@@ -80,6 +81,58 @@ fn judged<T: Target>(
         extents_after: None,
     };
     findings::body(&plan, &done, &context).tests.remove(0).proofs.unhindered
+}
+
+/// Share of what the tester can do at most that was asked of it.
+fn load(proof: &Proof) -> f64 {
+    match proof.evidence["load_share_of_null"] {
+        Evidence::Value(share) => share,
+        ref other => panic!("no share: {other:?}"),
+    }
+}
+
+/// What is found of reads of the device that costs nothing, on which the limit itself is measured.
+fn of_nothing(engine: EngineKind, test: &str) -> Proof {
+    let mut environment = RealEnvironment::new(Roots::default(), block::Stack::default(), None);
+    let mut nothing = Calibration::new(engine, Bytes::mib(64), None);
+    assert!(nothing.through_kernel(), "{engine}: every Linux has /dev/null");
+    judged(&mut nothing, &mut environment, engine, test)
+}
+
+// The limit must be one that can be reached: were it measured otherwise than runs are, or too high, no drive
+// would ever come near it and the check would say nothing.
+#[test]
+fn what_runs_at_the_testers_limit_is_refuted_by_it() {
+    for engine in EngineKind::ALL {
+        for test in ["RND4KQ32T1", "RND4KQ1T1"] {
+            // While others take the CPU away it is not reached: tried again then.
+            let mut tries = (0..10).map(|_| of_nothing(engine, test));
+            let wanted = tries.find(|p| load(p) > 0.8);
+            let proof = wanted.unwrap_or_else(|| panic!("{engine}, {test}: never at its limit"));
+            assert_eq!(proof.verdict, Verdict::Refuted, "{engine}, {test}: {proof:?}");
+            assert!(load(&proof) < 1.5, "{engine}, {test}: the limit was not the limit: {proof:?}");
+        }
+    }
+}
+
+// What comes from memory is near the limit and what a device does is far from it. Were both alike, the
+// limit would measure something that has nothing to do with what the tester has to do.
+#[test]
+fn the_page_cache_comes_nearer_to_the_limit_than_a_loop_device() {
+    let Some(device) = LoopDevice::new("unhindered-share", Bytes::mib(64)) else { return };
+    let file = Scratch::new("unhindered-share-file", Bytes::mib(32));
+    std::fs::read(file.path()).unwrap();
+    for engine in EngineKind::ALL {
+        let mut shares = Vec::new();
+        let near = (0..10).any(|_| {
+            let cached = load(&unhindered(file.path(), engine, false, "RND512BQ32T1"));
+            let device = load(&unhindered(&device.path, engine, true, "RND4KQ1T1"));
+            shares.push((cached, device));
+            cached >= 3.0 * device
+        });
+        println!("{engine}: {shares:.3?}");
+        assert!(near, "{engine}: (page cache, loop device): {shares:.3?}");
+    }
 }
 
 // What comes from the page cache costs nothing but the tester's own time and the kernel's: taken for the

@@ -3,7 +3,9 @@
 //! The two were made one after the other, perhaps months apart, so nothing pairs their runs: the groups
 //! are compared as such ([`stats::unpaired_ratio`]). What changed in between (the drive's state, its
 //! age, the place of the test file) counts as a difference; that is what a repetition is asked for.
+//! Runs that resemble their neighbours widen the interval.
 
+use block::DriveKind;
 use serde::{Deserialize, Serialize};
 use stats::{Agreement, RatioEstimate, agreement, unpaired_ratio};
 
@@ -13,8 +15,10 @@ use crate::findings::CONFIDENCE;
 /// What came of a repetition.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Repeat {
-    /// True when both bodies are the same to the last bit, as on a virtual drive they must be.
+    /// True when both bodies are the same to the last bit.
     pub identical: bool,
+    /// True on a virtual drive, where they must be.
+    pub must_be_identical: bool,
     /// Share of the original that a median may be off and still agree, in percent.
     pub margin_percent: f64,
     /// Confidence of the intervals.
@@ -36,6 +40,8 @@ pub struct RepeatedTest {
     pub repeated_mb_s: Option<f64>,
     /// Runs of each.
     pub runs: (usize, usize),
+    /// Independent runs that those of the repetition are worth.
+    pub n_effective: f64,
     /// Repetition to original.
     pub ratio: Option<RatioEstimate>,
     /// What that says.
@@ -59,9 +65,11 @@ pub enum Outcome {
 }
 
 impl Repeat {
-    /// True when some number is known to differ.
+    /// True when some number is known to differ, or a virtual drive did not give the same again.
     pub fn differs(&self) -> bool {
-        self.tests.iter().any(|t| matches!(t.outcome, Outcome::Faster | Outcome::Slower))
+        let is_broken = self.must_be_identical && !self.identical;
+        is_broken
+            || self.tests.iter().any(|t| matches!(t.outcome, Outcome::Faster | Outcome::Slower))
     }
 }
 
@@ -73,6 +81,7 @@ pub fn compare(original: &Body, repeated: &Body, margin_percent: f64) -> Repeat 
     };
     Repeat {
         identical: original == repeated,
+        must_be_identical: original.target.kind == DriveKind::Virtual,
         margin_percent,
         confidence: CONFIDENCE,
         tests: (original.tests.iter().enumerate())
@@ -81,10 +90,25 @@ pub fn compare(original: &Body, repeated: &Body, margin_percent: f64) -> Repeat 
     }
 }
 
+/// Runs over the independent ones that they are worth.
+fn dependence(test: &Test) -> f64 {
+    let worth = test.mb_s.n_effective;
+    if worth > 0.0 { (test.mb_s.n as f64 / worth).max(1.0) } else { 1.0 }
+}
+
+/// The interval of runs that resemble their neighbours: wider by the square root of how many of them
+/// are worth one, as the standard error of a mean is, on the logarithmic scale.
+fn widened(estimate: RatioEstimate, dependence: f64) -> RatioEstimate {
+    let widen = |end: f64| estimate.ratio * (end / estimate.ratio).powf(dependence.sqrt());
+    RatioEstimate { low: estimate.low.map(widen), high: estimate.high.map(widen), ..estimate }
+}
+
 fn repeated_test(before: &Test, after: Option<&Test>, margin_percent: f64) -> RepeatedTest {
     let rates = |test: &Test| test.runs.iter().map(|r| r.mb_s).collect::<Vec<f64>>();
     let rates = (rates(before), after.map(rates).unwrap_or_default());
-    let ratio = unpaired_ratio(&rates.1, &rates.0, CONFIDENCE).map(|found| found.estimate);
+    let dependence = dependence(before).max(after.map_or(1.0, dependence));
+    let ratio = unpaired_ratio(&rates.1, &rates.0, CONFIDENCE)
+        .map(|found| widened(found.estimate, dependence));
     let stands = before.headline && after.is_some_and(|t| t.headline);
     let same = !rates.0.is_empty() && rates.0 == rates.1;
     let outcome = match ratio {
@@ -104,6 +128,7 @@ fn repeated_test(before: &Test, after: Option<&Test>, margin_percent: f64) -> Re
         original_mb_s: before.mb_s.median,
         repeated_mb_s: after.filter(|t| !t.runs.is_empty()).map(|t| t.mb_s.median),
         runs: (rates.0.len(), rates.1.len()),
+        n_effective: after.map_or(0.0, |t| t.mb_s.n_effective),
         ratio,
         outcome,
     }

@@ -4,7 +4,7 @@
 #[path = "../../engine/tests/metronome/mod.rs"]
 mod metronome;
 
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use block::{Bytes, Event, Nanos, RunSink, Target};
 use drivescope_mark::{
@@ -129,6 +129,50 @@ fn a_replay_brings_a_virtual_drive_to_where_it_was() {
     let earlier = Earlier { runs: other, replay: true };
     let error = make(&plan, &mut drive(), earlier, &mut NoKeeper).unwrap_err();
     assert!(matches!(error, MarkError::Diverged { run: 3, .. }), "{error}");
+}
+
+/// Asks to stop when the run at this position begins.
+struct Stopper<'a>(u32, &'a AtomicBool);
+
+impl RunSink for Stopper<'_> {
+    fn event(&mut self, event: &Event) {
+        if matches!(event, Event::StepStarted { position, .. } if *position == self.0) {
+            self.1.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Keeper for Stopper<'_> {
+    fn over(&mut self, kept: &Kept, _: &Samples) {
+        panic!("run {} was recorded before", kept.position);
+    }
+
+    fn traced(&mut self, run: TracedRun) {
+        panic!("the single I/Os of run {} were recorded before", run.position);
+    }
+}
+
+/// Ctrl-C while runs are made once more: what is recorded of them stays, all of it, and nothing is
+/// recorded again.
+#[test]
+fn a_replay_that_is_stopped_loses_nothing() {
+    let plan = plan(|_| ());
+    let all = kept(&plan);
+    let earlier = Earlier { runs: all[..6].to_vec(), replay: true };
+    let cancel = AtomicBool::new(false);
+    let keeper = &mut Stopper(2, &cancel);
+    let around = Around {
+        ceilings: &[],
+        earlier,
+        control: Control { cancel: &cancel, trace_cap: 100 },
+        keeper,
+    };
+    let executed = execute(&plan, &mut drive(), &mut Nowhere::default(), around).unwrap();
+    assert!(executed.interrupted);
+    let counted: Vec<u32> = all[..6].iter().filter(|k| k.counted).map(|k| k.position).collect();
+    let mut found: Vec<u32> = runs(&executed).concat();
+    found.sort_unstable();
+    assert_eq!(found, counted);
 }
 
 /// Runs of another plan must not be filed under this one's tests.

@@ -78,7 +78,7 @@ impl World {
                 ..Extents::default()
             }),
             runs: [500, 503, 498, 501, 499, 502, 497, 500].map(sequential).to_vec(),
-            ceiling: Some(Ceiling { iops: 1e6 }),
+            ceiling: Some(Ceiling { iops: 1e6, through_kernel: true }),
             engine: "io_uring",
             direct: true,
         }
@@ -406,7 +406,7 @@ fn unhindered_finds_the_testers_share() {
     let crowd = crowd.each(|_, r| r.achieved_depth = 128.0);
     assert_eq!(verdict(crowd), Verdict::Refuted);
     let mut slow_tester = World::sound();
-    slow_tester.ceiling = Some(Ceiling { iops: 550.0 });
+    slow_tester.ceiling = Some(Ceiling { iops: 550.0, through_kernel: true });
     assert_eq!(verdict(slow_tester), Verdict::Refuted);
     let mut unknown = World::sound();
     unknown.ceiling = None;

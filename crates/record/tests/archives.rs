@@ -376,7 +376,7 @@ fn a_bare_document_of_a_run_that_is_here_is_skipped_and_an_interrupted_one_canno
     let added = place.take(&place.file(cut.as_bytes())).unwrap().added;
     assert_eq!(place.runs.load(&added[0]).unwrap().state, State::Interrupted);
     let error = place.runs.resume(&added[0]).map(|_| ()).unwrap_err().to_string();
-    assert!(error.contains("only its document was imported"), "{error}");
+    assert!(error.contains("imported as a document alone"), "{error}");
     for (bytes, why) in [
         ("{}", "is no document of drivescope"),
         ("[1]", "is no document of drivescope"),

@@ -9,4 +9,4 @@ pub mod terminal;
 
 pub use number::RateUnit;
 pub use sheet::{Cell, Entry, Group, Listing, Row, Sheet, Standing, Tone};
-pub use terminal::{Style, render_listing, render_sheet};
+pub use terminal::{Style, harmless, render_listing, render_sheet};

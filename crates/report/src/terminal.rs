@@ -44,7 +44,7 @@ fn of_tone(tone: Tone) -> Ansi {
 
 /// Text that cannot command a terminal. Names come from plans, drives and runs of other machines, and an
 /// escape sequence among them would be obeyed.
-fn harmless(text: &str) -> Cow<'_, str> {
+pub fn harmless(text: &str) -> Cow<'_, str> {
     if text.contains(char::is_control) {
         text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
     } else {

@@ -41,6 +41,8 @@ pub struct SectorContent {
     kept: usize,
     dedup_percent: u64,
     repeats: Rng,
+    /// [`SectorContent::made`] and [`SectorContent::repeats`] as they were at the mark.
+    kept_state: (u64, Rng),
 }
 
 impl SectorContent {
@@ -63,6 +65,7 @@ impl SectorContent {
             made: 0,
             kept: (SECTOR - zeros).max(8),
             dedup_percent: u64::from(content.dedup_percent),
+            kept_state: (0, rng.clone()),
             repeats: rng,
         }
     }
@@ -113,5 +116,14 @@ impl Payload for SectorContent {
                 self.write_sector(number * SECTORS_PER_BLOCK + index as u64, sector);
             }
         }
+    }
+
+    fn mark(&mut self) {
+        self.kept_state = (self.made, self.repeats.clone());
+    }
+
+    fn rewind(&mut self) {
+        let (made, repeats) = self.kept_state.clone();
+        (self.made, self.repeats) = (made, repeats);
     }
 }

@@ -174,6 +174,26 @@ fn lengths_that_are_no_whole_sectors_are_filled_to_the_end() {
     }
 }
 
+// A write that is prepared and does not come must leave no trace in those after it, repeats included.
+#[test]
+fn what_is_rewound_is_made_again() {
+    for dedup_percent in [0, 50] {
+        let (mut plain, mut tried) = (
+            SectorContent::new(content(0, dedup_percent), 9, 3),
+            SectorContent::new(content(0, dedup_percent), 9, 3),
+        );
+        let mut wanted = written(&mut plain, 64 << 10, 4);
+        assert_eq!(written(&mut tried, 64 << 10, 4), wanted);
+        tried.mark();
+        for blocks in [1, 40, 100] {
+            tried.fill(Bytes(0), &mut vec![0; blocks * 4096]);
+            tried.rewind();
+        }
+        wanted = written(&mut plain, 64 << 10, 16);
+        assert_eq!(written(&mut tried, 64 << 10, 16), wanted, "{dedup_percent} % repeats");
+    }
+}
+
 #[test]
 fn the_content_of_a_seed_is_frozen() {
     // Later versions must be able to tell what an earlier one wrote. By frozen.py.

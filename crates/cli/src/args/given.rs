@@ -26,6 +26,12 @@ impl Given {
         self.0.contains(name)
     }
 
+    /// With this one more.
+    pub fn and(mut self, name: &str) -> Given {
+        self.0.insert(name.to_owned());
+        self
+    }
+
     /// True when a flag of this part of a verb was typed.
     pub fn any_of<A: Args>(&self) -> bool {
         let part = A::augment_args(Command::new("part"));

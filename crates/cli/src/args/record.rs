@@ -18,7 +18,7 @@ same. Exit code 1: some number differs by more than the margin.")]
 pub struct RerunArgs {
     /// The run: its id, the beginning of it, or last
     pub run: String,
-    /// A median within this share of the original agrees with it
+    /// A number agrees when the interval of its ratio lies within this share of 1
     #[arg(long, value_name = "SHARE", value_parser = share, default_value = "2%")]
     pub margin: f64,
     #[command(flatten)]
@@ -63,7 +63,7 @@ pub enum RunsVerb {
         run: String,
         #[command(flatten)]
         place: PlaceArgs,
-        /// Print the recorded document
+        /// Print the recorded document, and what is known of the record
         #[arg(long)]
         json: bool,
         /// Show throughput in MiB/s (2^20) instead of MB/s (10^6)
@@ -80,6 +80,9 @@ pub enum RunsVerb {
         /// Do not ask
         #[arg(long)]
         yes: bool,
+        /// Print as JSON
+        #[arg(long)]
+        json: bool,
     },
     /// Write runs to an archive (.tar.gz)
     Export {
@@ -91,6 +94,9 @@ pub enum RunsVerb {
         /// Where to; - for standard output
         #[arg(long, short, value_name = "FILE.tar.gz")]
         output: PathBuf,
+        /// Print as JSON
+        #[arg(long)]
+        json: bool,
     },
     /// Take runs from archives, or from what --json printed
     Import {
@@ -99,11 +105,17 @@ pub enum RunsVerb {
         files: Vec<PathBuf>,
         #[command(flatten)]
         place: PlaceArgs,
+        /// Print as JSON
+        #[arg(long)]
+        json: bool,
     },
     /// Make the index anew from the runs' directories
     Reindex {
         #[command(flatten)]
         place: PlaceArgs,
+        /// Print as JSON
+        #[arg(long)]
+        json: bool,
     },
 }
 
@@ -116,6 +128,21 @@ pub struct PlaceArgs {
     pub runs_dir: Option<PathBuf>,
 }
 
+impl PlaceArgs {
+    /// The flag again, with a space before it, for a command that is told to the user.
+    pub fn flag(&self) -> String {
+        let quoted = |text: &str| match text
+            .contains(|c: char| !c.is_alphanumeric() && !"/._-+".contains(c))
+        {
+            true => format!("'{}'", text.replace('\'', "'\\''")),
+            false => text.to_owned(),
+        };
+        self.runs_dir
+            .as_ref()
+            .map_or(String::new(), |dir| format!(" --runs-dir {}", quoted(&dir.to_string_lossy())))
+    }
+}
+
 /// Whether and where a run is recorded.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Record")]
@@ -123,7 +150,7 @@ pub struct KeepArgs {
     #[command(flatten)]
     pub place: PlaceArgs,
     /// Keep no record of this run
-    #[arg(long, conflicts_with = "runs_dir")]
+    #[arg(long)]
     pub no_record: bool,
     /// Keep every single I/O in the record, in this form
     #[arg(long, value_enum, value_name = "FORMAT", conflicts_with = "no_record")]

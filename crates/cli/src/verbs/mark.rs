@@ -40,6 +40,7 @@ pub fn main(args: &MarkArgs, given: &Given) -> Result<Exit> {
         let asked = Asked { target, given, plan: &asked, seed: load.seed };
         return resume::main(run, &asked, keep, output);
     }
+    output.check(keep, given)?;
     if let Some(path) = plan {
         return run::plan("mark", path, target, load.seed, keep, output);
     }

@@ -1,14 +1,14 @@
 //! `drivescope rerun RUN`: a recorded run, made again and compared.
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 use mark::Body;
 use mark::repeat::{self, Repeat};
-use record::{Document, Envelope, RunId};
+use record::{Document, Envelope, Integrity, Run, RunId, State};
 use report::Style;
 use serde::Serialize;
 use workload::plan::Plan;
 
-use crate::args::RerunArgs;
+use crate::args::{PlaceArgs, RerunArgs};
 use crate::exit::Exit;
 use crate::measure::Job;
 use crate::recording::{self, Course, identity_of};
@@ -43,7 +43,13 @@ pub fn main(args: &RerunArgs) -> Result<Exit> {
     let runs = recording::runs(&args.record.place)?;
     let id = runs.find(&args.run)?;
     let run = runs.load(&id)?;
-    let original = original(&run, &id)?;
+    if let Integrity::Altered(files) = runs.verify(&id)? {
+        bail!(
+            "{id}: is not what was recorded ({}), so nothing can be held against it",
+            files.join(", ")
+        );
+    }
+    let original = original(&run, &args.record.place)?;
     let mut setup = Setup::of_record(&run)?;
     let plan = Plan::from_toml(&run.plan).with_context(|| format!("{id}: its plan.toml"))?;
     let target = setup.target_args(args.consent.clone())?;
@@ -64,8 +70,12 @@ pub fn main(args: &RerunArgs) -> Result<Exit> {
     let course = Course::Repeated(Box::new(identity_of(&run)?));
     let (keep, output) = (&args.record, &args.output);
     let session = Session { job: &job, run_id: new.clone(), setup, course, keep, output };
-    let made = session.make()?;
-    let repeat = repeat::compare(&original.body, &made.document.body, args.margin);
+    let compare = |body: &Body| repeat::compare(&original.body, body, args.margin);
+    let made = session.make(&|body| {
+        let comparison = Comparison { original: &id, repeat: &compare(body) };
+        Ok(vec![("comparison", serde_json::to_value(comparison)?)])
+    })?;
+    let repeat = compare(&made.document.body);
     if output.json {
         let comparison = Comparison { original: &id, repeat: &repeat };
         let Document { envelope, body } = &made.document;
@@ -83,11 +93,18 @@ pub fn main(args: &RerunArgs) -> Result<Exit> {
     })
 }
 
-/// The result of the recorded run.
-fn original(run: &record::Run, id: &RunId) -> Result<Document<Body>> {
-    let document = run.document.clone().with_context(|| {
-        format!("{id}: has no result yet; go on with it first: drivescope run --resume {id}")
-    })?;
-    serde_json::from_value(document)
-        .with_context(|| format!("{id}: its document.json is not one of a mark"))
+/// The result of the recorded run, when it is whole.
+fn original(run: &Run, place: &PlaceArgs) -> Result<Document<Body>> {
+    let (id, flag) = (&run.id, place.flag());
+    let first = || format!("go on with it first: drivescope run --resume {id}{flag}");
+    match (session::of_record(run)?, run.state) {
+        (None, _) => bail!("{id}: has no result yet; {}", first()),
+        (Some(document), State::Finished) => Ok(document),
+        (Some(_), _) if run.is_bare() => {
+            bail!("{id}: was imported as a document alone, of a run that was interrupted")
+        }
+        (Some(_), state) => {
+            bail!("{id}: is {}, so its result is not whole; {}", state.word(), first())
+        }
+    }
 }

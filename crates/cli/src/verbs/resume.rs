@@ -1,7 +1,7 @@
 //! `--resume RUN`: a recorded run goes on where it was interrupted or killed.
 
 use anyhow::{Context as _, Result, bail};
-use record::{RecordError, SamplesFormat, State};
+use record::SamplesFormat;
 use workload::plan::Plan;
 
 use crate::args::{ConsentArgs, Given, KeepArgs, OutputArgs, TargetArgs};
@@ -33,15 +33,9 @@ pub struct Asked<'a> {
 pub fn main(name: &str, asked: &Asked<'_>, keep: &KeepArgs, output: &OutputArgs) -> Result<Exit> {
     let runs = recording::runs(&keep.place)?;
     let id = runs.find(name)?;
-    let run = runs.load(&id)?;
+    // From here on the run is ours: a test file that it left has no other owner.
+    let (writer, run) = runs.resume(&id)?;
     let setup = Setup::of_record(&run)?;
-    if run.state == State::Finished {
-        bail!("{id}: is finished; `drivescope rerun {id}` repeats it");
-    }
-    if runs.is_live(&id) {
-        // Before a test file is made whose name the living one has.
-        return Err(RecordError::Busy { id }.into());
-    }
     let plan = Plan::from_toml(&run.plan).with_context(|| format!("{id}: its plan.toml"))?;
     let agreed = agree(asked, &setup, &plan);
     let agreed = agreed.and_then(|()| agree_on_samples(asked, &setup, keep, output));
@@ -62,7 +56,7 @@ pub fn main(name: &str, asked: &Asked<'_>, keep: &KeepArgs, output: &OutputArgs)
         drive_seed: setup.drive_seed,
         trace_cap: trace_cap(&setup, keep, output),
     };
-    let course = Course::Resumed(id.clone());
+    let course = Course::Resumed(Box::new((writer, run)));
     Session { job: &job, run_id: id.clone(), setup, course, keep, output }.run()
 }
 

@@ -1,7 +1,7 @@
 //! `drivescope run PLAN.toml`: a plan from a file.
 
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 use block::Bytes;
@@ -23,10 +23,20 @@ use crate::verbs::resume::{self, Asked};
 pub fn main(args: &RunArgs, given: &Given) -> Result<Exit> {
     let RunArgs { plan: path, target, seed, record: RecordArgs { keep, resume }, output } = args;
     if let Some(run) = resume {
-        let asked = |_| path.as_deref().map(read).transpose();
-        let asked = Asked { target, given, plan: &asked, seed: *seed };
+        // A single name that is no plan is the target's: the plan is in the record.
+        let is_plan = |path: &PathBuf| path == Path::new("-") || path.is_file();
+        let (path, target, given) = match path {
+            Some(name) if !given.has("target") && !is_plan(name) => {
+                let named = TargetArgs { target: name.display().to_string(), ..target.clone() };
+                (None, named, given.clone().and("target"))
+            }
+            path => (path.as_ref(), target.clone(), given.clone()),
+        };
+        let asked = |_| path.map(|path| read(path)).transpose();
+        let asked = Asked { target: &target, given: &given, plan: &asked, seed: *seed };
         return resume::main(run, &asked, keep, output);
     }
+    output.check(keep, given)?;
     let path = path.as_deref().context("name a plan, as `drivescope plan` prints it")?;
     plan("run", path, target, *seed, keep, output)
 }

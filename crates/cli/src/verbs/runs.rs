@@ -1,33 +1,25 @@
 //! `drivescope runs`: what has been recorded.
 
 use std::fs::{self, File};
-use std::io::{BufWriter, IsTerminal, Write};
+use std::io::{self, BufWriter, ErrorKind, IsTerminal, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context as _, Result, bail};
 use block::WallClock;
-use mark::Body;
-use record::{Document, Run, RunId, Runs};
+use record::{Exported, Integrity, Run, RunId, Runs};
 use report::Style;
 use serde::Serialize;
+use serde_json::{Value, json};
 
 use crate::args::{PlaceArgs, RunsVerb};
 use crate::envelope::{SystemClock, document};
 use crate::exit::{Exit, Refused};
 use crate::{recording, session, talk, view};
 
-#[derive(Serialize)]
-struct Listed<'a> {
-    dir: &'a Path,
-    runs: &'a [record::Row],
-    unreadable: Vec<Unreadable<'a>>,
-}
-
-#[derive(Serialize)]
-struct Unreadable<'a> {
-    path: &'a Path,
-    reason: &'a str,
-}
+/// The form of what these verbs print as JSON.
+const SCHEMA: &str = "drivescope.runs/1";
 
 /// Runs the verb.
 ///
@@ -37,35 +29,44 @@ pub fn main(verb: &RunsVerb) -> Result<Exit> {
     match verb {
         RunsVerb::List { place, json } => list(place, *json),
         RunsVerb::Show { run, place, json, mib } => show(run, place, *json, *mib),
-        RunsVerb::Rm { runs, place, yes } => remove(runs, place, *yes),
-        RunsVerb::Export { runs, place, output } => export(runs, place, output),
-        RunsVerb::Import { files, place } => import(files, place),
-        RunsVerb::Reindex { place } => {
+        RunsVerb::Rm { runs, place, yes, json } => remove(runs, place, *yes, *json),
+        RunsVerb::Export { runs, place, output, json } => export(runs, place, output, *json),
+        RunsVerb::Import { files, place, json } => import(files, place, *json),
+        RunsVerb::Reindex { place, json } => {
             let runs = recording::runs(place)?;
             let count = runs.reindex()?;
-            talk::note(&format!("{}: {count} runs are indexed", runs.dir().display()));
-            Ok(Exit::Done)
+            let dir = runs.dir().display().to_string();
+            let text = format!("{dir}: {count} runs are indexed\n");
+            tell(*json, json!({ "dir": dir, "indexed": count }), &text)
         }
     }
+}
+
+/// Prints a result in one form or the other.
+fn tell<B: Serialize>(json: bool, body: B, text: &str) -> Result<Exit> {
+    if json {
+        let id = RunId::new(SystemClock.now(), u64::from(std::process::id()));
+        talk::result(&document(SCHEMA, id, &SystemClock, body).to_json()?)?;
+    } else {
+        talk::result(text)?;
+    }
+    Ok(Exit::Done)
 }
 
 fn list(place: &PlaceArgs, json: bool) -> Result<Exit> {
     let runs = recording::runs(place)?;
     let listing = runs.list()?;
-    if json {
-        let unreadable = listing.unreadable.iter();
-        let body = Listed {
-            dir: runs.dir(),
-            runs: &listing.runs,
-            unreadable: unreadable.map(|(path, reason)| Unreadable { path, reason }).collect(),
-        };
-        let id = RunId::new(SystemClock.now(), u64::from(std::process::id()));
-        talk::result(&document("drivescope.runs/1", id, &SystemClock, body).to_json()?)?;
-    } else {
-        let listing = view::runs::listing(runs.dir(), &listing);
-        talk::result(&report::render_listing(&listing, Style::default()))?;
-    }
-    Ok(Exit::Done)
+    let unreadable = listing
+        .unreadable
+        .iter()
+        .map(|(path, reason)| json!({ "path": path.display().to_string(), "reason": reason }));
+    let body = json!({
+        "dir": runs.dir().display().to_string(),
+        "runs": listing.runs,
+        "unreadable": unreadable.collect::<Vec<Value>>(),
+    });
+    let text = view::runs::listing(runs.dir(), &listing);
+    tell(json, body, &report::render_listing(&text, Style::default()))
 }
 
 fn show(name: &str, place: &PlaceArgs, json: bool, mib: bool) -> Result<Exit> {
@@ -73,44 +74,54 @@ fn show(name: &str, place: &PlaceArgs, json: bool, mib: bool) -> Result<Exit> {
     let id = runs.find(name)?;
     let run = runs.load(&id)?;
     let integrity = runs.verify(&id)?;
-    let is_altered = matches!(integrity, record::Integrity::Altered(_));
+    let live = runs.is_live(&id);
     if json {
-        let document = run.document.as_ref().with_context(|| without_result(&run))?;
-        let mut text = serde_json::to_string_pretty(document)?;
+        let mut text = serde_json::to_string_pretty(&recorded(&run, &integrity, live))?;
         text.push('\n');
         talk::result(&text)?;
     } else {
-        let live = runs.is_live(&id);
-        let about = view::runs::about(&run, &integrity, live);
-        if let Some(document) = &run.document {
-            let document: Document<Body> = serde_json::from_value(document.clone())
-                .with_context(|| format!("{id}: its document.json is not one of a mark"))?;
+        if let Some(document) = session::of_record(&run)? {
             session::show(&run.summary.verb, &document, false, mib)?;
             talk::result("\n")?;
         }
+        let about = view::runs::about(&run, &integrity, live, &place.flag());
         talk::result(&report::render_listing(&about, Style::default()))?;
     }
-    if is_altered {
+    if let Integrity::Altered(_) = integrity {
         talk::note(&format!("{id}: its files are not those that were recorded"));
+        return Ok(Exit::No);
     }
-    Ok(if is_altered { Exit::No } else { Exit::Done })
+    Ok(Exit::Done)
 }
 
-fn without_result(run: &Run) -> String {
-    format!(
-        "{0}: has no result yet, {1} runs are done; go on with it: drivescope run --resume {0}",
-        run.id,
-        run.steps.len()
-    )
+/// The recorded document, or what there is of one, and beside it what is known of the record.
+fn recorded(run: &Run, integrity: &Integrity, live: bool) -> Value {
+    let mut value =
+        run.document.clone().unwrap_or_else(|| json!({ "envelope": run.envelope, "body": null }));
+    let (integrity, altered) = match integrity {
+        Integrity::AsRecorded { .. } => ("as_recorded", &[][..]),
+        Integrity::Unsealed => ("unsealed", &[][..]),
+        Integrity::Altered(files) => ("altered", &files[..]),
+    };
+    value["record"] = json!({
+        "dir": run.dir.display().to_string(),
+        "state": run.state,
+        "live": live,
+        "steps_done": run.steps.len(),
+        "steps_known": run.steps_known,
+        "integrity": integrity,
+        "altered": altered,
+    });
+    value
 }
 
-fn remove(names: &[String], place: &PlaceArgs, yes: bool) -> Result<Exit> {
+fn remove(names: &[String], place: &PlaceArgs, yes: bool, json: bool) -> Result<Exit> {
     let runs = recording::runs(place)?;
     let ids = found(&runs, names)?;
     let list = ids.iter().map(RunId::as_str).collect::<Vec<_>>().join(", ");
     let count = if ids.len() == 1 { "1 run".to_owned() } else { format!("{} runs", ids.len()) };
     if !yes {
-        if !(std::io::stdin().is_terminal() && std::io::stderr().is_terminal()) {
+        if !(io::stdin().is_terminal() && io::stderr().is_terminal()) {
             return Err(Refused(format!("{list}: is removed with --yes only")).into());
         }
         if !talk::ask(&format!("Remove {count} ({list})? [y/N] "))? {
@@ -119,9 +130,9 @@ fn remove(names: &[String], place: &PlaceArgs, yes: bool) -> Result<Exit> {
     }
     for id in &ids {
         runs.remove(id)?;
-        talk::note(&format!("removed {id}"));
     }
-    Ok(Exit::Done)
+    let text: String = ids.iter().map(|id| format!("removed {id}\n")).collect();
+    tell(json, json!({ "removed": ids }), &text)
 }
 
 /// The runs that are meant, each once. All are looked for before anything is done to one.
@@ -136,33 +147,85 @@ fn found(runs: &Runs, names: &[String]) -> Result<Vec<RunId>> {
     Ok(ids)
 }
 
-fn export(names: &[String], place: &PlaceArgs, output: &Path) -> Result<Exit> {
+fn export(names: &[String], place: &PlaceArgs, output: &Path, json: bool) -> Result<Exit> {
     let runs = recording::runs(place)?;
-    let ids = if names.is_empty() {
-        runs.list()?.runs.into_iter().map(|row| row.id).collect()
-    } else {
-        found(&runs, names)?
+    let (ids, is_all) = match names {
+        [] => all(&runs)?,
+        names => (found(&runs, names)?, true),
     };
     if ids.is_empty() {
         bail!("{}: holds no runs", runs.dir().display());
     }
+    let exit = if is_all { Exit::Done } else { Exit::No };
     if output == Path::new("-") {
-        if std::io::stdout().is_terminal() {
+        if io::stdout().is_terminal() {
             bail!("an archive is not for a terminal; redirect it, or give --output FILE.tar.gz");
         }
-        let mut out = std::io::stdout().lock();
+        let mut out = Forgiving(io::stdout().lock());
         runs.export(&ids, &mut out)?;
         out.flush().context("cannot write the archive")?;
-        return Ok(Exit::Done);
+        return Ok(exit);
     }
-    let exported = to_file(&runs, &ids, output)?;
-    let (count, files) = (exported.runs, exported.files);
-    talk::note(&format!("{}: {count} runs, {files} files", output.display()));
-    Ok(Exit::Done)
+    let cancel = Arc::new(AtomicBool::new(false));
+    linux::signals::install(cancel.clone()).context("cannot watch for Ctrl-C")?;
+    let exported = to_file(&runs, &ids, output, &cancel);
+    if cancel.load(Ordering::Relaxed) {
+        talk::note(&format!("stopped; there is no {}", output.display()));
+        return Ok(Exit::Interrupted);
+    }
+    let Exported { runs: count, files, bytes } = exported?;
+    let name = output.display().to_string();
+    let text = format!("{name}: {count} runs, {files} files\n");
+    tell(json, json!({ "file": name, "runs": ids, "files": files, "bytes": bytes }), &text)?;
+    Ok(exit)
+}
+
+/// Every run that can be read; false when there are others, which are named.
+fn all(runs: &Runs) -> Result<(Vec<RunId>, bool)> {
+    let listing = runs.list()?;
+    for (path, why) in &listing.unreadable {
+        talk::note(&format!("left out: {} cannot be read: {why}", path.display()));
+    }
+    Ok((listing.runs.into_iter().map(|row| row.id).collect(), listing.unreadable.is_empty()))
+}
+
+/// A reader that went away has seen what it wanted.
+struct Forgiving<W>(W);
+
+impl<W: Write> Write for Forgiving<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self.0.write(bytes) {
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(bytes.len()),
+            other => other,
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self.0.flush() {
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+            other => other,
+        }
+    }
+}
+
+/// Fails when the user has asked to stop.
+struct Stoppable<'a, W>(&'a mut W, &'a AtomicBool);
+
+impl<W: Write> Write for Stoppable<'_, W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.1.load(Ordering::Relaxed) {
+            return Err(io::Error::other("stopped"));
+        }
+        self.0.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
 }
 
 /// Under a temporary name until it is whole; an archive that exists is not written over.
-fn to_file(runs: &Runs, ids: &[RunId], output: &Path) -> Result<record::Exported> {
+fn to_file(runs: &Runs, ids: &[RunId], output: &Path, cancel: &AtomicBool) -> Result<Exported> {
     let cannot = || format!("{}: cannot be written", output.display());
     if output.exists() {
         bail!("{}: exists; give another name", output.display());
@@ -170,15 +233,19 @@ fn to_file(runs: &Runs, ids: &[RunId], output: &Path) -> Result<record::Exported
     let mut name = output.file_name().with_context(cannot)?.to_owned();
     name.push(format!(".{}.part", std::process::id()));
     let part = output.with_file_name(name);
-    let written = || -> Result<record::Exported> {
+    let written = || -> Result<Exported> {
         let mut out = BufWriter::new(File::create_new(&part).with_context(cannot)?);
-        let exported = runs.export(ids, &mut out)?;
-        out.into_inner()
-            .map_err(|e| e.into_error())
-            .and_then(|f| f.sync_all())
-            .with_context(cannot)?;
-        // Unlike a rename, a link does not replace what took the name meanwhile.
-        fs::hard_link(&part, output).or_else(|_| fs::rename(&part, output)).with_context(cannot)?;
+        let exported = runs.export(ids, &mut Stoppable(&mut out, cancel))?;
+        let file = out.into_inner().map_err(|error| error.into_error());
+        file.and_then(|file| file.sync_all()).with_context(cannot)?;
+        // Unlike a rename, a link does not replace what took the name meanwhile; FAT has none.
+        match fs::hard_link(&part, output) {
+            Err(error) if error.kind() != ErrorKind::AlreadyExists && !output.exists() => {
+                fs::rename(&part, output)
+            }
+            linked => linked,
+        }
+        .with_context(cannot)?;
         Ok(exported)
     };
     let result = written();
@@ -186,16 +253,19 @@ fn to_file(runs: &Runs, ids: &[RunId], output: &Path) -> Result<record::Exported
     result
 }
 
-fn import(files: &[PathBuf], place: &PlaceArgs) -> Result<Exit> {
+fn import(files: &[PathBuf], place: &PlaceArgs, json: bool) -> Result<Exit> {
     let runs = recording::runs(place)?;
+    let (mut added, mut skipped, mut text) = (Vec::new(), Vec::new(), String::new());
     for file in files {
-        let imported = runs.import(file, &["drivescope.mark/1"])?;
-        for id in &imported.added {
-            talk::note(&format!("{}: took {id}", file.display()));
+        let imported = runs.import(file, &[session::SCHEMA])?;
+        for id in imported.added {
+            text += &format!("{}: took {id}\n", file.display());
+            added.push(id);
         }
-        for id in &imported.skipped {
-            talk::note(&format!("{}: {id} is here already", file.display()));
+        for id in imported.skipped {
+            text += &format!("{}: {id} is here already\n", file.display());
+            skipped.push(id);
         }
     }
-    Ok(Exit::Done)
+    tell(json, json!({ "added": added, "skipped": skipped }), &text)
 }

@@ -50,11 +50,11 @@ fn row(test: &RepeatedTest, repeat: &Repeat) -> Row {
         confidence: repeat.confidence,
         unit,
         n: test.runs.1,
-        n_effective: test.runs.1 as f64,
+        n_effective: test.n_effective,
         better: Better::Higher,
     };
     let (Some(ratio), Some(again)) = (test.ratio, test.repeated_mb_s) else {
-        let reason = "one of the two has no counted run".to_owned();
+        let reason = "one of the two has no run with a throughput".to_owned();
         let standing = Standing::Withdrawn { reason, instead: String::new() };
         return Row { name, standing, detail: vec![], proofs: vec![] };
     };
@@ -84,15 +84,26 @@ fn closing(repeat: &Repeat) -> (String, Tone) {
     let count = |outcome| repeat.tests.iter().filter(|t| t.outcome == outcome).count();
     let differ = count(Outcome::Faster) + count(Outcome::Slower);
     let (agree, all) = (count(Outcome::Agrees), repeat.tests.len());
+    let lacking = count(Outcome::NotComparable);
     match (repeat.identical, differ) {
         (true, _) => ("Identical to the last bit.".to_owned(), Tone::Good),
+        (false, 0) if repeat.must_be_identical => (
+            "Not identical, which a virtual drive's must be: the model or drivescope has changed."
+                .to_owned(),
+            Tone::Bad,
+        ),
         (_, 1..) => (format!("{differ} of {all} numbers differ."), Tone::Bad),
         _ if agree == all => (format!("All {all} numbers agree."), Tone::Good),
+        _ if lacking == all => ("No number of the two can be compared.".to_owned(), Tone::Bad),
         _ => {
-            let text = format!(
-                "{agree} of {all} numbers agree, and none is known to differ; more runs would decide."
-            );
-            (text, Tone::Mixed)
+            let mut text = format!("{agree} of {all} numbers agree, and none is known to differ");
+            if lacking > 0 {
+                text += &format!("; {lacking} cannot be compared");
+            }
+            if agree + lacking < all {
+                text += "; more runs would decide the others";
+            }
+            (text + ".", Tone::Mixed)
         }
     }
 }

@@ -44,8 +44,8 @@ fn state(state: State, live: bool) -> (&'static str, Tone) {
     }
 }
 
-/// What is known of one run beside its result.
-pub fn about(run: &Run, integrity: &Integrity, live: bool) -> Listing {
+/// What is known of one run beside its result. `place` is the flag that leads to where it is.
+pub fn about(run: &Run, integrity: &Integrity, live: bool, place: &str) -> Listing {
     let (word, tone) = state(run.state, live);
     let known = run.steps_known.map_or(String::new(), |known| format!(" of {known}"));
     let envelope = &run.envelope;
@@ -67,8 +67,10 @@ pub fn about(run: &Run, integrity: &Integrity, live: bool) -> Listing {
     if run.state != State::Finished {
         let how = if live {
             "it is being made".to_owned()
+        } else if run.is_bare() {
+            format!("{word}; imported as a document alone, so it cannot be gone on with")
         } else {
-            format!("{word}; go on with it: drivescope run --resume {}", run.id)
+            format!("{word}; go on with it: drivescope run --resume {}{place}", run.id)
         };
         notes.push((tone, how));
     }

@@ -68,6 +68,15 @@ impl Ran {
         self.stderr.lines().filter(|line| !of_record(line)).collect::<Vec<_>>().join("\n")
     }
 
+    /// Asserts that stdout holds each of `words`.
+    #[track_caller]
+    pub fn prints(self, words: &[&str]) -> Ran {
+        for word in words {
+            assert!(self.stdout.contains(word), "{word:?} is missing on stdout: {}", self.stdout);
+        }
+        self
+    }
+
     /// Asserts that this is an error that names `words`: exit code, no result, nothing but `error:`.
     #[track_caller]
     pub fn fails(self, code: i32, words: &[&str]) -> Ran {

@@ -41,14 +41,21 @@ pub const VIRTUAL: [&str; 10] = [
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Recorded(pub PathBuf);
 
-/// The runs in a directory, oldest first.
+/// The runs in a directory, oldest first: by the second that their names tell, and then by the
+/// nanosecond that they were begun in.
 pub fn recorded(runs: &Path) -> Vec<Recorded> {
     if !runs.exists() {
         return Vec::new();
     }
     let shown = names(runs).into_iter().filter(|name| !name.starts_with('.'));
     let dirs = shown.map(|name| runs.join(name)).filter(|path| path.is_dir());
-    dirs.map(Recorded).collect()
+    let mut found: Vec<Recorded> = dirs.map(Recorded).collect();
+    let begun = |run: &Recorded| {
+        let second = run.id().split('-').next().map(str::to_owned);
+        (second, run.json("record.json")["begun_ns"].as_i64())
+    };
+    found.sort_by_key(begun);
+    found
 }
 
 /// The only run in a directory.

@@ -2,6 +2,7 @@
 //! runs the transcripts that depend on this machine.
 
 use std::fs;
+use std::io::ErrorKind;
 
 use anyhow::{Context as _, Result, bail};
 use drivescope_house::{documents, program, repository, rooms, transcript};
@@ -15,6 +16,11 @@ fn main() -> Result<()> {
         }
     }
     let table = documents::rooms_table(&rooms::rooms()?);
+    // Lists of runs begin anew, too.
+    match fs::remove_dir_all(repository::root().join(program::RUNS)) {
+        Err(error) if error.kind() != ErrorKind::NotFound => return Err(error.into()),
+        _ => {}
+    }
     // Optimised, since live transcripts measure.
     let binary = program::build("release")?;
     for document in repository::sources()?.iter().filter(|s| s.path.ends_with(".md")) {

@@ -71,6 +71,14 @@ impl Calibration {
     pub fn through_kernel(&self) -> bool {
         matches!(self.0, Way::Kernel(_))
     }
+
+    /// What the kernel refused: a limit measured without it is not the limit of runs that had it.
+    pub fn notes(&self) -> Vec<String> {
+        match &self.0 {
+            Way::Kernel(opened) => opened.notes(),
+            Way::Pure(_) => Vec::new(),
+        }
+    }
 }
 
 /// Opens the device, and makes sure that writes to it go nowhere.

@@ -113,14 +113,19 @@ impl<'a> Lane<'a> {
     /// be the slower for reads.
     #[inline(never)]
     fn fill(&mut self, slots: &mut Slots, request: &Request) {
-        let Some(payload) = &mut self.payload else { return };
-        // One that was foreseen and did not come is forgotten: the phase has ended.
-        let ahead = self.ahead.take();
         let fits = |a: &Ahead| (a.offset, a.len) == (request.offset, request.len) && a.made > 0;
-        let made = match ahead.filter(fits) {
-            Some(ahead) if slots.exchange(request.slot) => ahead.made,
-            _ => 0,
+        let made = match self.ahead {
+            Some(ahead) if fits(&ahead) && slots.exchange(request.slot) => {
+                self.ahead = None;
+                ahead.made
+            }
+            // One that was foreseen and did not come: the phase has ended.
+            _ => {
+                self.forget_ahead();
+                0
+            }
         };
+        let Some(payload) = &mut self.payload else { return };
         let rest = &mut slots.buffer_mut(request.slot, request.len)[made..];
         if !rest.is_empty() {
             payload.fill(request.offset + Bytes(made as u64), rest);
@@ -132,7 +137,17 @@ impl<'a> Lane<'a> {
     pub fn foresee(&mut self, next: &Request) {
         let same = |a: &Ahead| (a.offset, a.len) == (next.offset, next.len);
         if self.spare && !self.ahead.as_ref().is_some_and(same) {
+            self.forget_ahead();
             self.ahead = Some(Ahead { offset: next.offset, len: next.len, made: 0 });
+        }
+    }
+
+    /// Forgets the write that was foreseen. The numbers that were drawn for it are given back, or what the
+    /// next write holds would depend on how much of this one there was time to make.
+    fn forget_ahead(&mut self) {
+        let drawn = self.ahead.take().is_some_and(|ahead| ahead.made > 0);
+        if let (true, Some(payload)) = (drawn, &mut self.payload) {
+            payload.rewind();
         }
     }
 
@@ -149,11 +164,14 @@ impl<'a> Lane<'a> {
         let end = ahead.made.saturating_add(PIECE).min(ahead.len.0 as usize);
         let piece = slots.spare_mut(ahead.made, end);
         if piece.len() == end - ahead.made {
+            if ahead.made == 0 {
+                payload.mark();
+            }
             payload.fill(ahead.offset + Bytes(ahead.made as u64), piece);
             ahead.made = end;
         } else {
             // Longer than the buffers are: what comes of it is said when it is submitted.
-            self.ahead = None;
+            self.forget_ahead();
         }
     }
 
@@ -285,6 +303,64 @@ mod tests {
             lane.admit(slots, &write(1, 512, 1 << 20)).unwrap();
             assert!(holds(slots, 1, 512, 1 << 20));
         });
+    }
+
+    /// Content that is a count, as that of a run is.
+    #[derive(Default)]
+    struct Counter {
+        next: u8,
+        kept: u8,
+    }
+
+    impl Payload for Counter {
+        fn fill(&mut self, _: Bytes, buffer: &mut [u8]) {
+            for chunk in buffer.chunks_mut(4096) {
+                chunk.fill(self.next);
+                self.next += 1;
+            }
+        }
+
+        fn mark(&mut self) {
+            self.kept = self.next;
+        }
+
+        fn rewind(&mut self) {
+            self.next = self.kept;
+        }
+    }
+
+    // Were the numbers gone that were drawn for it, all later writes would depend on how much time there
+    // was to make it.
+    #[test]
+    fn what_was_drawn_for_a_write_that_does_not_come_is_drawn_again() {
+        let make = |_| Box::new(Counter::default()) as Box<dyn Payload>;
+        let setup = LaneSetup {
+            submitters: 1,
+            depth: 2,
+            block_bytes_max: Bytes(64 << 10),
+            payload: Some(&make),
+        };
+        let mut lane = Lane::new("test", None, 0, &setup);
+        let mut slots = lane.buffers(&setup, Bytes(512), Spare::ForWrites).unwrap();
+        let first = |slots: &Slots, slot| slots.buffer(slot).unwrap()[0];
+        lane.admit(&mut slots, &write(0, 0, 8192)).unwrap();
+        for pieces in 0..=2 {
+            lane.foresee(&write(0, 4096, 64 << 10));
+            (0..pieces).for_each(|_| lane.make_piece(&mut slots));
+        }
+        // Another one is foreseen instead, begun, and does not come either.
+        lane.foresee(&write(0, 8192, 64 << 10));
+        lane.make_piece(&mut slots);
+        lane.admit(&mut slots, &write(1, 0, 4096)).unwrap();
+        assert_eq!((first(&slots, 0), first(&slots, 1)), (0, 2));
+        // One longer than the buffers are is begun and given up.
+        slots.take_back(1);
+        lane.foresee(&write(0, 0, 1 << 20));
+        while lane.can_make_ahead() {
+            lane.make_piece(&mut slots);
+        }
+        lane.admit(&mut slots, &write(1, 0, 4096)).unwrap();
+        assert_eq!(first(&slots, 1), 3);
     }
 
     // Waiting goes on as long as something can be made, and must end.

@@ -15,7 +15,8 @@ const LAG: (f64, f64) = (0.05, 0.15);
 const CPU: (f64, f64) = (0.85, 0.97);
 /// Share of waiting for a CPU from which on it is told.
 const WORTH_TELLING: f64 = 0.01;
-/// Share of what the tester can do at most (on `null:`) that the drive may have asked of it.
+/// Share of what the tester can do at most (on a device that costs nothing) that the drive may have asked of
+/// it.
 const LOAD: (f64, f64) = (0.50, 0.80);
 
 pub(super) fn judge(case: &Case<'_>) -> Proof {
@@ -26,7 +27,7 @@ pub(super) fn judge(case: &Case<'_>) -> Proof {
     let meant = f64::from(case.step.submitters) * f64::from(case.phase.arrival.depth());
     let depth = of(&|r| r.achieved_depth) / meant;
     let lag = of(&|r| share_of(r.run.slat_ns, r.run.slat_ns + r.run.clat_ns));
-    let load = case.test.ceiling.map(|c| of(&|r| r.run.iops) / c.iops.max(1.0));
+    let load = case.test.ceiling.map(|c| share_of(of(&|r| r.run.iops), c.iops));
     let virtual_time = case.info.kind == DriveKind::Virtual;
     let closed = matches!(case.phase.arrival, Arrival::ClosedLoop { .. });
     // An engine that polls computes all the time on purpose.
@@ -76,7 +77,7 @@ pub(super) fn judge(case: &Case<'_>) -> Proof {
             Proof::new(Verdict::Proven, "virtual time passes only inside the drive")
         }
         _ if load.is_none() => {
-            Proof::new(Verdict::Unprovable, "the tester's own limit was not measured on null:")
+            Proof::new(Verdict::Unprovable, "the tester's own limit was not measured")
         }
         _ => Proof::new(
             Verdict::Proven,
@@ -91,7 +92,10 @@ pub(super) fn judge(case: &Case<'_>) -> Proof {
     let longest = runs.iter().map(|r| r.lag_max_ns).max().unwrap_or(0);
     proof = proof.with("lag_ns_max", longest);
     if let (Some(load), Some(ceiling)) = (load, case.test.ceiling) {
-        proof = proof.with("null_iops", ceiling.iops).with("load_share_of_null", load);
+        proof = proof
+            .with("null_iops", ceiling.iops)
+            .with("null_through_kernel", ceiling.through_kernel)
+            .with("load_share_of_null", load);
     }
     let ios: u64 = runs.iter().map(|r| r.totals.ios).sum();
     if let Some(ns) = cpu_time.filter(|_| ios > 0) {

@@ -111,9 +111,10 @@ impl Findings {
         Findings { comparisons, standings, start_ups: start_ups.clone(), aim }
     }
 
-    /// True when the rounds leave no doubt that a claim does not hold. The aim for CPU is none.
-    pub(super) fn any_not_met(&self) -> bool {
-        self.comparisons.iter().any(|c| c.answer() == Some(Answer::NotMet))
+    /// True when the rounds do not show each claim that they are about: one that is undecided is not
+    /// shown either. The aim for CPU is no claim.
+    pub(super) fn any_not_shown(&self) -> bool {
+        self.comparisons.iter().any(|c| c.answer().is_some_and(|answer| answer != Answer::Met))
     }
 }
 

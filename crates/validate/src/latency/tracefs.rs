@@ -76,6 +76,21 @@ pub(super) struct Trace {
     _mounted: Mounted,
 }
 
+/// How the names of instances begin; the rest is the process's number.
+const INSTANCE: &str = "drivescope-validate-";
+
+/// Removes instances of processes that were killed: their events would slow down the machine for ever.
+fn sweep(instances: &Path) {
+    for entry in fs::read_dir(instances).into_iter().flatten().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let dead = |pid: &&str| !Path::new("/proc").join(pid).exists();
+        if name.strip_prefix(INSTANCE).filter(dead).is_some() {
+            let _ = fs::write(entry.path().join("events/enable"), "0");
+            let _ = fs::remove_dir(entry.path());
+        }
+    }
+}
+
 impl Trace {
     /// An instance that is ready to record events of the device with the kernel's number `device`.
     ///
@@ -90,7 +105,8 @@ impl Trace {
                 bail!("{MOUNT}: cannot be mounted; the kernel needs tracing, and this needs root");
             }
         }
-        let dir = instances.join(format!("drivescope-validate-{}", std::process::id()));
+        sweep(&instances);
+        let dir = instances.join(format!("{INSTANCE}{}", std::process::id()));
         fs::create_dir(&dir).with_context(|| format!("{}: cannot be made", dir.display()))?;
         let mut trace = Trace { dir, formats: Vec::new(), device, _mounted: mounted };
         trace.write("tracing_on", "0")?;

@@ -321,12 +321,17 @@ impl<'a> Ring<'a> {
         };
     }
 
-    /// Gives the file back now. Closing a ring only begins its end: the kernel's worker lets go of a
-    /// registered file later, and until then, even after our process has ended, the device counts as held
-    /// and its filesystem cannot be unmounted. On another thread the kernel refuses, and it takes longer.
+    /// Gives file and buffers back now. Closing a ring only begins its end: the kernel's worker lets go of
+    /// what is registered later. Until then, even after our process has ended, the device counts as held
+    /// and its filesystem cannot be unmounted; and the buffers are charged to the user's limit of locked
+    /// memory, so that the next ring could not register its own. On another thread the kernel refuses, and
+    /// it takes longer.
     fn let_go(&mut self) {
         if std::mem::take(&mut self.fixed_file) {
             let _ = self.uring.submitter().unregister_files();
+        }
+        if std::mem::take(&mut self.fixed_buffers) {
+            let _ = self.uring.submitter().unregister_buffers();
         }
     }
 
