@@ -141,9 +141,10 @@ fn an_altered_run_is_not_believed() {
     fs::remove_file(made.path("more.txt")).unwrap();
     restore(&made, &sound);
     runs(dir.path(), &["show", "last"]).exits(0);
-    // A journal that does not check is no run at all, and its line is named.
+    // A journal that does not check is no run at all, and its line is named. A list does not read it, and
+    // sees by its length that it is not the one of the end.
     let journal = made.text("journal.jsonl");
-    fs::write(made.path("journal.jsonl"), journal.replacen("\"run\":0", "\"run\":9", 1)).unwrap();
+    fs::write(made.path("journal.jsonl"), journal.replacen("\"run\":0", "\"run\":99", 1)).unwrap();
     runs(dir.path(), &["show", "last"]).fails(2, &["journal.jsonl:1", "checksum"]);
     let body = runs(dir.path(), &["list", "--json"]).exits(0).body();
     assert_eq!(body["unreadable"].as_array().unwrap().len(), 1, "{body}");

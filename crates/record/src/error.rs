@@ -38,6 +38,20 @@ pub enum RecordError {
         /// What failed.
         cause: String,
     },
+    /// The journal of a run would grow beyond what is read back.
+    #[error(
+        "{}: would grow beyond {most_bytes} bytes, the most that is read back; this is not saved, the {steps} \
+         steps before it are; begin another run for what is left, of fewer steps or of longer slices",
+        path.display()
+    )]
+    Full {
+        /// The journal.
+        path: PathBuf,
+        /// Steps that are on disk.
+        steps: u32,
+        /// How long it can be.
+        most_bytes: u64,
+    },
     /// A step was given twice.
     #[error("run {id} has position {position} already")]
     Repeated {

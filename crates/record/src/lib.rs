@@ -25,6 +25,8 @@ mod document;
 mod entry;
 mod error;
 mod files;
+#[cfg(test)]
+mod fixtures;
 mod index;
 mod journal;
 mod load;

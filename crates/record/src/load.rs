@@ -460,50 +460,22 @@ pub(crate) fn pretty(what: &'static str, value: &impl Serialize) -> Result<Vec<u
 
 #[cfg(test)]
 mod tests {
-    use block::UnixNanos;
     use serde_json::json;
 
     use super::*;
-    use crate::{Document, Head, Host, RealFiles, Runs};
+    use crate::fixtures::{document, head, step};
+    use crate::{RealFiles, Runs};
 
     #[test]
     fn a_record_of_an_earlier_version_is_read_as_one_of_the_present_is() {
         // The way of the migrations is not taken until there is a next version, and must be there then.
         let root = tempfile::tempdir().unwrap();
-        let id = RunId::new(UnixNanos(0), 7);
-        let host = Host { name: "h".into(), kernel: "6.1.0".into(), cpus: 2, machine: None };
-        let envelope = Envelope {
-            schema: "drivescope.mark/1".into(),
-            date: "1970-01-01T00:00:00Z".into(),
-            host,
-            run_id: id.clone(),
-            version: "0.1.0".into(),
-            binary: None,
-            arguments: Vec::new(),
-            drive: None,
-        };
-        let head = Head {
-            envelope: envelope.clone(),
-            begun: UnixNanos(5),
-            plan: "seed = 7\n".into(),
-            setup: json!({ "verb": "mark" }),
-            steps: Some(2),
-            samples: Some(SamplesFormat::Csv),
-        };
-        let mut writer = Runs::at(root.path()).create(&head).unwrap();
-        let figures = json!({ "mb_s": 0.1, "most": u64::MAX });
+        let mut writer = Runs::at(root.path()).create(&head()).unwrap();
         for position in 0..2 {
-            let (step, figures) = ("s".to_owned(), figures.clone());
-            let (series, histograms) = (Vec::new(), Vec::new());
-            let run = position;
-            let counted = true;
-            writer
-                .step(&StepEntry { position, step, run, counted, series, histograms, figures })
-                .unwrap();
+            writer.step(&step(position, "s")).unwrap();
             writer.note("k", &json!([0.1])).unwrap();
         }
-        let document = Document { envelope, body: json!({ "mb_s": 0.1 }) };
-        let dir = writer.finish(&document, State::Broken, &Summary::default()).unwrap().dir;
+        let dir = writer.finish(&document(), State::Broken, &Summary::default()).unwrap().dir;
         let read = |name: &str| std::fs::read(dir.join(name)).unwrap();
         let (record, end) = (read(RECORD), read(END));
         for extent in [Extent::Front, Extent::Checked, Extent::Kept] {

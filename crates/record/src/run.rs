@@ -12,7 +12,9 @@ use crate::derived::Derived;
 use crate::files::{Files, OutFile as _, RealFiles};
 use crate::journal::{self, What};
 use crate::load::{self, End, Found, RecordFile};
-use crate::store::{self, DOCUMENT, END, HISTOGRAMS, JOURNAL, RECORD, SAMPLES, SERIES, SUMS};
+use crate::store::{
+    self, DOCUMENT, END, HISTOGRAMS, JOURNAL, READ_MAX, RECORD, SAMPLES, SERIES, SUMS,
+};
 use crate::{Document, Envelope, RecordError, RunId, SampleRow, Saved, State, StepEntry, Summary};
 use crate::{Head, SamplesFormat};
 use crate::{index, migrate, samples, sums};
@@ -36,6 +38,9 @@ pub struct RunWriter<F: Files = RealFiles> {
     /// Whole lines of the journal, and their bytes.
     entries: u64,
     journal_bytes: u64,
+    /// How many there can be, and whether something was refused since there would have been more.
+    journal_bytes_max: u64,
+    is_full: bool,
     /// What is still to be done before anything of a run that goes on may change.
     reopen: Option<Reopen>,
     positions: BTreeSet<u32>,
@@ -84,6 +89,8 @@ impl<F: Files> RunWriter<F> {
             journal,
             entries: 0,
             journal_bytes: 0,
+            journal_bytes_max: READ_MAX,
+            is_full: false,
             reopen: None,
             positions: BTreeSet::new(),
             last: None,
@@ -114,6 +121,8 @@ impl<F: Files> RunWriter<F> {
             journal,
             entries: found.entries,
             journal_bytes: found.whole_bytes,
+            journal_bytes_max: READ_MAX,
+            is_full: false,
             reopen: Some(Reopen { is_torn: run.torn_bytes > 0 }),
             positions: run.steps.iter().map(|s| s.position).collect(),
             last: run.steps.last().map(|s| (s.position, s.step.clone())),
@@ -166,8 +175,9 @@ impl<F: Files> RunWriter<F> {
     /// Records a finished step. When this returns, the step is on disk.
     ///
     /// # Errors
-    /// [`RecordError::Repeated`], which changes nothing; or [`RecordError::Stopped`]: the step is not
-    /// saved, all before it are, and every later call fails in the same way.
+    /// [`RecordError::Repeated`], which changes nothing; [`RecordError::Full`]: neither this step nor any
+    /// later one is saved, all before it are, and the run can be ended; or [`RecordError::Stopped`]: the
+    /// step is not saved, all before it are, and every later call fails in the same way.
     pub fn step(&mut self, step: &StepEntry) -> Result<(), RecordError> {
         self.check()?;
         if self.positions.contains(&step.position) {
@@ -182,7 +192,7 @@ impl<F: Files> RunWriter<F> {
     /// Records anything else. When this returns, it is on disk.
     ///
     /// # Errors
-    /// [`RecordError::Stopped`], as for a step.
+    /// [`RecordError::Full`] and [`RecordError::Stopped`], as for a step.
     pub fn note(&mut self, kind: &str, payload: &Value) -> Result<(), RecordError> {
         self.check()?;
         self.append(What::Note { kind, payload })
@@ -266,8 +276,15 @@ impl<F: Files> RunWriter<F> {
     fn append(&mut self, what: What<'_>) -> Result<(), RecordError> {
         let line = journal::line(self.entries, what);
         let line = line.map_err(|source| RecordError::Json { what: "entry", source })?;
-        self.open_again()?;
         let path = self.dir.join(JOURNAL);
+        let bytes = self.journal_bytes.saturating_add(line.len() as u64);
+        // Also nothing shorter after it: a journal has no gaps.
+        self.is_full |= bytes > self.journal_bytes_max;
+        if self.is_full {
+            let (steps, most_bytes) = (self.steps(), self.journal_bytes_max);
+            return Err(RecordError::Full { path, steps, most_bytes });
+        }
+        self.open_again()?;
         let written = self.journal.write_all(line.as_bytes());
         let written = written.map_err(RecordError::io("write it", &path));
         let synced =
@@ -276,7 +293,7 @@ impl<F: Files> RunWriter<F> {
             return Err(self.stop(&error));
         }
         self.entries += 1;
-        self.journal_bytes += line.len() as u64;
+        self.journal_bytes = bytes;
         Ok(())
     }
 
@@ -435,4 +452,43 @@ fn drop_orphans<F: Files>(
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Runs;
+    use crate::fixtures::{document, head, id, step};
+
+    #[test]
+    fn a_journal_never_grows_beyond_what_is_read_back() {
+        // A step too many would not be lost alone: the whole run could not be read.
+        let root = tempfile::tempdir().unwrap();
+        let runs = Runs::at(root.path());
+        let mut writer = runs.create(&head()).unwrap();
+        writer.step(&step(0, "short")).unwrap();
+        let long = step(1, &"long ".repeat(100));
+        writer.journal_bytes_max = writer.journal_bytes + 500;
+        let length =
+            || std::fs::metadata(runs.dir().join(id().as_str()).join(JOURNAL)).unwrap().len();
+        let before = length();
+        for refused in [
+            writer.step(&long).unwrap_err(),
+            // It would fit, and a journal without position 1 would be one with a gap.
+            writer.step(&step(2, "short")).unwrap_err(),
+            writer.note("k", &Value::Null).unwrap_err(),
+        ] {
+            assert!(matches!(refused, RecordError::Full { steps: 1, .. }), "{refused}");
+            assert!(refused.to_string().contains("begin another run"), "{refused}");
+        }
+        assert_eq!(length(), before);
+        writer.finish(&document(), State::Broken, &Summary::default()).unwrap();
+        let run = runs.load(&id()).unwrap();
+        assert_eq!((run.state, run.steps.len()), (State::Broken, 1));
+        // To the last byte it is filled.
+        let (mut writer, _) = runs.resume(&id()).unwrap();
+        let line = journal::line(writer.entries, What::Step(&long)).unwrap();
+        writer.journal_bytes_max = before + line.len() as u64;
+        writer.step(&long).unwrap();
+    }
 }

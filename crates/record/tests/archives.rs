@@ -288,6 +288,7 @@ fn an_archive_that_unpacks_to_too_much_is_refused() {
     let limits = Limits::default();
     for (bytes, limits) in [
         (&small, Limits { bytes: 999, ..limits }),
+        (&small, Limits { journal_bytes: 999, ..limits }),
         (&archive(&many), Limits { files: 2, ..limits }),
         (&archive(&many), Limits { runs: 2, ..limits }),
     ] {
@@ -295,6 +296,19 @@ fn an_archive_that_unpacks_to_too_much_is_refused() {
             place.runs.import_within(&place.file(bytes), &FORMS, &limits).unwrap_err().to_string();
         assert!(error.contains("more than"), "{error}");
         assert_eq!(place.tree(), []);
+    }
+    // What is read in whole may not be long, however little it takes to pack.
+    for (name, why) in
+        [("setup.json", "more than the 67108864 bytes"), ("samples/0001.csv", "record.json")]
+    {
+        let name = format!("{}/{name}", id(1));
+        let mut long = vec![0; 64 << 20];
+        long.extend([0; 1]);
+        let noise: Vec<u8> =
+            (0..1_u32 << 20).flat_map(|n| n.wrapping_mul(0x9e37_79b9).to_le_bytes()).collect();
+        let other = format!("{}/samples/0002.csv", id(1));
+        let parts = [(EntryType::Regular, &*other, &*noise), (EntryType::Regular, &name, &long)];
+        place.refuses(&archive(&parts), why);
     }
     // Zeros after the end of an archive are never unpacked, and so not counted.
     let mut gzip = GzEncoder::new(Vec::new(), Compression::fast());

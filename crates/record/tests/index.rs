@@ -11,6 +11,7 @@ use common::memory::Memory;
 use common::{document, head, id, step, summary};
 use drivescope_record::{Files, Row, Runs, State};
 use rusqlite::Connection;
+use serde_json::Value;
 
 fn ended<F: Files>(runs: &Runs<F>, n: u32) {
     let mut writer = runs.create(&head(n, None)).unwrap();
@@ -93,6 +94,42 @@ fn flipped_bytes_in_the_index_never_hurt() {
         let ids = |rows: &[Row]| rows.iter().map(|r| r.id.clone()).collect::<Vec<_>>();
         assert_eq!(ids(&listed.runs), ids(&rows), "byte {at}");
     }
+}
+
+#[test]
+fn a_list_reads_no_journal_of_a_run_that_ended() {
+    // Thousands of runs, each with a journal of 100 MiB, are listed at a glance.
+    let memory = Memory::new();
+    let runs = Runs::with(memory.clone(), "/runs");
+    ended(&runs, 1);
+    let before = runs.list().unwrap();
+    let path = runs.dir().join(id(1).as_str()).join("journal.jsonl");
+    let length = common::bytes(&memory, &path).len();
+    memory.overwrite(&path, &vec![0; length]);
+    assert!(runs.load(&id(1)).is_err());
+    assert_eq!(runs.list().unwrap(), before);
+    // One of another length is not the one that it ended with; no reading is needed to see that.
+    memory.overwrite(&path, &vec![0; length - 1]);
+    let listing = runs.list().unwrap();
+    assert_eq!((listing.runs.len(), listing.unreadable.len()), (0, 1));
+    assert!(listing.unreadable[0].1.contains("bytes, and the run ended with"), "{listing:?}");
+}
+
+#[test]
+fn an_end_of_the_time_before_it_had_counts_is_listed() {
+    let memory = Memory::new();
+    let runs = Runs::with(memory.clone(), "/runs");
+    ended(&runs, 1);
+    let before = runs.list().unwrap().runs;
+    let path = runs.dir().join(id(1).as_str()).join("end.json");
+    let mut end: Value = serde_json::from_slice(&common::bytes(&memory, &path)).unwrap();
+    for later in ["journal_bytes", "steps_done"] {
+        assert!(end.as_object_mut().unwrap().remove(later).is_some());
+    }
+    memory.overwrite(&path, end.to_string().as_bytes());
+    let row = runs.list().unwrap().runs.remove(0);
+    assert_eq!((row.steps_done, row.state), (before[0].steps_done, before[0].state));
+    assert_eq!(runs.load(&id(1)).unwrap().steps, [step(0)]);
 }
 
 #[test]

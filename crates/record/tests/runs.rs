@@ -498,6 +498,38 @@ fn samples_that_cannot_be_written_lose_no_step() {
 }
 
 #[test]
+fn samples_that_were_lost_are_known_after_a_kill() {
+    // Else the table of single I/Os lacks a step, and nothing says so.
+    let (_dir, runs) = runs();
+    let mut writer = runs.create(&head(1, Some(SamplesFormat::Csv))).unwrap();
+    let samples = writer.dir().join("samples");
+    fs::remove_dir(&samples).unwrap();
+    for position in 0..3 {
+        assert!(writer.samples(position, &mut rows(position, 1)).is_err());
+        writer.step(&step(position)).unwrap();
+    }
+    fs::create_dir(&samples).unwrap();
+    writer.samples(1, &mut rows(1, 1)).unwrap();
+    drop(writer);
+    let lost = |run: &[(u32, String)]| run.iter().map(|(lost, _)| *lost).collect::<Vec<_>>();
+    let run = runs.load(&id(1)).unwrap();
+    assert_eq!(lost(&run.samples_lost), [0, 2], "what was written later is not lost");
+    assert!(run.samples_lost[0].1.contains("0000.csv"), "{:?}", run.samples_lost);
+    assert_eq!((run.steps.len(), run.notes.len()), (3, 0));
+    // And it is handed on, from one end to the next.
+    for (position, state) in [(3, State::Interrupted), (4, State::Finished)] {
+        let (mut writer, _) = runs.resume(&id(1)).unwrap();
+        writer.step(&step(position)).unwrap();
+        drop(writer);
+        assert_eq!(lost(&runs.load(&id(1)).unwrap().samples_lost), [0, 2]);
+        let (writer, _) = runs.resume(&id(1)).unwrap();
+        let saved = writer.finish(&document(1), state, &summary()).unwrap();
+        assert_eq!(lost(&saved.samples_lost), [0, 2]);
+        assert_eq!(runs.load(&id(1)).unwrap().samples_lost, saved.samples_lost);
+    }
+}
+
+#[test]
 fn the_default_directory_follows_the_environment() {
     let dir = |pairs: &[(&str, &str)]| {
         default_dir(|name| {

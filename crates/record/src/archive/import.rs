@@ -11,7 +11,7 @@ use tar::{Archive, EntryType};
 use crate::files::{Files, OutFile as _};
 use crate::load::{Found, Run};
 use crate::run::{lay_out, seal, write_derived};
-use crate::store::{self, DOCUMENT, HISTOGRAMS, SAMPLES, SERIES};
+use crate::store::{self, DOCUMENT, HISTOGRAMS, JOURNAL, SAMPLES, SERIES};
 use crate::sums;
 use crate::{RecordError, RunId, Runs, load, migrate};
 
@@ -33,6 +33,9 @@ pub struct Limits {
     pub files: usize,
     /// Bytes of all files.
     pub bytes: u64,
+    /// Bytes of one journal: every entry of it is read before the run is taken in. One of 10,000 steps has
+    /// some 100 MiB.
+    pub journal_bytes: u64,
     /// Bytes for each byte of the archive, beyond the first 64 MiB. Deflate reaches 1032; journals and
     /// samples some 20.
     pub ratio: u64,
@@ -40,14 +43,21 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { runs: 10_000, files: 1_000_000, bytes: 256 << 30, ratio: 200 }
+        Limits {
+            runs: 10_000,
+            files: 1_000_000,
+            bytes: 256 << 30,
+            journal_bytes: 512 << 20,
+            ratio: 200,
+        }
     }
 }
 
 /// What an archive may unpack to whatever its size.
 const FREE_BYTES: u64 = 64 << 20;
-/// A bare document is some 100 kB.
-const DOCUMENT_MAX: u64 = 256 << 20;
+/// Longest file that is read in whole: a document of 1,000 steps is some 10 MB, and takes ten times its
+/// size in memory, or more if it was made to.
+const DOCUMENT_MAX: u64 = 64 << 20;
 
 impl<F: Files> Runs<F> {
     /// Unpacks an archive that [`Runs::export`] made, or takes in a document as `--json` printed it, when
@@ -116,6 +126,12 @@ impl<F: Files> Runs<F> {
             if files > limits.files || bytes > most {
                 let what = format!("unpacks to more than {most} bytes in {} files", limits.files);
                 return Err(wrong(what));
+            }
+            let most = most_of(&inside, limits);
+            if entry.size() > most {
+                return Err(wrong(format!(
+                    "{name} has more than the {most} bytes that it may have"
+                )));
             }
             if !runs.contains_key(&id) {
                 if runs.len() == limits.runs {
@@ -264,6 +280,18 @@ impl<F: Files> Runs<F> {
         }
         self.files.sync_dir(&self.dir).map_err(RecordError::io("sync it", &self.dir))?;
         Ok(imported)
+    }
+}
+
+/// How long a file of a run may be. What is never read in whole has no limit of its own.
+fn most_of(inside: &Path, limits: &Limits) -> u64 {
+    let is = |name: &str| inside == Path::new(name);
+    if is(JOURNAL) {
+        limits.journal_bytes
+    } else if is(SERIES) || is(HISTOGRAMS) || inside.starts_with(SAMPLES) {
+        u64::MAX
+    } else {
+        DOCUMENT_MAX
     }
 }
 

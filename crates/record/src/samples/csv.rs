@@ -4,7 +4,6 @@ use std::io::{self, BufWriter, Write};
 
 use crate::SampleRow;
 use crate::derived::csv_field;
-use crate::samples::word;
 
 const BUFFER: usize = 256 << 10;
 
@@ -26,7 +25,7 @@ pub(super) fn write<W: Write>(
             csv_field(&row.step),
             row.run,
             row.submitter,
-            word(row.op),
+            row.op.word(),
             row.offset.0,
             row.len.0,
             row.intended_ns,

@@ -23,13 +23,3 @@ pub(crate) fn write<W: Write + Send>(
         SamplesFormat::Parquet => parquet::write(out, position, rows),
     }
 }
-
-/// The word for an operation.
-fn word(op: block::Op) -> &'static str {
-    match op {
-        block::Op::Read => "read",
-        block::Op::Write => "write",
-        block::Op::Flush => "flush",
-        block::Op::Discard => "discard",
-    }
-}

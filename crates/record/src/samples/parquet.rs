@@ -11,7 +11,6 @@ use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
 
 use crate::SampleRow;
-use crate::samples::word;
 
 /// Columns have the names and units of the CSV's.
 const SCHEMA: &str = "message samples {
@@ -71,7 +70,7 @@ fn columns<W: Write + Send>(
 ) -> Result<(), ParquetError> {
     let mut names = Names::default();
     let steps = rows.iter().map(|r| names.of(&r.step)).collect();
-    let ops = rows.iter().map(|r| names.of(word(r.op))).collect();
+    let ops = rows.iter().map(|r| names.of(r.op.word())).collect();
     let narrow = |f: fn(&SampleRow) -> u32| rows.iter().map(|r| f(r).cast_signed()).collect();
     let wide = |f: fn(&SampleRow) -> u64| rows.iter().map(|r| f(r).cast_signed()).collect();
     column::<Int32Type, _>(&mut to, vec![position.cast_signed(); rows.len()])?;
