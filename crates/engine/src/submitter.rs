@@ -198,8 +198,9 @@ impl Submitter {
         self.legs.iter().any(|leg| leg.writes)
     }
 
-    /// The write that will be issued next, as far as it is known: of accesses generated ahead, and none
-    /// where blocks of a shared cursor must not be. It may still not come, when its phase ends.
+    /// The write that will be issued next in this phase, as far as it is known: of accesses generated ahead,
+    /// and none where blocks of a shared cursor must not be, nor beyond the phase's last I/O. It may still
+    /// not come, when the phase's time is up.
     #[inline]
     pub(crate) fn next_write(&mut self) -> Option<Request> {
         let leg = self.legs.get(self.issuing)?;
@@ -210,9 +211,18 @@ impl Submitter {
             self.stream.fill(&mut self.batch[..self.batch_len]);
             self.batch_used = 0;
         }
-        let ahead = &self.batch[self.batch_used..self.batch_len];
-        let &Access { op, fua, offset, len } = ahead.iter().find(|a| a.op == Op::Write)?;
-        Some(Request { op, fua, submitter: self.id, slot: 0, offset, len })
+        let mut count = leg.issued;
+        for access in &self.batch[self.batch_used..self.batch_len] {
+            if access.op == Op::Write {
+                let &Access { op, fua, offset, len } = access;
+                return Some(Request { op, fua, submitter: self.id, slot: 0, offset, len });
+            }
+            count.add(access.len);
+            if leg.spent(&count) {
+                break;
+            }
+        }
+        None
     }
 
     pub(crate) fn outstanding(&self) -> usize {

@@ -17,6 +17,9 @@ pub struct Metronome {
     pub fails: Option<(u64, Outcome)>,
     /// Every request taken, in order.
     pub taken: Vec<Request>,
+    /// Every write foreseen, in order, with the count of requests taken before.
+    #[allow(dead_code, reason = "not every test that has a metronome looks at it")]
+    pub foreseen: Vec<(usize, Request)>,
 }
 
 impl Metronome {
@@ -40,6 +43,7 @@ impl Metronome {
             servers,
             fails: None,
             taken: Vec::new(),
+            foreseen: Vec::new(),
         }
     }
 }
@@ -70,6 +74,7 @@ impl Target for Metronome {
             depth: usize::from(setup.depth),
             fails: self.fails,
             taken: &mut self.taken,
+            foreseen: &mut self.foreseen,
             clock: &mut self.now,
         };
         Ok(vec![lane])
@@ -85,6 +90,7 @@ pub struct Lane<'a> {
     depth: usize,
     fails: Option<(u64, Outcome)>,
     taken: &'a mut Vec<Request>,
+    foreseen: &'a mut Vec<(usize, Request)>,
     clock: &'a mut Time,
 }
 
@@ -113,6 +119,10 @@ impl Drive for Lane<'_> {
             self.taken.push(*request);
         }
         Ok(())
+    }
+
+    fn foresee(&mut self, next: &Request) {
+        self.foreseen.push((self.taken.len(), *next));
     }
 
     fn wait_until(&mut self, until: Time, done: &mut Vec<Completion>) -> Result<Time, DriveError> {

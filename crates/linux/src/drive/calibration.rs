@@ -1,9 +1,9 @@
 //! The tester's own limit, measured through the kernel: the engine's real system calls on a device that
 //! costs nothing.
 
-use std::fs::{File, OpenOptions as FileOptions};
+use std::fs::{File, Metadata, OpenOptions as FileOptions};
 use std::io;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 
 use block::{
     Bytes, Completion, Drive, DriveError, DriveInfo, LaneSetup, Nanos, Op, Outcome, Request,
@@ -84,12 +84,13 @@ impl Calibration {
 /// Opens the device, and makes sure that writes to it go nowhere.
 fn nothing() -> io::Result<File> {
     let file = FileOptions::new().read(true).write(true).open(NOTHING)?;
-    let number = file.metadata()?.rdev();
-    if (major(number), minor(number)) == NOTHING_NUMBER {
-        Ok(file)
-    } else {
-        Err(io::ErrorKind::InvalidInput.into())
-    }
+    if is_nothing(&file.metadata()?) { Ok(file) } else { Err(io::ErrorKind::InvalidInput.into()) }
+}
+
+/// The number alone does not tell: the block device with the same one is a disk in memory.
+fn is_nothing(of: &Metadata) -> bool {
+    let number = (major(of.rdev()), minor(of.rdev()));
+    of.file_type().is_char_device() && number == NOTHING_NUMBER
 }
 
 impl Target for Calibration {
@@ -238,5 +239,32 @@ impl<D: Drive> Drive for Granted<D> {
             completion.outcome = answer.map_or(completion.outcome, |&answer| Outcome(answer));
         }
         Ok(now)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use rustix::fs::{CWD, FileType, Mode, makedev, mknodat};
+
+    use super::*;
+
+    // Everything that the tester's own limit is measured with is written to it.
+    #[test]
+    fn only_the_device_that_costs_nothing_is_taken_for_it() {
+        let is = |path: &Path| is_nothing(&std::fs::metadata(path).unwrap());
+        assert!(is(Path::new(NOTHING)));
+        assert!(!is(Path::new("/dev/zero")) && !is(Path::new("/proc/self/exe")));
+        let ram = std::env::temp_dir().join(format!("drivescope-ram3-{}", std::process::id()));
+        let number = makedev(NOTHING_NUMBER.0, NOTHING_NUMBER.1);
+        match mknodat(CWD, &ram, FileType::BlockDevice, Mode::RUSR, number) {
+            Ok(()) => {
+                let taken = is(&ram);
+                std::fs::remove_file(&ram).unwrap();
+                assert!(!taken, "a block device was taken for {NOTHING}");
+            }
+            Err(error) => println!("skipped in part: no block device can be made here: {error}"),
+        }
     }
 }

@@ -6,6 +6,7 @@ use block::{Bytes, DriveError, LaneSetup, Op, Payload, Request};
 
 use super::delay::RunDelay;
 use super::pin::Pin;
+use super::slack::Punctual;
 use super::sys::slots::{Misuse, Slots};
 use crate::target::{EngineKind, Opened};
 
@@ -29,6 +30,7 @@ pub(crate) struct Lane<'a> {
     ahead: Option<Ahead>,
     cpu: Option<usize>,
     pin: Option<Pin>,
+    punctual: Option<Punctual>,
     delay: Option<RunDelay>,
 }
 
@@ -49,7 +51,8 @@ impl<'a> Lane<'a> {
     /// A lane on the target that the user named `name`, to be held on `cpu` if there is one.
     pub fn new(name: &'a str, cpu: Option<usize>, submitter: u16, setup: &LaneSetup<'_>) -> Self {
         let payload = setup.payload.map(|make| make(submitter));
-        Lane { name, submitter, payload, spare: false, ahead: None, cpu, pin: None, delay: None }
+        let (pin, punctual, delay) = (None, None, None);
+        Lane { name, submitter, payload, spare: false, ahead: None, cpu, pin, punctual, delay }
     }
 
     /// The lane of a submitter of an opened target.
@@ -74,7 +77,7 @@ impl<'a> Lane<'a> {
         })
     }
 
-    /// Settles on the calling thread: pinned, with its buffers present.
+    /// Settles on the calling thread: pinned, woken when it asks to be, with its buffers present.
     pub fn attach(&mut self, slots: &mut Slots) -> Result<(), DriveError> {
         if let Some(cpu) = self.cpu {
             let pin = Pin::to(cpu).map_err(|source| {
@@ -83,6 +86,7 @@ impl<'a> Lane<'a> {
             })?;
             self.pin = Some(pin);
         }
+        self.punctual = Punctual::begin();
         slots.touch();
         self.delay = Some(RunDelay::begin());
         Ok(())

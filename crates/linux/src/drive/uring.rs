@@ -5,7 +5,7 @@ use io_uring::IoUring;
 
 use super::lane::{Lane, Spare};
 use super::queued::{Queue, Queued};
-use super::sys::ring::{Command, DEPTH_MAX, Ring};
+use super::sys::ring::{BUFFERS_MAX, Command, DEPTH_MAX, Ring};
 use super::{Buffers, Engine, clock};
 use crate::target::{EngineKind, Opened};
 
@@ -31,8 +31,7 @@ impl Engine for Uring {
             let action = format!("keep {} requests outstanding", setup.depth);
             return Err(lane.setup_error(action, source, "io_uring's limit is 32768 a submitter"));
         }
-        // A device that is polled makes no progress unless the kernel is entered.
-        let spare = if target.options().iopoll { Spare::None } else { Spare::ForWrites };
+        let spare = spare(target.options().iopoll, setup.depth);
         let slots = lane.buffers(setup, target.memory_align(), spare)?;
         let ring = Ring::new(target.fd(), slots, target.options().iopoll)
             .map_err(|e| lane.engine_error(Self::KIND, "set up a ring", e))?;
@@ -42,6 +41,13 @@ impl Engine for Uring {
     fn probe() -> std::io::Result<()> {
         IoUring::new(1).map(drop)
     }
+}
+
+/// None on a device that is polled, which makes no progress unless the kernel is entered; and none that
+/// would be one buffer more than can be registered, since then none of them is.
+fn spare(polled: bool, depth: u16) -> Spare {
+    let one_too_many = usize::from(depth) == BUFFERS_MAX;
+    if polled || one_too_many { Spare::None } else { Spare::ForWrites }
 }
 
 impl UringDrive<'_> {
@@ -110,5 +116,22 @@ impl Drive for UringDrive<'_> {
 impl Buffers for UringDrive<'_> {
     fn buffer(&self, slot: u16) -> Option<&[u8]> {
         self.0.queue.slots().buffer(slot)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // One buffer too many and none is registered: the deepest queue that could have them would write slower
+    // than it reads.
+    #[test]
+    fn the_spare_buffer_is_not_the_one_too_many() {
+        for depth in [1, 32, 16_383, 16_384] {
+            let spare = usize::from(spare(false, depth) == Spare::ForWrites);
+            assert!(usize::from(depth) + spare <= BUFFERS_MAX, "Q{depth}");
+            assert_eq!(spare == 0, depth == 16_384, "Q{depth}");
+        }
+        assert!(spare(true, 1) == Spare::None);
     }
 }

@@ -21,7 +21,7 @@ use crate::target::EngineKind;
 /// `IORING_MAX_ENTRIES`: the deepest submission queue that the kernel makes.
 pub(crate) const DEPTH_MAX: u16 = 32_768;
 /// `IORING_MAX_REG_BUFFERS`: more buffers than this cannot be registered.
-const BUFFERS_MAX: usize = 1 << 14;
+pub(crate) const BUFFERS_MAX: usize = 1 << 14;
 /// A single registered buffer is at most this long.
 const BUFFER_BYTES_MAX: usize = 1 << 30;
 

@@ -201,10 +201,16 @@ impl Slots {
     }
 
     /// Gives a claimed slot's buffer to the kernel: from here on only the kernel uses it.
+    ///
+    /// # Panics
+    /// When the slot is not claimed. In release builds too: that a buffer is the kernel's once, and not
+    /// ours meanwhile, is what the callers' `unsafe` rests on. It costs a comparison with what is
+    /// overwritten next.
     #[inline]
     pub fn lend(&mut self, slot: u16) -> Lent {
-        debug_assert_eq!(self.state[usize::from(slot)], CLAIMED);
-        self.state[usize::from(slot)] = LENT;
+        let state = &mut self.state[usize::from(slot)];
+        assert!(*state == CLAIMED, "slot {slot} was lent without a claim");
+        *state = LENT;
         let index = self.buffers[usize::from(slot)];
         Lent { address: self.start(index), index }
     }
@@ -281,6 +287,18 @@ mod tests {
         assert_eq!(slots.take_back(0), None);
         assert_eq!(slots.buffer(0).unwrap()[4999], 7);
         assert_eq!(slots.buffer(1).unwrap()[0], 0, "neighbours do not overlap");
+    }
+
+    // Lent twice, it would be given back by the first of two completions while the kernel still has it.
+    #[test]
+    fn what_is_not_claimed_is_not_lent() {
+        use std::panic::{AssertUnwindSafe, catch_unwind};
+        let mut slots = Slots::new(1, false, Bytes(512), Bytes(512)).unwrap();
+        let lend = |slots: &mut Slots| catch_unwind(AssertUnwindSafe(|| slots.lend(0))).is_ok();
+        assert!(!lend(&mut slots), "a free slot");
+        slots.claim(0, Bytes(512)).unwrap();
+        assert!(lend(&mut slots));
+        assert!(!lend(&mut slots), "one that is the kernel's");
     }
 
     #[test]
