@@ -439,11 +439,7 @@ fn warn_of_the_same_drive(runs: &Runs, identity: &DriveIdentity) {
     let is_measured =
         |leaf: &block::Leaf| identity.leaves.iter().any(|measured| measured.name == leaf.name);
     if stack.leaves.iter().any(is_measured) {
-        talk::note(&format!(
-            "the record is written to the drive that is measured, between runs; to keep it elsewhere, \
-             give --runs-dir instead of {}",
-            runs.dir().display()
-        ));
+        talk::note("recording to the drive that is measured, between runs (see --runs-dir)");
     }
 }
 

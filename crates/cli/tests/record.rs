@@ -348,7 +348,7 @@ fn a_record_on_the_measured_drive_is_told_of() {
     let (dir, runs) = (scratch_dir(), scratch_dir());
     let here = runs.path().to_str().unwrap();
     let args = ["--size=4MiB", "--tests=RND4KQ1T1", "--read-only", "--runs-dir", here];
-    mark(dir.path(), &args).says(&["note: the record is written to the drive", here]);
+    mark(dir.path(), &args).says(&["note: recording to the drive that is measured"]);
     let virtual_mark = at(runs.path(), &VIRTUAL).exits(0);
     assert_eq!(virtual_mark.stderr, "", "a virtual drive holds no record");
     if !has_means(&["mount"]) {

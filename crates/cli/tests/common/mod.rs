@@ -63,7 +63,7 @@ impl Ran {
     pub fn said(&self) -> String {
         let of_record = |line: &&str| {
             line.starts_with("note: recorded; to see it again: drivescope runs show ")
-                || line.starts_with("note: the record is written to the drive that is measured")
+                || line.starts_with("note: recording to the drive that is measured")
         };
         self.stderr.lines().filter(|line| !of_record(line)).collect::<Vec<_>>().join("\n")
     }
