@@ -6,12 +6,11 @@ mod common;
 
 use std::fs::{self, File};
 use std::path::Path;
-use std::process::Child;
 use std::time::Duration;
 
 use common::storage::{Loop, Mounted, has_means};
 use common::{
-    Ran, assert_reached, mark, mark_command, names, scratch_dir, tests, wait_for,
+    Alive, Ran, assert_reached, mark, mark_command, names, scratch_dir, tests, wait_for,
     wait_for_test_file,
 };
 use rustix::process::{Pid, Signal, kill_process};
@@ -19,17 +18,17 @@ use rustix::process::{Pid, Signal, kill_process};
 /// More runs than any test waits for.
 const ENDLESS: [&str; 4] = ["--size=16MiB", "--tests=RND4KQ1T1", "--read-only", "--runs=100000"];
 
-fn start(dir: &Path, args: &[&str]) -> Child {
-    mark_command(dir, args).spawn().unwrap()
+fn start(dir: &Path, args: &[&str]) -> Alive {
+    Alive::start(&mut mark_command(dir, args))
 }
 
-fn signal(child: &Child, signal: Signal) {
-    let pid = Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
+fn signal(alive: &mut Alive, signal: Signal) {
+    let pid = Pid::from_raw(i32::try_from(alive.child().id()).unwrap()).unwrap();
     kill_process(pid, signal).unwrap();
 }
 
-fn end(child: Child) -> Ran {
-    child.wait_with_output().unwrap().into()
+fn end(alive: Alive) -> Ran {
+    alive.end()
 }
 
 /// Long enough for some of the short runs, on a machine that does other things too.
@@ -41,9 +40,9 @@ fn let_it_measure() {
 fn ctrl_c_while_the_test_file_is_written_leaves_nothing() {
     let dir = scratch_dir();
     for name in [Signal::INT, Signal::TERM, Signal::HUP] {
-        let child = start(dir.path(), &["--size=2GiB"]);
+        let mut child = start(dir.path(), &["--size=2GiB"]);
         wait_for_test_file(dir.path(), 1);
-        signal(&child, name);
+        signal(&mut child, name);
         end(child).fails(130, &["stopped while the test file was written"]);
         assert!(names(dir.path()).is_empty(), "{:?}", names(dir.path()));
     }
@@ -52,10 +51,10 @@ fn ctrl_c_while_the_test_file_is_written_leaves_nothing() {
 #[test]
 fn ctrl_c_while_measuring_keeps_what_was_measured_and_says_that_it_is_not_all() {
     let dir = scratch_dir();
-    let child = start(dir.path(), &ENDLESS);
+    let mut child = start(dir.path(), &ENDLESS);
     wait_for_test_file(dir.path(), 16 << 20);
     let_it_measure();
-    signal(&child, Signal::INT);
+    signal(&mut child, Signal::INT);
     let body = end(child).exits(130).body();
     assert_eq!(body["interrupted"], true);
     let codes: Vec<&str> =
@@ -70,9 +69,9 @@ fn ctrl_c_while_measuring_keeps_what_was_measured_and_says_that_it_is_not_all() 
 fn the_page_of_an_interrupted_mark_says_so() {
     let dir = scratch_dir();
     let mut command = common::drivescope(["mark", "--no-progress"]);
-    let child = command.arg(dir.path()).args(ENDLESS).spawn().unwrap();
+    let mut child = Alive::start(command.arg(dir.path()).args(ENDLESS));
     wait_for_test_file(dir.path(), 16 << 20);
-    signal(&child, Signal::INT);
+    signal(&mut child, Signal::INT);
     let ran = end(child).exits(130);
     assert!(ran.stdout.contains("Ended early: 0 of 1 tests have counted runs."), "{}", ran.stdout);
     assert!(names(dir.path()).is_empty());
@@ -83,11 +82,11 @@ fn the_page_of_an_interrupted_mark_says_so() {
 fn ctrl_c_twice_leaves_nothing() {
     let dir = scratch_dir();
     for args in [&["--size=2GiB"][..], &ENDLESS] {
-        let child = start(dir.path(), args);
+        let mut child = start(dir.path(), args);
         wait_for_test_file(dir.path(), 1);
-        signal(&child, Signal::INT);
+        signal(&mut child, Signal::INT);
         std::thread::sleep(Duration::from_micros(300));
-        signal(&child, Signal::INT);
+        signal(&mut child, Signal::INT);
         let ran = end(child).exits(130);
         assert!(!ran.stderr.contains("panicked"), "{}", ran.stderr);
         assert!(names(dir.path()).is_empty());
@@ -98,9 +97,9 @@ fn ctrl_c_twice_leaves_nothing() {
 #[test]
 fn a_killed_run_is_told_of_by_the_next_and_cleaned_up_when_asked() {
     let dir = scratch_dir();
-    let child = start(dir.path(), &ENDLESS);
+    let mut child = start(dir.path(), &ENDLESS);
     let left = wait_for_test_file(dir.path(), 16 << 20);
-    signal(&child, Signal::KILL);
+    signal(&mut child, Signal::KILL);
     assert_eq!(end(child).code, None, "killed");
     assert!(left.exists());
     let name = left.file_name().unwrap().to_str().unwrap();

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use common::recorded::{Recorded, STEPS, VIRTUAL, at, caveats, only, recorded};
 use common::storage::{Loop, has_means};
-use common::{Ran, drivescope, mark_command, names, run, scratch_dir, tests, wait_for};
+use common::{Alive, Ran, drivescope, mark_command, names, run, scratch_dir, tests, wait_for};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
@@ -326,8 +326,8 @@ fn what_cannot_be_resumed_is_said() {
 fn a_living_run_is_left_alone() {
     let (dir, runs) = (scratch_dir(), scratch_dir());
     let flags = ["--size=4MiB", "--tests=RND4KQ1T1", "--read-only", "--runs=100000"];
-    let mut child =
-        mark_command(dir.path(), &flags).env("DRIVESCOPE_RUNS_DIR", runs.path()).spawn().unwrap();
+    let mut command = mark_command(dir.path(), &flags);
+    let mut alive = Alive::start(command.env("DRIVESCOPE_RUNS_DIR", runs.path()));
     wait_for("a step", || (lines_in(runs.path()) > 0).then_some(()));
     let id = only(runs.path()).id();
     resume(runs.path(), "last").fails(2, &[&id, "another process"]);
@@ -342,8 +342,8 @@ fn a_living_run_is_left_alone() {
     assert!(
         at(runs.path(), &["runs", "show", "last"]).exits(0).stdout.contains("it is being made")
     );
-    kill(&mut child, Signal::INT);
-    let ran = Ran::from(child.wait_with_output().unwrap()).exits(130);
+    kill(alive.child(), Signal::INT);
+    let ran = alive.end().exits(130);
     assert_eq!(ran.body()["interrupted"], true);
     only(runs.path()).assert_sums();
 }

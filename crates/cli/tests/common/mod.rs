@@ -7,7 +7,7 @@ pub mod storage;
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -107,6 +107,35 @@ thread_local! {
 /// directory. Not the same for the threads that a test makes.
 pub fn runs_dir() -> PathBuf {
     RUNS.with(|dir| dir.path().to_owned())
+}
+
+/// A running program, which goes with the test that started it: one that a failed test left running
+/// would disturb every measurement after it.
+#[derive(Debug)]
+pub struct Alive(Option<Child>);
+
+impl Alive {
+    pub fn start(command: &mut Command) -> Alive {
+        Alive(Some(command.spawn().unwrap()))
+    }
+
+    pub fn child(&mut self) -> &mut Child {
+        self.0.as_mut().unwrap()
+    }
+
+    /// Waits until it has ended.
+    pub fn end(mut self) -> Ran {
+        self.0.take().unwrap().wait_with_output().unwrap().into()
+    }
+}
+
+impl Drop for Alive {
+    fn drop(&mut self) {
+        if let Some(child) = &mut self.0 {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
 }
 
 /// The binary, with nobody at the terminal.
