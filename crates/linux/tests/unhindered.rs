@@ -12,7 +12,7 @@ use drivescope_linux::target::{AnyTarget, Calibration, EngineKind, OpenOptions, 
 use engine::Control;
 use mark::{Around, Direction, Earlier, NoKeeper, Options, findings};
 use stats::{Evidence, Proof, Verdict};
-use workload::plan::{Content, Order, Plan, Share};
+use workload::plan::Plan;
 
 #[path = "common/drive_kit.rs"]
 mod kit;
@@ -26,14 +26,8 @@ fn reads(test: &str) -> Plan {
         warm_up: Nanos::millis(20),
         pause: Nanos::ZERO,
         runs: 3,
-        discard_first: 0,
-        order: Order::Interleaved,
-        until: None,
         seed: 1,
-        region: None,
-        content: Content::default(),
-        durable: false,
-        share: Share::Partition,
+        ..Options::default()
     }
     .plan()
 }

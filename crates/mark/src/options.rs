@@ -101,6 +101,28 @@ pub struct Options {
     pub share: Share,
 }
 
+impl Default for Options {
+    /// The default mark, with seed 0.
+    fn default() -> Options {
+        Options {
+            tests: Profile::Default.tests(),
+            directions: vec![Direction::Read, Direction::Write],
+            duration: Options::DURATION,
+            warm_up: Options::WARM_UP,
+            pause: Options::PAUSE,
+            runs: Options::RUNS,
+            discard_first: 0,
+            order: Order::Interleaved,
+            until: None,
+            seed: 0,
+            region: None,
+            content: Content::default(),
+            durable: false,
+            share: Share::Partition,
+        }
+    }
+}
+
 impl Options {
     /// Length of the measured phase by default: 48 runs of the default profile stay under 4 minutes.
     pub const DURATION: Nanos = Nanos::secs(3);

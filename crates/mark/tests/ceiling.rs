@@ -10,7 +10,7 @@ use block::Nanos;
 use drivescope_mark::{Ceiling, Direction, Options, ceiling};
 use engine::Control;
 use metronome::{Metronome, Nowhere};
-use workload::plan::{Content, Order, Plan, Share, Stop};
+use workload::plan::{Plan, Stop};
 
 fn plan(test: &str) -> Plan {
     Options {
@@ -20,14 +20,8 @@ fn plan(test: &str) -> Plan {
         warm_up: Nanos::millis(5),
         pause: Nanos::ZERO,
         runs: 1,
-        discard_first: 0,
-        order: Order::Interleaved,
-        until: None,
         seed: 11,
-        region: None,
-        content: Content::default(),
-        durable: false,
-        share: Share::Partition,
+        ..Options::default()
     }
     .plan()
 }

@@ -13,7 +13,7 @@ use drivescope_mark::{
 };
 use engine::{Control, Samples};
 use metronome::{Metronome, Nowhere};
-use workload::plan::{Content, Order, Plan, Region, Share, Until};
+use workload::plan::{Order, Plan, Region, Until};
 
 /// Keeps what a record would.
 #[derive(Default)]
@@ -41,13 +41,8 @@ fn plan(change: impl FnOnce(&mut Options)) -> Plan {
         pause: Nanos::millis(1),
         runs: 3,
         discard_first: 1,
-        order: Order::Interleaved,
-        until: None,
         seed: 11,
-        region: None,
-        content: Content::default(),
-        durable: false,
-        share: Share::Partition,
+        ..Options::default()
     };
     change(&mut options);
     options.plan()

@@ -11,7 +11,7 @@ use drivescope_mark::{
 use engine::Totals;
 use stats::{LatencyHistogram, Verdict};
 use workload::audit::{Audit, AuditSummary};
-use workload::plan::{Address, Arrival, Content, Gaps, Order, Plan, Region, Share};
+use workload::plan::{Address, Arrival, Gaps, Plan, Region};
 
 const MIB: u64 = 1 << 20;
 const REGION: Region = Region { offset: Bytes::ZERO, length: Bytes::gib(1) };
@@ -37,14 +37,8 @@ fn plan(test: &str, direction: Direction) -> Plan {
         warm_up: Nanos::ZERO,
         pause: Nanos::ZERO,
         runs: 8,
-        discard_first: 0,
-        order: Order::Interleaved,
-        until: None,
         seed: 1,
-        region: None,
-        content: Content::default(),
-        durable: false,
-        share: Share::Partition,
+        ..Options::default()
     }
     .plan()
 }

@@ -4,7 +4,7 @@ use anyhow::{Context as _, Result, bail};
 use record::SamplesFormat;
 use workload::plan::Plan;
 
-use crate::args::{ConsentArgs, Given, KeepArgs, OutputArgs, TargetArgs};
+use crate::args::{Given, KeepArgs, OutputArgs, TargetArgs};
 use crate::exit::Exit;
 use crate::measure::Job;
 use crate::recording::{self, Course};
@@ -87,8 +87,7 @@ fn agree_on_samples(
 }
 
 fn agree(asked: &Asked<'_>, setup: &Setup, plan: &Plan) -> Result<()> {
-    let TargetArgs { size, span, engine, iopoll, buffered, cpus, consent, .. } = asked.target;
-    let ConsentArgs { .. } = consent;
+    let TargetArgs { size, span, engine, iopoll, buffered, cpus, .. } = asked.target;
     let region = plan.region.map(|r| r.length);
     let contradicts = [
         ("size", size.is_some() && *size != setup.file_bytes && *size != region),
