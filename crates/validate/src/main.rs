@@ -15,6 +15,7 @@ mod kills;
 mod latency;
 mod loop_device;
 mod middle;
+mod one_cpu;
 mod order;
 mod plan;
 mod provenance;

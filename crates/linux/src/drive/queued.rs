@@ -2,7 +2,7 @@
 
 use std::io;
 
-use block::{Completion, DriveError, Nanos, Outcome, Request, Time};
+use block::{Completion, DriveError, Outcome, Request, Time};
 
 use super::lane::Lane;
 use super::sys::slots::Slots;
@@ -26,13 +26,12 @@ pub(crate) trait Queue {
     fn is_idle(&self) -> bool;
 
     /// Hands over what is queued, stamped `now`, and gives back what has completed: slot, stamp, the
-    /// kernel's result and the instant that it was seen. Waits for at least one if `wait` is set, for at
-    /// most `timeout`.
+    /// kernel's result and the instant that it was seen. Waits for at least one if `wait` is set, at most
+    /// until then; it may come back earlier with none.
     fn turn(
         &mut self,
         now: Time,
-        wait: bool,
-        timeout: Option<Nanos>,
+        wait: Option<Time>,
         each: impl FnMut(u16, Time, i32, Time),
     ) -> io::Result<Turn>;
 
@@ -96,9 +95,8 @@ impl<'a, Q: Queue> Queued<'a, Q> {
             let now = clock::now();
             let may_wait = done.len() == before && now < until;
             let ahead = may_wait && self.lane.can_make_ahead();
-            let wait = may_wait && !ahead;
-            let timeout = (wait && until != Time::NEVER).then(|| until.since(now));
-            let turn = self.queue.turn(now, wait, timeout, |slot, issued, result, completed| {
+            let wait = (may_wait && !ahead).then_some(until);
+            let turn = self.queue.turn(now, wait, |slot, issued, result, completed| {
                 let outcome = Outcome(result);
                 done.push(Completion { submitter, slot, issued, completed, outcome });
             });

@@ -5,7 +5,8 @@ use io_uring::IoUring;
 
 use super::lane::{Lane, Spare};
 use super::queued::{Queue, Queued};
-use super::sys::ring::{BUFFERS_MAX, Command, DEPTH_MAX, Ring};
+use super::sys::command::Command;
+use super::sys::ring::{BUFFERS_MAX, DEPTH_MAX, Ring};
 use super::{Buffers, Engine, clock};
 use crate::target::{EngineKind, Opened};
 

@@ -245,7 +245,7 @@ mod tests {
     use crate::hot_loop::setting::Place;
     use serde_json::json;
 
-    const CACHED: Setting = Setting { place: Place::Cached, depth: 32 };
+    const CACHED: Setting = Setting::new(Place::Cached, 32);
     const LENGTH: Length = Length { ramp_ms: 300, window_ms: 1000 };
 
     fn body(share: f64) -> Value {
@@ -265,7 +265,7 @@ mod tests {
         assert_eq!((figures.iops, figures.window_cpu_ns), (3_016_666.0, 356.2));
         assert!(read(&body(0.02), CACHED, LENGTH).is_err());
         assert!(read(&body(0.02), CACHED, Length::START_UP).is_ok());
-        let direct = Setting { place: Place::Zram, depth: 32 };
+        let direct = Setting::new(Place::Zram, 32);
         assert!(read(&body(1.0), direct, LENGTH).is_ok());
     }
 

@@ -22,6 +22,7 @@ use clap::Args;
 
 use crate::binary::Binary;
 use crate::loop_device::{self, LoopOnNewFile};
+use crate::one_cpu::OneCpu;
 use crate::provenance::{self, Machine};
 use crate::stop::stop_flag;
 use crate::zram::Zram;
@@ -207,6 +208,7 @@ fn measure(
             if setting.place == Place::Cached {
                 places.warm()?;
             }
+            let _held = if setting.on_one_cpu { Some(OneCpu::hold()?) } else { None };
             let all = setting.contenders(programs.t_io_uring.is_some());
             let all = order::abba(all, &setting.to_string(), setup.seed, round);
             let mut said = Vec::new();

@@ -20,23 +20,32 @@ pub(super) enum Place {
     Loop,
 }
 
-/// A place and a depth.
+/// A place, a depth, and who may choose the CPUs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Setting {
     pub(super) place: Place,
     pub(super) depth: u16,
+    /// Tester and kernel workers are kept on one CPU ([`crate::one_cpu`]).
+    pub(super) on_one_cpu: bool,
 }
 
 impl Setting {
     /// All of them.
-    pub(super) const ALL: [Setting; 6] = [
-        Setting { place: Place::Cached, depth: 32 },
-        Setting { place: Place::Cached, depth: 1 },
-        Setting { place: Place::Zram, depth: 32 },
-        Setting { place: Place::Zram, depth: 1 },
-        Setting { place: Place::Loop, depth: 32 },
-        Setting { place: Place::Loop, depth: 1 },
+    pub(super) const ALL: [Setting; 7] = [
+        Setting::new(Place::Cached, 32),
+        Setting::new(Place::Cached, 1),
+        Setting::new(Place::Zram, 32),
+        Setting::new(Place::Zram, 1),
+        Setting::new(Place::Loop, 32),
+        Setting::new(Place::Loop, 1),
+        // What a read takes depends on which CPU the device's worker woke up on, by a factor of up to four, and
+        // for seconds at a time: programs can only be compared when that is the same for both.
+        Setting { place: Place::Loop, depth: 1, on_one_cpu: true },
     ];
+
+    pub(super) const fn new(place: Place, depth: u16) -> Setting {
+        Setting { place, depth, on_one_cpu: false }
+    }
 
     /// Size of a read.
     pub(super) fn block(&self) -> Bytes {
@@ -83,7 +92,7 @@ impl fmt::Display for Setting {
             Place::Zram => "zram",
             Place::Loop => "loop",
         };
-        write!(f, "{place}-Q{}", self.depth)
+        write!(f, "{place}-Q{}{}", self.depth, if self.on_one_cpu { "-one-cpu" } else { "" })
     }
 }
 
@@ -170,7 +179,7 @@ impl Claim {
         use Contender::{Drivescope, Fio, FioDefaults, FioTuned};
         use Engine::{IoUring, Libaio, Psync};
         let cached = |depth, ours, theirs, at_least| Claim {
-            setting: Setting { place: Place::Cached, depth },
+            setting: Setting::new(Place::Cached, depth),
             ours: Drivescope(ours),
             theirs,
             at_least,
@@ -219,8 +228,9 @@ mod tests {
             assert!(contenders.contains(&ours) && contenders.contains(&theirs), "{setting}");
             assert!(ours.is_ours() && !theirs.is_ours());
         }
-        // Three engines at depth 1 and two at 32, on each of two devices, and eight on the page cache.
-        assert_eq!(Claim::all().len(), 18);
+        // Three engines at depth 1 and two at 32, on each of two devices; three on one CPU; and eight on the
+        // page cache.
+        assert_eq!(Claim::all().len(), 21);
     }
 
     #[test]

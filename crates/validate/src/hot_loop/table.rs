@@ -48,7 +48,8 @@ fn method(setup: &Setup) -> String {
         "Random reads by one thread, every latency recorded on both sides, {} ms measured after {} ms \
          of the same load. Of {} each: *cached*, 512 B of a file in the page cache, through it; \
          *zram*, 4 KiB of a zram device full of data that does not compress, with O_DIRECT; *loop*, \
-         4 KiB of a loop device with direct I/O over a file on {}, with O_DIRECT. Each round runs \
+         4 KiB of a loop device with direct I/O over a file on {}, with O_DIRECT; *one-cpu*, \
+         the same while both programs and the kernel's workers are held on one CPU. Each round runs \
          all contenders of a setting once, in an order drawn at random; the next round runs them \
          backwards (ABBA). Rounds of all settings are interleaved. A ratio is the median of the \
          rounds' ratios of IOPS, with its {:.0} % interval.\n\n\

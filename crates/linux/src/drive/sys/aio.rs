@@ -257,8 +257,7 @@ impl Queue for Aio<'_> {
     fn turn(
         &mut self,
         now: Time,
-        wait: bool,
-        timeout: Option<Nanos>,
+        wait: Option<Time>,
         mut each: impl FnMut(u16, Time, i32, Time),
     ) -> io::Result<Turn> {
         let mut any_refused = false;
@@ -266,10 +265,11 @@ impl Queue for Aio<'_> {
             any_refused = true;
             each(slot, issued, result, clock::now());
         })?;
-        let wait = wait && !any_refused && self.in_kernel > 0;
+        let wait = wait.filter(|_| !any_refused && self.in_kernel > 0);
+        let timeout = wait.filter(|&until| until != Time::NEVER).map(|until| until.since(now));
         // Submitting takes long when the kernel does the I/O there and then, but the clock is not read
         // again for it: whatever it did by then is waiting to be reaped.
-        let (now, interrupted) = self.reap(wait, timeout, each)?;
+        let (now, interrupted) = self.reap(wait.is_some(), timeout, each)?;
         Ok(Turn { now, interrupted })
     }
 

@@ -6,6 +6,7 @@
 //! nothing is in flight ([`ring::Ring`] and [`aio::Aio`] do so when dropped).
 
 pub(crate) mod aio;
+pub(crate) mod command;
 pub(crate) mod ioctl;
 pub(crate) mod ring;
 pub(crate) mod slots;

@@ -13,6 +13,7 @@ use std::thread::ThreadId;
 use block::{Bytes, Nanos, Time};
 use io_uring::{IoUring, opcode, squeue, types};
 
+use super::command::{Command, entry};
 use super::slots::Slots;
 use crate::drive::clock;
 use crate::drive::queued::{Queue, Turn};
@@ -25,14 +26,16 @@ pub(crate) const BUFFERS_MAX: usize = 1 << 14;
 /// A single registered buffer is at most this long.
 const BUFFER_BYTES_MAX: usize = 1 << 30;
 
+/// Stands for the alarm where otherwise a slot stands; no slot has this number (see [`DEPTH_MAX`]).
+const ALARM: u16 = u16::MAX;
+/// A wait that may take at least this long is ended by the alarm, a shorter one by a timeout of its own.
+const ALARM_MIN: Nanos = Nanos::millis(10);
+
 const ENTER_GETEVENTS: u32 = 1;
 const ENTER_EXT_ARG: u32 = 8;
 const ENTER_REGISTERED_RING: u32 = 16;
 const REGISTER_RING_FDS: u32 = 20;
 const UNREGISTER_RING_FDS: u32 = 21;
-/// `BLOCK_URING_CMD_DISCARD`, `_IO(0x12, 0)` in `<linux/blkdev.h>`, Linux 6.12.
-const BLOCK_DISCARD: u32 = 0x1200;
-
 /// How long a drop waits for I/O that does not come back before it leaks the buffers instead.
 const DRAIN_MAX: Nanos = Nanos::secs(30);
 
@@ -54,21 +57,6 @@ struct RingUpdate {
     fd: u64,
 }
 const _: () = assert!(size_of::<RingUpdate>() == 16);
-
-/// What the ring is asked to do with a slot.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Command {
-    /// Transfer into the slot's buffer.
-    Read { offset: Bytes, len: Bytes },
-    /// Transfer from the slot's buffer; `dsync` makes it durable before it completes.
-    Write { offset: Bytes, len: Bytes, dsync: bool },
-    /// `fdatasync(2)`.
-    Sync,
-    /// Punch a hole into a file.
-    Punch { offset: Bytes, len: Bytes },
-    /// Discard a range of a block device; needs [`Ring::can_discard`].
-    Discard { offset: Bytes, len: Bytes },
-}
 
 /// How a call into the kernel ended, apart from what it completed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,10 +81,24 @@ pub(crate) struct Ring<'a> {
     /// Index among the owner thread's registered rings.
     index: Option<u32>,
     owner: Option<ThreadId>,
-    /// Slots lent and pushed, but not yet entered with, oldest first.
+    /// Slots lent and pushed, but not yet entered with, oldest first; [`ALARM`] among them.
     queued: Vec<u16>,
-    /// Requests that the kernel has and has not completed.
+    /// Requests that the kernel has and has not completed, the alarm not counted.
     in_kernel: u32,
+    alarm: Alarm,
+}
+
+/// A timer in the kernel that many waits have in common. With a timeout of its own each wait that sleeps would
+/// have the kernel arm a timer and take it back, at depth 1 for every I/O.
+struct Alarm {
+    /// The kernel may be asked for one.
+    usable: bool,
+    /// It is among what is queued.
+    queued: bool,
+    /// When the one that was asked for rings, until it has.
+    due: Option<Time>,
+    /// The same for the kernel, which reads it when entered with the request.
+    spec: Box<types::Timespec>,
 }
 
 /// Ways to set a ring up, best first. Each is a step down for an older kernel: `NO_SQARRAY` came with
@@ -136,7 +138,8 @@ impl<'a> Ring<'a> {
     /// [`Ring::arm`].
     pub fn new(file: BorrowedFd<'a>, slots: Slots, iopoll: bool) -> io::Result<Ring<'a>> {
         let depth = slots.depth();
-        let entries = u32::from(depth).max(1).next_power_of_two();
+        // One more than slots, for the alarm, if there is one more.
+        let entries = (u32::from(depth) + 1).next_power_of_two().min(u32::from(DEPTH_MAX));
         let mut step = 0;
         let uring = loop {
             match build(step, entries, iopoll) {
@@ -161,8 +164,15 @@ impl<'a> Ring<'a> {
             can_discard: false,
             index: None,
             owner: None,
-            queued: Vec::with_capacity(usize::from(depth)),
+            queued: Vec::with_capacity(usize::from(depth) + 1),
             in_kernel: 0,
+            alarm: Alarm {
+                // A ring that polls takes nothing that does not complete that way.
+                usable: !iopoll && entries > u32::from(depth),
+                queued: false,
+                due: None,
+                spec: Box::new(types::Timespec::new()),
+            },
         })
     }
 
@@ -205,7 +215,7 @@ impl<'a> Ring<'a> {
         self.slots.claim(0, Bytes::ZERO).map_err(|_| io::ErrorKind::InvalidInput)?;
         self.push(0, probe)?;
         while self.in_kernel > 0 || !self.queued.is_empty() {
-            self.enter(clock::now(), true, None)?;
+            self.enter(clock::now(), Some(Time::NEVER))?;
             let mut answer = 0;
             self.reap(|_, _, result| answer = result);
             self.can_discard = answer == -libc::EINVAL;
@@ -248,10 +258,47 @@ impl<'a> Ring<'a> {
         Ok(())
     }
 
-    /// Hands over what is queued, stamped `now`, and, if `wait` is set, waits until something
-    /// completes or `timeout` has passed.
+    /// What ends a wait from `now` to `until` if nothing completes: a timeout to be given along, or none,
+    /// when the alarm rings by then.
     #[inline]
-    pub fn enter(&mut self, now: Time, wait: bool, timeout: Option<Nanos>) -> io::Result<Entered> {
+    fn limit(&mut self, now: Time, until: Time) -> Option<Nanos> {
+        if until == Time::NEVER || self.alarm.due == Some(until) {
+            return None;
+        }
+        let rest = until.since(now);
+        (rest < ALARM_MIN || !self.set_alarm(until)).then_some(rest)
+    }
+
+    /// Queues the request for an alarm at `due`. False if that cannot be had, or another one is due.
+    #[cold]
+    fn set_alarm(&mut self, due: Time) -> bool {
+        if !self.alarm.usable || self.alarm.due.is_some() {
+            return false;
+        }
+        let Nanos(ns) = Nanos(due.0);
+        *self.alarm.spec =
+            types::Timespec::new().sec(ns / 1_000_000_000).nsec((ns % 1_000_000_000) as u32);
+        let entry = opcode::Timeout::new(&raw const *self.alarm.spec)
+            .flags(types::TimeoutFlags::ABS)
+            .build()
+            .user_data(u64::from(ALARM));
+        // SAFETY: the kernel reads the timespec when it takes the entry, and not again; it lives as long as
+        // the ring and is not changed before `due` is cleared, which takes the entry's completion.
+        let pushed = unsafe { self.uring.submission().push(&entry) };
+        self.alarm.usable = pushed.is_ok();
+        if pushed.is_ok() {
+            self.alarm.due = Some(due);
+            self.alarm.queued = true;
+            self.queued.push(ALARM);
+        }
+        pushed.is_ok()
+    }
+
+    /// Hands over what is queued, stamped `now`, and, if `wait` is set, waits until something
+    /// completes or that instant has come.
+    #[inline]
+    pub fn enter(&mut self, now: Time, wait: Option<Time>) -> io::Result<Entered> {
+        let timeout = wait.and_then(|until| self.limit(now, until));
         for &slot in &self.queued {
             self.slots.stamp(slot, now);
         }
@@ -260,9 +307,9 @@ impl<'a> Ring<'a> {
             Some(index) => (index as i32, ENTER_REGISTERED_RING),
             None => (self.uring.as_raw_fd(), 0),
         };
-        match enter(fd, handed as u32, u32::from(wait), flag, timeout) {
+        match enter(fd, handed as u32, u32::from(wait.is_some()), flag, timeout) {
             Ok(taken) => {
-                self.in_kernel += taken;
+                self.in_kernel += taken - self.alarms_among(taken);
                 if taken as usize == handed {
                     self.queued.clear();
                     Ok(Entered::Returned)
@@ -275,14 +322,31 @@ impl<'a> Ring<'a> {
         }
     }
 
+    /// How many of the first `taken` that are queued are not requests: 1 if the alarm is among them.
+    #[inline]
+    fn alarms_among(&mut self, taken: u32) -> u32 {
+        if !self.alarm.queued {
+            return 0;
+        }
+        let went = self.queued[..taken as usize].contains(&ALARM);
+        self.alarm.queued = !went;
+        u32::from(went)
+    }
+
     /// Gives back every slot that has completed, in the order in which the kernel says so, with the
     /// instant of its hand-over and the kernel's result. The queue's head is published on return:
     /// the next wait would otherwise count these completions again and come back at once.
     #[inline]
     pub fn reap(&mut self, mut each: impl FnMut(u16, Time, i32)) {
-        let Ring { uring, slots, in_kernel, .. } = self;
+        let Ring { uring, slots, in_kernel, alarm, .. } = self;
         for completion in uring.completion() {
             let slot = completion.user_data() as u16;
+            if slot == ALARM {
+                alarm.due = None;
+                // Anything else is a kernel that has no such timer.
+                alarm.usable = completion.result() == -libc::ETIME;
+                continue;
+            }
             *in_kernel = in_kernel.saturating_sub(1);
             if let Some(issued) = slots.take_back(slot) {
                 each(slot, issued, completion.result());
@@ -379,11 +443,10 @@ impl Queue for Ring<'_> {
     fn turn(
         &mut self,
         now: Time,
-        wait: bool,
-        timeout: Option<Nanos>,
+        wait: Option<Time>,
         mut each: impl FnMut(u16, Time, i32, Time),
     ) -> io::Result<Turn> {
-        let interrupted = self.enter(now, wait, timeout)? == Entered::Interrupted;
+        let interrupted = self.enter(now, wait)? == Entered::Interrupted;
         let now = clock::now();
         self.reap(|slot, issued, result| each(slot, issued, result, now));
         Ok(Turn { now, interrupted })
@@ -408,72 +471,24 @@ impl Drop for Ring<'_> {
     }
 }
 
-/// The kernel's form of `command`. `buffer_index` is that of the buffer's registration, if it has one.
-#[inline]
-fn entry(
-    file: types::Fd,
-    buffer: *mut u8,
-    buffer_index: Option<u16>,
-    command: Command,
-) -> squeue::Entry {
-    match command {
-        Command::Read { offset, len } => {
-            let len = len.0 as u32;
-            match buffer_index {
-                Some(i) => opcode::ReadFixed::new(file, buffer, len, i).offset(offset.0).build(),
-                None => opcode::Read::new(file, buffer, len).offset(offset.0).build(),
-            }
-        }
-        Command::Write { offset, len, dsync } => {
-            let (len, flags) = (len.0 as u32, if dsync { libc::RWF_DSYNC } else { 0 });
-            match buffer_index {
-                Some(i) => opcode::WriteFixed::new(file, buffer, len, i)
-                    .offset(offset.0)
-                    .rw_flags(flags)
-                    .build(),
-                None => {
-                    opcode::Write::new(file, buffer, len).offset(offset.0).rw_flags(flags).build()
-                }
-            }
-        }
-        Command::Sync => opcode::Fsync::new(file).flags(types::FsyncFlags::DATASYNC).build(),
-        Command::Punch { offset, len } => opcode::Fallocate::new(file, len.0)
-            .offset(offset.0)
-            .mode(libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE)
-            .build(),
-        Command::Discard { offset, len } => {
-            // The start is passed as the address, the length as `addr3`, where `cmd` begins.
-            let mut cmd = [0; 16];
-            cmd[..8].copy_from_slice(&len.0.to_ne_bytes());
-            opcode::UringCmd16::new(file, BLOCK_DISCARD).addr(Some(offset.0)).cmd(cmd).build()
-        }
-    }
-}
-
 /// `io_uring_enter(2)`, always with `GETEVENTS`: deferred completions are only delivered by it.
 #[inline]
 fn enter(fd: i32, submit: u32, want: u32, flag: u32, limit: Option<Nanos>) -> io::Result<u32> {
     let timeout;
     let mut wait = WaitArg { sigmask: 0, sigmask_len: 0, min_wait_us: 0, timeout: 0 };
+    // Without a timeout there is no argument, which the kernel would have to fetch.
+    let (mut extended, mut argument, mut size) = (0, std::ptr::null(), 0);
     if let Some(limit) = limit {
         timeout = clock::timespec(limit);
         wait.timeout = &raw const timeout as u64;
+        (extended, argument, size) = (ENTER_EXT_ARG, &raw const wait, size_of::<WaitArg>());
     }
-    let flags = flag | ENTER_GETEVENTS | ENTER_EXT_ARG;
-    // SAFETY: the arguments are those of io_uring_enter with EXT_ARG, the struct and the timespec that
-    // it points to live until the call returns, and the kernel keeps neither. What the queue makes
-    // the kernel do to memory was answered for when the entries were pushed.
-    let answer = unsafe {
-        libc::syscall(
-            libc::SYS_io_uring_enter,
-            fd,
-            submit,
-            want,
-            flags,
-            &raw const wait,
-            size_of::<WaitArg>(),
-        )
-    };
+    let flags = flag | ENTER_GETEVENTS | extended;
+    // SAFETY: the arguments are those of io_uring_enter, with EXT_ARG or without a signal mask; the struct
+    // and the timespec that it points to live until the call returns, and the kernel keeps neither. What the
+    // queue makes the kernel do to memory was answered for when the entries were pushed.
+    let answer =
+        unsafe { libc::syscall(libc::SYS_io_uring_enter, fd, submit, want, flags, argument, size) };
     if answer < 0 { Err(io::Error::last_os_error()) } else { Ok(answer as u32) }
 }
 
@@ -490,6 +505,8 @@ fn ended(error: io::Error) -> io::Result<Entered> {
 
 #[cfg(test)]
 mod tests {
+    use io::Write as _;
+
     use super::*;
 
     fn ring(file: &std::fs::File) -> Ring<'_> {
@@ -515,11 +532,45 @@ mod tests {
             ring.push(1, Command::Read { offset: Bytes(0), len: Bytes(64) }).unwrap();
             let mut result = None;
             while result.is_none() {
-                ring.enter(clock::now(), true, Some(Nanos::secs(60))).unwrap();
+                ring.enter(clock::now(), Some(clock::now() + Nanos::secs(60))).unwrap();
                 ring.reap(|slot, _, outcome| result = Some((slot, outcome)));
             }
             assert_eq!(result, Some((1, 64)), "mode {step}");
             assert_eq!(ring.slots().buffer(1).unwrap()[..4], *b"\x7fELF", "mode {step}");
+        }
+    }
+
+    // Were a wait that the alarm is to end not ended, a drive that does not answer would look like one
+    // that is about to; were its alarm taken for a request, the ring would never be idle again.
+    #[test]
+    fn a_long_wait_is_ended_by_the_alarm_and_a_short_one_by_its_timeout() {
+        let (pipe, mut end) = io::pipe().unwrap();
+        let file = std::fs::File::from(std::os::fd::OwnedFd::from(pipe));
+        for span in [Nanos::millis(30), Nanos::millis(1)] {
+            let mut ring = ring(&file);
+            ring.arm(&mut |_| {}).unwrap();
+            ring.slots_mut().claim(1, Bytes(64)).unwrap();
+            ring.push(1, Command::Read { offset: Bytes(0), len: Bytes(64) }).unwrap();
+            for round in 0..5 {
+                let until = clock::now() + span;
+                let mut turns = 0;
+                while clock::now() < until {
+                    ring.turn(clock::now(), Some(until), |slot, _, _, _| {
+                        panic!("{slot} completed")
+                    })
+                    .unwrap();
+                    assert_eq!(ring.in_kernel, 1, "{span}, round {round}");
+                    turns += 1;
+                }
+                assert!(
+                    turns < 5,
+                    "{span}, round {round}: it did not sleep but turned {turns} times"
+                );
+                assert_eq!(ring.alarm.due, None, "{span}, round {round}");
+                assert!(ring.alarm.usable);
+            }
+            // Or the drop would wait for it.
+            end.write_all(&[0; 64]).unwrap();
         }
     }
 
