@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::describe::Truth;
 use crate::device::Device;
-use crate::hdd::{Hdd, HddModel};
+use crate::hdd::HddModel;
+use crate::model::Identity;
 
 /// Names of all kinds, as model files write them.
 pub(crate) const KINDS: [&str; 1] = ["hdd"];
@@ -15,6 +16,36 @@ pub(crate) type Fault = (&'static str, String);
 
 /// A field of a model, with its table, and its new value.
 pub(crate) type Setting = (&'static str, toml::Value);
+
+/// What every kind's parameters can tell and make.
+pub(crate) trait DeviceModel {
+    /// The model's name.
+    fn name(&self) -> &str;
+
+    /// One line for people.
+    fn summary(&self) -> &str;
+
+    /// What the device says of itself.
+    fn identity(&self) -> &Identity;
+
+    /// Finds the first value that no such device can have.
+    fn check(&self) -> Result<(), Fault>;
+
+    /// The field that a short override key stands for; `None` for a key that this kind does not know.
+    fn shorthand(&self, key: &str, value: &str) -> Option<Result<Setting, String>>;
+
+    /// What a host can ask the device about itself, when the user named it `name`.
+    fn info(&self, name: &str) -> DriveInfo;
+
+    /// What is true of the device, for scoring.
+    fn truth(&self) -> Truth;
+
+    /// Makes the device.
+    ///
+    /// # Errors
+    /// The field that makes it impossible; none after [`DeviceModel::check`].
+    fn device(&self, seed: u64) -> Result<Box<dyn Device>, Fault>;
+}
 
 /// The parameters of a model, by kind of device. Serialises as its file reads.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -39,65 +70,20 @@ impl Model {
         }
     }
 
+    /// Its kind, as model files write it.
     pub(crate) fn kind(&self) -> &'static str {
         match self {
             Model::Hdd(_) => "hdd",
         }
     }
+}
 
-    pub(crate) fn name(&self) -> &str {
-        match self {
-            Model::Hdd(model) => &model.name,
-        }
-    }
+impl std::ops::Deref for Model {
+    type Target = dyn DeviceModel;
 
-    pub(crate) fn summary(&self) -> &str {
+    fn deref(&self) -> &Self::Target {
         match self {
-            Model::Hdd(model) => &model.summary,
-        }
-    }
-
-    pub(crate) fn temperature_c(&self) -> Option<f64> {
-        match self {
-            Model::Hdd(model) => model.identity.temperature_c,
-        }
-    }
-
-    /// Finds the first value that no such device can have.
-    pub(crate) fn check(&self) -> Result<(), Fault> {
-        match self {
-            Model::Hdd(model) => model.check(),
-        }
-    }
-
-    /// The field that a short override key stands for; `None` for a key that this kind does not know.
-    pub(crate) fn shorthand(&self, key: &str, value: &str) -> Option<Result<Setting, String>> {
-        match self {
-            Model::Hdd(model) => model.shorthand(key, value),
-        }
-    }
-
-    /// What a host can ask the device about itself.
-    pub(crate) fn info(&self, name: &str) -> DriveInfo {
-        match self {
-            Model::Hdd(model) => model.info(name),
-        }
-    }
-
-    /// What is true of the device, for scoring.
-    pub(crate) fn truth(&self) -> Truth {
-        match self {
-            Model::Hdd(model) => model.truth(),
-        }
-    }
-
-    /// Makes the device.
-    ///
-    /// # Errors
-    /// The field that makes it impossible; none after [`Model::check`].
-    pub(crate) fn device(&self, seed: u64) -> Result<Box<dyn Device>, Fault> {
-        match self {
-            Model::Hdd(model) => Ok(Box::new(Hdd::new(model, seed)?)),
+            Model::Hdd(model) => model,
         }
     }
 }

@@ -66,7 +66,7 @@ impl Loaded {
         Ok(Parts {
             info: self.model.info(&self.name),
             leaf: self.model.name().to_owned(),
-            temperature_c: self.model.temperature_c(),
+            temperature_c: self.model.identity().temperature_c,
             device,
         })
     }

@@ -3,10 +3,12 @@
 use block::{Bytes, DriveInfo, DriveKind, WriteCache};
 use serde::{Deserialize, Serialize};
 
+use super::Hdd;
 use super::geometry::{Geometry, Shape};
 use super::seek::SeekCurve;
 use crate::describe::{HddTruth, Truth, ZoneTruth};
-use crate::kind::{Fault, Setting};
+use crate::device::Device;
+use crate::kind::{DeviceModel, Fault, Setting};
 use crate::model::Identity;
 use crate::spec;
 
@@ -19,9 +21,9 @@ pub(super) const PIECE_BYTES: u64 = 256 << 10;
 pub(crate) struct HddModel {
     schema: String,
     kind: String,
-    pub(crate) name: String,
-    pub(crate) summary: String,
-    pub(crate) identity: Identity,
+    name: String,
+    summary: String,
+    identity: Identity,
     pub(super) geometry: GeometryModel,
     pub(super) seek: SeekModel,
     pub(super) memory: MemoryModel,
@@ -146,8 +148,69 @@ impl HddModel {
             .map_err(|what| ("seek.average_ns", what))
     }
 
-    /// Finds the first value that no disk can have.
-    pub(crate) fn check(&self) -> Result<(), Fault> {
+    /// A turn, where `rpm` may not have been checked yet.
+    fn turn_ns_checked(&self) -> u64 {
+        60_000_000_000 / self.geometry.rpm.max(1)
+    }
+
+    fn check_blocks(&self) -> Result<(), Fault> {
+        let g = &self.geometry;
+        for (key, bytes) in [
+            ("geometry.logical_block_bytes", g.logical_block_bytes),
+            ("geometry.physical_block_bytes", g.physical_block_bytes),
+        ] {
+            if !bytes.is_power_of_two() || !(512..=65_536).contains(&bytes) {
+                return Err((key, format!("{bytes} is not a power of two from 512 to 65536")));
+            }
+        }
+        if g.physical_block_bytes < g.logical_block_bytes {
+            return Err((
+                "geometry.physical_block_bytes",
+                format!("{} is below the logical block", g.physical_block_bytes),
+            ));
+        }
+        if !g.capacity_bytes.is_multiple_of(g.physical_block_bytes) {
+            return Err((
+                "geometry.capacity_bytes",
+                format!(
+                    "{} is not a multiple of the physical block, {}",
+                    g.capacity_bytes, g.physical_block_bytes
+                ),
+            ));
+        }
+        // Above a pebibyte, positions and times would leave 64 bits.
+        if !((1 << 20)..=(1 << 50)).contains(&g.capacity_bytes) {
+            return Err((
+                "geometry.capacity_bytes",
+                format!("{} is outside 1048576 to {}", g.capacity_bytes, 1_u64 << 50),
+            ));
+        }
+        Ok(())
+    }
+
+    /// A capacity as users write it, rounded down to whole physical blocks.
+    fn capacity(&self, value: &str) -> Result<Setting, String> {
+        let Bytes(bytes) = spec::size(value)?;
+        let whole = bytes - bytes % self.geometry.physical_block_bytes.max(1);
+        let whole = i64::try_from(whole).map_err(|_| format!("`{value}` is too large"))?;
+        Ok(("geometry.capacity_bytes", toml::Value::Integer(whole)))
+    }
+}
+
+impl DeviceModel for HddModel {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn summary(&self) -> &str {
+        &self.summary
+    }
+
+    fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    fn check(&self) -> Result<(), Fault> {
         const NS: u64 = 60_000_000_000;
         let (g, s, m) = (&self.geometry, &self.seek, &self.memory);
         let (c, l) = (&self.schedule, &self.link);
@@ -207,48 +270,7 @@ impl HddModel {
         self.seek_curve(self.layout().cylinders()).map(|_| ())
     }
 
-    /// A turn, where `rpm` may not have been checked yet.
-    fn turn_ns_checked(&self) -> u64 {
-        60_000_000_000 / self.geometry.rpm.max(1)
-    }
-
-    fn check_blocks(&self) -> Result<(), Fault> {
-        let g = &self.geometry;
-        for (key, bytes) in [
-            ("geometry.logical_block_bytes", g.logical_block_bytes),
-            ("geometry.physical_block_bytes", g.physical_block_bytes),
-        ] {
-            if !bytes.is_power_of_two() || !(512..=65_536).contains(&bytes) {
-                return Err((key, format!("{bytes} is not a power of two from 512 to 65536")));
-            }
-        }
-        if g.physical_block_bytes < g.logical_block_bytes {
-            return Err((
-                "geometry.physical_block_bytes",
-                format!("{} is below the logical block", g.physical_block_bytes),
-            ));
-        }
-        if !g.capacity_bytes.is_multiple_of(g.physical_block_bytes) {
-            return Err((
-                "geometry.capacity_bytes",
-                format!(
-                    "{} is not a multiple of the physical block, {}",
-                    g.capacity_bytes, g.physical_block_bytes
-                ),
-            ));
-        }
-        // Above a pebibyte, positions and times would leave 64 bits.
-        if !((1 << 20)..=(1 << 50)).contains(&g.capacity_bytes) {
-            return Err((
-                "geometry.capacity_bytes",
-                format!("{} is outside 1048576 to {}", g.capacity_bytes, 1_u64 << 50),
-            ));
-        }
-        Ok(())
-    }
-
-    /// The field that a short override key stands for; `None` for an unknown key.
-    pub(crate) fn shorthand(&self, key: &str, value: &str) -> Option<Result<Setting, String>> {
+    fn shorthand(&self, key: &str, value: &str) -> Option<Result<Setting, String>> {
         match key {
             "capacity" => Some(self.capacity(value)),
             "write_cache" => {
@@ -259,16 +281,7 @@ impl HddModel {
         }
     }
 
-    /// A capacity as users write it, rounded down to whole physical blocks.
-    fn capacity(&self, value: &str) -> Result<Setting, String> {
-        let Bytes(bytes) = spec::size(value)?;
-        let whole = bytes - bytes % self.geometry.physical_block_bytes.max(1);
-        let whole = i64::try_from(whole).map_err(|_| format!("`{value}` is too large"))?;
-        Ok(("geometry.capacity_bytes", toml::Value::Integer(whole)))
-    }
-
-    /// What a host can ask the disk about itself.
-    pub(crate) fn info(&self, name: &str) -> DriveInfo {
+    fn info(&self, name: &str) -> DriveInfo {
         DriveInfo {
             name: name.to_owned(),
             kind: DriveKind::Virtual,
@@ -287,8 +300,7 @@ impl HddModel {
         }
     }
 
-    /// What is true of the disk, for scoring.
-    pub(crate) fn truth(&self) -> Truth {
+    fn truth(&self) -> Truth {
         let layout = self.layout();
         let block = self.geometry.physical_block_bytes;
         let starts: Vec<u64> = layout.zones().iter().map(|z| z.first).collect();
@@ -321,5 +333,9 @@ impl HddModel {
             }),
             ..Truth::default()
         }
+    }
+
+    fn device(&self, seed: u64) -> Result<Box<dyn Device>, Fault> {
+        Ok(Box::new(Hdd::new(self, seed)?))
     }
 }
