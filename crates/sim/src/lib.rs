@@ -20,6 +20,7 @@ mod kind;
 mod model;
 mod noise;
 mod spec;
+mod ssd;
 mod target;
 
 pub use describe::{HddTruth, ModelDescription, ModelInfo, Parameters, Truth, ZoneTruth};

@@ -1,0 +1,168 @@
+//! The blocks that are full, and which of them is to be collected next.
+
+use super::Collection;
+use crate::noise::Noise;
+
+/// No block.
+const NONE: u32 = u32::MAX;
+
+/// Full blocks with the count of valid units in each, in the order that the policy needs.
+#[derive(Debug)]
+pub(super) struct Closed {
+    policy: Collection,
+    /// Valid units, by block, of all blocks whether closed or not.
+    valid: Vec<u32>,
+    /// Place of a block among `members`, for choices; [`NONE`] when it is not closed.
+    place: Vec<u32>,
+    /// Closed blocks in no order (choices).
+    members: Vec<u32>,
+    /// Doubly linked lists through the blocks: one for each count of valid units (greedy), or one alone, oldest
+    /// first (FIFO).
+    lists: Vec<Ends>,
+    before: Vec<u32>,
+    after: Vec<u32>,
+    /// No list below this one has a block.
+    lowest: usize,
+    noise: Noise,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Ends {
+    first: u32,
+    last: u32,
+}
+
+impl Closed {
+    pub(super) fn new(policy: Collection, blocks: u32, units_per_block: u32, seed: u64) -> Closed {
+        let blocks = blocks as usize;
+        let lists = match policy {
+            Collection::Greedy => units_per_block as usize + 1,
+            Collection::Fifo => 1,
+            Collection::Choices(_) => 0,
+        };
+        Closed {
+            policy,
+            valid: vec![0; blocks],
+            place: vec![NONE; blocks],
+            members: Vec::new(),
+            lists: vec![Ends { first: NONE, last: NONE }; lists],
+            before: vec![NONE; blocks],
+            after: vec![NONE; blocks],
+            lowest: lists,
+            noise: Noise::new(seed),
+        }
+    }
+
+    /// Valid units of a block.
+    #[inline]
+    pub(super) fn valid(&self, block: u32) -> u32 {
+        self.valid[block as usize]
+    }
+
+    /// A unit of `block` became valid; it is open.
+    #[inline]
+    pub(super) fn gain(&mut self, block: u32) {
+        self.valid[block as usize] += 1;
+    }
+
+    /// Sets the count of a block that is not closed.
+    pub(super) fn set(&mut self, block: u32, valid: u32) {
+        self.valid[block as usize] = valid;
+    }
+
+    /// A unit of `block` became stale.
+    #[inline]
+    pub(super) fn lose(&mut self, block: u32) {
+        let valid = self.valid[block as usize] - 1;
+        if self.policy == Collection::Greedy && self.place[block as usize] != NONE {
+            self.unlink(block, valid as usize + 1);
+            self.append(block, valid as usize);
+        }
+        self.valid[block as usize] = valid;
+    }
+
+    /// `block` is full from now on.
+    pub(super) fn add(&mut self, block: u32) {
+        match self.policy {
+            Collection::Greedy => {
+                self.place[block as usize] = 0;
+                self.append(block, self.valid[block as usize] as usize);
+            }
+            Collection::Fifo => {
+                self.place[block as usize] = 0;
+                self.append(block, 0);
+            }
+            Collection::Choices(_) => {
+                self.place[block as usize] = self.members.len() as u32;
+                self.members.push(block);
+            }
+        }
+    }
+
+    /// Takes the block that the policy collects next; `None` when none is closed.
+    pub(super) fn take(&mut self) -> Option<u32> {
+        let block = match self.policy {
+            Collection::Greedy | Collection::Fifo => self.first()?,
+            Collection::Choices(choices) => self.choose(choices)?,
+        };
+        self.remove(block);
+        Some(block)
+    }
+
+    /// Takes `block` out, wherever it stands.
+    fn remove(&mut self, block: u32) {
+        match self.policy {
+            Collection::Greedy => self.unlink(block, self.valid[block as usize] as usize),
+            Collection::Fifo => self.unlink(block, 0),
+            Collection::Choices(_) => {
+                let place = self.place[block as usize] as usize;
+                self.members.swap_remove(place);
+                if let Some(&moved) = self.members.get(place) {
+                    self.place[moved as usize] = place as u32;
+                }
+            }
+        }
+        self.place[block as usize] = NONE;
+    }
+
+    fn first(&mut self) -> Option<u32> {
+        while self.lists.get(self.lowest)?.first == NONE {
+            self.lowest += 1;
+        }
+        Some(self.lists[self.lowest].first)
+    }
+
+    /// The one with the fewest valid units among `choices` drawn at random, with replacement.
+    fn choose(&mut self, choices: u32) -> Option<u32> {
+        let count = self.members.len() as u64;
+        let draws = (0..choices).map(|_| self.noise.below(count) as usize);
+        let drawn = draws.filter_map(|at| self.members.get(at).copied());
+        drawn.min_by_key(|&block| self.valid[block as usize])
+    }
+
+    #[inline]
+    fn append(&mut self, block: u32, list: usize) {
+        let last = self.lists[list].last;
+        self.before[block as usize] = last;
+        self.after[block as usize] = NONE;
+        match last {
+            NONE => self.lists[list].first = block,
+            last => self.after[last as usize] = block,
+        }
+        self.lists[list].last = block;
+        self.lowest = self.lowest.min(list);
+    }
+
+    #[inline]
+    fn unlink(&mut self, block: u32, list: usize) {
+        let (before, after) = (self.before[block as usize], self.after[block as usize]);
+        match before {
+            NONE => self.lists[list].first = after,
+            before => self.after[before as usize] = after,
+        }
+        match after {
+            NONE => self.lists[list].last = before,
+            after => self.before[after as usize] = before,
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! Which slot holds a logical unit, and which unit a slot holds: 8 bytes and a bit per physical slot.
+
+/// Entry of a unit that holds nothing.
+const NOTHING: u32 = u32::MAX;
+
+/// The two tables and the bits of a die. Tables begin as zeroes, which the system hands out without touching memory;
+/// so zero stands for "as in the beginning", and what the beginning was is one flag: a drive of terabytes that was
+/// filled in order is made in no time.
+#[derive(Debug)]
+pub(super) struct Map {
+    /// In the beginning each unit lies in the slot of the same number, or nowhere.
+    filled: bool,
+    /// By unit: 0 as in the beginning, [`NOTHING`], else its slot plus one.
+    slots: Vec<u32>,
+    /// By slot: 0 as in the beginning, else its unit plus one. Says nothing of a slot that is not valid.
+    units: Vec<u32>,
+    /// A bit per slot: it holds the present data of its unit.
+    valid: Vec<u64>,
+}
+
+impl Map {
+    /// Tables for `units` in `slots`; filled in order, or empty.
+    pub(super) fn new(units: u32, slots: u32, filled: bool) -> Map {
+        let mut valid = vec![0; (slots as usize).div_ceil(64)];
+        if filled {
+            let (whole, rest) = (units as usize / 64, units % 64);
+            valid[..whole].fill(u64::MAX);
+            if rest > 0 {
+                valid[whole] = (1 << rest) - 1;
+            }
+        }
+        Map { filled, slots: vec![0; units as usize], units: vec![0; slots as usize], valid }
+    }
+
+    /// Units that can be addressed.
+    pub(super) fn count(&self) -> u32 {
+        self.slots.len() as u32
+    }
+
+    /// Where `unit` lies; `None` when it was never written or is trimmed.
+    #[inline]
+    pub(super) fn slot(&self, unit: u32) -> Option<u32> {
+        match self.slots[unit as usize] {
+            0 => self.filled.then_some(unit),
+            NOTHING => None,
+            slot => Some(slot - 1),
+        }
+    }
+
+    /// What `slot` was last given. Only of a valid slot is it also what the drive would read there.
+    #[inline]
+    pub(super) fn unit(&self, slot: u32) -> u32 {
+        match self.units[slot as usize] {
+            0 => slot,
+            unit => unit - 1,
+        }
+    }
+
+    #[inline]
+    pub(super) fn is_valid(&self, slot: u32) -> bool {
+        self.valid[slot as usize / 64] >> (slot % 64) & 1 == 1
+    }
+
+    /// Puts `unit` into `slot`, which is free.
+    #[inline]
+    pub(super) fn put(&mut self, unit: u32, slot: u32) {
+        self.slots[unit as usize] = slot + 1;
+        self.units[slot as usize] = unit + 1;
+        self.valid[slot as usize / 64] |= 1 << (slot % 64);
+    }
+
+    /// Makes what `slot` holds stale.
+    #[inline]
+    pub(super) fn spoil(&mut self, slot: u32) {
+        self.valid[slot as usize / 64] &= !(1 << (slot % 64));
+    }
+
+    /// Forgets where `unit` lies.
+    #[inline]
+    pub(super) fn forget(&mut self, unit: u32) {
+        self.slots[unit as usize] = NOTHING;
+    }
+
+    /// First valid slot in `from..to`.
+    #[inline]
+    pub(super) fn next_valid(&self, from: u32, to: u32) -> Option<u32> {
+        let mut at = from;
+        while at < to {
+            let bits = self.valid[at as usize / 64] >> (at % 64);
+            if bits != 0 {
+                let found = at + bits.trailing_zeros();
+                return (found < to).then_some(found);
+            }
+            at = (at / 64 + 1) * 64;
+        }
+        None
+    }
+}

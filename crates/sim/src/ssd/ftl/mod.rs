@@ -1,0 +1,432 @@
+//! The flash translation layer of one die: a log of units, and the collection that keeps it going.
+//!
+//! It knows no time. The device asks where a unit goes, does the work on its own clock, and does the collection that
+//! it is told is due. Logical units are spread over the dies by address, so that each die is a drive of its own, and
+//! what theory says of write amplification holds for each.
+//!
+//! A block is the same block of all planes. A slot holds one unit; slots of a block are written in order.
+
+mod closed;
+mod map;
+mod state;
+
+use std::collections::VecDeque;
+
+use self::closed::Closed;
+use self::map::Map;
+
+/// Blocks beyond those that hold data and over-provisioning: one that the host writes, one that the collection
+/// writes, and two that are free, so that neither ever waits for a whole block. Over-provisioning is stated net of
+/// them.
+pub(crate) const SPARE_BLOCKS: u32 = 4;
+/// Collection begins when no more blocks than this are free.
+const FREE_LOW: usize = 2;
+/// So many free blocks are left to the collection.
+const FREE_FOR_MOVES: usize = 1;
+
+/// Size of a die's log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Shape {
+    /// Logical units.
+    pub(crate) units: u32,
+    /// Blocks for data and over-provisioning, [`SPARE_BLOCKS`] not counted.
+    pub(crate) data_blocks: u32,
+    /// Slots of a block.
+    pub(crate) units_per_block: u32,
+    /// Single-bit cache, if the die has one.
+    pub(crate) slc: Option<SlcShape>,
+}
+
+/// Part of a die that is written with one bit a cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SlcShape {
+    /// Most blocks in this mode at once.
+    pub(crate) blocks: u32,
+    /// Slots that are used of a block in this mode: those of all bits, divided by the bits of a cell.
+    pub(crate) units_per_block: u32,
+    /// The blocks are set aside for it, on top of `data_blocks`; else they are taken from those that are free.
+    pub(crate) is_static: bool,
+}
+
+/// Which full block is collected next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Collection {
+    /// The one with the fewest valid units; of several the one that has been so for longest.
+    Greedy,
+    /// The one that was filled first.
+    Fifo,
+    /// The best of so many drawn at random.
+    Choices(u32),
+}
+
+/// What the die held before anybody looked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum InitialState {
+    /// Nothing.
+    Fresh,
+    /// Every unit once, in order.
+    Filled,
+    /// As after endless writes to random units.
+    Steady,
+}
+
+/// Where a write of the host goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stream {
+    /// To blocks with all bits of a cell.
+    Main,
+    /// To blocks with one bit a cell.
+    Slc,
+}
+
+/// The blocks that are being written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Front {
+    Host(Stream),
+    Moves,
+}
+
+/// What a step of collection did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Collected {
+    /// Nothing: there is nothing to collect.
+    Nothing,
+    /// Units were moved; where from and to was told.
+    Moved,
+    /// This block holds nothing more and is erased; it can be written again.
+    Erased(u32),
+}
+
+impl Front {
+    fn index(self) -> usize {
+        match self {
+            Front::Host(Stream::Main) => 0,
+            Front::Host(Stream::Slc) => 1,
+            Front::Moves => 2,
+        }
+    }
+}
+
+/// A block that is being written.
+#[derive(Clone, Copy, Debug)]
+struct Frontier {
+    next: u32,
+    end: u32,
+}
+
+/// A block that is being emptied.
+#[derive(Clone, Copy, Debug)]
+struct Victim {
+    block: u32,
+    /// Slots before this one were looked at.
+    next: u32,
+    /// Valid units when it was chosen.
+    held: u32,
+    /// Units moved out of it.
+    moved: u32,
+    /// Units that the host has written since.
+    host_writes: u32,
+}
+
+/// The log of one die.
+#[derive(Debug)]
+pub(crate) struct Ftl {
+    shape: Shape,
+    map: Map,
+    closed: Closed,
+    /// Blocks in single-bit mode, oldest first, the one being written last.
+    slc: VecDeque<u32>,
+    /// By block: it is among `slc`.
+    single_bit: Vec<bool>,
+    /// The one that was erased first comes first.
+    free: VecDeque<u32>,
+    fronts: [Option<Frontier>; 3],
+    victim: Option<Victim>,
+    /// The single-bit block that is being folded.
+    folding: Option<Victim>,
+    live: u32,
+}
+
+impl Ftl {
+    /// A die in its initial state. `seed` is for what is drawn: the choices, and the places of a steady die.
+    pub(crate) fn new(shape: Shape, policy: Collection, state: InitialState, seed: u64) -> Ftl {
+        let set_aside = shape.slc.filter(|slc| slc.is_static).map_or(0, |slc| slc.blocks);
+        let blocks = shape.data_blocks + SPARE_BLOCKS + set_aside;
+        let filled = state == InitialState::Filled;
+        let mut ftl = Ftl {
+            shape,
+            map: Map::new(shape.units, blocks * shape.units_per_block, filled),
+            closed: Closed::new(policy, blocks, shape.units_per_block, seed),
+            slc: VecDeque::new(),
+            single_bit: vec![false; blocks as usize],
+            free: (0..blocks).collect(),
+            fronts: [None; 3],
+            victim: None,
+            folding: None,
+            live: 0,
+        };
+        match state {
+            InitialState::Fresh => {}
+            InitialState::Filled => ftl.fill(),
+            InitialState::Steady => ftl.age(seed),
+        }
+        ftl
+    }
+
+    /// Where `unit` lies; `None` when it was never written or is trimmed.
+    #[inline]
+    pub(crate) fn slot(&self, unit: u32) -> Option<u32> {
+        self.map.slot(unit)
+    }
+
+    /// True when `slot` is of a block that is written with one bit a cell.
+    pub(crate) fn is_slc(&self, slot: u32) -> bool {
+        self.single_bit[self.block(slot) as usize]
+    }
+
+    /// Units that hold something.
+    pub(crate) fn live(&self) -> u32 {
+        self.live
+    }
+
+    /// Blocks that could be written at once.
+    pub(crate) fn free_blocks(&self) -> usize {
+        self.free.len()
+    }
+
+    #[inline]
+    fn block(&self, slot: u32) -> u32 {
+        slot / self.shape.units_per_block
+    }
+
+    /// Free blocks that multi-bit data may take: not those that are set aside.
+    fn free_for_main(&self) -> usize {
+        let set_aside = match self.shape.slc {
+            Some(slc) if slc.is_static => (slc.blocks as usize).saturating_sub(self.slc.len()),
+            _ => 0,
+        };
+        self.free.len().saturating_sub(set_aside)
+    }
+
+    /// True when the host's next unit has a slot: in the open block, or in a free one that the collection does not need.
+    #[inline]
+    pub(crate) fn has_room(&self, stream: Stream) -> bool {
+        self.fronts[Front::Host(stream).index()].is_some()
+            || match stream {
+                Stream::Main => self.free_for_main() > FREE_FOR_MOVES,
+                Stream::Slc => self.blocks_for_slc() > 0,
+            }
+    }
+
+    /// Blocks that could be put into single-bit mode now.
+    fn blocks_for_slc(&self) -> usize {
+        let Some(slc) = self.shape.slc else { return 0 };
+        let allowed = (slc.blocks as usize).saturating_sub(self.slc.len());
+        // Of blocks that are not set aside, only those that the collection will not need.
+        let kept = if slc.is_static { 0 } else { SPARE_BLOCKS as usize };
+        allowed.min(self.free.len().saturating_sub(kept))
+    }
+
+    /// Units that can still be written into single-bit blocks before one must be folded.
+    pub(crate) fn slc_room(&self) -> u64 {
+        let open = self.fronts[Front::Host(Stream::Slc).index()];
+        let open = open.map_or(0, |front| u64::from(front.end - front.next));
+        let slots = self.shape.slc.map_or(0, |slc| slc.units_per_block);
+        self.blocks_for_slc() as u64 * u64::from(slots) + open
+    }
+
+    /// Blocks in single-bit mode, the open one included.
+    pub(crate) fn slc_blocks(&self) -> usize {
+        self.slc.len()
+    }
+
+    /// Gives the host's `unit` its new slot; what it had becomes stale. `None` without room
+    /// ([`Ftl::has_room`]): collect or fold first.
+    #[inline]
+    pub(crate) fn write(&mut self, unit: u32, stream: Stream) -> Option<u32> {
+        if !self.has_room(stream) {
+            return None;
+        }
+        let front = Front::Host(stream);
+        let slot = self.next_slot(front)?;
+        match self.map.slot(unit) {
+            Some(old) => self.spoil(old),
+            None => self.live += 1,
+        }
+        self.fill_slot(unit, slot);
+        self.advance(front);
+        if let Some(victim) = &mut self.victim {
+            victim.host_writes += 1;
+        }
+        Some(slot)
+    }
+
+    /// The next slot of a front, which is given a free block if it has none.
+    #[inline]
+    fn next_slot(&mut self, front: Front) -> Option<u32> {
+        match self.fronts[front.index()] {
+            Some(open) => Some(open.next),
+            None => self.open_block(front),
+        }
+    }
+
+    #[cold]
+    fn open_block(&mut self, front: Front) -> Option<u32> {
+        let block = self.free.pop_front()?;
+        let mut slots = self.shape.units_per_block;
+        if let (Front::Host(Stream::Slc), Some(slc)) = (front, self.shape.slc) {
+            slots = slc.units_per_block;
+            self.slc.push_back(block);
+            self.single_bit[block as usize] = true;
+        }
+        let next = block * self.shape.units_per_block;
+        self.fronts[front.index()] = Some(Frontier { next, end: next + slots });
+        Some(next)
+    }
+
+    /// The next slot of an open block was used; a full block is closed.
+    #[inline]
+    fn advance(&mut self, front: Front) {
+        let Some(open) = &mut self.fronts[front.index()] else { return };
+        open.next += 1;
+        if open.next == open.end {
+            let last = open.next - 1;
+            self.fronts[front.index()] = None;
+            if front != Front::Host(Stream::Slc) {
+                self.closed.add(self.block(last));
+            }
+        }
+    }
+
+    /// Leaves the host's next slots unused up to a multiple of `slots`: what is programmed at once. Returns how many.
+    pub(crate) fn pad(&mut self, slots: u32, stream: Stream) -> u32 {
+        let front = Front::Host(stream);
+        let mut padded = 0;
+        while let Some(open) = self.fronts[front.index()]
+            && !open.next.is_multiple_of(slots)
+        {
+            self.advance(front);
+            padded += 1;
+        }
+        padded
+    }
+
+    /// The host no longer wants what `unit` holds.
+    pub(crate) fn trim(&mut self, unit: u32) {
+        if let Some(slot) = self.map.slot(unit) {
+            self.spoil(slot);
+            self.map.forget(unit);
+            self.live -= 1;
+        }
+    }
+
+    #[inline]
+    fn spoil(&mut self, slot: u32) {
+        self.map.spoil(slot);
+        self.closed.lose(self.block(slot));
+    }
+
+    #[inline]
+    fn fill_slot(&mut self, unit: u32, slot: u32) {
+        self.map.put(unit, slot);
+        self.closed.gain(self.block(slot));
+    }
+
+    // ---- collection
+
+    /// True when the host must not write on before [`Ftl::collect`] has done more. What a block to be freed holds is
+    /// moved in step with the host's writes into the space that it will leave, so that the drive slows down evenly
+    /// and not by whole blocks.
+    #[inline]
+    pub(crate) fn is_behind(&self) -> bool {
+        match self.victim {
+            Some(victim) => {
+                let gained = self.shape.units_per_block - victim.held;
+                // All at once where it leaves nothing.
+                u64::from(victim.moved) * u64::from(gained)
+                    < u64::from(victim.host_writes) * u64::from(victim.held)
+                    || victim.host_writes >= gained
+            }
+            None => self.free_for_main() <= FREE_LOW,
+        }
+    }
+
+    /// Moves up to `most` units out of the block that the policy collects, or erases it when it is empty. Tells
+    /// `each` the slots from and to.
+    pub(crate) fn collect(&mut self, most: u32, each: impl FnMut(u32, u32)) -> Collected {
+        let victim = match self.victim.take() {
+            Some(victim) => victim,
+            None => match self.closed.take() {
+                Some(block) => self.victim_of(block),
+                None => return Collected::Nothing,
+            },
+        };
+        let (victim, collected) = self.empty(victim, self.shape.units_per_block, most, each);
+        self.victim = victim;
+        collected
+    }
+
+    /// True when there is a single-bit block that is full.
+    pub(crate) fn can_fold(&self) -> bool {
+        let open = self.fronts[Front::Host(Stream::Slc).index()].is_some();
+        self.folding.is_some() || self.slc.len() > usize::from(open)
+    }
+
+    /// As [`Ftl::collect`], with the oldest single-bit block.
+    pub(crate) fn fold(&mut self, most: u32, each: impl FnMut(u32, u32)) -> Collected {
+        let Some(slc) = self.shape.slc else { return Collected::Nothing };
+        let victim = match self.folding.take() {
+            Some(victim) => victim,
+            None if self.can_fold() => match self.slc.front() {
+                Some(&block) => self.victim_of(block),
+                None => return Collected::Nothing,
+            },
+            None => return Collected::Nothing,
+        };
+        let (victim, collected) = self.empty(victim, slc.units_per_block, most, each);
+        self.folding = victim;
+        if let Collected::Erased(block) = collected {
+            self.slc.retain(|&b| b != block);
+        }
+        collected
+    }
+
+    fn victim_of(&self, block: u32) -> Victim {
+        let next = block * self.shape.units_per_block;
+        Victim { block, next, held: self.closed.valid(block), moved: 0, host_writes: 0 }
+    }
+
+    fn empty(
+        &mut self,
+        mut victim: Victim,
+        slots: u32,
+        most: u32,
+        mut each: impl FnMut(u32, u32),
+    ) -> (Option<Victim>, Collected) {
+        let end = victim.block * self.shape.units_per_block + slots;
+        let mut moved = 0;
+        while moved < most
+            && let Some(from) = self.map.next_valid(victim.next, end)
+        {
+            let Some(to) = self.next_slot(Front::Moves) else { break };
+            let unit = self.map.unit(from);
+            self.spoil(from);
+            self.fill_slot(unit, to);
+            self.advance(Front::Moves);
+            each(from, to);
+            victim.next = from + 1;
+            moved += 1;
+        }
+        victim.moved += moved;
+        if moved > 0 {
+            return (Some(victim), Collected::Moved);
+        }
+        if self.map.next_valid(victim.next, end).is_some() {
+            // No slot to move to: cannot be while spare blocks are kept.
+            return (Some(victim), Collected::Nothing);
+        }
+        self.free.push_back(victim.block);
+        self.single_bit[victim.block as usize] = false;
+        (None, Collected::Erased(victim.block))
+    }
+}

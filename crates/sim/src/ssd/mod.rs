@@ -1,0 +1,3 @@
+//! A drive of flash chips with a page-mapped translation layer.
+
+pub(crate) mod ftl;
