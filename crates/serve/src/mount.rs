@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 
 use block::{Bytes, DriveError, Target, UnixNanos};
-use fuser::{BackgroundSession, MountOption, Session};
+use fuser::{MountOption, Session, SessionUnmounter};
 use rustix::mount::{UnmountFlags, unmount};
 use sim::VirtualTarget;
 
@@ -47,11 +47,12 @@ pub struct Options {
     pub date: UnixNanos,
 }
 
-/// A drive in service. Dropping it takes the mount away as far as that can be done.
+/// A drive in service, until [`Served::stop`] or until somebody unmounts it.
 #[derive(Debug)]
 pub struct Served {
     directory: PathBuf,
-    session: BackgroundSession,
+    unmounter: SessionUnmounter,
+    receiver: JoinHandle<io::Result<()>>,
     dispatcher: JoinHandle<Result<(), DriveError>>,
     tally: Arc<Mutex<Tally>>,
 }
@@ -90,16 +91,29 @@ pub fn serve(
     let tally = Arc::new(Mutex::new(Tally::new()));
     let (requests, inbox) = mpsc::channel();
     let file = DriveFile::new(face, Arc::clone(&clock), requests);
-    let session = mount(file, &directory, &options.source)?;
+    let mut session = mount(file, &directory, &options.source)?;
+    let unmounter = session.unmount_callable();
     let counted = Arc::clone(&tally);
-    let dispatcher = thread::Builder::new()
-        .name("drive".to_owned())
-        .spawn(move || dispatch::run(target, content, &inbox, clock.as_ref(), &counted))
-        .map_err(|source| ServeError::Resource { action: "start a thread", source })?;
-    let session = session
-        .spawn()
-        .map_err(|source| ServeError::Resource { action: "start a thread", source })?;
-    Ok(Served { directory, session, dispatcher, tally })
+    let dispatcher = punctual("drive", move || {
+        dispatch::run(target, content, &inbox, clock.as_ref(), &counted)
+    })?;
+    let receiver = punctual("fuse", move || session.run())?;
+    Ok(Served { directory, unmounter, receiver, dispatcher, tally })
+}
+
+/// Starts a thread that others should not keep waiting; threads that it starts are like it.
+fn punctual<T: Send + 'static>(
+    name: &'static str,
+    run: impl FnOnce() -> T + Send + 'static,
+) -> Result<JoinHandle<T>, ServeError> {
+    let first = move || {
+        // Counts for this thread alone (sched(7)), and takes root. Without it, a busy machine makes
+        // replies later, which is counted.
+        let _ = rustix::process::nice(-20);
+        run()
+    };
+    let started = thread::Builder::new().name(name.to_owned()).spawn(first);
+    started.map_err(|source| ServeError::Resource { action: "start a thread", source })
 }
 
 impl Served {
@@ -110,7 +124,7 @@ impl Served {
 
     /// True when service is over: somebody has unmounted it, or the drive has failed as a whole.
     pub fn is_over(&self) -> bool {
-        self.session.guard.is_finished() || self.dispatcher.is_finished()
+        self.receiver.is_finished() || self.dispatcher.is_finished()
     }
 
     /// What was served so far.
@@ -125,9 +139,8 @@ impl Served {
     /// [`ServeError::Drive`] when the drive failed as a whole, [`ServeError::Mount`] when the mount cannot
     /// be taken away.
     pub fn stop(self) -> Result<Ended, ServeError> {
-        let Served { directory, session, dispatcher, tally } = self;
-        let is_failed = dispatcher.is_finished() && !session.guard.is_finished();
-        let was_busy = match session.umount_and_join() {
+        let Served { directory, mut unmounter, receiver, dispatcher, tally } = self;
+        let was_busy = match unmounter.unmount() {
             Ok(()) => false,
             Err(error) if error.raw_os_error() == Some(EBUSY) => {
                 let detached = unmount(&directory, UnmountFlags::DETACH);
@@ -142,8 +155,11 @@ impl Served {
                 return Err(ServeError::Mount { path: directory, source, remedy: "" });
             }
         };
-        // Whoever still has the drive open keeps the dispatcher alive; it goes with the process.
-        if !was_busy || is_failed {
+        // Whoever still has the drive open keeps the threads alive; they go with the process.
+        if !was_busy {
+            let _ = receiver.join();
+        }
+        if !was_busy || dispatcher.is_finished() {
             dispatcher.join().unwrap_or(Ok(()))?;
         }
         let tally = tally.lock().unwrap_or_else(PoisonError::into_inner).clone();
