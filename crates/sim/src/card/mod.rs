@@ -13,6 +13,8 @@ mod model;
 mod random;
 mod reading;
 mod smalllog;
+#[cfg(test)]
+mod tests;
 mod writing;
 
 use std::collections::VecDeque;
