@@ -10,6 +10,7 @@
 //! domain's [`block::Target`]. Only the device knows what a platter is; a kind of device is
 //! added as a sibling of the `hdd` module and a variant in `kind`.
 
+mod card;
 mod describe;
 mod device;
 mod environment;
@@ -23,7 +24,9 @@ mod spec;
 mod ssd;
 mod target;
 
-pub use describe::{HddTruth, ModelDescription, ModelInfo, Parameters, Truth, ZoneTruth};
+pub use describe::{
+    CardTruth, HddTruth, ModelDescription, ModelInfo, Parameters, Truth, ZoneTruth,
+};
 pub use device::MediaCounters;
 pub use environment::VirtualEnvironment;
 pub use error::SimError;

@@ -10,7 +10,7 @@ use crate::spec::{self, Spec};
 use crate::target::Parts;
 
 /// The schema that this version reads.
-const SCHEMA: &str = "drivescope.model/1";
+pub(crate) const SCHEMA: &str = "drivescope.model/1";
 
 /// A built-in model with its text.
 struct BuiltIn {
@@ -18,15 +18,42 @@ struct BuiltIn {
     text: &'static str,
 }
 
-static BUILT_IN: [BuiltIn; 1] =
-    [BuiltIn { info: MODELS[0], text: include_str!("../models/hdd-7200.toml") }];
+static BUILT_IN: [BuiltIn; 5] = [
+    BuiltIn { info: MODELS[0], text: include_str!("../models/hdd-7200.toml") },
+    BuiltIn { info: MODELS[1], text: include_str!("../models/sdcard-4m.toml") },
+    BuiltIn { info: MODELS[2], text: include_str!("../models/usb-8m.toml") },
+    BuiltIn { info: MODELS[3], text: include_str!("../models/usb-tlc.toml") },
+    BuiltIn { info: MODELS[4], text: include_str!("../models/card-3m.toml") },
+];
 
 /// The built-in models.
-pub(crate) static MODELS: [ModelInfo; 1] = [ModelInfo {
-    name: "hdd-7200",
-    kind: "hdd",
-    summary: "3.5\" SATA disk, 4 TB, 7200 rpm, 64 MiB cache",
-}];
+pub(crate) static MODELS: [ModelInfo; 5] = [
+    ModelInfo {
+        name: "hdd-7200",
+        kind: "hdd",
+        summary: "3.5\" SATA disk, 4 TB, 7200 rpm, 64 MiB cache",
+    },
+    ModelInfo {
+        name: "sdcard-4m",
+        kind: "card",
+        summary: "SD card, 512 MB, 4 MiB erase blocks, 8 KiB pages on two planes, 2 open units",
+    },
+    ModelInfo {
+        name: "usb-8m",
+        kind: "card",
+        summary: "USB stick, 8 GB, MLC, 8 MiB erase blocks, 16 KiB pages, 1 open unit, FAT zone 4 MiB",
+    },
+    ModelInfo {
+        name: "usb-tlc",
+        kind: "card",
+        summary: "USB stick, 16 GB, TLC, 4 MiB erase blocks, 8 KiB pages on two planes, 2 open units",
+    },
+    ModelInfo {
+        name: "card-3m",
+        kind: "card",
+        summary: "SD card, 8 GB, TLC, 3 MiB erase blocks, 16 KiB pages, 5 open units, small-write log",
+    },
+];
 
 /// What a device says of itself, in every kind of model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
