@@ -19,6 +19,7 @@ mod one_cpu;
 mod order;
 mod plan;
 mod provenance;
+mod serve;
 mod sheet;
 mod stop;
 mod zram;
@@ -52,6 +53,8 @@ enum Name {
     Coverage(coverage::Options),
     /// Runs killed at random moments, which have to go on (minutes)
     Kills(kills::Options),
+    /// Virtual drives served as files, tried with flashbench and fio (/dev/fuse, minutes)
+    Serve(serve::Options),
 }
 
 /// Options of one validation, when none were given.
@@ -85,6 +88,7 @@ fn run(name: Option<Name>) -> Result<bool> {
             println!("latency     recorded latency against the kernel's own, beside fio's");
             println!("coverage    how often mark's verdicts are right on a virtual disk");
             println!("kills       runs killed at random moments, which have to go on");
+            println!("serve       served virtual drives, tried with flashbench and fio");
             Ok(true)
         }
         Some(Name::FioParity(options)) => fio_parity::run(&options),
@@ -92,13 +96,17 @@ fn run(name: Option<Name>) -> Result<bool> {
         Some(Name::Latency(options)) => latency::run(&options),
         Some(Name::Coverage(options)) => coverage::run(&options),
         Some(Name::Kills(options)) => kills::run(&options),
+        Some(Name::Serve(options)) => serve::run(&options),
         None => {
-            eprintln!("running latency, kills, coverage, loop and fio-parity, one after the other");
+            eprintln!(
+                "running serve, latency, kills, coverage, loop and fio-parity, one after the other"
+            );
+            let served = serve::run(&defaults())?;
             let latency = latency::run(&defaults())?;
             let kills = kills::run(&defaults())?;
             let coverage = coverage::run(&defaults())?;
             let hot_loop = hot_loop::run(&defaults())?;
-            Ok(fio_parity::run(&defaults())? && hot_loop && coverage && kills && latency)
+            Ok(fio_parity::run(&defaults())? && hot_loop && coverage && kills && latency && served)
         }
     }
 }
