@@ -267,6 +267,39 @@ fn memory_for_reads_saves_what_it_holds_and_is_off_by_default() {
     assert!(ahead + 30_000 < plain, "{plain} and {ahead} ns");
 }
 
+// The erase block that powers of two do not find.
+#[test]
+fn an_erase_block_of_three_shows_at_multiples_of_three() {
+    let mut target = quiet("card-3m", "");
+    let mut across = |mib: u64| {
+        let [before, on, after] = [KIB, KIB / 2, 0]
+            .map(|before| time(&mut target, Op::Read, mib * MIB - before, KIB) as i64);
+        on - (before + after) / 2
+    };
+    for mib in [63, 64, 65, 66, 128, 129, 192, 256] {
+        let step = across(mib);
+        // The look-up of a unit is 180 us beside the group's array read.
+        assert_eq!(step > 200_000, mib % 3 == 0, "at {mib} MiB: {step} ns");
+    }
+}
+
+#[test]
+fn a_flush_has_nothing_to_do_and_keeps_its_turn() {
+    let mut target = quiet("usb-8m", "");
+    let write = time(&mut quiet("usb-8m", ""), Op::Write, 80 * MIB, 16 * KIB);
+    let mut lanes = target.open(&setup(2)).unwrap();
+    let begun = lanes[0].now();
+    lanes[0]
+        .submit(&[request(Op::Write, 80 * MIB, 16 * KIB, 0), request(Op::Flush, 0, 0, 1)])
+        .unwrap();
+    let mut done = Vec::new();
+    while done.len() < 2 {
+        lanes[0].wait_until(Time::NEVER, &mut done).unwrap();
+    }
+    assert_eq!((done[0].slot, done[1].slot), (0, 1));
+    assert_eq!(done[1].completed.since(begun).0, write + 5_000);
+}
+
 // Breaks when the zone's writes open units: a file system's tables would then throw out its files.
 #[test]
 fn writes_to_the_zone_at_the_beginning_open_no_unit() {

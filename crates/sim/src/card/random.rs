@@ -224,6 +224,10 @@ mod tests {
         let text = |seed| toml::to_string(&CardModel::random(seed)).unwrap();
         assert_eq!(text(7), text(7));
         assert_ne!(text(7), text(8));
+        // Frozen: a score names seeds, and means these cards.
+        let CardModel { geometry: g, read: r, write: w, .. } = CardModel::random(7);
+        let drawn = [g.capacity_bytes, g.erase_block_bytes, g.page_bytes, r.command_ns, w.merge_ns];
+        assert_eq!(drawn, [16_779_313_152, 6_291_456, 32_768, 675_838, 72_000_000]);
         let read: CardModel = toml::from_str(&text(7)).unwrap();
         assert_eq!(read, CardModel::random(7), "a drawn card can be kept as a file");
     }
