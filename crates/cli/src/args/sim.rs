@@ -45,13 +45,14 @@ pub enum SimVerb {
 #[command(after_help = "\
 Examples:
   drivescope sim serve hdd-7200 /mnt/virtual
-  drivescope sim serve 'hdd-7200?capacity=500GB&seed=7' /mnt/virtual --store /var/tmp
+  drivescope sim serve 'hdd-7200?seed=7' /mnt/virtual --store /var/tmp
   fio --name=x --filename=/mnt/virtual/drive --rw=randread --bs=4k --direct=1
-  losetup --find --show --direct-io=on /mnt/virtual/drive    a block device of it
+  losetup --find --show --direct-io=on /mnt/virtual/drive
 
-The drive is the file MOUNTPOINT/drive, as long as the drive. A request takes as
-long as the drive would, plus the few microseconds of FUSE. Ctrl-C, or unmounting
-it, ends the service, and what was written is gone.")]
+The drive is the file MOUNTPOINT/drive, as long as the drive; losetup makes a
+block device of it. A request takes as long as on the drive, and the few
+microseconds that FUSE takes. Ctrl-C, or unmounting it, ends the service, and
+what was written is then gone.")]
 pub struct ServeArgs {
     /// Model, with or without sim: in front
     pub model: String,

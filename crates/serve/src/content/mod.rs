@@ -1,6 +1,7 @@
 //! What is written on a served drive. The timing model stores nothing, so this is kept beside it.
 
 mod directory;
+mod faulty;
 mod memory;
 
 use block::{Bytes, Errno};
