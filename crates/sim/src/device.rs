@@ -85,6 +85,11 @@ pub(crate) trait Device: Send {
     /// of their time.
     fn advance(&mut self, to: Time, finished: &mut Vec<Finished>);
 
+    /// True while it has I/O that did not come from the engine.
+    fn busy(&self) -> bool {
+        false
+    }
+
     /// Starts the noise anew from `seed`.
     fn reseed(&mut self, seed: u64);
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
 use block::{
     Bytes, DeviceCounters, DriveInfo, Environment, Extents, Layer, Leaf, Medium, Nanos, Op,
@@ -24,6 +24,8 @@ pub(crate) struct Counters {
     write_bytes: AtomicU64,
     flushes: AtomicU64,
     busy_ns: AtomicU64,
+    temperature_mc: AtomicI64,
+    throttle_events: AtomicU64,
     media: [AtomicU64; 8],
 }
 
@@ -45,7 +47,7 @@ impl Counters {
         }
     }
 
-    /// The device completed an I/O; `bytes` crossed the link.
+    /// The device completed an I/O, of this task or of another; `bytes` crossed the link.
     pub(crate) fn completed(&self, op: Op, bytes: Bytes) {
         match op {
             Op::Read => {
@@ -64,6 +66,16 @@ impl Counters {
     /// At least one I/O was under way for `span`.
     pub(crate) fn busy(&self, span: Nanos) {
         add(&self.busy_ns, span.0);
+    }
+
+    /// The device has this temperature now, in thousandths of a degree Celsius.
+    pub(crate) fn set_temperature(&self, milli_c: i64) {
+        self.temperature_mc.store(milli_c, Ordering::Relaxed);
+    }
+
+    /// The device became too hot `times` more.
+    pub(crate) fn throttled(&self, times: u64) {
+        add(&self.throttle_events, times);
     }
 
     /// Takes over the device's own counters.
@@ -98,6 +110,17 @@ impl Counters {
     }
 }
 
+/// What tells a virtual drive's temperature.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Thermometer {
+    /// Nothing.
+    None,
+    /// The model's word, in degrees Celsius.
+    Constant(f64),
+    /// The counters, which the device keeps.
+    Counters,
+}
+
 /// The environment of a virtual drive: counters that are exact, a machine without a load, and no
 /// page cache.
 #[derive(Clone, Debug)]
@@ -105,7 +128,7 @@ pub struct VirtualEnvironment {
     counters: Arc<Counters>,
     stack: Stack,
     leaf: String,
-    temperature_c: Option<f64>,
+    thermometer: Thermometer,
     missing: BTreeMap<String, String>,
 }
 
@@ -114,7 +137,7 @@ impl VirtualEnvironment {
         counters: Arc<Counters>,
         info: &DriveInfo,
         model: &str,
-        temperature_c: Option<f64>,
+        thermometer: Thermometer,
     ) -> VirtualEnvironment {
         let layer = Layer { kind: "virtual".into(), name: info.name.clone(), ..Layer::default() };
         let leaf = Leaf { name: model.into(), medium: Medium::Virtual, model: info.model.clone() };
@@ -123,15 +146,26 @@ impl VirtualEnvironment {
             "a virtual drive runs in virtual time, in which the tester's own CPU time is nothing"
                 .to_owned(),
         )]);
-        if temperature_c.is_none() {
+        if thermometer == Thermometer::None {
             missing.insert("temperature_c".into(), "the model states no temperature".into());
         }
         VirtualEnvironment {
             counters,
             stack: Stack { layers: vec![layer], leaves: vec![leaf] },
             leaf: model.into(),
-            temperature_c,
+            thermometer,
             missing,
+        }
+    }
+
+    /// In degrees Celsius.
+    fn temperature_c(&self) -> Option<f64> {
+        match self.thermometer {
+            Thermometer::None => None,
+            Thermometer::Constant(degrees) => Some(degrees),
+            Thermometer::Counters => {
+                Some(self.counters.temperature_mc.load(Ordering::Relaxed) as f64 / 1000.0)
+            }
         }
     }
 
@@ -165,8 +199,8 @@ impl Environment for VirtualEnvironment {
                 cached_bytes: Bytes::ZERO,
                 dirty_bytes: Some(Bytes::ZERO),
             }),
-            temperature_c: self.temperature_c,
-            throttle_events: Some(0),
+            temperature_c: self.temperature_c(),
+            throttle_events: Some(get(&c.throttle_events)),
             missing: self.missing.clone(),
         }
     }

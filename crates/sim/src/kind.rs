@@ -11,6 +11,12 @@ use crate::model::Identity;
 /// Names of all kinds, as model files write them.
 pub(crate) const KINDS: [&str; 1] = ["hdd"];
 
+/// Draws a model from a seed.
+type Draw = fn(u64) -> Model;
+
+/// The kinds of which a model can be drawn, and how.
+const DRAWN: [(&str, Draw); 0] = [];
+
 /// A field of a model, with its table, and what is wrong with it.
 pub(crate) type Fault = (&'static str, String);
 
@@ -30,6 +36,11 @@ pub(crate) trait DeviceModel {
 
     /// Finds the first value that no such device can have.
     fn check(&self) -> Result<(), Fault>;
+
+    /// The short override keys that this kind knows, for whoever typed another.
+    fn shorthands(&self) -> &'static [&'static str] {
+        &["capacity", "state", "write_cache"]
+    }
 
     /// The field that a short override key stands for; `None` for a key that this kind does not know.
     fn shorthand(&self, key: &str, value: &str) -> Option<Result<Setting, String>>;
@@ -55,12 +66,21 @@ pub(crate) enum Model {
 }
 
 impl Model {
-    /// Reads a model's file; `None` when `kind` is none of [`KINDS`].
-    pub(crate) fn from_text(kind: &str, text: &str) -> Option<Result<Model, toml::de::Error>> {
+    /// Reads a model's file without the tables that any kind may have; `None` when `kind` is none of
+    /// [`KINDS`].
+    pub(crate) fn read(
+        kind: &str,
+        file: toml::Deserializer<'_>,
+    ) -> Option<Result<Model, toml::de::Error>> {
         match kind {
-            "hdd" => Some(toml::from_str(text).map(Model::Hdd)),
+            "hdd" => Some(HddModel::deserialize(file).map(Model::Hdd)),
             _ => None,
         }
+    }
+
+    /// Draws a model of a kind from a seed; `None` for a kind that cannot be drawn.
+    pub(crate) fn random(kind: &str, seed: u64) -> Option<Model> {
+        DRAWN.iter().find(|(known, _)| *known == kind).map(|(_, draw)| draw(seed))
     }
 
     /// Reads a model of the same kind from a table.

@@ -8,8 +8,9 @@ use block::{
     Target, Time,
 };
 
+use crate::around::ContentMap;
 use crate::device::{Command, Device, Finished, MediaCounters};
-use crate::environment::{Counters, VirtualEnvironment};
+use crate::environment::{Counters, Thermometer, VirtualEnvironment};
 
 /// How long the kernel takes to refuse a request that never reaches the device. Not zero: a closed
 /// loop over refused requests would otherwise turn for ever within one instant.
@@ -25,7 +26,8 @@ const EOPNOTSUPP: Errno = Errno(95);
 pub struct VirtualTarget {
     info: DriveInfo,
     leaf: String,
-    temperature_c: Option<f64>,
+    thermometer: Thermometer,
+    content: ContentMap,
     device: Box<dyn Device>,
     now: Time,
     next_tag: u64,
@@ -65,8 +67,11 @@ pub(crate) struct Parts {
     pub(crate) info: DriveInfo,
     /// Name of the leaf device.
     pub(crate) leaf: String,
-    pub(crate) temperature_c: Option<f64>,
+    pub(crate) thermometer: Thermometer,
+    pub(crate) content: ContentMap,
     pub(crate) device: Box<dyn Device>,
+    /// What the environment counts; the device may count in it too.
+    pub(crate) counters: Arc<Counters>,
 }
 
 impl VirtualTarget {
@@ -74,7 +79,8 @@ impl VirtualTarget {
         VirtualTarget {
             info: parts.info,
             leaf: parts.leaf,
-            temperature_c: parts.temperature_c,
+            thermometer: parts.thermometer,
+            content: parts.content,
             device: parts.device,
             now: Time::ZERO,
             next_tag: 0,
@@ -84,7 +90,7 @@ impl VirtualTarget {
             refused: VecDeque::new(),
             finished: Vec::new(),
             completed: Vec::new(),
-            counters: Arc::default(),
+            counters: parts.counters,
         }
     }
 
@@ -101,13 +107,18 @@ impl VirtualTarget {
             Arc::clone(&self.counters),
             &self.info,
             &self.leaf,
-            self.temperature_c,
+            self.thermometer,
         )
     }
 
     /// What moved inside the drive, as the model knows it; for scoring inferences, never for making them.
     pub fn media(&self) -> MediaCounters {
         self.device.media()
+    }
+
+    /// Where the drive keeps what is written to it. The drive itself keeps none of it.
+    pub fn content(&self) -> &ContentMap {
+        &self.content
     }
 
     /// Why the block layer would not hand `request` to this device.
@@ -175,7 +186,7 @@ impl VirtualTarget {
 
     /// Moves to `to`, which is not later than the next event, and lets that happen.
     fn step(&mut self, to: Time, done: &mut Vec<(u64, Completion)>) {
-        if self.under_way() {
+        if self.under_way() || self.device.busy() {
             self.counters.busy(to.since(self.now));
         }
         self.now = to;

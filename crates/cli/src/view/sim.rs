@@ -8,7 +8,7 @@ use sim::{ModelDescription, ModelInfo};
 pub fn listing(models: &[ModelInfo]) -> Listing {
     let entry = |model: &ModelInfo| Entry {
         title: format!("sim:{}", model.name),
-        summary: model.summary.to_owned(),
+        summary: model.summary.clone(),
         facts: Vec::new(),
         notes: Vec::new(),
     };

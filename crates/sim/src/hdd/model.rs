@@ -270,6 +270,10 @@ impl DeviceModel for HddModel {
         self.seek_curve(self.layout().cylinders()).map(|_| ())
     }
 
+    fn shorthands(&self) -> &'static [&'static str] {
+        &["capacity", "write_cache"]
+    }
+
     fn shorthand(&self, key: &str, value: &str) -> Option<Result<Setting, String>> {
         match key {
             "capacity" => Some(self.capacity(value)),
