@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use block::{
     Bytes, DeviceCounters, DriveInfo, Environment, Extents, Layer, Leaf, Medium, Nanos, Op,
     PageCache, Snapshot, Stack, TaskIo,
 };
 
+use crate::around::Gauges;
 use crate::device::MediaCounters;
 
 /// Counters that a target writes and its environments read. Relaxed atomics rather than a lock: the
@@ -24,8 +25,6 @@ pub(crate) struct Counters {
     write_bytes: AtomicU64,
     flushes: AtomicU64,
     busy_ns: AtomicU64,
-    temperature_mc: AtomicI64,
-    throttle_events: AtomicU64,
     media: [AtomicU64; 8],
 }
 
@@ -47,7 +46,7 @@ impl Counters {
         }
     }
 
-    /// The device completed an I/O, of this task or of another; `bytes` crossed the link.
+    /// The device completed an I/O; `bytes` crossed the link.
     pub(crate) fn completed(&self, op: Op, bytes: Bytes) {
         match op {
             Op::Read => {
@@ -66,16 +65,6 @@ impl Counters {
     /// At least one I/O was under way for `span`.
     pub(crate) fn busy(&self, span: Nanos) {
         add(&self.busy_ns, span.0);
-    }
-
-    /// The device has this temperature now, in thousandths of a degree Celsius.
-    pub(crate) fn set_temperature(&self, milli_c: i64) {
-        self.temperature_mc.store(milli_c, Ordering::Relaxed);
-    }
-
-    /// The device became too hot `times` more.
-    pub(crate) fn throttled(&self, times: u64) {
-        add(&self.throttle_events, times);
     }
 
     /// Takes over the device's own counters.
@@ -110,6 +99,15 @@ impl Counters {
     }
 }
 
+/// What stands around a drive, for its environment.
+#[derive(Clone, Debug)]
+pub(crate) struct Surroundings {
+    /// What others do on it, and how warm it is if it has a heat model.
+    pub(crate) gauges: Arc<Gauges>,
+    /// What tells its temperature.
+    pub(crate) thermometer: Thermometer,
+}
+
 /// What tells a virtual drive's temperature.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Thermometer {
@@ -117,8 +115,8 @@ pub(crate) enum Thermometer {
     None,
     /// The model's word, in degrees Celsius.
     Constant(f64),
-    /// The counters, which the device keeps.
-    Counters,
+    /// The gauges.
+    Gauge,
 }
 
 /// The environment of a virtual drive: counters that are exact, a machine without a load, and no
@@ -128,7 +126,7 @@ pub struct VirtualEnvironment {
     counters: Arc<Counters>,
     stack: Stack,
     leaf: String,
-    thermometer: Thermometer,
+    around: Surroundings,
     missing: BTreeMap<String, String>,
 }
 
@@ -137,7 +135,7 @@ impl VirtualEnvironment {
         counters: Arc<Counters>,
         info: &DriveInfo,
         model: &str,
-        thermometer: Thermometer,
+        around: Surroundings,
     ) -> VirtualEnvironment {
         let layer = Layer { kind: "virtual".into(), name: info.name.clone(), ..Layer::default() };
         let leaf = Leaf { name: model.into(), medium: Medium::Virtual, model: info.model.clone() };
@@ -146,26 +144,24 @@ impl VirtualEnvironment {
             "a virtual drive runs in virtual time, in which the tester's own CPU time is nothing"
                 .to_owned(),
         )]);
-        if thermometer == Thermometer::None {
+        if around.thermometer == Thermometer::None {
             missing.insert("temperature_c".into(), "the model states no temperature".into());
         }
         VirtualEnvironment {
             counters,
             stack: Stack { layers: vec![layer], leaves: vec![leaf] },
             leaf: model.into(),
-            thermometer,
+            around,
             missing,
         }
     }
 
     /// In degrees Celsius.
     fn temperature_c(&self) -> Option<f64> {
-        match self.thermometer {
+        match self.around.thermometer {
             Thermometer::None => None,
             Thermometer::Constant(degrees) => Some(degrees),
-            Thermometer::Counters => {
-                Some(self.counters.temperature_mc.load(Ordering::Relaxed) as f64 / 1000.0)
-            }
+            Thermometer::Gauge => Some(self.around.gauges.temperature_c()),
         }
     }
 
@@ -178,7 +174,7 @@ impl VirtualEnvironment {
 impl Environment for VirtualEnvironment {
     fn snapshot(&mut self) -> Snapshot {
         let c = &self.counters;
-        Snapshot {
+        let mut snapshot = Snapshot {
             task: Some(TaskIo {
                 read_bytes: Bytes(get(&c.task_read_bytes)),
                 write_bytes: Bytes(get(&c.task_write_bytes)),
@@ -200,9 +196,11 @@ impl Environment for VirtualEnvironment {
                 dirty_bytes: Some(Bytes::ZERO),
             }),
             temperature_c: self.temperature_c(),
-            throttle_events: Some(get(&c.throttle_events)),
+            throttle_events: Some(self.around.gauges.throttle_events()),
             missing: self.missing.clone(),
-        }
+        };
+        snapshot.devices.iter_mut().for_each(|device| self.around.gauges.add_to(device));
+        snapshot
     }
 
     fn stack(&self) -> &Stack {

@@ -6,10 +6,10 @@ use block::{Bytes, DriveInfo};
 use serde::{Deserialize, Serialize};
 use toml::de::{DeTable, DeValue};
 
-use crate::around::{Around, ContentMap, TABLES};
+use crate::around::{Around, ContentMap, Gauges, TABLES};
 use crate::built_in;
 use crate::describe::{ModelDescription, Parameters, Truth};
-use crate::environment::{Counters, Thermometer};
+use crate::environment::{Surroundings, Thermometer};
 use crate::error::SimError;
 use crate::kind::{Fault, KINDS, Model};
 use crate::spec::{self, Spec};
@@ -108,20 +108,19 @@ impl Loaded {
         let Whole { model, around } = &self.whole;
         let bare = self.inside.device(self.seed).map_err(|fault| of_file(&self.name, fault))?;
         let (info, real) = (self.info(), self.real_bytes());
-        let counters: Arc<Counters> = Arc::default();
-        let device = around.wrap(bare, &info, (real, self.seed), &counters);
+        let gauges: Arc<Gauges> = Arc::default();
+        let device = around.wrap(bare, &info, (real, self.seed), &gauges);
         let thermometer = match (&around.heat, model.identity().temperature_c) {
-            (Some(_), _) => Thermometer::Counters,
+            (Some(_), _) => Thermometer::Gauge,
             (None, Some(degrees)) => Thermometer::Constant(degrees),
             (None, None) => Thermometer::None,
         };
         Ok(Parts {
             info,
             leaf: model.name().to_owned(),
-            thermometer,
+            around: Surroundings { gauges, thermometer },
             content: ContentMap::new(real, around.faults.as_ref()),
             device,
-            counters,
         })
     }
 

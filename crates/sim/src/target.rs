@@ -10,7 +10,7 @@ use block::{
 
 use crate::around::ContentMap;
 use crate::device::{Command, Device, Finished, MediaCounters};
-use crate::environment::{Counters, Thermometer, VirtualEnvironment};
+use crate::environment::{Counters, Surroundings, VirtualEnvironment};
 
 /// How long the kernel takes to refuse a request that never reaches the device. Not zero: a closed
 /// loop over refused requests would otherwise turn for ever within one instant.
@@ -26,7 +26,7 @@ const EOPNOTSUPP: Errno = Errno(95);
 pub struct VirtualTarget {
     info: DriveInfo,
     leaf: String,
-    thermometer: Thermometer,
+    around: Surroundings,
     content: ContentMap,
     device: Box<dyn Device>,
     now: Time,
@@ -67,11 +67,9 @@ pub(crate) struct Parts {
     pub(crate) info: DriveInfo,
     /// Name of the leaf device.
     pub(crate) leaf: String,
-    pub(crate) thermometer: Thermometer,
+    pub(crate) around: Surroundings,
     pub(crate) content: ContentMap,
     pub(crate) device: Box<dyn Device>,
-    /// What the environment counts; the device may count in it too.
-    pub(crate) counters: Arc<Counters>,
 }
 
 impl VirtualTarget {
@@ -79,7 +77,7 @@ impl VirtualTarget {
         VirtualTarget {
             info: parts.info,
             leaf: parts.leaf,
-            thermometer: parts.thermometer,
+            around: parts.around,
             content: parts.content,
             device: parts.device,
             now: Time::ZERO,
@@ -90,7 +88,7 @@ impl VirtualTarget {
             refused: VecDeque::new(),
             finished: Vec::new(),
             completed: Vec::new(),
-            counters: parts.counters,
+            counters: Arc::default(),
         }
     }
 
@@ -107,7 +105,7 @@ impl VirtualTarget {
             Arc::clone(&self.counters),
             &self.info,
             &self.leaf,
-            self.thermometer,
+            self.around.clone(),
         )
     }
 

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use block::{Nanos, Op, Time};
 use serde::{Deserialize, Serialize};
 
+use super::gauges::Gauges;
 use super::inbox::{Inbox, earlier};
-use crate::device::{Command, Device, Finished, MediaCounters};
-use crate::environment::Counters;
+use super::shell::Shell;
+use crate::device::{Command, Device, Finished};
 use crate::kind::Fault;
 
 /// How a drive warms and what it does about it. Each figure left out is that of a small solid-state drive
@@ -128,7 +129,7 @@ impl Heat {
 pub(super) struct Warm {
     inner: Box<dyn Device>,
     heat: Heat,
-    counters: Arc<Counters>,
+    gauges: Arc<Gauges>,
     thermometer: Thermometer,
     /// Reads and writes in the drive, with their energy.
     held: Vec<(u64, u64)>,
@@ -139,13 +140,13 @@ pub(super) struct Warm {
 }
 
 impl Warm {
-    pub(super) fn new(heat: &Heat, counters: Arc<Counters>, inner: Box<dyn Device>) -> Warm {
+    pub(super) fn new(heat: &Heat, gauges: Arc<Gauges>, inner: Box<dyn Device>) -> Warm {
         let thermometer = Thermometer::new(heat);
-        counters.set_temperature(thermometer.milli_c());
+        gauges.set_temperature(thermometer.milli_c());
         Warm {
             inner,
             heat: heat.clone(),
-            counters,
+            gauges,
             thermometer,
             held: Vec::new(),
             inbox: Inbox::default(),
@@ -167,8 +168,8 @@ impl Warm {
     /// Lets time pass for the temperature, where others can read it.
     fn warm(&mut self, to: Time) {
         if self.thermometer.advance(to) {
-            self.counters.set_temperature(self.thermometer.milli_c());
-            self.counters.throttled(std::mem::take(&mut self.thermometer.throttles));
+            self.gauges.set_temperature(self.thermometer.milli_c());
+            self.gauges.throttled(std::mem::take(&mut self.thermometer.throttles));
         }
     }
 
@@ -183,26 +184,15 @@ impl Warm {
         self.free_at = release + Nanos(u64::try_from(ns).unwrap_or(u64::MAX));
         release
     }
-
-    fn step(&mut self, at: Time, finished: &mut Vec<Finished>) {
-        let first = finished.len();
-        self.inner.advance(at, finished);
-        for result in &finished[first..] {
-            if let Some(index) = self.held.iter().position(|(tag, _)| *tag == result.tag) {
-                let (_, energy_nj) = self.held.swap_remove(index);
-                self.warm(result.at);
-                self.thermometer.add(energy_nj);
-            }
-        }
-        self.warm(at);
-        self.now = at;
-        self.inbox.hand_over(self.inner.as_mut(), at);
-    }
 }
 
-impl Device for Warm {
-    fn supports(&self, op: Op) -> bool {
-        self.inner.supports(op)
+impl Shell for Warm {
+    fn inner(&self) -> &dyn Device {
+        self.inner.as_ref()
+    }
+
+    fn inner_mut(&mut self) -> &mut dyn Device {
+        self.inner.as_mut()
     }
 
     fn admits(&self, command: &Command) -> bool {
@@ -222,19 +212,19 @@ impl Device for Warm {
         earlier(self.inbox.next_event(self.now), self.inner.next_event())
     }
 
-    fn advance(&mut self, to: Time, finished: &mut Vec<Finished>) {
-        while let Some(at) = self.next_event().filter(|at| *at <= to) {
-            self.step(at, finished);
+    fn step(&mut self, at: Time, finished: &mut Vec<Finished>) {
+        let first = finished.len();
+        self.inner.advance(at, finished);
+        for result in &finished[first..] {
+            if let Some(index) = self.held.iter().position(|(tag, _)| *tag == result.tag) {
+                let (_, energy_nj) = self.held.swap_remove(index);
+                self.warm(result.at);
+                self.thermometer.add(energy_nj);
+            }
         }
-        self.step(to, finished);
-    }
-
-    fn reseed(&mut self, seed: u64) {
-        self.inner.reseed(seed);
-    }
-
-    fn media(&self) -> MediaCounters {
-        self.inner.media()
+        self.warm(at);
+        self.now = at;
+        self.inbox.hand_over(self.inner.as_mut(), at);
     }
 }
 

@@ -4,7 +4,8 @@ use block::{Bytes, Nanos, Op, Time};
 use serde::{Deserialize, Serialize};
 
 use super::inbox::{Inbox, earlier};
-use crate::device::{Command, Device, Finished, MediaCounters};
+use super::shell::Shell;
+use crate::device::{Command, Device, Finished};
 use crate::events::EventQueue;
 use crate::kind::Fault;
 
@@ -72,29 +73,15 @@ impl Host {
         self.link_free = self.link_free.max(from) + span;
         self.link_free
     }
-
-    fn step(&mut self, at: Time, finished: &mut Vec<Finished>) {
-        self.now = at;
-        self.inner.advance(at, &mut self.results);
-        let mut results = std::mem::take(&mut self.results);
-        for result in results.drain(..) {
-            let reads = self.held.contains(&(result.tag, Op::Read));
-            let bytes = result.outcome.bytes().unwrap_or(Bytes::ZERO);
-            let seen = if reads { self.cross(bytes, result.at) } else { result.at };
-            self.outbox.push(seen, Finished { at: seen, ..result });
-        }
-        self.results = results;
-        while let Some((_, result)) = self.outbox.pop_until(at) {
-            self.held.retain(|(tag, _)| *tag != result.tag);
-            finished.push(result);
-        }
-        self.inbox.hand_over(self.inner.as_mut(), at);
-    }
 }
 
-impl Device for Host {
-    fn supports(&self, op: Op) -> bool {
-        self.inner.supports(op)
+impl Shell for Host {
+    fn inner(&self) -> &dyn Device {
+        self.inner.as_ref()
+    }
+
+    fn inner_mut(&mut self) -> &mut dyn Device {
+        self.inner.as_mut()
     }
 
     fn admits(&self, command: &Command) -> bool {
@@ -117,18 +104,21 @@ impl Device for Host {
         earlier(own, self.inner.next_event())
     }
 
-    fn advance(&mut self, to: Time, finished: &mut Vec<Finished>) {
-        while let Some(at) = self.next_event().filter(|at| *at <= to) {
-            self.step(at, finished);
+    fn step(&mut self, at: Time, finished: &mut Vec<Finished>) {
+        self.now = at;
+        self.inner.advance(at, &mut self.results);
+        let mut results = std::mem::take(&mut self.results);
+        for result in results.drain(..) {
+            let reads = self.held.contains(&(result.tag, Op::Read));
+            let bytes = result.outcome.bytes().unwrap_or(Bytes::ZERO);
+            let seen = if reads { self.cross(bytes, result.at) } else { result.at };
+            self.outbox.push(seen, Finished { at: seen, ..result });
         }
-        self.step(to, finished);
-    }
-
-    fn reseed(&mut self, seed: u64) {
-        self.inner.reseed(seed);
-    }
-
-    fn media(&self) -> MediaCounters {
-        self.inner.media()
+        self.results = results;
+        while let Some((_, result)) = self.outbox.pop_until(at) {
+            self.held.retain(|(tag, _)| *tag != result.tag);
+            finished.push(result);
+        }
+        self.inbox.hand_over(self.inner.as_mut(), at);
     }
 }

@@ -5,11 +5,13 @@
 //! neighbour beside the task, the host's limits on both, faults, heat, the drive.
 
 mod faults;
+mod gauges;
 mod heat;
 mod host;
 mod inbox;
 mod neighbour;
 mod ranges;
+mod shell;
 
 use std::sync::Arc;
 
@@ -17,13 +19,13 @@ use block::DriveInfo;
 use serde::{Deserialize, Serialize};
 
 pub use faults::{Beyond, ContentMap, Faults, Stored, Storm};
+pub(crate) use gauges::Gauges;
 pub use heat::{Heat, HeatTruth};
 pub use host::HostLimits;
 pub use neighbour::{Neighbour, Order};
 pub use ranges::{Range, Ranges};
 
 use crate::device::Device;
-use crate::environment::Counters;
 use crate::kind::Fault;
 
 /// The tables that the file of any model may have.
@@ -71,10 +73,10 @@ impl Around {
         mut device: Box<dyn Device>,
         info: &DriveInfo,
         (real, seed): (u64, u64),
-        counters: &Arc<Counters>,
+        gauges: &Arc<Gauges>,
     ) -> Box<dyn Device> {
         if let Some(heat) = &self.heat {
-            device = Box::new(heat::Warm::new(heat, Arc::clone(counters), device));
+            device = Box::new(heat::Warm::new(heat, Arc::clone(gauges), device));
         }
         if let Some(faults) = &self.faults {
             device = faults.wrap(device, real);
@@ -84,7 +86,7 @@ impl Around {
         }
         if let Some(plan) = &self.neighbour {
             let place = (info.capacity_bytes, seed);
-            device = Box::new(neighbour::Shared::new(plan, place, Arc::clone(counters), device));
+            device = Box::new(neighbour::Shared::new(plan, place, Arc::clone(gauges), device));
         }
         device
     }

@@ -7,9 +7,10 @@ use std::sync::Arc;
 use block::{Bytes, DriveInfo, Nanos, Op, Time};
 use serde::{Deserialize, Serialize};
 
+use super::gauges::Gauges;
 use super::inbox::earlier;
-use crate::device::{Command, Device, Finished, MediaCounters};
-use crate::environment::Counters;
+use super::shell::Shell;
+use crate::device::{Command, Device, Finished};
 use crate::kind::Fault;
 use crate::noise::Noise;
 
@@ -132,7 +133,7 @@ pub(super) struct Shared {
     inner: Box<dyn Device>,
     plan: Neighbour,
     blocks: u64,
-    counters: Arc<Counters>,
+    gauges: Arc<Gauges>,
     noise: Noise,
     /// When the neighbour's next I/O comes; none while as many as it may have are under way.
     next: Option<Time>,
@@ -155,14 +156,14 @@ impl Shared {
     pub(super) fn new(
         plan: &Neighbour,
         (capacity, seed): (Bytes, u64),
-        counters: Arc<Counters>,
+        gauges: Arc<Gauges>,
         inner: Box<dyn Device>,
     ) -> Shared {
         let mut shared = Shared {
             inner,
             plan: plan.clone(),
             blocks: plan.length(capacity.0) / plan.block_bytes.max(1),
-            counters,
+            gauges,
             noise: Noise::new(seed ^ STREAM),
             next: None,
             cursor: 0,
@@ -239,30 +240,20 @@ impl Shared {
             finished.push(Finished { tag, ..result });
             return;
         }
-        self.counters.completed(op, result.outcome.bytes().unwrap_or(Bytes::ZERO));
+        self.gauges.foreign(op, result.outcome.bytes().unwrap_or(Bytes::ZERO));
         if self.next.is_none() {
             self.next = Some(self.after(result.at));
         }
     }
-
-    fn step(&mut self, at: Time, finished: &mut Vec<Finished>) {
-        self.now = at;
-        self.inner.advance(at, &mut self.results);
-        let mut results = std::mem::take(&mut self.results);
-        for result in results.drain(..) {
-            self.done(result, finished);
-        }
-        self.results = results;
-        while let Some(asked) = self.next.filter(|next| *next <= at) {
-            self.ask(asked);
-        }
-        self.hand_over(at);
-    }
 }
 
-impl Device for Shared {
-    fn supports(&self, op: Op) -> bool {
-        self.inner.supports(op)
+impl Shell for Shared {
+    fn inner(&self) -> &dyn Device {
+        self.inner.as_ref()
+    }
+
+    fn inner_mut(&mut self) -> &mut dyn Device {
+        self.inner.as_mut()
     }
 
     fn admits(&self, command: &Command) -> bool {
@@ -281,11 +272,18 @@ impl Device for Shared {
         earlier(self.next, self.inner.next_event())
     }
 
-    fn advance(&mut self, to: Time, finished: &mut Vec<Finished>) {
-        while let Some(at) = self.next_event().filter(|at| *at <= to) {
-            self.step(at, finished);
+    fn step(&mut self, at: Time, finished: &mut Vec<Finished>) {
+        self.now = at;
+        self.inner.advance(at, &mut self.results);
+        let mut results = std::mem::take(&mut self.results);
+        for result in results.drain(..) {
+            self.done(result, finished);
         }
-        self.step(to, finished);
+        self.results = results;
+        while let Some(asked) = self.next.filter(|next| *next <= at) {
+            self.ask(asked);
+        }
+        self.hand_over(at);
     }
 
     fn busy(&self) -> bool {
@@ -298,9 +296,5 @@ impl Device for Shared {
             self.next = Some(self.after(self.now));
         }
         self.inner.reseed(seed);
-    }
-
-    fn media(&self) -> MediaCounters {
-        self.inner.media()
     }
 }

@@ -5,7 +5,8 @@ use block::{Errno, Nanos, Op, Outcome, Time};
 use super::Faults;
 use crate::around::inbox::earlier;
 use crate::around::ranges::Ranges;
-use crate::device::{Command, Device, Finished, MediaCounters};
+use crate::around::shell::Shell;
+use crate::device::{Command, Device, Finished};
 use crate::events::EventQueue;
 
 /// A drive with bad places. An I/O that touches one takes its way through the drive, and then the drive
@@ -47,6 +48,31 @@ impl Bad {
             Op::Flush | Op::Discard => false,
         }
     }
+}
+
+impl Shell for Bad {
+    fn inner(&self) -> &dyn Device {
+        self.inner.as_ref()
+    }
+
+    fn inner_mut(&mut self) -> &mut dyn Device {
+        self.inner.as_mut()
+    }
+
+    fn admits(&self, command: &Command) -> bool {
+        self.trying_until <= self.now && self.inner.admits(command)
+    }
+
+    fn accept(&mut self, command: Command, now: Time) {
+        if self.fails(&command) {
+            self.doomed.push(command.tag);
+        }
+        self.inner.accept(command, now);
+    }
+
+    fn next_event(&self) -> Option<Time> {
+        earlier(self.failures.next_at(), self.inner.next_event())
+    }
 
     fn step(&mut self, at: Time, finished: &mut Vec<Finished>) {
         self.now = at;
@@ -65,41 +91,5 @@ impl Bad {
         while let Some((at, tag)) = self.failures.pop_until(at) {
             finished.push(Finished { tag, at, outcome: Outcome(-Errno::IO.0) });
         }
-    }
-}
-
-impl Device for Bad {
-    fn supports(&self, op: Op) -> bool {
-        self.inner.supports(op)
-    }
-
-    fn admits(&self, command: &Command) -> bool {
-        self.trying_until <= self.now && self.inner.admits(command)
-    }
-
-    fn accept(&mut self, command: Command, now: Time) {
-        if self.fails(&command) {
-            self.doomed.push(command.tag);
-        }
-        self.inner.accept(command, now);
-    }
-
-    fn next_event(&self) -> Option<Time> {
-        earlier(self.failures.next_at(), self.inner.next_event())
-    }
-
-    fn advance(&mut self, to: Time, finished: &mut Vec<Finished>) {
-        while let Some(at) = self.next_event().filter(|at| *at <= to) {
-            self.step(at, finished);
-        }
-        self.step(to, finished);
-    }
-
-    fn reseed(&mut self, seed: u64) {
-        self.inner.reseed(seed);
-    }
-
-    fn media(&self) -> MediaCounters {
-        self.inner.media()
     }
 }

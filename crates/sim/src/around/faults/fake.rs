@@ -3,7 +3,8 @@
 use block::{Op, Time};
 
 use crate::around::inbox::{Inbox, earlier};
-use crate::device::{Command, Device, Finished, MediaCounters};
+use crate::around::shell::Shell;
+use crate::device::{Command, Device, Finished};
 
 /// A smaller drive behind a larger number: an address is served by the one that it wraps to. A command
 /// across the end of the real drive is served in pieces, one after the other.
@@ -50,22 +51,15 @@ impl Fake {
         }
         finished.push(result);
     }
-
-    fn step(&mut self, at: Time, finished: &mut Vec<Finished>) {
-        self.now = at;
-        self.inner.advance(at, &mut self.results);
-        let mut results = std::mem::take(&mut self.results);
-        for result in results.drain(..) {
-            self.done(result, finished);
-        }
-        self.results = results;
-        self.inbox.hand_over(self.inner.as_mut(), at);
-    }
 }
 
-impl Device for Fake {
-    fn supports(&self, op: Op) -> bool {
-        self.inner.supports(op)
+impl Shell for Fake {
+    fn inner(&self) -> &dyn Device {
+        self.inner.as_ref()
+    }
+
+    fn inner_mut(&mut self) -> &mut dyn Device {
+        self.inner.as_mut()
     }
 
     fn admits(&self, command: &Command) -> bool {
@@ -86,18 +80,14 @@ impl Device for Fake {
         earlier(self.inbox.next_event(self.now), self.inner.next_event())
     }
 
-    fn advance(&mut self, to: Time, finished: &mut Vec<Finished>) {
-        while let Some(at) = self.next_event().filter(|at| *at <= to) {
-            self.step(at, finished);
+    fn step(&mut self, at: Time, finished: &mut Vec<Finished>) {
+        self.now = at;
+        self.inner.advance(at, &mut self.results);
+        let mut results = std::mem::take(&mut self.results);
+        for result in results.drain(..) {
+            self.done(result, finished);
         }
-        self.step(to, finished);
-    }
-
-    fn reseed(&mut self, seed: u64) {
-        self.inner.reseed(seed);
-    }
-
-    fn media(&self) -> MediaCounters {
-        self.inner.media()
+        self.results = results;
+        self.inbox.hand_over(self.inner.as_mut(), at);
     }
 }

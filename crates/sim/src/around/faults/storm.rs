@@ -1,10 +1,11 @@
 //! A drive whose answers come late at times.
 
-use block::{Nanos, Op, Time};
+use block::{Nanos, Time};
 
 use super::Storm;
 use crate::around::inbox::earlier;
-use crate::device::{Command, Device, Finished, MediaCounters};
+use crate::around::shell::Shell;
+use crate::device::{Command, Device, Finished};
 use crate::events::EventQueue;
 
 /// A drive with latency storms: an I/O that would end in one ends later. The drive inside knows nothing
@@ -32,6 +33,25 @@ impl Stormy {
         }
         Nanos(at.since(accepted).0.saturating_mul(factor - 1).saturating_add(added_ns))
     }
+}
+
+impl Shell for Stormy {
+    fn inner(&self) -> &dyn Device {
+        self.inner.as_ref()
+    }
+
+    fn inner_mut(&mut self) -> &mut dyn Device {
+        self.inner.as_mut()
+    }
+
+    fn accept(&mut self, command: Command, now: Time) {
+        self.held.push((command.tag, now));
+        self.inner.accept(command, now);
+    }
+
+    fn next_event(&self) -> Option<Time> {
+        earlier(self.late.next_at(), self.inner.next_event())
+    }
 
     fn step(&mut self, at: Time, finished: &mut Vec<Finished>) {
         self.inner.advance(at, &mut self.results);
@@ -46,39 +66,5 @@ impl Stormy {
         while let Some((_, result)) = self.late.pop_until(at) {
             finished.push(result);
         }
-    }
-}
-
-impl Device for Stormy {
-    fn supports(&self, op: Op) -> bool {
-        self.inner.supports(op)
-    }
-
-    fn admits(&self, command: &Command) -> bool {
-        self.inner.admits(command)
-    }
-
-    fn accept(&mut self, command: Command, now: Time) {
-        self.held.push((command.tag, now));
-        self.inner.accept(command, now);
-    }
-
-    fn next_event(&self) -> Option<Time> {
-        earlier(self.late.next_at(), self.inner.next_event())
-    }
-
-    fn advance(&mut self, to: Time, finished: &mut Vec<Finished>) {
-        while let Some(at) = self.next_event().filter(|at| *at <= to) {
-            self.step(at, finished);
-        }
-        self.step(to, finished);
-    }
-
-    fn reseed(&mut self, seed: u64) {
-        self.inner.reseed(seed);
-    }
-
-    fn media(&self) -> MediaCounters {
-        self.inner.media()
     }
 }

@@ -2,9 +2,10 @@
 
 use std::collections::VecDeque;
 
-use block::{Errno, Nanos, Op, Outcome, Time};
+use block::{Errno, Nanos, Outcome, Time};
 
-use crate::device::{Command, Device, Finished, MediaCounters};
+use crate::around::shell::Shell;
+use crate::device::{Command, Device, Finished};
 
 /// How long the kernel takes to refuse an I/O to a device that is gone; not zero, so that a closed loop
 /// over it does not turn for ever within one instant.
@@ -42,9 +43,13 @@ impl Vanishing {
     }
 }
 
-impl Device for Vanishing {
-    fn supports(&self, op: Op) -> bool {
-        self.inner.supports(op)
+impl Shell for Vanishing {
+    fn inner(&self) -> &dyn Device {
+        self.inner.as_ref()
+    }
+
+    fn inner_mut(&mut self) -> &mut dyn Device {
+        self.inner.as_mut()
     }
 
     fn admits(&self, command: &Command) -> bool {
@@ -68,21 +73,13 @@ impl Device for Vanishing {
         }
     }
 
-    fn advance(&mut self, to: Time, finished: &mut Vec<Finished>) {
+    fn step(&mut self, at: Time, finished: &mut Vec<Finished>) {
         if !self.gone {
-            self.live(to, finished);
+            self.live(at, finished);
         }
-        while let Some((at, tag)) = self.refused.front().copied().filter(|(at, _)| *at <= to) {
+        while let Some((at, tag)) = self.refused.front().copied().filter(|(due, _)| *due <= at) {
             self.refused.pop_front();
             finished.push(Finished { tag, at, outcome: Outcome(-Errno::NO_DEVICE.0) });
         }
-    }
-
-    fn reseed(&mut self, seed: u64) {
-        self.inner.reseed(seed);
-    }
-
-    fn media(&self) -> MediaCounters {
-        self.inner.media()
     }
 }
