@@ -13,7 +13,14 @@ macro_rules! files {
 }
 
 /// A line here adds a model; what it is stands in its file alone.
-static FILES: &[(&str, &str)] = files!["hdd-7200",];
+static FILES: &[(&str, &str)] = files! {
+    "hdd-7200",
+    "sdcard-4m",
+    "usb-8m",
+    "usb-tlc",
+    "card-3m",
+    "fake-64g",
+};
 
 /// What stands before the kind in the name of a model that is drawn from the seed.
 const DRAWN: &str = "random-";

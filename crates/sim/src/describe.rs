@@ -76,6 +76,8 @@ pub struct Truth {
     pub initial_state: Option<String>,
     /// Facts of a disk that turns.
     pub hdd: Option<HddTruth>,
+    /// Facts of a card or a stick.
+    pub card: Option<CardTruth>,
     /// Limits of the host before the drive.
     pub host: Option<HostLimits>,
     /// What is wrong with it.
@@ -109,6 +111,22 @@ pub struct HddTruth {
     pub queue_depth: u64,
     /// Zones from the outer edge inwards.
     pub zones: Vec<ZoneTruth>,
+}
+
+/// What is true of a virtual card or stick.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct CardTruth {
+    /// What becomes of an allocation unit that is closed before it is complete: `copy`, the rest of it is
+    /// copied, or `switch`, its map is put away.
+    pub merge: String,
+    /// True when reads take longer across some boundary, so that probing by reads can show geometry.
+    pub reads_show_boundaries: bool,
+    /// True when pages of different kinds are read in different times.
+    pub reads_show_cells: bool,
+    /// Largest write that goes to the log for small writes, whose size is [`Truth::slc_cache_bytes`].
+    pub small_write_bytes_max: Option<Bytes>,
+    /// How far reading goes on beyond reads in sequence.
+    pub read_ahead_bytes: Bytes,
 }
 
 /// A zone of a virtual disk.

@@ -59,6 +59,8 @@ pub struct MediaCounters {
     pub medium_served_write_bytes: Bytes,
     /// Accesses to the medium that had to move the arm or change the head.
     pub seeks: u64,
+    /// Blocks erased.
+    pub erases: u64,
     /// Turns lost because the servo had not settled when the sector came by.
     pub lost_turns: u64,
 }

@@ -25,7 +25,7 @@ pub(crate) struct Counters {
     write_bytes: AtomicU64,
     flushes: AtomicU64,
     busy_ns: AtomicU64,
-    media: [AtomicU64; 8],
+    media: [AtomicU64; 9],
 }
 
 fn add(counter: &AtomicU64, amount: u64) {
@@ -78,6 +78,7 @@ impl Counters {
             media.medium_served_write_bytes.0,
             media.seeks,
             media.lost_turns,
+            media.erases,
         ];
         for (counter, value) in self.media.iter().zip(values) {
             counter.store(value, Ordering::Relaxed);
@@ -85,7 +86,7 @@ impl Counters {
     }
 
     pub(crate) fn media(&self) -> MediaCounters {
-        let [a, b, c, d, e, f, seeks, lost_turns] = self.media.each_ref().map(get);
+        let [a, b, c, d, e, f, seeks, lost_turns, erases] = self.media.each_ref().map(get);
         MediaCounters {
             medium_read_bytes: Bytes(a),
             medium_write_bytes: Bytes(b),
@@ -95,6 +96,7 @@ impl Counters {
             medium_served_write_bytes: Bytes(f),
             seeks,
             lost_turns,
+            erases,
         }
     }
 }

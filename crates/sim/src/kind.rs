@@ -3,19 +3,20 @@
 use block::DriveInfo;
 use serde::{Deserialize, Serialize};
 
+use crate::card::CardModel;
 use crate::describe::Truth;
 use crate::device::Device;
 use crate::hdd::HddModel;
 use crate::model::Identity;
 
 /// Names of all kinds, as model files write them.
-pub(crate) const KINDS: [&str; 1] = ["hdd"];
+pub(crate) const KINDS: [&str; 2] = ["hdd", "card"];
 
 /// Draws a model from a seed.
 type Draw = fn(u64) -> Model;
 
 /// The kinds of which a model can be drawn, and how.
-const DRAWN: [(&str, Draw); 0] = [];
+const DRAWN: [(&str, Draw); 1] = [("card", |seed| Model::Card(CardModel::random(seed)))];
 
 /// A field of a model, with its table, and what is wrong with it.
 pub(crate) type Fault = (&'static str, String);
@@ -63,6 +64,7 @@ pub(crate) trait DeviceModel {
 #[serde(untagged)]
 pub(crate) enum Model {
     Hdd(HddModel),
+    Card(CardModel),
 }
 
 impl Model {
@@ -74,6 +76,7 @@ impl Model {
     ) -> Option<Result<Model, toml::de::Error>> {
         match kind {
             "hdd" => Some(HddModel::deserialize(file).map(Model::Hdd)),
+            "card" => Some(CardModel::deserialize(file).map(Model::Card)),
             _ => None,
         }
     }
@@ -87,6 +90,7 @@ impl Model {
     pub(crate) fn reread(&self, table: toml::Table) -> Result<Model, toml::de::Error> {
         match self {
             Model::Hdd(_) => HddModel::deserialize(table).map(Model::Hdd),
+            Model::Card(_) => CardModel::deserialize(table).map(Model::Card),
         }
     }
 
@@ -94,6 +98,7 @@ impl Model {
     pub(crate) fn kind(&self) -> &'static str {
         match self {
             Model::Hdd(_) => "hdd",
+            Model::Card(_) => "card",
         }
     }
 }
@@ -104,6 +109,7 @@ impl std::ops::Deref for Model {
     fn deref(&self) -> &Self::Target {
         match self {
             Model::Hdd(model) => model,
+            Model::Card(model) => model,
         }
     }
 }

@@ -12,6 +12,7 @@
 
 mod around;
 mod built_in;
+mod card;
 mod describe;
 mod device;
 mod environment;
@@ -29,7 +30,9 @@ pub use around::{
     Beyond, ContentMap, Faults, Heat, HeatTruth, HostLimits, Neighbour, Order, Range, Ranges,
     Stored, Storm,
 };
-pub use describe::{HddTruth, ModelDescription, ModelInfo, Parameters, Truth, ZoneTruth};
+pub use describe::{
+    CardTruth, HddTruth, ModelDescription, ModelInfo, Parameters, Truth, ZoneTruth,
+};
 pub use device::MediaCounters;
 pub use environment::VirtualEnvironment;
 pub use error::SimError;

@@ -16,7 +16,7 @@ use crate::spec::{self, Spec};
 use crate::target::Parts;
 
 /// The schema that this version reads.
-const SCHEMA: &str = "drivescope.model/1";
+pub(crate) const SCHEMA: &str = "drivescope.model/1";
 
 /// What a device says of itself, in every kind of model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -1,0 +1,294 @@
+//! A card or stick as its TOML file states it.
+
+use block::{Bytes, DriveInfo, DriveKind, WriteCache};
+use serde::{Deserialize, Serialize};
+
+use super::Card;
+use crate::describe::{CardTruth, Truth};
+use crate::device::Device;
+use crate::kind::{DeviceModel, Fault, Setting};
+use crate::model::Identity;
+use crate::spec;
+
+/// A model of a card or a stick. Every field is required unless it says otherwise; durations are
+/// nanoseconds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CardModel {
+    pub(super) schema: String,
+    pub(super) kind: String,
+    pub(super) name: String,
+    pub(super) summary: String,
+    pub(super) identity: Identity,
+    pub(super) geometry: GeometryModel,
+    pub(super) link: LinkModel,
+    pub(super) cells: CellModel,
+    pub(super) read: ReadModel,
+    pub(super) write: WriteModel,
+    /// Zone at the beginning that is kept in another way; none when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) fat: Option<FatModel>,
+    /// Log for small writes; none when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) log: Option<LogModel>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct GeometryModel {
+    pub(super) capacity_bytes: u64,
+    pub(super) logical_block_bytes: u64,
+    /// The allocation unit: what is mapped, merged and erased as a whole.
+    pub(super) erase_block_bytes: u64,
+    pub(super) page_bytes: u64,
+    /// Planes; the pages of all planes that are read or programmed at once are a group.
+    pub(super) planes: u64,
+    pub(super) state: InitialState,
+}
+
+/// What the medium holds when the drive is opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum InitialState {
+    /// Nothing was ever written.
+    Fresh,
+    /// Everything was written once, in order.
+    Filled,
+}
+
+impl InitialState {
+    fn word(self) -> &'static str {
+        match self {
+            InitialState::Fresh => "fresh",
+            InitialState::Filled => "filled",
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct LinkModel {
+    /// Commands that the card holds at once; it serves them one by one, in order.
+    pub(super) queue_depth: u64,
+    /// Rate of the link.
+    pub(super) bytes_per_s: u64,
+    /// True when data crosses the link while the cells are busy with other data of the same command.
+    pub(super) pipelined: bool,
+    /// Half width of the spread of each command's time.
+    pub(super) jitter_ns: u64,
+    /// Of a million commands, how many take much longer.
+    pub(super) spike_ppm: u64,
+    /// The most that such a command takes longer; half of it is the least.
+    pub(super) spike_ns: u64,
+    /// True when a discard makes whole allocation units empty; false when there is no discard.
+    pub(super) discard: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct CellModel {
+    /// Levels of charge: 2 (SLC), 4 (MLC), 8 (TLC) or 16 (QLC).
+    pub(super) levels: u8,
+    /// Groups of one kind that follow each other, before those of the next kind.
+    pub(super) run_groups: u64,
+    /// Array read of a group, for each kind of page: one for each bit of a cell.
+    pub(super) read_ns: Vec<u64>,
+    /// Programming a group, likewise.
+    pub(super) program_ns: Vec<u64>,
+    /// Erasing an allocation unit.
+    pub(super) erase_ns: u64,
+    /// What reading from each plane costs beside; nothing when the list is empty.
+    #[serde(default)]
+    pub(super) plane_ns: Vec<u64>,
+    /// Unit of error correction.
+    pub(super) codeword_bytes: u64,
+    /// Getting one codeword out of the page register and checking it.
+    pub(super) codeword_ns: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ReadModel {
+    /// From a command to the first array read, the first allocation unit looked up.
+    pub(super) command_ns: u64,
+    /// Looking up each further allocation unit.
+    pub(super) lookup_ns: u64,
+    /// Starting each further array read of a command.
+    pub(super) group_ns: u64,
+    /// Each further page of a group.
+    pub(super) page_ns: u64,
+    /// Groups of one command, one after the other on the card, that are read at once.
+    pub(super) parallel_groups: u64,
+    /// Boundaries inside a page that cost time when a read crosses them; none when absent.
+    #[serde(default)]
+    pub(super) crossings: Vec<CrossingModel>,
+    /// True when the group read last is kept and serves the next read.
+    pub(super) page_buffer: bool,
+    /// Groups read on after reads in sequence.
+    pub(super) read_ahead_groups: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct CrossingModel {
+    /// Distance of the boundaries.
+    pub(super) bytes: u64,
+    /// What crossing one costs.
+    pub(super) ns: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct WriteModel {
+    /// From a command to the first byte; also the time of a flush and of a discard.
+    pub(super) command_ns: u64,
+    /// Allocation units that may be open at once.
+    pub(super) open_au_linear: u64,
+    /// How many of them may have been written out of order. Zero: none, the logs take writes in order only.
+    pub(super) open_au_random: u64,
+    pub(super) merge: MergeModel,
+    /// Closing an allocation unit that is not complete, beside what copying takes.
+    pub(super) merge_ns: u64,
+    /// True when planes are programmed together too after returning to an open allocation unit from
+    /// another; false when they are programmed one after the other then.
+    pub(super) multi_plane_on_return: bool,
+}
+
+/// What becomes of an allocation unit that is closed before it was written entirely.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum MergeModel {
+    /// The groups that were not rewritten are copied.
+    Copy,
+    /// Nothing is copied; the map of the unit is put away.
+    Switch,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct FatModel {
+    pub(super) bytes: u64,
+    /// Looking up its map, for a read that touches it.
+    pub(super) lookup_ns: u64,
+    /// Array read of a group.
+    pub(super) read_ns: u64,
+    /// Programming a group.
+    pub(super) program_ns: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct LogModel {
+    /// Writes up to this size go to the log.
+    pub(super) write_bytes_max: u64,
+    /// What the log holds.
+    pub(super) bytes: u64,
+    /// Programming a page of it.
+    pub(super) program_ns: u64,
+    /// Without commands for so long, the log is merged into its allocation units.
+    pub(super) idle_ns: u64,
+}
+
+impl CardModel {
+    /// Bytes of a group.
+    fn group_bytes(&self) -> u64 {
+        self.geometry.page_bytes.saturating_mul(self.geometry.planes)
+    }
+
+    /// A capacity as users write it, rounded down to whole allocation units.
+    fn capacity(&self, value: &str) -> Result<Setting, String> {
+        let Bytes(bytes) = spec::size(value)?;
+        let whole = bytes - bytes % self.geometry.erase_block_bytes.max(1);
+        let whole = i64::try_from(whole).map_err(|_| format!("`{value}` is too large"))?;
+        Ok(("geometry.capacity_bytes", toml::Value::Integer(whole)))
+    }
+
+    /// True when some boundary costs a read time, so that probing by reads can show something.
+    fn shows_boundaries(&self) -> bool {
+        let r = &self.read;
+        let costs = [r.lookup_ns, r.group_ns, r.page_ns, r.crossings.len() as u64];
+        r.parallel_groups == 1 || costs.iter().any(|cost| *cost > 0)
+    }
+}
+
+impl DeviceModel for CardModel {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn summary(&self) -> &str {
+        &self.summary
+    }
+
+    fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    fn check(&self) -> Result<(), Fault> {
+        super::check::check(self)
+    }
+
+    fn shorthand(&self, key: &str, value: &str) -> Option<Result<Setting, String>> {
+        match key {
+            "capacity" => Some(self.capacity(value)),
+            "state" => Some(match value {
+                "fresh" | "filled" => Ok(("geometry.state", toml::Value::String(value.to_owned()))),
+                _ => Err(format!("`{value}` is no state of a card; write fresh or filled")),
+            }),
+            "write_cache" => Some(Err("a card has no volatile write cache; leave it out".into())),
+            _ => None,
+        }
+    }
+
+    fn info(&self, name: &str) -> DriveInfo {
+        DriveInfo {
+            name: name.to_owned(),
+            kind: DriveKind::Virtual,
+            model: Some(self.identity.model.clone()),
+            serial: self.identity.serial.clone(),
+            capacity_bytes: Bytes(self.geometry.capacity_bytes),
+            logical_block_bytes: Bytes(self.geometry.logical_block_bytes),
+            // What such a device says of itself, whatever its pages are.
+            physical_block_bytes: Bytes(self.geometry.logical_block_bytes),
+            rotational: Some(false),
+            write_cache: Some(WriteCache::WriteThrough),
+            cache_bytes: None,
+            link_bytes_per_s: Some(self.link.bytes_per_s),
+        }
+    }
+
+    fn truth(&self) -> Truth {
+        let (g, w) = (&self.geometry, &self.write);
+        let count = |n: u64| u32::try_from(n).ok();
+        Truth {
+            erase_block_bytes: Some(Bytes(g.erase_block_bytes)),
+            page_bytes: Some(Bytes(g.page_bytes)),
+            planes: count(g.planes),
+            open_au_linear: count(w.open_au_linear),
+            open_au_random: count(w.open_au_random),
+            fat_zone_bytes: self.fat.as_ref().map(|fat| Bytes(fat.bytes)),
+            cell_levels: Some(self.cells.levels),
+            slc_cache_bytes: self.log.as_ref().map(|log| Bytes(log.bytes)),
+            dies: Some(1),
+            real_capacity_bytes: Some(Bytes(g.capacity_bytes)),
+            initial_state: Some(g.state.word().to_owned()),
+            card: Some(CardTruth {
+                merge: match w.merge {
+                    MergeModel::Copy => "copy",
+                    MergeModel::Switch => "switch",
+                }
+                .to_owned(),
+                reads_show_boundaries: self.shows_boundaries(),
+                reads_show_cells: self.cells.read_ns.windows(2).any(|pair| pair[0] != pair[1]),
+                small_write_bytes_max: self.log.as_ref().map(|log| Bytes(log.write_bytes_max)),
+                read_ahead_bytes: Bytes(self.read.read_ahead_groups * self.group_bytes()),
+            }),
+            ..Truth::default()
+        }
+    }
+
+    fn device(&self, seed: u64) -> Result<Box<dyn Device>, Fault> {
+        self.check()?;
+        Ok(Box::new(Card::new(self, seed)))
+    }
+}
