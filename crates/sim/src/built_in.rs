@@ -20,6 +20,13 @@ static FILES: &[(&str, &str)] = files! {
     "usb-tlc",
     "card-3m",
     "fake-64g",
+    "mlc-nvme",
+    "tlc-pslc",
+    "qlc-pslc",
+    "enterprise-28op",
+    "optane",
+    "sata-a",
+    "sata-b",
 };
 
 /// What stands before the kind in the name of a model that is drawn from the seed.

@@ -8,15 +8,19 @@ use crate::describe::Truth;
 use crate::device::Device;
 use crate::hdd::HddModel;
 use crate::model::Identity;
+use crate::ssd::SsdModel;
 
 /// Names of all kinds, as model files write them.
-pub(crate) const KINDS: [&str; 2] = ["hdd", "card"];
+pub(crate) const KINDS: [&str; 3] = ["hdd", "card", "ssd"];
 
 /// Draws a model from a seed.
 type Draw = fn(u64) -> Model;
 
 /// The kinds of which a model can be drawn, and how.
-const DRAWN: [(&str, Draw); 1] = [("card", |seed| Model::Card(CardModel::random(seed)))];
+const DRAWN: [(&str, Draw); 2] = [
+    ("card", |seed| Model::Card(CardModel::random(seed))),
+    ("ssd", |seed| Model::Ssd(SsdModel::random(seed))),
+];
 
 /// A field of a model, with its table, and what is wrong with it.
 pub(crate) type Fault = (&'static str, String);
@@ -65,6 +69,7 @@ pub(crate) trait DeviceModel {
 pub(crate) enum Model {
     Hdd(HddModel),
     Card(CardModel),
+    Ssd(SsdModel),
 }
 
 impl Model {
@@ -77,6 +82,7 @@ impl Model {
         match kind {
             "hdd" => Some(HddModel::deserialize(file).map(Model::Hdd)),
             "card" => Some(CardModel::deserialize(file).map(Model::Card)),
+            "ssd" => Some(SsdModel::deserialize(file).map(Model::Ssd)),
             _ => None,
         }
     }
@@ -91,6 +97,7 @@ impl Model {
         match self {
             Model::Hdd(_) => HddModel::deserialize(table).map(Model::Hdd),
             Model::Card(_) => CardModel::deserialize(table).map(Model::Card),
+            Model::Ssd(_) => SsdModel::deserialize(table).map(Model::Ssd),
         }
     }
 
@@ -99,6 +106,7 @@ impl Model {
         match self {
             Model::Hdd(_) => "hdd",
             Model::Card(_) => "card",
+            Model::Ssd(_) => "ssd",
         }
     }
 }
@@ -110,6 +118,7 @@ impl std::ops::Deref for Model {
         match self {
             Model::Hdd(model) => model,
             Model::Card(model) => model,
+            Model::Ssd(model) => model,
         }
     }
 }

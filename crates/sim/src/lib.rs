@@ -15,6 +15,7 @@ mod built_in;
 mod card;
 mod describe;
 mod device;
+mod draw;
 mod environment;
 mod error;
 mod events;

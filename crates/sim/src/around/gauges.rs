@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
-use block::{Bytes, DeviceCounters, Op};
+use block::{Bytes, DeviceCounters, Nanos, Op};
 
 /// Counted by what stands around a drive, read by the drive's environments. Relaxed atomics rather than a
 /// lock: the two sides live on one thread or hand over through something that already orders them.
@@ -12,6 +12,7 @@ pub(crate) struct Gauges {
     read_bytes: AtomicU64,
     writes: AtomicU64,
     write_bytes: AtomicU64,
+    busy_ns: AtomicU64,
     temperature_mc: AtomicI64,
     throttle_events: AtomicU64,
 }
@@ -40,6 +41,11 @@ impl Gauges {
         }
     }
 
+    /// The drive had I/O of others alone for `span`.
+    pub(super) fn busy(&self, span: Nanos) {
+        add(&self.busy_ns, span.0);
+    }
+
     /// The drive has this temperature now, in thousandths of a degree Celsius.
     pub(super) fn set_temperature(&self, milli_c: i64) {
         self.temperature_mc.store(milli_c, Ordering::Relaxed);
@@ -56,6 +62,7 @@ impl Gauges {
         counters.read_bytes += Bytes(get(&self.read_bytes));
         counters.writes += get(&self.writes);
         counters.write_bytes += Bytes(get(&self.write_bytes));
+        counters.busy_ns += Nanos(get(&self.busy_ns));
     }
 
     /// In degrees Celsius; of a drive with a heat model.

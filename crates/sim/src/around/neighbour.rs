@@ -194,6 +194,16 @@ impl Shared {
         (self.underway() as u64) < self.plan.queue_depth
     }
 
+    /// Time goes by. While the neighbour has I/O and the task neither has nor waits, the drive is busy
+    /// with what the engine does not see.
+    fn pass(&mut self, to: Time) {
+        let task = self.turned_away.get() || self.issued.iter().any(|i| i.of_task.is_some());
+        if !task && self.underway() > 0 {
+            self.gauges.busy(to.since(self.now));
+        }
+        self.now = to;
+    }
+
     /// The neighbour asks for its next I/O.
     fn ask(&mut self, at: Time) {
         let read = self.noise.below(100) < self.plan.read_percent;
@@ -265,6 +275,7 @@ impl Shell for Shared {
     }
 
     fn accept(&mut self, command: Command, now: Time) {
+        self.pass(now);
         self.issue(command, Some(command.tag), now);
     }
 
@@ -273,7 +284,7 @@ impl Shell for Shared {
     }
 
     fn step(&mut self, at: Time, finished: &mut Vec<Finished>) {
-        self.now = at;
+        self.pass(at);
         self.inner.advance(at, &mut self.results);
         let mut results = std::mem::take(&mut self.results);
         for result in results.drain(..) {
@@ -284,10 +295,6 @@ impl Shell for Shared {
             self.ask(asked);
         }
         self.hand_over(at);
-    }
-
-    fn busy(&self) -> bool {
-        self.underway() > 0
     }
 
     fn reseed(&mut self, seed: u64) {

@@ -24,11 +24,6 @@ pub(super) trait Shell: Send {
     /// Lets happen what happens at `at`, which is not later than the next event, inside and here.
     fn step(&mut self, at: Time, finished: &mut Vec<Finished>);
 
-    /// As [`Device::busy`].
-    fn busy(&self) -> bool {
-        self.inner().busy()
-    }
-
     /// As [`Device::reseed`].
     fn reseed(&mut self, seed: u64) {
         self.inner_mut().reseed(seed);
@@ -60,8 +55,22 @@ impl<S: Shell> Device for S {
         self.step(to, finished);
     }
 
-    fn busy(&self) -> bool {
-        Shell::busy(self)
+    fn advance_to_first(&mut self, until: Time, finished: &mut Vec<Finished>) -> Time {
+        while let Some(at) = Shell::next_event(self).filter(|at| *at <= until) {
+            self.step(at, finished);
+            if !finished.is_empty() {
+                return at;
+            }
+        }
+        // What changes without events, as a temperature does, is brought up to date.
+        if until < Time::NEVER {
+            self.step(until, finished);
+        }
+        until
+    }
+
+    fn tells_endurance(&self) -> bool {
+        self.inner().tells_endurance()
     }
 
     fn reseed(&mut self, seed: u64) {
