@@ -57,6 +57,36 @@ fn one_seed_gives_one_history_whatever_stands_around() {
     }
 }
 
+// Breaks when a wrapper forgets a command of some kind of device, hands one over that the device does not
+// admit, or hides from the environment what the device tells.
+#[test]
+fn everything_may_stand_around_every_model() {
+    let all =
+        EACH.join("&").replace("faults.unreadable=100MiB+200MiB", "faults.unreadable=8MiB+1MiB");
+    for info in drivescope_sim::list() {
+        let history = |around: &str| {
+            let mut target = open(&format!("sim:{}?seed=3{around}", info.name)).unwrap();
+            let mut samples = Vec::new();
+            for (op, depth) in [(Op::Write, 4), (Op::Read, 16), (Op::Write, 16), (Op::Flush, 1)] {
+                let block = if op == Op::Flush { 0 } else { 16_384 };
+                let load = Load { op, ..Load::read(block, depth, Nanos::millis(400)) };
+                samples.extend(run(&mut target, load, random(5, 0, 32 * MIB, 16_384)));
+                target.pause(Nanos::millis(50));
+            }
+            (samples, target.environment().snapshot())
+        };
+        let (plain, counted) = history("");
+        let (samples, beside) = history(&format!("&{all}"));
+        assert_eq!(history(&format!("&{all}")).0, samples, "{}", info.name);
+        assert_ne!(samples, plain, "{}", info.name);
+        assert!(samples.len() > 20, "{}: {}", info.name, samples.len());
+        let failed = samples.iter().filter(|s| s.outcome.bytes().is_err()).collect::<Vec<_>>();
+        let bad = |s: &&Sample| s.offset < 9 * MIB && s.offset + s.len > 8 * MIB;
+        assert!(failed.iter().all(|s| bad(s)), "{}: {failed:?}", info.name);
+        assert_eq!(counted.endurance.is_some(), beside.endurance.is_some(), "{}", info.name);
+    }
+}
+
 // ---- host
 
 #[test]
