@@ -1,9 +1,11 @@
 //! The log against a naive model of itself, and its write amplification against theory.
 
 mod naive;
-mod oracle;
+#[path = "../../../../oracles/mod.rs"]
+mod oracles;
 mod waf;
 
+use self::oracles::theory;
 use super::{Collected, Collection, Ftl, InitialState, Shape, SlcShape, Stream};
 
 const POLICIES: [Collection; 3] = [Collection::Greedy, Collection::Fifo, Collection::Choices(3)];

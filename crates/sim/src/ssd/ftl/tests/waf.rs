@@ -1,5 +1,6 @@
 //! Write amplification, without time.
 
+use super::oracles::bare_ftl::BareFtl;
 use super::*;
 use crate::noise::Noise;
 
@@ -56,18 +57,40 @@ const OPS: [f64; 4] = [0.07, 0.15, 0.28, 0.50];
 fn uniform_random_writes_are_amplified_as_theory_says() {
     for op in OPS {
         let (a, shape) = (1.0 + op, shape(op, 1000, 64));
-        let (fifo, greedy) = (oracle::fifo(a), oracle::greedy(a, 64.0));
+        let (fifo, greedy) = (theory::fifo(a), theory::greedy(a, 64.0));
         let found = converged(shape, Collection::Fifo);
-        assert!((found / fifo - 1.0).abs() < 0.03, "OP {op}: FIFO {found} of {fifo}");
+        assert!((found / fifo - 1.0).abs() < 0.01, "OP {op}: FIFO {found} of {fifo}");
         let range = 0.98 * greedy..1.02 * fifo;
         let found = converged(shape, Collection::Greedy);
         assert!(range.contains(&found), "OP {op}: greedy {found} of {range:?}");
         let found = converged(shape, Collection::Choices(10));
         assert!(range.contains(&found), "OP {op}: 10 choices {found} of {range:?}");
         // Of few choices the best is worse than the oldest of all.
-        let three = oracle::choices(a, 64, 3);
+        let three = theory::choices(a, 64, 3);
         let found = converged(shape, Collection::Choices(3));
         assert!((found / three - 1.0).abs() < 0.03, "OP {op}: 3 choices {found} of {three}");
+    }
+}
+
+// A second opinion by other code, which looks at all blocks for the emptiest. Breaks when either is wrong, or theory
+// is misread.
+#[test]
+fn a_bare_log_comes_to_the_same() {
+    for op in [0.15, 0.50] {
+        let shape = shape(op, 1000, 64);
+        let mut bare = BareFtl::filled(shape.units as usize, 1000, 64);
+        let mut noise = Noise::new(4);
+        let mut amplification = |fills: f64| {
+            let (moved, mut count) = (bare.moved, 0);
+            for unit in uniform(&mut noise, shape.units, fills) {
+                bare.write(unit);
+                count += 1;
+            }
+            (bare.moved - moved + count) as f64 / count as f64
+        };
+        amplification(9.0);
+        let (bare, ours) = (amplification(2.0), converged(shape, Collection::Greedy));
+        assert!((ours / bare - 1.0).abs() < 0.015, "OP {op}: {ours}, bare {bare}");
     }
 }
 
@@ -78,9 +101,9 @@ fn a_steady_die_amplifies_from_the_first_write_as_it_does_for_ever() {
     for (op, policy) in OPS.into_iter().flat_map(|op| POLICIES.map(|policy| (op, policy))) {
         let shape = shape(op, 4000, 64);
         let lasting = match policy {
-            Collection::Greedy => oracle::greedy(1.0 + op, 64.0),
-            Collection::Fifo => oracle::fifo(1.0 + op),
-            Collection::Choices(choices) => oracle::choices(1.0 + op, 64, choices as i32),
+            Collection::Greedy => theory::greedy(1.0 + op, 64.0),
+            Collection::Fifo => theory::fifo(1.0 + op),
+            Collection::Choices(choices) => theory::choices(1.0 + op, 64, choices as i32),
         };
         let mut ftl = Ftl::new(shape, policy, InitialState::Steady, 5);
         let mut noise = Noise::new(6);
@@ -120,7 +143,7 @@ fn permutations_drawn_anew_each_pass_make_a_saw_tooth() {
         let order = permutation(&mut noise, shape.units);
         write(&mut ftl, order.into_iter());
     }
-    let uniform = oracle::greedy(1.07, 64.0);
+    let uniform = theory::greedy(1.07, 64.0);
     for _ in 0..3 {
         let order = permutation(&mut noise, shape.units);
         let quarter = order.len() / 4;

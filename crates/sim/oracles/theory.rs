@@ -12,13 +12,13 @@ fn fifo_share(a: f64) -> f64 {
 
 /// FIFO: `a / (a + W(-a e^-a))` (Xiang and Kurkoski 2011; Desnoyers 2012; the equation of Menon's log), where
 /// `W(-a e^-a) = -a u`.
-pub(super) fn fifo(a: f64) -> f64 {
+pub fn fifo(a: f64) -> f64 {
     1.0 / (1.0 - fifo_share(a))
 }
 
 /// Greedy with `n` units a block: `n / (n - (X - 1))`, `X = 1/2 - (n/a) W(-k a e^-ka)`, `k = 1 + 1/2n`
 /// (Desnoyers 2012).
-pub(super) fn greedy(a: f64, n: f64) -> f64 {
+pub fn greedy(a: f64, n: f64) -> f64 {
     let k = 1.0 + 1.0 / (2.0 * n);
     let held = 0.5 + n * k * fifo_share(k * a);
     n / (n - (held - 1.0))
@@ -27,7 +27,7 @@ pub(super) fn greedy(a: f64, n: f64) -> f64 {
 /// The best of `d` blocks drawn at random, of `n` units each: the fixed point of Van Houdt's mean field (2013). `S(j)`
 /// is the share of blocks with at least `j` valid units; `1 - S(j)^d = G j (S(j) - S(j+1)) / (n/a)`, where `G` units
 /// are gained by a collection, such that all `S` sum up to `n/a`.
-pub(super) fn choices(a: f64, n: u32, d: i32) -> f64 {
+pub fn choices(a: f64, n: u32, d: i32) -> f64 {
     let held = f64::from(n) / a;
     let sum = |gain: f64| {
         let (mut next, mut sum) = (0.0, 0.0);
@@ -52,26 +52,35 @@ pub(super) fn choices(a: f64, n: u32, d: i32) -> f64 {
     f64::from(n) / low
 }
 
-// The formulas were worked out elsewhere as well, with another solver of W.
-#[test]
-fn the_formulas_give_their_known_values() {
-    let known = [
-        (0.07, 7.817, 7.001, 7.595),
-        (0.15, 4.016, 3.799, 3.959),
-        (0.28, 2.481, 2.402, 2.461),
-        (0.50, 1.716, 1.681, 1.707),
-        (1.00, 1.255, 1.239, 1.251),
-    ];
-    for (op, fifo_value, greedy_64, greedy_256) in known {
-        let a = 1.0 + op;
-        assert!((fifo(a) - fifo_value).abs() < 0.0006, "{op}: {}", fifo(a));
-        assert!((greedy(a, 64.0) - greedy_64).abs() < 0.0006, "{op}: {}", greedy(a, 64.0));
-        assert!((greedy(a, 256.0) - greedy_256).abs() < 0.0006, "{op}: {}", greedy(a, 256.0));
-        // A block at random holds what blocks hold on average.
-        assert!((choices(a, 64, 1) / (a / (a - 1.0)) - 1.0).abs() < 1e-6);
-        // All blocks are looked at, nearly.
-        assert!((choices(a, 64, 300) / greedy_64 - 1.0).abs() < 0.01, "{}", choices(a, 64, 300));
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // The formulas were worked out elsewhere as well, with another solver of W.
+    #[test]
+    fn the_formulas_give_their_known_values() {
+        let known = [
+            (0.07, 7.817, 7.001, 7.595),
+            (0.15, 4.016, 3.799, 3.959),
+            (0.28, 2.481, 2.402, 2.461),
+            (0.50, 1.716, 1.681, 1.707),
+            (1.00, 1.255, 1.239, 1.251),
+        ];
+        for (op, fifo_value, greedy_64, greedy_256) in known {
+            let a = 1.0 + op;
+            assert!((fifo(a) - fifo_value).abs() < 0.0006, "{op}: {}", fifo(a));
+            assert!((greedy(a, 64.0) - greedy_64).abs() < 0.0006, "{op}: {}", greedy(a, 64.0));
+            assert!((greedy(a, 256.0) - greedy_256).abs() < 0.0006, "{op}: {}", greedy(a, 256.0));
+            // A block at random holds what blocks hold on average.
+            assert!((choices(a, 64, 1) / (a / (a - 1.0)) - 1.0).abs() < 1e-6);
+            // All blocks are looked at, nearly.
+            assert!(
+                (choices(a, 64, 300) / greedy_64 - 1.0).abs() < 0.01,
+                "{}",
+                choices(a, 64, 300)
+            );
+        }
+        assert!((choices(1.07, 64, 3) - 8.841).abs() < 0.0006, "{}", choices(1.07, 64, 3));
+        assert!((choices(1.28, 64, 10) - 2.471).abs() < 0.0006, "{}", choices(1.28, 64, 10));
     }
-    assert!((choices(1.07, 64, 3) - 8.841).abs() < 0.0006, "{}", choices(1.07, 64, 3));
-    assert!((choices(1.28, 64, 10) - 2.471).abs() < 0.0006, "{}", choices(1.28, 64, 10));
 }
