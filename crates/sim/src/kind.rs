@@ -7,9 +7,10 @@ use crate::describe::Truth;
 use crate::device::Device;
 use crate::hdd::HddModel;
 use crate::model::Identity;
+use crate::ssd::SsdModel;
 
 /// Names of all kinds, as model files write them.
-pub(crate) const KINDS: [&str; 1] = ["hdd"];
+pub(crate) const KINDS: [&str; 2] = ["hdd", "ssd"];
 
 /// A field of a model, with its table, and what is wrong with it.
 pub(crate) type Fault = (&'static str, String);
@@ -52,6 +53,7 @@ pub(crate) trait DeviceModel {
 #[serde(untagged)]
 pub(crate) enum Model {
     Hdd(HddModel),
+    Ssd(SsdModel),
 }
 
 impl Model {
@@ -59,6 +61,7 @@ impl Model {
     pub(crate) fn from_text(kind: &str, text: &str) -> Option<Result<Model, toml::de::Error>> {
         match kind {
             "hdd" => Some(toml::from_str(text).map(Model::Hdd)),
+            "ssd" => Some(toml::from_str(text).map(Model::Ssd)),
             _ => None,
         }
     }
@@ -67,6 +70,7 @@ impl Model {
     pub(crate) fn reread(&self, table: toml::Table) -> Result<Model, toml::de::Error> {
         match self {
             Model::Hdd(_) => HddModel::deserialize(table).map(Model::Hdd),
+            Model::Ssd(_) => SsdModel::deserialize(table).map(Model::Ssd),
         }
     }
 
@@ -74,6 +78,7 @@ impl Model {
     pub(crate) fn kind(&self) -> &'static str {
         match self {
             Model::Hdd(_) => "hdd",
+            Model::Ssd(_) => "ssd",
         }
     }
 }
@@ -84,6 +89,7 @@ impl std::ops::Deref for Model {
     fn deref(&self) -> &Self::Target {
         match self {
             Model::Hdd(model) => model,
+            Model::Ssd(model) => model,
         }
     }
 }

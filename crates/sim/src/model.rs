@@ -18,15 +18,60 @@ struct BuiltIn {
     text: &'static str,
 }
 
-static BUILT_IN: [BuiltIn; 1] =
-    [BuiltIn { info: MODELS[0], text: include_str!("../models/hdd-7200.toml") }];
+static BUILT_IN: [BuiltIn; 8] = [
+    BuiltIn { info: MODELS[0], text: include_str!("../models/hdd-7200.toml") },
+    BuiltIn { info: MODELS[1], text: include_str!("../models/mlc-nvme.toml") },
+    BuiltIn { info: MODELS[2], text: include_str!("../models/tlc-pslc.toml") },
+    BuiltIn { info: MODELS[3], text: include_str!("../models/qlc-pslc.toml") },
+    BuiltIn { info: MODELS[4], text: include_str!("../models/enterprise-28op.toml") },
+    BuiltIn { info: MODELS[5], text: include_str!("../models/optane.toml") },
+    BuiltIn { info: MODELS[6], text: include_str!("../models/sata-a.toml") },
+    BuiltIn { info: MODELS[7], text: include_str!("../models/sata-b.toml") },
+];
 
 /// The built-in models.
-pub(crate) static MODELS: [ModelInfo; 1] = [ModelInfo {
-    name: "hdd-7200",
-    kind: "hdd",
-    summary: "3.5\" SATA disk, 4 TB, 7200 rpm, 64 MiB cache",
-}];
+pub(crate) static MODELS: [ModelInfo; 8] = [
+    ModelInfo {
+        name: "hdd-7200",
+        kind: "hdd",
+        summary: "3.5\" SATA disk, 4 TB, 7200 rpm, 64 MiB cache",
+    },
+    ModelInfo {
+        name: "mlc-nvme",
+        kind: "ssd",
+        summary: "NVMe SSD, 1 TB, MLC, 8 channels, 7 % over-provisioning",
+    },
+    ModelInfo {
+        name: "tlc-pslc",
+        kind: "ssd",
+        summary: "NVMe SSD, 256 GB, TLC, single-bit cache of 24 GB from free blocks",
+    },
+    ModelInfo {
+        name: "qlc-pslc",
+        kind: "ssd",
+        summary: "NVMe SSD, 256 GB, QLC, single-bit cache of 12 GB set aside",
+    },
+    ModelInfo {
+        name: "enterprise-28op",
+        kind: "ssd",
+        summary: "NVMe SSD, 64 GiB, TLC, 28 % over-provisioning, power-loss protection",
+    },
+    ModelInfo {
+        name: "optane",
+        kind: "ssd",
+        summary: "NVMe drive, 375 GB, written in place: no collection, no cliff",
+    },
+    ModelInfo {
+        name: "sata-a",
+        kind: "ssd",
+        summary: "SATA SSD, 120 GB, MLC: quick small writes, few channels",
+    },
+    ModelInfo {
+        name: "sata-b",
+        kind: "ssd",
+        summary: "SATA SSD, 120 GB, MLC: slower small writes, many channels",
+    },
+];
 
 /// What a device says of itself, in every kind of model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -165,8 +210,8 @@ fn override_with(
             None if key.contains('.') => (key.as_str(), spec::value(value)),
             None => {
                 return Err(fault(
-                    "unknown; known are seed, capacity, write_cache, and any field of the model \
-                     with its table, such as geometry.rpm"
+                    "unknown; known are seed, capacity, state, write_cache, and any field of the \
+                     model with its table, such as geometry.rpm"
                         .into(),
                 ));
             }

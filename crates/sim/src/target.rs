@@ -9,7 +9,7 @@ use block::{
 };
 
 use crate::device::{Command, Device, Finished, MediaCounters};
-use crate::environment::{Counters, VirtualEnvironment};
+use crate::environment::{Counters, Published, VirtualEnvironment};
 
 /// How long the kernel takes to refuse a request that never reaches the device. Not zero: a closed
 /// loop over refused requests would otherwise turn for ever within one instant.
@@ -28,26 +28,31 @@ pub struct VirtualTarget {
     temperature_c: Option<f64>,
     device: Box<dyn Device>,
     now: Time,
-    next_tag: u64,
-    /// Commands of lanes before the current one have lower tags; nobody waits for them.
-    first_tag: u64,
-    /// Waits for a slot in the device, in order.
-    queued: VecDeque<Ticket>,
-    /// In the device.
-    active: Vec<Ticket>,
+    /// Requests taken so far.
+    sequence: u64,
+    /// Requests of lanes before the current one have lower numbers; nobody waits for them.
+    first: u64,
+    tickets: Tickets,
+    /// Waits for a slot in the device, in order; places among the tickets.
+    queued: VecDeque<u32>,
+    /// Commands in the device.
+    active: usize,
     /// Never reaches the device; finishes at the given time. In order of time, since each is refused
     /// after the same span.
     refused: VecDeque<(Time, Ticket, Errno)>,
     /// Room for one step's results, kept so that no I/O allocates.
     finished: Vec<Finished>,
     completed: Vec<(u64, Completion)>,
-    counters: Arc<Counters>,
+    counters: Counters,
+    published: Arc<Published>,
 }
 
 /// A request on its way.
 #[derive(Clone, Copy, Debug)]
 struct Ticket {
     command: Command,
+    /// Order of submission.
+    sequence: u64,
     submitter: u16,
     slot: u16,
     issued: Time,
@@ -57,6 +62,36 @@ impl Ticket {
     fn completion(&self, completed: Time, outcome: Outcome) -> Completion {
         let Ticket { submitter, slot, issued, .. } = *self;
         Completion { submitter, slot, issued, completed, outcome }
+    }
+}
+
+/// The requests that are on their way, each at a place of its own, which is the tag of its command and is used again
+/// afterwards: whatever finishes is found at once, however many are under way.
+#[derive(Debug, Default)]
+struct Tickets {
+    tickets: Vec<Ticket>,
+    free: Vec<u32>,
+}
+
+impl Tickets {
+    fn add(&mut self, mut ticket: Ticket) -> u32 {
+        let place = self.free.pop().unwrap_or(self.tickets.len() as u32);
+        ticket.command.tag = place.into();
+        match self.tickets.get_mut(place as usize) {
+            Some(old) => *old = ticket,
+            None => self.tickets.push(ticket),
+        }
+        place
+    }
+
+    fn get(&self, place: u32) -> &Ticket {
+        &self.tickets[place as usize]
+    }
+
+    /// Takes the ticket of a command that a device had.
+    fn take(&mut self, tag: u64) -> Ticket {
+        self.free.push(tag as u32);
+        self.tickets[tag as usize]
     }
 }
 
@@ -77,14 +112,16 @@ impl VirtualTarget {
             temperature_c: parts.temperature_c,
             device: parts.device,
             now: Time::ZERO,
-            next_tag: 0,
-            first_tag: 0,
+            sequence: 0,
+            first: 0,
+            tickets: Tickets::default(),
             queued: VecDeque::new(),
-            active: Vec::new(),
+            active: 0,
             refused: VecDeque::new(),
             finished: Vec::new(),
             completed: Vec::new(),
-            counters: Arc::default(),
+            counters: Counters::default(),
+            published: Arc::default(),
         }
     }
 
@@ -98,10 +135,11 @@ impl VirtualTarget {
     /// as often as needed.
     pub fn environment(&self) -> VirtualEnvironment {
         VirtualEnvironment::new(
-            Arc::clone(&self.counters),
+            Arc::clone(&self.published),
             &self.info,
             &self.leaf,
             self.temperature_c,
+            self.device.tells_endurance(),
         )
     }
 
@@ -129,63 +167,63 @@ impl VirtualTarget {
     }
 
     fn take(&mut self, request: &Request) {
-        let len = if request.op == Op::Flush { 0 } else { request.len.0 };
-        let command = Command {
-            tag: self.next_tag,
-            op: request.op,
-            fua: request.fua,
-            offset: request.offset.0,
-            len,
-        };
-        self.next_tag += 1;
-        let Request { submitter, slot, .. } = *request;
-        let ticket = Ticket { command, submitter, slot, issued: self.now };
+        let Request { op, fua, submitter, slot, offset, len } = *request;
+        let bytes = if op == Op::Flush { 0 } else { len.0 };
+        let command = Command { tag: 0, op, fua, offset: offset.0, len: bytes };
+        let (sequence, issued) = (self.sequence, self.now);
+        self.sequence += 1;
+        let ticket = Ticket { command, sequence, submitter, slot, issued };
         match self.refusal(request) {
             Some(errno) => self.refused.push_back((self.now + REFUSAL, ticket, errno)),
             None => {
-                self.counters.requested(request.op, request.len);
-                self.queued.push_back(ticket);
+                self.counters.requested(op, len);
+                let place = self.tickets.add(ticket);
+                self.queued.push_back(place);
             }
         }
     }
 
     /// Hands over what the device admits, in order: the first that must wait holds up the rest.
     fn dispatch(&mut self) {
-        while let Some(ticket) = self.queued.front().copied() {
-            if !self.device.admits(&ticket.command) {
+        while let Some(&place) = self.queued.front() {
+            let command = self.tickets.get(place).command;
+            if !self.device.admits(&command) {
                 break;
             }
             self.queued.pop_front();
-            self.device.accept(ticket.command, self.now);
-            self.active.push(ticket);
+            self.device.accept(command, self.now);
+            self.active += 1;
         }
     }
 
     fn under_way(&self) -> bool {
-        !(self.active.is_empty() && self.queued.is_empty())
+        self.active > 0 || !self.queued.is_empty()
     }
 
-    fn next_event(&self) -> Option<Time> {
-        let refused = self.refused.front().map(|(at, ..)| *at);
-        match (self.device.next_event(), refused) {
-            (Some(a), Some(b)) => Some(a.min(b)),
-            (a, b) => a.or(b),
-        }
-    }
-
-    /// Moves to `to`, which is not later than the next event, and lets that happen.
-    fn step(&mut self, to: Time, done: &mut Vec<(u64, Completion)>) {
+    /// Lets things happen until something finishes, but not beyond `until`; beyond one event only while nothing
+    /// waits in the host, since any event may make the device admit it.
+    fn step(&mut self, until: Time, done: &mut Vec<(u64, Completion)>) {
+        let until = match self.refused.front() {
+            Some((at, ..)) => until.min(*at),
+            None => until,
+        };
+        let mut finished_now = std::mem::take(&mut self.finished);
+        let to = if self.queued.is_empty() {
+            self.device.advance_to_first(until, &mut finished_now)
+        } else {
+            let to = self.device.next_event().map_or(until, |at| at.min(until));
+            self.device.advance(to, &mut finished_now);
+            to
+        };
+        // What is done at once by the device's own clock may lie before a wait that began later.
+        let to = to.max(self.now);
         if self.under_way() {
             self.counters.busy(to.since(self.now));
         }
         self.now = to;
-        self.device.advance(to, &mut self.finished);
-        let mut finished_now = std::mem::take(&mut self.finished);
         for finished in finished_now.drain(..) {
-            let Some(index) = self.active.iter().position(|t| t.command.tag == finished.tag) else {
-                continue;
-            };
-            let ticket = self.active.swap_remove(index);
+            self.active -= 1;
+            let ticket = self.tickets.take(finished.tag);
             let bytes = finished.outcome.bytes().unwrap_or(Bytes::ZERO);
             self.counters.completed(ticket.command.op, bytes);
             self.finish(&ticket, finished.at, finished.outcome, done);
@@ -198,7 +236,6 @@ impl VirtualTarget {
             self.refused.pop_front();
             self.finish(&ticket, at, Outcome(-errno.0), done);
         }
-        self.counters.set_media(&self.device.media());
         self.dispatch();
     }
 
@@ -209,32 +246,34 @@ impl VirtualTarget {
         outcome: Outcome,
         done: &mut Vec<(u64, Completion)>,
     ) {
-        if ticket.command.tag >= self.first_tag {
-            done.push((ticket.command.tag, ticket.completion(at, outcome)));
+        if ticket.sequence >= self.first {
+            done.push((ticket.sequence, ticket.completion(at, outcome)));
         }
     }
 
     /// Advances to `until` or to the first instant at which something completes.
     fn run(&mut self, until: Time, done: &mut Vec<Completion>) {
         self.dispatch();
-        // Nothing outstanding and no end: a real drive would hang, a virtual one stays where it is.
-        if until == Time::NEVER && !self.under_way() && self.refused.is_empty() {
-            return;
-        }
         let mut completed = std::mem::take(&mut self.completed);
+        let until = until.max(self.now);
         while completed.is_empty() {
-            match self.next_event() {
-                Some(at) if at <= until => self.step(at.max(self.now), &mut completed),
-                _ => {
-                    self.step(until.max(self.now), &mut completed);
-                    break;
-                }
+            // Nothing outstanding and no end: a real drive would hang, a virtual one stays where it is.
+            if until == Time::NEVER && !self.under_way() && self.refused.is_empty() {
+                break;
+            }
+            self.step(until, &mut completed);
+            if self.now >= until {
+                break;
             }
         }
-        completed
-            .sort_by_key(|(tag, completion)| (completion.completed, completion.submitter, *tag));
+        if completed.len() > 1 {
+            completed.sort_unstable_by_key(|(sequence, completion)| {
+                (completion.completed, completion.submitter, *sequence)
+            });
+        }
         done.extend(completed.drain(..).map(|(_, completion)| completion));
         self.completed = completed;
+        self.published.set(&self.counters, &self.device.media());
     }
 }
 
@@ -244,7 +283,7 @@ impl std::fmt::Debug for VirtualTarget {
             .field("info", &self.info)
             .field("now", &self.now)
             .field("queued", &self.queued.len())
-            .field("active", &self.active.len())
+            .field("active", &self.active)
             .finish_non_exhaustive()
     }
 }
@@ -262,7 +301,7 @@ impl Target for VirtualTarget {
 
     /// Virtual time goes by; read-ahead and destaging go on meanwhile.
     fn pause(&mut self, span: Nanos) {
-        self.first_tag = self.next_tag;
+        self.first = self.sequence;
         let until = self.now + span;
         while self.now < until {
             self.run(until, &mut Vec::new());
@@ -272,7 +311,7 @@ impl Target for VirtualTarget {
     /// Opens one lane for all submitters. Requests of an earlier lane that are still under way are
     /// carried out, and nobody hears of them.
     fn open<'a>(&'a mut self, _: &LaneSetup<'_>) -> Result<Vec<Lane<'a>>, DriveError> {
-        self.first_tag = self.next_tag;
+        self.first = self.sequence;
         Ok(vec![Lane { target: self }])
     }
 }

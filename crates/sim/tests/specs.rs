@@ -79,7 +79,7 @@ fn overrides_change_the_drive() {
 #[test]
 fn what_an_override_gets_wrong_is_told_with_its_key() {
     for (query, key, words) in [
-        ("colour=red", "colour", "known are seed, capacity, write_cache"),
+        ("colour=red", "colour", "known are seed, capacity, state, write_cache"),
         ("seed=-1", "seed", "not a whole number"),
         ("capacity=4T", "capacity", "write it like 4TB"),
         ("capacity=1kB", "capacity", "outside 1048576"),

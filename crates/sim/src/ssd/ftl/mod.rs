@@ -420,6 +420,22 @@ impl Ftl {
         collected
     }
 
+    /// True while a block is being collected.
+    pub(crate) fn is_collecting(&self) -> bool {
+        self.victim.is_some()
+    }
+
+    /// True while a single-bit block is being folded.
+    pub(crate) fn is_folding(&self) -> bool {
+        self.folding.is_some()
+    }
+
+    /// True when only the free blocks that moves need are left. Then whatever was begun, collecting or folding, must
+    /// be ended before the other goes on: together they could need one block more than there is.
+    pub(crate) fn is_tight(&self) -> bool {
+        self.free_for_main() <= FREE_FOR_MOVES
+    }
+
     /// True when there is a single-bit block that is full.
     pub(crate) fn can_fold(&self) -> bool {
         let open = self.fronts[Front::Host(Stream::Slc).index()].is_some();
