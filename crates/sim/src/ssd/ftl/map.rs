@@ -51,11 +51,6 @@ impl Map {
         }
     }
 
-    #[inline]
-    pub(super) fn is_valid(&self, slot: u32) -> bool {
-        self.valid[slot as usize / 64] >> (slot % 64) & 1 == 1
-    }
-
     /// Puts `unit` into `slot`, which is free.
     #[inline]
     pub(super) fn put(&mut self, unit: u32, slot: u32) {

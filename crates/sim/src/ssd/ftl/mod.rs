@@ -172,7 +172,6 @@ pub(crate) struct Ftl {
     victim: Option<Victim>,
     /// The single-bit block that is being folded.
     folding: Option<Victim>,
-    live: u32,
 }
 
 impl Ftl {
@@ -191,7 +190,6 @@ impl Ftl {
             fronts: [None; 3],
             victim: None,
             folding: None,
-            live: 0,
         };
         match state {
             InitialState::Fresh => {}
@@ -210,16 +208,6 @@ impl Ftl {
     /// True when `slot` is of a block that is written with one bit a cell.
     pub(crate) fn is_slc(&self, slot: u32) -> bool {
         self.single_bit[self.block(slot) as usize]
-    }
-
-    /// Units that hold something.
-    pub(crate) fn live(&self) -> u32 {
-        self.live
-    }
-
-    /// Blocks that could be written at once.
-    pub(crate) fn free_blocks(&self) -> usize {
-        self.free.len()
     }
 
     #[inline]
@@ -267,19 +255,6 @@ impl Ftl {
         allowed.min(self.free.len().saturating_sub(kept))
     }
 
-    /// Units that can still be written into single-bit blocks before one must be folded.
-    pub(crate) fn slc_room(&self) -> u64 {
-        let open = self.fronts[Front::Host(Stream::Slc).index()];
-        let open = open.map_or(0, |front| u64::from(front.end - front.next));
-        let slots = self.shape.slc.map_or(0, |slc| slc.units_per_block);
-        self.blocks_for_slc() as u64 * u64::from(slots) + open
-    }
-
-    /// Blocks in single-bit mode, the open one included.
-    pub(crate) fn slc_blocks(&self) -> usize {
-        self.slc.len()
-    }
-
     /// Gives the host's `unit` its new slot; what it had becomes stale. `None` without room
     /// ([`Ftl::has_room`]): collect or fold first.
     #[inline]
@@ -289,9 +264,8 @@ impl Ftl {
         }
         let front = Front::Host(stream);
         let slot = self.next_slot(front)?;
-        match self.map.slot(unit) {
-            Some(old) => self.spoil(old),
-            None => self.live += 1,
+        if let Some(old) = self.map.slot(unit) {
+            self.spoil(old);
         }
         self.fill_slot(unit, slot);
         self.advance(front);
@@ -353,7 +327,6 @@ impl Ftl {
         if let Some(slot) = self.map.slot(unit) {
             self.spoil(slot);
             self.map.forget(unit);
-            self.live -= 1;
         }
     }
 
@@ -418,22 +391,6 @@ impl Ftl {
         let (victim, collected) = self.empty(victim, self.shape.units_per_block, 0, most, each);
         self.victim = victim;
         collected
-    }
-
-    /// True while a block is being collected.
-    pub(crate) fn is_collecting(&self) -> bool {
-        self.victim.is_some()
-    }
-
-    /// True while a single-bit block is being folded.
-    pub(crate) fn is_folding(&self) -> bool {
-        self.folding.is_some()
-    }
-
-    /// True when only the free blocks that moves need are left. Then whatever was begun, collecting or folding, must
-    /// be ended before the other goes on: together they could need one block more than there is.
-    pub(crate) fn is_tight(&self) -> bool {
-        self.free_for_main() <= FREE_FOR_MOVES
     }
 
     /// True when there is a single-bit block that is full.

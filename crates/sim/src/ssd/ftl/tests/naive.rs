@@ -221,10 +221,10 @@ impl Beside {
         for unit in 0..shape.units {
             assert_eq!(ftl.slot(unit), self.slot_of.get(&unit).copied(), "unit {unit}");
         }
-        assert_eq!(ftl.live() as usize, self.slot_of.len());
         for slot in 0..blocks * shape.units_per_block {
             let unit = self.unit_in.get(&slot);
-            assert_eq!(ftl.map.is_valid(slot), unit.is_some(), "slot {slot}");
+            let valid = ftl.map.next_valid(slot, slot + 1);
+            assert_eq!(valid, unit.map(|_| slot), "slot {slot}");
             assert!(unit.is_none_or(|&unit| ftl.map.unit(slot) == unit), "slot {slot}");
         }
         for block in 0..blocks {
@@ -253,8 +253,8 @@ impl Beside {
         let left = ftl.victim.map_or(0, |victim| ftl.closed.valid(victim.block));
         assert!(for_moves >= left, "{left} units cannot be moved into {for_moves} slots");
         if let Some(slc) = ftl.shape.slc {
-            assert!(ftl.slc_blocks() <= slc.blocks as usize);
-            let kept = slc.blocks as usize - ftl.slc_blocks();
+            assert!(ftl.slc.len() <= slc.blocks as usize);
+            let kept = slc.blocks as usize - ftl.slc.len();
             assert!(!slc.is_static || ftl.free.len() >= kept, "a block set aside was taken");
         }
     }
@@ -293,12 +293,11 @@ fn initial_states_are_what_they_are_called() {
     let shape = shape(0.2, 40, 16);
     for policy in POLICIES {
         let fresh = Beside::new(shape, policy, InitialState::Fresh);
-        assert_eq!((fresh.ftl.live(), fresh.ftl.free_blocks()), (0, 44));
+        assert_eq!((fresh.slot_of.len(), fresh.ftl.free.len()), (0, 44));
         let filled = Beside::new(shape, policy, InitialState::Filled);
-        assert_eq!(filled.ftl.live(), shape.units);
         assert!((0..shape.units).all(|unit| filled.ftl.slot(unit) == Some(unit)));
         let steady = Beside::new(shape, policy, InitialState::Steady);
-        assert_eq!(steady.ftl.live(), shape.units);
+        assert_eq!(steady.slot_of.len() as u32, shape.units);
         assert!(steady.ftl.room() <= 4 * 16 + 1 && steady.ftl.room() + 2 >= 4 * 16);
     }
 }
