@@ -5,4 +5,7 @@
 
 pub mod addresses;
 pub mod bare_ftl;
+pub mod load;
+pub mod model;
+pub mod queue;
 pub mod theory;

@@ -52,6 +52,45 @@ pub fn choices(a: f64, n: u32, d: i32) -> f64 {
     f64::from(n) / low
 }
 
+/// What a die spends on writes, in nanoseconds.
+#[derive(Clone, Debug)]
+pub struct WriteTimes {
+    /// A row of pages is programmed, on average over the types of page.
+    pub program_ns: f64,
+    /// A row of pages is read, on average.
+    pub read_ns: f64,
+    /// A block is erased.
+    pub erase_ns: f64,
+    /// Rows of a block.
+    pub rows_per_block: f64,
+    /// Units of a row.
+    pub units_per_row: f64,
+}
+
+impl WriteTimes {
+    /// Time of a die for each row that the host fills, when writes are amplified by `w` and neither channels nor link
+    /// hold it up.
+    ///
+    /// For each row of the host `w` are programmed, and `w` rows' share of an erase is spent. Of a block that is
+    /// collected a share of `1 - 1/w` is valid; a row is read unless none of its units is, and the block leaves room
+    /// for a share `1/w` of its rows: so `w (1 - w^-n)` rows are read, `n` units each.
+    pub fn row_ns(&self, w: f64) -> f64 {
+        let read = if w > 1.0 { w * (1.0 - (1.0 / w).powf(self.units_per_row)) } else { 0.0 };
+        w * self.program_ns + read * self.read_ns + w * self.erase_ns / self.rows_per_block
+    }
+
+    /// Units a second of `dies` dies that are never collected.
+    pub fn plateau(&self, dies: f64) -> f64 {
+        // Blocks are taken that were erased before.
+        dies * self.units_per_row * 1e9 / self.program_ns
+    }
+
+    /// The rate with amplification `w`, as a share of [`WriteTimes::plateau`].
+    pub fn share(&self, w: f64) -> f64 {
+        self.program_ns / self.row_ns(w)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
