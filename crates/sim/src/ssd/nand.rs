@@ -182,7 +182,9 @@ impl Ssd {
         };
         for run in moves.chunk_by(|a, b| a.0 / row_units == b.0 / row_units) {
             let row = run[0].0 / row_units;
-            if !self.dies[at as usize].in_memory(row) {
+            let die = &mut self.dies[at as usize];
+            // What the step before read and did not move yet is still in memory.
+            if die.fetched.replace(row) != Some(row) && !die.in_memory(row) {
                 let page = self.page_of(at, row);
                 let units = run.len() as u32;
                 self.dies[at as usize].work.push_back(Work::Fetch { page, units });
@@ -206,7 +208,9 @@ impl Ssd {
             _ => self.media.copied_bytes += bytes,
         }
         if let Collected::Erased(_) = collected {
-            self.dies[at as usize].work.push_back(Work::Erase);
+            let die = &mut self.dies[at as usize];
+            die.fetched = None;
+            die.work.push_back(Work::Erase);
         }
         self.moves = moves;
         collected
