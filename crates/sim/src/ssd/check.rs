@@ -171,12 +171,8 @@ fn whole(model: &SsdModel) -> Result<(), Fault> {
         );
         return Err(("layout.capacity_bytes", what));
     }
-    let slots = u64::from(shape.log.data_blocks) * u64::from(shape.log.units_per_block);
-    if layout.mapping == MappingModel::Page
-        && slots < u64::from(shape.log.units) + u64::from(shape.log.units_per_block)
-    {
-        // Less than a block of stale units in all: the collection could move for ever and gain nothing.
-        let what = format!("{} is less than one block of a die", layout.over_provisioning);
+    if layout.mapping == MappingModel::Page && !shape.log.is_workable() {
+        let what = format!("{} is too few blocks of a die to collect", layout.over_provisioning);
         return Err(("layout.over_provisioning", what));
     }
     if let Some(slc) = shape.log.slc

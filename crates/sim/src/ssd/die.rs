@@ -111,6 +111,8 @@ pub(super) struct Die {
     open: [Open; 2],
     /// The row that the collection fills, when it is not full.
     pub(super) moving: Option<u32>,
+    /// The row that was last read to be moved; nothing of it was written since.
+    pub(super) fetched: Option<u32>,
     /// The row in the page register.
     pub(super) register: Option<u32>,
 }
@@ -134,6 +136,7 @@ impl Die {
             rows: VecDeque::new(),
             open: [Open::NONE; 2],
             moving: None,
+            fetched: None,
             register: None,
         }
     }

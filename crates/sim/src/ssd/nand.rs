@@ -156,26 +156,16 @@ impl Ssd {
         }
     }
 
-    /// Gains free slots on a die: by the next step of its collection, or by giving back blocks in single-bit mode,
-    /// which hold the least for their size.
+    /// Gains free slots on a die: by the next step of its collection.
     pub(super) fn make_room(&mut self, at: u32) -> Collected {
-        let Keeping::Log(ftl) = &self.dies[at as usize].keeping else { return Collected::Nothing };
-        let folds = self.lends() && ftl.can_fold() && !ftl.is_collecting();
-        self.chore(at, if folds { Chore::Fold } else { Chore::Collect })
+        self.chore(at, Chore::Collect)
     }
 
     /// Moves a row's worth of units out of the oldest block in single-bit mode. Where there is no room to move them
     /// to, that is made first.
     pub(super) fn fold(&mut self, at: u32) -> Collected {
         let Keeping::Log(ftl) = &self.dies[at as usize].keeping else { return Collected::Nothing };
-        let collects =
-            ftl.is_tight() && (ftl.is_collecting() || !(ftl.is_folding() || self.lends()));
-        self.chore(at, if collects { Chore::Collect } else { Chore::Fold })
-    }
-
-    /// True when blocks in single-bit mode are taken from those that are free.
-    fn lends(&self) -> bool {
-        self.shape.log.slc.is_some_and(|slc| !slc.is_static)
+        self.chore(at, if ftl.is_behind() { Chore::Collect } else { Chore::Fold })
     }
 
     /// One step: what is moved, is read and programmed by the die; what is empty is erased.
@@ -192,7 +182,9 @@ impl Ssd {
         };
         for run in moves.chunk_by(|a, b| a.0 / row_units == b.0 / row_units) {
             let row = run[0].0 / row_units;
-            if !self.dies[at as usize].in_memory(row) {
+            let die = &mut self.dies[at as usize];
+            // What the step before read and did not move yet is still in memory.
+            if die.fetched.replace(row) != Some(row) && !die.in_memory(row) {
                 let page = self.page_of(at, row);
                 let units = run.len() as u32;
                 self.dies[at as usize].work.push_back(Work::Fetch { page, units });
@@ -209,13 +201,16 @@ impl Ssd {
                 die.work.push_back(Work::Program(Program { page, from: Source::Moves }));
             }
         }
-        let bytes = moves.len() as u64 * self.shape.map_bytes;
-        match chore {
-            Chore::Collect => self.media.copied_bytes += Bytes(bytes),
-            Chore::Fold => self.media.folded_bytes += Bytes(bytes),
+        let bytes = Bytes(moves.len() as u64 * self.shape.map_bytes);
+        // The collection folds too, where blocks in single-bit mode are taken from those that are free.
+        match moves.first().map(|&(from, _)| self.page_of(at, from / row_units)) {
+            Some(Page::Single) => self.media.folded_bytes += bytes,
+            _ => self.media.copied_bytes += bytes,
         }
         if let Collected::Erased(_) = collected {
-            self.dies[at as usize].work.push_back(Work::Erase);
+            let die = &mut self.dies[at as usize];
+            die.fetched = None;
+            die.work.push_back(Work::Erase);
         }
         self.moves = moves;
         collected

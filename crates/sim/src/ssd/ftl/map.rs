@@ -32,11 +32,6 @@ impl Map {
         Map { filled, slots: vec![0; units as usize], units: vec![0; slots as usize], valid }
     }
 
-    /// Units that can be addressed.
-    pub(super) fn count(&self) -> u32 {
-        self.slots.len() as u32
-    }
-
     /// Where `unit` lies; `None` when it was never written or is trimmed.
     #[inline]
     pub(super) fn slot(&self, unit: u32) -> Option<u32> {
@@ -54,11 +49,6 @@ impl Map {
             0 => slot,
             unit => unit - 1,
         }
-    }
-
-    #[inline]
-    pub(super) fn is_valid(&self, slot: u32) -> bool {
-        self.valid[slot as usize / 64] >> (slot % 64) & 1 == 1
     }
 
     /// Puts `unit` into `slot`, which is free.

@@ -1,0 +1,11 @@
+//! What virtual drives are held against: theory, and small programs that share no line with them. Tests, the benchmark
+//! and `scripts/validate sim` take this directory in by its path; it is no part of the product.
+
+#![allow(dead_code, reason = "each of those who take this in uses its own part")]
+
+pub mod addresses;
+pub mod bare_ftl;
+pub mod load;
+pub mod model;
+pub mod queue;
+pub mod theory;
