@@ -2,6 +2,7 @@
 
 mod given;
 mod record;
+mod sim;
 
 use std::path::PathBuf;
 
@@ -16,6 +17,7 @@ use workload::units::{parse_bytes, parse_nanos};
 
 pub use given::Given;
 pub use record::{KeepArgs, PlaceArgs, RecordArgs, RerunArgs, RunsArgs, RunsVerb, SamplesName};
+pub use sim::{SimArgs, SimVerb};
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Yellow.on_default().bold())
@@ -305,37 +307,6 @@ pub struct DevicesArgs {
     /// Print as JSON
     #[arg(long)]
     pub json: bool,
-}
-
-/// `sim`.
-#[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  drivescope sim list
-  drivescope sim show hdd-7200
-  drivescope mark 'sim:hdd-7200?seed=7'")]
-pub struct SimArgs {
-    #[command(subcommand)]
-    pub verb: SimVerb,
-}
-
-/// Verbs of `sim`.
-#[derive(Debug, Subcommand)]
-pub enum SimVerb {
-    /// List the models
-    List {
-        /// Print as JSON
-        #[arg(long)]
-        json: bool,
-    },
-    /// Show what a model is
-    Show {
-        /// Model, with or without sim: in front
-        model: String,
-        /// Print as JSON
-        #[arg(long)]
-        json: bool,
-    },
 }
 
 /// `completions`.
