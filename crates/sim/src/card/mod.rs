@@ -13,6 +13,8 @@ mod model;
 mod random;
 mod reading;
 mod smalllog;
+#[cfg(test)]
+mod tests;
 mod writing;
 
 use std::collections::VecDeque;
@@ -29,6 +31,9 @@ use self::writing::{Partial, Work, Writer};
 use crate::device::{Command, Device, Finished, MediaCounters};
 use crate::events::EventQueue;
 use crate::noise::Noise;
+
+/// How long a flush takes. To a drive without a volatile cache the kernel sends none: it answers itself.
+const FLUSH: Nanos = Nanos(5_000);
 
 /// What will happen inside the card.
 #[derive(Clone, Copy, Debug)]
@@ -102,7 +107,7 @@ impl Card {
         let time = match command.op {
             Op::Read => self.read(&command, now),
             Op::Write => self.write(&command),
-            Op::Flush => self.write_command,
+            Op::Flush => return self.events.push(now + FLUSH, Event::Done(command)),
             Op::Discard => self.discard(&command),
         };
         let end = now + Nanos(self.disturbed(time));

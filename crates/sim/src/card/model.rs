@@ -140,7 +140,7 @@ pub(super) struct CrossingModel {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct WriteModel {
-    /// From a command to the first byte; also the time of a flush and of a discard.
+    /// From a command to the first byte; also the time of a discard.
     pub(super) command_ns: u64,
     /// Allocation units that may be open at once.
     pub(super) open_au_linear: u64,

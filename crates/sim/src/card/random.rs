@@ -29,7 +29,7 @@ impl CardModel {
         let cells = cells(&mut draw, &geometry, bits, flat);
         let read = read(&mut draw, &geometry, flat);
         let link = link(&mut draw, read.command_ns);
-        let write = write(&mut draw);
+        let write = write(&mut draw, &geometry, &cells, &link);
         let fat = draw.percent(40).then(|| fat(&mut draw, &geometry));
         let log = draw.percent(15).then(|| log(&mut draw, &geometry));
         CardModel {
@@ -84,7 +84,7 @@ fn link(draw: &mut Draw, command: u64) -> LinkModel {
 
 fn cells(draw: &mut Draw, geometry: &GeometryModel, bits: u64, flat: bool) -> CellModel {
     let mut read = draw.between(25, 30) * US * (1 + bits) / 2;
-    let mut program = draw.between(200, 300) * US;
+    let mut program = draw.between(200, 300) * US * (1 + bits) / 2;
     let (mut read_ns, mut program_ns) = (Vec::new(), Vec::new());
     for _ in 0..bits {
         read_ns.push(read);
@@ -106,7 +106,7 @@ fn cells(draw: &mut Draw, geometry: &GeometryModel, bits: u64, flat: bool) -> Ce
 }
 
 fn read(draw: &mut Draw, geometry: &GeometryModel, flat: bool) -> ReadModel {
-    let command_ns = draw.scaled(225 * US, 3);
+    let command_ns = draw.scaled(240 * US, 3);
     let crossing = CrossingModel { bytes: geometry.page_bytes / 2, ns: draw.between(5, 20) * US };
     ReadModel {
         command_ns,
@@ -120,19 +120,31 @@ fn read(draw: &mut Draw, geometry: &GeometryModel, flat: bool) -> ReadModel {
     }
 }
 
-fn write(draw: &mut Draw) -> WriteModel {
+fn write(
+    draw: &mut Draw,
+    geometry: &GeometryModel,
+    cells: &CellModel,
+    link: &LinkModel,
+) -> WriteModel {
     let merge = if draw.percent(70) { MergeModel::Copy } else { MergeModel::Switch };
     let open_au_linear = draw.between(1, 8);
+    let command_ns = draw.scaled(150 * US, 4);
+    let group = geometry.page_bytes * geometry.planes;
+    let transfer = group * 1_000_000_000 / link.bytes_per_s;
+    let multi_plane_on_return = draw.percent(70);
+    let times = if multi_plane_on_return { 1 } else { geometry.planes };
+    let program = times * cells.program_ns.iter().sum::<u64>() / cells.program_ns.len() as u64;
     WriteModel {
-        command_ns: draw.scaled(150 * US, 4),
+        command_ns,
         open_au_linear,
         open_au_random: draw.between(0, open_au_linear),
         merge,
         merge_ns: match merge {
             MergeModel::Copy => draw.between(5, 80) * MS,
-            MergeModel::Switch => draw.between(800, 3_000) * US,
+            // Where no bytes are copied, the map is: as long as some writes of a group take.
+            MergeModel::Switch => (command_ns + transfer + program) * draw.between(25, 50) / 10,
         },
-        multi_plane_on_return: draw.percent(70),
+        multi_plane_on_return,
     }
 }
 
@@ -185,6 +197,10 @@ mod tests {
         let text = |seed| toml::to_string(&CardModel::random(seed)).unwrap();
         assert_eq!(text(7), text(7));
         assert_ne!(text(7), text(8));
+        // Frozen: a score names seeds, and means these cards.
+        let CardModel { geometry: g, read: r, write: w, .. } = CardModel::random(7);
+        let drawn = [g.capacity_bytes, g.erase_block_bytes, g.page_bytes, r.command_ns, w.merge_ns];
+        assert_eq!(drawn, [16_779_313_152, 6_291_456, 32_768, 675_838, 72_000_000]);
         let read: CardModel = toml::from_str(&text(7)).unwrap();
         assert_eq!(read, CardModel::random(7), "a drawn card can be kept as a file");
     }

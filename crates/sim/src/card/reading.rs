@@ -126,7 +126,7 @@ impl Reader {
     }
 
     /// What stays in memory after a read of `from..to` that began at `now`.
-    fn keep(&mut self, medium: &mut Medium, from: u64, to: u64, now: Time, stream: Stream) {
+    fn keep(&mut self, medium: &Medium, from: u64, to: u64, now: Time, stream: Stream) {
         let last = (to - 1) / medium.layout.group;
         let sequential = self.end == from;
         self.end = to;

@@ -93,5 +93,6 @@ pub fn open_au_in(
 
 /// Places in an order that goes back and forth: an odd multiplier permutes a power of two.
 pub fn scattered(places: u64) -> Vec<u64> {
-    (0..places).map(|place| (place * 5 + 3) % places).collect()
+    let factor = (5 * places / 8) | 1;
+    (0..places).map(|place| (place * factor + places / 3) % places).collect()
 }
