@@ -18,15 +18,30 @@ struct BuiltIn {
     text: &'static str,
 }
 
-static BUILT_IN: [BuiltIn; 1] =
-    [BuiltIn { info: MODELS[0], text: include_str!("../models/hdd-7200.toml") }];
+static BUILT_IN: [BuiltIn; 3] = [
+    BuiltIn { info: MODELS[0], text: include_str!("../models/hdd-7200.toml") },
+    BuiltIn { info: MODELS[1], text: include_str!("../models/hdd-sg.toml") },
+    BuiltIn { info: MODELS[2], text: include_str!("../models/hdd-wd.toml") },
+];
 
 /// The built-in models.
-pub(crate) static MODELS: [ModelInfo; 1] = [ModelInfo {
-    name: "hdd-7200",
-    kind: "hdd",
-    summary: "3.5\" SATA disk, 4 TB, 7200 rpm, 64 MiB cache",
-}];
+pub(crate) static MODELS: [ModelInfo; 3] = [
+    ModelInfo {
+        name: "hdd-7200",
+        kind: "hdd",
+        summary: "3.5\" SATA disk, 4 TB, 7200 rpm, 64 MiB cache",
+    },
+    ModelInfo {
+        name: "hdd-sg",
+        kind: "hdd",
+        summary: "3.5\" SATA disk, 4 TB, 5900 rpm, 64 MiB cache, destages among few runs",
+    },
+    ModelInfo {
+        name: "hdd-wd",
+        kind: "hdd",
+        summary: "3.5\" SATA disk, 4 TB, 5400 rpm, 64 MiB cache, destages among many runs",
+    },
+];
 
 /// What a device says of itself, in every kind of model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

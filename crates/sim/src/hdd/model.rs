@@ -233,7 +233,7 @@ impl DeviceModel for HddModel {
             ("seek.write_settle_ns", s.write_settle_ns, 0, NS),
             ("seek.settle_jitter_ns", s.settle_jitter_ns, 0, s.track_to_track_ns),
             ("seek.guard_ns", s.guard_ns, 0, self.turn_ns_checked()),
-            ("memory.segments", m.segments, 1, 4096),
+            ("memory.segments", m.segments, 1, 65_536),
             ("memory.segment_bytes", m.segment_bytes, g.physical_block_bytes, 1 << 40),
             ("memory.read_bytes", m.read_bytes, m.segment_bytes, 1 << 40),
             ("memory.read_ahead_bytes", m.read_ahead_bytes, 0, m.segment_bytes),
