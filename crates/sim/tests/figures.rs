@@ -4,9 +4,7 @@
 mod common;
 
 use block::{Bytes, Nanos, Target};
-use common::{
-    GIB, Load, MIB, mb_per_s, private_cursors, random, reads_of, run, shared_cursor, virtual_hdd,
-};
+use common::{GIB, Load, MIB, mb_per_s, random, reads_of, run, shared_cursor, virtual_hdd};
 
 /// SEQ1M reads of the disks modelled: 175–180 MB/s; 3 % beyond on either side.
 const SEQUENTIAL_MB_S: std::ops::RangeInclusive<f64> = 0.97 * 175.0..=1.03 * 180.0;
@@ -74,21 +72,6 @@ fn each_zone_streams_at_its_own_rate_from_outer_to_half_of_it() {
     let ratio = rates[0] / rates[2];
     assert!(rates[0] > rates[1] && rates[1] > rates[2], "{rates:?}");
     assert!((1.95..2.05).contains(&ratio), "outer to inner {ratio:.3}");
-}
-
-// The fault of another tester, reproduced: with a cursor for each of 8 requests, one block apart,
-// every block is asked for 8 times and 7 of them come from memory. Breaks when memory does not
-// serve again what it holds, or serves what it cannot hold.
-#[test]
-fn private_cursors_measure_memory_and_a_shared_one_measures_the_disk() {
-    let load = Load::read(MIB, 8, Nanos::secs(5));
-    let mut target = virtual_hdd("");
-    let private = mb_per_s(&run(&mut target, load, private_cursors(8, GIB, MIB)));
-    let media = target.media();
-    assert!(private > 250.0, "{private:.1} MB/s");
-    assert!(media.cache_served_read_bytes.0 > 5 * media.medium_served_read_bytes.0, "{media:?}");
-    let shared = mb_per_s(&run(&mut virtual_hdd(""), load, shared_cursor(0, GIB, MIB)));
-    assert!(SEQUENTIAL_MB_S.contains(&shared), "{shared:.1} MB/s");
 }
 
 #[test]
