@@ -34,12 +34,12 @@ pub(crate) static MODELS: [ModelInfo; 3] = [
     ModelInfo {
         name: "hdd-sg",
         kind: "hdd",
-        summary: "3.5\" SATA disk, 4 TB, 5900 rpm, 64 MiB cache, destages among few runs",
+        summary: "3.5\" SATA disk, 4 TB, 5900 rpm, 64 MiB cache, few dirty runs",
     },
     ModelInfo {
         name: "hdd-wd",
         kind: "hdd",
-        summary: "3.5\" SATA disk, 4 TB, 5400 rpm, 64 MiB cache, destages among many runs",
+        summary: "3.5\" SATA disk, 4 TB, 5400 rpm, 64 MiB cache, many dirty runs",
     },
 ];
 
