@@ -85,3 +85,34 @@ fn forced_writes_do_not_shut_cached_ones_out() {
     let unserved = samples.iter().rev().take(2000).filter(|s| s.len == 4096).count();
     assert!(slow < LIMIT_NS && unserved > 0, "a cached write took {slow} ns");
 }
+
+// Breaks when a request that a stream passes is not served by it, and waits for as long as readers keep the
+// stream going: its data would be in memory, and it would wait for the age limit all the same.
+#[test]
+fn a_request_ahead_of_sequential_readers_is_served_when_they_come_there() {
+    let mut target = virtual_hdd("");
+    let mut next = 0;
+    // Refused requests let the readers come one after the other, and the third once they are at it.
+    let mut idle = [0, 600, 6000];
+    let samples = run_requests(&mut target, 3, Nanos::secs(10), |slot| {
+        let idle = &mut idle[usize::from(slot)];
+        if *idle > 0 {
+            *idle -= 1;
+            return request(Op::Discard, 0, 4096, slot);
+        }
+        if slot == 2 {
+            *idle = 10_000;
+            return request(Op::Read, next + 20 * MIB, 4096, slot);
+        }
+        next += MIB;
+        request(Op::Read, next, MIB, slot)
+    });
+    let ahead: Vec<u64> = samples
+        .iter()
+        .filter(|s| s.slot == 2 && s.op == Op::Read)
+        .map(Sample::latency_ns)
+        .collect();
+    assert!(ahead.len() > 20, "{ahead:?}");
+    // 20 MiB pass in 118 ms.
+    assert!(ahead.iter().all(|latency| *latency < 140_000_000), "{ahead:?}");
+}

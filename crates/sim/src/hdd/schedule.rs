@@ -121,6 +121,9 @@ impl Hdd {
         if self.waiters.is_empty() {
             self.consider(now);
         } else {
+            // Readers who keep the stream going leave the arm no time to consider others, but what
+            // it brought for them is there.
+            self.serve_from_stream(now);
             self.schedule_stream(now);
         }
     }
