@@ -15,6 +15,8 @@ macro_rules! files {
 /// A line here adds a model; what it is stands in its file alone.
 static FILES: &[(&str, &str)] = files! {
     "hdd-7200",
+    "hdd-sg",
+    "hdd-wd",
     "sdcard-4m",
     "usb-8m",
     "usb-tlc",
