@@ -144,7 +144,6 @@ pub(crate) struct Ftl {
     victim: Option<Victim>,
     /// The single-bit block that is being folded.
     folding: Option<Victim>,
-    live: u32,
 }
 
 impl Ftl {
@@ -163,7 +162,6 @@ impl Ftl {
             fronts: [None; 3],
             victim: None,
             folding: None,
-            live: 0,
         };
         match state {
             InitialState::Fresh => {}
@@ -179,19 +177,21 @@ impl Ftl {
         self.map.slot(unit)
     }
 
+    /// Says that `unit` will be asked for soon: what that needs of memory is fetched meanwhile, and not waited for.
+    #[inline]
+    pub(crate) fn touch(&self, unit: u32) {
+        self.map.touch(unit);
+    }
+
+    /// Says that `unit` will be written very soon, some time after [`Ftl::touch`].
+    #[inline]
+    pub(crate) fn touch_to_write(&self, unit: u32) {
+        self.map.touch_valid(unit);
+    }
+
     /// True when `slot` is of a block that is written with one bit a cell.
     pub(crate) fn is_slc(&self, slot: u32) -> bool {
         self.single_bit[self.block(slot) as usize]
-    }
-
-    /// Units that hold something.
-    pub(crate) fn live(&self) -> u32 {
-        self.live
-    }
-
-    /// Blocks that could be written at once.
-    pub(crate) fn free_blocks(&self) -> usize {
-        self.free.len()
     }
 
     #[inline]
@@ -227,19 +227,6 @@ impl Ftl {
         allowed.min(self.free.len().saturating_sub(kept))
     }
 
-    /// Units that can still be written into single-bit blocks before one must be folded.
-    pub(crate) fn slc_room(&self) -> u64 {
-        let open = self.fronts[Front::Host(Stream::Slc).index()];
-        let open = open.map_or(0, |front| u64::from(front.end - front.next));
-        let slots = self.shape.slc.map_or(0, |slc| slc.units_per_block);
-        self.blocks_for_slc() as u64 * u64::from(slots) + open
-    }
-
-    /// Blocks in single-bit mode, the open one included.
-    pub(crate) fn slc_blocks(&self) -> usize {
-        self.slc.len()
-    }
-
     /// Gives the host's `unit` its new slot; what it had becomes stale. `None` without room
     /// ([`Ftl::has_room`]): collect or fold first.
     #[inline]
@@ -249,9 +236,8 @@ impl Ftl {
         }
         let front = Front::Host(stream);
         let slot = self.next_slot(front)?;
-        match self.map.slot(unit) {
-            Some(old) => self.spoil(old),
-            None => self.live += 1,
+        if let Some(old) = self.map.slot(unit) {
+            self.spoil(old);
         }
         self.fill_slot(unit, slot);
         self.advance(front);
@@ -316,7 +302,6 @@ impl Ftl {
         if let Some(slot) = self.map.slot(unit) {
             self.spoil(slot);
             self.map.forget(unit);
-            self.live -= 1;
         }
     }
 

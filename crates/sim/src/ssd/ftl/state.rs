@@ -7,7 +7,6 @@ impl Ftl {
     /// Every unit once, in order: the map begins like that already ([`super::map::Map`]).
     pub(super) fn fill(&mut self) {
         let (units, per_block) = (self.shape.units, self.shape.units_per_block);
-        self.live = units;
         for _ in 0..units / per_block {
             if let Some(block) = self.free.pop_front() {
                 self.closed.set(block, per_block);
@@ -66,7 +65,6 @@ impl Ftl {
             }
         }
         self.closed.set(block, count);
-        self.live += count;
     }
 }
 
