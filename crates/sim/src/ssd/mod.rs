@@ -23,7 +23,7 @@ use block::{Op, Time};
 
 use self::agenda::{Event, Heap, Line};
 use self::die::{Die, Keeping};
-use self::ftl::Ftl;
+use self::ftl::{Collection, Ftl, InitialState};
 use self::model::MappingModel;
 pub(crate) use self::model::SsdModel;
 use self::nand::Transfer;
@@ -87,6 +87,9 @@ pub(crate) struct Ssd {
     figures: Figures,
     shape: Shape,
     noise: Noise,
+    beginning: (Collection, InitialState),
+    /// No command was taken so far.
+    is_untouched: bool,
     holding: Holding,
     /// The command that has the drive to itself, or nothing.
     alone: bool,
@@ -118,19 +121,26 @@ pub(crate) struct Ssd {
     done: Vec<Finished>,
 }
 
+/// Seed of what a die draws for itself.
+fn seed_of(die: u32, seed: u64) -> u64 {
+    seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(u64::from(die))
+}
+
 impl Ssd {
     /// Makes the drive of a model that was checked.
     pub(crate) fn new(model: &SsdModel, seed: u64) -> Ssd {
         let (figures, shape) = (Figures::of(model), Shape::of(model));
-        let keeping = |die: u32| match model.layout.mapping {
+        let keeping = |die| match model.layout.mapping {
             MappingModel::Page => {
-                let seed = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(u64::from(die));
                 let (policy, state) = (shape::collection(model), shape::initial(model));
+                let seed = seed_of(die, seed);
                 Keeping::Log(Box::new(Ftl::new(shape.log, policy, state, seed)))
             }
             MappingModel::InPlace => Keeping::InPlace,
         };
         Ssd {
+            beginning: (shape::collection(model), shape::initial(model)),
+            is_untouched: true,
             noise: Noise::new(seed),
             holding: Holding::default(),
             alone: false,
@@ -248,6 +258,17 @@ impl Ssd {
         self.done.push(Finished { tag, at: now, outcome });
     }
 
+    /// Tells what is done. Lists are exchanged rather than copied: a copy would wait for all that is still under way
+    /// in the processor.
+    #[inline]
+    fn hand_over(&mut self, finished: &mut Vec<Finished>) {
+        if finished.is_empty() {
+            std::mem::swap(finished, &mut self.done);
+        } else {
+            finished.append(&mut self.done);
+        }
+    }
+
     /// Lets everything up to and including `to` happen.
     #[inline]
     fn run(&mut self, to: Time) {
@@ -277,8 +298,15 @@ impl Device for Ssd {
     fn accept(&mut self, command: Command, now: Time) {
         let queued = matches!(command.op, Op::Read | Op::Write) || !self.figures.sata;
         self.alone = !queued;
+        self.is_untouched = false;
         self.idle_at = Time::NEVER;
         let span = self.figures.command(&mut self.noise);
+        if command.op != Op::Flush {
+            let at = self.shape.place(command.offset >> self.shape.map_shift);
+            if let Keeping::Log(ftl) = &self.dies[at.die as usize].keeping {
+                ftl.touch(at.unit);
+            }
+        }
         let place = self.holding.add(command);
         self.decoder.push(now + self.figures.latency, span, place);
     }
@@ -290,7 +318,7 @@ impl Device for Ssd {
 
     fn advance(&mut self, to: Time, finished: &mut Vec<Finished>) {
         self.run(to);
-        finished.append(&mut self.done);
+        self.hand_over(finished);
     }
 
     fn advance_to_first(&mut self, until: Time, finished: &mut Vec<Finished>) -> Time {
@@ -302,7 +330,7 @@ impl Device for Ssd {
             self.handle(at, source);
             if !self.done.is_empty() {
                 self.run(at);
-                finished.append(&mut self.done);
+                self.hand_over(finished);
                 return at;
             }
         }
@@ -314,6 +342,16 @@ impl Device for Ssd {
 
     fn reseed(&mut self, seed: u64) {
         self.noise = Noise::new(seed);
+        if !self.is_untouched {
+            return;
+        }
+        // What was drawn to make it is drawn anew: a drive that nobody used is then as if opened with the seed.
+        let (policy, state) = self.beginning;
+        for (at, die) in (0..).zip(&mut self.dies) {
+            if let Keeping::Log(ftl) = &mut die.keeping {
+                **ftl = Ftl::new(self.shape.log, policy, state, seed_of(at, seed));
+            }
+        }
     }
 
     fn media(&self) -> MediaCounters {
