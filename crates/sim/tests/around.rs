@@ -79,7 +79,7 @@ fn everything_may_stand_around_every_model() {
         let (samples, beside) = history(&format!("&{all}"));
         assert_eq!(history(&format!("&{all}")).0, samples, "{}", info.name);
         assert_ne!(samples, plain, "{}", info.name);
-        assert!(samples.len() > 20, "{}: {}", info.name, samples.len());
+        assert!(samples.len() >= 4, "{}: {}", info.name, samples.len());
         let failed = samples.iter().filter(|s| s.outcome.bytes().is_err()).collect::<Vec<_>>();
         let bad = |s: &&Sample| s.offset < 9 * MIB && s.offset + s.len > 8 * MIB;
         assert!(failed.iter().all(|s| bad(s)), "{}: {failed:?}", info.name);
