@@ -42,7 +42,7 @@ pub struct VirtualTarget {
     refused: VecDeque<(Time, Ticket, Errno)>,
     /// Room for one step's results, kept so that no I/O allocates.
     finished: Vec<Finished>,
-    completed: Vec<(u64, Completion)>,
+    together: Vec<(u64, Completion)>,
     counters: Counters,
     published: Arc<Published>,
 }
@@ -119,7 +119,7 @@ impl VirtualTarget {
             active: 0,
             refused: VecDeque::new(),
             finished: Vec::new(),
-            completed: Vec::new(),
+            together: Vec::new(),
             counters: Counters::default(),
             published: Arc::default(),
         }
@@ -202,77 +202,86 @@ impl VirtualTarget {
 
     /// Lets things happen until something finishes, but not beyond `until`; beyond one event only while nothing
     /// waits in the host, since any event may make the device admit it.
-    fn step(&mut self, until: Time, done: &mut Vec<(u64, Completion)>) {
-        let until = match self.refused.front() {
-            Some((at, ..)) => until.min(*at),
-            None => until,
-        };
-        let mut finished_now = std::mem::take(&mut self.finished);
+    fn step(&mut self, until: Time, done: &mut Vec<Completion>) {
+        let refused_at = self.refused.front().map_or(Time::NEVER, |(at, ..)| *at);
+        let until = until.min(refused_at);
+        let mut finished = std::mem::take(&mut self.finished);
         let to = if self.queued.is_empty() {
-            self.device.advance_to_first(until, &mut finished_now)
+            self.device.advance_to_first(until, &mut finished)
         } else {
             let to = self.device.next_event().map_or(until, |at| at.min(until));
-            self.device.advance(to, &mut finished_now);
+            self.device.advance(to, &mut finished);
             to
         };
-        // What is done at once by the device's own clock may lie before a wait that began later.
+        // An event that was due while nobody waited has no time of its own any more.
         let to = to.max(self.now);
         if self.under_way() {
             self.counters.busy(to.since(self.now));
         }
         self.now = to;
-        for finished in finished_now.drain(..) {
-            self.active -= 1;
-            let ticket = self.tickets.take(finished.tag);
-            let bytes = finished.outcome.bytes().unwrap_or(Bytes::ZERO);
-            self.counters.completed(ticket.command.op, bytes);
-            self.finish(&ticket, finished.at, finished.outcome, done);
-        }
-        self.finished = finished_now;
-        while let Some((at, ticket, errno)) = self.refused.front().copied() {
-            if at > to {
-                break;
+        match finished.as_slice() {
+            [] if refused_at > to => {}
+            // The usual case; a list that is sorted and copied costs more than all the rest.
+            [one] if refused_at > to => {
+                let (ticket, completion) = self.completed(one);
+                if ticket.sequence >= self.first {
+                    done.push(completion);
+                }
             }
-            self.refused.pop_front();
-            self.finish(&ticket, at, Outcome(-errno.0), done);
+            several => self.complete(several, done),
         }
+        finished.clear();
+        self.finished = finished;
         self.dispatch();
     }
 
-    fn finish(
-        &self,
-        ticket: &Ticket,
-        at: Time,
-        outcome: Outcome,
-        done: &mut Vec<(u64, Completion)>,
-    ) {
-        if ticket.sequence >= self.first {
-            done.push((ticket.sequence, ticket.completion(at, outcome)));
+    /// Takes note of a command that the device is done with.
+    #[inline]
+    fn completed(&mut self, finished: &Finished) -> (Ticket, Completion) {
+        self.active -= 1;
+        let ticket = self.tickets.take(finished.tag);
+        let bytes = finished.outcome.bytes().unwrap_or(Bytes::ZERO);
+        self.counters.completed(ticket.command.op, bytes);
+        (ticket, ticket.completion(finished.at, finished.outcome))
+    }
+
+    /// Completes what finished or was refused by now, in order.
+    fn complete(&mut self, finished: &[Finished], done: &mut Vec<Completion>) {
+        let mut list = std::mem::take(&mut self.together);
+        for finished in finished {
+            let (ticket, completion) = self.completed(finished);
+            list.push((ticket.sequence, completion));
         }
+        while let Some((at, ticket, errno)) = self.refused.front().copied()
+            && at <= self.now
+        {
+            self.refused.pop_front();
+            list.push((ticket.sequence, ticket.completion(at, Outcome(-errno.0))));
+        }
+        list.sort_unstable_by_key(|(sequence, completion)| {
+            (completion.completed, completion.submitter, *sequence)
+        });
+        let first = self.first;
+        let heard = list.drain(..).filter(|(sequence, _)| *sequence >= first);
+        done.extend(heard.map(|(_, completion)| completion));
+        self.together = list;
     }
 
     /// Advances to `until` or to the first instant at which something completes.
     fn run(&mut self, until: Time, done: &mut Vec<Completion>) {
         self.dispatch();
-        let mut completed = std::mem::take(&mut self.completed);
         let until = until.max(self.now);
-        while completed.is_empty() {
+        let before = done.len();
+        while done.len() == before {
             // Nothing outstanding and no end: a real drive would hang, a virtual one stays where it is.
             if until == Time::NEVER && !self.under_way() && self.refused.is_empty() {
                 break;
             }
-            self.step(until, &mut completed);
+            self.step(until, done);
             if self.now >= until {
                 break;
             }
         }
-        if completed.len() > 1 {
-            completed.sort_unstable_by_key(|(sequence, completion)| {
-                (completion.completed, completion.submitter, *sequence)
-            });
-        }
-        done.extend(completed.drain(..).map(|(_, completion)| completion));
-        self.completed = completed;
         self.published.set(&self.counters, &self.device.media());
     }
 }

@@ -1,6 +1,8 @@
 //! Whatever is issued to a solid-state drive, each request completes once, in time that does not run back, and what
 //! the drive counted adds up.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests, which the lint does not know for such")]
+
 mod common;
 
 use block::{Bytes, Drive, Environment, Op, Request, Target, Time};

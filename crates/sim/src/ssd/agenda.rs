@@ -106,7 +106,7 @@ mod tests {
         let mut heap = Heap::default();
         assert_eq!((heap.next_at(), heap.pop()), (Time::NEVER, None));
         let last = [Event::Die(65_535), Event::Channel(0), Event::Die(0), Event::Channel(255)];
-        last.map(|event| heap.push(Time(30), event));
+        last.iter().for_each(|&event| heap.push(Time(30), event));
         heap.push(Time(10), Event::Die(7));
         assert_eq!((heap.next_at(), heap.pop()), (Time(10), Some(Event::Die(7))));
         assert_eq!(heap.next_at(), Time(30));

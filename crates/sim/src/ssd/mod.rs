@@ -247,6 +247,17 @@ impl Ssd {
         self.done.push(Finished { tag, at: now, outcome });
     }
 
+    /// Tells what is done. Lists are exchanged rather than copied: a copy would wait for all that is still under way
+    /// in the processor.
+    #[inline]
+    fn hand_over(&mut self, finished: &mut Vec<Finished>) {
+        if finished.is_empty() {
+            std::mem::swap(finished, &mut self.done);
+        } else {
+            finished.append(&mut self.done);
+        }
+    }
+
     /// Lets everything up to and including `to` happen.
     #[inline]
     fn run(&mut self, to: Time) {
@@ -278,6 +289,12 @@ impl Device for Ssd {
         self.alone = !queued;
         self.idle_at = Time::NEVER;
         let span = self.figures.command(&mut self.noise);
+        if command.op != Op::Flush {
+            let at = self.shape.place(command.offset >> self.shape.map_shift);
+            if let Keeping::Log(ftl) = &self.dies[at.die as usize].keeping {
+                ftl.touch(at.unit);
+            }
+        }
         let place = self.holding.add(command);
         self.decoder.push(now + self.figures.latency, span, place);
     }
@@ -289,7 +306,7 @@ impl Device for Ssd {
 
     fn advance(&mut self, to: Time, finished: &mut Vec<Finished>) {
         self.run(to);
-        finished.append(&mut self.done);
+        self.hand_over(finished);
     }
 
     fn advance_to_first(&mut self, until: Time, finished: &mut Vec<Finished>) -> Time {
@@ -301,7 +318,7 @@ impl Device for Ssd {
             self.handle(at, source);
             if !self.done.is_empty() {
                 self.run(at);
-                finished.append(&mut self.done);
+                self.hand_over(finished);
                 return at;
             }
         }

@@ -15,7 +15,7 @@ impl Ssd {
     #[inline]
     pub(super) fn units(&self, command: &Command) -> (u64, u64) {
         let shift = self.shape.map_shift;
-        (command.offset >> shift, (command.end() - 1 >> shift) + 1)
+        (command.offset >> shift, ((command.end() - 1) >> shift) + 1)
     }
 
     /// Bytes of a command that lie in `unit`.

@@ -84,6 +84,10 @@ impl Epochs {
 impl Ssd {
     pub(super) fn write(&mut self, place: u32, command: &Command, now: Time) {
         let (next, end) = self.units(command);
+        let first = self.shape.place(next);
+        if let Keeping::Log(ftl) = &self.dies[first.die as usize].keeping {
+            ftl.touch_to_write(first.unit);
+        }
         self.incoming.push_back(Incoming { place, next, end });
         self.receive(now);
     }

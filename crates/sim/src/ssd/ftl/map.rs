@@ -42,6 +42,20 @@ impl Map {
         }
     }
 
+    /// Brings into the processor's cache where `unit` lies.
+    #[inline]
+    pub(super) fn touch(&self, unit: u32) {
+        std::hint::black_box(self.slots[unit as usize]);
+    }
+
+    /// Brings into the processor's cache whether that slot is valid.
+    #[inline]
+    pub(super) fn touch_valid(&self, unit: u32) {
+        if let Some(slot) = self.slot(unit) {
+            std::hint::black_box(self.valid[slot as usize / 64]);
+        }
+    }
+
     /// What `slot` was last given. Only of a valid slot is it also what the drive would read there.
     #[inline]
     pub(super) fn unit(&self, slot: u32) -> u32 {

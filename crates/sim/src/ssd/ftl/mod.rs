@@ -205,6 +205,18 @@ impl Ftl {
         self.map.slot(unit)
     }
 
+    /// Says that `unit` will be asked for soon: what that needs of memory is fetched meanwhile, and not waited for.
+    #[inline]
+    pub(crate) fn touch(&self, unit: u32) {
+        self.map.touch(unit);
+    }
+
+    /// Says that `unit` will be written very soon, some time after [`Ftl::touch`].
+    #[inline]
+    pub(crate) fn touch_to_write(&self, unit: u32) {
+        self.map.touch_valid(unit);
+    }
+
     /// True when `slot` is of a block that is written with one bit a cell.
     pub(crate) fn is_slc(&self, slot: u32) -> bool {
         self.single_bit[self.block(slot) as usize]
