@@ -2,6 +2,7 @@
 //! and `scripts/validate sim` take this directory in by its path; it is no part of the product.
 
 #![allow(dead_code, reason = "each of those who take this in uses its own part")]
+#![allow(unused_imports, reason = "a benchmark has the modules of tests, without their functions")]
 
 pub mod addresses;
 pub mod bare_ftl;

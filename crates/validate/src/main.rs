@@ -1,8 +1,9 @@
 //! Comparisons and scores that take too long for the tests: each writes its table to
 //! `docs/validation/NAME.md` with the command, the commit, the machine and every raw figure beside it.
 //!
-//! One module a validation. All of them look at drivescope from outside, through its binary, so that
-//! what is scored is what users get. Run through `scripts/validate`, which builds both binaries.
+//! One module a validation. All but `sim` look at drivescope from outside, through its binary, so that
+//! what is scored is what users get; `sim` is about the drives alone, and takes the room that makes them.
+//! Run through `scripts/validate`, which builds both binaries.
 
 mod binary;
 mod children;
@@ -20,6 +21,7 @@ mod order;
 mod plan;
 mod provenance;
 mod sheet;
+mod sim;
 mod stop;
 mod zram;
 
@@ -52,6 +54,8 @@ enum Name {
     Coverage(coverage::Options),
     /// Runs killed at random moments, which have to go on (minutes)
     Kills(kills::Options),
+    /// Virtual drives of flash against theory, at full size (about an hour, 4 GiB of memory)
+    Sim(sim::Options),
 }
 
 /// Options of one validation, when none were given.
@@ -85,6 +89,7 @@ fn run(name: Option<Name>) -> Result<bool> {
             println!("latency     recorded latency against the kernel's own, beside fio's");
             println!("coverage    how often mark's verdicts are right on a virtual disk");
             println!("kills       runs killed at random moments, which have to go on");
+            println!("sim         virtual drives of flash against theory");
             Ok(true)
         }
         Some(Name::FioParity(options)) => fio_parity::run(&options),
@@ -92,13 +97,18 @@ fn run(name: Option<Name>) -> Result<bool> {
         Some(Name::Latency(options)) => latency::run(&options),
         Some(Name::Coverage(options)) => coverage::run(&options),
         Some(Name::Kills(options)) => kills::run(&options),
+        Some(Name::Sim(options)) => sim::run(&options),
         None => {
-            eprintln!("running latency, kills, coverage, loop and fio-parity, one after the other");
+            eprintln!(
+                "running latency, kills, coverage, loop, fio-parity and sim, one after the other"
+            );
             let latency = latency::run(&defaults())?;
             let kills = kills::run(&defaults())?;
             let coverage = coverage::run(&defaults())?;
             let hot_loop = hot_loop::run(&defaults())?;
-            Ok(fio_parity::run(&defaults())? && hot_loop && coverage && kills && latency)
+            let fio_parity = fio_parity::run(&defaults())?;
+            let sim = sim::run(&defaults())?;
+            Ok(sim && fio_parity && hot_loop && coverage && kills && latency)
         }
     }
 }
