@@ -41,6 +41,9 @@ pub struct Snapshot {
     pub temperature_c: Option<f64>,
     /// Count of thermal throttling events of drive or CPU.
     pub throttle_events: Option<u64>,
+    /// What the drive itself counted of the wear that it took; left out when it does not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub endurance: Option<Endurance>,
     /// What could not be read, and why.
     pub missing: BTreeMap<String, String>,
 }
@@ -71,6 +74,16 @@ pub struct DeviceCounters {
     pub flushes: u64,
     /// Time during which the device had at least one I/O.
     pub busy_ns: Nanos,
+}
+
+/// What a drive says of writes to it and to its medium, over its life (NVMe base specification, Endurance Group
+/// Information log; OCP datacenter NVMe SSD, SMART log). Their ratio over a span is its write amplification.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Endurance {
+    /// Bytes that the host wrote.
+    pub host_write_bytes: Bytes,
+    /// Bytes that the medium was programmed with.
+    pub media_write_bytes: Bytes,
 }
 
 /// CPU time spent.

@@ -18,8 +18,8 @@ pub use drive::{
     Request, Target, WriteCache,
 };
 pub use environment::{
-    CpuTimes, DeviceCounters, Environment, Extents, Layer, Leaf, Medium, PageCache, Snapshot,
-    Stack, TaskIo,
+    CpuTimes, DeviceCounters, Endurance, Environment, Extents, Layer, Leaf, Medium, PageCache,
+    Snapshot, Stack, TaskIo,
 };
 pub use identity::{DriveIdentity, LeafIdentity};
 pub use sink::{Event, NullSink, RunSink, UnixNanos, WallClock};

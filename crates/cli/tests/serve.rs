@@ -1,4 +1,5 @@
 //! `sim serve` as its users start and end it.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "these are tests")]
 
 mod common;
 

@@ -63,6 +63,31 @@ fn the_first_gibibyte_is_as_fast_as_such_disks_are() {
     }
 }
 
+/// An article found three disks alike in reading, and two of them 1.4 times as fast as the third in random
+/// writes, at either depth. Who compares the makes that stand for them must find that too.
+#[test]
+fn two_makes_differ_in_random_writes_and_in_nothing_else() {
+    let medians = |make: &str| -> Vec<(String, f64)> {
+        let body = run(["mark", make, "--json", "--seed=7", "--size=1GiB"]).exits(0).body();
+        tests(&body)
+            .iter()
+            .map(|test| {
+                let op = test["op"].as_str().unwrap();
+                let name = format!("{} {op}", test["name"].as_str().unwrap());
+                (name, test["mb_s"]["median"].as_f64().unwrap())
+            })
+            .collect()
+    };
+    let (sg, wd) = (medians("sim:hdd-sg"), medians("sim:hdd-wd"));
+    assert_eq!(sg.len(), 8);
+    for ((name, sg), (other, wd)) in sg.iter().zip(&wd) {
+        assert_eq!(name, other);
+        let expected = if name.starts_with("RND") && name.ends_with("write") { 1.4 } else { 1.0 };
+        let ratio = wd / sg;
+        assert!((ratio / expected - 1.0).abs() < 0.05, "{name}: {sg} and {wd} MB/s, {ratio:.3}");
+    }
+}
+
 struct Io {
     offset: f64,
     length: f64,

@@ -145,6 +145,7 @@ impl Environment for RealEnvironment {
             page_cache,
             temperature_c,
             throttle_events,
+            endurance: None,
             missing,
         }
     }

@@ -12,7 +12,7 @@ use fuser::{MountOption, Session, SessionUnmounter};
 use rustix::mount::{UnmountFlags, unmount};
 use sim::VirtualTarget;
 
-use crate::content::{Content, Directory, Memory};
+use crate::content::{Content, Directory, Faulty, Memory};
 use crate::dispatch;
 use crate::error::ServeError;
 use crate::filesystem::{DriveFile, Face};
@@ -87,7 +87,9 @@ pub fn serve(
         began: options.date,
         began_at: clock.now(),
     };
-    let content = content(&options.backing, info.capacity_bytes)?;
+    let medium = target.content();
+    let store = store(&options.backing, medium.medium_bytes())?;
+    let content = Box::new(Faulty::new(medium.clone(), store));
     let tally = Arc::new(Mutex::new(Tally::new()));
     let (requests, inbox) = mpsc::channel();
     let file = DriveFile::new(face, Arc::clone(&clock), requests);
@@ -187,7 +189,7 @@ fn checked(path: &Path) -> Result<PathBuf, ServeError> {
     fs::canonicalize(&path).map_err(|e| told(e, path.clone()))
 }
 
-fn content(backing: &Backing, capacity: Bytes) -> Result<Box<dyn Content>, ServeError> {
+fn store(backing: &Backing, capacity: Bytes) -> Result<Box<dyn Content>, ServeError> {
     match backing {
         Backing::Memory(limit) => Ok(Box::new(Memory::new(*limit))),
         Backing::Directory(path) => match Directory::new(path, capacity) {

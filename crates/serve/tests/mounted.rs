@@ -168,6 +168,24 @@ fn a_disk_discards_nothing() {
     fallocate(&file, FallocateFlags::KEEP_SIZE, 0, 1 << 30).unwrap();
 }
 
+// Breaks when a hole is punched into the content alone, and the drive never hears of it.
+#[test]
+fn a_punched_hole_is_a_discard() {
+    let Some(drive) = Drive::new("sim:sata-a") else { return };
+    let file = drive.open(OFlags::empty());
+    file.write_all_at(&[5; 12288], 1 << 20).unwrap();
+    let punch = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+    fallocate(&file, punch, (1 << 20) + 4096, 4096).unwrap();
+    // More than one command of a drive can hold.
+    fallocate(&file, punch, 2 << 30, 5 << 30).unwrap();
+    let mut seen = [1; 12288];
+    file.read_exact_at(&mut seen, 1 << 20).unwrap();
+    let (kept, gone) = (&seen[..4096], &seen[4096..8192]);
+    assert!(kept.iter().all(|b| *b == 5) && gone.iter().all(|b| *b == 0) && seen[8192] == 5);
+    let tally = drive.served().tally();
+    assert_eq!((tally.requests(Op::Discard), tally.errors()), (2, 0));
+}
+
 // Breaks when the directory's file is not used, or is limited by what memory may hold.
 #[test]
 fn content_can_lie_in_a_directory() {
@@ -226,4 +244,57 @@ fn a_busy_drive_is_taken_away_all_the_same() {
     assert!(ended.was_busy);
     assert!(!path.exists());
     drop(file);
+}
+
+// Breaks when a drive that claims more than it holds keeps all that it is given after all: whoever looks for
+// fakes would find none.
+#[test]
+fn a_fake_drive_wraps() {
+    let Some(drive) = Drive::new("sim:fake-64g") else { return };
+    let file = drive.open(OFlags::empty());
+    let truth = sim::show("sim:fake-64g").unwrap().truth;
+    let real = truth.real_capacity_bytes.unwrap().0;
+    let above: Vec<u8> = (0..2 << 20).map(|i: u32| (i / 512 % 251) as u8 + 1).collect();
+    let capacity = fs::metadata(drive.path()).unwrap().len();
+    assert!(capacity > 6 * real);
+    file.write_all_at(&above, 5 * real + (1 << 20)).unwrap();
+    let mut below = vec![0; above.len()];
+    file.read_exact_at(&mut below, 1 << 20).unwrap();
+    assert!(below == above);
+}
+
+// Breaks when a drive that is gone goes on to answer, or hangs its programs.
+#[test]
+fn a_drive_that_vanishes_fails() {
+    let Some(drive) = Drive::new("sim:hdd-7200?faults.vanish_at_ns=300000000") else { return };
+    let file = drive.open(OFlags::empty());
+    let mut buffer = [0; 512];
+    file.read_exact_at(&mut buffer, 0).unwrap();
+    std::thread::sleep(Duration::from_millis(400));
+    file.read_exact_at(&mut buffer, 1 << 30).unwrap_err();
+    file.write_all_at(&buffer, 1 << 30).unwrap_err();
+    assert_eq!(drive.served().tally().errors(), 2);
+}
+
+// Breaks when every model is served at one speed, or a slow one faster than it is. The bounds are wide, for
+// the machine has other work: late replies make the fast one slower, and nothing makes the slow one faster.
+#[test]
+fn a_slow_model_is_slow_and_a_fast_one_fast() {
+    let (Some(slow), Some(fast)) = (Drive::new(DISK), Drive::new("sim:optane")) else { return };
+    let read = |drive: &Drive| {
+        let file = drive.open(OFlags::DIRECT);
+        let mut page = Page([0; 4096]);
+        let blocks = fs::metadata(drive.path()).unwrap().len() / 4096;
+        let mut spans = Vec::new();
+        for i in 1..=40_u64 {
+            // Far apart from each other, by the golden ratio's multiples.
+            let place = (i.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 16) % blocks;
+            spans.push(timed(|| file.read_exact_at(&mut page.0, place * 4096).unwrap()).1);
+        }
+        spans.sort();
+        spans[20]
+    };
+    let (slow, fast) = (read(&slow), read(&fast));
+    assert!(slow > Duration::from_millis(4), "half a turn and a seek take longer than {slow:?}");
+    assert!(fast * 4 < slow, "{fast:?} and {slow:?}");
 }

@@ -3,17 +3,18 @@
 use block::{Bytes, DriveInfo};
 use serde::Serialize;
 
+use crate::around::{Around, Faults, Heat, HeatTruth, HostLimits, Neighbour};
 use crate::kind::Model;
 
 /// A built-in model, for lists.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ModelInfo {
     /// What stands after `sim:`.
-    pub name: &'static str,
+    pub name: String,
     /// Kind of device: `hdd`.
-    pub kind: &'static str,
+    pub kind: String,
     /// One line for people.
-    pub summary: &'static str,
+    pub summary: String,
 }
 
 /// Everything about one model, with the overrides of its spec applied.
@@ -37,8 +38,12 @@ pub struct ModelDescription {
 
 /// The parameters of a model. Serialises as the model's file reads, overrides applied.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(transparent)]
-pub struct Parameters(pub(crate) Model);
+pub struct Parameters {
+    #[serde(flatten)]
+    pub(crate) model: Model,
+    #[serde(flatten)]
+    pub(crate) around: Around,
+}
 
 /// What is true of a virtual drive. `None` is "the drive has no such thing".
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -73,6 +78,16 @@ pub struct Truth {
     pub hdd: Option<HddTruth>,
     /// Facts of a card or a stick.
     pub card: Option<CardTruth>,
+    /// Limits of the host before the drive.
+    pub host: Option<HostLimits>,
+    /// What is wrong with it.
+    pub faults: Option<Faults>,
+    /// How it warms.
+    pub heat: Option<Heat>,
+    /// What the figures of `heat` come to.
+    pub heat_limits: Option<HeatTruth>,
+    /// Who else uses it.
+    pub neighbour: Option<Neighbour>,
 }
 
 /// What is true of a virtual disk.

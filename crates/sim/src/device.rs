@@ -6,7 +6,7 @@ use serde::Serialize;
 /// One command as a device sees it: inside its capacity, aligned to its logical block.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Command {
-    /// The engine's name for it; rises with each command.
+    /// The engine's name for it; no two commands that are under way have the same.
     pub(crate) tag: u64,
     /// What to do.
     pub(crate) op: Op,
@@ -47,7 +47,7 @@ pub(crate) struct Finished {
 pub struct MediaCounters {
     /// Bytes taken off the medium, read-ahead included.
     pub medium_read_bytes: Bytes,
-    /// Bytes put onto the medium.
+    /// Bytes put onto the medium: what is programmed, whole pages of all planes, with whatever fills them up.
     pub medium_write_bytes: Bytes,
     /// Bytes of host reads that were in the device's memory when their command was decoded.
     pub cache_served_read_bytes: Bytes,
@@ -59,10 +59,16 @@ pub struct MediaCounters {
     pub medium_served_write_bytes: Bytes,
     /// Accesses to the medium that had to move the arm or change the head.
     pub seeks: u64,
-    /// Blocks erased.
-    pub erases: u64,
     /// Turns lost because the servo had not settled when the sector came by.
     pub lost_turns: u64,
+    /// Bytes that the host wrote, as the drive took them.
+    pub host_write_bytes: Bytes,
+    /// Bytes of `medium_write_bytes` that the drive moved to gain free blocks.
+    pub copied_bytes: Bytes,
+    /// Bytes of `medium_write_bytes` that moved from cells with one bit to cells with all bits.
+    pub folded_bytes: Bytes,
+    /// Blocks erased.
+    pub erases: u64,
 }
 
 /// A model of a device: takes commands, and says what happens next.
@@ -86,6 +92,27 @@ pub(crate) trait Device: Send {
     /// Lets everything up to and including `to` happen; finished commands are appended in the order
     /// of their time.
     fn advance(&mut self, to: Time, finished: &mut Vec<Finished>);
+
+    /// Lets everything happen up to and including the first instant at which a command finishes, if that is not
+    /// later than `until`; returns the instant that it stopped at. What a device whose events are many and small
+    /// does for itself: the engine then looks at it once for each command.
+    fn advance_to_first(&mut self, until: Time, finished: &mut Vec<Finished>) -> Time {
+        while let Some(at) = self.next_event()
+            && at <= until
+        {
+            self.advance(at, finished);
+            if !finished.is_empty() {
+                return at;
+            }
+        }
+        until
+    }
+
+    /// True for a drive that tells how much the host wrote and how much its medium took (NVMe's endurance group
+    /// log, a SATA drive's SMART attributes).
+    fn tells_endurance(&self) -> bool {
+        false
+    }
 
     /// Starts the noise anew from `seed`.
     fn reseed(&mut self, seed: u64);

@@ -5,87 +5,125 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use block::{
-    Bytes, DeviceCounters, DriveInfo, Environment, Extents, Layer, Leaf, Medium, Nanos, Op,
-    PageCache, Snapshot, Stack, TaskIo,
+    Bytes, DeviceCounters, DriveInfo, Endurance, Environment, Extents, Layer, Leaf, Medium, Nanos,
+    Op, PageCache, Snapshot, Stack, TaskIo,
 };
 
+use crate::around::Gauges;
 use crate::device::MediaCounters;
 
-/// Counters that a target writes and its environments read. Relaxed atomics rather than a lock: the
-/// two sides live on one thread or hand over through something that already orders them, and a lock
-/// could be poisoned.
+/// What a target counts, for itself alone.
 #[derive(Debug, Default)]
 pub(crate) struct Counters {
-    task_read_bytes: AtomicU64,
-    task_write_bytes: AtomicU64,
-    reads: AtomicU64,
-    read_bytes: AtomicU64,
-    writes: AtomicU64,
-    write_bytes: AtomicU64,
-    flushes: AtomicU64,
-    busy_ns: AtomicU64,
-    media: [AtomicU64; 9],
+    task_read_bytes: u64,
+    task_write_bytes: u64,
+    reads: u64,
+    read_bytes: u64,
+    writes: u64,
+    write_bytes: u64,
+    flushes: u64,
+    busy_ns: u64,
 }
 
-fn add(counter: &AtomicU64, amount: u64) {
-    counter.fetch_add(amount, Ordering::Relaxed);
+impl Counters {
+    /// The task handed in an I/O that the device takes.
+    #[inline]
+    pub(crate) fn requested(&mut self, op: Op, len: Bytes) {
+        match op {
+            Op::Read => self.task_read_bytes += len.0,
+            Op::Write => self.task_write_bytes += len.0,
+            Op::Flush | Op::Discard => {}
+        }
+    }
+
+    /// The device completed an I/O; `bytes` crossed the link.
+    #[inline]
+    pub(crate) fn completed(&mut self, op: Op, bytes: Bytes) {
+        match op {
+            Op::Read => {
+                self.reads += 1;
+                self.read_bytes += bytes.0;
+            }
+            Op::Write => {
+                self.writes += 1;
+                self.write_bytes += bytes.0;
+            }
+            Op::Flush => self.flushes += 1,
+            Op::Discard => {}
+        }
+    }
+
+    /// At least one I/O was under way for `span`.
+    #[inline]
+    pub(crate) fn busy(&mut self, span: Nanos) {
+        self.busy_ns += span.0;
+    }
+}
+
+/// Counters as a target left them when it last returned to its host: its environments read them. Relaxed atomics
+/// rather than a lock: the two sides live on one thread or hand over through something that already orders them, and
+/// a lock could be poisoned. Plain stores, once for each return and not for each event, cost next to nothing.
+#[derive(Debug, Default)]
+pub(crate) struct Published {
+    host: [AtomicU64; 8],
+    media: [AtomicU64; 12],
+}
+
+fn set(counters: &[AtomicU64], values: &[u64]) {
+    for (counter, value) in counters.iter().zip(values) {
+        counter.store(*value, Ordering::Relaxed);
+    }
 }
 
 fn get(counter: &AtomicU64) -> u64 {
     counter.load(Ordering::Relaxed)
 }
 
-impl Counters {
-    /// The task handed in an I/O that the device takes.
-    pub(crate) fn requested(&self, op: Op, len: Bytes) {
-        match op {
-            Op::Read => add(&self.task_read_bytes, len.0),
-            Op::Write => add(&self.task_write_bytes, len.0),
-            Op::Flush | Op::Discard => {}
+impl Published {
+    #[inline]
+    pub(crate) fn set(&self, host: &Counters, media: &MediaCounters) {
+        let &Counters { task_read_bytes, task_write_bytes, reads, read_bytes, .. } = host;
+        let &Counters { writes, write_bytes, flushes, busy_ns, .. } = host;
+        let device = [reads, read_bytes, writes, write_bytes, flushes, busy_ns];
+        set(&self.host[..2], &[task_read_bytes, task_write_bytes]);
+        set(&self.host[2..], &device);
+        set(
+            &self.media,
+            &[
+                media.medium_read_bytes.0,
+                media.medium_write_bytes.0,
+                media.cache_served_read_bytes.0,
+                media.medium_served_read_bytes.0,
+                media.cache_taken_write_bytes.0,
+                media.medium_served_write_bytes.0,
+                media.seeks,
+                media.lost_turns,
+                media.host_write_bytes.0,
+                media.copied_bytes.0,
+                media.folded_bytes.0,
+                media.erases,
+            ],
+        );
+    }
+
+    fn host(&self) -> Counters {
+        let [task_read_bytes, task_write_bytes, reads, read_bytes, rest @ ..] =
+            self.host.each_ref().map(get);
+        let [writes, write_bytes, flushes, busy_ns] = rest;
+        Counters {
+            task_read_bytes,
+            task_write_bytes,
+            reads,
+            read_bytes,
+            writes,
+            write_bytes,
+            flushes,
+            busy_ns,
         }
     }
 
-    /// The device completed an I/O; `bytes` crossed the link.
-    pub(crate) fn completed(&self, op: Op, bytes: Bytes) {
-        match op {
-            Op::Read => {
-                add(&self.reads, 1);
-                add(&self.read_bytes, bytes.0);
-            }
-            Op::Write => {
-                add(&self.writes, 1);
-                add(&self.write_bytes, bytes.0);
-            }
-            Op::Flush => add(&self.flushes, 1),
-            Op::Discard => {}
-        }
-    }
-
-    /// At least one I/O was under way for `span`.
-    pub(crate) fn busy(&self, span: Nanos) {
-        add(&self.busy_ns, span.0);
-    }
-
-    /// Takes over the device's own counters.
-    pub(crate) fn set_media(&self, media: &MediaCounters) {
-        let values = [
-            media.medium_read_bytes.0,
-            media.medium_write_bytes.0,
-            media.cache_served_read_bytes.0,
-            media.medium_served_read_bytes.0,
-            media.cache_taken_write_bytes.0,
-            media.medium_served_write_bytes.0,
-            media.seeks,
-            media.lost_turns,
-            media.erases,
-        ];
-        for (counter, value) in self.media.iter().zip(values) {
-            counter.store(value, Ordering::Relaxed);
-        }
-    }
-
-    pub(crate) fn media(&self) -> MediaCounters {
-        let [a, b, c, d, e, f, seeks, lost_turns, erases] = self.media.each_ref().map(get);
+    fn media(&self) -> MediaCounters {
+        let [a, b, c, d, e, f, seeks, lost_turns, g, h, i, erases] = self.media.each_ref().map(get);
         MediaCounters {
             medium_read_bytes: Bytes(a),
             medium_write_bytes: Bytes(b),
@@ -95,28 +133,53 @@ impl Counters {
             medium_served_write_bytes: Bytes(f),
             seeks,
             lost_turns,
+            host_write_bytes: Bytes(g),
+            copied_bytes: Bytes(h),
+            folded_bytes: Bytes(i),
             erases,
         }
     }
+}
+
+/// What stands around a drive, for its environment.
+#[derive(Clone, Debug)]
+pub(crate) struct Surroundings {
+    /// What others do on it, and how warm it is if it has a heat model.
+    pub(crate) gauges: Arc<Gauges>,
+    /// What tells its temperature.
+    pub(crate) thermometer: Thermometer,
+}
+
+/// What tells a virtual drive's temperature.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Thermometer {
+    /// Nothing.
+    None,
+    /// The model's word, in degrees Celsius.
+    Constant(f64),
+    /// The gauges.
+    Gauge,
 }
 
 /// The environment of a virtual drive: counters that are exact, a machine without a load, and no
 /// page cache.
 #[derive(Clone, Debug)]
 pub struct VirtualEnvironment {
-    counters: Arc<Counters>,
+    counters: Arc<Published>,
+    tells_endurance: bool,
     stack: Stack,
     leaf: String,
-    temperature_c: Option<f64>,
+    around: Surroundings,
     missing: BTreeMap<String, String>,
 }
 
 impl VirtualEnvironment {
     pub(crate) fn new(
-        counters: Arc<Counters>,
+        counters: Arc<Published>,
         info: &DriveInfo,
         model: &str,
-        temperature_c: Option<f64>,
+        around: Surroundings,
+        tells_endurance: bool,
     ) -> VirtualEnvironment {
         let layer = Layer { kind: "virtual".into(), name: info.name.clone(), ..Layer::default() };
         let leaf = Leaf { name: model.into(), medium: Medium::Virtual, model: info.model.clone() };
@@ -125,15 +188,25 @@ impl VirtualEnvironment {
             "a virtual drive runs in virtual time, in which the tester's own CPU time is nothing"
                 .to_owned(),
         )]);
-        if temperature_c.is_none() {
+        if around.thermometer == Thermometer::None {
             missing.insert("temperature_c".into(), "the model states no temperature".into());
         }
         VirtualEnvironment {
             counters,
+            tells_endurance,
             stack: Stack { layers: vec![layer], leaves: vec![leaf] },
             leaf: model.into(),
-            temperature_c,
+            around,
             missing,
+        }
+    }
+
+    /// In degrees Celsius.
+    fn temperature_c(&self) -> Option<f64> {
+        match self.around.thermometer {
+            Thermometer::None => None,
+            Thermometer::Constant(degrees) => Some(degrees),
+            Thermometer::Gauge => Some(self.around.gauges.temperature_c()),
         }
     }
 
@@ -145,20 +218,20 @@ impl VirtualEnvironment {
 
 impl Environment for VirtualEnvironment {
     fn snapshot(&mut self) -> Snapshot {
-        let c = &self.counters;
-        Snapshot {
+        let (host, media) = (self.counters.host(), self.counters.media());
+        let mut snapshot = Snapshot {
             task: Some(TaskIo {
-                read_bytes: Bytes(get(&c.task_read_bytes)),
-                write_bytes: Bytes(get(&c.task_write_bytes)),
+                read_bytes: Bytes(host.task_read_bytes),
+                write_bytes: Bytes(host.task_write_bytes),
             }),
             devices: vec![DeviceCounters {
                 name: self.leaf.clone(),
-                reads: get(&c.reads),
-                read_bytes: Bytes(get(&c.read_bytes)),
-                writes: get(&c.writes),
-                write_bytes: Bytes(get(&c.write_bytes)),
-                flushes: get(&c.flushes),
-                busy_ns: Nanos(get(&c.busy_ns)),
+                reads: host.reads,
+                read_bytes: Bytes(host.read_bytes),
+                writes: host.writes,
+                write_bytes: Bytes(host.write_bytes),
+                flushes: host.flushes,
+                busy_ns: Nanos(host.busy_ns),
             }],
             process_cpu: None,
             run_delay_ns: None,
@@ -167,10 +240,16 @@ impl Environment for VirtualEnvironment {
                 cached_bytes: Bytes::ZERO,
                 dirty_bytes: Some(Bytes::ZERO),
             }),
-            temperature_c: self.temperature_c,
-            throttle_events: Some(0),
+            temperature_c: self.temperature_c(),
+            throttle_events: Some(self.around.gauges.throttle_events()),
+            endurance: self.tells_endurance.then_some(Endurance {
+                host_write_bytes: media.host_write_bytes,
+                media_write_bytes: media.medium_write_bytes,
+            }),
             missing: self.missing.clone(),
-        }
+        };
+        snapshot.devices.iter_mut().for_each(|device| self.around.gauges.add_to(device));
+        snapshot
     }
 
     fn stack(&self) -> &Stack {

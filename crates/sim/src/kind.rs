@@ -8,9 +8,19 @@ use crate::describe::Truth;
 use crate::device::Device;
 use crate::hdd::HddModel;
 use crate::model::Identity;
+use crate::ssd::SsdModel;
 
 /// Names of all kinds, as model files write them.
-pub(crate) const KINDS: [&str; 2] = ["hdd", "card"];
+pub(crate) const KINDS: [&str; 3] = ["hdd", "card", "ssd"];
+
+/// Draws a model from a seed.
+type Draw = fn(u64) -> Model;
+
+/// The kinds of which a model can be drawn, and how.
+const DRAWN: [(&str, Draw); 2] = [
+    ("card", |seed| Model::Card(CardModel::random(seed))),
+    ("ssd", |seed| Model::Ssd(SsdModel::random(seed))),
+];
 
 /// A field of a model, with its table, and what is wrong with it.
 pub(crate) type Fault = (&'static str, String);
@@ -31,6 +41,11 @@ pub(crate) trait DeviceModel {
 
     /// Finds the first value that no such device can have.
     fn check(&self) -> Result<(), Fault>;
+
+    /// The short override keys that this kind knows, for whoever typed another.
+    fn shorthands(&self) -> &'static [&'static str] {
+        &["capacity", "state", "write_cache"]
+    }
 
     /// The field that a short override key stands for; `None` for a key that this kind does not know.
     fn shorthand(&self, key: &str, value: &str) -> Option<Result<Setting, String>>;
@@ -54,16 +69,27 @@ pub(crate) trait DeviceModel {
 pub(crate) enum Model {
     Hdd(HddModel),
     Card(CardModel),
+    Ssd(SsdModel),
 }
 
 impl Model {
-    /// Reads a model's file; `None` when `kind` is none of [`KINDS`].
-    pub(crate) fn from_text(kind: &str, text: &str) -> Option<Result<Model, toml::de::Error>> {
+    /// Reads a model's file without the tables that any kind may have; `None` when `kind` is none of
+    /// [`KINDS`].
+    pub(crate) fn read(
+        kind: &str,
+        file: toml::Deserializer<'_>,
+    ) -> Option<Result<Model, toml::de::Error>> {
         match kind {
-            "hdd" => Some(toml::from_str(text).map(Model::Hdd)),
-            "card" => Some(toml::from_str(text).map(Model::Card)),
+            "hdd" => Some(HddModel::deserialize(file).map(Model::Hdd)),
+            "card" => Some(CardModel::deserialize(file).map(Model::Card)),
+            "ssd" => Some(SsdModel::deserialize(file).map(Model::Ssd)),
             _ => None,
         }
+    }
+
+    /// Draws a model of a kind from a seed; `None` for a kind that cannot be drawn.
+    pub(crate) fn random(kind: &str, seed: u64) -> Option<Model> {
+        DRAWN.iter().find(|(known, _)| *known == kind).map(|(_, draw)| draw(seed))
     }
 
     /// Reads a model of the same kind from a table.
@@ -71,6 +97,7 @@ impl Model {
         match self {
             Model::Hdd(_) => HddModel::deserialize(table).map(Model::Hdd),
             Model::Card(_) => CardModel::deserialize(table).map(Model::Card),
+            Model::Ssd(_) => SsdModel::deserialize(table).map(Model::Ssd),
         }
     }
 
@@ -79,6 +106,7 @@ impl Model {
         match self {
             Model::Hdd(_) => "hdd",
             Model::Card(_) => "card",
+            Model::Ssd(_) => "ssd",
         }
     }
 }
@@ -90,6 +118,7 @@ impl std::ops::Deref for Model {
         match self {
             Model::Hdd(model) => model,
             Model::Card(model) => model,
+            Model::Ssd(model) => model,
         }
     }
 }

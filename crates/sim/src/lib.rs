@@ -10,9 +10,12 @@
 //! domain's [`block::Target`]. Only the device knows what a platter is; a kind of device is
 //! added as a sibling of the `hdd` module and a variant in `kind`.
 
+mod around;
+mod built_in;
 mod card;
 mod describe;
 mod device;
+mod draw;
 mod environment;
 mod error;
 mod events;
@@ -24,6 +27,10 @@ mod spec;
 mod ssd;
 mod target;
 
+pub use around::{
+    Beyond, ContentMap, Faults, Heat, HeatTruth, HostLimits, Neighbour, Order, Range, Ranges,
+    Stored, Storm,
+};
 pub use describe::{
     CardTruth, HddTruth, ModelDescription, ModelInfo, Parameters, Truth, ZoneTruth,
 };
@@ -34,9 +41,11 @@ pub use target::{Lane, VirtualTarget};
 
 /// Opens a virtual drive.
 ///
-/// `spec` is what the user typed: `sim:MODEL` or `sim:PATH.toml`, then perhaps `?key=value&…`. Keys:
-/// `seed` (a `u64`, 0 when absent), `capacity` (`4TB`, `500GiB`), `write_cache` (`write_back`,
-/// `write_through`), or any field of the model with its table (`geometry.rpm=5400`).
+/// `spec` is what the user typed: `sim:MODEL`, `sim:PATH.toml`, or `sim:random-KIND` for one drawn from the
+/// seed; then perhaps `?key=value&…`. Keys: `seed` (a `u64`, 0 when absent), `capacity` (`4TB`, `500GiB`),
+/// `write_cache` (`write_back`, `write_through`), `state` (`fresh`, `filled`, `steady`), as far as the kind
+/// of device knows them; or any field of the model with its table (`geometry.rpm=5400`), also of a table
+/// that the model leaves out (`faults.vanish_at_ns=5000000000`).
 ///
 /// # Errors
 /// [`SimError`]: an unknown model (the known ones are listed), a file that cannot be read, a fault
@@ -45,9 +54,9 @@ pub fn open(spec: &str) -> Result<VirtualTarget, SimError> {
     Ok(VirtualTarget::new(model::load(spec)?.parts()?))
 }
 
-/// The built-in models.
-pub fn list() -> &'static [ModelInfo] {
-    &model::MODELS
+/// The built-in models, by kind.
+pub fn list() -> Vec<ModelInfo> {
+    built_in::list()
 }
 
 /// Describes the drive that [`open`] would open, with the truth about it.

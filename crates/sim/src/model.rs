@@ -1,59 +1,22 @@
 //! Finding, reading, overriding and checking models.
 
+use std::sync::Arc;
+
+use block::{Bytes, DriveInfo};
 use serde::{Deserialize, Serialize};
 use toml::de::{DeTable, DeValue};
 
-use crate::describe::{ModelDescription, ModelInfo, Parameters};
+use crate::around::{Around, ContentMap, Gauges, TABLES};
+use crate::built_in;
+use crate::describe::{ModelDescription, Parameters, Truth};
+use crate::environment::{Surroundings, Thermometer};
 use crate::error::SimError;
-use crate::kind::{KINDS, Model};
+use crate::kind::{Fault, KINDS, Model};
 use crate::spec::{self, Spec};
 use crate::target::Parts;
 
 /// The schema that this version reads.
 pub(crate) const SCHEMA: &str = "drivescope.model/1";
-
-/// A built-in model with its text.
-struct BuiltIn {
-    info: ModelInfo,
-    text: &'static str,
-}
-
-static BUILT_IN: [BuiltIn; 5] = [
-    BuiltIn { info: MODELS[0], text: include_str!("../models/hdd-7200.toml") },
-    BuiltIn { info: MODELS[1], text: include_str!("../models/sdcard-4m.toml") },
-    BuiltIn { info: MODELS[2], text: include_str!("../models/usb-8m.toml") },
-    BuiltIn { info: MODELS[3], text: include_str!("../models/usb-tlc.toml") },
-    BuiltIn { info: MODELS[4], text: include_str!("../models/card-3m.toml") },
-];
-
-/// The built-in models.
-pub(crate) static MODELS: [ModelInfo; 5] = [
-    ModelInfo {
-        name: "hdd-7200",
-        kind: "hdd",
-        summary: "3.5\" SATA disk, 4 TB, 7200 rpm, 64 MiB cache",
-    },
-    ModelInfo {
-        name: "sdcard-4m",
-        kind: "card",
-        summary: "SD card, 512 MB, 4 MiB erase blocks, 8 KiB pages on two planes, 2 open units",
-    },
-    ModelInfo {
-        name: "usb-8m",
-        kind: "card",
-        summary: "USB stick, 8 GB, MLC, 8 MiB erase blocks, 16 KiB pages, 1 open unit, FAT zone 4 MiB",
-    },
-    ModelInfo {
-        name: "usb-tlc",
-        kind: "card",
-        summary: "USB stick, 16 GB, TLC, 4 MiB erase blocks, 8 KiB pages on two planes, 2 open units",
-    },
-    ModelInfo {
-        name: "card-3m",
-        kind: "card",
-        summary: "SD card, 8 GB, TLC, 3 MiB erase blocks, 16 KiB pages, 5 open units, small-write log",
-    },
-];
 
 /// What a device says of itself, in every kind of model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -74,77 +37,173 @@ struct Header {
     kind: String,
 }
 
+/// A whole model: a device, and what stands around it.
+#[derive(Clone, Debug)]
+struct Whole {
+    model: Model,
+    around: Around,
+}
+
+impl Whole {
+    /// Reads both from a table.
+    fn from_table(like: &Model, mut table: toml::Table) -> Result<Whole, toml::de::Error> {
+        let around = table.iter().filter(|(key, _)| TABLES.contains(&key.as_str()));
+        let around: toml::Table = around.map(|(k, v)| (k.clone(), v.clone())).collect();
+        table.retain(|key, _| !TABLES.contains(&key));
+        Ok(Whole { model: like.reread(table)?, around: Around::deserialize(around)? })
+    }
+
+    /// The device inside: of a drive that claims more than it holds, the smaller one that there really is.
+    fn inside(&self) -> Result<Model, Fault> {
+        const KEY: &str = "faults.real_capacity_bytes";
+        let Some(real) = self.around.real_capacity_bytes() else { return Ok(self.model.clone()) };
+        let fault = |what: String| (KEY, what);
+        let Some(setting) = self.model.shorthand("capacity", &real.to_string()) else {
+            return Err(fault(format!("a {} has one capacity only", self.model.kind())));
+        };
+        let (path, value) = setting.map_err(fault)?;
+        let mut table = toml::Table::try_from(&self.model).map_err(|e| fault(e.to_string()))?;
+        set(&mut table, path, value).map_err(fault)?;
+        let model = self.model.reread(table).map_err(|e| fault(e.message().to_owned()))?;
+        model.check().map_err(|(field, what)| fault(format!("{field}: {what}")))?;
+        Ok(model)
+    }
+
+    /// Finds the first value that no such drive can have.
+    fn check(&self) -> Result<(), Fault> {
+        self.model.check()?;
+        self.around.check(&self.model.info(""))?;
+        self.inside().map(|_| ())
+    }
+}
+
 /// A model, its spec applied.
 #[derive(Debug)]
 pub(crate) struct Loaded {
     name: String,
-    model: Model,
+    whole: Whole,
+    /// [`Whole::inside`].
+    inside: Model,
     seed: u64,
 }
 
 impl Loaded {
+    fn new(name: &str, whole: Whole, seed: u64) -> Result<Loaded, SimError> {
+        let inside = whole.inside().map_err(|fault| of_file(name, fault))?;
+        Ok(Loaded { name: name.to_owned(), whole, inside, seed })
+    }
+
+    fn info(&self) -> DriveInfo {
+        let mut info = self.whole.model.info(&self.name);
+        self.whole.around.tell(&mut info);
+        info
+    }
+
+    /// What the drive really holds.
+    fn real_bytes(&self) -> u64 {
+        self.inside.info(&self.name).capacity_bytes.0
+    }
+
     pub(crate) fn parts(self) -> Result<Parts, SimError> {
-        let device = self.model.device(self.seed).map_err(|(key, what)| SimError::Value {
-            file: self.name.clone(),
-            line: 1,
-            key: key.to_owned(),
-            what,
-        })?;
+        let Whole { model, around } = &self.whole;
+        let bare = self.inside.device(self.seed).map_err(|fault| of_file(&self.name, fault))?;
+        let (info, real) = (self.info(), self.real_bytes());
+        let gauges: Arc<Gauges> = Arc::default();
+        let device = around.wrap(bare, &info, (real, self.seed), &gauges);
+        let thermometer = match (&around.heat, model.identity().temperature_c) {
+            (Some(_), _) => Thermometer::Gauge,
+            (None, Some(degrees)) => Thermometer::Constant(degrees),
+            (None, None) => Thermometer::None,
+        };
         Ok(Parts {
-            info: self.model.info(&self.name),
-            leaf: self.model.name().to_owned(),
-            temperature_c: self.model.identity().temperature_c,
+            info,
+            leaf: model.name().to_owned(),
+            around: Surroundings { gauges, thermometer },
+            content: ContentMap::new(real, around.faults.as_ref()),
             device,
         })
     }
 
     pub(crate) fn describe(self) -> ModelDescription {
+        let (info, real) = (self.info(), self.real_bytes());
+        let Whole { model, around } = self.whole;
+        let mut truth = self.inside.truth();
+        if around.real_capacity_bytes().is_some() {
+            truth.real_capacity_bytes = Some(Bytes(real));
+        }
+        let truth = Truth {
+            host: around.host.clone(),
+            faults: around.faults.clone(),
+            heat: around.heat.clone(),
+            heat_limits: around.heat.as_ref().map(|heat| heat.truth()),
+            neighbour: around.neighbour.clone(),
+            ..truth
+        };
         ModelDescription {
-            name: self.model.name().to_owned(),
-            kind: self.model.kind().to_owned(),
-            summary: self.model.summary().to_owned(),
+            name: model.name().to_owned(),
+            kind: model.kind().to_owned(),
+            summary: model.summary().to_owned(),
             seed: self.seed,
-            info: self.model.info(&self.name),
-            truth: self.model.truth(),
-            parameters: Parameters(self.model),
+            info,
+            truth,
+            parameters: Parameters { model, around },
         }
     }
+}
+
+/// A fault that no check found, which is the model's as a whole.
+fn of_file(file: &str, (key, what): Fault) -> SimError {
+    SimError::Value { file: file.to_owned(), line: 1, key: key.to_owned(), what }
 }
 
 /// Finds the model that a spec names and applies its overrides.
 pub(crate) fn load(text: &str) -> Result<Loaded, SimError> {
     let spec = Spec::parse(text)?;
-    let (file, source) = source(&spec)?;
-    let model = parse(&file, &source)?;
-    let (model, seed) = override_with(model, &file, &source, &spec)?;
-    Ok(Loaded { name: text.to_owned(), model, seed })
+    let seed = seed(&spec)?;
+    let (whole, table) = find(&spec, seed)?;
+    let whole = override_with(whole, table, &spec)?;
+    Loaded::new(text, whole, seed)
 }
 
-fn source(spec: &Spec) -> Result<(String, String), SimError> {
+fn seed(spec: &Spec) -> Result<u64, SimError> {
+    let Some((key, value)) = spec.overrides.iter().find(|(key, _)| key == "seed") else {
+        return Ok(0);
+    };
+    let what = format!("`{value}` is not a whole number from 0 to {}", u64::MAX);
+    value.parse().map_err(|_| SimError::Override { key: key.clone(), what })
+}
+
+/// The model that a spec names, as its file has it or as the seed draws it.
+fn find(spec: &Spec, seed: u64) -> Result<(Whole, toml::Table), SimError> {
     if spec.is_path() {
         let path = spec.model.clone();
         return match std::fs::read_to_string(&path) {
-            Ok(text) => Ok((path, text)),
+            Ok(text) => parse(&path, &text),
             Err(source) => Err(SimError::Read { path, source }),
         };
     }
-    match BUILT_IN.iter().find(|b| b.info.name == spec.model) {
-        Some(built_in) => Ok((format!("{}.toml", spec.model), built_in.text.to_owned())),
-        None => Err(SimError::UnknownModel {
-            name: spec.model.clone(),
-            known: MODELS.map(|m| m.name).join(", "),
-        }),
+    let file = format!("{}.toml", spec.model);
+    if let Some(text) = built_in::text(&spec.model) {
+        return parse(&file, text);
     }
+    let Some(model) = built_in::drawn_kind(&spec.model).and_then(|k| Model::random(k, seed)) else {
+        let known: Vec<String> = built_in::list().into_iter().map(|info| info.name).collect();
+        return Err(SimError::UnknownModel { name: spec.model.clone(), known: known.join(", ") });
+    };
+    model.check().map_err(|fault| of_file(&file, fault))?;
+    let unwritten = |e: toml::ser::Error| of_file(&file, ("kind", e.to_string()));
+    let table = toml::Table::try_from(&model).map_err(unwritten)?;
+    Ok((Whole { model, around: Around::default() }, table))
 }
 
 /// Reads and checks a model's text.
-fn parse(file: &str, text: &str) -> Result<Model, SimError> {
+fn parse(file: &str, text: &str) -> Result<(Whole, toml::Table), SimError> {
     let syntax = |e: toml::de::Error| SimError::Syntax {
         file: file.to_owned(),
         line: e.span().map_or(1, |span| line_at(text, span.start)),
         what: e.message().to_owned(),
     };
-    let value = |key: &str, what: String| SimError::Value {
+    let value = |(key, what): Fault| SimError::Value {
         file: file.to_owned(),
         line: line_of(text, key),
         key: key.to_owned(),
@@ -153,57 +212,57 @@ fn parse(file: &str, text: &str) -> Result<Model, SimError> {
     let header: Header = toml::from_str(text).map_err(syntax)?;
     if header.schema != SCHEMA {
         let what = format!("`{}` is not `{SCHEMA}`, which this version reads", header.schema);
-        return Err(value("schema", what));
+        return Err(value(("schema", what)));
     }
-    let Some(model) = Model::from_text(&header.kind, text) else {
+    let (device, around) = apart(text).map_err(syntax)?;
+    let Some(model) = Model::read(&header.kind, device) else {
         let known = KINDS.join(", ");
         let what = format!("`{}` is not a kind of device; known are {known}", header.kind);
-        return Err(value("kind", what));
+        return Err(value(("kind", what)));
     };
     let model = model.map_err(syntax)?;
-    model.check().map_err(|(key, what)| value(key, what))?;
-    Ok(model)
+    let around = Around::deserialize(around).map_err(syntax)?;
+    let whole = Whole { model, around };
+    whole.check().map_err(value)?;
+    Ok((whole, toml::from_str(text).map_err(syntax)?))
+}
+
+/// A file's two parts, each still knowing its lines: the device, and what stands around it.
+fn apart(text: &str) -> Result<(toml::Deserializer<'_>, toml::Deserializer<'_>), toml::de::Error> {
+    let mut device = DeTable::parse(text)?;
+    let mut around = DeTable::new();
+    for name in TABLES {
+        around.extend(device.get_mut().remove_entry(name));
+    }
+    let around = toml::Spanned::new(device.span(), around);
+    Ok((device.into(), around.into()))
 }
 
 /// Applies the overrides of `spec`; an error names the one that is at fault.
 /// A dotted key is a field of the model's file; the others are shorthands.
-fn override_with(
-    mut model: Model,
-    file: &str,
-    text: &str,
-    spec: &Spec,
-) -> Result<(Model, u64), SimError> {
-    let mut seed = 0;
+fn override_with(mut whole: Whole, mut table: toml::Table, spec: &Spec) -> Result<Whole, SimError> {
     let mut paths: Vec<(String, &String)> = Vec::new();
-    let mut table: toml::Table = toml::from_str(text).map_err(|e| SimError::Syntax {
-        file: file.to_owned(),
-        line: 1,
-        what: e.message().to_owned(),
-    })?;
-    for (key, value) in &spec.overrides {
+    // A field may be possible only beside one that comes later, as in a table that was left out.
+    let mut pending: Option<SimError> = None;
+    for (key, value) in spec.overrides.iter().filter(|(key, _)| key != "seed") {
         let fault = |what: String| SimError::Override { key: key.clone(), what };
-        if key == "seed" {
-            let what = format!("`{value}` is not a whole number from 0 to {}", u64::MAX);
-            seed = value.parse().map_err(|_| fault(what))?;
-            continue;
-        }
-        let (path, new) = match model.shorthand(key, value) {
+        let (path, new) = match whole.model.shorthand(key, value) {
             Some(setting) => setting.map_err(fault)?,
             None if key.contains('.') => (key.as_str(), spec::value(value)),
-            None => {
-                return Err(fault(
-                    "unknown; known are seed, capacity, write_cache, and any field of the model \
-                     with its table, such as geometry.rpm"
-                        .into(),
-                ));
-            }
+            None => return Err(fault(unknown(&whole.model))),
         };
         set(&mut table, path, new).map_err(fault)?;
-        model = model.reread(table.clone()).map_err(|e| fault(e.message().to_owned()))?;
         paths.push((path.to_owned(), key));
+        match Whole::from_table(&whole.model, table.clone()) {
+            Ok(read) => (whole, pending) = (read, None),
+            Err(e) => pending = pending.or_else(|| Some(fault(e.message().to_owned()))),
+        }
+    }
+    if let Some(error) = pending {
+        return Err(error);
     }
     // All together: one override may be possible only beside another.
-    model.check().map_err(|(field, what)| {
+    whole.check().map_err(|(field, what)| {
         let own = paths.iter().find(|(path, _)| path == field);
         match own.or(paths.last()) {
             Some((path, key)) if path == field => SimError::Override { key: (*key).clone(), what },
@@ -213,18 +272,30 @@ fn override_with(
             None => SimError::Override { key: field.to_owned(), what },
         }
     })?;
-    Ok((model, seed))
+    Ok(whole)
 }
 
-/// Puts `value` at a dotted path whose tables exist.
+/// What to say of a short key that the kind does not know.
+fn unknown(model: &Model) -> String {
+    format!(
+        "unknown; a model of kind {} knows seed, {}, and any field of the model with its table, such as \
+         identity.serial or faults.vanish_at_ns",
+        model.kind(),
+        model.shorthands().join(", ")
+    )
+}
+
+/// Puts `value` at a dotted path; tables that are missing are made, and whoever reads them says whether
+/// there may be such.
 fn set(table: &mut toml::Table, path: &str, value: toml::Value) -> Result<(), String> {
     let mut keys: Vec<&str> = path.split('.').collect();
     let Some(last) = keys.pop() else { return Ok(()) };
     let mut at = table;
     for key in keys {
-        at = match at.get_mut(key) {
-            Some(toml::Value::Table(inner)) => inner,
-            _ => return Err(format!("the model has no table `{key}`")),
+        let inner = at.entry(key).or_insert_with(|| toml::Table::new().into());
+        at = match inner {
+            toml::Value::Table(inner) => inner,
+            _ => return Err(format!("`{key}` is a field and no table")),
         };
     }
     at.insert(last.to_owned(), value);

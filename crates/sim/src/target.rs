@@ -8,8 +8,9 @@ use block::{
     Target, Time,
 };
 
+use crate::around::ContentMap;
 use crate::device::{Command, Device, Finished, MediaCounters};
-use crate::environment::{Counters, VirtualEnvironment};
+use crate::environment::{Counters, Published, Surroundings, VirtualEnvironment};
 
 /// How long the kernel takes to refuse a request that never reaches the device. Not zero: a closed
 /// loop over refused requests would otherwise turn for ever within one instant.
@@ -25,29 +26,35 @@ const EOPNOTSUPP: Errno = Errno(95);
 pub struct VirtualTarget {
     info: DriveInfo,
     leaf: String,
-    temperature_c: Option<f64>,
+    around: Surroundings,
+    content: ContentMap,
     device: Box<dyn Device>,
     now: Time,
-    next_tag: u64,
-    /// Commands of lanes before the current one have lower tags; nobody waits for them.
-    first_tag: u64,
-    /// Waits for a slot in the device, in order.
-    queued: VecDeque<Ticket>,
-    /// In the device.
-    active: Vec<Ticket>,
+    /// Requests taken so far.
+    sequence: u64,
+    /// Requests of lanes before the current one have lower numbers; nobody waits for them.
+    first: u64,
+    tickets: Tickets,
+    /// Waits for a slot in the device, in order; places among the tickets.
+    queued: VecDeque<u32>,
+    /// Commands in the device.
+    active: usize,
     /// Never reaches the device; finishes at the given time. In order of time, since each is refused
     /// after the same span.
     refused: VecDeque<(Time, Ticket, Errno)>,
     /// Room for one step's results, kept so that no I/O allocates.
     finished: Vec<Finished>,
-    completed: Vec<(u64, Completion)>,
-    counters: Arc<Counters>,
+    together: Vec<(u64, Completion)>,
+    counters: Counters,
+    published: Arc<Published>,
 }
 
 /// A request on its way.
 #[derive(Clone, Copy, Debug)]
 struct Ticket {
     command: Command,
+    /// Order of submission.
+    sequence: u64,
     submitter: u16,
     slot: u16,
     issued: Time,
@@ -60,12 +67,43 @@ impl Ticket {
     }
 }
 
+/// The requests that are on their way, each at a place of its own, which is the tag of its command and is used again
+/// afterwards: whatever finishes is found at once, however many are under way.
+#[derive(Debug, Default)]
+struct Tickets {
+    tickets: Vec<Ticket>,
+    free: Vec<u32>,
+}
+
+impl Tickets {
+    fn add(&mut self, mut ticket: Ticket) -> u32 {
+        let place = self.free.pop().unwrap_or(self.tickets.len() as u32);
+        ticket.command.tag = place.into();
+        match self.tickets.get_mut(place as usize) {
+            Some(old) => *old = ticket,
+            None => self.tickets.push(ticket),
+        }
+        place
+    }
+
+    fn get(&self, place: u32) -> &Ticket {
+        &self.tickets[place as usize]
+    }
+
+    /// Takes the ticket of a command that a device had.
+    fn take(&mut self, tag: u64) -> Ticket {
+        self.free.push(tag as u32);
+        self.tickets[tag as usize]
+    }
+}
+
 /// Everything that a model tells the engine.
 pub(crate) struct Parts {
     pub(crate) info: DriveInfo,
     /// Name of the leaf device.
     pub(crate) leaf: String,
-    pub(crate) temperature_c: Option<f64>,
+    pub(crate) around: Surroundings,
+    pub(crate) content: ContentMap,
     pub(crate) device: Box<dyn Device>,
 }
 
@@ -74,17 +112,20 @@ impl VirtualTarget {
         VirtualTarget {
             info: parts.info,
             leaf: parts.leaf,
-            temperature_c: parts.temperature_c,
+            around: parts.around,
+            content: parts.content,
             device: parts.device,
             now: Time::ZERO,
-            next_tag: 0,
-            first_tag: 0,
+            sequence: 0,
+            first: 0,
+            tickets: Tickets::default(),
             queued: VecDeque::new(),
-            active: Vec::new(),
+            active: 0,
             refused: VecDeque::new(),
             finished: Vec::new(),
-            completed: Vec::new(),
-            counters: Arc::default(),
+            together: Vec::new(),
+            counters: Counters::default(),
+            published: Arc::default(),
         }
     }
 
@@ -98,16 +139,22 @@ impl VirtualTarget {
     /// as often as needed.
     pub fn environment(&self) -> VirtualEnvironment {
         VirtualEnvironment::new(
-            Arc::clone(&self.counters),
+            Arc::clone(&self.published),
             &self.info,
             &self.leaf,
-            self.temperature_c,
+            self.around.clone(),
+            self.device.tells_endurance(),
         )
     }
 
     /// What moved inside the drive, as the model knows it; for scoring inferences, never for making them.
     pub fn media(&self) -> MediaCounters {
         self.device.media()
+    }
+
+    /// Where the drive keeps what is written to it. The drive itself keeps none of it.
+    pub fn content(&self) -> &ContentMap {
+        &self.content
     }
 
     /// Why the block layer would not hand `request` to this device.
@@ -129,112 +176,122 @@ impl VirtualTarget {
     }
 
     fn take(&mut self, request: &Request) {
-        let len = if request.op == Op::Flush { 0 } else { request.len.0 };
-        let command = Command {
-            tag: self.next_tag,
-            op: request.op,
-            fua: request.fua,
-            offset: request.offset.0,
-            len,
-        };
-        self.next_tag += 1;
-        let Request { submitter, slot, .. } = *request;
-        let ticket = Ticket { command, submitter, slot, issued: self.now };
+        let Request { op, fua, submitter, slot, offset, len } = *request;
+        let bytes = if op == Op::Flush { 0 } else { len.0 };
+        let command = Command { tag: 0, op, fua, offset: offset.0, len: bytes };
+        let (sequence, issued) = (self.sequence, self.now);
+        self.sequence += 1;
+        let ticket = Ticket { command, sequence, submitter, slot, issued };
         match self.refusal(request) {
             Some(errno) => self.refused.push_back((self.now + REFUSAL, ticket, errno)),
             None => {
-                self.counters.requested(request.op, request.len);
-                self.queued.push_back(ticket);
+                self.counters.requested(op, len);
+                let place = self.tickets.add(ticket);
+                self.queued.push_back(place);
             }
         }
     }
 
     /// Hands over what the device admits, in order: the first that must wait holds up the rest.
     fn dispatch(&mut self) {
-        while let Some(ticket) = self.queued.front().copied() {
-            if !self.device.admits(&ticket.command) {
+        while let Some(&place) = self.queued.front() {
+            let command = self.tickets.get(place).command;
+            if !self.device.admits(&command) {
                 break;
             }
             self.queued.pop_front();
-            self.device.accept(ticket.command, self.now);
-            self.active.push(ticket);
+            self.device.accept(command, self.now);
+            self.active += 1;
         }
     }
 
     fn under_way(&self) -> bool {
-        !(self.active.is_empty() && self.queued.is_empty())
+        self.active > 0 || !self.queued.is_empty()
     }
 
-    fn next_event(&self) -> Option<Time> {
-        let refused = self.refused.front().map(|(at, ..)| *at);
-        match (self.device.next_event(), refused) {
-            (Some(a), Some(b)) => Some(a.min(b)),
-            (a, b) => a.or(b),
-        }
-    }
-
-    /// Moves to `to`, which is not later than the next event, and lets that happen.
-    fn step(&mut self, to: Time, done: &mut Vec<(u64, Completion)>) {
+    /// Lets things happen until something finishes, but not beyond `until`; beyond one event only while nothing
+    /// waits in the host, since any event may make the device admit it.
+    fn step(&mut self, until: Time, done: &mut Vec<Completion>) {
+        let refused_at = self.refused.front().map_or(Time::NEVER, |(at, ..)| *at);
+        let until = until.min(refused_at);
+        let mut finished = std::mem::take(&mut self.finished);
+        let to = if self.queued.is_empty() {
+            self.device.advance_to_first(until, &mut finished)
+        } else {
+            let to = self.device.next_event().map_or(until, |at| at.min(until));
+            self.device.advance(to, &mut finished);
+            to
+        };
+        // An event that was due while nobody waited has no time of its own any more.
+        let to = to.max(self.now);
         if self.under_way() {
             self.counters.busy(to.since(self.now));
         }
         self.now = to;
-        self.device.advance(to, &mut self.finished);
-        let mut finished_now = std::mem::take(&mut self.finished);
-        for finished in finished_now.drain(..) {
-            let Some(index) = self.active.iter().position(|t| t.command.tag == finished.tag) else {
-                continue;
-            };
-            let ticket = self.active.swap_remove(index);
-            let bytes = finished.outcome.bytes().unwrap_or(Bytes::ZERO);
-            self.counters.completed(ticket.command.op, bytes);
-            self.finish(&ticket, finished.at, finished.outcome, done);
-        }
-        self.finished = finished_now;
-        while let Some((at, ticket, errno)) = self.refused.front().copied() {
-            if at > to {
-                break;
+        match finished.as_slice() {
+            [] if refused_at > to => {}
+            // The usual case; a list that is sorted and copied costs more than all the rest.
+            [one] if refused_at > to => {
+                let (ticket, completion) = self.completed(one);
+                if ticket.sequence >= self.first {
+                    done.push(completion);
+                }
             }
-            self.refused.pop_front();
-            self.finish(&ticket, at, Outcome(-errno.0), done);
+            several => self.complete(several, done),
         }
-        self.counters.set_media(&self.device.media());
+        finished.clear();
+        self.finished = finished;
         self.dispatch();
     }
 
-    fn finish(
-        &self,
-        ticket: &Ticket,
-        at: Time,
-        outcome: Outcome,
-        done: &mut Vec<(u64, Completion)>,
-    ) {
-        if ticket.command.tag >= self.first_tag {
-            done.push((ticket.command.tag, ticket.completion(at, outcome)));
+    /// Takes note of a command that the device is done with.
+    #[inline]
+    fn completed(&mut self, finished: &Finished) -> (Ticket, Completion) {
+        self.active -= 1;
+        let ticket = self.tickets.take(finished.tag);
+        let bytes = finished.outcome.bytes().unwrap_or(Bytes::ZERO);
+        self.counters.completed(ticket.command.op, bytes);
+        (ticket, ticket.completion(finished.at, finished.outcome))
+    }
+
+    /// Completes what finished or was refused by now, in order.
+    fn complete(&mut self, finished: &[Finished], done: &mut Vec<Completion>) {
+        let mut list = std::mem::take(&mut self.together);
+        for finished in finished {
+            let (ticket, completion) = self.completed(finished);
+            list.push((ticket.sequence, completion));
         }
+        while let Some((at, ticket, errno)) = self.refused.front().copied()
+            && at <= self.now
+        {
+            self.refused.pop_front();
+            list.push((ticket.sequence, ticket.completion(at, Outcome(-errno.0))));
+        }
+        list.sort_unstable_by_key(|(sequence, completion)| {
+            (completion.completed, completion.submitter, *sequence)
+        });
+        let first = self.first;
+        let heard = list.drain(..).filter(|(sequence, _)| *sequence >= first);
+        done.extend(heard.map(|(_, completion)| completion));
+        self.together = list;
     }
 
     /// Advances to `until` or to the first instant at which something completes.
     fn run(&mut self, until: Time, done: &mut Vec<Completion>) {
         self.dispatch();
-        // Nothing outstanding and no end: a real drive would hang, a virtual one stays where it is.
-        if until == Time::NEVER && !self.under_way() && self.refused.is_empty() {
-            return;
-        }
-        let mut completed = std::mem::take(&mut self.completed);
-        while completed.is_empty() {
-            match self.next_event() {
-                Some(at) if at <= until => self.step(at.max(self.now), &mut completed),
-                _ => {
-                    self.step(until.max(self.now), &mut completed);
-                    break;
-                }
+        let until = until.max(self.now);
+        let before = done.len();
+        while done.len() == before {
+            // Nothing outstanding and no end: a real drive would hang, a virtual one stays where it is.
+            if until == Time::NEVER && !self.under_way() && self.refused.is_empty() {
+                break;
+            }
+            self.step(until, done);
+            if self.now >= until {
+                break;
             }
         }
-        completed
-            .sort_by_key(|(tag, completion)| (completion.completed, completion.submitter, *tag));
-        done.extend(completed.drain(..).map(|(_, completion)| completion));
-        self.completed = completed;
+        self.published.set(&self.counters, &self.device.media());
     }
 }
 
@@ -244,7 +301,7 @@ impl std::fmt::Debug for VirtualTarget {
             .field("info", &self.info)
             .field("now", &self.now)
             .field("queued", &self.queued.len())
-            .field("active", &self.active.len())
+            .field("active", &self.active)
             .finish_non_exhaustive()
     }
 }
@@ -262,7 +319,7 @@ impl Target for VirtualTarget {
 
     /// Virtual time goes by; read-ahead and destaging go on meanwhile.
     fn pause(&mut self, span: Nanos) {
-        self.first_tag = self.next_tag;
+        self.first = self.sequence;
         let until = self.now + span;
         while self.now < until {
             self.run(until, &mut Vec::new());
@@ -272,7 +329,7 @@ impl Target for VirtualTarget {
     /// Opens one lane for all submitters. Requests of an earlier lane that are still under way are
     /// carried out, and nobody hears of them.
     fn open<'a>(&'a mut self, _: &LaneSetup<'_>) -> Result<Vec<Lane<'a>>, DriveError> {
-        self.first_tag = self.next_tag;
+        self.first = self.sequence;
         Ok(vec![Lane { target: self }])
     }
 }
@@ -288,7 +345,11 @@ impl Lane<'_> {
     /// whoever lets virtual time go by in real time. A request counts from the first
     /// [`Drive::wait_until`] after its submission on.
     pub fn next_event(&self) -> Option<Time> {
-        self.target.next_event()
+        let refused = self.target.refused.front().map(|(at, ..)| *at);
+        match (self.target.device.next_event(), refused) {
+            (Some(device), Some(refused)) => Some(device.min(refused)),
+            (device, refused) => device.or(refused),
+        }
     }
 }
 

@@ -6,6 +6,17 @@ use block::{Drive, Op, Request, Target, Time};
 use common::{request, setup, virtual_hdd};
 use proptest::prelude::*;
 
+/// What may stand around the disk.
+const AROUND: [&str; 6] = [
+    "&neighbour.ios_per_s=300&neighbour.block_bytes=4096&neighbour.read_percent=60&neighbour.active_ns=50000000\
+     &neighbour.quiet_ns=30000000",
+    "&host.queue_depth=3&host.link_bytes_per_s=40000000",
+    "&heat.throttle_above_c=36&heat.resume_below_c=35&heat.time_constant_ns=10000000",
+    "&faults.unreadable=1MiB+64KiB&faults.unwritable=2MiB+64KiB&faults.error_after_ns=50000000",
+    "&faults.real_capacity_bytes=3000000&faults.storm.period_ns=100000000&faults.storm.length_ns=20000000",
+    "&faults.vanish_at_ns=400000000",
+];
+
 /// Requests over a small disk: aligned to the logical block or not, inside or beyond its end.
 fn any_request() -> impl Strategy<Value = (Request, u64)> {
     let op = prop_oneof![
@@ -35,12 +46,13 @@ proptest! {
         seed in any::<u64>(),
         cache in prop_oneof![Just("write_back"), Just("write_through")],
         depth in 1_u16..40,
+        around in proptest::sample::subsequence(AROUND.to_vec(), 0..=AROUND.len()),
     ) {
         let small = "&capacity=20MB&geometry.zones=3&geometry.heads=2&memory.write_runs=8\
             &geometry.inner_sectors_per_track=10&geometry.outer_sectors_per_track=20\
             &schedule.destage_chunk_bytes=65536&memory.write_bytes=1048576&memory.read_ahead_bytes=65536&memory.segment_bytes=65536\
             &memory.read_bytes=131072";
-        let mut target = virtual_hdd(&format!("?seed={seed}&write_cache={cache}{small}"));
+        let mut target = virtual_hdd(&format!("?seed={seed}&write_cache={cache}{small}{}", around.concat()));
         let mut lanes = target.open(&setup(u16::MAX)).unwrap();
         let drive = &mut lanes[0];
         let mut done = Vec::new();

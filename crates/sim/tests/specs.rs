@@ -28,7 +28,7 @@ fn every_model_listed_opens_and_is_described_as_listed() {
         let spec = format!("sim:{}", info.name);
         let described = show(&spec).unwrap();
         let said = (described.name.as_str(), described.kind.as_str(), described.summary.as_str());
-        assert_eq!(said, (info.name, info.kind, info.summary));
+        assert_eq!(said, (info.name.as_str(), info.kind.as_str(), info.summary.as_str()));
         assert_eq!(&described.info, open(&spec).unwrap().info());
         assert_eq!(described.info.name, spec);
     }
@@ -79,7 +79,7 @@ fn overrides_change_the_drive() {
 #[test]
 fn what_an_override_gets_wrong_is_told_with_its_key() {
     for (query, key, words) in [
-        ("colour=red", "colour", "known are seed, capacity, write_cache"),
+        ("colour=red", "colour", "of kind hdd knows seed, capacity, write_cache, and any field"),
         ("seed=-1", "seed", "not a whole number"),
         ("capacity=4T", "capacity", "write it like 4TB"),
         ("capacity=1kB", "capacity", "outside 1048576"),
@@ -88,7 +88,8 @@ fn what_an_override_gets_wrong_is_told_with_its_key() {
         ("geometry.rpm=0", "geometry.rpm", "outside 600 to 60000"),
         ("geometry.rpm=fast", "geometry.rpm", "invalid type"),
         ("geometry.wheels=4", "geometry.wheels", "unknown field"),
-        ("engine.rpm=4", "engine.rpm", "no table `engine`"),
+        ("engine.rpm=4", "engine.rpm", "unknown field `engine`"),
+        ("kind.rpm=4", "kind.rpm", "`kind` is a field and no table"),
         ("seek.average_ns=20000000", "seek.average_ns", "must rise"),
         ("seed=1&memory.write_bytes=1", "memory.write_bytes", "outside 262144"),
     ] {

@@ -1,8 +1,9 @@
 //! Comparisons and scores that take too long for the tests: each writes its table to
 //! `docs/validation/NAME.md` with the command, the commit, the machine and every raw figure beside it.
 //!
-//! One module a validation. All of them look at drivescope from outside, through its binary, so that
-//! what is scored is what users get. Run through `scripts/validate`, which builds both binaries.
+//! One module a validation. All but `sim` look at drivescope from outside, through its binary, so that
+//! what is scored is what users get; `sim` is about the drives alone, and takes the room that makes them.
+//! Run through `scripts/validate`, which builds both binaries.
 
 mod binary;
 mod children;
@@ -21,6 +22,7 @@ mod plan;
 mod provenance;
 mod serve;
 mod sheet;
+mod sim;
 mod stop;
 mod zram;
 
@@ -55,6 +57,8 @@ enum Name {
     Kills(kills::Options),
     /// Virtual drives served as files, tried with flashbench and fio (/dev/fuse, minutes)
     Serve(serve::Options),
+    /// Virtual drives of flash against theory, at full size (about an hour, 4 GiB of memory)
+    Sim(sim::Options),
 }
 
 /// Options of one validation, when none were given.
@@ -89,6 +93,7 @@ fn run(name: Option<Name>) -> Result<bool> {
             println!("coverage    how often mark's verdicts are right on a virtual disk");
             println!("kills       runs killed at random moments, which have to go on");
             println!("serve       served virtual drives, tried with flashbench and fio");
+            println!("sim         virtual drives of flash against theory");
             Ok(true)
         }
         Some(Name::FioParity(options)) => fio_parity::run(&options),
@@ -97,16 +102,19 @@ fn run(name: Option<Name>) -> Result<bool> {
         Some(Name::Coverage(options)) => coverage::run(&options),
         Some(Name::Kills(options)) => kills::run(&options),
         Some(Name::Serve(options)) => serve::run(&options),
+        Some(Name::Sim(options)) => sim::run(&options),
         None => {
             eprintln!(
-                "running serve, latency, kills, coverage, loop and fio-parity, one after the other"
+                "running serve, latency, kills, coverage, loop, fio-parity and sim, one after the other"
             );
             let served = serve::run(&defaults())?;
             let latency = latency::run(&defaults())?;
             let kills = kills::run(&defaults())?;
             let coverage = coverage::run(&defaults())?;
             let hot_loop = hot_loop::run(&defaults())?;
-            Ok(fio_parity::run(&defaults())? && hot_loop && coverage && kills && latency && served)
+            let fio_parity = fio_parity::run(&defaults())?;
+            let sim = sim::run(&defaults())?;
+            Ok(served && sim && fio_parity && hot_loop && coverage && kills && latency)
         }
     }
 }

@@ -19,9 +19,9 @@ use crate::{talk, view};
 /// When the model is not known.
 pub fn main(args: &SimArgs) -> Result<Exit> {
     match &args.verb {
-        SimVerb::List { json: true } => print("drivescope.sim.list/1", sim::list())?,
+        SimVerb::List { json: true } => print("drivescope.sim.list/1", &sim::list())?,
         SimVerb::List { json: false } => {
-            let listing = view::sim::listing(sim::list());
+            let listing = view::sim::listing(&sim::list());
             talk::result(&report::render_listing(&listing, Style::default()))?;
         }
         SimVerb::Show { model, json } => {

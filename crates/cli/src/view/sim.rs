@@ -4,37 +4,62 @@ use report::{Entry, Listing, number};
 use serde_json::Value;
 use sim::{ModelDescription, ModelInfo};
 
-/// Lays out the models that there are.
+/// Parts of the truth that are tables of their own in a model's file, with what they are.
+const PARTS: [(&str, &str); 4] = [
+    ("host", "the host before it"),
+    ("faults", "what is wrong with it"),
+    ("heat", "how it warms"),
+    ("neighbour", "who else uses it"),
+];
+
+/// Lays out the models that there are, by kind.
 pub fn listing(models: &[ModelInfo]) -> Listing {
-    let entry = |model: &ModelInfo| Entry {
-        title: format!("sim:{}", model.name),
-        summary: model.summary.to_owned(),
-        facts: Vec::new(),
-        notes: Vec::new(),
-    };
-    Listing { entries: models.iter().map(entry).collect(), empty: String::new() }
+    let mut entries: Vec<Entry> = Vec::new();
+    for model in models {
+        let fact = (format!("sim:{}", model.name), model.summary.clone());
+        match entries.last_mut().filter(|entry| entry.title == model.kind) {
+            Some(entry) => entry.facts.push(fact),
+            None => entries.push(entry(&model.kind, "", vec![fact])),
+        }
+    }
+    Listing { entries, empty: String::new() }
 }
 
-/// Lays out what a model shows of itself and what is true of it; its parameters are in the JSON.
+/// Lays out what a model shows of itself, what is true of it, and what stands around it; what it has not
+/// is left out, and its parameters are in the JSON.
 ///
 /// # Errors
 /// When the description has no JSON form.
 pub fn description(model: &ModelDescription) -> Result<Listing, serde_json::Error> {
-    let mut facts = Vec::new();
-    flatten("", &serde_json::to_value(&model.info)?, &mut facts);
-    facts.retain(|(name, _)| name != "name");
+    let mut told = Vec::new();
+    flatten("", &serde_json::to_value(&model.info)?, &mut told);
+    told.retain(|(name, _)| name != "name" && name != "kind");
+    told.insert(0, ("kind".to_owned(), model.kind.clone()));
+    told.insert(1, ("seed".to_owned(), model.seed.to_string()));
+    let mut entries = vec![entry(&format!("sim:{}", model.name), &model.summary, told)];
+
     let mut truth = serde_json::to_value(&model.truth)?;
     if let (Some(hdd), Some(zones)) = (truth.get_mut("hdd"), zones(model)) {
         hdd["zones"] = Value::String(zones);
     }
+    let limits = truth.get_mut("heat_limits").map(Value::take).unwrap_or_default();
+    let parts = PARTS.map(|(part, title)| {
+        let mut facts = Vec::new();
+        flatten("", &truth.get_mut(part).map(Value::take).unwrap_or_default(), &mut facts);
+        if part == "heat" {
+            flatten("", &limits, &mut facts);
+        }
+        entry(title, "", facts)
+    });
+    let mut facts = Vec::new();
     flatten("", &truth, &mut facts);
-    let entry = Entry {
-        title: format!("sim:{}", model.name),
-        summary: model.summary.clone(),
-        facts,
-        notes: Vec::new(),
-    };
-    Ok(Listing { entries: vec![entry], empty: String::new() })
+    entries.push(entry("what is true of it", "", facts));
+    entries.extend(parts.into_iter().filter(|part| !part.facts.is_empty()));
+    Ok(Listing { entries, empty: String::new() })
+}
+
+fn entry(title: &str, summary: &str, facts: Vec<(String, String)>) -> Entry {
+    Entry { title: title.to_owned(), summary: summary.to_owned(), facts, notes: Vec::new() }
 }
 
 /// How many zones, and their rates from the outer edge to the inner one.
@@ -57,22 +82,56 @@ fn flatten(name: &str, value: &Value, facts: &mut Vec<(String, String)>) {
             fields.iter().for_each(|(name, value)| flatten(name, value, facts));
         }
         Value::Null => {}
+        Value::Array(items) if items.is_empty() => {}
+        Value::Array(items) => {
+            let items: Vec<String> = items.iter().map(|item| one_of(name, item)).collect();
+            facts.push((words(name), items.join(", ")));
+        }
         Value::String(text) => facts.push((words(name), text.replace('_', "-"))),
-        other => facts.push(with_unit(name, other)),
+        Value::Bool(yes) => facts.push((words(name), if *yes { "yes" } else { "no" }.to_owned())),
+        Value::Number(_) => facts.push(with_unit(name, value)),
+    }
+}
+
+/// An item of a list: a range of addresses, or whatever else it is.
+fn one_of(name: &str, item: &Value) -> String {
+    let field = |name: &str| item.get(name).and_then(Value::as_f64).map(number::bytes);
+    match (field("offset_bytes"), field("length_bytes")) {
+        (Some(offset), Some(length)) => format!("{length} from {offset}"),
+        _ if item.is_number() => with_unit(name, item).1,
+        _ => item.to_string(),
     }
 }
 
 fn with_unit(name: &str, value: &Value) -> (String, String) {
     let number = value.as_f64().unwrap_or(f64::NAN);
-    if let Some(stem) = name.strip_suffix("_bytes_per_s") {
-        (words(stem), format!("{} MB/s", number::digits(number / 1e6)))
+    let plain = |unit: &str| format!("{value} {unit}");
+    let (stem, text) = if let Some(stem) = name.strip_suffix("_bytes_per_s") {
+        (stem, format!("{} MB/s", number::digits(number / 1e6)))
     } else if let Some(stem) = name.strip_suffix("_bytes") {
-        (words(stem), number::bytes(number))
+        (stem, number::bytes(number))
+    } else if let Some(stem) = name.strip_suffix("_bytes_max") {
+        (stem, format!("{} at most", number::bytes(number)))
     } else if let Some(stem) = name.strip_suffix("_ns") {
-        (words(stem), number::nanoseconds(number))
+        (stem, number::nanoseconds(number))
+    } else if let Some(stem) = name.strip_suffix("_per_s") {
+        (stem, plain("per second"))
+    } else if let Some(stem) = name.strip_suffix("_percent") {
+        (stem, plain("%"))
+    } else if let Some(stem) = name.strip_suffix("_nj_per_4kib") {
+        (stem, format!("{} µJ per 4 KiB", number::digits(number / 1e3)))
+    } else if let Some(stem) = name.strip_suffix("_mc_per_w") {
+        (stem, format!("{} °C per watt", number::digits(number / 1e3)))
+    } else if let Some(stem) = name.strip_suffix("_mw") {
+        (stem, format!("{} W", number::digits(number / 1e3)))
+    } else if let Some(stem) = name.strip_suffix("_c") {
+        (stem, format!("{value} °C"))
+    } else if name == "over_provisioning" {
+        (name, number::share(number))
     } else {
-        (words(name), value.to_string())
-    }
+        (name, value.to_string())
+    };
+    (words(stem), text)
 }
 
 fn words(name: &str) -> String {

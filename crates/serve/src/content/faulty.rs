@@ -1,6 +1,7 @@
 //! Content of a drive that does not keep what it is given.
 
 use block::{Bytes, Errno};
+use sim::{ContentMap, Stored};
 
 use super::Content;
 
@@ -20,6 +21,18 @@ pub(crate) trait Fates: Send {
     /// What becomes of the byte at `offset`, and for how many bytes from there on the same is true, those
     /// that are kept one after the other. At least one.
     fn run(&self, offset: u64) -> (Fate, u64);
+}
+
+impl Fates for ContentMap {
+    fn run(&self, offset: u64) -> (Fate, u64) {
+        let (stored, Bytes(len)) = ContentMap::run(self, Bytes(offset));
+        let fate = match stored {
+            Stored::At(Bytes(place)) => Fate::At(place),
+            Stored::Lost => Fate::Lost,
+            Stored::Corrupt(Bytes(place)) => Fate::Corrupt(place),
+        };
+        (fate, len)
+    }
 }
 
 /// A store behind a drive that spoils content.

@@ -7,6 +7,7 @@ mod memory;
 use block::{Bytes, Errno};
 
 pub(crate) use directory::Directory;
+pub(crate) use faulty::Faulty;
 pub(crate) use memory::Memory;
 
 /// No space left on device (`ENOSPC`).

@@ -4,8 +4,8 @@ use super::model::{
     CardModel, CellModel, CrossingModel, FatModel, GeometryModel, InitialState, LinkModel,
     LogModel, MergeModel, ReadModel, WriteModel,
 };
+use crate::draw::Draw;
 use crate::model::{Identity, SCHEMA};
-use crate::noise::Noise;
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
@@ -15,33 +15,6 @@ const MS: u64 = 1_000_000;
 /// Keeps the stream that draws the card apart from that of the card's own noise.
 const STREAM: u64 = 0x6361_7264;
 
-/// The stream that a card is drawn from.
-struct Draw(Noise);
-
-impl Draw {
-    /// Evenly from `low` to `high`, both included.
-    fn between(&mut self, low: u64, high: u64) -> u64 {
-        low + self.0.below(high - low + 1)
-    }
-
-    /// One of `choices`, each as likely.
-    fn one<T: Copy>(&mut self, choices: &[T]) -> T {
-        choices[self.0.below(choices.len() as u64) as usize]
-    }
-
-    /// True in so many of a hundred cases.
-    fn percent(&mut self, percent: u64) -> bool {
-        self.0.below(100) < percent
-    }
-
-    /// A time of `low` doubled up to `octaves` times, and up to twice that: small ones are as likely
-    /// as large ones.
-    fn scaled(&mut self, low: u64, octaves: u64) -> u64 {
-        let base = low << self.0.below(octaves);
-        self.between(base, 2 * base)
-    }
-}
-
 impl CardModel {
     /// Draws a card: geometry, cells, policies, times and noise. One seed gives one card.
     ///
@@ -49,7 +22,7 @@ impl CardModel {
     /// 24 MiB, a third of them 3 x 2^k; pages of 4 to 32 KiB; reads of 1 KiB in 0.3 to 2.2 ms. One in
     /// ten is a modern card, whose reads show nothing.
     pub(crate) fn random(seed: u64) -> CardModel {
-        let mut draw = Draw(Noise::new(seed ^ STREAM.rotate_left(32)));
+        let mut draw = Draw::new(seed, STREAM);
         let geometry = geometry(&mut draw);
         let flat = draw.percent(10);
         let bits = draw.one(&[1, 2, 2, 2, 2, 2, 3, 3, 3, 3]);

@@ -34,6 +34,39 @@ pub(super) struct Shape {
     pub(super) cylinder_skew: u64,
 }
 
+impl Shape {
+    /// Physical sectors of a track in a zone.
+    fn per_track(&self, zone: u64) -> u64 {
+        match self.zones {
+            1 => self.outer,
+            n => self.outer - (self.outer - self.inner) * zone / (n - 1),
+        }
+    }
+
+    /// Cylinders of each zone: one cylinder of every zone holds so much, and as many are taken as
+    /// the sectors need.
+    fn depth(&self) -> u64 {
+        let slice: u64 = (0..self.zones).map(|zone| self.per_track(zone) * self.heads).sum();
+        self.sectors.div_ceil(slice).max(1)
+    }
+
+    /// Time from a track's first sector to the next head's.
+    fn track_time(&self) -> u64 {
+        self.turn + self.head_skew
+    }
+
+    /// Time from a cylinder's first sector to the next one's.
+    fn cylinder_time(&self) -> u64 {
+        self.heads * self.track_time() - self.head_skew + self.cylinder_skew
+    }
+
+    /// Time that reading all of it takes, in nanoseconds. A [`Geometry`] of it holds as long as this
+    /// is within 63 bits.
+    pub(super) fn reading_time(&self) -> u128 {
+        u128::from(self.zones) * u128::from(self.depth()) * u128::from(self.cylinder_time())
+    }
+}
+
 /// The layout of a disk: cylinder by cylinder from the outer edge, head by head within each.
 ///
 /// A sector's *position* is the time, in nanoseconds, at which it would begin to pass under its head
@@ -66,22 +99,15 @@ pub(super) struct Spot {
 }
 
 impl Geometry {
-    /// Lays out a disk. Every count in `shape` is at least 1.
+    /// Lays out a disk. Every count in `shape` is at least 1, and its reading time within 63 bits.
     pub(super) fn new(shape: Shape) -> Geometry {
-        let per_track = |zone: u64| match shape.zones {
-            1 => shape.outer,
-            n => shape.outer - (shape.outer - shape.inner) * zone / (n - 1),
-        };
-        // One cylinder of each zone holds this much; take as many as the capacity needs.
-        let slice: u64 = (0..shape.zones).map(|z| per_track(z) * shape.heads).sum();
-        let depth = shape.sectors.div_ceil(slice).max(1);
-        let track_time = shape.turn + shape.head_skew;
-        let cylinder_time = shape.heads * track_time - shape.head_skew + shape.cylinder_skew;
+        let depth = shape.depth();
+        let (track_time, cylinder_time) = (shape.track_time(), shape.cylinder_time());
         let mut zones = Vec::new();
         let mut first = 0;
         for index in 0..shape.zones {
             let cylinder = index * depth;
-            let per_track = per_track(index);
+            let per_track = shape.per_track(index);
             zones.push(Zone { first, cylinder, position: cylinder * cylinder_time, per_track });
             first += per_track * shape.heads * depth;
         }

@@ -128,9 +128,9 @@ impl HddModel {
         60_000_000_000 / self.geometry.rpm
     }
 
-    pub(super) fn layout(&self) -> Geometry {
+    fn shape(&self) -> Shape {
         let g = &self.geometry;
-        Geometry::new(Shape {
+        Shape {
             sectors: g.capacity_bytes / g.physical_block_bytes,
             turn: self.turn_ns(),
             heads: g.heads,
@@ -139,7 +139,11 @@ impl HddModel {
             inner: g.inner_sectors_per_track,
             head_skew: g.head_switch_ns,
             cylinder_skew: g.cylinder_switch_ns,
-        })
+        }
+    }
+
+    pub(super) fn layout(&self) -> Geometry {
+        Geometry::new(self.shape())
     }
 
     pub(super) fn seek_curve(&self, cylinders: u64) -> Result<SeekCurve, Fault> {
@@ -233,7 +237,7 @@ impl DeviceModel for HddModel {
             ("seek.write_settle_ns", s.write_settle_ns, 0, NS),
             ("seek.settle_jitter_ns", s.settle_jitter_ns, 0, s.track_to_track_ns),
             ("seek.guard_ns", s.guard_ns, 0, self.turn_ns_checked()),
-            ("memory.segments", m.segments, 1, 4096),
+            ("memory.segments", m.segments, 1, 65_536),
             ("memory.segment_bytes", m.segment_bytes, g.physical_block_bytes, 1 << 40),
             ("memory.read_bytes", m.read_bytes, m.segment_bytes, 1 << 40),
             ("memory.read_ahead_bytes", m.read_ahead_bytes, 0, m.segment_bytes),
@@ -267,7 +271,27 @@ impl DeviceModel for HddModel {
                 return Err((key, format!("{value} is outside {low} to {high}")));
             }
         }
+        if self.shape().reading_time() > i64::MAX as u128 {
+            return Err((
+                "geometry.capacity_bytes",
+                format!(
+                    "reading {} bytes at so few a turn would take longer than 292 years, and its \
+                     nanoseconds could not be counted",
+                    g.capacity_bytes
+                ),
+            ));
+        }
+        // Far beyond any disk that works; also refuses what is not a number.
+        if let Some(celsius) = self.identity.temperature_c
+            && !(-100.0..=200.0).contains(&celsius)
+        {
+            return Err(("identity.temperature_c", format!("{celsius} is outside -100 to 200")));
+        }
         self.seek_curve(self.layout().cylinders()).map(|_| ())
+    }
+
+    fn shorthands(&self) -> &'static [&'static str] {
+        &["capacity", "write_cache"]
     }
 
     fn shorthand(&self, key: &str, value: &str) -> Option<Result<Setting, String>> {

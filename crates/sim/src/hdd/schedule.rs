@@ -62,10 +62,10 @@ impl Hdd {
 
     /// Lets a read be served by the stream that is under way, when that will pass it: behind what is
     /// already awaited at most, or at most a track ahead of reading ahead. Not when another request
-    /// is overdue, since a sequential reader could hold the arm for ever.
+    /// is overdue, or a write finds no room, since a sequential reader could hold the arm for ever.
     pub(super) fn join(&mut self, command: Command, from: u64, now: Time) -> bool {
         let Activity::Reading(stream) = self.activity else { return false };
-        if command.fua || self.overdue(now).is_some() {
+        if command.fua || self.overdue(now).is_some() || self.starved(now) {
             return false;
         }
         let sector = self.sector(from);
@@ -121,6 +121,9 @@ impl Hdd {
         if self.waiters.is_empty() {
             self.consider(now);
         } else {
+            // Readers who keep the stream going leave the arm no time to consider others, but what
+            // it brought for them is there.
+            self.serve_from_stream(now);
             self.schedule_stream(now);
         }
     }
@@ -185,28 +188,36 @@ impl Hdd {
     /// True when a pending request may be served now. A read with force unit access waits until
     /// what is dirty in its range has been written.
     fn eligible(&self, pending: &Pending, now: Time) -> bool {
-        let Pending { command, ready, .. } = pending;
-        *ready <= now && !self.waits_for_destaging(command)
+        pending.ready <= now && self.awaited_run(&pending.command).is_none()
     }
 
-    fn waits_for_destaging(&self, command: &Command) -> bool {
-        command.fua && command.op == Op::Read && self.dirty.overlaps(command.offset, command.end())
+    /// The dirty run that must be on the platters before `command` can be carried out.
+    fn awaited_run(&self, command: &Command) -> Option<Dirty<Spot>> {
+        let forced_read = command.fua && command.op == Op::Read;
+        forced_read.then(|| self.dirty.overlapping(command.offset, command.end())).flatten()
     }
 
-    /// The oldest eligible request, when it is older than the limit.
-    fn overdue(&self, now: Time) -> Option<usize> {
-        let old = |p: &Pending| now.since(p.decoded) > self.figures.age_limit;
-        self.pending.iter().position(|p| old(p) && self.eligible(p, now))
+    /// What must be done for the oldest request that is planned and older than the limit.
+    fn overdue(&self, now: Time) -> Option<Choice> {
+        let old = |p: &Pending| p.ready <= now && now.since(p.decoded) > self.figures.age_limit;
+        let index = self.pending.iter().position(old)?;
+        let first = self.awaited_run(&self.pending[index].command);
+        Some(first.map_or(Choice::Serve(index), Choice::Destage))
     }
 
-    /// Shortest access time first among what the host waits for and, when memory runs short or the
-    /// host has been quiet, the oldest dirty runs.
+    /// A write has found no room in memory for longer than the limit.
+    fn starved(&self, now: Time) -> bool {
+        self.stalled_since.is_some_and(|since| now.since(since) > self.figures.age_limit)
+    }
+
+    /// Shortest access time first among what the host waits for, directly or since a forced read
+    /// waits for a dirty run, and, when memory runs short or the host has been quiet, the oldest
+    /// dirty runs.
     fn choose(&mut self, trail: Option<&Trail>, now: Time) -> Option<Choice> {
-        if let Some(index) = self.overdue(now) {
-            return Some(Choice::Serve(index));
+        if let Some(choice) = self.overdue(now) {
+            return Some(choice);
         }
-        let starved =
-            self.stalled_since.is_some_and(|since| now.since(since) > self.figures.age_limit);
+        let starved = self.starved(now);
         let mut best: Option<(Nanos, Choice)> = None;
         let mut offer = |time: Nanos, choice: Choice| {
             if best.is_none_or(|(least, _)| time < least) {
@@ -215,7 +226,13 @@ impl Hdd {
         };
         if !starved {
             for (index, pending) in self.pending.iter().enumerate() {
-                if self.eligible(pending, now) && !self.continues_another(pending, now) {
+                if pending.ready > now {
+                    continue;
+                }
+                if let Some(run) = self.awaited_run(&pending.command) {
+                    let time = self.platters.expected(trail, &run.spot, Mode::Write, now);
+                    offer(time, Choice::Destage(run));
+                } else if !self.continues_another(pending, now) {
                     let time = self.platters.expected(trail, &pending.spot, pending.mode(), now);
                     offer(time, Choice::Serve(index));
                 }
@@ -249,8 +266,7 @@ impl Hdd {
         let pressed = bytes >= self.figures.write_bytes / 2
             || runs >= self.figures.write_runs / 2
             || self.stalled_since.is_some()
-            || self.flush_waits
-            || self.pending.iter().any(|p| self.waits_for_destaging(&p.command));
+            || self.flush_waits;
         if pressed {
             return true;
         }

@@ -96,9 +96,10 @@ impl<S: Copy> WriteCache<S> {
         }
     }
 
-    /// True when some byte of the range is dirty.
-    pub(super) fn overlaps(&self, start: u64, end: u64) -> bool {
-        self.by_start.range(..end).next_back().is_some_and(|(_, extent)| extent.end > start)
+    /// The last run of which some byte lies in the range.
+    pub(super) fn overlapping(&self, start: u64, end: u64) -> Option<Dirty<S>> {
+        let (&at, extent) = self.by_start.range(..end).next_back()?;
+        (extent.end > start).then_some(Dirty { start: at, end: extent.end, spot: extent.spot })
     }
 
     /// The oldest runs, oldest first.
@@ -145,7 +146,12 @@ mod tests {
         let mut cache = cache(&[(0, 10), (20, 30), (40, 50)]);
         cache.clear(5, 45, |at| at);
         assert_eq!(runs(&cache), [(0, 5), (45, 50)]);
-        assert!(cache.overlaps(4, 6) && !cache.overlaps(5, 45) && cache.overlaps(44, 46));
+        let found =
+            |start, end| cache.overlapping(start, end).map(|dirty| (dirty.start, dirty.end));
+        assert_eq!(
+            [found(4, 6), found(5, 45), found(44, 46)],
+            [Some((0, 5)), None, Some((45, 50))]
+        );
         assert_eq!([cache.held_until(2), cache.held_until(5), cache.held_until(47)], [5, 5, 50]);
         cache.clear(0, 100, |at| at);
         assert_eq!((runs(&cache), cache.bytes()), (vec![], 0));

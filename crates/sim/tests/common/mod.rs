@@ -11,12 +11,19 @@ pub const GIB: u64 = 1 << 30;
 
 /// The disk, with overrides such as `?seed=7`.
 pub fn virtual_hdd(overrides: &str) -> VirtualTarget {
-    drivescope_sim::open(&format!("sim:hdd-7200{overrides}")).unwrap()
+    disk("hdd-7200", overrides)
+}
+
+/// A disk of the given model, with overrides.
+pub fn disk(model: &str, overrides: &str) -> VirtualTarget {
+    drivescope_sim::open(&format!("sim:{model}{overrides}")).unwrap()
 }
 
 /// One I/O with what became of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sample {
+    pub op: Op,
+    pub slot: u16,
     pub offset: u64,
     pub len: u64,
     pub issued: Time,
@@ -25,6 +32,12 @@ pub struct Sample {
 }
 
 impl Sample {
+    fn new(request: &Request, completion: &Completion) -> Sample {
+        let Request { op, slot, offset: Bytes(offset), len: Bytes(len), .. } = *request;
+        let Completion { issued, completed, outcome, .. } = *completion;
+        Sample { op, slot, offset, len, issued, completed, outcome }
+    }
+
     pub fn latency_ns(&self) -> u64 {
         self.completed.since(self.issued).0
     }
@@ -65,25 +78,36 @@ pub fn run(
     load: Load,
     mut next: impl FnMut(u16) -> u64,
 ) -> Vec<Sample> {
-    let mut lanes = target.open(&setup(load.depth)).unwrap();
+    let Load { op, fua, block, depth, duration } = load;
+    run_requests(target, depth, duration, |slot| Request {
+        fua,
+        ..request(op, next(slot), block, slot)
+    })
+}
+
+/// As [`run`], but `next` gives the whole request for a slot.
+pub fn run_requests(
+    target: &mut VirtualTarget,
+    depth: u16,
+    duration: Nanos,
+    mut next: impl FnMut(u16) -> Request,
+) -> Vec<Sample> {
+    let mut lanes = target.open(&setup(depth)).unwrap();
     let drive = &mut lanes[0];
-    let until = drive.now() + load.duration;
-    let mut offsets = vec![0; usize::from(load.depth)];
-    let mut free: Vec<u16> = (0..load.depth).collect();
+    let until = drive.now() + duration;
+    let mut issued = vec![request(Op::Flush, 0, 0, 0); usize::from(depth)];
+    let mut free: Vec<u16> = (0..depth).collect();
     let (mut samples, mut done): (Vec<Sample>, Vec<Completion>) = (Vec::new(), Vec::new());
     while drive.now() < until {
         for slot in free.drain(..) {
-            let offset = next(slot);
-            offsets[usize::from(slot)] = offset;
-            let fua = load.fua;
-            drive.submit(&[Request { fua, ..request(load.op, offset, load.block, slot) }]).unwrap();
+            let request = Request { slot, ..next(slot) };
+            issued[usize::from(slot)] = request;
+            drive.submit(&[request]).unwrap();
         }
         done.clear();
         drive.wait_until(until, &mut done).unwrap();
         for c in &done {
-            let (issued, completed, outcome) = (c.issued, c.completed, c.outcome);
-            let offset = offsets[usize::from(c.slot)];
-            samples.push(Sample { offset, len: load.block, issued, completed, outcome });
+            samples.push(Sample::new(&issued[usize::from(c.slot)], c));
             free.push(c.slot);
         }
     }
@@ -107,8 +131,7 @@ pub fn one(drive: &mut impl Drive, request: Request) -> Sample {
     let mut done = Vec::new();
     drive.wait_until(Time::NEVER, &mut done).unwrap();
     assert_eq!(done.len(), 1, "one request, one completion");
-    let Completion { issued, completed, outcome, .. } = done[0];
-    Sample { offset: request.offset.0, len: request.len.0, issued, completed, outcome }
+    Sample::new(&request, &done[0])
 }
 
 /// One cursor for the whole queue, around and around a region.
@@ -121,7 +144,8 @@ pub fn shared_cursor(start: u64, span: u64, block: u64) -> impl FnMut(u16) -> u6
     }
 }
 
-/// A cursor for each slot, one block apart, each moving on by one block: every block is read `depth` times.
+/// The addresses of diskspd for Linux at `-oN` without `-si`: a cursor for each slot, one block apart,
+/// each moving on from its own last request by one block, so that every block is read `depth` times.
 pub fn private_cursors(depth: u16, span: u64, block: u64) -> impl FnMut(u16) -> u64 {
     let mut cursors: Vec<u64> = (0..u64::from(depth)).map(|slot| slot * block).collect();
     move |slot| {

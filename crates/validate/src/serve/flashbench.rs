@@ -22,6 +22,9 @@ pub const CLIFF: f64 = 3.0;
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
 
+/// A row of `-a`: alignment in bytes; times before, across and after the boundary.
+pub type Row = (u64, [f64; 3]);
+
 /// A drive of which there are published tables.
 #[derive(Debug)]
 pub struct Case {
@@ -32,9 +35,8 @@ pub struct Case {
     pub block_bytes: u64,
     /// `--open-au-nr`: the last that is fast, and the first that is not.
     pub open: [u64; 2],
-    /// Smallest and largest alignment, in bytes, with pre, on and post in microseconds: steps of the
-    /// published table of `-a --blocksize=1024`, from the largest alignment down.
-    pub align: &'static [(u64, [f64; 3])],
+    /// The published table of `-a --blocksize=1024`, in microseconds, from the largest alignment down.
+    pub align: &'static [Row],
     /// The published table of `-O` in kB/s, from the largest block down, for both counts of units.
     pub rates: [&'static [f64]; 2],
     /// Between these two alignments lies the step of the erase block.
@@ -125,8 +127,8 @@ pub struct Made {
     pub case: &'static Case,
     /// All of it, with the commands.
     pub printed: String,
-    /// Alignment in bytes, then pre, on and post in nanoseconds.
-    pub align: Vec<(u64, [f64; 3])>,
+    /// The table of `-a`, in nanoseconds.
+    pub align: Vec<Row>,
     /// In bytes per second, from the largest block down, for both counts of units.
     pub rates: [Vec<f64>; 2],
 }
@@ -135,14 +137,15 @@ impl Made {
     /// The greatest distance of a figure of `-a` from the published one, as a share of it.
     pub fn align_off(&self) -> f64 {
         let published = self.case.align.iter();
-        let off = |((_, want), (_, have)): (&(u64, [f64; 3]), &(u64, [f64; 3]))| {
+        let off = |((_, want), (_, have)): (&Row, &Row)| {
             let offs = want.iter().zip(have).map(|(want, have)| (have / (want * 1e3) - 1.0).abs());
             offs.fold(0.0, f64::max)
         };
         published.zip(&self.align).map(off).fold(0.0, f64::max)
     }
 
-    /// The same of `-O`, for one of both counts of units.
+    /// The same of `-O`, for one of both counts of units. Told, not asked for: the largest blocks reach the
+    /// drive in requests of 1 MiB.
     pub fn rates_off(&self, which: usize) -> f64 {
         let off = |(want, have): (&f64, &f64)| (have / (want * 1e3) - 1.0).abs();
         self.case.rates[which].iter().zip(&self.rates[which]).map(off).fold(0.0, f64::max)
@@ -246,7 +249,7 @@ fn flashbench(arguments: &[String], drive: &Path) -> Result<String> {
 }
 
 /// Rows of `align N pre T on T post T diff T`.
-fn read_align(text: &str) -> Result<Vec<(u64, [f64; 3])>> {
+fn read_align(text: &str) -> Result<Vec<Row>> {
     let row = |line: &str| {
         let words: Vec<&str> = line.split_whitespace().collect();
         let ["align", align, "pre", pre, "on", on, "post", post, ..] = words[..] else {

@@ -52,6 +52,7 @@ fn of_flashbench(tables: &[Made]) -> String {
         "open units",
         "fall within / published",
         "fall beyond / published",
+        "farthest rates of -O",
         "as published",
     ];
     text += &sheet::table(1, &head, &rows);
@@ -83,6 +84,7 @@ fn row(made: &Made) -> Vec<String> {
         case.open[0].to_string(),
         fall(0),
         fall(1),
+        format!("{:.0} %, {:.0} %", 100.0 * made.rates_off(0), 100.0 * made.rates_off(1)),
         if made.is_right() { "yes" } else { "no" }.to_owned(),
     ]
 }

@@ -32,11 +32,6 @@ impl Map {
         Map { filled, slots: vec![0; units as usize], units: vec![0; slots as usize], valid }
     }
 
-    /// Units that can be addressed.
-    pub(super) fn count(&self) -> u32 {
-        self.slots.len() as u32
-    }
-
     /// Where `unit` lies; `None` when it was never written or is trimmed.
     #[inline]
     pub(super) fn slot(&self, unit: u32) -> Option<u32> {
@@ -47,6 +42,20 @@ impl Map {
         }
     }
 
+    /// Brings into the processor's cache where `unit` lies.
+    #[inline]
+    pub(super) fn touch(&self, unit: u32) {
+        std::hint::black_box(self.slots[unit as usize]);
+    }
+
+    /// Brings into the processor's cache whether that slot is valid.
+    #[inline]
+    pub(super) fn touch_valid(&self, unit: u32) {
+        if let Some(slot) = self.slot(unit) {
+            std::hint::black_box(self.valid[slot as usize / 64]);
+        }
+    }
+
     /// What `slot` was last given. Only of a valid slot is it also what the drive would read there.
     #[inline]
     pub(super) fn unit(&self, slot: u32) -> u32 {
@@ -54,11 +63,6 @@ impl Map {
             0 => slot,
             unit => unit - 1,
         }
-    }
-
-    #[inline]
-    pub(super) fn is_valid(&self, slot: u32) -> bool {
-        self.valid[slot as usize / 64] >> (slot % 64) & 1 == 1
     }
 
     /// Puts `unit` into `slot`, which is free.

@@ -8,7 +8,10 @@
 
 mod closed;
 mod map;
+mod profile;
 mod state;
+#[cfg(test)]
+mod tests;
 
 use std::collections::VecDeque;
 
@@ -17,10 +20,9 @@ use self::map::Map;
 
 /// Blocks beyond those that hold data and over-provisioning: one that the host writes, one that the collection
 /// writes, and two that are free, so that neither ever waits for a whole block. Over-provisioning is stated net of
-/// them.
+/// them: a block is chosen for collection as soon as their slots are all that is unwritten, so that what theory
+/// calls the physical size is `data_blocks`, to the slot.
 pub(crate) const SPARE_BLOCKS: u32 = 4;
-/// Collection begins when no more blocks than this are free.
-const FREE_LOW: usize = 2;
 /// So many free blocks are left to the collection.
 const FREE_FOR_MOVES: usize = 1;
 
@@ -35,6 +37,34 @@ pub(crate) struct Shape {
     pub(crate) units_per_block: u32,
     /// Single-bit cache, if the die has one.
     pub(crate) slc: Option<SlcShape>,
+}
+
+impl Shape {
+    /// True when a die of this size can always go on: there is something to collect whenever space is short. Stale
+    /// data in blocks that are still being written cannot be collected, so that it takes one block more than the
+    /// units fill, and another where a single-bit block may be half written for ever.
+    pub(crate) fn is_workable(&self) -> bool {
+        let open = match self.slc {
+            Some(slc) if slc.blocks == 0 || !self.fits(slc) => return false,
+            Some(slc) if !slc.is_static => 2,
+            _ => 1,
+        };
+        let slots = u64::from(self.blocks()) * u64::from(self.units_per_block);
+        let full =
+            u64::from(self.data_blocks.saturating_sub(open)) * u64::from(self.units_per_block);
+        // A slot plus one, and the mark of a unit that holds nothing, are 32 bits.
+        self.units > 0 && u64::from(self.units) < full && slots < u64::from(u32::MAX) - 1
+    }
+
+    fn fits(&self, slc: SlcShape) -> bool {
+        (1..=self.units_per_block).contains(&slc.units_per_block)
+    }
+
+    /// All blocks of the die.
+    fn blocks(&self) -> u32 {
+        let set_aside = self.slc.filter(|slc| slc.is_static).map_or(0, |slc| slc.blocks);
+        self.data_blocks + SPARE_BLOCKS + set_aside
+    }
 }
 
 /// Part of a die that is written with one bit a cell.
@@ -124,8 +154,6 @@ struct Victim {
     held: u32,
     /// Units moved out of it.
     moved: u32,
-    /// Units that the host has written since.
-    host_writes: u32,
 }
 
 /// The log of one die.
@@ -144,14 +172,13 @@ pub(crate) struct Ftl {
     victim: Option<Victim>,
     /// The single-bit block that is being folded.
     folding: Option<Victim>,
-    live: u32,
 }
 
 impl Ftl {
-    /// A die in its initial state. `seed` is for what is drawn: the choices, and the places of a steady die.
+    /// A die in its initial state. `seed` is for what is drawn: the choices, and the places of a steady die. Only of
+    /// a shape that [is workable](Shape::is_workable) can a host write for ever.
     pub(crate) fn new(shape: Shape, policy: Collection, state: InitialState, seed: u64) -> Ftl {
-        let set_aside = shape.slc.filter(|slc| slc.is_static).map_or(0, |slc| slc.blocks);
-        let blocks = shape.data_blocks + SPARE_BLOCKS + set_aside;
+        let blocks = shape.blocks();
         let filled = state == InitialState::Filled;
         let mut ftl = Ftl {
             shape,
@@ -163,12 +190,11 @@ impl Ftl {
             fronts: [None; 3],
             victim: None,
             folding: None,
-            live: 0,
         };
         match state {
             InitialState::Fresh => {}
             InitialState::Filled => ftl.fill(),
-            InitialState::Steady => ftl.age(seed),
+            InitialState::Steady => ftl.age(policy, seed),
         }
         ftl
     }
@@ -179,19 +205,21 @@ impl Ftl {
         self.map.slot(unit)
     }
 
+    /// Says that `unit` will be asked for soon: what that needs of memory is fetched meanwhile, and not waited for.
+    #[inline]
+    pub(crate) fn touch(&self, unit: u32) {
+        self.map.touch(unit);
+    }
+
+    /// Says that `unit` will be written very soon, some time after [`Ftl::touch`].
+    #[inline]
+    pub(crate) fn touch_to_write(&self, unit: u32) {
+        self.map.touch_valid(unit);
+    }
+
     /// True when `slot` is of a block that is written with one bit a cell.
     pub(crate) fn is_slc(&self, slot: u32) -> bool {
         self.single_bit[self.block(slot) as usize]
-    }
-
-    /// Units that hold something.
-    pub(crate) fn live(&self) -> u32 {
-        self.live
-    }
-
-    /// Blocks that could be written at once.
-    pub(crate) fn free_blocks(&self) -> usize {
-        self.free.len()
     }
 
     #[inline]
@@ -208,7 +236,19 @@ impl Ftl {
         self.free.len().saturating_sub(set_aside)
     }
 
-    /// True when the host's next unit has a slot: in the open block, or in a free one that the collection does not need.
+    /// Slots that multi-bit data could still be written to: of free blocks and of those being written.
+    fn room(&self) -> u32 {
+        let open = |front: Front| {
+            self.fronts[front.index()].map_or(0, |open: Frontier| open.end - open.next)
+        };
+        self.free_for_main() as u32 * self.shape.units_per_block
+            + open(Front::Host(Stream::Main))
+            + open(Front::Moves)
+    }
+
+    /// True when the host's next unit has a slot: in the open block, or in a free one that the collection does not
+    /// need. Where it has none, collecting ([`Stream::Main`]) or folding ([`Stream::Slc`], as long as
+    /// [`Ftl::can_fold`]) makes room.
     #[inline]
     pub(crate) fn has_room(&self, stream: Stream) -> bool {
         self.fronts[Front::Host(stream).index()].is_some()
@@ -227,19 +267,6 @@ impl Ftl {
         allowed.min(self.free.len().saturating_sub(kept))
     }
 
-    /// Units that can still be written into single-bit blocks before one must be folded.
-    pub(crate) fn slc_room(&self) -> u64 {
-        let open = self.fronts[Front::Host(Stream::Slc).index()];
-        let open = open.map_or(0, |front| u64::from(front.end - front.next));
-        let slots = self.shape.slc.map_or(0, |slc| slc.units_per_block);
-        self.blocks_for_slc() as u64 * u64::from(slots) + open
-    }
-
-    /// Blocks in single-bit mode, the open one included.
-    pub(crate) fn slc_blocks(&self) -> usize {
-        self.slc.len()
-    }
-
     /// Gives the host's `unit` its new slot; what it had becomes stale. `None` without room
     /// ([`Ftl::has_room`]): collect or fold first.
     #[inline]
@@ -249,15 +276,11 @@ impl Ftl {
         }
         let front = Front::Host(stream);
         let slot = self.next_slot(front)?;
-        match self.map.slot(unit) {
-            Some(old) => self.spoil(old),
-            None => self.live += 1,
+        if let Some(old) = self.map.slot(unit) {
+            self.spoil(old);
         }
         self.fill_slot(unit, slot);
         self.advance(front);
-        if let Some(victim) = &mut self.victim {
-            victim.host_writes += 1;
-        }
         Some(slot)
     }
 
@@ -316,7 +339,6 @@ impl Ftl {
         if let Some(slot) = self.map.slot(unit) {
             self.spoil(slot);
             self.map.forget(unit);
-            self.live -= 1;
         }
     }
 
@@ -335,25 +357,42 @@ impl Ftl {
     // ---- collection
 
     /// True when the host must not write on before [`Ftl::collect`] has done more. What a block to be freed holds is
-    /// moved in step with the host's writes into the space that it will leave, so that the drive slows down evenly
-    /// and not by whole blocks.
+    /// moved in step with the use of the space that it will leave, so that the drive slows down evenly and not by
+    /// whole blocks. The step follows from the space alone, and not from counts of writes, so that what is left
+    /// unused ([`Ftl::pad`]) or taken by folding is made up for as well.
     #[inline]
     pub(crate) fn is_behind(&self) -> bool {
-        match self.victim {
+        let per_block = self.shape.units_per_block;
+        let missing = (SPARE_BLOCKS * per_block).saturating_sub(self.room());
+        if missing == 0 {
+            return false;
+        }
+        match self.making_room() {
             Some(victim) => {
-                let gained = self.shape.units_per_block - victim.held;
-                // All at once where it leaves nothing.
-                u64::from(victim.moved) * u64::from(gained)
-                    < u64::from(victim.host_writes) * u64::from(victim.held)
-                    || victim.host_writes >= gained
+                u64::from(victim.moved) * u64::from(per_block)
+                    < u64::from(missing) * u64::from(victim.held)
+                    || missing >= per_block
             }
-            None => self.free_for_main() <= FREE_LOW,
+            None => true,
         }
     }
 
-    /// Moves up to `most` units out of the block that the policy collects, or erases it when it is empty. Tells
-    /// `each` the slots from and to.
+    /// The block being emptied whose end will leave room for multi-bit data.
+    fn making_room(&self) -> Option<Victim> {
+        let shared = self.shape.slc.is_some_and(|slc| !slc.is_static);
+        self.victim.or(if shared { self.folding } else { None })
+    }
+
+    /// Moves up to `most` units (at least 1) out of the block that the policy collects, or erases it when it is
+    /// empty. Tells `each` the slots from and to. Single-bit blocks that share their space with the others are folded
+    /// first: none leaves more room for as little.
     pub(crate) fn collect(&mut self, most: u32, each: impl FnMut(u32, u32)) -> Collected {
+        if self.victim.is_none()
+            && self.shape.slc.is_some_and(|slc| !slc.is_static)
+            && self.can_fold()
+        {
+            return self.empty_single_bit(0, most, each);
+        }
         let victim = match self.victim.take() {
             Some(victim) => victim,
             None => match self.closed.take() {
@@ -361,7 +400,7 @@ impl Ftl {
                 None => return Collected::Nothing,
             },
         };
-        let (victim, collected) = self.empty(victim, self.shape.units_per_block, most, each);
+        let (victim, collected) = self.empty(victim, self.shape.units_per_block, 0, most, each);
         self.victim = victim;
         collected
     }
@@ -372,8 +411,18 @@ impl Ftl {
         self.folding.is_some() || self.slc.len() > usize::from(open)
     }
 
-    /// As [`Ftl::collect`], with the oldest single-bit block.
+    /// As [`Ftl::collect`], with the oldest single-bit block. Leaves to the collection the room that it needs, and
+    /// does nothing when there is no more: while [`Ftl::is_behind`], collect first.
     pub(crate) fn fold(&mut self, most: u32, each: impl FnMut(u32, u32)) -> Collected {
+        self.empty_single_bit(FREE_FOR_MOVES, most, each)
+    }
+
+    fn empty_single_bit(
+        &mut self,
+        keep: usize,
+        most: u32,
+        each: impl FnMut(u32, u32),
+    ) -> Collected {
         let Some(slc) = self.shape.slc else { return Collected::Nothing };
         let victim = match self.folding.take() {
             Some(victim) => victim,
@@ -383,7 +432,7 @@ impl Ftl {
             },
             None => return Collected::Nothing,
         };
-        let (victim, collected) = self.empty(victim, slc.units_per_block, most, each);
+        let (victim, collected) = self.empty(victim, slc.units_per_block, keep, most, each);
         self.folding = victim;
         if let Collected::Erased(block) = collected {
             self.slc.retain(|&b| b != block);
@@ -393,13 +442,16 @@ impl Ftl {
 
     fn victim_of(&self, block: u32) -> Victim {
         let next = block * self.shape.units_per_block;
-        Victim { block, next, held: self.closed.valid(block), moved: 0, host_writes: 0 }
+        Victim { block, next, held: self.closed.valid(block), moved: 0 }
     }
 
+    /// Moves up to `most` units out of the first `slots` slots of a block, as long as `keep` blocks stay free; erases
+    /// the block when there are none left.
     fn empty(
         &mut self,
         mut victim: Victim,
         slots: u32,
+        keep: usize,
         most: u32,
         mut each: impl FnMut(u32, u32),
     ) -> (Option<Victim>, Collected) {
@@ -408,6 +460,10 @@ impl Ftl {
         while moved < most
             && let Some(from) = self.map.next_valid(victim.next, end)
         {
+            let opens = self.fronts[Front::Moves.index()].is_none();
+            if self.free_for_main() < keep + usize::from(opens) {
+                break;
+            }
             let Some(to) = self.next_slot(Front::Moves) else { break };
             let unit = self.map.unit(from);
             self.spoil(from);
@@ -422,7 +478,8 @@ impl Ftl {
             return (Some(victim), Collected::Moved);
         }
         if self.map.next_valid(victim.next, end).is_some() {
-            // No slot to move to: cannot be while spare blocks are kept.
+            // No slot to move to. To the collection this does not happen: of the free blocks it is left one, which is
+            // as much as any block holds, and gets one back for each that it empties.
             return (Some(victim), Collected::Nothing);
         }
         self.free.push_back(victim.block);

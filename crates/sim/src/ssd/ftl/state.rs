@@ -1,13 +1,12 @@
 //! What a die holds before anybody looks.
 
-use super::{Front, Frontier, Ftl, SPARE_BLOCKS, Stream};
+use super::{Collection, Front, Frontier, Ftl, Stream, profile};
 use crate::noise::Noise;
 
 impl Ftl {
     /// Every unit once, in order: the map begins like that already ([`super::map::Map`]).
     pub(super) fn fill(&mut self) {
         let (units, per_block) = (self.shape.units, self.shape.units_per_block);
-        self.live = units;
         for _ in 0..units / per_block {
             if let Some(block) = self.free.pop_front() {
                 self.closed.set(block, per_block);
@@ -23,15 +22,16 @@ impl Ftl {
         }
     }
 
-    /// As after endless writes to random units. Of what was written at one time a share is overwritten in each
-    /// unit of time, so that from block to block, by age, the valid share falls by the same factor; the factor is
-    /// that with which all units find their place (Desnoyers 2012, for FIFO cleaning, which large blocks bring
-    /// greedy cleaning near to).
-    pub(super) fn age(&mut self, seed: u64) {
+    /// As after endless writes to random units, of which [`profile`] says how full they leave each block.
+    pub(super) fn age(&mut self, policy: Collection, seed: u64) {
         let per_block = self.shape.units_per_block;
-        // As many as are full when the collection is at work.
-        let full = (self.shape.data_blocks + SPARE_BLOCKS).saturating_sub(3).max(1);
-        let shares = shares(full, f64::from(self.shape.units) / f64::from(per_block));
+        // As many as are full when the next one is chosen for collection.
+        let full = self.shape.data_blocks;
+        let sum = f64::from(self.shape.units) / f64::from(per_block);
+        let shares = match policy {
+            Collection::Greedy | Collection::Fifo => profile::by_age(full, sum),
+            Collection::Choices(choices) => profile::by_chance(full, sum, per_block, choices),
+        };
         let mut noise = Noise::new(seed);
         let mut units = Shuffled::new(self.shape.units, &mut noise);
         let (mut due, mut given) = (0.0, 0);
@@ -66,27 +66,7 @@ impl Ftl {
             }
         }
         self.closed.set(block, count);
-        self.live += count;
     }
-}
-
-/// Valid shares of `blocks` blocks, oldest first, each by the same factor above the one before, that sum up to
-/// `sum`. Found by halving, with nothing but multiplications and additions, which are the same on every machine.
-fn shares(blocks: u32, sum: f64) -> Vec<f64> {
-    let total = |factor: f64| (0..blocks).fold((0.0, 1.0), |(t, x), _| (t + x, x * factor)).0;
-    let (mut low, mut high) = (0.0, 1.0);
-    for _ in 0..60 {
-        let middle = (low + high) / 2.0;
-        if total(middle) < sum { low = middle } else { high = middle }
-    }
-    let mut shares: Vec<f64> = Vec::with_capacity(blocks as usize);
-    let mut share = 1.0;
-    for _ in 0..blocks {
-        shares.push(share);
-        share *= high;
-    }
-    shares.reverse();
-    shares
 }
 
 /// The numbers below a bound, each once, neighbours far apart: multiples of a step without a common divisor.
@@ -127,15 +107,6 @@ fn divisor(a: u64, b: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn shares_fall_with_age_by_one_factor_and_sum_up() {
-        let shares = shares(1000, 800.0);
-        assert!((shares.iter().sum::<f64>() - 800.0).abs() < 1e-6);
-        assert!((shares[999] - 1.0).abs() < 1e-12);
-        let factors: Vec<f64> = shares.windows(2).map(|w| w[1] / w[0]).collect();
-        assert!(factors.iter().all(|f| (f - factors[0]).abs() < 1e-9 && *f > 1.0));
-    }
 
     #[test]
     fn shuffled_numbers_come_once_each() {

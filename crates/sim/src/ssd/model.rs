@@ -1,0 +1,305 @@
+//! A solid-state drive's model as its TOML file states it.
+
+use block::{Bytes, DriveInfo, DriveKind, WriteCache};
+use serde::{Deserialize, Serialize};
+
+use super::Ssd;
+use super::shape::Shape;
+use crate::describe::Truth;
+use crate::device::Device;
+use crate::kind::{DeviceModel, Fault, Setting};
+use crate::model::Identity;
+use crate::spec;
+
+/// A model of a drive of flash chips. Every field is required unless it says otherwise; durations are nanoseconds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SsdModel {
+    pub(super) schema: String,
+    pub(super) kind: String,
+    pub(super) name: String,
+    pub(super) summary: String,
+    pub(super) identity: Identity,
+    pub(super) layout: LayoutModel,
+    pub(super) nand: NandModel,
+    /// Cells written with one bit before all of their bits; none when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) slc: Option<SlcModel>,
+    pub(super) memory: MemoryModel,
+    pub(super) link: LinkModel,
+}
+
+/// What is where.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct LayoutModel {
+    pub(super) capacity_bytes: u64,
+    pub(super) logical_block_bytes: u64,
+    pub(super) physical_block_bytes: u64,
+    /// Unit of mapping.
+    pub(super) map_bytes: u64,
+    pub(super) mapping: MappingModel,
+    /// (physical - logical) / logical, net of the blocks that are being written and those kept free. Zero in place.
+    pub(super) over_provisioning: f64,
+    /// So many bytes of addresses lie on one die before the next die follows.
+    pub(super) chunk_bytes: u64,
+    pub(super) collection: CollectionModel,
+    /// How many are drawn for `collection = "choices"`; of no meaning otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) choices: Option<u32>,
+    pub(super) state: StateModel,
+}
+
+/// How addresses find their cells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum MappingModel {
+    /// Through a table, into a log.
+    Page,
+    /// Always in the same cells, which need no erasing.
+    InPlace,
+}
+
+/// Which full block is collected next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum CollectionModel {
+    Greedy,
+    Fifo,
+    Choices,
+}
+
+/// What the drive held before anybody looked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum StateModel {
+    Fresh,
+    Filled,
+    Steady,
+}
+
+impl StateModel {
+    fn word(self) -> &'static str {
+        match self {
+            StateModel::Fresh => "fresh",
+            StateModel::Filled => "filled",
+            StateModel::Steady => "steady",
+        }
+    }
+}
+
+/// The chips and what they are connected with.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct NandModel {
+    pub(super) channels: u32,
+    pub(super) dies_per_channel: u32,
+    /// Planes of a die, which read and program at once.
+    pub(super) planes: u32,
+    /// A page of one plane.
+    pub(super) page_bytes: u64,
+    /// Pages of a block of one plane.
+    pub(super) pages_per_block: u32,
+    pub(super) bits_per_cell: u32,
+    /// By type of page, of which there are as many as a cell has bits; types follow each other in a block.
+    pub(super) read_ns: Vec<u64>,
+    /// By type of page.
+    pub(super) program_ns: Vec<u64>,
+    pub(super) erase_ns: u64,
+    /// Half width of the spread of these times, in thousandths of them.
+    pub(super) jitter_permille: u64,
+    /// Reads and programs of a die that take `spike_ns` longer, in a million.
+    pub(super) spikes_per_million: u64,
+    pub(super) spike_ns: u64,
+    pub(super) channel_bytes_per_s: u64,
+    /// Data that the collection moves stays inside the die.
+    pub(super) copyback: bool,
+    /// So many reads of the host go before a program that waits; then it takes its turn.
+    pub(super) reads_before_program: u32,
+}
+
+/// Part of the cells, written with one bit.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct SlcModel {
+    pub(super) area: AreaModel,
+    /// Data that fits, rounded up to whole blocks of each die.
+    pub(super) bytes: u64,
+    pub(super) read_ns: u64,
+    pub(super) program_ns: u64,
+    /// Rate of moving on to cells with all bits while the host is idle.
+    pub(super) fold_bytes_per_s: u64,
+    /// Moving on begins when the host has been idle for so long.
+    pub(super) idle_before_fold_ns: u64,
+    pub(super) when_full: WhenFullModel,
+}
+
+/// Where the blocks of the single-bit part come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum AreaModel {
+    /// They are set aside.
+    Static,
+    /// From those that are free.
+    Dynamic,
+}
+
+/// What the host's writes do when the single-bit part is full.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum WhenFullModel {
+    /// They go to cells with all bits.
+    Direct,
+    /// They wait until some of it was moved on.
+    Fold,
+}
+
+/// Memory of the controller.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct MemoryModel {
+    /// For what was written and is not programmed yet.
+    pub(super) write_bytes: u64,
+    pub(super) write_cache: WriteCacheModel,
+    /// What is in memory survives: flush and force unit access cost nothing.
+    pub(super) power_loss_protection: bool,
+    /// A die keeps the page that it read last, until it does something else.
+    pub(super) page_register: bool,
+}
+
+/// [`WriteCache`] as models write it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum WriteCacheModel {
+    /// A write is complete when memory holds it.
+    WriteBack,
+    /// A write is complete when it is programmed.
+    WriteThrough,
+}
+
+/// The way to the host.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct LinkModel {
+    pub(super) protocol: ProtocolModel,
+    /// Of data, in each direction.
+    pub(super) bytes_per_s: u64,
+    /// The controller is busy with a command for so long.
+    pub(super) command_ns: u64,
+    /// Spread of it, added.
+    pub(super) command_jitter_ns: u64,
+    /// Before that, on the way, while others are under way as well.
+    pub(super) latency_ns: u64,
+    /// Commands that the drive holds at once.
+    pub(super) queue_depth: u64,
+}
+
+/// What is spoken on the link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum ProtocolModel {
+    /// Both directions at once; every command is queued.
+    Nvme,
+    /// One direction at a time; flush and trim have the drive to themselves.
+    Sata,
+}
+
+impl SsdModel {
+    /// What does the commands: writes that are complete are durable.
+    pub(super) fn is_durable_at_once(&self) -> bool {
+        self.memory.power_loss_protection
+            || self.memory.write_cache == WriteCacheModel::WriteThrough
+    }
+
+    fn is_log(&self) -> bool {
+        self.layout.mapping == MappingModel::Page
+    }
+
+    /// A capacity as users write it, rounded down to whole physical blocks.
+    fn capacity(&self, value: &str) -> Result<Setting, String> {
+        let Bytes(bytes) = spec::size(value)?;
+        let whole = bytes - bytes % self.layout.map_bytes.max(1);
+        let whole = i64::try_from(whole).map_err(|_| format!("`{value}` is too large"))?;
+        Ok(("layout.capacity_bytes", toml::Value::Integer(whole)))
+    }
+
+    fn state(&self, value: &str) -> Result<Setting, String> {
+        if self.is_log() {
+            Ok(("layout.state", toml::Value::String(value.to_owned())))
+        } else {
+            Err("a drive that writes in place has no initial state; leave it out".to_owned())
+        }
+    }
+}
+
+impl DeviceModel for SsdModel {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn summary(&self) -> &str {
+        &self.summary
+    }
+
+    fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    fn check(&self) -> Result<(), Fault> {
+        super::check::check(self)
+    }
+
+    fn shorthand(&self, key: &str, value: &str) -> Option<Result<Setting, String>> {
+        match key {
+            "capacity" => Some(self.capacity(value)),
+            "state" => Some(self.state(value)),
+            "write_cache" => {
+                Some(Ok(("memory.write_cache", toml::Value::String(value.to_owned()))))
+            }
+            _ => None,
+        }
+    }
+
+    fn info(&self, name: &str) -> DriveInfo {
+        DriveInfo {
+            name: name.to_owned(),
+            kind: DriveKind::Virtual,
+            model: Some(self.identity.model.clone()),
+            serial: self.identity.serial.clone(),
+            capacity_bytes: Bytes(self.layout.capacity_bytes),
+            logical_block_bytes: Bytes(self.layout.logical_block_bytes),
+            physical_block_bytes: Bytes(self.layout.physical_block_bytes),
+            rotational: Some(false),
+            write_cache: Some(if self.is_durable_at_once() {
+                WriteCache::WriteThrough
+            } else {
+                WriteCache::WriteBack
+            }),
+            cache_bytes: Some(Bytes(self.memory.write_bytes)),
+            link_bytes_per_s: Some(self.link.bytes_per_s),
+        }
+    }
+
+    fn truth(&self) -> Truth {
+        let shape = Shape::of(self);
+        let (nand, log) = (&self.nand, self.is_log());
+        let program = nand.page_bytes * u64::from(nand.planes);
+        Truth {
+            erase_block_bytes: log.then(|| Bytes(program * u64::from(nand.pages_per_block))),
+            page_bytes: Some(Bytes(nand.page_bytes)),
+            planes: Some(nand.planes),
+            cell_levels: log.then(|| 1 << nand.bits_per_cell),
+            write_buffer_bytes: Some(Bytes(self.memory.write_bytes)),
+            slc_cache_bytes: shape.slc_bytes().map(Bytes),
+            over_provisioning: log.then(|| shape.over_provisioning()),
+            dies: Some(shape.dies),
+            real_capacity_bytes: Some(Bytes(self.layout.capacity_bytes)),
+            initial_state: log.then(|| self.layout.state.word().to_owned()),
+            ..Truth::default()
+        }
+    }
+
+    fn device(&self, seed: u64) -> Result<Box<dyn Device>, Fault> {
+        Ok(Box::new(Ssd::new(self, seed)))
+    }
+}

@@ -1,0 +1,135 @@
+//! Whatever is issued to a solid-state drive, each request completes once, in time that does not run back, and what
+//! the drive counted adds up.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests, which the lint does not know for such")]
+
+mod common;
+
+use block::{Bytes, Drive, Environment, Op, Request, Target, Time};
+use common::{request, setup};
+use drivescope_sim::VirtualTarget;
+use proptest::prelude::*;
+
+/// A drive of a few dies with small blocks, so that every part of it is in use after a few writes.
+const SMALL: &str = "capacity=4MiB&nand.channels=2&nand.dies_per_channel=1&nand.planes=1\
+    &nand.page_bytes=16384&nand.pages_per_block=12&layout.chunk_bytes=8192\
+    &layout.logical_block_bytes=512&layout.over_provisioning=0.2";
+
+/// The kinds of drive, each made small.
+fn any_drive() -> impl Strategy<Value = String> {
+    let model = prop_oneof![
+        Just("tlc-pslc?slc.bytes=300000&memory.write_bytes=65536&"),
+        Just("tlc-pslc?slc.bytes=300000&slc.when_full=fold&memory.write_bytes=4096&"),
+        Just("qlc-pslc?slc.bytes=300000&memory.write_bytes=32768&"),
+        Just("qlc-pslc?slc.bytes=300000&slc.when_full=direct&memory.write_bytes=4096&"),
+        Just("enterprise-28op?memory.write_bytes=65536&layout.collection=fifo&"),
+        Just("mlc-nvme?memory.write_bytes=8192&nand.copyback=true&"),
+        Just("sata-a?memory.write_bytes=65536&nand.reads_before_program=1&"),
+        Just("sata-b?memory.write_bytes=131072&layout.collection=choices&layout.choices=3&"),
+    ];
+    let state = prop_oneof![Just("fresh"), Just("filled"), Just("steady")];
+    let cache = prop_oneof![Just("write_back"), Just("write_through")];
+    let flash = (model, state, cache, any::<bool>()).prop_map(|(model, state, cache, plp)| {
+        format!(
+            "sim:{model}{SMALL}&state={state}&write_cache={cache}\
+             &memory.power_loss_protection={plp}"
+        )
+    });
+    prop_oneof![
+        12 => flash,
+        1 => Just("sim:optane?capacity=4MiB&nand.channels=2&nand.dies_per_channel=1".to_owned())
+    ]
+}
+
+/// Requests: aligned to the logical block or not, inside or beyond the end.
+fn any_request() -> impl Strategy<Value = (Request, u64)> {
+    let op = prop_oneof![
+        4 => Just(Op::Read),
+        12 => Just(Op::Write),
+        1 => Just(Op::Flush),
+        1 => Just(Op::Discard)
+    ];
+    let place = prop_oneof![0_u64..64, 0_u64..8_200, (0_u64..1_024).prop_map(|u| u * 8)];
+    let blocks = prop_oneof![3 => Just(8_u64), 1 => 0_u64..20, 1 => 100_u64..2_000];
+    let gap = prop_oneof![4 => Just(0_u64), 1 => 0_u64..20_000_000];
+    (op, 0_u8..10, place, blocks, gap).prop_map(|(op, fua, at, blocks, gap)| {
+        let skew = if gap % 10 == 1 { 100 } else { 0 };
+        let plain = request(op, at * 512 + skew, blocks * 512, 0);
+        (Request { fua: fua == 0, ..plain }, gap)
+    })
+}
+
+fn all_of(
+    target: &mut VirtualTarget,
+    requests: &[(Request, u64)],
+    depth: u16,
+) -> Result<Vec<block::Completion>, TestCaseError> {
+    let mut lanes = target.open(&setup(u16::MAX)).unwrap();
+    let drive = &mut lanes[0];
+    let mut done = Vec::new();
+    for (slot, (request, gap)) in requests.iter().enumerate() {
+        let slot = u16::try_from(slot).unwrap();
+        drive.submit(&[Request { slot, ..*request }]).unwrap();
+        while usize::from(slot) + 1 - done.len() > usize::from(depth) {
+            let before = done.len();
+            drive.wait_until(Time::NEVER, &mut done).unwrap();
+            prop_assert!(done.len() > before, "nothing completes any more");
+        }
+        let until = Time(drive.now().0 + gap);
+        while drive.now() < until {
+            drive.wait_until(until, &mut done).unwrap();
+        }
+    }
+    while done.len() < requests.len() {
+        let before = done.len();
+        drive.wait_until(Time::NEVER, &mut done).unwrap();
+        prop_assert!(done.len() > before, "nothing completes any more");
+    }
+    Ok(done)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    // Breaks when a request is forgotten (a drive whose buffer is full of rows that nobody programs, a die without a
+    // free block), answered twice, answered before it was issued, or when what the drive counted does not add up.
+    #[test]
+    fn each_request_completes_once_and_the_counters_add_up(
+        requests in proptest::collection::vec(any_request(), 1..300),
+        seed in any::<u64>(),
+        spec in any_drive(),
+        depth in 1_u16..40,
+    ) {
+        let mut target = drivescope_sim::open(&format!("{spec}&seed={seed}")).unwrap();
+        let done = all_of(&mut target, &requests, depth)?;
+        let mut slots: Vec<u16> = done.iter().map(|c| c.slot).collect();
+        slots.sort_unstable();
+        prop_assert!(slots.windows(2).all(|w| w[0] < w[1]), "a request was answered twice");
+        prop_assert!(done.windows(2).all(|w| w[0].completed <= w[1].completed));
+        let (mut read, mut written) = (0, 0);
+        for c in &done {
+            prop_assert!(c.completed > c.issued);
+            let (request, _) = &requests[usize::from(c.slot)];
+            if let Ok(bytes) = c.outcome.bytes() {
+                let expected = if request.op == Op::Flush { 0 } else { request.len.0 };
+                prop_assert_eq!(bytes.0, expected);
+                match request.op {
+                    Op::Read => read += bytes.0,
+                    Op::Write => written += bytes.0,
+                    _ => {}
+                }
+            }
+        }
+        // What a flush leaves behind is on the medium.
+        common::one(&mut target.open(&setup(1)).unwrap()[0], request(Op::Flush, 0, 0, 0));
+        let media = target.media();
+        prop_assert_eq!(media.host_write_bytes.0, written);
+        prop_assert_eq!(media.cache_served_read_bytes.0 + media.medium_served_read_bytes.0, read);
+        let taken = media.cache_taken_write_bytes.0 + media.medium_served_write_bytes.0;
+        prop_assert_eq!(taken, written);
+        let told = target.environment().snapshot().endurance.unwrap();
+        prop_assert_eq!(told.host_write_bytes, Bytes(written));
+        prop_assert_eq!(told.media_write_bytes, media.medium_write_bytes);
+        prop_assert_eq!(media, target.environment().media());
+    }
+}
