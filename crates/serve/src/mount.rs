@@ -129,6 +129,12 @@ impl Served {
         self.receiver.is_finished() || self.dispatcher.is_finished()
     }
 
+    /// Writes that failed so far only because there is no room for their content. Cheaper than
+    /// [`Served::tally`], which makes replies wait for as long as it copies.
+    pub fn writes_without_room(&self) -> u64 {
+        self.tally.lock().unwrap_or_else(PoisonError::into_inner).writes_without_room()
+    }
+
     /// What was served so far.
     pub fn tally(&self) -> Tally {
         self.tally.lock().unwrap_or_else(PoisonError::into_inner).clone()

@@ -20,7 +20,7 @@ pub struct Tally {
     read_bytes: Bytes,
     write_bytes: Bytes,
     errors: u64,
-    full: u64,
+    without_room: u64,
     outstanding_max: u64,
     held: Bytes,
     lateness: Histogram<u64>,
@@ -35,7 +35,7 @@ impl Tally {
             read_bytes: Bytes::ZERO,
             write_bytes: Bytes::ZERO,
             errors: 0,
-            full: 0,
+            without_room: 0,
             outstanding_max: 0,
             held: Bytes::ZERO,
             lateness: Histogram::new_with_bounds(1, LATENESS_MAX.0, 3)
@@ -64,11 +64,11 @@ impl Tally {
         self.late_max = self.late_max.max(late);
     }
 
-    /// So many were under way at once, and the content takes so much room.
-    pub(crate) fn saw(&mut self, outstanding: usize, held: Bytes, full: u64) {
+    /// So many were under way at once, the content takes so much room, and so many writes found none.
+    pub(crate) fn saw(&mut self, outstanding: usize, held: Bytes, without_room: u64) {
         self.outstanding_max = self.outstanding_max.max(outstanding as u64);
         self.held = held;
-        self.full = full;
+        self.without_room = without_room;
     }
 
     /// Answered requests of this kind, failed ones included.
@@ -93,8 +93,8 @@ impl Tally {
 
     /// Writes that failed only because there is no room for their content: an error of the server, that
     /// no drive of the model would have given.
-    pub fn full(&self) -> u64 {
-        self.full
+    pub fn writes_without_room(&self) -> u64 {
+        self.without_room
     }
 
     /// Most requests that were under way at once.
@@ -137,7 +137,7 @@ impl Serialize for Tally {
         fields.serialize_field("read_bytes", &self.read_bytes)?;
         fields.serialize_field("write_bytes", &self.write_bytes)?;
         fields.serialize_field("errors", &self.errors)?;
-        fields.serialize_field("writes_without_room", &self.full)?;
+        fields.serialize_field("writes_without_room", &self.without_room)?;
         fields.serialize_field("outstanding_max", &self.outstanding_max)?;
         fields.serialize_field("content_bytes", &self.held)?;
         fields.serialize_field("late_p50_ns", &self.late(0.5))?;

@@ -124,7 +124,7 @@ fn watch(served: &Served, cancel: &AtomicBool, args: &ServeArgs) {
     let mut is_full = false;
     while !cancel.load(Ordering::Relaxed) && !served.is_over() {
         thread::sleep(LOOK);
-        if !is_full && served.tally().full() > 0 {
+        if !is_full && served.writes_without_room() > 0 {
             is_full = true;
             let room = match &args.store {
                 Some(directory) => {
