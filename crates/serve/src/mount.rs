@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use block::{Bytes, DriveError, Target, UnixNanos};
 use fuser::{MountOption, Session, SessionUnmounter};
@@ -149,7 +150,8 @@ impl Served {
     pub fn stop(self) -> Result<Ended, ServeError> {
         let Served { directory, mut unmounter, receiver, dispatcher, tally } = self;
         let was_busy = match unmounter.unmount() {
-            Ok(()) => false,
+            // Without root it is detached at once, and whoever has it open keeps the session alive.
+            Ok(()) => !ends(&receiver),
             Err(error) if error.raw_os_error() == Some(EBUSY) => {
                 let detached = unmount(&directory, UnmountFlags::DETACH);
                 detached.map_err(|source| ServeError::Mount {
@@ -164,15 +166,27 @@ impl Served {
             }
         };
         // Whoever still has the drive open keeps the threads alive; they go with the process.
-        if !was_busy {
-            let _ = receiver.join();
-        }
         if !was_busy || dispatcher.is_finished() {
-            dispatcher.join().unwrap_or(Ok(()))?;
+            let ended = dispatcher.join().map_err(|_| ServeError::Resource {
+                action: "go on",
+                source: io::Error::other("the drive's thread has panicked"),
+            })?;
+            ended?;
         }
         let tally = tally.lock().unwrap_or_else(PoisonError::into_inner).clone();
         Ok(Ended { tally, was_busy })
     }
+}
+
+/// Waits for a thread that was told to end; false when it does not within a second.
+fn ends<T>(thread: &JoinHandle<T>) -> bool {
+    for _ in 0..100 {
+        if thread.is_finished() {
+            return true;
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
+    false
 }
 
 /// Device or resource busy (`EBUSY`).
