@@ -82,7 +82,7 @@ fn impossible_disks_are_refused_with_the_key() {
         ("identity.temperature_c=inf", "identity.temperature_c", "outside -100"),
         ("geometry.rpm=7200.5", "geometry.rpm", "invalid type"),
         ("geometry.heads=-1", "geometry.heads", "invalid value"),
-        ("geometry.rpm.x=1", "geometry.rpm.x", "no table `rpm`"),
+        ("geometry.rpm.x=1", "geometry.rpm.x", "`rpm` is a field and no table"),
         ("geometry.=1", "geometry.", "unknown field"),
         ("memory.write_cache=1", "memory.write_cache", ""),
         ("memory.segments=65537", "memory.segments", "outside 1 to 65536"),

@@ -228,6 +228,10 @@ impl DeviceModel for CardModel {
         super::check::check(self)
     }
 
+    fn shorthands(&self) -> &'static [&'static str] {
+        &["capacity", "state"]
+    }
+
     fn shorthand(&self, key: &str, value: &str) -> Option<Result<Setting, String>> {
         match key {
             "capacity" => Some(self.capacity(value)),
