@@ -77,13 +77,13 @@ pub(crate) fn size(text: &str) -> Result<Bytes, String> {
     }
 }
 
-/// Reads the value of a model's field: what TOML takes for a number or a truth value, and otherwise a word.
+/// Reads the value of a model's field: what TOML takes for a number, a truth value or a list, and otherwise
+/// a word.
 pub(crate) fn value(text: &str) -> toml::Value {
+    use toml::Value::{Array, Boolean, Float, Integer, String};
     match text.parse::<toml::Value>() {
-        Ok(value @ (toml::Value::Integer(_) | toml::Value::Float(_) | toml::Value::Boolean(_))) => {
-            value
-        }
-        _ => toml::Value::String(text.to_owned()),
+        Ok(value @ (Integer(_) | Float(_) | Boolean(_) | Array(_))) => value,
+        _ => String(text.to_owned()),
     }
 }
 

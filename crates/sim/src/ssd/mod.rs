@@ -22,7 +22,7 @@ use block::{Op, Time};
 
 use self::agenda::{Event, Heap, Line};
 use self::die::{Die, Keeping};
-use self::ftl::Ftl;
+use self::ftl::{Collection, Ftl, InitialState};
 use self::model::MappingModel;
 pub(crate) use self::model::SsdModel;
 use self::nand::Transfer;
@@ -86,6 +86,9 @@ pub(crate) struct Ssd {
     figures: Figures,
     shape: Shape,
     noise: Noise,
+    beginning: (Collection, InitialState),
+    /// No command was taken so far.
+    is_untouched: bool,
     holding: Holding,
     /// The command that has the drive to itself, or nothing.
     alone: bool,
@@ -117,19 +120,26 @@ pub(crate) struct Ssd {
     done: Vec<Finished>,
 }
 
+/// Seed of what a die draws for itself.
+fn seed_of(die: u32, seed: u64) -> u64 {
+    seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(u64::from(die))
+}
+
 impl Ssd {
     /// Makes the drive of a model that was checked.
     pub(crate) fn new(model: &SsdModel, seed: u64) -> Ssd {
         let (figures, shape) = (Figures::of(model), Shape::of(model));
-        let keeping = |die: u32| match model.layout.mapping {
+        let keeping = |die| match model.layout.mapping {
             MappingModel::Page => {
-                let seed = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(u64::from(die));
                 let (policy, state) = (shape::collection(model), shape::initial(model));
+                let seed = seed_of(die, seed);
                 Keeping::Log(Box::new(Ftl::new(shape.log, policy, state, seed)))
             }
             MappingModel::InPlace => Keeping::InPlace,
         };
         Ssd {
+            beginning: (shape::collection(model), shape::initial(model)),
+            is_untouched: true,
             noise: Noise::new(seed),
             holding: Holding::default(),
             alone: false,
@@ -287,6 +297,7 @@ impl Device for Ssd {
     fn accept(&mut self, command: Command, now: Time) {
         let queued = matches!(command.op, Op::Read | Op::Write) || !self.figures.sata;
         self.alone = !queued;
+        self.is_untouched = false;
         self.idle_at = Time::NEVER;
         let span = self.figures.command(&mut self.noise);
         if command.op != Op::Flush {
@@ -330,6 +341,16 @@ impl Device for Ssd {
 
     fn reseed(&mut self, seed: u64) {
         self.noise = Noise::new(seed);
+        if !self.is_untouched {
+            return;
+        }
+        // What was drawn to make it is drawn anew: a drive that nobody used is then as if opened with the seed.
+        let (policy, state) = self.beginning;
+        for (at, die) in (0..).zip(&mut self.dies) {
+            if let Keeping::Log(ftl) = &mut die.keeping {
+                **ftl = Ftl::new(self.shape.log, policy, state, seed_of(at, seed));
+            }
+        }
     }
 
     fn media(&self) -> MediaCounters {
