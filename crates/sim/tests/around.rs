@@ -64,12 +64,14 @@ fn everything_may_stand_around_every_model() {
     let all =
         EACH.join("&").replace("faults.unreadable=100MiB+200MiB", "faults.unreadable=8MiB+1MiB");
     for info in drivescope_sim::list() {
+        // A card's write may take half a second.
+        let span = if info.kind == "card" { Nanos::secs(5) } else { Nanos::millis(400) };
         let history = |around: &str| {
             let mut target = open(&format!("sim:{}?seed=3{around}", info.name)).unwrap();
             let mut samples = Vec::new();
             for (op, depth) in [(Op::Write, 4), (Op::Read, 16), (Op::Write, 16), (Op::Flush, 1)] {
                 let block = if op == Op::Flush { 0 } else { 16_384 };
-                let load = Load { op, ..Load::read(block, depth, Nanos::millis(400)) };
+                let load = Load { op, ..Load::read(block, depth, span) };
                 samples.extend(run(&mut target, load, random(5, 0, 32 * MIB, 16_384)));
                 target.pause(Nanos::millis(50));
             }
@@ -79,7 +81,7 @@ fn everything_may_stand_around_every_model() {
         let (samples, beside) = history(&format!("&{all}"));
         assert_eq!(history(&format!("&{all}")).0, samples, "{}", info.name);
         assert_ne!(samples, plain, "{}", info.name);
-        assert!(samples.len() >= 4, "{}: {}", info.name, samples.len());
+        assert!(samples.len() > 10, "{}: {}", info.name, samples.len());
         let failed = samples.iter().filter(|s| s.outcome.bytes().is_err()).collect::<Vec<_>>();
         let bad = |s: &&Sample| s.offset < 9 * MIB && s.offset + s.len > 8 * MIB;
         assert!(failed.iter().all(|s| bad(s)), "{}: {failed:?}", info.name);
