@@ -24,8 +24,8 @@ pub(super) fn check(claims: &mut Claims) -> Result<()> {
         let again = hash(&format!("sim:{}?seed=7", model.name))?;
         let other = hash(&format!("sim:{}?seed=8", model.name))?;
         let found = format!("{once:016x}");
-        claims.must(model.name, "seed 7 twice", found, once == again);
-        claims.must(model.name, "seed 8", format!("{other:016x}"), once != other);
+        claims.must(&model.name, "seed 7 twice", found, once == again);
+        claims.must(&model.name, "seed 8", format!("{other:016x}"), once != other);
     }
     Ok(())
 }

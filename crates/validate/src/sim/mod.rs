@@ -42,6 +42,8 @@ pub struct Options {
 /// What is looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Part {
+    /// I/Os a second of one core, and memory; first, since memory that others gave back would not be seen to grow
+    Speed,
     /// Write amplification against theory
     Amplification,
     /// A terabyte's life after a purge: plateau, cliff, steady state; and a replayed permutation
@@ -50,8 +52,6 @@ enum Part {
     Reads,
     /// Caches of single-bit cells: size and recovery
     SingleBit,
-    /// I/Os a second of one core, and memory
-    Speed,
     /// One seed, one history
     Golden,
 }
