@@ -1,7 +1,7 @@
 //! Sizes that follow from a model: in units of mapping, rows of pages and blocks.
 
 use super::ftl;
-use super::model::{AreaModel, CollectionModel, MappingModel, SsdModel, StateModel};
+use super::model::{AreaModel, CollectionModel, MappingModel, SsdModel, StateModel, WhenFullModel};
 
 /// Where a unit of mapping lies by its address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +26,8 @@ pub(super) struct Shape {
     pub(super) bits: u32,
     /// The log of each die.
     pub(super) log: ftl::Shape,
+    /// Blocks of a die in single-bit mode that can be filled at full speed.
+    slc_blocks: u32,
     /// Units that can be addressed on a die.
     units: u32,
     is_log: bool,
@@ -44,11 +46,14 @@ impl Shape {
         let units_per_block = row_units * u64::from(nand.pages_per_block);
         let net = (units as f64 * (1.0 + layout.over_provisioning)).ceil() as u64;
         let narrow = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
+        let slots = row_units * u64::from(nand.pages_per_block / nand.bits_per_cell);
+        let slc_block_bytes = slots * layout.map_bytes * u64::from(dies);
+        let slc_blocks = model.slc.as_ref().map_or(0, |slc| slc.bytes.div_ceil(slc_block_bytes));
         let slc = model.slc.as_ref().map(|slc| {
-            let slots = row_units * u64::from(nand.pages_per_block / nand.bits_per_cell);
-            let block_bytes = slots * layout.map_bytes * u64::from(dies);
+            // One more fills while another is folded.
+            let more = u64::from(slc.when_full == WhenFullModel::Fold);
             ftl::SlcShape {
-                blocks: narrow(slc.bytes.div_ceil(block_bytes)),
+                blocks: narrow(slc_blocks + more),
                 units_per_block: narrow(slots),
                 is_static: slc.area == AreaModel::Static,
             }
@@ -68,6 +73,7 @@ impl Shape {
                 units_per_block: narrow(units_per_block),
                 slc,
             },
+            slc_blocks: narrow(slc_blocks),
             units: narrow(units),
             is_log: layout.mapping == MappingModel::Page,
         }
@@ -98,7 +104,7 @@ impl Shape {
     /// Data that fits into the single-bit part of all dies.
     pub(super) fn slc_bytes(&self) -> Option<u64> {
         let slc = self.log.slc.filter(|_| self.is_log)?;
-        let slots = u64::from(slc.blocks) * u64::from(slc.units_per_block);
+        let slots = u64::from(self.slc_blocks) * u64::from(slc.units_per_block);
         Some(slots * u64::from(self.dies) * self.map_bytes)
     }
 }

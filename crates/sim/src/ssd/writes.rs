@@ -221,9 +221,8 @@ impl Ssd {
                 true => Stream::Slc,
                 false => Stream::Main,
             };
-            let waits = stream == Stream::Main
-                && self.figures.folding.is_some_and(|f| f.writes_wait)
-                && ftl.can_fold();
+            let waits = self.figures.folding.is_some_and(|f| f.writes_wait)
+                && (ftl.fold_is_due() || (stream == Stream::Main && ftl.can_fold()));
             if !waits
                 && !ftl.is_behind()
                 && let Some(slot) = ftl.write(at.unit, stream)

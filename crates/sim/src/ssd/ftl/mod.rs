@@ -321,6 +321,27 @@ impl Ftl {
         }
     }
 
+    /// True when a drive that never writes past its single-bit blocks must not take more before [`Ftl::fold`] has done
+    /// more. The last block that is free fills in step with the one that is folded meanwhile: were it folded when all
+    /// are full, the host would stand still for a whole block, and then run at full speed for one.
+    #[inline]
+    pub(crate) fn fold_is_due(&self) -> bool {
+        let Some(slc) = self.shape.slc else { return false };
+        let open = self.fronts[Front::Host(Stream::Slc).index()];
+        let open = open.map_or(0, |front: Frontier| front.end - front.next);
+        if self.blocks_for_slc() > 0 || open >= slc.units_per_block {
+            return false;
+        }
+        let missing = u64::from(slc.units_per_block - open);
+        match self.folding {
+            Some(victim) => {
+                u64::from(victim.moved) * u64::from(slc.units_per_block)
+                    < missing * u64::from(victim.held)
+            }
+            None => self.can_fold(),
+        }
+    }
+
     /// Leaves the host's next slots unused up to a multiple of `slots`: what is programmed at once. Returns how many.
     pub(crate) fn pad(&mut self, slots: u32, stream: Stream) -> u32 {
         let front = Front::Host(stream);
