@@ -17,7 +17,7 @@ use workload::units::{parse_bytes, parse_nanos};
 
 pub use given::Given;
 pub use record::{KeepArgs, PlaceArgs, RecordArgs, RerunArgs, RunsArgs, RunsVerb, SamplesName};
-pub use sim::{SimArgs, SimVerb};
+pub use sim::{ServeArgs, SimArgs, SimVerb};
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Yellow.on_default().bold())
@@ -57,7 +57,7 @@ pub enum Verb {
     Runs(RunsArgs),
     /// List what can be measured here, and what must not be touched
     Devices(DevicesArgs),
-    /// List virtual drives, or show what one is
+    /// List virtual drives, show what one is, or serve one to other programs
     Sim(SimArgs),
     /// Print a completion script for a shell
     Completions(CompletionsArgs),

@@ -10,7 +10,7 @@ use drivescope_house::rooms::rooms;
 use drivescope_house::style::OUTSIDE;
 
 /// What each room may use. To add an arrow here is to change the architecture.
-const ALLOWED: [(&str, &[&str]); 10] = [
+const ALLOWED: [(&str, &[&str]); 11] = [
     ("block", &[]),
     ("stats", &[]),
     ("workload", &["block"]),
@@ -18,9 +18,16 @@ const ALLOWED: [(&str, &[&str]); 10] = [
     ("mark", &["block", "workload", "engine", "stats"]),
     ("sim", &["block", "stats"]),
     ("linux", &["block"]),
+    ("serve", &["sim", "block"]),
     ("record", &["block", "workload"]),
     ("report", &["block", "stats", "record"]),
-    ("cli", &["block", "stats", "workload", "engine", "mark", "sim", "linux", "record", "report"]),
+    (
+        "cli",
+        &[
+            "block", "stats", "workload", "engine", "mark", "sim", "linux", "serve", "record",
+            "report",
+        ],
+    ),
 ];
 
 #[test]

@@ -60,7 +60,8 @@ fn every_path_that_is_named_exists() {
 fn every_flag_that_is_named_exists() {
     let binary = program::build("dev").unwrap();
     let mut help = String::new();
-    let verbs = ["", "mark", "plan", "run", "rerun", "devices", "sim list", "sim show"];
+    let verbs =
+        ["", "mark", "plan", "run", "rerun", "devices", "sim list", "sim show", "sim serve"];
     let runs = ["runs list", "runs show", "runs rm", "runs export", "runs import", "runs reindex"];
     for verb in verbs.into_iter().chain(runs) {
         let printed = program::run(&format!("drivescope {verb} --help"), &binary, false).unwrap();

@@ -340,6 +340,19 @@ pub struct Lane<'a> {
     target: &'a mut VirtualTarget,
 }
 
+impl Lane<'_> {
+    /// When something next happens in the drive, asked for or not; `None` when nothing ever will. For
+    /// whoever lets virtual time go by in real time. A request counts from the first
+    /// [`Drive::wait_until`] after its submission on.
+    pub fn next_event(&self) -> Option<Time> {
+        let refused = self.target.refused.front().map(|(at, ..)| *at);
+        match (self.target.device.next_event(), refused) {
+            (Some(device), Some(refused)) => Some(device.min(refused)),
+            (device, refused) => device.or(refused),
+        }
+    }
+}
+
 impl Drive for Lane<'_> {
     fn now(&self) -> Time {
         self.target.now

@@ -20,6 +20,7 @@ mod one_cpu;
 mod order;
 mod plan;
 mod provenance;
+mod serve;
 mod sheet;
 mod sim;
 mod stop;
@@ -54,6 +55,8 @@ enum Name {
     Coverage(coverage::Options),
     /// Runs killed at random moments, which have to go on (minutes)
     Kills(kills::Options),
+    /// Virtual drives served as files, tried with flashbench and fio (/dev/fuse, minutes)
+    Serve(serve::Options),
     /// Virtual drives of flash against theory, at full size (about an hour, 4 GiB of memory)
     Sim(sim::Options),
 }
@@ -89,6 +92,7 @@ fn run(name: Option<Name>) -> Result<bool> {
             println!("latency     recorded latency against the kernel's own, beside fio's");
             println!("coverage    how often mark's verdicts are right on a virtual disk");
             println!("kills       runs killed at random moments, which have to go on");
+            println!("serve       served virtual drives, tried with flashbench and fio");
             println!("sim         virtual drives of flash against theory");
             Ok(true)
         }
@@ -97,18 +101,20 @@ fn run(name: Option<Name>) -> Result<bool> {
         Some(Name::Latency(options)) => latency::run(&options),
         Some(Name::Coverage(options)) => coverage::run(&options),
         Some(Name::Kills(options)) => kills::run(&options),
+        Some(Name::Serve(options)) => serve::run(&options),
         Some(Name::Sim(options)) => sim::run(&options),
         None => {
             eprintln!(
-                "running latency, kills, coverage, loop, fio-parity and sim, one after the other"
+                "running serve, latency, kills, coverage, loop, fio-parity and sim, one after the other"
             );
+            let served = serve::run(&defaults())?;
             let latency = latency::run(&defaults())?;
             let kills = kills::run(&defaults())?;
             let coverage = coverage::run(&defaults())?;
             let hot_loop = hot_loop::run(&defaults())?;
             let fio_parity = fio_parity::run(&defaults())?;
             let sim = sim::run(&defaults())?;
-            Ok(sim && fio_parity && hot_loop && coverage && kills && latency)
+            Ok(served && sim && fio_parity && hot_loop && coverage && kills && latency)
         }
     }
 }

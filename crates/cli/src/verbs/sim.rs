@@ -1,4 +1,6 @@
-//! `drivescope sim`: what virtual drives there are.
+//! `drivescope sim`: what virtual drives there are, and one of them for other programs.
+
+mod serve;
 
 use anyhow::Result;
 use block::WallClock;
@@ -23,9 +25,7 @@ pub fn main(args: &SimArgs) -> Result<Exit> {
             talk::result(&report::render_listing(&listing, Style::default()))?;
         }
         SimVerb::Show { model, json } => {
-            let spec =
-                if model.starts_with("sim:") { model.clone() } else { format!("sim:{model}") };
-            let description = sim::show(&spec)?;
+            let description = sim::show(&spec(model))?;
             if *json {
                 print("drivescope.sim.show/1", &description)?;
             } else {
@@ -33,8 +33,14 @@ pub fn main(args: &SimArgs) -> Result<Exit> {
                 talk::result(&report::render_listing(&listing, Style::default()))?;
             }
         }
+        SimVerb::Serve(args) => return serve::main(args),
     }
     Ok(Exit::Done)
+}
+
+/// What names a model, with or without `sim:` in front.
+fn spec(model: &str) -> String {
+    if model.starts_with("sim:") { model.to_owned() } else { format!("sim:{model}") }
 }
 
 fn print<B: Serialize + ?Sized>(schema: &str, body: &B) -> Result<()> {

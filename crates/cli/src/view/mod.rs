@@ -4,4 +4,5 @@ pub mod devices;
 pub mod mark;
 pub mod rerun;
 pub mod runs;
+pub mod serve;
 pub mod sim;
