@@ -6,10 +6,11 @@ mod common;
 use common::{Ran, run, tests};
 use serde_json::Value;
 
-fn marked(query: &str) -> Ran {
+fn marked(test: &str, query: &str) -> Ran {
     let spec = format!("sim:hdd-7200?seed=7{query}");
+    let test = format!("--tests={test}");
     let short = ["--seed=7", "--size=1GiB", "--read-only", "--duration=2s", "--json"];
-    run([&["mark", spec.as_str(), "--tests=SEQ1MQ8T1"][..], &short].concat())
+    run([&["mark", spec.as_str(), test.as_str()][..], &short].concat())
 }
 
 fn undisturbed(body: &Value) -> &Value {
@@ -19,10 +20,10 @@ fn undisturbed(body: &Value) -> &Value {
 /// Breaks when somebody else's I/O on the drive goes unnoticed, or is seen where there is none.
 #[test]
 fn a_neighbour_refutes_undisturbed() {
-    let alone = marked("").exits(0).body();
+    let alone = marked("RND4KQ1T1", "").exits(0).body();
     assert_eq!(undisturbed(&alone)["verdict"], "proven");
     assert_eq!(undisturbed(&alone)["evidence"]["foreign_bytes"], 0);
-    let shared = marked("&neighbour.ios_per_s=100&neighbour.block_bytes=262144").body();
+    let shared = marked("RND4KQ1T1", "&neighbour.ios_per_s=20").body();
     let proof = undisturbed(&shared);
     assert_eq!(proof["verdict"], "refuted", "{proof}");
     assert!(proof["reason"].as_str().unwrap().contains("others moved"), "{proof}");
@@ -36,11 +37,11 @@ fn a_neighbour_refutes_undisturbed() {
 fn a_drive_that_throttles_refutes_undisturbed() {
     let heat = "&heat.read_nj_per_4kib=163840&heat.time_constant_ns=1000000000\
         &heat.throttled_bytes_per_s=20000000";
-    let cool = marked(&format!("{heat}&heat.throttle_above_c=500")).exits(0).body();
+    let cool = marked("SEQ1MQ8T1", &format!("{heat}&heat.throttle_above_c=500")).exits(0).body();
     assert_eq!(undisturbed(&cool)["verdict"], "proven");
     let warmest = undisturbed(&cool)["evidence"]["temperature_c_max"].as_f64().unwrap();
     assert!((60.0..200.0).contains(&warmest), "{warmest}");
-    let body = marked(heat).body();
+    let body = marked("SEQ1MQ8T1", heat).body();
     let proof = undisturbed(&body);
     assert_eq!(proof["verdict"], "refuted", "{proof}");
     assert!(proof["reason"].as_str().unwrap().contains("throttled"), "{proof}");
@@ -51,7 +52,7 @@ fn a_drive_that_throttles_refutes_undisturbed() {
 
 #[test]
 fn a_drive_that_vanishes_ends_the_run_with_the_reason() {
-    let ran = marked("&faults.vanish_at_ns=9000000000");
+    let ran = marked("SEQ1MQ8T1", "&faults.vanish_at_ns=9000000000");
     assert_eq!(ran.code, Some(2), "{}", ran.stderr);
     assert!(ran.said().contains("Input/output error"), "{}", ran.said());
 }
@@ -108,7 +109,7 @@ fn what_stands_around_a_model_is_told_with_its_defaults() {
     assert_eq!(truth["neighbour"]["block_bytes"], 65_536);
     assert_eq!(truth["faults"]["lost"][0]["offset_bytes"], 1 << 30);
     assert_eq!(truth["faults"]["beyond"], "wrap");
-    assert_eq!(truth["heat_limits"]["idle_c"], 39.6);
+    assert_eq!(truth["heat_limits"]["idle_temperature_c"], 39.6);
     assert!(truth["host"].is_null());
     assert_eq!(body["parameters"]["heat"]["ambient_c"], 30);
     assert!(body["parameters"].get("host").is_none(), "as a file would have it");

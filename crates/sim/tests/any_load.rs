@@ -3,7 +3,7 @@
 mod common;
 
 use block::{Drive, Op, Request, Target, Time};
-use common::{request, setup, virtual_hdd};
+use common::{disk, request, setup};
 use proptest::prelude::*;
 
 /// What may stand around the disk.
@@ -44,6 +44,7 @@ proptest! {
     fn each_request_completes_once(
         requests in proptest::collection::vec(any_request(), 1..120),
         seed in any::<u64>(),
+        model in prop_oneof![Just("hdd-7200"), Just("hdd-sg"), Just("hdd-wd")],
         cache in prop_oneof![Just("write_back"), Just("write_through")],
         depth in 1_u16..40,
         around in proptest::sample::subsequence(AROUND.to_vec(), 0..=AROUND.len()),
@@ -52,7 +53,8 @@ proptest! {
             &geometry.inner_sectors_per_track=10&geometry.outer_sectors_per_track=20\
             &schedule.destage_chunk_bytes=65536&memory.write_bytes=1048576&memory.read_ahead_bytes=65536&memory.segment_bytes=65536\
             &memory.read_bytes=131072";
-        let mut target = virtual_hdd(&format!("?seed={seed}&write_cache={cache}{small}{}", around.concat()));
+        let around = around.concat();
+        let mut target = disk(model, &format!("?seed={seed}&write_cache={cache}{small}{around}"));
         let mut lanes = target.open(&setup(u16::MAX)).unwrap();
         let drive = &mut lanes[0];
         let mut done = Vec::new();

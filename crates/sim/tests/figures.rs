@@ -136,6 +136,21 @@ fn writes_run_at_link_rate_until_memory_is_full_and_then_at_the_media_rate() {
     }
 }
 
+// Breaks when destaging cuts a long run inside a physical block: each cut would cost a turn, and a partition
+// that begins at sector 63 five sixths of the rate. Only the two ends of a run are parts of blocks.
+#[test]
+fn streams_off_the_physical_block_run_at_the_media_rate_too() {
+    for depth in [1, 8] {
+        let read = Load::read(MIB, depth, Nanos::secs(8));
+        for load in [read, Load::write(MIB, depth, Nanos::secs(8))] {
+            let mut target = virtual_hdd("");
+            let samples = run(&mut target, load, shared_cursor(63 * 512, GIB, MIB));
+            let sustained = mb_per_s(&samples[100..]);
+            assert!((168.0..182.0).contains(&sustained), "{load:?}: {sustained:.1} MB/s");
+        }
+    }
+}
+
 // Breaks when write-through completes in memory: at depth 1 each request must lose most of a turn,
 // since the next arrives after its sector has gone by.
 #[test]

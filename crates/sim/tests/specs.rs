@@ -137,3 +137,37 @@ fn what_a_file_gets_wrong_is_told_with_file_and_line() {
         assert!(error.contains(words), "{error}");
     }
 }
+
+// Breaks when a seed draws another drive the second time, or a drawn drive cannot be changed like a written one.
+#[test]
+fn a_drawn_model_is_its_seeds_and_takes_overrides() {
+    for kind in ["card", "ssd"] {
+        let of = |query: &str| show(&format!("sim:random-{kind}?{query}")).unwrap();
+        let truth = |query: &str| serde_json::to_value(of(query).truth).unwrap();
+        assert_eq!(truth("seed=7"), truth("seed=7"));
+        assert_ne!(truth("seed=7"), truth("seed=8"), "{kind}: the seed draws nothing");
+        assert_eq!(show(&format!("sim:random-{kind}")).unwrap().seed, 0);
+        let changed = of("state=fresh&capacity=1900MB&faults.vanish_at_ns=5&seed=7");
+        assert_eq!((changed.seed, changed.kind.as_str()), (7, kind));
+        assert_eq!(changed.truth.initial_state.as_deref(), Some("fresh"));
+        assert_eq!(changed.truth.erase_block_bytes, of("seed=7").truth.erase_block_bytes);
+        assert!((1_800_000_000..=1_900_000_000).contains(&changed.info.capacity_bytes.0));
+        assert_eq!(changed.truth.faults.unwrap().vanish_at_ns, Some(5));
+    }
+    let error = open("sim:random-hdd").unwrap_err().to_string();
+    assert!(error.contains("no model `random-hdd`") && error.contains("random-card"), "{error}");
+}
+
+// Breaks when the fake is no fake: a probe that is scored on it must have something to find.
+#[test]
+fn the_fake_claims_more_than_it_holds() {
+    let shown = show("sim:fake-64g").unwrap();
+    let real = shown.truth.real_capacity_bytes.unwrap();
+    assert!((60_000_000_000..=64_000_000_000).contains(&shown.info.capacity_bytes.0));
+    assert!((7_500_000_000..=8_200_000_000).contains(&real.0));
+    let target = open("sim:fake-64g").unwrap();
+    let twin = target.content().stored(Bytes(3 * real.0 + 4096));
+    assert_eq!(twin, drivescope_sim::Stored::At(Bytes(4096)), "addresses above wrap");
+    let whole = open("sim:fake-64g?faults.real_capacity_bytes=62914560000").unwrap();
+    assert_eq!(whole.content().medium_bytes(), whole.info().capacity_bytes);
+}

@@ -134,6 +134,14 @@ fn with_unit(name: &str, value: &Value) -> (String, String) {
     (words(stem), text)
 }
 
+/// A field's name as people write it.
 fn words(name: &str) -> String {
-    name.replace('_', " ")
+    let word = |word: &str| match word {
+        "au" => "AU".to_owned(),
+        "fat" => "FAT".to_owned(),
+        "ios" => "I/Os".to_owned(),
+        "slc" => "SLC".to_owned(),
+        other => other.to_owned(),
+    };
+    name.split('_').map(word).collect::<Vec<_>>().join(" ")
 }

@@ -59,7 +59,7 @@ impl Default for Heat {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct HeatTruth {
     /// Temperature of the idle drive in the long run, in degrees Celsius.
-    pub idle_c: f64,
+    pub idle_temperature_c: f64,
     /// Rate of reading that the drive bears for ever without slowing down; none when it bears any.
     pub bearable_read_bytes_per_s: Option<u64>,
     /// The same for writing.
@@ -118,7 +118,7 @@ impl Heat {
             u64::try_from(rate).ok()
         };
         HeatTruth {
-            idle_c: self.idle_nc() as f64 / 1e9,
+            idle_temperature_c: self.idle_nc() as f64 / 1e9,
             bearable_read_bytes_per_s: bearable(self.read_nj_per_4kib),
             bearable_write_bytes_per_s: bearable(self.write_nj_per_4kib),
         }

@@ -153,7 +153,9 @@ impl Hdd {
                 }
             }
             Some(Choice::Destage(run)) => {
-                let to = run.end.min(run.start + self.figures.destage_chunk);
+                // Cut between two blocks, since part of one costs a turn.
+                let cut = run.start + self.figures.destage_chunk;
+                let to = run.end.min(cut - cut % self.figures.block);
                 self.begin_write(run.start, to, &run.spot, None, trail.as_ref(), now);
             }
             None => self.read_ahead(now),

@@ -13,30 +13,35 @@ use super::oracles::model::SsdParameters;
 pub(super) const UNIT: u64 = 4096;
 /// "At depth": more than any of the drives takes to be busy with writes.
 const DEPTH: u16 = 128;
-const SECOND: u64 = 1_000_000_000;
+/// Spans in which writes are counted: a tenth of a second.
+pub(super) const SPANS_PER_S: f64 = 10.0;
+const SPAN_NS: u64 = 100_000_000;
 
 /// The drive.
 pub(super) struct Drive {
     pub(super) target: VirtualTarget,
     pub(super) parameters: SsdParameters,
     pub(super) truth: Value,
+    /// Writes of [`Drive::write`], from the drive's first instant on.
+    pub(super) written: Series,
     addresses: Addresses,
 }
 
 /// What a stretch of writes came to.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Written {
     /// Bytes of the medium for each byte of the host, by the drive's own counters.
     pub(super) amplification: f64,
     pub(super) iops: f64,
-    pub(super) series: Series,
 }
 
 impl Drive {
     pub(super) fn open(spec: &str) -> Result<Drive> {
         let shown = ::sim::show(spec)?;
+        let target = ::sim::open(spec)?;
         Ok(Drive {
-            target: ::sim::open(spec)?,
+            written: Series::new(target.now(), SPAN_NS),
+            target,
             parameters: SsdParameters(serde_json::to_value(shown.parameters)?),
             truth: serde_json::to_value(shown.truth)?,
             addresses: Addresses(1),
@@ -76,13 +81,17 @@ impl Drive {
     pub(super) fn write(&mut self, mut next: impl FnMut() -> Option<u64>) -> Result<Written> {
         let (before, begun) = (self.endurance()?, self.target.now());
         let load = Load { op: Op::Write, block: UNIT, depth: DEPTH };
-        let series = self.issue(load, SECOND, || Some(next()? * UNIT))?;
+        let (mut count, series) = (0_u64, &mut self.written);
+        let offset = || Some(next()? * UNIT);
+        issue(&mut self.target, load, offset, |completion| {
+            series.add(completion);
+            count += 1;
+        })?;
         let after = self.endurance()?;
         let host = after.host_write_bytes.0 - before.host_write_bytes.0;
         let media = after.media_write_bytes.0 - before.media_write_bytes.0;
         let span = self.target.now().since(begun).as_secs_f64();
-        let iops = series.counts.iter().sum::<u64>() as f64 / span;
-        Ok(Written { amplification: media as f64 / host as f64, iops, series })
+        Ok(Written { amplification: media as f64 / host as f64, iops: count as f64 / span })
     }
 
     /// Reads random units at a depth; reads a second, without the first tenth.
@@ -93,7 +102,7 @@ impl Drive {
             left = left.checked_sub(1)?;
             Some(addresses.below(units) * UNIT)
         };
-        let series = self.issue(Load { op: Op::Read, block: UNIT, depth }, SECOND / 1000, next)?;
+        let series = self.issue(Load { op: Op::Read, block: UNIT, depth }, SPAN_NS / 100, next)?;
         self.addresses = addresses;
         let rates = series.rates();
         Ok(mean(&rates[rates.len() / 10..]))

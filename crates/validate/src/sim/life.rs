@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use super::claims::Claims;
-use super::drive::{Drive, mean};
+use super::drive::{Drive, SPANS_PER_S, mean};
 use super::oracles::addresses::Permutation;
 use super::oracles::theory;
 
@@ -20,7 +20,8 @@ pub(super) fn check(capacity: Option<&str>, claims: &mut Claims) -> Result<()> {
         "Purge, plateau, cliff, steady state",
         format!(
             "`{}`: {FILLS} fills of uniform random 4 KiB writes at depth, from a purge on. The plateau is the mean rate \
-             of the seconds before half a fill was written. The cliff is the first second below 0.7 of it. The steady \
+             until half a fill is written, without the first second, in which the drive's memory fills. The cliff is the \
+             first tenth of a second below 0.7 of it. The steady \
              rate is that of the same drive with `state=steady`, over the second quarter of a fill. Prediction: with \
              amplification w, for each row of pages that the host fills a die programs w rows, reads w (1 − w^−n) of n \
              units to move what is valid, and spends w rows' share of an erase; the rates are as the programs alone to \
@@ -37,29 +38,23 @@ pub(super) fn check(capacity: Option<&str>, claims: &mut Claims) -> Result<()> {
 fn purged(spec: &str, whole: bool, claims: &mut Claims) -> Result<f64> {
     let mut drive = Drive::open(spec)?;
     let units = drive.units() as f64;
-    // The write buffer fills in the first second.
-    let (mut counts, mut rates) = (Vec::new(), Vec::new());
     let mut stretches = Vec::new();
     for stretch in 1..=(FILLS * 4.0) as u32 {
         let written = drive.write_random(0.25)?;
-        eprintln!(
-            "  {:.2} fills: {:.0} IOPS, amplification {:.2}",
-            f64::from(stretch) / 4.0,
-            written.iops,
-            written.amplification
-        );
-        stretches.push(format!("{:.0}", written.iops / 1000.0));
-        // The last second of a stretch is not whole.
-        rates.extend(written.series.rates());
-        counts.extend(written.series.counts);
+        let fills = f64::from(stretch) / 4.0;
+        let (iops, amplification) = (written.iops, written.amplification);
+        eprintln!("  {fills:.2} fills: {iops:.0} IOPS, amplification {amplification:.2}");
+        stretches.push(format!("{:.0}", iops / 1000.0));
     }
-    let mut sum = 0.0;
-    let early = counts.iter().take_while(|count| {
-        sum += **count as f64;
-        sum < 0.5 * units
+    let rates = drive.written.rates();
+    let mut fills = 0.0;
+    let early = rates.iter().take_while(|rate| {
+        fills += **rate / SPANS_PER_S / units;
+        fills < 0.5
     });
-    let early = early.count().min(rates.len()).max(2);
-    let plateau = mean(&rates[1..early]);
+    let early = early.count();
+    // The drive's memory fills.
+    let plateau = mean(&rates[(early / 2).min(SPANS_PER_S as usize)..early]);
     if whole {
         claims.within(spec, "plateau, IOPS", (plateau, 0), (600e3, 700e3));
     } else {
@@ -73,22 +68,16 @@ fn purged(spec: &str, whole: bool, claims: &mut Claims) -> Result<f64> {
         (plateau, 0),
         (by_times, 0.05),
     );
-    let (fills, seconds) = cliff(&counts, plateau);
+    let at = rates.iter().position(|rate| *rate < 0.7 * plateau).unwrap_or(rates.len());
+    let seconds = at as f64 / SPANS_PER_S;
+    let fills = rates[..at].iter().sum::<f64>() / SPANS_PER_S / units;
     let expected = 1.0 + drive.truth("over_provisioning")?;
-    claims.near(spec, "cliff, fills", (fills / units, 3), (expected, 0.05));
+    claims.near(spec, "cliff, fills", (fills, 3), (expected, 0.05));
     if whole {
         claims.within(spec, "cliff, seconds", (seconds, 0), (0.0, 500.0));
     }
     claims.told(spec, "thousand IOPS by quarter of a fill", stretches.join(", "));
     Ok(plateau)
-}
-
-/// Writes and seconds before the first second that is well below the plateau. The last second of a stretch is short and
-/// the one after it, too, so that it takes two together.
-fn cliff(counts: &[u64], plateau: f64) -> (f64, f64) {
-    let low = |pair: &[u64]| ((pair[0] + pair[1]) as f64) < 0.7 * plateau;
-    let at = counts.windows(2).position(low).unwrap_or(counts.len());
-    (counts[..at].iter().sum::<u64>() as f64, at as f64)
 }
 
 fn steady(spec: &str, plateau: f64, claims: &mut Claims) -> Result<()> {
@@ -111,13 +100,14 @@ fn replayed(spec: &str, claims: &mut Claims) -> Result<()> {
     let order = Permutation::new(units, 1);
     let mut places = 0..2 * units;
     let written = drive.write(|| Some(order.at(places.next()? % units)))?;
-    let rates = written.series.rates();
-    let (first, rest) = rates.split_at(rates.len() / 4);
+    let rates = drive.written.rates();
+    let seconds: Vec<f64> = rates.chunks_exact(SPANS_PER_S as usize).map(mean).collect();
+    let (first, rest) = seconds.split_at(seconds.len() / 4);
     let least = rest.iter().copied().fold(f64::INFINITY, f64::min);
     let amplification = (written.amplification, 3);
     claims.within(spec, "one permutation twice: write amplification", amplification, (0.0, 1.01));
     let what = "one permutation twice: slowest second, of the plateau";
     claims.within(spec, what, (least / mean(&first[1..]), 3), (0.93, f64::INFINITY));
-    claims.told(spec, "one permutation twice: seconds", format!("{}", rates.len()));
+    claims.told(spec, "one permutation twice: seconds", seconds.len().to_string());
     Ok(())
 }

@@ -22,6 +22,10 @@ const SPEC: &str = "sim:enterprise-28op?state=steady";
 const IOS: u64 = 8_000_000;
 const ROUNDS: u32 = 8;
 const DEPTH: u16 = 32;
+/// Simulated writes a second that are aimed at, in millions.
+const RATE_AIM: f64 = 2.0;
+/// What is still borne where that is not reached: time, of the bare log's.
+const RATIO_WORST: f64 = 3.0;
 /// Blocks of the bare log, of all dies together.
 const BARE_BLOCKS: usize = 1200;
 
@@ -69,16 +73,18 @@ pub(super) fn check(claims: &mut Claims) -> Result<()> {
     claims.told(SPEC, "ns of CPU a simulated write", show(&ours));
     claims.told("bare log", "ns of CPU a write", show(&theirs));
     let rates: Vec<f64> = ours.iter().map(|ns| 1e3 / ns).collect();
-    claims.told(
-        SPEC,
-        "million simulated writes a second of CPU",
-        Middle::of(&rates).map_or(String::new(), |m| m.show(2)),
-    );
+    let rate = Middle::of(&rates).context("no rounds")?;
+    claims.told(SPEC, "million simulated writes a second of CPU", rate.show(2));
     let ratio = paired_ratio(&ours, &theirs, CONFIDENCE).context("too few rounds for a ratio")?;
-    claims.within(SPEC, "time, of the bare log's", (ratio.ratio, 2), (0.0, 3.0));
-    if let (Some(low), Some(high)) = (ratio.low, ratio.high) {
-        claims.told(SPEC, "interval of that", format!("{low:.2}–{high:.2}"));
-    }
+    let interval = match (ratio.low, ratio.high) {
+        (Some(low), Some(high)) => format!(" ({low:.1}–{high:.1})"),
+        _ => String::new(),
+    };
+    let found = format!("{:.1}{interval}", ratio.ratio);
+    claims.told(SPEC, "time, of the bare log's", found);
+    let holds = rate.median >= RATE_AIM || ratio.ratio <= RATIO_WORST;
+    let what = "2 million a second, or else at worst 3 times the bare log's time";
+    claims.must(SPEC, what, format!("{:.2} million", rate.median), holds);
     Ok(())
 }
 

@@ -22,6 +22,10 @@ enum Act {
         count: u32,
         stream: Stream,
     },
+    /// As [`Act::Write`] to single-bit blocks, by a drive that folds rather than write past them.
+    WriteWaiting {
+        count: u32,
+    },
     Trim {
         first: u32,
         count: u32,
@@ -50,6 +54,7 @@ fn any_act() -> impl Strategy<Value = Act> {
         4 => (1_u32..60, any_stream()).prop_map(|(count, stream)| Act::Write { count, stream }),
         2 => (any::<u32>(), 1_u32..60, any_stream())
             .prop_map(|(first, count, stream)| Act::Run { first, count, stream }),
+        2 => (1_u32..60).prop_map(|count| Act::WriteWaiting { count }),
         1 => (any::<u32>(), 1_u32..60).prop_map(|(first, count)| Act::Trim { first, count }),
         1 => (1_u32..20, 1_u32..20).prop_map(|(most, times)| Act::Collect { most, times }),
         2 => (1_u32..20, 1_u32..20).prop_map(|(most, times)| Act::Fold { most, times }),
@@ -165,6 +170,22 @@ impl Beside {
         }
     }
 
+    /// Folds until there is a slot in a single-bit block and folding is not due, or nothing is left to fold.
+    fn wait_for_single_bit(&mut self) {
+        let mut steps = 0;
+        loop {
+            self.catch_up();
+            let ftl = &self.ftl;
+            let is_due = ftl.fold_is_due();
+            if !is_due && (ftl.has_room(Stream::Slc) || !ftl.can_fold()) {
+                return;
+            }
+            assert_ne!(self.fold(3), Collected::Nothing, "not behind, and no room to fold");
+            steps += 1;
+            assert!(steps < 100_000, "folding makes no room");
+        }
+    }
+
     /// As a drive does it: to the stream asked for if that can be had, else to the other.
     fn write(&mut self, unit: u32, stream: Stream) {
         self.catch_up();
@@ -195,6 +216,13 @@ impl Beside {
             }
             Act::Run { first, count, stream } => {
                 from(first, count).for_each(|unit| self.write(unit, stream));
+            }
+            Act::WriteWaiting { count } => {
+                for _ in 0..count {
+                    self.wait_for_single_bit();
+                    let unit = self.noise.below(u64::from(units)) as u32;
+                    self.write(unit, Stream::Slc);
+                }
             }
             Act::Trim { first, count } => {
                 for unit in from(first, count) {
