@@ -63,10 +63,16 @@ impl Layout {
         group * self.group < self.fat
     }
 
-    /// Which of the cell's bits a group's pages are kept in, from 0.
+    /// Which of the cell's bits a group's pages are kept in, from 0. Where in the order of kinds an allocation unit
+    /// begins differs from unit to unit: data that is appended to a block begins wherever the block was. Were it the
+    /// same in all, boundaries of one class would all lie between pages of the same two kinds, and the published
+    /// tables, which are means over units far apart, show that they do not.
     pub(super) fn kind(&self, group: u64) -> usize {
-        let in_unit = group % (self.unit / self.group);
-        (in_unit / self.run % self.kinds) as usize
+        let groups = self.unit / self.group;
+        let (unit, in_unit) = (group / groups, group % groups);
+        // Multiplicative hashing (Knuth); the high half is well mixed.
+        let begins = unit.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+        ((begins + in_unit / self.run) % self.kinds) as usize
     }
 
     /// The groups that a range of bytes touches, each with the part of the range that is in it.
