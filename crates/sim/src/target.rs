@@ -178,7 +178,15 @@ impl VirtualTarget {
             None => {
                 self.counters.requested(op, len);
                 let place = self.tickets.add(ticket);
-                self.queued.push_back(place);
+                let command = Command { tag: place.into(), ..command };
+                // Handed over from here where it can be: fetched back from its ticket a moment later, it would have
+                // to wait until the processor has stored it there.
+                if self.queued.is_empty() && self.device.admits(&command) {
+                    self.device.accept(command, self.now);
+                    self.active += 1;
+                } else {
+                    self.queued.push_back(place);
+                }
             }
         }
     }
