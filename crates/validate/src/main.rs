@@ -54,7 +54,7 @@ enum Name {
     Coverage(coverage::Options),
     /// Runs killed at random moments, which have to go on (minutes)
     Kills(kills::Options),
-    /// Virtual drives of flash against theory, at full size (about an hour, 4 GiB of memory)
+    /// Virtual drives of flash against theory, at full size (half an hour, 3 GiB of memory)
     Sim(sim::Options),
 }
 
