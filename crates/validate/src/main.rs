@@ -57,7 +57,7 @@ enum Name {
     Kills(kills::Options),
     /// Virtual drives served as files, tried with flashbench and fio (/dev/fuse, minutes)
     Serve(serve::Options),
-    /// Virtual drives of flash against theory, at full size (about an hour, 4 GiB of memory)
+    /// Virtual drives of flash against theory, at full size (half an hour, 3 GiB of memory)
     Sim(sim::Options),
 }
 

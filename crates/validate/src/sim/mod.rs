@@ -28,7 +28,7 @@ use claims::Claims;
 #[derive(Args, Clone, Debug)]
 pub struct Options {
     /// Capacity of the drive whose life is followed, such as 64GiB [default: the model's own, 1 TB, which takes
-    /// 3 GiB of memory and most of an hour]
+    /// 3 GiB of memory and 20 minutes]
     #[arg(long)]
     capacity: Option<String>,
     /// Only these parts
