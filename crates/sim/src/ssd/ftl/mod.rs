@@ -222,6 +222,11 @@ impl Ftl {
         self.single_bit[self.block(slot) as usize]
     }
 
+    /// How many of `count` slots from `slot` on are valid.
+    pub(crate) fn valid_in(&self, slot: u32, count: u32) -> u32 {
+        self.map.valid_in(slot, slot + count)
+    }
+
     #[inline]
     fn block(&self, slot: u32) -> u32 {
         slot / self.shape.units_per_block
