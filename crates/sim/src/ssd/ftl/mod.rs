@@ -56,6 +56,25 @@ impl Shape {
         self.units > 0 && u64::from(self.units) < full && slots < u64::from(u32::MAX) - 1
     }
 
+    /// Bytes of memory that a die takes up before anything is written to it: tables that begin as zeroes cost none
+    /// until they are used, and a steady die has used them. Only of a shape that [is
+    /// workable](Shape::is_workable).
+    pub(crate) fn bytes_at_first(&self, policy: Collection, state: InitialState) -> u64 {
+        let (blocks, units) = (u64::from(self.blocks()), u64::from(self.units));
+        let slots = blocks * u64::from(self.units_per_block);
+        let lists = match policy {
+            Collection::Greedy => u64::from(self.units_per_block) * closed::BYTES_PER_LIST,
+            Collection::Fifo | Collection::Choices(_) => 0,
+        };
+        let map = match state {
+            InitialState::Fresh => 0,
+            InitialState::Filled => units / 8,
+            InitialState::Steady => 4 * (units + slots) + slots / 8,
+        };
+        // Besides what `closed` keeps of a block: its place among those that are free, and its mode.
+        blocks * (closed::BYTES_PER_BLOCK + 5) + lists + map
+    }
+
     fn fits(&self, slc: SlcShape) -> bool {
         (1..=self.units_per_block).contains(&slc.units_per_block)
     }
