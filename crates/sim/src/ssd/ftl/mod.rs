@@ -56,6 +56,16 @@ impl Shape {
         self.units > 0 && u64::from(self.units) < full && slots < u64::from(u32::MAX) - 1
     }
 
+    /// Blocks that a die in its initial state could lend to the single-bit cache.
+    pub(crate) fn blocks_to_lend(&self, state: InitialState) -> u32 {
+        let held = match state {
+            InitialState::Fresh => 0,
+            InitialState::Filled => self.units.div_ceil(self.units_per_block),
+            InitialState::Steady => self.data_blocks,
+        };
+        self.data_blocks.saturating_sub(held)
+    }
+
     /// Bytes of memory that a die takes up before anything is written to it: tables that begin as zeroes cost none
     /// until they are used, and a steady die has used them. Only of a shape that [is
     /// workable](Shape::is_workable).
