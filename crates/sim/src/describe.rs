@@ -64,7 +64,8 @@ pub struct Truth {
     pub cell_levels: Option<u8>,
     /// Memory that takes writes before the medium does.
     pub write_buffer_bytes: Option<Bytes>,
-    /// Part of the medium that is written with one bit a cell.
+    /// What fits, as the drive begins, into the part of the medium that is written with one bit a cell. Where that
+    /// part is lent from free blocks, it is smaller the more the drive holds.
     pub slc_cache_bytes: Option<Bytes>,
     /// Spare share of the medium: (physical - logical) / logical.
     pub over_provisioning: Option<f64>,

@@ -78,11 +78,11 @@ pub(crate) fn size(text: &str) -> Result<Bytes, String> {
 }
 
 /// Reads the value of a model's field: what TOML takes for a number, a truth value or a list, and otherwise
-/// a word.
+/// a word. In quotes anything is a word, as a serial number of digits is.
 pub(crate) fn value(text: &str) -> toml::Value {
     use toml::Value::{Array, Boolean, Float, Integer, String};
     match text.parse::<toml::Value>() {
-        Ok(value @ (Integer(_) | Float(_) | Boolean(_) | Array(_))) => value,
+        Ok(value @ (Integer(_) | Float(_) | Boolean(_) | Array(_) | String(_))) => value,
         _ => String(text.to_owned()),
     }
 }
@@ -114,6 +114,20 @@ mod tests {
             let error = Spec::parse(text).unwrap_err().to_string();
             assert!(error.contains(words), "{text}: {error}");
         }
+    }
+
+    // Breaks when a serial number of digits cannot be typed, or is told with its quotes.
+    #[test]
+    fn a_value_is_what_toml_takes_it_for_and_otherwise_a_word() {
+        use toml::Value::{Boolean, Integer, String};
+        assert_eq!(value("1_000"), Integer(1000));
+        assert_eq!(value("true"), Boolean(true));
+        for (text, word) in [("\"123\"", "123"), ("'a b'", "a b"), ("fifo", "fifo"), ("4GB", "4GB")]
+        {
+            assert_eq!(value(text), String(word.to_owned()));
+        }
+        assert!(value("[1, 2]").is_array());
+        assert_eq!(value("1979-05-27"), String("1979-05-27".to_owned()), "no field is a date");
     }
 
     #[test]

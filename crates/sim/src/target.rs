@@ -129,8 +129,8 @@ impl VirtualTarget {
         }
     }
 
-    /// Starts the drive's noise anew. Before the first request this is the same as opening it with
-    /// `?seed=`.
+    /// Starts the drive's noise anew. Before the first request and the first pause this is the same as opening it
+    /// with `?seed=`, but for a model that was drawn from its seed: that stays what it is.
     pub fn reseed(&mut self, seed: u64) {
         self.device.reseed(seed);
     }
@@ -328,7 +328,8 @@ impl Target for VirtualTarget {
     /// Virtual time goes by; read-ahead and destaging go on meanwhile.
     fn pause(&mut self, span: Nanos) {
         self.first = self.sequence;
-        let until = self.now + span;
+        // Never up to the end of time, which is no instant that comes.
+        let until = Time((self.now + span).0.min(Time::NEVER.0 - 1));
         while self.now < until {
             self.run(until, &mut Vec::new());
         }

@@ -3,19 +3,8 @@
 mod common;
 
 use block::{Drive, Op, Request, Target, Time};
-use common::{disk, request, setup};
+use common::{AROUND, disk, request, setup};
 use proptest::prelude::*;
-
-/// What may stand around the disk.
-const AROUND: [&str; 6] = [
-    "&neighbour.ios_per_s=300&neighbour.block_bytes=4096&neighbour.read_percent=60&neighbour.active_ns=50000000\
-     &neighbour.quiet_ns=30000000",
-    "&host.queue_depth=3&host.link_bytes_per_s=40000000",
-    "&heat.throttle_above_c=36&heat.resume_below_c=35&heat.time_constant_ns=10000000",
-    "&faults.unreadable=1MiB+64KiB&faults.unwritable=2MiB+64KiB&faults.error_after_ns=50000000",
-    "&faults.real_capacity_bytes=3000000&faults.storm.period_ns=100000000&faults.storm.length_ns=20000000",
-    "&faults.vanish_at_ns=400000000",
-];
 
 /// Requests over a small disk: aligned to the logical block or not, inside or beyond its end.
 fn any_request() -> impl Strategy<Value = (Request, u64)> {

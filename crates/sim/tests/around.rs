@@ -385,3 +385,35 @@ fn what_cannot_be_is_refused_with_its_field() {
         assert!(error.starts_with(&format!("?{key}: ")) && error.contains(words), "{error}");
     }
 }
+
+// Breaks when a drive that is gone from the first instant takes what is issued then: it would fail in no time at all,
+// and a closed loop over it stand still.
+#[test]
+fn a_drive_that_was_never_there_refuses_from_the_first() {
+    for model in ["hdd-7200", "usb-8m", "mlc-nvme"] {
+        let mut target = open(&format!("sim:{model}?faults.vanish_at_ns=0")).unwrap();
+        let sample = one(&mut target.open(&setup(1)).unwrap()[0], request(Op::Read, 0, 4096, 0));
+        assert_eq!(sample.outcome.bytes(), Err(Errno::NO_DEVICE), "{model}");
+        assert!(sample.latency_ns() > 0, "{model}");
+    }
+}
+
+// Breaks when something draws from the seed while the drive is made and is left out of drawing anew.
+#[test]
+fn reseeding_is_the_same_as_opening_with_the_seed_whatever_stands_around() {
+    let all =
+        EACH.join("&").replace("faults.unreadable=100MiB+200MiB", "faults.unreadable=8MiB+1MiB");
+    for info in drivescope_sim::list() {
+        if info.name.starts_with("random-") {
+            continue;
+        }
+        let history = |seed: u64, again: Option<u64>| {
+            let mut target = open(&format!("sim:{}?seed={seed}&{all}", info.name)).unwrap();
+            again.into_iter().for_each(|seed| target.reseed(seed));
+            let load = Load::write(16_384, 4, Nanos::secs(1));
+            let samples = run(&mut target, load, random(3, 0, 4 << 30, 16_384));
+            (samples, target.media(), target.environment().snapshot())
+        };
+        assert!(history(0, Some(7)) == history(7, None), "{}", info.name);
+    }
+}

@@ -40,6 +40,14 @@ fn reseeding_is_the_same_as_opening_with_the_seed() {
     assert_eq!(history(reseeded), history(virtual_hdd("?seed=7")));
 }
 
+// Breaks when the time after all time is waited for, which never comes: the program would hang.
+#[test]
+fn even_the_longest_pause_ends() {
+    let mut target = virtual_hdd("");
+    target.pause(Nanos(u64::MAX));
+    assert!(target.now().0 > u64::MAX / 2);
+}
+
 #[test]
 fn time_moves_only_in_waiting_and_pausing() {
     let mut target = virtual_hdd("");

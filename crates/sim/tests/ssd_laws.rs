@@ -229,3 +229,29 @@ fn the_single_bit_cache_is_as_large_and_recovers_as_fast_as_the_model_says() {
         assert!(off.abs() < 0.05, "{area}: {again} bytes after a pause that folds {folded}");
     }
 }
+
+// Breaks when the truth tells the cache that a drive would have if it were empty: a probe that finds the one that a
+// full drive has left would be scored as wrong.
+#[test]
+fn a_full_drive_lends_its_cache_only_what_is_free_and_says_so() {
+    let drive = |state: &str| {
+        let spec = format!(
+            "sim:tlc-pslc?capacity=16GiB&slc.bytes=2000000000&slc.area=dynamic&nand.pages_per_block=96\
+             &nand.channels=4&nand.dies_per_channel=1&layout.over_provisioning=0.2&state={state}"
+        );
+        let told = drivescope_sim::show(&spec).unwrap().truth.slc_cache_bytes.unwrap().0;
+        (Drive::open(&spec), told)
+    };
+    let (_, empty) = drive("fresh");
+    let (mut full, told) = drive("filled");
+    assert!(told > 0 && 2 * told < 3 * empty && told < empty, "{told} of {empty}");
+    let buffer = full.target.info().cache_bytes.unwrap().0;
+    let load = Load { op: Op::Write, block: 1 << 17, depth: 32 };
+    let mut places = 0..(3_u64 << 30) >> 17;
+    let mut series = Series::new(full.target.now(), 10_000_000);
+    let next = || Some(places.next()? << 17);
+    issue(&mut full.target, load, next, |completion| series.add(completion)).unwrap();
+    let found = cliff(&series, 1 << 17) - buffer;
+    assert!((found as f64 / told as f64 - 1.0).abs() < 0.05, "{found}, told {told}");
+    assert_eq!(drive("steady").1, 0, "what endless writes leave is full");
+}

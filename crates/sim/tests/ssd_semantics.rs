@@ -306,8 +306,15 @@ fn the_truth_is_that_of_the_model_with_its_overrides() {
     assert_eq!(truth.erase_block_bytes, Some(Bytes(576 * 4 * 16_384)));
     assert_eq!((truth.planes, truth.cell_levels, truth.dies), (Some(4), Some(8), Some(8)));
     assert_eq!(truth.initial_state.as_deref(), Some("filled"));
-    let cache = truth.slc_cache_bytes.unwrap().0;
-    assert!((24_000_000_000..24_200_000_000).contains(&cache), "{cache}: in whole blocks");
+    let cache = |state| {
+        let spec = format!("sim:tlc-pslc?state={state}");
+        show(&spec).unwrap().truth.slc_cache_bytes.unwrap().0
+    };
+    let (fresh, filled) = (cache("fresh"), cache("filled"));
+    assert!((24_000_000_000..24_200_000_000).contains(&fresh), "{fresh}: in whole blocks");
+    // Lent from what is free: a third of the spare space holds data, one bit of three.
+    let spare = 256_060_514_304.0 * truth.over_provisioning.unwrap() / 3.0;
+    assert!((filled as f64 / spare - 1.0).abs() < 0.05, "{filled} of {spare}");
     let op = show("sim:enterprise-28op").unwrap().truth.over_provisioning.unwrap();
     assert!((0.28..0.282).contains(&op), "{op}");
     assert_eq!(show("sim:mlc-nvme").unwrap().truth.slc_cache_bytes, None);
@@ -335,5 +342,21 @@ fn what_a_model_or_an_override_gets_wrong_is_told_with_its_key() {
             }
             other => panic!("{query}: {other:?}"),
         }
+    }
+}
+
+// Breaks when what the collection takes out of a row in two steps is counted, and crosses the channel, only for the
+// first of them: reads are then too few and the channel too free. Of what is moved only that in memory is not read.
+#[test]
+fn whatever_the_collection_moves_was_read_and_crossed_the_channel() {
+    for more in ["&layout.map_bytes=4096", "&layout.map_bytes=4096&layout.collection=fifo"] {
+        let mut target = exact(&format!("&state=steady{more}"));
+        run(&mut target, Load::write(4096, 32, Nanos::secs(2)), random(5, 0, 4 * GIB, 4096));
+        each(&mut target, [flush()]);
+        let media = target.media();
+        assert!(media.copied_bytes > Bytes::mib(64), "{media:?}");
+        let (read, copied) = (media.medium_read_bytes.0 as f64, media.copied_bytes.0 as f64);
+        // What the host overwrites between the steps was read for nothing.
+        assert!((0.995..1.05).contains(&(read / copied)), "{more}: {read} read of {copied} moved");
     }
 }

@@ -1,7 +1,7 @@
 //! Values that no solid-state drive can have.
 
 use super::model::{CollectionModel, MappingModel, SlcModel, SsdModel};
-use super::shape::Shape;
+use super::shape::{self, Shape};
 use crate::kind::Fault;
 
 /// A minute.
@@ -10,6 +10,9 @@ const NS: u64 = 60_000_000_000;
 const DIES_MAX: u64 = 1 << 16;
 /// Fewer data blocks than this on a die leave no log to speak of.
 const BLOCKS_MIN: u32 = 8;
+/// Most memory that a drive may take up before anything is written to it: a steady one of 4 TiB does with it. What is
+/// written costs as much again, but that comes bit by bit, and with time.
+const BYTES_AT_FIRST_MAX: u64 = 10 << 30;
 
 /// A field, its value, and the least and greatest that it may have.
 type Range = (&'static str, u64, u64, u64);
@@ -175,6 +178,9 @@ fn whole(model: &SsdModel) -> Result<(), Fault> {
         let what = format!("{} is too few blocks of a die to collect", layout.over_provisioning);
         return Err(("layout.over_provisioning", what));
     }
+    if layout.mapping == MappingModel::Page {
+        memory(model, &shape)?;
+    }
     if let Some(slc) = shape.log.slc
         && !slc.is_static
         && slc.blocks > shape.log.data_blocks
@@ -184,4 +190,21 @@ fn whole(model: &SsdModel) -> Result<(), Fault> {
         return Err(("slc.bytes", what));
     }
     Ok(())
+}
+
+/// A drive whose tables alone would bring down the machine is refused rather than opened.
+fn memory(model: &SsdModel, shape: &Shape) -> Result<(), Fault> {
+    let die = shape.log.bytes_at_first(shape::collection(model), shape::initial(model));
+    let bytes = die.saturating_mul(shape.dies.into());
+    if bytes <= BYTES_AT_FIRST_MAX {
+        return Ok(());
+    }
+    let what = format!(
+        "{} takes {} GiB of memory to begin with, and at most {} are allowed; take a smaller one, larger units and \
+         blocks, or one that begins fresh",
+        model.layout.capacity_bytes,
+        bytes >> 30,
+        BYTES_AT_FIRST_MAX >> 30
+    );
+    Err(("layout.capacity_bytes", what))
 }

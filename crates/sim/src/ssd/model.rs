@@ -4,7 +4,7 @@ use block::{Bytes, DriveInfo, DriveKind, WriteCache};
 use serde::{Deserialize, Serialize};
 
 use super::Ssd;
-use super::shape::Shape;
+use super::shape::{self, Shape};
 use crate::describe::Truth;
 use crate::device::Device;
 use crate::kind::{DeviceModel, Fault, Setting};
@@ -290,7 +290,7 @@ impl DeviceModel for SsdModel {
             planes: Some(nand.planes),
             cell_levels: log.then(|| 1 << nand.bits_per_cell),
             write_buffer_bytes: Some(Bytes(self.memory.write_bytes)),
-            slc_cache_bytes: shape.slc_bytes().map(Bytes),
+            slc_cache_bytes: shape.slc_bytes(shape::initial(self)).map(Bytes),
             over_provisioning: log.then(|| shape.over_provisioning()),
             dies: Some(shape.dies),
             real_capacity_bytes: Some(Bytes(self.layout.capacity_bytes)),

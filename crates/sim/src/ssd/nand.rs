@@ -186,7 +186,12 @@ impl Ssd {
             // What the step before read and did not move yet is still in memory.
             if die.fetched.replace(row) != Some(row) && !die.in_memory(row) {
                 let page = self.page_of(at, row);
-                let units = run.len() as u32;
+                // All of it that is still valid comes out of the die, also what a later step moves.
+                let later = match &self.dies[at as usize].keeping {
+                    Keeping::Log(ftl) => ftl.valid_in(row * row_units, row_units),
+                    Keeping::InPlace => 0,
+                };
+                let units = run.len() as u32 + later;
                 self.dies[at as usize].work.push_back(Work::Fetch { page, units });
             }
         }

@@ -101,10 +101,12 @@ impl Shape {
         slots / f64::from(self.units) - 1.0
     }
 
-    /// Data that fits into the single-bit part of all dies.
-    pub(super) fn slc_bytes(&self) -> Option<u64> {
+    /// Data that fits into the single-bit part of all dies as the drive begins: blocks that are not set aside can be
+    /// lent only where they are free.
+    pub(super) fn slc_bytes(&self, state: ftl::InitialState) -> Option<u64> {
         let slc = self.log.slc.filter(|_| self.is_log)?;
-        let slots = u64::from(self.slc_blocks) * u64::from(slc.units_per_block);
+        let lent = if slc.is_static { u32::MAX } else { self.log.blocks_to_lend(state) };
+        let slots = u64::from(self.slc_blocks.min(lent)) * u64::from(slc.units_per_block);
         Some(slots * u64::from(self.dies) * self.map_bytes)
     }
 }

@@ -9,6 +9,17 @@ use drivescope_sim::VirtualTarget;
 pub const MIB: u64 = 1 << 20;
 pub const GIB: u64 = 1 << 30;
 
+/// What may stand around a drive of at least 4 MiB, each of it in effect within a second.
+pub const AROUND: [&str; 6] = [
+    "&neighbour.ios_per_s=300&neighbour.block_bytes=4096&neighbour.read_percent=60&neighbour.active_ns=50000000\
+     &neighbour.quiet_ns=30000000",
+    "&host.queue_depth=3&host.link_bytes_per_s=40000000",
+    "&heat.throttle_above_c=36&heat.resume_below_c=35&heat.time_constant_ns=10000000",
+    "&faults.unreadable=1MiB+64KiB&faults.unwritable=2MiB+64KiB&faults.error_after_ns=50000000",
+    "&faults.real_capacity_bytes=3000000&faults.storm.period_ns=100000000&faults.storm.length_ns=20000000",
+    "&faults.vanish_at_ns=400000000",
+];
+
 /// The disk, with overrides such as `?seed=7`.
 pub fn virtual_hdd(overrides: &str) -> VirtualTarget {
     disk("hdd-7200", overrides)

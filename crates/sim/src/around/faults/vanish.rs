@@ -25,7 +25,9 @@ pub(super) struct Vanishing {
 
 impl Vanishing {
     pub(super) fn new(at: Time, inner: Box<dyn Device>) -> Vanishing {
-        Vanishing { inner, at, gone: false, held: Vec::new(), refused: VecDeque::new() }
+        // At zero it was never there: what is issued at the first instant does not find it.
+        let gone = at == Time::ZERO;
+        Vanishing { inner, at, gone, held: Vec::new(), refused: VecDeque::new() }
     }
 
     /// Lets the drive do what it does until it vanishes.

@@ -6,6 +6,11 @@ use crate::noise::Noise;
 /// No block.
 const NONE: u32 = u32::MAX;
 
+/// What [`Closed`] keeps of each block, in bytes.
+pub(super) const BYTES_PER_BLOCK: u64 = 16;
+/// The same of each list.
+pub(super) const BYTES_PER_LIST: u64 = 8;
+
 /// Full blocks with the count of valid units in each, in the order that the policy needs.
 #[derive(Debug)]
 pub(super) struct Closed {

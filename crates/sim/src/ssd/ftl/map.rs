@@ -99,4 +99,10 @@ impl Map {
         }
         None
     }
+
+    /// Count of valid slots in `from..to`.
+    pub(super) fn valid_in(&self, from: u32, to: u32) -> u32 {
+        let next = |after: &u32| self.next_valid(after + 1, to);
+        std::iter::successors(self.next_valid(from, to), next).count() as u32
+    }
 }

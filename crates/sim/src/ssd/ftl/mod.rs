@@ -56,6 +56,35 @@ impl Shape {
         self.units > 0 && u64::from(self.units) < full && slots < u64::from(u32::MAX) - 1
     }
 
+    /// Blocks that a die in its initial state could lend to the single-bit cache.
+    pub(crate) fn blocks_to_lend(&self, state: InitialState) -> u32 {
+        let held = match state {
+            InitialState::Fresh => 0,
+            InitialState::Filled => self.units.div_ceil(self.units_per_block),
+            InitialState::Steady => self.data_blocks,
+        };
+        self.data_blocks.saturating_sub(held)
+    }
+
+    /// Bytes of memory that a die takes up before anything is written to it: tables that begin as zeroes cost none
+    /// until they are used, and a steady die has used them. Only of a shape that [is
+    /// workable](Shape::is_workable).
+    pub(crate) fn bytes_at_first(&self, policy: Collection, state: InitialState) -> u64 {
+        let (blocks, units) = (u64::from(self.blocks()), u64::from(self.units));
+        let slots = blocks * u64::from(self.units_per_block);
+        let lists = match policy {
+            Collection::Greedy => u64::from(self.units_per_block) * closed::BYTES_PER_LIST,
+            Collection::Fifo | Collection::Choices(_) => 0,
+        };
+        let map = match state {
+            InitialState::Fresh => 0,
+            InitialState::Filled => units / 8,
+            InitialState::Steady => 4 * (units + slots) + slots / 8,
+        };
+        // Besides what `closed` keeps of a block: its place among those that are free, and its mode.
+        blocks * (closed::BYTES_PER_BLOCK + 5) + lists + map
+    }
+
     fn fits(&self, slc: SlcShape) -> bool {
         (1..=self.units_per_block).contains(&slc.units_per_block)
     }
@@ -220,6 +249,11 @@ impl Ftl {
     /// True when `slot` is of a block that is written with one bit a cell.
     pub(crate) fn is_slc(&self, slot: u32) -> bool {
         self.single_bit[self.block(slot) as usize]
+    }
+
+    /// How many of `count` slots from `slot` on are valid.
+    pub(crate) fn valid_in(&self, slot: u32, count: u32) -> u32 {
+        self.map.valid_in(slot, slot + count)
     }
 
     #[inline]
