@@ -84,7 +84,7 @@ fn everything_may_stand_around_every_model() {
         assert!(samples.len() > 10, "{}: {}", info.name, samples.len());
         let failed = samples.iter().filter(|s| s.outcome.bytes().is_err()).collect::<Vec<_>>();
         let bad = |s: &&Sample| s.offset < 9 * MIB && s.offset + s.len > 8 * MIB;
-        assert!(failed.iter().all(|s| bad(s)), "{}: {failed:?}", info.name);
+        assert!(failed.iter().all(bad), "{}: {failed:?}", info.name);
         assert_eq!(counted.endurance.is_some(), beside.endurance.is_some(), "{}", info.name);
     }
 }
