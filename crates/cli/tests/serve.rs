@@ -129,6 +129,25 @@ fn a_drive_in_use_is_pulled_out() {
     assert!(file.read_at(&mut [0; 512], 0).is_err());
 }
 
+// Breaks when Ctrl-C that reaches the server twice, from the terminal and from a script's trap, ends it before
+// it has taken its mount away: whoever looks at the directory then gets an error.
+#[test]
+fn being_asked_twice_at_once_leaves_no_dead_mount() {
+    for _ in 0..5 {
+        let Some(mut server) = Server::start(&["hdd-7200"]) else { return };
+        server.signal(Signal::INT);
+        server.signal(Signal::TERM);
+        server.signal(Signal::INT);
+        let (ran, dir) = end(server);
+        let left = is_mounted(dir.path());
+        if left {
+            let _ = Command::new("umount").arg("-l").arg(dir.path()).status();
+        }
+        assert!(!left, "{:?} {}", ran.code, ran.stderr);
+        ran.exits(0);
+    }
+}
+
 // Breaks when what a killed server left is met with an error that nobody understands.
 #[test]
 fn a_dead_mount_is_told_from_a_missing_directory() {

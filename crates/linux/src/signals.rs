@@ -4,6 +4,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -22,13 +23,27 @@ const EXIT_INTERRUPTED: i32 = 130;
 /// # Errors
 /// When the kernel refuses the handlers or the thread.
 pub fn install(cancel: Arc<AtomicBool>) -> io::Result<()> {
+    install_patient(cancel, Duration::ZERO)
+}
+
+/// As [`install`], for whoever leaves something worse than files when ended half-way: a second signal is
+/// taken for the same wish as the first when it comes within `patience` of it. (A shell script that is
+/// interrupted often passes on the signal that the terminal has sent to all already.)
+///
+/// # Errors
+/// Those of [`install`].
+pub fn install_patient(cancel: Arc<AtomicBool>, patience: Duration) -> io::Result<()> {
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
     thread::Builder::new().name("signals".to_owned()).spawn(move || {
         // Not read back from `cancel`, which others may set for reasons of their own.
-        let mut asked = false;
+        let mut first: Option<Instant> = None;
         for _ in signals.forever() {
             cancel.store(true, Ordering::Relaxed);
-            if std::mem::replace(&mut asked, true) {
+            let Some(first) = first else {
+                first = Some(Instant::now());
+                continue;
+            };
+            if first.elapsed() >= patience {
                 scratch::remove_all();
                 // Not `std::process::exit`: exit handlers may wait for threads that still measure.
                 signal_hook::low_level::exit(EXIT_INTERRUPTED);

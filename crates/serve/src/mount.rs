@@ -226,7 +226,7 @@ fn mount(
 ) -> Result<Session<DriveFile>, ServeError> {
     let mut config = fuser::Config::default();
     config.mount_options = vec![
-        MountOption::FSName(source.to_owned()),
+        MountOption::FSName(name_of(source)),
         MountOption::Subtype("drivescope".to_owned()),
         // The kernel checks who may open it: owner and root, by the mode.
         MountOption::DefaultPermissions,
@@ -240,6 +240,13 @@ fn mount(
     })
 }
 
+/// What the table of mounts calls a source. Without root the name goes through fusermount3, to which a comma
+/// ends an option and a backslash takes the next character; with root nothing is taken as either, so
+/// escaping them for the one would show with the other.
+fn name_of(source: &str) -> String {
+    source.replace([',', '\\'], ";")
+}
+
 fn remedy(error: &io::Error) -> &'static str {
     if !Path::new("/dev/fuse").exists() {
         " (this machine has no /dev/fuse; as root: modprobe fuse)"
@@ -249,5 +256,17 @@ fn remedy(error: &io::Error) -> &'static str {
         " (it takes root, or a /dev/fuse that you may open)"
     } else {
         ""
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Breaks when a model with a list in its overrides cannot be served without root.
+    #[test]
+    fn no_source_ends_the_option_that_it_stands_in() {
+        assert_eq!(name_of("sim:usb-8m?cells.read_ns=[1,2]"), "sim:usb-8m?cells.read_ns=[1;2]");
+        assert_eq!(name_of("sim:a\\b.toml"), "sim:a;b.toml");
     }
 }

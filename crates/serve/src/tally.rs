@@ -27,6 +27,13 @@ pub struct Tally {
     late_max: Nanos,
 }
 
+/// Of a drive that nobody has asked for anything yet.
+impl Default for Tally {
+    fn default() -> Tally {
+        Tally::new()
+    }
+}
+
 impl Tally {
     #[expect(clippy::expect_used, reason = "the bounds are constants within those of hdrhistogram")]
     pub(crate) fn new() -> Tally {

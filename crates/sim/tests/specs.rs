@@ -103,6 +103,24 @@ fn what_an_override_gets_wrong_is_told_with_its_key() {
     }
 }
 
+// Breaks when a size below one unit is called 0, which nobody wrote.
+#[test]
+fn a_card_smaller_than_its_erase_block_is_refused_in_the_users_words() {
+    for spec in ["usb-8m?capacity=3MiB", "usb-8m?faults.real_capacity_bytes=3145728"] {
+        let error = open(&format!("sim:{spec}")).unwrap_err().to_string();
+        assert!(error.contains("is less than an erase block, 8388608 bytes"), "{error}");
+        assert!(error.contains("3MiB") || error.contains("3145728"), "{error}");
+    }
+}
+
+// Breaks when the truth of a card that reads several dies at once says that it has one.
+#[test]
+fn a_card_has_as_many_dies_as_it_reads_at_once() {
+    let dies = |spec: &str| show(&format!("sim:{spec}")).unwrap().truth.dies;
+    assert_eq!(dies("usb-8m"), Some(1));
+    assert_eq!(dies("usb-8m?read.parallel_groups=4"), Some(4));
+}
+
 #[test]
 fn an_unknown_model_lists_the_known_ones() {
     let error = open("sim:hdd-9000").unwrap_err().to_string();

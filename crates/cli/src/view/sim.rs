@@ -1,7 +1,7 @@
 //! Virtual drives as a listing.
 
 use report::{Entry, Listing, number};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use sim::{ModelDescription, ModelInfo};
 
 /// Parts of the truth that are tables of their own in a model's file, with what they are.
@@ -42,6 +42,9 @@ pub fn description(model: &ModelDescription) -> Result<Listing, serde_json::Erro
     if let (Some(hdd), Some(zones)) = (truth.get_mut("hdd"), zones(model)) {
         hdd["zones"] = Value::String(zones);
     }
+    if let Some(faults) = truth.get_mut("faults").and_then(Value::as_object_mut) {
+        pertinent(faults);
+    }
     let limits = truth.get_mut("heat_limits").map(Value::take).unwrap_or_default();
     let parts = PARTS.map(|(part, title)| {
         let mut facts = Vec::new();
@@ -62,6 +65,23 @@ fn entry(title: &str, summary: &str, facts: Vec<(String, String)>) -> Entry {
     Entry { title: title.to_owned(), summary: summary.to_owned(), facts, notes: Vec::new() }
 }
 
+/// Leaves out what says how a fault works that the drive has not, and names what a storm is made of.
+fn pertinent(faults: &mut Map<String, Value>) {
+    let is_empty = |value: Option<&Value>| match value {
+        Some(Value::Array(items)) => items.is_empty(),
+        other => other.is_none_or(Value::is_null),
+    };
+    if is_empty(faults.get("real_capacity_bytes")) {
+        faults.remove("beyond");
+    }
+    if is_empty(faults.get("unreadable")) && is_empty(faults.get("unwritable")) {
+        faults.remove("error_after_ns");
+    }
+    if let Some(Value::Object(storm)) = faults.remove("storm") {
+        faults.extend(storm.into_iter().map(|(name, value)| (format!("storm_{name}"), value)));
+    }
+}
+
 /// How many zones, and their rates from the outer edge to the inner one.
 fn zones(model: &ModelDescription) -> Option<String> {
     let zones = &model.truth.hdd.as_ref()?.zones;
@@ -75,11 +95,14 @@ fn zones(model: &ModelDescription) -> Option<String> {
     ))
 }
 
-/// One line per field that has a value; names lose their unit to the value.
+/// One line per field that has a value; names lose their unit to the value. What is told of every drive
+/// comes before the tables of its kind.
 fn flatten(name: &str, value: &Value, facts: &mut Vec<(String, String)>) {
     match value {
         Value::Object(fields) => {
-            fields.iter().for_each(|(name, value)| flatten(name, value, facts));
+            let (tables, plain): (Vec<_>, Vec<_>) =
+                fields.iter().partition(|(_, value)| value.is_object());
+            plain.into_iter().chain(tables).for_each(|(name, value)| flatten(name, value, facts));
         }
         Value::Null => {}
         Value::Array(items) if items.is_empty() => {}
@@ -144,4 +167,37 @@ fn words(name: &str) -> String {
         other => other.to_owned(),
     };
     name.split('_').map(word).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(spec: &str, title: &str) -> Vec<(String, String)> {
+        let listing = description(&sim::show(spec).unwrap()).unwrap();
+        listing.entries.into_iter().find(|entry| entry.title == title).unwrap().facts
+    }
+
+    // Breaks when a drive that vanishes is said to try for 3 s and to wrap, or a storm's length is that of
+    // nobody knows what.
+    #[test]
+    fn faults_are_told_with_what_belongs_to_them_only() {
+        let names = |query: &str| -> Vec<String> {
+            let facts = shown(&format!("sim:usb-8m?{query}"), "what is wrong with it");
+            facts.into_iter().map(|(name, _)| name).collect()
+        };
+        assert_eq!(names("faults.vanish_at_ns=5000000000"), ["vanish at"]);
+        assert_eq!(names("faults.unreadable=1GiB+64KiB"), ["error after", "unreadable"]);
+        assert_eq!(names("faults.real_capacity_bytes=1073741824"), ["beyond", "real capacity"]);
+        let storm = ["storm added", "storm factor", "storm length", "storm period"];
+        assert_eq!(names("faults.storm.factor=20"), storm);
+    }
+
+    // Breaks when what every drive has is looked for behind what only a card has.
+    #[test]
+    fn what_is_told_of_every_drive_comes_first() {
+        let facts = shown("sim:usb-8m", "what is true of it");
+        let at = |name: &str| facts.iter().position(|fact| fact.0 == name).unwrap();
+        assert!(at("erase block") < at("merge"), "{facts:?}");
+    }
 }

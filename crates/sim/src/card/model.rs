@@ -198,7 +198,12 @@ impl CardModel {
     /// A capacity as users write it, rounded down to whole allocation units.
     fn capacity(&self, value: &str) -> Result<Setting, String> {
         let Bytes(bytes) = spec::size(value)?;
-        let whole = bytes - bytes % self.geometry.erase_block_bytes.max(1);
+        let unit = self.geometry.erase_block_bytes;
+        let whole = bytes - bytes % unit.max(1);
+        if whole == 0 {
+            // Rounded first, it would be refused as a 0 that nobody wrote.
+            return Err(format!("`{value}` is less than an erase block, {unit} bytes"));
+        }
         let whole = i64::try_from(whole).map_err(|_| format!("`{value}` is too large"))?;
         Ok(("geometry.capacity_bytes", toml::Value::Integer(whole)))
     }
@@ -273,7 +278,8 @@ impl DeviceModel for CardModel {
             fat_zone_bytes: self.fat.as_ref().map(|fat| Bytes(fat.bytes)),
             cell_levels: Some(self.cells.levels),
             slc_cache_bytes: self.log.as_ref().map(|log| Bytes(log.bytes)),
-            dies: Some(1),
+            // What is read at once lies on dies of its own.
+            dies: count(self.read.parallel_groups),
             real_capacity_bytes: Some(Bytes(g.capacity_bytes)),
             initial_state: Some(g.state.word().to_owned()),
             card: Some(CardTruth {

@@ -20,6 +20,10 @@ use crate::{talk, view};
 /// How often it is looked whether service is to end.
 const LOOK: Duration = Duration::from_millis(50);
 
+/// Who asks twice within this is not in a hurry to be left with a dead mount: taking it away, which takes
+/// a second at most when some program has the drive open, goes on.
+const PATIENCE: Duration = Duration::from_secs(3);
+
 /// The machine's monotonic clock.
 struct Monotonic(Instant);
 
@@ -71,7 +75,7 @@ pub fn main(args: &ServeArgs) -> Result<Exit> {
     };
     // Before the drive is up, so that no signal ends the process and leaves a dead mount.
     let cancel = Arc::new(AtomicBool::new(false));
-    linux::signals::install(cancel.clone()).context("cannot watch for Ctrl-C")?;
+    linux::signals::install_patient(cancel.clone(), PATIENCE).context("cannot watch for Ctrl-C")?;
     let clock = Arc::new(Monotonic(Instant::now()));
     let served = serve::serve(target, clock.clone(), &options)?;
     let file = served.file();
