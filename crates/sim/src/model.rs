@@ -30,6 +30,25 @@ pub(crate) struct Identity {
     pub(crate) temperature_c: Option<f64>,
 }
 
+/// [`block::WriteCache`] as models write it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum WriteCacheModel {
+    /// A write is complete when memory holds it.
+    WriteBack,
+    /// A write is complete when the medium holds it.
+    WriteThrough,
+}
+
+impl From<WriteCacheModel> for block::WriteCache {
+    fn from(model: WriteCacheModel) -> block::WriteCache {
+        match model {
+            WriteCacheModel::WriteBack => block::WriteCache::WriteBack,
+            WriteCacheModel::WriteThrough => block::WriteCache::WriteThrough,
+        }
+    }
+}
+
 /// What every model's file begins with.
 #[derive(Deserialize)]
 struct Header {

@@ -18,7 +18,7 @@ use block::{Bytes, Nanos, Op, Time};
 
 use self::geometry::Spot;
 pub(crate) use self::model::HddModel;
-use self::model::{PIECE_BYTES, WriteCacheModel};
+use self::model::PIECE_BYTES;
 use self::platters::{Mode, Platters, Trail};
 use self::readcache::{ReadCache, SegmentId};
 use self::schedule::Pending;
@@ -26,6 +26,7 @@ use self::writecache::WriteCache;
 use crate::device::{Command, Device, Finished, MediaCounters};
 use crate::events::EventQueue;
 use crate::kind::Fault;
+use crate::model::WriteCacheModel;
 use crate::noise::Noise;
 
 /// What will happen inside the drive.

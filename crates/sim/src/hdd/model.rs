@@ -1,6 +1,6 @@
 //! A disk model as its TOML file states it.
 
-use block::{Bytes, DriveInfo, DriveKind, WriteCache};
+use block::{Bytes, DriveInfo, DriveKind};
 use serde::{Deserialize, Serialize};
 
 use super::Hdd;
@@ -9,7 +9,7 @@ use super::seek::SeekCurve;
 use crate::describe::{HddTruth, Truth, ZoneTruth};
 use crate::device::Device;
 use crate::kind::{DeviceModel, Fault, Setting};
-use crate::model::Identity;
+use crate::model::{Identity, WriteCacheModel};
 use crate::spec;
 
 /// Largest piece in which a write crosses the link; the write cache holds at least one.
@@ -85,14 +85,6 @@ pub(super) struct MemoryModel {
     /// Most runs of dirty bytes.
     pub(super) write_runs: u64,
     pub(super) write_cache: WriteCacheModel,
-}
-
-/// [`WriteCache`] as models write it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum WriteCacheModel {
-    WriteBack,
-    WriteThrough,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -315,10 +307,7 @@ impl DeviceModel for HddModel {
             logical_block_bytes: Bytes(self.geometry.logical_block_bytes),
             physical_block_bytes: Bytes(self.geometry.physical_block_bytes),
             rotational: Some(true),
-            write_cache: Some(match self.memory.write_cache {
-                WriteCacheModel::WriteBack => WriteCache::WriteBack,
-                WriteCacheModel::WriteThrough => WriteCache::WriteThrough,
-            }),
+            write_cache: Some(self.memory.write_cache.into()),
             cache_bytes: Some(Bytes(self.memory.read_bytes + self.memory.write_bytes)),
             link_bytes_per_s: Some(self.link.bytes_per_s),
         }

@@ -8,7 +8,7 @@ use super::shape::{self, Shape};
 use crate::describe::Truth;
 use crate::device::Device;
 use crate::kind::{DeviceModel, Fault, Setting};
-use crate::model::Identity;
+use crate::model::{Identity, WriteCacheModel};
 use crate::spec;
 
 /// A model of a drive of flash chips. Every field is required unless it says otherwise; durations are nanoseconds.
@@ -165,16 +165,6 @@ pub(super) struct MemoryModel {
     pub(super) power_loss_protection: bool,
     /// A die keeps the page that it read last, until it does something else.
     pub(super) page_register: bool,
-}
-
-/// [`WriteCache`] as models write it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum WriteCacheModel {
-    /// A write is complete when memory holds it.
-    WriteBack,
-    /// A write is complete when it is programmed.
-    WriteThrough,
 }
 
 /// The way to the host.

@@ -2,10 +2,10 @@
 
 use super::model::{
     AreaModel, CollectionModel, LayoutModel, LinkModel, MappingModel, MemoryModel, NandModel,
-    ProtocolModel, SlcModel, SsdModel, StateModel, WhenFullModel, WriteCacheModel,
+    ProtocolModel, SlcModel, SsdModel, StateModel, WhenFullModel,
 };
 use crate::draw::Draw;
-use crate::model::{Identity, SCHEMA};
+use crate::model::{Identity, SCHEMA, WriteCacheModel};
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
