@@ -15,20 +15,33 @@ pub(super) const BYTES_PER_LIST: u64 = 8;
 #[derive(Debug)]
 pub(super) struct Closed {
     policy: Collection,
-    /// Valid units, by block, of all blocks whether closed or not.
-    valid: Vec<u32>,
-    /// Place of a block among `members`, for choices; [`NONE`] when it is not closed.
-    place: Vec<u32>,
+    /// Of all blocks, whether closed or not. What a write touches of a block lies together, on one line of the
+    /// processor's cache.
+    blocks: Vec<Block>,
     /// Closed blocks in no order (choices).
     members: Vec<u32>,
     /// Doubly linked lists through the blocks: one for each count of valid units (greedy), or one alone, oldest
     /// first (FIFO).
     lists: Vec<Ends>,
-    before: Vec<u32>,
-    after: Vec<u32>,
     /// No list below this one has a block.
     lowest: usize,
     noise: Noise,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Block {
+    /// Valid units.
+    valid: u32,
+    /// Its place among `members`, for choices, else anything; [`NONE`] when it is not closed.
+    place: u32,
+    /// Its neighbours in its list.
+    before: u32,
+    after: u32,
+}
+const _: () = assert!(size_of::<Block>() as u64 == BYTES_PER_BLOCK);
+
+impl Block {
+    const OPEN: Block = Block { valid: 0, place: NONE, before: NONE, after: NONE };
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -39,7 +52,6 @@ struct Ends {
 
 impl Closed {
     pub(super) fn new(policy: Collection, blocks: u32, units_per_block: u32, seed: u64) -> Closed {
-        let blocks = blocks as usize;
         let lists = match policy {
             Collection::Greedy => units_per_block as usize + 1,
             Collection::Fifo => 1,
@@ -47,12 +59,9 @@ impl Closed {
         };
         Closed {
             policy,
-            valid: vec![0; blocks],
-            place: vec![NONE; blocks],
+            blocks: vec![Block::OPEN; blocks as usize],
             members: Vec::new(),
             lists: vec![Ends { first: NONE, last: NONE }; lists],
-            before: vec![NONE; blocks],
-            after: vec![NONE; blocks],
             lowest: lists,
             noise: Noise::new(seed),
         }
@@ -61,44 +70,44 @@ impl Closed {
     /// Valid units of a block.
     #[inline]
     pub(super) fn valid(&self, block: u32) -> u32 {
-        self.valid[block as usize]
+        self.blocks[block as usize].valid
     }
 
     /// A unit of `block` became valid; it is open.
     #[inline]
     pub(super) fn gain(&mut self, block: u32) {
-        self.valid[block as usize] += 1;
+        self.blocks[block as usize].valid += 1;
     }
 
     /// Sets the count of a block that is not closed.
     pub(super) fn set(&mut self, block: u32, valid: u32) {
-        self.valid[block as usize] = valid;
+        self.blocks[block as usize].valid = valid;
     }
 
     /// A unit of `block` became stale.
     #[inline]
     pub(super) fn lose(&mut self, block: u32) {
-        let valid = self.valid[block as usize] - 1;
-        if self.policy == Collection::Greedy && self.place[block as usize] != NONE {
+        let valid = self.blocks[block as usize].valid - 1;
+        if self.policy == Collection::Greedy && self.blocks[block as usize].place != NONE {
             self.unlink(block, valid as usize + 1);
             self.append(block, valid as usize);
         }
-        self.valid[block as usize] = valid;
+        self.blocks[block as usize].valid = valid;
     }
 
     /// `block` is full from now on.
     pub(super) fn add(&mut self, block: u32) {
         match self.policy {
             Collection::Greedy => {
-                self.place[block as usize] = 0;
-                self.append(block, self.valid[block as usize] as usize);
+                self.blocks[block as usize].place = 0;
+                self.append(block, self.blocks[block as usize].valid as usize);
             }
             Collection::Fifo => {
-                self.place[block as usize] = 0;
+                self.blocks[block as usize].place = 0;
                 self.append(block, 0);
             }
             Collection::Choices(_) => {
-                self.place[block as usize] = self.members.len() as u32;
+                self.blocks[block as usize].place = self.members.len() as u32;
                 self.members.push(block);
             }
         }
@@ -117,17 +126,17 @@ impl Closed {
     /// Takes `block` out, wherever it stands.
     fn remove(&mut self, block: u32) {
         match self.policy {
-            Collection::Greedy => self.unlink(block, self.valid[block as usize] as usize),
+            Collection::Greedy => self.unlink(block, self.blocks[block as usize].valid as usize),
             Collection::Fifo => self.unlink(block, 0),
             Collection::Choices(_) => {
-                let place = self.place[block as usize] as usize;
+                let place = self.blocks[block as usize].place as usize;
                 self.members.swap_remove(place);
                 if let Some(&moved) = self.members.get(place) {
-                    self.place[moved as usize] = place as u32;
+                    self.blocks[moved as usize].place = place as u32;
                 }
             }
         }
-        self.place[block as usize] = NONE;
+        self.blocks[block as usize].place = NONE;
     }
 
     fn first(&mut self) -> Option<u32> {
@@ -142,17 +151,17 @@ impl Closed {
         let count = self.members.len() as u64;
         let draws = (0..choices).map(|_| self.noise.below(count) as usize);
         let drawn = draws.filter_map(|at| self.members.get(at).copied());
-        drawn.min_by_key(|&block| self.valid[block as usize])
+        drawn.min_by_key(|&block| self.blocks[block as usize].valid)
     }
 
     #[inline]
     fn append(&mut self, block: u32, list: usize) {
         let last = self.lists[list].last;
-        self.before[block as usize] = last;
-        self.after[block as usize] = NONE;
+        self.blocks[block as usize].before = last;
+        self.blocks[block as usize].after = NONE;
         match last {
             NONE => self.lists[list].first = block,
-            last => self.after[last as usize] = block,
+            last => self.blocks[last as usize].after = block,
         }
         self.lists[list].last = block;
         self.lowest = self.lowest.min(list);
@@ -160,14 +169,15 @@ impl Closed {
 
     #[inline]
     fn unlink(&mut self, block: u32, list: usize) {
-        let (before, after) = (self.before[block as usize], self.after[block as usize]);
+        let (before, after) =
+            (self.blocks[block as usize].before, self.blocks[block as usize].after);
         match before {
             NONE => self.lists[list].first = after,
-            before => self.after[before as usize] = after,
+            before => self.blocks[before as usize].after = after,
         }
         match after {
             NONE => self.lists[list].last = before,
-            after => self.before[after as usize] = before,
+            after => self.blocks[after as usize].before = before,
         }
     }
 }
@@ -181,23 +191,29 @@ mod tests {
         pub(in super::super) fn audit(&self) -> Vec<u32> {
             let mut found = self.members.clone();
             for (place, &block) in self.members.iter().enumerate() {
-                assert_eq!(self.place[block as usize] as usize, place, "place of block {block}");
+                assert_eq!(
+                    self.blocks[block as usize].place as usize, place,
+                    "place of block {block}"
+                );
             }
             for (list, ends) in self.lists.iter().enumerate() {
                 let (mut block, mut before) = (ends.first, NONE);
                 assert!(block == NONE || list >= self.lowest, "list {list} is below the lowest");
                 while block != NONE {
-                    assert_eq!(self.before[block as usize], before);
+                    assert_eq!(self.blocks[block as usize].before, before);
                     if self.policy == Collection::Greedy {
-                        assert_eq!(self.valid[block as usize] as usize, list, "list of {block}");
+                        assert_eq!(
+                            self.blocks[block as usize].valid as usize, list,
+                            "list of {block}"
+                        );
                     }
                     found.push(block);
-                    (block, before) = (self.after[block as usize], block);
+                    (block, before) = (self.blocks[block as usize].after, block);
                 }
                 assert_eq!(ends.last, before, "end of list {list}");
             }
-            for block in 0..self.place.len() as u32 {
-                let is_in = self.place[block as usize] != NONE;
+            for block in 0..self.blocks.len() as u32 {
+                let is_in = self.blocks[block as usize].place != NONE;
                 assert_eq!(is_in, found.contains(&block), "block {block}");
             }
             found
