@@ -12,5 +12,6 @@ pub mod content;
 pub mod plan;
 pub mod rng;
 pub mod schedule;
+pub mod script;
 pub mod stream;
 pub mod units;

@@ -1,0 +1,225 @@
+//! A drive on the bench: scripts of single accesses, issued from the caller's own thread, each answered with its
+//! times before the next script is thought of.
+//!
+//! [`run_step`](crate::run_step) is for load, of which only sums can be kept; this is for questions. It allocates
+//! once a script and never between a request and its completion.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use block::{
+    Bytes, Completion, Drive, DriveError, DriveInfo, Environment, LaneSetup, Nanos, Op, Payload,
+    Request, Snapshot, Stack, Target, Time,
+};
+use thiserror::Error;
+use workload::script::Script;
+
+use crate::samples::{Failure, FailureKind, Sample};
+
+/// How often a wait looks whether the user wants to stop.
+const LOOK_EVERY: Nanos = Nanos::millis(100);
+
+/// A drive that answers scripts. Without the drive's type in it, so that instruments are compiled once: beside an
+/// I/O one call through a table is nothing.
+pub trait Bench {
+    /// What is known of the drive.
+    fn info(&self) -> &DriveInfo;
+
+    /// What I/O to it passes through.
+    fn stack(&self) -> Stack;
+
+    /// Time since the bench was set up, on the drive's clock.
+    fn now(&self) -> Nanos;
+
+    /// Reads every counter around the drive.
+    fn snapshot(&mut self) -> Snapshot;
+
+    /// Lets `span` go by with nothing issued, or less of it when the user wants to stop.
+    fn pause(&mut self, span: Nanos);
+
+    /// Issues `script`, content of writes from `payload`. The samples come in the order of the script's accesses;
+    /// their times count from when the bench was set up. An access's intended time is the instant at which its
+    /// group was to be issued.
+    ///
+    /// # Errors
+    /// [`BenchError`]; what was issued before is lost to the caller, though not to the drive.
+    fn run(
+        &mut self,
+        script: &Script,
+        payload: &dyn Fn() -> Box<dyn Payload>,
+    ) -> Result<Vec<Sample>, BenchError>;
+}
+
+/// Why a script did not come to its end.
+#[derive(Debug, Error)]
+pub enum BenchError {
+    /// The drive as a whole failed.
+    #[error(transparent)]
+    Drive(#[from] DriveError),
+    /// An I/O failed.
+    #[error("{0}")]
+    Failed(Failure),
+    /// The user wanted to stop.
+    #[error("stopped")]
+    Interrupted,
+}
+
+/// A target with its environment on the bench.
+pub struct TargetBench<'a, T> {
+    target: &'a mut T,
+    environment: &'a mut dyn Environment,
+    cancel: &'a AtomicBool,
+    origin: Time,
+}
+
+impl<'a, T: Target> TargetBench<'a, T> {
+    /// Sets `target` up. `cancel` is set from outside (Ctrl-C) to end what goes on.
+    pub fn new(
+        target: &'a mut T,
+        environment: &'a mut dyn Environment,
+        cancel: &'a AtomicBool,
+    ) -> TargetBench<'a, T> {
+        let origin = target.now();
+        TargetBench { target, environment, cancel, origin }
+    }
+}
+
+impl<T: Target> Bench for TargetBench<'_, T> {
+    fn info(&self) -> &DriveInfo {
+        self.target.info()
+    }
+
+    fn stack(&self) -> Stack {
+        self.environment.stack().clone()
+    }
+
+    fn now(&self) -> Nanos {
+        self.target.now().since(self.origin)
+    }
+
+    fn snapshot(&mut self) -> Snapshot {
+        self.environment.snapshot()
+    }
+
+    fn pause(&mut self, span: Nanos) {
+        let mut left = span;
+        while left > Nanos::ZERO && !self.cancel.load(Ordering::Relaxed) {
+            let part = left.min(LOOK_EVERY);
+            self.target.pause(part);
+            left = left - part;
+        }
+    }
+
+    fn run(
+        &mut self,
+        script: &Script,
+        payload: &dyn Fn() -> Box<dyn Payload>,
+    ) -> Result<Vec<Sample>, BenchError> {
+        let writes = script.accesses().iter().any(|access| access.op == Op::Write);
+        let content = |_: u16| payload();
+        let setup = LaneSetup {
+            submitters: 1,
+            depth: u16::try_from(script.depth()).unwrap_or(u16::MAX),
+            block_bytes_max: script.block_max(),
+            payload: if writes { Some(&content) } else { None },
+        };
+        let (cancel, origin) = (self.cancel, self.origin);
+        let mut drives = self.target.open(&setup)?;
+        let Some(drive) = drives.first_mut() else { return Ok(Vec::new()) };
+        drive.attach()?;
+        Hand { drive, cancel, origin }.play(script)
+    }
+}
+
+/// Issues one script on one drive.
+struct Hand<'a, D> {
+    drive: &'a mut D,
+    cancel: &'a AtomicBool,
+    origin: Time,
+}
+
+impl<D: Drive> Hand<'_, D> {
+    fn play(&mut self, script: &Script) -> Result<Vec<Sample>, BenchError> {
+        let mut samples = Vec::with_capacity(script.accesses().len());
+        let mut requests = Vec::with_capacity(script.depth());
+        let mut done = Vec::with_capacity(script.depth());
+        for (pause, range) in script.groups() {
+            self.sleep(pause)?;
+            let group = &script.accesses()[range];
+            let intended = self.drive.now().since(self.origin);
+            requests.clear();
+            for (slot, access) in group.iter().enumerate() {
+                requests.push(Request {
+                    op: access.op,
+                    fua: access.fua,
+                    submitter: 0,
+                    slot: slot as u16,
+                    offset: access.offset,
+                    len: access.len,
+                });
+                samples.push(Sample {
+                    submitter: 0,
+                    op: access.op,
+                    offset: access.offset,
+                    len: access.len,
+                    intended,
+                    issued: intended,
+                    completed: intended,
+                });
+            }
+            let begin = samples.len() - group.len();
+            self.drive.submit(&requests)?;
+            self.collect(&mut samples[begin..], &mut done)?;
+            if self.cancel.load(Ordering::Relaxed) {
+                return Err(BenchError::Interrupted);
+            }
+        }
+        Ok(samples)
+    }
+
+    /// Waits until all of `group` have completed: none is left behind, whatever became of another.
+    fn collect(
+        &mut self,
+        group: &mut [Sample],
+        done: &mut Vec<Completion>,
+    ) -> Result<(), BenchError> {
+        let mut left = group.len();
+        let mut failed = None;
+        while left > 0 {
+            self.drive.wait_until(Time::NEVER, done)?;
+            for completion in done.drain(..) {
+                left -= 1;
+                let Some(sample) = group.get_mut(usize::from(completion.slot)) else { continue };
+                sample.issued = completion.issued.since(self.origin);
+                sample.completed = completion.completed.since(self.origin);
+                failed = failed.or(failure(sample, &completion));
+            }
+        }
+        failed.map_or(Ok(()), |failure| Err(BenchError::Failed(failure)))
+    }
+
+    fn sleep(&mut self, span: Nanos) -> Result<(), BenchError> {
+        let until = self.drive.now() + span;
+        let mut none = Vec::new();
+        while self.drive.now() < until {
+            if self.cancel.load(Ordering::Relaxed) {
+                return Err(BenchError::Interrupted);
+            }
+            let next = until.min(self.drive.now() + LOOK_EVERY);
+            self.drive.wait_until(next, &mut none)?;
+        }
+        Ok(())
+    }
+}
+
+/// What is wrong with a completed access.
+fn failure(sample: &Sample, completion: &Completion) -> Option<Failure> {
+    let kind = match completion.outcome.bytes() {
+        Err(errno) => FailureKind::Error(errno),
+        // The kernel answers a discard and a flush with 0.
+        Ok(_) if matches!(sample.op, Op::Discard | Op::Flush) => return None,
+        Ok(got) if got == sample.len => return None,
+        Ok(got) => FailureKind::Short(got),
+    };
+    let len = if sample.op == Op::Flush { Bytes::ZERO } else { sample.len };
+    Some(Failure { op: sample.op, offset: sample.offset, len, at: completion.completed, kind })
+}

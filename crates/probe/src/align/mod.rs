@@ -1,0 +1,1 @@
+//! Where boundaries are: erase block, page and multi-plane page from what it costs to read across them.

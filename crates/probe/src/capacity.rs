@@ -1,0 +1,1 @@
+//! What a drive really holds: fake drives, found by sampling.

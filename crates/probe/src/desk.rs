@@ -1,0 +1,318 @@
+//! Where a probe works: it issues scripts, keeps within time and budgets, and hands on every I/O.
+
+use block::{Bytes, DriveInfo, Event, Nanos, Op, Payload, RunSink, Snapshot, Stack};
+use engine::{Bench, BenchError, Failure, Sample};
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+use workload::content::SectorContent;
+use workload::plan::{Content, Region};
+use workload::rng::Rng;
+use workload::script::{Access, Script};
+
+use crate::finding::Finding;
+
+/// What a probing may do.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Terms {
+    /// The part of the drive that may be touched.
+    pub region: Region,
+    /// True when what the region holds may be overwritten.
+    pub may_write: bool,
+    /// How long it may take, on the drive's clock.
+    pub time_budget: Nanos,
+    /// How much it may write.
+    pub write_budget: Bytes,
+    /// Root of all randomness.
+    pub seed: u64,
+}
+
+/// What was spent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Spent {
+    /// I/Os made.
+    pub ios: u64,
+    /// Bytes read.
+    pub read_bytes: Bytes,
+    /// Bytes written.
+    pub written_bytes: Bytes,
+    /// Time gone by, on the drive's clock.
+    pub elapsed_ns: Nanos,
+}
+
+impl Spent {
+    /// What was spent since `before`.
+    pub fn since(self, before: Spent) -> Spent {
+        Spent {
+            ios: self.ios - before.ios,
+            read_bytes: self.read_bytes - before.read_bytes,
+            written_bytes: self.written_bytes - before.written_bytes,
+            elapsed_ns: self.elapsed_ns - before.elapsed_ns,
+        }
+    }
+}
+
+/// Is told how a probing goes, and given every single I/O.
+pub trait Keeper: RunSink {
+    /// I/Os that a probe made for one purpose, in the order of issue; `part` says which, such as `1024B classes`.
+    fn samples(&mut self, part: &str, samples: &[Sample]);
+
+    /// A probe is over.
+    fn finished(&mut self, probe: &str, findings: &[Finding]);
+}
+
+/// A keeper that keeps nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoKeeper;
+
+impl RunSink for NoKeeper {
+    fn event(&mut self, _: &Event) {}
+}
+
+impl Keeper for NoKeeper {
+    fn samples(&mut self, _: &str, _: &[Sample]) {}
+    fn finished(&mut self, _: &str, _: &[Finding]) {}
+}
+
+/// Why a probe cannot go on.
+#[derive(Debug, Error)]
+pub enum Halt {
+    /// The time that it may take is over.
+    #[error("its time is over")]
+    Time,
+    /// What it would write next is beyond what it may write.
+    #[error("it would write {needed} more, and {left} are left of what it may write")]
+    WriteBudget {
+        /// What it would write next.
+        needed: Bytes,
+        /// What it may still write.
+        left: Bytes,
+    },
+    /// It would have to write, and may not.
+    #[error("it would have to write, which needs consent")]
+    NoConsent,
+    /// The user wanted to stop.
+    #[error("stopped")]
+    Interrupted,
+    /// It would leave the part of the drive that it may touch.
+    #[error("{len} at byte {offset} are outside the part of the drive that may be touched")]
+    Outside {
+        /// Where the access begins.
+        offset: u64,
+        /// How long it is.
+        len: Bytes,
+    },
+    /// An I/O failed.
+    #[error("{0}")]
+    Failed(Failure),
+    /// The drive as a whole failed.
+    #[error(transparent)]
+    Drive(#[from] block::DriveError),
+}
+
+impl Halt {
+    /// True for a limit that was set: what was seen so far may still be judged, and the next probe may begin.
+    pub fn is_limit(&self) -> bool {
+        matches!(self, Halt::Time | Halt::WriteBudget { .. } | Halt::NoConsent)
+    }
+}
+
+impl From<BenchError> for Halt {
+    fn from(error: BenchError) -> Halt {
+        match error {
+            BenchError::Drive(error) => Halt::Drive(error),
+            BenchError::Failed(failure) => Halt::Failed(failure),
+            BenchError::Interrupted => Halt::Interrupted,
+        }
+    }
+}
+
+/// The desk.
+pub struct Desk<'a> {
+    bench: &'a mut dyn Bench,
+    keeper: &'a mut dyn Keeper,
+    terms: Terms,
+    spent: Spent,
+    /// When the current probe must be done.
+    until: Nanos,
+    /// Scripts so far: content that is written twice to a place differs.
+    scripts: u64,
+}
+
+impl<'a> Desk<'a> {
+    /// A desk at which `terms` hold. Time counts from now on.
+    pub fn new(bench: &'a mut dyn Bench, terms: Terms, keeper: &'a mut dyn Keeper) -> Desk<'a> {
+        let until = bench.now() + terms.time_budget;
+        Desk { bench, keeper, terms, spent: Spent::default(), until, scripts: 0 }
+    }
+
+    /// What is known of the drive.
+    pub fn info(&self) -> &DriveInfo {
+        self.bench.info()
+    }
+
+    /// What I/O to it passes through.
+    pub fn stack(&self) -> Stack {
+        self.bench.stack()
+    }
+
+    /// The part of the drive that may be touched.
+    pub fn region(&self) -> Region {
+        self.terms.region
+    }
+
+    /// True when the region may be overwritten.
+    pub fn may_write(&self) -> bool {
+        self.terms.may_write
+    }
+
+    /// What may still be written.
+    pub fn writes_left(&self) -> Bytes {
+        self.terms.write_budget.saturating_sub(self.spent.written_bytes)
+    }
+
+    /// Time left.
+    pub fn time_left(&self) -> Nanos {
+        Nanos(self.until.0.saturating_sub(self.bench.now().0))
+    }
+
+    /// The current instant, since the bench was set up.
+    pub fn now(&self) -> Nanos {
+        self.bench.now()
+    }
+
+    /// What was spent so far.
+    pub fn spent(&self) -> Spent {
+        self.spent
+    }
+
+    /// Random numbers for a purpose of the caller's; the same each time for one seed and `path`.
+    pub fn rng(&self, path: &[u64]) -> Rng {
+        Rng::for_path(self.terms.seed, path)
+    }
+
+    /// Reads every counter around the drive.
+    pub fn snapshot(&mut self) -> Snapshot {
+        self.bench.snapshot()
+    }
+
+    /// Gives `work` at most `span` of the time that is left.
+    pub fn within<R>(&mut self, span: Nanos, work: impl FnOnce(&mut Self) -> R) -> R {
+        let until = self.until;
+        self.until = until.min(self.bench.now() + span);
+        let result = work(self);
+        self.until = until;
+        result
+    }
+
+    /// Lets `span` go by with nothing issued.
+    ///
+    /// # Errors
+    /// [`Halt::Time`] when there is not so much time left; then nothing goes by.
+    pub fn pause(&mut self, span: Nanos) -> Result<(), Halt> {
+        if span > self.time_left() {
+            return Err(Halt::Time);
+        }
+        self.bench.pause(span);
+        self.spent.elapsed_ns += span;
+        Ok(())
+    }
+
+    /// Reads each of `places` (offset and length) by itself, in order.
+    ///
+    /// # Errors
+    /// As [`Desk::run`].
+    pub fn read(&mut self, part: &str, places: &[(u64, u64)]) -> Result<Vec<Sample>, Halt> {
+        let access = |&(offset, len)| one(Op::Read, offset, len);
+        self.run(part, &Script::one_by_one(places.iter().map(access)))
+    }
+
+    /// Writes each of `places` (offset and length) by itself, in order.
+    ///
+    /// # Errors
+    /// As [`Desk::run`].
+    pub fn write(&mut self, part: &str, places: &[(u64, u64)]) -> Result<Vec<Sample>, Halt> {
+        let access = |&(offset, len)| one(Op::Write, offset, len);
+        self.run(part, &Script::one_by_one(places.iter().map(access)))
+    }
+
+    /// Issues `script`, with content that nothing compresses and nothing repeats. Samples come in the order of its
+    /// accesses; see [`Bench::run`]. Time is looked at before it begins, so a script should be short beside what a
+    /// probe may take.
+    ///
+    /// # Errors
+    /// [`Halt`]: at a limit nothing was issued.
+    pub fn run(&mut self, part: &str, script: &Script) -> Result<Vec<Sample>, Halt> {
+        let seed = Rng::for_path(self.terms.seed, &[self.scripts]).next_u64();
+        let content =
+            || -> Box<dyn Payload> { Box::new(SectorContent::new(Content::default(), seed, 0)) };
+        self.run_with(part, script, &content)
+    }
+
+    /// As [`Desk::run`], with content of the caller's.
+    ///
+    /// # Errors
+    /// As [`Desk::run`].
+    pub fn run_with(
+        &mut self,
+        part: &str,
+        script: &Script,
+        payload: &dyn Fn() -> Box<dyn Payload>,
+    ) -> Result<Vec<Sample>, Halt> {
+        self.allow(script)?;
+        self.scripts += 1;
+        let before = self.bench.now();
+        let samples = self.bench.run(script, payload)?;
+        self.spent.elapsed_ns += Nanos(self.bench.now().0 - before.0);
+        for sample in &samples {
+            self.spent.ios += 1;
+            match sample.op {
+                Op::Read => self.spent.read_bytes += sample.len,
+                Op::Write => self.spent.written_bytes += sample.len,
+                Op::Flush | Op::Discard => {}
+            }
+        }
+        self.keeper.samples(part, &samples);
+        Ok(samples)
+    }
+
+    /// Tells whoever watches.
+    pub fn tell(&mut self, event: &Event) {
+        self.keeper.event(event);
+    }
+
+    /// Hands on what a probe said.
+    pub fn finished(&mut self, probe: &str, findings: &[Finding]) {
+        self.keeper.finished(probe, findings);
+    }
+
+    fn allow(&self, script: &Script) -> Result<(), Halt> {
+        let region = self.terms.region;
+        let end = region.offset.0.saturating_add(region.length.0);
+        let inside = |access: &&Access| {
+            let last = access.offset.0.checked_add(access.len.0);
+            access.op == Op::Flush
+                || access.offset >= region.offset && last.is_some_and(|last| last <= end)
+        };
+        if let Some(&Access { offset, len, .. }) = script.accesses().iter().find(|a| !inside(a)) {
+            return Err(Halt::Outside { offset: offset.0, len });
+        }
+        let alters = |access: &&Access| matches!(access.op, Op::Write | Op::Discard);
+        if !self.terms.may_write && script.accesses().iter().any(|access| alters(&access)) {
+            return Err(Halt::NoConsent);
+        }
+        if self.time_left() <= script.pauses() {
+            return Err(Halt::Time);
+        }
+        let writes = script.accesses().iter().filter(|access| access.op == Op::Write);
+        let (needed, left) = (writes.map(|access| access.len).sum(), self.writes_left());
+        if needed > left {
+            return Err(Halt::WriteBudget { needed, left });
+        }
+        Ok(())
+    }
+}
+
+/// One access.
+fn one(op: Op, offset: u64, len: u64) -> Access {
+    Access { op, fua: false, offset: Bytes(offset), len: Bytes(len) }
+}

@@ -1,0 +1,162 @@
+//! What a probe says: a value with its range and how sure it is, that there is no such thing, or that it does not
+//! know.
+
+use serde::{Deserialize, Serialize};
+use stats::Caveat;
+
+/// What can be found out. The words are those of the JSON, and a contract.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Name {
+    /// Unit of erasing and mapping, in bytes: flashbench's erase block, an allocation unit.
+    EraseBlock,
+    /// Unit of programming of one plane, in bytes.
+    Page,
+    /// Pages of all planes that are read or programmed at once, in bytes; the page where there is one plane.
+    MultiPlanePage,
+    /// Erase blocks that may be open at once, each written in order.
+    OpenAuLinear,
+    /// Erase blocks that may be open at once, each written in any order; 0 where writing out of order closes even one.
+    OpenAuRandom,
+    /// Length in bytes of a zone at the beginning that is kept in another way, for file allocation tables.
+    FatZone,
+    /// Bands of access times that pages of one region lie in: one for each bit of a cell.
+    CellBands,
+    /// Length in bytes of a zone whose reads take longer or shorter than elsewhere.
+    SlowZone,
+    /// Largest run of bytes that lies on one channel or die, in bytes.
+    Chunk,
+    /// Chunks that are served at once before the first channel or die has its turn again.
+    Interleave,
+    /// Memory that takes writes before the medium does, in bytes.
+    WriteBuffer,
+    /// What fits into the part of the medium that is written with one bit a cell, in bytes.
+    SlcCache,
+    /// What the medium really holds, in bytes.
+    RealCapacity,
+}
+
+impl Name {
+    /// All of them, in the order in which they are shown.
+    pub const ALL: [Name; 13] = [
+        Name::EraseBlock,
+        Name::Page,
+        Name::MultiPlanePage,
+        Name::OpenAuLinear,
+        Name::OpenAuRandom,
+        Name::FatZone,
+        Name::CellBands,
+        Name::SlowZone,
+        Name::Chunk,
+        Name::Interleave,
+        Name::WriteBuffer,
+        Name::SlcCache,
+        Name::RealCapacity,
+    ];
+
+    /// What its value counts.
+    pub fn unit(self) -> Unit {
+        match self {
+            Name::OpenAuLinear | Name::OpenAuRandom | Name::CellBands | Name::Interleave => {
+                Unit::Count
+            }
+            _ => Unit::Bytes,
+        }
+    }
+}
+
+/// What a value counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Unit {
+    /// Bytes.
+    Bytes,
+    /// Things.
+    Count,
+}
+
+/// The kind of an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// There is such a thing, and this is its value.
+    Found,
+    /// It was looked for in a way that would have shown it, and there is none.
+    None,
+    /// The evidence does not decide.
+    Unknown,
+}
+
+/// One answer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Finding {
+    /// What it is about.
+    pub name: Name,
+    /// The value; null unless found.
+    pub value: Option<u64>,
+    /// What the value counts.
+    pub unit: Unit,
+    /// Least value that the evidence allows; null unless found.
+    pub low: Option<u64>,
+    /// Greatest value that the evidence allows; null unless found.
+    pub high: Option<u64>,
+    /// Probability that the answer is right, by the model of noise that the probe's page states; null when unknown.
+    pub confidence: Option<f64>,
+    /// The kind of the answer.
+    pub verdict: Verdict,
+    /// Why, in one sentence without a full stop.
+    pub reason: String,
+}
+
+impl Finding {
+    /// `value` was found, and no other is possible at `confidence` (0 to 1); see [`Finding::between`].
+    pub fn found(name: Name, value: u64, confidence: f64, reason: impl Into<String>) -> Finding {
+        Finding {
+            name,
+            value: Some(value),
+            unit: name.unit(),
+            low: Some(value),
+            high: Some(value),
+            confidence: Some(confidence),
+            verdict: Verdict::Found,
+            reason: reason.into(),
+        }
+    }
+
+    /// There is none, at `confidence` (0 to 1).
+    pub fn none(name: Name, confidence: f64, reason: impl Into<String>) -> Finding {
+        let confidence = Some(confidence);
+        Finding { confidence, verdict: Verdict::None, ..Finding::unknown(name, reason) }
+    }
+
+    /// The evidence does not decide.
+    pub fn unknown(name: Name, reason: impl Into<String>) -> Finding {
+        Finding {
+            name,
+            value: None,
+            unit: name.unit(),
+            low: None,
+            high: None,
+            confidence: None,
+            verdict: Verdict::Unknown,
+            reason: reason.into(),
+        }
+    }
+
+    /// States the range that the evidence allows.
+    #[must_use]
+    pub fn between(self, low: u64, high: u64) -> Finding {
+        Finding { low: Some(low), high: Some(high), ..self }
+    }
+}
+
+/// What a probe leaves: its answers, what they were drawn from, and doubts.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outcome<E> {
+    /// The answers.
+    pub findings: Vec<Finding>,
+    /// What they were drawn from, for tables and plots.
+    pub evidence: E,
+    /// Doubts that do not change an answer.
+    pub caveats: Vec<Caveat>,
+}

@@ -1,0 +1,1 @@
+//! Access time and rate from reads of growing size.

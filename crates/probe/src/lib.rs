@@ -1,0 +1,26 @@
+//! What a flash device is made of, found by its access times: probes that issue a pattern, infer from the answers,
+//! and say *found*, *none* or *unknown*, with how sure they are.
+//!
+//! [`Desk`] is where a probe works: it issues scripts, keeps time and budgets, and hands every single I/O on to be
+//! recorded. Each probe is a module with a function `probe(&mut Desk, &Known, …)` that asks the drive and a
+//! function `infer(…)` that is pure: so what others measured, published as tables, is judged by the same inference.
+
+pub mod align;
+pub mod capacity;
+pub mod fat;
+pub mod interval;
+pub mod open_au;
+pub mod parallelism;
+pub mod scatter;
+pub mod slc_cache;
+pub mod speed_class;
+pub mod surface;
+pub mod write_buffer;
+
+mod desk;
+mod finding;
+mod known;
+
+pub use desk::{Desk, Halt, Keeper, NoKeeper, Spent, Terms};
+pub use finding::{Finding, Name, Outcome, Unit, Verdict};
+pub use known::Known;

@@ -1,0 +1,1 @@
+//! Chunk, interleaving and mapping policy from reads that are issued together.

@@ -1,0 +1,1 @@
+//! Speed and access time over the whole range of addresses.

@@ -1,0 +1,1 @@
+//! Memory that takes writes before the medium does: size, and how it is emptied.
