@@ -5,8 +5,10 @@
 //! recorded. Each probe is a module with a function `probe(&mut Desk, &Known, …)` that asks the drive and a
 //! function `infer(…)` that is pure: so what others measured, published as tables, is judged by the same inference.
 
+pub mod advice;
 pub mod align;
 pub mod capacity;
+pub mod claims;
 pub mod fat;
 pub mod interval;
 pub mod open_au;
