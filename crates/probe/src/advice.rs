@@ -229,7 +229,8 @@ mod tests {
                 "mkfs.f2fs -s 2 /dev/mmcblk0p1",
             ]
         );
-        let why: Vec<_> = of(&card, &drive("/dev/mmcblk0")).into_iter().map(|advice| advice.why).collect();
+        let why: Vec<_> =
+            of(&card, &drive("/dev/mmcblk0")).into_iter().map(|advice| advice.why).collect();
         assert!(why[2].ends_with("active_logs=2, since few units may be open"), "{}", why[2]);
         assert!(why[3].contains("2 erase blocks at a time"), "{}", why[3]);
     }

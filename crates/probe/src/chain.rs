@@ -170,9 +170,8 @@ impl Work {
     fn one(&self, desk: &mut Desk<'_>, task: &Task) -> Result<Done, Halt> {
         let before = desk.spent();
         let mut evidence = Evidence::default();
-        let worked = desk.within(task.time_limit(), |desk| {
-            probe(desk, &self.known, task, &mut evidence)
-        });
+        let worked =
+            desk.within(task.time_limit(), |desk| probe(desk, &self.known, task, &mut evidence));
         let (findings, caveats, halted) = match worked {
             Ok((findings, caveats)) => (findings, caveats, None),
             Err(halt) if halt.is_limit() => {

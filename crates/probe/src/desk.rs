@@ -9,7 +9,7 @@ use workload::plan::{Content, Region};
 use workload::rng::Rng;
 use workload::script::{Access, Script};
 
-use crate::finding::Finding;
+use crate::chain::Done;
 
 /// What a probing may do.
 #[derive(Clone, Debug, PartialEq)]
@@ -57,7 +57,7 @@ pub trait Keeper: RunSink {
     fn samples(&mut self, part: &str, samples: &[Sample]);
 
     /// A probe is over.
-    fn finished(&mut self, probe: &str, findings: &[Finding]);
+    fn finished(&mut self, done: &Done);
 }
 
 /// A keeper that keeps nothing.
@@ -70,7 +70,7 @@ impl RunSink for NoKeeper {
 
 impl Keeper for NoKeeper {
     fn samples(&mut self, _: &str, _: &[Sample]) {}
-    fn finished(&mut self, _: &str, _: &[Finding]) {}
+    fn finished(&mut self, _: &Done) {}
 }
 
 /// Why a probe cannot go on.
@@ -280,9 +280,9 @@ impl<'a> Desk<'a> {
         self.keeper.event(event);
     }
 
-    /// Hands on what a probe said.
-    pub fn finished(&mut self, probe: &str, findings: &[Finding]) {
-        self.keeper.finished(probe, findings);
+    /// Hands on what a probe left.
+    pub fn finished(&mut self, done: &Done) {
+        self.keeper.finished(done);
     }
 
     fn allow(&self, script: &Script) -> Result<(), Halt> {

@@ -182,7 +182,8 @@ impl Plan {
     /// # Errors
     /// [`PlanError::Syntax`], naming line and field.
     pub fn from_toml(text: &str) -> Result<Plan, PlanError> {
-        toml::from_str(text).map_err(|error| PlanError::Syntax(error.to_string().trim_end().to_owned()))
+        toml::from_str(text)
+            .map_err(|error| PlanError::Syntax(error.to_string().trim_end().to_owned()))
     }
 
     /// The terms of this plan on a drive.
@@ -194,18 +195,18 @@ impl Plan {
         let whole = Region { offset: Bytes::ZERO, length: info.capacity_bytes.round_down(logical) };
         let region = self.region.unwrap_or(whole);
         if !region.offset.is_multiple_of(logical) || !region.length.is_multiple_of(logical) {
-            let what = format!("offset and length must be multiples of its logical block, {logical}");
+            let what =
+                format!("offset and length must be multiples of its logical block, {logical}");
             return Err(PlanError::Region(what));
         }
         let end = region.offset.0.checked_add(region.length.0);
         if end.is_none_or(|end| end > info.capacity_bytes.0) {
-            let what = format!("ends beyond {}, which holds {} bytes", info.name, info.capacity_bytes.0);
+            let what =
+                format!("ends beyond {}, which holds {} bytes", info.name, info.capacity_bytes.0);
             return Err(PlanError::Region(what));
         }
         for (name, value) in &self.given {
-            let wrong = |what: String| {
-                Err(PlanError::Given { name: *name, value: *value, what })
-            };
+            let wrong = |what: String| Err(PlanError::Given { name: *name, value: *value, what });
             if *value == 0 || !value.is_multiple_of(logical.0) {
                 return wrong(format!("write a multiple of the drive's logical block, {logical}"));
             }

@@ -76,7 +76,9 @@ pub enum ProbeVerb {
 #[command(next_help_heading = "Target")]
 pub struct ProbePlaceArgs {
     /// Block device, file, or virtual drive (sim:usb-8m)
-    pub target: String,
+    // An option, since the verbs under `probe` have one of their own and its own is empty then.
+    #[arg(required = true)]
+    pub target: Option<String>,
     /// Part to probe: LENGTH, OFFSET+LENGTH or all
     #[arg(long, value_name = "SPAN", value_parser = span)]
     pub region: Option<Span>,
@@ -110,6 +112,13 @@ pub struct ProbePlaceArgs {
     /// Root seed of all randomness [default: a fresh one, which is recorded]
     #[arg(help_heading = "Limits", long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
     pub seed: Option<u64>,
+}
+
+impl ProbePlaceArgs {
+    /// What is probed, as the user named it.
+    pub fn name(&self) -> &str {
+        self.target.as_deref().unwrap_or_default()
+    }
 }
 
 /// How the result is shown.

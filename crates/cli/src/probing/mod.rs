@@ -22,8 +22,9 @@ use crate::progress::Progress;
 use crate::verbs::mark::{run_id, seed_of};
 use crate::{talk, view};
 
-pub use keep::ProbeRecord;
-pub use open::{Opened, must_write, with_bench};
+use keep::ProbeRecord;
+pub use open::must_write;
+use open::{Opened, with_bench};
 
 /// The form of a probing's body.
 pub const SCHEMA: &str = "drivescope.probe/1";
@@ -61,9 +62,7 @@ impl Job<'_> {
         linux::signals::install(cancel.clone()).context("cannot watch for Ctrl-C")?;
         let seed = seed_of(self.place.seed)?;
         let writes = self.tasks.iter().any(Task::must_write).then_some(self.place.write_budget);
-        with_bench(self.place, writes, &cancel, &mut |bench, opened| {
-            self.on(bench, opened, seed)
-        })
+        with_bench(self.place, writes, &cancel, &mut |bench, opened| self.on(bench, opened, seed))
     }
 
     fn on(&self, bench: &mut dyn Bench, opened: &Opened, seed: u64) -> Result<Made> {
@@ -95,7 +94,7 @@ impl Job<'_> {
         };
         let summary = Summary {
             verb: self.verb.clone(),
-            target: self.place.target.clone(),
+            target: self.place.name().to_owned(),
             drive: view::probe::drive(&document.body),
             headline: view::probe::headline(&document.body),
         };

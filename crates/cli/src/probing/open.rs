@@ -46,7 +46,7 @@ pub fn with_bench<R>(
     cancel: &AtomicBool,
     work: Work<'_, R>,
 ) -> Result<R> {
-    let name = place.target.as_str();
+    let name = place.name();
     if name.starts_with("sim:") {
         return on_virtual(place, cancel, work);
     }
@@ -55,7 +55,9 @@ pub fn with_bench<R>(
     }
     let path = Path::new(name);
     let meta = std::fs::metadata(path).with_context(|| {
-        format!("{name}: cannot be probed; name a device, a file or a virtual drive, such as sim:usb-8m")
+        format!(
+            "{name}: cannot be probed; name a device, a file or a virtual drive, such as sim:usb-8m"
+        )
     })?;
     if meta.is_dir() {
         bail!(
@@ -67,7 +69,7 @@ pub fn with_bench<R>(
 }
 
 fn on_virtual<R>(place: &ProbePlaceArgs, cancel: &AtomicBool, work: Work<'_, R>) -> Result<R> {
-    let mut target = sim::open(&place.target)?;
+    let mut target = sim::open(place.name())?;
     if let Some(seed) = place.seed {
         target.reseed(seed);
     }
@@ -108,7 +110,7 @@ fn on_real<R>(
     let mut target = match &permit {
         Some(permit) => {
             let file = permit.file().try_clone().context("cannot keep the target open")?;
-            RealTarget::from_file(file, &place.target, options(Access::ReadWrite))?
+            RealTarget::from_file(file, place.name(), options(Access::ReadWrite))?
         }
         None => RealTarget::open(path, options(Access::ReadOnly))?,
     };
@@ -151,13 +153,13 @@ fn of_capacity(info: &DriveInfo) -> Vec<Claim> {
 /// # Errors
 /// [`Refused`], with what to add.
 pub fn must_write(place: &ProbePlaceArgs, verb: &str) -> Result<()> {
-    if place.target.starts_with("sim:") || place.write {
+    if place.name().starts_with("sim:") || place.write {
         return Ok(());
     }
     Err(Refused(format!(
         "{}: probe {verb} writes, and what the drive holds is lost; add --write --consent SERIAL, which `drivescope \
          devices` tells",
-        place.target
+        place.name()
     ))
     .into())
 }

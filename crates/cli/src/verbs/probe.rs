@@ -1,9 +1,11 @@
 //! `drivescope probe`: what a flash device is made of.
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result};
 use probe::{Task, align, capacity, scatter};
 
-use crate::args::{AlignArgs, CapacityArgs, ChainArgs, PlainArgs, ProbeArgs, ProbeVerb, ScatterArgs};
+use crate::args::{
+    AlignArgs, CapacityArgs, ChainArgs, PlainArgs, ProbeArgs, ProbeVerb, ScatterArgs,
+};
 use crate::exit::Exit;
 use crate::probing::{Job, must_write};
 use crate::{talk, view};
@@ -13,12 +15,7 @@ use crate::{talk, view};
 /// # Errors
 /// What makes probing impossible.
 pub fn main(args: &ProbeArgs) -> Result<Exit> {
-    let Some(verb) = &args.verb else {
-        let Some(chain) = &args.chain else {
-            bail!("name a device, a file or a virtual drive, such as sim:usb-8m");
-        };
-        return all(chain);
-    };
+    let Some(verb) = &args.verb else { return all(&args.chain) };
     match verb {
         ProbeVerb::Align(args) => aligned(args),
         ProbeVerb::OpenAu(args) => one(Task::OpenAu(Default::default()), &args.plain),

@@ -82,13 +82,8 @@ fn page(body: &Body) -> String {
 }
 
 fn sure(body: &Body) -> String {
-    let shown = [
-        Name::EraseBlock,
-        Name::Page,
-        Name::FatZone,
-        Name::OpenAuLinear,
-        Name::OpenAuRandom,
-    ];
+    let shown =
+        [Name::EraseBlock, Name::Page, Name::FatZone, Name::OpenAuLinear, Name::OpenAuRandom];
     let sure = shown.iter().filter_map(|name| body.finding(*name)?.confidence);
     sure.reduce(f64::min).map_or("?".to_owned(), confidence)
 }
@@ -118,7 +113,8 @@ impl SurveyRow {
     /// When the line begins as a row and has other columns.
     pub fn parse(line: &str) -> Option<Result<SurveyRow, String>> {
         let (_, row) = line.split_once(MARK)?;
-        let cells: Vec<String> = row.split('|').skip(1).map(|cell| cell.trim().to_owned()).collect();
+        let cells: Vec<String> =
+            row.split('|').skip(1).map(|cell| cell.trim().to_owned()).collect();
         let count = cells.len();
         let Ok([model, size, erase_block, page, fat_zone, open_au, sure]) =
             <[String; 7]>::try_from(cells)
@@ -138,7 +134,8 @@ pub fn table(rows: &BTreeSet<SurveyRow>) -> String {
         }
     }
     let line = |cells: [&str; 7]| {
-        let cells = cells.iter().zip(widths).map(|(cell, width)| format!("{:width$}", harmless(cell)));
+        let cells =
+            cells.iter().zip(widths).map(|(cell, width)| format!("{:width$}", harmless(cell)));
         format!("| {} |\n", cells.collect::<Vec<_>>().join(" | "))
     };
     let rule = widths.map(|width| "-".repeat(width + 2)).join("|");
