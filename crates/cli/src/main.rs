@@ -31,7 +31,7 @@ fn main() -> ExitCode {
         Verb::Run(args) => verbs::run::main(args, &given),
         Verb::Rerun(args) => verbs::rerun::main(args),
         Verb::Runs(args) => verbs::runs::main(&args.verb),
-        Verb::Probe(args) => verbs::probe::main(args),
+        Verb::Probe(args) => verbs::probe::main(args, &given),
         Verb::Import(args) => verbs::import::main(args),
         Verb::Rows(args) => verbs::rows::main(args),
         Verb::Devices(args) => verbs::devices::main(args),

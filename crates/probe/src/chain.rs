@@ -4,6 +4,7 @@ use block::Event;
 use engine::Bench;
 use serde::{Deserialize, Serialize};
 use stats::Caveat;
+use thiserror::Error;
 
 use crate::body::{Body, Setup, Worked};
 use crate::claims::{self, Claim};
@@ -72,8 +73,34 @@ pub struct Done {
     pub halted: Option<String>,
 }
 
+/// The probes that an earlier process finished of the same plan on the same drive.
+#[derive(Clone, Debug, Default)]
+pub struct Earlier {
+    /// In the order of the plan, from its first on.
+    pub done: Vec<Done>,
+    /// True for a drive that was made anew with this process (a virtual one): its probes are made again, which brings
+    /// it to the state that the next one is to find, and must come out as they did.
+    pub replay: bool,
+}
+
+/// Why a probing cannot be made.
+#[derive(Debug, Error)]
+pub enum ChainError {
+    /// The plan does not fit the drive.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// What an earlier process found is not how this plan begins on this drive.
+    #[error(
+        "probe {0} does not come out as it is recorded: the record is of another plan, model or version of \
+         drivescope; begin a new run"
+    )]
+    Diverged(String),
+}
+
 /// What stands around a probing.
 pub struct Around<'a> {
+    /// What was done before.
+    pub earlier: Earlier,
     /// How I/O is issued.
     pub engine: &'a str,
     /// What the drive says of itself.
@@ -87,13 +114,13 @@ pub struct Around<'a> {
 /// Works through `plan` on the drive that is on `bench`.
 ///
 /// # Errors
-/// [`PlanError`] when the plan does not fit the drive. What ended the work early, the user's wish aside, is returned
-/// beside the body, which has what was found until then.
+/// [`ChainError`] when the plan does not fit the drive, or when what was done earlier is not how it begins. What ended
+/// the work early, the user's wish aside, is returned beside the body, which has what was found until then.
 pub fn run(
     bench: &mut dyn Bench,
     plan: &Plan,
     around: Around<'_>,
-) -> Result<(Body, Option<Halt>), PlanError> {
+) -> Result<(Body, Option<Halt>), ChainError> {
     let terms = plan.terms(bench.info())?;
     let (info, stack) = (bench.info().clone(), bench.stack());
     let before = bench.snapshot();
@@ -106,15 +133,22 @@ pub fn run(
         seed: terms.seed,
         given: plan.given.clone(),
     };
-    let mut work = Work { known: Known::new(), done: Vec::new() };
-    plan.given.iter().for_each(|(name, value)| work.known.give(*name, *value));
+    let Earlier { done: earlier, replay } = around.earlier;
+    let mut work = Work::new(plan);
     let mut desk = Desk::new(bench, terms, around.keeper);
-    let ended = work.all(&mut desk, &plan.tasks);
+    let ended = if replay {
+        work.all(&mut desk, &plan.tasks, &earlier)
+    } else {
+        desk.account(earlier.iter().map(|done| done.spent));
+        earlier.into_iter().for_each(|done| work.take(done));
+        work.all(&mut desk, &plan.tasks, &[])
+    };
     let (spent, after) = (desk.spent(), desk.snapshot());
     let (interrupted, broken) = match ended {
         Ok(()) => (false, None),
-        Err(Halt::Interrupted) => (true, None),
-        Err(halt) => (true, Some(halt)),
+        Err(Ended::Diverged(probe)) => return Err(ChainError::Diverged(probe)),
+        Err(Ended::Halted(Halt::Interrupted)) => (true, None),
+        Err(Ended::Halted(halt)) => (true, Some(halt)),
     };
     let Work { known, done } = work;
     let mut caveats = conditions::caveats(&info, &stack, (&before, &after), spent);
@@ -148,10 +182,29 @@ struct Work {
     done: Vec<Done>,
 }
 
+/// What ended the work before its plan was done.
+enum Ended {
+    Halted(Halt),
+    /// The probe that came out otherwise than it is recorded.
+    Diverged(String),
+}
+
 impl Work {
-    /// Works through `tasks`, in order.
-    fn all(&mut self, desk: &mut Desk<'_>, tasks: &[Task]) -> Result<(), Halt> {
-        for (position, task) in tasks.iter().enumerate() {
+    fn new(plan: &Plan) -> Work {
+        let mut known = Known::new();
+        plan.given.iter().for_each(|(name, value)| known.give(*name, *value));
+        Work { known, done: Vec::new() }
+    }
+
+    fn take(&mut self, done: Done) {
+        self.known.learn(&done.findings);
+        self.done.push(done);
+    }
+
+    /// Works through those of `tasks` that are not done, in order. What is in `recorded` is not recorded again, and
+    /// must come out the same.
+    fn all(&mut self, desk: &mut Desk<'_>, tasks: &[Task], recorded: &[Done]) -> Result<(), Ended> {
+        for (position, task) in tasks.iter().enumerate().skip(self.done.len()) {
             desk.tell(&Event::StepStarted {
                 position: position as u32,
                 positions: tasks.len() as u32,
@@ -159,10 +212,14 @@ impl Work {
                 run: 0,
                 planned: None,
             });
-            let done = self.one(desk, task)?;
-            desk.finished(&done);
-            self.known.learn(&done.findings);
-            self.done.push(done);
+            desk.record(recorded.get(position).is_none());
+            let done = self.one(desk, task).map_err(Ended::Halted)?;
+            match recorded.get(position) {
+                Some(then) if *then != done => return Err(Ended::Diverged(done.probe)),
+                Some(_) => {}
+                None => desk.finished(&done),
+            }
+            self.take(done);
         }
         Ok(())
     }

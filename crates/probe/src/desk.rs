@@ -136,13 +136,15 @@ pub struct Desk<'a> {
     until: Nanos,
     /// Scripts so far: content that is written twice to a place differs.
     scripts: u64,
+    /// False while what is done is recorded already.
+    recording: bool,
 }
 
 impl<'a> Desk<'a> {
     /// A desk at which `terms` hold. Time counts from now on.
     pub fn new(bench: &'a mut dyn Bench, terms: Terms, keeper: &'a mut dyn Keeper) -> Desk<'a> {
         let until = bench.now() + terms.time_budget;
-        Desk { bench, keeper, terms, spent: Spent::default(), until, scripts: 0 }
+        Desk { bench, keeper, terms, spent: Spent::default(), until, scripts: 0, recording: true }
     }
 
     /// What is known of the drive.
@@ -271,13 +273,31 @@ impl<'a> Desk<'a> {
                 Op::Flush | Op::Discard => {}
             }
         }
-        self.keeper.samples(part, &samples);
+        if self.recording {
+            self.keeper.samples(part, &samples);
+        }
         Ok(samples)
     }
 
     /// Tells whoever watches.
     pub fn tell(&mut self, event: &Event) {
         self.keeper.event(event);
+    }
+
+    /// Takes what was spent before into account: of time and bytes only the rest is left.
+    pub(crate) fn account(&mut self, spent: impl Iterator<Item = Spent>) {
+        for Spent { ios, read_bytes, written_bytes, elapsed_ns } in spent {
+            self.spent.ios += ios;
+            self.spent.read_bytes += read_bytes;
+            self.spent.written_bytes += written_bytes;
+            self.spent.elapsed_ns += elapsed_ns;
+            self.until = Nanos(self.until.0.saturating_sub(elapsed_ns.0));
+        }
+    }
+
+    /// Whether I/Os are handed on from now on.
+    pub(crate) fn record(&mut self, recording: bool) {
+        self.recording = recording;
     }
 
     /// Hands on what a probe left.

@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 use linux::target::EngineKind;
 use workload::units::parse_bytes;
 
-use super::{KeepArgs, Span, engine, lasting, span};
+use super::{RecordArgs, Span, engine, lasting, span};
 
 /// `probe`.
 #[derive(Debug, Args)]
@@ -41,7 +41,7 @@ pub struct ChainArgs {
     #[command(flatten)]
     pub output: ProbeOutputArgs,
     #[command(flatten)]
-    pub keep: KeepArgs,
+    pub record: RecordArgs,
 }
 
 /// The probes as verbs.
@@ -76,8 +76,8 @@ pub enum ProbeVerb {
 #[command(next_help_heading = "Target")]
 pub struct ProbePlaceArgs {
     /// Block device, file, or virtual drive (sim:usb-8m)
-    // An option, since the verbs under `probe` have one of their own and its own is empty then.
-    #[arg(required = true)]
+    // An option also where it is required: the verbs under `probe` have one of their own, and its own is empty then.
+    #[arg(required_unless_present = "resume")]
     pub target: Option<String>,
     /// Part to probe: LENGTH, OFFSET+LENGTH or all
     #[arg(long, value_name = "SPAN", value_parser = span)]
@@ -144,7 +144,7 @@ pub struct PlainArgs {
     #[command(flatten)]
     pub output: ProbeOutputArgs,
     #[command(flatten)]
-    pub keep: KeepArgs,
+    pub record: RecordArgs,
 }
 
 /// `probe align`.

@@ -1,18 +1,18 @@
 //! The record of a probing: a step for each probe, with every single I/O beside it.
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 use block::{DriveIdentity, Event, RunSink, WallClock as _};
 use engine::Sample;
 use probe::chain::Done;
 use probe::{Body, Keeper, Plan};
 use record::{
-    Document, Envelope, Head, RecordError, RunId, RunWriter, SampleRow, SamplesFormat, State,
+    Document, Envelope, Head, RecordError, Run, RunId, RunWriter, SampleRow, SamplesFormat, State,
     StepEntry, Summary,
 };
 use serde_json::json;
 
 use crate::args::KeepArgs;
-use crate::envelope::SystemClock;
+use crate::envelope::{SystemClock, envelope};
 use crate::progress::Progress;
 use crate::{recording, talk};
 
@@ -60,6 +60,35 @@ impl ProbeRecord {
             Err(error) => talk::note(&format!("this run is not recorded: {error}")),
         }
         Ok(record)
+    }
+
+    /// Goes on with the record of a probing on the same drive.
+    ///
+    /// # Errors
+    /// When `identity` is another drive, or when the record cannot be written to.
+    pub fn go_on(
+        mut writer: RunWriter,
+        run: &Run,
+        identity: &DriveIdentity,
+        progress: Progress,
+    ) -> Result<ProbeRecord> {
+        if let Some(difference) = recording::identity_of(run)?.difference(identity) {
+            bail!(
+                "{}: is not the drive of the record: {difference}; connect that one, or begin a new run",
+                identity.name
+            );
+        }
+        talk::note(&format!("going on with {} after {} probes", run.id, run.steps.len()));
+        let now = envelope(&run.envelope.schema, run.id.clone(), &SystemClock);
+        writer.note("resumed", &serde_json::to_value(now)?)?;
+        let position = run.steps.len() as u32;
+        Ok(ProbeRecord {
+            writer: Some(writer),
+            trouble: None,
+            rows: Vec::new(),
+            position,
+            progress,
+        })
     }
 
     /// Ends the record; the run's name when it is whole.

@@ -1,10 +1,13 @@
 //! `drivescope probe`: what a flash device is made of.
 
+use std::fs::File;
+use std::io::Write as _;
+
 use anyhow::{Context as _, Result};
 use probe::{Task, align, capacity, scatter};
 
 use crate::args::{
-    AlignArgs, CapacityArgs, ChainArgs, PlainArgs, ProbeArgs, ProbeVerb, ScatterArgs,
+    AlignArgs, CapacityArgs, ChainArgs, Given, PlainArgs, ProbeArgs, ProbeVerb, ScatterArgs,
 };
 use crate::exit::Exit;
 use crate::probing::{Job, must_write};
@@ -14,72 +17,73 @@ use crate::{talk, view};
 ///
 /// # Errors
 /// What makes probing impossible.
-pub fn main(args: &ProbeArgs) -> Result<Exit> {
-    let Some(verb) = &args.verb else { return all(&args.chain) };
+pub fn main(args: &ProbeArgs, given: &Given) -> Result<Exit> {
+    let Some(verb) = &args.verb else { return all(&args.chain, given) };
     match verb {
-        ProbeVerb::Align(args) => aligned(args),
-        ProbeVerb::OpenAu(args) => one(Task::OpenAu(Default::default()), &args.plain),
-        ProbeVerb::Fat(args) => one(Task::Fat(Default::default()), args),
-        ProbeVerb::Scatter(args) => scattered(args),
-        ProbeVerb::Interval(args) => one(Task::Interval(Default::default()), args),
-        ProbeVerb::Parallelism(args) => one(Task::Parallelism(Default::default()), args),
-        ProbeVerb::WriteBuffer(args) => one(Task::WriteBuffer(Default::default()), args),
-        ProbeVerb::SlcCache(args) => one(Task::SlcCache(Default::default()), args),
-        ProbeVerb::Surface(args) => one(Task::Surface(Default::default()), args),
-        ProbeVerb::Capacity(args) => held(args),
-        ProbeVerb::SpeedClass(args) => one(Task::SpeedClass(Default::default()), args),
+        ProbeVerb::Align(args) => aligned(args, given),
+        ProbeVerb::OpenAu(args) => one(Task::OpenAu(Default::default()), &args.plain, given),
+        ProbeVerb::Fat(args) => one(Task::Fat(Default::default()), args, given),
+        ProbeVerb::Scatter(args) => scattered(args, given),
+        ProbeVerb::Interval(args) => one(Task::Interval(Default::default()), args, given),
+        ProbeVerb::Parallelism(args) => one(Task::Parallelism(Default::default()), args, given),
+        ProbeVerb::WriteBuffer(args) => one(Task::WriteBuffer(Default::default()), args, given),
+        ProbeVerb::SlcCache(args) => one(Task::SlcCache(Default::default()), args, given),
+        ProbeVerb::Surface(args) => one(Task::Surface(Default::default()), args, given),
+        ProbeVerb::Capacity(args) => held(args, given),
+        ProbeVerb::SpeedClass(args) => one(Task::SpeedClass(Default::default()), args, given),
     }
 }
 
-fn all(args: &ChainArgs) -> Result<Exit> {
-    let ChainArgs { place, row, output, keep } = args;
-    let job = Job { verb: "probe".to_owned(), place, output, keep, tasks: Task::chain() };
+fn all(args: &ChainArgs, given: &Given) -> Result<Exit> {
+    let ChainArgs { place, row, output, record } = args;
+    let job = Job { verb: "probe".to_owned(), place, output, record, given, tasks: Task::chain() };
     if !row {
         return job.run();
     }
     let made = job.make()?;
-    talk::result(&view::row::of(&made.document.body))?;
-    made.end(true, keep)
+    talk::result(&view::row::of(made.body()))?;
+    made.end(true)
 }
 
-fn one(task: Task, args: &PlainArgs) -> Result<Exit> {
-    let PlainArgs { place, output, keep } = args;
+fn one(task: Task, args: &PlainArgs, given: &Given) -> Result<Exit> {
+    job(task, args, given)?.run()
+}
+
+fn job<'a>(task: Task, args: &'a PlainArgs, given: &'a Given) -> Result<Job<'a>> {
+    let PlainArgs { place, output, record } = args;
     let verb = format!("probe {}", task.word());
     if task.must_write() {
         must_write(place, task.word())?;
     }
-    Job { verb, place, output, keep, tasks: vec![task] }.run()
+    Ok(Job { verb, place, output, record, given, tasks: vec![task] })
 }
 
-fn aligned(args: &AlignArgs) -> Result<Exit> {
+fn aligned(args: &AlignArgs, given: &Given) -> Result<Exit> {
     let options = align::Options {
         block_bytes: args.blocksize.iter().map(|bytes| bytes.0).collect(),
         ..align::Options::default()
     };
-    one(Task::Align(options), &args.plain)
+    one(Task::Align(options), &args.plain, given)
 }
 
-fn scattered(args: &ScatterArgs) -> Result<Exit> {
+fn scattered(args: &ScatterArgs, given: &Given) -> Result<Exit> {
     let options = scatter::Options {
         order: args.order,
         span: args.span,
         block_bytes: args.blocksize.map(|bytes| bytes.0),
         ..scatter::Options::default()
     };
-    let PlainArgs { place, output, keep } = &args.plain;
-    let tasks = vec![Task::Scatter(options)];
-    let job = Job { verb: "probe scatter".to_owned(), place, output, keep, tasks };
+    let job = job(Task::Scatter(options), &args.plain, given)?;
     let Some(path) = &args.data else { return job.run() };
-    // Found out before an hour of probing.
-    let mut file = std::fs::File::create(path)
-        .with_context(|| format!("{}: cannot be written", path.display()))?;
+    // Found out before a minute of probing.
+    let cannot = || format!("{}: cannot be written", path.display());
+    let mut file = File::create(path).with_context(cannot)?;
     let made = job.make()?;
-    std::io::Write::write_all(&mut file, view::plots::gnuplot(&made.document.body).as_bytes())
-        .with_context(|| format!("{}: cannot be written", path.display()))?;
-    made.show("probe scatter", output, keep)
+    file.write_all(view::plots::gnuplot(made.body()).as_bytes()).with_context(cannot)?;
+    made.show()
 }
 
-fn held(args: &CapacityArgs) -> Result<Exit> {
+fn held(args: &CapacityArgs, given: &Given) -> Result<Exit> {
     let options = capacity::Options { destructive: args.destructive, ..Default::default() };
-    one(Task::Capacity(options), &args.plain)
+    one(Task::Capacity(options), &args.plain, given)
 }
