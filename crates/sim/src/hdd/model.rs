@@ -174,14 +174,6 @@ impl HddModel {
         // Above a pebibyte, positions and times would leave 64 bits.
         within(&[("geometry.capacity_bytes", g.capacity_bytes, 1 << 20, 1 << 50)])
     }
-
-    /// A capacity as users write it, rounded down to whole physical blocks.
-    fn capacity(&self, value: &str) -> Result<Setting, String> {
-        let Bytes(bytes) = spec::size(value)?;
-        let whole = bytes - bytes % self.geometry.physical_block_bytes.max(1);
-        let whole = i64::try_from(whole).map_err(|_| format!("`{value}` is too large"))?;
-        Ok(("geometry.capacity_bytes", toml::Value::Integer(whole)))
-    }
 }
 
 impl DeviceModel for HddModel {
@@ -265,7 +257,12 @@ impl DeviceModel for HddModel {
 
     fn shorthand(&self, key: &str, value: &str) -> Option<Result<Setting, String>> {
         match key {
-            "capacity" => Some(self.capacity(value)),
+            "capacity" => Some(spec::capacity(
+                "geometry.capacity_bytes",
+                value,
+                self.geometry.physical_block_bytes,
+                "physical block",
+            )),
             "write_cache" => {
                 Some(Ok(("memory.write_cache", toml::Value::String(value.to_owned()))))
             }
