@@ -61,7 +61,7 @@ pub enum Verb {
     /// List, show, remove, export and import recorded runs
     Runs(RunsArgs),
     /// What a flash device is made of: erase block, pages, open units, cells
-    Probe(ProbeArgs),
+    Probe(Box<ProbeArgs>),
     /// Judge what another tool printed
     Import(ImportArgs),
     /// Merge survey rows of many drives into a table

@@ -143,7 +143,3 @@ pub fn table(rows: &BTreeSet<SurveyRow>) -> String {
     rows.iter().fold(head, |table, row| table + &line(row.cells()))
 }
 
-/// Capacity in a few words, for people.
-pub fn size(bytes: Bytes) -> String {
-    number::bytes(bytes.0 as f64)
-}
