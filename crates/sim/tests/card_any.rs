@@ -98,7 +98,7 @@ fn the_history_of_a_seed_is_frozen() {
     let frozen = [
         0x6b93_2714_35cd_c9c6,
         0x8700_96a0_e895_60b5,
-        0x2ddb_036a_264b_9cd5,
+        0x07ec_0b37_a822_5763,
         0x4572_7347_5003_bd8e,
     ];
     assert_eq!(seven, frozen, "{seven:#x?}");
