@@ -71,3 +71,25 @@ fn open_units() {
         );
     }
 }
+
+#[test]
+#[ignore = "prints one card"]
+fn one_card() {
+    let level: f64 = std::env::var("LEVEL").map_or(0.1, |word| word.parse().unwrap());
+    for seed in seeds() {
+        let (spec, truth) = drawn(seed, level);
+        println!("{:#?}", truth);
+        println!("{}", serde_json::to_string(&sim::show(&spec).unwrap().parameters).unwrap());
+        let mut known = Known::new();
+        known.give(Name::EraseBlock, truth.erase_block_bytes.unwrap().0);
+        let outcome = at_desk(
+            &spec,
+            |terms| terms.seed = seed,
+            |desk| probe(desk, &known, &Options::default()).unwrap(),
+        );
+        for cell in &outcome.evidence.cells {
+            println!("{cell:?}");
+        }
+        println!("{:?}", outcome.findings);
+    }
+}

@@ -7,13 +7,13 @@ use super::table::{Order, Row};
 use crate::desk::{Desk, Halt};
 
 /// Visits that a cell holds at least.
-const VISITS_MIN: usize = 8;
-/// Visits of a cell that is measured again because it was not clear.
-const VISITS_MORE: usize = 32;
+const VISITS_MIN: usize = 12;
+/// Visits of a cell whose answer is not clear.
+const VISITS_MAX: usize = 48;
 /// A change of the excess counts from so many of its standard errors on...
 const ERRORS: f64 = 5.0;
 /// ...and from this share of what the writes take alone.
-const SHARE: f64 = 0.04;
+const SHARE: f64 = 0.05;
 /// A visit that takes so many times longer than its writes alone is a merge whatever the size: no card has so many
 /// planes.
 const PLAIN: f64 = 4.0;
@@ -124,43 +124,45 @@ impl<'a> Search<'a> {
     /// Measures with `nr` and says what that is.
     pub(crate) fn step(&mut self, desk: &mut Desk<'_>, nr: u32) -> Result<Step, Halt> {
         let (small, large) = self.sizes;
-        let first = self.cell(desk, nr, small, VISITS_MIN)?;
+        let mut first = self.cell(desk, nr, small, VISITS_MIN)?;
         if !first.differs(&self.level.0) {
             return Ok(Step::Fast);
         }
         if first.excess_ns > PLAIN * first.alone_ns && self.level.0.excess_ns < first.alone_ns {
             return Ok(Step::Cliff);
         }
-        let mut pair = (first, self.cell(desk, nr, large, VISITS_MIN)?);
-        let mut step = self.split(pair);
-        if step == Step::Unclear {
-            pair.0 = self.cell(desk, nr, small, VISITS_MORE)?;
-            pair.1 = self.cell(desk, nr, large, VISITS_MORE)?;
-            step = self.split(pair);
+        // What seldom happens by chance happens seldom twice.
+        first = self.cell(desk, nr, small, VISITS_MAX)?;
+        if !first.differs(&self.level.0) {
+            return Ok(Step::Fast);
         }
+        let second = self.cell(desk, nr, large, VISITS_MAX)?;
+        let step = self.split(first, second);
         if step == Step::Fast {
-            self.level = (pair.0, Some(pair.1));
+            self.level = (first, Some(second));
         }
         Ok(step)
     }
 
-    /// Splits what changed into a part that is the same for both sizes and one in proportion to the size.
-    fn split(&self, (small, large): (Excess, Excess)) -> Step {
+    /// Splits the excess into a part that is the same for both sizes and one in proportion to the size.
+    ///
+    /// The excess itself is split, not what it grew by: a card that programs its planes one by one on return does
+    /// not where it opens a block anew, so beyond its limit that part goes as the merges come.
+    fn split(&self, small: Excess, large: Excess) -> Step {
         let ratio = self.sizes.1 as f64 / self.sizes.0 as f64;
-        // Where nothing was seen at the smaller size, there is nothing at the larger.
-        let before = (self.level.0, self.level.1.unwrap_or(NOTHING));
-        let (j0, e0) = small.over(&before.0);
-        let (j1, e1) = large.over(&before.1);
-        let constant = (ratio * j0 - j1) / (ratio - 1.0);
-        let error = (ratio * e0).hypot(e1) / (ratio - 1.0);
-        let slope = (j1 - j0) / (ratio - 1.0);
+        let grows = large.excess_ns / small.excess_ns;
+        let constant = (ratio * small.excess_ns - large.excess_ns) / (ratio - 1.0);
+        let error = (ratio * small.error_ns).hypot(large.error_ns) / (ratio - 1.0);
         let least = (ERRORS * error).max(SHARE * small.alone_ns);
-        if constant > least && constant > 1.2 * slope {
-            return Step::Cliff;
+        // How far it is from constant, 0, to in proportion, 1.
+        let share = (grows - 1.0) / (ratio - 1.0);
+        if constant > least && (-0.2..0.4).contains(&share) {
+            Step::Cliff
+        } else if small.excess_ns > 0.0 && (0.6..2.0).contains(&share) {
+            Step::Fast
+        } else {
+            Step::Unclear
         }
-        let in_proportion = slope > 0.0 && constant < 0.6 * slope;
-        let nothing = constant.abs() < least && constant.abs() < 0.5 * SHARE * large.alone_ns;
-        if in_proportion || nothing { Step::Fast } else { Step::Unclear }
     }
 
     /// One less must still be fast: else it was the drive that changed, and not the count.
@@ -180,7 +182,7 @@ impl<'a> Search<'a> {
         Ok(End::Limit { open, clear: beyond.clear(&again) })
     }
 
-    /// Measures one cell.
+    /// Measures one cell, with more visits while their spread is too large to tell.
     pub(crate) fn cell(
         &mut self,
         desk: &mut Desk<'_>,
@@ -189,10 +191,14 @@ impl<'a> Search<'a> {
         visits_min: usize,
     ) -> Result<Excess, Halt> {
         let mut visits: Vec<Visit> = Vec::new();
-        let enough = |visits: &[Visit]| visits.len() >= visits_min || plain(visits);
+        let enough = |visits: &[Visit]| {
+            let vague = |excess: Excess| ERRORS * excess.error_ns > 2.0 * SHARE * excess.alone_ns;
+            let sure = visits.len() >= VISITS_MAX || !Excess::of(visits).is_some_and(vague);
+            plain(visits) || visits.len() >= visits_min && sure
+        };
         let mut result = Ok(());
         // A block has few places: more are needed for few blocks.
-        for _ in 0..visits_min {
+        for _ in 0..VISITS_MAX {
             let taken = self.field.take(desk, nr as usize, len)?;
             let turn = Turn { units: &taken, order: self.order, len, also: None };
             result = self.field.turns(desk, &turn, &mut visits, &enough);
