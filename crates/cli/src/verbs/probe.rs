@@ -59,10 +59,7 @@ fn job<'a>(task: Task, args: &'a PlainArgs, given: &'a Given) -> Result<Job<'a>>
 }
 
 fn aligned(args: &AlignArgs, given: &Given) -> Result<Exit> {
-    let options = align::Options {
-        block_bytes: args.blocksize.iter().map(|bytes| bytes.0).collect(),
-        ..align::Options::default()
-    };
+    let options = align::Options::default();
     one(Task::Align(options), &args.plain, given)
 }
 
