@@ -4,7 +4,6 @@
 
 use std::collections::BTreeSet;
 
-use block::Bytes;
 use probe::{Body, Finding, Name, Verdict};
 use report::{confidence, harmless, number};
 use serde::Serialize;
@@ -142,4 +141,3 @@ pub fn table(rows: &BTreeSet<SurveyRow>) -> String {
     let head = format!("{}|{rule}|\n", line(COLUMNS));
     rows.iter().fold(head, |table, row| table + &line(row.cells()))
 }
-

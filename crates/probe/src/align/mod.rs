@@ -116,7 +116,11 @@ fn refine(
             per_read = Nanos(((desk.now().0 - before.0) / made).max(1));
         }
         let judgement = infer(&sampler.rows(), Source::Measured, given);
-        if judgement.findings.iter().all(|f| f.verdict != Verdict::Unknown && f.confidence >= Some(options.enough.min(0.0))) {
+        if judgement
+            .findings
+            .iter()
+            .all(|f| f.verdict != Verdict::Unknown && f.confidence >= Some(options.enough.min(0.0)))
+        {
             return Ok(());
         }
         wanted = (0..sampler.bins.len()).map(|bin| (bin, FIRST)).collect();
