@@ -48,7 +48,6 @@ fn models() {
         "enterprise-28op?state=filled",
         "mlc-nvme?state=filled",
         "tlc-pslc?state=filled",
-        "optane?state=filled",
         "enterprise-28op?state=steady",
         "mlc-nvme?state=steady",
         "hdd-wd",

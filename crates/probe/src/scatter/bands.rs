@@ -100,6 +100,17 @@ fn candidates(question: &Question<'_>) -> Vec<Fit> {
 fn one(question: &Question<'_>, fit: &Fit, posterior: f64) -> Answer {
     let closest = DISTANCE_MIN * question.base;
     let all: Vec<&Datum> = question.data.iter().collect();
+    let span = |values: &[f64]| {
+        let ends =
+            values.iter().fold((0.0_f64, 0.0_f64), |(low, high), x| (low.min(*x), high.max(*x)));
+        ends.1 - ends.0
+    };
+    if fit.shape.offsets && span(&fit.offsets) > closest {
+        return Answer::Open(
+            "levels differ from region to region, and not within".to_owned(),
+            false,
+        );
+    }
     let apart = split_max(fit, &all, 0);
     if fit.shape.plane.is_some() && fit.plane_ns.abs() > closest {
         let what = "times alternate with the address in the same way everywhere: planes, or kinds of pages";
@@ -182,7 +193,7 @@ fn split_max(fit: &Fit, places: &[&Datum], band: usize) -> f64 {
     }
     let mean = |of: &dyn Fn(&Datum) -> f64| places.iter().map(|d| of(d)).sum::<f64>() / n;
     let noise = mean(&|d| d.level.error.powi(2));
-    let seen = mean(&|d| (fit.bare(d) - center).powi(2)) * n / (n - 1.0);
+    let seen = mean(&|d| (fit.own(d) - center).powi(2)) * n / (n - 1.0);
     let excess = (seen - noise).max(0.0) + 2.33 * noise * (2.0 / n).sqrt();
     2.0 * excess.sqrt()
 }

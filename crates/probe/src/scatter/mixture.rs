@@ -43,6 +43,8 @@ pub(super) struct Fit {
     pub(super) shape: Shape,
     /// Centres in ascending order, ns.
     pub(super) centers: Vec<f64>,
+    /// Their standard errors, ns.
+    pub(super) center_errors: Vec<f64>,
     pub(super) shares: Vec<f64>,
     /// τ², ns².
     pub(super) spread2: f64,
@@ -64,19 +66,20 @@ impl Fit {
         (best, if sum > 0.0 { odds[best] / sum } else { 0.0 })
     }
 
-    /// Level without what its window and plane add.
-    pub(super) fn bare(&self, datum: &Datum) -> f64 {
-        datum.level.mean - self.beside(datum)
+    /// Level of a datum of the fit, without what its window and plane add.
+    pub(super) fn own(&self, datum: &Datum) -> f64 {
+        self.bare(datum, self.offsets.get(datum.window).copied().unwrap_or(0.0))
     }
 
-    fn beside(&self, datum: &Datum) -> f64 {
-        let offset = self.offsets.get(datum.window).copied().unwrap_or(0.0);
-        offset + if odd(datum, self.shape.plane) { self.plane_ns } else { 0.0 }
+    /// Level of any datum without `offset` and what its plane adds.
+    pub(super) fn bare(&self, datum: &Datum, offset: f64) -> f64 {
+        let plane = if odd(datum, self.shape.plane) { self.plane_ns } else { 0.0 };
+        datum.level.mean - offset - plane
     }
 
     /// Density of each band at the datum, times its share.
     fn odds(&self, datum: &Datum) -> Vec<f64> {
-        let (x, variance) = (self.bare(datum), datum.level.error.powi(2) + self.spread2);
+        let (x, variance) = (self.own(datum), datum.level.error.powi(2) + self.spread2);
         let bands = self.centers.iter().zip(&self.shares);
         bands.map(|(center, share)| share * normal(x - center, variance)).collect()
     }
@@ -131,6 +134,7 @@ fn begin(data: &[Datum], shape: Shape, windows: usize) -> Option<Fit> {
     let mut fit = Fit {
         shape,
         centers: Vec::new(),
+        center_errors: vec![0.0; shape.bands],
         shares: Vec::new(),
         spread2: 0.0,
         offsets: (0..windows).map(offset).collect(),
@@ -141,7 +145,7 @@ fn begin(data: &[Datum], shape: Shape, windows: usize) -> Option<Fit> {
     if shape.plane.is_some() {
         fit.plane_ns = mean(&|d| odd(d, shape.plane)) - mean(&|d| !odd(d, shape.plane));
     }
-    let mut bare: Vec<f64> = data.iter().map(|datum| fit.bare(datum)).collect();
+    let mut bare: Vec<f64> = data.iter().map(|datum| fit.own(datum)).collect();
     bare.sort_unstable_by(f64::total_cmp);
     let groups = divide(&bare, shape.bands)?;
     let n = bare.len() as f64;
@@ -167,10 +171,9 @@ fn step(data: &[Datum], fit: &mut Fit) {
     let (mut plane, mut spread, mut log_likelihood) = ((0.0, 0.0), 0.0, 0.0);
     for datum in data {
         let variance = datum.level.error.powi(2) + fit.spread2;
-        let (odds, beside) = (fit.odds(datum), fit.beside(datum));
+        let (odds, bare) = (fit.odds(datum), fit.own(datum));
         let sum: f64 = odds.iter().sum::<f64>().max(f64::MIN_POSITIVE);
         log_likelihood += sum.ln();
-        let bare = datum.level.mean - beside;
         let (mut expected, mut square) = (0.0, 0.0);
         for band in 0..k {
             let r = odds[band] / sum;
@@ -194,6 +197,7 @@ fn step(data: &[Datum], fit: &mut Fit) {
         fit.shares[band] = (share[band] / n).max(1e-9);
         if center[band].1 > 0.0 {
             fit.centers[band] = center[band].0 / center[band].1;
+            fit.center_errors[band] = center[band].1.recip().sqrt();
         }
     }
     fit.spread2 = spread / n;

@@ -1,10 +1,14 @@
 //! Access times over the addresses: bands of kinds of pages, zones that are kept in another way, periods.
 
 mod bands;
+mod edge;
 mod evidence;
 mod mixture;
 mod places;
+mod profile;
+mod say;
 mod spots;
+mod zones;
 
 use block::{Bytes, Nanos};
 use workload::rng::Rng;
@@ -12,11 +16,13 @@ use workload::rng::Rng;
 pub use evidence::{Band, Evidence, Part, Period, Point, Stretch, Window, Zone};
 
 use self::bands::{Answer, Judged, Question};
+use self::edge::{Edge, Search};
 use self::mixture::Datum;
 use self::places::Places;
 use self::spots::{Noise, Spot, read_rounds};
+use self::zones::Beginning;
 use crate::desk::{Desk, Halt};
-use crate::finding::{Finding, Name, Outcome};
+use crate::finding::{Name, Outcome};
 use crate::known::Known;
 
 /// First element of the paths of this probe's random numbers.
@@ -62,59 +68,64 @@ pub fn probe(
     let region = desk.region();
     let logical = desk.info().logical_block_bytes;
     let Some(places) = Places::new(region, logical, known, options) else {
-        return Ok(too_small());
+        return Ok(say::too_small());
     };
-    let limit = options.limit;
-    desk.within(limit, |desk| {
+    let unit = known.value(Name::EraseBlock);
+    desk.within(options.limit, |desk| {
         let mut state = State::new(desk, places);
-        desk.within(spots::share(limit, 20), |desk| state.read_overview(desk, options.count))?;
-        desk.within(spots::share(limit, 50), |desk| state.read_windows(desk))?;
-        Ok(state.outcome())
+        let share = |percent| spots::share(options.limit, percent);
+        desk.within(share(20), |desk| state.read_overview(desk, options.count))?;
+        desk.within(share(55), |desk| state.read_windows(desk))?;
+        state.find_edge(desk, unit)?;
+        Ok(say::outcome(&state))
     })
 }
 
-/// What was read so far.
+/// What was read so far, and what it came to.
 struct State {
     places: Places,
     rng: Rng,
-    beginning: Vec<Spot>,
-    whole: Vec<Spot>,
+    overview: [Vec<Spot>; 2],
     windows: Vec<Spot>,
+    /// A window at the region's first byte.
+    first: Vec<Spot>,
     judged: Option<Judged>,
+    beginning: Option<Beginning>,
+    edge: Option<Edge>,
+    /// Places around the edge.
+    around: Vec<Spot>,
 }
 
 impl State {
     fn new(desk: &Desk<'_>, places: Places) -> State {
         let mut rng = desk.rng(&[PURPOSE]);
-        let begins = places.window_begins(&mut rng);
-        let windows =
-            begins.iter().flat_map(|begin| places.run(*begin, places.window_places)).collect();
-        let (beginning, whole) = (places.beginning(), places.whole(WHOLE_PLACES, &mut rng));
-        State { places, rng, beginning, whole, windows, judged: None }
+        let run = |begin: &u64| places.run(*begin, places.window_places);
+        let windows = places.window_begins(&mut rng).iter().flat_map(run).collect();
+        let first = run(&places.from);
+        let overview = [places.beginning(), places.whole(WHOLE_PLACES, &mut rng)];
+        let (judged, beginning, edge, around) = (None, None, None, Vec::new());
+        State { places, rng, overview, windows, first, judged, beginning, edge, around }
     }
 
     /// Each place at the beginning and over the whole region a few times: the picture.
     fn read_overview(&mut self, desk: &mut Desk<'_>, count: u32) -> Result<(), Halt> {
-        let mut sets = [&mut self.beginning, &mut self.whole];
-        let apart = 2 * self.places.len;
-        read_rounds(desk, "overview", &mut sets, count.max(1) as usize, apart, &mut self.rng)?;
+        let [beginning, whole] = &mut self.overview;
+        let (rounds, apart) = (count.max(1) as usize, 2 * self.places.len);
+        read_rounds(desk, "overview", &mut [beginning, whole], rounds, apart, &mut self.rng)?;
         Ok(())
     }
 
-    /// The windows again and again, twice as often each time, until their bands are counted.
+    /// The windows again and again, twice as often each time, until their bands are counted and the beginning is
+    /// known to be like the rest or not.
     fn read_windows(&mut self, desk: &mut Desk<'_>) -> Result<(), Halt> {
-        let mut rounds = 8;
-        let mut reads = 0;
+        let (mut rounds, mut reads) = (8, 0);
         while reads < READS_MAX {
-            let mut sets = [&mut self.windows];
+            let mut sets = [&mut self.windows, &mut self.first];
             let apart = 2 * self.places.grain;
             let all = read_rounds(desk, "windows", &mut sets, rounds, apart, &mut self.rng)?;
             reads += rounds;
             rounds = reads;
-            self.judged = self.judge();
-            let open =
-                self.judged.as_ref().is_none_or(|j| matches!(j.answer, Answer::Open(_, true)));
-            if !all || !open {
+            if self.judge() || !all {
                 break;
             }
         }
@@ -122,109 +133,45 @@ impl State {
     }
 
     fn noise(&self) -> Option<Noise> {
-        Noise::of(self.windows.iter())
+        Noise::of(self.windows.iter().chain(&self.first))
     }
 
-    fn judge(&self) -> Option<Judged> {
-        let noise = self.noise()?;
-        let data = data(&self.windows, noise, self.places.window_places, self.places.grain);
-        let question = Question { data: &data, base: noise.base, planes: &self.places.planes };
-        bands::judge(&question)
+    /// Judges what was read; true when more reads would change nothing.
+    fn judge(&mut self) -> bool {
+        let Some(noise) = self.noise() else { return false };
+        let (data, first) = (self.data(&self.windows, noise), self.data(&self.first, noise));
+        let planes = &self.places.planes;
+        self.judged = bands::judge(&Question { data: &data, base: noise.base, planes });
+        let compare = |judged| zones::compare(&first, judged, noise.base);
+        self.beginning = self.judged.as_ref().and_then(compare);
+        let bands =
+            self.judged.as_ref().is_some_and(|j| !matches!(j.answer, Answer::Open(_, true)));
+        let beginning =
+            self.beginning.as_ref().is_some_and(|b| !matches!(b, Beginning::Open(true)));
+        bands && beginning
     }
 
-    fn outcome(self) -> Outcome<Evidence> {
-        let finding = bands_finding(self.judged.as_ref());
-        let mut evidence = Evidence {
-            block_bytes: self.places.block,
-            read_bytes: self.places.len,
-            groups_known: self.places.groups_known,
-            noise_ns: self.noise().map(|noise| noise.sigma),
-            ..Evidence::default()
+    fn find_edge(&mut self, desk: &mut Desk<'_>, unit: Option<u64>) -> Result<(), Halt> {
+        let (Some(Beginning::Zone(other)), Some(noise)) = (&self.beginning, self.noise()) else {
+            return Ok(());
         };
-        let sets = [
-            (Part::Beginning, &self.beginning),
-            (Part::Whole, &self.whole),
-            (Part::Window, &self.windows),
-        ];
-        for (part, spots) in sets {
-            let noise = Noise::of(spots.iter());
-            evidence.points.extend(spots.iter().filter_map(|spot| point(part, spot, noise)));
+        let reads = self.first.iter().map(|spot| spot.times.len()).max().unwrap_or(0);
+        let (zone, rest, places) = (&other.zone, &other.rest, &self.places);
+        let search = Search { places, zone, rest, noise, reads, unit };
+        (self.edge, self.around) = search.run(desk, &mut self.rng)?;
+        Ok(())
+    }
+
+    /// The levels of places in windows: a place that does not follow the one before begins a window.
+    fn data(&self, spots: &[Spot], noise: Noise) -> Vec<Datum> {
+        let (mut window, mut next) = (0, None);
+        let mut data = Vec::with_capacity(spots.len());
+        for spot in spots {
+            window += usize::from(next.is_some_and(|next| next != spot.offset));
+            next = Some(spot.offset + self.places.grain);
+            let level = spot.level(noise);
+            data.extend(level.map(|level| Datum { level, window, offset: spot.offset }));
         }
-        if let Some(judged) = &self.judged {
-            let bands = judged.fit.centers.iter().zip(&judged.fit.shares);
-            evidence.bands = bands.map(|(&center_ns, &share)| Band { center_ns, share }).collect();
-        }
-        Outcome { findings: vec![finding], evidence, caveats: Vec::new() }
+        data
     }
-}
-
-fn data(spots: &[Spot], noise: Noise, _places: u64, grain: u64) -> Vec<Datum> {
-    let mut window = 0;
-    let mut before: Option<u64> = None;
-    let mut data = Vec::with_capacity(spots.len());
-    for spot in spots {
-        if before.is_some_and(|before| before + grain != spot.offset) {
-            window += 1;
-        }
-        before = Some(spot.offset);
-        if let Some(level) = spot.level(noise) {
-            data.push(Datum { level, window, offset: spot.offset });
-        }
-    }
-    data
-}
-
-fn point(part: Part, spot: &Spot, noise: Option<Noise>) -> Option<Point> {
-    if spot.times.is_empty() {
-        return None;
-    }
-    let level = noise.and_then(|noise| spot.level(noise));
-    Some(Point {
-        part,
-        offset: spot.offset,
-        len: spot.len,
-        n: spot.times.len() as u64,
-        min_ns: spot.min() as u64,
-        median_ns: spot.median() as u64,
-        mean_ns: level.map_or(spot.median(), |level| level.mean),
-        band: None,
-        zone: None,
-    })
-}
-
-fn bands_finding(judged: Option<&Judged>) -> Finding {
-    let name = Name::CellBands;
-    match judged.map(|judged| &judged.answer) {
-        None => Finding::unknown(name, "no place was read often enough"),
-        Some(Answer::Open(why, _)) => Finding::unknown(name, why.clone()),
-        Some(Answer::One(confidence, _)) => Finding::none(
-            name,
-            *confidence,
-            "one band: one bit a cell, or a drive whose reads do not tell",
-        ),
-        Some(Answer::Bands(count, confidence)) => Finding::found(
-            name,
-            *count as u64,
-            *confidence,
-            format!(
-                "reads of neighbouring places lie in {count} bands, which {}",
-                hypothesis(*count)
-            ),
-        ),
-    }
-}
-
-fn hypothesis(count: usize) -> &'static str {
-    match count {
-        2 => "MLC",
-        3 => "TLC",
-        _ => "QLC",
-    }
-}
-
-fn too_small() -> Outcome<Evidence> {
-    let why = "the region is too small";
-    let names = [Name::CellBands, Name::SlowZone, Name::FatZone];
-    let findings = names.map(|name| Finding::unknown(name, why)).to_vec();
-    Outcome { findings, evidence: Evidence::default(), caveats: Vec::new() }
 }
