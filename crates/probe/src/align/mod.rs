@@ -4,6 +4,7 @@ mod class;
 mod erase;
 mod estimate;
 mod model;
+mod next;
 mod page;
 mod row;
 mod sampler;
@@ -20,12 +21,11 @@ pub use self::row::{Row, Source};
 use self::sampler::Sampler;
 pub use self::verdict::{Judgement, infer};
 use crate::desk::{Desk, Halt};
-use crate::finding::{Name, Outcome, Verdict};
+use crate::finding::{Name, Outcome};
 use crate::known::Known;
 
 /// What the probe may take.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Options {
     /// The longest that it may take, on the drive's clock.
     pub time: Nanos,
@@ -116,15 +116,11 @@ fn refine(
             per_read = Nanos(((desk.now().0 - before.0) / made).max(1));
         }
         let judgement = infer(&sampler.rows(), Source::Measured, given);
-        if judgement
-            .findings
-            .iter()
-            .all(|f| f.verdict != Verdict::Unknown && f.confidence >= Some(options.enough.min(0.0)))
-        {
+        if judgement.is_decided(options.enough) {
             return Ok(());
         }
-        wanted = (0..sampler.bins.len()).map(|bin| (bin, FIRST)).collect();
-        if sampler.bins.iter().all(|bin| bin.room() == 0) {
+        wanted = next::wanted(sampler, &judgement);
+        if wanted.is_empty() {
             return Ok(());
         }
     }
