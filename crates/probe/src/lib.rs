@@ -8,6 +8,7 @@
 pub mod align;
 pub mod capacity;
 pub mod fat;
+pub mod flashbench;
 pub mod interval;
 pub mod open_au;
 pub mod parallelism;

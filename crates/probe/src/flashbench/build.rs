@@ -1,0 +1,352 @@
+//! From the rows of one table, and what was said of it, to the table.
+
+use super::command::{self, Command};
+use super::figure::{Time, TimeUnit};
+use super::micro;
+use super::note::{Note, NoteKind};
+use super::parse::ParseError;
+use super::reader::{Around, Came};
+use super::rows::{RawAlign, RawRates};
+use super::tables::{
+    AlignRow, AlignTable, Cut, DiffFrom, FindFatRow, FindFatTable, OpenAuRow, OpenAuTable, Other,
+    OtherKind, Rate, Resolution, Source, Table, Told,
+};
+
+/// flashbench's defaults.
+const ERASE_BYTES: u64 = 4 << 20;
+const BLOCK_BYTES: u64 = 16 << 10;
+const OPEN_AU_NR: u64 = 2;
+
+/// A row that cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Broken {
+    pub line: u32,
+    pub expected: &'static str,
+    pub text: String,
+}
+
+/// Rows that belong together.
+#[derive(Debug)]
+pub(super) struct Series<T> {
+    pub rows: Vec<T>,
+    /// What follows them like a row and is none.
+    pub broken: Option<Broken>,
+    pub stopped: bool,
+}
+
+/// The table that is being read.
+#[derive(Debug)]
+pub(super) enum Rows {
+    Align(Series<RawAlign>),
+    Rates(Series<RawRates>),
+}
+
+impl<T> Series<T> {
+    fn new() -> Series<T> {
+        Series { rows: Vec::new(), broken: None, stopped: false }
+    }
+
+    /// Refuses another row behind one that could not be read: that was not the end of the table, and nobody knows
+    /// what was in it.
+    pub(super) fn may_go_on(&self, file: &str) -> Result<(), ParseError> {
+        self.broken.as_ref().map_or(Ok(()), |broken| Err(refused(broken, file)))
+    }
+}
+
+impl Series<RawRates> {
+    /// Takes rates that were broken off from the last row.
+    pub(super) fn goes_on(&mut self, rates: Vec<(f64, f64, bool)>) {
+        if let Some(last) = self.rows.last_mut() {
+            last.rates.extend(rates);
+        }
+    }
+}
+
+impl Rows {
+    pub(super) fn align() -> Rows {
+        Rows::Align(Series::new())
+    }
+
+    pub(super) fn rates() -> Rows {
+        Rows::Rates(Series::new())
+    }
+
+    /// First and last line; `None` without rows.
+    pub(super) fn lines(&self) -> Option<(u32, u32)> {
+        match self {
+            Rows::Align(open) => Some((open.rows.first()?.line, open.rows.last()?.line)),
+            Rows::Rates(open) => Some((open.rows.first()?.line, open.rows.last()?.line)),
+        }
+    }
+
+    pub(super) fn set_broken(&mut self, broken: Broken) {
+        let place = match self {
+            Rows::Align(open) => &mut open.broken,
+            Rows::Rates(open) => &mut open.broken,
+        };
+        place.get_or_insert(broken);
+    }
+}
+
+fn refused(broken: &Broken, file: &str) -> ParseError {
+    ParseError::Row {
+        file: file.to_owned(),
+        line: broken.line,
+        expected: broken.expected.to_owned(),
+        found: broken.text.clone(),
+    }
+}
+
+impl Around {
+    /// What was said of a table. `of_it` decides whether the command printed it, and marks it as printed.
+    pub(super) fn told(
+        &mut self,
+        of_it: impl FnOnce(&Command, &mut Came) -> bool,
+    ) -> (Told, Option<Command>) {
+        let command = self.command.as_ref();
+        let named = command.and_then(|command| command.device.clone());
+        let command = command.filter(|command| of_it(command, &mut self.came)).cloned();
+        let value = |of: fn(&Command) -> command::Given| of(command.as_ref()?).value();
+        let small = |value: Option<u64>| value.and_then(|value| u32::try_from(value).ok());
+        let told = Told {
+            command: command.as_ref().map(|command| command.text.clone()),
+            device: self.device.clone().or(named),
+            capacity_bytes: self.capacity_bytes,
+            block_bytes: value(|c| c.block_bytes).or(self.heading.block_bytes),
+            erase_bytes: value(|c| c.erase_bytes).or(self.heading.erase_bytes),
+            count: small(value(|c| c.count)),
+            scatter_span: small(value(|c| c.span)),
+        };
+        (told, command)
+    }
+}
+
+/// Makes the table.
+pub(super) fn build(
+    rows: Rows,
+    around: &mut Around,
+    notes: &mut Vec<Note>,
+    file: &str,
+) -> Result<(Table, Told), ParseError> {
+    match rows {
+        Rows::Align(series) => {
+            let (mut told, command) =
+                around.told(|c, came| c.align && !std::mem::replace(&mut came.align, true));
+            let cut = series.broken.as_ref().map(|broken| cut(broken, notes));
+            let table = align(series.rows, cut, notes);
+            let last = table.rows.last().map(|row| row.align_bytes);
+            let default = command.is_some_and(|c| c.block_bytes.or_default(0) == Some(0));
+            if default && last == Some(2 * BLOCK_BYTES) {
+                told.block_bytes = Some(BLOCK_BYTES);
+            }
+            Ok((Table::Align(table), told))
+        }
+        Rows::Rates(series) => rates(series, around, notes, file),
+    }
+}
+
+fn cut(broken: &Broken, notes: &mut Vec<Note>) -> Cut {
+    let text = broken.text.clone();
+    notes.push(Note::new(broken.line, NoteKind::CutRow { text: text.clone() }));
+    Cut { line: broken.line, text }
+}
+
+fn align(mut raw: Vec<RawAlign>, cut: Option<Cut>, notes: &mut Vec<Note>) -> AlignTable {
+    if let (Some(lost), Some(first)) = (micro::settle(&mut raw), raw.first()) {
+        notes.push(Note::new(first.line, lost));
+    }
+    let commas = |row: &&RawAlign| row.times.iter().chain(&row.diff).any(|time| time.number.comma);
+    if let Some(row) = raw.iter().find(commas) {
+        notes.push(Note::new(row.line, NoteKind::DecimalComma));
+    }
+    AlignTable { rows: raw.iter().map(|row| align_row(row, notes)).collect(), cut }
+}
+
+fn align_row(raw: &RawAlign, notes: &mut Vec<Note>) -> AlignRow {
+    let ns = |time: &Time, unit: TimeUnit| (time.ns_as(unit), time.step_as(unit));
+    // Rows without these units were refused when they were read.
+    let [pre, on, post] = raw.times.map(|time| ns(&time, time.unit.unwrap_or(TimeUnit::Ns)));
+    if [pre, on, post].iter().any(|(ns, _)| *ns == 0.0) {
+        notes.push(Note::new(raw.line, NoteKind::ZeroTime));
+    }
+    let steps = Resolution { pre_ns: pre.1, on_ns: on.1, post_ns: post.1, diff_ns: 0.0 };
+    let mut row = AlignRow {
+        align_bytes: raw.align_bytes,
+        pre_ns: pre.0,
+        on_ns: on.0,
+        post_ns: post.0,
+        diff_ns: None,
+        diff_from: DiffFrom::Missing,
+        resolution: steps,
+    };
+    let text = raw.diff_text.clone();
+    let (computed, off) = (row.computed_diff_ns(), row.computed_diff_off_ns());
+    let agrees =
+        |diff: (f64, f64), times: f64| (diff.0 - computed).abs() <= times * (off + diff.1 / 2.0);
+    let whole =
+        raw.diff.as_ref().filter(|diff| !diff.cut).and_then(|diff| Some((diff, diff.unit?)));
+    let left = raw.diff.as_ref().map(|diff| ns(diff, diff.unit.unwrap_or(TimeUnit::Ns)));
+    let (diff, from) = match (whole, left) {
+        (Some((diff, unit)), _) => {
+            let diff = ns(diff, unit);
+            if !agrees(diff, 1.5) {
+                let kind = NoteKind::DiffDisagrees { printed_ns: diff.0, computed_ns: computed };
+                notes.push(Note::new(raw.line, kind));
+            }
+            (diff, DiffFrom::Printed)
+        }
+        (None, Some(diff)) if agrees(diff, 1.0) => {
+            notes.push(Note::new(raw.line, NoteKind::DiffUnitCut { text }));
+            (diff, DiffFrom::CutUnit)
+        }
+        (None, None) => return row,
+        (None, Some(_)) => {
+            notes.push(Note::new(raw.line, NoteKind::DiffComputed { text }));
+            ((computed, 2.0 * off), DiffFrom::Computed)
+        }
+    };
+    (row.diff_ns, row.resolution.diff_ns, row.diff_from) = (Some(diff.0), diff.1, from);
+    row
+}
+
+/// Which test printed rates.
+fn kind(rows: &[RawRates], around: &Around) -> Kind {
+    let columns = rows.first().map_or(0, |row| row.rates.len());
+    let last = rows.last().map_or(0, |row| row.len_bytes);
+    let first = rows.first().map_or(0, |row| row.len_bytes);
+    match (&around.command, columns) {
+        (Some(c), 1) if c.find_fat && !c.open_au && c.fat_nr.value() == Some(1) => Kind::FindFat,
+        (_, 1) => Kind::OpenAu,
+        (Some(c), 8) if c.program && !around.came.program => Kind::Program,
+        // Without a command: its 13 rows begin and end at fixed sizes.
+        (None, 8) if first == 2 << 20 && last <= 1 << 10 => Kind::Program,
+        _ => Kind::FindFat,
+    }
+}
+
+enum Kind {
+    OpenAu,
+    FindFat,
+    Program,
+}
+
+fn rates(
+    mut series: Series<RawRates>,
+    around: &mut Around,
+    notes: &mut Vec<Note>,
+    file: &str,
+) -> Result<(Table, Told), ParseError> {
+    let mut cut = series.broken.as_ref().map(|broken| cut(broken, notes));
+    let columns = series.rows.first().map_or(0, |row| row.rates.len());
+    if let Some(at) = series.rows.iter().position(|row| row.rates.len() != columns) {
+        let row = &series.rows[at];
+        let text = format!("{} of {columns} rates", row.rates.len());
+        let short = Broken { line: row.line, expected: "as many rates as in the first row", text };
+        if at + 1 < series.rows.len() || row.rates.len() > columns || cut.is_some() {
+            return Err(refused(&short, file));
+        }
+        cut = Some(self::cut(&short, notes));
+        series.rows.truncate(at);
+    }
+    if let Some(row) = series.rows.iter().find(|row| row.rates.iter().any(|rate| rate.2)) {
+        notes.push(Note::new(row.line, NoteKind::DecimalComma));
+    }
+    let kind = kind(&series.rows, around);
+    let (mut told, command) = around.told(|c, came| match kind {
+        Kind::OpenAu => c.open_au && !std::mem::replace(&mut came.open_au, true),
+        Kind::FindFat => c.find_fat && !std::mem::replace(&mut came.find_fat, true),
+        Kind::Program => c.program && !std::mem::replace(&mut came.program, true),
+    });
+    sizes(&series.rows, command.as_ref(), &mut told, notes);
+    let erase_block = told.erase_bytes;
+    let random = command.as_ref().map(|command| (command.random, Source::Command));
+    let random = random.or(around.heading.random.map(|random| (random, Source::Heading)));
+    let line = series.rows.first().map_or(0, |row| row.line);
+    let nr = nr(command.as_ref(), around.heading.nr, line, notes);
+    // What headlines say is said of one table.
+    around.heading = command::Heading::default();
+    let rate =
+        |(value, step, _): &(f64, f64, bool)| Rate { bytes_per_s: *value, step_bytes_per_s: *step };
+    let table = match kind {
+        Kind::OpenAu => Table::OpenAu(OpenAuTable {
+            nr: nr.map(|(nr, _)| nr),
+            nr_from: nr.map(|(_, from)| from),
+            random: random.map(|(random, _)| random),
+            random_from: random.map(|(_, from)| from),
+            erase_block,
+            rows: series
+                .rows
+                .iter()
+                .flat_map(|row| {
+                    row.rates.iter().map(|r| OpenAuRow { len_bytes: row.len_bytes, rate: rate(r) })
+                })
+                .collect(),
+            cut,
+            stopped: series.stopped,
+        }),
+        Kind::FindFat => Table::FindFat(FindFatTable {
+            erase_block,
+            random: random.map(|(random, _)| random),
+            rows: series
+                .rows
+                .iter()
+                .map(|row| FindFatRow {
+                    len_bytes: row.len_bytes,
+                    rates: row.rates.iter().map(rate).collect(),
+                })
+                .collect(),
+            cut,
+        }),
+        Kind::Program => {
+            let lines = u32::try_from(series.rows.len()).unwrap_or(u32::MAX);
+            let other = Other { kind: OtherKind::Program, lines };
+            notes.push(Note::skipped(line, &other));
+            Table::Other(other)
+        }
+    };
+    Ok((table, told))
+}
+
+/// Sizes that the command left to flashbench's defaults, where the rows bear them out; and a note where they do not
+/// bear out what it says.
+fn sizes(rows: &[RawRates], command: Option<&Command>, told: &mut Told, notes: &mut Vec<Note>) {
+    let (Some(first), Some(last)) = (rows.first(), rows.last()) else { return };
+    if let Some(command) = command {
+        if command.erase_bytes.or_default(ERASE_BYTES) == Some(first.len_bytes) {
+            told.erase_bytes = Some(first.len_bytes);
+        }
+        if command.block_bytes.or_default(BLOCK_BYTES) == Some(last.len_bytes) {
+            told.block_bytes = Some(last.len_bytes);
+        }
+    }
+    match told.erase_bytes {
+        Some(told_bytes) if told_bytes != first.len_bytes => {
+            let kind = NoteKind::EraseBlockDiffers { told_bytes, first_bytes: first.len_bytes };
+            notes.push(Note::new(first.line, kind));
+        }
+        _ => {}
+    }
+}
+
+/// How many units were open, and who says so.
+fn nr(
+    command: Option<&Command>,
+    heading: Option<u32>,
+    line: u32,
+    notes: &mut Vec<Note>,
+) -> Option<(u32, Source)> {
+    let given = command.and_then(|command| command.nr.value()).and_then(command::nr);
+    if let (Some(command), Some(heading)) =
+        (given, heading.filter(|heading| Some(*heading) != given))
+    {
+        notes.push(Note::new(line, NoteKind::NumbersDiffer { command, heading }));
+    }
+    let default = || {
+        let absent = command?.nr.or_default(OPEN_AU_NR)?;
+        command::nr(absent)
+    };
+    given
+        .map(|nr| (nr, Source::Command))
+        .or(heading.map(|nr| (nr, Source::Heading)))
+        .or_else(|| default().map(|nr| (nr, Source::Default)))
+}
