@@ -21,8 +21,29 @@ const OPEN_AU_NR: u64 = 2;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Broken {
     pub line: u32,
+    pub kind: RowKind,
+    /// Alignment or size of the row.
+    pub size: u64,
     pub expected: &'static str,
     pub text: String,
+}
+
+/// The two kinds of rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum RowKind {
+    Align,
+    Rates,
+}
+
+impl Broken {
+    pub(super) fn refused(&self, file: &str) -> ParseError {
+        ParseError::Row {
+            file: file.to_owned(),
+            line: self.line,
+            expected: self.expected.to_owned(),
+            found: self.text.clone(),
+        }
+    }
 }
 
 /// Rows that belong together.
@@ -46,29 +67,37 @@ impl<T> Series<T> {
         Series { rows: Vec::new(), broken: None, stopped: false }
     }
 
-    /// Refuses another row behind one that could not be read: that was not the end of the table, and nobody knows
-    /// what was in it.
-    pub(super) fn may_go_on(&self, file: &str) -> Result<(), ParseError> {
-        self.broken.as_ref().map_or(Ok(()), |broken| Err(refused(broken, file)))
-    }
-}
-
-impl Series<RawRates> {
-    /// Takes rates that were broken off from the last row.
-    pub(super) fn goes_on(&mut self, rates: Vec<(f64, f64, bool)>) {
-        if let Some(last) = self.rows.last_mut() {
-            last.rates.extend(rates);
+    /// Refuses another row behind one that could not be read, for that was not the end of the table and nobody knows
+    /// what was in it; and more rows than a table has.
+    pub(super) fn may_go_on(&self, file: &str, most: usize) -> Result<(), ParseError> {
+        match &self.broken {
+            Some(broken) => Err(broken.refused(file)),
+            None if self.rows.len() < most => Ok(()),
+            None => Err(ParseError::TooManyRows { file: file.to_owned(), most }),
         }
     }
 }
 
-impl Rows {
-    pub(super) fn align() -> Rows {
-        Rows::Align(Series::new())
+impl Series<RawRates> {
+    /// Takes rates that were broken off from the last row, in the line before `line`. False when they were not.
+    pub(super) fn goes_on(&mut self, line: u32, rates: &[(f64, f64, bool)]) -> bool {
+        let columns = self.rows.first().map_or(0, |row| row.rates.len());
+        let first = self.rows.len() == 1;
+        let short = |row: &&mut RawRates| {
+            row.line + 1 == line && (first || row.rates.len() + rates.len() <= columns)
+        };
+        let last = self.rows.last_mut().filter(short);
+        let taken = last.map(|row| row.rates.extend_from_slice(rates));
+        taken.is_some()
     }
+}
 
-    pub(super) fn rates() -> Rows {
-        Rows::Rates(Series::new())
+impl Rows {
+    pub(super) fn new(kind: RowKind) -> Rows {
+        match kind {
+            RowKind::Align => Rows::Align(Series::new()),
+            RowKind::Rates => Rows::Rates(Series::new()),
+        }
     }
 
     /// First and last line; `None` without rows.
@@ -79,21 +108,32 @@ impl Rows {
         }
     }
 
+    /// True when a row of this kind and size can follow: rows get smaller.
+    pub(super) fn goes_on(&self, kind: RowKind, size: u64) -> bool {
+        match self {
+            Rows::Align(open) => {
+                kind == RowKind::Align && open.rows.last().is_none_or(|row| row.align_bytes > size)
+            }
+            Rows::Rates(open) => {
+                kind == RowKind::Rates && open.rows.last().is_none_or(|row| row.len_bytes > size)
+            }
+        }
+    }
+
+    /// How many columns the first row of rates has.
+    pub(super) fn columns(&self) -> Option<usize> {
+        match self {
+            Rows::Align(_) => None,
+            Rows::Rates(open) => open.rows.first().map(|row| row.rates.len()),
+        }
+    }
+
     pub(super) fn set_broken(&mut self, broken: Broken) {
         let place = match self {
             Rows::Align(open) => &mut open.broken,
             Rows::Rates(open) => &mut open.broken,
         };
         place.get_or_insert(broken);
-    }
-}
-
-fn refused(broken: &Broken, file: &str) -> ParseError {
-    ParseError::Row {
-        file: file.to_owned(),
-        line: broken.line,
-        expected: broken.expected.to_owned(),
-        found: broken.text.clone(),
     }
 }
 
@@ -241,9 +281,15 @@ fn rates(
     if let Some(at) = series.rows.iter().position(|row| row.rates.len() != columns) {
         let row = &series.rows[at];
         let text = format!("{} of {columns} rates", row.rates.len());
-        let short = Broken { line: row.line, expected: "as many rates as in the first row", text };
+        let short = Broken {
+            line: row.line,
+            kind: RowKind::Rates,
+            size: row.len_bytes,
+            expected: "as many rates as in the first row",
+            text,
+        };
         if at + 1 < series.rows.len() || row.rates.len() > columns || cut.is_some() {
-            return Err(refused(&short, file));
+            return Err(short.refused(file));
         }
         cut = Some(self::cut(&short, notes));
         series.rows.truncate(at);

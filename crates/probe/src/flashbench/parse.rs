@@ -24,6 +24,14 @@ pub enum ParseError {
         /// Its length.
         bytes: usize,
     },
+    /// A table has more rows than there are sizes.
+    #[error("{file}: a table of more than {most} rows, which flashbench does not print")]
+    TooManyRows {
+        /// The text's name.
+        file: String,
+        /// As many as are read.
+        most: usize,
+    },
     /// It has no table.
     #[error(
         "{file}: no table of flashbench found: expected rows like `align 4096 pre 784µs on 788µs post 779µs diff \

@@ -1,6 +1,6 @@
 //! From lines to tables: which rows belong together, and what was said of them before.
 
-use super::build::{self, Broken, Rows};
+use super::build::{self, Broken, RowKind, Rows};
 use super::command::{self, Command, Heading};
 use super::lines::Line;
 use super::note::Note;
@@ -29,6 +29,8 @@ pub(super) struct Reader<'a> {
     done: Vec<Parsed>,
     /// Rows of the table that is being read.
     open: Option<Rows>,
+    /// A row that could not be read, before any that could.
+    ahead: Option<Broken>,
     /// A row of `--align` that goes on in the next line, and where it began.
     partial: Option<(u32, String)>,
     /// Points of the scatter table that is being read, and those of this run of lines.
@@ -64,6 +66,7 @@ impl<'a> Reader<'a> {
             file,
             done: Vec::new(),
             open: None,
+            ahead: None,
             partial: None,
             points: Vec::new(),
             run: Vec::new(),
@@ -99,6 +102,10 @@ impl<'a> Reader<'a> {
         self.end_run()?;
         self.close()?;
         self.close_points()?;
+        let found = !self.done.is_empty() || !self.others.is_empty();
+        if let Some(broken) = self.ahead.filter(|_| !found) {
+            return Err(broken.refused(self.file));
+        }
         for (first, last, other) in self.others {
             let notes = vec![Note::skipped(first, &other)];
             let told = Told::default();
@@ -135,8 +142,8 @@ impl<'a> Reader<'a> {
         let Some((line, text)) = self.partial.take() else { return Ok(()) };
         match rows::align(&text, line) {
             Found::Row { row, .. } => self.align(row),
-            Found::Broken { expected, .. } => {
-                self.broken(Broken { line, expected, text: clip(&text, 200).to_owned() });
+            Found::Broken { align_bytes, expected, .. } => {
+                self.broken_align(line, align_bytes, expected, &text);
                 Ok(())
             }
             Found::Nothing => Ok(()),
@@ -157,14 +164,13 @@ impl<'a> Reader<'a> {
                     self.align(row)?;
                     text = rest;
                 }
-                Found::Broken { at, expected, open } => {
+                Found::Broken { at, align_bytes, expected, open } => {
                     self.words(&text[..at])?;
                     let text = &text[at..];
                     if open && text.len() <= PARTIAL_BYTES_MAX {
                         self.partial = Some((number, text.to_owned()));
                     } else {
-                        let text = clip(text, 200).to_owned();
-                        self.broken(Broken { line: number, expected, text });
+                        self.broken_align(number, align_bytes, expected, text);
                     }
                     return Ok(());
                 }
@@ -186,14 +192,17 @@ impl<'a> Reader<'a> {
             for row in found.rows {
                 self.rates(row)?;
             }
-            if let Some(text) = found.broken {
-                self.broken(Broken { line: number, expected: "a rate like 8.79M/s", text });
+            if let Some((size, text)) = found.broken {
+                let (kind, expected) = (RowKind::Rates, "a rate like 8.79M/s");
+                self.broken(Broken { line: number, kind, size, expected, text });
                 return Ok(());
             }
             text = &text[found.end..];
         }
-        if let (Some(rates), Some(Rows::Rates(open))) = (rows::bare_rates(text), &mut self.open) {
-            open.goes_on(rates);
+        let rates = rows::bare_rates(text);
+        if let (Some(rates), Some(Rows::Rates(open))) = (rates, &mut self.open)
+            && open.goes_on(number, &rates)
+        {
             return Ok(());
         }
         if rows::begins_align(text) {
@@ -220,7 +229,6 @@ impl<'a> Reader<'a> {
             self.close()?;
             self.close_points()?;
             self.around.came = Came::default();
-            // A headline is about what follows it: a command behind it keeps it only if it names no number itself.
             self.around.command = Some(command);
             return Ok(());
         }
@@ -240,47 +248,65 @@ impl<'a> Reader<'a> {
     }
 
     fn align(&mut self, row: RawAlign) -> Result<(), ParseError> {
-        let goes_on = match &self.open {
-            Some(Rows::Align(open)) => {
-                open.rows.last().is_none_or(|last| last.align_bytes > row.align_bytes)
-            }
-            _ => false,
-        };
-        if !goes_on {
-            self.close()?;
+        if let Rows::Align(open) = self.opened(RowKind::Align, row.align_bytes, 0)? {
+            open.rows.push(row);
         }
-        let Rows::Align(open) = self.open.get_or_insert_with(Rows::align) else { return Ok(()) };
-        open.may_go_on(self.file)?;
-        open.rows.push(row);
-        fits(open.rows.len() <= ROWS_MAX, self.file, open.rows.last().map(|row| row.line))
+        Ok(())
     }
 
     fn rates(&mut self, row: RawRates) -> Result<(), ParseError> {
-        let goes_on = match &self.open {
-            Some(Rows::Rates(open)) => open.rows.last().is_none_or(|last| {
-                let columns = open.rows.first().map_or(0, |first| first.rates.len());
-                last.len_bytes > row.len_bytes && row.rates.len() <= columns
-            }),
-            _ => false,
-        };
-        if !goes_on {
-            self.close()?;
+        let columns = row.rates.len();
+        if let Rows::Rates(open) = self.opened(RowKind::Rates, row.len_bytes, columns)? {
+            open.rows.push(row);
         }
-        let Rows::Rates(open) = self.open.get_or_insert_with(Rows::rates) else { return Ok(()) };
-        open.may_go_on(self.file)?;
-        open.rows.push(row);
-        fits(open.rows.len() <= ROWS_MAX, self.file, open.rows.last().map(|row| row.line))
+        Ok(())
     }
 
-    /// Takes a row that cannot be read. It ends a table of its kind; before any row it is nothing.
+    /// The table to which a row of this kind, size and count of columns belongs.
+    fn opened(
+        &mut self,
+        kind: RowKind,
+        size: u64,
+        columns: usize,
+    ) -> Result<&mut Rows, ParseError> {
+        let file = self.file;
+        let goes_on = self.open.as_ref().is_some_and(|open| {
+            open.goes_on(kind, size) && open.columns().is_none_or(|first| columns <= first)
+        });
+        if !goes_on {
+            self.close()?;
+            let twice = size.saturating_mul(2);
+            let follows =
+                |broken: &Broken| broken.kind == kind && (size..=twice).contains(&broken.size);
+            if let Some(broken) = self.ahead.take().filter(follows) {
+                return Err(broken.refused(file));
+            }
+        }
+        let open = self.open.get_or_insert_with(|| Rows::new(kind));
+        match open {
+            Rows::Align(open) => open.may_go_on(file, ROWS_MAX)?,
+            Rows::Rates(open) => open.may_go_on(file, ROWS_MAX)?,
+        }
+        Ok(open)
+    }
+
+    fn broken_align(&mut self, line: u32, size: u64, expected: &'static str, text: &str) {
+        let text = clip(text, 200).to_owned();
+        self.broken(Broken { line, kind: RowKind::Align, size, expected, text });
+    }
+
+    /// Takes a row that cannot be read. It may end a table. Where it would begin one, what follows decides.
     fn broken(&mut self, broken: Broken) {
-        if let Some(open) = &mut self.open {
-            open.set_broken(broken);
+        match &mut self.open {
+            Some(open) if open.goes_on(broken.kind, broken.size) => open.set_broken(broken),
+            _ => self.ahead = Some(broken),
         }
     }
 
     fn point(&mut self, point: RawPoint) -> Result<(), ParseError> {
-        if point.is_first() {
+        let last = self.run.last().or(self.points.last());
+        // Offsets that wrap around come to 0 again.
+        if point.is_first() && !last.is_some_and(RawPoint::is_negative) {
             self.end_run()?;
             self.close_points()?;
         }
@@ -326,7 +352,7 @@ impl<'a> Reader<'a> {
             }
             _ => self.others.push((line, line, Other { kind, lines: 1 })),
         }
-        fits(self.others.len() <= TABLES_MAX, self.file, Some(line))
+        fits(self.others.len(), self.file, line)
     }
 
     /// Ends the table that is being read.
@@ -347,20 +373,20 @@ impl<'a> Reader<'a> {
         notes: Vec<Note>,
     ) -> Result<(), ParseError> {
         self.done.push(Parsed { table, told, file: self.file.to_owned(), lines, notes });
-        fits(self.done.len() <= TABLES_MAX, self.file, Some(lines.0))
+        fits(self.done.len(), self.file, lines.0)
     }
 }
 
 /// Refuses what no output of flashbench has, so that time and memory stay bounded.
-fn fits(fits: bool, file: &str, line: Option<u32>) -> Result<(), ParseError> {
-    if fits {
+fn fits(tables: usize, file: &str, line: u32) -> Result<(), ParseError> {
+    if tables <= TABLES_MAX {
         return Ok(());
     }
     Err(ParseError::Row {
         file: file.to_owned(),
-        line: line.unwrap_or(0),
-        expected: format!("at most {TABLES_MAX} tables of {ROWS_MAX} rows"),
-        found: "more".to_owned(),
+        line,
+        expected: format!("at most {TABLES_MAX} tables"),
+        found: "another".to_owned(),
     })
 }
 

@@ -27,6 +27,7 @@ pub(super) enum Found<'a> {
     /// A row that begins at `at` and cannot be read to its end; `open` when the text ends before it does.
     Broken {
         at: usize,
+        align_bytes: u64,
         expected: &'static str,
         open: bool,
     },
@@ -45,7 +46,7 @@ pub(super) fn align(text: &str, line: u32) -> Found<'_> {
                 Found::Row { at, row: RawAlign { line, align_bytes, times, diff, diff_text }, rest }
             }
             Err((_, _)) if !rest.trim_start().starts_with("pre") => continue,
-            Err((expected, open)) => Found::Broken { at, expected, open },
+            Err((expected, open)) => Found::Broken { at, align_bytes, expected, open },
         };
     }
     Found::Nothing
@@ -124,8 +125,8 @@ pub(super) struct RatesFound {
     pub at: usize,
     pub end: usize,
     pub rows: Vec<RawRates>,
-    /// What stands at the end of the line like a row that is cut short.
-    pub broken: Option<String>,
+    /// What stands at the end of the line like a row that is cut short, and its size.
+    pub broken: Option<(u64, String)>,
 }
 
 /// As few rows as a line must have for them to be a table whose lines were joined, when other words stand beside them.
@@ -156,7 +157,7 @@ pub(super) fn rates(text: &str, line: u32) -> RatesFound {
             let tail = text.get(at..).unwrap_or_default();
             let alone = positions(tail).skip(1).all(|(_, word)| looks_like_rate(word));
             if alone && !others {
-                found.broken = Some(tail.chars().take(200).collect());
+                found.broken = Some((len_bytes, tail.chars().take(200).collect()));
                 return found;
             }
             others = true;

@@ -29,6 +29,11 @@ impl RawPoint {
         self.offset.value() == 0.0
     }
 
+    /// True beyond 2 GiB, where offsets have wrapped around.
+    pub(super) fn is_negative(&self) -> bool {
+        self.offset.value() < 0.0
+    }
+
     /// In MiB and milliseconds with six places; in 2010 it was bytes and nanoseconds.
     fn is_mib(&self) -> bool {
         self.offset.last_place < 0
@@ -50,9 +55,12 @@ pub(super) fn build(raw: &[RawPoint]) -> Option<Result<(Scatter, Vec<Note>), Wro
     if mib && (first.offset.last_place, first.time.last_place) != (-6, -6) {
         return None;
     }
+    // Any list of whole numbers may begin like the old form: only the other is known by its look.
+    let is_sure = mib && first.is_first();
     let mut table = Scatter::default();
     let mut notes = Vec::new();
     let mut wrapped = 0.0;
+    let mut negative = false;
     let mut last = f64::NEG_INFINITY;
     for (at, point) in raw.iter().enumerate() {
         if places(point) != places(first) {
@@ -62,25 +70,26 @@ pub(super) fn build(raw: &[RawPoint]) -> Option<Result<(Scatter, Vec<Note>), Wro
                 table.cut = Some(Cut { line: point.line, text });
                 break;
             }
-            return Some(Err(Wrong { line: point.line, expected: "as many decimals as above" }));
+            let wrong = Wrong { line: point.line, expected: "as many decimals as above" };
+            return is_sure.then_some(Err(wrong));
         }
         let scale = if mib { 1_048_576.0 } else { 1.0 };
-        // Offsets are products of 32-bit numbers, and turn negative beyond 2 GiB.
-        let mut offset = point.offset.value() * scale + wrapped;
-        if offset < 0.0 && offset < last {
+        // Offsets are products of 32-bit numbers: they turn negative beyond 2 GiB, and begin again at 4.
+        if point.is_negative() && !negative {
             wrapped += 4_294_967_296.0;
-            offset += 4_294_967_296.0;
             notes.push(Note::new(point.line, NoteKind::OffsetsWrapped));
         }
+        negative = point.is_negative();
+        let offset = point.offset.value() * scale + wrapped;
         let sector = (offset / 512.0).round() * 512.0;
         // Six places of a MiB are half a byte.
         if offset < 0.0 || (sector - offset).abs() > 1.0 {
             let wrong = Wrong { line: point.line, expected: "an offset in whole sectors" };
-            return first.is_first().then_some(Err(wrong));
+            return is_sure.then_some(Err(wrong));
         }
         if sector <= last {
             let wrong = Wrong { line: point.line, expected: "an offset beyond the one above" };
-            return first.is_first().then_some(Err(wrong));
+            return is_sure.then_some(Err(wrong));
         }
         last = sector;
         let ns = if mib { point.time.times(6) } else { point.time.value() };
