@@ -20,7 +20,7 @@ pub use self::row::{Row, Source};
 use self::sampler::Sampler;
 pub use self::verdict::{Judgement, infer};
 use crate::desk::{Desk, Halt};
-use crate::finding::{Name, Outcome, Verdict};
+use crate::finding::{Name, Outcome};
 use crate::known::Known;
 
 /// What the probe may take.
@@ -115,7 +115,7 @@ fn refine(
             per_read = Nanos(((desk.now().0 - before.0) / made).max(1));
         }
         let judgement = infer(&sampler.rows(), Source::Measured, given);
-        if judgement.findings.iter().all(|f| f.verdict != Verdict::Unknown && f.confidence >= Some(options.enough.min(0.0))) {
+        if judgement.is_decided(options.enough) {
             return Ok(());
         }
         wanted = (0..sampler.bins.len()).map(|bin| (bin, FIRST)).collect();

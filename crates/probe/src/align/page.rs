@@ -135,12 +135,16 @@ fn plateau(levels: &[Level], start: usize, planes: u8, spread: f64, range: f64) 
         .iter()
         .enumerate()
         .map(|(at, level)| {
-            let scale = level.diff.error_ns.hypot(spread).max(1e-9);
-            let beyond = level.diff.value_ns - fit.base;
-            if beyond <= 0.0 || planes == 2 && at + 1 == start {
+            if planes == 2 && at + 1 == start {
                 return -range.ln();
             }
-            -range.ln() + model::ln_t(beyond, scale) - model::ln_t(0.0, scale)
+            let scale = level.diff.error_ns.hypot(spread).max(1e-9);
+            let below = fit.base - level.diff.value_ns;
+            // Density 3 (1 - u)^2 of what is missing to the plateau: nothing inside a page costs nearly as much as
+            // another array read. Seen through an error it is never less than that error's own square.
+            let missing = below.max(0.0).hypot(scale).min(range) / range;
+            let ln_density = (3.0 * missing * missing / range).ln();
+            if below >= 0.0 { ln_density } else { ln_density + model::ln_t(below, scale) - model::ln_t(0.0, scale) }
         })
         .sum();
     (fit.ln_evidence + lower, fit.base, fit.base_error)

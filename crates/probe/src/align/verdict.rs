@@ -18,6 +18,15 @@ pub struct Judgement {
     pub pages: Vec<Layout>,
 }
 
+impl Judgement {
+    /// True when all is answered, and each answer has at least the probability `enough`.
+    pub fn is_decided(&self, enough: f64) -> bool {
+        let block = self.erase_block.first().is_none_or(|best| best.probability >= enough);
+        let pages = self.pages.first().is_some_and(|best| best.probability >= enough);
+        block && pages && self.findings.iter().all(|finding| finding.verdict != crate::Verdict::Unknown)
+    }
+}
+
 /// A multi-plane page is hardly larger than this: above it rows are compared for the erase block at first.
 const GROUP_LOG2_MAX: u32 = 17;
 /// Hypotheses that are kept for show.
