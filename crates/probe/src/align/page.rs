@@ -153,7 +153,11 @@ fn plateau(levels: &[Level], start: usize, planes: u8, spread: f64, range: f64) 
             // another array read. Seen through an error it is never less than that error's own square.
             let missing = below.max(0.0).hypot(scale).min(range) / range;
             let ln_density = (3.0 * missing * missing / range).ln();
-            if below >= 0.0 { ln_density } else { ln_density + model::ln_t(below, scale) - model::ln_t(0.0, scale) }
+            if below >= 0.0 {
+                ln_density
+            } else {
+                ln_density + model::ln_t(below, scale) - model::ln_t(0.0, scale)
+            }
         })
         .sum();
     (fit.ln_evidence + lower, fit.base, fit.base_error)

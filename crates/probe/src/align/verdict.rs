@@ -21,11 +21,14 @@ pub struct Judgement {
 impl Judgement {
     /// True when all is answered, and each answer has at least the probability `enough`.
     pub fn is_decided(&self, enough: f64) -> bool {
-        let block = self.erase_block.first().is_none_or(|best| {
-            best.hypothesis == Hypothesis::None || best.probability >= enough
-        });
+        let block = self
+            .erase_block
+            .first()
+            .is_none_or(|best| best.hypothesis == Hypothesis::None || best.probability >= enough);
         let pages = self.pages.first().is_some_and(|best| best.probability >= enough);
-        block && pages && self.findings.iter().all(|finding| finding.verdict != crate::Verdict::Unknown)
+        block
+            && pages
+            && self.findings.iter().all(|finding| finding.verdict != crate::Verdict::Unknown)
     }
 }
 
