@@ -90,8 +90,10 @@ impl<'a> Job<'a> {
         linux::signals::install(cancel.clone()).context("cannot watch for Ctrl-C")?;
         let mut resumed = self.record.resume.as_ref().map(|run| self.resumed(run)).transpose()?;
         let mut place = self.place.clone();
-        if let (None, Some(resumed)) = (&place.target, &resumed) {
-            place.target = resumed.run.setup["target"].as_str().map(str::to_owned);
+        if let Some(resumed) = &resumed {
+            let setup = &resumed.run.setup;
+            place.target = place.target.or_else(|| setup["target"].as_str().map(str::to_owned));
+            place.seed = setup["drive_seed"].as_u64();
         }
         let seed = match &resumed {
             Some(resumed) => resumed.plan.seed,
@@ -157,8 +159,14 @@ impl<'a> Job<'a> {
             None => {
                 let keep = &self.record.keep;
                 let identity = &opened.identity;
-                let record =
-                    ProbeRecord::begin(keep, &mut envelope, &plan, &self.verb, identity, progress)?;
+                let record = ProbeRecord::begin(
+                    keep,
+                    &mut envelope,
+                    &plan,
+                    (&self.verb, self.place.seed),
+                    identity,
+                    progress,
+                )?;
                 (record, Earlier::default())
             }
         };
