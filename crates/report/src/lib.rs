@@ -3,6 +3,7 @@
 //! It knows no instrument. An instrument's result is laid out as a [`Sheet`] by whoever knows both,
 //! and every number on it is a [`stats::Quantity`].
 
+pub mod chart;
 pub mod number;
 mod sheet;
 pub mod terminal;
