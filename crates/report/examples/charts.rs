@@ -3,7 +3,8 @@
 #[path = "../tests/common/mod.rs"]
 mod common;
 
-use drivescope_report::chart::{Canvas, png, svg};
+use drivescope_report::Style;
+use drivescope_report::chart::{Canvas, png, svg, terminal};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let directory = std::env::args().nth(1).ok_or("which directory?")?;
@@ -11,6 +12,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let canvas = Canvas::default();
         std::fs::write(format!("{directory}/{name}.svg"), svg(&chart, canvas)?)?;
         std::fs::write(format!("{directory}/{name}.png"), png(&chart, canvas)?)?;
+        println!("{}", terminal(&chart, Style::default())?);
     }
     Ok(())
 }

@@ -24,13 +24,13 @@ impl Default for Style {
     }
 }
 
-const BOLD: Ansi = Ansi::new().bold();
-const DIM: Ansi = Ansi::new().dimmed();
+pub(crate) const BOLD: Ansi = Ansi::new().bold();
+pub(crate) const DIM: Ansi = Ansi::new().dimmed();
 const GREEN: Ansi = AnsiColor::Green.on_default();
 const YELLOW: Ansi = AnsiColor::Yellow.on_default();
 const RED: Ansi = AnsiColor::Red.on_default();
 
-fn paint(style: Ansi, text: &str) -> String {
+pub(crate) fn paint(style: Ansi, text: &str) -> String {
     format!("{style}{text}{style:#}")
 }
 
@@ -102,17 +102,18 @@ const NAME: usize = 12;
 const VALUE: usize = 7;
 const INTERVAL: usize = 12;
 
-struct Page {
-    text: String,
+/// Text that grows line by line.
+pub(crate) struct Page {
+    pub(crate) text: String,
     style: Style,
 }
 
 impl Page {
-    fn new(style: Style) -> Page {
+    pub(crate) fn new(style: Style) -> Page {
         Page { text: String::new(), style }
     }
 
-    fn line(&mut self, line: &str) {
+    pub(crate) fn line(&mut self, line: &str) {
         self.text.push_str(line.trim_end());
         self.text.push('\n');
     }
@@ -122,12 +123,12 @@ impl Page {
     }
 
     /// Breaks `words` before the last column; every line begins with `indent`.
-    fn wrapped(&mut self, indent: &str, words: &str, style: Ansi) {
+    pub(crate) fn wrapped(&mut self, indent: &str, words: &str, style: Ansi) {
         self.hanging(indent, indent, words, style);
     }
 
     /// Breaks `words` before the last column; the first line begins with `first`, the others with `rest`.
-    fn hanging(&mut self, first: &str, rest: &str, words: &str, style: Ansi) {
+    pub(crate) fn hanging(&mut self, first: &str, rest: &str, words: &str, style: Ansi) {
         let options = textwrap::Options::new(self.style.width)
             .initial_indent(first)
             .subsequent_indent(rest)

@@ -362,7 +362,10 @@ fn span(axis: &Axis, samples: &[Sample], wanted: &[f64], robust: bool) -> Result
         }
         Extent::Automatic => {
             let pad = if robust { 0.06 } else { 0.01 };
-            range::automatic(samples, wanted, axis.scale, pad, robust)
+            // A zone may begin at a zero that a logarithmic axis does not have.
+            let has = |v: &f64| axis.scale == Scale::Linear || *v >= LEAST;
+            let wanted: Vec<f64> = wanted.iter().copied().filter(has).collect();
+            range::automatic(samples, &wanted, axis.scale, pad, robust)
         }
     };
     Ok(Span { scale: axis.scale, low, high })

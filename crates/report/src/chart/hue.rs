@@ -74,7 +74,6 @@ impl Hue {
 
     /// The colour of a terminal that comes nearest. Terminals choose the shades themselves, so that these are
     /// readable on dark and light ones alike.
-    #[allow(dead_code)]
     pub(super) fn ansi(self) -> AnsiColor {
         const STEPS: [AnsiColor; 6] = [
             AnsiColor::Magenta,

@@ -2,7 +2,7 @@
 //!
 //! A [`Chart`] is plain data. Whoever has something to show fills it with values in the units of
 //! [`stats::Unit`] (bytes, nanoseconds, MB/s, ...) and formats nothing: ticks, marked values and zones are
-//! written here, as all numbers for people are. [`svg`] and [`png`] draw it. Both give the
+//! written here, as all numbers for people are. [`svg`], [`png`] and [`terminal`] draw it. All three give the
 //! same output for the same chart, to the byte: nothing is taken from the clock, the system's fonts or
 //! the order of a hash.
 //!
@@ -20,6 +20,7 @@
 mod clip;
 mod describe;
 mod frame;
+mod grid;
 mod hue;
 mod paint;
 mod picture;
@@ -27,6 +28,7 @@ mod png;
 mod range;
 mod shape;
 mod svg;
+mod terminal;
 mod text;
 mod tick;
 
@@ -38,3 +40,4 @@ pub use hue::Hue;
 pub use picture::Canvas;
 pub use png::png;
 pub use svg::svg;
+pub use terminal::terminal;

@@ -79,8 +79,8 @@ fn course(frame: &Frame<'_>, line: &Line, plot: &Plot, shapes: &mut Vec<Shape>) 
         ribbon(&knots, stroke, plot, shapes);
     }
     for piece in frame.course(line) {
-        let spots = piece.into_iter().map(|place| plot.spot(place)).collect();
-        let width = if apart { 3.0 } else { 1.5 };
+        let spots = lightened(piece.into_iter().map(|place| plot.spot(place)));
+        let width = if apart { 3.0 } else { 2.0 };
         shapes.push(Shape::Path { spots, stroke, width, dashed: false });
     }
     if apart {
@@ -90,7 +90,8 @@ fn course(frame: &Frame<'_>, line: &Line, plot: &Plot, shapes: &mut Vec<Shape>) 
         let seen = |k: &&Knot| (0.0..=1.0).contains(&k.at.1);
         let spots: Vec<Spot> = knots.iter().filter(seen).map(|k| plot.spot(k.at)).collect();
         if !spots.is_empty() {
-            shapes.push(Shape::Dots { spots, radius: 4.0, fill: stroke, opacity: 1.0 });
+            let radius = dot_radius(frame, line);
+            shapes.push(Shape::Dots { spots, radius, fill: stroke, opacity: 1.0 });
         }
     }
     let beyond = |far: fn(f64) -> bool| -> Vec<f64> {
@@ -98,6 +99,44 @@ fn course(frame: &Frame<'_>, line: &Line, plot: &Plot, shapes: &mut Vec<Shape>) 
     };
     arrows(beyond(|v| v > 1.0), true, stroke, plot, shapes);
     arrows(beyond(|v| v < 0.0), false, stroke, plot, shapes);
+}
+
+/// Lower lines have larger dots: where lines lie on each other, all of them are seen as rings.
+fn dot_radius(frame: &Frame<'_>, line: &Line) -> f64 {
+    let is_line = |l: &&Layer| matches!(l, Layer::Line(_));
+    let above = frame.chart.layers.iter().filter(is_line).rev();
+    let above = above.take_while(|l| !matches!(l, Layer::Line(other) if std::ptr::eq(other, line)));
+    (4.0 + 1.6 * above.count() as f64).min(8.0)
+}
+
+/// A course with at most four spots in each column of half a pixel: the first, the lowest, the highest and the last,
+/// in their order. More are not seen, and a trace has millions.
+fn lightened(spots: impl Iterator<Item = Spot>) -> Vec<Spot> {
+    let mut kept: Vec<Spot> = Vec::new();
+    let mut column: Vec<Spot> = Vec::new();
+    let of = |spot: &Spot| (spot.0 * 2.0).floor();
+    for spot in spots {
+        if column.first().is_some_and(|first| of(first) != of(&spot)) {
+            kept.extend(outline(&column));
+            column.clear();
+        }
+        column.push(spot);
+    }
+    kept.extend(outline(&column));
+    kept
+}
+
+fn outline(column: &[Spot]) -> Vec<Spot> {
+    if column.len() <= 4 {
+        return column.to_vec();
+    }
+    let by = |a: &usize, b: &usize| column[*a].1.total_cmp(&column[*b].1);
+    let mut chosen = vec![0, column.len() - 1];
+    chosen.extend((0..column.len()).min_by(by));
+    chosen.extend((0..column.len()).max_by(by));
+    chosen.sort_unstable();
+    chosen.dedup();
+    chosen.into_iter().map(|index| column[index]).collect()
 }
 
 /// A band between the ends of all intervals.

@@ -128,8 +128,11 @@ fn powers(base: f64, from: f64, to: f64, most: usize) -> Vec<f64> {
     let first = libm::ceil(libm::log2(from) / per - 1e-9);
     let last = libm::floor(libm::log2(to) / per + 1e-9);
     let count = (last - first + 1.0).max(0.0);
+    // Thousands are by three, binary ones by ten.
+    let strides =
+        if base == 2.0 { [1.0, 2.0, 4.0, 10.0, 20.0] } else { [1.0, 2.0, 3.0, 6.0, 12.0] };
     let fits = |s: &f64| count / s <= most as f64;
-    let stride = [1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0].into_iter().find(fits).unwrap_or(200.0);
+    let stride = strides.into_iter().find(fits).unwrap_or(100.0);
     let mut at = libm::ceil(first / stride) * stride;
     let mut values = Vec::new();
     while at <= last {
