@@ -124,7 +124,8 @@ impl Grid {
     pub(super) fn stroke(&mut self, from: Place, to: Place, hue: Hue) {
         let across = (to.0 - from.0).abs() * 2.0 * self.width as f64;
         let along = (to.1 - from.1).abs() * 4.0 * self.height as f64;
-        let steps = across.max(along).ceil().max(1.0) as usize;
+        // Twice as fine as the dots, so that rounding leaves no gap.
+        let steps = (2.0 * across.max(along)).ceil().max(1.0) as usize;
         for step in 0..=steps {
             let share = step as f64 / steps as f64;
             self.dot((from.0 + share * (to.0 - from.0), from.1 + share * (to.1 - from.1)), hue);

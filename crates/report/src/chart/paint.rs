@@ -152,12 +152,12 @@ fn ribbon(knots: &[Knot], fill: [u8; 3], plot: &Plot, shapes: &mut Vec<Shape>) {
     shapes.push(Shape::Area { spots, fill, opacity: 0.25 });
 }
 
-/// One interval: a stem with feet.
+/// One interval: a stem with feet, but where the plot cuts it.
 fn whisker(knot: &Knot, stroke: [u8; 3], plot: &Plot, shapes: &mut Vec<Shape>) {
     let Some((low, high)) = knot.interval else { return };
-    let (x, low, high) = (plot.x(knot.at.0), plot.y(low), plot.y(high));
-    shapes.push(Shape::line((x, low), (x, high), stroke, 1.5));
-    for y in [low, high] {
+    let x = plot.x(knot.at.0);
+    shapes.push(Shape::line((x, plot.y(low)), (x, plot.y(high)), stroke, 1.5));
+    for y in [low, high].into_iter().filter(|end| *end > 0.0 && *end < 1.0).map(|end| plot.y(end)) {
         shapes.push(Shape::line((x - 5.0, y), (x + 5.0, y), stroke, 1.5));
     }
 }

@@ -8,7 +8,7 @@ use super::text::{bold_width, shortened, width};
 use super::tick::{self, Tick};
 use crate::number::RateUnit;
 
-/// Size of a picture.
+/// Size of a picture. Words and lines grow with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Canvas {
     /// Pixels, from 320 to 8192.
@@ -28,16 +28,20 @@ impl Default for Canvas {
 
 const LEAST: (u32, u32) = (320, 240);
 const MOST: u32 = 8192;
+/// The size that all lengths here are meant for. Others are drawn smaller or larger as a whole, within limits:
+/// letters stay readable in small pictures, and large ones are not of thin lines and crumbs.
+const USUAL: (f64, f64) = (1200.0, 700.0);
+const ZOOM: (f64, f64) = (0.75, 8.0);
 
 pub(super) const INK: Rgb = [32, 33, 36];
 const MUTED: Rgb = [95, 99, 104];
 const GRID: Rgb = [232, 234, 237];
 const EDGE: Rgb = [128, 134, 139];
 
-const TITLE: u32 = 22;
-const WORDS: u32 = 15;
-const LABEL: u32 = 14;
-const NOTE: u32 = 12;
+const TITLE: f64 = 22.0;
+const WORDS: f64 = 15.0;
+const LABEL: f64 = 14.0;
+const NOTE: f64 = 12.0;
 /// Free space at the border of the picture.
 const BORDER: f64 = 20.0;
 /// Height of a line of words.
@@ -84,14 +88,19 @@ pub(super) fn shapes(chart: &Chart, canvas: Canvas) -> Result<Vec<Shape>, ChartE
         });
     }
     let frame = Frame::new(chart)?;
-    let mut page = Page { frame, canvas, shapes: Vec::new() };
+    let (width, height) = (f64::from(width), f64::from(height));
+    let zoom = (width / USUAL.0).min(height / USUAL.1).clamp(ZOOM.0, ZOOM.1);
+    let (width, height) = (width / zoom, height / zoom);
+    let mut page = Page { frame, width, height, rate: canvas.rate, shapes: Vec::new() };
     page.draw();
-    Ok(page.shapes)
+    Ok(page.shapes.into_iter().map(|shape| shape.scaled(zoom)).collect())
 }
 
 struct Page<'a> {
     frame: Frame<'a>,
-    canvas: Canvas,
+    width: f64,
+    height: f64,
+    rate: RateUnit,
     shapes: Vec<Shape>,
 }
 
@@ -105,23 +114,22 @@ struct Ticks {
 impl Page<'_> {
     fn draw(&mut self) {
         let chart = self.frame.chart;
-        let right_end = f64::from(self.canvas.width) - BORDER;
+        let right_end = self.width - BORDER;
         let mut at = self.head();
         at = self.legend(at);
         // The y axes' titles stand above them, where they need no turned letters.
         let titles = at + ROW;
-        let columns = self.frame.tags(true, self.canvas.rate);
-        let rows = self.frame.tags(false, self.canvas.rate);
+        let columns = self.frame.tags(true, self.rate);
+        let rows = self.frame.tags(false, self.rate);
         let mut plot = Plot {
             left: BORDER,
             top: titles + 12.0,
             right: right_end,
-            bottom: f64::from(self.canvas.height) - self.foot(),
+            bottom: self.height - self.foot(),
         };
         let ticks = self.ticks(&plot);
-        let widest = |ticks: &[Tick]| {
-            ticks.iter().map(|t| width(&t.label, f64::from(LABEL))).fold(0.0, f64::max)
-        };
+        let widest =
+            |ticks: &[Tick]| ticks.iter().map(|t| width(&t.label, LABEL)).fold(0.0, f64::max);
         plot.left += widest(&ticks.left) + 12.0;
         plot.right -= if chart.y2.is_some() { widest(&ticks.right) + 12.0 } else { 4.0 };
         let outside = chart.y2.is_none();
@@ -147,12 +155,12 @@ impl Page<'_> {
         self.rows(&rows, &plot, outside);
     }
 
-    fn text(&mut self, spot: Spot, text: String, size: u32, anchor: Anchor, ink: Rgb) {
+    fn text(&mut self, spot: Spot, text: String, size: f64, anchor: Anchor, ink: Rgb) {
         let (x, y) = spot;
         self.shapes.push(Shape::Text { x, y, text, size, anchor, ink, bold: false });
     }
 
-    fn bold(&mut self, spot: Spot, text: String, size: u32, anchor: Anchor, ink: Rgb) {
+    fn bold(&mut self, spot: Spot, text: String, size: f64, anchor: Anchor, ink: Rgb) {
         let (x, y) = spot;
         self.shapes.push(Shape::Text { x, y, text, size, anchor, ink, bold: true });
     }
@@ -160,17 +168,17 @@ impl Page<'_> {
     /// Title and subtitle; returns where the next line may begin.
     fn head(&mut self) -> f64 {
         let chart = self.frame.chart;
-        let room = f64::from(self.canvas.width) - 2.0 * BORDER;
+        let room = self.width - 2.0 * BORDER;
         let mut at = BORDER - 4.0;
         if !chart.title.is_empty() {
-            at += f64::from(TITLE);
-            let title = shortened(&chart.title, f64::from(TITLE), room / 1.13);
+            at += TITLE;
+            let title = shortened(&chart.title, TITLE, room / 1.13);
             self.bold((BORDER, at), title, TITLE, Anchor::Start, INK);
             at += 6.0;
         }
         if !chart.subtitle.is_empty() {
-            at += f64::from(WORDS) + 2.0;
-            let subtitle = shortened(&chart.subtitle, f64::from(WORDS), room);
+            at += WORDS + 2.0;
+            let subtitle = shortened(&chart.subtitle, WORDS, room);
             self.text((BORDER, at), subtitle, WORDS, Anchor::Start, MUTED);
             at += 6.0;
         }
@@ -180,11 +188,11 @@ impl Page<'_> {
     /// Keys from left to right, in as many rows as they take.
     fn legend(&mut self, top: f64) -> f64 {
         let keys = self.frame.keys();
-        let room = f64::from(self.canvas.width) - BORDER;
+        let room = self.width - BORDER;
         let (mut x, mut row) = (BORDER, 0);
         for key in &keys {
-            let text = shortened(&key.text, f64::from(WORDS), room - BORDER - 34.0);
-            let wide = 34.0 + width(&text, f64::from(WORDS));
+            let text = shortened(&key.text, WORDS, room - BORDER - 34.0);
+            let wide = 34.0 + width(&text, WORDS);
             if x + wide > room && x > BORDER {
                 (x, row) = (BORDER, row + 1);
             }
@@ -214,12 +222,12 @@ impl Page<'_> {
 
     /// Height of what stands below the plot.
     fn foot(&self) -> f64 {
-        let note = if self.frame.chart.note.is_empty() { 0.0 } else { f64::from(NOTE) + 8.0 };
+        let note = if self.frame.chart.note.is_empty() { 0.0 } else { NOTE + 8.0 };
         BORDER + 2.0 * ROW + 4.0 + note
     }
 
     fn ticks(&self, plot: &Plot) -> Ticks {
-        let rate = self.canvas.rate;
+        let rate = self.rate;
         let most = |length: f64, each: f64| (length / each).floor().max(2.0) as usize;
         let rows = most(plot.bottom - plot.top, TICK_Y);
         let frame = &self.frame;
@@ -242,7 +250,7 @@ impl Page<'_> {
             let x = plot.x(self.frame.x.place(tick.value).clamp(0.0, 1.0));
             self.shapes.push(Shape::line((x, plot.top), (x, plot.bottom), GRID, 1.0));
             self.shapes.push(Shape::line((x, plot.bottom), (x, plot.bottom + 5.0), EDGE, 1.0));
-            let half = width(&tick.label, f64::from(LABEL)) / 2.0;
+            let half = width(&tick.label, LABEL) / 2.0;
             if x - half >= free {
                 free = x + half + 10.0;
                 let spot = (x, plot.bottom + ROW);
@@ -271,12 +279,12 @@ impl Page<'_> {
     /// Titles of the axes, what lies beyond the plot, and the note.
     fn axis_titles(&mut self, base: f64, plot: &Plot) {
         let chart = self.frame.chart;
-        let rate = self.canvas.rate;
-        let size = f64::from(WORDS);
+        let rate = self.rate;
+        let size = WORDS;
         let left = tick::axis_title(&chart.y, rate);
         let mut from = BORDER + bold_width(&left, size) + 30.0;
         self.bold((BORDER, base), left, WORDS, Anchor::Start, self.axis_ink(Side::Left));
-        let end = f64::from(self.canvas.width) - BORDER;
+        let end = self.width - BORDER;
         let mut to = end;
         if let Some(axis) = &chart.y2 {
             let right = tick::axis_title(axis, rate);
@@ -284,10 +292,10 @@ impl Page<'_> {
             self.bold((end, base), right, WORDS, Anchor::End, self.axis_ink(Side::Right));
         }
         let beyond = self.frame.beyond(rate).join("   ");
-        let wide = width(&beyond, f64::from(LABEL));
+        let wide = width(&beyond, LABEL);
         from = from.max(to - wide);
         if !beyond.is_empty() {
-            let text = shortened(&beyond, f64::from(LABEL), to - from);
+            let text = shortened(&beyond, LABEL, to - from);
             self.text((to, base), text, LABEL, Anchor::End, MUTED);
         }
         let middle = (plot.left + plot.right) / 2.0;
@@ -295,8 +303,8 @@ impl Page<'_> {
         self.bold((middle, plot.bottom + 2.0 * ROW + 4.0), title, WORDS, Anchor::Middle, INK);
         if !chart.note.is_empty() {
             let room = end - BORDER;
-            let note = shortened(&chart.note, f64::from(NOTE), room);
-            let spot = (BORDER, f64::from(self.canvas.height) - 12.0);
+            let note = shortened(&chart.note, NOTE, room);
+            let spot = (BORDER, self.height - 12.0);
             self.text(spot, note, NOTE, Anchor::Start, MUTED);
         }
     }
@@ -364,8 +372,8 @@ impl Page<'_> {
 
     /// Room at the right for names of what lies across the y axis.
     fn name_room(&self, rows: &[Tag]) -> f64 {
-        let wide = |t: &Tag| width(&t.text, f64::from(LABEL)) + 10.0;
-        let most = 0.3 * f64::from(self.canvas.width);
+        let wide = |t: &Tag| width(&t.text, LABEL) + 10.0;
+        let most = 0.3 * self.width;
         rows.iter().filter(|t| t.over.is_none()).map(wide).fold(0.0, f64::max).min(most)
     }
 
@@ -378,19 +386,19 @@ impl Page<'_> {
         for tag in named {
             let middle = plot.y((tag.from + tag.to) / 2.0);
             if let Some((from, to)) = tag.over {
-                let half = width(&tag.text, f64::from(LABEL)) / 2.0 + 6.0;
+                let half = width(&tag.text, LABEL) / 2.0 + 6.0;
                 let x = plot.x((from + to) / 2.0);
                 let base = self.clear_of_data(middle, (x - half, x + half), plot);
                 self.backed((x, base), &tag.text, Anchor::Middle, tag.hue.ink(), plot);
             } else if outside {
                 let base = (middle + 5.0).max(free);
-                free = base + f64::from(LABEL) + 3.0;
-                let room = f64::from(self.canvas.width) - plot.right - 12.0;
-                let text = shortened(&tag.text, f64::from(LABEL), room);
+                free = base + LABEL + 3.0;
+                let room = self.width - plot.right - 12.0;
+                let text = shortened(&tag.text, LABEL, room);
                 self.text((plot.right + 8.0, base), text, LABEL, Anchor::Start, tag.hue.ink());
             } else {
                 let base = (middle - 6.0).max(free);
-                free = base + f64::from(LABEL) + 3.0;
+                free = base + LABEL + 3.0;
                 self.backed((plot.right - 8.0, base), &tag.text, Anchor::End, tag.hue.ink(), plot);
             }
         }
@@ -407,9 +415,9 @@ impl Page<'_> {
             }
         }
         let above = highest - 8.0;
-        let below = lowest + f64::from(LABEL) + 8.0;
+        let below = lowest + LABEL + 8.0;
         match () {
-            () if above - f64::from(LABEL) > plot.top + 4.0 => above,
+            () if above - LABEL > plot.top + 4.0 => above,
             () if below < plot.bottom - 4.0 => below,
             () => middle - 8.0,
         }
@@ -417,8 +425,8 @@ impl Page<'_> {
 
     /// Words in the plot, on a ground that data does not shine through, and within it.
     fn backed(&mut self, spot: Spot, text: &str, anchor: Anchor, ink: Rgb, plot: &Plot) {
-        let text = shortened(text, f64::from(LABEL), plot.right - plot.left - 12.0);
-        let wide = width(&text, f64::from(LABEL));
+        let text = shortened(text, LABEL, plot.right - plot.left - 12.0);
+        let wide = width(&text, LABEL);
         let start = match anchor {
             Anchor::Start => spot.0,
             Anchor::Middle => spot.0 - wide / 2.0,
@@ -426,7 +434,7 @@ impl Page<'_> {
         };
         let x = start.min(plot.right - wide - 6.0).max(plot.left + 6.0);
         let y = spot.1.max(plot.top + 18.0);
-        let height = f64::from(LABEL) + 6.0;
+        let height = LABEL + 6.0;
         let ground = Shape::Box {
             x: x - 4.0,
             y: y - height + 5.0,
@@ -468,7 +476,7 @@ fn flags(tags: &[Tag], plot: &Plot, end: f64) -> Vec<Flag> {
     let mut placed: Vec<(Flag, f64, f64)> = Vec::new();
     for tag in order {
         let at = stem(&tags[tag]);
-        let wide = width(&tags[tag].text, f64::from(LABEL));
+        let wide = width(&tags[tag].text, LABEL);
         let from = (at + 5.0).min(end - wide).max(BORDER);
         let clear = |row: usize| {
             placed.iter().all(|(other, to, foot)| {

@@ -63,7 +63,7 @@ fn primitive(shape: Shape) -> Primitive {
 }
 
 /// As spans: only these are drawn in bold, and only these do not take a dollar for mathematics.
-fn words(x: f64, y: f64, text: &str, size: u32, anchor: Anchor, ink: Rgb, bold: bool) -> Primitive {
+fn words(x: f64, y: f64, text: &str, size: f64, anchor: Anchor, ink: Rgb, bold: bool) -> Primitive {
     let span = TextSpan {
         text: crate::harmless(text).into_owned(),
         bold,
@@ -77,6 +77,8 @@ fn words(x: f64, y: f64, text: &str, size: u32, anchor: Anchor, ink: Rgb, bold: 
         Anchor::Middle => TextAnchor::Middle,
         Anchor::End => TextAnchor::End,
     };
+    // Rounded down: words then fit where they were measured to fit.
+    let size = size as u32;
     Primitive::RichText { x, y, spans: vec![span], size, anchor, color: Some(color(ink)) }
 }
 

@@ -20,7 +20,7 @@ pub(super) struct Sample {
     pub values: Vec<f64>,
     /// Fewer values than this are all bulk: one of twenty readings may be the finding.
     pub all_below: usize,
-    /// Ends of intervals: room is made for them, up to half the height of the values.
+    /// Ends of intervals: room is made for the usual ones.
     pub soft: Vec<f64>,
     /// Whether the range makes room for it.
     pub stretches: bool,
@@ -57,12 +57,18 @@ pub(super) fn automatic(
     (scale.backward(padded.0), scale.backward(padded.1))
 }
 
-/// The hull with room for the ends of intervals, which may be very wide where little is known.
+/// The hull with room for the ends of intervals. Usual ones are seen whole, since noise whose intervals were cut
+/// would look like a finding; one of many that is far wider is cut.
 fn softened(hull: (f64, f64), samples: &[Sample], scale: Scale) -> (f64, f64) {
-    let reach = if hull.1 > hull.0 { 0.5 * (hull.1 - hull.0) } else { f64::INFINITY };
     let ends = samples.iter().filter(|s| s.stretches).flat_map(|s| &s.soft);
     let placed = ends.map(|&end| scale.forward(end)).filter(|end| end.is_finite());
-    placed.fold(hull, |(low, high), end| {
+    let placed: Vec<f64> = placed.collect();
+    let mut out: Vec<f64> = placed.iter().map(|end| (hull.0 - end).max(end - hull.1)).collect();
+    out.sort_by(f64::total_cmp);
+    let usual = out.get(out.len() / 2).copied().unwrap_or(0.0).max(0.0);
+    let height = if hull.1 > hull.0 { hull.1 - hull.0 } else { f64::INFINITY };
+    let reach = (0.5 * height).max(TALL * usual);
+    placed.into_iter().fold(hull, |(low, high), end| {
         (low.min(end.max(hull.0 - reach)), high.max(end.min(hull.1 + reach)))
     })
 }
@@ -226,6 +232,19 @@ mod tests {
         values.push(1e9);
         let (_, high) = automatic(&[sample(values)], &[], Scale::Linear, 0.0, false);
         assert_eq!(high, 1e9);
+    }
+
+    /// If it failed, noise would look like steps, its intervals being cut off.
+    #[test]
+    fn usual_intervals_are_seen_whole_and_a_far_wider_one_is_cut() {
+        let values: Vec<f64> = (0..12).map(|i| f64::from(i % 3) - 1.0).collect();
+        let mut soft: Vec<f64> = values.iter().flat_map(|v| [v - 6.0, v + 6.0]).collect();
+        let one = |soft: &[f64]| Sample { soft: soft.to_vec(), ..sample(values.clone()) };
+        let (low, high) = automatic(&[one(&soft)], &[], Scale::Linear, 0.0, true);
+        assert_eq!((low, high), (-7.0, 7.0));
+        soft[3] = 900.0;
+        let (_, high) = automatic(&[one(&soft)], &[], Scale::Linear, 0.0, true);
+        assert!((7.0..30.0).contains(&high), "{high}");
     }
 
     #[test]

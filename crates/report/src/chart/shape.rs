@@ -26,11 +26,35 @@ pub(super) enum Shape {
     /// Discs of one colour.
     Dots { spots: Vec<Spot>, radius: f64, fill: Rgb, opacity: f64 },
     /// A line of text; `y` is its baseline.
-    Text { x: f64, y: f64, text: String, size: u32, anchor: Anchor, ink: Rgb, bold: bool },
+    Text { x: f64, y: f64, text: String, size: f64, anchor: Anchor, ink: Rgb, bold: bool },
 }
 
 impl Shape {
     pub(super) fn line(from: Spot, to: Spot, stroke: Rgb, width: f64) -> Shape {
         Shape::Path { spots: vec![from, to], stroke, width, dashed: false }
+    }
+
+    /// The same shape `by` times as large, in a picture `by` times as large.
+    pub(super) fn scaled(self, by: f64) -> Shape {
+        let far = |spots: Vec<Spot>| spots.into_iter().map(|(x, y)| (x * by, y * by)).collect();
+        match self {
+            Shape::Box { x, y, width, height, fill, opacity } => {
+                let (x, y, width, height) = (x * by, y * by, width * by, height * by);
+                Shape::Box { x, y, width, height, fill, opacity }
+            }
+            Shape::Path { spots, stroke, width, dashed } => {
+                Shape::Path { spots: far(spots), stroke, width: width * by, dashed }
+            }
+            Shape::Area { spots, fill, opacity } => {
+                Shape::Area { spots: far(spots), fill, opacity }
+            }
+            Shape::Dots { spots, radius, fill, opacity } => {
+                Shape::Dots { spots: far(spots), radius: radius * by, fill, opacity }
+            }
+            Shape::Text { x, y, text, size, anchor, ink, bold } => {
+                let (x, y, size) = (x * by, y * by, size * by);
+                Shape::Text { x, y, text, size, anchor, ink, bold }
+            }
+        }
     }
 }

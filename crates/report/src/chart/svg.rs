@@ -70,9 +70,10 @@ fn element(text: &mut String, shape: &Shape) {
         ),
         Shape::Text { x, y, text: words, size, anchor, ink, bold } => write!(
             text,
-            "<text x=\"{}\" y=\"{}\" font-size=\"{size}\" fill=\"{}\"{}{}>{}</text>",
+            "<text x=\"{}\" y=\"{}\" font-size=\"{}\" fill=\"{}\"{}{}>{}</text>",
             number(*x),
             number(*y),
+            number(*size),
             hex(*ink),
             match anchor {
                 Anchor::Start => "",
