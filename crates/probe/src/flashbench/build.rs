@@ -145,7 +145,11 @@ impl Around {
     ) -> (Told, Option<Command>) {
         let command = self.command.as_ref();
         let named = command.and_then(|command| command.device.clone());
-        let command = command.filter(|command| of_it(command, &mut self.came)).cloned();
+        let mut came = self.came;
+        let command = command.filter(|command| of_it(command, &mut came)).cloned();
+        if !command.as_ref().is_some_and(Command::is_in_loop) {
+            self.came = came;
+        }
         let value = |of: fn(&Command) -> command::Given| of(command.as_ref()?).value();
         let small = |value: Option<u64>| value.and_then(|value| u32::try_from(value).ok());
         let told = Told {
