@@ -5,6 +5,7 @@ mod consent;
 mod envelope;
 mod exit;
 mod measure;
+mod probing;
 mod progress;
 mod recording;
 mod samples;
@@ -30,6 +31,9 @@ fn main() -> ExitCode {
         Verb::Run(args) => verbs::run::main(args, &given),
         Verb::Rerun(args) => verbs::rerun::main(args),
         Verb::Runs(args) => verbs::runs::main(&args.verb),
+        Verb::Probe(args) => verbs::probe::main(args, &given),
+        Verb::Import(args) => verbs::import::main(args),
+        Verb::Rows(args) => verbs::rows::main(args),
         Verb::Devices(args) => verbs::devices::main(args),
         Verb::Sim(args) => verbs::sim::main(args),
         Verb::Completions(args) => verbs::shell::completions(args),

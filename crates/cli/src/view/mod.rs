@@ -2,7 +2,10 @@
 
 pub mod devices;
 pub mod mark;
+pub mod plots;
+pub mod probe;
 pub mod rerun;
+pub mod row;
 pub mod runs;
 pub mod serve;
 pub mod sim;

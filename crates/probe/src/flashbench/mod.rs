@@ -11,6 +11,7 @@
 
 mod build;
 mod command;
+pub mod face;
 mod figure;
 mod lines;
 mod micro;

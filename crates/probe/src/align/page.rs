@@ -1,0 +1,197 @@
+//! The page and the multi-plane page: where the plateau of boundaries below the erase block's begins, and whether
+//! planes show there.
+//!
+//! Above the boundary of a multi-plane page each crossing costs another array read, so all classes from it up to the
+//! erase block's cost the same. Where planes differ, the boundary between two pages of one group is told by the
+//! sides: before it lies the plane that lies *after* every boundary of groups. So the difference of the sides has one
+//! sign in all rows of the plateau and the other one in the row right below it.
+
+use serde::{Deserialize, Serialize};
+
+use super::estimate::Estimate;
+use super::model::{self, Point, StepPrior};
+use super::row::Row;
+
+/// Where the plateau begins, and what is below it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Layout {
+    /// The multi-plane page in bytes: the class with which the plateau begins.
+    pub group_bytes: u64,
+    /// Planes, as far as they differ: 1 or 2.
+    pub planes: u8,
+    /// Its probability, given the rows.
+    pub probability: f64,
+    /// What a boundary of the plateau costs, in nanoseconds.
+    pub plateau_ns: f64,
+    /// Standard error of that, in nanoseconds.
+    pub plateau_error_ns: f64,
+    /// What the slower plane takes longer, in nanoseconds.
+    pub plane_ns: f64,
+    /// Standard error of that, in nanoseconds.
+    pub plane_error_ns: f64,
+    /// What rows of the plateau differ in beyond their own errors, as a standard deviation in nanoseconds.
+    pub spread_ns: f64,
+}
+
+/// What one class costs, over both factors.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Level {
+    pub(super) log2: u32,
+    pub(super) diff: Estimate,
+    pub(super) sides: Estimate,
+}
+
+/// All layouts, the most probable first; empty when there are too few rows. `rows` are those below the erase block.
+pub(super) fn judge(rows: &[Row], exact: bool, time: f64) -> Vec<Layout> {
+    let levels = levels(rows);
+    if levels.len() < 4 || time <= 0.0 {
+        return Vec::new();
+    }
+    // The first layout is the one in which all rows are of the plateau: then it begins below them.
+    let starts = 0..levels.len() - 2;
+    let mut scored: Vec<(f64, Layout)> = starts
+        .flat_map(|start| [1, 2].map(|planes| score(&levels, start, planes, exact, time)))
+        .collect();
+    let all = model::ln_sum(&scored.iter().map(|(ln, _)| *ln).collect::<Vec<_>>());
+    scored.sort_by(|a, b| b.0.total_cmp(&a.0));
+    scored
+        .into_iter()
+        .map(|(ln, layout)| Layout { probability: (ln - all).exp(), ..layout })
+        .collect()
+}
+
+/// Rows of both factors that belong to one power of two, taken together.
+fn levels(rows: &[Row]) -> Vec<Level> {
+    let mut levels: Vec<Level> = Vec::new();
+    let mut sorted: Vec<&Row> = rows.iter().collect();
+    sorted.sort_by_key(|row| (row.class.log2, row.class.factor));
+    for row in sorted {
+        let new = Level { log2: row.class.log2, diff: row.diff, sides: row.sides };
+        match levels.last_mut().filter(|last| last.log2 == new.log2) {
+            Some(last) => {
+                last.diff = pooled(last.diff, new.diff);
+                last.sides = pooled(last.sides, new.sides);
+            }
+            None => levels.push(new),
+        }
+    }
+    levels
+}
+
+/// Two estimates of one thing, each weighted by its precision.
+fn pooled(a: Estimate, b: Estimate) -> Estimate {
+    let weight = |estimate: Estimate| 1.0 / estimate.error_ns.max(1e-3).powi(2);
+    let sum = weight(a) + weight(b);
+    let value_ns = (weight(a) * a.value_ns + weight(b) * b.value_ns) / sum;
+    Estimate { value_ns, error_ns: sum.sqrt().recip() }
+}
+
+/// Logarithm of the probability of the rows when the plateau begins at `levels[start]`, with the layout.
+fn score(levels: &[Level], start: usize, planes: u8, exact: bool, time: f64) -> (f64, Layout) {
+    let mut terms = Vec::new();
+    let mut best = (
+        f64::NEG_INFINITY,
+        Layout {
+            group_bytes: 1 << levels[start].log2,
+            planes,
+            probability: 0.0,
+            plateau_ns: 0.0,
+            plateau_error_ns: 0.0,
+            plane_ns: 0.0,
+            plane_error_ns: 0.0,
+            spread_ns: 0.0,
+        },
+    );
+    let range = levels.iter().map(|level| level.diff.value_ns.abs()).fold(0.05 * time, f64::max);
+    for (spread, ln_prior) in spreads(levels, exact, time, |level| level.diff) {
+        let (ln_diff, base, error) = plateau(levels, start, planes, spread, 1.5 * range);
+        terms.push(ln_diff + ln_prior);
+        if ln_diff + ln_prior > best.0 {
+            let layout =
+                Layout { plateau_ns: base, plateau_error_ns: error, spread_ns: spread, ..best.1 };
+            best = (ln_diff + ln_prior, layout);
+        }
+    }
+    let ln_diff = model::ln_sum(&terms);
+    let (ln_sides, plane_ns, plane_error_ns) = sides(levels, start, planes, exact, time);
+    let layout = Layout { plane_ns, plane_error_ns, ..best.1 };
+    (ln_diff + ln_sides, layout)
+}
+
+fn spreads(
+    levels: &[Level],
+    exact: bool,
+    time: f64,
+    of: impl Fn(&Level) -> Estimate,
+) -> Vec<(f64, f64)> {
+    let mut errors: Vec<f64> = levels.iter().map(|level| of(level).error_ns).collect();
+    let usual = super::estimate::median(&mut errors).max(1e-5 * time);
+    if exact {
+        model::spreads(true, 0.3 * usual, (3.0 * usual).max(0.05 * time))
+    } else {
+        model::spreads(false, usual.max(1e-3 * time), 0.1 * time)
+    }
+}
+
+/// The costs: one level from `start` on; below it anything up to that, evenly, and in the row of a page on two planes
+/// anything at all, as a boundary between pages may cost more than one between groups.
+fn plateau(levels: &[Level], start: usize, planes: u8, spread: f64, range: f64) -> (f64, f64, f64) {
+    let point =
+        |level: &Level| Point { x: 0.0, y: level.diff.value_ns, error: level.diff.error_ns };
+    let points: Vec<Point> = levels[start..].iter().map(point).collect();
+    let fit = model::fit(&points, spread, None);
+    let lower: f64 = levels[..start]
+        .iter()
+        .enumerate()
+        .map(|(at, level)| {
+            if planes == 2 && at + 1 == start {
+                return -range.ln();
+            }
+            let scale = level.diff.error_ns.hypot(spread).max(1e-9);
+            let below = fit.base - level.diff.value_ns;
+            // Density 3 (1 - u)^2 of what is missing to the plateau: nothing inside a page costs nearly as much as
+            // another array read. Seen through an error it is never less than that error's own square.
+            let missing = below.max(0.0).hypot(scale).min(range) / range;
+            let ln_density = (3.0 * missing * missing / range).ln();
+            if below >= 0.0 {
+                ln_density
+            } else {
+                ln_density + model::ln_t(below, scale) - model::ln_t(0.0, scale)
+            }
+        })
+        .sum();
+    (fit.ln_evidence + lower, fit.base, fit.base_error)
+}
+
+/// The sides: with planes that differ, one sign on the plateau, the other in the row below it, none further below;
+/// otherwise none below the plateau.
+fn sides(levels: &[Level], start: usize, planes: u8, exact: bool, time: f64) -> (f64, f64, f64) {
+    if planes == 2 && start == 0 {
+        return (f64::NEG_INFINITY, 0.0, 0.0);
+    }
+    let point = |(at, level): (usize, &Level)| {
+        let x = match (planes, at) {
+            (1, at) if at >= start => 1.0,
+            (2, at) if at >= start => -1.0,
+            (2, at) if at + 1 == start => 1.0,
+            _ => 0.0,
+        };
+        Point { x, y: level.sides.value_ns, error: level.sides.error_ns }
+    };
+    let points: Vec<Point> = levels.iter().enumerate().map(point).collect();
+    let mut terms = Vec::new();
+    let mut best = (f64::NEG_INFINITY, 0.0, 0.0);
+    for (spread, ln_prior) in spreads(levels, exact, time, |level| level.sides) {
+        let fit = if planes == 2 {
+            let prior = StepPrior { median: 0.05 * time, width: 1.0, least: 0.003 * time };
+            model::through_zero(&points, spread, Some(prior), 0.0)
+        } else {
+            model::through_zero(&points, spread, None, 0.03 * time)
+        };
+        terms.push(fit.ln_evidence + ln_prior);
+        if fit.ln_evidence + ln_prior > best.0 {
+            best = (fit.ln_evidence + ln_prior, fit.step, fit.step_error);
+        }
+    }
+    (model::ln_sum(&terms), best.1, best.2)
+}

@@ -1,0 +1,165 @@
+//! What is issued: blocks before, across and after boundaries, at fresh places and in an order without a pattern.
+
+use engine::Sample;
+use workload::rng::Rng;
+
+use super::class::{Class, Places};
+use super::estimate::{self, Estimate, fenced_mean};
+use super::row::Row;
+use crate::desk::{Desk, Halt};
+
+/// Powers of two up to which boundaries are looked at.
+const LOG2_MAX: u32 = 27;
+/// Classes with factor 3 begin here: below erase blocks they tell nothing that those with factor 1 do not.
+const LOG2_OF_THREES: u32 = 17;
+/// A class needs at least so many boundaries: times differ from place to place.
+const PLACES_MIN: u64 = 4;
+/// No boundary is visited more often than so many times, on average over its class.
+const VISITS_MAX: u64 = 8;
+
+/// Times of the three reads at one boundary, in nanoseconds.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Triple {
+    pub(super) pre: f64,
+    pub(super) on: f64,
+    pub(super) post: f64,
+}
+
+/// A class with all that was seen of it.
+#[derive(Clone, Debug)]
+pub(super) struct Bin {
+    pub(super) class: Class,
+    places: Places,
+    triples: Vec<Triple>,
+}
+
+impl Bin {
+    /// Triples that may still be asked for without returning to the same boundaries over and over.
+    pub(super) fn room(&self) -> usize {
+        let most = self.places.count().saturating_mul(VISITS_MAX);
+        usize::try_from(most).unwrap_or(usize::MAX).saturating_sub(self.triples.len())
+    }
+}
+
+/// The samples of one block size.
+#[derive(Clone, Debug)]
+pub(super) struct Sampler {
+    pub(super) block: u64,
+    pub(super) bins: Vec<Bin>,
+    /// Each boundary is asked for all three times; otherwise each of the three reads has a boundary of its own.
+    paired: bool,
+}
+
+impl Sampler {
+    /// All classes of boundaries between `from` and `to`, for reads of `block` bytes.
+    pub(super) fn new(block: u64, (from, to): (u64, u64), paired: bool) -> Sampler {
+        let first = block.ilog2();
+        let ones = (first..=LOG2_MAX).map(|log2| Class { log2, factor: 1 });
+        let threes = (first.max(LOG2_OF_THREES)..LOG2_MAX).map(|log2| Class { log2, factor: 3 });
+        let bin = |class| {
+            let places = Places::new(class, from, to, block)?;
+            (places.count() >= PLACES_MIN).then_some(Bin { class, places, triples: Vec::new() })
+        };
+        Sampler { block, bins: ones.chain(threes).filter_map(bin).collect(), paired }
+    }
+
+    /// Asks for `wanted` (index of a bin, triples), in one script.
+    pub(super) fn ask(
+        &mut self,
+        desk: &mut Desk<'_>,
+        rng: &mut Rng,
+        wanted: &[(usize, usize)],
+    ) -> Result<(), Halt> {
+        let mut asked = Vec::new();
+        for &(bin, count) in wanted {
+            for _ in 0..count.min(self.bins[bin].room()) {
+                let mut draw = || self.bins[bin].places.draw(rng);
+                let Some(at) = draw() else { continue };
+                let places = if self.paired {
+                    Some([at; 3])
+                } else {
+                    draw().zip(draw()).map(|(b, c)| [at, b, c])
+                };
+                asked.extend(places.map(|places| (bin, places)));
+            }
+        }
+        let order = order(asked.len(), rng);
+        let half = self.block / 2;
+        let reads: Vec<(u64, u64)> = order
+            .iter()
+            .map(|&(index, role)| {
+                let at = asked[index].1[role];
+                (at - [2, 1, 0][role] * half, self.block)
+            })
+            .collect();
+        let samples = desk.read(&format!("{} B blocks", self.block), &reads)?;
+        let mut triples = vec![Triple::default(); asked.len()];
+        for (&(index, role), sample) in order.iter().zip(&samples) {
+            let triple = &mut triples[index];
+            *[&mut triple.pre, &mut triple.on, &mut triple.post][role] = took(sample);
+        }
+        for ((bin, _), triple) in asked.iter().zip(triples) {
+            self.bins[*bin].triples.push(triple);
+        }
+        Ok(())
+    }
+
+    /// A row for each class with enough samples.
+    pub(super) fn rows(&self) -> Vec<Row> {
+        self.bins.iter().filter_map(row).collect()
+    }
+
+    /// Reads so far.
+    pub(super) fn reads(&self) -> usize {
+        self.bins.iter().map(|bin| 3 * bin.triples.len()).sum()
+    }
+}
+
+/// How long a read took, in nanoseconds.
+pub(super) fn took(sample: &Sample) -> f64 {
+    (sample.completed.0 - sample.issued.0) as f64
+}
+
+/// Which of `count` triples is visited when, and for which of its reads: each triple once in each of three rounds,
+/// for its reads in an order of its own. So neighbours in place are far apart in time, and what the first visit to a
+/// place does to the later ones falls on pre, on and post alike.
+fn order(count: usize, rng: &mut Rng) -> Vec<(usize, usize)> {
+    let mut roles: Vec<[usize; 3]> = vec![[0, 1, 2]; count];
+    roles.iter_mut().for_each(|roles| rng.shuffle(roles));
+    let mut order = Vec::with_capacity(3 * count);
+    for round in 0..3 {
+        let mut visits: Vec<usize> = (0..count).collect();
+        rng.shuffle(&mut visits);
+        // Between two rounds a triple could follow itself.
+        if count > 1 && order.last().is_some_and(|&(last, _)| last == visits[0]) {
+            visits.swap(0, count - 1);
+        }
+        order.extend(visits.into_iter().map(|index| (index, roles[index][round])));
+    }
+    order
+}
+
+fn row(bin: &Bin) -> Option<Row> {
+    let over = |of: &dyn Fn(&Triple) -> f64| -> Option<Estimate> {
+        let mut values: Vec<f64> = bin.triples.iter().map(of).collect();
+        let estimate = fenced_mean(&mut values)?;
+        // A spread that few samples tell of is itself uncertain: as wide as Student's t.
+        let count = values.len() as f64;
+        let error_ns = estimate.error_ns * (1.0 + 2.5 / count);
+        Some(Estimate { error_ns, ..estimate })
+    };
+    if bin.triples.len() < estimate::COUNT_MIN {
+        return None;
+    }
+    Some(Row {
+        class: bin.class,
+        align_bytes: bin.class.align(),
+        places: bin.places.count().min(bin.triples.len() as u64),
+        pre_ns: over(&|t| t.pre)?.value_ns,
+        on_ns: over(&|t| t.on)?.value_ns,
+        post_ns: over(&|t| t.post)?.value_ns,
+        diff: over(&|t| t.on - (t.pre + t.post) / 2.0)?,
+        excess: over(&|t| t.on - (t.pre + t.post))?,
+        sides: over(&|t| t.pre - t.post)?,
+    })
+}

@@ -1,0 +1,119 @@
+//! What reads of a kind of region look like: levels with their shares, and how well others agree with them.
+
+use super::mixture::{Datum, Fit, Shape, fit, normal};
+
+/// One place in so many is unlike its region, whatever the region is: a worn page that is read twice, say.
+const STRANGE: f64 = 1e-3;
+
+/// Places that are unlike any region lie anywhere within so many ns.
+const ANYWHERE_NS: f64 = 1e7;
+
+/// Steps to the likeliest shift of a run of places.
+const STEPS: usize = 12;
+
+/// The variance of windows as a whole is known from a handful of them, so twice as much is allowed for.
+const FEW_WINDOWS: f64 = 2.0;
+
+/// The levels of a region.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Profile {
+    fit: Fit,
+    /// Variance of windows as a whole, ns².
+    shift2: f64,
+}
+
+impl Profile {
+    /// As a model that was fitted says.
+    pub(super) fn of(fit: &Fit) -> Profile {
+        let n = fit.offsets.len().max(1) as f64;
+        let shift2 = fit.offsets.iter().map(|offset| offset * offset).sum::<f64>() / n;
+        Profile { fit: fit.clone(), shift2: FEW_WINDOWS * shift2 }
+    }
+
+    /// As the levels of one run of places say by themselves: the count of bands that fits best.
+    pub(super) fn fitted(data: &[Datum], plane: Option<u64>) -> Option<Profile> {
+        let shape = |bands| Shape { bands, offsets: false, plane };
+        let fits = (1..=4).filter_map(|bands| fit(data, shape(bands)));
+        Some(Profile::of(&fits.min_by(|a, b| a.bic.total_cmp(&b.bic))?))
+    }
+
+    /// The model.
+    pub(super) fn fit(&self) -> &Fit {
+        &self.fit
+    }
+
+    /// Variance of windows as a whole, ns².
+    pub(super) fn shift2(&self) -> f64 {
+        self.shift2
+    }
+
+    /// Mean over its levels, ns.
+    pub(super) fn mean(&self) -> f64 {
+        self.fit.centers.iter().zip(&self.fit.shares).map(|(center, share)| center * share).sum()
+    }
+
+    /// Variance of the mean level of `places` places, their noise apart: which bands they lie in, and the shift of
+    /// their window.
+    pub(super) fn mean_variance(&self, places: f64) -> f64 {
+        let mean = self.mean();
+        let bands = self.fit.centers.iter().zip(&self.fit.shares);
+        let between: f64 = bands.map(|(center, share)| share * (center - mean).powi(2)).sum();
+        (between + self.fit.spread2) / places + self.shift2
+    }
+
+    /// Logarithm of the likelihood of a run of places that lies in one region. A shift of the whole run is integrated
+    /// over by Laplace's method, about the likeliest one.
+    pub(super) fn log_likelihood(&self, run: &[Datum]) -> f64 {
+        let at = |shift: f64| run.iter().map(|datum| self.density(datum, shift, 0.0).ln()).sum();
+        if self.shift2 < 1.0 {
+            return at(0.0);
+        }
+        let mean = run.iter().map(|d| self.fit.bare(d, 0.0)).sum::<f64>() / run.len().max(1) as f64;
+        let from = [0.0, mean - self.mean()].map(|begin| self.likeliest(run, begin));
+        let prior = |shift: f64| -0.5 * shift * shift / self.shift2;
+        let values = from.map(|(shift, weight): (f64, f64)| {
+            at(shift) + prior(shift) - 0.5 * (self.shift2 * weight).ln()
+        });
+        values[0].max(values[1])
+    }
+
+    /// Logarithm of the likelihood of one place by itself.
+    pub(super) fn log_likelihood_of(&self, datum: &Datum) -> f64 {
+        self.density(datum, 0.0, self.shift2).ln()
+    }
+
+    /// The likeliest shift of a run near `shift`, and how much is known of it (the inverse of its variance).
+    fn likeliest(&self, run: &[Datum], mut shift: f64) -> (f64, f64) {
+        let mut weight = 1.0 / self.shift2;
+        for _ in 0..STEPS {
+            let (mut sum, mut all) = (0.0, 1.0 / self.shift2);
+            for datum in run {
+                let x = self.fit.bare(datum, 0.0);
+                let bands = self.bands(datum, 0.0);
+                let odds: Vec<f64> =
+                    bands.map(|(center, share, v)| share * normal(x - center - shift, v)).collect();
+                let total: f64 = odds.iter().sum::<f64>().max(f64::MIN_POSITIVE);
+                for ((center, _, variance), odds) in self.bands(datum, 0.0).zip(odds) {
+                    sum += odds / total * (x - center) / variance;
+                    all += odds / total / variance;
+                }
+            }
+            (shift, weight) = (sum / all, all);
+        }
+        (shift, weight)
+    }
+
+    /// Centre, share and variance of each band at a place.
+    fn bands(&self, datum: &Datum, more: f64) -> impl Iterator<Item = (f64, f64, f64)> {
+        let variance = datum.level.error.powi(2) + self.fit.spread2 + more;
+        let bands = self.fit.centers.iter().zip(&self.fit.shares).zip(&self.fit.center_errors);
+        bands.map(move |((center, share), error)| (*center, *share, variance + error.powi(2)))
+    }
+
+    fn density(&self, datum: &Datum, shift: f64, more: f64) -> f64 {
+        let x = self.fit.bare(datum, shift);
+        let bands = self.bands(datum, more);
+        let density: f64 = bands.map(|(center, share, v)| share * normal(x - center, v)).sum();
+        (1.0 - STRANGE) * density + STRANGE / ANYWHERE_NS
+    }
+}

@@ -1,0 +1,98 @@
+//! Drives that are no cards: what flash cards have is to be looked for there, and not to be found.
+
+use std::sync::atomic::AtomicBool;
+
+use ::probe::{Finding, Name, Verdict};
+use anyhow::Result;
+
+use super::drive::{SCORED, Subject};
+use super::table::{said, words};
+use super::{Said, ask_virtual, on_threads};
+use crate::sheet;
+
+/// Seeds of each model: its own noise, and the order in which the probes ask.
+const SEEDS: u64 = 3;
+
+/// What was said of one drive.
+#[derive(Debug)]
+struct Look {
+    drive: String,
+    said: Said,
+}
+
+impl Look {
+    /// Numbers for what is not there.
+    fn claims(&self) -> Vec<Finding> {
+        let is_claim = |f: &Finding| f.verdict == Verdict::Found;
+        SCORED.iter().map(|name| self.said.of(*name)).filter(is_claim).collect()
+    }
+}
+
+/// What was said of all of them.
+#[derive(Debug)]
+pub(super) struct Plain(Vec<Look>);
+
+/// Asks all models that are no cards.
+///
+/// # Errors
+/// When one cannot be opened.
+pub(super) fn look(jobs: u16, stop: &AtomicBool) -> Result<Plain> {
+    let models = ::sim::list().into_iter().filter(|model| model.kind != "card");
+    let specs: Vec<(String, u64)> = models
+        .flat_map(|model| states(&model.kind).iter().map(move |state| (model.name.clone(), *state)))
+        .flat_map(|(name, state)| {
+            (0..SEEDS).map(move |seed| (format!("sim:{name}?seed={seed}{state}"), seed))
+        })
+        .collect();
+    let looks = on_threads(jobs, specs.len(), stop, |at| {
+        let (spec, seed) = &specs[at];
+        let answers = ask_virtual(&Subject::of(spec)?, *seed, &[], &SCORED)?;
+        let look = Look { drive: spec.clone(), said: answers };
+        for claim in look.claims() {
+            eprintln!("{spec}: {} {}: {}", words(claim.name), said(&claim), claim.reason);
+        }
+        Ok(look)
+    })?;
+    Ok(Plain(looks))
+}
+
+/// What a drive of flash holds makes a difference to reads; a disk always holds something.
+fn states(kind: &str) -> &'static [&'static str] {
+    match kind {
+        "ssd" => &["", "&state=filled"],
+        _ => &[""],
+    }
+}
+
+impl Plain {
+    /// True when nothing was claimed of any.
+    pub(super) fn is_right(&self) -> bool {
+        self.0.iter().all(|look| look.claims().is_empty())
+    }
+
+    /// The section.
+    pub(super) fn text(&self) -> String {
+        let row = |look: &Look| {
+            let mut cells = vec![format!("`{}`", look.drive)];
+            cells.extend(SCORED.iter().map(|name| {
+                let answer = look.said.of(*name);
+                match answer.verdict {
+                    Verdict::Found => format!("**{}**", said(&answer)),
+                    _ => said(&answer),
+                }
+            }));
+            cells
+        };
+        let mut head = vec!["drive".to_owned()];
+        head.extend(SCORED.iter().map(|name: &Name| words(*name)));
+        let head: Vec<&str> = head.iter().map(String::as_str).collect();
+        let rows: Vec<Vec<String>> = self.0.iter().map(row).collect();
+        format!(
+            "\n## Drives without structure\n\nDisks and drives of flash behind a controller that maps pages: none of \
+             what a card has shows from outside, so *none* and *unknown* are right, and any number is wrong. {} seeds \
+             of each; in brackets, the confidence.\n\n{}",
+            SEEDS,
+            sheet::table(head.len(), &head, &rows)
+        )
+    }
+}
