@@ -95,6 +95,14 @@ fn what_headlines_and_names_tell() {
     // It says two things, or nothing about units.
     assert_eq!(told("a", "# claimed: 3 (nr=3 good, nr=4 slow)"), (None, None, None));
     assert_eq!(told("a", "# fat-nr=6, random"), (None, None, None));
+    for no_number in
+        ["AU = 4 MiB", "AU=4MiB", "AU: 4 MiB", "serial nr: 12", "AU size: 4194304", "nr=0"]
+    {
+        assert_eq!(told("a", no_number), (None, None, None), "{no_number}");
+    }
+    let erase = |text: &str| open_au(&all(&format!("{text}\n{FAST}"))[0]).erase_block;
+    assert_eq!(erase("ERASESIZE = 4 MiB BLOCKSIZE = 1024"), Some(4 << 20));
+    assert_eq!(erase("# erasesize=$[4 * 1024 * 1024]"), Some(4 << 20));
     let name = Some(Source::FileName);
     assert_eq!(told("x/card-lin-nr3.txt", ""), (Some(3), name, Some(false)));
     assert_eq!(told("card_random_nr-2.log", ""), (Some(2), name, Some(true)));
@@ -125,6 +133,39 @@ fn each_table_has_its_own_command() {
     );
     assert!(all.iter().all(|parsed| parsed.told.capacity_bytes == Some(3_965_190_144)));
     assert_eq!(all[0].lines, (4, 7));
+}
+
+// Breaks when what a script ran in a loop gives its facts to the first table alone.
+#[test]
+fn a_loop_prints_many_tables() {
+    let text = format!(
+        "$ for i in 1 2; do echo open-au-nr=$i; flashbench -Or --open-au-nr=$i -b $[512<<10] /dev/sdb; done\n\
+         open-au-nr=1\n{FAST}open-au-nr: 2\n{}",
+        FAST.replace('8', "7"),
+    );
+    let all = all(&text);
+    let facts: Vec<_> = all.iter().map(open_au).map(|t| (t.nr, t.random, t.erase_block)).collect();
+    assert_eq!(facts, [(Some(1), Some(true), Some(4 << 20)), (Some(2), Some(true), Some(4 << 20))]);
+    for parsed in &all {
+        assert_eq!(parsed.told.block_bytes, Some(512 << 10));
+        assert_eq!(parsed.told.device.as_deref(), Some("/dev/sdb"));
+    }
+}
+
+// Breaks when what a forum puts around a table takes its first row away.
+#[test]
+fn tags_are_no_part_of_rows() {
+    let bare = rates(open_au(&all(FAST)[0]));
+    let trimmed = FAST.trim_end();
+    for text in [
+        format!("[code]{trimmed}[/code]"),
+        format!("<pre>{trimmed}</pre>"),
+        format!("```{trimmed}```"),
+        FAST.replace('\n', "<br>\n"),
+        FAST.replace('\n', "<br />"),
+    ] {
+        assert_eq!(rates(open_au(&all(&text)[0])), bare, "{text}");
+    }
 }
 
 // Breaks when tables without a number are numbered although some have one, or linear and random ones are mixed.
