@@ -19,13 +19,17 @@ pub struct Judgement {
 }
 
 impl Judgement {
-    /// True when all is answered, and each answer has at least the probability `enough`.
-    pub fn is_decided(&self, enough: f64) -> bool {
-        let block = self.erase_block.first().is_none_or(|best| {
-            best.hypothesis == Hypothesis::None || best.probability >= enough
+    /// True when nothing is gained by asking on: the erase block is answered, and of the layouts of pages one has at
+    /// least the probability `enough`, whatever can be said of it.
+    pub fn is_settled(&self, enough: f64) -> bool {
+        let block = self.findings.first().is_some_and(|finding| match finding.verdict {
+            crate::Verdict::Unknown => false,
+            crate::Verdict::None => true,
+            crate::Verdict::Found => {
+                self.erase_block.first().is_none_or(|best| best.probability >= enough)
+            }
         });
-        let pages = self.pages.first().is_some_and(|best| best.probability >= enough);
-        block && pages && self.findings.iter().all(|finding| finding.verdict != crate::Verdict::Unknown)
+        block && self.pages.first().is_some_and(|best| best.probability >= enough)
     }
 }
 
