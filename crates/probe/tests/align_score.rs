@@ -71,7 +71,7 @@ fn score() {
                     if std::env::var("VERBOSE").is_ok() {
                         println!("{:#?}", outcome.findings);
                         for b in &outcome.evidence.blocks {
-                            println!("{:?} {:#?} {:#?}", b.block_bytes, b.judgement.findings, b.judgement.erase_block);
+                            println!("{:?} {:#?} {:#?}", b.block_bytes, b.judgement.findings, b.judgement.pages);
                         }
                     }
                     for (at, finding) in outcome.findings.iter().enumerate() {

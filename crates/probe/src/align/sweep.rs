@@ -24,8 +24,6 @@ const MAIN_SHARE: f64 = 0.7;
 const READS_MAX: usize = 200_000;
 /// A script is to take about so long: time is looked at between two.
 const SCRIPT: Nanos = Nanos::millis(500);
-/// Odds, as a logarithm, that a block size must be ahead by to be asked before a smaller one.
-const AHEAD: f64 = 7.0;
 
 /// All block sizes with what they said.
 pub(super) struct Sweep {
@@ -62,7 +60,7 @@ impl Sweep {
             Err(halt) if halt.is_limit() => 0,
             Err(halt) => return Err(halt),
         };
-        let mut findings = self.judge(spoke).findings;
+        let mut findings = self.findings(spoke);
         self.contradict(spoke, &mut findings);
         let block = self.voices[spoke].sampler.block;
         let all = 0..self.voices.len();
@@ -97,13 +95,14 @@ impl Sweep {
         self.voices.iter_mut().try_for_each(|voice| voice.ask_all(desk, COARSE))
     }
 
-    /// The voices, the one first that is to be asked first: in the order given, but for those whose step stands out
-    /// in the coarse pass already while that of those before does not.
+    /// The voices in the order in which they are to be asked: the first given, then those whose step stands out most
+    /// in the coarse pass. Rejected: to ask the loudest first. What a large block shows of erase blocks a small one
+    /// nearly always shows too, and boundaries within a large block are out of its sight.
     fn order(&mut self) -> Vec<usize> {
-        let mut order: Vec<usize> = (0..self.voices.len()).collect();
-        let odds: Vec<f64> = order.iter().map(|&at| odds(&self.judge(at))).collect();
-        let rank = |at: usize| if odds[at] > AHEAD { 0 } else { 1 };
-        order.sort_by_key(|&at| (rank(at), at));
+        let odds: Vec<f64> = (0..self.voices.len()).map(|at| odds(&self.judge(at))).collect();
+        let mut order: Vec<usize> = (1..self.voices.len()).collect();
+        order.sort_by(|a, b| odds[*b].total_cmp(&odds[*a]));
+        order.insert(0, 0);
         order
     }
 
@@ -137,6 +136,20 @@ impl Sweep {
     fn verdict(&mut self, at: usize) -> Verdict {
         let judgement = self.judge(at);
         judgement.findings.first().map_or(Verdict::Unknown, |finding| finding.verdict)
+    }
+
+    /// The answers of one voice, with those about pages from a smaller block where that one tells.
+    fn findings(&mut self, spoke: usize) -> Vec<Finding> {
+        let mut findings = self.judge(spoke).findings;
+        let (Some(block), first) = (findings.first().and_then(|finding| finding.value), 0) else {
+            return findings;
+        };
+        if spoke != first && findings.iter().skip(1).any(|finding| finding.verdict == Verdict::Unknown) {
+            let rows = self.voices[first].sampler.rows();
+            let of_first = infer(&rows, Source::Measured, Some(block)).findings;
+            findings.splice(1.., of_first.into_iter().skip(1));
+        }
+        findings
     }
 
     /// Takes an answer back that another voice contradicts.
