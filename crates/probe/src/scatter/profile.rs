@@ -14,6 +14,9 @@ const STEPS: usize = 12;
 /// The variance of windows as a whole is known from a handful of them, so twice as much is allowed for.
 const FEW_WINDOWS: f64 = 2.0;
 
+/// Bands are near each other at less than this share of the distance of two bands of one region.
+const NEAR: f64 = 0.5;
+
 /// The levels of a region.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Profile {
@@ -40,6 +43,14 @@ impl Profile {
     /// The model.
     pub(super) fn fit(&self) -> &Fit {
         &self.fit
+    }
+
+    /// True when a band of the one lies so near one of the other's that a place in it does not tell them apart soon.
+    pub(super) fn is_near(&self, other: &Profile) -> bool {
+        let (own, others) = (&self.fit.centers, &other.fit.centers);
+        let apart = own.iter().flat_map(|a| others.iter().map(move |b| (a - b).abs()));
+        let reach = others.windows(2).map(|pair| pair[1] - pair[0]).fold(f64::INFINITY, f64::min);
+        reach.is_finite() && apart.fold(f64::INFINITY, f64::min) < NEAR * reach
     }
 
     /// Variance of windows as a whole, ns².
