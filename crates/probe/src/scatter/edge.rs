@@ -256,14 +256,15 @@ impl Search<'_> {
     /// whole blocks. None when all places are most likely on one side.
     fn likeliest(&self, spots: &[Spot]) -> Option<Edge> {
         let read = self.levels(spots);
-        let (mut log, mut candidates) = (0.0, Vec::with_capacity(read.len()));
-        for datum in &read {
-            candidates.push((datum.offset, log + self.prior(datum.offset)));
-            log += self.zone.log_likelihood_of(datum) - self.rest.log_likelihood_of(datum);
-        }
+        let log = |at: usize| {
+            let (zone, rest) = read.split_at(at);
+            self.zone.log_likelihood(zone) + self.rest.log_likelihood(rest)
+        };
+        let candidates: Vec<(u64, f64)> = (1..read.len())
+            .map(|at| (read[at].offset, log(at) + self.prior(read[at].offset)))
+            .collect();
         // Before the first and behind the last is elsewhere.
-        let elsewhere = log.max(candidates.first()?.1);
-        candidates.remove(0);
+        let elsewhere = log(0).max(log(read.len()));
         if candidates.iter().all(|(_, log)| *log < elsewhere) {
             return None;
         }

@@ -8,6 +8,7 @@ mod places;
 mod profile;
 mod say;
 mod spots;
+mod turns;
 mod zones;
 
 use block::{Bytes, Nanos};
@@ -143,7 +144,9 @@ impl State {
         let mut first = self.data(&self.first, noise);
         first.iter_mut().for_each(|datum| datum.window = 0);
         let planes = &self.places.planes;
-        self.judged = bands::judge(&Question { data: &data, base: noise.base, planes });
+        let (planes, grain) = (&self.places.planes[..], self.places.grain);
+        let turns = self.places.groups_known.then_some(grain);
+        self.judged = bands::judge(&Question { data: &data, base: noise.base, planes, turns });
         let compare = |judged| zones::compare(&first, judged, noise.base);
         self.beginning = self.judged.as_ref().and_then(compare);
         let bands =

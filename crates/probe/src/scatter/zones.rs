@@ -35,7 +35,7 @@ pub(super) struct Other {
 
 /// Compares the beginning with the rest of which `judged` tells; `base` is the time of a read, ns.
 pub(super) fn compare(beginning: &[Datum], judged: &Judged, base: f64) -> Option<Beginning> {
-    let rest = Profile::of(&judged.fit);
+    let rest = Profile::judged(judged);
     let zone = Profile::fitted(beginning, judged.fit.shape.plane)?;
     let as_rest = rest.log_likelihood(beginning);
     // What separates Schwarz's criterion from the likelihood is the price of the parameters.
