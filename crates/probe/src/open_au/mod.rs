@@ -1,5 +1,6 @@
 //! How many erase blocks may be open at once: writes to more and more of them, until each one costs a merge.
 
+mod boundary;
 mod field;
 mod infer;
 mod search;
@@ -13,6 +14,7 @@ use crate::known::Known;
 use field::Field;
 use search::{End, Search};
 
+pub use boundary::{BoundaryEvidence, Class, boundary};
 pub use field::Excess;
 pub use infer::{infer, infer_order};
 pub use search::Cell;
