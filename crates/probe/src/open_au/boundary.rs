@@ -33,8 +33,8 @@ const VOTES_MAX: u64 = 25;
 const OPEN_MAX: u64 = 48;
 /// Openings in a row that must cost about the same.
 const OPENINGS: usize = 8;
-/// Classes with fewer places than this are asked with other places between.
-const FEW: usize = 40;
+/// Distance of places that surely lie in different blocks, where the region is large enough for it.
+const FAR: u64 = 48 * MIB;
 
 /// One class of places: odd multiples of a power of two, of three or not.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -73,9 +73,8 @@ struct Crossing {
     opening: f64,
     /// What the third did.
     excess: f64,
-    /// What those take, and by how much the two differ.
+    /// What those take.
     going_on: f64,
-    uneven: f64,
 }
 
 /// Finds the erase block by writing, in the region at least [`SKIP`] from the drive's beginning.
@@ -179,14 +178,14 @@ impl<'a, 'b> Asker<'a, 'b> {
             seen.push(self.open_next()?);
             let last = &seen[seen.len().saturating_sub(OPENINGS)..];
             let Some(opening) = costs(last) else { continue };
-            let uneven: Vec<f64> = seen.iter().map(|crossing| crossing.uneven).collect();
-            let uneven = stats::quantile(&uneven, 0.8).unwrap_or(0.0);
-            if uneven > 0.25 * opening && self.len < EVEN {
+            let going_on: Vec<f64> = seen.iter().map(|crossing| crossing.going_on).collect();
+            if spread(&going_on) > 0.25 * opening && self.len < EVEN {
                 self.len = EVEN;
                 seen.clear();
                 continue;
             }
-            self.opened = turn + 1;
+            // The first of those that cost was the first too many.
+            self.opened = (turn + 2).saturating_sub(OPENINGS as u64);
             self.evidence.opening_ns = opening;
             self.openings = last.iter().map(|crossing| crossing.opening).collect();
             return Ok(None);
@@ -201,17 +200,21 @@ impl<'a, 'b> Asker<'a, 'b> {
 
     /// Count of places far apart.
     fn far_apart(&self) -> u64 {
-        (self.end.saturating_sub(self.from) / (16 * MIB)).min(OPEN_MAX)
+        let span = self.end.saturating_sub(self.from);
+        (span / FAR).clamp(2 * OPENINGS as u64, OPEN_MAX).min(span / (4 * MIB))
     }
 
-    /// Opens the next place of those far apart.
+    /// Opens the next place of those far apart. Two writes, lest one of the smallest blocks be complete.
     fn open_next(&mut self) -> Result<Crossing, Halt> {
         let count = self.far_apart().max(1);
         let step = (self.end - self.from) / count / MIB * MIB;
-        let place = self.from.div_ceil(MIB) * MIB + self.turn % count * step + 2 * self.len;
+        let place = self.from.div_ceil(MIB) * MIB + self.turn % count * step;
         self.turn += 1;
         self.evidence.opened += 1;
-        self.cross("opening", place)
+        let places = [place, place + self.len].map(|at| (at, self.len));
+        let times: Vec<f64> = self.desk.write("opening", &places)?.iter().map(elapsed).collect();
+        let time = |n: usize| times.get(n).copied().unwrap_or(0.0);
+        Ok(Crossing { opening: time(0) - time(1), excess: 0.0, going_on: time(1) })
     }
 
     /// Half of what opening a block takes.
@@ -225,13 +228,11 @@ impl<'a, 'b> Asker<'a, 'b> {
         let align = 1_u64 << power;
         let (mut seen, mut lead, mut yes) = (Vec::new(), 0_i32, 0);
         let places = self.places(align, three);
-        let few = places.len() < FEW;
+        // So that the block of a place that comes again has been closed since.
+        let between = if places.is_empty() { 0 } else { self.opened / places.len() as u64 };
         for place in places.into_iter().cycle().take(VOTES_MAX as usize) {
-            if few {
-                // So that the block of a place that comes again has been closed since.
-                for _ in 0..self.opened {
-                    self.open_next()?;
-                }
+            for _ in 0..between {
+                self.open_next()?;
             }
             let crossing = self.cross(&format!("{} KiB places", align / KIB), place)?;
             // Where the first opened nothing, its block was open: it says nothing about the third.
@@ -285,8 +286,7 @@ impl<'a, 'b> Asker<'a, 'b> {
         let times: Vec<f64> = self.desk.write(part, &places)?.iter().map(elapsed).collect();
         let time = |n: usize| times.get(n).copied().unwrap_or(0.0);
         let going_on = (time(1) + time(3)) / 2.0;
-        let uneven = (time(1) - time(3)).abs();
-        Ok(Crossing { opening: time(0) - going_on, excess: time(2) - going_on, going_on, uneven })
+        Ok(Crossing { opening: time(0) - going_on, excess: time(2) - going_on, going_on })
     }
 }
 
@@ -296,8 +296,15 @@ const CLASSES: u64 = 0x636c_6173;
 /// What opening costs in all of the last crossings, when it clearly does.
 fn costs(last: &[Crossing]) -> Option<f64> {
     let openings: Vec<f64> = last.iter().map(|crossing| crossing.opening).collect();
-    let going_on: Vec<f64> = last.iter().map(|crossing| crossing.going_on).collect();
     let (low, median) = (stats::quantile(&openings, 0.2)?, stats::quantile(&openings, 0.5)?);
+    let going_on: Vec<f64> = last.iter().map(|crossing| crossing.going_on).collect();
     let usual = stats::quantile(&going_on, 0.5)?;
-    (last.len() >= OPENINGS && low > 0.1 * usual && low > 0.5 * median).then_some(median)
+    let clear = low > 0.5 * median && low > (0.1 * usual).min(spread(&going_on));
+    (last.len() >= OPENINGS && clear).then_some(median)
+}
+
+/// Width of the middle four fifths.
+fn spread(values: &[f64]) -> f64 {
+    let width = || Some(stats::quantile(values, 0.9)? - stats::quantile(values, 0.1)?);
+    width().unwrap_or(0.0)
 }
