@@ -169,6 +169,7 @@ fn boundaries() {
                     serde_json::to_string(&sim::show(&spec).unwrap().parameters).unwrap()
                 );
                 outcome.evidence.classes.iter().for_each(|class| println!("{class:?}"));
+                outcome.evidence.shifts.iter().for_each(|shift| println!("{shift:?}"));
             }
         }
         let count = seeds().count() as f64;

@@ -9,6 +9,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::field::elapsed;
+use super::page::{Shift, page};
 use crate::desk::{Desk, Halt};
 use crate::finding::{Finding, Name, Outcome};
 use crate::known::Known;
@@ -62,6 +63,8 @@ pub struct BoundaryEvidence {
     pub opening_ns: f64,
     /// Blocks opened before that.
     pub opened: u64,
+    /// Writes moved inside erase blocks, in the order in which they were asked.
+    pub shifts: Vec<Shift>,
     /// Bytes written.
     pub written_bytes: u64,
 }
@@ -77,22 +80,40 @@ struct Crossing {
     going_on: f64,
 }
 
-/// Finds the erase block by writing, in the region at least [`SKIP`] from the drive's beginning.
+/// Finds by writing what is not known of the erase block and the unit of programming: one answer for each of them
+/// that was asked for.
 ///
 /// # Errors
 /// A [`Halt`] that is no limit.
-pub fn boundary(desk: &mut Desk<'_>, _known: &Known) -> Result<Outcome<BoundaryEvidence>, Halt> {
+pub fn boundary(desk: &mut Desk<'_>, known: &Known) -> Result<Outcome<BoundaryEvidence>, Halt> {
     let before = desk.spent();
     let mut evidence = BoundaryEvidence::default();
-    let finding = match Asker::new(desk, &mut evidence).erase_block() {
-        Ok(finding) => finding,
-        Err(halt) if halt.is_limit() => {
-            Finding::unknown(Name::EraseBlock, format!("it had to end before it knew: {halt}"))
-        }
-        Err(halt) => return Err(halt),
-    };
+    let mut findings = Vec::new();
+    let mut unit = known.value(Name::EraseBlock);
+    if unit.is_none() {
+        let answer = Asker::new(desk, &mut evidence).erase_block();
+        let finding = or_limit(Name::EraseBlock, answer)?;
+        unit = finding.value;
+        findings.push(finding);
+    }
+    if known.value(Name::MultiPlanePage).is_none() {
+        findings.push(match unit {
+            Some(unit) => or_limit(Name::MultiPlanePage, page(desk, unit, &mut evidence.shifts))?,
+            None => Finding::unknown(Name::MultiPlanePage, "the erase block is not known"),
+        });
+    }
     evidence.written_bytes = desk.spent().since(before).written_bytes.0;
-    Ok(Outcome { findings: vec![finding], evidence, caveats: Vec::new() })
+    Ok(Outcome { findings, evidence, caveats: Vec::new() })
+}
+
+/// An answer, or that a limit came before it.
+fn or_limit(name: Name, answer: Result<Finding, Halt>) -> Result<Finding, Halt> {
+    match answer {
+        Err(halt) if halt.is_limit() => {
+            Ok(Finding::unknown(name, format!("it had to end before it knew: {halt}")))
+        }
+        answer => answer,
+    }
 }
 
 /// Asks about places.

@@ -3,6 +3,7 @@
 mod boundary;
 mod field;
 mod infer;
+mod page;
 mod search;
 mod table;
 
@@ -17,6 +18,7 @@ use search::{End, Search};
 pub use boundary::{BoundaryEvidence, Class, boundary};
 pub use field::Excess;
 pub use infer::{infer, infer_order};
+pub use page::Shift;
 pub use search::Cell;
 pub use table::{Order, Row, Table};
 
