@@ -142,4 +142,3 @@ pub fn table(rows: &BTreeSet<SurveyRow>) -> String {
     let head = format!("{}|{rule}|\n", line(COLUMNS));
     rows.iter().fold(head, |table, row| table + &line(row.cells()))
 }
-

@@ -24,7 +24,8 @@ use crate::finding::{Name, Outcome};
 use crate::known::Known;
 
 /// What the probe may take.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 pub struct Options {
     /// The longest that it may take, on the drive's clock.
     pub time: Nanos,

@@ -79,7 +79,11 @@ impl Sampler {
             for _ in 0..count.min(self.bins[bin].room()) {
                 let mut draw = || self.bins[bin].places.draw(rng);
                 let Some(at) = draw() else { continue };
-                let places = if self.paired { Some([at; 3]) } else { draw().zip(draw()).map(|(b, c)| [at, b, c]) };
+                let places = if self.paired {
+                    Some([at; 3])
+                } else {
+                    draw().zip(draw()).map(|(b, c)| [at, b, c])
+                };
                 asked.extend(places.map(|places| (bin, places)));
             }
         }

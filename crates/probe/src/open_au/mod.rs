@@ -24,7 +24,8 @@ const SMALL: u64 = 32 << 10;
 const FIELD: u64 = 64;
 
 /// What is asked.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 pub struct Options {
     /// Taken for the erase block, in bytes, whatever is known.
     pub erase_block: Option<u64>,

@@ -11,6 +11,7 @@ mod spots;
 mod zones;
 
 use block::{Bytes, Nanos};
+use serde::{Deserialize, Serialize};
 use workload::rng::Rng;
 
 pub use evidence::{Band, Evidence, Part, Period, Point, Stretch, Window, Zone};
@@ -35,7 +36,8 @@ const WHOLE_PLACES: u64 = 512;
 const READS_MAX: usize = 2048;
 
 /// What a scatter is to do.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 pub struct Options {
     /// 2^order places are read from the beginning on, 8 to 16 as in flashbench.
     pub order: u32,

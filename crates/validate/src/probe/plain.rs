@@ -5,9 +5,10 @@ use std::sync::atomic::AtomicBool;
 use ::probe::{Finding, Name, Verdict};
 use anyhow::Result;
 
+use super::ask::{Questions, Said, ask_virtual, tasks};
 use super::drive::{SCORED, Subject};
+use super::on_threads;
 use super::table::{said, words};
-use super::{Said, ask_virtual, on_threads};
 use crate::sheet;
 
 /// Seeds of each model: its own noise, and the order in which the probes ask.
@@ -46,7 +47,9 @@ pub(super) fn look(jobs: u16, stop: &AtomicBool) -> Result<Plain> {
         .collect();
     let looks = on_threads(jobs, specs.len(), stop, |at| {
         let (spec, seed) = &specs[at];
-        let answers = ask_virtual(&Subject::of(spec)?, *seed, &[], &SCORED)?;
+        let (given, may_write) = (Vec::new(), true);
+        let questions = Questions { tasks: tasks(&SCORED), given, seed: *seed, may_write };
+        let answers = ask_virtual(&Subject::of(spec)?, &questions)?;
         let look = Look { drive: spec.clone(), said: answers };
         for claim in look.claims() {
             eprintln!("{spec}: {} {}: {}", words(claim.name), said(&claim), claim.reason);
