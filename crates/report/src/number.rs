@@ -49,6 +49,8 @@ pub fn interval(quantity: &Quantity, rate: RateUnit) -> String {
 fn scalar(value: f64, unit: Unit, rate: RateUnit) -> String {
     match unit {
         Unit::MbPerS => digits(rate.of_mb(value)),
+        // So many things, of which there are no parts.
+        Unit::Count if value == value.round() && value < 100.0 => format!("{value:.0}"),
         Unit::Iops | Unit::Count => thousands(value),
         Unit::Ns => nanoseconds(value),
         Unit::Bytes => bytes(value),

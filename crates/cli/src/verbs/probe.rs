@@ -59,19 +59,17 @@ fn job<'a>(task: Task, args: &'a PlainArgs, given: &'a Given) -> Result<Job<'a>>
 }
 
 fn aligned(args: &AlignArgs, given: &Given) -> Result<Exit> {
-    let options = align::Options {
-        block_bytes: args.blocksize.iter().map(|bytes| bytes.0).collect(),
-        ..align::Options::default()
-    };
+    let options = align::Options::default();
     one(Task::Align(options), &args.plain, given)
 }
 
 fn scattered(args: &ScatterArgs, given: &Given) -> Result<Exit> {
+    let usual = scatter::Options::default();
     let options = scatter::Options {
-        order: args.order,
-        span: args.span,
-        block_bytes: args.blocksize.map(|bytes| bytes.0),
-        ..scatter::Options::default()
+        order: args.order.unwrap_or(usual.order),
+        span: args.span.unwrap_or(usual.span),
+        block: args.blocksize,
+        ..usual
     };
     let job = job(Task::Scatter(options), &args.plain, given)?;
     let Some(path) = &args.data else { return job.run() };

@@ -4,7 +4,6 @@
 
 use std::collections::BTreeSet;
 
-use block::Bytes;
 use probe::{Body, Finding, Name, Verdict};
 use report::{confidence, harmless, number};
 use serde::Serialize;

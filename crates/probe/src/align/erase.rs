@@ -84,7 +84,7 @@ fn step_prior(source: Source, time: f64) -> StepPrior {
 }
 
 /// How much of an erase block's step a row shows.
-fn shown(class: Class, block: u64, source: Source) -> f64 {
+pub(super) fn shown(class: Class, block: u64, source: Source) -> f64 {
     let Some(block) = Class::of(block) else { return 0.0 };
     match (class.factor, block.factor) {
         _ if class.log2 < block.log2 => 0.0,

@@ -4,6 +4,7 @@ mod class;
 mod erase;
 mod estimate;
 mod model;
+mod next;
 mod page;
 mod row;
 mod sampler;
@@ -119,8 +120,8 @@ fn refine(
         if judgement.is_decided(options.enough) {
             return Ok(());
         }
-        wanted = (0..sampler.bins.len()).map(|bin| (bin, FIRST)).collect();
-        if sampler.bins.iter().all(|bin| bin.room() == 0) {
+        wanted = next::wanted(sampler, &judgement);
+        if wanted.is_empty() {
             return Ok(());
         }
     }

@@ -7,6 +7,9 @@
 /// Degrees of freedom of a row's error.
 const FREEDOM: f64 = 4.0;
 
+/// A fit has settled when its last step was this small beside its error.
+const SETTLED: f64 = 1e-3;
+
 /// A row as the fit sees it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Point {
@@ -88,7 +91,11 @@ pub(super) fn through_zero(
     let mut step = 0.0;
     for _ in 0..25 {
         let sums = normal(points, |p| weight(p, p.y - step * p.x, spread));
-        step = if sums.wxx > 0.0 { sums.wxy / sums.wxx } else { 0.0 };
+        let new = if sums.wxx > 0.0 { sums.wxy / sums.wxx } else { 0.0 };
+        let last = std::mem::replace(&mut step, new);
+        if (step - last).abs() * sums.wxx.sqrt() < SETTLED {
+            break;
+        }
     }
     let information = normal(points, |p| information(p, spread)).wxx.max(f64::MIN_POSITIVE);
     let step_error = information.sqrt().recip();
@@ -119,7 +126,10 @@ fn level(points: &[Point], step: f64, spread: f64) -> Fit {
             weights += w;
             sum += w * (p.y - step * p.x);
         }
-        base = sum / weights;
+        let last = std::mem::replace(&mut base, sum / weights);
+        if (base - last).abs() * weights.sqrt() < SETTLED {
+            break;
+        }
     }
     let information: f64 = points.iter().map(|p| information(p, spread)).sum();
     let ln = likelihood(points, base, step, spread) + 0.5 * (TAU / information).ln();
@@ -140,7 +150,11 @@ fn two_levels(points: &[Point], spread: f64) -> Fit {
     for _ in 0..25 {
         let sums = normal(points, |p| weight(p, p.y - base - step * p.x, spread));
         let Some((b, s)) = sums.solve() else { break };
+        let moved = (base - b).abs().max((step - s).abs());
         (base, step) = (b, s);
+        if moved * sums.w.sqrt() < SETTLED {
+            break;
+        }
     }
     let information = normal(points, |p| information(p, spread));
     let determinant = information.determinant().max(f64::MIN_POSITIVE);

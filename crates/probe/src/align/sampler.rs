@@ -4,7 +4,7 @@ use engine::Sample;
 use workload::rng::Rng;
 
 use super::class::{Class, Places};
-use super::estimate::{self, Estimate, huber};
+use super::estimate::{self, Estimate, fenced_mean};
 use super::row::Row;
 use crate::desk::{Desk, Halt};
 
@@ -15,7 +15,7 @@ const LOG2_OF_THREES: u32 = 17;
 /// A class needs at least so many boundaries: times differ from place to place.
 const PLACES_MIN: u64 = 4;
 /// No boundary is visited more often than so many times, on average over its class.
-const VISITS_MAX: u64 = 3;
+const VISITS_MAX: u64 = 8;
 
 /// Times of the three reads at one boundary, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default)]
@@ -38,10 +38,6 @@ impl Bin {
     pub(super) fn room(&self) -> usize {
         let most = self.places.count().saturating_mul(VISITS_MAX);
         usize::try_from(most).unwrap_or(usize::MAX).saturating_sub(self.triples.len())
-    }
-
-    pub(super) fn count(&self) -> usize {
-        self.triples.len()
     }
 }
 
@@ -145,8 +141,8 @@ fn order(count: usize, rng: &mut Rng) -> Vec<(usize, usize)> {
 
 fn row(bin: &Bin) -> Option<Row> {
     let over = |of: &dyn Fn(&Triple) -> f64| -> Option<Estimate> {
-        let values: Vec<f64> = bin.triples.iter().map(of).collect();
-        let estimate = huber(&values)?;
+        let mut values: Vec<f64> = bin.triples.iter().map(of).collect();
+        let estimate = fenced_mean(&mut values)?;
         // A spread that few samples tell of is itself uncertain: as wide as Student's t.
         let count = values.len() as f64;
         let error_ns = estimate.error_ns * (1.0 + 2.5 / count);

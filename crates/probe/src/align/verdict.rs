@@ -21,7 +21,10 @@ pub struct Judgement {
 impl Judgement {
     /// True when all is answered, and each answer has at least the probability `enough`.
     pub fn is_decided(&self, enough: f64) -> bool {
-        let block = self.erase_block.first().is_none_or(|best| best.probability >= enough);
+        let block = self
+            .erase_block
+            .first()
+            .is_none_or(|best| best.hypothesis == Hypothesis::None || best.probability >= enough);
         let pages = self.pages.first().is_some_and(|best| best.probability >= enough);
         block
             && pages
@@ -147,9 +150,9 @@ fn erase_finding(candidates: &[Candidate], source: Source, time: f64) -> Finding
             let most = candidates
                 .iter()
                 .filter(|c| matches!(c.hypothesis, Hypothesis::Block(_)))
-                .map(|c| c.step_ns.max(0.0) + 3.0 * c.step_error_ns.hypot(c.spread_ns))
-                .fold(0.0, f64::max);
-            if best.probability >= 0.99 && most < 0.03 * time {
+                .map(|c| c.step_ns.max(0.0) + 3.0 * c.step_error_ns)
+                .fold(3.0 * best.spread_ns, f64::max);
+            if best.probability >= 0.5 && most < 0.03 * time {
                 let reason = format!(
                     "no alignment costs more than {:.1} us beyond another, {:.1} % of a read",
                     most / 1e3,
