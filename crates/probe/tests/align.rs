@@ -30,7 +30,8 @@ fn run(spec: &str, seed: u64) -> (Outcome<Evidence>, Spent) {
 
 #[test]
 fn show() {
-    for spec in ["sim:usb-8m", "sim:usb-tlc", "sim:sdcard-4m", "sim:card-3m"] {
+    let specs = std::env::var("SPECS").unwrap_or_default();
+    for spec in specs.split_whitespace() {
         let begin = std::time::Instant::now();
         let (outcome, spent) = run(spec, 1);
         println!("== {spec} {:?} {:?}", begin.elapsed(), spent);
