@@ -1,7 +1,9 @@
 //! How many erase blocks may be open at once: writes to more and more of them, until each one costs a merge.
 
+mod boundary;
 mod field;
 mod infer;
+mod page;
 mod search;
 mod table;
 
@@ -13,8 +15,10 @@ use crate::known::Known;
 use field::Field;
 use search::{End, Search};
 
+pub use boundary::{BoundaryEvidence, Class, boundary};
 pub use field::Excess;
 pub use infer::{infer, infer_order};
+pub use page::Shift;
 pub use search::Cell;
 pub use table::{Order, Row, Table};
 
