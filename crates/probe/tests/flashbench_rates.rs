@@ -127,6 +127,39 @@ fn each_table_has_its_own_command() {
     assert_eq!(all[0].lines, (4, 7));
 }
 
+// Breaks when what a script ran in a loop gives its facts to the first table alone.
+#[test]
+fn a_loop_prints_many_tables() {
+    let text = format!(
+        "$ for i in 1 2; do echo open-au-nr=$i; flashbench -Or --open-au-nr=$i -b $[512<<10] /dev/sdb; done\n\
+         open-au-nr=1\n{FAST}open-au-nr: 2\n{}",
+        FAST.replace('8', "7"),
+    );
+    let all = all(&text);
+    let facts: Vec<_> = all.iter().map(open_au).map(|t| (t.nr, t.random, t.erase_block)).collect();
+    assert_eq!(facts, [(Some(1), Some(true), Some(4 << 20)), (Some(2), Some(true), Some(4 << 20))]);
+    for parsed in &all {
+        assert_eq!(parsed.told.block_bytes, Some(512 << 10));
+        assert_eq!(parsed.told.device.as_deref(), Some("/dev/sdb"));
+    }
+}
+
+// Breaks when what a forum puts around a table takes its first row away.
+#[test]
+fn tags_are_no_part_of_rows() {
+    let bare = rates(open_au(&all(FAST)[0]));
+    let trimmed = FAST.trim_end();
+    for text in [
+        format!("[code]{trimmed}[/code]"),
+        format!("<pre>{trimmed}</pre>"),
+        format!("```{trimmed}```"),
+        FAST.replace('\n', "<br>\n"),
+        FAST.replace('\n', "<br />"),
+    ] {
+        assert_eq!(rates(open_au(&all(&text)[0])), bare, "{text}");
+    }
+}
+
 // Breaks when tables without a number are numbered although some have one, or linear and random ones are mixed.
 #[test]
 fn order_numbers_tables_that_nothing_else_numbers() {

@@ -145,7 +145,11 @@ impl Around {
     ) -> (Told, Option<Command>) {
         let command = self.command.as_ref();
         let named = command.and_then(|command| command.device.clone());
-        let command = command.filter(|command| of_it(command, &mut self.came)).cloned();
+        let mut came = self.came;
+        let command = command.filter(|command| of_it(command, &mut came)).cloned();
+        if !command.as_ref().is_some_and(Command::is_in_loop) {
+            self.came = came;
+        }
         let value = |of: fn(&Command) -> command::Given| of(command.as_ref()?).value();
         let small = |value: Option<u64>| value.and_then(|value| u32::try_from(value).ok());
         let told = Told {
@@ -219,34 +223,38 @@ fn align_row(raw: &RawAlign, notes: &mut Vec<Note>) -> AlignRow {
         diff_from: DiffFrom::Missing,
         resolution: steps,
     };
-    let text = raw.diff_text.clone();
+    if let Some((diff, from)) = diff_of(raw, &row, notes) {
+        (row.diff_ns, row.resolution.diff_ns, row.diff_from) = (Some(diff.0), diff.1, from);
+    }
+    row
+}
+
+/// What the row says of its last figure: value and resolution.
+fn diff_of(
+    raw: &RawAlign,
+    row: &AlignRow,
+    notes: &mut Vec<Note>,
+) -> Option<((f64, f64), DiffFrom)> {
     let (computed, off) = (row.computed_diff_ns(), row.computed_diff_off_ns());
     let agrees =
         |diff: (f64, f64), times: f64| (diff.0 - computed).abs() <= times * (off + diff.1 / 2.0);
-    let whole =
-        raw.diff.as_ref().filter(|diff| !diff.cut).and_then(|diff| Some((diff, diff.unit?)));
-    let left = raw.diff.as_ref().map(|diff| ns(diff, diff.unit.unwrap_or(TimeUnit::Ns)));
-    let (diff, from) = match (whole, left) {
-        (Some((diff, unit)), _) => {
-            let diff = ns(diff, unit);
-            if !agrees(diff, 1.5) {
-                let kind = NoteKind::DiffDisagrees { printed_ns: diff.0, computed_ns: computed };
-                notes.push(Note::new(raw.line, kind));
-            }
-            (diff, DiffFrom::Printed)
+    let time = raw.diff.as_ref()?;
+    let text = raw.diff_text.clone();
+    let unit = time.unit.unwrap_or(TimeUnit::Ns);
+    let diff = (time.ns_as(unit), time.step_as(unit));
+    if time.unit.is_some() && !time.cut {
+        if !agrees(diff, 1.5) {
+            let kind = NoteKind::DiffDisagrees { printed_ns: diff.0, computed_ns: computed };
+            notes.push(Note::new(raw.line, kind));
         }
-        (None, Some(diff)) if agrees(diff, 1.0) => {
-            notes.push(Note::new(raw.line, NoteKind::DiffUnitCut { text }));
-            (diff, DiffFrom::CutUnit)
-        }
-        (None, None) => return row,
-        (None, Some(_)) => {
-            notes.push(Note::new(raw.line, NoteKind::DiffComputed { text }));
-            ((computed, 2.0 * off), DiffFrom::Computed)
-        }
-    };
-    (row.diff_ns, row.resolution.diff_ns, row.diff_from) = (Some(diff.0), diff.1, from);
-    row
+        return Some((diff, DiffFrom::Printed));
+    }
+    if agrees(diff, 1.0) {
+        notes.push(Note::new(raw.line, NoteKind::DiffUnitCut { text }));
+        return Some((diff, DiffFrom::CutUnit));
+    }
+    notes.push(Note::new(raw.line, NoteKind::DiffComputed { text }));
+    Some(((computed, 2.0 * off), DiffFrom::Computed))
 }
 
 /// Which test printed rates.
@@ -276,24 +284,7 @@ fn rates(
     notes: &mut Vec<Note>,
     file: &str,
 ) -> Result<(Table, Told), ParseError> {
-    let mut cut = series.broken.as_ref().map(|broken| cut(broken, notes));
-    let columns = series.rows.first().map_or(0, |row| row.rates.len());
-    if let Some(at) = series.rows.iter().position(|row| row.rates.len() != columns) {
-        let row = &series.rows[at];
-        let text = format!("{} of {columns} rates", row.rates.len());
-        let short = Broken {
-            line: row.line,
-            kind: RowKind::Rates,
-            size: row.len_bytes,
-            expected: "as many rates as in the first row",
-            text,
-        };
-        if at + 1 < series.rows.len() || row.rates.len() > columns || cut.is_some() {
-            return Err(short.refused(file));
-        }
-        cut = Some(self::cut(&short, notes));
-        series.rows.truncate(at);
-    }
+    let cut = even_rows(&mut series, notes, file)?;
     if let Some(row) = series.rows.iter().find(|row| row.rates.iter().any(|rate| rate.2)) {
         notes.push(Note::new(row.line, NoteKind::DecimalComma));
     }
@@ -304,45 +295,31 @@ fn rates(
         Kind::Program => c.program && !std::mem::replace(&mut came.program, true),
     });
     sizes(&series.rows, command.as_ref(), &mut told, notes);
-    let erase_block = told.erase_bytes;
-    let random = command.as_ref().map(|command| (command.random, Source::Command));
-    let random = random.or(around.heading.random.map(|random| (random, Source::Heading)));
-    let line = series.rows.first().map_or(0, |row| row.line);
-    let nr = nr(command.as_ref(), around.heading.nr, line, notes);
     // What headlines say is said of one table.
-    around.heading = command::Heading::default();
-    let rate =
-        |(value, step, _): &(f64, f64, bool)| Rate { bytes_per_s: *value, step_bytes_per_s: *step };
+    let heading = std::mem::take(&mut around.heading);
+    let random = command.as_ref().map(|command| (command.random, Source::Command));
+    let random = random.or(heading.random.map(|random| (random, Source::Heading)));
+    let line = series.rows.first().map_or(0, |row| row.line);
+    let erase_block = told.erase_bytes;
     let table = match kind {
-        Kind::OpenAu => Table::OpenAu(OpenAuTable {
-            nr: nr.map(|(nr, _)| nr),
-            nr_from: nr.map(|(_, from)| from),
-            random: random.map(|(random, _)| random),
-            random_from: random.map(|(_, from)| from),
-            erase_block,
-            rows: series
-                .rows
-                .iter()
-                .flat_map(|row| {
-                    row.rates.iter().map(|r| OpenAuRow { len_bytes: row.len_bytes, rate: rate(r) })
-                })
-                .collect(),
-            cut,
-            stopped: series.stopped,
-        }),
-        Kind::FindFat => Table::FindFat(FindFatTable {
-            erase_block,
-            random: random.map(|(random, _)| random),
-            rows: series
-                .rows
-                .iter()
-                .map(|row| FindFatRow {
-                    len_bytes: row.len_bytes,
-                    rates: row.rates.iter().map(rate).collect(),
-                })
-                .collect(),
-            cut,
-        }),
+        Kind::OpenAu => {
+            let nr = nr(command.as_ref(), heading.nr, line, notes);
+            Table::OpenAu(OpenAuTable {
+                nr: nr.map(|(nr, _)| nr),
+                nr_from: nr.map(|(_, from)| from),
+                random: random.map(|(random, _)| random),
+                random_from: random.map(|(_, from)| from),
+                erase_block,
+                rows: series.rows.iter().flat_map(open_au_rows).collect(),
+                cut,
+                stopped: series.stopped,
+            })
+        }
+        Kind::FindFat => {
+            let random = random.map(|(random, _)| random);
+            let rows = series.rows.iter().map(find_fat_row).collect();
+            Table::FindFat(FindFatTable { erase_block, random, rows, cut })
+        }
         Kind::Program => {
             let lines = u32::try_from(series.rows.len()).unwrap_or(u32::MAX);
             let other = Other { kind: OtherKind::Program, lines };
@@ -351,6 +328,45 @@ fn rates(
         }
     };
     Ok((table, told))
+}
+
+/// Leaves a last row out that has fewer rates than the others; refuses one before it.
+fn even_rows(
+    series: &mut Series<RawRates>,
+    notes: &mut Vec<Note>,
+    file: &str,
+) -> Result<Option<Cut>, ParseError> {
+    let broken = series.broken.as_ref().map(|broken| cut(broken, notes));
+    let columns = series.rows.first().map_or(0, |row| row.rates.len());
+    let Some(at) = series.rows.iter().position(|row| row.rates.len() != columns) else {
+        return Ok(broken);
+    };
+    let row = &series.rows[at];
+    let short = Broken {
+        line: row.line,
+        kind: RowKind::Rates,
+        size: row.len_bytes,
+        expected: "as many rates as in the first row",
+        text: format!("{} of {columns} rates", row.rates.len()),
+    };
+    if at + 1 < series.rows.len() || row.rates.len() > columns || broken.is_some() {
+        return Err(short.refused(file));
+    }
+    series.rows.truncate(at);
+    Ok(Some(cut(&short, notes)))
+}
+
+fn rate((value, step, _): &(f64, f64, bool)) -> Rate {
+    Rate { bytes_per_s: *value, step_bytes_per_s: *step }
+}
+
+/// One, for such rows have one rate.
+fn open_au_rows(row: &RawRates) -> impl Iterator<Item = OpenAuRow> {
+    row.rates.iter().map(|cell| OpenAuRow { len_bytes: row.len_bytes, rate: rate(cell) })
+}
+
+fn find_fat_row(row: &RawRates) -> FindFatRow {
+    FindFatRow { len_bytes: row.len_bytes, rates: row.rates.iter().map(rate).collect() }
 }
 
 /// Sizes that the command left to flashbench's defaults, where the rows bear them out; and a note where they do not

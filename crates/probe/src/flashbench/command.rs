@@ -1,5 +1,11 @@
 //! What a command line, a comment or a file's name tells of a table.
 
+use super::lines::clip;
+
+/// As much of a command, and of a device's name, as is kept.
+const COMMAND_BYTES_MAX: usize = 400;
+pub(super) const DEVICE_BYTES_MAX: usize = 200;
+
 /// A call of flashbench as somebody typed it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Command {
@@ -88,8 +94,10 @@ pub(super) fn command(line: &str) -> Option<Command> {
         let next = words.get(at + 1).is_some_and(|next| !prompts.contains(&next.as_str()));
         is_program(&words[*at]) && next && words[at + 1..].iter().any(|word| is_option(word))
     })?;
+    let typed = words[at..].join(" ");
+    let typed = typed.trim_end_matches(['`', '\'', '"', ':', ';', ',']);
     let mut command =
-        Command { text: words[at..].join(" ").chars().take(400).collect(), ..Command::default() };
+        Command { text: clip(typed, COMMAND_BYTES_MAX).to_owned(), ..Command::default() };
     let mut rest = words[at + 1..].iter().map(String::as_str);
     while let Some(word) = rest.next() {
         if let Some(long) = word.strip_prefix("--").filter(|long| !long.is_empty()) {
@@ -100,8 +108,8 @@ pub(super) fn command(line: &str) -> Option<Command> {
         } else if is_option(word) {
             command.take_letters(&word[1..], &mut rest);
         } else if command.device.is_none() || word.starts_with("/dev/") {
-            let device = word.trim_matches(['\'', '"', '`', '.', ',', ')']);
-            command.device = Some(device.chars().take(200).collect());
+            let device = word.trim_matches(['\'', '"', '`', '.', ',', ')', ';', ':']);
+            command.device = Some(clip(device, DEVICE_BYTES_MAX).to_owned());
         }
     }
     Some(command)
@@ -124,6 +132,11 @@ fn option(name: &str) -> Option<(&'static str, char, bool)> {
 }
 
 impl Command {
+    /// True for a command of a script that ran it with several numbers of units: it printed a table for each.
+    pub(super) fn is_in_loop(&self) -> bool {
+        self.nr == Given::Unknown
+    }
+
     fn take(&mut self, letter: char, value: Option<&str>) {
         match letter {
             'a' => self.align = true,
@@ -184,7 +197,9 @@ fn words(line: &str) -> Vec<String> {
 
 /// A whole number as typed: digits, `0x…`, with K, M or G (binary), or computed by a shell.
 pub(super) fn value(text: &str) -> Option<u64> {
-    let text = text.trim_matches(['\'', '"', '`', ',', ';']);
+    let text = text.trim_matches(['\'', '"', '`', ',', ';']).trim_end_matches('.');
+    // The end of a remark in parentheses is none of a computation.
+    let text = if text.contains(['(', '[']) { text } else { text.trim_end_matches([')', ']']) };
     if let Some(inner) = text.strip_prefix("$[").and_then(|rest| rest.strip_suffix(']')) {
         return computed(inner);
     }
@@ -327,14 +342,15 @@ pub(super) fn nr(value: u64) -> Option<u32> {
     u32::try_from(value).ok().filter(|_| (1..=NR_MAX).contains(&value))
 }
 
-/// The number behind `key`, which begins a word, and an equals sign: `nr=3`, `AU = 3`. None when a line has several
+/// The number behind `key`, which begins a word, and an equals sign or colon: `nr=3`, `AU = 3`, `nr: 3`. None when a line has several
 /// that differ: "nr=3 good, nr=4 slow" tells of no table.
 fn keyed(line: &str, key: &str) -> Option<u64> {
     let mut values = line.match_indices(key).filter_map(|(at, _)| {
         let before = line[..at].chars().next_back();
         let option = line[..at].ends_with("--");
         let begins = option || !before.is_some_and(|c| c.is_alphanumeric() || "_-".contains(c));
-        let behind = line.get(at + key.len()..)?.trim_start().strip_prefix('=')?.trim_start();
+        let behind =
+            line.get(at + key.len()..)?.trim_start().strip_prefix(['=', ':'])?.trim_start();
         let first = words(behind).into_iter().next().filter(|_| begins)?;
         value(first.trim_end_matches(['.', ':', ')']))
     });

@@ -62,8 +62,27 @@ fn decode(bytes: &[u8]) -> Cow<'_, str> {
     }
 }
 
-/// Without colours and other orders to a terminal, and without signs that have no width.
+/// Tags that forums and web pages put before the first row, behind the last, or between.
+const TAGS: [&str; 12] = [
+    "[code]", "[/code]", "[quote]", "[/quote]", "<pre>", "</pre>", "<code>", "</code>", "<br>",
+    "<br/>", "<br />", "```",
+];
+
+/// Without tags, colours and other orders to a terminal, and without signs that have no width.
 fn clean(raw: &str) -> Cow<'_, str> {
+    let mut raw = Cow::Borrowed(raw);
+    for tag in TAGS {
+        if raw.contains(tag) {
+            raw = Cow::Owned(raw.replace(tag, " "));
+        }
+    }
+    match printable(&raw) {
+        Cow::Owned(text) => Cow::Owned(text),
+        Cow::Borrowed(_) => raw,
+    }
+}
+
+fn printable(raw: &str) -> Cow<'_, str> {
     let invisible = |c: char| matches!(c, '\u{200b}'..='\u{200d}' | '\u{feff}' | '\u{ad}' | '\r');
     if !raw.contains(|c: char| c == '\u{1b}' || invisible(c)) {
         return Cow::Borrowed(raw);
@@ -85,4 +104,10 @@ fn clean(raw: &str) -> Cow<'_, str> {
         }
     }
     Cow::Owned(out)
+}
+
+/// At most `most` bytes of `text`, whole letters.
+pub(super) fn clip(text: &str, most: usize) -> &str {
+    let end = (0..=most.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
+    text.get(..end.unwrap_or(0)).unwrap_or(text)
 }

@@ -2,7 +2,7 @@
 
 use super::build::{self, Broken, RowKind, Rows};
 use super::command::{self, Command, Heading};
-use super::lines::Line;
+use super::lines::{Line, clip};
 use super::note::Note;
 use super::parse::ParseError;
 use super::rows::{self, Found, RawAlign, RawRates};
@@ -51,7 +51,7 @@ pub(super) struct Around {
     pub came: Came,
 }
 
-#[derive(Debug, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Came {
     pub align: bool,
     pub open_au: bool,
@@ -239,7 +239,7 @@ impl<'a> Reader<'a> {
         }
         let device = text.trim_start_matches('#').trim_start().strip_prefix("device:");
         if let Some(device) = device {
-            self.around.device = Some(clip(device.trim(), 200).to_owned());
+            self.around.device = Some(clip(device.trim(), command::DEVICE_BYTES_MAX).to_owned());
         }
         if let Some(bytes) = command::capacity(text) {
             self.around.capacity_bytes = Some(bytes);
@@ -414,10 +414,4 @@ fn other(text: &str) -> Option<OtherKind> {
         return Some(OtherKind::Interval);
     }
     has(&[" bytes: aligned ", " unaligned ", " diff "]).then_some(OtherKind::Unaligned)
-}
-
-/// At most `most` bytes of `text`, whole letters.
-pub(super) fn clip(text: &str, most: usize) -> &str {
-    let end = (0..=most.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
-    text.get(..end.unwrap_or(0)).unwrap_or(text)
 }
