@@ -40,7 +40,9 @@ pub(super) struct Plain(Vec<Look>);
 pub(super) fn look(jobs: u16, stop: &AtomicBool) -> Result<Plain> {
     let models = ::sim::list().into_iter().filter(|model| model.kind != "card");
     let specs: Vec<(String, u64)> = models
-        .flat_map(|model| states(&model.kind).iter().map(move |state| (model.name.clone(), *state)))
+        .flat_map(|model| {
+            states(&model.name).into_iter().map(move |state| (model.name.clone(), state))
+        })
         .flat_map(|(name, state)| {
             (0..SEEDS).map(move |seed| (format!("sim:{name}?seed={seed}{state}"), seed))
         })
@@ -59,12 +61,11 @@ pub(super) fn look(jobs: u16, stop: &AtomicBool) -> Result<Plain> {
     Ok(Plain(looks))
 }
 
-/// What a drive of flash holds makes a difference to reads; a disk always holds something.
-fn states(kind: &str) -> &'static [&'static str] {
-    match kind {
-        "ssd" => &["", "&state=filled"],
-        _ => &[""],
-    }
+/// As it begins, and filled: what a drive of flash holds makes a difference to reads. Drives that write in place,
+/// disks among them, have no such state.
+fn states(name: &str) -> Vec<&'static str> {
+    let has = |state: &&str| ::sim::show(&format!("sim:{name}?seed=0{state}")).is_ok();
+    ["", "&state=filled"].into_iter().filter(has).collect()
 }
 
 impl Plain {
