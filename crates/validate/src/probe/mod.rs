@@ -5,6 +5,7 @@
 //! probings through the binary would say the same.
 
 mod ask;
+mod cards;
 mod drive;
 mod plain;
 mod score;
@@ -65,8 +66,10 @@ pub struct Options {
 enum Section {
     /// Cards drawn from seeds
     Scores,
-    /// Drives without structure
+    /// Drives without structure; a loop device among them, for root
     Plain,
+    /// Cards with a name
+    Cards,
 }
 
 impl Options {
@@ -181,14 +184,17 @@ pub fn run(options: &Options) -> Result<bool> {
     let (commit, load, stop) = (provenance::commit()?, provenance::load(), stop::stop_flag()?);
     let mut page = table::Page::default();
     if options.has(Section::Scores) {
-        page.cards = cards(options, &stop)?;
-        page.scores = scores(options, &page.cards);
+        page.drawn = drawn(options, &stop)?;
+        page.scores = scores(options, &page.drawn);
     }
     if options.has(Section::Plain) {
         page.plain = Some(plain::look(options.jobs, &stop)?);
     }
+    if options.has(Section::Cards) {
+        page.cards = Some(cards::look(options.jobs, &stop)?);
+    }
     let path = out.join("probe.csv");
-    fs::write(&path, raw(&page.cards))
+    fs::write(&path, raw(&page.drawn))
         .with_context(|| format!("{}: cannot be written", path.display()))?;
     let mut more = vec![("Load average at the start", load)];
     if options.has(Section::Scores) {
@@ -209,7 +215,7 @@ pub fn run(options: &Options) -> Result<bool> {
 }
 
 /// Asks all cards at all levels, on as many threads as were asked for.
-fn cards(options: &Options, stop: &AtomicBool) -> Result<Vec<Card>> {
+fn drawn(options: &Options, stop: &AtomicBool) -> Result<Vec<Card>> {
     let seeds = options.seeds();
     let jobs: Vec<(f64, u64)> = options
         .levels()

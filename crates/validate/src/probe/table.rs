@@ -7,6 +7,7 @@ use ::probe::{Finding, Name, Unit, Verdict};
 use block::Bytes;
 use stats::{ProportionInterval, median, quantile};
 
+use super::cards::Cards;
 use super::plain::Plain;
 use super::score::{Answer, Calibration, Mark, Score, WRONG_MAX, calibrations, unknown_max};
 use super::{Card, SEEDS};
@@ -18,25 +19,30 @@ const LISTED: usize = 100;
 /// Everything that the page shows.
 #[derive(Debug, Default)]
 pub(super) struct Page {
-    pub(super) cards: Vec<Card>,
+    /// Drawn cards.
+    pub(super) drawn: Vec<Card>,
     pub(super) scores: Vec<Score>,
     pub(super) plain: Option<Plain>,
+    pub(super) cards: Option<Cards>,
 }
 
 impl Page {
     /// True when all is as promised.
     pub(super) fn is_right(&self) -> bool {
-        self.shortfalls().is_empty() && self.plain.as_ref().is_none_or(Plain::is_right)
+        self.shortfalls().is_empty()
     }
 
     /// The whole page; `head` tells how it was made.
     pub(super) fn text(&self, head: &str) -> String {
         let mut text = format!("# Probing\n\n{}\n{head}", self.verdict());
-        if !self.cards.is_empty() {
+        if !self.drawn.is_empty() {
             text += &self.of_scores();
         }
         if let Some(plain) = &self.plain {
             text += &plain.text();
+        }
+        if let Some(cards) = &self.cards {
+            text += &cards.text();
         }
         text
     }
@@ -47,17 +53,14 @@ impl Page {
             let what = || format!("{} at {}: {}", words(score.name), score.level, found.join(", "));
             (!found.is_empty()).then(what)
         };
-        self.scores.iter().filter_map(of).collect()
+        let mut found: Vec<String> = self.scores.iter().filter_map(of).collect();
+        found.extend(self.plain.iter().flat_map(Plain::shortfalls));
+        found.extend(self.cards.iter().flat_map(Cards::shortfalls));
+        found
     }
 
     fn verdict(&self) -> String {
-        let mut not = self.shortfalls();
-        not.extend(
-            self.plain
-                .iter()
-                .filter(|p| !p.is_right())
-                .map(|_| "drives without structure: something was found".to_owned()),
-        );
+        let not = self.shortfalls();
         if not.is_empty() {
             return "All as promised.\n".to_owned();
         }
@@ -73,12 +76,12 @@ impl Page {
             let of: Vec<&Score> = self.scores.iter().filter(|s| s.level == level).collect();
             let _ = write!(text, "\n### Noise of {level} of a step\n\n{}", table_of(&of));
         }
-        let answers: Vec<Answer> = self.cards.iter().flat_map(|c| c.answers.clone()).collect();
+        let answers: Vec<Answer> = self.drawn.iter().flat_map(|c| c.answers.clone()).collect();
         text += &of_hidden(&answers);
         text += &of_wrong(&answers);
         text += &of_open(&answers);
         text += &of_confidence(&answers, &self.scores);
-        text + &of_cost(&self.cards)
+        text + &of_cost(&self.drawn)
     }
 }
 
