@@ -23,8 +23,7 @@ use crate::verbs::mark::{run_id, seed_of};
 use crate::{recording, talk, view};
 
 use keep::ProbeRecord;
-pub use open::must_write;
-use open::{Opened, with_bench};
+pub use open::{Opened, must_write, with_bench};
 
 /// The form of a probing's body.
 pub const SCHEMA: &str = "drivescope.probe/1";
