@@ -130,6 +130,11 @@ impl Field {
         (starts.len() >= 3).then(|| field(starts))
     }
 
+    /// Where the first of them begins.
+    pub(crate) fn from(&self) -> u64 {
+        self.starts.iter().copied().min().unwrap_or(0)
+    }
+
     /// Where the blocks begin, in random order.
     pub(crate) fn starts(&self) -> &[u64] {
         &self.starts
