@@ -6,7 +6,7 @@ mod common;
 
 use std::time::{Duration, Instant};
 
-use common::{CASES, SOURCES, Text, beside};
+use common::{CASES, SOURCES, Text, if_beside};
 use drivescope_probe::flashbench::{Note, ParseError, Parsed, TEXT_BYTES_MAX, Table, parse};
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence::WithSource;
@@ -33,7 +33,8 @@ fn own() -> Vec<Text> {
 
 fn texts() -> Vec<Text> {
     let published = [(CASES, ""), (SOURCES, "000_"), (SOURCES, "002_")];
-    let published = published.iter().filter_map(|(place, prefix)| beside(place, prefix)).flatten();
+    let published =
+        published.iter().filter_map(|(place, prefix)| if_beside(place, prefix)).flatten();
     own().into_iter().chain(published).collect()
 }
 

@@ -168,6 +168,7 @@ fn every_layout_gives_the_same_table() {
         ("UTF-16, big end first", wide(true)),
         ("one line of Latin-1", [b"Gr\xfc\xdfe\n", README.as_bytes()].concat()),
         ("prose", format!("It aligns well:\n\n{README}\nThanks, and align 4 eyes!\n").into_bytes()),
+        ("glued to what follows", format!("{}설명", README.trim_end()).into_bytes()),
         ("points", README.replace("µs\n", "µs.\n").into_bytes()),
     ];
     for (name, text) in texts {
@@ -274,6 +275,36 @@ fn a_row_that_cannot_be_read_inside_a_table_is_refused() {
         let error = parse("card.txt", text.as_bytes()).unwrap_err().to_string();
         assert!(error.starts_with(&format!("card.txt:3: expected {expected}, found")), "{error}");
     }
+}
+
+// Breaks when a digit that was typed wrongly goes unseen although the other figures of its row show it.
+#[test]
+fn a_wrong_digit_is_told() {
+    let good = readme();
+    let (mut told, mut small) = (0, 0);
+    for (at, digit) in README.match_indices(|c: char| c.is_ascii_digit()) {
+        let line = README[..at].matches('\n').count();
+        let begun = README[..at].rfind('\n').map_or(0, |end| end + 1);
+        if !README[begun..at].contains("pre") {
+            continue;
+        }
+        for other in ('0'..='9').filter(|other| !digit.contains(*other)) {
+            let text = format!("{}{other}{}", &README[..at], &README[at + 1..]);
+            let parsed = one(text.as_bytes());
+            let Table::Align(table) = &parsed.table else { panic!("{parsed:?}") };
+            let (row, was) = (&table.rows[line], &good.rows[line]);
+            let moved = |row: &AlignRow| row.diff_ns.unwrap() - row.computed_diff_ns();
+            let far = (moved(row) - moved(was)).abs() > 4.0 * was.computed_diff_off_ns();
+            let noted = parsed.notes.iter().any(|note| {
+                matches!(note.kind, NoteKind::DiffDisagrees { .. })
+                    && note.line as usize == line + 1
+            });
+            assert_eq!(noted, !row.agrees_with_itself(), "{text}");
+            assert!(noted || !far, "{text}");
+            (told, small) = (told + usize::from(noted), small + usize::from(!noted));
+        }
+    }
+    assert!(told > 3 * small, "{told} told, {small} too small to tell");
 }
 
 // Breaks when an answer that quotes a table gives it a second time.

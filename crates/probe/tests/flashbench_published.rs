@@ -36,18 +36,14 @@ fn every_published_align_table_is_whole_and_agrees_with_itself() {
     let Some(texts) = beside(CASES, "align-") else { return };
     for (name, text) in &texts {
         let all = parse(name, text).unwrap();
-        let [parsed] = &all[..] else { panic!("{name}: {} tables", all.len()) };
-        let table = align(parsed);
         // A row is a line that begins with the word; nothing else in these files does.
         let lines =
             String::from_utf8_lossy(text).lines().filter(|l| l.starts_with("align")).count();
-        assert_eq!(table.rows.len(), lines, "{name}");
-        assert_eq!(parsed.told.block_bytes, Some(1024), "{name}");
-        for row in &table.rows {
-            assert_eq!(row.diff_from, DiffFrom::Printed, "{name}: {row:?}");
-            let off = (row.diff_ns.unwrap() - row.computed_diff_ns()).abs();
-            let most = row.computed_diff_off_ns() + row.resolution.diff_ns / 2.0;
-            assert!(off <= 1.001 * most, "{name}: {row:?}");
+        let rows: usize = all.iter().map(|parsed| align(parsed).rows.len()).sum();
+        let cut = all.iter().filter(|parsed| align(parsed).cut.is_some()).count();
+        assert_eq!(rows + cut, lines, "{name}");
+        for row in all.iter().flat_map(|parsed| &align(parsed).rows) {
+            assert!(row.agrees_with_itself(), "{name}: {row:?}");
         }
     }
 }
@@ -120,26 +116,56 @@ fn tables_of_one_device_from_several_files() {
 // Breaks when columns of --find-fat are lost or taken for rows.
 #[test]
 fn the_published_table_of_find_fat() {
-    let Some(texts) = beside(CASES, "fat-") else { return };
-    for (name, text) in &texts {
-        let all = parse(name, text).unwrap();
-        let [parsed] = &all[..] else { panic!("{name}: {} tables", all.len()) };
-        let Table::FindFat(table) = &parsed.table else { panic!("{name}: {:?}", parsed.table) };
-        assert_eq!(table.rows.len(), 9, "{name}");
-        assert!(table.rows.iter().all(|row| row.rates.len() == 6), "{name}");
-        let first: Vec<f64> = table.rows[0].rates.iter().map(|rate| rate.bytes_per_s).collect();
-        assert_eq!(first, [865e3, 3.56e6, 3.01e6, 5.13e6, 5.14e6, 5.12e6]);
-        assert_eq!((table.erase_block, table.random), (Some(4 << 20), Some(false)));
-    }
+    let Some(texts) = beside(CASES, "fat-kingston4g") else { return };
+    let [(name, text)] = &texts[..] else { panic!("one table") };
+    let all = parse(name, text).unwrap();
+    let [parsed] = &all[..] else { panic!("{name}: {} tables", all.len()) };
+    let Table::FindFat(table) = &parsed.table else { panic!("{name}: {:?}", parsed.table) };
+    assert_eq!(table.rows.len(), 9, "{name}");
+    assert!(table.rows.iter().all(|row| row.rates.len() == 6), "{name}");
+    let first: Vec<f64> = table.rows[0].rates.iter().map(|rate| rate.bytes_per_s).collect();
+    assert_eq!(first, [865e3, 3.56e6, 3.01e6, 5.13e6, 5.14e6, 5.12e6]);
+    assert_eq!((table.erase_block, table.random), (Some(4 << 20), Some(false)));
 }
 
-// Breaks when one of the files cannot be read at all, or makes the reader say that it mended something.
+/// Files whose tables are whole, by what their names begin with; others may come to stand beside them.
+const WHOLE: [&str; 8] = [
+    "align-issue9-intel600p.",
+    "align-kingston4g-sa04g.",
+    "align-readme-4m-8k.",
+    "align-source000-usb-8m-16k.",
+    "fat-kingston4g.",
+    "openau-kingston4g-lin-",
+    "openau-readme-",
+    "openau-source000-usb-",
+];
+
+// Breaks when one of the files cannot be read at all, or makes the reader say that it mended something where there is
+// nothing to mend.
 #[test]
-fn all_published_files_are_read_without_a_remark() {
+fn all_published_files_are_read() {
     let Some(texts) = beside(CASES, "") else { return };
     for (name, text) in &texts {
         let all = parse(name, text).unwrap();
-        assert_eq!(all.len(), 1, "{name}");
-        assert_eq!(all[0].notes, [], "{name}");
+        if !WHOLE.iter().any(|whole| name.starts_with(whole)) {
+            continue;
+        }
+        let [parsed] = &all[..] else { panic!("{name}: {} tables", all.len()) };
+        assert_eq!(parsed.notes, [], "{name}");
+        assert!(parsed.told.block_bytes.is_some() && parsed.told.device.is_some(), "{name}");
+        if name.starts_with("align") {
+            assert_eq!(parsed.told.block_bytes, Some(1024), "{name}");
+            assert!(
+                align(parsed).rows.iter().all(|row| row.diff_from == DiffFrom::Printed),
+                "{name}"
+            );
+        }
+        if let Table::OpenAu(table) = &parsed.table {
+            assert_eq!(
+                (table.nr_from, table.random),
+                (Some(Source::Command), Some(false)),
+                "{name}"
+            );
+        }
     }
 }

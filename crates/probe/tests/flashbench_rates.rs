@@ -95,6 +95,14 @@ fn what_headlines_and_names_tell() {
     // It says two things, or nothing about units.
     assert_eq!(told("a", "# claimed: 3 (nr=3 good, nr=4 slow)"), (None, None, None));
     assert_eq!(told("a", "# fat-nr=6, random"), (None, None, None));
+    for no_number in
+        ["AU = 4 MiB", "AU=4MiB", "AU: 4 MiB", "serial nr: 12", "AU size: 4194304", "nr=0"]
+    {
+        assert_eq!(told("a", no_number), (None, None, None), "{no_number}");
+    }
+    let erase = |text: &str| open_au(&all(&format!("{text}\n{FAST}"))[0]).erase_block;
+    assert_eq!(erase("ERASESIZE = 4 MiB BLOCKSIZE = 1024"), Some(4 << 20));
+    assert_eq!(erase("# erasesize=$[4 * 1024 * 1024]"), Some(4 << 20));
     let name = Some(Source::FileName);
     assert_eq!(told("x/card-lin-nr3.txt", ""), (Some(3), name, Some(false)));
     assert_eq!(told("card_random_nr-2.log", ""), (Some(2), name, Some(true)));

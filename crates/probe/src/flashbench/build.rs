@@ -223,8 +223,12 @@ fn align_row(raw: &RawAlign, notes: &mut Vec<Note>) -> AlignRow {
         diff_from: DiffFrom::Missing,
         resolution: steps,
     };
-    if let Some((diff, from)) = diff_of(raw, &row, notes) {
-        (row.diff_ns, row.resolution.diff_ns, row.diff_from) = (Some(diff.0), diff.1, from);
+    let Some((diff, from)) = diff_of(raw, &row, notes) else { return row };
+    (row.diff_ns, row.resolution.diff_ns, row.diff_from) = (Some(diff.0), diff.1, from);
+    if !row.agrees_with_itself() {
+        let kind =
+            NoteKind::DiffDisagrees { printed_ns: diff.0, computed_ns: row.computed_diff_ns() };
+        notes.push(Note::new(raw.line, kind));
     }
     row
 }
@@ -235,21 +239,15 @@ fn diff_of(
     row: &AlignRow,
     notes: &mut Vec<Note>,
 ) -> Option<((f64, f64), DiffFrom)> {
-    let (computed, off) = (row.computed_diff_ns(), row.computed_diff_off_ns());
-    let agrees =
-        |diff: (f64, f64), times: f64| (diff.0 - computed).abs() <= times * (off + diff.1 / 2.0);
     let time = raw.diff.as_ref()?;
-    let text = raw.diff_text.clone();
     let unit = time.unit.unwrap_or(TimeUnit::Ns);
     let diff = (time.ns_as(unit), time.step_as(unit));
     if time.unit.is_some() && !time.cut {
-        if !agrees(diff, 1.5) {
-            let kind = NoteKind::DiffDisagrees { printed_ns: diff.0, computed_ns: computed };
-            notes.push(Note::new(raw.line, kind));
-        }
         return Some((diff, DiffFrom::Printed));
     }
-    if agrees(diff, 1.0) {
+    let text = raw.diff_text.clone();
+    let (computed, off) = (row.computed_diff_ns(), row.computed_diff_off_ns());
+    if (diff.0 - computed).abs() <= off + diff.1 / 2.0 {
         notes.push(Note::new(raw.line, NoteKind::DiffUnitCut { text }));
         return Some((diff, DiffFrom::CutUnit));
     }

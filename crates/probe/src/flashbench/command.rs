@@ -2,6 +2,9 @@
 
 use super::lines::clip;
 
+/// As much of a line as a number and its unit take.
+const VALUE_BYTES_MAX: usize = 80;
+
 /// As much of a command, and of a device's name, as is kept.
 const COMMAND_BYTES_MAX: usize = 400;
 pub(super) const DEVICE_BYTES_MAX: usize = 200;
@@ -211,11 +214,11 @@ pub(super) fn value(text: &str) -> Option<u64> {
     }
     let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let number: u64 = text.get(..end)?.parse().ok()?;
-    let scale = match text.get(end..)? {
-        "" | "B" => 0,
-        "K" | "k" | "KiB" | "KB" | "kB" => 10,
-        "M" | "m" | "MiB" | "MB" => 20,
-        "G" | "g" | "GiB" | "GB" => 30,
+    let scale = match text.get(end..)?.to_ascii_lowercase().as_str() {
+        "" | "b" => 0,
+        "k" | "kib" | "kb" => 10,
+        "m" | "mib" | "mb" => 20,
+        "g" | "gib" | "gb" => 30,
         _ => return computed(text),
     };
     number.checked_mul(1 << scale)
@@ -342,17 +345,22 @@ pub(super) fn nr(value: u64) -> Option<u32> {
     u32::try_from(value).ok().filter(|_| (1..=NR_MAX).contains(&value))
 }
 
-/// The number behind `key`, which begins a word, and an equals sign or colon: `nr=3`, `AU = 3`, `nr: 3`. None when a line has several
+/// The number behind `key`, which begins a word, and an equals sign: `nr=3`, `AU = 3`. None when a line has several
 /// that differ: "nr=3 good, nr=4 slow" tells of no table.
 fn keyed(line: &str, key: &str) -> Option<u64> {
     let mut values = line.match_indices(key).filter_map(|(at, _)| {
         let before = line[..at].chars().next_back();
         let option = line[..at].ends_with("--");
         let begins = option || !before.is_some_and(|c| c.is_alphanumeric() || "_-".contains(c));
-        let behind =
-            line.get(at + key.len()..)?.trim_start().strip_prefix(['=', ':'])?.trim_start();
-        let first = words(behind).into_iter().next().filter(|_| begins)?;
-        value(first.trim_end_matches(['.', ':', ')']))
+        let behind = line.get(at + key.len()..)?.trim_start();
+        // Only the option's whole name is so rare that a colon will do: there are serial nr: 3 and AU: 4 MiB.
+        let colon = if key == "open-au-nr" { behind.strip_prefix(':') } else { None };
+        let behind = colon.or(behind.strip_prefix('=')).filter(|_| begins)?;
+        let words = words(clip(behind, VALUE_BYTES_MAX));
+        let number = words.first()?.trim_end_matches(['.', ':', ')']);
+        let unit =
+            words.get(1).filter(|unit| value(&format!("1{unit}")).is_some_and(|one| one > 1));
+        unit.map_or_else(|| value(number), |unit| value(&format!("{number}{unit}")))
     });
     let first = values.next()?;
     values.all(|other| other == first).then_some(first)

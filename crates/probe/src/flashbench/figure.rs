@@ -202,7 +202,7 @@ fn time_unit(text: &str) -> Option<(TimeUnit, bool, &str)> {
 /// True when a figure may end before `rest`.
 fn is_end(rest: &str) -> bool {
     let next = rest.chars().next();
-    next.is_none_or(|c| c.is_whitespace() || ".…,;)]".contains(c))
+    next.is_none_or(|c| c.is_whitespace() || ".,;)]#".contains(c) || !c.is_ascii())
         || FOLLOWERS.iter().any(|word| rest.starts_with(word))
 }
 

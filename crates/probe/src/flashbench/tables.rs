@@ -119,6 +119,14 @@ impl AlignRow {
         // flashbench divides whole nanoseconds: up to 1 more.
         steps.on_ns / 2.0 + (steps.pre_ns + steps.post_ns) / 4.0 + 1.0
     }
+
+    /// False when the printed difference is not what the other three figures make, so that one of the four is not what
+    /// flashbench printed.
+    pub fn agrees_with_itself(&self) -> bool {
+        let most = self.computed_diff_off_ns() + self.resolution.diff_ns / 2.0;
+        // Half as much again passes: who copies a table by hand may round once more.
+        self.diff_ns.is_none_or(|diff| (diff - self.computed_diff_ns()).abs() <= 1.5 * most)
+    }
 }
 
 /// How the last figure of a row came about.
