@@ -144,7 +144,9 @@ impl Sweep {
         let (Some(block), first) = (findings.first().and_then(|finding| finding.value), 0) else {
             return findings;
         };
-        if spoke != first && findings.iter().skip(1).any(|finding| finding.verdict == Verdict::Unknown) {
+        if spoke != first
+            && findings.iter().skip(1).any(|finding| finding.verdict == Verdict::Unknown)
+        {
             let rows = self.voices[first].sampler.rows();
             let of_first = infer(&rows, Source::Measured, Some(block)).findings;
             findings.splice(1.., of_first.into_iter().skip(1));
@@ -161,7 +163,9 @@ impl Sweep {
             let sure = judgement.erase_block.first().is_some_and(|best| {
                 best.probability > 0.999 && best.step_ns > 6.0 * best.step_error_ns
             });
-            let Some(different) = other.value.filter(|other| sure && *other != value) else { continue };
+            let Some(different) = other.value.filter(|other| sure && *other != value) else {
+                continue;
+            };
             let reason = format!(
                 "reads of {} bytes say {value} bytes, and reads of {} bytes say {different}",
                 self.voices[spoke].sampler.block, self.voices[at].sampler.block

@@ -122,7 +122,9 @@ fn decided(candidates: &[Candidate], source: Source) -> Option<u64> {
 }
 
 fn layouts(rows: &[Row], block: Option<u64>, source: Source, time: f64) -> Vec<Layout> {
-    let below = |row: &&Row| block.is_none_or(|block| row.align_bytes < block && !row.align_bytes.is_multiple_of(block));
+    let below = |row: &&Row| {
+        block.is_none_or(|block| row.align_bytes < block && !row.align_bytes.is_multiple_of(block))
+    };
     let rows: Vec<Row> = rows.iter().filter(below).copied().collect();
     page::judge(&rows, source == Source::Measured, time)
 }
@@ -130,7 +132,8 @@ fn layouts(rows: &[Row], block: Option<u64>, source: Source, time: f64) -> Vec<L
 /// The power of two with which the plateau begins, if that is as good as sure.
 fn plateau_start(pages: &[Layout], source: Source) -> Option<u32> {
     let best = pages.first()?;
-    let sum: f64 = pages.iter().filter(|l| l.group_bytes == best.group_bytes).map(|l| l.probability).sum();
+    let sum: f64 =
+        pages.iter().filter(|l| l.group_bytes == best.group_bytes).map(|l| l.probability).sum();
     (sum >= Standard::of(source).sure).then(|| best.group_bytes.ilog2())
 }
 
@@ -146,7 +149,8 @@ fn erase_finding(candidates: &[Candidate], source: Source, time: f64) -> Finding
             best.step_ns / 1e3,
             best.step_error_ns / 1e3
         );
-        return Finding::found(name, block, best.probability.min(0.9999), reason).between(low, high);
+        return Finding::found(name, block, best.probability.min(0.9999), reason)
+            .between(low, high);
     }
     match best.hypothesis {
         Hypothesis::None if source == Source::Measured => {
@@ -163,10 +167,17 @@ fn erase_finding(candidates: &[Candidate], source: Source, time: f64) -> Finding
                 );
                 return Finding::none(name, best.probability.min(0.9999), reason);
             }
-            Finding::unknown(name, format!("no step is seen, and one of {:.1} us could be hidden", most / 1e3))
+            Finding::unknown(
+                name,
+                format!("no step is seen, and one of {:.1} us could be hidden", most / 1e3),
+            )
         }
-        Hypothesis::None => Finding::unknown(name, "no row begins a step that holds in all rows above it"),
-        Hypothesis::Trend => Finding::unknown(name, "costs change evenly with the alignment, without a step"),
+        Hypothesis::None => {
+            Finding::unknown(name, "no row begins a step that holds in all rows above it")
+        }
+        Hypothesis::Trend => {
+            Finding::unknown(name, "costs change evenly with the alignment, without a step")
+        }
         Hypothesis::Block(block) => Finding::unknown(
             name,
             format!(
@@ -184,7 +195,12 @@ fn erase_finding(candidates: &[Candidate], source: Source, time: f64) -> Finding
 /// Whether what looks like an erase block is a stripe: where both sides are read at once and the slower one is waited
 /// for, a boundary between pages of unlike kinds costs more than one between like ones, and the latter are those
 /// within a stripe over the drive's dies.
-fn stripes(rows: &[Row], block: Option<u64>, source: Source, candidates: &[Candidate]) -> Option<Finding> {
+fn stripes(
+    rows: &[Row],
+    block: Option<u64>,
+    source: Source,
+    candidates: &[Candidate],
+) -> Option<Finding> {
     let best = candidates.first()?;
     let step = erase::step_beyond(rows, block?, source, best.spread_ns);
     let holds = step.value_ns >= 3.0 * step.error_ns && step.value_ns >= 0.4 * best.step_ns;
@@ -228,16 +244,21 @@ fn page_findings(
     let group_sure = sum(&|l| l.group_bytes == group);
     let at_the_bottom = group <= lowest.class.align();
     if erase != crate::Verdict::Found {
-        let flat = best.plateau_ns.abs() + 3.0 * best.plateau_error_ns.hypot(best.spread_ns) < 0.03 * time;
+        let flat =
+            best.plateau_ns.abs() + 3.0 * best.plateau_error_ns.hypot(best.spread_ns) < 0.03 * time;
         if erase == crate::Verdict::None && at_the_bottom && flat && group_sure >= standard.sure {
             let reason = "no alignment costs more than another";
             let none = |name| Finding::none(name, group_sure.min(0.9999), reason);
             return (none(Name::Page), none(Name::MultiPlanePage));
         }
-        return both("without an erase block a step may be of a page or of any other unit of the drive");
+        return both(
+            "without an erase block a step may be of a page or of any other unit of the drive",
+        );
     }
     if at_the_bottom {
-        return both("the smallest boundaries that were crossed cost as much as those of pages: it is no larger");
+        return both(
+            "the smallest boundaries that were crossed cost as much as those of pages: it is no larger",
+        );
     }
     if group_sure < standard.sure || best.spread_ns > standard.uneven * best.plateau_ns {
         return both("rows below the erase block's do not settle on one level from a size on");
@@ -256,7 +277,10 @@ fn page_finding(
     standard: &Standard,
 ) -> Finding {
     let planes_sure = best.probability / group_sure;
-    if best.planes == 2 && best.plane_ns >= 3.0 * best.plane_error_ns && best.probability >= standard.sure {
+    if best.planes == 2
+        && best.plane_ns >= 3.0 * best.plane_error_ns
+        && best.probability >= standard.sure
+    {
         let reason = format!(
             "its two halves of a multi-plane page differ by {:.1} us, in the row of this size one way and in all above \
              the other",
@@ -268,7 +292,9 @@ fn page_finding(
         let odds: f64 = pages.iter().filter(|l| l.planes == 2).map(|l| l.probability).sum();
         return Finding::unknown(
             Name::Page,
-            format!("it is {group} bytes on one plane, or half of it on two with probability {odds:.2}"),
+            format!(
+                "it is {group} bytes on one plane, or half of it on two with probability {odds:.2}"
+            ),
         );
     }
     let half_step = steps_below(rows, group);
@@ -285,7 +311,8 @@ fn page_finding(
 
 /// True when the row right below the multi-plane page stands out from that below it.
 fn steps_below(rows: &[Row], group: u64) -> bool {
-    let row = |bytes: u64| rows.iter().find(|row| row.class.factor == 1 && row.align_bytes == bytes);
+    let row =
+        |bytes: u64| rows.iter().find(|row| row.class.factor == 1 && row.align_bytes == bytes);
     let (Some(half), Some(quarter)) = (row(group / 2), row(group / 4)) else { return false };
     let step = half.diff.value_ns - quarter.diff.value_ns;
     step > 3.0 * half.diff.error_ns.hypot(quarter.diff.error_ns)
