@@ -6,6 +6,29 @@
 //! same output for the same chart, to the byte: nothing is taken from the clock, the system's fonts or
 //! the order of a hash.
 //!
+//! ```
+//! use drivescope_report::Style;
+//! use drivescope_report::chart::{Across, Axis, Canvas, Chart, Hue, Layer, Points, Zone};
+//! use drivescope_report::chart::{svg, terminal};
+//! use stats::Unit;
+//!
+//! # fn main() -> Result<(), drivescope_report::chart::ChartError> {
+//! let times = vec![(0.0, 2.1e6), (4_194_304.0, 0.9e6), (8_388_608.0, 0.91e6)];
+//! let (name, hue, across) = ("slow zone".to_owned(), Hue::Orange, Across::X);
+//! let chart = Chart {
+//!     layers: vec![
+//!         Layer::Zone(Zone { name, hue, across, from: 0.0, to: 4_194_304.0 }),
+//!         Layer::Points(Points::new("reads", Hue::Blue, times)),
+//!     ],
+//!     note: "sim:usb-8m, seed 7".to_owned(),
+//!     ..Chart::new("Access time", Axis::new("Offset", Unit::Bytes), Axis::new("Time", Unit::Ns))
+//! };
+//! assert!(svg(&chart, Canvas::default())?.contains("slow zone 0–4 MiB"));
+//! assert!(terminal(&chart, Style::default())?.contains("slow zone 0–4 MiB"));
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! Three rules hold in every drawing:
 //! - Values far off do not flatten the others. The range of an automatic axis follows the bulk of each
 //!   layer; what lies beyond is drawn at the edge as a triangle, and counted in words beside the axis.
