@@ -35,10 +35,11 @@
 //! - Colour is never alone: a terminal without colours has a glyph for each layer.
 //! - Names stand outside the plot, so that they hide no data.
 //!
-//! Why the pictures are laid out here: of the libraries at hand, plotters (0.3.7) finds its fonts on the
-//! machine or in a file, and kuva (0.6.0) has neither axes in powers of two nor zones with names nor an
-//! edge for what was clipped, and writes the terminal's colours only. Taken from kuva is what is hard to do well
-//! and needs no opinion: turning shapes into pixels, with the DejaVu font that it carries.
+//! Why all of this is laid out here and not by a library: kuva (0.6.0) has no axes in powers of two, no names
+//! for shaded zones, and no edge for what was clipped; its terminal tells classes apart by colour alone. plotters
+//! (0.3.7) draws no terminal, and takes its letters from the machine's fonts or from a font that we would have
+//! to carry. What is hard to do well and needs no opinion is kuva's: turning shapes into pixels, with a font
+//! (DejaVu) that it carries.
 
 mod clip;
 mod describe;

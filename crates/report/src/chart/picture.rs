@@ -144,12 +144,12 @@ impl Page<'_> {
         }
         self.axes(&plot, &ticks);
         self.axis_titles(titles, &plot);
+        // A vertical line is seen between the data; a horizontal one would be lost in a band.
+        columns.iter().filter(|t| !t.zone).for_each(|tag| self.mark(tag, true, &plot));
         for layer in &chart.layers {
             paint::layer(&self.frame, layer, &plot, &mut self.shapes);
         }
-        for (tags, column) in [(&rows, false), (&columns, true)] {
-            tags.iter().filter(|t| !t.zone).for_each(|tag| self.mark(tag, column, &plot));
-        }
+        rows.iter().filter(|t| !t.zone).for_each(|tag| self.mark(tag, false, &plot));
         if self.frame.is_empty() {
             let middle = plot.spot((0.5, 0.5));
             self.text(middle, NOTHING.to_owned(), WORDS, Anchor::Middle, MUTED);
@@ -344,7 +344,7 @@ impl Page<'_> {
         self.shapes.push(Shape::Box { x, y, width, height, fill, opacity });
     }
 
-    /// The line of a mark, over the data.
+    /// The line of a mark.
     fn mark(&mut self, tag: &Tag, column: bool, plot: &Plot) {
         let (from, to) = tag.over.unwrap_or((0.0, 1.0));
         let spots = if column {
