@@ -104,6 +104,19 @@ fn what_lies_beyond_is_counted_with_its_extreme() {
     );
 }
 
+// If it failed, one slow read in a zone of a dozen would press all bands to the ground.
+#[test]
+fn a_spike_in_a_small_class_flattens_nothing() {
+    let Layer::Points(many) = points((0..500).map(|i| (f64::from(i), 1e6))).layers.remove(0) else {
+        panic!("points are points");
+    };
+    let few = (0..12).map(|i| (f64::from(i), if i == 5 { 30e6 } else { 2e6 })).collect();
+    let mut chart = points([]);
+    chart.layers = vec![Layer::Points(many), Layer::Points(Points::new("zone", Hue::Orange, few))];
+    let text = plain(&chart, 80);
+    assert!(text.contains("▲ 1 above, up to 30 ms"), "{text}");
+}
+
 // If it failed, a probe without a result would look like one that draws wrongly.
 #[test]
 fn an_empty_chart_says_so() {

@@ -321,7 +321,7 @@ fn x_samples(chart: &Chart) -> Vec<Sample> {
 }
 
 /// A point more or less of a cloud is not the finding; of a line it is, unless it is long.
-const CLOUD: usize = 20;
+const CLOUD: usize = 8;
 const LONG: usize = 200;
 
 fn y_samples(chart: &Chart, side: Side) -> Vec<Sample> {
