@@ -18,8 +18,9 @@ use workload::units::{parse_bytes, parse_nanos};
 
 pub use given::Given;
 pub use probe::{
-    AlignArgs, CapacityArgs, ChainArgs, ImportArgs, ImportFlashbenchArgs, ImportVerb, PlainArgs,
-    ProbeArgs, ProbeOutputArgs, ProbePlaceArgs, ProbeVerb, RowsArgs, RowsVerb, ScatterArgs,
+    AlignArgs, CapacityArgs, ChainArgs, FlashbenchArgs, ImportArgs, ImportFlashbenchArgs,
+    ImportVerb, PlainArgs, ProbeArgs, ProbeOutputArgs, ProbePlaceArgs, ProbeVerb, RowsArgs,
+    RowsVerb, ScatterArgs,
 };
 pub use record::{KeepArgs, PlaceArgs, RecordArgs, RerunArgs, RunsArgs, RunsVerb, SamplesName};
 pub use sim::{ServeArgs, SimArgs, SimVerb};
@@ -62,6 +63,9 @@ pub enum Verb {
     Runs(RunsArgs),
     /// What a flash device is made of: erase block, pages, open units, cells
     Probe(Box<ProbeArgs>),
+    /// flashbench's own tests and lines, with a verdict; see flashbench --help
+    #[command(disable_help_flag = true)]
+    Flashbench(FlashbenchArgs),
     /// Judge what another tool printed
     Import(ImportArgs),
     /// Merge survey rows of many drives into a table

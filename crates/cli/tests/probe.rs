@@ -110,7 +110,7 @@ fn a_plain_loop_device_has_no_structure() {
         return;
     }
     let device = Loop::new(256 << 20, true);
-    let ran = probe(&[device.dev(), "--json", "--time-budget=60s"]);
+    let ran = probe(&[device.dev(), "--json", "--time-budget=20s"]);
     let body = ran.body();
     for name in ["erase_block", "page", "multi_plane_page", "cell_bands"] {
         let answer = finding(&body, name);

@@ -30,7 +30,8 @@ fn run(spec: &str, seed: u64) -> (Outcome<Evidence>, Spent) {
 
 #[test]
 fn show() {
-    for spec in ["sim:usb-8m", "sim:usb-tlc", "sim:sdcard-4m", "sim:card-3m"] {
+    let specs = std::env::var("SPECS").unwrap_or_default();
+    for spec in specs.split_whitespace() {
         let begin = std::time::Instant::now();
         let (outcome, spent) = run(spec, 1);
         println!("== {spec} {:?} {:?}", begin.elapsed(), spent);
@@ -38,7 +39,14 @@ fn show() {
             println!("{f:?}");
         }
         if std::env::var("ROWS").is_ok() {
-            for r in &outcome.evidence.blocks[0].rows {
+            for r in &outcome
+                .evidence
+                .blocks
+                .iter()
+                .find(|b| Some(b.block_bytes) == outcome.evidence.spoke_bytes)
+                .unwrap()
+                .rows
+            {
                 println!(
                     "{:>10} n {:>5} pre {:8.1} on {:8.1} post {:8.1} d {:7.2}±{:5.2} s {:7.2}±{:5.2} a {:7.2}±{:5.2}",
                     r.align_bytes,
@@ -54,7 +62,15 @@ fn show() {
                     r.sides.error_ns / 1e3
                 );
             }
-            for c in &outcome.evidence.blocks[0].judgement.pages {
+            for c in &outcome
+                .evidence
+                .blocks
+                .iter()
+                .find(|b| Some(b.block_bytes) == outcome.evidence.spoke_bytes)
+                .unwrap()
+                .judgement
+                .pages
+            {
                 println!("{c:?}");
             }
         }

@@ -70,6 +70,12 @@ fn score() {
                     let page = truth.page_bytes.unwrap().0;
                     let planes = u64::from(truth.planes.unwrap());
                     let right = [truth.erase_block_bytes.unwrap().0, page, page * planes];
+                    if std::env::var("VERBOSE").is_ok() {
+                        println!("{:#?}", outcome.findings);
+                        for b in &outcome.evidence.blocks {
+                            println!("{:?} {:#?} {:#?}", b.block_bytes, b.judgement.findings, b.judgement.pages);
+                        }
+                    }
                     for (at, finding) in outcome.findings.iter().enumerate() {
                         let what = match (finding.verdict, shows) {
                             (Verdict::Unknown, _) => "unknown",

@@ -6,9 +6,10 @@ use std::sync::atomic::AtomicBool;
 use block::{Bytes, Event, Nanos, Op, RunSink, Target as _};
 use drivescope_probe as probe;
 use engine::{Sample, TargetBench};
+use probe::chain;
 use probe::flashbench::face::{Done, FaceError, HELP, Options, Row, Test, UsageError, run};
 use probe::flashbench::tables::Table;
-use probe::{Desk, Finding, Halt, Keeper, Spent, Terms};
+use probe::{Desk, Halt, Keeper, Spent, Terms};
 use workload::plan::Region;
 
 const MIB: u64 = 1 << 20;
@@ -30,7 +31,7 @@ impl Keeper for Issued {
         self.0.extend(samples.iter().map(|s| (s.op, s.offset.0, s.len.0)));
     }
 
-    fn finished(&mut self, _: &str, _: &[Finding]) {}
+    fn finished(&mut self, _: &chain::Done) {}
 }
 
 /// Everything about one run.

@@ -3,7 +3,7 @@
 mod cards;
 
 use cards::{at_desk, drawn};
-use drivescope_probe::open_au::{Options, probe};
+use drivescope_probe::open_au::{Options, boundary, probe};
 use drivescope_probe::{Known, Name, Verdict};
 
 /// Right, wrong, unknown.
@@ -91,5 +91,95 @@ fn one_card() {
             println!("{cell:?}");
         }
         println!("{:?}", outcome.findings);
+    }
+}
+
+#[test]
+#[ignore = "prints the models"]
+fn models() {
+    for model in sim::list() {
+        let spec = format!("sim:{}?seed=3", model.name);
+        let begin = std::time::Instant::now();
+        let truth = sim::show(&spec).unwrap().truth;
+        let mut known = Known::new();
+        if let Some(unit) = truth.erase_block_bytes.filter(|_| truth.card.is_some()) {
+            known.give(Name::EraseBlock, unit.0);
+        }
+        let (outcome, spent) = at_desk(
+            &spec,
+            |_| {},
+            |desk| (probe(desk, &known, &Options::default()).unwrap(), desk.spent()),
+        );
+        println!(
+            "{spec} {:?} {:?} {:?} {:.2} s",
+            truth.open_au_linear,
+            truth.open_au_random,
+            spent,
+            begin.elapsed().as_secs_f64()
+        );
+        for finding in &outcome.findings {
+            println!(
+                "    {:?} {:?} {:?} {}",
+                finding.verdict, finding.value, finding.confidence, finding.reason
+            );
+        }
+        if std::env::var("CELLS").is_ok() {
+            outcome.evidence.cells.iter().for_each(|cell| println!("{cell:?}"));
+        }
+    }
+}
+
+#[test]
+#[ignore = "minutes; run with --ignored --nocapture"]
+fn boundaries() {
+    for level in [0.1, 0.5, 1.0] {
+        let mut scores = [Score::default(), Score::default()];
+        let (mut bytes, mut time) = (0, 0.0);
+        let begin = std::time::Instant::now();
+        for seed in seeds() {
+            let (spec, truth) = drawn(seed, level);
+            let (outcome, spent) = at_desk(
+                &spec,
+                |terms| terms.seed = seed,
+                |desk| (boundary(desk, &Known::new()).unwrap(), desk.spent()),
+            );
+            bytes += spent.written_bytes.0;
+            time += spent.elapsed_ns.0 as f64 / 1e9;
+            let page = truth.page_bytes.unwrap().0 * u64::from(truth.planes.unwrap());
+            let truths = [truth.erase_block_bytes.map(|n| n.0), Some(page)];
+            for ((finding, truth), score) in outcome.findings.iter().zip(truths).zip(&mut scores) {
+                match finding.verdict {
+                    Verdict::Found if finding.value == truth => score.0 += 1,
+                    Verdict::Unknown => {
+                        score.2 += 1;
+                        println!(
+                            "{seed} {level} unknown {:?} {truth:?}: {}",
+                            finding.name, finding.reason
+                        );
+                    }
+                    _ => {
+                        score.1 += 1;
+                        println!("{seed} {level} WRONG {finding:?} {truth:?}");
+                    }
+                }
+            }
+            if std::env::var("CELLS").is_ok() {
+                println!(
+                    "{}",
+                    serde_json::to_string(&sim::show(&spec).unwrap().parameters).unwrap()
+                );
+                outcome.evidence.classes.iter().for_each(|class| println!("{class:?}"));
+                outcome.evidence.shifts.iter().for_each(|shift| println!("{shift:?}"));
+            }
+        }
+        let count = seeds().count() as f64;
+        println!(
+            "level {level}: block {:?} page {:?}; {:.0} MiB, {:.1} s on the drive, {:.3} s here a card",
+            scores[0],
+            scores[1],
+            bytes as f64 / count / 1048576.0,
+            time / count,
+            begin.elapsed().as_secs_f64() / count,
+        );
     }
 }

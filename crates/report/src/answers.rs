@@ -93,7 +93,7 @@ pub fn render_answers(answers: &Answers, style: Style) -> String {
     }
     page.blank();
     page.wrapped("", &answers.closing, of_tone(answers.tone));
-    page.into_text()
+    page.text
 }
 
 /// `✓ erase block      8 MiB  99.9 %`, and the reason under it.

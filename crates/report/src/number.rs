@@ -21,7 +21,8 @@ impl RateUnit {
         }
     }
 
-    fn of_mb(self, value: f64) -> f64 {
+    /// `value` megabytes (10^6 bytes) per second in this unit.
+    pub(crate) fn of_mb(self, value: f64) -> f64 {
         match self {
             RateUnit::Mb => value,
             RateUnit::Mib => value * 1e6 / f64::from(1 << 20),

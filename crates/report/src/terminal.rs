@@ -104,17 +104,13 @@ const INTERVAL: usize = 12;
 
 /// Text that grows line by line.
 pub(crate) struct Page {
-    text: String,
+    pub(crate) text: String,
     style: Style,
 }
 
 impl Page {
     pub(crate) fn new(style: Style) -> Page {
         Page { text: String::new(), style }
-    }
-
-    pub(crate) fn into_text(self) -> String {
-        self.text
     }
 
     pub(crate) fn line(&mut self, line: &str) {

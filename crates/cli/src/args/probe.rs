@@ -1,5 +1,6 @@
 //! Flags of `probe`, of `import`, of `rows`.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use block::{Bytes, Nanos};
@@ -267,4 +268,12 @@ Examples:
         #[arg(long)]
         json: bool,
     },
+}
+
+/// `flashbench`.
+#[derive(Debug, Args)]
+pub struct FlashbenchArgs {
+    /// flashbench's options, and the device
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTION|DEVICE")]
+    pub arguments: Vec<OsString>,
 }

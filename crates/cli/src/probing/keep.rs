@@ -28,7 +28,8 @@ pub struct ProbeRecord {
 }
 
 impl ProbeRecord {
-    /// Begins the record of a probing, where one is to be kept; completes `envelope` with the drive.
+    /// Begins the record of a probing, where one is to be kept; completes `envelope` with the drive. Noted are what
+    /// the user called it and the seed that a virtual drive's own noise took from the user's.
     ///
     /// # Errors
     /// When the place that the user named cannot be written to.
@@ -36,7 +37,7 @@ impl ProbeRecord {
         keep: &KeepArgs,
         envelope: &mut Envelope,
         plan: &Plan,
-        verb: &str,
+        (verb, drive_seed): (&str, Option<u64>),
         identity: &DriveIdentity,
         progress: Progress,
     ) -> Result<ProbeRecord> {
@@ -50,7 +51,9 @@ impl ProbeRecord {
             envelope: envelope.clone(),
             begun: SystemClock.now(),
             plan: plan.to_toml().context("the plan has no text form")?,
-            setup: json!({ "verb": verb, "target": identity.name, "drive": drive }),
+            setup: json!({
+                "verb": verb, "target": identity.name, "drive": drive, "drive_seed": drive_seed,
+            }),
             steps: u32::try_from(plan.tasks.len()).ok(),
             samples: Some(keep.keep_samples.map_or(SamplesFormat::Parquet, SamplesFormat::from)),
         };

@@ -23,8 +23,7 @@ use crate::verbs::mark::{run_id, seed_of};
 use crate::{recording, talk, view};
 
 use keep::ProbeRecord;
-pub use open::must_write;
-use open::{Opened, with_bench};
+pub use open::{Opened, must_write, with_bench};
 
 /// The form of a probing's body.
 pub const SCHEMA: &str = "drivescope.probe/1";
@@ -91,8 +90,10 @@ impl<'a> Job<'a> {
         linux::signals::install(cancel.clone()).context("cannot watch for Ctrl-C")?;
         let mut resumed = self.record.resume.as_ref().map(|run| self.resumed(run)).transpose()?;
         let mut place = self.place.clone();
-        if let (None, Some(resumed)) = (&place.target, &resumed) {
-            place.target = resumed.run.setup["target"].as_str().map(str::to_owned);
+        if let Some(resumed) = &resumed {
+            let setup = &resumed.run.setup;
+            place.target = place.target.or_else(|| setup["target"].as_str().map(str::to_owned));
+            place.seed = setup["drive_seed"].as_u64();
         }
         let seed = match &resumed {
             Some(resumed) => resumed.plan.seed,
@@ -158,8 +159,14 @@ impl<'a> Job<'a> {
             None => {
                 let keep = &self.record.keep;
                 let identity = &opened.identity;
-                let record =
-                    ProbeRecord::begin(keep, &mut envelope, &plan, &self.verb, identity, progress)?;
+                let record = ProbeRecord::begin(
+                    keep,
+                    &mut envelope,
+                    &plan,
+                    (&self.verb, self.place.seed),
+                    identity,
+                    progress,
+                )?;
                 (record, Earlier::default())
             }
         };

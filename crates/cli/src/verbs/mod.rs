@@ -1,6 +1,7 @@
 //! One file per verb.
 
 pub mod devices;
+pub mod flashbench;
 pub mod import;
 pub mod mark;
 pub mod plan;

@@ -130,7 +130,8 @@ pub fn name(name: Name) -> &'static str {
     }
 }
 
-fn in_words(finding: &Finding) -> Option<String> {
+/// `erase block 8 MiB`, of what was found.
+pub fn in_words(finding: &Finding) -> Option<String> {
     let value = finding.value.filter(|_| finding.verdict == Verdict::Found)?;
     let value = match finding.unit {
         Unit::Bytes => number::bytes(value as f64),

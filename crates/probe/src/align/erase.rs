@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::class::Class;
+use super::estimate::Estimate;
 use super::model::{self, Fit, Point, StepPrior};
 use super::row::{Row, Source};
 
@@ -56,6 +57,17 @@ pub(super) fn judge(rows: &[Row], source: Source, from_log2: u32, time: f64) -> 
     let mut candidates: Vec<Candidate> = tally.iter().map(|one| one.candidate(all)).collect();
     candidates.sort_by(|a, b| b.probability.total_cmp(&a.probability));
     candidates
+}
+
+/// The step at `block` where both sides are read at once.
+pub(super) fn step_beyond(rows: &[Row], block: u64, source: Source, spread: f64) -> Estimate {
+    let rows = rows.iter().filter(|row| row.class.log2 >= 17);
+    let point = |row: &Row| {
+        let x = shown(row.class, block, source);
+        Point { x, y: row.beyond.value_ns, error: row.beyond.error_ns }
+    };
+    let fit = model::two_levels(&rows.map(point).collect::<Vec<_>>(), spread);
+    Estimate { value_ns: fit.step, error_ns: fit.step_error }
 }
 
 fn shares(source: Source) -> &'static [f64] {

@@ -1,4 +1,10 @@
 //! Where boundaries are: erase block, page and multi-plane page from what it costs to read across them.
+//!
+//! Three reads tell about a boundary: of the block that ends at it, of the block half of which lies on either side,
+//! and of the block that begins at it. What the second costs beyond the others is the cost of crossing, and it
+//! depends on what the boundary is one of. So boundaries are taken in classes by the powers that they are multiples
+//! of ([`Class`]), each class at places all over the drive, and the answer is the size from which on crossing costs
+//! more ([`infer`]). The method's page says what is assumed of noise: docs/method/probe-align.md.
 
 mod class;
 mod erase;
@@ -8,35 +14,43 @@ mod next;
 mod page;
 mod row;
 mod sampler;
+mod survey;
+mod sweep;
 mod verdict;
 
 use block::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
+use stats::Caveat;
 
 pub use self::class::Class;
 pub use self::erase::{Candidate, Hypothesis};
 pub use self::estimate::Estimate;
 pub use self::page::Layout;
 pub use self::row::{Row, Source};
-use self::sampler::Sampler;
+pub use self::survey::Conditions;
 pub use self::verdict::{Judgement, infer};
 use crate::desk::{Desk, Halt};
-use crate::finding::{Name, Outcome};
+use crate::finding::{Finding, Name, Outcome, Verdict};
 use crate::known::Known;
 
-/// What the probe may take.
+/// What the probe may take, and of what it asks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Options {
     /// The longest that it may take, on the drive's clock.
     pub time: Nanos,
-    /// Probability at which an answer is taken as decided and no more is asked about it.
+    /// Bytes of a read, in the order in which they are tried. Those that are not at least two logical blocks and a
+    /// power of two are passed over.
+    pub blocks: Vec<u64>,
+    /// Probability, 0 to 1, at which an answer is taken as decided and no more is asked about it.
     pub enough: f64,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { time: Nanos::secs(45), enough: 0.999 }
+        // The small ones first: they cost least, and show boundaries that lie close to each other.
+        let blocks = [1, 4, 16, 2, 8, 32, 64].map(|kib| kib << 10).to_vec();
+        Options { time: Nanos::secs(45), blocks, enough: 0.999 }
     }
 }
 
@@ -47,7 +61,7 @@ pub struct BlockEvidence {
     pub block_bytes: Bytes,
     /// Reads made.
     pub reads: u64,
-    /// Rows in ascending order of class.
+    /// Rows in ascending order of factor and class.
     pub rows: Vec<Row>,
     /// What they say.
     pub judgement: Judgement,
@@ -56,18 +70,17 @@ pub struct BlockEvidence {
 /// What the answers were drawn from.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Evidence {
+    /// What was found beforehand.
+    pub conditions: Conditions,
     /// By block size, in ascending order.
     pub blocks: Vec<BlockEvidence>,
-    /// The block size that the answers are of.
+    /// The block size that the answers are of; null when nothing could be judged.
     pub spoke_bytes: Option<Bytes>,
 }
 
-/// Triples of each class before anything is judged.
-const FIRST: usize = 24;
-/// A script is to take about so long: time is looked at between two.
-const SCRIPT: Nanos = Nanos::millis(500);
-
-/// Reads before, across and after boundaries of all classes, until the answers are decided or time is over.
+/// Reads before, across and after boundaries of all classes and all over the drive, with blocks of several sizes,
+/// until the answers are decided or time is over. Nothing is written. Answers are about [`Name::EraseBlock`],
+/// [`Name::Page`] and [`Name::MultiPlanePage`], in this order.
 ///
 /// # Errors
 /// [`Halt`] where it is no limit.
@@ -81,64 +94,71 @@ pub fn probe(
 
 fn ask(desk: &mut Desk<'_>, known: &Known, options: &Options) -> Result<Outcome<Evidence>, Halt> {
     let region = desk.region();
-    let (from, to) = (region.offset.0, region.offset.0 + region.length.0);
-    let block = (2 * desk.info().logical_block_bytes.0).max(1024);
-    let mut sampler = Sampler::new(block, (from, to), true);
-    let given = known.given(Name::EraseBlock);
-    let judgement = match refine(desk, &mut sampler, given, options) {
-        Err(halt) if !halt.is_limit() => return Err(halt),
-        _ => infer(&sampler.rows(), Source::Measured, given),
+    let range = (region.offset.0, region.offset.0 + region.length.0);
+    let least = 2 * desk.info().logical_block_bytes.0;
+    let fits = |block: &u64| {
+        block.is_power_of_two() && *block >= least && range.1 - range.0 >= 1024 * block
     };
-    let evidence = BlockEvidence {
-        block_bytes: Bytes(block),
-        reads: sampler.reads() as u64,
-        rows: sampler.rows(),
-        judgement: judgement.clone(),
+    let blocks: Vec<u64> = options.blocks.iter().copied().filter(fits).collect();
+    let Some(&smallest) = blocks.iter().min() else {
+        return Ok(unknown(
+            "the drive is too small for blocks of two logical blocks",
+            Evidence::default(),
+        ));
     };
-    let evidence = Evidence { blocks: vec![evidence], spoke_bytes: Some(Bytes(block)) };
-    Ok(Outcome { findings: judgement.findings, evidence, caveats: Vec::new() })
-}
-
-/// Asks until all is decided.
-fn refine(
-    desk: &mut Desk<'_>,
-    sampler: &mut Sampler,
-    given: Option<u64>,
-    options: &Options,
-) -> Result<(), Halt> {
-    let mut rng = desk.rng(&[0x616c_6967, sampler.block]);
-    let mut wanted: Vec<(usize, usize)> = (0..sampler.bins.len()).map(|bin| (bin, FIRST)).collect();
-    let mut per_read = Nanos::millis(2);
-    loop {
-        for part in portions(&wanted, SCRIPT, per_read) {
-            let (before, reads) = (desk.now(), sampler.reads());
-            sampler.ask(desk, &mut rng, &part)?;
-            let made = (sampler.reads() - reads).max(1) as u64;
-            per_read = Nanos(((desk.now().0 - before.0) / made).max(1));
-        }
-        let judgement = infer(&sampler.rows(), Source::Measured, given);
-        if judgement.is_decided(options.enough) {
-            return Ok(());
-        }
-        wanted = next::wanted(sampler, &judgement);
-        if wanted.is_empty() {
-            return Ok(());
-        }
+    let conditions = survey::survey(desk, range, smallest)?;
+    if conditions.seeks() {
+        let reason =
+            "times depend on how far a place is from the one before, as on a disk whose heads move";
+        return Ok(unknown(reason, Evidence { conditions, ..Evidence::default() }));
     }
+    let ground = conditions.ground(range);
+    let sweep = sweep::Sweep::new(&blocks, &ground, known.given(Name::EraseBlock), options.enough);
+    let (findings, blocks, spoke) = sweep.run(desk)?;
+    let evidence = Evidence { conditions, blocks, spoke_bytes: Some(Bytes(spoke)) };
+    let caveats = caveats(&findings, &evidence.conditions, range);
+    Ok(Outcome { findings, evidence, caveats })
 }
 
-/// Splits what is wanted into scripts that take about `span` each.
-fn portions(wanted: &[(usize, usize)], span: Nanos, per_read: Nanos) -> Vec<Vec<(usize, usize)>> {
-    let total: usize = wanted.iter().map(|(_, count)| count).sum();
-    let fit = (span.0 / (3 * per_read.0)).clamp(16, 400) as usize;
-    let parts = total.div_ceil(fit).max(1);
-    // Every script asks for all classes alike, so that what drifts drifts in all of them.
-    (0..parts)
-        .map(|part| {
-            let share = |&(bin, count): &(usize, usize)| {
-                (bin, count * (part + 1) / parts - count * part / parts)
-            };
-            wanted.iter().map(share).filter(|(_, count)| *count > 0).collect()
-        })
-        .collect()
+/// Nothing is known, and why.
+fn unknown(reason: &str, evidence: Evidence) -> Outcome<Evidence> {
+    let names = [Name::EraseBlock, Name::Page, Name::MultiPlanePage];
+    let findings = names.map(|name| Finding::unknown(name, reason)).to_vec();
+    Outcome { findings, evidence, caveats: Vec::new() }
+}
+
+fn caveats(findings: &[Finding], conditions: &Conditions, (from, to): (u64, u64)) -> Vec<Caveat> {
+    let caveat = |code: &str, cause: String, remedy: &str| Caveat {
+        code: code.to_owned(),
+        subject: "align".to_owned(),
+        cause,
+        remedy: remedy.to_owned(),
+    };
+    let mut caveats = Vec::new();
+    let empty: u64 = conditions.never_written.iter().map(|(from, to)| to - from).sum();
+    if empty > 0 {
+        let percent = 100 * empty / (to - from).max(1);
+        caveats.push(caveat(
+            "never_written",
+            format!("{percent} % of the region answer much faster, as what was never written does, and were left out"),
+            "write the whole drive once for boundaries all over it",
+        ));
+    }
+    if findings.iter().any(|finding| finding.verdict == Verdict::None) {
+        caveats.push(caveat(
+            "nothing_shows",
+            "a drive that was never written shows no boundaries either, and its erase blocks have a size all the same"
+                .to_owned(),
+            "write the whole drive once and probe again, or take the size from its data sheet",
+        ));
+    }
+    if conditions.has_read_cache() {
+        caveats.push(caveat(
+            "read_cache",
+            "what was read is answered from memory when it is read again, so no two reads overlap, and errors are wider"
+                .to_owned(),
+            "nothing needs to be done",
+        ));
+    }
+    caveats
 }

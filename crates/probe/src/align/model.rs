@@ -139,7 +139,7 @@ fn level(points: &[Point], step: f64, spread: f64) -> Fit {
 const TAU: f64 = std::f64::consts::TAU;
 
 /// A free level and a free step, by reweighted least squares; Laplace's approximation integrates them out.
-fn two_levels(points: &[Point], spread: f64) -> Fit {
+pub(super) fn two_levels(points: &[Point], spread: f64) -> Fit {
     let side = |with: bool| {
         let wanted = |p: &&Point| (p.x > 0.0) == with;
         super::estimate::median(&mut points.iter().filter(wanted).map(|p| p.y).collect::<Vec<_>>())
@@ -233,7 +233,7 @@ pub(super) fn ln_sum(values: &[f64]) -> f64 {
 /// Spreads that all rows may share, each with the logarithm of its prior probability: none as probable as all others
 /// together, if there can be none; the others from `least` to `most` in equal ratios.
 pub(super) fn spreads(none: bool, least: f64, most: f64) -> Vec<(f64, f64)> {
-    const COUNT: i32 = 12;
+    const COUNT: i32 = 8;
     let ratio = (most / least).max(1.0).powf(1.0 / f64::from(COUNT - 1));
     let each = if none { 0.5 } else { 1.0 } / f64::from(COUNT);
     let some = (0..COUNT).map(|n| (least * ratio.powi(n), each.ln()));

@@ -25,6 +25,8 @@ pub struct Row {
     /// on - (pre + post). Where both sides are read from cells of their own, as above the boundary of a page, it is
     /// free of how long those take, which differs from page to page.
     pub excess: Estimate,
+    /// on - max(pre, post): what crossing costs where both sides are read at once, and the slower one is waited for.
+    pub beyond: Estimate,
     /// pre - post: what the last block before a boundary costs more than the first after it.
     pub sides: Estimate,
 }
@@ -54,6 +56,10 @@ impl Row {
             diff: Estimate { value_ns: on_from_diff - mean, error_ns: e_diff },
             excess: Estimate {
                 value_ns: on_from_diff - 2.0 * mean,
+                error_ns: e_diff.hypot(e_pre / 2.0).hypot(e_post / 2.0),
+            },
+            beyond: Estimate {
+                value_ns: on_from_diff - pre.max(post),
                 error_ns: e_diff.hypot(e_pre / 2.0).hypot(e_post / 2.0),
             },
             sides: Estimate { value_ns: pre - post, error_ns: e_pre.hypot(e_post) },

@@ -30,13 +30,15 @@ pub(super) struct Triple {
 pub(super) struct Bin {
     pub(super) class: Class,
     places: Places,
+    /// Boundaries that may be visited: those of `places` where the drive was written.
+    count: u64,
     triples: Vec<Triple>,
 }
 
 impl Bin {
     /// Triples that may still be asked for without returning to the same boundaries over and over.
     pub(super) fn room(&self) -> usize {
-        let most = self.places.count().saturating_mul(VISITS_MAX);
+        let most = self.count.saturating_mul(VISITS_MAX);
         usize::try_from(most).unwrap_or(usize::MAX).saturating_sub(self.triples.len())
     }
 }
@@ -46,21 +48,53 @@ impl Bin {
 pub(super) struct Sampler {
     pub(super) block: u64,
     pub(super) bins: Vec<Bin>,
-    /// Each boundary is asked for all three times; otherwise each of the three reads has a boundary of its own.
-    paired: bool,
+    ground: Ground,
+}
+
+/// Where may be read, and how.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Ground {
+    /// First byte, and one beyond the last.
+    pub(super) from: u64,
+    pub(super) to: u64,
+    /// Ranges in it that were never written.
+    pub(super) empty: Vec<(u64, u64)>,
+    /// A read leaves nothing behind that would make a later one of the same bytes faster. Where it does, the block
+    /// across a boundary is read at another boundary than those before and after, which it would overlap.
+    pub(super) forgets: bool,
+}
+
+impl Ground {
+    fn is_written(&self, at: u64) -> bool {
+        !self.empty.iter().any(|&(from, to)| (from..to).contains(&at))
+    }
+
+    /// The part of it that was written, 0 to 1.
+    pub(super) fn written_share(&self) -> f64 {
+        let empty: u64 = self.empty.iter().map(|(from, to)| to - from).sum();
+        1.0 - empty as f64 / (self.to - self.from).max(1) as f64
+    }
 }
 
 impl Sampler {
-    /// All classes of boundaries between `from` and `to`, for reads of `block` bytes.
-    pub(super) fn new(block: u64, (from, to): (u64, u64), paired: bool) -> Sampler {
+    /// All classes of boundaries on `ground`, for reads of `block` bytes.
+    pub(super) fn new(block: u64, ground: &Ground) -> Sampler {
         let first = block.ilog2();
         let ones = (first..=LOG2_MAX).map(|log2| Class { log2, factor: 1 });
         let threes = (first.max(LOG2_OF_THREES)..LOG2_MAX).map(|log2| Class { log2, factor: 3 });
         let bin = |class| {
-            let places = Places::new(class, from, to, block)?;
-            (places.count() >= PLACES_MIN).then_some(Bin { class, places, triples: Vec::new() })
+            let places = Places::new(class, ground.from, ground.to, block)?;
+            let count = (places.count() as f64 * ground.written_share()) as u64;
+            (count >= PLACES_MIN).then_some(Bin { class, places, count, triples: Vec::new() })
         };
-        Sampler { block, bins: ones.chain(threes).filter_map(bin).collect(), paired }
+        let bins = ones.chain(threes).filter_map(bin).collect();
+        Sampler { block, bins, ground: ground.clone() }
+    }
+
+    /// A boundary that may be read at.
+    fn draw(&self, bin: usize, rng: &mut Rng) -> Option<u64> {
+        let draws = (0..64).filter_map(|_| self.bins[bin].places.draw(rng));
+        draws.into_iter().find(|at| self.ground.is_written(*at))
     }
 
     /// Asks for `wanted` (index of a bin, triples), in one script.
@@ -73,14 +107,9 @@ impl Sampler {
         let mut asked = Vec::new();
         for &(bin, count) in wanted {
             for _ in 0..count.min(self.bins[bin].room()) {
-                let mut draw = || self.bins[bin].places.draw(rng);
-                let Some(at) = draw() else { continue };
-                let places = if self.paired {
-                    Some([at; 3])
-                } else {
-                    draw().zip(draw()).map(|(b, c)| [at, b, c])
-                };
-                asked.extend(places.map(|places| (bin, places)));
+                let Some(at) = self.draw(bin, rng) else { continue };
+                let across = if self.ground.forgets { Some(at) } else { self.draw(bin, rng) };
+                asked.extend(across.map(|across| (bin, [at, across, at])));
             }
         }
         let order = order(asked.len(), rng);
@@ -107,6 +136,12 @@ impl Sampler {
     /// A row for each class with enough samples.
     pub(super) fn rows(&self) -> Vec<Row> {
         self.bins.iter().filter_map(row).collect()
+    }
+
+    /// Triples of the class with the fewest, of those that may be asked more.
+    pub(super) fn least(&self) -> usize {
+        let open = self.bins.iter().filter(|bin| bin.room() > 0);
+        open.map(|bin| bin.triples.len()).min().unwrap_or(0)
     }
 
     /// Reads so far.
@@ -154,12 +189,13 @@ fn row(bin: &Bin) -> Option<Row> {
     Some(Row {
         class: bin.class,
         align_bytes: bin.class.align(),
-        places: bin.places.count().min(bin.triples.len() as u64),
+        places: bin.count.min(bin.triples.len() as u64),
         pre_ns: over(&|t| t.pre)?.value_ns,
         on_ns: over(&|t| t.on)?.value_ns,
         post_ns: over(&|t| t.post)?.value_ns,
         diff: over(&|t| t.on - (t.pre + t.post) / 2.0)?,
         excess: over(&|t| t.on - (t.pre + t.post))?,
+        beyond: over(&|t| t.on - t.pre.max(t.post))?,
         sides: over(&|t| t.pre - t.post)?,
     })
 }

@@ -13,6 +13,7 @@ mod build;
 mod command;
 pub mod face;
 mod figure;
+mod judge;
 mod lines;
 mod micro;
 mod note;
@@ -22,6 +23,7 @@ mod rows;
 mod scatter;
 pub mod tables;
 
+pub use judge::judge;
 pub use note::{Note, NoteKind};
 pub use parse::{ParseError, TEXT_BYTES_MAX, parse, parse_all};
 pub use tables::{

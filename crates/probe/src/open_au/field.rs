@@ -82,7 +82,7 @@ impl Excess {
 /// Mean of the middle half, and its standard error from the winsorised variance (Tukey and McLaughlin 1963, with a
 /// quarter trimmed at each end). Rejected: the median, which jumps between the two kinds of pages where they take
 /// turns; and the mean, which a single erase moves.
-fn midmean(values: &[f64]) -> Option<(f64, f64)> {
+pub(crate) fn midmean(values: &[f64]) -> Option<(f64, f64)> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     let (count, cut) = (sorted.len(), sorted.len() / 4);
@@ -128,6 +128,16 @@ impl Field {
             alone: BTreeMap::new(),
         };
         (starts.len() >= 3).then(|| field(starts))
+    }
+
+    /// Where the first of them begins.
+    pub(crate) fn from(&self) -> u64 {
+        self.starts.iter().copied().min().unwrap_or(0)
+    }
+
+    /// Where the blocks begin, in random order.
+    pub(crate) fn starts(&self) -> &[u64] {
+        &self.starts
     }
 
     /// Distance of neighbours, in bytes.

@@ -1,7 +1,9 @@
 //! How many erase blocks may be open at once: writes to more and more of them, until each one costs a merge.
 
+mod boundary;
 mod field;
 mod infer;
+mod page;
 mod search;
 mod table;
 
@@ -10,11 +12,14 @@ use serde::{Deserialize, Serialize};
 use crate::desk::{Desk, Halt};
 use crate::finding::{Finding, Name, Outcome};
 use crate::known::Known;
-use field::Field;
-use search::{End, Search};
 
+pub(crate) use field::{Field, Turn, Visit, elapsed, midmean};
+pub(crate) use search::{End, Search};
+
+pub use boundary::{BoundaryEvidence, Class, boundary};
 pub use field::Excess;
 pub use infer::{infer, infer_order};
+pub use page::Shift;
 pub use search::Cell;
 pub use table::{Order, Row, Table};
 
@@ -70,8 +75,7 @@ pub fn probe(
     let before = desk.spent();
     let unit = options.erase_block.or_else(|| known.value(Name::EraseBlock)).filter(|n| *n > 0);
     let mut evidence = Evidence { erase_block_bytes: unit, ..Evidence::default() };
-    let page = known.value(Name::MultiPlanePage).or_else(|| known.value(Name::Page));
-    let findings = ask(desk, unit, page, options, &mut evidence)?;
+    let findings = ask(desk, unit, known, options, &mut evidence)?;
     evidence.tables = tables(&evidence.cells);
     evidence.written_bytes = desk.spent().since(before).written_bytes.0;
     Ok(Outcome { findings, evidence, caveats: Vec::new() })
@@ -80,7 +84,7 @@ pub fn probe(
 fn ask(
     desk: &mut Desk<'_>,
     unit: Option<u64>,
-    page: Option<u64>,
+    known: &Known,
     options: &Options,
     evidence: &mut Evidence,
 ) -> Result<Vec<Finding>, Halt> {
@@ -111,12 +115,7 @@ fn ask(
     let mut limit = None;
     let mut findings = Vec::new();
     for order in &options.orders {
-        let small = match (order, page) {
-            (_, Some(page)) => page.clamp(SMALL, 8 * SMALL),
-            (Order::Linear, None) => SMALL,
-            // Going back inside a page costs reading it, which is no merge: none of the cards known has larger ones.
-            (Order::Random, None) => 2 * SMALL,
-        };
+        let small = small_write(known, *order);
         let mut search = Search::new(&mut field, *order, small);
         // More than may be open when written in order cannot be open at random.
         let nr_max = limit.unwrap_or(options.nr_max);
@@ -139,6 +138,17 @@ fn ask(
     Ok(findings)
 }
 
+/// Size of the smaller writes.
+pub(crate) fn small_write(known: &Known, order: Order) -> u64 {
+    let page = known.value(Name::MultiPlanePage).or_else(|| known.value(Name::Page));
+    match (order, page) {
+        (_, Some(page)) => page.clamp(SMALL, 8 * SMALL),
+        (Order::Linear, None) => SMALL,
+        // Going back inside a page costs reading it, which is no merge: none of the cards known has larger ones.
+        (Order::Random, None) => 2 * SMALL,
+    }
+}
+
 /// Purpose of the random numbers that choose erase blocks.
 const PLACES: u64 = 0x6f70_656e;
 
@@ -147,7 +157,7 @@ fn arm(desk: &mut Desk<'_>, field: &Field) -> Result<(f64, f64), Halt> {
     let mut rng = desk.rng(&[PLACES, 1]);
     let [near, far] = field.near_and_far(16, &mut rng);
     let mut median = |part: &str, places: &[(u64, u64)]| -> Result<f64, Halt> {
-        let times: Vec<f64> = desk.read(part, places)?.iter().map(field::elapsed).collect();
+        let times: Vec<f64> = desk.read(part, places)?.iter().map(elapsed).collect();
         Ok(stats::quantile(&times, 0.5).unwrap_or(0.0))
     };
     Ok((median("reads near", &near)?, median("reads far", &far)?))

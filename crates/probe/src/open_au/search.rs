@@ -14,6 +14,8 @@ const VISITS_MAX: usize = 48;
 const ERRORS: f64 = 5.0;
 /// ...and from this share of what the writes take alone.
 const SHARE: f64 = 0.05;
+/// An excess of less than this share of what the writes take alone is slight.
+const SLIGHT: f64 = 0.25;
 /// A visit that takes so many times longer than its writes alone is a merge whatever the size: no card has so many
 /// planes.
 const PLAIN: f64 = 4.0;
@@ -125,44 +127,52 @@ impl<'a> Search<'a> {
     pub(crate) fn step(&mut self, desk: &mut Desk<'_>, nr: u32) -> Result<Step, Halt> {
         let (small, large) = self.sizes;
         let mut first = self.cell(desk, nr, small, VISITS_MIN)?;
-        if !first.differs(&self.level.0) {
+        let Some(level) = self.level.1 else {
+            if !first.differs(&self.level.0) {
+                return Ok(Step::Fast);
+            }
+            if first.excess_ns > PLAIN * first.alone_ns {
+                return Ok(Step::Cliff);
+            }
+            // What seldom happens by chance happens seldom twice.
+            first = self.cell(desk, nr, small, VISITS_MAX)?;
+            if !first.differs(&self.level.0) {
+                return Ok(Step::Fast);
+            }
+            return self.ask_larger(desk, nr, first);
+        };
+        // Turns cost something in proportion to the size. Beyond the limit merges take the place of that, and may by
+        // chance cost as much at one size, but not at two.
+        let second = self.cell(desk, nr, large, VISITS_MIN)?;
+        if !first.differs(&self.level.0) && !second.differs(&level) {
             return Ok(Step::Fast);
         }
-        if first.excess_ns > PLAIN * first.alone_ns && self.level.0.excess_ns < first.alone_ns {
-            return Ok(Step::Cliff);
-        }
-        // What seldom happens by chance happens seldom twice.
         first = self.cell(desk, nr, small, VISITS_MAX)?;
-        if !first.differs(&self.level.0) {
-            return Ok(Step::Fast);
-        }
-        let second = self.cell(desk, nr, large, VISITS_MAX)?;
-        let step = self.split(first, second);
-        if step == Step::Fast {
-            self.level = (first, Some(second));
-        }
-        Ok(step)
+        self.ask_larger(desk, nr, first)
     }
 
-    /// Splits the excess into a part that is the same for both sizes and one in proportion to the size.
-    ///
-    /// The excess itself is split, not what it grew by: a card that programs its planes one by one on return does
-    /// not where it opens a block anew, so beyond its limit that part goes as the merges come.
-    fn split(&self, small: Excess, large: Excess) -> Step {
-        let ratio = self.sizes.1 as f64 / self.sizes.0 as f64;
-        let grows = large.excess_ns / small.excess_ns;
-        let constant = (ratio * small.excess_ns - large.excess_ns) / (ratio - 1.0);
-        let error = (ratio * small.error_ns).hypot(large.error_ns) / (ratio - 1.0);
-        let least = (ERRORS * error).max(SHARE * small.alone_ns);
-        // How far it is from constant, 0, to in proportion, 1.
-        let share = (grows - 1.0) / (ratio - 1.0);
-        if constant > least && (-0.2..0.4).contains(&share) {
-            Step::Cliff
-        } else if small.excess_ns > 0.0 && (0.6..2.0).contains(&share) {
-            Step::Fast
-        } else {
-            Step::Unclear
+    /// Sets writes of larger sizes beside the excess of the smaller.
+    fn ask_larger(&mut self, desk: &mut Desk<'_>, nr: u32, small: Excess) -> Result<Step, Halt> {
+        let (size, large) = self.sizes;
+        let second = self.cell(desk, nr, large, VISITS_MAX)?;
+        let mut step = split(small, second, large as f64 / size as f64);
+        let vanishes = !second.differs(&NOTHING) && second.excess_ns < 0.3 * small.excess_ns;
+        if step == Step::Unclear && vanishes && small.excess_ns < SLIGHT * small.alone_ns {
+            // Slight, and only where writes are smaller than what is programmed at once: no merge does that.
+            step = Step::Fast;
+        } else if step == Step::Unclear && large > 2 * size {
+            // A host splits large writes, and what a change of blocks costs may hide behind the transfer of the
+            // rest: source 000's stick shows its cliff up to 64 KiB and not at 128.
+            let between = self.cell(desk, nr, 2 * size, VISITS_MAX)?;
+            step = match split(small, between, 2.0) {
+                Step::Cliff if small.excess_ns > SLIGHT * small.alone_ns => Step::Cliff,
+                _ => Step::Unclear,
+            };
         }
+        if step == Step::Fast {
+            self.level = (small, Some(second));
+        }
+        Ok(step)
     }
 
     /// One less must still be fast: else it was the drive that changed, and not the count.
@@ -211,6 +221,27 @@ impl<'a> Search<'a> {
         }
         result?;
         Ok(self.cells.last().map_or(NOTHING, |cell| cell.excess))
+    }
+}
+
+/// Splits the excess into a part that is the same for two sizes, one `ratio` times the other, and one in proportion
+/// to the size.
+///
+/// The excess itself is split, not what it grew by: a card that programs its planes one by one on return does
+/// not where it opens a block anew, so beyond its limit that part goes as the merges come.
+fn split(small: Excess, large: Excess, ratio: f64) -> Step {
+    let grows = large.excess_ns / small.excess_ns;
+    let constant = (ratio * small.excess_ns - large.excess_ns) / (ratio - 1.0);
+    let error = (ratio * small.error_ns).hypot(large.error_ns) / (ratio - 1.0);
+    let least = (ERRORS * error).max(SHARE * small.alone_ns);
+    // How far it is from constant, 0, to in proportion, 1.
+    let share = (grows - 1.0) / (ratio - 1.0);
+    if constant > least && (-0.2..0.4).contains(&share) {
+        Step::Cliff
+    } else if small.excess_ns > 0.0 && (0.6..2.0).contains(&share) {
+        Step::Fast
+    } else {
+        Step::Unclear
     }
 }
 

@@ -1,6 +1,7 @@
 //! How many bands the levels of places lie in: the comparison of models, and what must hold before a count is named.
 
 use super::mixture::{Datum, Fit, Shape, fit};
+use super::turns::{self, Turns};
 
 /// Most bands that are looked for: one more than the four bits of the densest cells sold, so that what is spread
 /// evenly is not forced into four.
@@ -42,6 +43,8 @@ pub(super) enum Answer {
 pub(super) struct Judged {
     pub(super) answer: Answer,
     pub(super) fit: Fit,
+    /// The order in which bands take turns, when there is one.
+    pub(super) turns: Option<Turns>,
 }
 
 /// What is to be judged.
@@ -53,11 +56,12 @@ pub(super) struct Question<'a> {
     pub(super) base: f64,
     /// Page sizes to try when places may lie on different planes; empty when they all lie on the same.
     pub(super) planes: &'a [u64],
+    /// Bytes of a group of pages, where groups are known: kinds may then be told by their turns.
+    pub(super) turns: Option<u64>,
 }
 
 /// Judges; none when there are too few places.
 pub(super) fn judge(question: &Question<'_>) -> Option<Judged> {
-    let data = question.data;
     let fits = candidates(question);
     let best = fits.iter().min_by(|a, b| a.bic.total_cmp(&b.bic))?.clone();
     // A band more always gains something; whether one may be two is asked of each band by itself.
@@ -73,8 +77,49 @@ pub(super) fn judge(question: &Question<'_>) -> Option<Judged> {
     } else {
         several(question, &best, posterior)
     };
-    debug_assert!(data.len() >= 2, "a fit takes two places");
-    Some(Judged { answer, fit: best })
+    let mixed = Judged { answer, fit: best, turns: None };
+    Some(match question.turns {
+        Some(grain) => in_turns(question, mixed, &turns::fit(question.data, grain)),
+        None => mixed,
+    })
+}
+
+/// What regular turns add: a count where single places leave it open, and the order.
+fn in_turns(question: &Question<'_>, mixed: Judged, all: &[Turns]) -> Judged {
+    let Some(best) = all.iter().min_by(|a, b| a.bic.total_cmp(&b.bic)) else { return mixed };
+    let count = best.levels.len();
+    let others = all.iter().filter(|turns| turns.levels.len() != count);
+    let margin = others.map(|turns| turns.bic - best.bic).fold(f64::INFINITY, f64::min);
+    let closest = DISTANCE_MIN * question.base;
+    let told = best.narrowest() > SEPARATION_MIN * std::f64::consts::SQRT_2 * best.error;
+    let regular = count > 1 && margin >= MARGIN && told && best.narrowest() >= closest;
+    let windows = mixed.fit.offsets.len();
+    match mixed.answer {
+        Answer::Bands(found, _) if regular && found == count => {
+            Judged { turns: Some(best.clone()), ..mixed }
+        }
+        Answer::Open(_, true) if regular => {
+            let confidence = (1.0 - (-0.5 * margin).exp()).min(0.99);
+            let fit = best.as_fit(windows);
+            Judged { answer: Answer::Bands(count, confidence), fit, turns: Some(best.clone()) }
+        }
+        Answer::Open(_, true) if count == 1 && mixed.fit.shape.bands == 1 => {
+            let apart = apart_max(question, all);
+            let answer = if apart < closest { Answer::One(0.97, apart) } else { mixed.answer };
+            Judged { answer, fit: best.as_fit(windows), turns: None }
+        }
+        _ => mixed,
+    }
+}
+
+/// How far apart levels that take turns can lie, ns, when one level describes the places best: as far as the best
+/// order that can be found in the noise, and two standard errors of the difference of two halves of a window more.
+fn apart_max(question: &Question<'_>, all: &[Turns]) -> f64 {
+    let widest = all.iter().map(Turns::range).fold(0.0, f64::max);
+    let windows = question.data.chunk_by(|a, b| a.window == b.window).count().max(1) as f64;
+    let data = question.data;
+    let noise = data.iter().map(|datum| datum.level.error.powi(2)).sum::<f64>() / data.len() as f64;
+    widest + 2.0 * 2.0 * (noise * windows / data.len() as f64).sqrt()
 }
 
 /// All models that come into question. Planes only where one band, narrow as reads can tell, does not say it all.

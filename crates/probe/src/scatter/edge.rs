@@ -10,12 +10,22 @@ use crate::desk::{Desk, Halt};
 
 const MIB: u64 = 1 << 20;
 
+/// A group of pages that is rarely smaller, where groups are not known.
+const GROUP_LIKELY: u64 = 8 << 10;
+
 /// A run of places is in the zone or not at odds of e^12 (160,000 to 1): some twenty runs are asked one after the
 /// other, and one wrong answer leads all later ones astray.
 const ODDS: f64 = 12.0;
 
-/// Places in a run: groups of two kinds that take turns two by two are in it three times.
-const RUN_PLACES: u64 = 12;
+/// Places of a run, and of one where a band of the rest lies at the zone's own level: they tell by the other bands.
+const RUN_PLACES: usize = 12;
+const RUN_PLACES_ALIKE: usize = 28;
+
+/// Groups that a run reaches over. Its places are drawn from them: in even steps they might all be of one kind.
+const RUN_GROUPS: u64 = 32;
+
+/// Groups on each side of a likely end that are read one by one.
+const NEAR: u64 = 10;
 
 /// Runs that are read together, between the last place known to be in the zone and the first known not to be.
 const SECTIONS: u64 = 8;
@@ -36,6 +46,9 @@ pub(super) struct Edge {
     /// Probability of the most likely one.
     pub(super) confidence: f64,
 }
+
+/// The edge if it was found, with the places around it.
+pub(super) type Found = (Option<Edge>, Vec<Spot>);
 
 /// Finds the end of a zone.
 pub(super) struct Search<'a> {
@@ -64,85 +77,124 @@ impl Search<'_> {
     ///
     /// # Errors
     /// [`Halt`] that is no limit.
-    pub(super) fn run(
-        &self,
-        desk: &mut Desk<'_>,
-        rng: &mut Rng,
-    ) -> Result<(Option<Edge>, Vec<Spot>), Halt> {
+    pub(super) fn run(&self, desk: &mut Desk<'_>, rng: &mut Rng) -> Result<Found, Halt> {
         let Some((mut low, mut high)) = self.ladder(desk, rng)? else {
             return Ok((None, Vec::new()));
         };
-        let width = RUN_PLACES * self.places.grain;
-        while high - low > 2 * width {
-            let (from, to) = (low, high);
-            let step = |at: u64| {
-                let offset = (to - from) / self.places.grain * at / SECTIONS * self.places.grain;
-                from + offset
-            };
-            let mut begins: Vec<u64> =
-                (1..SECTIONS).map(step).filter(|at| *at > from && *at < to).collect();
-            begins.dedup();
-            let Some(sides) = self.ask(desk, rng, &begins)? else { return Ok((None, Vec::new())) };
-            let end = sides.iter().position(|side| *side != Side::Zone).unwrap_or(sides.len());
-            if let Some(last) = end.checked_sub(1) {
-                low = begins[last];
-            }
-            if let Some(begin) = begins.get(end) {
-                if sides[end] == Side::Both {
-                    low = *begin;
+        let mut tried = Vec::new();
+        while high - low > 2 * self.width() {
+            if let Some(end) = self.round_end(low, high).filter(|end| !tried.contains(end)) {
+                let near = NEAR * self.places.grain;
+                let found = self.place(desk, rng, end.saturating_sub(near).max(low), end + near)?;
+                if found.0.is_some() {
+                    return Ok(found);
                 }
-                // A run that holds the end of the zone may still be more like the rest.
-                high = (begin + width).min(high);
+                tried.push(end);
             }
-            if high - low >= to - from {
+            let begins = self.between(low, high);
+            let Some(sides) = self.ask(desk, rng, &begins)? else { return Ok((None, Vec::new())) };
+            let before = (low, high);
+            (low, high) = self.narrowed(low, high, &begins, &sides);
+            if before == (low, high) {
                 break;
             }
         }
         self.place(desk, rng, low, high)
     }
 
-    /// Runs at 1, 2, 4 … MiB: the last in the zone and, before any other, the first that is not, with its own width.
+    /// Bytes that a run reaches over.
+    fn width(&self) -> u64 {
+        RUN_GROUPS * self.places.grain.max(GROUP_LIKELY)
+    }
+
+    /// The only end at a whole MiB that is left, if so.
+    fn round_end(&self, low: u64, high: u64) -> Option<u64> {
+        let first = (low + 1).next_multiple_of(MIB.max(self.places.grain));
+        let last = high.saturating_sub(self.width());
+        (first <= last && first + MIB > last).then_some(first)
+    }
+
+    /// Where runs are to begin between the last place in the zone and the first known not to be: at whole MiB as long
+    /// as there are several.
+    fn between(&self, low: u64, high: u64) -> Vec<u64> {
+        let whole = MIB.max(self.places.grain);
+        let unit = if high - low >= 3 * whole { whole } else { self.places.grain };
+        let steps = (high - low) / unit;
+        let at = |section: u64| (low + steps * section / SECTIONS * unit) / unit * unit;
+        let mut begins: Vec<u64> = (1..SECTIONS).map(at).collect();
+        begins.retain(|begin| *begin > low && *begin < high);
+        begins.dedup();
+        begins
+    }
+
+    /// What is left between `low` and `high` when runs are known to lie on these sides.
+    fn narrowed(&self, mut low: u64, mut high: u64, begins: &[u64], sides: &[Side]) -> (u64, u64) {
+        let end = sides.iter().position(|side| *side != Side::Zone).unwrap_or(sides.len());
+        if let Some(last) = end.checked_sub(1) {
+            low = begins[last];
+        }
+        if let Some(begin) = begins.get(end) {
+            if sides[end] == Side::Both {
+                low = *begin;
+            }
+            // A run that holds the end of the zone may still be more like the rest.
+            high = (begin + self.width()).min(high);
+        }
+        (low, high)
+    }
+
+    /// Runs at 1, 2, 4 … MiB: the last in the zone, and the end of the first that is not.
     fn ladder(&self, desk: &mut Desk<'_>, rng: &mut Rng) -> Result<Option<(u64, u64)>, Halt> {
-        let width = RUN_PLACES * self.places.grain;
         let begin = |power: u32| self.places.from + (MIB.max(self.places.grain) << power);
-        let begins: Vec<u64> =
-            (0..20).map(begin).take_while(|at| at + width <= self.places.to).collect();
+        let room = |at: &u64| at + self.width() <= self.places.to;
+        let begins: Vec<u64> = (0..20).map(begin).take_while(room).collect();
         // Zones for file allocation tables are small: the first rungs alone tell most often.
-        for count in [8, 20] {
+        for count in [7, 20] {
             let rungs = &begins[..count.min(begins.len())];
             let Some(sides) = self.ask(desk, rng, rungs)? else { return Ok(None) };
-            if let Some(end) = sides.iter().position(|side| *side != Side::Zone) {
-                let both = sides[end] == Side::Both;
-                let last = if both { Some(end) } else { end.checked_sub(1) };
-                let low = last.map_or(self.places.from, |last| rungs[last]);
-                return Ok(Some((low, rungs[end] + width)));
+            if sides.iter().any(|side| *side != Side::Zone) {
+                return Ok(Some(self.narrowed(self.places.from, self.places.to, rungs, &sides)));
             }
         }
         Ok(None)
     }
 
-    /// Reads runs until each is known to be on one side; none when time is over before.
+    /// Places of a run from `begin` on, drawn from its groups.
+    fn places_of(&self, begin: u64, rng: &mut Rng) -> Vec<Spot> {
+        let mut spots = self.places.run(begin, self.width() / self.places.grain);
+        rng.shuffle(&mut spots);
+        spots.truncate(if self.zone.is_near(self.rest) { RUN_PLACES_ALIKE } else { RUN_PLACES });
+        spots.sort_unstable_by_key(|spot| spot.offset);
+        spots
+    }
+
+    /// Reads runs until each is known to be on one side, or all that matters is; none when time is over before.
     fn ask(
         &self,
         desk: &mut Desk<'_>,
         rng: &mut Rng,
         begins: &[u64],
     ) -> Result<Option<Vec<Side>>, Halt> {
-        let runs = begins.iter().map(|begin| self.places.run(*begin, RUN_PLACES));
-        let mut runs: Vec<Vec<Spot>> = runs.collect();
+        let mut runs: Vec<Vec<Spot>> =
+            begins.iter().map(|begin| self.places_of(*begin, rng)).collect();
+        let mut sides = vec![Side::Open; runs.len()];
         let (mut rounds, mut reads) = (self.reads.clamp(2, 64), 0);
         loop {
-            let open = runs.iter_mut().filter(|run| self.side(run) == Side::Open);
-            let mut sets: Vec<&mut Vec<Spot>> = open.collect();
-            if sets.is_empty() {
-                return Ok(Some(runs.iter().map(|run| self.side(run)).collect()));
-            }
+            let open = runs.iter_mut().zip(&sides).filter(|(_, side)| **side == Side::Open);
+            let mut sets: Vec<&mut Vec<Spot>> = open.map(|(run, _)| run).collect();
             let apart = 2 * self.places.grain;
             let all = read_rounds(desk, "edge", &mut sets, rounds, apart, rng)?;
             reads += rounds;
             rounds = reads.div_ceil(2);
-            let open = runs.iter().any(|run| self.side(run) == Side::Open);
-            if open && (!all || reads >= READS_MAX) {
+            sides = runs.iter().map(|run| self.side(run)).collect();
+            // What lies beyond the first run that is not in the zone says nothing new.
+            let end = sides.iter().position(|side| matches!(side, Side::Rest | Side::Both));
+            let end = end.map_or(sides.len(), |end| end + 1);
+            if !sides[..end].contains(&Side::Open) {
+                sides.truncate(end);
+                return Ok(Some(sides));
+            }
+            if !all || reads >= READS_MAX {
                 return Ok(None);
             }
         }
@@ -176,24 +228,23 @@ impl Search<'_> {
         }
     }
 
-    /// The most likely place of the edge between `low`, which is in the zone, and `high`.
+    /// The edge between `low` and `high`, when it is there: the places before it are of the zone.
     fn place(
         &self,
         desk: &mut Desk<'_>,
         rng: &mut Rng,
         low: u64,
         high: u64,
-    ) -> Result<(Option<Edge>, Vec<Spot>), Halt> {
-        let count = (high - low) / self.places.grain + 4;
-        let mut spots = self.places.run(low, count);
-        let (mut rounds, mut reads) = (self.reads.max(4), 0);
+    ) -> Result<Found, Halt> {
+        let mut spots = self.places.run(low, (high - low) / self.places.grain);
+        let (mut rounds, mut reads) = (self.reads.clamp(4, 64), 0);
         loop {
             let apart = 2 * self.places.grain;
             let all = read_rounds(desk, "edge", &mut [&mut spots], rounds, apart, rng)?;
             reads += rounds;
             rounds = reads.div_ceil(2);
             let edge = self.likeliest(&spots);
-            let sure = edge.is_some_and(|edge| edge.confidence > 1.0 - DOUBT_MAX);
+            let sure = edge.is_none_or(|edge| edge.confidence > 1.0 - DOUBT_MAX);
             if sure || !all || reads >= READS_MAX.min(16 * self.reads.max(4)) {
                 return Ok((edge, spots));
             }
@@ -202,13 +253,20 @@ impl Search<'_> {
 
     /// The edge by Bayes: before place j all are of the zone, from j on of the rest. Before any read, an edge at a
     /// multiple of a large power of two or of the erase block is the likelier the larger it is: zones are made of
-    /// whole blocks.
+    /// whole blocks. None when all places are most likely on one side.
     fn likeliest(&self, spots: &[Spot]) -> Option<Edge> {
         let read = self.levels(spots);
-        let (mut log, mut candidates) = (0.0, Vec::with_capacity(read.len()));
-        for datum in &read {
-            candidates.push((datum.offset, log + self.prior(datum.offset)));
-            log += self.zone.log_likelihood_of(datum) - self.rest.log_likelihood_of(datum);
+        let log = |at: usize| {
+            let (zone, rest) = read.split_at(at);
+            self.zone.log_likelihood(zone) + self.rest.log_likelihood(rest)
+        };
+        let candidates: Vec<(u64, f64)> = (1..read.len())
+            .map(|at| (read[at].offset, log(at) + self.prior(read[at].offset)))
+            .collect();
+        // Before the first and behind the last is elsewhere.
+        let elsewhere = log(0).max(log(read.len()));
+        if candidates.iter().all(|(_, log)| *log < elsewhere) {
+            return None;
         }
         let largest = candidates.iter().map(|(_, log)| *log).fold(f64::NEG_INFINITY, f64::max);
         let sum: f64 = candidates.iter().map(|(_, log)| (log - largest).exp()).sum();

@@ -8,6 +8,7 @@ mod places;
 mod profile;
 mod say;
 mod spots;
+mod turns;
 mod zones;
 
 use block::{Bytes, Nanos};
@@ -89,7 +90,7 @@ struct State {
     rng: Rng,
     overview: [Vec<Spot>; 2],
     windows: Vec<Spot>,
-    /// A window at the region's first byte.
+    /// Places in the region's first MiB.
     first: Vec<Spot>,
     judged: Option<Judged>,
     beginning: Option<Beginning>,
@@ -103,7 +104,7 @@ impl State {
         let mut rng = desk.rng(&[PURPOSE]);
         let run = |begin: &u64| places.run(*begin, places.window_places);
         let windows = places.window_begins(&mut rng).iter().flat_map(run).collect();
-        let first = run(&places.from);
+        let first = places.first(&mut rng);
         let overview = [places.beginning(), places.whole(WHOLE_PLACES, &mut rng)];
         let (judged, beginning, edge, around) = (None, None, None, Vec::new());
         State { places, rng, overview, windows, first, judged, beginning, edge, around }
@@ -141,9 +142,13 @@ impl State {
     /// Judges what was read; true when more reads would change nothing.
     fn judge(&mut self) -> bool {
         let Some(noise) = self.noise() else { return false };
-        let (data, first) = (self.data(&self.windows, noise), self.data(&self.first, noise));
+        let data = self.data(&self.windows, noise);
+        let mut first = self.data(&self.first, noise);
+        first.iter_mut().for_each(|datum| datum.window = 0);
         let planes = &self.places.planes;
-        self.judged = bands::judge(&Question { data: &data, base: noise.base, planes });
+        let (planes, grain) = (&self.places.planes[..], self.places.grain);
+        let turns = self.places.groups_known.then_some(grain);
+        self.judged = bands::judge(&Question { data: &data, base: noise.base, planes, turns });
         let compare = |judged| zones::compare(&first, judged, noise.base);
         self.beginning = self.judged.as_ref().and_then(compare);
         let bands =

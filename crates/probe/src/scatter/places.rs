@@ -23,6 +23,9 @@ const PAGES: [u64; 4] = [4 << 10, 8 << 10, 16 << 10, 32 << 10];
 /// Beyond the beginning by this much, no zone for file allocation tables reaches.
 const ZONES_END: u64 = 64 * MIB;
 
+/// Places at the region's beginning that are compared with the windows.
+const FIRST_PLACES: usize = 32;
+
 /// The places, as far as what is known decides.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Places {
@@ -110,6 +113,15 @@ impl Places {
         let end = |at: &u64| from + at * self.grain + self.fine <= self.to;
         let places = (0..count).take_while(end);
         places.map(|at| Spot::new(from + at * self.grain, self.fine)).collect()
+    }
+
+    /// Places drawn from the first MiB. In even steps they might all be of one kind.
+    pub(super) fn first(&self, rng: &mut Rng) -> Vec<Spot> {
+        let mut spots = self.run(self.from, MIB.div_ceil(self.grain));
+        rng.shuffle(&mut spots);
+        spots.truncate(FIRST_PLACES);
+        spots.sort_unstable_by_key(|spot| spot.offset);
+        spots
     }
 
     /// First bytes of the windows: spread over the region beyond where zones at the beginning end, one in each even

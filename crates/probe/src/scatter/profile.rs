@@ -1,6 +1,8 @@
 //! What reads of a kind of region look like: levels with their shares, and how well others agree with them.
 
+use super::bands::Judged;
 use super::mixture::{Datum, Fit, Shape, fit, normal};
+use super::turns::Turns;
 
 /// One place in so many is unlike its region, whatever the region is: a worn page that is read twice, say.
 const STRANGE: f64 = 1e-3;
@@ -14,12 +16,17 @@ const STEPS: usize = 12;
 /// The variance of windows as a whole is known from a handful of them, so twice as much is allowed for.
 const FEW_WINDOWS: f64 = 2.0;
 
+/// Bands are near each other at less than this share of the distance of two bands of one region.
+const NEAR: f64 = 0.5;
+
 /// The levels of a region.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Profile {
     fit: Fit,
     /// Variance of windows as a whole, ns².
     shift2: f64,
+    /// The order in which its bands take turns, when there is one.
+    turns: Option<Turns>,
 }
 
 impl Profile {
@@ -27,7 +34,12 @@ impl Profile {
     pub(super) fn of(fit: &Fit) -> Profile {
         let n = fit.offsets.len().max(1) as f64;
         let shift2 = fit.offsets.iter().map(|offset| offset * offset).sum::<f64>() / n;
-        Profile { fit: fit.clone(), shift2: FEW_WINDOWS * shift2 }
+        Profile { fit: fit.clone(), shift2: FEW_WINDOWS * shift2, turns: None }
+    }
+
+    /// As was judged.
+    pub(super) fn judged(judged: &Judged) -> Profile {
+        Profile { turns: judged.turns.clone(), ..Profile::of(&judged.fit) }
     }
 
     /// As the levels of one run of places say by themselves: the count of bands that fits best.
@@ -40,6 +52,14 @@ impl Profile {
     /// The model.
     pub(super) fn fit(&self) -> &Fit {
         &self.fit
+    }
+
+    /// True when a band of the one lies so near one of the other's that a place in it does not tell them apart soon.
+    pub(super) fn is_near(&self, other: &Profile) -> bool {
+        let (own, others) = (&self.fit.centers, &other.fit.centers);
+        let apart = own.iter().flat_map(|a| others.iter().map(move |b| (a - b).abs()));
+        let reach = others.windows(2).map(|pair| pair[1] - pair[0]).fold(f64::INFINITY, f64::min);
+        reach.is_finite() && apart.fold(f64::INFINITY, f64::min) < NEAR * reach
     }
 
     /// Variance of windows as a whole, ns².
@@ -61,10 +81,18 @@ impl Profile {
         (between + self.fit.spread2) / places + self.shift2
     }
 
-    /// Logarithm of the likelihood of a run of places that lies in one region. A shift of the whole run is integrated
-    /// over by Laplace's method, about the likeliest one.
+    /// Logarithm of the likelihood of a run of places that lies in one region, in any order or in turns, whichever is
+    /// likelier.
     pub(super) fn log_likelihood(&self, run: &[Datum]) -> f64 {
-        let at = |shift: f64| run.iter().map(|datum| self.density(datum, shift, 0.0).ln()).sum();
+        let mixed = self.log_mixed(run);
+        let turns = self.turns.as_ref().filter(|_| run.len() > 1);
+        turns.map_or(mixed, |turns| mixed.max(turns.log_likelihood(run)))
+    }
+
+    /// In any order. A shift of the whole run is integrated
+    /// over by Laplace's method, about the likeliest one.
+    fn log_mixed(&self, run: &[Datum]) -> f64 {
+        let at = |shift: f64| run.iter().map(|datum| self.density(datum, shift).ln()).sum();
         if self.shift2 < 1.0 {
             return at(0.0);
         }
@@ -77,11 +105,6 @@ impl Profile {
         values[0].max(values[1])
     }
 
-    /// Logarithm of the likelihood of one place by itself.
-    pub(super) fn log_likelihood_of(&self, datum: &Datum) -> f64 {
-        self.density(datum, 0.0, self.shift2).ln()
-    }
-
     /// The likeliest shift of a run near `shift`, and how much is known of it (the inverse of its variance).
     fn likeliest(&self, run: &[Datum], mut shift: f64) -> (f64, f64) {
         let mut weight = 1.0 / self.shift2;
@@ -89,11 +112,11 @@ impl Profile {
             let (mut sum, mut all) = (0.0, 1.0 / self.shift2);
             for datum in run {
                 let x = self.fit.bare(datum, 0.0);
-                let bands = self.bands(datum, 0.0);
+                let bands = self.bands(datum);
                 let odds: Vec<f64> =
                     bands.map(|(center, share, v)| share * normal(x - center - shift, v)).collect();
                 let total: f64 = odds.iter().sum::<f64>().max(f64::MIN_POSITIVE);
-                for ((center, _, variance), odds) in self.bands(datum, 0.0).zip(odds) {
+                for ((center, _, variance), odds) in self.bands(datum).zip(odds) {
                     sum += odds / total * (x - center) / variance;
                     all += odds / total / variance;
                 }
@@ -104,15 +127,15 @@ impl Profile {
     }
 
     /// Centre, share and variance of each band at a place.
-    fn bands(&self, datum: &Datum, more: f64) -> impl Iterator<Item = (f64, f64, f64)> {
-        let variance = datum.level.error.powi(2) + self.fit.spread2 + more;
+    fn bands(&self, datum: &Datum) -> impl Iterator<Item = (f64, f64, f64)> {
+        let variance = datum.level.error.powi(2) + self.fit.spread2;
         let bands = self.fit.centers.iter().zip(&self.fit.shares).zip(&self.fit.center_errors);
         bands.map(move |((center, share), error)| (*center, *share, variance + error.powi(2)))
     }
 
-    fn density(&self, datum: &Datum, shift: f64, more: f64) -> f64 {
+    fn density(&self, datum: &Datum, shift: f64) -> f64 {
         let x = self.fit.bare(datum, shift);
-        let bands = self.bands(datum, more);
+        let bands = self.bands(datum);
         let density: f64 = bands.map(|(center, share, v)| share * normal(x - center, v)).sum();
         (1.0 - STRANGE) * density + STRANGE / ANYWHERE_NS
     }

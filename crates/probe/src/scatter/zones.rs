@@ -4,9 +4,9 @@ use super::bands::{Answer, DISTANCE_MIN, Judged};
 use super::mixture::Datum;
 use super::profile::Profile;
 
-/// The beginning is another region when a description of its own is likelier by e^12 than that of the rest, the price
-/// of its parameters paid.
-const ODDS: f64 = 12.0;
+/// The beginning is another region when a description of its own is likelier by e^8 (3,000 to 1) than that of the
+/// rest, the price of its parameters paid.
+const ODDS: f64 = 8.0;
 
 /// A shift of the mean that is less than this many of its standard errors may be chance.
 const ERRORS: f64 = 3.0;
@@ -35,7 +35,7 @@ pub(super) struct Other {
 
 /// Compares the beginning with the rest of which `judged` tells; `base` is the time of a read, ns.
 pub(super) fn compare(beginning: &[Datum], judged: &Judged, base: f64) -> Option<Beginning> {
-    let rest = Profile::of(&judged.fit);
+    let rest = Profile::judged(judged);
     let zone = Profile::fitted(beginning, judged.fit.shape.plane)?;
     let as_rest = rest.log_likelihood(beginning);
     // What separates Schwarz's criterion from the likelihood is the price of the parameters.

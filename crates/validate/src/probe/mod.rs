@@ -4,10 +4,11 @@
 //! which nothing may be claimed; and the cards that have a name. In process and in virtual time, since thousands of
 //! probings through the binary would say the same.
 
+mod ask;
+mod cards;
 mod drive;
 mod plain;
 mod score;
-mod stages;
 mod table;
 
 use std::fmt::Write as _;
@@ -17,30 +18,21 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
 
-use ::probe::{Desk, Finding, Known, Name, NoKeeper, Spent, Terms};
+use ::probe::Name;
 use anyhow::{Context as _, Result, anyhow};
-use block::{Bytes, Nanos, Target as _};
 use clap::{Args, ValueEnum};
-use engine::{Bench, TargetBench};
-use workload::plan::Region;
 
 use crate::provenance::{self, Machine};
 use crate::{sheet, stop};
+use ask::{Questions, Said, ask_virtual};
 use drive::{SCORED, Subject};
 use score::{Answer, Mark, Score};
-use stages::Halted;
 
 /// Seeds that are scored and never tuned on.
 const SEEDS: Range<u64> = 1_000_000..1_001_000;
 /// Levels of noise: its standard deviation over what an erase block's boundary costs.
 const LEVELS: [f64; 3] = [0.1, 0.5, 1.0];
-/// What a probing of a virtual drive may take. Generous: no probe comes near.
-const TIME: Nanos = Nanos::secs(24 * 3600);
-/// What it may write. Likewise.
-const WRITES: Bytes = Bytes::gib(1024);
-
 /// Options of `probe`.
 #[derive(Args, Clone, Debug)]
 pub struct Options {
@@ -54,8 +46,9 @@ pub struct Options {
     /// Only these properties, such as erase-block,page
     #[arg(long, value_delimiter = ',', value_parser = name)]
     only: Vec<Name>,
-    /// Gives the probes the truth of these properties, to look at one probe by itself
-    #[arg(long, value_delimiter = ',', value_parser = name)]
+    /// Gives the probes the truth of these properties, to look at one probe by itself: erase-block, page,
+    /// multi-plane-page
+    #[arg(long, value_delimiter = ',', value_parser = size)]
     give: Vec<Name>,
     /// Only these sections [default: all; with any of the flags above, scores alone]
     #[arg(long, value_enum, value_delimiter = ',')]
@@ -73,8 +66,10 @@ pub struct Options {
 enum Section {
     /// Cards drawn from seeds
     Scores,
-    /// Drives without structure
+    /// Drives without structure; a loop device among them, for root
     Plain,
+    /// Cards with a name
+    Cards,
 }
 
 impl Options {
@@ -135,60 +130,13 @@ fn name(text: &str) -> Result<Name, String> {
     })
 }
 
-/// All of one drive.
-#[derive(Clone, Debug)]
-struct Said {
-    /// What was found out, in the order of names.
-    findings: Vec<Finding>,
-    /// What ended a probe early, that is no limit.
-    halted: Vec<Halted>,
-    /// What it took of the drive.
-    spent: Spent,
-    /// What it took of us.
-    wall: Duration,
-}
-
-impl Said {
-    /// What was said of `name`.
-    fn of(&self, name: Name) -> Finding {
-        let said = self.findings.iter().find(|finding| finding.name == name);
-        said.cloned().unwrap_or_else(|| Finding::unknown(name, "nobody was asked"))
-    }
-}
-
-/// Asks a drive on the bench.
-fn ask(bench: &mut dyn Bench, terms: Terms, mut known: Known, wanted: &[Name]) -> Said {
-    let begun = Instant::now();
-    let mut keeper = NoKeeper;
-    let mut desk = Desk::new(bench, terms, &mut keeper);
-    let halted = stages::ask(&mut desk, &mut known, wanted);
-    let spent = desk.spent();
-    Said { findings: known.findings(), halted, spent, wall: begun.elapsed() }
-}
-
-/// Asks a virtual drive, with the truth of `given`.
-///
-/// # Errors
-/// When it cannot be opened.
-fn ask_virtual(subject: &Subject, seed: u64, given: &[Name], wanted: &[Name]) -> Result<Said> {
-    let mut target = subject.open()?;
-    let mut environment = target.environment();
-    let terms = Terms {
-        region: Region { offset: Bytes::ZERO, length: target.info().capacity_bytes },
-        may_write: true,
-        time_budget: TIME,
-        write_budget: WRITES,
-        seed,
-    };
-    let mut known = Known::new();
-    for name in given {
-        if let Some(value) = subject.truth(*name) {
-            known.give(*name, value);
-        }
-    }
-    let going = AtomicBool::new(false);
-    let mut bench = TargetBench::new(&mut target, &mut environment, &going);
-    Ok(ask(&mut bench, terms, known, wanted))
+/// Reads a property that is a size, which the user of a probe can give too.
+fn size(text: &str) -> Result<Name, String> {
+    let given = [Name::EraseBlock, Name::Page, Name::MultiPlanePage];
+    name(text)
+        .ok()
+        .filter(|name| given.contains(name))
+        .ok_or_else(|| "one of erase-block, page, multi-plane-page".to_owned())
 }
 
 /// One card at one level of noise.
@@ -205,7 +153,13 @@ impl Card {
         let subject = Subject::drawn(seed, level)?;
         let names = options.names();
         // A panic is a fault of one probe on one card, and which card it was is what is wanted then.
-        let asked = AssertUnwindSafe(|| ask_virtual(&subject, seed, &options.give, &names));
+        let questions = Questions {
+            tasks: ask::tasks(&names),
+            given: options.give.clone(),
+            seed,
+            may_write: true,
+        };
+        let asked = AssertUnwindSafe(|| ask_virtual(&subject, &questions));
         let said = catch_unwind(asked)
             .map_err(|_| anyhow!("a probe panicked on {}", subject.spec))
             .flatten()?;
@@ -230,14 +184,17 @@ pub fn run(options: &Options) -> Result<bool> {
     let (commit, load, stop) = (provenance::commit()?, provenance::load(), stop::stop_flag()?);
     let mut page = table::Page::default();
     if options.has(Section::Scores) {
-        page.cards = cards(options, &stop)?;
-        page.scores = scores(options, &page.cards);
+        page.drawn = drawn(options, &stop)?;
+        page.scores = scores(options, &page.drawn);
     }
     if options.has(Section::Plain) {
         page.plain = Some(plain::look(options.jobs, &stop)?);
     }
+    if options.has(Section::Cards) {
+        page.cards = Some(cards::look(options.jobs, &stop)?);
+    }
     let path = out.join("probe.csv");
-    fs::write(&path, raw(&page.cards))
+    fs::write(&path, raw(&page.drawn))
         .with_context(|| format!("{}: cannot be written", path.display()))?;
     let mut more = vec![("Load average at the start", load)];
     if options.has(Section::Scores) {
@@ -258,7 +215,7 @@ pub fn run(options: &Options) -> Result<bool> {
 }
 
 /// Asks all cards at all levels, on as many threads as were asked for.
-fn cards(options: &Options, stop: &AtomicBool) -> Result<Vec<Card>> {
+fn drawn(options: &Options, stop: &AtomicBool) -> Result<Vec<Card>> {
     let seeds = options.seeds();
     let jobs: Vec<(f64, u64)> = options
         .levels()
@@ -279,8 +236,8 @@ impl Card {
         for answer in self.answers.iter().filter(|answer| answer.mark().is_wrong()) {
             eprintln!("{}\n  {}", self.spec, table::wrong(answer));
         }
-        for Halted { stage, why } in &self.said.halted {
-            eprintln!("{}\n  {stage} halted: {why}", self.spec);
+        if let Some(why) = &self.said.halted {
+            eprintln!("{}\n  {why}", self.spec);
         }
         if at.is_multiple_of(100) || at == of {
             eprintln!("{at} of {of} cards");

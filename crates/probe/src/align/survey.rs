@@ -1,0 +1,209 @@
+//! What is looked at before boundaries are: which parts of the drive were never written, whether it keeps what was
+//! read, whether it reads ahead, and whether its times are those of a head that moves.
+
+use serde::{Deserialize, Serialize};
+
+use super::estimate::median;
+use super::sampler::{Ground, took};
+use crate::desk::{Desk, Halt};
+
+/// Parts of the region that are looked at one by one.
+const PARTS: u64 = 64;
+/// Reads in each.
+const READS: usize = 4;
+/// Reads that are made again, or gone on from.
+const AGAIN: usize = 32;
+/// From this correlation between the way from the read before and the time, a head is thought to move: of reads
+/// that have nothing to do with each other one in a billion surveys shows it.
+const SEEKS: f64 = 0.4;
+/// What is less than this share of a first read's time was answered from memory.
+const FROM_MEMORY: f64 = 0.75;
+/// The beginning of a drive is often kept in another way.
+const HEAD_BYTES: u64 = 64 << 20;
+
+/// What the survey found.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Conditions {
+    /// Typical time of a read at a random place, in nanoseconds.
+    pub read_ns: f64,
+    /// Ranges in bytes that are answered much faster than the rest, as what was never written is: not read across.
+    pub never_written: Vec<(u64, u64)>,
+    /// Time of a read that was made a little before, as a share of the first one's.
+    pub again: Option<f64>,
+    /// Time of a read that goes on where the one before ended, as a share of the first one's.
+    pub next: Option<f64>,
+    /// Correlation of ranks between the way from the read before and the time, -1 to 1.
+    pub way_correlation: Option<f64>,
+}
+
+impl Conditions {
+    /// True when a read of the same bytes again is answered from memory.
+    pub fn has_read_cache(&self) -> bool {
+        self.again.is_some_and(|share| share < FROM_MEMORY)
+    }
+
+    /// True when reads in sequence are answered from memory.
+    pub fn reads_ahead(&self) -> bool {
+        self.next.is_some_and(|share| share < FROM_MEMORY)
+    }
+
+    /// True when times depend on how far the place is from the one before, as where a head moves.
+    pub fn seeks(&self) -> bool {
+        self.way_correlation.is_some_and(|correlation| correlation > SEEKS)
+    }
+
+    pub(super) fn ground(&self, (from, to): (u64, u64)) -> Ground {
+        let head = HEAD_BYTES.min((to - from) / 16);
+        Ground {
+            from: from.max(head),
+            to,
+            empty: self.never_written.clone(),
+            forgets: !self.has_read_cache(),
+        }
+    }
+}
+
+/// Surveys `range` with reads of `block` bytes. At a limit what was found so far stands.
+pub(super) fn survey(
+    desk: &mut Desk<'_>,
+    range: (u64, u64),
+    block: u64,
+) -> Result<Conditions, Halt> {
+    let mut conditions = Conditions::default();
+    match look(desk, range, block, &mut conditions) {
+        Err(halt) if !halt.is_limit() => Err(halt),
+        _ => Ok(conditions),
+    }
+}
+
+fn look(
+    desk: &mut Desk<'_>,
+    (from, to): (u64, u64),
+    block: u64,
+    conditions: &mut Conditions,
+) -> Result<(), Halt> {
+    let mut rng = desk.rng(&[0x7375_7276]);
+    let blocks = (to - from) / block;
+    let parts = PARTS.min(blocks);
+    let bound = |part: u64| blocks / parts * part;
+    let mut places: Vec<(u64, u64)> = (0..parts)
+        .flat_map(|part| std::iter::repeat_n(part, READS))
+        .map(|part| (part, from + (bound(part) + rng.below(bound(part + 1) - bound(part))) * block))
+        .collect();
+    rng.shuffle(&mut places);
+    let reads: Vec<(u64, u64)> = places.iter().map(|&(_, at)| (at, block)).collect();
+    let times: Vec<f64> = desk.read("survey", &reads)?.iter().map(took).collect();
+    conditions.read_ns = median(&mut times.clone());
+    conditions.way_correlation = correlation(&reads, &times);
+    let by_part: Vec<f64> = (0..parts)
+        .map(|part| {
+            let of = places.iter().zip(&times).filter(|((p, _), _)| *p == part);
+            median(&mut of.map(|(_, time)| *time).collect::<Vec<_>>())
+        })
+        .collect();
+    let range = |part: u64| (from + bound(part) * block, from + bound(part + 1) * block);
+    conditions.never_written = empty(&by_part).into_iter().map(range).collect();
+    let written =
+        |at: u64| !conditions.never_written.iter().any(|&(from, to)| (from..to).contains(&at));
+    // Those made last are the likeliest to be in memory still.
+    let old = reads.iter().copied().zip(times).filter(|((at, _), _)| written(*at));
+    let (old, first): (Vec<(u64, u64)>, Vec<f64>) = old.rev().take(AGAIN).unzip();
+    conditions.again = ratio(times_of(desk, "again", &old)?, first);
+    let last = to - 2 * block;
+    let next: Vec<(u64, u64)> = old
+        .iter()
+        .flat_map(|&(at, _)| [(at.min(last), block), (at.min(last) + block, block)])
+        .collect();
+    let times = times_of(desk, "next", &next)?;
+    let (steps, firsts): (Vec<_>, Vec<_>) =
+        times.chunks(2).filter(|c| c.len() == 2).map(|c| (c[1], c[0])).unzip();
+    conditions.next = ratio(steps, firsts);
+    Ok(())
+}
+
+fn times_of(desk: &mut Desk<'_>, part: &str, reads: &[(u64, u64)]) -> Result<Vec<f64>, Halt> {
+    Ok(desk.read(part, reads)?.iter().map(took).collect())
+}
+
+/// Ratio of medians.
+fn ratio(mut over: Vec<f64>, mut under: Vec<f64>) -> Option<f64> {
+    let (over, under) = (median(&mut over), median(&mut under));
+    (under > 0.0).then(|| over / under)
+}
+
+/// Parts that are answered much faster than the rest: those below the widest gap between the medians of parts, if it
+/// is a twentieth of a read's time and three times as wide as all that parts on either side of it differ in.
+fn empty(by_part: &[f64]) -> Vec<u64> {
+    let mut sorted = by_part.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let gaps = sorted.windows(2).enumerate().map(|(at, pair)| (at, pair[1] - pair[0]));
+    let Some((at, gap)) = gaps.max_by(|a, b| a.1.total_cmp(&b.1)) else { return Vec::new() };
+    let (below, above) = sorted.split_at(at + 1);
+    // The middle of each side: a part may hold a slow zone, or lie half on either side.
+    let width = |side: &[f64]| side[side.len() * 9 / 10] - side[side.len() / 10];
+    let apart = above[above.len() / 2] - below[below.len() / 2];
+    let stands_out = gap >= 0.05 * sorted[sorted.len() / 2]
+        && apart >= 3.0 * width(below).max(width(above))
+        && below.len() >= 2
+        && above.len() >= 2;
+    if !stands_out {
+        return Vec::new();
+    }
+    let most = below[below.len() - 1];
+    (0..).zip(by_part).filter(|(_, time)| **time <= most).map(|(part, _)| part).collect()
+}
+
+/// Spearman's correlation between the way from the read before and the time.
+fn correlation(reads: &[(u64, u64)], times: &[f64]) -> Option<f64> {
+    let ways: Vec<f64> = reads.windows(2).map(|w| w[0].0.abs_diff(w[1].0) as f64).collect();
+    let (ways, times) = (ranks(&ways), ranks(times.get(1..)?));
+    let mean = (ways.len() as f64 - 1.0) / 2.0;
+    let product: f64 = ways.iter().zip(&times).map(|(a, b)| (a - mean) * (b - mean)).sum();
+    let square: f64 = ways.iter().map(|a| (a - mean).powi(2)).sum();
+    (square > 0.0).then(|| product / square)
+}
+
+/// Place of each value in ascending order; of equal ones in the order given.
+fn ranks(values: &[f64]) -> Vec<f64> {
+    let mut order: Vec<usize> = (0..values.len()).collect();
+    order.sort_by(|a, b| values[*a].total_cmp(&values[*b]));
+    let mut ranks = vec![0.0; values.len()];
+    for (rank, index) in order.into_iter().enumerate() {
+        ranks[index] = rank as f64;
+    }
+    ranks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Breaks when a drive that is written throughout loses parts to noise, or one that is empty for the most part is
+    // read across there: boundaries of nothing cost nothing.
+    #[test]
+    fn empty_parts_stand_out() {
+        let noise = |n: usize| (n * 7 % 11) as f64;
+        let written: Vec<f64> = (0..64).map(|n| 500.0 + noise(n)).collect();
+        assert!(empty(&written).is_empty());
+        let part: Vec<f64> =
+            (0..64).map(|n| if n >= 20 { 400.0 } else { 500.0 } + noise(n)).collect();
+        assert_eq!(empty(&part), (20..64).collect::<Vec<u64>>());
+        // One slow part, as a zone at the beginning is, makes the others no less written.
+        let zone: Vec<f64> =
+            (0..64).map(|n| if n == 0 { 700.0 } else { 500.0 } + noise(n)).collect();
+        assert!(empty(&zone).is_empty());
+        assert!(empty(&[]).is_empty());
+    }
+
+    #[test]
+    fn a_head_that_moves_is_seen() {
+        let reads: Vec<(u64, u64)> = (0..200).map(|n| (n * n * 7919 % 100_003, 1)).collect();
+        let moved = |w: &[(u64, u64)]| w[0].0.abs_diff(w[1].0) as f64;
+        let mut times = vec![0.0];
+        times.extend(reads.windows(2).map(|w| 4000.0 + moved(w) * 0.1));
+        assert!(correlation(&reads, &times).unwrap() > 0.99);
+        let other: Vec<f64> = (0..200).map(|n| f64::from(n * 31 % 97)).collect();
+        assert!(correlation(&reads, &other).unwrap().abs() < SEEKS);
+        assert_eq!(correlation(&reads[..1], &[1.0]), None);
+    }
+}
