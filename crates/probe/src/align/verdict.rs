@@ -48,8 +48,9 @@ const EVEN_PLANES: (f64, f64) = (0.1, 0.02);
 
 /// What a source allows.
 struct Standard {
-    /// Least probability of an answer.
+    /// Least probability of an answer about the erase block, and of one about pages.
     sure: f64,
+    sure_pages: f64,
     /// Most of the step that rows of one level may differ in.
     uneven: f64,
 }
@@ -57,8 +58,8 @@ struct Standard {
 impl Standard {
     fn of(source: Source) -> Standard {
         match source {
-            Source::Measured => Standard { sure: 0.99, uneven: 0.2 },
-            Source::Published => Standard { sure: 0.8, uneven: 0.25 },
+            Source::Measured => Standard { sure: 0.99, sure_pages: 0.97, uneven: 0.2 },
+            Source::Published => Standard { sure: 0.8, sure_pages: 0.8, uneven: 0.25 },
         }
     }
 }
@@ -144,7 +145,7 @@ impl Case {
     fn plateau_start(&self, pages: &[Layout]) -> Option<u32> {
         let best = pages.first()?;
         let sure = share_of(pages, |layout| layout.group_bytes == best.group_bytes);
-        (sure >= Standard::of(self.source).sure).then(|| best.group_bytes.ilog2())
+        (sure >= Standard::of(self.source).sure_pages).then(|| best.group_bytes.ilog2())
     }
 
     fn erase_block(&self, candidates: &[Candidate]) -> Finding {
@@ -216,7 +217,7 @@ impl Case {
         let group = best.group_bytes;
         let sure = share_of(pages, |layout| layout.group_bytes == group);
         let at_the_bottom = group <= lowest.class.align();
-        if erase_block == Verdict::None && at_the_bottom && sure >= standard.sure && self.is_flat(best) {
+        if erase_block == Verdict::None && at_the_bottom && sure >= standard.sure_pages && self.is_flat(best) {
             let none = |name| Finding::none(name, sure.min(SUREST), "no alignment costs more than another");
             return (none(Name::Page), none(Name::MultiPlanePage));
         }
@@ -226,7 +227,7 @@ impl Case {
         if at_the_bottom {
             return both("all boundaries that were crossed cost the same: a page is no larger than the smallest");
         }
-        if sure < standard.sure || best.spread_ns > standard.uneven * best.plateau_ns {
+        if sure < standard.sure_pages || best.spread_ns > standard.uneven * best.plateau_ns {
             return both("rows below the erase block's do not settle on one level from a size on");
         }
         let reason = format!("from it on crossing any boundary costs {:.1} us", best.plateau_ns / 1e3);
@@ -244,14 +245,14 @@ impl Case {
         let standard = Standard::of(self.source);
         let group = best.group_bytes;
         let two = best.planes == 2;
-        if two && best.plane_ns >= 3.0 * best.plane_error_ns && best.probability >= standard.sure {
+        if two && best.plane_ns >= 3.0 * best.plane_error_ns && best.probability >= standard.sure_pages {
             let reason = format!(
                 "two planes differ by {:.1} us, one way at boundaries of this size and the other way above",
                 best.plane_ns / 1e3
             );
             return Finding::found(Name::Page, group / 2, best.probability.min(SUREST), reason);
         }
-        if two || best.probability / sure < standard.sure {
+        if two || best.probability / sure < standard.sure_pages {
             let odds = share_of(pages, |l| l.planes == 2 && l.group_bytes == group) / sure;
             let reason =
                 format!("it is {group} bytes on one plane, or half of it on two with probability {odds:.2}");
