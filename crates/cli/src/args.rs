@@ -1,6 +1,7 @@
 //! Every flag, once: help, completions and the man page are made from these definitions.
 
 mod given;
+mod probe;
 mod record;
 mod sim;
 
@@ -16,6 +17,11 @@ use workload::plan::Region;
 use workload::units::{parse_bytes, parse_nanos};
 
 pub use given::Given;
+pub use probe::{
+    AlignArgs, CapacityArgs, ChainArgs, FlashbenchArgs, ImportArgs, ImportFlashbenchArgs,
+    ImportVerb, PlainArgs, ProbeArgs, ProbeOutputArgs, ProbePlaceArgs, ProbeVerb, RowsArgs,
+    RowsVerb, ScatterArgs,
+};
 pub use record::{KeepArgs, PlaceArgs, RecordArgs, RerunArgs, RunsArgs, RunsVerb, SamplesName};
 pub use sim::{ServeArgs, SimArgs, SimVerb};
 
@@ -55,6 +61,15 @@ pub enum Verb {
     Rerun(RerunArgs),
     /// List, show, remove, export and import recorded runs
     Runs(RunsArgs),
+    /// What a flash device is made of: erase block, pages, open units, cells
+    Probe(Box<ProbeArgs>),
+    /// flashbench's own tests and lines, with a verdict; see flashbench --help
+    #[command(disable_help_flag = true)]
+    Flashbench(FlashbenchArgs),
+    /// Judge what another tool printed
+    Import(ImportArgs),
+    /// Merge survey rows of many drives into a table
+    Rows(RowsArgs),
     /// List what can be measured here, and what must not be touched
     Devices(DevicesArgs),
     /// List virtual drives, show what one is, or serve one to other programs

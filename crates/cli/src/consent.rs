@@ -10,23 +10,26 @@ use linux::gate::{self, GateError, Permit, Reason, Refusal, Request};
 use linux::sysfs::Roots;
 use workload::plan::{Plan, Step};
 
-use crate::args::TargetArgs;
 use crate::talk;
 
-/// Asks the safety gate for the right to write to an existing file or device. A person at a terminal
-/// who has not said the word yet is shown the cost and may type it now.
+/// What the user said to writing.
+#[derive(Clone, Copy, Debug)]
+pub struct Said<'a> {
+    /// The word of consent, when it was typed with the command.
+    pub consent: Option<&'a String>,
+    /// What may be lost, by name.
+    pub allow: &'a [String],
+}
+
+/// Asks the safety gate for the right to write `bytes_to_write` (`None`: no bound but time) to an existing file or
+/// device. A person at a terminal who has not said the word yet is shown the cost and may type it now.
 ///
 /// # Errors
 /// The gate's refusal, with every reason.
-pub fn ask(args: &TargetArgs, path: &Path, plan: &Plan) -> Result<Permit> {
+pub fn ask(said: Said<'_>, path: &Path, bytes_to_write: Option<Bytes>) -> Result<Permit> {
     let roots = Roots::default();
-    let allow =
-        args.consent.allow.iter().map(|word| word.parse()).collect::<Result<BTreeSet<_>, _>>()?;
-    let mut request = Request {
-        bytes_to_write: bytes_to_write(plan),
-        allow,
-        consent: args.consent.consent.clone(),
-    };
+    let allow = said.allow.iter().map(|word| word.parse()).collect::<Result<BTreeSet<_>, _>>()?;
+    let mut request = Request { bytes_to_write, allow, consent: said.consent.cloned() };
     let permit = match gate::check(&roots, path, &request) {
         Err(GateError::Refused(refusal)) if consent_is_all(&refusal) && at_terminal() => {
             talk::note(&refusal.to_string());
@@ -48,8 +51,8 @@ fn at_terminal() -> bool {
     std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
 }
 
-/// Most bytes that the plan writes, where it bounds them by bytes or by counts of I/Os.
-fn bytes_to_write(plan: &Plan) -> Option<Bytes> {
+/// Most bytes that `plan` writes, where it bounds them by bytes or by counts of I/Os.
+pub fn bytes_to_write(plan: &Plan) -> Option<Bytes> {
     if plan.schedule.until.is_some() {
         return None;
     }

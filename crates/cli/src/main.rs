@@ -5,6 +5,7 @@ mod consent;
 mod envelope;
 mod exit;
 mod measure;
+mod probing;
 mod progress;
 mod recording;
 mod samples;
@@ -14,6 +15,7 @@ mod talk;
 mod verbs;
 mod view;
 
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches};
@@ -21,6 +23,12 @@ use clap::{CommandFactory, FromArgMatches};
 use crate::args::{Cli, Given, Verb};
 
 fn main() -> ExitCode {
+    let mut arguments = std::env::args_os();
+    let called = arguments.next().map(PathBuf::from);
+    if called.as_deref().and_then(Path::file_name).is_some_and(|name| name == "flashbench") {
+        let arguments: Vec<_> = arguments.collect();
+        return end(verbs::flashbench::main(&arguments));
+    }
     let matches = Cli::command().get_matches();
     let given = Given::of(&matches);
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
@@ -30,11 +38,20 @@ fn main() -> ExitCode {
         Verb::Run(args) => verbs::run::main(args, &given),
         Verb::Rerun(args) => verbs::rerun::main(args),
         Verb::Runs(args) => verbs::runs::main(&args.verb),
+        Verb::Probe(args) => verbs::probe::main(args, &given),
+        Verb::Flashbench(args) => verbs::flashbench::main(&args.arguments),
+        Verb::Import(args) => verbs::import::main(args),
+        Verb::Rows(args) => verbs::rows::main(args),
         Verb::Devices(args) => verbs::devices::main(args),
         Verb::Sim(args) => verbs::sim::main(args),
         Verb::Completions(args) => verbs::shell::completions(args),
         Verb::Man => verbs::shell::man(),
     };
+    end(done)
+}
+
+/// Says why there is no result, when there is none.
+fn end(done: anyhow::Result<exit::Exit>) -> ExitCode {
     done.unwrap_or_else(|error| {
         talk::error(&error);
         exit::of(&error)

@@ -164,7 +164,9 @@ impl Desk<'_> {
             return self.on_real(opened, path, path, plan);
         }
         // Held to the end of the run: it keeps everybody else away from the device.
-        let permit = consent::ask(self.job.target, path, &plan)?;
+        let args = &self.job.target.consent;
+        let said = consent::Said { consent: args.consent.as_ref(), allow: &args.allow };
+        let permit = consent::ask(said, path, consent::bytes_to_write(&plan))?;
         let file = permit.file().try_clone().context("cannot keep the target open")?;
         let opened = RealTarget::from_file(file, &name, self.open_options(Access::ReadWrite))?;
         self.on_real(opened, path, path, plan)
@@ -354,17 +356,22 @@ struct How {
 impl How {
     /// A target without layers under it, which is who its name says.
     fn not_real(engine: &str, info: &DriveInfo) -> How {
-        let identity = DriveIdentity {
-            kind: info.kind,
-            name: info.name.clone(),
-            capacity_bytes: info.capacity_bytes,
-            filesystem: None,
-            filesystem_id: None,
-            inode: None,
-            part: None,
-            leaves: Vec::new(),
-        };
+        let identity = identity_by_name(info);
         How { engine: engine.to_owned(), direct: true, polling: false, extents: None, identity }
+    }
+}
+
+/// Who a target without layers under it is: who its name says.
+pub fn identity_by_name(info: &DriveInfo) -> DriveIdentity {
+    DriveIdentity {
+        kind: info.kind,
+        name: info.name.clone(),
+        capacity_bytes: info.capacity_bytes,
+        filesystem: None,
+        filesystem_id: None,
+        inode: None,
+        part: None,
+        leaves: Vec::new(),
     }
 }
 

@@ -272,23 +272,33 @@ impl Open {
 
 /// Where a new run is to be recorded.
 fn store(keep: &KeepArgs) -> Result<Store> {
+    let place = place(keep)?;
+    Ok(place.map_or(Store::Off, |(runs, is_asked)| Store::New { runs, is_asked }))
+}
+
+/// The directory that a new run is to be recorded in, and whether the user named it; `None` when nothing is to be
+/// recorded, which the user is told unless it was asked for.
+///
+/// # Errors
+/// When the place that the user named cannot be used.
+pub fn place(keep: &KeepArgs) -> Result<Option<(Runs, bool)>> {
     let is_asked = keep.place.runs_dir.is_some()
         || keep.keep_samples.is_some()
         || std::env::var_os("DRIVESCOPE_RUNS_DIR").is_some_and(|dir| !dir.is_empty());
     let off = |why: &str| {
         talk::note(&format!("this run is not recorded: {why}; --runs-dir names another place"));
-        Ok(Store::Off)
+        Ok(None)
     };
     let Some(dir) = runs_dir(&keep.place).filter(|_| !keep.no_record) else {
         return match keep.no_record {
-            true => Ok(Store::Off),
+            true => Ok(None),
             false if is_asked => bail!("{NO_HOME}; name one with --runs-dir"),
             false => off(NO_HOME),
         };
     };
     let runs = Runs::at(dir);
     match runs.prepare() {
-        Ok(()) => Ok(Store::New { runs, is_asked }),
+        Ok(()) => Ok(Some((runs, is_asked))),
         Err(error) if is_asked => Err(error).context("runs cannot be kept"),
         Err(error) => off(&error.to_string()),
     }
@@ -420,7 +430,7 @@ pub fn identity_of(run: &Run) -> Result<DriveIdentity> {
 }
 
 /// The drive in a few words.
-fn words(identity: &DriveIdentity) -> String {
+pub fn words(identity: &DriveIdentity) -> String {
     let leaf = |leaf: &block::LeafIdentity| {
         leaf.model.as_deref().map_or(leaf.name.clone(), |model| model.trim().to_owned())
     };
@@ -431,7 +441,7 @@ fn words(identity: &DriveIdentity) -> String {
 }
 
 /// Says when the record lies on the drive that is measured. It is written between runs, never in one.
-fn warn_of_the_same_drive(runs: &Runs, identity: &DriveIdentity) {
+pub fn warn_of_the_same_drive(runs: &Runs, identity: &DriveIdentity) {
     if identity.kind == DriveKind::Virtual {
         return;
     }

@@ -7,7 +7,7 @@ use record::{Run, RunId, SamplesFormat};
 use serde::{Deserialize, Serialize};
 
 use crate::args::{ConsentArgs, KeepArgs, OutputArgs, SamplesName, TargetArgs};
-use crate::talk;
+use crate::{probing, talk};
 
 /// The setup of a recorded run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -84,6 +84,11 @@ impl Setup {
         let id = &run.id;
         if run.is_bare() {
             bail!("{id}: was imported as a document alone, without what it takes to make it again");
+        }
+        if run.envelope.schema == probing::SCHEMA {
+            bail!(
+                "{id}: is a probing; go on with it by `drivescope probe --resume {id}`, or probe anew"
+            );
         }
         serde_json::from_value(run.setup.clone())
             .with_context(|| format!("{id}: its setup.json is not one of this version"))

@@ -1,5 +1,6 @@
 //! Real drives on Linux: engines, environment, identity, storage stack and the safety gate.
 
+pub mod claims;
 pub mod describe;
 pub mod devices;
 pub mod drive;

@@ -9,7 +9,7 @@ use workload::plan::{Content, Region};
 use workload::rng::Rng;
 use workload::script::{Access, Script};
 
-use crate::finding::Finding;
+use crate::chain::Done;
 
 /// What a probing may do.
 #[derive(Clone, Debug, PartialEq)]
@@ -57,7 +57,7 @@ pub trait Keeper: RunSink {
     fn samples(&mut self, part: &str, samples: &[Sample]);
 
     /// A probe is over.
-    fn finished(&mut self, probe: &str, findings: &[Finding]);
+    fn finished(&mut self, done: &Done);
 }
 
 /// A keeper that keeps nothing.
@@ -70,7 +70,7 @@ impl RunSink for NoKeeper {
 
 impl Keeper for NoKeeper {
     fn samples(&mut self, _: &str, _: &[Sample]) {}
-    fn finished(&mut self, _: &str, _: &[Finding]) {}
+    fn finished(&mut self, _: &Done) {}
 }
 
 /// Why a probe cannot go on.
@@ -136,13 +136,15 @@ pub struct Desk<'a> {
     until: Nanos,
     /// Scripts so far: content that is written twice to a place differs.
     scripts: u64,
+    /// False while what is done is recorded already.
+    recording: bool,
 }
 
 impl<'a> Desk<'a> {
     /// A desk at which `terms` hold. Time counts from now on.
     pub fn new(bench: &'a mut dyn Bench, terms: Terms, keeper: &'a mut dyn Keeper) -> Desk<'a> {
         let until = bench.now() + terms.time_budget;
-        Desk { bench, keeper, terms, spent: Spent::default(), until, scripts: 0 }
+        Desk { bench, keeper, terms, spent: Spent::default(), until, scripts: 0, recording: true }
     }
 
     /// What is known of the drive.
@@ -271,7 +273,9 @@ impl<'a> Desk<'a> {
                 Op::Flush | Op::Discard => {}
             }
         }
-        self.keeper.samples(part, &samples);
+        if self.recording {
+            self.keeper.samples(part, &samples);
+        }
         Ok(samples)
     }
 
@@ -280,9 +284,25 @@ impl<'a> Desk<'a> {
         self.keeper.event(event);
     }
 
-    /// Hands on what a probe said.
-    pub fn finished(&mut self, probe: &str, findings: &[Finding]) {
-        self.keeper.finished(probe, findings);
+    /// Takes what was spent before into account: of time and bytes only the rest is left.
+    pub(crate) fn account(&mut self, spent: impl Iterator<Item = Spent>) {
+        for Spent { ios, read_bytes, written_bytes, elapsed_ns } in spent {
+            self.spent.ios += ios;
+            self.spent.read_bytes += read_bytes;
+            self.spent.written_bytes += written_bytes;
+            self.spent.elapsed_ns += elapsed_ns;
+            self.until = Nanos(self.until.0.saturating_sub(elapsed_ns.0));
+        }
+    }
+
+    /// Whether I/Os are handed on from now on.
+    pub(crate) fn record(&mut self, recording: bool) {
+        self.recording = recording;
+    }
+
+    /// Hands on what a probe left.
+    pub fn finished(&mut self, done: &Done) {
+        self.keeper.finished(done);
     }
 
     fn allow(&self, script: &Script) -> Result<(), Halt> {

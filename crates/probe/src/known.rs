@@ -22,12 +22,12 @@ impl Known {
     }
 
     /// Takes note of what a probe said. Of two answers about one thing, one that decides takes the place of one that
-    /// does not; of two that decide, the surer stands.
+    /// does not; of two that agree, the surer stands; and of two that contradict each other, the surer stands only
+    /// where the odds of both together still leave little doubt.
     pub fn learn(&mut self, findings: &[Finding]) {
         for new in findings {
             match self.findings.iter_mut().find(|known| known.name == new.name) {
-                Some(known) if rank(new) > rank(known) => *known = new.clone(),
-                Some(_) => {}
+                Some(known) => *known = reconciled(known, new),
                 None => self.findings.push(new.clone()),
             }
         }
@@ -54,10 +54,34 @@ impl Known {
     }
 }
 
-/// How much an answer says.
-fn rank(finding: &Finding) -> (u8, f64) {
-    let decides = u8::from(finding.verdict != Verdict::Unknown);
-    (decides, finding.confidence.unwrap_or(0.0))
+/// Below this the surer of two answers that contradict each other does not stand.
+const STANDS: f64 = 0.95;
+
+/// What two answers about one thing come to.
+fn reconciled(one: &Finding, other: &Finding) -> Finding {
+    let decides = |finding: &Finding| finding.verdict != Verdict::Unknown;
+    match (decides(one), decides(other)) {
+        (_, false) => return one.clone(),
+        (false, true) => return other.clone(),
+        (true, true) => {}
+    }
+    let (surer, less) = if odds(other) > odds(one) { (other, one) } else { (one, other) };
+    if (surer.verdict, surer.value) == (less.verdict, less.value) {
+        return surer.clone();
+    }
+    let confidence = odds(surer) / (odds(surer) + odds(less));
+    if confidence < STANDS {
+        let reason =
+            format!("two probes contradict each other: {}; but {}", one.reason, other.reason);
+        return Finding::unknown(surer.name, reason);
+    }
+    Finding { confidence: Some(confidence), ..surer.clone() }
+}
+
+/// Odds that an answer is right. No probe is surer than ten million to one.
+fn odds(finding: &Finding) -> f64 {
+    let p = finding.confidence.unwrap_or(0.0).clamp(0.0, 1.0 - 1e-7);
+    p / (1.0 - p)
 }
 
 #[cfg(test)]
@@ -73,8 +97,22 @@ mod tests {
         known.learn(&[Finding::unknown(Name::Page, "time")]);
         known.learn(&[Finding::found(Name::Page, 4096, 0.6, "a small step")]);
         assert_eq!(known.value(Name::Page), Some(8192));
+        // 99 to 1 against 1.5 to 1.
+        let confidence = known.finding(Name::Page).unwrap().confidence.unwrap();
+        assert!((confidence - 99.0 / 100.5).abs() < 1e-9, "{confidence}");
         known.give(Name::Page, 16384);
         assert_eq!(known.value(Name::Page), Some(16384));
         assert_eq!(known.findings().len(), 1);
+    }
+
+    // Breaks when one of two probes that contradict each other passes for the truth.
+    #[test]
+    fn answers_that_contradict_each_other_leave_it_open() {
+        let mut known = Known::new();
+        known.learn(&[Finding::found(Name::FatZone, 4 << 20, 0.98, "reads are slower")]);
+        known.learn(&[Finding::none(Name::FatZone, 0.99, "writes are alike")]);
+        let answer = known.finding(Name::FatZone).unwrap();
+        assert_eq!(answer.verdict, Verdict::Unknown);
+        assert!(answer.reason.contains("slower") && answer.reason.contains("alike"));
     }
 }

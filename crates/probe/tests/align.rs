@@ -39,15 +39,38 @@ fn show() {
             println!("{f:?}");
         }
         if std::env::var("ROWS").is_ok() {
-            for r in &outcome.evidence.blocks.iter().find(|b| Some(b.block_bytes) == outcome.evidence.spoke_bytes).unwrap().rows {
+            for r in &outcome
+                .evidence
+                .blocks
+                .iter()
+                .find(|b| Some(b.block_bytes) == outcome.evidence.spoke_bytes)
+                .unwrap()
+                .rows
+            {
                 println!(
                     "{:>10} n {:>5} pre {:8.1} on {:8.1} post {:8.1} d {:7.2}±{:5.2} s {:7.2}±{:5.2} a {:7.2}±{:5.2}",
-                    r.align_bytes, r.places, r.pre_ns / 1e3, r.on_ns / 1e3, r.post_ns / 1e3,
-                    r.diff.value_ns / 1e3, r.diff.error_ns / 1e3, r.excess.value_ns / 1e3, r.excess.error_ns / 1e3,
-                    r.sides.value_ns / 1e3, r.sides.error_ns / 1e3
+                    r.align_bytes,
+                    r.places,
+                    r.pre_ns / 1e3,
+                    r.on_ns / 1e3,
+                    r.post_ns / 1e3,
+                    r.diff.value_ns / 1e3,
+                    r.diff.error_ns / 1e3,
+                    r.excess.value_ns / 1e3,
+                    r.excess.error_ns / 1e3,
+                    r.sides.value_ns / 1e3,
+                    r.sides.error_ns / 1e3
                 );
             }
-            for c in &outcome.evidence.blocks.iter().find(|b| Some(b.block_bytes) == outcome.evidence.spoke_bytes).unwrap().judgement.pages {
+            for c in &outcome
+                .evidence
+                .blocks
+                .iter()
+                .find(|b| Some(b.block_bytes) == outcome.evidence.spoke_bytes)
+                .unwrap()
+                .judgement
+                .pages
+            {
                 println!("{c:?}");
             }
         }

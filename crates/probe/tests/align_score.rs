@@ -37,7 +37,9 @@ fn spec(seed: u64, level: f64) -> String {
     let step = if ns("lookup_ns") > 0.0 { ns("lookup_ns") } else { 50_000.0 };
     let jitter = (level * step * 12f64.sqrt()) as u64;
     let spike = (12.0 * (ns("command_ns") + 150_000.0)) as u64;
-    format!("sim:random-card?seed={seed}&link.jitter_ns={jitter}&link.spike_ppm=10000&link.spike_ns={spike}")
+    format!(
+        "sim:random-card?seed={seed}&link.jitter_ns={jitter}&link.spike_ppm=10000&link.spike_ns={spike}"
+    )
 }
 
 #[test]
@@ -96,6 +98,12 @@ fn score() {
     for (key, count) in tally.into_inner().unwrap() {
         println!("TALLY {key:?} {count}");
     }
-    let stat = |v: Vec<f64>| (v.iter().sum::<f64>() / v.len() as f64, v.iter().copied().fold(0.0, f64::max));
-    println!("host s {:?} drive s {:?}", stat(times.into_inner().unwrap()), stat(elapsed.into_inner().unwrap()));
+    let stat = |v: Vec<f64>| {
+        (v.iter().sum::<f64>() / v.len() as f64, v.iter().copied().fold(0.0, f64::max))
+    };
+    println!(
+        "host s {:?} drive s {:?}",
+        stat(times.into_inner().unwrap()),
+        stat(elapsed.into_inner().unwrap())
+    );
 }

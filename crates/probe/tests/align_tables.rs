@@ -29,11 +29,22 @@ fn table(name: &str) -> Vec<Row> {
 
 #[test]
 fn show() {
-    for name in ["align-readme-4m-8k", "align-source000-usb-8m-16k", "align-issue9-intel600p", "align-kingston4g-sa04g"] {
+    for name in [
+        "align-readme-4m-8k",
+        "align-source000-usb-8m-16k",
+        "align-issue9-intel600p",
+        "align-kingston4g-sa04g",
+    ] {
         let j = infer(&table(name), Source::Published, None);
         println!("== {name}");
-        for f in &j.findings { println!("{f:?}"); }
-        for c in &j.erase_block { println!("  {c:?}"); }
-        for c in &j.pages { println!("  {c:?}"); }
+        for f in &j.findings {
+            println!("{f:?}");
+        }
+        for c in &j.erase_block {
+            println!("  {c:?}");
+        }
+        for c in &j.pages {
+            println!("  {c:?}");
+        }
     }
 }

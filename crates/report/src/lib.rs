@@ -3,10 +3,14 @@
 //! It knows no instrument. An instrument's result is laid out as a [`Sheet`] by whoever knows both,
 //! and every number on it is a [`stats::Quantity`].
 
+mod answers;
+pub mod chart;
+pub mod flashbench;
 pub mod number;
 mod sheet;
 pub mod terminal;
 
+pub use answers::{Answer, Answers, Said, confidence, render_answers};
 pub use number::RateUnit;
 pub use sheet::{Cell, Entry, Group, Listing, Row, Sheet, Standing, Tone};
 pub use terminal::{Style, harmless, render_listing, render_sheet};

@@ -21,7 +21,8 @@ impl RateUnit {
         }
     }
 
-    fn of_mb(self, value: f64) -> f64 {
+    /// `value` megabytes (10^6 bytes) per second in this unit.
+    pub(crate) fn of_mb(self, value: f64) -> f64 {
         match self {
             RateUnit::Mb => value,
             RateUnit::Mib => value * 1e6 / f64::from(1 << 20),
@@ -49,6 +50,8 @@ pub fn interval(quantity: &Quantity, rate: RateUnit) -> String {
 fn scalar(value: f64, unit: Unit, rate: RateUnit) -> String {
     match unit {
         Unit::MbPerS => digits(rate.of_mb(value)),
+        // So many things, of which there are no parts.
+        Unit::Count if value == value.round() && value < 100.0 => format!("{value:.0}"),
         Unit::Iops | Unit::Count => thousands(value),
         Unit::Ns => nanoseconds(value),
         Unit::Bytes => bytes(value),

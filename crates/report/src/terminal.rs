@@ -24,17 +24,17 @@ impl Default for Style {
     }
 }
 
-const BOLD: Ansi = Ansi::new().bold();
-const DIM: Ansi = Ansi::new().dimmed();
-const GREEN: Ansi = AnsiColor::Green.on_default();
-const YELLOW: Ansi = AnsiColor::Yellow.on_default();
+pub(crate) const BOLD: Ansi = Ansi::new().bold();
+pub(crate) const DIM: Ansi = Ansi::new().dimmed();
+pub(crate) const GREEN: Ansi = AnsiColor::Green.on_default();
+pub(crate) const YELLOW: Ansi = AnsiColor::Yellow.on_default();
 const RED: Ansi = AnsiColor::Red.on_default();
 
-fn paint(style: Ansi, text: &str) -> String {
+pub(crate) fn paint(style: Ansi, text: &str) -> String {
     format!("{style}{text}{style:#}")
 }
 
-fn of_tone(tone: Tone) -> Ansi {
+pub(crate) fn of_tone(tone: Tone) -> Ansi {
     match tone {
         Tone::Good => GREEN,
         Tone::Mixed => YELLOW,
@@ -102,32 +102,33 @@ const NAME: usize = 12;
 const VALUE: usize = 7;
 const INTERVAL: usize = 12;
 
-struct Page {
-    text: String,
+/// Text that grows line by line.
+pub(crate) struct Page {
+    pub(crate) text: String,
     style: Style,
 }
 
 impl Page {
-    fn new(style: Style) -> Page {
+    pub(crate) fn new(style: Style) -> Page {
         Page { text: String::new(), style }
     }
 
-    fn line(&mut self, line: &str) {
+    pub(crate) fn line(&mut self, line: &str) {
         self.text.push_str(line.trim_end());
         self.text.push('\n');
     }
 
-    fn blank(&mut self) {
+    pub(crate) fn blank(&mut self) {
         self.text.push('\n');
     }
 
     /// Breaks `words` before the last column; every line begins with `indent`.
-    fn wrapped(&mut self, indent: &str, words: &str, style: Ansi) {
+    pub(crate) fn wrapped(&mut self, indent: &str, words: &str, style: Ansi) {
         self.hanging(indent, indent, words, style);
     }
 
     /// Breaks `words` before the last column; the first line begins with `first`, the others with `rest`.
-    fn hanging(&mut self, first: &str, rest: &str, words: &str, style: Ansi) {
+    pub(crate) fn hanging(&mut self, first: &str, rest: &str, words: &str, style: Ansi) {
         let options = textwrap::Options::new(self.style.width)
             .initial_indent(first)
             .subsequent_indent(rest)
@@ -216,7 +217,7 @@ impl Page {
         }
     }
 
-    fn caveats(&mut self, caveats: &[Caveat]) {
+    pub(crate) fn caveats(&mut self, caveats: &[Caveat]) {
         for caveat in caveats {
             let lead = format!("{} ", paint(YELLOW, "!"));
             let text = format!("{}: {}.", caveat.subject, caveat.cause);

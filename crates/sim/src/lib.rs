@@ -13,6 +13,7 @@
 mod around;
 mod built_in;
 mod card;
+mod check;
 mod describe;
 mod device;
 mod draw;

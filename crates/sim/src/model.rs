@@ -8,6 +8,7 @@ use toml::de::{DeTable, DeValue};
 
 use crate::around::{Around, ContentMap, Gauges, TABLES};
 use crate::built_in;
+use crate::check::within;
 use crate::describe::{ModelDescription, Parameters, Truth};
 use crate::environment::{Surroundings, Thermometer};
 use crate::error::SimError;
@@ -28,6 +29,15 @@ pub(crate) struct Identity {
     /// Constant temperature; none when the drive has no sensor.
     #[serde(default)]
     pub(crate) temperature_c: Option<f64>,
+}
+
+impl Identity {
+    /// Finds the first value that no device says of itself.
+    fn check(&self) -> Result<(), Fault> {
+        // Far beyond any drive that works.
+        let celsius = self.temperature_c.unwrap_or(0.0);
+        within(&[("identity.temperature_c", celsius, -100.0, 200.0)])
+    }
 }
 
 /// [`block::WriteCache`] as models write it.
@@ -91,6 +101,7 @@ impl Whole {
     /// Finds the first value that no such drive can have.
     fn check(&self) -> Result<(), Fault> {
         self.model.check()?;
+        self.model.identity().check()?;
         self.around.check(&self.model.info(""))?;
         self.inside().map(|_| ())
     }

@@ -3,6 +3,7 @@
 use block::Bytes;
 
 use crate::error::SimError;
+use crate::kind::Setting;
 
 /// A spec taken apart, with nothing looked up yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,6 +76,24 @@ pub(crate) fn size(text: &str) -> Result<Bytes, String> {
             .ok_or_else(|| format!("`{text}` is more than 64 bits can hold")),
         _ => Err(format!("`{text}` is not a size; write it like 4TB, 500GB or 64MiB")),
     }
+}
+
+/// A capacity as users write it, rounded down to whole units of `unit_bytes`, called `unit` in errors, for the
+/// field `key`.
+pub(crate) fn capacity(
+    key: &'static str,
+    value: &str,
+    unit_bytes: u64,
+    unit: &str,
+) -> Result<Setting, String> {
+    let Bytes(bytes) = size(value)?;
+    let whole = bytes - bytes % unit_bytes.max(1);
+    if whole == 0 {
+        // Rounded first, it would be refused as a 0 that nobody wrote.
+        return Err(format!("`{value}` is less than the {unit}, {unit_bytes} bytes"));
+    }
+    let whole = i64::try_from(whole).map_err(|_| format!("`{value}` is too large"))?;
+    Ok((key, toml::Value::Integer(whole)))
 }
 
 /// Reads the value of a model's field: what TOML takes for a number, a truth value or a list, and otherwise

@@ -2,12 +2,13 @@
 
 mod common;
 
-use block::{Drive, Op, Request, Target, Time};
-use common::{AROUND, disk, request, setup};
+use block::{Op, Request};
+use common::play::{Paced, each_is_answered_once, play};
+use common::{AROUND, disk, request};
 use proptest::prelude::*;
 
 /// Requests over a small disk: aligned to the logical block or not, inside or beyond its end.
-fn any_request() -> impl Strategy<Value = (Request, u64)> {
+fn any_request() -> impl Strategy<Value = Paced> {
     let op = prop_oneof![
         6 => Just(Op::Read),
         6 => Just(Op::Write),
@@ -44,38 +45,7 @@ proptest! {
             &memory.read_bytes=131072";
         let around = around.concat();
         let mut target = disk(model, &format!("?seed={seed}&write_cache={cache}{small}{around}"));
-        let mut lanes = target.open(&setup(u16::MAX)).unwrap();
-        let drive = &mut lanes[0];
-        let mut done = Vec::new();
-        for (slot, (request, gap)) in requests.iter().enumerate() {
-            let slot = u16::try_from(slot).unwrap();
-            drive.submit(&[Request { slot, ..*request }]).unwrap();
-            while usize::from(slot) + 1 - done.len() > usize::from(depth) {
-                let before = done.len();
-                drive.wait_until(Time::NEVER, &mut done).unwrap();
-                prop_assert!(done.len() > before, "nothing completes any more");
-            }
-            let until = Time(drive.now().0 + gap);
-            while drive.now() < until {
-                drive.wait_until(until, &mut done).unwrap();
-            }
-        }
-        while done.len() < requests.len() {
-            let before = done.len();
-            drive.wait_until(Time::NEVER, &mut done).unwrap();
-            prop_assert!(done.len() > before, "nothing completes any more");
-        }
-        let mut slots: Vec<u16> = done.iter().map(|c| c.slot).collect();
-        slots.sort_unstable();
-        prop_assert!(slots.windows(2).all(|w| w[0] < w[1]), "a request was answered twice");
-        prop_assert!(done.windows(2).all(|w| w[0].completed <= w[1].completed));
-        for c in &done {
-            prop_assert!(c.completed > c.issued);
-            let (request, _) = &requests[usize::from(c.slot)];
-            if let Ok(bytes) = c.outcome.bytes() {
-                let expected = if request.op == Op::Flush { 0 } else { request.len.0 };
-                prop_assert_eq!(bytes.0, expected);
-            }
-        }
+        let done = play(&mut target, &requests, depth)?;
+        each_is_answered_once(&requests, &done)?;
     }
 }

@@ -373,7 +373,12 @@ fn what_cannot_be_is_refused_with_its_field() {
         (
             "faults.real_capacity_bytes=1000",
             "faults.real_capacity_bytes",
-            "geometry.capacity_bytes",
+            "`1000` is less than the physical block",
+        ),
+        (
+            "faults.real_capacity_bytes=100000",
+            "faults.real_capacity_bytes",
+            "geometry.capacity_bytes: 98304 is outside 1048576",
         ),
         ("faults.beyond=explode", "faults.beyond", "unknown variant"),
         ("faults.storm.length_ns=99000000000", "faults.storm.length_ns", "outside 0 to"),

@@ -4,13 +4,14 @@
 
 mod common;
 
-use block::{Completion, Drive, Nanos, Op, Request, Target, Time};
-use common::{GIB, Load, request, run, setup};
-use drivescope_sim::{MediaCounters, open};
+use block::{Nanos, Op, Request};
+use common::play::{Paced, bytes_of, each_is_answered_once, play};
+use common::{GIB, Load, request, run};
+use drivescope_sim::open;
 use proptest::prelude::*;
 
 /// Requests over a small card: aligned to the logical block or not, inside or beyond its end.
-fn any_request() -> impl Strategy<Value = (Request, u64)> {
+fn any_request() -> impl Strategy<Value = Paced> {
     let op = prop_oneof![
         6 => Just(Op::Read),
         9 => Just(Op::Write),
@@ -26,35 +27,6 @@ fn any_request() -> impl Strategy<Value = (Request, u64)> {
         let plain = request(op, at * 512 + skew, blocks * 512, 0);
         (Request { fua: fua && gap % 3 == 0, ..plain }, gap)
     })
-}
-
-/// Issues all requests, at most `depth` at once; gives what became of them and what moved.
-fn play(spec: &str, requests: &[(Request, u64)], depth: u16) -> (Vec<Completion>, MediaCounters) {
-    let mut target = open(spec).unwrap();
-    let mut done = Vec::new();
-    {
-        let mut lanes = target.open(&setup(u16::MAX)).unwrap();
-        let drive = &mut lanes[0];
-        for (slot, (request, gap)) in requests.iter().enumerate() {
-            let slot = u16::try_from(slot).unwrap();
-            drive.submit(&[Request { slot, ..*request }]).unwrap();
-            while usize::from(slot) + 1 - done.len() > usize::from(depth) {
-                let before = done.len();
-                drive.wait_until(Time::NEVER, &mut done).unwrap();
-                assert!(done.len() > before, "nothing completes any more");
-            }
-            let until = Time(drive.now().0 + gap);
-            while drive.now() < until {
-                drive.wait_until(until, &mut done).unwrap();
-            }
-        }
-        while done.len() < requests.len() {
-            let before = done.len();
-            drive.wait_until(Time::NEVER, &mut done).unwrap();
-            assert!(done.len() > before, "nothing completes any more");
-        }
-    }
-    (done, target.media())
 }
 
 proptest! {
@@ -84,34 +56,25 @@ proptest! {
             "sim:{model}&seed={seed}&state={state}&write.open_au_linear={linear}\
              &write.open_au_random={random}&link.queue_depth={queue}"
         );
-        let (done, media) = play(&spec, &requests, depth);
-        let mut slots: Vec<u16> = done.iter().map(|c| c.slot).collect();
-        slots.sort_unstable();
-        prop_assert!(slots.windows(2).all(|w| w[0] < w[1]), "a request was answered twice");
-        prop_assert!(done.windows(2).all(|w| w[0].completed <= w[1].completed));
-        let (mut read, mut written, mut served) = (0, 0, Vec::new());
-        for c in &done {
-            prop_assert!(c.completed > c.issued);
-            let (request, _) = &requests[usize::from(c.slot)];
-            if let Ok(bytes) = c.outcome.bytes() {
-                let expected = if request.op == Op::Flush { 0 } else { request.len.0 };
-                prop_assert_eq!(bytes.0, expected);
-                served.push(c.slot);
-                read += if request.op == Op::Read { bytes.0 } else { 0 };
-                written += if request.op == Op::Write { bytes.0 } else { 0 };
-            }
-        }
-        prop_assert!(served.windows(2).all(|w| w[0] < w[1]), "one was served before an earlier one");
+        let history = || -> Result<_, TestCaseError> {
+            let mut target = open(&spec).unwrap();
+            let done = play(&mut target, &requests, depth)?;
+            Ok((done, target.media()))
+        };
+        let (done, media) = history()?;
+        each_is_answered_once(&requests, &done)?;
+        let served = done.iter().filter(|c| c.outcome.bytes().is_ok()).map(|c| c.slot);
+        prop_assert!(served.is_sorted(), "one was served before an earlier one");
+        let [read, written] = [Op::Read, Op::Write].map(|op| bytes_of(op, &requests, &done));
         prop_assert_eq!(media.cache_served_read_bytes.0 + media.medium_served_read_bytes.0, read);
         prop_assert_eq!(media.medium_served_write_bytes.0, written);
         prop_assert!(media.medium_write_bytes.0 >= written);
-        let again = play(&spec, &requests, depth);
-        prop_assert_eq!((done, media), again);
+        prop_assert_eq!((done, media), history()?);
     }
 }
 
 /// Hash (FNV-1a) of the latencies of a mixed load on a card.
-fn history(spec: &str) -> u64 {
+fn latencies(spec: &str) -> u64 {
     let mut target = open(spec).unwrap();
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;
     for (op, block, seed) in [(Op::Write, 12_288, 1), (Op::Read, 32_768, 2), (Op::Write, 65_536, 3)]
@@ -131,7 +94,7 @@ fn history(spec: &str) -> u64 {
 #[test]
 fn the_history_of_a_seed_is_frozen() {
     let seven = ["sdcard-4m", "usb-8m", "usb-tlc", "card-3m"]
-        .map(|name| history(&format!("sim:{name}?seed=7")));
+        .map(|name| latencies(&format!("sim:{name}?seed=7")));
     let frozen = [
         0x6b93_2714_35cd_c9c6,
         0x8700_96a0_e895_60b5,
@@ -139,5 +102,5 @@ fn the_history_of_a_seed_is_frozen() {
         0x4572_7347_5003_bd8e,
     ];
     assert_eq!(seven, frozen, "{seven:#x?}");
-    assert_ne!(history("sim:usb-8m?seed=8"), seven[1]);
+    assert_ne!(latencies("sim:usb-8m?seed=8"), seven[1]);
 }

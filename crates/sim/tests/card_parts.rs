@@ -320,7 +320,7 @@ fn writes_to_the_zone_at_the_beginning_open_no_unit() {
 #[test]
 fn what_a_card_cannot_be_is_told_with_its_key() {
     for (query, key, words) in [
-        ("capacity=1kB", "capacity", "less than an erase block"),
+        ("capacity=1kB", "capacity", "`1kB` is less than the erase block, 4194304 bytes"),
         ("state=steady", "state", "fresh or filled"),
         ("write_cache=write_back", "write_cache", "no volatile write cache"),
         ("geometry.erase_block_bytes=5000000", "geometry.erase_block_bytes", "not a multiple"),

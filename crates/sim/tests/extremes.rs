@@ -74,7 +74,8 @@ fn impossible_disks_are_refused_with_the_key() {
         &geometry.cylinder_switch_ns=100000000&capacity=1024TiB";
     for (query, key, words) in [
         (slow, "capacity", "292 years"),
-        ("capacity=0", "capacity", "outside 1048576"),
+        ("capacity=0", "capacity", "`0` is less than the physical block, 4096 bytes"),
+        ("capacity=1044480", "capacity", "outside 1048576"),
         ("capacity=1025TiB", "capacity", "outside 1048576"),
         ("capacity=18446744073709551615B", "capacity", "too large"),
         ("capacity=1MiB&geometry.zones=1", "geometry.zones", "too few"),

@@ -2,9 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests, which the lint does not know for such")]
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use block::{Bytes, Target};
+use block::{Bytes, Environment, Target};
 use drivescope_sim::{SimError, list, open, show};
 
 const BUILT_IN: &str = include_str!("../models/hdd-7200.toml");
@@ -82,7 +83,7 @@ fn what_an_override_gets_wrong_is_told_with_its_key() {
         ("colour=red", "colour", "of kind hdd knows seed, capacity, write_cache, and any field"),
         ("seed=-1", "seed", "not a whole number"),
         ("capacity=4T", "capacity", "write it like 4TB"),
-        ("capacity=1kB", "capacity", "outside 1048576"),
+        ("capacity=1MB", "capacity", "outside 1048576"),
         ("write_cache=perhaps", "write_cache", "unknown variant"),
         ("state=steady", "state", "no initial state"),
         ("geometry.rpm=0", "geometry.rpm", "outside 600 to 60000"),
@@ -105,11 +106,41 @@ fn what_an_override_gets_wrong_is_told_with_its_key() {
 
 // Breaks when a size below one unit is called 0, which nobody wrote.
 #[test]
-fn a_card_smaller_than_its_erase_block_is_refused_in_the_users_words() {
-    for spec in ["usb-8m?capacity=3MiB", "usb-8m?faults.real_capacity_bytes=3145728"] {
+fn a_drive_smaller_than_its_unit_is_refused_in_the_users_words() {
+    for (spec, typed, unit) in [
+        ("hdd-7200?capacity=4095", "4095", "physical block, 4096 bytes"),
+        ("usb-8m?capacity=3MiB", "3MiB", "erase block, 8388608 bytes"),
+        ("usb-8m?faults.real_capacity_bytes=3145728", "3145728", "erase block, 8388608 bytes"),
+        ("mlc-nvme?capacity=1kB", "1kB", "unit of mapping, 4096 bytes"),
+    ] {
         let error = open(&format!("sim:{spec}")).unwrap_err().to_string();
-        assert!(error.contains("is less than an erase block, 8388608 bytes"), "{error}");
-        assert!(error.contains("3MiB") || error.contains("3145728"), "{error}");
+        assert!(error.contains(&format!("`{typed}` is less than the {unit}")), "{error}");
+    }
+}
+
+// Breaks when a kind of device lets pass a temperature that no drive has, or what is no number, or refuses one that a
+// drive can have.
+#[test]
+fn no_kind_of_device_states_an_impossible_temperature() {
+    let one_of_each_kind: BTreeMap<String, String> =
+        list().into_iter().map(|info| (info.kind, info.name)).collect();
+    assert!(one_of_each_kind.len() > 2, "{one_of_each_kind:?}");
+    for name in one_of_each_kind.values() {
+        for possible in ["-100", "-0.5", "36", "200"] {
+            let spec = format!("sim:{name}?identity.temperature_c={possible}");
+            let told = open(&spec).unwrap().environment().snapshot().temperature_c;
+            assert_eq!(told, Some(possible.parse().unwrap()), "{spec}");
+        }
+        for impossible in ["-100.1", "200.5", "-1e300", "nan", "inf", "-inf"] {
+            let spec = format!("sim:{name}?identity.temperature_c={impossible}");
+            match open(&spec) {
+                Err(SimError::Override { key, what }) => {
+                    assert_eq!(key, "identity.temperature_c", "{spec}");
+                    assert!(what.contains("is outside -100 to 200"), "{spec}: {what}");
+                }
+                other => panic!("{spec}: {other:?}"),
+            }
+        }
     }
 }
 

@@ -5,9 +5,9 @@
 
 mod common;
 
-use block::{Bytes, Drive, Environment, Op, Request, Target, Time};
+use block::{Bytes, Environment, Op, Request, Target};
+use common::play::{Paced, bytes_of, each_is_answered_once, play};
 use common::{AROUND, request, setup};
-use drivescope_sim::VirtualTarget;
 use proptest::prelude::*;
 
 /// A drive of a few dies with small blocks, so that every part of it is in use after a few writes.
@@ -42,7 +42,7 @@ fn any_drive() -> impl Strategy<Value = String> {
 }
 
 /// Requests: aligned to the logical block or not, inside or beyond the end.
-fn any_request() -> impl Strategy<Value = (Request, u64)> {
+fn any_request() -> impl Strategy<Value = Paced> {
     let op = prop_oneof![
         4 => Just(Op::Read),
         12 => Just(Op::Write),
@@ -59,35 +59,6 @@ fn any_request() -> impl Strategy<Value = (Request, u64)> {
     })
 }
 
-fn all_of(
-    target: &mut VirtualTarget,
-    requests: &[(Request, u64)],
-    depth: u16,
-) -> Result<Vec<block::Completion>, TestCaseError> {
-    let mut lanes = target.open(&setup(u16::MAX)).unwrap();
-    let drive = &mut lanes[0];
-    let mut done = Vec::new();
-    for (slot, (request, gap)) in requests.iter().enumerate() {
-        let slot = u16::try_from(slot).unwrap();
-        drive.submit(&[Request { slot, ..*request }]).unwrap();
-        while usize::from(slot) + 1 - done.len() > usize::from(depth) {
-            let before = done.len();
-            drive.wait_until(Time::NEVER, &mut done).unwrap();
-            prop_assert!(done.len() > before, "nothing completes any more");
-        }
-        let until = Time(drive.now().0 + gap);
-        while drive.now() < until {
-            drive.wait_until(until, &mut done).unwrap();
-        }
-    }
-    while done.len() < requests.len() {
-        let before = done.len();
-        drive.wait_until(Time::NEVER, &mut done).unwrap();
-        prop_assert!(done.len() > before, "nothing completes any more");
-    }
-    Ok(done)
-}
-
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
@@ -101,25 +72,9 @@ proptest! {
         depth in 1_u16..40,
     ) {
         let mut target = drivescope_sim::open(&format!("{spec}&seed={seed}")).unwrap();
-        let done = all_of(&mut target, &requests, depth)?;
-        let mut slots: Vec<u16> = done.iter().map(|c| c.slot).collect();
-        slots.sort_unstable();
-        prop_assert!(slots.windows(2).all(|w| w[0] < w[1]), "a request was answered twice");
-        prop_assert!(done.windows(2).all(|w| w[0].completed <= w[1].completed));
-        let (mut read, mut written) = (0, 0);
-        for c in &done {
-            prop_assert!(c.completed > c.issued);
-            let (request, _) = &requests[usize::from(c.slot)];
-            if let Ok(bytes) = c.outcome.bytes() {
-                let expected = if request.op == Op::Flush { 0 } else { request.len.0 };
-                prop_assert_eq!(bytes.0, expected);
-                match request.op {
-                    Op::Read => read += bytes.0,
-                    Op::Write => written += bytes.0,
-                    _ => {}
-                }
-            }
-        }
+        let done = play(&mut target, &requests, depth)?;
+        each_is_answered_once(&requests, &done)?;
+        let [read, written] = [Op::Read, Op::Write].map(|op| bytes_of(op, &requests, &done));
         // What a flush leaves behind is on the medium.
         common::one(&mut target.open(&setup(1)).unwrap()[0], request(Op::Flush, 0, 0, 0));
         let media = target.media();
@@ -146,15 +101,11 @@ proptest! {
         let spec = format!("{spec}&seed={seed}{}", around.concat());
         let history = || -> Result<_, TestCaseError> {
             let mut target = drivescope_sim::open(&spec).unwrap();
-            let done = all_of(&mut target, &requests, depth)?;
+            let done = play(&mut target, &requests, depth)?;
             Ok((done, target.media(), target.environment().snapshot()))
         };
         let (done, media, snapshot) = history()?;
-        let mut slots: Vec<u16> = done.iter().map(|c| c.slot).collect();
-        slots.sort_unstable();
-        prop_assert!(slots.windows(2).all(|w| w[0] < w[1]), "a request was answered twice");
-        prop_assert!(done.windows(2).all(|w| w[0].completed <= w[1].completed));
-        prop_assert!(done.iter().all(|c| c.completed > c.issued));
+        each_is_answered_once(&requests, &done)?;
         let told = snapshot.endurance.unwrap();
         prop_assert_eq!(told.media_write_bytes, media.medium_write_bytes);
         prop_assert!((done, media, snapshot) == history()?, "one seed, two histories");

@@ -1,8 +1,9 @@
 //! Comparisons and scores that take too long for the tests: each writes its table to
 //! `docs/validation/NAME.md` with the command, the commit, the machine and every raw figure beside it.
 //!
-//! One module a validation. All but `sim` look at drivescope from outside, through its binary, so that
-//! what is scored is what users get; `sim` is about the drives alone, and takes the room that makes them.
+//! One module a validation. Most look at drivescope from outside, through its binary, so that what is
+//! scored is what users get. `sim` is about the drives alone, and takes the room that makes them; `probe`
+//! asks thousands of virtual drives, which the binary would be started for one by one.
 //! Run through `scripts/validate`, which builds both binaries.
 
 mod binary;
@@ -19,6 +20,7 @@ mod middle;
 mod one_cpu;
 mod order;
 mod plan;
+mod probe;
 mod provenance;
 mod serve;
 mod sheet;
@@ -57,6 +59,8 @@ enum Name {
     Kills(kills::Options),
     /// Virtual drives served as files, tried with flashbench and fio (/dev/fuse, minutes)
     Serve(serve::Options),
+    /// What the probes say of drives whose truth is known (an hour)
+    Probe(probe::Options),
     /// Virtual drives of flash against theory, at full size (half an hour, 3 GiB of memory)
     Sim(sim::Options),
 }
@@ -93,6 +97,7 @@ fn run(name: Option<Name>) -> Result<bool> {
             println!("coverage    how often mark's verdicts are right on a virtual disk");
             println!("kills       runs killed at random moments, which have to go on");
             println!("serve       served virtual drives, tried with flashbench and fio");
+            println!("probe       what the probes say of drives whose truth is known");
             println!("sim         virtual drives of flash against theory");
             Ok(true)
         }
@@ -102,10 +107,11 @@ fn run(name: Option<Name>) -> Result<bool> {
         Some(Name::Coverage(options)) => coverage::run(&options),
         Some(Name::Kills(options)) => kills::run(&options),
         Some(Name::Serve(options)) => serve::run(&options),
+        Some(Name::Probe(options)) => probe::run(&options),
         Some(Name::Sim(options)) => sim::run(&options),
         None => {
             eprintln!(
-                "running serve, latency, kills, coverage, loop, fio-parity and sim, one after the other"
+                "running serve, latency, kills, coverage, loop, fio-parity, probe and sim, one after the other"
             );
             let served = serve::run(&defaults())?;
             let latency = latency::run(&defaults())?;
@@ -113,8 +119,9 @@ fn run(name: Option<Name>) -> Result<bool> {
             let coverage = coverage::run(&defaults())?;
             let hot_loop = hot_loop::run(&defaults())?;
             let fio_parity = fio_parity::run(&defaults())?;
+            let probe = probe::run(&defaults())?;
             let sim = sim::run(&defaults())?;
-            Ok(served && sim && fio_parity && hot_loop && coverage && kills && latency)
+            Ok(served && probe && sim && fio_parity && hot_loop && coverage && kills && latency)
         }
     }
 }

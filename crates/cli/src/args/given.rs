@@ -10,12 +10,16 @@ use clap::{ArgMatches, Args, Command};
 pub struct Given(BTreeSet<String>);
 
 impl Given {
-    /// Of the verb that was called.
+    /// Of the verb that was called, the innermost one.
     pub fn of(matches: &ArgMatches) -> Given {
-        let Some((_, verb)) = matches.subcommand() else { return Given::default() };
-        // Ids include those of groups of flags, which have no source of their own.
+        let Some((_, mut verb)) = matches.subcommand() else { return Given::default() };
+        while let Some((_, inner)) = verb.subcommand() {
+            verb = inner;
+        }
+        // Ids include those of groups of flags, which are named as the types that define them.
         let typed = |id: &&str| {
-            verb.try_contains_id(id).is_ok()
+            !id.starts_with(char::is_uppercase)
+                && verb.try_contains_id(id).is_ok()
                 && verb.value_source(id) == Some(ValueSource::CommandLine)
         };
         Given(verb.ids().map(clap::Id::as_str).filter(typed).map(str::to_owned).collect())
@@ -30,6 +34,11 @@ impl Given {
     pub fn and(mut self, name: &str) -> Given {
         self.0.insert(name.to_owned());
         self
+    }
+
+    /// The names.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(String::as_str)
     }
 
     /// True when a flag of this part of a verb was typed.

@@ -67,7 +67,7 @@ Examples:
   losetup --find --show --direct-io=on /mnt/virtual/drive
 
 The drive is the file MOUNTPOINT/drive, as long as the drive; losetup makes a
-block device of it. A request takes as long as on the drive, and the few
+block device of it. A request takes as long as on the drive, and some tens of
 microseconds that FUSE takes. Ctrl-C, or unmounting it, ends the service, and
 what was written is then gone.")]
 pub struct ServeArgs {

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use crate::args::{PlaceArgs, RunsVerb};
 use crate::envelope::{SystemClock, document};
 use crate::exit::{Exit, Refused};
-use crate::{recording, session, talk, view};
+use crate::{probing, recording, session, talk, view};
 
 /// The form of what these verbs print as JSON.
 const SCHEMA: &str = "drivescope.runs/1";
@@ -86,7 +86,12 @@ fn show(name: &str, place: &PlaceArgs, json: bool, mib: bool) -> Result<Exit> {
         text.push('\n');
         talk::result(&text)?;
     } else {
-        if let Some(document) = session::of_record(&run)? {
+        if run.envelope.schema == probing::SCHEMA {
+            if let Some(document) = probing::of_record(&run)? {
+                probing::show(&run.summary.verb, &document, false)?;
+                talk::result("\n")?;
+            }
+        } else if let Some(document) = session::of_record(&run)? {
             session::show(&run.summary.verb, &document, false, mib)?;
             talk::result("\n")?;
         }

@@ -35,7 +35,8 @@ use crate::finding::{Finding, Name, Outcome, Verdict};
 use crate::known::Known;
 
 /// What the probe may take, and of what it asks.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 pub struct Options {
     /// The longest that it may take, on the drive's clock.
     pub time: Nanos,

@@ -52,11 +52,15 @@ pub(super) fn judge(rows: &[Row], exact: bool, time: f64) -> Vec<Layout> {
     }
     // The first layout is the one in which all rows are of the plateau: then it begins below them.
     let starts = 0..levels.len() - 2;
-    let mut scored: Vec<(f64, Layout)> =
-        starts.flat_map(|start| [1, 2].map(|planes| score(&levels, start, planes, exact, time))).collect();
+    let mut scored: Vec<(f64, Layout)> = starts
+        .flat_map(|start| [1, 2].map(|planes| score(&levels, start, planes, exact, time)))
+        .collect();
     let all = model::ln_sum(&scored.iter().map(|(ln, _)| *ln).collect::<Vec<_>>());
     scored.sort_by(|a, b| b.0.total_cmp(&a.0));
-    scored.into_iter().map(|(ln, layout)| Layout { probability: (ln - all).exp(), ..layout }).collect()
+    scored
+        .into_iter()
+        .map(|(ln, layout)| Layout { probability: (ln - all).exp(), ..layout })
+        .collect()
 }
 
 /// Rows of both factors that belong to one power of two, taken together.
@@ -88,22 +92,26 @@ fn pooled(a: Estimate, b: Estimate) -> Estimate {
 /// Logarithm of the probability of the rows when the plateau begins at `levels[start]`, with the layout.
 fn score(levels: &[Level], start: usize, planes: u8, exact: bool, time: f64) -> (f64, Layout) {
     let mut terms = Vec::new();
-    let mut best = (f64::NEG_INFINITY, Layout {
-        group_bytes: 1 << levels[start].log2,
-        planes,
-        probability: 0.0,
-        plateau_ns: 0.0,
-        plateau_error_ns: 0.0,
-        plane_ns: 0.0,
-        plane_error_ns: 0.0,
-        spread_ns: 0.0,
-    });
+    let mut best = (
+        f64::NEG_INFINITY,
+        Layout {
+            group_bytes: 1 << levels[start].log2,
+            planes,
+            probability: 0.0,
+            plateau_ns: 0.0,
+            plateau_error_ns: 0.0,
+            plane_ns: 0.0,
+            plane_error_ns: 0.0,
+            spread_ns: 0.0,
+        },
+    );
     let range = levels.iter().map(|level| level.diff.value_ns.abs()).fold(0.05 * time, f64::max);
     for (spread, ln_prior) in spreads(levels, exact, time, |level| level.diff) {
         let (ln_diff, base, error) = plateau(levels, start, planes, spread, 1.5 * range);
         terms.push(ln_diff + ln_prior);
         if ln_diff + ln_prior > best.0 {
-            let layout = Layout { plateau_ns: base, plateau_error_ns: error, spread_ns: spread, ..best.1 };
+            let layout =
+                Layout { plateau_ns: base, plateau_error_ns: error, spread_ns: spread, ..best.1 };
             best = (ln_diff + ln_prior, layout);
         }
     }
@@ -131,7 +139,8 @@ fn spreads(
 /// The costs: one level from `start` on; below it anything up to that, evenly, and in the row of a page on two planes
 /// anything at all, as a boundary between pages may cost more than one between groups.
 fn plateau(levels: &[Level], start: usize, planes: u8, spread: f64, range: f64) -> (f64, f64, f64) {
-    let point = |level: &Level| Point { x: 0.0, y: level.diff.value_ns, error: level.diff.error_ns };
+    let point =
+        |level: &Level| Point { x: 0.0, y: level.diff.value_ns, error: level.diff.error_ns };
     let points: Vec<Point> = levels[start..].iter().map(point).collect();
     let fit = model::fit(&points, spread, None);
     let lower: f64 = levels[..start]
@@ -147,7 +156,11 @@ fn plateau(levels: &[Level], start: usize, planes: u8, spread: f64, range: f64) 
             // another array read. Seen through an error it is never less than that error's own square.
             let missing = below.max(0.0).hypot(scale).min(range) / range;
             let ln_density = (3.0 * missing * missing / range).ln();
-            if below >= 0.0 { ln_density } else { ln_density + model::ln_t(below, scale) - model::ln_t(0.0, scale) }
+            if below >= 0.0 {
+                ln_density
+            } else {
+                ln_density + model::ln_t(below, scale) - model::ln_t(0.0, scale)
+            }
         })
         .sum();
     (fit.ln_evidence + lower, fit.base, fit.base_error)

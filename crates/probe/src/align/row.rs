@@ -46,9 +46,8 @@ impl Row {
         let on_from_diff = exact.map_or(on, |diff| diff + mean);
         let uniform = 12f64.sqrt();
         let [e_pre, e_on, e_post] = [pre, on, post].map(|time| printed(time) / uniform);
-        let e_diff = exact.map_or(e_on.hypot(e_pre / 2.0).hypot(e_post / 2.0), |diff| {
-            printed(diff) / uniform
-        });
+        let e_diff = exact
+            .map_or(e_on.hypot(e_pre / 2.0).hypot(e_post / 2.0), |diff| printed(diff) / uniform);
         let excess = Estimate {
             value_ns: on_from_diff - 2.0 * mean,
             error_ns: e_diff.hypot(e_pre / 2.0).hypot(e_post / 2.0),

@@ -1,1 +1,209 @@
 //! How many erase blocks may be open at once: writes to more and more of them, until each one costs a merge.
+
+mod boundary;
+mod field;
+mod infer;
+mod page;
+mod search;
+mod table;
+
+use serde::{Deserialize, Serialize};
+
+use crate::desk::{Desk, Halt};
+use crate::finding::{Finding, Name, Outcome};
+use crate::known::Known;
+
+pub(crate) use field::{Field, Turn, Visit, elapsed, midmean};
+pub(crate) use search::{End, Search};
+
+pub use boundary::{BoundaryEvidence, Class, boundary};
+pub use field::Excess;
+pub use infer::{infer, infer_order};
+pub use page::Shift;
+pub use search::Cell;
+pub use table::{Order, Row, Table};
+
+/// Size of the smaller writes where the page is not known: beyond what cards are known to keep a log for.
+const SMALL: u64 = 32 << 10;
+/// Erase blocks that a field begins with when there is room.
+const FIELD: u64 = 64;
+
+/// What is asked.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Options {
+    /// Taken for the erase block, in bytes, whatever is known.
+    pub erase_block: Option<u64>,
+    /// The most erase blocks that take turns.
+    pub nr_max: u32,
+    /// Orders of writing that are asked for.
+    pub orders: Vec<Order>,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { erase_block: None, nr_max: 32, orders: vec![Order::Linear, Order::Random] }
+    }
+}
+
+/// What the answers were drawn from.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Evidence {
+    /// The erase block that was taken as known, in bytes; null when places were chosen to fit any.
+    pub erase_block_bytes: Option<u64>,
+    /// Distance of the erase blocks that took turns, at least, in bytes.
+    pub spacing_bytes: u64,
+    /// Every measurement, in the order in which they were made.
+    pub cells: Vec<Cell>,
+    /// The same as tables, one for each count and order, as flashbench prints them.
+    pub tables: Vec<Table>,
+    /// Median times of reads of 4 KiB near each other and far from each other, in nanoseconds: an arm shows.
+    pub reads_near_far_ns: Option<(f64, f64)>,
+    /// Bytes written.
+    pub written_bytes: u64,
+}
+
+/// Finds how many erase blocks may be open, written in order and at random.
+///
+/// # Errors
+/// A [`Halt`] that is no limit.
+pub fn probe(
+    desk: &mut Desk<'_>,
+    known: &Known,
+    options: &Options,
+) -> Result<Outcome<Evidence>, Halt> {
+    let before = desk.spent();
+    let unit = options.erase_block.or_else(|| known.value(Name::EraseBlock)).filter(|n| *n > 0);
+    let mut evidence = Evidence { erase_block_bytes: unit, ..Evidence::default() };
+    let findings = ask(desk, unit, known, options, &mut evidence)?;
+    evidence.tables = tables(&evidence.cells);
+    evidence.written_bytes = desk.spent().since(before).written_bytes.0;
+    Ok(Outcome { findings, evidence, caveats: Vec::new() })
+}
+
+fn ask(
+    desk: &mut Desk<'_>,
+    unit: Option<u64>,
+    known: &Known,
+    options: &Options,
+    evidence: &mut Evidence,
+) -> Result<Vec<Finding>, Halt> {
+    let all = |finding: &dyn Fn(Name) -> Finding| -> Result<Vec<Finding>, Halt> {
+        Ok(options.orders.iter().map(|order| finding(order.name())).collect())
+    };
+    if !desk.may_write() {
+        return all(&|name| Finding::unknown(name, Halt::NoConsent.to_string()));
+    }
+    let mut rng = desk.rng(&[PLACES]);
+    let Some(mut field) = Field::plan(desk.region(), unit, FIELD, &mut rng) else {
+        return all(&|name| Finding::unknown(name, "the region holds too few erase blocks"));
+    };
+    evidence.spacing_bytes = field.spacing();
+    match arm(desk, &field) {
+        Ok((near, far)) => {
+            evidence.reads_near_far_ns = Some((near, far));
+            if far - near > 1.5e6 && far > 1.5 * near {
+                let reason = "reads far apart take longer than reads near each other: an arm moves";
+                return all(&|name| Finding::none(name, 0.97, reason));
+            }
+        }
+        Err(halt) if halt.is_limit() => {
+            return all(&|name| Finding::unknown(name, halt.to_string()));
+        }
+        Err(halt) => return Err(halt),
+    }
+    let mut limit = None;
+    let mut findings = Vec::new();
+    for order in &options.orders {
+        let small = small_write(known, *order);
+        let mut search = Search::new(&mut field, *order, small);
+        // More than may be open when written in order cannot be open at random.
+        let nr_max = limit.unwrap_or(options.nr_max);
+        let end = search.run(desk, nr_max)?;
+        let end = match (end, limit) {
+            (End::NoLimit { up_to }, Some(limit)) if up_to == limit => {
+                End::Limit { open: limit, clear: f64::INFINITY }
+            }
+            (end, _) => end,
+        };
+        if let End::Limit { open, .. } = end
+            && *order == Order::Linear
+        {
+            limit = Some(open);
+        }
+        let halt = search.halt.take();
+        evidence.cells.append(&mut search.cells);
+        findings.push(finding(order.name(), end, halt));
+    }
+    Ok(findings)
+}
+
+/// Size of the smaller writes.
+pub(crate) fn small_write(known: &Known, order: Order) -> u64 {
+    let page = known.value(Name::MultiPlanePage).or_else(|| known.value(Name::Page));
+    match (order, page) {
+        (_, Some(page)) => page.clamp(SMALL, 8 * SMALL),
+        (Order::Linear, None) => SMALL,
+        // Going back inside a page costs reading it, which is no merge: none of the cards known has larger ones.
+        (Order::Random, None) => 2 * SMALL,
+    }
+}
+
+/// Purpose of the random numbers that choose erase blocks.
+const PLACES: u64 = 0x6f70_656e;
+
+/// Median times of reads near each other and far from each other.
+fn arm(desk: &mut Desk<'_>, field: &Field) -> Result<(f64, f64), Halt> {
+    let mut rng = desk.rng(&[PLACES, 1]);
+    let [near, far] = field.near_and_far(16, &mut rng);
+    let mut median = |part: &str, places: &[(u64, u64)]| -> Result<f64, Halt> {
+        let times: Vec<f64> = desk.read(part, places)?.iter().map(elapsed).collect();
+        Ok(stats::quantile(&times, 0.5).unwrap_or(0.0))
+    };
+    Ok((median("reads near", &near)?, median("reads far", &far)?))
+}
+
+/// Puts the end of a search into words.
+fn finding(name: Name, end: End, halt: Option<Halt>) -> Finding {
+    match end {
+        End::Limit { open, clear } => {
+            let confidence = if clear > 10.0 { 0.998 } else { 0.98 };
+            let reason = format!(
+                "with {} in turn each visit takes longer by the same time whatever its size, with {open} none does",
+                open + 1
+            );
+            Finding::found(name, u64::from(open), confidence, reason)
+        }
+        End::NoLimit { up_to } if up_to >= 16 => {
+            Finding::none(name, 0.95, format!("{up_to} in turn are as fast as one"))
+        }
+        End::NoLimit { up_to } => {
+            Finding::unknown(name, format!("at least {up_to}, and the region holds no more"))
+        }
+        End::Unclear { from, to } => {
+            let reason = format!(
+                "between {from} and {to} in turn times change, but not as merges change them"
+            );
+            Finding::unknown(name, reason)
+        }
+        End::Cut { fast } => {
+            let halt = halt.map_or_else(String::new, |halt| format!(": {halt}"));
+            Finding::unknown(name, format!("at least {fast}, then it had to end{halt}"))
+        }
+    }
+}
+
+/// Cells as tables.
+fn tables(cells: &[Cell]) -> Vec<Table> {
+    let mut tables: Vec<Table> = Vec::new();
+    for cell in cells {
+        let known = tables.iter_mut().find(|t| t.nr == cell.nr && t.order == cell.order);
+        match known {
+            Some(table) => table.rows.push(cell.row()),
+            None => {
+                tables.push(Table { nr: cell.nr, order: cell.order, rows: vec![cell.row()] });
+            }
+        }
+    }
+    tables
+}

@@ -1,1 +1,184 @@
-//! Access times by offset: bands of kinds of pages, slower and faster zones, periods.
+//! Access times over the addresses: bands of kinds of pages, zones that are kept in another way, periods.
+
+mod bands;
+mod edge;
+mod evidence;
+mod mixture;
+mod places;
+mod profile;
+mod say;
+mod spots;
+mod turns;
+mod zones;
+
+use block::{Bytes, Nanos};
+use serde::{Deserialize, Serialize};
+use workload::rng::Rng;
+
+pub use evidence::{Band, Evidence, Part, Period, Point, Stretch, Window, Zone};
+
+use self::bands::{Answer, Judged, Question};
+use self::edge::{Edge, Search};
+use self::mixture::Datum;
+use self::places::Places;
+use self::spots::{Noise, Spot, read_rounds};
+use self::zones::Beginning;
+use crate::desk::{Desk, Halt};
+use crate::finding::{Name, Outcome};
+use crate::known::Known;
+
+/// First element of the paths of this probe's random numbers.
+const PURPOSE: u64 = 0x5ca7;
+
+/// Places spread over the whole region.
+const WHOLE_PLACES: u64 = 512;
+
+/// Most reads of a place in a window.
+const READS_MAX: usize = 2048;
+
+/// What a scatter is to do.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Options {
+    /// 2^order places are read from the beginning on, 8 to 16 as in flashbench.
+    pub order: u32,
+    /// Length of a read there, in blocks.
+    pub span: u64,
+    /// Distance of places there; a group of pages, or 16 KiB where that is not known, when absent.
+    pub block: Option<Bytes>,
+    /// Reads of each place there.
+    pub count: u32,
+    /// How long it may take, on the drive's clock.
+    pub limit: Nanos,
+}
+
+impl Default for Options {
+    /// 1,024 places of a block, each read 4 times, in 60 s at most.
+    fn default() -> Options {
+        Options { order: 10, span: 1, block: None, count: 4, limit: Nanos::secs(60) }
+    }
+}
+
+/// Reads the region's places, and says how many bands their times lie in and which zones are unlike the rest.
+///
+/// # Errors
+/// [`Halt`] that is no limit; at a limit it judges what it has.
+pub fn probe(
+    desk: &mut Desk<'_>,
+    known: &Known,
+    options: &Options,
+) -> Result<Outcome<Evidence>, Halt> {
+    let region = desk.region();
+    let logical = desk.info().logical_block_bytes;
+    let Some(places) = Places::new(region, logical, known, options) else {
+        return Ok(say::too_small());
+    };
+    let unit = known.value(Name::EraseBlock);
+    desk.within(options.limit, |desk| {
+        let mut state = State::new(desk, places);
+        let share = |percent| spots::share(options.limit, percent);
+        desk.within(share(20), |desk| state.read_overview(desk, options.count))?;
+        desk.within(share(55), |desk| state.read_windows(desk))?;
+        state.find_edge(desk, unit)?;
+        Ok(say::outcome(&state))
+    })
+}
+
+/// What was read so far, and what it came to.
+struct State {
+    places: Places,
+    rng: Rng,
+    overview: [Vec<Spot>; 2],
+    windows: Vec<Spot>,
+    /// Places in the region's first MiB.
+    first: Vec<Spot>,
+    judged: Option<Judged>,
+    beginning: Option<Beginning>,
+    edge: Option<Edge>,
+    /// Places around the edge.
+    around: Vec<Spot>,
+}
+
+impl State {
+    fn new(desk: &Desk<'_>, places: Places) -> State {
+        let mut rng = desk.rng(&[PURPOSE]);
+        let run = |begin: &u64| places.run(*begin, places.window_places);
+        let windows = places.window_begins(&mut rng).iter().flat_map(run).collect();
+        let first = places.first(&mut rng);
+        let overview = [places.beginning(), places.whole(WHOLE_PLACES, &mut rng)];
+        let (judged, beginning, edge, around) = (None, None, None, Vec::new());
+        State { places, rng, overview, windows, first, judged, beginning, edge, around }
+    }
+
+    /// Each place at the beginning and over the whole region a few times: the picture.
+    fn read_overview(&mut self, desk: &mut Desk<'_>, count: u32) -> Result<(), Halt> {
+        let [beginning, whole] = &mut self.overview;
+        let (rounds, apart) = (count.max(1) as usize, 2 * self.places.len);
+        read_rounds(desk, "overview", &mut [beginning, whole], rounds, apart, &mut self.rng)?;
+        Ok(())
+    }
+
+    /// The windows again and again, twice as often each time, until their bands are counted and the beginning is
+    /// known to be like the rest or not.
+    fn read_windows(&mut self, desk: &mut Desk<'_>) -> Result<(), Halt> {
+        let (mut rounds, mut reads) = (8, 0);
+        while reads < READS_MAX {
+            let mut sets = [&mut self.windows, &mut self.first];
+            let apart = 2 * self.places.grain;
+            let all = read_rounds(desk, "windows", &mut sets, rounds, apart, &mut self.rng)?;
+            reads += rounds;
+            rounds = reads;
+            if self.judge() || !all {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn noise(&self) -> Option<Noise> {
+        Noise::of(self.windows.iter().chain(&self.first))
+    }
+
+    /// Judges what was read; true when more reads would change nothing.
+    fn judge(&mut self) -> bool {
+        let Some(noise) = self.noise() else { return false };
+        let data = self.data(&self.windows, noise);
+        let mut first = self.data(&self.first, noise);
+        first.iter_mut().for_each(|datum| datum.window = 0);
+        let planes = &self.places.planes;
+        let (planes, grain) = (&self.places.planes[..], self.places.grain);
+        let turns = self.places.groups_known.then_some(grain);
+        self.judged = bands::judge(&Question { data: &data, base: noise.base, planes, turns });
+        let compare = |judged| zones::compare(&first, judged, noise.base);
+        self.beginning = self.judged.as_ref().and_then(compare);
+        let bands =
+            self.judged.as_ref().is_some_and(|j| !matches!(j.answer, Answer::Open(_, true)));
+        let beginning =
+            self.beginning.as_ref().is_some_and(|b| !matches!(b, Beginning::Open(true)));
+        bands && beginning
+    }
+
+    fn find_edge(&mut self, desk: &mut Desk<'_>, unit: Option<u64>) -> Result<(), Halt> {
+        let (Some(Beginning::Zone(other)), Some(noise)) = (&self.beginning, self.noise()) else {
+            return Ok(());
+        };
+        let reads = self.first.iter().map(|spot| spot.times.len()).max().unwrap_or(0);
+        let (zone, rest, places) = (&other.zone, &other.rest, &self.places);
+        let search = Search { places, zone, rest, noise, reads, unit };
+        (self.edge, self.around) = search.run(desk, &mut self.rng)?;
+        Ok(())
+    }
+
+    /// The levels of places in windows: a place that does not follow the one before begins a window.
+    fn data(&self, spots: &[Spot], noise: Noise) -> Vec<Datum> {
+        let (mut window, mut next) = (0, None);
+        let mut data = Vec::with_capacity(spots.len());
+        for spot in spots {
+            window += usize::from(next.is_some_and(|next| next != spot.offset));
+            next = Some(spot.offset + self.places.grain);
+            let level = spot.level(noise);
+            data.extend(level.map(|level| Datum { level, window, offset: spot.offset }));
+        }
+        data
+    }
+}

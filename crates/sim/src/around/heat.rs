@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::gauges::Gauges;
 use super::inbox::{Inbox, earlier};
 use super::shell::Shell;
+use crate::check::within;
 use crate::device::{Command, Device, Finished};
 use crate::kind::Fault;
 
@@ -82,11 +83,7 @@ impl Heat {
             ("heat.throttle_above_c", self.throttle_above_c, -100, 1000),
             ("heat.resume_below_c", self.resume_below_c, -100, self.throttle_above_c),
         ];
-        for (key, value, low, high) in degrees {
-            if !(low..=high).contains(&value) {
-                return Err((key, format!("{value} is outside {low} to {high}")));
-            }
-        }
+        within(&degrees)?;
         let figures = [
             ("heat.idle_mw", self.idle_mw, 0, 1_000_000),
             ("heat.read_nj_per_4kib", self.read_nj_per_4kib, 0, 1 << 40),
@@ -95,12 +92,7 @@ impl Heat {
             ("heat.time_constant_ns", self.time_constant_ns, 1_000_000, 1 << 50),
             ("heat.throttled_bytes_per_s", self.throttled_bytes_per_s, 1_000, 1 << 50),
         ];
-        for (key, value, low, high) in figures {
-            if !(low..=high).contains(&value) {
-                return Err((key, format!("{value} is outside {low} to {high}")));
-            }
-        }
-        Ok(())
+        within(&figures)
     }
 
     /// Temperature of the idle drive in the long run, in billionths of a degree.

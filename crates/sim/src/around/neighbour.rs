@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::gauges::Gauges;
 use super::inbox::earlier;
 use super::shell::Shell;
+use crate::check::within;
 use crate::device::{Command, Device, Finished};
 use crate::kind::Fault;
 use crate::noise::Noise;
@@ -86,11 +87,7 @@ impl Neighbour {
             ("neighbour.active_ns", self.active_ns, self.quiet_ns.min(1), 1000 * HOUR_NS),
             ("neighbour.quiet_ns", self.quiet_ns, 0, 1000 * HOUR_NS),
         ];
-        for (key, value, low, high) in ranges {
-            if !(low..=high).contains(&value) {
-                return Err((key, format!("{value} is outside {low} to {high}")));
-            }
-        }
+        within(&ranges)?;
         for (key, value) in [
             ("neighbour.block_bytes", self.block_bytes),
             ("neighbour.offset_bytes", self.offset_bytes),

@@ -1,22 +1,11 @@
 //! What no card can be.
 
 use super::model::{CardModel, CrossingModel};
+use crate::check::{powers_of_two, within};
 use crate::kind::Fault;
 
 /// Longest time that a model may state for anything.
 const NS: u64 = 60_000_000_000;
-
-/// A field, its value, and the least and most that it may be.
-type Range = (&'static str, u64, u64, u64);
-
-fn within(ranges: &[Range]) -> Result<(), Fault> {
-    for &(key, value, low, high) in ranges {
-        if !(low..=high).contains(&value) {
-            return Err((key, format!("{value} is outside {low} to {high}")));
-        }
-    }
-    Ok(())
-}
 
 /// Finds the first value that no card can have.
 pub(super) fn check(model: &CardModel) -> Result<(), Fault> {
@@ -36,15 +25,10 @@ fn geometry(model: &CardModel) -> Result<(), Fault> {
         // The map of what holds data has a bit for each group, and is kept in memory.
         ("geometry.capacity_bytes", g.capacity_bytes, g.erase_block_bytes, 1 << 41),
     ])?;
-    let powers = [
+    powers_of_two(&[
         ("geometry.logical_block_bytes", g.logical_block_bytes, 512, 4096),
         ("geometry.page_bytes", g.page_bytes, g.logical_block_bytes, 65_536),
-    ];
-    for (key, bytes, low, high) in powers {
-        if !bytes.is_power_of_two() || !(low..=high).contains(&bytes) {
-            return Err((key, format!("{bytes} is not a power of two from {low} to {high}")));
-        }
-    }
+    ])?;
     let group = g.page_bytes * g.planes;
     if !g.erase_block_bytes.is_multiple_of(group) {
         let what = format!(

@@ -195,19 +195,6 @@ impl CardModel {
         self.geometry.page_bytes.saturating_mul(self.geometry.planes)
     }
 
-    /// A capacity as users write it, rounded down to whole allocation units.
-    fn capacity(&self, value: &str) -> Result<Setting, String> {
-        let Bytes(bytes) = spec::size(value)?;
-        let unit = self.geometry.erase_block_bytes;
-        let whole = bytes - bytes % unit.max(1);
-        if whole == 0 {
-            // Rounded first, it would be refused as a 0 that nobody wrote.
-            return Err(format!("`{value}` is less than an erase block, {unit} bytes"));
-        }
-        let whole = i64::try_from(whole).map_err(|_| format!("`{value}` is too large"))?;
-        Ok(("geometry.capacity_bytes", toml::Value::Integer(whole)))
-    }
-
     /// True when some boundary costs a read time, so that probing by reads can show something.
     fn shows_boundaries(&self) -> bool {
         let r = &self.read;
@@ -239,7 +226,12 @@ impl DeviceModel for CardModel {
 
     fn shorthand(&self, key: &str, value: &str) -> Option<Result<Setting, String>> {
         match key {
-            "capacity" => Some(self.capacity(value)),
+            "capacity" => Some(spec::capacity(
+                "geometry.capacity_bytes",
+                value,
+                self.geometry.erase_block_bytes,
+                "erase block",
+            )),
             "state" => Some(match value {
                 "fresh" | "filled" => Ok(("geometry.state", toml::Value::String(value.to_owned()))),
                 _ => Err(format!("`{value}` is no state of a card; write fresh or filled")),

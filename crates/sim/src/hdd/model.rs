@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::Hdd;
 use super::geometry::{Geometry, Shape};
 use super::seek::SeekCurve;
+use crate::check::{powers_of_two, within};
 use crate::describe::{HddTruth, Truth, ZoneTruth};
 use crate::device::Device;
 use crate::kind::{DeviceModel, Fault, Setting};
@@ -151,14 +152,10 @@ impl HddModel {
 
     fn check_blocks(&self) -> Result<(), Fault> {
         let g = &self.geometry;
-        for (key, bytes) in [
-            ("geometry.logical_block_bytes", g.logical_block_bytes),
-            ("geometry.physical_block_bytes", g.physical_block_bytes),
-        ] {
-            if !bytes.is_power_of_two() || !(512..=65_536).contains(&bytes) {
-                return Err((key, format!("{bytes} is not a power of two from 512 to 65536")));
-            }
-        }
+        powers_of_two(&[
+            ("geometry.logical_block_bytes", g.logical_block_bytes, 512, 65_536),
+            ("geometry.physical_block_bytes", g.physical_block_bytes, 512, 65_536),
+        ])?;
         if g.physical_block_bytes < g.logical_block_bytes {
             return Err((
                 "geometry.physical_block_bytes",
@@ -175,21 +172,7 @@ impl HddModel {
             ));
         }
         // Above a pebibyte, positions and times would leave 64 bits.
-        if !((1 << 20)..=(1 << 50)).contains(&g.capacity_bytes) {
-            return Err((
-                "geometry.capacity_bytes",
-                format!("{} is outside 1048576 to {}", g.capacity_bytes, 1_u64 << 50),
-            ));
-        }
-        Ok(())
-    }
-
-    /// A capacity as users write it, rounded down to whole physical blocks.
-    fn capacity(&self, value: &str) -> Result<Setting, String> {
-        let Bytes(bytes) = spec::size(value)?;
-        let whole = bytes - bytes % self.geometry.physical_block_bytes.max(1);
-        let whole = i64::try_from(whole).map_err(|_| format!("`{value}` is too large"))?;
-        Ok(("geometry.capacity_bytes", toml::Value::Integer(whole)))
+        within(&[("geometry.capacity_bytes", g.capacity_bytes, 1 << 20, 1 << 50)])
     }
 }
 
@@ -210,7 +193,7 @@ impl DeviceModel for HddModel {
         const NS: u64 = 60_000_000_000;
         let (g, s, m) = (&self.geometry, &self.seek, &self.memory);
         let (c, l) = (&self.schedule, &self.link);
-        let ranges: [(&'static str, u64, u64, u64); 24] = [
+        let ranges = [
             ("geometry.rpm", g.rpm, 600, 60_000),
             ("geometry.heads", g.heads, 1, 64),
             ("geometry.zones", g.zones, 1, 256),
@@ -241,11 +224,7 @@ impl DeviceModel for HddModel {
             ("schedule.destage_quiet_ns", c.destage_quiet_ns, 0, NS),
             ("link.command_ns", l.command_ns, 1, NS),
         ];
-        for (key, value, low, high) in ranges {
-            if !(low..=high).contains(&value) {
-                return Err((key, format!("{value} is outside {low} to {high}")));
-            }
-        }
+        within(&ranges)?;
         self.check_blocks()?;
         let more = [
             (
@@ -258,11 +237,7 @@ impl DeviceModel for HddModel {
             ("link.command_jitter_ns", l.command_jitter_ns, 0, NS),
             ("link.access_ns", l.access_ns, 0, NS),
         ];
-        for (key, value, low, high) in more {
-            if !(low..=high).contains(&value) {
-                return Err((key, format!("{value} is outside {low} to {high}")));
-            }
-        }
+        within(&more)?;
         if self.shape().reading_time() > i64::MAX as u128 {
             return Err((
                 "geometry.capacity_bytes",
@@ -273,12 +248,6 @@ impl DeviceModel for HddModel {
                 ),
             ));
         }
-        // Far beyond any disk that works; also refuses what is not a number.
-        if let Some(celsius) = self.identity.temperature_c
-            && !(-100.0..=200.0).contains(&celsius)
-        {
-            return Err(("identity.temperature_c", format!("{celsius} is outside -100 to 200")));
-        }
         self.seek_curve(self.layout().cylinders()).map(|_| ())
     }
 
@@ -288,7 +257,12 @@ impl DeviceModel for HddModel {
 
     fn shorthand(&self, key: &str, value: &str) -> Option<Result<Setting, String>> {
         match key {
-            "capacity" => Some(self.capacity(value)),
+            "capacity" => Some(spec::capacity(
+                "geometry.capacity_bytes",
+                value,
+                self.geometry.physical_block_bytes,
+                "physical block",
+            )),
             "write_cache" => {
                 Some(Ok(("memory.write_cache", toml::Value::String(value.to_owned()))))
             }

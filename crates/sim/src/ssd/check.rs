@@ -2,6 +2,7 @@
 
 use super::model::{CollectionModel, MappingModel, SlcModel, SsdModel};
 use super::shape::{self, Shape};
+use crate::check::{powers_of_two, within};
 use crate::kind::Fault;
 
 /// A minute.
@@ -14,9 +15,6 @@ const BLOCKS_MIN: u32 = 8;
 /// written costs as much again, but that comes bit by bit, and with time.
 const BYTES_AT_FIRST_MAX: u64 = 10 << 30;
 
-/// A field, its value, and the least and greatest that it may have.
-type Range = (&'static str, u64, u64, u64);
-
 /// Finds the first value that no such device can have.
 pub(super) fn check(model: &SsdModel) -> Result<(), Fault> {
     ranges(model)?;
@@ -26,15 +24,6 @@ pub(super) fn check(model: &SsdModel) -> Result<(), Fault> {
         single_bit(model, slc)?;
     }
     whole(model)
-}
-
-fn within(ranges: &[Range]) -> Result<(), Fault> {
-    for &(key, value, low, high) in ranges {
-        if !(low..=high).contains(&value) {
-            return Err((key, format!("{value} is outside {low} to {high}")));
-        }
-    }
-    Ok(())
 }
 
 fn ranges(model: &SsdModel) -> Result<(), Fault> {
@@ -67,15 +56,11 @@ fn ranges(model: &SsdModel) -> Result<(), Fault> {
 
 fn layout(model: &SsdModel) -> Result<(), Fault> {
     let layout = &model.layout;
-    for (key, bytes) in [
-        ("layout.logical_block_bytes", layout.logical_block_bytes),
-        ("layout.physical_block_bytes", layout.physical_block_bytes),
-        ("layout.map_bytes", layout.map_bytes),
-    ] {
-        if !bytes.is_power_of_two() || !(512..=65_536).contains(&bytes) {
-            return Err((key, format!("{bytes} is not a power of two from 512 to 65536")));
-        }
-    }
+    powers_of_two(&[
+        ("layout.logical_block_bytes", layout.logical_block_bytes, 512, 65_536),
+        ("layout.physical_block_bytes", layout.physical_block_bytes, 512, 65_536),
+        ("layout.map_bytes", layout.map_bytes, 512, 65_536),
+    ])?;
     let row = model.nand.page_bytes * u64::from(model.nand.planes);
     for (key, bytes, unit, of) in [
         (
@@ -103,16 +88,13 @@ fn layout(model: &SsdModel) -> Result<(), Fault> {
             return Err(("layout.choices", "how many are drawn is not said".to_owned()));
         }
         (CollectionModel::Choices, Some(choices)) => {
-            within(&[("layout.choices", choices.into(), 1, 1000)])?;
+            within(&[("layout.choices", u64::from(choices), 1, 1000)])?;
         }
         _ => {}
     }
     let op = layout.over_provisioning;
     let low = if layout.mapping == MappingModel::Page { 0.01 } else { 0.0 };
-    if !(low..=10.0).contains(&op) {
-        return Err(("layout.over_provisioning", format!("{op} is outside {low} to 10")));
-    }
-    Ok(())
+    within(&[("layout.over_provisioning", op, low, 10.0)])
 }
 
 fn times(model: &SsdModel) -> Result<(), Fault> {

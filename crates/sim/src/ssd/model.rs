@@ -205,14 +205,6 @@ impl SsdModel {
         self.layout.mapping == MappingModel::Page
     }
 
-    /// A capacity as users write it, rounded down to whole physical blocks.
-    fn capacity(&self, value: &str) -> Result<Setting, String> {
-        let Bytes(bytes) = spec::size(value)?;
-        let whole = bytes - bytes % self.layout.map_bytes.max(1);
-        let whole = i64::try_from(whole).map_err(|_| format!("`{value}` is too large"))?;
-        Ok(("layout.capacity_bytes", toml::Value::Integer(whole)))
-    }
-
     fn state(&self, value: &str) -> Result<Setting, String> {
         if self.is_log() {
             Ok(("layout.state", toml::Value::String(value.to_owned())))
@@ -241,7 +233,12 @@ impl DeviceModel for SsdModel {
 
     fn shorthand(&self, key: &str, value: &str) -> Option<Result<Setting, String>> {
         match key {
-            "capacity" => Some(self.capacity(value)),
+            "capacity" => Some(spec::capacity(
+                "layout.capacity_bytes",
+                value,
+                self.layout.map_bytes,
+                "unit of mapping",
+            )),
             "state" => Some(self.state(value)),
             "write_cache" => {
                 Some(Ok(("memory.write_cache", toml::Value::String(value.to_owned()))))

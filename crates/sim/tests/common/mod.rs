@@ -3,6 +3,8 @@
 #![allow(dead_code, reason = "each test file uses its own part of this")]
 #![allow(clippy::unwrap_used, reason = "helpers of tests, which the lint does not know for such")]
 
+pub mod play;
+
 use block::{Bytes, Completion, Drive, LaneSetup, Nanos, Op, Outcome, Request, Target, Time};
 use drivescope_sim::VirtualTarget;
 

@@ -111,6 +111,7 @@ impl Claims {
         let asked = self.all().filter(|(_, claim)| claim.holds.is_some()).count();
         let verdict = match self.broken() {
             0 => format!("{asked} claims, all of them hold."),
+            1 => format!("{asked} claims, of which 1 does not hold."),
             broken => format!("{asked} claims, of which {broken} do not hold."),
         };
         let mut text = format!("# Virtual drives of flash\n\n{verdict}\n\n{head}");
@@ -161,6 +162,7 @@ mod tests {
         claims.told("a", "told", "x".to_owned());
         assert_eq!(claims.broken(), 0);
         claims.within("b", "below", (0.4, 1), (0.5, 1.5));
+        assert!(claims.text("head\n").contains("4 claims, of which 1 does not hold."));
         claims.near("b", "far", (0.96, 2), (1.0, 0.03));
         claims.must("b", "must", "different".to_owned(), false);
         claims.near("b", "nothing", (f64::NAN, 2), (1.0, 0.03));

@@ -22,10 +22,10 @@ const SPEC: &str = "sim:enterprise-28op?state=steady";
 const IOS: u64 = 8_000_000;
 const ROUNDS: u32 = 8;
 const DEPTH: u16 = 32;
-/// Simulated writes a second that are aimed at, in millions.
-const RATE_AIM: f64 = 2.0;
-/// What is still borne where that is not reached: time, of the bare log's.
-const RATIO_WORST: f64 = 3.0;
+/// Least simulated writes a second of CPU, in millions.
+const RATE_MIN: f64 = 2.0;
+/// Most time of a simulated write, as a multiple of the bare log's.
+const RATIO_MAX: f64 = 3.0;
 /// Blocks of the bare log, of all dies together.
 const BARE_BLOCKS: usize = 1200;
 
@@ -82,9 +82,11 @@ pub(super) fn check(claims: &mut Claims) -> Result<()> {
     };
     let found = format!("{:.1}{interval}", ratio.ratio);
     claims.told(SPEC, "time, of the bare log's", found);
-    let holds = rate.median >= RATE_AIM || ratio.ratio <= RATIO_WORST;
-    let what = "2 million a second, or else at worst 3 times the bare log's time";
-    claims.must(SPEC, what, format!("{:.2} million", rate.median), holds);
+    // Each by itself: a rate that is reached does not excuse a log that is slow for what it does.
+    let what = "million simulated writes a second of CPU, the middle";
+    claims.within(SPEC, what, (rate.median, 2), (RATE_MIN, f64::INFINITY));
+    let what = "time, of the bare log's, the middle";
+    claims.within(SPEC, what, (ratio.ratio, 1), (f64::NEG_INFINITY, RATIO_MAX));
     Ok(())
 }
 

@@ -244,9 +244,8 @@ impl<'a> Ring<'a> {
         if !self.alarm.usable || self.alarm.due.is_some() {
             return false;
         }
-        let Nanos(ns) = Nanos(due.0);
-        *self.alarm.spec =
-            types::Timespec::new().sec(ns / 1_000_000_000).nsec((ns % 1_000_000_000) as u32);
+        let at = clock::timespec(Nanos(due.0));
+        *self.alarm.spec = types::Timespec::new().sec(at.tv_sec as u64).nsec(at.tv_nsec as u32);
         let entry = opcode::Timeout::new(&raw const *self.alarm.spec)
             .flags(types::TimeoutFlags::ABS)
             .build()

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 pub use content::{ContentMap, Stored};
 
 use super::ranges::Ranges;
+use crate::check::within;
 use crate::device::Device;
 use crate::kind::Fault;
 
@@ -134,17 +135,11 @@ impl Faults {
 
 impl Storm {
     fn check(&self) -> Result<(), Fault> {
-        let ranges = [
+        within(&[
             ("faults.storm.period_ns", self.period_ns, 1, YEAR_NS),
             ("faults.storm.length_ns", self.length_ns, 0, self.period_ns),
             ("faults.storm.factor", self.factor, 1, 1_000_000),
             ("faults.storm.added_ns", self.added_ns, 0, YEAR_NS),
-        ];
-        match ranges.into_iter().find(|(_, value, low, high)| !(low..=high).contains(&value)) {
-            Some((key, value, low, high)) => {
-                Err((key, format!("{value} is outside {low} to {high}")))
-            }
-            None => Ok(()),
-        }
+        ])
     }
 }

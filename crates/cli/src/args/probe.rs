@@ -1,0 +1,279 @@
+//! Flags of `probe`, of `import`, of `rows`.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use block::{Bytes, Nanos};
+use clap::{Args, Subcommand};
+use linux::target::EngineKind;
+use workload::units::parse_bytes;
+
+use super::{RecordArgs, Span, engine, lasting, span};
+
+/// `probe`.
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+#[command(after_help = "\
+Examples:
+  drivescope probe sim:usb-8m                 a virtual stick, everything
+  drivescope probe /dev/sdb                   reads only: nothing is changed
+  drivescope probe /dev/sdb --write --consent SERIAL
+                                              everything; what it holds is lost
+  drivescope probe align /dev/mmcblk0         one probe
+  drivescope probe /dev/sdb --row             one line, for a survey
+
+Answers are found, none or unknown. Exit code 1: nothing was found.")]
+pub struct ProbeArgs {
+    /// One probe instead of all
+    #[command(subcommand)]
+    pub verb: Option<ProbeVerb>,
+    #[command(flatten)]
+    pub chain: ChainArgs,
+}
+
+/// All probes, one after the other.
+#[derive(Debug, Args)]
+pub struct ChainArgs {
+    #[command(flatten)]
+    pub place: ProbePlaceArgs,
+    /// Print one line for a survey, without a serial number or anything else of yours
+    #[arg(long, help_heading = "Output")]
+    pub row: bool,
+    #[command(flatten)]
+    pub output: ProbeOutputArgs,
+    #[command(flatten)]
+    pub record: RecordArgs,
+}
+
+/// The probes as verbs.
+#[derive(Debug, Subcommand)]
+pub enum ProbeVerb {
+    /// Erase block, page and multi-plane page, by reads across boundaries
+    Align(AlignArgs),
+    /// How many erase blocks may be open at once; writes
+    OpenAu(OpenAuArgs),
+    /// The zone at the beginning for file allocation tables; writes
+    Fat(PlainArgs),
+    /// Access times by offset: bands of cells, slower and faster zones, periods
+    Scatter(ScatterArgs),
+    /// Access time and rate, from reads of growing size
+    Interval(PlainArgs),
+    /// Chunk, interleaving and mapping policy
+    Parallelism(PlainArgs),
+    /// Memory that takes writes before the medium does; writes
+    WriteBuffer(PlainArgs),
+    /// The part written with one bit a cell: size, plateaus, recovery; writes
+    SlcCache(PlainArgs),
+    /// Speed and access time over the whole range
+    Surface(PlainArgs),
+    /// What the drive really holds; writes, and restores what it overwrote
+    Capacity(CapacityArgs),
+    /// Speed classes of SD cards; writes
+    SpeedClass(PlainArgs),
+}
+
+/// What is probed, and what for that may be spent.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Target")]
+pub struct ProbePlaceArgs {
+    /// Block device, file, or virtual drive (sim:usb-8m)
+    // An option also where it is required: the verbs under `probe` have one of their own, and its own is empty then.
+    #[arg(required_unless_present = "resume")]
+    pub target: Option<String>,
+    /// Part to probe: LENGTH, OFFSET+LENGTH or all
+    #[arg(long, value_name = "SPAN", value_parser = span)]
+    pub region: Option<Span>,
+    /// How I/O is issued
+    #[arg(long, value_name = "ENGINE", default_value = "io_uring", value_parser = engine)]
+    pub engine: EngineKind,
+    /// Keep the tester on these CPUs, such as 0,2
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub cpus: Option<Vec<usize>>,
+    /// Also write to a device or a file; what it holds is lost
+    #[arg(long)]
+    pub write: bool,
+    /// Consent to writing: the drive's serial number or by-id name, or the file's name
+    #[arg(long, value_name = "WORD", requires = "write")]
+    pub consent: Option<String>,
+    /// Write although the device carries this, such as partitions or signature:vfat
+    #[arg(long, value_name = "HAZARD", value_delimiter = ',', requires = "write")]
+    pub allow: Vec<String>,
+    /// Longest time that it may take
+    #[arg(help_heading = "Limits", long, value_name = "TIME", value_parser = lasting, default_value = "15m")]
+    pub time_budget: Nanos,
+    /// Most that it may write
+    #[arg(help_heading = "Limits", long, value_name = "SIZE", value_parser = parse_bytes, default_value = "16GiB")]
+    pub write_budget: Bytes,
+    /// Take this for the erase block, whatever reads show
+    #[arg(help_heading = "Limits", long, value_name = "SIZE", value_parser = parse_bytes)]
+    pub erase_block: Option<Bytes>,
+    /// Take this for the page
+    #[arg(help_heading = "Limits", long, value_name = "SIZE", value_parser = parse_bytes)]
+    pub page: Option<Bytes>,
+    /// Root seed of all randomness [default: a fresh one, which is recorded]
+    #[arg(help_heading = "Limits", long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
+    pub seed: Option<u64>,
+}
+
+impl ProbePlaceArgs {
+    /// What is probed, as the user named it.
+    pub fn name(&self) -> &str {
+        self.target.as_deref().unwrap_or_default()
+    }
+}
+
+/// How the result is shown.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Output")]
+pub struct ProbeOutputArgs {
+    /// Print the result as JSON
+    #[arg(long)]
+    pub json: bool,
+    /// Draw the result's plot into this file (.svg or .png)
+    #[arg(long, value_name = "FILE")]
+    pub plot: Option<PathBuf>,
+    /// Show no progress
+    #[arg(long)]
+    pub no_progress: bool,
+}
+
+/// A probe without flags of its own.
+#[derive(Debug, Args)]
+pub struct PlainArgs {
+    #[command(flatten)]
+    pub place: ProbePlaceArgs,
+    #[command(flatten)]
+    pub output: ProbeOutputArgs,
+    #[command(flatten)]
+    pub record: RecordArgs,
+}
+
+/// `probe align`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  drivescope probe align sim:sdcard-4m
+  drivescope probe align /dev/mmcblk0 --blocksize 1KiB,4KiB
+  drivescope probe align /dev/sdb --plot boundaries.png")]
+pub struct AlignArgs {
+    /// Sizes of reads [default: 1 KiB to 64 KiB, those that speak]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = parse_bytes)]
+    pub blocksize: Vec<Bytes>,
+    #[command(flatten)]
+    pub plain: PlainArgs,
+}
+
+/// `probe open-au`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  drivescope probe open-au sim:sdcard-4m
+  drivescope probe open-au /dev/mmcblk0 --erase-block 4MiB --write --consent SERIAL")]
+pub struct OpenAuArgs {
+    #[command(flatten)]
+    pub plain: PlainArgs,
+}
+
+/// `probe scatter`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  drivescope probe scatter sim:usb-tlc --plot bands.png
+  drivescope probe scatter /dev/sdb --order 12 --blocksize 8KiB --span 4 --data scatter.txt
+  gnuplot -p -e 'plot \"scatter.txt\"'")]
+pub struct ScatterArgs {
+    /// Reads at 2^N places from the beginning
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(4..=16))]
+    pub order: Option<u32>,
+    /// Each read is N blocks long
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1024))]
+    pub span: Option<u64>,
+    /// Distance of the places [default: the multi-plane page, where it is found]
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
+    pub blocksize: Option<Bytes>,
+    /// Write offset (MiB) and least time (ms) of each place, as flashbench does
+    #[arg(long, value_name = "FILE")]
+    pub data: Option<PathBuf>,
+    #[command(flatten)]
+    pub plain: PlainArgs,
+}
+
+/// `probe capacity`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  drivescope probe capacity sim:fake-64g
+  drivescope probe capacity /dev/sdb --write --consent SERIAL")]
+pub struct CapacityArgs {
+    /// Do not keep and restore what is overwritten
+    #[arg(long)]
+    pub destructive: bool,
+    #[command(flatten)]
+    pub plain: PlainArgs,
+}
+
+/// `import`.
+#[derive(Debug, Args)]
+pub struct ImportArgs {
+    #[command(subcommand)]
+    pub verb: ImportVerb,
+}
+
+/// What can be imported.
+#[derive(Debug, Subcommand)]
+pub enum ImportVerb {
+    /// What flashbench printed: the same verdicts as of a drive
+    #[command(after_help = "\
+Examples:
+  drivescope import flashbench align.txt
+  drivescope import flashbench nr1.txt nr2.txt nr3.txt --erase-block 4MiB
+  flashbench -a /dev/sdb | drivescope import flashbench - --json")]
+    Flashbench(ImportFlashbenchArgs),
+}
+
+/// `import flashbench`.
+#[derive(Debug, Args)]
+pub struct ImportFlashbenchArgs {
+    /// Files of one device, with one or more tables each; - for standard input
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+    /// Take this for the erase block
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
+    pub erase_block: Option<Bytes>,
+    /// Print the result as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `rows`.
+#[derive(Debug, Args)]
+pub struct RowsArgs {
+    #[command(subcommand)]
+    pub verb: RowsVerb,
+}
+
+/// Verbs of `rows`.
+#[derive(Debug, Subcommand)]
+pub enum RowsVerb {
+    /// Make one table of survey rows
+    #[command(after_help = "\
+Examples:
+  drivescope probe /dev/sdb --row >> rows.txt
+  drivescope rows merge rows.txt from-the-list.txt")]
+    Merge {
+        /// Files with rows, among other lines; - for standard input
+        #[arg(required = true, value_name = "FILE")]
+        files: Vec<PathBuf>,
+        /// Print as JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// `flashbench`.
+#[derive(Debug, Args)]
+pub struct FlashbenchArgs {
+    /// flashbench's options, and the device
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTION|DEVICE")]
+    pub arguments: Vec<OsString>,
+}

@@ -1,0 +1,301 @@
+//! One probing from its first note to its exit code: probed, recorded, shown.
+
+mod keep;
+mod open;
+
+use std::collections::BTreeMap;
+use std::io::IsTerminal;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use anyhow::{Context as _, Result, anyhow, bail};
+use block::{Bytes, DriveKind};
+use engine::Bench;
+use probe::chain::{self, Around, Done, Earlier};
+use probe::{Body, Halt, Name, Plan, Task};
+use record::{Document, Run, RunId, RunWriter, State, Summary};
+
+use crate::args::{Given, ProbeOutputArgs, ProbePlaceArgs, RecordArgs};
+use crate::envelope::{SystemClock, envelope};
+use crate::exit::Exit;
+use crate::progress::Progress;
+use crate::verbs::mark::{run_id, seed_of};
+use crate::{recording, talk, view};
+
+use keep::ProbeRecord;
+pub use open::{Opened, must_write, with_bench};
+
+/// The form of a probing's body.
+pub const SCHEMA: &str = "drivescope.probe/1";
+
+/// Flags that may stand beside `--resume`: everything else is in the record.
+const BESIDE_RESUME: [&str; 12] = [
+    "resume",
+    "target",
+    "write",
+    "consent",
+    "allow",
+    "engine",
+    "cpus",
+    "row",
+    "json",
+    "plot",
+    "no_progress",
+    "runs_dir",
+];
+
+/// What is to be probed.
+pub struct Job<'a> {
+    /// What the user called it: `probe`, `probe align`.
+    pub verb: String,
+    /// Where, and within which limits.
+    pub place: &'a ProbePlaceArgs,
+    /// How it is shown.
+    pub output: &'a ProbeOutputArgs,
+    /// Whether and where it is recorded, and what it goes on with.
+    pub record: &'a RecordArgs,
+    /// Which flags were typed.
+    pub given: &'a Given,
+    /// The probes.
+    pub tasks: Vec<Task>,
+}
+
+/// What was found, recorded as far as that was possible.
+pub struct Made<'a> {
+    verb: String,
+    output: &'a ProbeOutputArgs,
+    document: Document<Body>,
+    /// The run's name, or why it is not recorded to its end.
+    recorded: Result<Option<RunId>>,
+    broken: Option<Halt>,
+    /// The flag that leads to where it is recorded, when it takes one.
+    place: String,
+}
+
+/// A recorded run that is to go on; its lock is held.
+struct Resumed {
+    writer: RunWriter,
+    run: Run,
+    plan: Plan,
+    done: Vec<Done>,
+}
+
+impl<'a> Job<'a> {
+    /// Probes, and records the result.
+    ///
+    /// # Errors
+    /// What makes probing impossible.
+    pub fn make(self) -> Result<Made<'a>> {
+        let cancel = Arc::new(AtomicBool::new(false));
+        linux::signals::install(cancel.clone()).context("cannot watch for Ctrl-C")?;
+        let mut resumed = self.record.resume.as_ref().map(|run| self.resumed(run)).transpose()?;
+        let mut place = self.place.clone();
+        if let Some(resumed) = &resumed {
+            let setup = &resumed.run.setup;
+            place.target = place.target.or_else(|| setup["target"].as_str().map(str::to_owned));
+            place.seed = setup["drive_seed"].as_u64();
+        }
+        let seed = match &resumed {
+            Some(resumed) => resumed.plan.seed,
+            None => seed_of(self.place.seed)?,
+        };
+        let (tasks, most) = match &resumed {
+            Some(Resumed { plan, .. }) => (&plan.tasks, plan.write_budget_bytes),
+            None => (&self.tasks, place.write_budget),
+        };
+        let writes = tasks.iter().any(Task::must_write).then_some(most);
+        with_bench(&place, writes, &cancel, &mut |bench, opened| {
+            self.on(bench, opened, seed, resumed.take())
+        })
+    }
+
+    /// The run of this name, which is to go on.
+    fn resumed(&self, name: &str) -> Result<Resumed> {
+        if let Some(other) = self.given.names().find(|flag| !BESIDE_RESUME.contains(flag)) {
+            bail!("--{}: is in the record; leave it out with --resume", other.replace('_', "-"));
+        }
+        let runs = recording::runs(&self.record.keep.place)?;
+        let id = runs.find(name)?;
+        let (writer, run) = runs.resume(&id)?;
+        let form = &run.envelope.schema;
+        if form != SCHEMA {
+            bail!(
+                "{id}: is no probing but of the form {form}; go on with `drivescope run --resume`"
+            );
+        }
+        let plan = Plan::from_toml(&run.plan).with_context(|| format!("{id}: its plan.toml"))?;
+        let done = run.steps.iter().map(|step| serde_json::from_value(step.figures.clone()));
+        let done = done
+            .collect::<Result<Vec<Done>, _>>()
+            .with_context(|| format!("{id}: its steps are not in the form of this version"))?;
+        Ok(Resumed { writer, run, plan, done })
+    }
+
+    fn on(
+        &self,
+        bench: &mut dyn Bench,
+        opened: &Opened,
+        seed: u64,
+        resumed: Option<Resumed>,
+    ) -> Result<Made<'a>> {
+        let plan = match &resumed {
+            // Consent is given anew each time.
+            Some(resumed) => Plan { may_write: opened.may_write, ..resumed.plan.clone() },
+            None => self.plan(seed, opened.may_write),
+        };
+        // What can be known to fail is told before anything is recorded.
+        plan.terms(bench.info())?;
+        let mut envelope = match &resumed {
+            Some(resumed) => resumed.run.envelope.clone(),
+            None => envelope(SCHEMA, run_id(seed), &SystemClock),
+        };
+        let replay = opened.identity.kind == DriveKind::Virtual;
+        let progress = Progress::new(!self.output.no_progress);
+        let (mut record, earlier) = match resumed {
+            Some(Resumed { writer, run, done, .. }) => {
+                let record = ProbeRecord::go_on(writer, &run, &opened.identity, progress)?;
+                (record, Earlier { done, replay })
+            }
+            None => {
+                let keep = &self.record.keep;
+                let identity = &opened.identity;
+                let record = ProbeRecord::begin(
+                    keep,
+                    &mut envelope,
+                    &plan,
+                    (&self.verb, self.place.seed),
+                    identity,
+                    progress,
+                )?;
+                (record, Earlier::default())
+            }
+        };
+        let around = Around {
+            earlier,
+            engine: &opened.engine,
+            claims: &opened.claims,
+            classes: &opened.classes,
+            keeper: &mut record,
+        };
+        let (body, broken) = chain::run(bench, &plan, around)?;
+        let document = Document { envelope, body };
+        let recorded = record.close(
+            &document,
+            state(&document.body, broken.as_ref()),
+            &self.summary(&document.body),
+        );
+        Ok(Made {
+            verb: self.verb.clone(),
+            output: self.output,
+            document,
+            recorded,
+            broken,
+            place: self.record.keep.place.flag(),
+        })
+    }
+
+    fn summary(&self, body: &Body) -> Summary {
+        Summary {
+            verb: self.verb.clone(),
+            target: body.target.name.clone(),
+            drive: view::probe::drive(body),
+            headline: view::probe::headline(body),
+        }
+    }
+
+    fn plan(&self, seed: u64, may_write: bool) -> Plan {
+        let given = [(Name::EraseBlock, self.place.erase_block), (Name::Page, self.place.page)];
+        let given = given.into_iter().filter_map(|(name, bytes)| Some((name, bytes?.0)));
+        Plan {
+            schema: probe::plan::SCHEMA.to_owned(),
+            seed,
+            time_budget_ns: self.place.time_budget,
+            write_budget_bytes: if may_write { self.place.write_budget } else { Bytes::ZERO },
+            may_write,
+            region: self.place.region.and_then(|span| span.region()),
+            given: given.collect::<BTreeMap<_, _>>(),
+            tasks: self.tasks.clone(),
+        }
+    }
+
+    /// Probes, records and shows.
+    ///
+    /// # Errors
+    /// What makes probing impossible, or its result unwritable.
+    pub fn run(self) -> Result<Exit> {
+        self.make()?.show()
+    }
+}
+
+fn state(body: &Body, broken: Option<&Halt>) -> State {
+    match (broken, body.interrupted) {
+        (Some(_), _) => State::Broken,
+        (None, true) => State::Interrupted,
+        (None, false) => State::Finished,
+    }
+}
+
+impl Made<'_> {
+    /// What was found.
+    pub fn body(&self) -> &Body {
+        &self.document.body
+    }
+
+    /// Prints it, draws its plot where one is asked for, and says how it ended.
+    ///
+    /// # Errors
+    /// When it cannot be shown, or as [`Made::end`].
+    pub fn show(self) -> Result<Exit> {
+        show(&self.verb, &self.document, self.output.json)?;
+        if let Some(path) = &self.output.plot {
+            view::plots::draw(&self.document.body, path)?;
+        }
+        let json = self.output.json;
+        self.end(json)
+    }
+
+    /// Says where the run is kept, and how it ended. In JSON (`quiet`) the run's name stands anyway.
+    ///
+    /// # Errors
+    /// When the record is not whole, or an I/O ended the probing.
+    pub fn end(self, quiet: bool) -> Result<Exit> {
+        let (body, place) = (&self.document.body, &self.place);
+        if let Some(id) = self.recorded? {
+            if body.interrupted {
+                talk::note(&format!("go on with: drivescope probe --resume {id}{place}"));
+            } else if !quiet && std::io::stderr().is_terminal() {
+                talk::note(&format!("recorded; to see it again: drivescope runs show {id}{place}"));
+            }
+        }
+        if let Some(halt) = self.broken {
+            return Err(anyhow!(halt).context(body.target.name.clone()));
+        }
+        Ok(match (body.interrupted, body.found_nothing()) {
+            (true, _) => Exit::Interrupted,
+            (false, true) => Exit::No,
+            (false, false) => Exit::Done,
+        })
+    }
+}
+
+/// The document of a recorded probing.
+///
+/// # Errors
+/// When it is not in the form of this version.
+pub fn of_record(run: &Run) -> Result<Option<Document<Body>>> {
+    let Some(document) = run.document.clone() else { return Ok(None) };
+    let read = serde_json::from_value(document);
+    read.map(Some).with_context(|| format!("{}: its document.json is no {SCHEMA}", run.id))
+}
+
+/// Prints a probing; `verb` is what the user called it.
+///
+/// # Errors
+/// When it cannot be printed.
+pub fn show(verb: &str, document: &Document<Body>, json: bool) -> Result<()> {
+    if json {
+        return talk::result(&document.to_json().context("cannot write the result as JSON")?);
+    }
+    let answers = view::probe::answers(verb, &document.body);
+    talk::result(&report::render_answers(&answers, report::Style::default()))
+}

@@ -1,0 +1,195 @@
+//! `flashbench`: its options, its lines, its places and order of I/O, on any drive; and a verdict on stderr.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::Write;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use anyhow::{Context as _, Result, anyhow};
+use block::{Bytes, Nanos};
+use engine::Bench;
+use linux::target::EngineKind;
+use probe::flashbench::face::{FaceError, HELP, Options, Row, UsageError, run};
+use probe::flashbench::judge;
+use probe::{Desk, Finding, Halt, NoKeeper, Terms, Verdict};
+use report::flashbench as line;
+use workload::plan::Region;
+
+use crate::args::ProbePlaceArgs;
+use crate::exit::{Exit, Refused};
+use crate::probing::{Opened, with_bench};
+use crate::{talk, view};
+
+/// flashbench itself knows no limit; what it is asked for is bounded by its options.
+const DAYS: Nanos = Nanos::secs(7 * 86_400);
+
+/// What is told of consent, beside flashbench's own options.
+const CONSENT_HELP: &str = "
+Before -O, -f and -p write to a real device:
+      --consent=WORD       the drive's serial number or by-id name, or the file's name
+      --allow=HAZARD       what on it may be lost, such as partitions or signature:vfat
+";
+
+/// Runs the verb with the arguments behind its name.
+///
+/// # Errors
+/// When they are none of flashbench's, or what makes its tests impossible.
+pub fn main(args: &[OsString]) -> Result<Exit> {
+    let words = args.iter().map(|word| {
+        let text = word.to_str().map(str::to_owned);
+        text.with_context(|| format!("{}: is no UTF-8", word.to_string_lossy()))
+    });
+    let (said, words) = consent(words.collect::<Result<Vec<String>>>()?);
+    let options = match Options::parse(&words) {
+        Err(UsageError::Help) => {
+            talk::result(&format!("{HELP}{CONSENT_HELP}"))?;
+            return Ok(Exit::Done);
+        }
+        parsed => parsed?,
+    };
+    let cancel = Arc::new(AtomicBool::new(false));
+    linux::signals::install(cancel.clone()).context("cannot watch for Ctrl-C")?;
+    let writes = options.writes().map(|writes| writes.bytes);
+    let place = place(&options, said);
+    with_bench(&place, writes, &cancel, &mut |bench, opened| {
+        if writes.is_some() && !opened.may_write {
+            let refusal =
+                format!("{}: -O, -f and -p write, and it may only be read", options.device);
+            return Err(Refused(refusal).into());
+        }
+        on(bench, opened, &options)
+    })
+}
+
+/// Words of consent, and the rest.
+fn consent(words: Vec<String>) -> ((Option<String>, Vec<String>), Vec<String>) {
+    let (mut consent, mut allow, mut rest) = (None, Vec::new(), Vec::new());
+    for word in words {
+        if let Some(said) = word.strip_prefix("--consent=") {
+            consent = Some(said.to_owned());
+        } else if let Some(hazard) = word.strip_prefix("--allow=") {
+            allow.push(hazard.to_owned());
+        } else {
+            rest.push(word);
+        }
+    }
+    ((consent, allow), rest)
+}
+
+fn place(options: &Options, (consent, allow): (Option<String>, Vec<String>)) -> ProbePlaceArgs {
+    ProbePlaceArgs {
+        target: Some(options.device.clone()),
+        region: None,
+        engine: EngineKind::default(),
+        cpus: None,
+        write: options.writes().is_some(),
+        consent,
+        allow,
+        time_budget: DAYS,
+        write_budget: Bytes(u64::MAX),
+        erase_block: None,
+        page: None,
+        seed: None,
+    }
+}
+
+fn on(bench: &mut dyn Bench, opened: &Opened, options: &Options) -> Result<Exit> {
+    let info = bench.info();
+    let length = info.capacity_bytes.round_down(info.logical_block_bytes);
+    let terms = Terms {
+        region: Region { offset: Bytes::ZERO, length },
+        may_write: opened.may_write,
+        time_budget: DAYS,
+        write_budget: Bytes(u64::MAX),
+        seed: 0,
+    };
+    if options.verbose > 0 {
+        talk::note(&format!("filename: {}, size {}", options.device, length.0));
+    }
+    let mut out = Out::new(options)?;
+    let mut keeper = NoKeeper;
+    let mut desk = Desk::new(bench, terms, &mut keeper);
+    let mut trouble = None;
+    let done = run(&mut desk, options, &mut |row| {
+        if trouble.is_none() {
+            trouble = out.row(row).err();
+        }
+    });
+    if let Some(trouble) = trouble {
+        return Err(trouble);
+    }
+    let done = match done {
+        Err(FaceError::Halt(Halt::Interrupted)) => return Ok(Exit::Interrupted),
+        done => done.map_err(|error| anyhow!(error).context(options.device.clone()))?,
+    };
+    for caveat in &done.caveats {
+        talk::note(&format!("{}: {}; {}", caveat.subject, caveat.cause, caveat.remedy));
+    }
+    judge(&done.tables, None).iter().for_each(verdict);
+    Ok(Exit::Done)
+}
+
+/// Says what an expert would read from the table.
+fn verdict(finding: &Finding) {
+    let name = view::probe::name(finding.name);
+    let said = match (view::probe::in_words(finding), finding.verdict) {
+        (Some(said), _) => said,
+        (None, Verdict::None) => format!("{name} none"),
+        (None, _) => format!("{name} unknown"),
+    };
+    let sure =
+        finding.confidence.map_or(String::new(), |c| format!(" ({})", report::confidence(c)));
+    talk::note(&format!("verdict: {said}{sure}: {}", finding.reason));
+}
+
+/// Where lines go: those of `-s` to a file when one is named, everything else to stdout.
+struct Out {
+    file: Option<(File, String)>,
+}
+
+impl Out {
+    fn new(options: &Options) -> Result<Out> {
+        // As in flashbench, the file is there also when no test writes to it.
+        let create = |name: &String| -> Result<(File, String)> {
+            let file = File::create(name).with_context(|| format!("{name}: cannot be written"))?;
+            Ok((file, name.clone()))
+        };
+        let named = options.out.as_ref().filter(|name| *name != "-");
+        Ok(Out { file: named.map(create).transpose()? })
+    }
+
+    fn row(&mut self, row: &Row) -> Result<()> {
+        let line = format!("{}\n", text(row));
+        match (&mut self.file, row) {
+            (Some((file, name)), Row::Scatter { .. }) => file
+                .write_all(line.as_bytes())
+                .with_context(|| format!("{name}: cannot be written")),
+            _ => talk::result(&line),
+        }
+    }
+}
+
+/// A row in flashbench's form.
+fn text(row: &Row) -> String {
+    let ns = |time: u64| i64::try_from(time).unwrap_or(i64::MAX);
+    match row {
+        Row::Scatter { offset, ns: time } => line::scatter(*offset, ns(*time)),
+        Row::FindFat { len, bytes_per_s } => line::find_fat(*len, bytes_per_s),
+        Row::Align { align, pre_ns, on_ns, post_ns, .. } => {
+            let [pre, on, post] = [*pre_ns, *on_ns, *post_ns].map(ns);
+            line::align(*align, pre, on, post, on - (pre + post) / 2)
+        }
+        Row::OpenAu { len, bytes_per_s } => line::open_au(*len, *bytes_per_s),
+        Row::Interval { len, min_ns, mean_ns, max_ns } => {
+            line::interval(*len, ns(*min_ns), ns(*mean_ns), ns(*max_ns))
+        }
+        Row::Line { bytes_per_s, access_ns } => {
+            line::interval_fit(bytes_per_s / 1e6, access_ns.round() as i64)
+        }
+        Row::Overhead { len, min_ns, overhead_ns } => {
+            line::interval_overhead(*len, ns(*min_ns), *overhead_ns)
+        }
+        Row::Program { len, bytes_per_s } => line::find_fat(*len, bytes_per_s),
+    }
+}

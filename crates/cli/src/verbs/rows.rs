@@ -1,0 +1,54 @@
+//! `drivescope rows`: survey rows of many drives.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use anyhow::{Result, bail};
+use block::WallClock as _;
+use record::RunId;
+use serde_json::json;
+
+use crate::args::{RowsArgs, RowsVerb};
+use crate::envelope::{SystemClock, document};
+use crate::exit::Exit;
+use crate::talk;
+use crate::verbs::read_input;
+use crate::view::row::{self, SurveyRow};
+
+/// The form of what this verb prints as JSON.
+const SCHEMA: &str = "drivescope.rows/1";
+
+/// Runs the verb.
+///
+/// # Errors
+/// When a file cannot be read, or has a row that is none.
+pub fn main(args: &RowsArgs) -> Result<Exit> {
+    match &args.verb {
+        RowsVerb::Merge { files, json } => merge(files, *json),
+    }
+}
+
+fn merge(files: &[PathBuf], json: bool) -> Result<Exit> {
+    let mut rows = BTreeSet::new();
+    for path in files {
+        let text = String::from_utf8_lossy(&read_input(path)?).into_owned();
+        for (index, line) in text.lines().enumerate() {
+            match SurveyRow::parse(line) {
+                Some(Ok(row)) => drop(rows.insert(row)),
+                Some(Err(what)) => bail!("{}, line {}: {what}", path.display(), index + 1),
+                None => {}
+            }
+        }
+    }
+    if rows.is_empty() {
+        bail!("no rows are in these files; `drivescope probe --row` prints one");
+    }
+    if json {
+        let id = RunId::new(SystemClock.now(), u64::from(std::process::id()));
+        let body = json!({ "rows": rows });
+        talk::result(&document(SCHEMA, id, &SystemClock, body).to_json()?)?;
+    } else {
+        talk::result(&row::table(&rows))?;
+    }
+    Ok(Exit::Done)
+}

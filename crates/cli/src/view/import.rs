@@ -1,0 +1,44 @@
+//! Tables that others printed, and what they say, as a page.
+
+use probe::Finding;
+use probe::flashbench::tables::{Parsed, Table};
+use report::{Answers, number};
+
+use crate::view;
+
+/// Lays out what `tables` say.
+pub fn answers(tables: &[Parsed], findings: &[Finding]) -> Answers {
+    let device = tables.iter().find_map(|parsed| parsed.told.device.as_deref());
+    let title = match device {
+        Some(device) => format!("drivescope import flashbench: {device}"),
+        None => "drivescope import flashbench".to_owned(),
+    };
+    let facts = tables.iter().map(fact).collect();
+    let remarks = tables.iter().flat_map(|parsed| {
+        let place = |line: u32| format!("{}, line {line}:", parsed.file);
+        parsed.notes.iter().map(move |note| (place(note.line), note.to_string()))
+    });
+    let remarks = remarks.collect();
+    Answers { remarks, ..view::probe::of_findings(title, facts, findings) }
+}
+
+/// One line about a table.
+fn fact(parsed: &Parsed) -> String {
+    let size = |bytes: u64| number::bytes(bytes as f64);
+    let what = match &parsed.table {
+        Table::Align(table) => format!("align, {} rows", table.rows.len()),
+        Table::OpenAu(table) => {
+            let units = table.nr.map_or("an unknown count of".to_owned(), |nr| nr.to_string());
+            let order = if table.random == Some(true) { "at random" } else { "in order" };
+            format!("open-au, {units} units {order}, {} rows", table.rows.len())
+        }
+        Table::FindFat(table) => format!("find-fat, {} rows", table.rows.len()),
+        Table::Scatter(table) => format!("scatter, {} places", table.points.len()),
+        Table::Other(other) => {
+            format!("{:?}, {} lines, from which nothing is inferred", other.kind, other.lines)
+        }
+    };
+    let block =
+        parsed.told.block_bytes.map_or(String::new(), |b| format!(", blocks of {}", size(b)));
+    format!("{}: {what}{block}", parsed.file)
+}

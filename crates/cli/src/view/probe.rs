@@ -1,0 +1,221 @@
+//! A probing as a page.
+
+use block::Bytes;
+use probe::body::Worked;
+use probe::claims::{Agreement, Checked};
+use probe::{Body, Finding, Name, Unit, Verdict};
+use report::{Answer, Answers, Said, Tone, number};
+use stats::{Better, Quantity};
+
+/// Lays out `body`; `verb` is what the user called it.
+pub fn answers(verb: &str, body: &Body) -> Answers {
+    let (closing, tone) = closing(body);
+    Answers {
+        title: format!("drivescope {verb}: {}", subject(body)),
+        facts: facts(body),
+        answers: body.findings.iter().map(answer).collect(),
+        remarks: remarks(body),
+        advice: body.advice.iter().map(|a| (a.command.clone(), format!("{}.", a.why))).collect(),
+        caveats: body.caveats.clone(),
+        closing,
+        tone,
+    }
+}
+
+/// The drive in a few words, for a list of runs.
+pub fn drive(body: &Body) -> String {
+    let leaf = |leaf: &block::Leaf| leaf.model.clone().unwrap_or_else(|| leaf.name.clone());
+    match &body.target.model {
+        Some(model) => model.trim().to_owned(),
+        None => body.stack.leaves.iter().map(leaf).collect::<Vec<_>>().join(", "),
+    }
+}
+
+/// The result in one line, for a list of runs.
+pub fn headline(body: &Body) -> String {
+    let found: Vec<String> = body.findings.iter().filter_map(in_words).collect();
+    if found.is_empty() { "nothing found".to_owned() } else { found.join(", ") }
+}
+
+/// Answers of a table that others measured, which have no drive.
+pub fn of_findings(title: String, facts: Vec<String>, findings: &[Finding]) -> Answers {
+    let (closing, tone) = sentence(findings);
+    Answers {
+        title,
+        facts,
+        answers: findings.iter().map(answer).collect(),
+        remarks: Vec::new(),
+        advice: Vec::new(),
+        caveats: Vec::new(),
+        closing,
+        tone,
+    }
+}
+
+fn subject(body: &Body) -> String {
+    match &body.target.model {
+        Some(model) => format!("{} ({})", body.target.name, model.trim()),
+        None => body.target.name.clone(),
+    }
+}
+
+fn facts(body: &Body) -> Vec<String> {
+    let size = |bytes: Bytes| number::bytes(bytes.0 as f64);
+    let spent = &body.spent;
+    let region = body.setup.region;
+    let part = if region.length.0 + body.target.logical_block_bytes.0 > body.target.capacity_bytes.0
+    {
+        format!("all {}", size(region.length))
+    } else {
+        format!("{} from {} on", size(region.length), size(region.offset))
+    };
+    let writes = match body.setup.may_write {
+        true => format!("{} written", size(spent.written_bytes)),
+        false => "nothing written".to_owned(),
+    };
+    vec![
+        format!("{part}; {}; seed {}", body.setup.engine, body.setup.seed),
+        format!(
+            "{} I/Os in {}: {} read, {writes}",
+            number::thousands(spent.ios as f64),
+            number::nanoseconds(spent.elapsed_ns.0 as f64),
+            size(spent.read_bytes),
+        ),
+    ]
+}
+
+fn answer(finding: &Finding) -> Answer {
+    let quantity = |value: u64| Quantity {
+        value: value as f64,
+        low: finding.low.map(|low| low as f64),
+        high: finding.high.map(|high| high as f64),
+        confidence: finding.confidence.unwrap_or(0.0),
+        unit: match finding.unit {
+            Unit::Bytes => stats::Unit::Bytes,
+            Unit::Count => stats::Unit::Count,
+        },
+        n: 1,
+        n_effective: 1.0,
+        better: Better::Neither,
+    };
+    let said = match (finding.verdict, finding.value) {
+        (Verdict::Found, Some(value)) => Said::Value(quantity(value)),
+        (Verdict::None, _) => Said::None,
+        _ => Said::Unknown,
+    };
+    Answer {
+        name: name(finding.name).to_owned(),
+        said,
+        confidence: finding.confidence,
+        reason: finding.reason.clone(),
+    }
+}
+
+/// What people call it.
+pub fn name(name: Name) -> &'static str {
+    match name {
+        Name::EraseBlock => "erase block",
+        Name::Page => "page",
+        Name::MultiPlanePage => "multi-plane page",
+        Name::OpenAuLinear => "open AUs, linear",
+        Name::OpenAuRandom => "open AUs, random",
+        Name::FatZone => "FAT zone",
+        Name::CellBands => "bands",
+        Name::SlowZone => "slow zone",
+        Name::Chunk => "chunk",
+        Name::Interleave => "interleave",
+        Name::WriteBuffer => "write buffer",
+        Name::SlcCache => "SLC cache",
+        Name::RealCapacity => "real capacity",
+    }
+}
+
+/// `erase block 8 MiB`, of what was found.
+pub fn in_words(finding: &Finding) -> Option<String> {
+    let value = finding.value.filter(|_| finding.verdict == Verdict::Found)?;
+    let value = match finding.unit {
+        Unit::Bytes => number::bytes(value as f64),
+        Unit::Count => value.to_string(),
+    };
+    Some(format!("{} {value}", name(finding.name)))
+}
+
+/// What else is to be told: probes that could not work, and what the drive says of itself.
+fn remarks(body: &Body) -> Vec<(String, String)> {
+    let mut remarks = Vec::new();
+    for Worked { probe, halted, .. } in &body.probes {
+        if let Some(why) = halted {
+            remarks.push((format!("{probe} did not run:"), why.clone()));
+        }
+    }
+    for Checked { claim, about, agreement } in &body.claims {
+        let size = number::bytes(claim.bytes.0 as f64);
+        let beside = about.map_or("a finding", name);
+        let agreement = match agreement {
+            Agreement::Same => format!(", as the {beside} that was found"),
+            Agreement::Multiple => format!(", a multiple of the {beside} that was found"),
+            Agreement::Part => format!(", which divides the {beside} that was found"),
+            Agreement::Differs => format!(", which contradicts the {beside} that was found"),
+            Agreement::Open => String::new(),
+        };
+        remarks
+            .push((format!("{}:", claim.name), format!("{size} ({}){agreement}", claim.meaning)));
+    }
+    if !body.classes.is_empty() {
+        remarks.push(("classes it states:".to_owned(), body.classes.join(", ")));
+    }
+    remarks
+}
+
+fn closing(body: &Body) -> (String, Tone) {
+    if body.interrupted {
+        let done = body.probes.len();
+        return (format!("Ended early, after {done} of its probes."), Tone::Bad);
+    }
+    if body.findings.is_empty() {
+        return ("Done.".to_owned(), Tone::Good);
+    }
+    sentence(&body.findings)
+}
+
+/// What it is, in one sentence.
+fn sentence(findings: &[Finding]) -> (String, Tone) {
+    let value = |name: Name| {
+        let finding = findings.iter().find(|finding| finding.name == name)?;
+        finding.value.filter(|_| finding.verdict == Verdict::Found)
+    };
+    let found = findings.iter().filter(|finding| finding.verdict == Verdict::Found).count();
+    let size = |bytes: u64| number::bytes(bytes as f64);
+    let mut parts = Vec::new();
+    parts.extend(value(Name::EraseBlock).map(|bytes| format!("erase blocks of {}", size(bytes))));
+    parts.extend(value(Name::Page).map(|bytes| format!("pages of {}", size(bytes))));
+    if let Some(open) = value(Name::OpenAuLinear) {
+        let units = if open == 1 { "open unit" } else { "open units" };
+        let random = value(Name::OpenAuRandom);
+        let random = random.map_or(String::new(), |random| format!(" ({random} at random)"));
+        parts.push(format!("{open} {units}{random}"));
+    }
+    parts.extend(value(Name::FatZone).map(|bytes| format!("a FAT zone of {}", size(bytes))));
+    parts.extend(value(Name::CellBands).map(bits));
+    parts.extend(value(Name::SlcCache).map(|bytes| format!("an SLC cache of {}", size(bytes))));
+    let text = match parts.as_slice() {
+        [] if found == 0 => {
+            return ("Nothing was found: see the reasons above.".to_owned(), Tone::Bad);
+        }
+        [] => format!("{found} of {} answers found.", findings.len()),
+        [one] => format!("A drive with {one}."),
+        [before @ .., last] => format!("A drive with {} and {last}.", before.join(", ")),
+    };
+    let all = findings.iter().all(|finding| finding.verdict != Verdict::Unknown);
+    (text, if all { Tone::Good } else { Tone::Mixed })
+}
+
+/// Bands as a hypothesis about the cells.
+fn bits(bands: u64) -> String {
+    match bands {
+        2 => "two bits a cell (MLC)".to_owned(),
+        3 => "three bits a cell (TLC)".to_owned(),
+        4 => "four bits a cell (QLC)".to_owned(),
+        other => format!("{other} bands of reads"),
+    }
+}

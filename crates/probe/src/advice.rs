@@ -1,0 +1,261 @@
+//! What to do with what was found: aligned partitions, filesystems that know the erase block, streams that stay open.
+
+use block::{Bytes, DriveInfo};
+use serde::{Deserialize, Serialize};
+
+use crate::finding::{Name, Verdict};
+use crate::known::Known;
+
+/// One thing to do.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Advice {
+    /// What it is about: `partition`, `ext4`, `f2fs`, `streams`, `fat`, `cache`, `capacity`.
+    pub topic: String,
+    /// The command that does it, where one does.
+    pub command: Option<String>,
+    /// Why, and what it does, in one sentence without a full stop.
+    pub why: String,
+}
+
+/// Block of ext4 and f2fs.
+const FS_BLOCK: u64 = 4 << 10;
+/// Segment of f2fs (mkfs.f2fs(8)).
+const F2FS_SEGMENT: u64 = 2 << 20;
+/// Logs that f2fs keeps open unless it is told otherwise, and the other counts that it knows (kernel:
+/// Documentation/filesystems/f2fs.rst, `active_logs`).
+const F2FS_LOGS: [u64; 3] = [6, 4, 2];
+
+/// What follows from `known` for a drive.
+pub fn of(known: &Known, info: &DriveInfo) -> Vec<Advice> {
+    let name = info.name.as_str();
+    let mut advice = Vec::new();
+    if let Some(erase) = known.value(Name::EraseBlock).filter(|bytes| *bytes > 0) {
+        advice.push(partition(erase, name));
+        advice.extend(ext4(known, erase, name));
+        advice.extend(f2fs(known, erase, name));
+    }
+    advice.extend(streams(known));
+    advice.extend(fat(known));
+    advice.extend(cache(known));
+    advice.extend(capacity(known, info));
+    advice
+}
+
+fn new(topic: &str, command: Option<String>, why: String) -> Advice {
+    Advice { topic: topic.to_owned(), command, why }
+}
+
+/// Partitions that begin and end with an erase block. The first 4 MiB at least stay free for the partition table.
+fn partition(erase: u64, name: &str) -> Advice {
+    let start = erase * (4_u64 << 20).div_ceil(erase);
+    let sectors = start / 512;
+    new(
+        "partition",
+        Some(format!("echo 'start={sectors}' | sfdisk --label gpt {name}")),
+        format!(
+            "a partition that begins at a multiple of {} shares no erase block with another",
+            Bytes(erase)
+        ),
+    )
+}
+
+fn ext4(known: &Known, erase: u64, name: &str) -> Option<Advice> {
+    let page = known.value(Name::MultiPlanePage).or_else(|| known.value(Name::Page));
+    let whole = erase.is_multiple_of(FS_BLOCK);
+    let stride = page.unwrap_or(FS_BLOCK).max(FS_BLOCK) / FS_BLOCK;
+    let width = erase / FS_BLOCK;
+    whole.then(|| {
+        new(
+            "ext4",
+            Some(format!(
+                "mkfs.ext4 -E stride={stride},stripe-width={width} {}",
+                first_partition(name)
+            )),
+            format!(
+                "allocation then keeps to pages of {} and erase blocks of {}",
+                Bytes(stride * FS_BLOCK),
+                Bytes(erase)
+            ),
+        )
+    })
+}
+
+/// A section is what f2fs cleans as a whole: it should be whole erase blocks.
+fn f2fs(known: &Known, erase: u64, name: &str) -> Option<Advice> {
+    let segments = lcm(erase, F2FS_SEGMENT)? / F2FS_SEGMENT;
+    let open = known.value(Name::OpenAuLinear);
+    let limit = known.finding(Name::OpenAuLinear).is_some_and(|f| f.verdict == Verdict::Found);
+    let logs = open.filter(|_| limit).filter(|open| *open < F2FS_LOGS[0]);
+    let logs = logs.map(|open| F2FS_LOGS.into_iter().find(|logs| *logs <= open).unwrap_or(2));
+    let mount = match logs {
+        Some(logs) => format!("; mount with -o active_logs={logs}, since few units may be open"),
+        None => String::new(),
+    };
+    Some(new(
+        "f2fs",
+        Some(format!("mkfs.f2fs -s {segments} {}", first_partition(name))),
+        format!(
+            "a section of {segments} segments is {}, whole erase blocks{mount}",
+            Bytes(segments * F2FS_SEGMENT)
+        ),
+    ))
+}
+
+/// Least common multiple; `None` where it leaves 64 bits.
+fn lcm(a: u64, b: u64) -> Option<u64> {
+    let (mut x, mut y) = (a, b);
+    while y != 0 {
+        (x, y) = (y, x % y);
+    }
+    (a / x.max(1)).checked_mul(b)
+}
+
+fn streams(known: &Known) -> Option<Advice> {
+    let linear = known.finding(Name::OpenAuLinear)?.value?;
+    let random = known.finding(Name::OpenAuRandom).and_then(|finding| finding.value);
+    let random = match random {
+        Some(0) => ", and only in order: writing out of order closes even one".to_owned(),
+        Some(random) if random < linear => format!(", {random} of them out of order"),
+        _ => String::new(),
+    };
+    Some(new(
+        "streams",
+        None,
+        format!(
+            "write to {linear} erase block{} at a time at most{random}; beyond that every write costs a merge",
+            if linear == 1 { "" } else { "s" }
+        ),
+    ))
+}
+
+fn fat(known: &Known) -> Option<Advice> {
+    let zone = known.finding(Name::FatZone)?.value?;
+    Some(new(
+        "fat",
+        None,
+        format!(
+            "keep the file allocation tables within the first {}, which take small writes in any order; \
+             another filesystem's journal or bitmap does well there too",
+            Bytes(zone)
+        ),
+    ))
+}
+
+fn cache(known: &Known) -> Option<Advice> {
+    let cache = known.finding(Name::SlcCache)?.value?;
+    Some(new(
+        "cache",
+        None,
+        format!(
+            "bursts of writes up to {} are fast; a benchmark that writes less measures that part alone",
+            Bytes(cache)
+        ),
+    ))
+}
+
+fn capacity(known: &Known, info: &DriveInfo) -> Option<Advice> {
+    let (real, stated) = (known.finding(Name::RealCapacity)?.value?, info.capacity_bytes.0);
+    // In sectors, whole MiB of them.
+    let sectors = real / (1 << 20) * 2048;
+    (real < stated).then(|| {
+        new(
+            "capacity",
+            Some(format!("echo 'size={sectors}' | sfdisk --label gpt {}", info.name)),
+            format!(
+                "it holds {} of the {} that it states: data beyond is lost",
+                Bytes(real),
+                Bytes(stated)
+            ),
+        )
+    })
+}
+
+/// How the kernel calls the first partition of a disk.
+fn first_partition(name: &str) -> String {
+    let digit = name.ends_with(|c: char| c.is_ascii_digit());
+    if digit { format!("{name}p1") } else { format!("{name}1") }
+}
+
+#[cfg(test)]
+mod tests {
+    use block::DriveKind;
+
+    use super::*;
+    use crate::finding::Finding;
+
+    fn known(findings: &[(Name, u64)]) -> Known {
+        let mut known = Known::new();
+        for (name, value) in findings {
+            known.learn(&[Finding::found(*name, *value, 0.99, "seen")]);
+        }
+        known
+    }
+
+    fn drive(name: &str) -> DriveInfo {
+        DriveInfo {
+            name: name.to_owned(),
+            kind: DriveKind::BlockDevice,
+            model: None,
+            serial: None,
+            capacity_bytes: Bytes::gib(8),
+            logical_block_bytes: Bytes(512),
+            physical_block_bytes: Bytes(512),
+            rotational: None,
+            write_cache: None,
+            cache_bytes: None,
+            link_bytes_per_s: None,
+        }
+    }
+
+    fn commands(known: &Known, name: &str) -> Vec<String> {
+        of(known, &drive(name)).into_iter().filter_map(|advice| advice.command).collect()
+    }
+
+    // Breaks when a unit is given in another one than the command takes: sectors, blocks, segments.
+    #[test]
+    fn commands_speak_in_the_units_of_their_programs() {
+        let card = known(&[
+            (Name::EraseBlock, 4 << 20),
+            (Name::Page, 8 << 10),
+            (Name::MultiPlanePage, 16 << 10),
+            (Name::OpenAuLinear, 2),
+            (Name::OpenAuRandom, 1),
+        ]);
+        assert_eq!(
+            commands(&card, "/dev/mmcblk0"),
+            [
+                "echo 'start=8192' | sfdisk --label gpt /dev/mmcblk0",
+                "mkfs.ext4 -E stride=4,stripe-width=1024 /dev/mmcblk0p1",
+                "mkfs.f2fs -s 2 /dev/mmcblk0p1",
+            ]
+        );
+        let why: Vec<_> =
+            of(&card, &drive("/dev/mmcblk0")).into_iter().map(|advice| advice.why).collect();
+        assert!(why[2].ends_with("active_logs=2, since few units may be open"), "{}", why[2]);
+        assert!(why[3].contains("2 erase blocks at a time"), "{}", why[3]);
+    }
+
+    // Breaks when an erase block of 3 x 2^k is rounded to a power of two.
+    #[test]
+    fn an_erase_block_that_is_no_power_of_two_is_kept_to() {
+        let card = known(&[(Name::EraseBlock, 3 << 20)]);
+        assert_eq!(
+            commands(&card, "/dev/sdb"),
+            [
+                "echo 'start=12288' | sfdisk --label gpt /dev/sdb",
+                "mkfs.ext4 -E stride=1,stripe-width=768 /dev/sdb1",
+                "mkfs.f2fs -s 3 /dev/sdb1",
+            ]
+        );
+    }
+
+    #[test]
+    fn nothing_found_is_nothing_to_do() {
+        let mut none = Known::new();
+        none.learn(&[
+            Finding::unknown(Name::EraseBlock, "noise"),
+            Finding::none(Name::OpenAuLinear, 0.99, "no cliff"),
+        ]);
+        assert!(of(&none, &drive("/dev/sdb")).is_empty());
+    }
+}

@@ -1,0 +1,85 @@
+//! The body of `probe --json`: a contract. Fields keep their names and units.
+
+use std::collections::BTreeMap;
+
+use block::{Bytes, DriveInfo, Nanos, Stack};
+use serde::{Deserialize, Serialize};
+use stats::Caveat;
+use workload::plan::Region;
+
+use crate::advice::Advice;
+use crate::chain::Evidence;
+use crate::claims::Checked;
+use crate::desk::Spent;
+use crate::finding::{Finding, Name, Verdict};
+
+/// Everything that a probing found.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Body {
+    /// What was probed.
+    pub target: DriveInfo,
+    /// What the I/O passed through.
+    pub stack: Stack,
+    /// What was asked, as far as the answers depend on it.
+    pub setup: Setup,
+    /// The answers.
+    pub findings: Vec<Finding>,
+    /// What to do with them.
+    pub advice: Vec<Advice>,
+    /// What the drive says of itself, held against the answers.
+    pub claims: Vec<Checked>,
+    /// Classes of speed that the drive says it has.
+    pub classes: Vec<String>,
+    /// The probes, in the order in which they worked.
+    pub probes: Vec<Worked>,
+    /// What the answers were drawn from, by probe.
+    pub evidence: Evidence,
+    /// What was spent.
+    pub spent: Spent,
+    /// Doubts, each with cause and remedy.
+    pub caveats: Vec<Caveat>,
+    /// True when it was ended before its plan was done.
+    pub interrupted: bool,
+}
+
+impl Body {
+    /// The answer about `name`, if it was asked for.
+    pub fn finding(&self, name: Name) -> Option<&Finding> {
+        self.findings.iter().find(|finding| finding.name == name)
+    }
+
+    /// True when something was asked for and nothing was found.
+    pub fn found_nothing(&self) -> bool {
+        !self.findings.is_empty() && self.findings.iter().all(|f| f.verdict != Verdict::Found)
+    }
+}
+
+/// Settings that a reader needs to compare two results.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Setup {
+    /// How I/O was issued: `io_uring`, `libaio`, `psync`, `virtual`.
+    pub engine: String,
+    /// The part of the drive that was probed.
+    pub region: Region,
+    /// True when it could be overwritten.
+    pub may_write: bool,
+    /// How long it might take.
+    pub time_budget_ns: Nanos,
+    /// How much it might write.
+    pub write_budget_bytes: Bytes,
+    /// Root seed.
+    pub seed: u64,
+    /// What the user said of the drive.
+    pub given: BTreeMap<Name, u64>,
+}
+
+/// One probe's work.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Worked {
+    /// Which.
+    pub probe: String,
+    /// What it spent.
+    pub spent: Spent,
+    /// Why it could not do its work; null when it did.
+    pub halted: Option<String>,
+}

@@ -1,0 +1,303 @@
+//! Probes one after the other, each using what the earlier ones found.
+
+use block::Event;
+use engine::Bench;
+use serde::{Deserialize, Serialize};
+use stats::Caveat;
+use thiserror::Error;
+
+use crate::body::{Body, Setup, Worked};
+use crate::claims::{self, Claim};
+use crate::desk::{Desk, Halt, Keeper, Spent};
+use crate::finding::{Finding, Name, Outcome};
+use crate::known::Known;
+use crate::plan::{Plan, PlanError, Task};
+use crate::{
+    advice, align, capacity, conditions, fat, interval, open_au, parallelism, scatter, slc_cache,
+    speed_class, surface, write_buffer,
+};
+
+/// What answers were drawn from; of each probe that worked.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Evidence {
+    /// Boundaries.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub align: Option<align::Evidence>,
+    /// Open erase blocks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub open_au: Option<open_au::Evidence>,
+    /// The zone at the beginning.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fat: Option<fat::Evidence>,
+    /// Access times by offset.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scatter: Option<scatter::Evidence>,
+    /// Access time and rate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interval: Option<interval::Evidence>,
+    /// Reads issued together.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parallelism: Option<parallelism::Evidence>,
+    /// Memory for writes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub write_buffer: Option<write_buffer::Evidence>,
+    /// The part with one bit a cell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub slc_cache: Option<slc_cache::Evidence>,
+    /// The whole range.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub surface: Option<surface::Evidence>,
+    /// What it holds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub capacity: Option<capacity::Evidence>,
+    /// Classes of speed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub speed_class: Option<speed_class::Evidence>,
+}
+
+/// What one probe left, as it is recorded.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Done {
+    /// Which.
+    pub probe: String,
+    /// Its answers.
+    pub findings: Vec<Finding>,
+    /// What they were drawn from.
+    pub evidence: Evidence,
+    /// Doubts that do not change an answer.
+    pub caveats: Vec<Caveat>,
+    /// What it spent.
+    pub spent: Spent,
+    /// Why it could not do its work; null when it did.
+    pub halted: Option<String>,
+}
+
+/// The probes that an earlier process finished of the same plan on the same drive.
+#[derive(Clone, Debug, Default)]
+pub struct Earlier {
+    /// In the order of the plan, from its first on.
+    pub done: Vec<Done>,
+    /// True for a drive that was made anew with this process (a virtual one): its probes are made again, which brings
+    /// it to the state that the next one is to find, and must come out as they did.
+    pub replay: bool,
+}
+
+/// Why a probing cannot be made.
+#[derive(Debug, Error)]
+pub enum ChainError {
+    /// The plan does not fit the drive.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// What an earlier process found is not how this plan begins on this drive.
+    #[error(
+        "probe {0} does not come out as it is recorded: the record is of another plan, model or version of \
+         drivescope; begin a new run"
+    )]
+    Diverged(String),
+}
+
+/// What stands around a probing.
+pub struct Around<'a> {
+    /// What was done before.
+    pub earlier: Earlier,
+    /// How I/O is issued.
+    pub engine: &'a str,
+    /// What the drive says of itself.
+    pub claims: &'a [Claim],
+    /// Classes of speed that it says it has.
+    pub classes: &'a [String],
+    /// Is told how it goes, and keeps what it leaves.
+    pub keeper: &'a mut dyn Keeper,
+}
+
+/// Works through `plan` on the drive that is on `bench`.
+///
+/// # Errors
+/// [`ChainError`] when the plan does not fit the drive, or when what was done earlier is not how it begins. What ended
+/// the work early, the user's wish aside, is returned beside the body, which has what was found until then.
+pub fn run(
+    bench: &mut dyn Bench,
+    plan: &Plan,
+    around: Around<'_>,
+) -> Result<(Body, Option<Halt>), ChainError> {
+    let terms = plan.terms(bench.info())?;
+    let (info, stack) = (bench.info().clone(), bench.stack());
+    let before = bench.snapshot();
+    let setup = Setup {
+        engine: around.engine.to_owned(),
+        region: terms.region,
+        may_write: terms.may_write,
+        time_budget_ns: terms.time_budget,
+        write_budget_bytes: terms.write_budget,
+        seed: terms.seed,
+        given: plan.given.clone(),
+    };
+    let Earlier { done: earlier, replay } = around.earlier;
+    let mut work = Work::new(plan);
+    let mut desk = Desk::new(bench, terms, around.keeper);
+    let ended = if replay {
+        work.all(&mut desk, &plan.tasks, &earlier)
+    } else {
+        desk.account(earlier.iter().map(|done| done.spent));
+        earlier.into_iter().for_each(|done| work.take(done));
+        work.all(&mut desk, &plan.tasks, &[])
+    };
+    let (spent, after) = (desk.spent(), desk.snapshot());
+    let (interrupted, broken) = match ended {
+        Ok(()) => (false, None),
+        Err(Ended::Diverged(probe)) => return Err(ChainError::Diverged(probe)),
+        Err(Ended::Halted(Halt::Interrupted)) => (true, None),
+        Err(Ended::Halted(halt)) => (true, Some(halt)),
+    };
+    let Work { known, done } = work;
+    let mut caveats = conditions::caveats(&info, &stack, (&before, &after), spent);
+    let mut evidence = Evidence::default();
+    let mut probes = Vec::with_capacity(done.len());
+    for done in done {
+        caveats.extend(done.caveats);
+        evidence.take(done.evidence);
+        probes.push(Worked { probe: done.probe, spent: done.spent, halted: done.halted });
+    }
+    let body = Body {
+        findings: known.findings(),
+        advice: advice::of(&known, &info),
+        claims: claims::check(around.claims, &known),
+        classes: around.classes.to_vec(),
+        target: info,
+        stack,
+        setup,
+        probes,
+        evidence,
+        spent,
+        caveats,
+        interrupted,
+    };
+    Ok((body, broken))
+}
+
+/// What is known and was done so far.
+struct Work {
+    known: Known,
+    done: Vec<Done>,
+}
+
+/// What ended the work before its plan was done.
+enum Ended {
+    Halted(Halt),
+    /// The probe that came out otherwise than it is recorded.
+    Diverged(String),
+}
+
+impl Work {
+    fn new(plan: &Plan) -> Work {
+        let mut known = Known::new();
+        plan.given.iter().for_each(|(name, value)| known.give(*name, *value));
+        Work { known, done: Vec::new() }
+    }
+
+    fn take(&mut self, done: Done) {
+        self.known.learn(&done.findings);
+        self.done.push(done);
+    }
+
+    /// Works through those of `tasks` that are not done, in order. What is in `recorded` is not recorded again, and
+    /// must come out the same.
+    fn all(&mut self, desk: &mut Desk<'_>, tasks: &[Task], recorded: &[Done]) -> Result<(), Ended> {
+        for (position, task) in tasks.iter().enumerate().skip(self.done.len()) {
+            desk.tell(&Event::StepStarted {
+                position: position as u32,
+                positions: tasks.len() as u32,
+                step: task.word().to_owned(),
+                run: 0,
+                planned: None,
+            });
+            desk.record(recorded.get(position).is_none());
+            let done = self.one(desk, task).map_err(Ended::Halted)?;
+            match recorded.get(position) {
+                Some(then) if *then != done => return Err(Ended::Diverged(done.probe)),
+                Some(_) => {}
+                None => desk.finished(&done),
+            }
+            self.take(done);
+        }
+        Ok(())
+    }
+
+    fn one(&self, desk: &mut Desk<'_>, task: &Task) -> Result<Done, Halt> {
+        let before = desk.spent();
+        let mut evidence = Evidence::default();
+        let worked =
+            desk.within(task.time_limit(), |desk| probe(desk, &self.known, task, &mut evidence));
+        let (findings, caveats, halted) = match worked {
+            Ok((findings, caveats)) => (findings, caveats, None),
+            Err(halt) if halt.is_limit() => {
+                let unknown = |name: &Name| Finding::unknown(*name, halt.to_string());
+                let findings = task.answers().iter().map(unknown).collect();
+                (findings, Vec::new(), Some(halt.to_string()))
+            }
+            Err(halt) => return Err(halt),
+        };
+        let spent = desk.spent().since(before);
+        Ok(Done { probe: task.word().to_owned(), findings, evidence, caveats, spent, halted })
+    }
+}
+
+/// What a probe says: answers and doubts.
+type Said = (Vec<Finding>, Vec<Caveat>);
+
+/// Lets one probe work, and puts what it saw into `evidence`.
+fn probe(
+    desk: &mut Desk<'_>,
+    known: &Known,
+    task: &Task,
+    evidence: &mut Evidence,
+) -> Result<Said, Halt> {
+    let e = evidence;
+    match task {
+        Task::Align(options) => keep(&mut e.align, align::probe(desk, known, options)?),
+        Task::OpenAu(options) => keep(&mut e.open_au, open_au::probe(desk, known, options)?),
+        Task::Fat(options) => keep(&mut e.fat, fat::probe(desk, known, options)?),
+        Task::Scatter(options) => keep(&mut e.scatter, scatter::probe(desk, known, options)?),
+        Task::Interval(options) => keep(&mut e.interval, interval::probe(desk, known, options)?),
+        Task::Parallelism(options) => {
+            keep(&mut e.parallelism, parallelism::probe(desk, known, options)?)
+        }
+        Task::WriteBuffer(options) => {
+            keep(&mut e.write_buffer, write_buffer::probe(desk, known, options)?)
+        }
+        Task::SlcCache(options) => keep(&mut e.slc_cache, slc_cache::probe(desk, known, options)?),
+        Task::Surface(options) => keep(&mut e.surface, surface::probe(desk, known, options)?),
+        Task::Capacity(options) => keep(&mut e.capacity, capacity::probe(desk, known, options)?),
+        Task::SpeedClass(options) => {
+            keep(&mut e.speed_class, speed_class::probe(desk, known, options)?)
+        }
+    }
+}
+
+fn keep<E>(place: &mut Option<E>, outcome: Outcome<E>) -> Result<Said, Halt> {
+    *place = Some(outcome.evidence);
+    Ok((outcome.findings, outcome.caveats))
+}
+
+impl Evidence {
+    /// Takes over what `other` has.
+    fn take(&mut self, other: Evidence) {
+        fn over<E>(place: &mut Option<E>, other: Option<E>) {
+            if other.is_some() {
+                *place = other;
+            }
+        }
+        over(&mut self.align, other.align);
+        over(&mut self.open_au, other.open_au);
+        over(&mut self.fat, other.fat);
+        over(&mut self.scatter, other.scatter);
+        over(&mut self.interval, other.interval);
+        over(&mut self.parallelism, other.parallelism);
+        over(&mut self.write_buffer, other.write_buffer);
+        over(&mut self.slc_cache, other.slc_cache);
+        over(&mut self.surface, other.surface);
+        over(&mut self.capacity, other.capacity);
+        over(&mut self.speed_class, other.speed_class);
+    }
+}

@@ -1,0 +1,60 @@
+//! Published tables, judged by the same inference as a drive's own answers.
+
+use super::tables::{AlignTable, OpenAuTable, Table};
+use crate::align;
+use crate::finding::{Finding, Name};
+use crate::known::Known;
+use crate::open_au;
+
+/// What `tables`, all of one device, say of it. `erase_block` in bytes is taken as given, when it is.
+///
+/// Several tables of one kind are judged together where they complete each other, as those of `--open-au` with 1, 2,
+/// 3 … units do, and one by one where they repeat each other; answers that contradict each other leave it open.
+pub fn judge(tables: &[Table], erase_block: Option<u64>) -> Vec<Finding> {
+    let mut known = Known::new();
+    erase_block.into_iter().for_each(|bytes| known.give(Name::EraseBlock, bytes));
+    for table in tables {
+        if let Table::Align(table) = table {
+            known.learn(&aligned(table, erase_block));
+        }
+    }
+    known.learn(&open(tables));
+    known.findings()
+}
+
+fn aligned(table: &AlignTable, erase_block: Option<u64>) -> Vec<Finding> {
+    let rows = table.rows.iter().filter_map(|row| {
+        let times = [row.pre_ns, row.on_ns, row.post_ns];
+        // Of reads that failed nothing is known.
+        let read = times.iter().all(|ns| *ns > 0.0);
+        read.then(|| align::Row::published(row.align_bytes, times, row.diff_ns)).flatten()
+    });
+    let rows: Vec<align::Row> = rows.collect();
+    align::infer(&rows, align::Source::Published, erase_block).findings
+}
+
+fn open(tables: &[Table]) -> Vec<Finding> {
+    let of = |table: &Table| match table {
+        Table::OpenAu(table) => timed(table),
+        _ => None,
+    };
+    let timed: Vec<open_au::Table> = tables.iter().filter_map(of).collect();
+    let orders = [open_au::Order::Linear, open_au::Order::Random];
+    let asked = orders.into_iter().filter(|order| timed.iter().any(|t| t.order == *order));
+    asked.map(|order| open_au::infer_order(&timed, order)).collect()
+}
+
+/// A table of rates as one of times. One that does not tell its order is taken as flashbench's default, linear.
+fn timed(table: &OpenAuTable) -> Option<open_au::Table> {
+    let rows = table.rows.iter().filter(|row| row.rate.bytes_per_s > 0.0).map(|row| {
+        let ns_per_io = row.len_bytes as f64 * 1e9 / row.rate.bytes_per_s;
+        // Rounding is uniform: its standard deviation is the step over the root of 12.
+        let error = row.rate.step_bytes_per_s / row.rate.bytes_per_s / 12f64.sqrt();
+        open_au::Row { len_bytes: row.len_bytes, ns_per_io, error_ns: Some(ns_per_io * error) }
+    });
+    let order = match table.random {
+        Some(true) => open_au::Order::Random,
+        _ => open_au::Order::Linear,
+    };
+    Some(open_au::Table { nr: table.nr?, order, rows: rows.collect() })
+}

@@ -1,0 +1,271 @@
+//! More and more erase blocks take turns, until each visit costs a merge.
+
+use serde::{Deserialize, Serialize};
+
+use super::field::{Excess, Field, Turn, Visit};
+use super::table::{Order, Row};
+use crate::desk::{Desk, Halt};
+
+/// Visits that a cell holds at least.
+const VISITS_MIN: usize = 12;
+/// Visits of a cell whose answer is not clear.
+const VISITS_MAX: usize = 48;
+/// A change of the excess counts from so many of its standard errors on...
+const ERRORS: f64 = 5.0;
+/// ...and from this share of what the writes take alone.
+const SHARE: f64 = 0.05;
+/// An excess of less than this share of what the writes take alone is slight.
+const SLIGHT: f64 = 0.25;
+/// A visit that takes so many times longer than its writes alone is a merge whatever the size: no card has so many
+/// planes.
+const PLAIN: f64 = 4.0;
+
+/// What was measured with one count of erase blocks and one size.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Cell {
+    /// How many erase blocks took turns.
+    pub nr: u32,
+    /// In which order each was written.
+    pub order: Order,
+    /// Size of a write, in bytes.
+    pub len_bytes: u64,
+    /// What turns cost beyond the same writes alone. A visit is one write in order, or two that go back.
+    pub excess: Excess,
+}
+
+impl Cell {
+    /// The line of a table as flashbench prints it.
+    pub(super) fn row(&self) -> Row {
+        let writes = if self.order == Order::Linear { 1.0 } else { 2.0 };
+        Row {
+            len_bytes: self.len_bytes,
+            ns_per_io: self.excess.each_ns,
+            error_ns: Some(self.excess.error_ns / writes),
+        }
+    }
+}
+
+/// What a count of erase blocks turned out to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// As fast as one less.
+    Fast,
+    /// Each visit costs the same time more, whatever the size.
+    Cliff,
+    /// Neither is clear.
+    Unclear,
+}
+
+/// How a search ended.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum End {
+    /// So many are open, with so large an excess beyond, as a multiple of its error.
+    Limit { open: u32, clear: f64 },
+    /// None up to so many.
+    NoLimit { up_to: u32 },
+    /// It does not know: between these.
+    Unclear { from: u32, to: u32 },
+    /// Ended by a limit of time or bytes after so many were seen to be fast.
+    Cut { fast: u32 },
+}
+
+/// A search.
+pub(crate) struct Search<'a> {
+    field: &'a mut Field,
+    order: Order,
+    sizes: (u64, u64),
+    /// All that was measured.
+    pub(crate) cells: Vec<Cell>,
+    /// What turns cost that are no merges: at the smaller size, and at the larger once that was asked.
+    level: (Excess, Option<Excess>),
+    /// Why it ended before it knew.
+    pub(crate) halt: Option<Halt>,
+}
+
+/// No excess at all, as if it were known without error.
+const NOTHING: Excess =
+    Excess { visits: 0, excess_ns: 0.0, error_ns: 0.0, alone_ns: 0.0, each_ns: 0.0 };
+
+impl<'a> Search<'a> {
+    pub(crate) fn new(field: &'a mut Field, order: Order, small: u64) -> Search<'a> {
+        let sizes = field.sizes(small);
+        Search { field, order, sizes, cells: Vec::new(), level: (NOTHING, None), halt: None }
+    }
+
+    /// Goes from one erase block to `nr_max`.
+    ///
+    /// # Errors
+    /// A [`Halt`] that is no limit.
+    pub(crate) fn run(&mut self, desk: &mut Desk<'_>, nr_max: u32) -> Result<End, Halt> {
+        let mut fast = 0;
+        match self.climb(desk, nr_max.min(self.field.turns_max()), &mut fast) {
+            Ok(end) => Ok(end),
+            Err(halt) if halt.is_limit() => {
+                self.halt = Some(halt);
+                Ok(End::Cut { fast })
+            }
+            Err(halt) => Err(halt),
+        }
+    }
+
+    fn climb(&mut self, desk: &mut Desk<'_>, to: u32, fast: &mut u32) -> Result<End, Halt> {
+        for nr in 1..=to {
+            match self.step(desk, nr)? {
+                Step::Fast => *fast = nr,
+                Step::Unclear => return Ok(End::Unclear { from: nr - 1, to: nr }),
+                // One written in order cannot be too many: whatever it was, it was no cliff.
+                Step::Cliff if nr == 1 && self.order == Order::Linear => {
+                    return Ok(End::Unclear { from: 0, to: 1 });
+                }
+                Step::Cliff => return self.confirm(desk, nr),
+            }
+        }
+        Ok(End::NoLimit { up_to: *fast })
+    }
+
+    /// Measures with `nr` and says what that is.
+    pub(crate) fn step(&mut self, desk: &mut Desk<'_>, nr: u32) -> Result<Step, Halt> {
+        let (small, large) = self.sizes;
+        let mut first = self.cell(desk, nr, small, VISITS_MIN)?;
+        let Some(level) = self.level.1 else {
+            if !first.differs(&self.level.0) {
+                return Ok(Step::Fast);
+            }
+            if first.excess_ns > PLAIN * first.alone_ns {
+                return Ok(Step::Cliff);
+            }
+            // What seldom happens by chance happens seldom twice.
+            first = self.cell(desk, nr, small, VISITS_MAX)?;
+            if !first.differs(&self.level.0) {
+                return Ok(Step::Fast);
+            }
+            return self.ask_larger(desk, nr, first);
+        };
+        // Turns cost something in proportion to the size. Beyond the limit merges take the place of that, and may by
+        // chance cost as much at one size, but not at two.
+        let second = self.cell(desk, nr, large, VISITS_MIN)?;
+        if !first.differs(&self.level.0) && !second.differs(&level) {
+            return Ok(Step::Fast);
+        }
+        first = self.cell(desk, nr, small, VISITS_MAX)?;
+        self.ask_larger(desk, nr, first)
+    }
+
+    /// Sets writes of larger sizes beside the excess of the smaller.
+    fn ask_larger(&mut self, desk: &mut Desk<'_>, nr: u32, small: Excess) -> Result<Step, Halt> {
+        let (size, large) = self.sizes;
+        let second = self.cell(desk, nr, large, VISITS_MAX)?;
+        let mut step = split(small, second, large as f64 / size as f64);
+        let vanishes = !second.differs(&NOTHING) && second.excess_ns < 0.3 * small.excess_ns;
+        if step == Step::Unclear && vanishes && small.excess_ns < SLIGHT * small.alone_ns {
+            // Slight, and only where writes are smaller than what is programmed at once: no merge does that.
+            step = Step::Fast;
+        } else if step == Step::Unclear && large > 2 * size {
+            // A host splits large writes, and what a change of blocks costs may hide behind the transfer of the
+            // rest: source 000's stick shows its cliff up to 64 KiB and not at 128.
+            let between = self.cell(desk, nr, 2 * size, VISITS_MAX)?;
+            step = match split(small, between, 2.0) {
+                Step::Cliff if small.excess_ns > SLIGHT * small.alone_ns => Step::Cliff,
+                _ => Step::Unclear,
+            };
+        }
+        if step == Step::Fast {
+            self.level = (small, Some(second));
+        }
+        Ok(step)
+    }
+
+    /// One less must still be fast: else it was the drive that changed, and not the count.
+    fn confirm(&mut self, desk: &mut Desk<'_>, cliff: u32) -> Result<End, Halt> {
+        let beyond = self.cells.iter().rev().find(|cell| cell.len_bytes == self.sizes.0);
+        let beyond = beyond.map_or(NOTHING, |cell| cell.excess);
+        let open = cliff - 1;
+        if open == 0 {
+            return Ok(End::Limit { open, clear: beyond.clear(&self.level.0) });
+        }
+        let again = self.cell(desk, open, self.sizes.0, VISITS_MIN)?;
+        let (change, _) = again.over(&self.level.0);
+        let (cliff_change, _) = beyond.over(&self.level.0);
+        if again.differs(&self.level.0) && change.abs() > 0.3 * cliff_change.abs() {
+            return Ok(End::Unclear { from: 0, to: cliff });
+        }
+        Ok(End::Limit { open, clear: beyond.clear(&again) })
+    }
+
+    /// Measures one cell, with more visits while their spread is too large to tell.
+    pub(crate) fn cell(
+        &mut self,
+        desk: &mut Desk<'_>,
+        nr: u32,
+        len: u64,
+        visits_min: usize,
+    ) -> Result<Excess, Halt> {
+        let mut visits: Vec<Visit> = Vec::new();
+        let enough = |visits: &[Visit]| {
+            let vague = |excess: Excess| ERRORS * excess.error_ns > 2.0 * SHARE * excess.alone_ns;
+            let sure = visits.len() >= VISITS_MAX || !Excess::of(visits).is_some_and(vague);
+            plain(visits) || visits.len() >= visits_min && sure
+        };
+        let mut result = Ok(());
+        // A block has few places: more are needed for few blocks.
+        for _ in 0..VISITS_MAX {
+            let taken = self.field.take(desk, nr as usize, len)?;
+            let turn = Turn { units: &taken, order: self.order, len, also: None };
+            result = self.field.turns(desk, &turn, &mut visits, &enough);
+            if result.is_err() || enough(&visits) {
+                break;
+            }
+        }
+        if let Some(excess) = Excess::of(&visits) {
+            self.cells.push(Cell { nr, order: self.order, len_bytes: len, excess });
+        }
+        result?;
+        Ok(self.cells.last().map_or(NOTHING, |cell| cell.excess))
+    }
+}
+
+/// Splits the excess into a part that is the same for two sizes, one `ratio` times the other, and one in proportion
+/// to the size.
+///
+/// The excess itself is split, not what it grew by: a card that programs its planes one by one on return does
+/// not where it opens a block anew, so beyond its limit that part goes as the merges come.
+fn split(small: Excess, large: Excess, ratio: f64) -> Step {
+    let grows = large.excess_ns / small.excess_ns;
+    let constant = (ratio * small.excess_ns - large.excess_ns) / (ratio - 1.0);
+    let error = (ratio * small.error_ns).hypot(large.error_ns) / (ratio - 1.0);
+    let least = (ERRORS * error).max(SHARE * small.alone_ns);
+    // How far it is from constant, 0, to in proportion, 1.
+    let share = (grows - 1.0) / (ratio - 1.0);
+    if constant > least && (-0.2..0.4).contains(&share) {
+        Step::Cliff
+    } else if small.excess_ns > 0.0 && (0.6..2.0).contains(&share) {
+        Step::Fast
+    } else {
+        Step::Unclear
+    }
+}
+
+/// True when it makes no sense to torture the drive any further.
+fn plain(visits: &[Visit]) -> bool {
+    let merges = visits.iter().filter(|visit| visit.excess > PLAIN * visit.alone).count();
+    visits.len() >= 4 && merges * 4 >= visits.len() * 3
+}
+
+impl Excess {
+    /// What was added over `before`, and its standard error.
+    pub(crate) fn over(&self, before: &Excess) -> (f64, f64) {
+        (self.excess_ns - before.excess_ns, self.error_ns.hypot(before.error_ns))
+    }
+
+    /// True when it is not what it was `before`.
+    pub(crate) fn differs(&self, before: &Excess) -> bool {
+        let (change, error) = self.over(before);
+        change.abs() > (ERRORS * error).max(SHARE * self.alone_ns)
+    }
+
+    /// How many of its errors it lies over `before`.
+    fn clear(&self, before: &Excess) -> f64 {
+        let (change, error) = self.over(before);
+        change / error.max(0.001 * self.alone_ns).max(1.0)
+    }
+}

@@ -1,0 +1,244 @@
+//! How many bands the levels of places lie in: the comparison of models, and what must hold before a count is named.
+
+use super::mixture::{Datum, Fit, Shape, fit};
+use super::turns::{self, Turns};
+
+/// Most bands that are looked for: one more than the four bits of the densest cells sold, so that what is spread
+/// evenly is not forced into four.
+const BANDS_MAX: usize = 5;
+
+/// By how much -2 ln L must favour a count of bands over every other, beyond the price of its parameters: odds of
+/// 1,000 to 1. The levels are looked at again and again while reads come in, so it is more than one look would need.
+const MARGIN: f64 = 14.0;
+
+/// Neighbouring bands lie at least this many deviations of a place apart, so that few places are between.
+const SEPARATION_MIN: f64 = 4.0;
+
+/// A band has at least this share of an even one's places.
+const SHARE_MIN: f64 = 0.4;
+
+/// A band that hides two hides them at less than this share of the distance to the next band; see [`split_max`].
+const SPLIT_MAX: f64 = 0.3;
+
+/// Bands closer than this share of a read's time are not looked for; the least that published tables show is 1.4 %.
+pub(super) const DISTANCE_MIN: f64 = 0.0075;
+
+/// In at least this share of the windows every band appears: pages of one region differ, and zones do not pass for
+/// bands.
+const WINDOWS_MIN: f64 = 0.5;
+
+/// The answer.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Answer {
+    /// So many bands, two or more, at this confidence.
+    Bands(usize, f64),
+    /// One band, at this confidence: two would lie closer than this many ns.
+    One(f64, f64),
+    /// Not decided, and why. True when more reads of the same places can change that.
+    Open(String, bool),
+}
+
+/// The answer with the model that it rests on.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Judged {
+    pub(super) answer: Answer,
+    pub(super) fit: Fit,
+    /// The order in which bands take turns, when there is one.
+    pub(super) turns: Option<Turns>,
+}
+
+/// What is to be judged.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Question<'a> {
+    /// Levels, in windows.
+    pub(super) data: &'a [Datum],
+    /// Time of a read, ns.
+    pub(super) base: f64,
+    /// Page sizes to try when places may lie on different planes; empty when they all lie on the same.
+    pub(super) planes: &'a [u64],
+    /// Bytes of a group of pages, where groups are known: kinds may then be told by their turns.
+    pub(super) turns: Option<u64>,
+}
+
+/// Judges; none when there are too few places.
+pub(super) fn judge(question: &Question<'_>) -> Option<Judged> {
+    let fits = candidates(question);
+    let best = fits.iter().min_by(|a, b| a.bic.total_cmp(&b.bic))?.clone();
+    // A band more always gains something; whether one may be two is asked of each band by itself.
+    let fewer = fits.iter().filter(|fit| fit.shape.bands < best.shape.bands);
+    let margin = fewer.map(|fit| fit.bic - best.bic).fold(f64::INFINITY, f64::min);
+    let odds: f64 = fits.iter().map(|fit| (-0.5 * (fit.bic - best.bic)).exp()).sum();
+    let same = fits.iter().filter(|fit| fit.shape.bands == best.shape.bands);
+    let posterior = same.map(|fit| (-0.5 * (fit.bic - best.bic)).exp()).sum::<f64>() / odds;
+    let answer = if best.shape.bands == 1 {
+        one(question, &best, posterior)
+    } else if margin < MARGIN {
+        Answer::Open(format!("{} bands fit best, and fewer almost as well", best.shape.bands), true)
+    } else {
+        several(question, &best, posterior)
+    };
+    let mixed = Judged { answer, fit: best, turns: None };
+    Some(match question.turns {
+        Some(grain) => in_turns(question, mixed, &turns::fit(question.data, grain)),
+        None => mixed,
+    })
+}
+
+/// What regular turns add: a count where single places leave it open, and the order.
+fn in_turns(question: &Question<'_>, mixed: Judged, all: &[Turns]) -> Judged {
+    let Some(best) = all.iter().min_by(|a, b| a.bic.total_cmp(&b.bic)) else { return mixed };
+    let count = best.levels.len();
+    let others = all.iter().filter(|turns| turns.levels.len() != count);
+    let margin = others.map(|turns| turns.bic - best.bic).fold(f64::INFINITY, f64::min);
+    let closest = DISTANCE_MIN * question.base;
+    let told = best.narrowest() > SEPARATION_MIN * std::f64::consts::SQRT_2 * best.error;
+    let regular = count > 1 && margin >= MARGIN && told && best.narrowest() >= closest;
+    let windows = mixed.fit.offsets.len();
+    match mixed.answer {
+        Answer::Bands(found, _) if regular && found == count => {
+            Judged { turns: Some(best.clone()), ..mixed }
+        }
+        Answer::Open(_, true) if regular => {
+            let confidence = (1.0 - (-0.5 * margin).exp()).min(0.99);
+            let fit = best.as_fit(windows);
+            Judged { answer: Answer::Bands(count, confidence), fit, turns: Some(best.clone()) }
+        }
+        Answer::Open(_, true) if count == 1 && mixed.fit.shape.bands == 1 => {
+            let apart = apart_max(question, all);
+            let answer = if apart < closest { Answer::One(0.97, apart) } else { mixed.answer };
+            Judged { answer, fit: best.as_fit(windows), turns: None }
+        }
+        _ => mixed,
+    }
+}
+
+/// How far apart levels that take turns can lie, ns, when one level describes the places best: as far as the best
+/// order that can be found in the noise, and two standard errors of the difference of two halves of a window more.
+fn apart_max(question: &Question<'_>, all: &[Turns]) -> f64 {
+    let widest = all.iter().map(Turns::range).fold(0.0, f64::max);
+    let windows = question.data.chunk_by(|a, b| a.window == b.window).count().max(1) as f64;
+    let data = question.data;
+    let noise = data.iter().map(|datum| datum.level.error.powi(2)).sum::<f64>() / data.len() as f64;
+    widest + 2.0 * 2.0 * (noise * windows / data.len() as f64).sqrt()
+}
+
+/// All models that come into question. Planes only where one band, narrow as reads can tell, does not say it all.
+fn candidates(question: &Question<'_>) -> Vec<Fit> {
+    let mut fits = Vec::new();
+    let all = |plane, fits: &mut Vec<Fit>| {
+        for offsets in [false, true] {
+            let shape = |bands| Shape { bands, offsets, plane };
+            fits.extend((1..=BANDS_MAX).filter_map(|bands| fit(question.data, shape(bands))));
+        }
+    };
+    all(None, &mut fits);
+    let best = fits.iter().min_by(|a, b| a.bic.total_cmp(&b.bic));
+    let everything: Vec<&Datum> = question.data.iter().collect();
+    let narrow = |fit: &Fit| split_max(fit, &everything, 0) <= DISTANCE_MIN * question.base;
+    if !best.is_some_and(|best| best.shape.bands == 1 && narrow(best)) {
+        question.planes.iter().for_each(|plane| all(Some(*plane), &mut fits));
+    }
+    fits
+}
+
+/// One band fits best. Is it narrow enough to say that there are not two?
+fn one(question: &Question<'_>, fit: &Fit, posterior: f64) -> Answer {
+    let closest = DISTANCE_MIN * question.base;
+    let all: Vec<&Datum> = question.data.iter().collect();
+    let span = |values: &[f64]| {
+        let ends =
+            values.iter().fold((0.0_f64, 0.0_f64), |(low, high), x| (low.min(*x), high.max(*x)));
+        ends.1 - ends.0
+    };
+    if fit.shape.offsets && span(&fit.offsets) > closest {
+        return Answer::Open(
+            "levels differ from region to region, and not within".to_owned(),
+            false,
+        );
+    }
+    let apart = split_max(fit, &all, 0);
+    if fit.shape.plane.is_some() && fit.plane_ns.abs() > closest {
+        let what = "times alternate with the address in the same way everywhere: planes, or kinds of pages";
+        return Answer::Open(what.to_owned(), false);
+    }
+    if apart > closest {
+        let what = "the noise of reads leaves open whether there is more than one band";
+        return Answer::Open(what.to_owned(), true);
+    }
+    Answer::One(posterior.min(0.99), apart)
+}
+
+/// Several bands fit best. Do they look like kinds of pages?
+fn several(question: &Question<'_>, fit: &Fit, posterior: f64) -> Answer {
+    let count = fit.shape.bands;
+    if count == BANDS_MAX {
+        return Answer::Open("times of places are spread, and not in bands".to_owned(), true);
+    }
+    let gaps: Vec<f64> = fit.centers.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    let narrowest = gaps.iter().copied().fold(f64::INFINITY, f64::min);
+    let data = question.data;
+    let error2 =
+        data.iter().map(|datum| datum.level.error.powi(2)).sum::<f64>() / data.len() as f64;
+    let deviation = (error2 + fit.spread2).sqrt();
+    if narrowest < SEPARATION_MIN * deviation {
+        return Answer::Open(format!("{count} bands that overlap fit best"), true);
+    }
+    if narrowest < DISTANCE_MIN * question.base {
+        return Answer::Open("the bands lie closer than kinds of pages do".to_owned(), false);
+    }
+    if fit.shares.iter().any(|share| *share < SHARE_MIN / count as f64) {
+        return Answer::Open(format!("of {count} bands one has hardly any places"), true);
+    }
+    let members = assigned(question.data, fit);
+    for (band, places) in members.iter().enumerate() {
+        let below = band.checked_sub(1).and_then(|below| gaps.get(below));
+        let near = below.into_iter().chain(gaps.get(band)).copied().fold(f64::INFINITY, f64::min);
+        if split_max(fit, places, band) > SPLIT_MAX * near {
+            return Answer::Open(format!("of {count} bands one may be two"), true);
+        }
+    }
+    if windows_with_all(&members, count) < WINDOWS_MIN {
+        return Answer::Open(
+            "levels differ from region to region, and not within".to_owned(),
+            true,
+        );
+    }
+    Answer::Bands(count, posterior.min(0.995))
+}
+
+/// The places of each band.
+fn assigned<'a>(data: &'a [Datum], fit: &Fit) -> Vec<Vec<&'a Datum>> {
+    let mut members = vec![Vec::new(); fit.centers.len()];
+    for datum in data {
+        members[fit.band(datum).0].push(datum);
+    }
+    members
+}
+
+/// Share of the windows in which each band has a place.
+fn windows_with_all(members: &[Vec<&Datum>], count: usize) -> f64 {
+    let windows = members.iter().flatten().map(|datum| datum.window + 1).max().unwrap_or(1);
+    let has = |window| {
+        members.iter().filter(|places| places.iter().any(|d| d.window == window)).count() == count
+    };
+    let seen = |window| members.iter().flatten().any(|datum| datum.window == window);
+    let all = (0..windows).filter(|window| seen(*window));
+    let (with, of) = all.fold((0, 0), |(with, of), w| (with + u32::from(has(w)), of + 1));
+    f64::from(with) / f64::from(of.max(1))
+}
+
+/// How far apart two bands of like shares can lie, ns, that pass for the one band of `places`: their variance about
+/// the centre is at most what is measured beyond the noise, and 2.33 standard errors of that more (99 %). Two halves
+/// at a distance d have the variance d²/4.
+fn split_max(fit: &Fit, places: &[&Datum], band: usize) -> f64 {
+    let Some(center) = fit.centers.get(band) else { return f64::INFINITY };
+    let n = places.len() as f64;
+    if places.len() < 4 {
+        return f64::INFINITY;
+    }
+    let mean = |of: &dyn Fn(&Datum) -> f64| places.iter().map(|d| of(d)).sum::<f64>() / n;
+    let noise = mean(&|d| d.level.error.powi(2));
+    let seen = mean(&|d| (fit.own(d) - center).powi(2)) * n / (n - 1.0);
+    let excess = (seen - noise).max(0.0) + 2.33 * noise * (2.0 / n).sqrt();
+    2.0 * excess.sqrt()
+}

@@ -1,0 +1,83 @@
+//! Whether reads at the beginning of the region are unlike those of the rest.
+
+use super::bands::{Answer, DISTANCE_MIN, Judged};
+use super::mixture::Datum;
+use super::profile::Profile;
+
+/// The beginning is another region when a description of its own is likelier by e^8 (3,000 to 1) than that of the
+/// rest, the price of its parameters paid.
+const ODDS: f64 = 8.0;
+
+/// A shift of the mean that is less than this many of its standard errors may be chance.
+const ERRORS: f64 = 3.0;
+
+/// How the beginning compares.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Beginning {
+    /// It is unlike the rest.
+    Zone(Box<Other>),
+    /// It is like the rest, as far as ns tell: a shift of the mean would be less than this.
+    Same(f64),
+    /// Not decided. True when more reads of the same places can change that.
+    Open(bool),
+}
+
+/// A beginning that is unlike the rest.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Other {
+    pub(super) zone: Profile,
+    pub(super) rest: Profile,
+    /// By how much its reads take longer, ns.
+    pub(super) slower: f64,
+    /// Probability of a difference.
+    pub(super) confidence: f64,
+}
+
+/// Compares the beginning with the rest of which `judged` tells; `base` is the time of a read, ns.
+pub(super) fn compare(beginning: &[Datum], judged: &Judged, base: f64) -> Option<Beginning> {
+    let rest = Profile::judged(judged);
+    let zone = Profile::fitted(beginning, judged.fit.shape.plane)?;
+    let as_rest = rest.log_likelihood(beginning);
+    // What separates Schwarz's criterion from the likelihood is the price of the parameters.
+    let fit = zone.fit();
+    let own = zone.log_likelihood(beginning) - (fit.bic / 2.0 + fit.log_likelihood);
+    let (slower, error) = shift(beginning, &rest);
+    if own - as_rest > ODDS {
+        let confidence = (1.0 - (as_rest - own).exp()).min(0.995);
+        return Some(Beginning::Zone(Box::new(Other { zone, rest, slower, confidence })));
+    }
+    let count = match judged.answer {
+        Answer::Bands(count, _) => count,
+        Answer::One(..) => 1,
+        Answer::Open(_, more) => return Some(Beginning::Open(more)),
+    };
+    let seen = if count > 1 {
+        // The same bands at the same levels: no zone of other cells looks so.
+        as_rest - flat(beginning) > ODDS && own < as_rest
+    } else {
+        slower.abs() + ERRORS * error < DISTANCE_MIN * base
+    };
+    let reach = slower.abs() + ERRORS * error;
+    Some(if seen { Beginning::Same(reach) } else { Beginning::Open(rest.shift2() < 1.0) })
+}
+
+/// By how much the mean of the levels is above that of the rest, and the standard error of that, ns.
+fn shift(run: &[Datum], rest: &Profile) -> (f64, f64) {
+    let n = run.len().max(1) as f64;
+    let mean = run.iter().map(|datum| rest.fit().bare(datum, 0.0)).sum::<f64>() / n;
+    let noise = run.iter().map(|datum| datum.level.error.powi(2)).sum::<f64>() / (n * n);
+    (mean - rest.mean(), (noise + rest.mean_variance(n)).sqrt())
+}
+
+/// Logarithm of the likelihood of one level for all places, whatever it is.
+fn flat(data: &[Datum]) -> f64 {
+    let weight = |datum: &Datum| datum.level.error.powi(-2);
+    let sum: f64 = data.iter().map(weight).sum();
+    let center = data.iter().map(|datum| weight(datum) * datum.level.mean).sum::<f64>() / sum;
+    let density = |datum: &Datum| {
+        let variance = datum.level.error.powi(2);
+        -0.5 * ((datum.level.mean - center).powi(2) / variance
+            + (std::f64::consts::TAU * variance).ln())
+    };
+    data.iter().map(density).sum()
+}

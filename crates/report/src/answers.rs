@@ -1,0 +1,174 @@
+//! Answers about a drive as terminal text: what was found, how sure that is, and what to do with it.
+
+use anstyle::Style as Ansi;
+use stats::{Caveat, Quantity};
+
+use crate::number;
+use crate::sheet::Tone;
+use crate::terminal::{BOLD, DIM, GREEN, Page, Style, YELLOW, harmless, of_tone, paint};
+
+/// A page of answers.
+#[derive(Clone, Debug)]
+pub struct Answers {
+    /// What was done to what.
+    pub title: String,
+    /// Circumstances, as short lines.
+    pub facts: Vec<String>,
+    /// The answers.
+    pub answers: Vec<Answer>,
+    /// What else was seen, by name.
+    pub remarks: Vec<(String, String)>,
+    /// What to do, with a command where one does it.
+    pub advice: Vec<(Option<String>, String)>,
+    /// Doubts.
+    pub caveats: Vec<Caveat>,
+    /// One sentence.
+    pub closing: String,
+    /// How the closing sentence stands.
+    pub tone: Tone,
+}
+
+/// One answer.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    /// What it is about.
+    pub name: String,
+    /// What is said.
+    pub said: Said,
+    /// How sure that is, from 0 to 1; `None` where nothing is claimed.
+    pub confidence: Option<f64>,
+    /// Why, in one sentence.
+    pub reason: String,
+}
+
+/// What an answer says.
+#[derive(Clone, Debug)]
+pub enum Said {
+    /// A value.
+    Value(Quantity),
+    /// There is no such thing.
+    None,
+    /// It is not known.
+    Unknown,
+}
+
+/// Widths of the columns before the reason.
+const NAME: usize = 16;
+const VALUE: usize = 9;
+
+/// A page of answers as text, with a line feed at its end.
+pub fn render_answers(answers: &Answers, style: Style) -> String {
+    let mut page = Page::new(style);
+    page.wrapped("", &answers.title, BOLD);
+    for fact in &answers.facts {
+        page.wrapped("  ", fact, DIM);
+    }
+    if !answers.answers.is_empty() {
+        page.blank();
+    }
+    for answer in &answers.answers {
+        line(&mut page, answer, style);
+    }
+    if !answers.remarks.is_empty() {
+        page.blank();
+    }
+    for (name, text) in &answers.remarks {
+        let lead = format!("  {}  ", paint(DIM, &harmless(name)));
+        page.hanging(&lead, "    ", text, Ansi::new());
+    }
+    if !answers.advice.is_empty() {
+        page.blank();
+        page.wrapped("", "What to do", BOLD);
+    }
+    for (command, why) in &answers.advice {
+        if let Some(command) = command {
+            // Not broken: it is there to be copied.
+            page.line(&format!("  {}", paint(GREEN, &harmless(command))));
+        }
+        page.wrapped(if command.is_some() { "    " } else { "  " }, why, Ansi::new());
+    }
+    if !answers.caveats.is_empty() {
+        page.blank();
+        page.caveats(&answers.caveats);
+    }
+    page.blank();
+    page.wrapped("", &answers.closing, of_tone(answers.tone));
+    page.text
+}
+
+/// `✓ erase block      8 MiB  99.9 %`, and the reason under it.
+fn line(page: &mut Page, answer: &Answer, style: Style) {
+    let (sign, colour, value) = match &answer.said {
+        Said::Value(quantity) => ("✓", GREEN, number::value(quantity, style.rate)),
+        Said::None => ("–", DIM, "none".to_owned()),
+        Said::Unknown => ("?", YELLOW, "unknown".to_owned()),
+    };
+    let sure = answer.confidence.map_or(String::new(), confidence);
+    let name = harmless(&answer.name);
+    let value = paint(BOLD, &format!("{value:>VALUE$}"));
+    page.line(&format!("{} {name:<NAME$} {value}  {sure}", paint(colour, sign)));
+    page.wrapped("    ", &answer.reason, DIM);
+}
+
+/// How sure an answer is: never more nines than a probe's noise model can bear.
+pub fn confidence(share: f64) -> String {
+    if share >= 0.9995 { "> 99.9 %".to_owned() } else { format!("{:.1} %", share * 100.0) }
+}
+
+#[cfg(test)]
+mod tests {
+    use stats::{Better, Unit};
+
+    use super::*;
+
+    fn bytes(value: f64) -> Quantity {
+        Quantity {
+            value,
+            low: None,
+            high: None,
+            confidence: 0.99,
+            unit: Unit::Bytes,
+            n: 1,
+            n_effective: 1.0,
+            better: Better::Neither,
+        }
+    }
+
+    // Breaks when an answer that is not known looks like one that was found, or text leaves the page.
+    #[test]
+    fn answers_tell_themselves_apart_without_colour() {
+        let answer = |name: &str, said, confidence| {
+            Answer {
+            name: name.to_owned(),
+            said,
+            confidence,
+            reason: "reads across it take longer than any others of the drive, and the step stands in all rows above"
+                .to_owned(),
+        }
+        };
+        let page = Answers {
+            title: "drivescope probe: a drive".to_owned(),
+            facts: vec!["7.46 GiB".to_owned()],
+            answers: vec![
+                answer("erase block", Said::Value(bytes(8.0 * 1_048_576.0)), Some(0.99999)),
+                answer("page", Said::Unknown, None),
+                answer("fat zone", Said::None, Some(0.982)),
+            ],
+            remarks: vec![("says of itself".to_owned(), "AU_SIZE 4 MiB".to_owned())],
+            advice: vec![(
+                Some("mkfs.ext4 -E stride=4".to_owned()),
+                "allocation keeps to it".to_owned(),
+            )],
+            caveats: Vec::new(),
+            closing: "1 of 3 found.".to_owned(),
+            tone: Tone::Mixed,
+        };
+        let text = render_answers(&page, Style::default());
+        let plain = anstream::adapter::strip_str(&text).to_string();
+        assert!(plain.contains("✓ erase block          8 MiB  > 99.9 %\n"), "{plain}");
+        assert!(plain.contains("? page               unknown\n"), "{plain}");
+        assert!(plain.contains("– fat zone              none  98.2 %\n"), "{plain}");
+        assert!(plain.contains("  mkfs.ext4 -E stride=4\n    allocation keeps to it\n"), "{plain}");
+        assert!(plain.lines().all(|line| line.chars().count() <= 80), "{plain}");
+    }
+}

@@ -1,0 +1,299 @@
+//! What a chart is made of.
+
+use stats::Unit;
+
+use super::hue::Hue;
+
+/// A chart, as data. Values are in the unit of the axis that they are on.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Chart {
+    /// What is seen, in a few words.
+    pub title: String,
+    /// How it was measured, in one line; may be empty.
+    pub subtitle: String,
+    /// The axis at the bottom.
+    pub x: Axis,
+    /// The axis at the left.
+    pub y: Axis,
+    /// An axis at the right, for layers of another unit.
+    pub y2: Option<Axis>,
+    /// What is drawn, from the bottom up. Zones and marks lie under data, wherever they stand here.
+    pub layers: Vec<Layer>,
+    /// Where the numbers are from (drive, model, seed), in one line; may be empty.
+    pub note: String,
+}
+
+/// One axis.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Axis {
+    /// What is counted, without its unit: "Access time".
+    pub label: String,
+    /// Unit of all values on it.
+    pub unit: Unit,
+    /// How values are spaced.
+    pub scale: Scale,
+    /// From where to where.
+    pub extent: Extent,
+}
+
+/// How values are spaced along an axis.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Scale {
+    /// Evenly.
+    #[default]
+    Linear,
+    /// Each doubling is as long as any other; ticks at powers of two. Values must be above zero.
+    Log2,
+    /// Each factor of ten is as long as any other. Values must be above zero.
+    Log10,
+}
+
+/// From where to where an axis goes.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Extent {
+    /// As the layers need it. The x axis holds all of them; a y axis holds the bulk of each.
+    #[default]
+    Automatic,
+    /// As said, in the axis' unit; what lies beyond is drawn at the edge.
+    Given {
+        /// The lower end.
+        low: f64,
+        /// The upper end, above `low`.
+        high: f64,
+    },
+}
+
+impl Axis {
+    /// A linear axis with an automatic range.
+    pub fn new(label: impl Into<String>, unit: Unit) -> Axis {
+        Axis { label: label.into(), unit, scale: Scale::Linear, extent: Extent::Automatic }
+    }
+
+    /// The same axis with another spacing.
+    #[must_use]
+    pub fn scaled(self, scale: Scale) -> Axis {
+        Axis { scale, ..self }
+    }
+
+    /// The same axis from `low` to `high`.
+    #[must_use]
+    pub fn from_to(self, low: f64, high: f64) -> Axis {
+        Axis { extent: Extent::Given { low, high }, ..self }
+    }
+}
+
+/// Which y axis a layer belongs to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Side {
+    /// The one at the left, [`Chart::y`].
+    #[default]
+    Left,
+    /// The one at the right, [`Chart::y2`].
+    Right,
+}
+
+/// One thing to draw.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Layer {
+    /// Many single values.
+    Points(Points),
+    /// A course of values.
+    Line(Line),
+    /// A value worth a name.
+    Mark(Mark),
+    /// A stretch worth a name.
+    Zone(Zone),
+}
+
+/// Single values of one class.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Points {
+    /// Name of the class in the legend, which adds their count.
+    pub name: String,
+    /// Colour of the class.
+    pub hue: Hue,
+    /// x and y of each.
+    pub points: Vec<(f64, f64)>,
+    /// Axis of the y values.
+    pub side: Side,
+    /// Whether an automatic y axis makes room for their bulk. A class of outliers is given `false`.
+    pub stretches: bool,
+}
+
+/// A course of values, left to right.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Line {
+    /// Name in the legend.
+    pub name: String,
+    /// Colour.
+    pub hue: Hue,
+    /// The values; x does not fall from one to the next where `walk` is one of steps.
+    pub points: Vec<LinePoint>,
+    /// How one value leads to the next.
+    pub walk: Walk,
+    /// Axis of the y values.
+    pub side: Side,
+}
+
+/// A value of a line, and how well it is known.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LinePoint {
+    /// Where.
+    pub x: f64,
+    /// The value.
+    pub y: f64,
+    /// Ends of its interval, lower first; `None` where none is known.
+    pub interval: Option<(f64, f64)>,
+}
+
+/// How one value of a line leads to the next.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Walk {
+    /// Straight from one to the next.
+    #[default]
+    Straight,
+    /// A value holds around its x, half-way to both neighbours: for classes such as alignments.
+    Around,
+    /// A value holds from its x to the next one: for counts over time.
+    After,
+}
+
+/// What a mark or a zone lies across.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Across {
+    /// Values of the x axis: a vertical line, or a column.
+    X,
+    /// Values of a y axis: a horizontal line, or a row.
+    Y(Side),
+}
+
+/// A value worth a name; it is written after the name.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Mark {
+    /// What the value is: "erase block".
+    pub name: String,
+    /// Colour.
+    pub hue: Hue,
+    /// Axis of the value.
+    pub across: Across,
+    /// The value.
+    pub value: f64,
+    /// From where to where on the other axis it holds, such as a plateau's; `None`: everywhere.
+    pub over: Option<(f64, f64)>,
+}
+
+/// A stretch worth a name; its ends are written after the name. A name that several zones share is told
+/// once, in the legend, with their count.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Zone {
+    /// What the stretch is: "slow zone".
+    pub name: String,
+    /// Colour.
+    pub hue: Hue,
+    /// Axis of the ends.
+    pub across: Across,
+    /// The lower end.
+    pub from: f64,
+    /// The upper end, not below `from`.
+    pub to: f64,
+}
+
+impl Points {
+    /// Points on the left axis, which makes room for them.
+    pub fn new(name: impl Into<String>, hue: Hue, points: Vec<(f64, f64)>) -> Points {
+        Points { name: name.into(), hue, points, side: Side::Left, stretches: true }
+    }
+}
+
+impl Line {
+    /// A straight line on the left axis.
+    pub fn new(name: impl Into<String>, hue: Hue, points: Vec<LinePoint>) -> Line {
+        Line { name: name.into(), hue, points, walk: Walk::Straight, side: Side::Left }
+    }
+}
+
+impl LinePoint {
+    /// A value without an interval.
+    pub fn new(x: f64, y: f64) -> LinePoint {
+        LinePoint { x, y, interval: None }
+    }
+
+    /// A value with its interval, lower end first.
+    pub fn between(x: f64, y: f64, low: f64, high: f64) -> LinePoint {
+        LinePoint { x, y, interval: Some((low, high)) }
+    }
+}
+
+/// What makes a chart undrawable.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum ChartError {
+    /// A value is NaN or infinite.
+    #[error("{what}: {value} is no number that can be drawn")]
+    NotFinite {
+        /// Layer or axis.
+        what: String,
+        /// The value.
+        value: f64,
+    },
+    /// A value is so large that no unit tells it.
+    #[error("{what}: {value} is beyond what can be drawn (10^24)")]
+    TooLarge {
+        /// Layer or axis.
+        what: String,
+        /// The value.
+        value: f64,
+    },
+    /// A value on a logarithmic axis is not above zero.
+    #[error("{what}: {value} has no place on a logarithmic axis, which begins above zero")]
+    NotPositive {
+        /// Layer or axis.
+        what: String,
+        /// The value.
+        value: f64,
+    },
+    /// Two ends are the wrong way round, or equal where they may not be.
+    #[error("{what}: the range from {low} to {high} is upside down or empty")]
+    BadRange {
+        /// Layer or axis.
+        what: String,
+        /// The lower end as given.
+        low: f64,
+        /// The upper end as given.
+        high: f64,
+    },
+    /// The x of a line of steps falls.
+    #[error("{what}: steps need x values that do not fall, and {next} follows {before}")]
+    Unordered {
+        /// The layer.
+        what: String,
+        /// An x.
+        before: f64,
+        /// The x after it.
+        next: f64,
+    },
+    /// A layer is on the right axis of a chart that has none.
+    #[error("{what}: the chart has no axis at the right")]
+    NoRightAxis {
+        /// The layer.
+        what: String,
+    },
+    /// The picture or the terminal is too small, or the picture too large.
+    #[error(
+        "a chart does not fit in {width} x {height}: at least {least_width} x {least_height}, at most {most}"
+    )]
+    Size {
+        /// Width asked for.
+        width: usize,
+        /// Height asked for.
+        height: usize,
+        /// Least width.
+        least_width: usize,
+        /// Least height.
+        least_height: usize,
+        /// Most of either.
+        most: usize,
+    },
+    /// The picture could not be made of the shapes.
+    #[error("drawing the picture failed: {0}")]
+    Raster(String),
+}

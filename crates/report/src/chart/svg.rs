@@ -1,0 +1,136 @@
+//! Shapes as SVG: one element a shape, places in tenths of a pixel.
+
+use std::fmt::Write;
+
+use super::describe::{Chart, ChartError};
+use super::picture::{self, Canvas};
+use super::shape::{Anchor, Rgb, Shape, Spot};
+
+/// Fonts with like widths on the systems that people have; the first is that of the PNG.
+const FONTS: &str = "DejaVu Sans, Verdana, Geneva, sans-serif";
+
+/// The chart as a document of its own, or to be put into HTML as it is. It scales with the room it is given.
+///
+/// # Errors
+///
+/// When the chart has a value that cannot be drawn, or the canvas is too small or too large.
+pub fn svg(chart: &Chart, canvas: Canvas) -> Result<String, ChartError> {
+    let shapes = picture::shapes(chart, canvas)?;
+    let Canvas { width, height, .. } = canvas;
+    let mut text = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" \
+         height=\"{height}\" font-family=\"{FONTS}\" role=\"img\">\n<title>{}</title>\n\
+         <rect width=\"{width}\" height=\"{height}\" fill=\"#ffffff\"/>\n",
+        escaped(&chart.title)
+    );
+    for shape in &shapes {
+        element(&mut text, shape);
+        text.push('\n');
+    }
+    text.push_str("</svg>\n");
+    Ok(text)
+}
+
+fn element(text: &mut String, shape: &Shape) {
+    // Writing to a string does not fail.
+    let _ = match shape {
+        Shape::Box { x, y, width, height, fill, opacity } => write!(
+            text,
+            "<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"{}\"{}/>",
+            number(*x),
+            number(*y),
+            number(*width),
+            number(*height),
+            hex(*fill),
+            opaque("fill-opacity", *opacity),
+        ),
+        Shape::Path { spots, stroke, width, dashed } => write!(
+            text,
+            "<path d=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"{}\" stroke-linejoin=\"round\"{}/>",
+            path(spots),
+            hex(*stroke),
+            number(*width),
+            if *dashed { " stroke-dasharray=\"6,4\"" } else { "" },
+        ),
+        Shape::Area { spots, fill, opacity } => write!(
+            text,
+            "<path d=\"{}Z\" fill=\"{}\"{}/>",
+            path(spots),
+            hex(*fill),
+            opaque("fill-opacity", *opacity),
+        ),
+        // Lines of no length with round ends are discs, in a tenth of the bytes that circles take.
+        Shape::Dots { spots, radius, fill, opacity } => write!(
+            text,
+            "<path d=\"{}\" stroke=\"{}\" stroke-width=\"{}\" stroke-linecap=\"round\"{}/>",
+            discs(spots),
+            hex(*fill),
+            number(2.0 * radius),
+            opaque("stroke-opacity", *opacity),
+        ),
+        Shape::Text { x, y, text: words, size, anchor, ink, bold } => write!(
+            text,
+            "<text x=\"{}\" y=\"{}\" font-size=\"{}\" fill=\"{}\"{}{}>{}</text>",
+            number(*x),
+            number(*y),
+            number(*size),
+            hex(*ink),
+            match anchor {
+                Anchor::Start => "",
+                Anchor::Middle => " text-anchor=\"middle\"",
+                Anchor::End => " text-anchor=\"end\"",
+            },
+            if *bold { " font-weight=\"bold\"" } else { "" },
+            escaped(words),
+        ),
+    };
+}
+
+fn path(spots: &[Spot]) -> String {
+    let mut text = String::new();
+    for (index, spot) in spots.iter().enumerate() {
+        let letter = if index == 0 { 'M' } else { 'L' };
+        let _ = write!(text, "{letter}{} {}", number(spot.0), number(spot.1));
+    }
+    text
+}
+
+fn discs(spots: &[Spot]) -> String {
+    let mut text = String::new();
+    for spot in spots {
+        let _ = write!(text, "M{} {}h0", number(spot.0), number(spot.1));
+    }
+    text
+}
+
+/// Tenths of a pixel are finer than what is seen, and coarser than what processors disagree about.
+fn number(value: f64) -> String {
+    let tenths = (value * 10.0).round() as i64;
+    let sign = if tenths < 0 { "-" } else { "" };
+    let (whole, rest) = (tenths.abs() / 10, tenths.abs() % 10);
+    if rest == 0 { format!("{sign}{whole}") } else { format!("{sign}{whole}.{rest}") }
+}
+
+fn opaque(name: &str, opacity: f64) -> String {
+    if opacity >= 1.0 { String::new() } else { format!(" {name}=\"{opacity:.2}\"") }
+}
+
+fn hex([red, green, blue]: Rgb) -> String {
+    format!("#{red:02x}{green:02x}{blue:02x}")
+}
+
+/// Text that is no markup. Control characters, which XML forbids, are replaced.
+fn escaped(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for c in crate::harmless(text).chars() {
+        match c {
+            '&' => safe.push_str("&amp;"),
+            '<' => safe.push_str("&lt;"),
+            '>' => safe.push_str("&gt;"),
+            '"' => safe.push_str("&quot;"),
+            '\u{fffe}' | '\u{ffff}' => safe.push('\u{fffd}'),
+            c => safe.push(c),
+        }
+    }
+    safe
+}

@@ -1,0 +1,120 @@
+//! The cards that have a name: everything that is found of them beside what `drivescope sim show` tells.
+
+use std::sync::atomic::AtomicBool;
+
+use ::probe::{Finding, Name, Task, Verdict};
+use anyhow::Result;
+
+use super::ask::{Questions, Said, ask_virtual};
+use super::drive::Subject;
+use super::on_threads;
+use super::score::Mark;
+use super::table::{said, value, words};
+use crate::sheet;
+
+/// The cards.
+const CARDS: [&str; 4] = ["sdcard-4m", "usb-8m", "usb-tlc", "card-3m"];
+/// Seeds of each: its own noise, and the order in which the probes ask.
+const SEEDS: u64 = 3;
+
+/// What was said of one card.
+#[derive(Debug)]
+struct Look {
+    card: &'static str,
+    seed: u64,
+    subject: Subject,
+    said: Said,
+}
+
+impl Look {
+    /// Everything that was said, with what it is worth where the truth is told.
+    fn answers(&self) -> impl Iterator<Item = (&Finding, Option<Mark>)> {
+        self.said.findings.iter().map(|finding| {
+            let told = self.subject.truths.iter().find(|(name, _)| *name == finding.name);
+            (finding, told.map(|(_, truth)| Mark::of(finding, *truth)))
+        })
+    }
+
+    /// What is not as the truth, and what was never asked.
+    fn differs(&self) -> Vec<Name> {
+        let right = |name: &Name| {
+            self.answers().any(|(finding, mark)| {
+                finding.name == *name
+                    && mark.is_some_and(|m| m == Mark::FoundRight || m == Mark::NoneRight)
+            })
+        };
+        self.subject.truths.iter().map(|(name, _)| *name).filter(|name| !right(name)).collect()
+    }
+}
+
+/// What was said of all of them.
+#[derive(Debug)]
+pub(super) struct Cards(Vec<Look>);
+
+/// Lets the whole chain look at each card.
+///
+/// # Errors
+/// When one cannot be opened.
+pub(super) fn look(jobs: u16, stop: &AtomicBool) -> Result<Cards> {
+    let cards: Vec<(&'static str, u64)> =
+        CARDS.into_iter().flat_map(|card| (0..SEEDS).map(move |seed| (card, seed))).collect();
+    let looks = on_threads(jobs, cards.len(), stop, |at| {
+        let (card, seed) = cards[at];
+        eprintln!("{card}, seed {seed}");
+        let subject = Subject::of(&format!("sim:{card}?seed={seed}"))?;
+        let questions =
+            Questions { tasks: Task::chain(), given: Vec::new(), seed, may_write: true };
+        let said = ask_virtual(&subject, &questions)?;
+        Ok(Look { card, seed, subject, said })
+    })?;
+    Ok(Cards(looks))
+}
+
+impl Cards {
+    /// What is not as the truth: card, seed and property.
+    pub(super) fn shortfalls(&self) -> Vec<String> {
+        let of = |look: &Look| {
+            let names: Vec<String> = look.differs().into_iter().map(words).collect();
+            let what = || format!("`{}`, seed {}: {}", look.card, look.seed, names.join(", "));
+            (!names.is_empty()).then(what)
+        };
+        self.0.iter().filter_map(of).collect()
+    }
+
+    /// The section.
+    pub(super) fn text(&self) -> String {
+        let mut text = format!(
+            "\n## Cards with a name\n\nThe whole chain of `drivescope probe` at its defaults, {SEEDS} seeds of each, \
+             beside the truth that `drivescope sim show` tells; in brackets, the confidence. Where the truth is a \
+             dash, a model has no word for it.\n"
+        );
+        for card in CARDS {
+            let looks: Vec<&Look> = self.0.iter().filter(|look| look.card == card).collect();
+            text += &format!("\n### `{card}`\n\n{}", table(&looks));
+        }
+        text
+    }
+}
+
+fn table(looks: &[&Look]) -> String {
+    let Some(first) = looks.first() else { return String::new() };
+    let row = |name: &Name| {
+        let truth = first.subject.truths.iter().find(|(known, _)| known == name);
+        let truth = truth.map_or("–".to_owned(), |(_, truth)| value(*name, *truth));
+        let mut cells = vec![words(*name), truth];
+        cells.extend(looks.iter().map(|look| {
+            let answer = look.said.of(*name);
+            let open = answer.verdict == Verdict::Unknown;
+            let why =
+                if open { format!(": {}", answer.reason.replace('|', "/")) } else { String::new() };
+            let text = said(&answer) + &why;
+            if look.differs().contains(name) { format!("**{text}**") } else { text }
+        }));
+        cells
+    };
+    let names: Vec<Name> = first.said.findings.iter().map(|finding| finding.name).collect();
+    let mut head = vec!["property".to_owned(), "true".to_owned()];
+    head.extend(looks.iter().map(|look| format!("seed {}", look.seed)));
+    let head: Vec<&str> = head.iter().map(String::as_str).collect();
+    sheet::table(head.len(), &head, &names.iter().map(row).collect::<Vec<_>>())
+}
