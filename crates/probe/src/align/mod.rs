@@ -7,6 +7,7 @@
 //! more ([`infer`]). The method's page says what is assumed of noise: docs/method/probe-align.md.
 
 mod class;
+mod doubt;
 mod erase;
 mod estimate;
 mod model;

@@ -15,13 +15,13 @@ use crate::finding::{Finding, Verdict};
 
 /// Triples of each class in the pass over all block sizes, and the most that it may take of the time.
 const COARSE: usize = 6;
-const COARSE_SHARE: f64 = 0.15;
+const COARSE_SHARE: f64 = 0.1;
 /// Triples of each class before an answer is thought of.
 const FIRST: usize = 24;
 /// What the block size that is asked first may take of the time that is left before another one is tried.
 const MAIN_SHARE: f64 = 0.7;
 /// No block size is asked with more reads than this: what so many do not tell, places differ in.
-const READS_MAX: usize = 200_000;
+const READS_MAX: usize = 150_000;
 /// A script is to take about so long: time is looked at between two.
 const SCRIPT: Nanos = Nanos::millis(500);
 
