@@ -1,6 +1,7 @@
 //! How many erase blocks may be open at once: writes to more and more of them, until each one costs a merge.
 
 mod boundary;
+mod compare;
 mod field;
 mod infer;
 mod page;
