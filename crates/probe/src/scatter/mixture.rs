@@ -13,8 +13,8 @@
 use super::spots::Level;
 
 /// Iterations, at most; a fit that gains less than [`GAIN_MIN`] is done before.
-const ITERATIONS: usize = 200;
-const GAIN_MIN: f64 = 1e-4;
+const ITERATIONS: usize = 100;
+const GAIN_MIN: f64 = 1e-3;
 
 /// The level of one place, with what is known of where it lies.
 #[derive(Clone, Copy, Debug, PartialEq)]

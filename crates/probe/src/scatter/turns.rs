@@ -63,11 +63,6 @@ impl Turns {
         }
     }
 
-    /// Bytes after which the order begins again.
-    pub(super) fn period(&self) -> u64 {
-        self.levels.len() as u64 * self.run * self.grain
-    }
-
     /// Distance of the highest and the lowest level, ns.
     pub(super) fn range(&self) -> f64 {
         let low = self.levels.iter().copied().fold(f64::INFINITY, f64::min);
