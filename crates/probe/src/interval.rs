@@ -169,9 +169,8 @@ fn size(bytes: u64, times: &[u64]) -> Option<Size> {
     })
 }
 
-/// The line of Theil and Sen: the median of the slopes of all pairs of sizes, through the median of what is left. Its
-/// interval is that of all pairs of single reads of different sizes, thinned to one read of each size a round: the
-/// slopes of rounds are independent, and their median has an exact interval.
+/// The line of Theil and Sen through the medians of the sizes. Its intervals are from the rounds: one read of each size
+/// gives a line by itself, the lines of rounds are independent, and the median of their slopes has an exact interval.
 fn line(sizes: &[&Size]) -> Option<Line> {
     if sizes.len() < 3 {
         return None;

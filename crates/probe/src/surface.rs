@@ -26,7 +26,7 @@ const SCRIPT_READS: usize = 64;
 const DEVIATIONS: f64 = 8.0;
 const SLOWER_MIN: f64 = 1.25;
 
-/// Neighbours on each side that a place is compared with.
+/// Neighbours on each side, with whose median a place is compared.
 const NEIGHBOURS: usize = 8;
 
 /// A trend is named at this p-value or below.
@@ -256,15 +256,16 @@ fn summary(values: &[f64]) -> Option<Summary> {
     })
 }
 
-/// Transfers that are far slower than their neighbours: along a disk's zones all are slower at the end, and none is a
-/// spot. The scale is the median deviation from the neighbours' median over the whole range.
+/// Transfers that are far slower than their neighbours on either side: along a disk's zones all are slower at the end,
+/// and where a zone begins they are as slow as those that follow. The scale is the median deviation of that ratio.
 fn slow_spots(transfers: &[Transfer], rates: &[f64]) -> Vec<SlowSpot> {
     let near: Vec<f64> = (0..rates.len())
         .map(|at| {
-            let around = at.saturating_sub(NEIGHBOURS)..(at + NEIGHBOURS + 1).min(rates.len());
-            let others: Vec<f64> =
-                around.filter(|other| *other != at).map(|at| rates[at]).collect();
-            median(&others).unwrap_or(rates[at])
+            let below = median(&rates[at.saturating_sub(NEIGHBOURS)..at]);
+            let above = median(&rates[at + 1..(at + 1 + NEIGHBOURS).min(rates.len())]);
+            let sides = below.into_iter().chain(above);
+            let least = sides.fold(f64::INFINITY, f64::min);
+            if least.is_finite() { least } else { rates[at] }
         })
         .collect();
     let ratios: Vec<f64> = rates.iter().zip(&near).map(|(rate, near)| rate / near).collect();
@@ -286,16 +287,16 @@ fn trend(rates: &[f64]) -> Option<Trend> {
     }
     let (middle, steps) = (median(rates)?, (rates.len() - 1) as f64);
     let Slope { slope, low, high } = theil_sen(rates, 0.95)?;
-    // The line goes through the median at the middle of the range.
+    // The line goes through the median at the middle of the range. One that would reach zero says too little.
     let over = |slope: f64| {
         let half = slope * steps / 2.0;
-        (middle + half) / (middle - half)
+        (half.abs() < middle).then(|| (middle + half) / (middle - half))
     };
     let p_value = mann_kendall(rates)?.p_value;
     Some(Trend {
-        end_over_begin: over(slope),
-        low: low.map(over),
-        high: high.map(over),
+        end_over_begin: over(slope)?,
+        low: low.and_then(over),
+        high: high.and_then(over),
         p_value,
         moves: p_value <= TREND_P,
     })

@@ -2,7 +2,9 @@
 //!
 //! The level of place i in window w is
 //!
-//!     x_i = o_w + a z_i + c_b(i) + e_i,    e_i ~ N(0, s_i² + τ²)
+//! ```text
+//! x_i = o_w + a z_i + c_b(i) + e_i,    e_i ~ N(0, s_i² + τ²)
+//! ```
 //!
 //! with centres c of k bands and their shares, the error s_i known from repeats, τ the spread inside a band that is
 //! no noise of reading, an offset o of each window (sum 0) where windows differ as a whole, and a difference a of two
