@@ -1,1 +1,0 @@
-//! The part of the medium that is written with one bit a cell: size, plateaus, recovery after idle time.
