@@ -25,7 +25,8 @@ const CONFIDENCE: f64 = 0.95;
 const KNEE_MIN: f64 = 1.5;
 
 /// What reads of growing size are to do.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 pub struct Options {
     /// Sizes: 2^0 to 2^(order - 1) logical blocks, 1 to 20.
     pub order: u32,

@@ -33,7 +33,8 @@ const NEIGHBOURS: usize = 8;
 const TREND_P: f64 = 0.01;
 
 /// What is read where.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 pub struct Options {
     /// Large reads, evenly spread.
     pub transfers: u32,

@@ -26,7 +26,9 @@ impl Judgement {
         let block = self.findings.first().is_some_and(|finding| match finding.verdict {
             Verdict::Unknown => false,
             Verdict::None => true,
-            Verdict::Found => self.erase_block.first().is_none_or(|best| best.probability >= enough),
+            Verdict::Found => {
+                self.erase_block.first().is_none_or(|best| best.probability >= enough)
+            }
         });
         block && self.pages.first().is_some_and(|best| best.probability >= enough)
     }
@@ -122,9 +124,10 @@ impl Case {
         // of its own: their sides differ by more than their errors.
         let few = |row: &Row| self.source == Source::Measured && row.class.log2 > PAGES_LOG2_MAX;
         let below = |row: &&Row| {
-            !few(row) && block.is_none_or(|block| {
-                row.align_bytes < block && erase::shown(row.class, block, self.source) == 0.0
-            })
+            !few(row)
+                && block.is_none_or(|block| {
+                    row.align_bytes < block && erase::shown(row.class, block, self.source) == 0.0
+                })
         };
         let rows: Vec<Row> = self.rows.iter().filter(below).copied().collect();
         page::judge(&rows, self.source == Source::Measured, self.time)
@@ -162,15 +165,19 @@ impl Case {
                 return Finding::unknown(name, doubt);
             }
             let (low, high) = range(candidates, block);
-            let reason = format!("crossing it costs {step} more than crossing pages, and from it on all do");
-            return Finding::found(name, block, best.probability.min(SUREST), reason).between(low, high);
+            let reason =
+                format!("crossing it costs {step} more than crossing pages, and from it on all do");
+            return Finding::found(name, block, best.probability.min(SUREST), reason)
+                .between(low, high);
         }
         if let Some(none) = self.no_erase_block(candidates) {
             return none;
         }
         let reason = match best.hypothesis {
             Hypothesis::None => "no row begins a step that holds in all rows above it".to_owned(),
-            Hypothesis::Trend => "costs change evenly with the alignment, without a step".to_owned(),
+            Hypothesis::Trend => {
+                "costs change evenly with the alignment, without a step".to_owned()
+            }
             Hypothesis::Block(block) => format!(
                 "{block} bytes are the likeliest, with probability {:.2}, a step of {step}, and rows that differ by \
                  {:.1} us otherwise",
@@ -217,20 +224,31 @@ impl Case {
         let group = best.group_bytes;
         let sure = share_of(pages, |layout| layout.group_bytes == group);
         let at_the_bottom = group <= lowest.class.align();
-        if erase_block == Verdict::None && at_the_bottom && sure >= standard.sure_pages && self.is_flat(best) {
-            let none = |name| Finding::none(name, sure.min(SUREST), "no alignment costs more than another");
+        if erase_block == Verdict::None
+            && at_the_bottom
+            && sure >= standard.sure_pages
+            && self.is_flat(best)
+        {
+            let none = |name| {
+                Finding::none(name, sure.min(SUREST), "no alignment costs more than another")
+            };
             return (none(Name::Page), none(Name::MultiPlanePage));
         }
         if erase_block != Verdict::Found {
-            return both("without an erase block a step may be of a page or of any other unit of the drive");
+            return both(
+                "without an erase block a step may be of a page or of any other unit of the drive",
+            );
         }
         if at_the_bottom {
-            return both("all boundaries that were crossed cost the same: a page is no larger than the smallest");
+            return both(
+                "all boundaries that were crossed cost the same: a page is no larger than the smallest",
+            );
         }
         if sure < standard.sure_pages || best.spread_ns > standard.uneven * best.plateau_ns {
             return both("rows below the erase block's do not settle on one level from a size on");
         }
-        let reason = format!("from it on crossing any boundary costs {:.1} us", best.plateau_ns / 1e3);
+        let reason =
+            format!("from it on crossing any boundary costs {:.1} us", best.plateau_ns / 1e3);
         let multi = Finding::found(Name::MultiPlanePage, group, sure.min(SUREST), reason);
         (self.page(best, pages, sure), multi)
     }
@@ -245,7 +263,10 @@ impl Case {
         let standard = Standard::of(self.source);
         let group = best.group_bytes;
         let two = best.planes == 2;
-        if two && best.plane_ns >= 3.0 * best.plane_error_ns && best.probability >= standard.sure_pages {
+        if two
+            && best.plane_ns >= 3.0 * best.plane_error_ns
+            && best.probability >= standard.sure_pages
+        {
             let reason = format!(
                 "two planes differ by {:.1} us, one way at boundaries of this size and the other way above",
                 best.plane_ns / 1e3
@@ -254,8 +275,9 @@ impl Case {
         }
         if two || best.probability / sure < standard.sure_pages {
             let odds = share_of(pages, |l| l.planes == 2 && l.group_bytes == group) / sure;
-            let reason =
-                format!("it is {group} bytes on one plane, or half of it on two with probability {odds:.2}");
+            let reason = format!(
+                "it is {group} bytes on one plane, or half of it on two with probability {odds:.2}"
+            );
             return Finding::unknown(Name::Page, reason);
         }
         let half_step = self.steps_below(group, best.spread_ns);
@@ -265,7 +287,8 @@ impl Case {
         } else {
             (EVEN_PLANES.1, group, "no planes show")
         };
-        Finding::found(Name::Page, group, best.probability * (1.0 - even), reason).between(low, group)
+        Finding::found(Name::Page, group, best.probability * (1.0 - even), reason)
+            .between(low, group)
     }
 
     /// True when the row right below the multi-plane page stands out from that below it.

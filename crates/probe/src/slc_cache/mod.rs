@@ -22,7 +22,8 @@ use crate::known::Known;
 pub const MEMORY_BYTES_MAX: u64 = 256 << 20;
 
 /// What may be chosen.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 pub struct Options {
     /// Pauses after which is looked how much of the fast part came back; the longest also comes first.
     pub idle: Vec<Nanos>,
