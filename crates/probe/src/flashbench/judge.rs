@@ -1,9 +1,9 @@
 //! Published tables, judged by the same inference as a drive's own answers.
 
-use super::tables::{AlignTable, FindFatTable, OpenAuTable, Table};
+use super::tables::{AlignTable, FindFatTable, OpenAuTable, Scatter, Table};
 use crate::finding::{Finding, Name};
 use crate::known::Known;
-use crate::{align, fat, open_au};
+use crate::{align, fat, open_au, scatter};
 
 /// What `tables`, all of one device, say of it. `erase_block` in bytes is taken as given, when it is.
 ///
@@ -16,7 +16,8 @@ pub fn judge(tables: &[Table], erase_block: Option<u64>) -> Vec<Finding> {
         match table {
             Table::Align(table) => known.learn(&aligned(table, erase_block)),
             Table::FindFat(table) => known.learn(&[zoned(table, erase_block)]),
-            _ => {}
+            Table::Scatter(table) => known.learn(&scattered(table)),
+            Table::OpenAu(_) | Table::Other(_) => {}
         }
     }
     known.learn(&open(tables));
@@ -26,9 +27,9 @@ pub fn judge(tables: &[Table], erase_block: Option<u64>) -> Vec<Finding> {
 fn aligned(table: &AlignTable, erase_block: Option<u64>) -> Vec<Finding> {
     let rows = table.rows.iter().filter_map(|row| {
         let times = [row.pre_ns, row.on_ns, row.post_ns];
-        // Of reads that failed nothing is known.
-        let read = times.iter().all(|ns| *ns > 0.0);
-        read.then(|| align::Row::published(row.align_bytes, times, row.diff_ns)).flatten()
+        // Of reads that failed nothing is known, and of figures that contradict each other too little.
+        let sound = times.iter().all(|ns| *ns > 0.0) && row.agrees_with_itself();
+        sound.then(|| align::Row::published(row.align_bytes, times, row.diff_ns)).flatten()
     });
     let rows: Vec<align::Row> = rows.collect();
     align::infer(&rows, align::Source::Published, erase_block).findings
@@ -41,6 +42,24 @@ fn zoned(table: &FindFatTable, erase_block: Option<u64>) -> Finding {
     });
     let erase_block_bytes = erase_block.or(table.erase_block).unwrap_or(0);
     fat::infer(&fat::Table { erase_block_bytes, rows: rows.collect() })
+}
+
+/// Nobody tells how long the reads were: at least as long as the places are apart.
+fn scattered(table: &Scatter) -> Vec<Finding> {
+    let offsets = table.points.windows(2).map(|pair| pair[1].offset_bytes - pair[0].offset_bytes);
+    let len = offsets.filter(|apart| *apart > 0).min().unwrap_or(0);
+    let point = |point: &super::tables::Point| scatter::Point {
+        part: scatter::Part::Beginning,
+        offset: point.offset_bytes,
+        len,
+        n: 1,
+        min_ns: point.ns as u64,
+        median_ns: point.ns as u64,
+        mean_ns: point.ns,
+        band: None,
+        zone: None,
+    };
+    scatter::infer(&table.points.iter().map(point).collect::<Vec<_>>()).findings
 }
 
 fn open(tables: &[Table]) -> Vec<Finding> {
