@@ -10,6 +10,8 @@ mod profile;
 mod published;
 mod say;
 mod spots;
+#[cfg(test)]
+mod tests;
 mod turns;
 mod whole;
 mod zones;

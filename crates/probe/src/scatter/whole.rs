@@ -1,6 +1,6 @@
 //! Zones anywhere: changes of the mean along places that are spread over the whole region.
 
-use stats::{Cost, Penalty, pelt};
+use stats::{Cost, Penalty, Segment, pelt};
 
 use super::evidence::Zone;
 use super::mixture::Datum;
@@ -20,7 +20,7 @@ const ZONES_MAX: usize = 6;
 ///
 /// Changes by PELT. The scale of the noise is the spread of all levels, so that kinds of pages, which differ from
 /// place to place, are noise; it is too large where there are zones, which costs power and makes none. The rest is
-/// what most places belong to: segments near the median of all.
+/// the segment of the middle place when places are ordered by the means of their segments.
 pub(super) fn zones(data: &[Datum], base: f64, from: u64, to: u64) -> Vec<Zone> {
     let levels: Vec<f64> = trimmed(data);
     let middle = median_of(&mut levels.clone());
@@ -30,10 +30,11 @@ pub(super) fn zones(data: &[Datum], base: f64, from: u64, to: u64) -> Vec<Zone> 
     else {
         return Vec::new();
     };
+    let rest = rest_of(&found.segments);
     let mut zones = Vec::new();
     for segment in &found.segments {
         let places = segment.end - segment.start;
-        let (shift, error) = (segment.mean - middle, deviation / (places as f64).sqrt());
+        let (shift, error) = (segment.mean - rest, deviation / (places as f64).sqrt());
         let small = shift.abs() < ERRORS * error || shift.abs() < SHIFT_MIN * base;
         if small || 2 * places > levels.len() {
             continue;
@@ -54,6 +55,15 @@ pub(super) fn zones(data: &[Datum], base: f64, from: u64, to: u64) -> Vec<Zone> 
         });
     }
     if zones.len() > ZONES_MAX { Vec::new() } else { zones }
+}
+
+/// The median of the segments' means, each as often as it has places.
+fn rest_of(segments: &[Segment]) -> f64 {
+    let mut means: Vec<f64> = segments
+        .iter()
+        .flat_map(|segment| std::iter::repeat_n(segment.mean, segment.end - segment.start))
+        .collect();
+    median_of(&mut means)
 }
 
 /// Levels with the few that lie far out brought to the edge of the others: one spike is no zone.

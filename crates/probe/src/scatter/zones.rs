@@ -8,6 +8,10 @@ use super::profile::Profile;
 /// rest, the price of its parameters paid.
 const ODDS: f64 = 8.0;
 
+/// A zone's reads differ by more than this, or by this share of a read's time, whichever is more.
+const SHIFT_NS: f64 = 2_500.0;
+const SHIFT_MIN: f64 = 0.0015;
+
 /// Few are one in so many.
 const FEW: usize = 8;
 
@@ -62,10 +66,16 @@ pub(super) fn compare(beginning: &[Datum], judged: &Judged, base: f64) -> Option
         // The same bands at the same levels: no zone of other cells looks so.
         as_rest - flat(beginning) > ODDS && own < as_rest
     } else {
-        slower.abs() + ERRORS * error < DISTANCE_MIN * base
+        slower.abs() + ERRORS * error < shift_min(base)
     };
     let reach = slower.abs() + ERRORS * error;
     Some(if seen { Beginning::Same(reach) } else { Beginning::Open(rest.shift2() < 1.0) })
+}
+
+/// A shift of the mean, ns, that no zone in other cells or with a map of its own is expected to be below: what is looked
+/// up and what an array read takes differ by chance only so closely.
+fn shift_min(base: f64) -> f64 {
+    SHIFT_NS.min(DISTANCE_MIN * base).max(SHIFT_MIN * base)
 }
 
 /// True when a description of its own is likelier without those places too that are least like the rest: a few odd
