@@ -257,7 +257,7 @@ fn probe(
     match task {
         Task::Align(options) => keep(&mut e.align, align::probe(desk, known, options)?),
         Task::OpenAu(options) => keep(&mut e.open_au, open_au::probe(desk, known, options)?),
-        Task::Fat(options) => keep(&mut e.fat, fat::probe(desk, known, options)?),
+        Task::Fat => keep(&mut e.fat, fat::probe(desk, known)?),
         Task::Scatter(options) => keep(&mut e.scatter, scatter::probe(desk, known, options)?),
         Task::Interval(options) => keep(&mut e.interval, interval::probe(desk, known, options)?),
         Task::Parallelism(options) => {

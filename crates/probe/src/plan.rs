@@ -11,7 +11,7 @@ use workload::plan::Region;
 use crate::desk::Terms;
 use crate::finding::Name;
 use crate::{
-    align, capacity, fat, interval, open_au, parallelism, scatter, slc_cache, speed_class, surface,
+    align, capacity, interval, open_au, parallelism, scatter, slc_cache, speed_class, surface,
     write_buffer,
 };
 
@@ -52,7 +52,7 @@ pub enum Task {
     /// [`open_au`], and the erase block by writes where reads did not show it.
     OpenAu(open_au::Options),
     /// [`fat`].
-    Fat(fat::Options),
+    Fat,
     /// [`scatter`].
     Scatter(scatter::Options),
     /// [`interval`].
@@ -77,7 +77,7 @@ impl Task {
         vec![
             Task::Align(align::Options::default()),
             Task::OpenAu(open_au::Options::default()),
-            Task::Fat(fat::Options::default()),
+            Task::Fat,
             Task::Scatter(scatter::Options::default()),
             Task::Parallelism(parallelism::Options::default()),
             Task::WriteBuffer(write_buffer::Options::default()),
@@ -90,7 +90,7 @@ impl Task {
         match self {
             Task::Align(_) => "align",
             Task::OpenAu(_) => "open-au",
-            Task::Fat(_) => "fat",
+            Task::Fat => "fat",
             Task::Scatter(_) => "scatter",
             Task::Interval(_) => "interval",
             Task::Parallelism(_) => "parallelism",
@@ -106,7 +106,7 @@ impl Task {
     pub fn must_write(&self) -> bool {
         match self {
             Task::OpenAu(_)
-            | Task::Fat(_)
+            | Task::Fat
             | Task::WriteBuffer(_)
             | Task::SlcCache(_)
             | Task::Capacity(_)
@@ -124,7 +124,7 @@ impl Task {
         match self {
             Task::Align(_) => &[Name::EraseBlock, Name::Page, Name::MultiPlanePage],
             Task::OpenAu(_) => &[Name::OpenAuLinear, Name::OpenAuRandom],
-            Task::Fat(_) => &[Name::FatZone],
+            Task::Fat => &[Name::FatZone],
             Task::Scatter(_) => &[Name::CellBands, Name::SlowZone],
             Task::Parallelism(_) => &[Name::Chunk, Name::Interleave],
             Task::WriteBuffer(_) => &[Name::WriteBuffer],
@@ -141,7 +141,7 @@ impl Task {
             Task::Align(_) => Nanos::secs(50),
             Task::Interval(_) | Task::Parallelism(_) => Nanos::secs(60),
             Task::Scatter(_) | Task::Surface(_) => Nanos::secs(120),
-            Task::OpenAu(_) | Task::Fat(_) | Task::WriteBuffer(_) => Nanos::secs(300),
+            Task::OpenAu(_) | Task::Fat | Task::WriteBuffer(_) => Nanos::secs(300),
             Task::SlcCache(_) | Task::Capacity(_) | Task::SpeedClass(_) => Nanos::secs(900),
         }
     }

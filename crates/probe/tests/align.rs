@@ -39,7 +39,14 @@ fn show() {
             println!("{f:?}");
         }
         if std::env::var("ROWS").is_ok() {
-            for r in &outcome.evidence.blocks.iter().find(|b| Some(b.block_bytes) == outcome.evidence.spoke_bytes).unwrap().rows {
+            for r in &outcome
+                .evidence
+                .blocks
+                .iter()
+                .find(|b| Some(b.block_bytes) == outcome.evidence.spoke_bytes)
+                .unwrap()
+                .rows
+            {
                 println!(
                     "{:>10} n {:>5} pre {:8.1} on {:8.1} post {:8.1} d {:7.2}±{:5.2} s {:7.2}±{:5.2} a {:7.2}±{:5.2}",
                     r.align_bytes,
@@ -55,7 +62,15 @@ fn show() {
                     r.sides.error_ns / 1e3
                 );
             }
-            for c in &outcome.evidence.blocks.iter().find(|b| Some(b.block_bytes) == outcome.evidence.spoke_bytes).unwrap().judgement.pages {
+            for c in &outcome
+                .evidence
+                .blocks
+                .iter()
+                .find(|b| Some(b.block_bytes) == outcome.evidence.spoke_bytes)
+                .unwrap()
+                .judgement
+                .pages
+            {
                 println!("{c:?}");
             }
         }

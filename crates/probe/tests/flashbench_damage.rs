@@ -228,7 +228,14 @@ fn long_texts_take_time_in_proportion() {
         let _ = parse("long", text.as_bytes());
         assert!(begun.elapsed() < Duration::from_secs(20), "{part:?}: {:?}", begun.elapsed());
     }
-    assert!(parse("long", &vec![b'x'; TEXT_BYTES_MAX]).is_err());
+    for byte in *b"x\n \\" {
+        assert!(parse("long", &vec![byte; TEXT_BYTES_MAX]).is_err());
+    }
+    // As many points as flashbench can measure, and far more.
+    let points = |count: u32| (0..count).map(|at| format!("{}\t1\n", u64::from(at) * 512));
+    assert!(parse("long", points(1 << 16).collect::<String>().as_bytes()).is_ok());
+    let error = parse("long", points(1 << 18).collect::<String>().as_bytes()).unwrap_err();
+    assert!(matches!(error, ParseError::TooManyRows { .. }), "{error}");
 }
 
 proptest! {

@@ -103,6 +103,10 @@ fn what_headlines_and_names_tell() {
     let erase = |text: &str| open_au(&all(&format!("{text}\n{FAST}"))[0]).erase_block;
     assert_eq!(erase("ERASESIZE = 4 MiB BLOCKSIZE = 1024"), Some(4 << 20));
     assert_eq!(erase("# erasesize=$[4 * 1024 * 1024]"), Some(4 << 20));
+    assert_eq!(
+        told("a", "# command: flashbench -O /dev/sdb (nr=3)"),
+        (Some(3), heading, Some(false))
+    );
     let name = Some(Source::FileName);
     assert_eq!(told("x/card-lin-nr3.txt", ""), (Some(3), name, Some(false)));
     assert_eq!(told("card_random_nr-2.log", ""), (Some(2), name, Some(true)));
@@ -163,6 +167,7 @@ fn tags_are_no_part_of_rows() {
         format!("```{trimmed}```"),
         FAST.replace('\n', "<br>\n"),
         FAST.replace('\n', "<br />"),
+        FAST.lines().map(|line| format!("| {} |\n", line.trim().replace("  ", " | "))).collect(),
     ] {
         assert_eq!(rates(open_au(&all(&text)[0])), bare, "{text}");
     }

@@ -19,7 +19,8 @@ fn seeds() -> std::ops::Range<u64> {
 #[test]
 #[ignore = "minutes; run with --ignored --nocapture"]
 fn open_units() {
-    let know = std::env::var("KNOW").is_ok_and(|word| word == "all");
+    let know = std::env::var("KNOW").unwrap_or_default();
+    let more = std::env::var("MORE").unwrap_or_default();
     for level in [0.1, 0.5, 1.0] {
         let mut scores = [Score::default(), Score::default()];
         let (mut bytes, mut time) = (0, 0.0);
@@ -27,8 +28,14 @@ fn open_units() {
         for seed in seeds() {
             let (spec, truth) = drawn(seed, level);
             let mut known = Known::new();
-            known.give(Name::EraseBlock, truth.erase_block_bytes.unwrap().0);
-            if know {
+            let spec = format!("{spec}{more}");
+            match &know[..] {
+                "none" => {}
+                "double" => known.give(Name::EraseBlock, 2 * truth.erase_block_bytes.unwrap().0),
+                "half" => known.give(Name::EraseBlock, truth.erase_block_bytes.unwrap().0 / 2),
+                _ => known.give(Name::EraseBlock, truth.erase_block_bytes.unwrap().0),
+            }
+            if know == "all" {
                 let page = truth.page_bytes.unwrap().0 * u64::from(truth.planes.unwrap());
                 known.give(Name::MultiPlanePage, page);
             }

@@ -1,4 +1,4 @@
-//! The only room that formats: numbers, tables, sentences, for terminals and files.
+//! The only room that formats: numbers, tables, charts, sentences, for terminals and files.
 //!
 //! It knows no instrument. An instrument's result is laid out as a [`Sheet`] by whoever knows both,
 //! and every number on it is a [`stats::Quantity`].

@@ -22,15 +22,9 @@ fn plain(chart: &Chart, width: usize) -> String {
 }
 
 fn points(values: impl IntoIterator<Item = (f64, f64)>) -> Chart {
-    Chart {
-        title: "points".into(),
-        subtitle: String::new(),
-        x: Axis::new("Offset", Unit::Bytes),
-        y: Axis::new("Access time", Unit::Ns),
-        y2: None,
-        layers: vec![Layer::Points(Points::new("one", Hue::Blue, values.into_iter().collect()))],
-        note: String::new(),
-    }
+    let (x, y) = (Axis::new("Offset", Unit::Bytes), Axis::new("Access time", Unit::Ns));
+    let points = Points::new("one", Hue::Blue, values.into_iter().collect());
+    Chart { layers: vec![Layer::Points(points)], ..Chart::new("points", x, y) }
 }
 
 // The drawings are a contract with the eyes of people: whoever changes one looks at it.
@@ -108,6 +102,28 @@ fn what_lies_beyond_is_counted_with_its_extreme() {
         text.contains("▼ 399 below, down to 1 ms") && text.contains("1 beyond the sides"),
         "{text}"
     );
+}
+
+// If it failed, one slow read in a zone of a dozen would press all bands to the ground.
+#[test]
+fn a_spike_in_a_small_class_flattens_nothing() {
+    let Layer::Points(many) = points((0..500).map(|i| (f64::from(i), 1e6))).layers.remove(0) else {
+        panic!("points are points");
+    };
+    let few = (0..12).map(|i| (f64::from(i), if i == 5 { 30e6 } else { 2e6 })).collect();
+    let mut chart = points([]);
+    chart.layers = vec![Layer::Points(many), Layer::Points(Points::new("zone", Hue::Orange, few))];
+    let text = plain(&chart, 80);
+    assert!(text.contains("▲ 1 above, up to 30 ms"), "{text}");
+}
+
+// If it failed, a probe without a result would look like one that draws wrongly.
+#[test]
+fn an_empty_chart_says_so() {
+    let empty = points([]);
+    assert!(plain(&empty, 80).contains("no values"));
+    assert!(svg(&empty, SMALL).unwrap().contains("no values"));
+    assert!(!plain(&points([(1.0, 1.0)]), 80).contains("no values"));
 }
 
 // If it failed, an axis of two would tell the clipped ones of the other.

@@ -296,6 +296,9 @@ pub fn show(verb: &str, document: &Document<Body>, json: bool) -> Result<()> {
     if json {
         return talk::result(&document.to_json().context("cannot write the result as JSON")?);
     }
+    let style = report::Style::default();
     let answers = view::probe::answers(verb, &document.body);
-    talk::result(&report::render_answers(&answers, report::Style::default()))
+    let plot = view::plots::in_terminal(&document.body, style)?;
+    let plot = if plot.is_empty() { plot } else { format!("\n{plot}") };
+    talk::result(&(report::render_answers(&answers, style) + &plot))
 }

@@ -22,7 +22,7 @@ pub fn main(args: &ProbeArgs, given: &Given) -> Result<Exit> {
     match verb {
         ProbeVerb::Align(args) => aligned(args, given),
         ProbeVerb::OpenAu(args) => one(Task::OpenAu(Default::default()), &args.plain, given),
-        ProbeVerb::Fat(args) => one(Task::Fat(Default::default()), args, given),
+        ProbeVerb::Fat(args) => one(Task::Fat, args, given),
         ProbeVerb::Scatter(args) => scattered(args, given),
         ProbeVerb::Interval(args) => one(Task::Interval(Default::default()), args, given),
         ProbeVerb::Parallelism(args) => one(Task::Parallelism(Default::default()), args, given),

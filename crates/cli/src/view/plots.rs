@@ -1,19 +1,257 @@
-//! Plots of probings.
+//! Probings as charts.
 
 use std::path::Path;
 
-use anyhow::{Result, bail};
-use probe::Body;
+use anyhow::{Context as _, Result, bail};
+use probe::scatter::{Evidence, Part, Point};
+use probe::{Body, Name, align, interval, open_au, slc_cache, surface};
+use report::chart::{
+    Across, Axis, Canvas, Chart, Hue, Layer, Line, LinePoint, Mark, Points, Scale, Side, Walk,
+    Zone, png, svg, terminal,
+};
+use report::flashbench as line;
+use report::{Style, number};
+use stats::Unit;
 
-/// Draws the plot of what was probed.
+use crate::view::probe::drive;
+
+/// Draws the plot of what was probed into a file, as its name ends. Of several probes that of the most telling one.
 ///
 /// # Errors
-/// When there is none.
-pub fn draw(_: &Body, path: &Path) -> Result<()> {
-    bail!("{}: there is nothing to draw", path.display())
+/// When there is nothing to draw, the file's name has no known end, or it cannot be written.
+pub fn draw(body: &Body, path: &Path) -> Result<()> {
+    let name = path.display();
+    let Some(chart) = charts(body).into_iter().next() else {
+        bail!("{name}: there is nothing to draw of what was probed");
+    };
+    let bytes = match path.extension().and_then(|end| end.to_str()) {
+        Some("svg") => svg(&chart, Canvas::default())?.into_bytes(),
+        Some("png") => png(&chart, Canvas::default())?,
+        _ => bail!("{name}: end the name in .svg or .png, which says how it is drawn"),
+    };
+    std::fs::write(path, bytes).with_context(|| format!("{name}: cannot be written"))
 }
 
-/// Offset and least time of each place, as flashbench writes them.
-pub fn gnuplot(_: &Body) -> String {
-    String::new()
+/// The plot of a single probe, for a terminal; empty where there is none.
+///
+/// # Errors
+/// When a value cannot be drawn.
+pub fn in_terminal(body: &Body, style: Style) -> Result<String> {
+    match (body.probes.as_slice(), charts(body).first()) {
+        ([_], Some(chart)) => Ok(terminal(chart, style)?),
+        _ => Ok(String::new()),
+    }
+}
+
+/// Offset (MiB) and least time (ms) of each place from the beginning on, as flashbench writes them.
+pub fn gnuplot(body: &Body) -> String {
+    let points = body.evidence.scatter.iter().flat_map(|evidence| &evidence.points);
+    points
+        .filter(|point| point.part == Part::Beginning)
+        .map(|point| line::scatter(point.offset, point.min_ns as i64) + "\n")
+        .collect()
+}
+
+/// What there is to see, the most telling first.
+fn charts(body: &Body) -> Vec<Chart> {
+    let evidence = &body.evidence;
+    let charts = [
+        evidence.scatter.as_ref().and_then(|scatter| scattered(body, scatter)),
+        evidence.align.as_ref().and_then(|align| aligned(body, align)),
+        evidence.open_au.as_ref().and_then(|open| opened(body, open)),
+        evidence.surface.as_ref().and_then(|surface| surfaced(body, surface)),
+        evidence.slc_cache.as_ref().and_then(|cache| filled(body, cache)),
+        evidence.interval.as_ref().and_then(|interval| sized(body, interval)),
+    ];
+    charts.into_iter().flatten().collect()
+}
+
+fn chart(body: &Body, title: &str, subtitle: String, (x, y): (Axis, Axis)) -> Chart {
+    Chart {
+        title: title.to_owned(),
+        subtitle,
+        x,
+        y,
+        y2: None,
+        layers: Vec::new(),
+        note: format!("{}, {}; seed {}", body.target.name, drive(body), body.setup.seed),
+    }
+}
+
+/// Access times from the beginning on, in the colours of their bands.
+fn scattered(body: &Body, evidence: &Evidence) -> Option<Chart> {
+    let points: Vec<&Point> =
+        evidence.points.iter().filter(|point| point.part == Part::Beginning).collect();
+    let end = points.iter().map(|point| point.offset + point.len).max()?;
+    let subtitle = format!(
+        "mean of reads of {} at each place, bands told apart window by window",
+        number::bytes(evidence.read_bytes as f64)
+    );
+    let axes = (Axis::new("Offset", Unit::Bytes), Axis::new("Access time", Unit::Ns));
+    let mut chart = chart(body, "Access times by offset", subtitle, axes);
+    for zone in evidence.zones.iter().filter(|zone| zone.offset < end) {
+        let name = if zone.slower_ns > 0.0 { "slow zone" } else { "fast zone" };
+        chart.layers.push(Layer::Zone(Zone {
+            name: name.to_owned(),
+            hue: Hue::Orange,
+            across: Across::X,
+            from: zone.offset as f64,
+            to: (zone.offset + zone.length).min(end) as f64,
+        }));
+    }
+    let of = |band: Option<u32>| {
+        let in_band = points.iter().filter(|point| point.band == band);
+        in_band.map(|point| (point.offset as f64, point.mean_ns)).collect::<Vec<_>>()
+    };
+    let bands = points.iter().filter_map(|point| point.band).max().map_or(0, |last| last + 1);
+    for band in 0..bands {
+        let name = format!("band {}", band + 1);
+        let layer = Points::new(name, Hue::nth(band as usize), of(Some(band)));
+        chart.layers.push(Layer::Points(layer));
+    }
+    let others = of(None);
+    if !others.is_empty() {
+        let name = if bands == 0 { "reads" } else { "in no band" };
+        chart.layers.push(Layer::Points(Points::new(name, Hue::Grey, others)));
+    }
+    Some(chart)
+}
+
+/// What crossing boundaries costs, by their alignment, of the block size that spoke.
+fn aligned(body: &Body, evidence: &align::Evidence) -> Option<Chart> {
+    let spoke = evidence.spoke_bytes;
+    let block = evidence.blocks.iter().find(|block| Some(block.block_bytes) == spoke);
+    let block = block.or(evidence.blocks.first())?;
+    let subtitle = format!(
+        "reads of {} across a boundary, less the mean of those on both sides; 95 % intervals",
+        number::bytes(block.block_bytes.0 as f64)
+    );
+    let x = Axis::new("Alignment of the boundary", Unit::Bytes).scaled(Scale::Log2);
+    let mut chart =
+        chart(body, "What crossing boundaries costs", subtitle, (x, Axis::new("Cost", Unit::Ns)));
+    for (factor, name) in [(1, "2^k"), (3, "3 x 2^k")] {
+        let rows = block.rows.iter().filter(|row| row.class.factor == factor);
+        let points = rows.map(|row| {
+            let (cost, half) = (row.diff.value_ns, 1.96 * row.diff.error_ns);
+            LinePoint::between(row.align_bytes as f64, cost, cost - half, cost + half)
+        });
+        let line = Line::new(name, Hue::nth(usize::from(factor / 2)), points.collect());
+        chart.layers.push(Layer::Line(Line { walk: Walk::Around, ..line }));
+    }
+    for (name, word) in [
+        (Name::Page, "page"),
+        (Name::MultiPlanePage, "multi-plane page"),
+        (Name::EraseBlock, "erase block"),
+    ] {
+        let value = body.finding(name).and_then(|finding| finding.value);
+        let double = name == Name::MultiPlanePage
+            && value == body.finding(Name::Page).and_then(|finding| finding.value);
+        chart.layers.extend(value.filter(|_| !double).map(|value| {
+            Layer::Mark(Mark {
+                name: word.to_owned(),
+                hue: Hue::Vermillion,
+                across: Across::X,
+                value: value as f64,
+                over: None,
+            })
+        }));
+    }
+    Some(chart)
+}
+
+/// Rates of writing to erase blocks in turn, by the size of the writes.
+fn opened(body: &Body, evidence: &open_au::Evidence) -> Option<Chart> {
+    let tables = &evidence.tables;
+    let most = tables.iter().map(|table| table.nr).max()?;
+    let axes = (
+        Axis::new("Size of a write", Unit::Bytes).scaled(Scale::Log2),
+        Axis::new("Rate", Unit::MbPerS).scaled(Scale::Log10),
+    );
+    let subtitle = "erase blocks written in turn, so many at once".to_owned();
+    let mut chart = chart(body, "Writing to several erase blocks", subtitle, axes);
+    for table in tables {
+        let mut rows: Vec<_> = table.rows.iter().filter(|row| row.ns_per_io > 0.0).collect();
+        rows.sort_by_key(|row| row.len_bytes);
+        let order = if table.order == open_au::Order::Random { "at random" } else { "in order" };
+        let rate = |row: &&open_au::Row| {
+            LinePoint::new(row.len_bytes as f64, row.len_bytes as f64 * 1e3 / row.ns_per_io)
+        };
+        let (index, of) = (table.nr.saturating_sub(1).min(255) as u8, most.min(255) as u8);
+        let points = rows.iter().map(rate).collect();
+        let name = format!("{} {order}", table.nr);
+        chart.layers.push(Layer::Line(Line::new(name, Hue::Step { index, of }, points)));
+    }
+    Some(chart)
+}
+
+/// Speed and access time over the whole range, as GNOME Disks draws them.
+fn surfaced(body: &Body, evidence: &surface::Evidence) -> Option<Chart> {
+    if evidence.transfers.is_empty() && evidence.accesses.is_empty() {
+        return None;
+    }
+    let subtitle = format!(
+        "{} large reads in turn of address, {} small ones at random places",
+        evidence.transfers.len(),
+        evidence.accesses.len()
+    );
+    let axes = (Axis::new("Offset", Unit::Bytes), Axis::new("Speed", Unit::MbPerS));
+    let mut chart = chart(body, "Speed and access time over the drive", subtitle, axes);
+    chart.y2 = Some(Axis::new("Access time", Unit::Ns));
+    let accesses = evidence.accesses.iter().map(|a| (a.offset as f64, a.ns as f64)).collect();
+    let accesses = Points::new("access time", Hue::Green, accesses);
+    chart.layers.push(Layer::Points(Points { side: Side::Right, ..accesses }));
+    let speeds = evidence.transfers.iter();
+    let speeds = speeds.map(|t| LinePoint::new(t.offset as f64, t.bytes_per_s / 1e6)).collect();
+    chart.layers.push(Layer::Line(Line::new("speed", Hue::Blue, speeds)));
+    Some(chart)
+}
+
+/// Access time by the size of the read.
+fn sized(body: &Body, evidence: &interval::Evidence) -> Option<Chart> {
+    let axes = (
+        Axis::new("Size of a read", Unit::Bytes).scaled(Scale::Log2),
+        Axis::new("Time", Unit::Ns).scaled(Scale::Log10),
+    );
+    let subtitle = "median of reads at fresh places, with its 95 % interval".to_owned();
+    let mut chart = chart(body, "Time by size", subtitle, axes);
+    let points = evidence.sizes.iter().map(|size| {
+        let interval = size.low_ns.zip(size.high_ns);
+        LinePoint { x: size.bytes as f64, y: size.median_ns, interval }
+    });
+    let points: Vec<LinePoint> = points.filter(|point| point.y > 0.0).collect();
+    if points.is_empty() {
+        return None;
+    }
+    chart.layers.push(Layer::Line(Line::new("reads", Hue::Blue, points)));
+    Some(chart)
+}
+
+/// Rate over what was written, with its plateaus.
+fn filled(body: &Body, evidence: &slc_cache::Evidence) -> Option<Chart> {
+    let fill = &evidence.fill;
+    let group = fill.group_bytes as f64;
+    let mut before = 0;
+    let rates = fill.ends_ns.iter().enumerate().map(|(index, end)| {
+        let took = end.saturating_sub(before).max(1);
+        before = *end;
+        ((index as f64 + 0.5) * group, group * 1e3 / took as f64)
+    });
+    let rates: Vec<(f64, f64)> = rates.collect();
+    if rates.is_empty() {
+        return None;
+    }
+    let subtitle = format!("written in order, {} at a time", number::bytes(group));
+    let axes = (Axis::new("Written", Unit::Bytes), Axis::new("Rate", Unit::MbPerS));
+    let mut chart = chart(body, "Sustained writing", subtitle, axes);
+    chart.layers.push(Layer::Points(Points::new("groups of writes", Hue::Blue, rates)));
+    for plateau in &evidence.plateaus {
+        chart.layers.push(Layer::Mark(Mark {
+            name: "plateau".to_owned(),
+            hue: Hue::Vermillion,
+            across: Across::Y(Side::Left),
+            value: plateau.bytes_per_s / 1e6,
+            over: Some((plateau.from_bytes as f64, plateau.to_bytes as f64)),
+        }));
+    }
+    Some(chart)
 }

@@ -32,6 +32,21 @@ pub(super) fn median(values: &mut [f64]) -> f64 {
     (lower + upper) / 2.0
 }
 
+/// Lower quartile of `values`, which are reordered, with its standard error, from the distance between the quantiles
+/// that lie a standard error of the rank to either side. `None` below [`COUNT_MIN`] values.
+pub(super) fn lower_quartile(values: &mut [f64]) -> Option<Estimate> {
+    if values.len() < COUNT_MIN {
+        return None;
+    }
+    let last = values.len() - 1;
+    let count = values.len() as f64;
+    let rank = |share: f64| ((count - 1.0) * share).round().clamp(0.0, last as f64) as usize;
+    let wide = (0.25 * 0.75 / count).sqrt();
+    let mut at = |share: f64| *values.select_nth_unstable_by(rank(share), f64::total_cmp).1;
+    let (low, value_ns, high) = (at(0.25 - wide), at(0.25), at(0.25 + wide));
+    Some(Estimate { value_ns, error_ns: (high - low) / 2.0 })
+}
+
 /// Mean of `values`, which are reordered, within the fences, and its standard error. `None` below [`COUNT_MIN`]
 /// values.
 ///

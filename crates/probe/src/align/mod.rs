@@ -7,6 +7,7 @@
 //! more ([`infer`]). The method's page says what is assumed of noise: docs/method/probe-align.md.
 
 mod class;
+mod doubt;
 mod erase;
 mod estimate;
 mod model;
@@ -96,14 +97,20 @@ fn ask(desk: &mut Desk<'_>, known: &Known, options: &Options) -> Result<Outcome<
     let region = desk.region();
     let range = (region.offset.0, region.offset.0 + region.length.0);
     let least = 2 * desk.info().logical_block_bytes.0;
-    let fits = |block: &u64| block.is_power_of_two() && *block >= least && range.1 - range.0 >= 1024 * block;
+    let fits = |block: &u64| {
+        block.is_power_of_two() && *block >= least && range.1 - range.0 >= 1024 * block
+    };
     let blocks: Vec<u64> = options.blocks.iter().copied().filter(fits).collect();
     let Some(&smallest) = blocks.iter().min() else {
-        return Ok(unknown("the drive is too small for blocks of two logical blocks", Evidence::default()));
+        return Ok(unknown(
+            "the drive is too small for blocks of two logical blocks",
+            Evidence::default(),
+        ));
     };
     let conditions = survey::survey(desk, range, smallest)?;
     if conditions.seeks() {
-        let reason = "times depend on how far a place is from the one before, as on a disk whose heads move";
+        let reason =
+            "times depend on how far a place is from the one before, as on a disk whose heads move";
         return Ok(unknown(reason, Evidence { conditions, ..Evidence::default() }));
     }
     let ground = conditions.ground(range);

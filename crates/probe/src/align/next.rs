@@ -31,10 +31,10 @@ pub(super) fn wanted(sampler: &Sampler, judgement: &Judgement) -> Vec<(usize, us
     some.map(|(bin, weight)| (bin, share(weight))).collect()
 }
 
-/// How much a class matters: each class a little, since a level is known the better the more of its rows are, and
-/// those most which hypotheses that are possible still disagree about.
+/// How much a class matters: each class a little, in case it is other than it seemed, and those most which hypotheses
+/// that are possible still disagree about.
 fn weight(class: Class, judgement: &Judgement) -> f64 {
-    0.1 + about_the_block(class, judgement) + about_the_page(class, &judgement.pages)
+    0.03 + about_the_block(class, judgement) + about_the_page(class, &judgement.pages)
 }
 
 fn about_the_block(class: Class, judgement: &Judgement) -> f64 {
@@ -65,9 +65,12 @@ fn about_the_page(class: Class, pages: &[Layout]) -> f64 {
     let begins = possible.map(|layout| layout.group_bytes.ilog2());
     let near = begins.map(|log2| class.log2.abs_diff(log2)).min().unwrap_or(u32::MAX);
     let right_below = class.log2 + 1 == best.group_bytes.ilog2();
+    // Planes show in the row below the plateau, against the rows of the plateau.
+    let of_plateau = (best.group_bytes.ilog2()..best.group_bytes.ilog2() + 4).contains(&class.log2);
     match near {
         _ if right_below => 5.0,
         0 | 1 => 2.0,
+        _ if of_plateau => 1.0,
         _ => 0.0,
     }
 }

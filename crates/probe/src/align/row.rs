@@ -25,6 +25,8 @@ pub struct Row {
     /// on - (pre + post). Where both sides are read from cells of their own, as above the boundary of a page, it is
     /// free of how long those take, which differs from page to page.
     pub excess: Estimate,
+    /// The lower quartile of the excess, over places: where but some boundaries of a class cost more, it does not show.
+    pub lower: Estimate,
     /// on - max(pre, post): what crossing costs where both sides are read at once, and the slower one is waited for.
     pub beyond: Estimate,
     /// pre - post: what the last block before a boundary costs more than the first after it.
@@ -46,6 +48,10 @@ impl Row {
         let [e_pre, e_on, e_post] = [pre, on, post].map(|time| printed(time) / uniform);
         let e_diff = exact
             .map_or(e_on.hypot(e_pre / 2.0).hypot(e_post / 2.0), |diff| printed(diff) / uniform);
+        let excess = Estimate {
+            value_ns: on_from_diff - 2.0 * mean,
+            error_ns: e_diff.hypot(e_pre / 2.0).hypot(e_post / 2.0),
+        };
         Some(Row {
             class,
             align_bytes: align,
@@ -54,16 +60,23 @@ impl Row {
             on_ns: on_from_diff,
             post_ns: post,
             diff: Estimate { value_ns: on_from_diff - mean, error_ns: e_diff },
-            excess: Estimate {
-                value_ns: on_from_diff - 2.0 * mean,
-                error_ns: e_diff.hypot(e_pre / 2.0).hypot(e_post / 2.0),
-            },
+            excess,
+            // Tables do not tell.
+            lower: excess,
             beyond: Estimate {
                 value_ns: on_from_diff - pre.max(post),
                 error_ns: e_diff.hypot(e_pre / 2.0).hypot(e_post / 2.0),
             },
             sides: Estimate { value_ns: pre - post, error_ns: e_pre.hypot(e_post) },
         })
+    }
+
+    /// False for a row that no drive can have: an error that was written down as a time of 0, or worse.
+    pub(super) fn is_sound(&self) -> bool {
+        let times = [self.pre_ns, self.on_ns, self.post_ns];
+        let estimates = [self.diff, self.excess, self.lower, self.beyond, self.sides];
+        times.iter().all(|time| time.is_finite() && *time > 0.0)
+            && estimates.iter().all(|e| e.value_ns.is_finite() && e.error_ns.is_finite())
     }
 
     /// on - share x (pre + post), for a share of 1/2 to 1.

@@ -4,7 +4,7 @@ use engine::Sample;
 use workload::rng::Rng;
 
 use super::class::{Class, Places};
-use super::estimate::{self, Estimate, fenced_mean};
+use super::estimate::{self, Estimate, fenced_mean, lower_quartile};
 use super::row::Row;
 use crate::desk::{Desk, Halt};
 
@@ -175,14 +175,15 @@ fn order(count: usize, rng: &mut Rng) -> Vec<(usize, usize)> {
 }
 
 fn row(bin: &Bin) -> Option<Row> {
-    let over = |of: &dyn Fn(&Triple) -> f64| -> Option<Estimate> {
+    type Mean = fn(&mut [f64]) -> Option<Estimate>;
+    let by = |mean: Mean, of: fn(&Triple) -> f64| -> Option<Estimate> {
         let mut values: Vec<f64> = bin.triples.iter().map(of).collect();
-        let estimate = fenced_mean(&mut values)?;
+        let estimate = mean(&mut values)?;
         // A spread that few samples tell of is itself uncertain: as wide as Student's t.
-        let count = values.len() as f64;
-        let error_ns = estimate.error_ns * (1.0 + 2.5 / count);
+        let error_ns = estimate.error_ns * (1.0 + 2.5 / values.len() as f64);
         Some(Estimate { error_ns, ..estimate })
     };
+    let over = |of: fn(&Triple) -> f64| by(fenced_mean, of);
     if bin.triples.len() < estimate::COUNT_MIN {
         return None;
     }
@@ -190,12 +191,13 @@ fn row(bin: &Bin) -> Option<Row> {
         class: bin.class,
         align_bytes: bin.class.align(),
         places: bin.count.min(bin.triples.len() as u64),
-        pre_ns: over(&|t| t.pre)?.value_ns,
-        on_ns: over(&|t| t.on)?.value_ns,
-        post_ns: over(&|t| t.post)?.value_ns,
-        diff: over(&|t| t.on - (t.pre + t.post) / 2.0)?,
-        excess: over(&|t| t.on - (t.pre + t.post))?,
-        beyond: over(&|t| t.on - t.pre.max(t.post))?,
-        sides: over(&|t| t.pre - t.post)?,
+        pre_ns: over(|t| t.pre)?.value_ns,
+        on_ns: over(|t| t.on)?.value_ns,
+        post_ns: over(|t| t.post)?.value_ns,
+        diff: over(|t| t.on - (t.pre + t.post) / 2.0)?,
+        excess: over(|t| t.on - (t.pre + t.post))?,
+        lower: by(lower_quartile, |t| t.on - (t.pre + t.post))?,
+        beyond: over(|t| t.on - t.pre.max(t.post))?,
+        sides: over(|t| t.pre - t.post)?,
     })
 }

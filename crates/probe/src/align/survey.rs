@@ -64,7 +64,11 @@ impl Conditions {
 }
 
 /// Surveys `range` with reads of `block` bytes. At a limit what was found so far stands.
-pub(super) fn survey(desk: &mut Desk<'_>, range: (u64, u64), block: u64) -> Result<Conditions, Halt> {
+pub(super) fn survey(
+    desk: &mut Desk<'_>,
+    range: (u64, u64),
+    block: u64,
+) -> Result<Conditions, Halt> {
     let mut conditions = Conditions::default();
     match look(desk, range, block, &mut conditions) {
         Err(halt) if !halt.is_limit() => Err(halt),
@@ -99,18 +103,20 @@ fn look(
         .collect();
     let range = |part: u64| (from + bound(part) * block, from + bound(part + 1) * block);
     conditions.never_written = empty(&by_part).into_iter().map(range).collect();
-    let written = |at: u64| {
-        !conditions.never_written.iter().any(|&(from, to)| (from..to).contains(&at))
-    };
+    let written =
+        |at: u64| !conditions.never_written.iter().any(|&(from, to)| (from..to).contains(&at));
     // Those made last are the likeliest to be in memory still.
     let old = reads.iter().copied().zip(times).filter(|((at, _), _)| written(*at));
     let (old, first): (Vec<(u64, u64)>, Vec<f64>) = old.rev().take(AGAIN).unzip();
     conditions.again = ratio(times_of(desk, "again", &old)?, first);
     let last = to - 2 * block;
-    let next: Vec<(u64, u64)> =
-        old.iter().flat_map(|&(at, _)| [(at.min(last), block), (at.min(last) + block, block)]).collect();
+    let next: Vec<(u64, u64)> = old
+        .iter()
+        .flat_map(|&(at, _)| [(at.min(last), block), (at.min(last) + block, block)])
+        .collect();
     let times = times_of(desk, "next", &next)?;
-    let (steps, firsts): (Vec<_>, Vec<_>) = times.chunks(2).filter(|c| c.len() == 2).map(|c| (c[1], c[0])).unzip();
+    let (steps, firsts): (Vec<_>, Vec<_>) =
+        times.chunks(2).filter(|c| c.len() == 2).map(|c| (c[1], c[0])).unzip();
     conditions.next = ratio(steps, firsts);
     Ok(())
 }
@@ -179,10 +185,12 @@ mod tests {
         let noise = |n: usize| (n * 7 % 11) as f64;
         let written: Vec<f64> = (0..64).map(|n| 500.0 + noise(n)).collect();
         assert!(empty(&written).is_empty());
-        let part: Vec<f64> = (0..64).map(|n| if n >= 20 { 400.0 } else { 500.0 } + noise(n)).collect();
+        let part: Vec<f64> =
+            (0..64).map(|n| if n >= 20 { 400.0 } else { 500.0 } + noise(n)).collect();
         assert_eq!(empty(&part), (20..64).collect::<Vec<u64>>());
         // One slow part, as a zone at the beginning is, makes the others no less written.
-        let zone: Vec<f64> = (0..64).map(|n| if n == 0 { 700.0 } else { 500.0 } + noise(n)).collect();
+        let zone: Vec<f64> =
+            (0..64).map(|n| if n == 0 { 700.0 } else { 500.0 } + noise(n)).collect();
         assert!(empty(&zone).is_empty());
         assert!(empty(&[]).is_empty());
     }

@@ -15,13 +15,13 @@ use crate::finding::{Finding, Verdict};
 
 /// Triples of each class in the pass over all block sizes, and the most that it may take of the time.
 const COARSE: usize = 6;
-const COARSE_SHARE: f64 = 0.15;
+const COARSE_SHARE: f64 = 0.1;
 /// Triples of each class before an answer is thought of.
 const FIRST: usize = 24;
 /// What the block size that is asked first may take of the time that is left before another one is tried.
 const MAIN_SHARE: f64 = 0.7;
 /// No block size is asked with more reads than this: what so many do not tell, places differ in.
-const READS_MAX: usize = 200_000;
+const READS_MAX: usize = 150_000;
 /// A script is to take about so long: time is looked at between two.
 const SCRIPT: Nanos = Nanos::millis(500);
 
@@ -144,7 +144,9 @@ impl Sweep {
         let (Some(block), first) = (findings.first().and_then(|finding| finding.value), 0) else {
             return findings;
         };
-        if spoke != first && findings.iter().skip(1).any(|finding| finding.verdict == Verdict::Unknown) {
+        if spoke != first
+            && findings.iter().skip(1).any(|finding| finding.verdict == Verdict::Unknown)
+        {
             let rows = self.voices[first].sampler.rows();
             let of_first = infer(&rows, Source::Measured, Some(block)).findings;
             findings.splice(1.., of_first.into_iter().skip(1));
@@ -161,7 +163,9 @@ impl Sweep {
             let sure = judgement.erase_block.first().is_some_and(|best| {
                 best.probability > 0.999 && best.step_ns > 6.0 * best.step_error_ns
             });
-            let Some(different) = other.value.filter(|other| sure && *other != value) else { continue };
+            let Some(different) = other.value.filter(|other| sure && *other != value) else {
+                continue;
+            };
             let reason = format!(
                 "reads of {} bytes say {value} bytes, and reads of {} bytes say {different}",
                 self.voices[spoke].sampler.block, self.voices[at].sampler.block

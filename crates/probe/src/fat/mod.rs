@@ -60,7 +60,7 @@ fn ask(desk: &mut Desk<'_>, known: &Known, evidence: &mut Evidence) -> Result<Fi
     }
     let unit = known.value(Name::EraseBlock);
     let mut rng = desk.rng(&[ZONES]);
-    let Some(mut field) = Field::plan(desk.region(), unit, 64, &mut rng) else {
+    let Some(mut field) = Field::plan(desk.region(), unit, 32, &mut rng) else {
         return unknown("the region holds too few erase blocks");
     };
     let len = small_write(known, Order::Linear);

@@ -1,10 +1,9 @@
 //! Published tables, judged by the same inference as a drive's own answers.
 
-use super::tables::{AlignTable, OpenAuTable, Table};
-use crate::align;
+use super::tables::{AlignTable, FindFatTable, OpenAuTable, Table};
 use crate::finding::{Finding, Name};
 use crate::known::Known;
-use crate::open_au;
+use crate::{align, fat, open_au};
 
 /// What `tables`, all of one device, say of it. `erase_block` in bytes is taken as given, when it is.
 ///
@@ -14,8 +13,10 @@ pub fn judge(tables: &[Table], erase_block: Option<u64>) -> Vec<Finding> {
     let mut known = Known::new();
     erase_block.into_iter().for_each(|bytes| known.give(Name::EraseBlock, bytes));
     for table in tables {
-        if let Table::Align(table) = table {
-            known.learn(&aligned(table, erase_block));
+        match table {
+            Table::Align(table) => known.learn(&aligned(table, erase_block)),
+            Table::FindFat(table) => known.learn(&[zoned(table, erase_block)]),
+            _ => {}
         }
     }
     known.learn(&open(tables));
@@ -31,6 +32,15 @@ fn aligned(table: &AlignTable, erase_block: Option<u64>) -> Vec<Finding> {
     });
     let rows: Vec<align::Row> = rows.collect();
     align::infer(&rows, align::Source::Published, erase_block).findings
+}
+
+fn zoned(table: &FindFatTable, erase_block: Option<u64>) -> Finding {
+    let rows = table.rows.iter().map(|row| fat::Row {
+        len_bytes: row.len_bytes,
+        ns_per_io: row.rates.iter().map(|r| row.len_bytes as f64 * 1e9 / r.bytes_per_s).collect(),
+    });
+    let erase_block_bytes = erase_block.or(table.erase_block).unwrap_or(0);
+    fat::infer(&fat::Table { erase_block_bytes, rows: rows.collect() })
 }
 
 fn open(tables: &[Table]) -> Vec<Finding> {

@@ -11,30 +11,42 @@ pub(super) struct Line {
     pub text: String,
 }
 
-/// All lines that are not empty.
-pub(super) fn lines(bytes: &[u8]) -> Vec<Line> {
+/// Hands on all lines that are not empty, one by one: a text of line ends alone would fill the memory otherwise.
+pub(super) fn each_line<E>(
+    bytes: &[u8],
+    mut each: impl FnMut(&Line) -> Result<(), E>,
+) -> Result<(), E> {
     let text = decode(bytes);
-    let mut lines: Vec<Line> = Vec::new();
-    let mut joins = false;
+    let mut begun: Option<Line> = None;
     for (number, raw) in (1..).zip(text.split('\n')) {
         let clean = clean(raw);
-        let bare =
-            clean.trim_start_matches(|c: char| c.is_whitespace() || "|>".contains(c)).trim_end();
+        let bare = bare(&clean);
         let (bare, goes_on) = match bare.strip_suffix('\\') {
             Some(rest) => (rest.trim_end(), true),
-            None => (bare, false),
+            None => (bare.as_ref(), false),
         };
-        match lines.last_mut() {
-            Some(last) if joins => {
-                last.text.push(' ');
-                last.text.push_str(bare);
-            }
-            _ if bare.is_empty() && !goes_on => {}
-            _ => lines.push(Line { number, text: bare.to_owned() }),
+        let line = match begun.take() {
+            Some(Line { number, text }) => Line { number, text: text + " " + bare },
+            None => Line { number, text: bare.to_owned() },
+        };
+        if goes_on {
+            begun = Some(line);
+        } else if !line.text.is_empty() {
+            each(&line)?;
         }
-        joins = goes_on;
     }
-    lines
+    begun.map_or(Ok(()), |line| each(&line))
+}
+
+/// Without quote marks, and without space at its ends.
+fn bare(clean: &str) -> Cow<'_, str> {
+    let is_mark = |c: char| c.is_whitespace() || "|>".contains(c);
+    let bare = clean.trim_start_matches(is_mark).trim_end();
+    if !clean.trim_start().starts_with('|') {
+        return Cow::Borrowed(bare);
+    }
+    // A row of a table in Markdown has them between its cells, too.
+    Cow::Owned(bare.replace('|', " ").trim_end().to_owned())
 }
 
 /// UTF-8, or UTF-16 with its mark. A line that is not UTF-8 is taken for Latin-1, in which every byte is a letter.

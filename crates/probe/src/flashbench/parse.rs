@@ -3,7 +3,7 @@
 use thiserror::Error;
 
 use super::command;
-use super::lines::lines;
+use super::lines::each_line;
 use super::note::{Note, NoteKind};
 use super::reader::Reader;
 use super::tables::{Parsed, Source, Table};
@@ -24,7 +24,7 @@ pub enum ParseError {
         /// Its length.
         bytes: usize,
     },
-    /// A table has more rows than there are sizes.
+    /// A table has more rows than there are sizes, or points than flashbench measures.
     #[error("{file}: a table of more than {most} rows, which flashbench does not print")]
     TooManyRows {
         /// The text's name.
@@ -65,9 +65,7 @@ pub fn parse(name: &str, text: &[u8]) -> Result<Vec<Parsed>, ParseError> {
         return Err(ParseError::TooLong { file: name.to_owned(), bytes: text.len() });
     }
     let mut reader = Reader::new(name);
-    for line in lines(text) {
-        reader.line(&line)?;
-    }
+    each_line(text, |line| reader.line(line))?;
     let mut tables = reader.finish()?;
     tables.sort_by_key(|parsed| parsed.lines);
     leave_out_repeats(&mut tables);

@@ -229,6 +229,10 @@ impl<'a> Reader<'a> {
             self.close()?;
             self.close_points()?;
             self.around.came = Came::default();
+            if command.nr == command::Given::Absent {
+                // People add to a command what they did not type: (nr=3).
+                self.around.heading.learn(Heading::of(text));
+            }
             self.around.command = Some(command);
             return Ok(());
         }
@@ -311,7 +315,11 @@ impl<'a> Reader<'a> {
             self.close_points()?;
         }
         self.run.push(point);
-        Ok(())
+        let most = scatter::POINTS_MAX;
+        if self.points.len() + self.run.len() <= most {
+            return Ok(());
+        }
+        Err(ParseError::TooManyRows { file: self.file.to_owned(), most })
     }
 
     /// Ends a run of lines of two numbers: a long one is of a table.

@@ -7,6 +7,9 @@ use super::tables::{Cut, Point, Scatter};
 /// Fewer lines of two numbers are not a table: `--scatter` has 256 at least, and people show parts of it.
 pub(super) const POINTS_MIN: usize = 8;
 
+/// Twice as many as `--scatter` can have.
+pub(super) const POINTS_MAX: usize = 1 << 17;
+
 /// A line of two numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct RawPoint {

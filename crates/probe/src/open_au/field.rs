@@ -18,6 +18,8 @@ const MIB: u64 = 1 << 20;
 
 /// Distance that is a whole number of erase blocks of 2^k and 3 x 2^k bytes up to 48 MiB, and no less than one.
 const SAFE: u64 = 48 * MIB;
+/// The least erase block that has places for writes of two sizes.
+const LEAST: u64 = 64 * KIB;
 /// Places in one erase block that are used, at most: more tell no more.
 const SLOTS_MAX: u64 = 12;
 /// What is left out at the beginning of a drive, where a zone for file allocation tables may be.
@@ -116,6 +118,7 @@ impl Field {
         let apart = (fits / want).clamp(1, if unit.is_some() { 12 } else { 2 });
         let count = (fits + apart - 1) / apart;
         let span = unit.map_or(MIB, |unit| unit.min(3 * MIB));
+        let large_enough = span >= LEAST;
         let mut starts: Vec<u64> = (0..count.min(4096)).map(|n| first + n * apart * step).collect();
         starts.retain(|start| start + span <= end);
         rng.shuffle(&mut starts);
@@ -127,7 +130,7 @@ impl Field {
             next: 0,
             alone: BTreeMap::new(),
         };
-        (starts.len() >= 3).then(|| field(starts))
+        (large_enough && starts.len() >= 3).then(|| field(starts))
     }
 
     /// Where the first of them begins.
@@ -145,9 +148,9 @@ impl Field {
         self.spacing
     }
 
-    /// The most blocks that can take turns, so that as many others were written since each was written last.
+    /// The most blocks that can take turns, so that enough others were written since each was written last.
     pub(crate) fn turns_max(&self) -> u32 {
-        u32::try_from(self.starts.len() / 2).unwrap_or(u32::MAX)
+        u32::try_from(self.starts.len() * 2 / 3).unwrap_or(u32::MAX)
     }
 
     /// Places in a block for writes of `len` bytes. One is left out: a block that is written as a whole costs no
@@ -156,8 +159,13 @@ impl Field {
         (self.span / len).saturating_sub(1).min(SLOTS_MAX) as usize
     }
 
-    /// Two sizes of writes to compare: `small` or more, and four times that where a block has room, twice else.
+    /// Two sizes of writes to compare: `small`, or less where blocks have no room for it, and four times that where
+    /// they have room, twice else.
     pub(crate) fn sizes(&self, small: u64) -> (u64, u64) {
+        let mut small = small;
+        while self.slots(2 * small) < 4 && small > 4 * KIB {
+            small /= 2;
+        }
         let large = if self.slots(4 * small) >= 7 { 4 * small } else { 2 * small };
         (small, large)
     }

@@ -8,32 +8,14 @@
 
 use std::collections::BTreeMap;
 
+use super::compare::{Cliff, PAGES, State, compare};
 use super::table::{Order, Profile, Table};
 use crate::finding::Finding;
 
-/// A line counts as slow from this excess on, as a share of the table before it.
-const SLOW: f64 = 0.9;
-/// The slowest line of a cliff has at least this excess.
-const CLIFF: f64 = 1.5;
-/// Lines with less than this excess are as fast as before.
-const FAST: f64 = 0.5;
-/// Greatest and least slope of log excess against log size that still count as constant. The lesser bound is wide:
-/// the smaller the writes, the more of a block is left to be copied when it is closed, and small writes miss other
-/// comforts too (source 000: the excess at 8 KiB is twice that at 64 KiB).
-const CONSTANT: (f64, f64) = (-1.2, 0.45);
+/// A slight excess counts as none below this part of what a merge takes: passing a limit now and then costs more.
+const PASSED: f64 = 0.02;
 /// From this time per write on, some hundred times a page's programming, slow lines tell a cliff by themselves.
 const MERGE_NS: f64 = 20e6;
-
-/// What one table says.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum State {
-    /// So many are open without harm.
-    Fast,
-    /// They are too many; how clearly, as the greatest excess and the count of lines that show it.
-    Cliff { excess: f64, lines: usize },
-    /// Neither is clear.
-    Unclear,
-}
 
 /// The count of open erase blocks that `tables` show, in the order of writing of the first of them; tables of the
 /// other order serve as what they are compared with. Pure, and for any source: a probe or published output.
@@ -52,77 +34,51 @@ pub fn infer_order(tables: &[Table], order: Order) -> Finding {
     }
     let linear = tables.iter().filter(|table| table.order == Order::Linear && table.nr == 1);
     let alone = Profile::new(linear.flat_map(|table| &table.rows));
-    // One block written in order is as fast as writing gets: it is what all else is measured by.
-    let mut fast = (order == Order::Random && !alone.lines().is_empty()).then_some(alone);
+    let mut fast: Vec<Profile> = Vec::new();
     let mut states = Vec::new();
     for (nr, tables) in by_nr {
         let profile = Profile::new(tables.iter().flat_map(|table| &table.rows));
-        let state = judge(&profile, fast.as_ref(), order == Order::Linear && nr == 1);
-        if state == State::Fast {
-            fast = Some(profile);
+        let state = match order {
+            // One block written in order is as fast as writing gets: it is what all else is measured by.
+            Order::Linear if nr == 1 && !profile.lines().is_empty() => State::Fast,
+            // Out of order, writes of less than a page cost reading it: only larger ones can be set beside those in
+            // order.
+            Order::Random if fast.is_empty() => {
+                judge(&profile.larger_than(PAGES as u64), &[alone.larger_than(PAGES as u64)], order)
+            }
+            _ => judge(&profile, &fast, order),
+        };
+        if matches!(state, State::Fast | State::Slight(_)) {
+            fast.push(profile);
         }
         states.push((nr, state));
     }
     conclude(order, &states)
 }
 
-/// What a table says, beside the last fast one before it if there is one.
-fn judge(profile: &Profile, fast: Option<&Profile>, first: bool) -> State {
-    if profile.lines().is_empty() {
-        return State::Unclear;
-    }
-    if first {
-        return State::Fast;
-    }
-    match fast {
-        Some(fast) if profile.beside(fast).len() >= 2 => compare(profile, fast),
-        _ => alone(profile),
-    }
-}
-
-/// Looks for an excess over `fast` that does not depend on the size.
-fn compare(profile: &Profile, fast: &Profile) -> State {
-    let lines: Vec<(f64, f64, f64)> = profile
-        .beside(fast)
-        .into_iter()
-        .map(|(len, ns, before)| (len as f64, ns - before, ns / before - 1.0))
-        .collect();
-    let constant = |pair: &[(f64, f64, f64)]| {
-        let slope = (pair[0].1 / pair[1].1).ln() / (pair[0].0 / pair[1].0).ln();
-        let slow = pair[0].2 >= SLOW && pair[1].2 >= SLOW;
-        slow && (CONSTANT.0..=CONSTANT.1).contains(&slope)
-    };
-    let mut best = State::Unclear;
-    let mut from = 0;
-    for at in 1..=lines.len() {
-        if at < lines.len() && constant(&lines[at - 1..=at]) {
-            continue;
+/// What a table says, beside those before it that are fast.
+fn judge(profile: &Profile, fast: &[Profile], order: Order) -> State {
+    let beside = |fast: &&Profile| profile.beside(fast).len() >= 2;
+    let Some(last) = fast.iter().rev().find(beside) else { return judge_alone(profile) };
+    let last = compare(profile, last, order);
+    let first = fast.iter().find(beside).map_or(last, |first| compare(profile, first, order));
+    match (last, first) {
+        (State::Cliff(cliff), _) => State::Cliff(cliff),
+        // What planes one by one cost after a change of blocks goes where a block is opened anew, and the cliff then
+        // shows beside the first table only.
+        (_, State::Cliff(cliff)) => State::Cliff(cliff),
+        (State::Slight(last), State::Slight(first)) => State::Slight(last.max(first)),
+        (State::Fast, State::Slight(first)) => State::Slight(first),
+        (State::Fast | State::Slight(_), State::Unclear) if order == Order::Random => {
+            State::Unclear
         }
-        let run = &lines[from..at];
-        let excess = run.iter().map(|line| line.2).fold(0.0, f64::max);
-        let longest = matches!(best, State::Cliff { lines, .. } if lines >= run.len());
-        if run.len() >= 2 && excess >= CLIFF && !longest {
-            best = State::Cliff { excess, lines: run.len() };
-        }
-        from = at;
+        (last, _) => last,
     }
-    if best != State::Unclear {
-        return best;
-    }
-    let slower = lines.iter().filter(|line| line.2 >= FAST).count();
-    if slower <= 1 || proportional(&lines) { State::Fast } else { State::Unclear }
-}
-
-/// True when all lines are slower by about the same share, and by no more than planes in turn explain.
-fn proportional(lines: &[(f64, f64, f64)]) -> bool {
-    let shares: Vec<f64> = lines.iter().map(|line| line.2).collect();
-    let (least, most) = (stats::quantile(&shares, 0.2), stats::quantile(&shares, 0.8));
-    least.zip(most).is_some_and(|(least, most)| most <= 1.3 && most <= 2.0 * least.max(0.0) + 0.1)
 }
 
 /// Judges a table that nothing can be compared with. Only the gravest cliff tells itself: a time per write that is
 /// the same for some sizes, and so long that nothing but copying takes it.
-fn alone(profile: &Profile) -> State {
+fn judge_alone(profile: &Profile) -> State {
     let (lines, best) = (profile.lines(), profile.best_rate());
     let flat = |run: &[(u64, f64)]| {
         let (least, most) = run
@@ -132,8 +88,11 @@ fn alone(profile: &Profile) -> State {
         least >= MERGE_NS && most <= 1.4 * least && best * ns / len as f64 >= 6.0
     };
     if lines.windows(3).any(flat) {
-        let slowest = lines.iter().map(|(len, ns)| best * ns / *len as f64).fold(0.0, f64::max);
-        return State::Cliff { excess: slowest - 1.0, lines: 3 };
+        let slowest = lines.iter().map(|(len, ns)| (best * ns / *len as f64, *ns)).fold(
+            (0.0, 0.0),
+            |slowest: (f64, f64), line| if line.0 > slowest.0 { line } else { slowest },
+        );
+        return State::Cliff(Cliff { share: slowest.0 - 1.0, ns: slowest.1, lines: 3 });
     }
     // Below a page, each write costs a page; from twice the largest usual one on, a fast table is nearly flat.
     let large = lines.iter().filter(|(len, _)| *len >= 32 << 10);
@@ -144,12 +103,17 @@ fn alone(profile: &Profile) -> State {
 /// Draws the conclusion from what the tables say, in the order of their numbers.
 fn conclude(order: Order, states: &[(u32, State)]) -> Finding {
     let name = order.name();
-    let fast = states.iter().filter(|(_, state)| *state == State::Fast).map(|(nr, _)| *nr).max();
-    let cliffs = states.iter().filter_map(|(nr, state)| match state {
-        State::Cliff { excess, lines } => Some((*nr, *excess, *lines)),
+    let cliff = states.iter().find_map(|(nr, state)| match state {
+        State::Cliff(cliff) => Some((*nr, *cliff)),
         _ => None,
     });
-    let Some((cliff, excess, lines)) = cliffs.min_by_key(|cliff| cliff.0) else {
+    let is_fast = |state: &State| match (state, cliff) {
+        (State::Fast, _) => true,
+        (State::Slight(ns), Some((_, cliff))) => *ns < PASSED * cliff.ns,
+        _ => false,
+    };
+    let fast = states.iter().filter(|(_, state)| is_fast(state)).map(|(nr, _)| *nr).max();
+    let Some((too_many, cliff)) = cliff else {
         return Finding::unknown(
             name,
             match fast {
@@ -162,27 +126,28 @@ fn conclude(order: Order, states: &[(u32, State)]) -> Finding {
     };
     // What must be open before any table: one, when it is written in order.
     let least = u32::from(order == Order::Linear);
-    let open = fast.unwrap_or(0).max(least);
-    if fast.is_some_and(|fast| fast > cliff) || cliff <= open {
-        let reason = format!("writes to {cliff} at once are slow, and to {open} fast");
+    if fast.is_some_and(|fast| fast > too_many) || too_many <= least.max(fast.unwrap_or(0)) {
+        let reason = format!(
+            "the tables contradict each other: writes to {too_many} at once are slow, and to {} fast",
+            fast.unwrap_or(least)
+        );
         return Finding::unknown(name, reason);
     }
-    let highest = cliff - 1;
-    let low = fast.unwrap_or(least);
-    if low != highest {
+    let (low, high) = (fast.unwrap_or(least), too_many - 1);
+    if low != high {
         let reason = format!(
-            "between {low} and {highest} may be open: writes to {cliff} at once are slow, and there is no clear \
+            "between {low} and {high} may be open: writes to {too_many} at once are slow, and there is no clear \
              table between"
         );
         return Finding::unknown(name, reason);
     }
-    let clear = [excess >= 4.0, lines >= 3, fast == Some(highest)];
+    let clear = [cliff.share >= 4.0, cliff.lines >= 3, fast == Some(high)];
     let doubts = clear.iter().filter(|clear| !**clear).count() as i32;
     let confidence = 1.0 - 0.01 * 3.0_f64.powi(doubts);
     let reason = format!(
-        "with {cliff} each write takes longer by nearly the same time whatever its size, up to {:.1} times as \
-         long as with {highest}",
-        excess + 1.0
+        "with {too_many} each write takes longer by nearly the same time whatever its size, up to {:.1} times as \
+         long as with {high}",
+        cliff.share + 1.0
     );
-    Finding::found(name, u64::from(highest), confidence, reason)
+    Finding::found(name, u64::from(high), confidence, reason)
 }

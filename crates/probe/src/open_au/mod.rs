@@ -1,6 +1,7 @@
 //! How many erase blocks may be open at once: writes to more and more of them, until each one costs a merge.
 
 mod boundary;
+mod compare;
 mod field;
 mod infer;
 mod page;
@@ -26,7 +27,7 @@ pub use table::{Order, Row, Table};
 /// Size of the smaller writes where the page is not known: beyond what cards are known to keep a log for.
 const SMALL: u64 = 32 << 10;
 /// Erase blocks that a field begins with when there is room.
-const FIELD: u64 = 64;
+const FIELD: u64 = 32;
 
 /// What is asked.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -112,24 +113,25 @@ fn ask(
         }
         Err(halt) => return Err(halt),
     }
-    let mut limit = None;
     let mut findings = Vec::new();
+    // More than may be open when written in order cannot be open at random.
+    let mut limit = None;
     for order in &options.orders {
-        let small = small_write(known, *order);
-        let mut search = Search::new(&mut field, *order, small);
-        // More than may be open when written in order cannot be open at random.
-        let nr_max = limit.unwrap_or(options.nr_max);
-        let end = search.run(desk, nr_max)?;
-        let end = match (end, limit) {
-            (End::NoLimit { up_to }, Some(limit)) if up_to == limit => {
-                End::Limit { open: limit, clear: f64::INFINITY }
+        let mut search = Search::new(&mut field, *order, small_write(known, *order));
+        let nr_max = match limit {
+            Some(End::Limit { open, .. }) => open.min(options.nr_max),
+            // Where nothing limits blocks written in order, half as many at random tell enough.
+            Some(End::NoLimit { .. }) => options.nr_max.div_ceil(2),
+            _ => options.nr_max,
+        };
+        let end = match (search.run(desk, nr_max)?, limit) {
+            (End::NoLimit { up_to }, Some(End::Limit { open, clear })) if up_to == open => {
+                End::Limit { open, clear }
             }
             (end, _) => end,
         };
-        if let End::Limit { open, .. } = end
-            && *order == Order::Linear
-        {
-            limit = Some(open);
+        if *order == Order::Linear {
+            limit = Some(end);
         }
         let halt = search.halt.take();
         evidence.cells.append(&mut search.cells);

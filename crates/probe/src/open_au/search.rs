@@ -216,11 +216,13 @@ impl<'a> Search<'a> {
                 break;
             }
         }
-        if let Some(excess) = Excess::of(&visits) {
+        let excess = Excess::of(&visits);
+        if let Some(excess) = excess {
             self.cells.push(Cell { nr, order: self.order, len_bytes: len, excess });
         }
         result?;
-        Ok(self.cells.last().map_or(NOTHING, |cell| cell.excess))
+        // Every block has room for two visits: there are some.
+        Ok(excess.unwrap_or(NOTHING))
     }
 }
 

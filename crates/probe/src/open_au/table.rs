@@ -68,6 +68,11 @@ impl Profile {
         &self.0
     }
 
+    /// The lines of more than `bytes`.
+    pub(crate) fn larger_than(&self, bytes: u64) -> Profile {
+        Profile(self.0.iter().filter(|line| line.0 > bytes).copied().collect())
+    }
+
     /// The best rate, in bytes per nanosecond.
     pub(crate) fn best_rate(&self) -> f64 {
         self.0.iter().map(|(len, ns)| *len as f64 / ns).fold(0.0, f64::max)

@@ -11,6 +11,9 @@ const BANDS_MAX: usize = 5;
 /// 1,000 to 1. The levels are looked at again and again while reads come in, so it is more than one look would need.
 const MARGIN: f64 = 14.0;
 
+/// By how much a count of levels in turns must be ahead of greater ones.
+const MORE_MARGIN: f64 = 3.0;
+
 /// Neighbouring bands lie at least this many deviations of a place apart, so that few places are between.
 const SEPARATION_MIN: f64 = 4.0;
 
@@ -58,6 +61,8 @@ pub(super) struct Question<'a> {
     pub(super) planes: &'a [u64],
     /// Bytes of a group of pages, where groups are known: kinds may then be told by their turns.
     pub(super) turns: Option<u64>,
+    /// False when places were read once: then nothing tells noise from a band that is two.
+    pub(super) noise_known: bool,
 }
 
 /// Judges; none when there are too few places.
@@ -88,18 +93,23 @@ pub(super) fn judge(question: &Question<'_>) -> Option<Judged> {
 fn in_turns(question: &Question<'_>, mixed: Judged, all: &[Turns]) -> Judged {
     let Some(best) = all.iter().min_by(|a, b| a.bic.total_cmp(&b.bic)) else { return mixed };
     let count = best.levels.len();
-    let others = all.iter().filter(|turns| turns.levels.len() != count);
-    let margin = others.map(|turns| turns.bic - best.bic).fold(f64::INFINITY, f64::min);
+    let margin = |of: &dyn Fn(usize) -> bool| {
+        let others = all.iter().filter(|turns| of(turns.levels.len()));
+        others.map(|turns| turns.bic - best.bic).fold(f64::INFINITY, f64::min)
+    };
+    // An order of more levels can imitate one of fewer, and gains by the noise; it only has to be worth its price.
+    let (fewer, more) = (margin(&|levels| levels < count), margin(&|levels| levels > count));
     let closest = DISTANCE_MIN * question.base;
     let told = best.narrowest() > SEPARATION_MIN * std::f64::consts::SQRT_2 * best.error;
-    let regular = count > 1 && margin >= MARGIN && told && best.narrowest() >= closest;
+    let regular =
+        count > 1 && fewer >= MARGIN && more >= MORE_MARGIN && told && best.narrowest() >= closest;
     let windows = mixed.fit.offsets.len();
     match mixed.answer {
         Answer::Bands(found, _) if regular && found == count => {
             Judged { turns: Some(best.clone()), ..mixed }
         }
         Answer::Open(_, true) if regular => {
-            let confidence = (1.0 - (-0.5 * margin).exp()).min(0.99);
+            let confidence = (1.0 - (-0.5 * fewer).exp() - (-0.5 * more).exp()).clamp(0.5, 0.99);
             let fit = best.as_fit(windows);
             Judged { answer: Answer::Bands(count, confidence), fit, turns: Some(best.clone()) }
         }
@@ -125,8 +135,9 @@ fn apart_max(question: &Question<'_>, all: &[Turns]) -> f64 {
 /// All models that come into question. Planes only where one band, narrow as reads can tell, does not say it all.
 fn candidates(question: &Question<'_>) -> Vec<Fit> {
     let mut fits = Vec::new();
+    let several = question.data.iter().any(|datum| datum.window > 0);
     let all = |plane, fits: &mut Vec<Fit>| {
-        for offsets in [false, true] {
+        for offsets in [false, true].into_iter().filter(|offsets| several || !offsets) {
             let shape = |bands| Shape { bands, offsets, plane };
             fits.extend((1..=BANDS_MAX).filter_map(|bands| fit(question.data, shape(bands))));
         }
@@ -193,7 +204,7 @@ fn several(question: &Question<'_>, fit: &Fit, posterior: f64) -> Answer {
     for (band, places) in members.iter().enumerate() {
         let below = band.checked_sub(1).and_then(|below| gaps.get(below));
         let near = below.into_iter().chain(gaps.get(band)).copied().fold(f64::INFINITY, f64::min);
-        if split_max(fit, places, band) > SPLIT_MAX * near {
+        if question.noise_known && split_max(fit, places, band) > SPLIT_MAX * near {
             return Answer::Open(format!("of {count} bands one may be two"), true);
         }
     }

@@ -74,6 +74,8 @@ pub struct Stretch {
     pub to: u64,
     /// Bands in its windows.
     pub count: u32,
+    /// Windows that show them.
+    pub windows: u64,
 }
 
 /// A range of addresses whose reads are unlike those elsewhere.

@@ -2,7 +2,9 @@
 //!
 //! The level of place i in window w is
 //!
-//!     x_i = o_w + a z_i + c_b(i) + e_i,    e_i ~ N(0, s_i² + τ²)
+//! ```text
+//! x_i = o_w + a z_i + c_b(i) + e_i,    e_i ~ N(0, s_i² + τ²)
+//! ```
 //!
 //! with centres c of k bands and their shares, the error s_i known from repeats, τ the spread inside a band that is
 //! no noise of reading, an offset o of each window (sum 0) where windows differ as a whole, and a difference a of two
@@ -13,8 +15,8 @@
 use super::spots::Level;
 
 /// Iterations, at most; a fit that gains less than [`GAIN_MIN`] is done before.
-const ITERATIONS: usize = 200;
-const GAIN_MIN: f64 = 1e-4;
+const ITERATIONS: usize = 100;
+const GAIN_MIN: f64 = 1e-3;
 
 /// The level of one place, with what is known of where it lies.
 #[derive(Clone, Copy, Debug, PartialEq)]

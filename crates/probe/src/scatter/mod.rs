@@ -4,11 +4,14 @@ mod bands;
 mod edge;
 mod evidence;
 mod mixture;
+mod picture;
 mod places;
 mod profile;
+mod published;
 mod say;
 mod spots;
 mod turns;
+mod whole;
 mod zones;
 
 use block::{Bytes, Nanos};
@@ -16,6 +19,7 @@ use serde::{Deserialize, Serialize};
 use workload::rng::Rng;
 
 pub use evidence::{Band, Evidence, Part, Period, Point, Stretch, Window, Zone};
+pub use published::infer;
 
 use self::bands::{Answer, Judged, Question};
 use self::edge::{Edge, Search};
@@ -142,13 +146,18 @@ impl State {
     /// Judges what was read; true when more reads would change nothing.
     fn judge(&mut self) -> bool {
         let Some(noise) = self.noise() else { return false };
-        let data = self.data(&self.windows, noise);
-        let mut first = self.data(&self.first, noise);
+        let data = self.data(&self.windows, noise, self.places.grain);
+        let mut first = self.data(&self.first, noise, self.places.grain);
         first.iter_mut().for_each(|datum| datum.window = 0);
-        let planes = &self.places.planes;
         let (planes, grain) = (&self.places.planes[..], self.places.grain);
         let turns = self.places.groups_known.then_some(grain);
-        self.judged = bands::judge(&Question { data: &data, base: noise.base, planes, turns });
+        self.judged = bands::judge(&Question {
+            data: &data,
+            base: noise.base,
+            planes,
+            turns,
+            noise_known: true,
+        });
         let compare = |judged| zones::compare(&first, judged, noise.base);
         self.beginning = self.judged.as_ref().and_then(compare);
         let bands =
@@ -169,13 +178,13 @@ impl State {
         Ok(())
     }
 
-    /// The levels of places in windows: a place that does not follow the one before begins a window.
-    fn data(&self, spots: &[Spot], noise: Noise) -> Vec<Datum> {
+    /// The levels of places in windows: a place that does not follow the one before by `step` begins a window.
+    fn data(&self, spots: &[Spot], noise: Noise, step: u64) -> Vec<Datum> {
         let (mut window, mut next) = (0, None);
         let mut data = Vec::with_capacity(spots.len());
         for spot in spots {
             window += usize::from(next.is_some_and(|next| next != spot.offset));
-            next = Some(spot.offset + self.places.grain);
+            next = Some(spot.offset + step);
             let level = spot.level(noise);
             data.extend(level.map(|level| Datum { level, window, offset: spot.offset }));
         }

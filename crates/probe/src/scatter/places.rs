@@ -74,7 +74,7 @@ impl Places {
         let len = block * options.span.max(1);
         let room = to.saturating_sub(from).saturating_sub(len) / block;
         // A window of 4 KiB places has to reach over groups of all kinds, whatever their size.
-        let (windows, window_places) = if group.is_some() { (6, 16) } else { (6, 64) };
+        let (windows, window_places) = if group.is_some() { (6, 16) } else { (8, 64) };
         let enough = to.saturating_sub(from) >= window_places * grain * 2;
         enough.then(|| Places {
             from,

@@ -1,9 +1,14 @@
 //! From what was read to findings and evidence.
 
+use stats::Caveat;
+
 use super::State;
 use super::bands::{Answer, Judged};
-use super::evidence::{Band, Evidence, Part, Point, Zone};
-use super::spots::{Noise, Spot};
+use super::evidence::{Band, Evidence, Part, Point, Window, Zone};
+use super::mixture::Datum;
+use super::picture::{self, Series};
+use super::spots::{Level, Noise, Spot, median_of};
+use super::whole;
 use super::zones::{Beginning, Other};
 use crate::finding::{Finding, Name, Outcome};
 
@@ -19,12 +24,51 @@ const EXACT_MIN: f64 = 0.95;
 /// Reads alone cannot see a zone that is kept in another way and read in the same time.
 const READS_ALONE: f64 = 0.97;
 
+/// A place belongs to a band when that is so likely.
+const BAND_MIN: f64 = 0.9;
+
+/// Reads of one place that differ by more than this share of their time are not about the place: arms that move and
+/// disks that turn.
+const NOISE_MAX: f64 = 0.25;
+
+/// Of the places, more than half were answered in less than this share of the time when they were read again.
+const AGAIN_FASTER: f64 = 0.6;
+
 /// Everything that is said.
 pub(super) fn outcome(state: &State) -> Outcome<Evidence> {
-    let zones: Vec<Zone> = first_zone(state).into_iter().collect();
-    let findings =
-        vec![cell_bands(state.judged.as_ref()), slow_zone(state, &zones), fat_zone(state, &zones)];
-    Outcome { findings, evidence: evidence(state, zones), caveats: Vec::new() }
+    let evidence = evidence(state);
+    let again = from_memory(&state.windows);
+    let mut findings = vec![
+        cell_bands(state.judged.as_ref()),
+        slow_zone(state, &evidence.zones),
+        fat_zone(state, &evidence.zones),
+    ];
+    let mut caveats = Vec::new();
+    if again {
+        caveats.push(memory_caveat());
+        let why = "places that are read again are answered from a memory, and not by the medium";
+        findings = findings.iter().map(|found| Finding::unknown(found.name, why)).collect();
+    }
+    Outcome { findings, evidence, caveats }
+}
+
+/// True when the first read of most places took much longer than all later ones.
+fn from_memory(spots: &[Spot]) -> bool {
+    let faster = |spot: &&Spot| {
+        let later = spot.times.get(1..).unwrap_or(&[]);
+        let first = spot.times.first().copied().unwrap_or(0.0);
+        later.len() > 2 && median_of(&mut later.to_vec()) < AGAIN_FASTER * first
+    };
+    2 * spots.iter().filter(faster).count() > spots.len()
+}
+
+fn memory_caveat() -> Caveat {
+    Caveat {
+        code: "read_again_from_memory".to_owned(),
+        subject: "target".to_owned(),
+        cause: "most places took much longer when they were read for the first time".to_owned(),
+        remedy: "probe a larger region, or a drive without a cache in between".to_owned(),
+    }
 }
 
 /// When the region is smaller than a probe by reads takes.
@@ -34,33 +78,111 @@ pub(super) fn too_small() -> Outcome<Evidence> {
     Outcome { findings, evidence: Evidence::default(), caveats: Vec::new() }
 }
 
-fn evidence(state: &State, zones: Vec<Zone>) -> Evidence {
+fn evidence(state: &State) -> Evidence {
     let places = &state.places;
-    let [beginning, whole] = &state.overview;
-    let parts = [
-        (Part::Beginning, beginning),
-        (Part::Whole, whole),
-        (Part::Window, &state.first),
-        (Part::Window, &state.windows),
-        (Part::Edge, &state.around),
+    let zones = zones(state);
+    let cut = zones.first().filter(|zone| zone.offset == places.from).map(|z| z.offset + z.length);
+    let beginning = Part::Beginning;
+    let series = [
+        series(state, beginning, &state.overview[0], places.block),
+        series(state, Part::Window, &state.windows, places.grain),
     ];
-    let mut points = Vec::new();
-    for (part, spots) in parts {
-        let noise = Noise::of(spots.iter());
-        points.extend(spots.iter().filter_map(|spot| point(part, spot, noise)));
+    let mut windows = Vec::new();
+    for series in series.iter().flatten() {
+        let data = series.data.clone();
+        let data = if series.part == beginning { picture::in_windows(data, cut) } else { data };
+        windows.extend(picture::windows(&Series { data, ..series.clone() }, true));
     }
-    points.sort_by_key(|point| (point.part, point.offset));
+    let count = state.judged.as_ref().and_then(|judged| match judged.answer {
+        Answer::Bands(count, _) => Some(count),
+        Answer::One(..) => Some(1),
+        Answer::Open(..) => None,
+    });
     Evidence {
         block_bytes: places.block,
         read_bytes: places.len,
         groups_known: places.groups_known,
         noise_ns: state.noise().map(|noise| noise.sigma),
-        points,
-        bands: state.judged.as_ref().map(|judged| bands(judged)).unwrap_or_default(),
-        hypothesis: None,
+        points: points(state, &zones, &windows),
+        stretches: picture::stretches(&windows),
+        windows,
+        bands: state.judged.as_ref().map(bands).unwrap_or_default(),
+        hypothesis: count.and_then(hypothesis).map(str::to_owned),
+        periods: series[1].as_ref().map(picture::periods).unwrap_or_default(),
         zones,
-        ..Evidence::default()
     }
+}
+
+/// The levels of the places of a part.
+fn series(state: &State, part: Part, spots: &[Spot], step: u64) -> Option<Series> {
+    let noise = Noise::of(spots.iter())?;
+    Some(Series { part, data: state.data(spots, noise, step), step, base: noise.base })
+}
+
+/// The zone that the region begins with, and those that the places over the whole region show.
+fn zones(state: &State) -> Vec<Zone> {
+    let mut zones: Vec<Zone> = first_zone(state).into_iter().collect();
+    let places = &state.places;
+    let Some(series) = series(state, Part::Whole, &state.overview[1], places.grain) else {
+        return zones;
+    };
+    let noise = Noise::of(state.overview[1].iter());
+    if noise.is_none_or(|noise| noise.sigma > NOISE_MAX * noise.base) {
+        return zones;
+    }
+    let found = whole::zones(&series.data, series.base, places.from, places.to);
+    let known = zones.first().map_or(places.from, |zone| zone.offset + zone.length);
+    zones.extend(found.into_iter().filter(|zone| zone.offset >= known));
+    zones
+}
+
+/// Every place, with its band and zone.
+fn points(state: &State, zones: &[Zone], windows: &[Window]) -> Vec<Point> {
+    let parts = [
+        (Part::Beginning, &state.overview[0]),
+        (Part::Whole, &state.overview[1]),
+        (Part::Window, &state.first),
+        (Part::Window, &state.windows),
+        (Part::Edge, &state.around),
+    ];
+    let inside = |offset: u64| {
+        let zone = zones.iter().position(|z| (z.offset..z.offset + z.length).contains(&offset));
+        zone.and_then(|zone| u32::try_from(zone).ok())
+    };
+    let mut points = Vec::new();
+    for (part, spots) in parts {
+        let noise = Noise::of(spots.iter());
+        for spot in spots {
+            let zone = inside(spot.offset);
+            let Some(mut point) = point(part, spot, noise) else { continue };
+            point.zone = zone;
+            let level = noise.and_then(|noise| spot.level(noise));
+            point.band = level.and_then(|level| match part {
+                Part::Beginning => by_window(windows, spot.offset, level.mean),
+                _ if zone.is_none() => by_fit(state.judged.as_ref()?, spot.offset, level),
+                _ => None,
+            });
+            points.push(point);
+        }
+    }
+    points.sort_by_key(|point| (point.part, point.offset));
+    points
+}
+
+/// The band of its window that a level is nearest to, where bands are told apart.
+fn by_window(windows: &[Window], offset: u64, level: f64) -> Option<u32> {
+    let mut own = windows.iter().filter(|w| w.part == Part::Beginning);
+    let window = own.find(|w| (w.from..w.to).contains(&offset) && w.count.is_some())?;
+    let away = |band: &Band| (band.center_ns - level).abs();
+    let bands = (0_u32..).zip(&window.bands);
+    bands.min_by(|a, b| away(a.1).total_cmp(&away(b.1))).map(|(band, _)| band)
+}
+
+/// The band of the windows that a place most likely belongs to.
+fn by_fit(judged: &Judged, offset: u64, level: Level) -> Option<u32> {
+    let (band, odds) = judged.fit.band(&Datum { level, window: usize::MAX, offset });
+    let told = matches!(judged.answer, Answer::Bands(..) | Answer::One(..)) && odds > BAND_MIN;
+    u32::try_from(band).ok().filter(|_| told)
 }
 
 fn bands(judged: &Judged) -> Vec<Band> {
@@ -106,7 +228,7 @@ fn cell_bands(judged: Option<&Judged>) -> Finding {
 }
 
 /// The kind of cells with so many bands.
-fn hypothesis(count: usize) -> Option<&'static str> {
+pub(super) fn hypothesis(count: usize) -> Option<&'static str> {
     ["SLC", "MLC", "TLC", "QLC"].get(count.checked_sub(1)?).copied()
 }
 
@@ -199,7 +321,7 @@ fn unwritten(other: &Other, judged: Option<&Judged>) -> bool {
     rest && other.zone.fit().shape.bands > 1 && other.slower > 0.0
 }
 
-fn how(zone: &Zone) -> String {
+pub(super) fn how(zone: &Zone) -> String {
     let us = zone.slower_ns.abs() / 1000.0;
     let word = if zone.slower_ns < 0.0 { "less" } else { "longer" };
     format!("take {us:.0} us {word} than elsewhere")

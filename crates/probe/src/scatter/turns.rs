@@ -3,7 +3,9 @@
 //! Where groups of pages are known, most cards keep kinds in turns: k levels, each for r groups, and again from the
 //! first. Only where in that order a window begins is not known. The level of place j of window w is
 //!
-//!     x_j = c[((g_j + φ_w) div r) mod k] + e_j,    e_j ~ N(0, s_j² + τ²)
+//! ```text
+//! x_j = c[((g_j + φ_w) div r) mod k] + e_j,    e_j ~ N(0, s_j² + τ²)
+//! ```
 //!
 //! with g_j the number of its group and φ_w drawn evenly from 0..rk. Since all places of a level share its centre,
 //! this tells bands apart whose distance is far below the error of a single place, where a mixture cannot; a mixture
@@ -61,11 +63,6 @@ impl Turns {
             log_likelihood: self.log_likelihood,
             bic: self.bic,
         }
-    }
-
-    /// Bytes after which the order begins again.
-    pub(super) fn period(&self) -> u64 {
-        self.levels.len() as u64 * self.run * self.grain
     }
 
     /// Distance of the highest and the lowest level, ns.

@@ -8,6 +8,9 @@ use super::profile::Profile;
 /// rest, the price of its parameters paid.
 const ODDS: f64 = 8.0;
 
+/// Few are one in so many.
+const FEW: usize = 8;
+
 /// A shift of the mean that is less than this many of its standard errors may be chance.
 const ERRORS: f64 = 3.0;
 
@@ -35,6 +38,10 @@ pub(super) struct Other {
 
 /// Compares the beginning with the rest of which `judged` tells; `base` is the time of a read, ns.
 pub(super) fn compare(beginning: &[Datum], judged: &Judged, base: f64) -> Option<Beginning> {
+    if let Answer::Open(_, false) = judged.answer {
+        // Regions differ anyway.
+        return Some(Beginning::Open(false));
+    }
     let rest = Profile::judged(judged);
     let zone = Profile::fitted(beginning, judged.fit.shape.plane)?;
     let as_rest = rest.log_likelihood(beginning);
@@ -42,7 +49,7 @@ pub(super) fn compare(beginning: &[Datum], judged: &Judged, base: f64) -> Option
     let fit = zone.fit();
     let own = zone.log_likelihood(beginning) - (fit.bic / 2.0 + fit.log_likelihood);
     let (slower, error) = shift(beginning, &rest);
-    if own - as_rest > ODDS {
+    if own - as_rest > ODDS && throughout(beginning, &zone, &rest) {
         let confidence = (1.0 - (as_rest - own).exp()).min(0.995);
         return Some(Beginning::Zone(Box::new(Other { zone, rest, slower, confidence })));
     }
@@ -59,6 +66,22 @@ pub(super) fn compare(beginning: &[Datum], judged: &Judged, base: f64) -> Option
     };
     let reach = slower.abs() + ERRORS * error;
     Some(if seen { Beginning::Same(reach) } else { Beginning::Open(rest.shift2() < 1.0) })
+}
+
+/// True when a description of its own is likelier without those places too that are least like the rest: a few odd
+/// places are no zone.
+fn throughout(beginning: &[Datum], zone: &Profile, rest: &Profile) -> bool {
+    let odds = |datum: &Datum| {
+        let place = std::slice::from_ref(datum);
+        zone.log_likelihood(place) - rest.log_likelihood(place)
+    };
+    let mut places: Vec<(f64, Datum)> =
+        beginning.iter().map(|datum| (odds(datum), *datum)).collect();
+    places.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+    places.truncate(places.len() - places.len() / FEW);
+    let mut places: Vec<Datum> = places.into_iter().map(|(_, datum)| datum).collect();
+    places.sort_unstable_by_key(|datum| datum.offset);
+    zone.log_likelihood(&places) - rest.log_likelihood(&places) > ODDS
 }
 
 /// By how much the mean of the levels is above that of the rest, and the standard error of that, ns.

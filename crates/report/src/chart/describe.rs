@@ -63,6 +63,14 @@ pub enum Extent {
     },
 }
 
+impl Chart {
+    /// A chart without layers, whose subtitle and note are empty.
+    pub fn new(title: impl Into<String>, x: Axis, y: Axis) -> Chart {
+        let (subtitle, note) = (String::new(), String::new());
+        Chart { title: title.into(), subtitle, x, y, y2: None, layers: Vec::new(), note }
+    }
+}
+
 impl Axis {
     /// A linear axis with an automatic range.
     pub fn new(label: impl Into<String>, unit: Unit) -> Axis {

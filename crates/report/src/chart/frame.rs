@@ -9,6 +9,9 @@ use super::range::{self, Sample};
 use super::tick::{figure, figures};
 use crate::number::RateUnit;
 
+/// What an empty plot says.
+pub(super) const NOTHING: &str = "no values";
+
 /// From where to where an axis goes, in its unit.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Span {
@@ -91,6 +94,11 @@ impl<'a> Frame<'a> {
         let y = side(&chart.y, Side::Left)?;
         let y2 = chart.y2.as_ref().map(|axis| side(axis, Side::Right)).transpose()?;
         Ok(Frame { chart, x, y, y2 })
+    }
+
+    /// Whether there is nothing to see but the axes, and zones and marks.
+    pub(super) fn is_empty(&self) -> bool {
+        !has_data(self.chart)
     }
 
     /// The span and the axis of a side; checked charts have those that their layers are on.
@@ -313,7 +321,7 @@ fn x_samples(chart: &Chart) -> Vec<Sample> {
 }
 
 /// A point more or less of a cloud is not the finding; of a line it is, unless it is long.
-const CLOUD: usize = 20;
+const CLOUD: usize = 8;
 const LONG: usize = 200;
 
 fn y_samples(chart: &Chart, side: Side) -> Vec<Sample> {
@@ -334,13 +342,18 @@ fn y_samples(chart: &Chart, side: Side) -> Vec<Sample> {
     chart.layers.iter().filter_map(sample).collect()
 }
 
+/// Whether any layer has a value.
+fn has_data(chart: &Chart) -> bool {
+    chart.layers.iter().any(|layer| match layer {
+        Layer::Points(points) => !points.points.is_empty(),
+        Layer::Line(line) => !line.points.is_empty(),
+        Layer::Mark(_) | Layer::Zone(_) => false,
+    })
+}
+
 /// Marked values on an axis; ends of zones only where there is nothing else.
 fn wanted(chart: &Chart, along: impl Fn(&Across) -> bool) -> Vec<f64> {
-    let data = chart.layers.iter().any(|l| match l {
-        Layer::Points(p) => !p.points.is_empty(),
-        Layer::Line(l) => !l.points.is_empty(),
-        _ => false,
-    });
+    let data = has_data(chart);
     let values = |layer: &Layer| match layer {
         Layer::Mark(mark) if along(&mark.across) => vec![mark.value],
         Layer::Zone(zone) if along(&zone.across) && !data => vec![zone.from, zone.to],

@@ -103,10 +103,11 @@ fn course(frame: &Frame<'_>, line: &Line, plot: &Plot, shapes: &mut Vec<Shape>) 
 
 /// Lower lines have larger dots: where lines lie on each other, all of them are seen as rings.
 fn dot_radius(frame: &Frame<'_>, line: &Line) -> f64 {
-    let is_line = |l: &&Layer| matches!(l, Layer::Line(_));
-    let above = frame.chart.layers.iter().filter(is_line).rev();
-    let above = above.take_while(|l| !matches!(l, Layer::Line(other) if std::ptr::eq(other, line)));
-    (4.0 + 1.6 * above.count() as f64).min(8.0)
+    let lines = || frame.chart.layers.iter().filter(|l| matches!(l, Layer::Line(_)));
+    let this = |l: &&Layer| matches!(l, Layer::Line(other) if std::ptr::eq(other, line));
+    let above = lines().rev().take_while(|l| !this(l)).count();
+    let step = 4.0 / (lines().count().max(2) - 1) as f64;
+    4.0 + step.min(1.6) * above as f64
 }
 
 /// A course with at most four spots in each column of half a pixel: the first, the lowest, the highest and the last,

@@ -1,7 +1,7 @@
 //! Where everything of a chart goes in a picture: words around the plot, axes, and the plot's own box.
 
 use super::describe::{Chart, ChartError, Layer, Side};
-use super::frame::{Frame, Key, Tag};
+use super::frame::{Frame, Key, NOTHING, Tag};
 use super::paint;
 use super::shape::{Anchor, Rgb, Shape, Spot};
 use super::text::{bold_width, shortened, width};
@@ -144,11 +144,15 @@ impl Page<'_> {
         }
         self.axes(&plot, &ticks);
         self.axis_titles(titles, &plot);
+        // A vertical line is seen between the data; a horizontal one would be lost in a band.
+        columns.iter().filter(|t| !t.zone).for_each(|tag| self.mark(tag, true, &plot));
         for layer in &chart.layers {
             paint::layer(&self.frame, layer, &plot, &mut self.shapes);
         }
-        for (tags, column) in [(&rows, false), (&columns, true)] {
-            tags.iter().filter(|t| !t.zone).for_each(|tag| self.mark(tag, column, &plot));
+        rows.iter().filter(|t| !t.zone).for_each(|tag| self.mark(tag, false, &plot));
+        if self.frame.is_empty() {
+            let middle = plot.spot((0.5, 0.5));
+            self.text(middle, NOTHING.to_owned(), WORDS, Anchor::Middle, MUTED);
         }
         self.border(&plot);
         self.columns(&columns, &flags, &plot);
@@ -261,7 +265,9 @@ impl Page<'_> {
         let left = *left;
         for tick in &ticks.left {
             let y = plot.y(left.place(tick.value).clamp(0.0, 1.0));
-            self.shapes.push(Shape::line((plot.left, y), (plot.right, y), GRID, 1.0));
+            // Where values are of both signs, zero is the line to compare with.
+            let stroke = if tick.value == 0.0 && left.low < 0.0 { EDGE } else { GRID };
+            self.shapes.push(Shape::line((plot.left, y), (plot.right, y), stroke, 1.0));
             self.shapes.push(Shape::line((plot.left - 5.0, y), (plot.left, y), EDGE, 1.0));
             let spot = (plot.left - 9.0, y + 5.0);
             self.text(spot, tick.label.clone(), LABEL, Anchor::End, INK);
@@ -338,7 +344,7 @@ impl Page<'_> {
         self.shapes.push(Shape::Box { x, y, width, height, fill, opacity });
     }
 
-    /// The line of a mark, over the data.
+    /// The line of a mark.
     fn mark(&mut self, tag: &Tag, column: bool, plot: &Plot) {
         let (from, to) = tag.over.unwrap_or((0.0, 1.0));
         let spots = if column {

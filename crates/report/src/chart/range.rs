@@ -18,7 +18,7 @@ const SAME: f64 = 1e-9;
 pub(super) struct Sample {
     /// As given, in the axis' unit.
     pub values: Vec<f64>,
-    /// Fewer values than this are all bulk: one of twenty readings may be the finding.
+    /// Fewer values than this are all bulk: one of a few may be the finding.
     pub all_below: usize,
     /// Ends of intervals: room is made for the usual ones.
     pub soft: Vec<f64>,

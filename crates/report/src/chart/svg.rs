@@ -66,7 +66,8 @@ fn element(text: &mut String, shape: &Shape) {
             discs(spots),
             hex(*fill),
             number(2.0 * radius),
-            opaque("stroke-opacity", *opacity),
+            // Discs of one path do not add up where they overlap: as opaque as two of them.
+            opaque("stroke-opacity", 1.0 - (1.0 - opacity).powi(2)),
         ),
         Shape::Text { x, y, text: words, size, anchor, ink, bold } => write!(
             text,

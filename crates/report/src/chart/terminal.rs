@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::describe::{Chart, ChartError, Layer, Line, Points, Side};
-use super::frame::{Frame, Span, Tag};
+use super::frame::{Frame, NOTHING, Span, Tag};
 use super::grid::{Cell, Grid, columns, put, written};
 use super::hue::Hue;
 use super::tick::{self, Tick};
@@ -130,16 +130,20 @@ impl Sheet<'_> {
     fn draw(mut self) -> String {
         let chart = self.frame.chart;
         self.head();
-        let (columns, rows) =
+        let (upright, level) =
             (self.frame.tags(true, self.style.rate), self.frame.tags(false, self.style.rate));
-        self.shades(&columns, true);
-        self.shades(&rows, false);
+        self.shades(&upright, true);
+        self.shades(&level, false);
         self.clouds();
         self.courses();
         let arrows = self.arrows();
-        let mut unplaced = self.flags(&columns);
-        unplaced.extend(self.names(&rows));
-        self.top(&columns, &arrows.up);
+        if self.frame.is_empty() {
+            let from = self.grid.width.saturating_sub(columns(NOTHING)) / 2;
+            self.grid.words(self.grid.height / 2, from, NOTHING, Hue::Grey);
+        }
+        let mut unplaced = self.flags(&upright);
+        unplaced.extend(self.names(&level));
+        self.top(&upright, &arrows.up);
         self.rows();
         self.bottom(&arrows.down);
         for (text, hue) in unplaced {

@@ -26,6 +26,8 @@ const BYTES: [Rung; 7] = [
     (1_152_921_504_606_846_976.0, " EiB"),
 ];
 const TIMES: [Rung; 4] = [(1.0, " ns"), (1e3, " µs"), (1e6, " ms"), (1e9, " s")];
+/// Longer times, which people count by the clock.
+const CLOCK: [Rung; 3] = [(60e9, " min"), (3600e9, " h"), (86_400e9, " d")];
 const COUNTS: [Rung; 4] = [(1.0, ""), (1e4, "k"), (1e6, "M"), (1e9, "G")];
 const PERCENT: [Rung; 1] = [(1.0, " %")];
 const CELSIUS: [Rung; 1] = [(1.0, " °C")];
@@ -64,22 +66,22 @@ pub(super) fn ticks(axis: &Axis, low: f64, high: f64, most: usize, rate: RateUni
     let factor = factor(axis.unit, rate);
     let most = most.max(2);
     let (from, to) = (low * factor, high * factor);
-    let binary = axis.unit == Unit::Bytes;
+    let round = Round::of(axis.unit, to - from, most);
     let logarithmic = match axis.scale {
         Scale::Linear => None,
         Scale::Log2 => Some(powers(2.0, from, to, most)),
-        Scale::Log10 if binary => Some(powers(2.0, from, to, most)),
+        Scale::Log10 if axis.unit == Unit::Bytes => Some(powers(2.0, from, to, most)),
         Scale::Log10 => Some(decades(from, to, most)),
     };
     // Less than a few powers say too little; round numbers do, if unevenly spaced.
     let values = match logarithmic {
-        Some(values) if values.len() >= 3 || axis.scale == Scale::Linear => values,
+        Some(values) if values.len() >= 3 => values,
         Some(values) => {
-            let even = even(from, to, most, binary).0;
+            let even = even(from, to, most, round).0;
             if even.len() > values.len() { even } else { values }
         }
         None => {
-            let (values, step) = even(from, to, most, binary || whole(axis.unit, from, to));
+            let (values, step) = even(from, to, most, round);
             let rung = shared_rung(axis.unit, &values, step);
             let places = places(step / rung.0);
             let label = |v: f64| written(v, rung, places);
@@ -94,22 +96,53 @@ pub(super) fn ticks(axis: &Axis, low: f64, high: f64, most: usize, rate: RateUni
     values.iter().map(|&v| Tick { value: v / factor, label: label(v) }).collect()
 }
 
-/// Whether an axis of counts is so short that its ticks would fall between whole numbers.
-fn whole(unit: Unit, low: f64, high: f64) -> bool {
-    unit == Unit::Count && high - low <= 8.0
+/// What is round in a unit.
+#[derive(Clone, Copy, PartialEq)]
+enum Round {
+    /// 1, 2 or 5 times a power of ten.
+    Decimal,
+    /// Powers of two, and never a part of one.
+    Binary,
+    /// What divides an hour or a day.
+    Clock,
 }
 
-/// Evenly spaced round values within `from..=to`, and their step: powers of two if `binary` (never below
-/// one), else 1, 2 or 5 times a power of ten.
-fn even(from: f64, to: f64, most: usize, binary: bool) -> (Vec<f64>, f64) {
-    let rough = (to - from) / most as f64;
-    let step = if binary {
-        libm::exp2(libm::ceil(libm::log2(rough))).max(1.0)
-    } else {
-        let ten = libm::exp10(libm::floor(libm::log10(rough)));
-        let fits = |m: &&f64| **m * ten >= rough * (1.0 - 1e-9);
-        [1.0, 2.0, 5.0, 10.0].iter().find(fits).unwrap_or(&10.0) * ten
-    };
+impl Round {
+    fn of(unit: Unit, span: f64, most: usize) -> Round {
+        match unit {
+            Unit::Bytes => Round::Binary,
+            // So short that ticks would fall between whole numbers.
+            Unit::Count if span <= 8.0 => Round::Binary,
+            Unit::Ns if span / most as f64 >= 40e9 => Round::Clock,
+            _ => Round::Decimal,
+        }
+    }
+
+    /// The least round step that is not below `rough`.
+    fn step(self, rough: f64) -> f64 {
+        const CLOCK: [f64; 14] = [
+            60.0, 120.0, 300.0, 600.0, 900.0, 1200.0, 1800.0, 3600.0, 7200.0, 10_800.0, 14_400.0,
+            21_600.0, 43_200.0, 86_400.0,
+        ];
+        let enough = |step: &f64| *step >= rough * (1.0 - 1e-9);
+        match self {
+            Round::Binary => libm::exp2(libm::ceil(libm::log2(rough))).max(1.0),
+            Round::Clock => {
+                let clock = CLOCK.into_iter().map(|seconds| seconds * 1e9).find(enough);
+                clock.unwrap_or_else(|| 86_400e9 * Round::Decimal.step(rough / 86_400e9))
+            }
+            Round::Decimal => {
+                let ten = libm::exp10(libm::floor(libm::log10(rough)));
+                let steps = [1.0, 2.0, 5.0, 10.0].map(|times| times * ten);
+                steps.into_iter().find(enough).unwrap_or(10.0 * ten)
+            }
+        }
+    }
+}
+
+/// Evenly spaced round values within `from..=to`, and their step.
+fn even(from: f64, to: f64, most: usize, round: Round) -> (Vec<f64>, f64) {
+    let step = round.step((to - from) / most as f64);
     let slack = 1e-9 * (to - from);
     let first = libm::ceil((from - slack) / step);
     let last = libm::floor((to + slack) / step);
@@ -162,6 +195,10 @@ fn decades(from: f64, to: f64, most: usize) -> Vec<f64> {
 
 /// The rung that all ticks of a linear axis share: the highest on which a step is not a small fraction.
 fn shared_rung(unit: Unit, values: &[f64], step: f64) -> Rung {
+    if unit == Unit::Ns && step >= CLOCK[0].0 {
+        let fits = |rung: &&Rung| step >= rung.0;
+        return *CLOCK.iter().rev().find(fits).unwrap_or(&CLOCK[0]);
+    }
     let highest = values.iter().fold(0.0, |high: f64, v| high.max(v.abs()));
     let least = if unit == Unit::Bytes { 0.25 } else { 0.1 };
     let fits = |rung: &&Rung| highest >= rung.0 && step / rung.0 >= least * (1.0 - 1e-9);
@@ -170,7 +207,8 @@ fn shared_rung(unit: Unit, values: &[f64], step: f64) -> Rung {
 }
 
 fn own_rung(unit: Unit, value: f64) -> Rung {
-    let rungs = ladder(unit);
+    // Up to three minutes are told in seconds.
+    let rungs = if unit == Unit::Ns && value.abs() >= 180e9 { &CLOCK[..] } else { ladder(unit) };
     let fits = |rung: &&Rung| value.abs() >= rung.0 * (1.0 - 1e-9);
     suffix_of(*rungs.iter().rev().find(fits).unwrap_or(&rungs[0]))
 }
@@ -287,6 +325,19 @@ mod tests {
         assert_eq!(linear(-20e3, 20e3), ["-20 µs", "-10 µs", "0", "10 µs", "20 µs"]);
         let log = labels(Unit::Ns, Scale::Log10, 5e4, 3e8, 6);
         assert_eq!(log, ["100 µs", "1 ms", "10 ms", "100 ms"]);
+    }
+
+    /// If it failed, the hours of a long run would be told in thousands of seconds.
+    #[test]
+    fn long_times_are_told_by_the_clock() {
+        let linear = |high| labels(Unit::Ns, Scale::Linear, 0.0, high, 5);
+        assert_eq!(linear(100e9), ["0", "20 s", "40 s", "60 s", "80 s", "100 s"]);
+        assert_eq!(linear(1000e9), ["0", "5 min", "10 min", "15 min"]);
+        assert_eq!(linear(4.5 * 3600e9), ["0", "1 h", "2 h", "3 h", "4 h"]);
+        assert_eq!(linear(30.0 * 3600e9), ["0", "6 h", "12 h", "18 h", "24 h", "30 h"]);
+        assert_eq!(linear(9.0 * 86_400e9), ["0", "2 d", "4 d", "6 d", "8 d"]);
+        assert_eq!(figure(90.5e9, Unit::Ns, RateUnit::Mb), "90.5 s");
+        assert_eq!(figures(600e9, 1.5 * 3600e9, Unit::Ns, RateUnit::Mb), "10 min–1.50 h");
     }
 
     #[test]

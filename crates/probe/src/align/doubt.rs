@@ -1,0 +1,61 @@
+//! What stands against a step that the rows agree on: things that are not an erase block and look like one.
+
+use super::erase::{self, Candidate, Hypothesis};
+use super::row::{Row, Source};
+use super::verdict::GROUP_LOG2_MAX;
+
+/// Why `block` is not taken for the erase block, if there is a reason.
+pub(super) fn about(
+    rows: &[Row],
+    block: u64,
+    source: Source,
+    best: &Candidate,
+    time: f64,
+) -> Option<String> {
+    stripe(rows, block, source, best)
+        .or_else(|| some_only(rows, block, source, best))
+        .or_else(|| second_step(rows, block, source, best, time))
+}
+
+/// Where both sides are read at once and the slower one is waited for, a boundary between pages of unlike kinds costs
+/// more than one between like ones, and these are all within a stripe over the drive's dies. Beyond the slower side
+/// alone the step then vanishes.
+fn stripe(rows: &[Row], block: u64, source: Source, best: &Candidate) -> Option<String> {
+    let step = erase::step_of(rows, block, source, best.spread_ns, |row| row.beyond);
+    let holds = step.value_ns >= 3.0 * step.error_ns && step.value_ns >= 0.4 * best.step_ns;
+    (!holds).then(|| {
+        format!(
+            "from {block} bytes on the sides of a boundary differ, and the slower one is waited for: a stripe over \
+             dies looks like that"
+        )
+    })
+}
+
+/// Where but some boundaries of the classes above cost more, the true size is a multiple of another number than 1
+/// or 3. Then the lower quartile of them does not step.
+fn some_only(rows: &[Row], block: u64, source: Source, best: &Candidate) -> Option<String> {
+    let step = erase::step_of(rows, block, source, best.spread_ns, |row| row.lower);
+    (step.value_ns + 3.0 * step.error_ns < 0.7 * best.step_ns).then(|| {
+        format!("only some of the boundaries at multiples of {block} bytes cost more, so it is another number's")
+    })
+}
+
+/// A second step, above or below, of which nobody can say that it is not the one.
+fn second_step(
+    rows: &[Row],
+    block: u64,
+    source: Source,
+    best: &Candidate,
+    time: f64,
+) -> Option<String> {
+    [true, false].into_iter().find_map(|above| {
+        let side = |row: &&Row| (erase::shown(row.class, block, source) > 0.0) == above;
+        let side: Vec<Row> = rows.iter().filter(side).copied().collect();
+        let other = *erase::judge(&side, source, GROUP_LOG2_MAX, time).first()?;
+        let Hypothesis::Block(second) = other.hypothesis else { return None };
+        let stands = other.probability > 0.9
+            && other.step_ns > 0.25 * best.step_ns
+            && other.step_ns > 4.0 * other.step_error_ns;
+        stands.then(|| format!("costs step at {block} bytes and again at {second}"))
+    })
+}
