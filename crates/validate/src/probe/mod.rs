@@ -7,6 +7,7 @@
 mod ask;
 mod cards;
 mod drive;
+mod face;
 mod plain;
 mod score;
 mod table;
@@ -70,6 +71,8 @@ enum Section {
     Plain,
     /// Cards with a name
     Cards,
+    /// Debian's flashbench beside our face of it, on served drives (/dev/fuse)
+    Flashbench,
 }
 
 impl Options {
@@ -192,6 +195,9 @@ pub fn run(options: &Options) -> Result<bool> {
     }
     if options.has(Section::Cards) {
         page.cards = Some(cards::look(options.jobs, &stop)?);
+    }
+    if options.has(Section::Flashbench) {
+        page.face = Some(face::look(&out, &stop)?);
     }
     let path = out.join("probe.csv");
     fs::write(&path, raw(&page.drawn))
@@ -342,6 +348,29 @@ mod tests {
         assert_eq!(name("open-au-linear"), Ok(Name::OpenAuLinear));
         assert_eq!(name("erase_block"), Ok(Name::EraseBlock));
         assert!(name("chunk").unwrap_err().contains("cell-bands"));
+    }
+
+    // Breaks when a probe gets so much worse that 40 cards show it: more wrong answers of one kind than 1 in 100 could
+    // come to by chance, or more left open than is promised. What is promised takes 1,000 cards: docs/validation.
+    #[test]
+    fn a_sample_of_drawn_cards_is_told_right() {
+        let (seeds, levels) = (Some(5000..5020), vec![0.1, 0.5]);
+        let options = Options { seeds, levels, ..crate::defaults() };
+        let cards = drawn(&options, &AtomicBool::new(false)).unwrap();
+        assert_eq!(cards.len(), 40);
+        let broken: Vec<String> = scores(&options, &cards)
+            .iter()
+            .map(|score| (score, score::surely_broken(score)))
+            .filter(|(_, broken)| !broken.is_empty())
+            .map(|(score, broken)| format!("{:?} at {}: {broken:?}", score.name, score.level))
+            .collect();
+        let wrong = cards.iter().flat_map(|card| &card.answers).filter(|a| a.mark().is_wrong());
+        let wrong: Vec<String> =
+            wrong.map(|a| format!("seed {}: {}", a.seed, table::wrong(a))).collect();
+        assert!(broken.is_empty(), "{broken:#?}\n{wrong:#?}");
+        let right = cards.iter().flat_map(|card| &card.answers);
+        let right = right.filter(|a| matches!(a.mark(), Mark::FoundRight)).count();
+        assert!(right > 40 * 4, "{right} answers of 280 were found right");
     }
 
     // Breaks when threads mix up whose result is whose.

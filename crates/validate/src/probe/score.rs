@@ -150,6 +150,25 @@ impl Score {
     }
 }
 
+/// What no chance excuses: shares that are surely greater than they may be, of which even the lower bound is beyond.
+/// For samples too small to promise anything.
+#[cfg(test)]
+pub fn surely_broken(score: &Score) -> Vec<&'static str> {
+    const SURE: f64 = 0.99;
+    let beyond = |count: usize, most: f64| {
+        proportion_interval(count, score.cards, SURE).is_none_or(|share| share.low > most)
+    };
+    let wrong = Mark::ALL.into_iter().filter(|m| m.is_wrong()).map(|m| score.count(m)).sum();
+    let mut found = Vec::new();
+    if beyond(wrong, WRONG_MAX) {
+        found.push("wrong");
+    }
+    if beyond(score.count(Mark::Unknown), unknown_max(score.level).unwrap_or(1.0)) {
+        found.push("unknown");
+    }
+    found
+}
+
 /// What answers of one class say of their own confidence, and how many of them are right.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Calibration {

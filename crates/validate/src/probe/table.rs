@@ -8,6 +8,7 @@ use block::Bytes;
 use stats::{ProportionInterval, median, quantile};
 
 use super::cards::Cards;
+use super::face::Face;
 use super::plain::Plain;
 use super::score::{Answer, Calibration, Mark, Score, WRONG_MAX, calibrations, unknown_max};
 use super::{Card, SEEDS};
@@ -24,6 +25,7 @@ pub(super) struct Page {
     pub(super) scores: Vec<Score>,
     pub(super) plain: Option<Plain>,
     pub(super) cards: Option<Cards>,
+    pub(super) face: Option<Face>,
 }
 
 impl Page {
@@ -44,6 +46,9 @@ impl Page {
         if let Some(cards) = &self.cards {
             text += &cards.text();
         }
+        if let Some(face) = &self.face {
+            text += &face.text();
+        }
         text
     }
 
@@ -56,6 +61,7 @@ impl Page {
         let mut found: Vec<String> = self.scores.iter().filter_map(of).collect();
         found.extend(self.plain.iter().flat_map(Plain::shortfalls));
         found.extend(self.cards.iter().flat_map(Cards::shortfalls));
+        found.extend(self.face.iter().flat_map(Face::shortfalls));
         found
     }
 

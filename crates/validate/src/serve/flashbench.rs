@@ -194,17 +194,26 @@ pub fn version() -> String {
     text.ok().filter(|v| !v.is_empty()).unwrap_or_else(|| "of unknown version".to_owned())
 }
 
-/// Runs all of a case's tests, each on a fresh drive.
+/// What runs flashbench's tests: gets its options, the drive and where the points of `-s` go, and gives what was
+/// printed.
+pub type Tester<'a> = &'a dyn Fn(&[String], &Path, &Path) -> Result<String>;
+
+/// Runs all of a case's tests with `tester`, each on a fresh drive.
 ///
 /// # Errors
-/// When flashbench is missing, fails or prints something else.
-pub fn measure(case: &'static Case, binary: &Binary, stop: &AtomicBool) -> Result<Made> {
+/// Those of `tester`, and when it prints something else.
+pub fn measure(
+    case: &'static Case,
+    binary: &Binary,
+    tester: Tester<'_>,
+    stop: &AtomicBool,
+) -> Result<Made> {
     eprintln!("flashbench on {}", case.model);
     let mut printed = String::new();
     let mut on_fresh = |arguments: &[String]| -> Result<String> {
         ensure!(!stop.load(Ordering::Relaxed), "stopped");
         let server = Server::start(binary, case.model)?;
-        let text = flashbench(arguments, server.file())?;
+        let text = tester(arguments, server.file(), Path::new("/dev/null"))?;
         server.stop()?;
         printed += &format!("$ flashbench {} drive\n{text}\n", arguments.join(" "));
         Ok(text)
@@ -231,17 +240,20 @@ pub fn measure(case: &'static Case, binary: &Binary, stop: &AtomicBool) -> Resul
     Ok(made)
 }
 
-/// Debian's version opens what `--out` names for every test, and fails without.
-fn flashbench(arguments: &[String], drive: &Path) -> Result<String> {
+/// Runs Debian's flashbench, which opens what `--out` names for every test, and fails without.
+///
+/// # Errors
+/// When it is missing or fails.
+pub fn debians(arguments: &[String], drive: &Path, out: &Path) -> Result<String> {
     let output = Command::new("flashbench")
         .args(arguments)
-        .arg("--out=/dev/null")
+        .arg(format!("--out={}", out.display()))
         .arg(drive)
         .stdin(Stdio::null())
         .output()
         .context("flashbench is missing; install it (apt-get install flashbench)")?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    if !output.status.success() || text.is_empty() {
+    if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);
         bail!("flashbench ended with {}: {}", output.status, said.trim());
     }

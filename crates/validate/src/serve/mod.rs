@@ -5,8 +5,8 @@
 //! FUSE adds to a request is told in microseconds.
 
 mod cost;
-mod flashbench;
-mod server;
+pub mod flashbench;
+pub mod server;
 mod table;
 
 use std::fs;
@@ -48,7 +48,7 @@ pub fn run(options: &Options) -> Result<bool> {
     let stop = stop::stop_flag()?;
     let mut tables = Vec::new();
     for case in &flashbench::CASES {
-        tables.push(flashbench::measure(case, &binary, &stop)?);
+        tables.push(flashbench::measure(case, &binary, &flashbench::debians, &stop)?);
     }
     let mut costs = Vec::new();
     for case in &cost::CASES {
