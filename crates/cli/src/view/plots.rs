@@ -99,22 +99,51 @@ fn scattered(body: &Body, evidence: &Evidence) -> Option<Chart> {
             to: (zone.offset + zone.length).min(end) as f64,
         }));
     }
-    let of = |band: Option<u32>| {
-        let in_band = points.iter().filter(|point| point.band == band);
-        in_band.map(|point| (point.offset as f64, point.mean_ns)).collect::<Vec<_>>()
+    let of = |class: Class| {
+        let of_class = points.iter().filter(|point| class_of(point, evidence) == class);
+        of_class.map(|point| (point.offset as f64, point.mean_ns)).collect::<Vec<_>>()
     };
-    let bands = points.iter().filter_map(|point| point.band).max().map_or(0, |last| last + 1);
+    let mut layer = |name: String, hue: Hue, points: Vec<(f64, f64)>| {
+        if !points.is_empty() {
+            chart.layers.push(Layer::Points(Points::new(name, hue, points)));
+        }
+    };
+    let bands = points.iter().filter_map(|point| match class_of(point, evidence) {
+        Class::Band(band) => Some(band + 1),
+        _ => None,
+    });
+    let bands = bands.max().unwrap_or(0);
     for band in 0..bands {
-        let name = format!("band {}", band + 1);
-        let layer = Points::new(name, Hue::nth(band as usize), of(Some(band)));
-        chart.layers.push(Layer::Points(layer));
+        layer(format!("band {}", band + 1), Hue::nth(band as usize), of(Class::Band(band)));
     }
-    let others = of(None);
-    if !others.is_empty() {
-        let name = if bands == 0 { "reads" } else { "in no band" };
-        chart.layers.push(Layer::Points(Points::new(name, Hue::Grey, others)));
-    }
+    layer("in the zone".to_owned(), Hue::Purple, of(Class::InZone));
+    let name = if bands == 0 { "reads" } else { "in no band" };
+    layer(name.to_owned(), Hue::Grey, of(Class::Other));
     Some(chart)
+}
+
+/// What a place is drawn as.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Class {
+    Band(u32),
+    InZone,
+    Other,
+}
+
+/// Places of a zone are drawn apart, whose bands are none of the others'. Those of a window that does not tell by itself
+/// are drawn in the band of the whole drive that is nearest.
+fn class_of(point: &Point, evidence: &Evidence) -> Class {
+    let away = |center: f64| (center - point.mean_ns).abs();
+    let nearest = || {
+        let bands = (0..).zip(&evidence.bands);
+        let nearest = bands.min_by(|a, b| away(a.1.center_ns).total_cmp(&away(b.1.center_ns)));
+        nearest.map(|(band, _)| band)
+    };
+    match (point.zone, point.band.or_else(nearest)) {
+        (Some(_), _) => Class::InZone,
+        (None, Some(band)) => Class::Band(band),
+        (None, None) => Class::Other,
+    }
 }
 
 /// What crossing boundaries costs, by their alignment, of the block size that spoke.
@@ -190,7 +219,7 @@ fn surfaced(body: &Body, evidence: &surface::Evidence) -> Option<Chart> {
         return None;
     }
     let subtitle = format!(
-        "{} large reads in turn of address, {} small ones at random places",
+        "{} large reads at even distances, {} small ones at random places",
         evidence.transfers.len(),
         evidence.accesses.len()
     );
