@@ -7,6 +7,7 @@
 //! blocks that may be open nor anything that reads show.
 
 use serde::{Deserialize, Serialize};
+use workload::rng::Rng;
 
 use super::field::elapsed;
 use super::page::{Shift, page};
@@ -26,14 +27,17 @@ const EVEN: u64 = 384 * KIB;
 const MOST: u64 = 64 * MIB;
 /// What is left out at the beginning, where a zone for file allocation tables may be.
 const SKIP: u64 = 64 * MIB;
-/// A class is decided when its places are so many votes apart.
-const LEAD: i32 = 5;
+/// A class has no boundaries when so many more of its places say so, and has them when so many more do. An erase that
+/// falls on the third write looks like a boundary, and nothing that happens by chance looks like none.
+const LEADS: (i32, i32) = (-5, 8);
 /// Places asked of one class at most.
-const VOTES_MAX: u64 = 25;
+const VOTES_MAX: u64 = 33;
 /// Blocks opened at most before it must have begun to cost something.
 const OPEN_MAX: u64 = 48;
 /// Openings in a row that must cost about the same.
 const OPENINGS: usize = 8;
+/// Writes beyond a crossing, at most: with four of them, less than the smallest erase block whose times are even.
+const EXTRA: u64 = 3;
 /// Distance of places that surely lie in different blocks, where the region is large enough for it.
 const FAR: u64 = 48 * MIB;
 
@@ -130,6 +134,7 @@ struct Asker<'a, 'b> {
     opened: u64,
     /// Which place far apart is opened next.
     turn: u64,
+    rng: Rng,
 }
 
 impl<'a, 'b> Asker<'a, 'b> {
@@ -139,7 +144,8 @@ impl<'a, 'b> Asker<'a, 'b> {
         // The zone at the beginning opens nothing; a small region is used as a whole.
         let skip = SKIP.min(region.offset.0 + region.length.0 / 4);
         let from = skip.max(region.offset.0 + MIB);
-        Asker { desk, evidence, from, end, len: LEN, openings: Vec::new(), opened: 0, turn: 0 }
+        let rng = desk.rng(&[CLASSES]);
+        Asker { desk, evidence, from, end, len: LEN, openings: Vec::new(), opened: 0, turn: 0, rng }
     }
 
     fn erase_block(mut self) -> Result<Finding, Halt> {
@@ -174,13 +180,7 @@ impl<'a, 'b> Asker<'a, 'b> {
             return unknown("places of one class do not agree");
         };
         let unit = if plain { power } else { 3 * power };
-        // The same once more, from the answer: its own odd multiples are, the halves between are not.
-        let own = self.meets(low, !plain)?;
-        let halves = self.meets(low - 1, true)?;
-        let larger =
-            if plain { Some(true) } else { self.meets(low + 1, false)?.map(|meets| !meets) };
-        if own != Some(plain || own == Some(true)) || halves != Some(false) || larger != Some(true)
-        {
+        if unit > 3 * MOST / 2 || !self.holds(low, plain)? {
             return unknown("asked again, the classes do not agree");
         }
         let reason = format!(
@@ -189,6 +189,19 @@ impl<'a, 'b> Asker<'a, 'b> {
             unit / KIB
         );
         Ok(Finding::found(Name::EraseBlock, unit, 0.995, reason))
+    }
+
+    /// Asks the deciding classes once more: multiples of three times 2^`power` are boundaries, halves of them are not;
+    /// where other multiples are none (`plain` is false), neither are those of twice as much.
+    fn holds(&mut self, power: u32, plain: bool) -> Result<bool, Halt> {
+        let three = self.meets(power, true)?;
+        let alike = self.evidence.classes.last().is_some_and(|class| {
+            // A boundary costs what opening a block costs, not half of it.
+            (0.6..1.6).contains(&(class.excess_ns / class.opening_ns))
+        });
+        let halves = self.meets(power - 1, true)?;
+        let others = self.meets(if plain { power } else { power + 1 }, false)?;
+        Ok(alike && (three, halves, others) == (Some(true), Some(false), Some(plain)))
     }
 
     /// Opens blocks until opening one costs something; an answer when none ever does.
@@ -265,7 +278,7 @@ impl<'a, 'b> Asker<'a, 'b> {
             yes += u64::from(boundary);
             lead += if boundary { 1 } else { -1 };
             seen.push(crossing);
-            if lead.abs() >= LEAD {
+            if !(LEADS.0 + 1..LEADS.1).contains(&lead) {
                 break;
             }
         }
@@ -279,7 +292,7 @@ impl<'a, 'b> Asker<'a, 'b> {
             excess_ns: median(&all(|crossing| crossing.excess)),
             opening_ns: median(&all(|crossing| crossing.opening)),
         });
-        Ok((lead.abs() >= LEAD).then_some(lead > 0))
+        Ok((!(LEADS.0 + 1..LEADS.1).contains(&lead)).then_some(lead > 0))
     }
 
     /// Places of a class in random order, spread over the region.
@@ -303,10 +316,16 @@ impl<'a, 'b> Asker<'a, 'b> {
     /// Writes in order across `place`.
     fn cross(&mut self, part: &str, place: u64) -> Result<Crossing, Halt> {
         let len = self.len;
-        let places = [place - 2 * len, place - len, place, place + len].map(|at| (at, len));
+        // Some writes beyond, a number drawn each time: what comes once in so many bytes, as erases may, must not fall
+        // on the same write of each crossing.
+        let beyond = self.rng.below(EXTRA + 1);
+        let mut places: Vec<(u64, u64)> =
+            [place - 2 * len, place - len, place, place + len].map(|at| (at, len)).to_vec();
+        places.extend((0..beyond).map(|n| (place + 2 * len + n * LEN, LEN)));
+        places.retain(|(at, len)| at + len <= self.end);
         let times: Vec<f64> = self.desk.write(part, &places)?.iter().map(elapsed).collect();
         let time = |n: usize| times.get(n).copied().unwrap_or(0.0);
-        let going_on = (time(1) + time(3)) / 2.0;
+        let going_on = time(1).min(time(3));
         Ok(Crossing { opening: time(0) - going_on, excess: time(2) - going_on, going_on })
     }
 }

@@ -60,6 +60,8 @@ pub struct Excess {
     pub excess_ns: f64,
     /// Its standard error, in nanoseconds.
     pub error_ns: f64,
+    /// Share of the visits that took longer by more than half of that: nearly all where each costs a merge.
+    pub share: f64,
     /// Time of a visit's writes alone, likewise.
     pub alone_ns: f64,
     /// Time of one write, likewise.
@@ -71,8 +73,10 @@ impl Excess {
     pub(crate) fn of(visits: &[Visit]) -> Option<Excess> {
         let all = |part: fn(&Visit) -> f64| visits.iter().map(part).collect::<Vec<f64>>();
         let (excess_ns, error_ns) = midmean(&all(|visit| visit.excess))?;
+        let longer = visits.iter().filter(|visit| visit.excess > excess_ns / 2.0).count();
         Some(Excess {
             visits: visits.len() as u64,
+            share: longer as f64 / visits.len() as f64,
             excess_ns,
             error_ns,
             alone_ns: midmean(&all(|visit| visit.alone))?.0,

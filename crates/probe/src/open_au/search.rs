@@ -16,6 +16,12 @@ const ERRORS: f64 = 5.0;
 const SHARE: f64 = 0.05;
 /// An excess of less than this share of what the writes take alone is slight.
 const SLIGHT: f64 = 0.25;
+/// How often the count at the limit and the one beyond take turns before the limit is believed.
+const TURNS: usize = 3;
+/// The cells of one kind lie apart from those of the other by this share of their distance.
+const APART: f64 = 0.5;
+/// Beyond the limit each visit costs a merge: this share of them does, whatever the drive does beside.
+const MOST: f64 = 0.65;
 /// A visit that takes so many times longer than its writes alone is a merge whatever the size: no card has so many
 /// planes.
 const PLAIN: f64 = 4.0;
@@ -84,7 +90,7 @@ pub(crate) struct Search<'a> {
 
 /// No excess at all, as if it were known without error.
 const NOTHING: Excess =
-    Excess { visits: 0, excess_ns: 0.0, error_ns: 0.0, alone_ns: 0.0, each_ns: 0.0 };
+    Excess { visits: 0, excess_ns: 0.0, error_ns: 0.0, share: 0.0, alone_ns: 0.0, each_ns: 0.0 };
 
 impl<'a> Search<'a> {
     pub(crate) fn new(field: &'a mut Field, order: Order, small: u64) -> Search<'a> {
@@ -110,7 +116,12 @@ impl<'a> Search<'a> {
 
     fn climb(&mut self, desk: &mut Desk<'_>, to: u32, fast: &mut u32) -> Result<End, Halt> {
         for nr in 1..=to {
-            match self.step(desk, nr)? {
+            let mut step = self.step(desk, nr)?;
+            if step == Step::Unclear {
+                // What a drive does of its own accord now and then is over, or elsewhere, the next time.
+                step = self.step(desk, nr)?;
+            }
+            match step {
                 Step::Fast => *fast = nr,
                 Step::Unclear => return Ok(End::Unclear { from: nr - 1, to: nr }),
                 // One written in order cannot be too many: whatever it was, it was no cliff.
@@ -175,21 +186,48 @@ impl<'a> Search<'a> {
         Ok(step)
     }
 
-    /// One less must still be fast: else it was the drive that changed, and not the count.
+    /// Has one less and as many take turns with each other: else it was the drive that changed, and not the count.
+    /// A drive that collects garbage is slow for a while and then fast for a while.
     fn confirm(&mut self, desk: &mut Desk<'_>, cliff: u32) -> Result<End, Halt> {
-        let beyond = self.cells.iter().rev().find(|cell| cell.len_bytes == self.sizes.0);
-        let beyond = beyond.map_or(NOTHING, |cell| cell.excess);
-        let open = cliff - 1;
-        if open == 0 {
-            return Ok(End::Limit { open, clear: beyond.clear(&self.level.0) });
+        let (open, len) = (cliff - 1, self.telling_size());
+        let (mut within, mut beyond) = (Vec::new(), Vec::new());
+        for _ in 0..TURNS {
+            within.push(self.within(desk, open, len)?);
+            beyond.push(self.cell(desk, cliff, len, VISITS_MIN)?);
         }
-        let again = self.cell(desk, open, self.sizes.0, VISITS_MIN)?;
-        let (change, _) = again.over(&self.level.0);
-        let (cliff_change, _) = beyond.over(&self.level.0);
-        if again.differs(&self.level.0) && change.abs() > 0.3 * cliff_change.abs() {
+        let all = |cells: &[Excess]| cells.iter().map(|cell| cell.excess_ns).collect::<Vec<f64>>();
+        let (fast, slow) = (Range::of(&all(&within)), Range::of(&all(&beyond)));
+        // What planes one by one cost goes as merges come: beyond may be less.
+        let gap = (slow.low - fast.high).max(fast.low - slow.high);
+        let rise = (slow.low + slow.high - fast.low - fast.high).abs() / 2.0;
+        let error = within.iter().chain(&beyond).map(|cell| cell.error_ns).fold(1.0, f64::max);
+        let most = beyond.iter().all(|cell| cell.share >= MOST);
+        if gap < APART * rise || gap < ERRORS * error || !most {
             return Ok(End::Unclear { from: 0, to: cliff });
         }
-        Ok(End::Limit { open, clear: beyond.clear(&again) })
+        Ok(End::Limit { open, clear: gap / error })
+    }
+
+    /// As many as are open; where not even one is, one that is written in order.
+    fn within(&mut self, desk: &mut Desk<'_>, open: u32, len: u64) -> Result<Excess, Halt> {
+        if open > 0 {
+            return self.cell(desk, open, len, VISITS_MIN);
+        }
+        let order = std::mem::replace(&mut self.order, Order::Linear);
+        let within = self.cell(desk, 1, len, VISITS_MIN);
+        self.order = order;
+        within
+    }
+
+    /// The size at which the last step changed most.
+    fn telling_size(&self) -> u64 {
+        let (small, large) = self.sizes;
+        let change = |len: u64, level: &Excess| {
+            let cell = self.cells.iter().rev().find(|cell| cell.len_bytes == len)?;
+            Some(cell.excess.over(level).0.abs())
+        };
+        let at_large = self.level.1.and_then(|level| change(large, &level));
+        if at_large > change(small, &self.level.0) { large } else { small }
     }
 
     /// Measures one cell, with more visits while their spread is too large to tell.
@@ -238,7 +276,8 @@ fn split(small: Excess, large: Excess, ratio: f64) -> Step {
     let least = (ERRORS * error).max(SHARE * small.alone_ns);
     // How far it is from constant, 0, to in proportion, 1.
     let share = (grows - 1.0) / (ratio - 1.0);
-    if constant > least && (-0.2..0.4).contains(&share) {
+    let most = small.share.min(large.share) >= MOST;
+    if constant > least && most && (-0.2..0.4).contains(&share) {
         Step::Cliff
     } else if small.excess_ns > 0.0 && (0.6..2.0).contains(&share) {
         Step::Fast
@@ -264,10 +303,17 @@ impl Excess {
         let (change, error) = self.over(before);
         change.abs() > (ERRORS * error).max(SHARE * self.alone_ns)
     }
+}
 
-    /// How many of its errors it lies over `before`.
-    fn clear(&self, before: &Excess) -> f64 {
-        let (change, error) = self.over(before);
-        change / error.max(0.001 * self.alone_ns).max(1.0)
+/// From the least to the greatest.
+struct Range {
+    low: f64,
+    high: f64,
+}
+
+impl Range {
+    fn of(values: &[f64]) -> Range {
+        let low = values.iter().copied().fold(f64::INFINITY, f64::min);
+        Range { low, high: values.iter().copied().fold(f64::NEG_INFINITY, f64::max) }
     }
 }

@@ -1,13 +1,12 @@
-//! Virtual drives on a desk, with noise at a stated level.
+//! Virtual drives on a desk, with noise at a stated level, and scores.
 
 #![allow(dead_code, reason = "each test takes what it needs")]
 
 use std::sync::atomic::AtomicBool;
 
 use block::{Bytes, Nanos, Target};
-use drivescope_probe as probe;
+use drivescope_probe::{Desk, Finding, NoKeeper, Spent, Terms, Verdict};
 use engine::TargetBench;
-use probe::{Desk, NoKeeper, Terms};
 use workload::plan::Region;
 
 /// What may be done: a whole drive written, in an hour and 4 GiB.
@@ -21,12 +20,12 @@ pub fn terms(capacity: Bytes, seed: u64) -> Terms {
     }
 }
 
-/// Sits down at a desk with the drive of `spec`.
+/// Sits down at a desk with the drive of `spec`, whose terms `change` alters. What was spent comes back too.
 pub fn at_desk<R>(
     spec: &str,
     change: impl FnOnce(&mut Terms),
     work: impl FnOnce(&mut Desk<'_>) -> R,
-) -> R {
+) -> (R, Spent) {
     let mut target = sim::open(spec).unwrap_or_else(|error| panic!("{spec}: {error}"));
     let mut environment = target.environment();
     let mut terms = terms(target.info().capacity_bytes, 1);
@@ -35,10 +34,12 @@ pub fn at_desk<R>(
     let mut bench = TargetBench::new(&mut target, &mut environment, &cancel);
     let mut keeper = NoKeeper;
     let mut desk = Desk::new(&mut bench, terms, &mut keeper);
-    work(&mut desk)
+    let result = work(&mut desk);
+    (result, desk.spent())
 }
 
-/// A drawn card whose noise has a standard deviation of `level` times what a boundary of erase blocks costs a read.
+/// A drawn card whose noise has a standard deviation of `level` times what a boundary of erase blocks costs a read
+/// (50 us where it costs nothing), and of whose commands 1 % take some ten times as long as a read.
 pub fn drawn(seed: u64, level: f64) -> (String, sim::Truth) {
     let base = format!("sim:random-card?seed={seed}");
     let description = sim::show(&base).unwrap();
@@ -48,8 +49,35 @@ pub fn drawn(seed: u64, level: f64) -> (String, sim::Truth) {
         0 => 50_000,
         step => step,
     };
+    // The mean of four uniform draws: its standard deviation is the half width over the root of 12.
     let jitter = (level * step as f64 * 12.0_f64.sqrt()) as u64;
     let spike = 12 * field("read", "command_ns");
-    let spec = format!("{base}&link.jitter_ns={jitter}&link.spike_ppm=10000&link.spike_ns={spike}");
-    (spec, description.truth)
+    let noise = format!("link.jitter_ns={jitter}&link.spike_ppm=10000&link.spike_ns={spike}");
+    (format!("{base}&{noise}"), description.truth)
+}
+
+/// How many answers were right, wrong, or that it does not know.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Score {
+    pub right: u32,
+    pub wrong: u32,
+    pub unknown: u32,
+}
+
+impl Score {
+    /// Counts an answer; `truth` is null where there is no such thing. Whatever is not right is printed.
+    pub fn count(&mut self, about: &str, finding: &Finding, truth: Option<u64>) {
+        match finding.verdict {
+            Verdict::Found if truth.is_some() && finding.value == truth => self.right += 1,
+            Verdict::None if truth.is_none() => self.right += 1,
+            Verdict::Unknown => {
+                self.unknown += 1;
+                println!("{about}: {:?} unknown, is {truth:?}: {}", finding.name, finding.reason);
+            }
+            _ => {
+                self.wrong += 1;
+                println!("{about}: WRONG, is {truth:?}: {finding:?}");
+            }
+        }
+    }
 }

@@ -39,7 +39,7 @@ fn open_units() {
                 let page = truth.page_bytes.unwrap().0 * u64::from(truth.planes.unwrap());
                 known.give(Name::MultiPlanePage, page);
             }
-            let (outcome, spent) = at_desk(
+            let ((outcome, spent), _) = at_desk(
                 &spec,
                 |terms| terms.seed = seed,
                 |desk| {
@@ -89,7 +89,7 @@ fn one_card() {
         println!("{}", serde_json::to_string(&sim::show(&spec).unwrap().parameters).unwrap());
         let mut known = Known::new();
         known.give(Name::EraseBlock, truth.erase_block_bytes.unwrap().0);
-        let outcome = at_desk(
+        let (outcome, _) = at_desk(
             &spec,
             |terms| terms.seed = seed,
             |desk| probe(desk, &known, &Options::default()).unwrap(),
@@ -112,7 +112,7 @@ fn models() {
         if let Some(unit) = truth.erase_block_bytes.filter(|_| truth.card.is_some()) {
             known.give(Name::EraseBlock, unit.0);
         }
-        let (outcome, spent) = at_desk(
+        let ((outcome, spent), _) = at_desk(
             &spec,
             |_| {},
             |desk| (probe(desk, &known, &Options::default()).unwrap(), desk.spent()),
@@ -145,7 +145,7 @@ fn boundaries() {
         let begin = std::time::Instant::now();
         for seed in seeds() {
             let (spec, truth) = drawn(seed, level);
-            let (outcome, spent) = at_desk(
+            let ((outcome, spent), _) = at_desk(
                 &spec,
                 |terms| terms.seed = seed,
                 |desk| (boundary(desk, &Known::new()).unwrap(), desk.spent()),
@@ -189,4 +189,39 @@ fn boundaries() {
             begin.elapsed().as_secs_f64() / count,
         );
     }
+}
+
+#[test]
+#[ignore = "prints"]
+fn ssds() {
+    let list = std::env::var("MODELS").unwrap();
+    let mut found = 0;
+    for model in list.split(',') {
+        for seed in seeds() {
+            let spec = format!("sim:{model}?seed={seed}");
+            let ((outcome, spent), _) = at_desk(
+                &spec,
+                |_| {},
+                |desk| (probe(desk, &Known::new(), &Options::default()).unwrap(), desk.spent()),
+            );
+            for finding in &outcome.findings {
+                if finding.verdict == Verdict::Found {
+                    found += 1;
+                    println!("{spec} {finding:?} {spent:?}");
+                    if std::env::var("CELLS").is_ok() {
+                        outcome
+                            .evidence
+                            .cells
+                            .iter()
+                            .rev()
+                            .take(12)
+                            .for_each(|cell| println!("{cell:?}"));
+                    }
+                } else {
+                    println!("{spec} {:?} {}", finding.verdict, finding.reason);
+                }
+            }
+        }
+    }
+    println!("found {found}");
 }
