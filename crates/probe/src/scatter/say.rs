@@ -106,7 +106,7 @@ fn evidence(state: &State) -> Evidence {
         points: points(state, &zones, &windows),
         stretches: picture::stretches(&windows),
         windows,
-        bands: state.judged.as_ref().map(bands).unwrap_or_default(),
+        bands: state.judged.as_ref().filter(|_| count.is_some()).map(bands).unwrap_or_default(),
         hypothesis: count.and_then(hypothesis).map(str::to_owned),
         periods: series[1].as_ref().map(picture::periods).unwrap_or_default(),
         zones,
@@ -249,9 +249,16 @@ fn first_zone(state: &State) -> Option<Zone> {
     })
 }
 
+/// The zone that a reader is told of first: the one that the region begins with, or else the one whose reads differ
+/// most.
+fn strongest(from: u64, zones: &[Zone]) -> Option<&Zone> {
+    let first = zones.iter().find(|zone| zone.offset == from);
+    first.or_else(|| zones.iter().max_by(|a, b| a.slower_ns.abs().total_cmp(&b.slower_ns.abs())))
+}
+
 fn slow_zone(state: &State, zones: &[Zone]) -> Finding {
     let name = Name::SlowZone;
-    match (&state.beginning, zones.first()) {
+    match (&state.beginning, strongest(state.places.from, zones)) {
         (_, Some(zone)) => {
             let why = format!(
                 "reads from byte {} to {} {}",
