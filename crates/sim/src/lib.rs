@@ -25,6 +25,7 @@ mod model;
 mod noise;
 mod spec;
 mod ssd;
+mod store;
 mod target;
 
 pub use around::{

@@ -1,1 +1,0 @@
-//! What a drive really holds: fake drives, found by sampling.
