@@ -209,6 +209,18 @@ pub trait Target {
     /// # Errors
     /// [`DriveError`] when the target cannot be opened or its resources cannot be had.
     fn open<'a>(&'a mut self, setup: &LaneSetup<'_>) -> Result<Vec<Self::Drive<'a>>, DriveError>;
+
+    /// As [`Target::open`], for whoever looks at what reads deliver ([`Drive::data`]). A target that keeps data
+    /// anyway need not do anything; one that only keeps time begins to keep what is written through such drives.
+    ///
+    /// # Errors
+    /// As [`Target::open`].
+    fn open_for_data<'a>(
+        &'a mut self,
+        setup: &LaneSetup<'_>,
+    ) -> Result<Vec<Self::Drive<'a>>, DriveError> {
+        self.open(setup)
+    }
 }
 
 /// A drive: serves requests and owns the clock. Nobody else sleeps or reads a monotonic clock.
@@ -236,6 +248,13 @@ pub trait Drive: Send {
     /// the write may never come. Called between [`Drive::submit`] and [`Drive::wait_until`], again with
     /// the same write until it was submitted. `next.slot` means nothing yet.
     fn foresee(&mut self, _next: &Request) {}
+
+    /// What the last read of `slot` delivered, from its first byte on; perhaps longer than the read, then with
+    /// bytes of no meaning behind. Asked for when the read has completed and before the slot is used again.
+    /// `None` from a drive that has no data, such as one that only keeps time.
+    fn data(&self, _slot: u16) -> Option<&[u8]> {
+        None
+    }
 
     /// Issues what was taken, then returns as soon as at least one request has completed, or at
     /// `until` (then possibly with none); completions are appended to `done` in the order seen.

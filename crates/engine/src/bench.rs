@@ -47,6 +47,32 @@ pub trait Bench {
         script: &Script,
         payload: &dyn Fn() -> Box<dyn Payload>,
     ) -> Result<Vec<Sample>, BenchError>;
+
+    /// As [`Bench::run`], and shows `each` what every read delivered, with the access's place in the script. A
+    /// bench whose drive has no data shows nothing; see [`Drive::data`].
+    ///
+    /// # Errors
+    /// As [`Bench::run`].
+    fn run_for_data(
+        &mut self,
+        script: &Script,
+        payload: &dyn Fn() -> Box<dyn Payload>,
+        _each: &mut dyn FnMut(usize, &[u8]),
+    ) -> Result<Vec<Sample>, BenchError> {
+        self.run(script, payload)
+    }
+
+    /// As [`Bench::run_for_data`], to the end even when the user wants to stop: it puts back what was there.
+    ///
+    /// # Errors
+    /// As [`Bench::run`], but never [`BenchError::Interrupted`].
+    fn run_to_the_end(
+        &mut self,
+        script: &Script,
+        payload: &dyn Fn() -> Box<dyn Payload>,
+    ) -> Result<Vec<Sample>, BenchError> {
+        self.run(script, payload)
+    }
 }
 
 /// Why a script did not come to its end.
@@ -114,20 +140,65 @@ impl<T: Target> Bench for TargetBench<'_, T> {
         script: &Script,
         payload: &dyn Fn() -> Box<dyn Payload>,
     ) -> Result<Vec<Sample>, BenchError> {
-        let writes = script.accesses().iter().any(|access| access.op == Op::Write);
-        let content = |_: u16| payload();
-        let setup = LaneSetup {
-            submitters: 1,
-            depth: u16::try_from(script.depth()).unwrap_or(u16::MAX),
-            block_bytes_max: script.block_max(),
-            payload: if writes { Some(&content) } else { None },
-        };
         let (cancel, origin) = (self.cancel, self.origin);
-        let mut drives = self.target.open(&setup)?;
-        let Some(drive) = drives.first_mut() else { return Ok(Vec::new()) };
-        drive.attach()?;
-        Hand { drive, cancel, origin }.play(script)
+        with_setup(script, payload, |setup| {
+            let mut drives = self.target.open(setup)?;
+            let Some(drive) = drives.first_mut() else { return Ok(Vec::new()) };
+            drive.attach()?;
+            Hand { drive, cancel, origin }.play(script, |_, _| {})
+        })
     }
+
+    fn run_for_data(
+        &mut self,
+        script: &Script,
+        payload: &dyn Fn() -> Box<dyn Payload>,
+        each: &mut dyn FnMut(usize, &[u8]),
+    ) -> Result<Vec<Sample>, BenchError> {
+        self.play_for_data(script, payload, self.cancel, each)
+    }
+
+    fn run_to_the_end(
+        &mut self,
+        script: &Script,
+        payload: &dyn Fn() -> Box<dyn Payload>,
+    ) -> Result<Vec<Sample>, BenchError> {
+        self.play_for_data(script, payload, &AtomicBool::new(false), &mut |_, _| {})
+    }
+}
+
+impl<T: Target> TargetBench<'_, T> {
+    fn play_for_data(
+        &mut self,
+        script: &Script,
+        payload: &dyn Fn() -> Box<dyn Payload>,
+        cancel: &AtomicBool,
+        each: &mut dyn FnMut(usize, &[u8]),
+    ) -> Result<Vec<Sample>, BenchError> {
+        let origin = self.origin;
+        with_setup(script, payload, |setup| {
+            let mut drives = self.target.open_for_data(setup)?;
+            let Some(drive) = drives.first_mut() else { return Ok(Vec::new()) };
+            drive.attach()?;
+            Hand { drive, cancel, origin }.play(script, each)
+        })
+    }
+}
+
+/// Calls `then` with what a drive must be ready for to play `script`.
+fn with_setup<R>(
+    script: &Script,
+    payload: &dyn Fn() -> Box<dyn Payload>,
+    then: impl FnOnce(&LaneSetup<'_>) -> R,
+) -> R {
+    let writes = script.accesses().iter().any(|access| access.op == Op::Write);
+    let content = |_: u16| payload();
+    then(&LaneSetup {
+        submitters: 1,
+        depth: u16::try_from(script.depth()).unwrap_or(u16::MAX),
+        block_bytes_max: script.block_max(),
+        payload: if writes { Some(&content) } else { None },
+    })
 }
 
 /// Issues one script on one drive.
@@ -138,7 +209,12 @@ struct Hand<'a, D> {
 }
 
 impl<D: Drive> Hand<'_, D> {
-    fn play(&mut self, script: &Script) -> Result<Vec<Sample>, BenchError> {
+    /// Shows `each` what every read delivered, when all of its group have completed.
+    fn play(
+        &mut self,
+        script: &Script,
+        mut each: impl FnMut(usize, &[u8]),
+    ) -> Result<Vec<Sample>, BenchError> {
         let mut samples = Vec::with_capacity(script.accesses().len());
         let mut requests = Vec::with_capacity(script.depth());
         let mut done = Vec::with_capacity(script.depth());
@@ -169,6 +245,12 @@ impl<D: Drive> Hand<'_, D> {
             let begin = samples.len() - group.len();
             self.drive.submit(&requests)?;
             self.collect(&mut samples[begin..], &mut done)?;
+            for (slot, access) in group.iter().enumerate().filter(|(_, a)| a.op == Op::Read) {
+                let data = self.drive.data(slot as u16);
+                if let Some(data) = data.and_then(|data| data.get(..access.len.0 as usize)) {
+                    each(begin + slot, data);
+                }
+            }
             if self.cancel.load(Ordering::Relaxed) {
                 return Err(BenchError::Interrupted);
             }

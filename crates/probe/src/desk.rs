@@ -261,9 +261,51 @@ impl<'a> Desk<'a> {
         payload: &dyn Fn() -> Box<dyn Payload>,
     ) -> Result<Vec<Sample>, Halt> {
         self.allow(script)?;
-        self.scripts += 1;
         let before = self.bench.now();
         let samples = self.bench.run(script, payload)?;
+        Ok(self.note(part, samples, before))
+    }
+
+    /// As [`Desk::run_with`], and shows `each` what every read delivered, with the access's place in the script.
+    /// Nothing is shown of a drive that has no data.
+    ///
+    /// # Errors
+    /// As [`Desk::run`].
+    pub fn run_for_data(
+        &mut self,
+        part: &str,
+        script: &Script,
+        payload: &dyn Fn() -> Box<dyn Payload>,
+        each: &mut dyn FnMut(usize, &[u8]),
+    ) -> Result<Vec<Sample>, Halt> {
+        self.allow(script)?;
+        let before = self.bench.now();
+        let samples = self.bench.run_for_data(script, payload, each)?;
+        Ok(self.note(part, samples, before))
+    }
+
+    /// Puts back what a probe has overwritten: whatever limit has come, and even when the user wants to stop. What it
+    /// writes counts all the same.
+    ///
+    /// # Errors
+    /// [`Halt::Failed`] and [`Halt::Drive`]; [`Halt::NoConsent`] and [`Halt::Outside`], since nothing of the kind can
+    /// have been overwritten.
+    pub fn put_back(
+        &mut self,
+        part: &str,
+        script: &Script,
+        payload: &dyn Fn() -> Box<dyn Payload>,
+    ) -> Result<(), Halt> {
+        self.place(script)?;
+        let before = self.bench.now();
+        let samples = self.bench.run_to_the_end(script, payload)?;
+        self.note(part, samples, before);
+        Ok(())
+    }
+
+    /// Counts what was done, and hands it on.
+    fn note(&mut self, part: &str, samples: Vec<Sample>, before: Nanos) -> Vec<Sample> {
+        self.scripts += 1;
         self.spent.elapsed_ns += Nanos(self.bench.now().0 - before.0);
         for sample in &samples {
             self.spent.ios += 1;
@@ -276,7 +318,7 @@ impl<'a> Desk<'a> {
         if self.recording {
             self.keeper.samples(part, &samples);
         }
-        Ok(samples)
+        samples
     }
 
     /// Tells whoever watches.
@@ -305,7 +347,8 @@ impl<'a> Desk<'a> {
         self.keeper.finished(done);
     }
 
-    fn allow(&self, script: &Script) -> Result<(), Halt> {
+    /// Whether the accesses are where and what they may be.
+    fn place(&self, script: &Script) -> Result<(), Halt> {
         let region = self.terms.region;
         let end = region.offset.0.saturating_add(region.length.0);
         let inside = |access: &&Access| {
@@ -320,6 +363,12 @@ impl<'a> Desk<'a> {
         if !self.terms.may_write && script.accesses().iter().any(|access| alters(&access)) {
             return Err(Halt::NoConsent);
         }
+        Ok(())
+    }
+
+    /// Whether a script may be issued now.
+    fn allow(&self, script: &Script) -> Result<(), Halt> {
+        self.place(script)?;
         if self.time_left() <= script.pauses() {
             return Err(Halt::Time);
         }

@@ -26,6 +26,7 @@ mod model;
 mod noise;
 mod spec;
 mod ssd;
+mod store;
 mod target;
 
 pub use around::{

@@ -11,6 +11,7 @@ use block::{
 use crate::around::ContentMap;
 use crate::device::{Command, Device, Finished, MediaCounters};
 use crate::environment::{Counters, Published, Surroundings, VirtualEnvironment};
+use crate::store::{Hands, Store};
 
 /// How long the kernel takes to refuse a request that never reaches the device. Not zero: a closed
 /// loop over refused requests would otherwise turn for ever within one instant.
@@ -28,6 +29,8 @@ pub struct VirtualTarget {
     leaf: String,
     around: Surroundings,
     content: ContentMap,
+    /// What was written through lanes that were opened for data.
+    store: Store,
     device: Box<dyn Device>,
     now: Time,
     /// Requests taken so far.
@@ -114,6 +117,7 @@ impl VirtualTarget {
             leaf: parts.leaf,
             around: parts.around,
             content: parts.content,
+            store: Store::default(),
             device: parts.device,
             now: Time::ZERO,
             sequence: 0,
@@ -152,7 +156,8 @@ impl VirtualTarget {
         self.device.media()
     }
 
-    /// Where the drive keeps what is written to it. The drive itself keeps none of it.
+    /// Where the drive keeps what is written to it. The drive itself keeps none of it, but for what goes through
+    /// lanes opened for data ([`Target::open_for_data`]).
     pub fn content(&self) -> &ContentMap {
         &self.content
     }
@@ -339,7 +344,15 @@ impl Target for VirtualTarget {
     /// carried out, and nobody hears of them.
     fn open<'a>(&'a mut self, _: &LaneSetup<'_>) -> Result<Vec<Lane<'a>>, DriveError> {
         self.first = self.sequence;
-        Ok(vec![Lane { target: self }])
+        Ok(vec![Lane { target: self, hands: None }])
+    }
+
+    /// What is written through such a lane is kept, sparsely, where [`VirtualTarget::content`] says, and given back
+    /// to reads through such lanes. A write through any other lane takes its time and leaves the content as it is.
+    fn open_for_data<'a>(&'a mut self, setup: &LaneSetup<'_>) -> Result<Vec<Lane<'a>>, DriveError> {
+        self.first = self.sequence;
+        let hands = Some(Box::new(Hands::new(setup)));
+        Ok(vec![Lane { target: self, hands }])
     }
 }
 
@@ -347,6 +360,8 @@ impl Target for VirtualTarget {
 #[derive(Debug)]
 pub struct Lane<'a> {
     target: &'a mut VirtualTarget,
+    /// The data of what is under way, where it was opened for data.
+    hands: Option<Box<Hands>>,
 }
 
 impl Lane<'_> {
@@ -368,6 +383,9 @@ impl Drive for Lane<'_> {
     }
 
     fn submit(&mut self, requests: &[Request]) -> Result<(), DriveError> {
+        if let Some(hands) = &mut self.hands {
+            requests.iter().for_each(|request| hands.take(request));
+        }
         for request in requests {
             self.target.take(request);
         }
@@ -377,7 +395,16 @@ impl Drive for Lane<'_> {
     /// Returns all completions of the first instant that has any, ordered by (time, submitter, order
     /// of submission). With nothing outstanding and `until` at [`Time::NEVER`] it returns at once.
     fn wait_until(&mut self, until: Time, done: &mut Vec<Completion>) -> Result<Time, DriveError> {
+        let before = done.len();
         self.target.run(until, done);
+        if let Some(hands) = &mut self.hands {
+            let VirtualTarget { content, store, .. } = &mut *self.target;
+            done[before..].iter().for_each(|completion| hands.complete(completion, content, store));
+        }
         Ok(self.target.now)
+    }
+
+    fn data(&self, slot: u16) -> Option<&[u8]> {
+        self.hands.as_ref()?.data(slot)
     }
 }

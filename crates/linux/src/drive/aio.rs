@@ -76,6 +76,10 @@ impl Drive for AioDrive<'_> {
     fn wait_until(&mut self, until: Time, done: &mut Vec<Completion>) -> Result<Time, DriveError> {
         self.0.wait_until(until, done)
     }
+
+    fn data(&self, slot: u16) -> Option<&[u8]> {
+        self.buffer(slot)
+    }
 }
 
 impl Buffers for AioDrive<'_> {

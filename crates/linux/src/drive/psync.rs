@@ -104,6 +104,10 @@ impl Drive for PsyncDrive<'_> {
         done.push(completion);
         Ok(completion.completed)
     }
+
+    fn data(&self, slot: u16) -> Option<&[u8]> {
+        self.buffer(slot)
+    }
 }
 
 impl Buffers for PsyncDrive<'_> {
