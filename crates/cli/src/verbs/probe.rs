@@ -82,6 +82,6 @@ fn scattered(args: &ScatterArgs, given: &Given) -> Result<Exit> {
 }
 
 fn held(args: &CapacityArgs, given: &Given) -> Result<Exit> {
-    let options = capacity::Options { destructive: args.destructive, ..Default::default() };
+    let options = capacity::Options { keeps: !args.destructive, ..Default::default() };
     one(Task::Capacity(options), &args.plain, given)
 }

@@ -29,7 +29,8 @@ const FLOOD: u64 = 16 << 20;
 const SAMPLE: u64 = 4096;
 
 /// What may be chosen.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 pub struct Options {
     /// What was there is kept in memory and put back.
     pub keeps: bool,
