@@ -225,3 +225,29 @@ fn ssds() {
     }
     println!("found {found}");
 }
+
+#[test]
+#[ignore = "prints"]
+fn ssds_others() {
+    let list = std::env::var("MODELS").unwrap();
+    let mut found = 0;
+    for model in list.split(',') {
+        for seed in seeds() {
+            let spec = format!("sim:{model}?seed={seed}");
+            let (one, _) =
+                at_desk(&spec, |_| {}, |desk| boundary(desk, &Known::new()).unwrap().findings);
+            let (two, _) = at_desk(
+                &spec,
+                |_| {},
+                |desk| drivescope_probe::fat::probe(desk, &Known::new()).unwrap().findings,
+            );
+            for finding in one.iter().chain(&two) {
+                if finding.verdict == Verdict::Found {
+                    found += 1;
+                    println!("{spec} {finding:?}");
+                }
+            }
+        }
+    }
+    println!("found {found}");
+}

@@ -19,7 +19,9 @@ const SLIGHT: f64 = 0.25;
 /// How often the count at the limit and the one beyond take turns before the limit is believed.
 const TURNS: usize = 3;
 /// The cells of one kind lie apart from those of the other by this share of their distance.
-const APART: f64 = 0.5;
+const APART: f64 = 0.6;
+/// And by so many standard errors.
+const CLEAR: f64 = 8.0;
 /// Beyond the limit each visit costs a merge: this share of them does, whatever the drive does beside.
 const MOST: f64 = 0.65;
 /// A visit that takes so many times longer than its writes alone is a merge whatever the size: no card has so many
@@ -202,13 +204,13 @@ impl<'a> Search<'a> {
         let rise = (slow.low + slow.high - fast.low - fast.high).abs() / 2.0;
         let error = within.iter().chain(&beyond).map(|cell| cell.error_ns).fold(1.0, f64::max);
         let most = beyond.iter().all(|cell| cell.share >= MOST);
-        if gap < APART * rise || gap < ERRORS * error || !most {
+        if gap < APART * rise || gap < CLEAR * error || !most {
             return Ok(End::Unclear { from: 0, to: cliff });
         }
         Ok(End::Limit { open, clear: gap / error })
     }
 
-    /// As many as are open; where not even one is, one that is written in order.
+    /// As many as are open; where not even one is, one that is written in order, for two writes as a visit has them.
     fn within(&mut self, desk: &mut Desk<'_>, open: u32, len: u64) -> Result<Excess, Halt> {
         if open > 0 {
             return self.cell(desk, open, len, VISITS_MIN);
@@ -216,7 +218,8 @@ impl<'a> Search<'a> {
         let order = std::mem::replace(&mut self.order, Order::Linear);
         let within = self.cell(desk, 1, len, VISITS_MIN);
         self.order = order;
-        within
+        let within = within?;
+        Ok(Excess { excess_ns: 2.0 * within.excess_ns, error_ns: 2.0 * within.error_ns, ..within })
     }
 
     /// The size at which the last step changed most.
