@@ -68,6 +68,7 @@ fn models() {
             evidence.noise_ns
         );
         println!("    {:?}", evidence.bands);
+        println!("    periods {:?} stretches {:?}", evidence.periods, evidence.stretches);
         evidence.zones.iter().for_each(|zone| println!("    {zone:?}"));
         outcome.findings.iter().for_each(|finding| println!("    {}", line(finding)));
     }

@@ -55,14 +55,14 @@ pub(super) struct Judged {
 pub(super) struct Question<'a> {
     /// Levels, in windows.
     pub(super) data: &'a [Datum],
-    /// Time of a read, ns.
-    pub(super) base: f64,
     /// Page sizes to try when places may lie on different planes; empty when they all lie on the same.
     pub(super) planes: &'a [u64],
     /// Bytes of a group of pages, where groups are known: kinds may then be told by their turns.
     pub(super) turns: Option<u64>,
     /// False when places were read once: then nothing tells noise from a band that is two.
     pub(super) noise_known: bool,
+    /// Bands closer than this, ns, are not looked for.
+    pub(super) closest: f64,
 }
 
 /// Judges; none when there are too few places.
@@ -99,7 +99,7 @@ fn in_turns(question: &Question<'_>, mixed: Judged, all: &[Turns]) -> Judged {
     };
     // An order of more levels can imitate one of fewer, and gains by the noise; it only has to be worth its price.
     let (fewer, more) = (margin(&|levels| levels < count), margin(&|levels| levels > count));
-    let closest = DISTANCE_MIN * question.base;
+    let closest = question.closest;
     let told = best.narrowest() > SEPARATION_MIN * std::f64::consts::SQRT_2 * best.error;
     let regular =
         count > 1 && fewer >= MARGIN && more >= MORE_MARGIN && told && best.narrowest() >= closest;
@@ -145,7 +145,7 @@ fn candidates(question: &Question<'_>) -> Vec<Fit> {
     all(None, &mut fits);
     let best = fits.iter().min_by(|a, b| a.bic.total_cmp(&b.bic));
     let everything: Vec<&Datum> = question.data.iter().collect();
-    let narrow = |fit: &Fit| split_max(fit, &everything, 0) <= DISTANCE_MIN * question.base;
+    let narrow = |fit: &Fit| split_max(fit, &everything, 0) <= question.closest;
     if !best.is_some_and(|best| best.shape.bands == 1 && narrow(best)) {
         question.planes.iter().for_each(|plane| all(Some(*plane), &mut fits));
     }
@@ -154,7 +154,7 @@ fn candidates(question: &Question<'_>) -> Vec<Fit> {
 
 /// One band fits best. Is it narrow enough to say that there are not two?
 fn one(question: &Question<'_>, fit: &Fit, posterior: f64) -> Answer {
-    let closest = DISTANCE_MIN * question.base;
+    let closest = question.closest;
     let all: Vec<&Datum> = question.data.iter().collect();
     let span = |values: &[f64]| {
         let ends =
@@ -194,7 +194,7 @@ fn several(question: &Question<'_>, fit: &Fit, posterior: f64) -> Answer {
     if narrowest < SEPARATION_MIN * deviation {
         return Answer::Open(format!("{count} bands that overlap fit best"), true);
     }
-    if narrowest < DISTANCE_MIN * question.base {
+    if narrowest < question.closest {
         return Answer::Open("the bands lie closer than kinds of pages do".to_owned(), false);
     }
     if fit.shares.iter().any(|share| *share < SHARE_MIN / count as f64) {

@@ -23,7 +23,7 @@ use workload::rng::Rng;
 pub use evidence::{Band, Evidence, Part, Period, Point, Stretch, Window, Zone};
 pub use published::infer;
 
-use self::bands::{Answer, Judged, Question};
+use self::bands::{Answer, DISTANCE_MIN, Judged, Question};
 use self::edge::{Edge, Search};
 use self::mixture::Datum;
 use self::places::Places;
@@ -151,15 +151,14 @@ impl State {
         let data = self.data(&self.windows, noise, self.places.grain);
         let mut first = self.data(&self.first, noise, self.places.grain);
         first.iter_mut().for_each(|datum| datum.window = 0);
-        let (planes, grain) = (&self.places.planes[..], self.places.grain);
-        let turns = self.places.groups_known.then_some(grain);
-        self.judged = bands::judge(&Question {
+        let question = Question {
             data: &data,
-            base: noise.base,
-            planes,
-            turns,
+            planes: &self.places.planes,
+            turns: self.places.groups_known.then_some(self.places.grain),
             noise_known: true,
-        });
+            closest: DISTANCE_MIN * noise.base,
+        };
+        self.judged = bands::judge(&question);
         let compare = |judged| zones::compare(&first, judged, noise.base);
         self.beginning = self.judged.as_ref().and_then(compare);
         let bands =

@@ -87,11 +87,14 @@ fn evidence(state: &State) -> Evidence {
         series(state, beginning, &state.overview[0], places.block),
         series(state, Part::Window, &state.windows, places.grain),
     ];
+    let several = |judged: &&Judged| matches!(judged.answer, Answer::Bands(..));
+    let told = state.judged.as_ref().filter(several);
     let mut windows = Vec::new();
     for series in series.iter().flatten() {
         let data = series.data.clone();
         let data = if series.part == beginning { picture::in_windows(data, cut) } else { data };
-        windows.extend(picture::windows(&Series { data, ..series.clone() }, true));
+        let series = Series { data, ..series.clone() };
+        windows.extend(picture::windows(&series, true, told.map(|judged| &judged.fit)));
     }
     let count = state.judged.as_ref().and_then(|judged| match judged.answer {
         Answer::Bands(count, _) => Some(count),
