@@ -1,5 +1,7 @@
 //! What tables of flashbench's own making say about drawn cards: its pattern, one pass, means, three digits.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "these are tests")]
+
 mod cards;
 
 use cards::{Score, at_desk, drawn};

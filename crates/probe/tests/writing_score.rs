@@ -2,6 +2,8 @@
 //! `CARDS=1000 FIRST=0 cargo test -p drivescope-probe --test writing_score -- --ignored --nocapture`.
 //! Seeds below 10,000 are for tuning.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "these are tests")]
+
 mod cards;
 
 use std::ops::Range;
