@@ -14,6 +14,9 @@ const MARGIN: f64 = 14.0;
 /// By how much a count of levels in turns must be ahead of greater ones.
 const MORE_MARGIN: f64 = 3.0;
 
+/// No answer is surer than this: bands that may be two, and one that may be more, are told at 99 %.
+const SURE_MAX: f64 = 0.99;
+
 /// Neighbouring bands lie at least this many deviations of a place apart, so that few places are between.
 const SEPARATION_MIN: f64 = 4.0;
 
@@ -72,15 +75,13 @@ pub(super) fn judge(question: &Question<'_>) -> Option<Judged> {
     // A band more always gains something; whether one may be two is asked of each band by itself.
     let fewer = fits.iter().filter(|fit| fit.shape.bands < best.shape.bands);
     let margin = fewer.map(|fit| fit.bic - best.bic).fold(f64::INFINITY, f64::min);
-    let odds: f64 = fits.iter().map(|fit| (-0.5 * (fit.bic - best.bic)).exp()).sum();
-    let same = fits.iter().filter(|fit| fit.shape.bands == best.shape.bands);
-    let posterior = same.map(|fit| (-0.5 * (fit.bic - best.bic)).exp()).sum::<f64>() / odds;
+    let sure = (1.0 - (-0.5 * margin).exp()).min(SURE_MAX);
     let answer = if best.shape.bands == 1 {
-        one(question, &best, posterior)
+        one(question, &best)
     } else if margin < MARGIN {
         Answer::Open(format!("{} bands fit best, and fewer almost as well", best.shape.bands), true)
     } else {
-        several(question, &best, posterior)
+        several(question, &best, sure)
     };
     let mixed = Judged { answer, fit: best, turns: None };
     Some(match question.turns {
@@ -109,7 +110,8 @@ fn in_turns(question: &Question<'_>, mixed: Judged, all: &[Turns]) -> Judged {
             Judged { turns: Some(best.clone()), ..mixed }
         }
         Answer::Open(_, true) if regular => {
-            let confidence = (1.0 - (-0.5 * fewer).exp() - (-0.5 * more).exp()).clamp(0.5, 0.99);
+            let confidence =
+                (1.0 - (-0.5 * fewer).exp() - (-0.5 * more).exp()).clamp(0.5, SURE_MAX);
             let fit = best.as_fit(windows);
             Judged { answer: Answer::Bands(count, confidence), fit, turns: Some(best.clone()) }
         }
@@ -153,7 +155,7 @@ fn candidates(question: &Question<'_>) -> Vec<Fit> {
 }
 
 /// One band fits best. Is it narrow enough to say that there are not two?
-fn one(question: &Question<'_>, fit: &Fit, posterior: f64) -> Answer {
+fn one(question: &Question<'_>, fit: &Fit) -> Answer {
     let closest = question.closest;
     let all: Vec<&Datum> = question.data.iter().collect();
     let span = |values: &[f64]| {
@@ -176,11 +178,11 @@ fn one(question: &Question<'_>, fit: &Fit, posterior: f64) -> Answer {
         let what = "the noise of reads leaves open whether there is more than one band";
         return Answer::Open(what.to_owned(), true);
     }
-    Answer::One(posterior.min(0.99), apart)
+    Answer::One(SURE_MAX, apart)
 }
 
 /// Several bands fit best. Do they look like kinds of pages?
-fn several(question: &Question<'_>, fit: &Fit, posterior: f64) -> Answer {
+fn several(question: &Question<'_>, fit: &Fit, sure: f64) -> Answer {
     let count = fit.shape.bands;
     if count == BANDS_MAX {
         return Answer::Open("times of places are spread, and not in bands".to_owned(), true);
@@ -214,7 +216,7 @@ fn several(question: &Question<'_>, fit: &Fit, posterior: f64) -> Answer {
             true,
         );
     }
-    Answer::Bands(count, posterior.min(0.995))
+    Answer::Bands(count, sure)
 }
 
 /// The places of each band.

@@ -174,9 +174,23 @@ impl State {
         };
         let reads = self.first.iter().map(|spot| spot.times.len()).max().unwrap_or(0);
         let (zone, rest, places) = (&other.zone, &other.rest, &self.places);
-        let search = Search { places, zone, rest, noise, reads, unit };
+        let alike = self.alike(noise);
+        let search = Search { places, zone, rest, noise, reads, unit, alike };
         (self.edge, self.around) = search.run(desk, &mut self.rng)?;
         Ok(())
+    }
+
+    /// Neighbouring places of one band, on average over the windows.
+    fn alike(&self, noise: Noise) -> f64 {
+        let Some(judged) = self.judged.as_ref().filter(|_| !self.places.groups_known) else {
+            return 1.0;
+        };
+        let data = self.data(&self.windows, noise, self.places.grain);
+        let bands: Vec<(usize, usize)> =
+            data.iter().map(|datum| (datum.window, judged.fit.band(datum).0)).collect();
+        let runs = bands.chunk_by(|a, b| a == b).count().max(1);
+        // With one band, nothing tells how many places a page has.
+        if judged.fit.centers.len() > 1 { bands.len() as f64 / runs as f64 } else { 1.0 }
     }
 
     /// The levels of places in windows: a place that does not follow the one before by `step` begins a window.

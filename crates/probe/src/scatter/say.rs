@@ -21,6 +21,9 @@ const FAT_UNIT: u64 = 1 << 20;
 /// Probability that the length of a zone has to have before it is named.
 const EXACT_MIN: f64 = 0.95;
 
+/// Below that of the likeliest length, only a range is told.
+const LENGTH_MIN: f64 = 0.5;
+
 /// Reads alone cannot see a zone that is kept in another way and read in the same time.
 const READS_ALONE: f64 = 0.97;
 
@@ -262,6 +265,11 @@ fn strongest(from: u64, zones: &[Zone]) -> Option<&Zone> {
 fn slow_zone(state: &State, zones: &[Zone]) -> Finding {
     let name = Name::SlowZone;
     match (&state.beginning, strongest(state.places.from, zones)) {
+        (_, Some(zone)) if zone.confidence < LENGTH_MIN => {
+            let (low, high) = (zone.length_min, zone.length_max);
+            let why = format!("a zone from byte {} is {low} to {high} bytes long", zone.offset);
+            Finding::unknown(name, why)
+        }
         (_, Some(zone)) => {
             let why = format!(
                 "reads from byte {} to {} {}",
