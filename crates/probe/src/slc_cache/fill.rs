@@ -196,6 +196,8 @@ pub struct Cursor {
     next: u64,
     begin: u64,
     end: u64,
+    /// Size of each request.
+    request: u64,
 }
 
 impl Cursor {
@@ -204,12 +206,28 @@ impl Cursor {
         let region = desk.region();
         let skipped = FIRST.min(region.length.0 / 16);
         let begin = (region.offset.0 + skipped).next_multiple_of(REQUEST);
-        Cursor { next: begin, begin, end: region.offset.0 + region.length.0 }
+        let end = region.offset.0 + region.length.0;
+        Cursor { next: begin, begin, end, request: REQUEST }
+    }
+
+    /// Where it began.
+    pub fn begin(&self) -> u64 {
+        self.begin
+    }
+
+    /// With requests of another size, no larger than 1 MiB.
+    #[must_use]
+    pub fn by(self, request: u64) -> Cursor {
+        Cursor { request: request.clamp(1, REQUEST), ..self }
+    }
+
+    fn group_bytes(&self) -> u64 {
+        TOGETHER * self.request
     }
 
     /// Bytes that are still to be written for the first time.
     pub fn left(&self) -> u64 {
-        self.end.saturating_sub(self.next) / GROUP * GROUP
+        self.end.saturating_sub(self.next) / self.group_bytes() * self.group_bytes()
     }
 
     /// From the beginning again, when there is no room for `bytes` any more.
@@ -224,11 +242,11 @@ impl Cursor {
             .map(|n| Access {
                 op: Op::Write,
                 fua: false,
-                offset: Bytes(self.next + n * REQUEST),
-                len: Bytes(REQUEST),
+                offset: Bytes(self.next + n * self.request),
+                len: Bytes(self.request),
             })
             .collect();
-        self.next += GROUP;
+        self.next += self.group_bytes();
         let mut script = Script::new();
         script.group(Nanos::ZERO, &accesses);
         script
@@ -246,16 +264,16 @@ pub fn write(
     fill: &mut Fill,
     mut done: impl FnMut(&Fill) -> bool,
 ) -> Result<(), Halt> {
-    fill.group_bytes = GROUP;
+    fill.group_bytes = cursor.group_bytes();
     let before = desk.snapshot();
     let mut begun = None;
     let mut look = 16;
     let mut result = Ok(());
-    while cursor.left() >= GROUP {
+    while cursor.left() >= cursor.group_bytes() {
         let samples = match desk.run(part, &cursor.group()) {
             Ok(samples) => samples,
             Err(halt) => {
-                cursor.next -= GROUP;
+                cursor.next -= cursor.group_bytes();
                 result = Err(halt);
                 break;
             }
