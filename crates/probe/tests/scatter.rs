@@ -50,6 +50,25 @@ fn a_stick_with_a_slow_zone_and_two_bands() {
     }
 }
 
+// Breaks when the end of a zone is rounded to where such ends mostly lie, or any zone passes for one for file
+// allocation tables.
+#[test]
+fn zones_of_any_length() {
+    let of = |bytes: u64| scatter(&format!("sim:usb-8m?fat.bytes={bytes}"), &group(16 << 10));
+    let twenty = of(20 * MIB);
+    assert_eq!(value(&twenty, Name::FatZone), Some(20 * MIB), "{:?}", twenty.findings);
+    for odd in [4 * MIB + (16 << 10), 512 * MIB] {
+        let outcome = of(odd);
+        assert_eq!(value(&outcome, Name::SlowZone), Some(odd), "{:?}", outcome.findings);
+        assert_eq!(finding(&outcome, Name::FatZone).verdict, Verdict::Unknown);
+    }
+    // Four groups: less than the first MiB that is compared.
+    let tiny = of(64 << 10);
+    for name in [Name::SlowZone, Name::FatZone] {
+        assert_eq!(finding(&tiny, name).verdict, Verdict::Unknown, "{:?}", tiny.findings);
+    }
+}
+
 // Breaks when three bands pass for two, or when it is not told where they appear.
 #[test]
 fn a_stick_with_three_bands() {
@@ -73,8 +92,8 @@ fn bands_below_the_noise_of_a_read() {
     assert_eq!(value(&outcome, Name::CellBands), Some(3), "{:?}", outcome.findings);
 }
 
-// Breaks when a drawn card gets a wrong number, or when what little noise there is leaves more than one in ten open. The
-// ignored test of scatter_score.rs does the same for as many cards as one likes.
+// Breaks when a drawn card gets a wrong number, or when what little noise there is leaves more than one in ten open.
+// The ignored test of scatter_score.rs does the same for as many cards as one likes.
 #[test]
 fn drawn_cards_get_no_wrong_number() {
     let mut open = 0;
@@ -103,6 +122,9 @@ fn drives_without_structure_get_no_number() {
             assert_ne!(said.verdict, Verdict::Found, "{drive}: {said:?}");
         }
     }
+    // A disk whose memory holds a part of what is read: some places are answered from it and some are not.
+    let outcome = scatter("sim:hdd-7200?memory.segments=4", &Known::new());
+    assert!(outcome.findings.iter().all(|said| said.verdict == Verdict::Unknown), "{outcome:?}");
     // Written once from end to end, the same kind of page lasts for longer than a window.
     let outcome = scatter("sim:enterprise-28op?state=filled", &Known::new());
     assert!(outcome.findings.iter().all(|said| said.verdict != Verdict::Found), "{outcome:?}");

@@ -22,7 +22,7 @@ const FAT_UNIT: u64 = 1 << 20;
 const EXACT_MIN: f64 = 0.95;
 
 /// Below that of the likeliest length, only a range is told.
-const LENGTH_MIN: f64 = 0.5;
+const LENGTH_MIN: f64 = 0.9;
 
 /// Reads alone cannot see a zone that is kept in another way and read in the same time.
 const READS_ALONE: f64 = 0.97;

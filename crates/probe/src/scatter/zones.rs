@@ -72,8 +72,8 @@ pub(super) fn compare(beginning: &[Datum], judged: &Judged, base: f64) -> Option
     Some(if seen { Beginning::Same(reach) } else { Beginning::Open(rest.shift2() < 1.0) })
 }
 
-/// A shift of the mean, ns, that no zone in other cells or with a map of its own is expected to be below: what is looked
-/// up and what an array read takes differ by chance only so closely.
+/// A shift of the mean, ns, that no zone in other cells or with a map of its own is expected to be below: what is
+/// looked up and what an array read takes agree so closely by chance alone.
 fn shift_min(base: f64) -> f64 {
     SHIFT_NS.min(DISTANCE_MIN * base).max(SHIFT_MIN * base)
 }
