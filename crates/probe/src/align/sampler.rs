@@ -161,15 +161,16 @@ pub(super) fn took(sample: &Sample) -> f64 {
 fn order(count: usize, rng: &mut Rng) -> Vec<(usize, usize)> {
     let mut roles: Vec<[usize; 3]> = vec![[0, 1, 2]; count];
     roles.iter_mut().for_each(|roles| rng.shuffle(roles));
-    let mut order = Vec::with_capacity(3 * count);
-    for round in 0..3 {
+    let mut order: Vec<(usize, usize)> = Vec::with_capacity(3 * count);
+    for round in [0, 1, 2] {
         let mut visits: Vec<usize> = (0..count).collect();
         rng.shuffle(&mut visits);
         // Between two rounds a triple could follow itself.
         if count > 1 && order.last().is_some_and(|&(last, _)| last == visits[0]) {
             visits.swap(0, count - 1);
         }
-        order.extend(visits.into_iter().map(|index| (index, roles[index][round])));
+        let visit = |index: usize| (index, roles[index][round]);
+        order.extend(visits.into_iter().map(visit));
     }
     order
 }

@@ -134,14 +134,13 @@ fn ratio(mut over: Vec<f64>, mut under: Vec<f64>) -> Option<f64> {
 }
 
 /// Parts that are answered much faster than the rest. Kinds of pages make fast and slow reads too, but in every part;
-/// so there are such parts where nearly all parts are of one sort: hardly a read below the threshold between fast and
-/// slow, or hardly one above.
+/// so there are such parts where nearly every part is of one sort, but for one read.
 fn empty(by_part: &[Vec<f64>]) -> Vec<u64> {
     let mut times: Vec<f64> = by_part.iter().flatten().copied().collect();
     let Some((threshold, apart)) = two_sorts(&mut times) else { return Vec::new() };
     let fast = |part: &Vec<f64>| part.iter().filter(|time| **time < threshold).count();
     let is_empty = |part: &&Vec<f64>| fast(part) + 1 >= READS;
-    let mixed = by_part.iter().filter(|part| (1..READS - 1).contains(&fast(part))).count();
+    let mixed = by_part.iter().filter(|part| (2..READS - 1).contains(&fast(part))).count();
     let count = by_part.iter().filter(is_empty).count();
     // A slow zone at the beginning leaves the rest no less written.
     let slow_min = (by_part.len() * 15).div_ceil(100);
