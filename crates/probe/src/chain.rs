@@ -260,9 +260,7 @@ fn probe(
         Task::Fat => keep(&mut e.fat, fat::probe(desk, known)?),
         Task::Scatter(options) => keep(&mut e.scatter, scatter::probe(desk, known, options)?),
         Task::Interval(options) => keep(&mut e.interval, interval::probe(desk, known, options)?),
-        Task::Parallelism(options) => {
-            keep(&mut e.parallelism, parallelism::probe(desk, known, options)?)
-        }
+        Task::Parallelism => keep(&mut e.parallelism, parallelism::probe(desk, known)?),
         Task::WriteBuffer(options) => {
             keep(&mut e.write_buffer, write_buffer::probe(desk, known, options)?)
         }

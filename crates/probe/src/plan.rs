@@ -11,8 +11,7 @@ use workload::plan::Region;
 use crate::desk::Terms;
 use crate::finding::Name;
 use crate::{
-    align, capacity, interval, open_au, parallelism, scatter, slc_cache, speed_class, surface,
-    write_buffer,
+    align, capacity, interval, open_au, scatter, slc_cache, speed_class, surface, write_buffer,
 };
 
 /// The schema that this version writes and reads.
@@ -58,7 +57,7 @@ pub enum Task {
     /// [`interval`].
     Interval(interval::Options),
     /// [`parallelism`].
-    Parallelism(parallelism::Options),
+    Parallelism,
     /// [`write_buffer`].
     WriteBuffer(write_buffer::Options),
     /// [`slc_cache`].
@@ -79,7 +78,7 @@ impl Task {
             Task::OpenAu(open_au::Options::default()),
             Task::Fat,
             Task::Scatter(scatter::Options::default()),
-            Task::Parallelism(parallelism::Options::default()),
+            Task::Parallelism,
             Task::WriteBuffer(write_buffer::Options::default()),
             Task::SlcCache(slc_cache::Options::default()),
         ]
@@ -93,7 +92,7 @@ impl Task {
             Task::Fat => "fat",
             Task::Scatter(_) => "scatter",
             Task::Interval(_) => "interval",
-            Task::Parallelism(_) => "parallelism",
+            Task::Parallelism => "parallelism",
             Task::WriteBuffer(_) => "write-buffer",
             Task::SlcCache(_) => "slc-cache",
             Task::Surface(_) => "surface",
@@ -114,7 +113,7 @@ impl Task {
             Task::Align(_)
             | Task::Scatter(_)
             | Task::Interval(_)
-            | Task::Parallelism(_)
+            | Task::Parallelism
             | Task::Surface(_) => false,
         }
     }
@@ -126,7 +125,7 @@ impl Task {
             Task::OpenAu(_) => &[Name::OpenAuLinear, Name::OpenAuRandom],
             Task::Fat => &[Name::FatZone],
             Task::Scatter(_) => &[Name::CellBands, Name::SlowZone],
-            Task::Parallelism(_) => &[Name::Chunk, Name::Interleave],
+            Task::Parallelism => &[Name::Chunk, Name::Interleave],
             Task::WriteBuffer(_) => &[Name::WriteBuffer],
             Task::SlcCache(_) => &[Name::SlcCache],
             Task::Capacity(_) => &[Name::RealCapacity],
@@ -139,7 +138,7 @@ impl Task {
     pub fn time_limit(&self) -> Nanos {
         match self {
             Task::Align(_) => Nanos::secs(50),
-            Task::Interval(_) | Task::Parallelism(_) => Nanos::secs(60),
+            Task::Interval(_) | Task::Parallelism => Nanos::secs(60),
             Task::Scatter(_) | Task::Surface(_) => Nanos::secs(120),
             Task::OpenAu(_) | Task::Fat | Task::WriteBuffer(_) => Nanos::secs(300),
             Task::SlcCache(_) | Task::Capacity(_) | Task::SpeedClass(_) => Nanos::secs(900),

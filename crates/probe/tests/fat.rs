@@ -1,5 +1,7 @@
 //! The zone at the beginning, of drives whose truth is known and in tables.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "these are tests")]
+
 mod cards;
 
 use block::{Bytes, Nanos};
@@ -93,6 +95,20 @@ fn faster_columns_are_a_zone() {
             "no number without the distance of columns"
         );
     }
+}
+
+// Breaks when a zone that ends inside a column is said to fill it.
+#[test]
+fn a_zone_that_ends_inside_a_column_has_no_number() {
+    let rows = [
+        [9.0, 8.9, 7.0, 6.0, 6.1, 6.0],
+        [8.0, 8.1, 5.2, 4.0, 4.0, 4.1],
+        [7.0, 7.0, 4.0, 2.4, 2.5, 2.4],
+    ];
+    let rows = rows.each_ref().map(|row| &row[..]);
+    let finding = infer(&table(MIB, MIB, &[rows[0], rows[1], rows[2], rows[2], rows[2]]));
+    assert_eq!(finding.verdict, Verdict::Unknown);
+    assert!(finding.reason.contains("inside erase block 2"), "{}", finding.reason);
 }
 
 // Breaks when a table that ends inside the zone, or has too little, leads to a number.

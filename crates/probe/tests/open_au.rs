@@ -1,5 +1,7 @@
 //! Open erase blocks of drives whose truth is known.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "these are tests")]
+
 mod cards;
 
 use block::{Bytes, Nanos};

@@ -1,5 +1,7 @@
 //! Erase blocks and pages that are found by writing.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "these are tests")]
+
 mod cards;
 
 use block::Bytes;

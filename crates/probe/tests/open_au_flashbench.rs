@@ -1,10 +1,12 @@
 //! What tables of flashbench's own making say about drawn cards: its pattern, one pass, means, three digits.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "these are tests")]
+
 mod cards;
 
-use cards::{at_desk, drawn};
-use drivescope_probe::open_au::{Order, Row, Table, infer, infer_order};
-use drivescope_probe::{Desk, Name, Verdict};
+use cards::{Score, at_desk, drawn};
+use drivescope_probe::Desk;
+use drivescope_probe::open_au::{Order, Row, Table, infer_order};
 use workload::rng::Rng;
 
 const MIB: u64 = 1 << 20;
@@ -40,75 +42,64 @@ fn three_digits(value: f64) -> f64 {
     (value / unit).round() * unit
 }
 
-/// Right, wrong, unknown.
-#[derive(Debug, Default)]
-struct Score(u32, u32, u32);
-
 fn unlimited(terms: &mut drivescope_probe::Terms) {
     terms.write_budget.0 = 1 << 50;
     terms.time_budget.0 = 1 << 62;
 }
 
-/// Scores tables of the cards of `seeds` up to the first beyond the limit.
-fn score(seeds: std::ops::Range<u64>, level: f64, order: Order, show: bool) -> Score {
+/// Scores tables of the cards of `seeds`, up to the first beyond what may be open in order.
+fn score(seeds: std::ops::Range<u64>, level: f64, order: Order) -> Score {
     let mut score = Score::default();
     for seed in seeds {
         let (spec, truth) = drawn(seed, level);
         let unit = truth.erase_block_bytes.unwrap().0;
         let zone = truth.fat_zone_bytes.map_or(0, |bytes| bytes.0);
+        let last = truth.open_au_linear.unwrap();
+        let capacity = sim::show(&spec).unwrap().info.capacity_bytes.0;
+        // What flashbench writes must lie behind the zone and on the card.
+        if zone > (16 * MIB).div_ceil(unit) * unit || (12 * u64::from(last) + 32) * unit > capacity
+        {
+            continue;
+        }
+        let least = [16 << 10, 32 << 10, 64 << 10][seed as usize % 3];
+        let all = |desk: &mut Desk<'_>| -> Vec<Table> {
+            let counts = (1..=last + 1).map(|nr| (nr, order));
+            // One block written in order is what the others are set beside.
+            let all =
+                counts.chain([(1, Order::Linear)].into_iter().filter(|_| order != Order::Linear));
+            all.map(|(nr, order)| flashbench(desk, unit, least, nr, order)).collect()
+        };
+        let (tables, _) = at_desk(&spec, unlimited, all);
         let open = match order {
             Order::Linear => truth.open_au_linear,
             Order::Random => truth.open_au_random,
         };
-        let open = open.unwrap();
-        let capacity = sim::show(&spec).unwrap().info.capacity_bytes.0;
-        // What flashbench writes must lie behind the zone and on the card.
-        if zone > (16 * MIB).div_ceil(unit) * unit
-            || (12 * u64::from(truth.open_au_linear.unwrap()) + 32) * unit > capacity
-        {
-            continue;
-        }
-        let last = truth.open_au_linear.unwrap();
-        let least = [16 << 10, 32 << 10, 64 << 10][seed as usize % 3];
-        let tables = at_desk(&spec, unlimited, |desk| {
-            let mut tables: Vec<Table> =
-                (1..=last + 1).map(|nr| flashbench(desk, unit, least, nr, order)).collect();
-            if order == Order::Random {
-                tables.push(flashbench(desk, unit, least, 1, Order::Linear));
-            }
-            tables
-        });
-        let finding = infer_order(&tables, order);
-        let value = finding.value;
-        match finding.verdict {
-            Verdict::Found if value == Some(u64::from(open)) => score.0 += 1,
-            Verdict::Unknown => score.2 += 1,
-            _ => score.1 += 1,
-        }
-        if show && value != Some(u64::from(open)) {
-            println!(
-                "{seed} {order:?} of {open}: {value:?} {:?} {}",
-                finding.confidence, finding.reason
-            );
-            for table in tables {
-                let rate = |row: &Row| row.len_bytes as f64 * 1e3 / row.ns_per_io;
-                let rates: Vec<String> =
-                    table.rows.iter().map(|row| format!("{:.3}", rate(row))).collect();
-                println!("   {} {:?} {}", table.nr, table.order, rates.join(" "));
-            }
-        }
+        score.count(
+            &format!("seed {seed} at {level}"),
+            &infer_order(&tables, order),
+            open.map(u64::from),
+        );
     }
     score
 }
 
+// Breaks when a table as flashbench makes it is read wrongly. In order, nearly every set of tables decides; at random
+// a limit shows by slight changes only, and a third may be unknown.
 #[test]
-#[ignore = "minutes; run with --ignored --nocapture"]
-fn scores() {
+fn tables_of_flashbenchs_own_making() {
+    let linear = score(0..24, 0.5, Order::Linear);
+    assert!(linear.wrong == 0 && linear.unknown <= 2 && linear.right >= 15, "{linear:?}");
+    let random = score(0..12, 0.5, Order::Random);
+    assert!(random.wrong == 0 && random.right >= 4, "{random:?}");
+}
+
+#[test]
+#[ignore = "minutes; CARDS=600 and --nocapture"]
+fn many_tables() {
     let count = std::env::var("CARDS").ok().and_then(|n| n.parse().ok()).unwrap_or(60);
     for level in [0.1, 1.0] {
         for order in [Order::Linear, Order::Random] {
-            println!("level {level} {order:?}: {:?}", score(0..count, level, order, true));
+            println!("{order:?} at {level}: {:?}", score(0..count, level, order));
         }
     }
-    let _ = (infer(&[]), Name::OpenAuLinear);
 }

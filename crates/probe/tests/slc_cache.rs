@@ -59,7 +59,7 @@ fn a_cache_of_single_bit_cells_lies_within_the_range_told() {
         let found = asked(spec, &known_of(spec));
         let (low, high, truth) = (found.low.unwrap(), found.high.unwrap(), truth(spec).unwrap());
         assert!((low..=high).contains(&truth), "{spec}: {truth} in {found:?}");
-        assert!((high - low) as f64 <= 0.08 * truth as f64, "{spec}: {found:?}");
+        assert!((high - low) as f64 <= 0.12 * truth as f64, "{spec}: {found:?}");
     }
 }
 

@@ -25,7 +25,7 @@ pub fn main(args: &ProbeArgs, given: &Given) -> Result<Exit> {
         ProbeVerb::Fat(args) => one(Task::Fat, args, given),
         ProbeVerb::Scatter(args) => scattered(args, given),
         ProbeVerb::Interval(args) => one(Task::Interval(Default::default()), args, given),
-        ProbeVerb::Parallelism(args) => one(Task::Parallelism(Default::default()), args, given),
+        ProbeVerb::Parallelism(args) => one(Task::Parallelism, args, given),
         ProbeVerb::WriteBuffer(args) => one(Task::WriteBuffer(Default::default()), args, given),
         ProbeVerb::SlcCache(args) => one(Task::SlcCache(Default::default()), args, given),
         ProbeVerb::Surface(args) => one(Task::Surface(Default::default()), args, given),

@@ -49,8 +49,10 @@ fn second_step(
     time: f64,
 ) -> Option<String> {
     [true, false].into_iter().find_map(|above| {
-        let side = |row: &&Row| (erase::shown(row.class, block, source) > 0.0) == above;
-        let side: Vec<Row> = rows.iter().filter(side).copied().collect();
+        let shown = |row: &Row| erase::shown(row.class, block, source);
+        // Of the rows above, those that show the whole step, or the same part of it.
+        let level = if above { rows.iter().map(shown).fold(0.0, f64::max) } else { 0.0 };
+        let side: Vec<Row> = rows.iter().filter(|row| shown(row) == level).copied().collect();
         let other = *erase::judge(&side, source, GROUP_LOG2_MAX, time).first()?;
         let Hypothesis::Block(second) = other.hypothesis else { return None };
         let stands = other.probability > 0.9

@@ -47,7 +47,7 @@ pub(super) fn judge(rows: &[Row], source: Source, from_log2: u32, time: f64) -> 
     for &share in shares(source) {
         for (spread, ln_prior) in spreads(&rows, source, share, time) {
             for one in &mut tally {
-                let points = points(&rows, one.hypothesis, source, share);
+                let points = points(&rows, one.hypothesis, source, share, source.wild(time));
                 let fit = fit(&points, one.hypothesis, spread, step_prior(source, time));
                 one.take(fit, ln_prior, spread, share);
             }
@@ -71,7 +71,7 @@ pub(super) fn step_of(
     let point = |row: &Row| {
         let contrast = of(row);
         let x = shown(row.class, block, source);
-        Point { x, y: contrast.value_ns, error: contrast.error_ns }
+        Point { x, y: contrast.value_ns, error: contrast.error_ns, wild: 0.0 }
     };
     let fit = model::two_levels(&rows.map(point).collect::<Vec<_>>(), spread);
     Estimate { value_ns: fit.step, error_ns: fit.step_error }
@@ -114,7 +114,13 @@ pub(super) fn shown(class: Class, block: u64, source: Source) -> f64 {
     }
 }
 
-fn points(rows: &[&Row], hypothesis: Hypothesis, source: Source, share: f64) -> Vec<Point> {
+fn points(
+    rows: &[&Row],
+    hypothesis: Hypothesis,
+    source: Source,
+    share: f64,
+    wild: f64,
+) -> Vec<Point> {
     let point = |row: &&Row| {
         let contrast = row.contrast(share);
         let x = match hypothesis {
@@ -122,7 +128,7 @@ fn points(rows: &[&Row], hypothesis: Hypothesis, source: Source, share: f64) -> 
             Hypothesis::Trend => f64::from(row.class.log2) - 20.0,
             Hypothesis::Block(block) => shown(row.class, block, source),
         };
-        Point { x, y: contrast.value_ns, error: contrast.error_ns }
+        Point { x, y: contrast.value_ns, error: contrast.error_ns, wild }
     };
     rows.iter().map(point).collect()
 }
@@ -165,16 +171,16 @@ fn survey(block: u64) -> f64 {
     const MIB: u64 = 1 << 20;
     match block {
         b if b == 512 * KIB => 2.0,
-        b if b == 1536 * KIB => 4.0,
-        b if b == MIB => 4.0,
+        b if b == 1536 * KIB => 5.0,
+        b if b == MIB => 5.0,
         b if b == 2 * MIB => 15.0,
-        b if b == 3 * MIB => 4.0,
+        b if b == 3 * MIB => 5.0,
         b if b == 4 * MIB => 35.0,
-        b if b == 6 * MIB => 5.0,
+        b if b == 6 * MIB => 7.0,
         b if b == 8 * MIB => 12.0,
-        b if b == 12 * MIB => 5.0,
+        b if b == 12 * MIB => 7.0,
         b if b == 16 * MIB => 3.0,
-        b if b == 24 * MIB => 2.0,
+        b if b == 24 * MIB => 3.0,
         _ => 1.0,
     }
 }

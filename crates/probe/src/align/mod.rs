@@ -40,7 +40,7 @@ use crate::known::Known;
 pub struct Options {
     /// The longest that it may take, on the drive's clock.
     pub time: Nanos,
-    /// Bytes of a read, in the order in which they are tried. Those that are not at least two logical blocks and a
+    /// Bytes of a read, in the order in which they are tried, but for the smallest, which comes first. Those that are not at least two logical blocks and a
     /// power of two are passed over.
     pub blocks: Vec<u64>,
     /// Probability, 0 to 1, at which an answer is taken as decided and no more is asked about it.
@@ -100,13 +100,14 @@ fn ask(desk: &mut Desk<'_>, known: &Known, options: &Options) -> Result<Outcome<
     let fits = |block: &u64| {
         block.is_power_of_two() && *block >= least && range.1 - range.0 >= 1024 * block
     };
-    let blocks: Vec<u64> = options.blocks.iter().copied().filter(fits).collect();
+    let mut blocks: Vec<u64> = options.blocks.iter().copied().filter(fits).collect();
     let Some(&smallest) = blocks.iter().min() else {
         return Ok(unknown(
             "the drive is too small for blocks of two logical blocks",
             Evidence::default(),
         ));
     };
+    blocks.sort_by_key(|block| *block != smallest);
     let conditions = survey::survey(desk, range, smallest)?;
     if conditions.seeks() {
         let reason =

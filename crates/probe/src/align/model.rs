@@ -18,6 +18,8 @@ pub(super) struct Point {
     pub(super) y: f64,
     /// Its own standard error.
     pub(super) error: f64,
+    /// Density of a row that went wrong and may lie anywhere, times how often that happens.
+    pub(super) wild: f64,
 }
 
 /// A fit of `y = base + step x`.
@@ -169,7 +171,11 @@ fn scale(p: &Point, spread: f64) -> f64 {
 }
 
 fn likelihood(points: &[Point], base: f64, step: f64, spread: f64) -> f64 {
-    points.iter().map(|p| ln_t(p.y - base - step * p.x, scale(p, spread))).sum()
+    let density = |p: &Point| {
+        let ln = ln_t(p.y - base - step * p.x, scale(p, spread));
+        if p.wild > 0.0 { (ln.exp() + p.wild).ln() } else { ln }
+    };
+    points.iter().map(density).sum()
 }
 
 fn weight(p: &Point, r: f64, spread: f64) -> f64 {

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::estimate::Estimate;
 use super::model::{self, Point, StepPrior};
-use super::row::Row;
+use super::row::{Row, Source};
 
 /// How much planes differ, where they do, in nanoseconds: about as much as an array read does from place to place.
 const PLANES_NS: f64 = 30_000.0;
@@ -42,18 +42,20 @@ pub(super) struct Level {
     pub(super) log2: u32,
     pub(super) diff: Estimate,
     pub(super) sides: Estimate,
+    /// See [`Point`].
+    wild: f64,
 }
 
 /// All layouts, the most probable first; empty when there are too few rows. `rows` are those below the erase block.
-pub(super) fn judge(rows: &[Row], exact: bool, time: f64) -> Vec<Layout> {
-    let levels = levels(rows);
+pub(super) fn judge(rows: &[Row], source: Source, time: f64) -> Vec<Layout> {
+    let levels = levels(rows, source.wild(time));
     if levels.len() < 4 || time <= 0.0 {
         return Vec::new();
     }
     // The first layout is the one in which all rows are of the plateau: then it begins below them.
     let starts = 0..levels.len() - 2;
     let mut scored: Vec<(f64, Layout)> = starts
-        .flat_map(|start| [1, 2].map(|planes| score(&levels, start, planes, exact, time)))
+        .flat_map(|start| [1, 2].map(|planes| score(&levels, start, planes, source, time)))
         .collect();
     let all = model::ln_sum(&scored.iter().map(|(ln, _)| *ln).collect::<Vec<_>>());
     scored.sort_by(|a, b| b.0.total_cmp(&a.0));
@@ -64,12 +66,12 @@ pub(super) fn judge(rows: &[Row], exact: bool, time: f64) -> Vec<Layout> {
 }
 
 /// Rows of both factors that belong to one power of two, taken together.
-fn levels(rows: &[Row]) -> Vec<Level> {
+fn levels(rows: &[Row], wild: f64) -> Vec<Level> {
     let mut levels: Vec<Level> = Vec::new();
     let mut sorted: Vec<&Row> = rows.iter().collect();
     sorted.sort_by_key(|row| (row.class.log2, row.class.factor));
     for row in sorted {
-        let new = Level { log2: row.class.log2, diff: row.diff, sides: row.sides };
+        let new = Level { log2: row.class.log2, diff: row.diff, sides: row.sides, wild };
         match levels.last_mut().filter(|last| last.log2 == new.log2) {
             Some(last) => {
                 last.diff = pooled(last.diff, new.diff);
@@ -90,7 +92,7 @@ fn pooled(a: Estimate, b: Estimate) -> Estimate {
 }
 
 /// Logarithm of the probability of the rows when the plateau begins at `levels[start]`, with the layout.
-fn score(levels: &[Level], start: usize, planes: u8, exact: bool, time: f64) -> (f64, Layout) {
+fn score(levels: &[Level], start: usize, planes: u8, source: Source, time: f64) -> (f64, Layout) {
     let mut terms = Vec::new();
     let mut best = (
         f64::NEG_INFINITY,
@@ -106,7 +108,7 @@ fn score(levels: &[Level], start: usize, planes: u8, exact: bool, time: f64) -> 
         },
     );
     let range = levels.iter().map(|level| level.diff.value_ns.abs()).fold(0.05 * time, f64::max);
-    for (spread, ln_prior) in spreads(levels, exact, time, |level| level.diff) {
+    for (spread, ln_prior) in spreads(levels, source, time, |level| level.diff) {
         let (ln_diff, base, error) = plateau(levels, start, planes, spread, 1.5 * range);
         terms.push(ln_diff + ln_prior);
         if ln_diff + ln_prior > best.0 {
@@ -116,20 +118,20 @@ fn score(levels: &[Level], start: usize, planes: u8, exact: bool, time: f64) -> 
         }
     }
     let ln_diff = model::ln_sum(&terms);
-    let (ln_sides, plane_ns, plane_error_ns) = sides(levels, start, planes, exact, time);
+    let (ln_sides, plane_ns, plane_error_ns) = sides(levels, start, planes, source, time);
     let layout = Layout { plane_ns, plane_error_ns, ..best.1 };
     (ln_diff + ln_sides, layout)
 }
 
 fn spreads(
     levels: &[Level],
-    exact: bool,
+    source: Source,
     time: f64,
     of: impl Fn(&Level) -> Estimate,
 ) -> Vec<(f64, f64)> {
     let mut errors: Vec<f64> = levels.iter().map(|level| of(level).error_ns).collect();
     let usual = super::estimate::median(&mut errors).max(1e-5 * time);
-    if exact {
+    if source == Source::Measured {
         model::spreads(true, 0.3 * usual, (3.0 * usual).max(0.05 * time))
     } else {
         model::spreads(false, usual.max(1e-3 * time), 0.1 * time)
@@ -139,8 +141,12 @@ fn spreads(
 /// The costs: one level from `start` on; below it anything up to that, evenly, and in the row of a page on two planes
 /// anything at all, as a boundary between pages may cost more than one between groups.
 fn plateau(levels: &[Level], start: usize, planes: u8, spread: f64, range: f64) -> (f64, f64, f64) {
-    let point =
-        |level: &Level| Point { x: 0.0, y: level.diff.value_ns, error: level.diff.error_ns };
+    let point = |level: &Level| Point {
+        x: 0.0,
+        y: level.diff.value_ns,
+        error: level.diff.error_ns,
+        wild: level.wild,
+    };
     let points: Vec<Point> = levels[start..].iter().map(point).collect();
     let fit = model::fit(&points, spread, None);
     let lower: f64 = levels[..start]
@@ -156,11 +162,12 @@ fn plateau(levels: &[Level], start: usize, planes: u8, spread: f64, range: f64) 
             // another array read. Seen through an error it is never less than that error's own square.
             let missing = below.max(0.0).hypot(scale).min(range) / range;
             let ln_density = (3.0 * missing * missing / range).ln();
-            if below >= 0.0 {
-                ln_density
+            let above = if below >= 0.0 {
+                0.0
             } else {
-                ln_density + model::ln_t(below, scale) - model::ln_t(0.0, scale)
-            }
+                model::ln_t(below, scale) - model::ln_t(0.0, scale)
+            };
+            ((ln_density + above).exp() + level.wild).ln()
         })
         .sum();
     (fit.ln_evidence + lower, fit.base, fit.base_error)
@@ -168,7 +175,7 @@ fn plateau(levels: &[Level], start: usize, planes: u8, spread: f64, range: f64) 
 
 /// The sides: with planes that differ, one sign on the plateau, the other in the row below it, none further below;
 /// otherwise none below the plateau.
-fn sides(levels: &[Level], start: usize, planes: u8, exact: bool, time: f64) -> (f64, f64, f64) {
+fn sides(levels: &[Level], start: usize, planes: u8, source: Source, time: f64) -> (f64, f64, f64) {
     if planes == 2 && start == 0 {
         return (f64::NEG_INFINITY, 0.0, 0.0);
     }
@@ -179,12 +186,12 @@ fn sides(levels: &[Level], start: usize, planes: u8, exact: bool, time: f64) -> 
             (2, at) if at + 1 == start => 1.0,
             _ => 0.0,
         };
-        Point { x, y: level.sides.value_ns, error: level.sides.error_ns }
+        Point { x, y: level.sides.value_ns, error: level.sides.error_ns, wild: level.wild }
     };
     let points: Vec<Point> = levels.iter().enumerate().map(point).collect();
     let mut terms = Vec::new();
     let mut best = (f64::NEG_INFINITY, 0.0, 0.0);
-    for (spread, ln_prior) in spreads(levels, exact, time, |level| level.sides) {
+    for (spread, ln_prior) in spreads(levels, source, time, |level| level.sides) {
         let fit = if planes == 2 {
             let median = PLANES_NS.min(0.05 * time);
             let prior = StepPrior { median, width: 0.8, least: 0.15 * median };

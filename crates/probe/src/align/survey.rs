@@ -18,6 +18,8 @@ const AGAIN: usize = 32;
 const SEEKS: f64 = 0.4;
 /// What is less than this share of a first read's time was answered from memory.
 const FROM_MEMORY: f64 = 0.75;
+/// The same of a read that goes on where one ended: the command itself takes its time all the same.
+const AHEAD: f64 = 0.9;
 /// The beginning of a drive is often kept in another way.
 const HEAD_BYTES: u64 = 64 << 20;
 
@@ -44,7 +46,7 @@ impl Conditions {
 
     /// True when reads in sequence are answered from memory.
     pub fn reads_ahead(&self) -> bool {
-        self.next.is_some_and(|share| share < FROM_MEMORY)
+        self.next.is_some_and(|share| share < AHEAD)
     }
 
     /// True when times depend on how far the place is from the one before, as where a head moves.
@@ -95,10 +97,10 @@ fn look(
     let times: Vec<f64> = desk.read("survey", &reads)?.iter().map(took).collect();
     conditions.read_ns = median(&mut times.clone());
     conditions.way_correlation = correlation(&reads, &times);
-    let by_part: Vec<f64> = (0..parts)
+    let by_part: Vec<Vec<f64>> = (0..parts)
         .map(|part| {
             let of = places.iter().zip(&times).filter(|((p, _), _)| *p == part);
-            median(&mut of.map(|(_, time)| *time).collect::<Vec<_>>())
+            of.map(|(_, time)| *time).collect()
         })
         .collect();
     let range = |part: u64| (from + bound(part) * block, from + bound(part + 1) * block);
@@ -131,26 +133,45 @@ fn ratio(mut over: Vec<f64>, mut under: Vec<f64>) -> Option<f64> {
     (under > 0.0).then(|| over / under)
 }
 
-/// Parts that are answered much faster than the rest: those below the widest gap between the medians of parts, if it
-/// is a twentieth of a read's time and three times as wide as all that parts on either side of it differ in.
-fn empty(by_part: &[f64]) -> Vec<u64> {
-    let mut sorted = by_part.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let gaps = sorted.windows(2).enumerate().map(|(at, pair)| (at, pair[1] - pair[0]));
-    let Some((at, gap)) = gaps.max_by(|a, b| a.1.total_cmp(&b.1)) else { return Vec::new() };
-    let (below, above) = sorted.split_at(at + 1);
-    // The middle of each side: a part may hold a slow zone, or lie half on either side.
-    let width = |side: &[f64]| side[side.len() * 9 / 10] - side[side.len() / 10];
-    let apart = above[above.len() / 2] - below[below.len() / 2];
-    let stands_out = gap >= 0.05 * sorted[sorted.len() / 2]
-        && apart >= 3.0 * width(below).max(width(above))
-        && below.len() >= 2
-        && above.len() >= 2;
-    if !stands_out {
+/// Parts that are answered much faster than the rest. Kinds of pages make fast and slow reads too, but in every part;
+/// so there are such parts where nearly all parts are of one sort: hardly a read below the threshold between fast and
+/// slow, or hardly one above.
+fn empty(by_part: &[Vec<f64>]) -> Vec<u64> {
+    let mut times: Vec<f64> = by_part.iter().flatten().copied().collect();
+    let Some((threshold, apart)) = two_sorts(&mut times) else { return Vec::new() };
+    let fast = |part: &Vec<f64>| part.iter().filter(|time| **time < threshold).count();
+    let is_empty = |part: &&Vec<f64>| fast(part) + 1 >= READS;
+    let mixed = by_part.iter().filter(|part| (1..READS - 1).contains(&fast(part))).count();
+    let count = by_part.iter().filter(is_empty).count();
+    // A slow zone at the beginning leaves the rest no less written.
+    let slow_min = (by_part.len() * 15).div_ceil(100);
+    let stands = apart > 0.05 * threshold
+        && mixed <= by_part.len() / 32
+        && count >= 2
+        && count + slow_min <= by_part.len();
+    if !stands {
         return Vec::new();
     }
-    let most = below[below.len() - 1];
-    (0..).zip(by_part).filter(|(_, time)| **time <= most).map(|(part, _)| part).collect()
+    (0..).zip(by_part).filter(|(_, part)| is_empty(part)).map(|(part, _)| part).collect()
+}
+
+/// The threshold that leaves the least variance on its two sides (Otsu 1979), and how far their means are apart. The
+/// slowest fiftieth, which may be anything, does not count.
+fn two_sorts(times: &mut [f64]) -> Option<(f64, f64)> {
+    times.sort_by(f64::total_cmp);
+    let times = &times[..times.len() - times.len() / 50];
+    let total: f64 = times.iter().sum();
+    let (mut below, mut best) = (0.0, (0.0, None));
+    for at in 1..times.len() {
+        below += times[at - 1];
+        let (n, m) = (at as f64, (times.len() - at) as f64);
+        let apart = (total - below) / m - below / n;
+        let between = n * m * apart * apart;
+        if between > best.0 {
+            best = (between, Some(((times[at - 1] + times[at]) / 2.0, apart)));
+        }
+    }
+    best.1
 }
 
 /// Spearman's correlation between the way from the read before and the time.
@@ -182,16 +203,33 @@ mod tests {
     // read across there: boundaries of nothing cost nothing.
     #[test]
     fn empty_parts_stand_out() {
-        let noise = |n: usize| (n * 7 % 11) as f64;
-        let written: Vec<f64> = (0..64).map(|n| 500.0 + noise(n)).collect();
-        assert!(empty(&written).is_empty());
-        let part: Vec<f64> =
-            (0..64).map(|n| if n >= 20 { 400.0 } else { 500.0 } + noise(n)).collect();
-        assert_eq!(empty(&part), (20..64).collect::<Vec<u64>>());
-        // One slow part, as a zone at the beginning is, makes the others no less written.
-        let zone: Vec<f64> =
-            (0..64).map(|n| if n == 0 { 700.0 } else { 500.0 } + noise(n)).collect();
-        assert!(empty(&zone).is_empty());
+        let noise = |n: usize, m: usize| (n * 7 % 11 + m * 5 % 7) as f64;
+        let drive = |time: fn(usize, usize) -> f64| -> Vec<Vec<f64>> {
+            let part = |n| (0..READS).map(|m| time(n, m) + noise(n, m)).collect();
+            (0..64).map(part).collect()
+        };
+        assert!(empty(&drive(|_, _| 500.0)).is_empty());
+        assert_eq!(
+            empty(&drive(|n, _| if n >= 20 { 400.0 } else { 500.0 })),
+            (20..64).collect::<Vec<u64>>()
+        );
+        // A few slow parts, as a zone at the beginning is, make the others no less written.
+        assert!(empty(&drive(|n, _| if n < 4 { 700.0 } else { 500.0 })).is_empty());
+        // Two kinds of pages, anywhere.
+        assert!(
+            empty(&drive(|n, m| if (n * 13 + m * 29) % 7 < 3 { 400.0 } else { 500.0 })).is_empty()
+        );
+        // One spike in a part changes nothing.
+        let spiked = drive(|n, m| {
+            if n == 40 && m == 2 {
+                9000.0
+            } else if n >= 20 {
+                400.0
+            } else {
+                500.0
+            }
+        });
+        assert_eq!(empty(&spiked).len(), 44);
         assert!(empty(&[]).is_empty());
     }
 

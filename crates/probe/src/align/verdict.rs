@@ -61,7 +61,7 @@ impl Standard {
     fn of(source: Source) -> Standard {
         match source {
             Source::Measured => Standard { sure: 0.99, sure_pages: 0.97, uneven: 0.2 },
-            Source::Published => Standard { sure: 0.8, sure_pages: 0.8, uneven: 0.25 },
+            Source::Published => Standard { sure: 0.9, sure_pages: 0.8, uneven: 0.25 },
         }
     }
 }
@@ -130,7 +130,7 @@ impl Case {
                 })
         };
         let rows: Vec<Row> = self.rows.iter().filter(below).copied().collect();
-        page::judge(&rows, self.source == Source::Measured, self.time)
+        page::judge(&rows, self.source, self.time)
     }
 
     /// The erase block, if the candidates decide for one.

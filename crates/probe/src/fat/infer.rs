@@ -54,7 +54,7 @@ pub fn infer(table: &Table) -> Finding {
     let zone = speeds.iter().take_while(|speed| speed.faster()).count();
     let behind = &speeds[zone..];
     if zone > 0 {
-        return found(table, zone, behind);
+        return found(table, zone, &speeds);
     }
     if behind.iter().all(Speed::alike) {
         let reason = format!("{columns} erase blocks from the beginning on are written alike");
@@ -66,11 +66,16 @@ pub fn infer(table: &Table) -> Finding {
 }
 
 /// A zone of so many columns, when what follows is plain.
-fn found(table: &Table, zone: usize, behind: &[Speed]) -> Finding {
-    let unit = table.erase_block_bytes;
+fn found(table: &Table, zone: usize, speeds: &[Speed]) -> Finding {
+    let (unit, behind) = (table.erase_block_bytes, &speeds[zone..]);
     if behind.len() < 2 || !behind.iter().all(Speed::alike) || unit == 0 {
         let reason =
             format!("{zone} erase blocks are written faster, and what follows is not plain");
+        return Finding::unknown(Name::FatZone, reason);
+    }
+    let speeds = &speeds[..zone];
+    if speeds.iter().any(|speed| speed.middle > ALIKE * speeds[zone - 1].middle) {
+        let reason = format!("the zone ends inside erase block {}, counted from 0", zone - 1);
         return Finding::unknown(Name::FatZone, reason);
     }
     let reason = format!(
@@ -78,7 +83,9 @@ fn found(table: &Table, zone: usize, behind: &[Speed]) -> Finding {
         behind.len()
     );
     let bytes = zone as u64 * unit;
-    Finding::found(Name::FatZone, bytes, 0.9, reason).between(bytes - unit + 1, bytes)
+    // Of a single column nobody can tell whether the zone fills it.
+    let confidence = if zone > 1 { 0.9 } else { 0.8 };
+    Finding::found(Name::FatZone, bytes, confidence, reason).between(bytes - unit + 1, bytes)
 }
 
 /// How much faster a column is than what lies at the end of the table.

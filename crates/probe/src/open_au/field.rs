@@ -120,7 +120,7 @@ impl Field {
         let fits = end.saturating_sub(first) / step;
         // flashbench's distance is 12 erase blocks; where the region is small, less.
         let apart = (fits / want).clamp(1, if unit.is_some() { 12 } else { 2 });
-        let count = (fits + apart - 1) / apart;
+        let count = fits.div_ceil(apart);
         let span = unit.map_or(MIB, |unit| unit.min(3 * MIB));
         let large_enough = span >= LEAST;
         let mut starts: Vec<u64> = (0..count.min(4096)).map(|n| first + n * apart * step).collect();

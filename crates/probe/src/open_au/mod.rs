@@ -126,7 +126,7 @@ fn ask(
         };
         let end = match (search.run(desk, nr_max)?, limit) {
             (End::NoLimit { up_to }, Some(End::Limit { open, clear })) if up_to == open => {
-                End::Limit { open, clear }
+                End::AsInOrder { open, clear }
             }
             (end, _) => end,
         };
@@ -165,16 +165,29 @@ fn arm(desk: &mut Desk<'_>, field: &Field) -> Result<(f64, f64), Halt> {
     Ok((median("reads near", &near)?, median("reads far", &far)?))
 }
 
+/// How sure a limit is; see the scores.
+fn sure(clear: f64) -> f64 {
+    if clear > 15.0 { 0.998 } else { 0.99 }
+}
+
 /// Puts the end of a search into words.
 fn finding(name: Name, end: End, halt: Option<Halt>) -> Finding {
     match end {
+        End::Limit { open: 0, clear } => {
+            let reason = "each visit that goes back takes longer by the same time, even to a single erase block";
+            Finding::found(name, 0, sure(clear), reason)
+        }
         End::Limit { open, clear } => {
-            let confidence = if clear > 10.0 { 0.998 } else { 0.98 };
             let reason = format!(
                 "with {} in turn each visit takes longer by the same time whatever its size, with {open} none does",
                 open + 1
             );
-            Finding::found(name, u64::from(open), confidence, reason)
+            Finding::found(name, u64::from(open), sure(clear), reason)
+        }
+        End::AsInOrder { open, clear } => {
+            let reason =
+                format!("{open} are as fast as one, and more may not be open even in order");
+            Finding::found(name, u64::from(open), sure(clear), reason)
         }
         End::NoLimit { up_to } if up_to >= 16 => {
             Finding::none(name, 0.95, format!("{up_to} in turn are as fast as one"))

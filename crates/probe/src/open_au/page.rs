@@ -66,9 +66,11 @@ pub(super) fn page(
     let (mut low, mut high) = (least.ilog2() + 1, MOST.ilog2() + 1);
     while low < high {
         let middle = (low + high) / 2;
-        match excess(desk, 1 << middle)?.0 / whole {
-            share if share > 0.6 => low = middle + 1,
-            share if share < 0.35 => high = middle,
+        let (more, error) = excess(desk, 1 << middle)?;
+        // A block's erases may fall on half of the writes: then the mean of the middle says nothing.
+        match more / whole {
+            share if share > 0.6 && more - 2.0 * error > 0.3 * whole => low = middle + 1,
+            share if share < 0.35 && more + 2.0 * error < 0.7 * whole => high = middle,
             _ => return unknown("writes moved by different distances do not agree"),
         }
     }

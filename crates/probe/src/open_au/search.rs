@@ -18,8 +18,12 @@ const SHARE: f64 = 0.05;
 const SLIGHT: f64 = 0.25;
 /// How often the count at the limit and the one beyond take turns before the limit is believed.
 const TURNS: usize = 3;
+/// Where a visit takes so many times longer, once less is enough, and the drive is spared.
+const GROSS: f64 = 10.0;
 /// The cells of one kind lie apart from those of the other by this share of their distance.
-const APART: f64 = 0.5;
+const APART: f64 = 0.6;
+/// And by so many standard errors.
+const CLEAR: f64 = 8.0;
 /// Beyond the limit each visit costs a merge: this share of them does, whatever the drive does beside.
 const MOST: f64 = 0.65;
 /// A visit that takes so many times longer than its writes alone is a merge whatever the size: no card has so many
@@ -67,6 +71,8 @@ pub(crate) enum Step {
 pub(crate) enum End {
     /// So many are open, with so large an excess beyond, as a multiple of its error.
     Limit { open: u32, clear: f64 },
+    /// As many as may be open when they are written in order.
+    AsInOrder { open: u32, clear: f64 },
     /// None up to so many.
     NoLimit { up_to: u32 },
     /// It does not know: between these.
@@ -191,7 +197,11 @@ impl<'a> Search<'a> {
     fn confirm(&mut self, desk: &mut Desk<'_>, cliff: u32) -> Result<End, Halt> {
         let (open, len) = (cliff - 1, self.telling_size());
         let (mut within, mut beyond) = (Vec::new(), Vec::new());
-        for _ in 0..TURNS {
+        let gross = self
+            .cells
+            .last()
+            .is_some_and(|cell| cell.excess.excess_ns > GROSS * cell.excess.alone_ns);
+        for _ in 0..if gross { TURNS - 1 } else { TURNS } {
             within.push(self.within(desk, open, len)?);
             beyond.push(self.cell(desk, cliff, len, VISITS_MIN)?);
         }
@@ -202,13 +212,13 @@ impl<'a> Search<'a> {
         let rise = (slow.low + slow.high - fast.low - fast.high).abs() / 2.0;
         let error = within.iter().chain(&beyond).map(|cell| cell.error_ns).fold(1.0, f64::max);
         let most = beyond.iter().all(|cell| cell.share >= MOST);
-        if gap < APART * rise || gap < ERRORS * error || !most {
+        if gap < APART * rise || gap < CLEAR * error || !most {
             return Ok(End::Unclear { from: 0, to: cliff });
         }
         Ok(End::Limit { open, clear: gap / error })
     }
 
-    /// As many as are open; where not even one is, one that is written in order.
+    /// As many as are open; where not even one is, one that is written in order, for two writes as a visit has them.
     fn within(&mut self, desk: &mut Desk<'_>, open: u32, len: u64) -> Result<Excess, Halt> {
         if open > 0 {
             return self.cell(desk, open, len, VISITS_MIN);
@@ -216,7 +226,8 @@ impl<'a> Search<'a> {
         let order = std::mem::replace(&mut self.order, Order::Linear);
         let within = self.cell(desk, 1, len, VISITS_MIN);
         self.order = order;
-        within
+        let within = within?;
+        Ok(Excess { excess_ns: 2.0 * within.excess_ns, error_ns: 2.0 * within.error_ns, ..within })
     }
 
     /// The size at which the last step changed most.

@@ -14,6 +14,9 @@ const MARGIN: f64 = 14.0;
 /// By how much a count of levels in turns must be ahead of greater ones.
 const MORE_MARGIN: f64 = 3.0;
 
+/// No answer is surer than this: bands that may be two, and one that may be more, are told at 99 %.
+const SURE_MAX: f64 = 0.99;
+
 /// Neighbouring bands lie at least this many deviations of a place apart, so that few places are between.
 const SEPARATION_MIN: f64 = 4.0;
 
@@ -55,14 +58,14 @@ pub(super) struct Judged {
 pub(super) struct Question<'a> {
     /// Levels, in windows.
     pub(super) data: &'a [Datum],
-    /// Time of a read, ns.
-    pub(super) base: f64,
     /// Page sizes to try when places may lie on different planes; empty when they all lie on the same.
     pub(super) planes: &'a [u64],
     /// Bytes of a group of pages, where groups are known: kinds may then be told by their turns.
     pub(super) turns: Option<u64>,
     /// False when places were read once: then nothing tells noise from a band that is two.
     pub(super) noise_known: bool,
+    /// Bands closer than this, ns, are not looked for.
+    pub(super) closest: f64,
 }
 
 /// Judges; none when there are too few places.
@@ -72,15 +75,13 @@ pub(super) fn judge(question: &Question<'_>) -> Option<Judged> {
     // A band more always gains something; whether one may be two is asked of each band by itself.
     let fewer = fits.iter().filter(|fit| fit.shape.bands < best.shape.bands);
     let margin = fewer.map(|fit| fit.bic - best.bic).fold(f64::INFINITY, f64::min);
-    let odds: f64 = fits.iter().map(|fit| (-0.5 * (fit.bic - best.bic)).exp()).sum();
-    let same = fits.iter().filter(|fit| fit.shape.bands == best.shape.bands);
-    let posterior = same.map(|fit| (-0.5 * (fit.bic - best.bic)).exp()).sum::<f64>() / odds;
+    let sure = (1.0 - (-0.5 * margin).exp()).min(SURE_MAX);
     let answer = if best.shape.bands == 1 {
-        one(question, &best, posterior)
+        one(question, &best)
     } else if margin < MARGIN {
         Answer::Open(format!("{} bands fit best, and fewer almost as well", best.shape.bands), true)
     } else {
-        several(question, &best, posterior)
+        several(question, &best, sure)
     };
     let mixed = Judged { answer, fit: best, turns: None };
     Some(match question.turns {
@@ -99,7 +100,7 @@ fn in_turns(question: &Question<'_>, mixed: Judged, all: &[Turns]) -> Judged {
     };
     // An order of more levels can imitate one of fewer, and gains by the noise; it only has to be worth its price.
     let (fewer, more) = (margin(&|levels| levels < count), margin(&|levels| levels > count));
-    let closest = DISTANCE_MIN * question.base;
+    let closest = question.closest;
     let told = best.narrowest() > SEPARATION_MIN * std::f64::consts::SQRT_2 * best.error;
     let regular =
         count > 1 && fewer >= MARGIN && more >= MORE_MARGIN && told && best.narrowest() >= closest;
@@ -109,7 +110,8 @@ fn in_turns(question: &Question<'_>, mixed: Judged, all: &[Turns]) -> Judged {
             Judged { turns: Some(best.clone()), ..mixed }
         }
         Answer::Open(_, true) if regular => {
-            let confidence = (1.0 - (-0.5 * fewer).exp() - (-0.5 * more).exp()).clamp(0.5, 0.99);
+            let confidence =
+                (1.0 - (-0.5 * fewer).exp() - (-0.5 * more).exp()).clamp(0.5, SURE_MAX);
             let fit = best.as_fit(windows);
             Judged { answer: Answer::Bands(count, confidence), fit, turns: Some(best.clone()) }
         }
@@ -145,7 +147,7 @@ fn candidates(question: &Question<'_>) -> Vec<Fit> {
     all(None, &mut fits);
     let best = fits.iter().min_by(|a, b| a.bic.total_cmp(&b.bic));
     let everything: Vec<&Datum> = question.data.iter().collect();
-    let narrow = |fit: &Fit| split_max(fit, &everything, 0) <= DISTANCE_MIN * question.base;
+    let narrow = |fit: &Fit| split_max(fit, &everything, 0) <= question.closest;
     if !best.is_some_and(|best| best.shape.bands == 1 && narrow(best)) {
         question.planes.iter().for_each(|plane| all(Some(*plane), &mut fits));
     }
@@ -153,8 +155,8 @@ fn candidates(question: &Question<'_>) -> Vec<Fit> {
 }
 
 /// One band fits best. Is it narrow enough to say that there are not two?
-fn one(question: &Question<'_>, fit: &Fit, posterior: f64) -> Answer {
-    let closest = DISTANCE_MIN * question.base;
+fn one(question: &Question<'_>, fit: &Fit) -> Answer {
+    let closest = question.closest;
     let all: Vec<&Datum> = question.data.iter().collect();
     let span = |values: &[f64]| {
         let ends =
@@ -176,11 +178,11 @@ fn one(question: &Question<'_>, fit: &Fit, posterior: f64) -> Answer {
         let what = "the noise of reads leaves open whether there is more than one band";
         return Answer::Open(what.to_owned(), true);
     }
-    Answer::One(posterior.min(0.99), apart)
+    Answer::One(SURE_MAX, apart)
 }
 
 /// Several bands fit best. Do they look like kinds of pages?
-fn several(question: &Question<'_>, fit: &Fit, posterior: f64) -> Answer {
+fn several(question: &Question<'_>, fit: &Fit, sure: f64) -> Answer {
     let count = fit.shape.bands;
     if count == BANDS_MAX {
         return Answer::Open("times of places are spread, and not in bands".to_owned(), true);
@@ -194,7 +196,7 @@ fn several(question: &Question<'_>, fit: &Fit, posterior: f64) -> Answer {
     if narrowest < SEPARATION_MIN * deviation {
         return Answer::Open(format!("{count} bands that overlap fit best"), true);
     }
-    if narrowest < DISTANCE_MIN * question.base {
+    if narrowest < question.closest {
         return Answer::Open("the bands lie closer than kinds of pages do".to_owned(), false);
     }
     if fit.shares.iter().any(|share| *share < SHARE_MIN / count as f64) {
@@ -214,7 +216,7 @@ fn several(question: &Question<'_>, fit: &Fit, posterior: f64) -> Answer {
             true,
         );
     }
-    Answer::Bands(count, posterior.min(0.995))
+    Answer::Bands(count, sure)
 }
 
 /// The places of each band.

@@ -60,6 +60,9 @@ pub(super) struct Search<'a> {
     pub(super) reads: usize,
     /// Bytes at whose multiples a zone ends more likely than elsewhere, beside powers of two.
     pub(super) unit: Option<u64>,
+    /// Neighbouring places that are of one kind, on average: so many say no more than one about which region they are
+    /// in. 1 where places are groups of pages and kinds take turns.
+    pub(super) alike: f64,
 }
 
 /// What is known of a run.
@@ -258,7 +261,7 @@ impl Search<'_> {
         let read = self.levels(spots);
         let log = |at: usize| {
             let (zone, rest) = read.split_at(at);
-            self.zone.log_likelihood(zone) + self.rest.log_likelihood(rest)
+            (self.zone.log_likelihood(zone) + self.rest.log_likelihood(rest)) / self.alike
         };
         let candidates: Vec<(u64, f64)> = (1..read.len())
             .map(|at| (read[at].offset, log(at) + self.prior(read[at].offset)))

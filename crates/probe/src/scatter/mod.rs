@@ -23,7 +23,7 @@ use workload::rng::Rng;
 pub use evidence::{Band, Evidence, Part, Period, Point, Stretch, Window, Zone};
 pub use published::infer;
 
-use self::bands::{Answer, Judged, Question};
+use self::bands::{Answer, DISTANCE_MIN, Judged, Question};
 use self::edge::{Edge, Search};
 use self::mixture::Datum;
 use self::places::Places;
@@ -151,15 +151,14 @@ impl State {
         let data = self.data(&self.windows, noise, self.places.grain);
         let mut first = self.data(&self.first, noise, self.places.grain);
         first.iter_mut().for_each(|datum| datum.window = 0);
-        let (planes, grain) = (&self.places.planes[..], self.places.grain);
-        let turns = self.places.groups_known.then_some(grain);
-        self.judged = bands::judge(&Question {
+        let question = Question {
             data: &data,
-            base: noise.base,
-            planes,
-            turns,
+            planes: &self.places.planes,
+            turns: self.places.groups_known.then_some(self.places.grain),
             noise_known: true,
-        });
+            closest: DISTANCE_MIN * noise.base,
+        };
+        self.judged = bands::judge(&question);
         let compare = |judged| zones::compare(&first, judged, noise.base);
         self.beginning = self.judged.as_ref().and_then(compare);
         let bands =
@@ -175,9 +174,23 @@ impl State {
         };
         let reads = self.first.iter().map(|spot| spot.times.len()).max().unwrap_or(0);
         let (zone, rest, places) = (&other.zone, &other.rest, &self.places);
-        let search = Search { places, zone, rest, noise, reads, unit };
+        let alike = self.alike(noise);
+        let search = Search { places, zone, rest, noise, reads, unit, alike };
         (self.edge, self.around) = search.run(desk, &mut self.rng)?;
         Ok(())
+    }
+
+    /// Neighbouring places of one band, on average over the windows.
+    fn alike(&self, noise: Noise) -> f64 {
+        let Some(judged) = self.judged.as_ref().filter(|_| !self.places.groups_known) else {
+            return 1.0;
+        };
+        let data = self.data(&self.windows, noise, self.places.grain);
+        let bands: Vec<(usize, usize)> =
+            data.iter().map(|datum| (datum.window, judged.fit.band(datum).0)).collect();
+        let runs = bands.chunk_by(|a, b| a == b).count().max(1);
+        // With one band, nothing tells how many places a page has.
+        if judged.fit.centers.len() > 1 { bands.len() as f64 / runs as f64 } else { 1.0 }
     }
 
     /// The levels of places in windows: a place that does not follow the one before by `step` begins a window.

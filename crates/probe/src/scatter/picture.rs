@@ -1,13 +1,17 @@
 //! The picture: bands window by window, where which count of them appears, and periods along the offset.
 
-use super::bands::{Answer, Question, judge};
+use super::bands::{Answer, DISTANCE_MIN, Question, judge};
 use super::evidence::{Band, Part, Period, Stretch, Window};
-use super::mixture::Datum;
+use super::mixture::{Datum, Fit};
+use super::profile::Profile;
 use super::spots::Level;
 
 /// Windows of the places at the beginning: so many places, or so many windows, whichever are larger.
 const WINDOW_PLACES: usize = 64;
 const WINDOWS_MAX: usize = 128;
+
+/// A window has the bands of the region, or one, at odds of e^8.
+const ODDS: f64 = 8.0;
 
 /// A correlation is named when it is at least this, and this many standard errors from none.
 const CORRELATION_MIN: f64 = 0.3;
@@ -46,32 +50,62 @@ pub(super) fn in_windows(mut data: Vec<Datum>, cut: Option<u64>) -> Vec<Datum> {
     data
 }
 
-/// The windows of a series, each judged by itself.
-pub(super) fn windows(series: &Series, noise_known: bool) -> Vec<Window> {
+/// The windows of a series, each judged by itself; where that leaves it open and the bands of the region are known,
+/// by whether it has those or one.
+pub(super) fn windows(series: &Series, noise_known: bool, known: Option<&Fit>) -> Vec<Window> {
     let each = series.data.chunk_by(|a, b| a.window == b.window);
-    each.filter_map(|places| window(series, places, noise_known)).collect()
+    each.filter_map(|places| window(series, places, noise_known, known)).collect()
 }
 
-fn window(series: &Series, places: &[Datum], noise_known: bool) -> Option<Window> {
+fn window(
+    series: &Series,
+    places: &[Datum],
+    noise_known: bool,
+    known: Option<&Fit>,
+) -> Option<Window> {
     let (first, last) = (places.first()?, places.last()?);
     let alone: Vec<Datum> = places.iter().map(|datum| Datum { window: 0, ..*datum }).collect();
-    let question =
-        Question { data: &alone, base: series.base, planes: &[], turns: None, noise_known };
-    let judged = judge(&question)?;
-    let count = match judged.answer {
-        Answer::Bands(count, _) => u32::try_from(count).ok(),
-        Answer::One(..) => Some(1),
-        Answer::Open(..) => None,
+    // One band is narrower than the bands of the region are apart.
+    let apart = known.map_or(f64::INFINITY, |fit| narrowest(fit) / 2.0);
+    let closest = apart.min(DISTANCE_MIN * series.base);
+    let judged = judge(&Question { data: &alone, planes: &[], turns: None, noise_known, closest })?;
+    let by_known = || known.and_then(|fit| as_known(&alone, fit, series.base));
+    let (count, fit) = match judged.answer {
+        Answer::Bands(count, _) => (Some(count), judged.fit),
+        Answer::One(..) => (Some(1), judged.fit),
+        Answer::Open(..) => by_known().map_or((None, judged.fit), |(n, fit)| (Some(n), fit)),
     };
-    let centers = judged.fit.centers.iter().zip(&judged.fit.shares);
+    let centers = fit.centers.iter().zip(&fit.shares);
     Some(Window {
         part: series.part,
         from: first.offset,
         to: last.offset + series.step,
         places: places.len() as u64,
-        count,
+        count: count.and_then(|count| u32::try_from(count).ok()),
         bands: centers.map(|(&center_ns, &share)| Band { center_ns, share }).collect(),
     })
+}
+
+/// Least distance of two bands, ns.
+fn narrowest(fit: &Fit) -> f64 {
+    fit.centers.windows(2).map(|pair| pair[1] - pair[0]).fold(f64::INFINITY, f64::min)
+}
+
+/// Whether a window has the bands of `fit` or one, wherever it lies as a whole, when that is clear; with its bands.
+fn as_known(places: &[Datum], fit: &Fit, base: f64) -> Option<(usize, Fit)> {
+    let anywhere = base * base;
+    let one = Fit {
+        centers: vec![fit.centers.iter().sum::<f64>() / fit.centers.len() as f64],
+        center_errors: vec![0.0],
+        shares: vec![1.0],
+        ..fit.clone()
+    };
+    let odds = Profile::shifted(fit, anywhere).log_likelihood(places)
+        - Profile::shifted(&one, anywhere).log_likelihood(places);
+    let bands = if odds > ODDS { fit } else { &one };
+    let shift = Profile::shifted(bands, anywhere).shift_of(places);
+    let centers = bands.centers.iter().map(|center| center + shift).collect();
+    (odds.abs() > ODDS).then(|| (bands.centers.len(), Fit { centers, ..bands.clone() }))
 }
 
 /// Where which count of bands appears: windows of one part that follow each other and have the same count.

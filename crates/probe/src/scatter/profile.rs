@@ -37,6 +37,17 @@ impl Profile {
         Profile { fit: fit.clone(), shift2: FEW_WINDOWS * shift2, turns: None }
     }
 
+    /// As a model says, with windows that may lie anywhere within that variance, ns².
+    pub(super) fn shifted(fit: &Fit, shift2: f64) -> Profile {
+        Profile { fit: fit.clone(), shift2, turns: None }
+    }
+
+    /// The likeliest shift of a run of places, ns.
+    pub(super) fn shift_of(&self, run: &[Datum]) -> f64 {
+        let mean = run.iter().map(|d| self.fit.bare(d, 0.0)).sum::<f64>() / run.len().max(1) as f64;
+        self.likeliest(run, mean - self.mean()).0
+    }
+
     /// As was judged.
     pub(super) fn judged(judged: &Judged) -> Profile {
         Profile { turns: judged.turns.clone(), ..Profile::of(&judged.fit) }

@@ -1,6 +1,6 @@
 //! Scatter plots that others made: one time for each place, without repeats, by the same inference.
 
-use super::bands::{Answer, Question, judge};
+use super::bands::{Answer, DISTANCE_MIN, Question, judge};
 use super::evidence::{Band, Evidence, Part, Point, Stretch, Zone};
 use super::mixture::Datum;
 use super::picture::{self, Series};
@@ -50,18 +50,22 @@ pub fn infer(points: &[Point]) -> Outcome<Evidence> {
 }
 
 fn evidence(mut points: Vec<Point>, zones: Vec<Zone>, series: Series) -> Evidence {
+    let step = series.step;
     let of = |offset: u64| {
         let inside = zones.iter().position(|z| (z.offset..z.offset + z.length).contains(&offset));
         inside.and_then(|zone| u32::try_from(zone).ok())
     };
     let first = zones.first().map(|zone| zone.offset + zone.length);
-    let data = picture::in_windows(series.data.clone(), first);
-    let series = Series { data, ..series };
-    let windows = picture::windows(&series, false);
+    // Reads that overlap lie across groups in every way, and their times in more bands than there are kinds.
+    let len = points.first().map_or(0, |point| point.len).max(series.step);
+    let apart = series.data.iter().filter(|datum| datum.offset.is_multiple_of(len)).copied();
+    let data = picture::in_windows(apart.collect(), first);
+    let series = Series { data, step: len, ..series };
+    let windows = picture::windows(&series, false, None);
     for point in &mut points {
         point.zone = of(point.offset);
         let window = windows.iter().find(|w| (w.from..w.to).contains(&point.offset));
-        let told = window.filter(|window| window.count.is_some());
+        let told = window.filter(|w| w.count.is_some() && point.offset.is_multiple_of(len));
         let away = |band: &Band| (band.center_ns - point.min_ns as f64).abs();
         let nearest = |bands: &[Band]| {
             let bands = (0_u32..).zip(bands);
@@ -73,10 +77,10 @@ fn evidence(mut points: Vec<Point>, zones: Vec<Zone>, series: Series) -> Evidenc
         series.data.iter().filter(|datum| of(datum.offset).is_none()).copied().collect();
     let all = Question {
         data: &renumbered(&outside),
-        base: series.base,
         planes: &[],
         turns: None,
         noise_known: false,
+        closest: DISTANCE_MIN * series.base,
     };
     let judged = judge(&all);
     let count = judged.as_ref().and_then(|judged| match judged.answer {
@@ -85,7 +89,7 @@ fn evidence(mut points: Vec<Point>, zones: Vec<Zone>, series: Series) -> Evidenc
     });
     let centers = judged.iter().flat_map(|j| j.fit.centers.iter().zip(&j.fit.shares));
     Evidence {
-        block_bytes: series.step,
+        block_bytes: step,
         read_bytes: points.first().map_or(0, |point| point.len),
         bands: centers.map(|(&center_ns, &share)| Band { center_ns, share }).collect(),
         hypothesis: count.and_then(hypothesis).map(str::to_owned),

@@ -21,6 +21,9 @@ const FAT_UNIT: u64 = 1 << 20;
 /// Probability that the length of a zone has to have before it is named.
 const EXACT_MIN: f64 = 0.95;
 
+/// Below that of the likeliest length, only a range is told.
+const LENGTH_MIN: f64 = 0.5;
+
 /// Reads alone cannot see a zone that is kept in another way and read in the same time.
 const READS_ALONE: f64 = 0.97;
 
@@ -87,11 +90,14 @@ fn evidence(state: &State) -> Evidence {
         series(state, beginning, &state.overview[0], places.block),
         series(state, Part::Window, &state.windows, places.grain),
     ];
+    let several = |judged: &&Judged| matches!(judged.answer, Answer::Bands(..));
+    let told = state.judged.as_ref().filter(several);
     let mut windows = Vec::new();
     for series in series.iter().flatten() {
         let data = series.data.clone();
         let data = if series.part == beginning { picture::in_windows(data, cut) } else { data };
-        windows.extend(picture::windows(&Series { data, ..series.clone() }, true));
+        let series = Series { data, ..series.clone() };
+        windows.extend(picture::windows(&series, true, told.map(|judged| &judged.fit)));
     }
     let count = state.judged.as_ref().and_then(|judged| match judged.answer {
         Answer::Bands(count, _) => Some(count),
@@ -259,6 +265,11 @@ fn strongest(from: u64, zones: &[Zone]) -> Option<&Zone> {
 fn slow_zone(state: &State, zones: &[Zone]) -> Finding {
     let name = Name::SlowZone;
     match (&state.beginning, strongest(state.places.from, zones)) {
+        (_, Some(zone)) if zone.confidence < LENGTH_MIN => {
+            let (low, high) = (zone.length_min, zone.length_max);
+            let why = format!("a zone from byte {} is {low} to {high} bytes long", zone.offset);
+            Finding::unknown(name, why)
+        }
         (_, Some(zone)) => {
             let why = format!(
                 "reads from byte {} to {} {}",

@@ -39,7 +39,7 @@ fn levels(
 }
 
 fn question<'a>(data: &'a [Datum], planes: &'a [u64], turns: Option<u64>) -> Question<'a> {
-    Question { data, base: 800_000.0, planes, turns, noise_known: true }
+    Question { data, planes, turns, noise_known: true, closest: 6_000.0 }
 }
 
 fn answer(data: &[Datum], planes: &[u64], turns: Option<u64>) -> Answer {

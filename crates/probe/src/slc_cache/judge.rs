@@ -26,9 +26,9 @@ const BUFFER_BYTES_MAX: f64 = (64 << 20) as f64;
 /// No cache is made that holds less than this share of what the drive holds; a shorter head start is memory's.
 const CACHE_SHARE_MIN: f64 = 0.01;
 /// Share of the size that one block of each die is at most, and so much sooner a drive may begin to make room.
-const BLOCKS: f64 = 0.025;
+const BLOCKS: f64 = 0.05;
 /// So many groups make a stretch whose end can be told to some percent.
-const MEASURABLE: f64 = (16 * GROUP) as f64;
+const MEASURABLE: f64 = (32 * GROUP) as f64;
 /// Above this temperature drives slow down of themselves.
 const HOT_CELSIUS: f64 = 70.0;
 
@@ -242,7 +242,7 @@ fn long_pauses(recovery: &[Recovery]) -> bool {
 /// much as fits into it where it was full all along, or what it took while it filled up after the fall.
 fn size(drop: &Drop, facts: &Facts) -> (f64, f64) {
     let share = drop.fast / (drop.fast - drop.slow);
-    let error = drop.error_bytes.max(BLOCKS * drop.at_bytes);
+    let error = drop.error_bytes + BLOCKS * drop.at_bytes;
     let head = drop.head_start_bytes.max(0.0);
     let (least, most) =
         facts.write_buffer.map_or((0.0, BUFFER_BYTES_MAX), |(l, h)| (l as f64, h as f64));

@@ -52,6 +52,52 @@ pub fn group(bytes: u64) -> Known {
     known
 }
 
+/// A drawn card under noise, and what is true of it.
+#[derive(Clone, Debug)]
+pub struct DrawnCard {
+    /// Its spec, with noise: sigma over what an erase block's boundary costs (50 us where that is nothing) is `level`,
+    /// and one command in a hundred takes some ten times as long.
+    pub spec: String,
+    /// Bytes of a group of pages.
+    pub group: u64,
+    /// What its reads can show: kinds of pages of different times, if there are several.
+    pub bands: Option<u64>,
+    /// Length of its zone for file allocation tables.
+    pub fat: Option<u64>,
+    /// Group, page and erase block as given, where reads could have found them.
+    pub known: Known,
+}
+
+impl DrawnCard {
+    pub fn new(seed: u64, level: f64) -> DrawnCard {
+        let base = format!("sim:random-card?seed={seed}");
+        let shown = sim::show(&base).unwrap();
+        let parameters = serde_json::to_value(&shown.parameters).unwrap();
+        let read = |key: &str| parameters["read"][key].as_u64().unwrap();
+        let step = if read("lookup_ns") > 0 { read("lookup_ns") } else { 50_000 };
+        let jitter = (level * step as f64 * 12_f64.sqrt()) as u64;
+        let spike = 13 * read("command_ns");
+        let noise = format!("link.jitter_ns={jitter}&link.spike_ppm=10000&link.spike_ns={spike}");
+        let (truth, card) = (&shown.truth, shown.truth.card.as_ref().unwrap());
+        let kinds = parameters["cells"]["read_ns"].as_array().unwrap().len() as u64;
+        let page = truth.page_bytes.unwrap().0;
+        let group = page * u64::from(truth.planes.unwrap());
+        let mut known = Known::new();
+        if card.reads_show_boundaries {
+            known.give(Name::MultiPlanePage, group);
+            known.give(Name::Page, page);
+            known.give(Name::EraseBlock, truth.erase_block_bytes.unwrap().0);
+        }
+        DrawnCard {
+            spec: format!("{base}&{noise}"),
+            group,
+            bands: (card.reads_show_cells && kinds > 1).then_some(kinds),
+            fat: truth.fat_zone_bytes.map(|bytes| bytes.0),
+            known,
+        }
+    }
+}
+
 /// What was said of `name`.
 pub fn finding<E>(outcome: &Outcome<E>, name: Name) -> &Finding {
     outcome.findings.iter().find(|finding| finding.name == name).unwrap()
