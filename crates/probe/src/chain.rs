@@ -9,7 +9,7 @@ use thiserror::Error;
 use crate::body::{Body, Setup, Worked};
 use crate::claims::{self, Claim};
 use crate::desk::{Desk, Halt, Keeper, Spent};
-use crate::finding::{Finding, Name, Outcome};
+use crate::finding::{Finding, Name, Outcome, Verdict};
 use crate::known::Known;
 use crate::plan::{Plan, PlanError, Task};
 use crate::{
@@ -24,6 +24,9 @@ pub struct Evidence {
     /// Boundaries.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub align: Option<align::Evidence>,
+    /// Boundaries by writes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub boundary: Option<open_au::BoundaryEvidence>,
     /// Open erase blocks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub open_au: Option<open_au::Evidence>,
@@ -150,7 +153,7 @@ pub fn run(
         Err(Ended::Halted(Halt::Interrupted)) => (true, None),
         Err(Ended::Halted(halt)) => (true, Some(halt)),
     };
-    let Work { known, done } = work;
+    let Work { known, done, .. } = work;
     let mut caveats = conditions::caveats(&info, &stack, (&before, &after), spent);
     let mut evidence = Evidence::default();
     let mut probes = Vec::with_capacity(done.len());
@@ -180,6 +183,8 @@ pub fn run(
 struct Work {
     known: Known,
     done: Vec<Done>,
+    /// What reads do not show. That is not yet that there is none of it: a drive may hide it from reads.
+    unseen: Vec<Finding>,
 }
 
 /// What ended the work before its plan was done.
@@ -193,7 +198,7 @@ impl Work {
     fn new(plan: &Plan) -> Work {
         let mut known = Known::new();
         plan.given.iter().for_each(|(name, value)| known.give(*name, *value));
-        Work { known, done: Vec::new() }
+        Work { known, done: Vec::new(), unseen: Vec::new() }
     }
 
     fn take(&mut self, done: Done) {
@@ -224,7 +229,7 @@ impl Work {
         Ok(())
     }
 
-    fn one(&self, desk: &mut Desk<'_>, task: &Task) -> Result<Done, Halt> {
+    fn one(&mut self, desk: &mut Desk<'_>, task: &Task) -> Result<Done, Halt> {
         let before = desk.spent();
         let mut evidence = Evidence::default();
         let worked =
@@ -238,8 +243,44 @@ impl Work {
             }
             Err(halt) => return Err(halt),
         };
+        let findings = match task {
+            Task::Align(_) => self.set_aside(findings),
+            Task::OpenAu(_) => self.confirmed(findings),
+            _ => findings,
+        };
         let spent = desk.spent().since(before);
         Ok(Done { probe: task.word().to_owned(), findings, evidence, caveats, spent, halted })
+    }
+}
+
+/// What reads alone cannot rule out is put as unknown until writes have been asked.
+impl Work {
+    fn set_aside(&mut self, findings: Vec<Finding>) -> Vec<Finding> {
+        let unseen = |finding: &&Finding| finding.verdict == Verdict::None;
+        self.unseen = findings.iter().filter(unseen).cloned().collect();
+        let open = |finding: Finding| match finding.verdict {
+            Verdict::None => {
+                let reason = format!("{}; a drive may hide it from reads", finding.reason);
+                Finding::unknown(finding.name, reason)
+            }
+            _ => finding,
+        };
+        findings.into_iter().map(open).collect()
+    }
+
+    /// Where any count of erase blocks can be written at once, there is nothing of which reads could have shown the
+    /// boundaries.
+    fn confirmed(&mut self, mut findings: Vec<Finding>) -> Vec<Finding> {
+        let limit = findings.iter().find(|finding| finding.name == Name::OpenAuLinear);
+        let Some(none) = limit.filter(|finding| finding.verdict == Verdict::None).cloned() else {
+            return findings;
+        };
+        for unseen in self.unseen.drain(..) {
+            let confidence = unseen.confidence.unwrap_or(0.0).min(none.confidence.unwrap_or(0.0));
+            let reason = format!("{}, and writes show no limit of open ones", unseen.reason);
+            findings.push(Finding::none(unseen.name, confidence, reason));
+        }
+        findings
     }
 }
 
@@ -255,7 +296,14 @@ fn probe(
 ) -> Result<Said, Halt> {
     let e = evidence;
     match task {
-        Task::Align(options) => keep(&mut e.align, align::probe(desk, known, options)?),
+        Task::Align(options) => {
+            let (mut findings, caveats) = keep(&mut e.align, align::probe(desk, known, options)?)?;
+            if desk.may_write() {
+                let (more, _) = by_writes(desk, known, &findings, &mut e.boundary)?;
+                findings.extend(more);
+            }
+            Ok((findings, caveats))
+        }
         Task::OpenAu(options) => keep(&mut e.open_au, open_au::probe(desk, known, options)?),
         Task::Fat => keep(&mut e.fat, fat::probe(desk, known)?),
         Task::Scatter(options) => keep(&mut e.scatter, scatter::probe(desk, known, options)?),
@@ -273,6 +321,22 @@ fn probe(
     }
 }
 
+/// Asks by writes what reads did not show.
+fn by_writes(
+    desk: &mut Desk<'_>,
+    known: &Known,
+    findings: &[Finding],
+    evidence: &mut Option<open_au::BoundaryEvidence>,
+) -> Result<Said, Halt> {
+    let mut known = known.clone();
+    known.learn(findings);
+    let open = |name: Name| known.value(name).is_none();
+    if !open(Name::EraseBlock) && !open(Name::MultiPlanePage) {
+        return Ok((Vec::new(), Vec::new()));
+    }
+    keep(evidence, open_au::boundary(desk, &known)?)
+}
+
 fn keep<E>(place: &mut Option<E>, outcome: Outcome<E>) -> Result<Said, Halt> {
     *place = Some(outcome.evidence);
     Ok((outcome.findings, outcome.caveats))
@@ -287,6 +351,7 @@ impl Evidence {
             }
         }
         over(&mut self.align, other.align);
+        over(&mut self.boundary, other.boundary);
         over(&mut self.open_au, other.open_au);
         over(&mut self.fat, other.fat);
         over(&mut self.scatter, other.scatter);
