@@ -27,6 +27,9 @@ const EVEN: f64 = 1.6;
 const HINT: (f64, f64) = (2.0, 0.04);
 /// So may be the smallest writes by themselves, from this share on.
 const LAST: f64 = 0.1;
+/// What a line is slower by counts when the next smaller size has at least this part of it. A cliff is steepest for
+/// the smallest writes; where only the largest are slow, as in the first lines of many a table, it is something else.
+const LASTS: f64 = 0.35;
 /// At random, no line of a fast table but one by itself is slower by this share.
 const FAST_RANDOM: f64 = 0.2;
 
@@ -76,7 +79,10 @@ pub(super) fn compare(profile: &Profile, fast: &Profile, order: Order) -> State 
             return State::Cliff(Cliff { share, ns, lines: count });
         }
     }
-    let slower = |least: f64| lines.iter().filter(|line| line.2 >= least).count();
+    let slower = |least: f64| {
+        let lasts = |at: usize| lines.get(at + 1).is_none_or(|next| next.1 >= LASTS * lines[at].1);
+        (0..lines.len()).filter(|at| lines[*at].2 >= least && lasts(*at)).count()
+    };
     let alike = match order {
         Order::Linear => slower(FAST) <= 1 + seen.pages || proportional(&lines),
         Order::Random => slower(FAST_RANDOM) <= 1 + seen.pages,
