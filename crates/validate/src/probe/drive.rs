@@ -44,7 +44,6 @@ pub struct Subject {
     pub truths: Vec<(Name, Option<u64>)>,
     /// True when all of its boundaries and kinds of pages are read in the same time.
     flat: bool,
-    planes: u64,
 }
 
 impl Subject {
@@ -56,12 +55,7 @@ impl Subject {
         let shown = ::sim::show(spec)?;
         let parameters = serde_json::to_value(&shown.parameters)?;
         let flat = shown.truth.card.as_ref().is_some_and(|card| !card.reads_show_boundaries);
-        Ok(Subject {
-            spec: spec.to_owned(),
-            truths: truths(&shown.truth, &parameters),
-            flat,
-            planes: shown.truth.planes.map_or(1, u64::from),
-        })
+        Ok(Subject { spec: spec.to_owned(), truths: truths(&shown.truth, &parameters), flat })
     }
 
     /// The card of `seed`, with noise of a standard deviation of `level` times what an erase block's boundary
@@ -92,10 +86,10 @@ impl Subject {
         self.truths.iter().find(|(known, _)| *known == name).and_then(|(_, value)| *value)
     }
 
-    /// True when the times of the drive show `name` at all. They do not where two planes are read as one, and
-    /// crossing from one to the other costs nothing: nobody can tell such a page from one of both planes' size.
+    /// True when the times of the drive show `name` at all. Where crossing from one plane to the other costs nothing,
+    /// nobody can tell two planes from one with pages of twice the size.
     pub fn carries(&self, name: Name) -> bool {
-        name != Name::Page || !self.flat || self.planes == 1
+        name != Name::Page || !self.flat
     }
 
     /// Opens it.
@@ -194,7 +188,7 @@ mod tests {
     // Breaks when flat cards are drawn no more, or none of them hides its page: the columns of the page that tell
     // what can be told would be empty.
     #[test]
-    fn a_card_that_shows_nothing_hides_the_page_of_two_planes_alone() {
+    fn a_card_that_shows_nothing_hides_its_page_alone() {
         let cards: Vec<Subject> =
             (0..100).map(|n| Subject::of(&format!("sim:random-card?seed={n}")).unwrap()).collect();
         let hides = |name| cards.iter().filter(|card| !card.carries(name)).count();

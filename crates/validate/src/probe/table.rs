@@ -52,11 +52,21 @@ impl Page {
         text
     }
 
+    fn answers(&self) -> impl Iterator<Item = &Answer> {
+        self.drawn.iter().flat_map(|card| &card.answers)
+    }
+
     fn shortfalls(&self) -> Vec<String> {
         let of = |score: &Score| {
             let found = score.shortfalls();
-            let what = || format!("{} at {}: {}", words(score.name), score.level, found.join(", "));
-            (!found.is_empty()).then(what)
+            if found.is_empty() {
+                return None;
+            }
+            let what = format!("{} at {}: {}", words(score.name), score.level, found.join(", "));
+            let told = self.answers().filter(|answer| answer.carried);
+            let told = Score::of(score.name, score.level, told);
+            let hidden = told.cards < score.cards && told.shortfalls().is_empty();
+            Some(what + if hidden { " (on cards whose times carry it, as promised)" } else { "" })
         };
         let mut found: Vec<String> = self.scores.iter().filter_map(of).collect();
         found.extend(self.plain.iter().flat_map(Plain::shortfalls));
@@ -82,7 +92,7 @@ impl Page {
             let of: Vec<&Score> = self.scores.iter().filter(|s| s.level == level).collect();
             let _ = write!(text, "\n### Noise of {level} of a step\n\n{}", table_of(&of));
         }
-        let answers: Vec<Answer> = self.drawn.iter().flat_map(|c| c.answers.clone()).collect();
+        let answers: Vec<Answer> = self.answers().cloned().collect();
         text += &of_hidden(&answers);
         text += &of_wrong(&answers);
         text += &of_open(&answers);
@@ -119,18 +129,21 @@ fn table_of(scores: &[&Score]) -> String {
         let mut cells = vec![words(score.name), score.cards.to_string()];
         cells.extend(Mark::ALL.map(|mark| score.count(mark).to_string()));
         cells.extend([share(score.wrong()), share(score.unknown())]);
-        let shortfalls = score.shortfalls();
-        cells.push(if shortfalls.is_empty() {
-            "yes".to_owned()
-        } else {
-            format!("**no**: {}", shortfalls.join(", "))
-        });
+        cells.push(promised(score));
         cells
     };
     let mut head = vec!["property", "cards"];
     head.extend(Mark::ALL.map(Mark::word));
     head.extend(["wrong", "left unknown", "as promised"]);
     sheet::table(1, &head, &scores.iter().map(row).collect::<Vec<_>>())
+}
+
+fn promised(score: &Score) -> String {
+    let shortfalls = score.shortfalls();
+    if shortfalls.is_empty() {
+        return "yes".to_owned();
+    }
+    format!("**no**: {}", shortfalls.join(", "))
 }
 
 /// What cannot be told on some cards, beside what can on the others.
@@ -149,7 +162,8 @@ fn of_hidden(answers: &[Answer]) -> String {
             continue;
         }
         let mut row = vec![format!("{} at {level}", words(name)), told.cards.to_string()];
-        row.extend([share(told.wrong()), share(told.unknown()), hidden.cards.to_string()]);
+        row.extend([share(told.wrong()), share(told.unknown()), promised(&told)]);
+        row.push(hidden.cards.to_string());
         row.extend(
             [Mark::FoundRight, Mark::FoundWrong, Mark::Unknown]
                 .map(|m| hidden.count(m).to_string()),
@@ -164,6 +178,7 @@ fn of_hidden(answers: &[Answer]) -> String {
         "cards whose times carry it",
         "wrong",
         "left unknown",
+        "as promised",
         "cards whose times do not",
         "found right",
         "found wrong",
