@@ -309,15 +309,11 @@ fn probe(
         Task::Scatter(options) => keep(&mut e.scatter, scatter::probe(desk, known, options)?),
         Task::Interval(options) => keep(&mut e.interval, interval::probe(desk, known, options)?),
         Task::Parallelism => keep(&mut e.parallelism, parallelism::probe(desk, known)?),
-        Task::WriteBuffer(options) => {
-            keep(&mut e.write_buffer, write_buffer::probe(desk, known, options)?)
-        }
+        Task::WriteBuffer => keep(&mut e.write_buffer, write_buffer::probe(desk, known)?),
         Task::SlcCache(options) => keep(&mut e.slc_cache, slc_cache::probe(desk, known, options)?),
         Task::Surface(options) => keep(&mut e.surface, surface::probe(desk, known, options)?),
         Task::Capacity(options) => keep(&mut e.capacity, capacity::probe(desk, known, options)?),
-        Task::SpeedClass(options) => {
-            keep(&mut e.speed_class, speed_class::probe(desk, known, options)?)
-        }
+        Task::SpeedClass => keep(&mut e.speed_class, speed_class::probe(desk, known)?),
     }
 }
 

@@ -10,9 +10,7 @@ use workload::plan::Region;
 
 use crate::desk::Terms;
 use crate::finding::Name;
-use crate::{
-    align, capacity, interval, open_au, scatter, slc_cache, speed_class, surface, write_buffer,
-};
+use crate::{align, capacity, interval, open_au, scatter, slc_cache, surface};
 
 /// The schema that this version writes and reads.
 pub const SCHEMA: &str = "drivescope.probing/1";
@@ -59,7 +57,7 @@ pub enum Task {
     /// [`parallelism`].
     Parallelism,
     /// [`write_buffer`].
-    WriteBuffer(write_buffer::Options),
+    WriteBuffer,
     /// [`slc_cache`].
     SlcCache(slc_cache::Options),
     /// [`surface`].
@@ -67,7 +65,7 @@ pub enum Task {
     /// [`capacity`].
     Capacity(capacity::Options),
     /// [`speed_class`].
-    SpeedClass(speed_class::Options),
+    SpeedClass,
 }
 
 impl Task {
@@ -79,7 +77,7 @@ impl Task {
             Task::Fat,
             Task::Scatter(scatter::Options::default()),
             Task::Parallelism,
-            Task::WriteBuffer(write_buffer::Options::default()),
+            Task::WriteBuffer,
             Task::SlcCache(slc_cache::Options::default()),
         ]
     }
@@ -93,11 +91,11 @@ impl Task {
             Task::Scatter(_) => "scatter",
             Task::Interval(_) => "interval",
             Task::Parallelism => "parallelism",
-            Task::WriteBuffer(_) => "write-buffer",
+            Task::WriteBuffer => "write-buffer",
             Task::SlcCache(_) => "slc-cache",
             Task::Surface(_) => "surface",
             Task::Capacity(_) => "capacity",
-            Task::SpeedClass(_) => "speed-class",
+            Task::SpeedClass => "speed-class",
         }
     }
 
@@ -106,10 +104,10 @@ impl Task {
         match self {
             Task::OpenAu(_)
             | Task::Fat
-            | Task::WriteBuffer(_)
+            | Task::WriteBuffer
             | Task::SlcCache(_)
             | Task::Capacity(_)
-            | Task::SpeedClass(_) => true,
+            | Task::SpeedClass => true,
             Task::Align(_)
             | Task::Scatter(_)
             | Task::Interval(_)
@@ -126,10 +124,10 @@ impl Task {
             Task::Fat => &[Name::FatZone],
             Task::Scatter(_) => &[Name::CellBands, Name::SlowZone],
             Task::Parallelism => &[Name::Chunk, Name::Interleave],
-            Task::WriteBuffer(_) => &[Name::WriteBuffer],
+            Task::WriteBuffer => &[Name::WriteBuffer],
             Task::SlcCache(_) => &[Name::SlcCache],
             Task::Capacity(_) => &[Name::RealCapacity],
-            Task::Interval(_) | Task::Surface(_) | Task::SpeedClass(_) => &[],
+            Task::Interval(_) | Task::Surface(_) | Task::SpeedClass => &[],
         }
     }
 
@@ -141,8 +139,8 @@ impl Task {
             Task::Align(_) => Nanos::secs(300),
             Task::Interval(_) | Task::Parallelism => Nanos::secs(60),
             Task::Scatter(_) | Task::Surface(_) => Nanos::secs(120),
-            Task::OpenAu(_) | Task::Fat | Task::WriteBuffer(_) => Nanos::secs(300),
-            Task::SlcCache(_) | Task::Capacity(_) | Task::SpeedClass(_) => Nanos::secs(900),
+            Task::OpenAu(_) | Task::Fat | Task::WriteBuffer => Nanos::secs(300),
+            Task::SlcCache(_) | Task::Capacity(_) | Task::SpeedClass => Nanos::secs(900),
         }
     }
 }

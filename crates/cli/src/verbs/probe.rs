@@ -26,11 +26,11 @@ pub fn main(args: &ProbeArgs, given: &Given) -> Result<Exit> {
         ProbeVerb::Scatter(args) => scattered(args, given),
         ProbeVerb::Interval(args) => one(Task::Interval(Default::default()), args, given),
         ProbeVerb::Parallelism(args) => one(Task::Parallelism, args, given),
-        ProbeVerb::WriteBuffer(args) => one(Task::WriteBuffer(Default::default()), args, given),
+        ProbeVerb::WriteBuffer(args) => one(Task::WriteBuffer, args, given),
         ProbeVerb::SlcCache(args) => one(Task::SlcCache(Default::default()), args, given),
         ProbeVerb::Surface(args) => one(Task::Surface(Default::default()), args, given),
         ProbeVerb::Capacity(args) => held(args, given),
-        ProbeVerb::SpeedClass(args) => one(Task::SpeedClass(Default::default()), args, given),
+        ProbeVerb::SpeedClass(args) => one(Task::SpeedClass, args, given),
     }
 }
 
