@@ -29,6 +29,9 @@ const SPLIT_MAX: f64 = 0.3;
 /// Bands closer than this share of a read's time are not looked for; the least that published tables show is 1.4 %.
 pub(super) const DISTANCE_MIN: f64 = 0.0075;
 
+/// Windows alternate in opposite ways when the lesser contrast is this share of the greater.
+const OPPOSITE: f64 = 0.3;
+
 /// In at least this share of the windows every band appears: pages of one region differ, and zones do not pass for
 /// bands.
 const WINDOWS_MIN: f64 = 0.5;
@@ -149,9 +152,27 @@ fn candidates(question: &Question<'_>) -> Vec<Fit> {
     let everything: Vec<&Datum> = question.data.iter().collect();
     let narrow = |fit: &Fit| split_max(fit, &everything, 0) <= question.closest;
     if !best.is_some_and(|best| best.shape.bands == 1 && narrow(best)) {
-        question.planes.iter().for_each(|plane| all(Some(*plane), &mut fits));
+        let planes = question.planes.iter().filter(|plane| tied(question.data, **plane));
+        planes.for_each(|plane| all(Some(*plane), &mut fits));
     }
     fits
+}
+
+/// False when times alternate with the address the one way in some windows and the other way in others: planes do not.
+/// A model of planes with exceptions would describe such kinds of pages better than one of kinds in any order.
+fn tied(data: &[Datum], plane: u64) -> bool {
+    let contrast = |places: &[Datum]| {
+        let mean = |second: bool| {
+            let half = places.iter().filter(|d| ((d.offset / plane) % 2 == 1) == second);
+            let (sum, n) = half.fold((0.0, 0.0), |(sum, n), d| (sum + d.level.mean, n + 1.0));
+            sum / n
+        };
+        mean(true) - mean(false)
+    };
+    let contrasts = data.chunk_by(|a, b| a.window == b.window).map(contrast);
+    let ends = contrasts.filter(|contrast| contrast.is_finite());
+    let (low, high) = ends.fold((0.0_f64, 0.0_f64), |(low, high), x| (low.min(x), high.max(x)));
+    (-low).min(high) < OPPOSITE * (-low).max(high)
 }
 
 /// One band fits best. Is it narrow enough to say that there are not two?

@@ -159,7 +159,7 @@ impl State {
             closest: DISTANCE_MIN * noise.base,
         };
         self.judged = bands::judge(&question);
-        let compare = |judged| zones::compare(&first, judged, noise.base);
+        let compare = |judged| zones::compare(&first, judged, noise.base, self.places.groups_known);
         self.beginning = self.judged.as_ref().and_then(compare);
         let bands =
             self.judged.as_ref().is_some_and(|j| !matches!(j.answer, Answer::Open(_, true)));

@@ -40,11 +40,20 @@ pub(super) struct Other {
     pub(super) confidence: f64,
 }
 
-/// Compares the beginning with the rest of which `judged` tells; `base` is the time of a read, ns.
-pub(super) fn compare(beginning: &[Datum], judged: &Judged, base: f64) -> Option<Beginning> {
-    if let Answer::Open(_, false) = judged.answer {
+/// Compares the beginning with the rest of which `judged` tells; `base` is the time of a read, ns;
+/// `groups_known` when each place is a group of pages.
+pub(super) fn compare(
+    beginning: &[Datum],
+    judged: &Judged,
+    base: f64,
+    groups_known: bool,
+) -> Option<Beginning> {
+    match judged.answer {
         // Regions differ anyway.
-        return Some(Beginning::Open(false));
+        Answer::Open(_, false) => return Some(Beginning::Open(false)),
+        // Which places are of one page is not known, so neither is what the rest looks like.
+        Answer::Open(_, true) if !groups_known => return Some(Beginning::Open(true)),
+        _ => {}
     }
     let rest = Profile::judged(judged);
     let zone = Profile::fitted(beginning, judged.fit.shape.plane)?;
