@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::field::{Field, elapsed, midmean};
 use crate::desk::{Desk, Halt};
-use crate::finding::{Finding, Name};
+use crate::finding::{Finding, Name, Verdict};
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
@@ -49,6 +49,17 @@ pub(super) fn page(
     let Some(rows) = field.and_then(|field| Rows::new(&field, unit)) else {
         return unknown("the region holds too few erase blocks, or they are too small");
     };
+    let first = ask(desk, &rows, shifts)?;
+    if first.verdict == Verdict::Found {
+        return Ok(first);
+    }
+    // With one row less, what comes once in so many bytes falls on other writes.
+    ask(desk, &rows.fewer(), shifts)
+}
+
+/// Halves what may be the unit until it is known.
+fn ask(desk: &mut Desk<'_>, rows: &Rows, shifts: &mut Vec<Shift>) -> Result<Finding, Halt> {
+    let unknown = |reason: &str| Ok(Finding::unknown(Name::MultiPlanePage, reason));
     let even = rows.times(desk, 0)?;
     let usual = midmean(&even).map_or(0.0, |(mean, _)| mean);
     let mut excess = |desk: &mut Desk<'_>, shift: u64| -> Result<(f64, f64), Halt> {
@@ -104,6 +115,11 @@ impl Rows {
         let count = WRITES.div_ceil(counted as usize).max(12);
         let starts: Vec<u64> = field.starts().iter().copied().take(count).collect();
         (starts.len() >= 8).then_some(Rows { starts, writes })
+    }
+
+    /// One row less.
+    fn fewer(&self) -> Rows {
+        Rows { starts: self.starts[1..].to_vec(), writes: self.writes }
     }
 
     /// Times of the writes, moved by `shift` bytes.
