@@ -149,7 +149,7 @@ fn judge_rows(table: &[(u64, [f64; 4])]) -> Judgement {
 #[test]
 fn confidence_in_a_table_is_earned() {
     let (mut answers, mut wrong, mut doubt, mut plain, mut plain_found) = (0, 0, 0.0, 0, 0);
-    for seed in 0..600 {
+    for seed in 0..300 {
         let mut rng = Rng::for_path(seed, &[7]);
         let card = Card::draw(&mut rng);
         let judgement = judge_rows(&card.table(&mut rng));
@@ -164,7 +164,7 @@ fn confidence_in_a_table_is_earned() {
         if let (Some(value), Some(confidence)) = (block.value, block.confidence) {
             answers += 1;
             doubt += 1.0 - confidence;
-            plain_found += u32::from(is_plain);
+            plain_found += u32::from(is_plain && value == card.block);
             wrong += u32::from(value != card.block);
             let range = block.low.unwrap()..=block.high.unwrap();
             assert!(range.contains(&value));
@@ -213,7 +213,7 @@ fn one_wild_row_changes_no_answer() {
 fn tables_that_show_nothing_have_no_number() {
     let mut rng = Rng::for_path(11, &[1]);
     for kind in 0..5 {
-        for _ in 0..60 {
+        for _ in 0..25 {
             let row = |log2: u32| {
                 let mut noise = |width: f64| width * (rng.unit() - 0.5);
                 let base = 500e3 + noise(10e3);
