@@ -78,7 +78,11 @@ fn score() {
             }
         }
     };
-    std::thread::scope(|scope| [(); 2].map(|()| scope.spawn(work)).map(|thread| thread.join()));
+    std::thread::scope(|scope| {
+        for thread in [(); 2].map(|()| scope.spawn(work)) {
+            thread.join().unwrap();
+        }
+    });
     let tally = tally.into_inner().unwrap();
     println!("{} cards at {level}: {tally:?}", to - from);
     println!(
