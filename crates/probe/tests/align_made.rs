@@ -3,9 +3,7 @@
 
 use std::collections::VecDeque;
 
-use block::{
-    Bytes, DriveInfo, DriveKind, Environment, Nanos, Op, Payload, Snapshot, Stack, Target,
-};
+use block::{Bytes, DriveInfo, DriveKind, Environment, Nanos, Op, Payload, Snapshot, Stack};
 use drivescope_probe::align::{Evidence, Options, probe};
 use drivescope_probe::{Desk, Known, NoKeeper, Outcome, Terms};
 use engine::{Bench, BenchError, Sample};

@@ -101,7 +101,9 @@ impl Card {
         // Which kind a block begins with differs from block to block.
         let begins = |at: u64| (at / self.block + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
         let kind = |at: u64| 45e3 * ((at % self.block / group / 2 + begins(at)) % 2) as f64;
-        let slow = |at: u64| if self.planes == 2 && at / self.page % 2 == 0 { 40e3 } else { 0.0 };
+        let slow = |at: u64| {
+            if self.planes == 2 && (at / self.page).is_multiple_of(2) { 40e3 } else { 0.0 }
+        };
         let cells = if crosses(group) {
             70e3 + kind(offset) + kind(end) + slow(offset) + slow(end)
         } else {
@@ -149,7 +151,7 @@ fn judge_rows(table: &[(u64, [f64; 4])]) -> Judgement {
 #[test]
 fn confidence_in_a_table_is_earned() {
     let (mut answers, mut wrong, mut doubt, mut plain, mut plain_found) = (0, 0, 0.0, 0, 0);
-    for seed in 0..600 {
+    for seed in 0..300 {
         let mut rng = Rng::for_path(seed, &[7]);
         let card = Card::draw(&mut rng);
         let judgement = judge_rows(&card.table(&mut rng));
@@ -164,7 +166,7 @@ fn confidence_in_a_table_is_earned() {
         if let (Some(value), Some(confidence)) = (block.value, block.confidence) {
             answers += 1;
             doubt += 1.0 - confidence;
-            plain_found += u32::from(is_plain);
+            plain_found += u32::from(is_plain && value == card.block);
             wrong += u32::from(value != card.block);
             let range = block.low.unwrap()..=block.high.unwrap();
             assert!(range.contains(&value));
@@ -213,7 +215,7 @@ fn one_wild_row_changes_no_answer() {
 fn tables_that_show_nothing_have_no_number() {
     let mut rng = Rng::for_path(11, &[1]);
     for kind in 0..5 {
-        for _ in 0..60 {
+        for _ in 0..25 {
             let row = |log2: u32| {
                 let mut noise = |width: f64| width * (rng.unit() - 0.5);
                 let base = 500e3 + noise(10e3);
@@ -257,7 +259,7 @@ fn a_table_that_begins_above_the_page_does_not_show_it() {
 // Breaks when rows of 3 x 2^k beside those of 2^k do not settle what the latter alone leave open.
 #[test]
 fn rows_of_three_settle_it() {
-    for (block, step) in [(3 * MIB, 100e3), (6 * MIB, 100e3), (4 * MIB, 60e3), (1 * MIB, 60e3)] {
+    for (block, step) in [(3 * MIB, 100e3), (6 * MIB, 100e3), (4 * MIB, 60e3), (MIB, 60e3)] {
         let card = Card { block, page: 16 * KIB, planes: 1, step, noise: 1e3 };
         let mut rng = Rng::for_path(block, &[2]);
         let mut table = card.table(&mut rng);

@@ -72,3 +72,54 @@ pub(super) fn fenced_mean(values: &mut [f64]) -> Option<Estimate> {
     let error_ns = (squares / (count - 1.0) / count).sqrt();
     Some(Estimate { value_ns: mean, error_ns })
 }
+
+#[cfg(test)]
+mod tests {
+    use workload::rng::Rng;
+
+    use super::*;
+
+    /// Two bands of unequal size with a little noise, and spikes of ten times the time in three of a hundred.
+    fn bands(count: u64, spikes: bool) -> Vec<f64> {
+        let mut rng = Rng::for_path(count, &[1]);
+        (0..count)
+            .map(|_| {
+                let band = if rng.unit() < 0.35 { 45.0 } else { 0.0 };
+                let spike = if spikes && rng.unit() < 0.03 { 5000.0 } else { 0.0 };
+                band + 4.0 * rng.unit() + spike
+            })
+            .collect()
+    }
+
+    // Breaks when the mean of two bands leans to the larger one, or spikes move it: the first makes pages of the
+    // wrong size on cards that are read without noise, the second on all.
+    #[test]
+    fn bands_stay_and_spikes_go() {
+        let expected = 0.35 * 45.0 + 2.0;
+        for count in [40, 400, 4000] {
+            for spikes in [false, true] {
+                let estimate = fenced_mean(&mut bands(count, spikes)).unwrap();
+                let off = (estimate.value_ns - expected).abs();
+                assert!(off < 3.5 * estimate.error_ns, "{count} {spikes}: {estimate:?}");
+                let error = (0.35 * 0.65f64).sqrt() * 45.0 / (count as f64).sqrt();
+                assert!((estimate.error_ns / error - 1.0).abs() < 0.35, "{count}: {estimate:?}");
+            }
+        }
+        assert_eq!(fenced_mean(&mut [1.0; 5]), None);
+    }
+
+    #[test]
+    fn the_lower_quartile_has_its_error() {
+        let mut outside = 0;
+        for seed in 0..200 {
+            let mut rng = Rng::for_path(seed, &[2]);
+            let mut values: Vec<f64> = (0..300).map(|_| rng.unit()).collect();
+            let estimate = lower_quartile(&mut values).unwrap();
+            outside += u32::from((estimate.value_ns - 0.25).abs() > 2.0 * estimate.error_ns);
+        }
+        // One in twenty of 200 would be 10.
+        assert!((2..35).contains(&outside), "{outside}");
+        assert_eq!(median(&mut [3.0, 1.0, 2.0, 10.0]), 2.5);
+        assert_eq!(median(&mut []), 0.0);
+    }
+}

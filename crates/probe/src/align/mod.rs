@@ -40,8 +40,8 @@ use crate::known::Known;
 pub struct Options {
     /// The longest that it may take, on the drive's clock.
     pub time: Nanos,
-    /// Bytes of a read, in the order in which they are tried, but for the smallest, which comes first. Those that are not at least two logical blocks and a
-    /// power of two are passed over.
+    /// Bytes of a read, in the order in which they are tried, but for the smallest, which comes first. Those that are
+    /// not at least two logical blocks and a power of two are passed over.
     pub blocks: Vec<u64>,
     /// Probability, 0 to 1, at which an answer is taken as decided and no more is asked about it.
     pub enough: f64,
