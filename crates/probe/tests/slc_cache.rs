@@ -72,11 +72,11 @@ fn a_drive_without_a_cache_is_given_none() {
         assert_eq!(found.verdict, Verdict::None, "{spec}: {found:?}");
     }
     for spec in [
-        "sim:optane?capacity=8GiB",
-        "sim:enterprise-28op",
+        "sim:optane?capacity=4GiB",
+        "sim:enterprise-28op?capacity=16GiB",
         "sim:enterprise-28op?state=steady&capacity=4GiB",
         "sim:tlc-pslc?state=steady&capacity=16GB&slc.bytes=1000000000",
-        "sim:sata-a",
+        "sim:sata-a?capacity=8GiB",
     ] {
         for known in [Known::new(), known_of(spec)] {
             let found = asked(spec, &known);

@@ -69,6 +69,13 @@ pub(super) fn half_life(drops: &[Drop]) -> f64 {
     size / drops.last().map_or(1.0, |drop| drop.slow) / 2.0
 }
 
+/// True when memory of common size could have taken what was fast: emptied nearly as fast as it is filled, it takes many
+/// times its size.
+pub(super) fn may_be_memory(drop: &Drop) -> bool {
+    let most = 1.5 * BUFFER_BYTES_MAX * drop.fast / (drop.fast - drop.slow);
+    drop.at_bytes <= most.max(MEMORY_BYTES_MAX as f64)
+}
+
 /// What the evidence says.
 pub fn infer(evidence: &Evidence, facts: &Facts) -> Finding {
     if facts.rotational {
@@ -125,7 +132,7 @@ fn stretch(drop: &Drop, evidence: &Evidence, facts: &Facts) -> Stretch {
             _ => Stretch::Cells,
         };
     }
-    if drop.at_bytes > MEMORY_BYTES_MAX as f64 {
+    if !may_be_memory(drop) {
         return Stretch::Cells;
     }
     let came_back = evidence.recovery.first().is_none_or(|back| {
@@ -220,7 +227,9 @@ fn is_emptied(drop: &Drop, recovery: &[Recovery]) -> bool {
     long.sort_by_key(|back| back.idle_ns);
     let share = |back: &Recovery| back.fast_bytes as f64 / drop.at_bytes;
     let grows = match long.as_slice() {
-        [.., before, last] => last.fast_bytes as f64 >= GROWING * before.fast_bytes as f64,
+        [.., before, last] => {
+            last.fast_bytes as f64 >= (GROWING * before.fast_bytes as f64).max(MEASURABLE / 2.0)
+        }
         _ => false,
     };
     // What is fast to the end was not a cache's.

@@ -106,7 +106,7 @@ fn ask(
     let drops = &mut evidence.drops;
     let filled = fill::write(desk, &mut cursor, "fill", &mut evidence.fill, |fill| {
         *drops = drops_of(fill);
-        let beyond_memory = |drop: &Drop| drop.at_bytes > MEMORY_BYTES_MAX as f64;
+        let beyond_memory = |drop: &Drop| !judge::may_be_memory(drop);
         drops.iter().any(beyond_memory) || fill.bytes() >= enough
     });
     evidence.drops = drops_of(&evidence.fill);
@@ -123,7 +123,7 @@ fn ask(
 /// The first drop, and where that may be memory's the next.
 fn drops_of(fill: &Fill) -> Vec<Drop> {
     let mut drops: Vec<Drop> = fill.drop(0).into_iter().collect();
-    if let Some(first) = drops.first().filter(|drop| drop.at_bytes <= MEMORY_BYTES_MAX as f64) {
+    if let Some(first) = drops.first().filter(|drop| judge::may_be_memory(drop)) {
         let beyond = first.at_bytes as u64 + GROUP;
         drops.extend(fill.drop(beyond));
     }
@@ -133,7 +133,7 @@ fn drops_of(fill: &Fill) -> Vec<Drop> {
 /// The pauses: a short one first where memory is to be told from cells. Memory is emptied at the slow speed from the
 /// first moment on.
 fn pauses(drops: &[Drop], options: &Options) -> Vec<Nanos> {
-    let small = drops.first().filter(|drop| drop.at_bytes <= MEMORY_BYTES_MAX as f64);
+    let small = drops.first().filter(|drop| judge::may_be_memory(drop));
     let short = small.map(|_| Nanos((judge::half_life(drops) * 1e9) as u64));
     short.into_iter().chain(options.idle.iter().copied()).collect()
 }
