@@ -236,6 +236,11 @@ fn steps_of_a_known_card_are_at_their_rows() {
     let Row::Align { places, .. } = ran.rows[0] else { panic!("{:?}", ran.rows[0]) };
     assert_eq!(places, 3);
     assert_eq!(done.caveats.len(), 1);
+    // Before all boundaries, then across, then after; as in the calls of Debian's flashbench.
+    let first: Vec<u64> = ran.issued.iter().take(9).map(|(_, at, _)| *at).collect();
+    let row = |back: u64| (1..=3).map(move |place| place * 128 * MIB - back);
+    assert_eq!(first, row(1024).chain(row(512)).chain(row(0)).collect::<Vec<_>>());
+    assert_eq!(ran.issued[9].1, first[0], "and all of it 8 times");
     assert!(ran.issued.iter().all(|(op, at, len)| *op == Op::Read && at + len <= 511_705_088));
 }
 
@@ -295,6 +300,13 @@ fn the_lesser_tests_give_their_rows() {
     assert_eq!(ran.rows.len(), 13);
     let Row::Program { len, bytes_per_s } = &ran.rows[0] else { panic!("{:?}", ran.rows[0]) };
     assert_eq!((*len, bytes_per_s.len()), (2 * MIB, 8));
+    // As in the calls of Debian's flashbench: three times written and once read in order, then the same out of order.
+    let all: Vec<(Op, u64)> =
+        ran.issued.iter().take(16).map(|(op, at, _)| (*op, (*at / MIB - 16) / 2)).collect();
+    let column = |op, random: bool| if random { [(op, 1), (op, 0)] } else { [(op, 0), (op, 1)] };
+    let half =
+        |random| [[column(Op::Write, random); 3].concat(), column(Op::Read, random).to_vec()];
+    assert_eq!(all, [half(false).concat(), half(true).concat()].concat());
     let reads = [bytes_per_s[3], bytes_per_s[7]];
     assert!(reads.iter().all(|read| *read > bytes_per_s[0]), "{bytes_per_s:?}");
 }

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::AtomicBool;
 
-use ::probe::{Finding, Name, Task, Verdict};
+use ::probe::{Name, Task, Verdict};
 use anyhow::Result;
 
 use super::ask::{Questions, Said, ask_virtual};
@@ -27,23 +27,14 @@ struct Look {
 }
 
 impl Look {
-    /// Everything that was said, with what it is worth where the truth is told.
-    fn answers(&self) -> impl Iterator<Item = (&Finding, Option<Mark>)> {
-        self.said.findings.iter().map(|finding| {
-            let told = self.subject.truths.iter().find(|(name, _)| *name == finding.name);
-            (finding, told.map(|(_, truth)| Mark::of(finding, *truth)))
-        })
-    }
-
-    /// What is not as the truth, and what was never asked.
+    /// What there is and was not found as it is, and what was found and is not there. Of what is not there nothing
+    /// has to be said.
     fn differs(&self) -> Vec<Name> {
-        let right = |name: &Name| {
-            self.answers().any(|(finding, mark)| {
-                finding.name == *name
-                    && mark.is_some_and(|m| m == Mark::FoundRight || m == Mark::NoneRight)
-            })
+        let wrong = |(name, truth): &&(Name, Option<u64>)| {
+            let mark = Mark::of(&self.said.of(*name), *truth);
+            mark != Mark::FoundRight && (truth.is_some() || mark.is_wrong())
         };
-        self.subject.truths.iter().map(|(name, _)| *name).filter(|name| !right(name)).collect()
+        self.subject.truths.iter().filter(wrong).map(|(name, _)| *name).collect()
     }
 }
 

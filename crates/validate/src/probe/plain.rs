@@ -24,14 +24,22 @@ const LOOP: Bytes = Bytes::gib(1);
 #[derive(Debug)]
 struct Look {
     drive: String,
+    /// Bits of a cell; none where there are no cells, or nobody knows.
+    bits: Option<u64>,
     said: Said,
 }
 
 impl Look {
     /// Numbers for what is not there.
     fn claims(&self) -> Vec<Finding> {
-        let is_claim = |f: &Finding| f.verdict == Verdict::Found;
+        let is_claim = |f: &Finding| f.verdict == Verdict::Found && !self.has(f);
         SCORED.iter().map(|name| self.said.of(*name)).filter(is_claim).collect()
+    }
+
+    /// True for a count of bands that is that of the bits of a cell: where data lies still, a drive of flash shows
+    /// its kinds of pages as a card does.
+    fn has(&self, finding: &Finding) -> bool {
+        finding.name == Name::CellBands && finding.value.is_some() && finding.value == self.bits
     }
 }
 
@@ -62,7 +70,9 @@ pub(super) fn look(jobs: u16, stop: &AtomicBool) -> Result<Plain> {
         let (given, may_write) = (Vec::new(), true);
         let questions = Questions { tasks: tasks(&SCORED), given, seed: *seed, may_write };
         let answers = ask_virtual(&Subject::of(spec)?, &questions)?;
-        let look = Look { drive: spec.clone(), said: answers };
+        let levels = ::sim::show(spec)?.truth.cell_levels;
+        let bits = levels.map(|levels| u64::from(levels.ilog2()));
+        let look = Look { drive: spec.clone(), bits, said: answers };
         for claim in look.claims() {
             eprintln!("{spec}: {} {}: {}", words(claim.name), said(&claim), claim.reason);
         }
@@ -87,7 +97,7 @@ fn loop_device(stop: &AtomicBool) -> Result<Look> {
     let findings: Vec<Finding> = serde_json::from_value(body["findings"].take())?;
     let spent: Spent = serde_json::from_value(body["spent"].take())?;
     let said = Said { findings, halted: None, spent, wall: begun.elapsed() };
-    Ok(Look { drive: "a loop device on a file".to_owned(), said })
+    Ok(Look { drive: "a loop device on a file".to_owned(), bits: None, said })
 }
 
 /// As it begins, and filled: what a drive of flash holds makes a difference to reads. Drives that write in place,
@@ -115,7 +125,7 @@ impl Plain {
             cells.extend(SCORED.iter().map(|name| {
                 let answer = look.said.of(*name);
                 match answer.verdict {
-                    Verdict::Found => format!("**{}**", said(&answer)),
+                    Verdict::Found if !look.has(&answer) => format!("**{}**", said(&answer)),
                     _ => said(&answer),
                 }
             }));
@@ -127,8 +137,8 @@ impl Plain {
         let rows: Vec<Vec<String>> = self.looks.iter().map(row).collect();
         format!(
             "\n## Drives without structure\n\nDisks and drives of flash behind a controller that maps pages: none of \
-             what a card has shows from outside, so *none* and *unknown* are right, and any number is wrong. {} seeds \
-             of each; in brackets, the confidence. {}\n\n{}",
+             what a card has shows from outside, so *none* and *unknown* are right, and any number is wrong but the \
+             bits of their cells, which reads of data that lies still may show. {} seeds of each; in brackets, the confidence. {}\n\n{}",
             SEEDS,
             self.without_loop.unwrap_or("The loop device is looked at reading only."),
             sheet::table(head.len(), &head, &rows)
