@@ -99,7 +99,7 @@ pub struct ProbePlaceArgs {
     #[arg(long, value_name = "HAZARD", value_delimiter = ',', requires = "write")]
     pub allow: Vec<String>,
     /// Longest time that it may take
-    #[arg(help_heading = "Limits", long, value_name = "TIME", value_parser = lasting, default_value = "15m")]
+    #[arg(help_heading = "Limits", long, value_name = "TIME", value_parser = lasting, default_value = "30m")]
     pub time_budget: Nanos,
     /// Most that it may write
     #[arg(help_heading = "Limits", long, value_name = "SIZE", value_parser = parse_bytes, default_value = "16GiB")]

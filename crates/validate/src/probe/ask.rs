@@ -14,7 +14,7 @@ use engine::{Bench, TargetBench};
 use super::drive::Subject;
 
 /// What a probing may take: the default of `--time-budget`.
-pub const TIME: Nanos = Nanos::secs(15 * 60);
+pub const TIME: Nanos = Nanos::secs(30 * 60);
 /// What it may write: the default of `--write-budget`.
 pub const WRITES: Bytes = Bytes::gib(16);
 
