@@ -75,7 +75,7 @@ fn answers_and_needs(task: &Task) -> (&'static [Name], &'static [Name]) {
             &[Name::OpenAuLinear, Name::OpenAuRandom, Name::EraseBlock],
             &[Name::EraseBlock, Name::MultiPlanePage],
         ),
-        Task::Fat { .. } => (&[Name::FatZone], &[Name::EraseBlock, Name::OpenAuLinear]),
+        Task::Fat => (&[Name::FatZone], &[Name::EraseBlock, Name::OpenAuLinear]),
         Task::Scatter(_) => {
             (&[Name::CellBands, Name::FatZone, Name::SlowZone], &[Name::MultiPlanePage])
         }
