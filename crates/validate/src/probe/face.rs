@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::drive::Subject;
 use super::table::{said, value, words};
 use crate::binary::Binary;
-use crate::serve::flashbench::{CASES, Case, Made, Tester, debians, measure, version};
+use crate::serve::flashbench::{CASES, Case, Made, Row, Tester, debians, measure, version};
 use crate::serve::server::Server;
 use crate::sheet;
 
@@ -45,7 +45,7 @@ impl Both {
     /// The farthest time of `-a` from the other program's, as a share of it.
     fn align_off(&self) -> f64 {
         let pairs = self.debian.align.iter().zip(&self.ours.align);
-        let off = |((_, theirs), (_, ours)): (&(u64, [f64; 3]), &(u64, [f64; 3]))| {
+        let off = |((_, theirs), (_, ours)): (&Row, &Row)| {
             theirs.iter().zip(ours).map(|(a, b)| (b / a - 1.0).abs()).fold(0.0, f64::max)
         };
         pairs.map(off).fold(0.0, f64::max)
