@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use block::{Bytes, Nanos, Op, Payload, Target};
 use drivescope_probe::capacity::{self, Evidence, Options};
+use drivescope_probe::chain::Done;
 use drivescope_probe::{Desk, Finding, Halt, Keeper, Known, NoKeeper, Terms, Verdict};
 use engine::{Bench, Sample, TargetBench};
 use workload::content::SectorContent;
@@ -167,7 +168,7 @@ impl Keeper for Impatient<'_> {
             self.cancel.store(true, Ordering::Relaxed);
         }
     }
-    fn finished(&mut self, _: &str, _: &[Finding]) {}
+    fn finished(&mut self, _: &Done) {}
 }
 
 // Breaks when Ctrl-C, or a budget that ends in between, leaves stamps where the user's data was.
