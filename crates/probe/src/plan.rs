@@ -48,15 +48,15 @@ pub enum Task {
     Align(align::Options),
     /// [`open_au`], and the erase block by writes where reads did not show it.
     OpenAu(open_au::Options),
-    /// [`fat`].
+    /// [`fat`](crate::fat).
     Fat,
     /// [`scatter`].
     Scatter(scatter::Options),
     /// [`interval`].
     Interval(interval::Options),
-    /// [`parallelism`].
+    /// [`parallelism`](crate::parallelism).
     Parallelism,
-    /// [`write_buffer`].
+    /// [`write_buffer`](crate::write_buffer).
     WriteBuffer,
     /// [`slc_cache`].
     SlcCache(slc_cache::Options),
@@ -64,7 +64,7 @@ pub enum Task {
     Surface(surface::Options),
     /// [`capacity`].
     Capacity(capacity::Options),
-    /// [`speed_class`].
+    /// [`speed_class`](crate::speed_class).
     SpeedClass,
 }
 

@@ -92,6 +92,12 @@ fn drives_that_are_no_cards_have_no_number() {
         "enterprise-28op?state=filled",
         "sata-a?state=filled",
         "random-ssd?seed=5&state=filled",
+        "mlc-nvme?state=filled",
+        "tlc-pslc?state=filled",
+        "qlc-pslc?state=filled",
+        "random-ssd?seed=3&state=filled",
+        "random-ssd?seed=8&state=filled",
+        "random-ssd?seed=9&state=filled",
     ];
     for drive in drives {
         let (outcome, _) = run(&format!("sim:{drive}"), 3);

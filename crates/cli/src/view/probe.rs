@@ -3,6 +3,7 @@
 use block::Bytes;
 use probe::body::Worked;
 use probe::claims::{Agreement, Checked};
+use probe::speed_class::Reached;
 use probe::{Body, Finding, Name, Unit, Verdict};
 use report::{Answer, Answers, Said, Tone, number};
 use stats::{Better, Quantity};
@@ -148,6 +149,7 @@ fn remarks(body: &Body) -> Vec<(String, String)> {
             remarks.push((format!("{probe} did not run:"), why.clone()));
         }
     }
+    remarks.extend(figures(body));
     for Checked { claim, about, agreement } in &body.claims {
         let size = number::bytes(claim.bytes.0 as f64);
         let beside = about.map_or("a finding", name);
@@ -167,13 +169,61 @@ fn remarks(body: &Body) -> Vec<(String, String)> {
     remarks
 }
 
+/// What probes without answers have measured.
+fn figures(body: &Body) -> Vec<(String, String)> {
+    let mut figures = Vec::new();
+    let mut add = |name: &str, text: String| figures.push((name.to_owned(), text));
+    let (ns, rate) = (number::nanoseconds, |bytes: f64| number::digits(bytes / 1e6));
+    if let Some(line) = body.evidence.interval.as_ref().and_then(|interval| interval.line.as_ref())
+    {
+        let (low, high) = (line.access_low_ns, line.access_high_ns);
+        add("access time:", format!("{} ({}–{})", ns(line.access_ns), ns(low), ns(high)));
+        add(
+            "rate beyond it:",
+            match line.bytes_per_s {
+                Some(bytes) => format!("{} MB/s", rate(bytes)),
+                None => "too high to be seen in reads of these sizes".to_owned(),
+            },
+        );
+    }
+    if let Some(surface) = &body.evidence.surface {
+        if let Some(s) = &surface.speed_bytes_per_s {
+            let ends = format!("least {}, greatest {}", rate(s.min), rate(s.max));
+            add("speed:", format!("mean {} MB/s; {ends}", rate(s.mean)));
+        }
+        if let Some(s) = &surface.access_ns {
+            let ends = format!("least {}, greatest {}", ns(s.min), ns(s.max));
+            add("access time:", format!("mean {}; {ends}", ns(s.mean)));
+        }
+        if !surface.slow_spots.is_empty() {
+            let places = surface.slow_spots.iter().map(|s| number::bytes(s.offset as f64));
+            add("slow places:", places.collect::<Vec<_>>().join(", "));
+        }
+    }
+    if let Some(classes) = &body.evidence.speed_class {
+        for (reached, name) in [
+            (Reached::Met, "classes met:"),
+            (Reached::NotMet, "not met:"),
+            (Reached::Undecided, "undecided:"),
+        ] {
+            let of = classes.classes.iter().filter(|class| class.reached == reached);
+            let names: Vec<&str> = of.map(|class| class.name.as_str()).collect();
+            if !names.is_empty() {
+                add(name, names.join(", "));
+            }
+        }
+        classes.not_kept.iter().for_each(|condition| add("not as specified:", condition.clone()));
+    }
+    figures
+}
+
 fn closing(body: &Body) -> (String, Tone) {
     if body.interrupted {
         let done = body.probes.len();
         return (format!("Ended early, after {done} of its probes."), Tone::Bad);
     }
     if body.findings.is_empty() {
-        return ("Done.".to_owned(), Tone::Good);
+        return ("Measured, with no answer asked for.".to_owned(), Tone::Good);
     }
     sentence(&body.findings)
 }

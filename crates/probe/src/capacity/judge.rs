@@ -83,8 +83,8 @@ fn ended(evidence: &Evidence, kept: u64, lost: u64) -> Finding {
         return Finding::unknown(
             Name::RealCapacity,
             format!(
-                "the drive is damaged: what was written was lost in some places and kept in others, above and below byte \
-             {lost}"
+                "the drive is damaged: what was written was lost in some places and kept in others, above and below \
+                 byte {lost}"
             ),
         );
     }

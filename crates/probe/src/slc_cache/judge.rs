@@ -69,8 +69,8 @@ pub(super) fn half_life(drops: &[Drop]) -> f64 {
     size / drops.last().map_or(1.0, |drop| drop.slow) / 2.0
 }
 
-/// True when memory of common size could have taken what was fast: emptied nearly as fast as it is filled, it takes many
-/// times its size.
+/// True when memory of common size could have taken what was fast: emptied nearly as fast as it is filled, it takes
+/// many times its size.
 pub(super) fn may_be_memory(drop: &Drop) -> bool {
     let most = 1.5 * BUFFER_BYTES_MAX * drop.fast / (drop.fast - drop.slow);
     drop.at_bytes <= most.max(MEMORY_BYTES_MAX as f64)
@@ -175,8 +175,8 @@ fn no_drop(evidence: &Evidence, facts: &Facts) -> Finding {
         Name::SlcCache,
         CONFIDENCE,
         format!(
-            "{} were written in order without becoming slower for good, more than cells of several bits could hold with \
-         one",
+            "{} were written in order without becoming slower for good, more than cells of several bits could hold \
+             with one",
             Bytes(written)
         ),
     )

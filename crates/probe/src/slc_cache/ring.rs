@@ -15,8 +15,8 @@ use crate::{Finding, Name};
 
 /// What is written together: small, since the end is looked for after each.
 const BATCH: u64 = 32;
-/// Merges after the end that are predicted, and how many of them must come where they are. Chance spikes of one write in
-/// a hundred do so less than once in a million runs.
+/// Merges after the end that are predicted, and how many of them must come where they are. Chance spikes of one write
+/// in a hundred do so less than once in a million runs.
 const MERGES: usize = 8;
 const MERGES_MIN: usize = 6;
 /// So many slow writes without an end that explains them end a run.
