@@ -17,9 +17,9 @@ use crate::serve::flashbench::{CASES, Case, Made, Row, Tester, debians, measure,
 use crate::serve::server::Server;
 use crate::sheet;
 
-/// How far a time of `-a` or `-s` may lie from the other program's. Least of 8 tries at up to 7 places, or of one place.
+/// How far a time of `-a` or the median of `-s` may lie from the other program's.
 const TIMES_WITHIN: f64 = 0.1;
-/// How far rates of `-O` may in the median. Nothing is repeated there, so that one reply that comes late shows in a row.
+/// How far rates of `-O` may in the median. Nothing is repeated there, so that one late reply shows in a row.
 const RATES_WITHIN: f64 = 0.1;
 /// What `import` has to find in the tables.
 const IMPORTED: [Name; 4] =
@@ -147,7 +147,7 @@ fn face(binary: &Binary, arguments: &[String], drive: &Path, out: &Path) -> Resu
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// The points of `-s` on a fresh drive. They go to a file, which is the only place that Debian's flashbench has for them.
+/// The points of `-s` on a fresh drive. They go to a file, the only place that Debian's flashbench has for them.
 fn scatter(case: &Case, binary: &Binary, tester: Tester<'_>) -> Result<Vec<(f64, f64)>> {
     let server = Server::start(binary, case.model)?;
     let path = sheet::work_dir()?.join("points.txt");
@@ -216,7 +216,8 @@ impl Face {
              drive, fresh for each test and served as a file by `drivescope sim serve`: `-a --blocksize=1024`, `-O` \
              with the last count of erase blocks that is fast and the first that is not, and `{}`. Both have to print \
              the same rows with the steps and the cliff where the model has them; each time of `-a` and the median of \
-             `-s` has to lie within {:.0} % of the other program's, rates of `-O` in the median within {:.0} %. Crossing costs are \
+             `-s` has to lie within {:.0} % of the other program's, rates of `-O` in the median within {:.0} %. \
+             Crossing costs are \
              told as Debian's / ours.\n\n",
             version(),
             SCATTER.join(" "),

@@ -138,7 +138,8 @@ impl Plain {
         format!(
             "\n## Drives without structure\n\nDisks and drives of flash behind a controller that maps pages: none of \
              what a card has shows from outside, so *none* and *unknown* are right, and any number is wrong but the \
-             bits of their cells, which reads of data that lies still may show. {} seeds of each; in brackets, the confidence. {}\n\n{}",
+             bits of their cells, which reads of data that lies still may show. {} seeds of each; in \
+             brackets, the confidence. {}\n\n{}",
             SEEDS,
             self.without_loop.unwrap_or("The loop device is looked at reading only."),
             sheet::table(head.len(), &head, &rows)

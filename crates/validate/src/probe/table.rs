@@ -185,8 +185,9 @@ fn of_hidden(answers: &[Answer]) -> String {
         "unknown",
     ];
     format!(
-        "\n### What cannot be told\n\nSome cards read all of their planes as one and cross from one to the other for \
-         nothing. Their page cannot be told from that of all planes; they count in the tables above as they come.\n\n{}",
+        "\n### What cannot be told\n\nOn some cards crossing from one plane to the other costs nothing, so that two \
+         planes cannot be told from one with pages of twice the size. Their page counts in the tables above as it \
+         comes; here both kinds of cards stand apart.\n\n{}",
         sheet::table(1, &head, &rows)
     )
 }
@@ -278,7 +279,8 @@ fn of_confidence(answers: &[Answer], scores: &[Score]) -> String {
     let head = ["stated confidence", "answers", "stated, mean", "right", ""];
     let mut text = format!(
         "\n### Stated confidence against what was right\n\nAnswers that decide, of all properties and levels, by the \
-         confidence that they state; then by property and level, on cards whose times carry it. An answer says more than is so when even the upper bound of \
+         confidence that they state; then by property and level, on cards whose times carry it. An answer \
+         says more than is so when even the upper bound of \
          the share that was right lies below what was stated in the mean.\n\n{}",
         sheet::table(1, &head, &rows)
     );
