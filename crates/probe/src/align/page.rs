@@ -15,6 +15,10 @@ use super::row::{Row, Source};
 /// How much planes differ, where they do, in nanoseconds: about as much as an array read does from place to place.
 const PLANES_NS: f64 = 30_000.0;
 
+/// How far the first row of a published plateau may lie off the others, as a share of the plateau: two kinds of pages
+/// that differ by half of it, over seven places.
+const FIRST_APART: f64 = 0.09;
+
 /// Where the plateau begins, and what is below it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Layout {
@@ -109,7 +113,7 @@ fn score(levels: &[Level], start: usize, planes: u8, source: Source, time: f64) 
     );
     let range = levels.iter().map(|level| level.diff.value_ns.abs()).fold(0.05 * time, f64::max);
     for (spread, ln_prior) in spreads(levels, source, time, |level| level.diff) {
-        let (ln_diff, base, error) = plateau(levels, start, planes, spread, 1.5 * range);
+        let (ln_diff, base, error) = plateau(levels, (start, planes), spread, 1.5 * range, source);
         terms.push(ln_diff + ln_prior);
         if ln_diff + ln_prior > best.0 {
             let layout =
@@ -118,7 +122,11 @@ fn score(levels: &[Level], start: usize, planes: u8, source: Source, time: f64) 
         }
     }
     let ln_diff = model::ln_sum(&terms);
-    let (ln_sides, plane_ns, plane_error_ns) = sides(levels, start, planes, source, time);
+    let (ln_sides, plane_ns, plane_error_ns) = if planes == 1 && source == Source::Published {
+        uneven_sides(levels, start, time)
+    } else {
+        sides(levels, start, planes, source, time)
+    };
     let layout = Layout { plane_ns, plane_error_ns, ..best.1 };
     (ln_diff + ln_sides, layout)
 }
@@ -140,7 +148,13 @@ fn spreads(
 
 /// The costs: one level from `start` on; below it anything up to that, evenly, and in the row of a page on two planes
 /// anything at all, as a boundary between pages may cost more than one between groups.
-fn plateau(levels: &[Level], start: usize, planes: u8, spread: f64, range: f64) -> (f64, f64, f64) {
+fn plateau(
+    levels: &[Level],
+    (start, planes): (usize, u8),
+    spread: f64,
+    range: f64,
+    source: Source,
+) -> (f64, f64, f64) {
     let point = |level: &Level| Point {
         x: 0.0,
         y: level.diff.value_ns,
@@ -170,7 +184,40 @@ fn plateau(levels: &[Level], start: usize, planes: u8, spread: f64, range: f64) 
             ((ln_density + above).exp() + level.wild).ln()
         })
         .sum();
-    (fit.ln_evidence + lower, fit.base, fit.base_error)
+    let ln_evidence = match source {
+        Source::Published => with_first_apart(&points, spread, fit.ln_evidence),
+        Source::Measured => fit.ln_evidence,
+    };
+    (ln_evidence + lower, fit.base, fit.base_error)
+}
+
+/// The evidence of a plateau whose first row may lie farther off than the others, as likely as not: its boundaries lie
+/// between pages that follow each other, which where two of one kind do are of that kind on both sides. All others lie
+/// between pages of any kinds, and over seven places a row that makes a difference.
+fn with_first_apart(points: &[Point], spread: f64, ln_together: f64) -> f64 {
+    let [first, rest @ ..] = points else { return ln_together };
+    if rest.len() < 3 {
+        return ln_together;
+    }
+    let fit = model::fit(rest, spread, None);
+    let scale = first.error.hypot(spread).hypot(FIRST_APART * fit.base).max(1e-9);
+    let off = (first.y - fit.base) / scale;
+    // Normal: unlike the noise of a row this has no long tail, there being so many kinds and no more.
+    let ln_first = -0.5 * off * off - scale.ln() - 0.5 * std::f64::consts::TAU.ln();
+    model::ln_sum(&[ln_together, fit.ln_evidence + ln_first]) - std::f64::consts::LN_2
+}
+
+/// The sides of a published table without planes: seven places a row are so few that which kinds of pages lie on either
+/// side makes a row's sides differ, and the rows of the larger boundaries alike, which share places. So the rows whose
+/// sides differ may begin anywhere on the plateau.
+fn uneven_sides(levels: &[Level], start: usize, time: f64) -> (f64, f64, f64) {
+    let begins = start..levels.len() - 2;
+    let fits: Vec<(f64, f64, f64)> =
+        begins.map(|begin| sides(levels, begin, 1, Source::Published, time)).collect();
+    let evidence: Vec<f64> = fits.iter().map(|(ln, ..)| *ln).collect();
+    let best = fits.iter().max_by(|a, b| a.0.total_cmp(&b.0));
+    let (_, plane_ns, error_ns) = best.copied().unwrap_or((f64::NEG_INFINITY, 0.0, 0.0));
+    (model::ln_sum(&evidence) - (evidence.len() as f64).ln(), plane_ns, error_ns)
 }
 
 /// The sides: with planes that differ, one sign on the plateau, the other in the row below it, none further below;

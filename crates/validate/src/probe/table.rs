@@ -106,7 +106,7 @@ fn method() -> String {
     format!(
         "\n## Drawn cards\n\n\
          Each seed is a card of `sim:random-card`, with its own geometry, cells, times and policies, asked by the \
-         chain of probes at their defaults and those of `drivescope probe` (15 minutes, 16 GiB of writes), each probe \
+         chain of probes at their defaults and those of `drivescope probe` (30 minutes, 16 GiB of writes), each probe \
          given what the earlier ones found and never the truth. \
          The noise is the level's: bell-shaped, its standard deviation as told beside each table, in steps; a step is \
          what the boundary of an erase block costs a read beyond that of a page (`read.lookup_ns`; 50 µs on cards \
