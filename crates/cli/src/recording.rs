@@ -349,16 +349,17 @@ impl Keeper for Recording {
                 return open.stop(error);
             }
         }
-        let mut rows = run.samples.iter().map(|sample| row(&run, sample));
+        let mut rows = run.samples.iter().map(|sample| row(&run.step, run.run, sample));
         // A failure is told when the record is closed; no step is lost by it.
         let _ = open.writer.samples(run.position, &mut rows);
     }
 }
 
-fn row(run: &TracedRun, sample: &Sample) -> SampleRow {
+/// An I/O of a step's `run`, as the record has it.
+pub fn row(step: &str, run: u32, sample: &Sample) -> SampleRow {
     SampleRow {
-        step: run.step.clone(),
-        run: run.run,
+        step: step.to_owned(),
+        run,
         submitter: sample.submitter,
         op: sample.op,
         offset: sample.offset,

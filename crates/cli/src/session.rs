@@ -76,7 +76,7 @@ impl Session<'_> {
         let summary = Summary {
             verb,
             target,
-            drive: view::mark::drive(&document.body),
+            drive: view::drive(&document.body.target, &document.body.stack),
             headline: view::mark::headline(&document.body),
         };
         let notes = derive(&document.body)?;

@@ -148,17 +148,7 @@ impl Keeper for ProbeRecord {
         if self.writer.is_none() || self.trouble.is_some() {
             return;
         }
-        self.rows.extend(samples.iter().map(|sample| SampleRow {
-            step: part.to_owned(),
-            run: 0,
-            submitter: sample.submitter,
-            op: sample.op,
-            offset: sample.offset,
-            len: sample.len,
-            intended_ns: sample.intended.0,
-            issued_ns: sample.issued.0,
-            completed_ns: sample.completed.0,
-        }));
+        self.rows.extend(samples.iter().map(|sample| recording::row(part, 0, sample)));
     }
 
     fn finished(&mut self, done: &Done) {

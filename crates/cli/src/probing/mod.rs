@@ -198,7 +198,7 @@ impl<'a> Job<'a> {
         Summary {
             verb: self.verb.clone(),
             target: body.target.name.clone(),
-            drive: view::probe::drive(body),
+            drive: view::drive(&body.target, &body.stack),
             headline: view::probe::headline(body),
         }
     }

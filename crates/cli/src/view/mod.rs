@@ -10,3 +10,14 @@ pub mod row;
 pub mod runs;
 pub mod serve;
 pub mod sim;
+
+use block::{DriveInfo, Leaf, Stack};
+
+/// A drive in a few words, for a list of runs: its model, or what the devices at the bottom are called.
+pub fn drive(target: &DriveInfo, stack: &Stack) -> String {
+    let leaf = |leaf: &Leaf| leaf.model.clone().unwrap_or_else(|| leaf.name.clone());
+    match &target.model {
+        Some(model) => model.trim().to_owned(),
+        None => stack.leaves.iter().map(leaf).collect::<Vec<_>>().join(", "),
+    }
+}

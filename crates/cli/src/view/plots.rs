@@ -13,7 +13,7 @@ use report::flashbench as line;
 use report::{Style, number};
 use stats::Unit;
 
-use crate::view::probe::drive;
+use crate::view::drive;
 
 /// Draws the plot of what was probed into a file, as its name ends. Of several probes that of the most telling one.
 ///
@@ -74,7 +74,12 @@ fn chart(body: &Body, title: &str, subtitle: String, (x, y): (Axis, Axis)) -> Ch
         y,
         y2: None,
         layers: Vec::new(),
-        note: format!("{}, {}; seed {}", body.target.name, drive(body), body.setup.seed),
+        note: format!(
+            "{}, {}; seed {}",
+            body.target.name,
+            drive(&body.target, &body.stack),
+            body.setup.seed
+        ),
     }
 }
 

@@ -23,15 +23,6 @@ pub fn answers(verb: &str, body: &Body) -> Answers {
     }
 }
 
-/// The drive in a few words, for a list of runs.
-pub fn drive(body: &Body) -> String {
-    let leaf = |leaf: &block::Leaf| leaf.model.clone().unwrap_or_else(|| leaf.name.clone());
-    match &body.target.model {
-        Some(model) => model.trim().to_owned(),
-        None => body.stack.leaves.iter().map(leaf).collect::<Vec<_>>().join(", "),
-    }
-}
-
 /// The result in one line, for a list of runs.
 pub fn headline(body: &Body) -> String {
     let found: Vec<String> = body.findings.iter().filter_map(in_words).collect();
