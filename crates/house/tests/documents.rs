@@ -63,7 +63,9 @@ fn every_flag_that_is_named_exists() {
     let verbs =
         ["", "mark", "plan", "run", "rerun", "devices", "sim list", "sim show", "sim serve"];
     let runs = ["runs list", "runs show", "runs rm", "runs export", "runs import", "runs reindex"];
-    for verb in verbs.into_iter().chain(runs) {
+    let probe = ["probe", "probe align", "probe scatter", "probe capacity", "flashbench"];
+    let rest = ["import flashbench", "rows merge"];
+    for verb in verbs.into_iter().chain(runs).chain(probe).chain(rest) {
         let printed = program::run(&format!("drivescope {verb} --help"), &binary, false).unwrap();
         assert_eq!(printed.code, 0, "{}", printed.text);
         help.push_str(&printed.text);

@@ -109,7 +109,8 @@ impl Case {
         let candidates = erase::judge(&self.rows, self.source, first, self.time);
         let pages = self.layouts(&candidates);
         match self.plateau_start(&pages) {
-            Some(start) if published && start != first => {
+            // A level that begins higher up is that of erase blocks, and no page's.
+            Some(start) if published && start != first && start <= GROUP_LOG2_MAX => {
                 let candidates = erase::judge(&self.rows, self.source, start, self.time);
                 let pages = self.layouts(&candidates);
                 (candidates, pages)

@@ -186,8 +186,7 @@ fn search(
         return vague(high);
     }
     let reason = format!(
-        "{} erase blocks stay open beside writes in front of byte {high}, and not beside writes behind it",
-        asker.open()
+        "writes in front of byte {high} leave all open erase blocks open, and writes behind it close one"
     );
     Ok(Finding::found(Name::FatZone, high, 0.995, reason).between(high, high + len - 1))
 }
@@ -195,7 +194,7 @@ fn search(
 /// The beginning is like everything else.
 fn none(asker: &Asker<'_>, second: u64) -> Finding {
     let reason = format!(
-        "writes at byte 0 and at byte {second} each take the place of one of {} open erase blocks",
+        "writes at byte 0 and at byte {second} each close an erase block when {} are open",
         asker.open()
     );
     Finding::none(Name::FatZone, 0.995, reason)

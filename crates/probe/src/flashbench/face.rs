@@ -4,7 +4,8 @@
 //! against the calls that Debian's build of it makes). What is not taken over:
 //!
 //! - An access that fails ends the test with an error; flashbench counts it as 0 ns.
-//! - Nothing wraps around at the end of the device: `-a` leaves such places out and says so, other tests refuse.
+//! - Nothing wraps around at the end of the device: `-a` takes other boundaries of the same alignment, and says so; other
+//!   tests refuse.
 //! - The clock is the drive's own, monotonic; the read of nothing that flashbench times after each access is not made.
 //! - Erase blocks that are no power of two times the block size have rows too: halves, down to the block size.
 //! - `-i` without `--interval-order` reads 12 sizes instead of none.
@@ -234,22 +235,28 @@ impl Face<'_, '_, '_> {
         let (block, size) = (self.options.blocksize, self.size());
         let alignments = pattern::alignments(block, size);
         let apart = alignments.first().copied().unwrap_or(block);
-        let mut left_out = 0;
+        let mut moved = 0;
         for align in alignments {
             // The last read of a place ends one block beyond the boundary.
-            let fits = |at: &u64| align + at * apart + block <= size;
-            let boundaries: Vec<u64> =
-                (0..pattern::PLACES).filter(fits).map(|at| align + at * apart).collect();
-            left_out += pattern::PLACES - boundaries.len() as u64;
+            let fits = |boundary: &u64| boundary + block <= size;
+            let places = (0..pattern::PLACES).map(|at| align + at * apart);
+            let mut boundaries: Vec<u64> = places.filter(fits).collect();
+            let beyond = pattern::PLACES - boundaries.len() as u64;
+            moved += beyond;
+            for boundary in pattern::elsewhere(align, size, beyond) {
+                if fits(&boundary) && !boundaries.contains(&boundary) {
+                    boundaries.push(boundary);
+                }
+            }
             self.align_row(align, &boundaries)?;
         }
-        if left_out > 0 {
+        if moved > 0 {
             self.caveats.push(Caveat {
                 code: "beyond_the_end".to_owned(),
                 subject: "flashbench -a".to_owned(),
                 cause: format!(
-                    "{left_out} places of the larger alignments lie beyond the end of the device and were left out, \
-                     where flashbench reads others in their stead"
+                    "{moved} places lie beyond the end of the device; boundaries of the same alignment within it were \
+                     taken instead, as far as there are any, where flashbench reads wherever the count wraps to"
                 ),
                 remedy: "nothing needs to be done: each row is the mean of the places that there are"
                     .to_owned(),

@@ -23,6 +23,12 @@ pub(super) fn around(blocksize: u64) -> [u64; 3] {
     [blocksize, blocksize / 2, 0]
 }
 
+/// Up to `count` other boundaries of the class of `align`, odd multiples of it, spread evenly over `size` bytes.
+pub(super) fn elsewhere(align: u64, size: u64, count: u64) -> impl Iterator<Item = u64> {
+    let odd = (size / align).div_ceil(2);
+    (0..count).map(move |at| (2 * (odd * (2 * at + 1) / (2 * count)) + 1) * align)
+}
+
 /// Alignments of `-a`, from the largest down: the largest is the least power of two times two blocks that is not
 /// below a seventh of `size`. The smallest is two blocks.
 pub(super) fn alignments(blocksize: u64, size: u64) -> Vec<u64> {
