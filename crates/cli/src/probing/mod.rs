@@ -103,7 +103,8 @@ impl<'a> Job<'a> {
             Some(Resumed { plan, .. }) => (&plan.tasks, plan.write_budget_bytes),
             None => (&self.tasks, place.write_budget),
         };
-        let writes = tasks.iter().any(Task::must_write).then_some(most);
+        // Also `align` writes where it may: what reads do not show.
+        let writes = (place.write || tasks.iter().any(Task::must_write)).then_some(most);
         with_bench(&place, writes, &cancel, &mut |bench, opened| {
             self.on(bench, opened, seed, resumed.take())
         })
