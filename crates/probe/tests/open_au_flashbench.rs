@@ -92,14 +92,3 @@ fn tables_of_flashbenchs_own_making() {
     let random = score(0..12, 0.5, Order::Random);
     assert!(random.wrong == 0 && random.right >= 4, "{random:?}");
 }
-
-#[test]
-#[ignore = "minutes; CARDS=600 and --nocapture"]
-fn many_tables() {
-    let count = std::env::var("CARDS").ok().and_then(|n| n.parse().ok()).unwrap_or(60);
-    for level in [0.1, 1.0] {
-        for order in [Order::Linear, Order::Random] {
-            println!("{order:?} at {level}: {:?}", score(0..count, level, order));
-        }
-    }
-}

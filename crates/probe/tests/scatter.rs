@@ -93,7 +93,7 @@ fn bands_below_the_noise_of_a_read() {
 }
 
 // Breaks when a drawn card gets a wrong number, or when what little noise there is leaves more than one in ten open.
-// The ignored test of scatter_score.rs does the same for as many cards as one likes.
+// The example score_scatter does the same for as many cards as one likes.
 #[test]
 fn drawn_cards_get_no_wrong_number() {
     let mut open = 0;

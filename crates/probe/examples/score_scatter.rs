@@ -1,6 +1,8 @@
-//! Scatter on many drives, to look at what it says of the shipped ones and to score it on drawn cards.
+//! Scatter on many drives: what it says of the shipped ones, and its score on drawn cards.
+//! `FROM=0 TO=100 cargo run -p drivescope-probe --example score_scatter`
 #![allow(clippy::unwrap_used, reason = "these are tests")]
 
+#[path = "../tests/reading/mod.rs"]
 mod reading;
 
 use std::time::Instant;
@@ -17,13 +19,17 @@ fn run(spec: &str, known: &Known, seed: u64) -> (Outcome<Evidence>, f64, u64) {
     (outcome, spent.elapsed_ns.as_secs_f64(), spent.ios)
 }
 
+fn main() {
+    models();
+    drawn_cards();
+}
+
 fn line(f: &Finding) -> String {
     let range = (f.low, f.high);
     format!("{:?} {:?} {:?} {range:?} {:?}: {}", f.name, f.verdict, f.value, f.confidence, f.reason)
 }
 
-#[test]
-#[ignore = "prints what is said of the shipped models, for tuning"]
+/// Prints what is said of the shipped models.
 fn models() {
     let cards = ["usb-8m", "usb-tlc", "sdcard-4m", "card-3m", "fake-64g"];
     let drives = [
@@ -68,8 +74,7 @@ fn judge(score: &mut Score, said: &Finding, truth: Option<u64>) -> usize {
     at
 }
 
-#[test]
-#[ignore = "scores drawn cards for tuning; FROM, TO, LEVELS, KNOWN=0 and VERBOSE=2 in the environment"]
+/// Scores drawn cards; FROM, TO, LEVELS, KNOWN=0 and VERBOSE=2 in the environment.
 fn drawn_cards() {
     let env = |key: &str, default: &str| std::env::var(key).unwrap_or(default.to_owned());
     let (from, to): (u64, u64) =

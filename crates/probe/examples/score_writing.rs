@@ -1,9 +1,10 @@
-//! Scores of all that is found by writing, on drawn cards. Ignored, since it takes minutes:
-//! `CARDS=1000 FIRST=0 cargo test -p drivescope-probe --test writing_score -- --ignored --nocapture`.
+//! Scores of all that is found by writing, on drawn cards:
+//! `CARDS=1000 FIRST=0 cargo run -p drivescope-probe --example score_writing`.
 //! Seeds below 10,000 are for tuning.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "these are tests")]
 
+#[path = "../tests/cards/mod.rs"]
 mod cards;
 
 use std::ops::Range;
@@ -15,6 +16,13 @@ use drivescope_probe::{Desk, Finding, Known, Name, Verdict, fat};
 
 fn number(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().and_then(|word| word.parse().ok()).unwrap_or(default)
+}
+
+fn main() {
+    open_units();
+    boundaries();
+    zones();
+    drives_without_any_of_it();
 }
 
 fn seeds() -> Range<u64> {
@@ -69,8 +77,6 @@ fn score(what: &str, unit: bool, ask: impl Fn(&mut Desk<'_>, &Known) -> Vec<Find
     }
 }
 
-#[test]
-#[ignore = "takes minutes"]
 fn open_units() {
     let ask = |desk: &mut Desk<'_>, known: &Known| {
         probe(desk, known, &Options::default()).unwrap().findings
@@ -79,21 +85,15 @@ fn open_units() {
     score("open units without the erase block", false, ask);
 }
 
-#[test]
-#[ignore = "takes minutes"]
 fn boundaries() {
     score("boundaries", false, |desk, known| boundary(desk, known).unwrap().findings);
 }
 
-#[test]
-#[ignore = "takes minutes"]
 fn zones() {
     score("zones", true, |desk, known| fat::probe(desk, known).unwrap().findings);
 }
 
 /// Drawn solid-state drives, whose garbage collection comes and goes, must get no number at all.
-#[test]
-#[ignore = "takes minutes"]
 fn drives_without_any_of_it() {
     let mut found = Vec::new();
     for seed in seeds() {

@@ -1,10 +1,11 @@
 //! Scores of `probe align` on drawn cards: right, wrong and unknown by level of noise.
 //!
-//! Minutes long, so it is run by hand:
-//! `FROM=4000 TO=5000 LEVEL=0.5 cargo test -p drivescope-probe --test align_score -- --ignored --nocapture`
+//! `FROM=4000 TO=5000 LEVEL=0.5 cargo run -p drivescope-probe --example score_align`
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "test code")]
 
+#[path = "../tests/bench/mod.rs"]
 mod bench;
+#[path = "../tests/cards/mod.rs"]
 mod cards;
 
 use std::collections::BTreeMap;
@@ -42,10 +43,7 @@ fn judge(findings: &[Finding], truth: &Truth, seed: u64) -> Vec<(&'static str, O
     findings.iter().zip(truths).map(score).collect()
 }
 
-// Breaks when more than a few in a thousand are wrong.
-#[test]
-#[ignore = "takes minutes"]
-fn score() {
+fn main() {
     let set = |name: &str, default: &str| std::env::var(name).unwrap_or(default.to_owned());
     let next = AtomicU64::new(set("FROM", "4000").parse().unwrap());
     let to: u64 = set("TO", "5000").parse().unwrap();
