@@ -11,6 +11,7 @@ mod drive;
 mod environment;
 mod identity;
 mod sink;
+pub mod trace;
 mod units;
 
 pub use drive::{

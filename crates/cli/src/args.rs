@@ -4,6 +4,7 @@ mod given;
 mod probe;
 mod record;
 mod sim;
+mod trace;
 
 use std::path::PathBuf;
 
@@ -24,6 +25,10 @@ pub use probe::{
 };
 pub use record::{KeepArgs, PlaceArgs, RecordArgs, RerunArgs, RunsArgs, RunsVerb, SamplesName};
 pub use sim::{ServeArgs, SimArgs, SimVerb};
+pub use trace::{
+    TraceAnalyzeArgs, TraceArgs, TraceCompareArgs, TraceExportArgs, TraceImportArgs,
+    TraceRecordArgs, TraceReplayArgs, TraceVerb,
+};
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Yellow.on_default().bold())
@@ -63,6 +68,8 @@ pub enum Verb {
     Runs(RunsArgs),
     /// What a flash device is made of: erase block, pages, open units, cells
     Probe(Box<ProbeArgs>),
+    /// A recorded application's I/O: record, read, analyse, replay, compare
+    Trace(Box<TraceArgs>),
     /// flashbench's own tests and lines, with a verdict; see flashbench --help
     #[command(disable_help_flag = true)]
     Flashbench(FlashbenchArgs),

@@ -11,6 +11,7 @@
 mod bench;
 mod lane;
 mod recorder;
+pub mod replay;
 mod run;
 mod samples;
 mod submitter;

@@ -10,13 +10,14 @@ use drivescope_house::rooms::rooms;
 use drivescope_house::style::OUTSIDE;
 
 /// What each room may use. To add an arrow here is to change the architecture.
-const ALLOWED: [(&str, &[&str]); 12] = [
+const ALLOWED: [(&str, &[&str]); 13] = [
     ("block", &[]),
     ("stats", &[]),
     ("workload", &["block"]),
     ("engine", &["block", "workload", "stats"]),
     ("mark", &["block", "workload", "engine", "stats"]),
     ("probe", &["block", "workload", "engine", "stats"]),
+    ("trace", &["block", "workload", "engine", "stats"]),
     ("sim", &["block", "stats"]),
     ("linux", &["block"]),
     ("serve", &["sim", "block"]),
@@ -25,8 +26,8 @@ const ALLOWED: [(&str, &[&str]); 12] = [
     (
         "cli",
         &[
-            "block", "stats", "workload", "engine", "mark", "probe", "sim", "linux", "serve",
-            "record", "report",
+            "block", "stats", "workload", "engine", "mark", "probe", "trace", "sim", "linux",
+            "serve", "record", "report",
         ],
     ),
 ];

@@ -13,6 +13,7 @@ pub mod run;
 pub mod runs;
 pub mod shell;
 pub mod sim;
+pub mod trace;
 
 use std::io::Read;
 use std::path::Path;

@@ -1,0 +1,63 @@
+//! Why a trace cannot be read or written.
+
+use std::fmt;
+use std::io;
+
+use thiserror::Error;
+
+/// A place in a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// The file as a whole.
+    Whole,
+    /// A line, from 1.
+    Line(u64),
+    /// A byte, from 0. In a compressed file, of what it holds.
+    Byte(u64),
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Place::Whole => Ok(()),
+            Place::Line(line) => write!(f, ", line {line}"),
+            Place::Byte(byte) => write!(f, ", byte {byte}"),
+        }
+    }
+}
+
+/// Why a trace cannot be read or written.
+#[derive(Debug, Error)]
+pub enum TraceError {
+    /// The file cannot be read or written at all.
+    #[error("{file}: {source}")]
+    Io {
+        /// The file as the user named it.
+        file: String,
+        /// The system's answer.
+        source: io::Error,
+    },
+    /// What is in it does not have the form that it should.
+    #[error("{file}{place}: {reason}")]
+    Malformed {
+        /// The file as the user named it.
+        file: String,
+        /// Where in it.
+        place: Place,
+        /// What is wrong, and what would be right.
+        reason: String,
+    },
+    /// The file can be read in more than one way, and nothing in it decides.
+    #[error("{file}: {question}: say {flag}")]
+    Ambiguous {
+        /// The file as the user named it.
+        file: String,
+        /// What is not known, with the evidence.
+        question: String,
+        /// The flag that settles it, with its choices.
+        flag: String,
+    },
+    /// What was asked for cannot be had from this trace.
+    #[error("{0}")]
+    Unsuited(String),
+}

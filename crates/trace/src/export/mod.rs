@@ -1,0 +1,1 @@
+//! Traces written in the formats of others.

@@ -1,0 +1,77 @@
+//! What is known of a trace as a whole.
+
+use std::collections::BTreeMap;
+
+use block::trace::DeviceNumber;
+use block::{Bytes, Nanos};
+use serde::{Deserialize, Serialize};
+
+/// What a trace is, apart from its I/Os. Complete once its last I/O has been read.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct TraceInfo {
+    /// What it was read from or recorded with: `blktrace v1`, `MSR Cambridge`, `block tracepoints`.
+    pub source: String,
+    /// The files that it was read from, as the user named them.
+    pub files: Vec<String>,
+    /// Instant from which the times of I/Os count, on the source's own clock, in nanoseconds.
+    pub origin: Nanos,
+    /// Date of the origin, in nanoseconds since 1970 UTC, where it is known.
+    pub origin_unix_ns: Option<i64>,
+    /// The finest step that the source's times can have: 1 for blktrace, 10^9 where only seconds were kept.
+    pub resolution: Nanos,
+    /// The address spaces, by the number that I/Os have.
+    pub spaces: Vec<Space>,
+    /// Names of tasks.
+    pub processes: BTreeMap<u32, String>,
+    /// Marks of phases and other messages, in the order of their time.
+    pub marks: Vec<Mark>,
+    /// Events that the recorder lost.
+    pub lost_events: u64,
+    /// Rows or records that could not be read and were left out (`--lenient`).
+    pub skipped_rows: u64,
+    /// Rows that say of themselves that they are no I/O, or hold nothing that can be kept.
+    pub ignored_rows: u64,
+    /// How each ambiguity of the format was settled, as sentences: by evidence, or by which flag.
+    pub settled: Vec<String>,
+}
+
+/// One address space: a device, a volume, a logical unit.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Space {
+    /// As the source names it.
+    pub name: String,
+    /// The kernel's number, where the source has it.
+    pub device: Option<DeviceNumber>,
+    /// Its size, where the source tells.
+    pub capacity_bytes: Option<Bytes>,
+    /// What happened on it that belongs to no single I/O.
+    pub tally: EventTally,
+}
+
+/// Events of one device that belong to no single I/O, or are counted whether or not they do.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct EventTally {
+    /// Events by blkparse's letter (`Q`, `G`, `D`, …).
+    pub events: BTreeMap<String, u64>,
+    /// Plugs.
+    pub plugs: u64,
+    /// Unplugs, those by timer among them.
+    pub unplugs: u64,
+    /// Unplugs by timer.
+    pub timer_unplugs: u64,
+    /// Requests that unplugs let go.
+    pub unplugged_requests: u64,
+    /// Requests that unplugs by timer let go.
+    pub timer_unplugged_requests: u64,
+    /// Sum of the time between a plug and its unplug.
+    pub plugged: Nanos,
+}
+
+/// A message at an instant.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mark {
+    /// When, since the trace's origin.
+    pub at: Nanos,
+    /// What it says.
+    pub text: String,
+}

@@ -1,0 +1,1 @@
+//! The kernel's events made into I/Os.

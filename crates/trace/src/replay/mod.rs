@@ -1,0 +1,1 @@
+//! What is to be issued when, and what became of it.

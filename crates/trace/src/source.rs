@@ -1,0 +1,48 @@
+//! Where I/Os come from, batch by batch.
+
+use crate::{Io, TraceError, TraceInfo};
+
+/// How many I/Os a source hands out at a time, about.
+pub const BATCH: usize = 8 << 10;
+
+/// A trace that is read from its beginning to its end, in bounded memory.
+///
+/// I/Os come in the order of their arrival. A source whose origin is in disorder puts it in order before, or refuses.
+pub trait Source {
+    /// Appends the next I/Os to `batch`, about [`BATCH`] of them; appends none when there are no more.
+    ///
+    /// # Errors
+    /// [`TraceError`] with the file and the place in it; what came before stands.
+    fn next(&mut self, batch: &mut Vec<Io>) -> Result<(), TraceError>;
+
+    /// What is known so far; complete when [`Source::next`] has appended none.
+    fn info(&self) -> &TraceInfo;
+}
+
+/// I/Os that are in memory anyway.
+#[derive(Clone, Debug, Default)]
+pub struct InMemory {
+    info: TraceInfo,
+    ios: Vec<Io>,
+    next: usize,
+}
+
+impl InMemory {
+    /// A source of `ios`, which are in the order of their arrival.
+    pub fn new(info: TraceInfo, ios: Vec<Io>) -> InMemory {
+        InMemory { info, ios, next: 0 }
+    }
+}
+
+impl Source for InMemory {
+    fn next(&mut self, batch: &mut Vec<Io>) -> Result<(), TraceError> {
+        let end = self.ios.len().min(self.next + BATCH);
+        batch.extend_from_slice(&self.ios[self.next..end]);
+        self.next = end;
+        Ok(())
+    }
+
+    fn info(&self) -> &TraceInfo {
+        &self.info
+    }
+}
