@@ -5,6 +5,7 @@ mod consent;
 mod envelope;
 mod exit;
 mod measure;
+mod opening;
 mod probing;
 mod progress;
 mod recording;
