@@ -37,8 +37,11 @@ pub fn format(sample: &Sample, options: &Options) -> Result<Format, TraceError> 
     if bytes.is_empty() {
         return Err(malformed("is empty"));
     }
-    if bytes.starts_with(b"PAR1") {
+    if crate::container::is_container(bytes) {
         return Ok(Format::Container);
+    }
+    if bytes.starts_with(b"PAR1") {
+        return Err(malformed("is a Parquet file, but no trace of drivescope's"));
     }
     if bytes.get(257..262) == Some(b"ustar") {
         return Err(malformed("is a tar archive; unpack it, and name the files in it"));

@@ -107,8 +107,7 @@ impl Joined {
             }
             if self.next.len() >= OPEN_MAX {
                 return Err(TraceError::Unsuited(format!(
-                    "more than {OPEN_MAX} of the files overlap in time; import them in groups, and then the \
-                     results together"
+                    "more than {OPEN_MAX} of the files overlap in time, and are not read at once; name fewer"
                 )));
             }
             if let Some(file) = self.waiting.pop() {

@@ -25,6 +25,7 @@ use std::path::{Path, PathBuf};
 pub use columns::Columns;
 pub use options::{AddressUnit, Format, Options, ReadFlag, SpaceRule, TimeUnit};
 
+use crate::container;
 use crate::{Source, TraceError, TraceInfo};
 use compressed::Input;
 use join::{From, Joined, Joining, Waiting};
@@ -107,6 +108,9 @@ impl Found {
         let Some(format) = self.format else {
             return Err(TraceError::Unsuited("no file is named that holds anything".to_owned()));
         };
+        if format == Format::Container {
+            return self.container();
+        }
         let reading = detect::settle(format, &self.samples, options)?;
         let several = self.files.len() > 1;
         let mut waiting = Vec::with_capacity(self.files.len());
@@ -131,6 +135,19 @@ impl Found {
             unix_offset: reading.unix_offset,
         };
         Ok(Box::new(Joined::new(info, waiting, joining)))
+    }
+
+    /// Our own container, whose index is at its end, so that it is read at its place.
+    fn container(self) -> Result<Box<dyn Source>, TraceError> {
+        match self.files.as_slice() {
+            [(_, From::Path(path))] => Ok(Box::new(container::Reader::open(path)?)),
+            [(name, From::Input(_))] => Err(TraceError::Unsuited(format!(
+                "{name} is a trace of drivescope's, which is read from its end; keep it in a file, and name that"
+            ))),
+            _ => Err(TraceError::Unsuited(
+                "several traces of drivescope's are not read as one; name one".to_owned(),
+            )),
+        }
     }
 }
 
