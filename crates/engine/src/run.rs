@@ -42,6 +42,9 @@ pub enum EngineError {
         /// The system's answer.
         source: std::io::Error,
     },
+    /// The requests of a replay could not be had.
+    #[error("the requests to replay cannot be read on: {0}")]
+    Feed(#[source] crate::replay::FeedError),
 }
 
 /// Runs `step` once, from idle to idle.
@@ -70,6 +73,7 @@ pub fn run_step<T: Target>(
         depth: step.depth_max(),
         block_bytes_max: step.block_max(),
         payload: if step.writes() { Some(&payload) } else { None },
+        ..LaneSetup::default()
     };
     let context = Context {
         step,
