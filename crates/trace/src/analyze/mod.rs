@@ -16,6 +16,12 @@ pub mod seeks;
 pub mod tally;
 pub mod tasks;
 
+// Lenses on what was asked for, whatever became of it.
+pub mod bins;
+pub mod mix;
+pub mod sequential;
+pub mod sizes;
+
 mod caveats;
 mod lanes;
 mod moments;
