@@ -342,6 +342,9 @@ fn kind(event: &TraceEvent) -> Kind {
         | Traits::ZONE_OPEN.0
         | Traits::ZONE_CLOSE.0;
     let traits = event.traits;
+    if event.bytes == 0 && traits.has(Traits::FLUSH) {
+        return Kind::Flush;
+    }
     if traits.0 & (Traits::READ.0 | Traits::WRITE.0) == Traits::READ.0 {
         Kind::Read
     } else if traits.has(Traits::PASSTHROUGH) {
@@ -352,8 +355,6 @@ fn kind(event: &TraceEvent) -> Kind {
         Kind::WriteZeroes
     } else if traits.0 & ZONES != 0 {
         Kind::Zone
-    } else if event.bytes == 0 && traits.has(Traits::FLUSH) {
-        Kind::Flush
     } else if traits.has(Traits::WRITE) || traits.has(Traits::ZONE_APPEND) {
         Kind::Write
     } else {
