@@ -29,7 +29,7 @@ use block::trace::{Action, Extra, TraceEvent, TraceNote, TraceSink, Traits};
 
 use crate::{Flags, Io, Kind, Stamp, TraceInfo};
 
-use device::Devices;
+use device::{Device, Devices};
 use notes::Notes;
 use order::Sorter;
 use pending::{Pending, Want};
@@ -243,6 +243,9 @@ impl Pairer {
             io.arrival = earliest;
         }
         let slot = self.pending.insert(io, &mut self.devices);
+        if io.flags.has(Flags::APPEND) && io.kind == Kind::Write {
+            Device::push(&mut self.devices.get_mut(io.space).scattered, slot);
+        }
         self.pending.expire(self.limits.window, &mut self.devices);
         slot
     }
@@ -287,7 +290,7 @@ impl Pairer {
                 state.io.merged = at;
                 state.io.flags = state.io.flags.with(how);
                 if state.io.kind == Kind::Discard {
-                    self.devices.get_mut(space).merged_discards.push_back(slot);
+                    Device::push(&mut self.devices.get_mut(space).merged_discards, slot);
                 }
             }
             Action::Split => state.io.flags = state.io.flags.with(Flags::SPLIT),
@@ -381,3 +384,6 @@ fn flags(event: &TraceEvent) -> Flags {
     }
     flags
 }
+
+#[cfg(test)]
+mod tests;
