@@ -15,5 +15,6 @@ pub mod signature;
 pub mod stack;
 pub mod sysfs;
 pub mod target;
+pub mod tracer;
 
 mod syscalls;
