@@ -182,6 +182,40 @@ pub struct LaneSetup<'a> {
     pub block_bytes_max: Bytes,
     /// Makes the content of a submitter's writes; `None` when the step does not write.
     pub payload: Option<&'a dyn Fn(u16) -> Box<dyn Payload>>,
+    /// Most memory for the buffers of all submitters together. Where a buffer of the largest transfer for each slot
+    /// is more than this, they share what there is, and [`Drive::has_room`] tells when it is used up. What one
+    /// submitter cannot do without, two of the largest transfers, it always has.
+    pub buffer_bytes_max: Bytes,
+    /// How instants are waited for.
+    pub waiting: Waiting,
+}
+
+impl Default for LaneSetup<'_> {
+    /// One submitter with one slot that transfers nothing, with as much memory as it asks for.
+    fn default() -> Self {
+        LaneSetup {
+            submitters: 1,
+            depth: 1,
+            block_bytes_max: Bytes::ZERO,
+            payload: None,
+            buffer_bytes_max: Bytes(u64::MAX),
+            waiting: Waiting::Sleep,
+        }
+    }
+}
+
+/// How [`Drive::wait_until`] waits for an instant. In virtual time there is no difference.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Waiting {
+    /// Asleep until then: late by what the machine takes to wake a thread, commonly tens of microseconds.
+    #[default]
+    Sleep,
+    /// Asleep until shortly before, then looking at the clock again and again. How shortly is learned from how late
+    /// the machine wakes the thread.
+    SleepThenSpin,
+    /// Looking at the clock all the time: exact, and it takes a CPU for each submitter.
+    Spin,
 }
 
 /// The thing that the user named, which opens [`Drive`]s for the submitters of a step.
@@ -242,6 +276,13 @@ pub trait Drive: Send {
     /// # Errors
     /// [`DriveError`] when the drive as a whole fails; the failure of one request is its [`Outcome`].
     fn submit(&mut self, requests: &[Request]) -> Result<(), DriveError>;
+
+    /// True when there is memory for one more request with a transfer of `len`, besides those that were taken and
+    /// have not completed. Always true for at least one request, and always where
+    /// [`LaneSetup::buffer_bytes_max`] is no limit.
+    fn has_room(&self, _len: Bytes) -> bool {
+        true
+    }
 
     /// Tells which write will be submitted next, whatever is submitted before it that is none, so that
     /// its content can be made while other requests are outstanding. A hint: a drive may ignore it, and

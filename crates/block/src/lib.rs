@@ -16,7 +16,7 @@ mod units;
 
 pub use drive::{
     Completion, Drive, DriveError, DriveInfo, DriveKind, Errno, LaneSetup, Op, Outcome, Payload,
-    Request, Target, WriteCache,
+    Request, Target, Waiting, WriteCache,
 };
 pub use environment::{
     CpuTimes, DeviceCounters, Endurance, Environment, Extents, Layer, Leaf, Medium, PageCache,

@@ -25,6 +25,7 @@ use workload::plan::{Plan, Region};
 use crate::args::{Span, TargetArgs};
 use crate::consent;
 use crate::exit::Refused;
+use crate::opening::null_stack;
 use crate::recording::Recording;
 use crate::talk;
 
@@ -409,11 +410,4 @@ fn unopened(name: &str) -> DriveInfo {
         cache_bytes: None,
         link_bytes_per_s: None,
     }
-}
-
-fn null_stack() -> block::Stack {
-    let name = "null:".to_owned();
-    let layer = block::Layer { kind: "null".to_owned(), name: name.clone(), ..Default::default() };
-    let leaf = block::Leaf { name, medium: block::Medium::Unknown, model: None };
-    block::Stack { layers: vec![layer], leaves: vec![leaf] }
 }

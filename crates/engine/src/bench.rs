@@ -198,6 +198,7 @@ fn with_setup<R>(
         depth: u16::try_from(script.depth()).unwrap_or(u16::MAX),
         block_bytes_max: script.block_max(),
         payload: if writes { Some(&content) } else { None },
+        ..LaneSetup::default()
     })
 }
 

@@ -29,7 +29,7 @@ fn cpu_ns() -> Result<(f64, f64), Box<dyn Error>> {
 
 fn measure<T: Target>(target: &mut T, depth: u16, span: Nanos) -> Result<Figures, Box<dyn Error>> {
     let blocks = target.info().capacity_bytes.0 / 512;
-    let setup = LaneSetup { submitters: 1, depth, block_bytes_max: Bytes(512), payload: None };
+    let setup = LaneSetup { depth, block_bytes_max: Bytes(512), ..LaneSetup::default() };
     let mut drives = target.open(&setup)?;
     let drive = drives.first_mut().ok_or("no drive")?;
     drive.attach()?;

@@ -250,6 +250,7 @@ fn submitters_run_on_threads_of_their_own() {
             depth: 4,
             block_bytes_max: Bytes(4096),
             payload: Some(&payload),
+            ..block::LaneSetup::default()
         };
         let drives = target.open(&lanes).unwrap();
         assert_eq!(drives.len(), 4);

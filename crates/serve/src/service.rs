@@ -93,8 +93,7 @@ impl<'a, A> Service<'a, A> {
     ) -> Result<Service<'a, A>, DriveError> {
         let block_bytes = target.info().logical_block_bytes.0;
         // A virtual drive takes no notice of any of it.
-        let setup =
-            LaneSetup { submitters: 1, depth: 1, block_bytes_max: Bytes::ZERO, payload: None };
+        let setup = LaneSetup::default();
         let mut lanes = target.open(&setup)?.into_iter();
         let Some(lane) = lanes.next() else {
             let why = "it opened no lane".to_owned();

@@ -28,7 +28,7 @@ pub fn issue<T: Target>(
     mut each: impl FnMut(&Completion),
 ) -> Result<(), DriveError> {
     let Load { op, block, depth } = load;
-    let setup = LaneSetup { submitters: 1, depth, block_bytes_max: Bytes(block), payload: None };
+    let setup = LaneSetup { depth, block_bytes_max: Bytes(block), ..LaneSetup::default() };
     let mut lanes = target.open(&setup)?;
     let Some(drive) = lanes.first_mut() else { return Ok(()) };
     let request = |slot, offset: u64| Request {

@@ -252,6 +252,7 @@ mod tests {
             depth: 2,
             block_bytes_max: Bytes(1 << 20),
             payload: Some(&make),
+            ..LaneSetup::default()
         };
         let mut lane = Lane::new("test", None, 0, &setup);
         let mut slots = lane.buffers(&setup, Bytes(512), spare).unwrap();
@@ -343,6 +344,7 @@ mod tests {
             depth: 2,
             block_bytes_max: Bytes(64 << 10),
             payload: Some(&make),
+            ..LaneSetup::default()
         };
         let mut lane = Lane::new("test", None, 0, &setup);
         let mut slots = lane.buffers(&setup, Bytes(512), Spare::ForWrites).unwrap();

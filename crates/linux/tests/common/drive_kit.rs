@@ -167,7 +167,7 @@ pub fn setup<'a>(
     block: u64,
     payload: Option<&'a dyn Fn(u16) -> Box<dyn Payload>>,
 ) -> LaneSetup<'a> {
-    LaneSetup { submitters: 1, depth, block_bytes_max: Bytes(block), payload }
+    LaneSetup { depth, block_bytes_max: Bytes(block), payload, ..LaneSetup::default() }
 }
 
 /// What [`pump`] saw.

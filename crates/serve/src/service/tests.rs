@@ -78,7 +78,7 @@ fn a_request_takes_as_long_as_in_virtual_time_whenever_it_arrives() {
 }
 
 fn setup() -> LaneSetup<'static> {
-    LaneSetup { submitters: 1, depth: 1, block_bytes_max: Bytes::ZERO, payload: None }
+    LaneSetup::default()
 }
 
 // Breaks when replies wait for each other: many in flight would take as long as one after the other.

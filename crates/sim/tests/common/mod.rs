@@ -77,7 +77,7 @@ impl Load {
 }
 
 pub fn setup(depth: u16) -> LaneSetup<'static> {
-    LaneSetup { submitters: 1, depth, block_bytes_max: Bytes::mib(64), payload: None }
+    LaneSetup { depth, block_bytes_max: Bytes::mib(64), ..LaneSetup::default() }
 }
 
 pub fn request(op: Op, offset: u64, len: u64, slot: u16) -> Request {

@@ -1,0 +1,175 @@
+//! From a name to an open drive with what stands around it: the glue that probing and replaying share.
+
+use std::path::Path;
+
+use anyhow::{Context as _, Result, bail};
+use block::{Bytes, DriveIdentity, Environment, Layer, Leaf, Medium, Stack, Target};
+use linux::drive::NullTarget;
+use linux::environment::RealEnvironment;
+use linux::sysfs::Roots;
+use linux::target::{Access, AnyTarget, EngineKind, OpenOptions, RealTarget};
+
+use crate::consent::{self, Said};
+use crate::measure::identity_by_name;
+
+/// What is to be opened, and what may be done there.
+#[derive(Clone, Copy, Debug)]
+pub struct Place<'a> {
+    /// Block device, file, `sim:…` or `null:`.
+    pub name: &'a str,
+    /// How I/O is issued to a real drive.
+    pub engine: EngineKind,
+    /// CPUs that submitters are kept on.
+    pub cpus: Option<&'a [usize]>,
+    /// The user said that it may be written to.
+    pub write: bool,
+    /// The word of consent.
+    pub consent: Option<&'a String>,
+    /// What may be lost.
+    pub allow: &'a [String],
+    /// Seed of a virtual drive's own noise.
+    pub seed: Option<u64>,
+    /// What cannot be done with a wrong name, as the end of "cannot be …".
+    pub what: &'static str,
+}
+
+/// A drive that is open.
+pub struct Opened {
+    /// Who it is.
+    pub identity: DriveIdentity,
+    /// How I/O is issued: `io_uring`, `libaio`, `psync`, `virtual`, `null`.
+    pub engine: String,
+    /// True when it may be written to.
+    pub may_write: bool,
+}
+
+/// Does something with a drive that is open, whatever sort it is.
+pub trait Visitor {
+    /// What comes of it.
+    type Out;
+
+    /// Is handed the drive.
+    ///
+    /// # Errors
+    /// Its own.
+    fn visit<T: Target>(
+        &mut self,
+        target: &mut T,
+        environment: &mut dyn Environment,
+        opened: &Opened,
+    ) -> Result<Self::Out>;
+}
+
+/// Opens what `place` names and lets `visitor` have it. `writes` is the most that will be written, where anything
+/// will: of a virtual drive nobody loses anything, and of a real one the safety gate is asked when the user says
+/// `--write`; otherwise it is opened for reading alone.
+///
+/// # Errors
+/// What makes it impossible, each with what to do; [`crate::exit::Refused`] inside when it is the safety gate that
+/// says no; and the errors of `visitor`.
+pub fn open<V: Visitor>(
+    place: Place<'_>,
+    writes: Option<Bytes>,
+    visitor: &mut V,
+) -> Result<V::Out> {
+    let Place { name, what, .. } = place;
+    if name.starts_with("sim:") {
+        return on_virtual(place, visitor);
+    }
+    if name == "null:" {
+        return on_null(place, visitor);
+    }
+    let path = Path::new(name);
+    let meta = std::fs::metadata(path).with_context(|| {
+        format!(
+            "{name}: cannot be {what}; name a device, a file or a virtual drive, such as sim:usb-8m"
+        )
+    })?;
+    if meta.is_dir() {
+        bail!(
+            "{name}: is a directory, and a filesystem hides where on its device a file lies; name the device, which \
+             `drivescope devices` lists"
+        );
+    }
+    on_real(place, path, writes, visitor)
+}
+
+fn on_virtual<V: Visitor>(place: Place<'_>, visitor: &mut V) -> Result<V::Out> {
+    let mut target = sim::open(place.name)?;
+    if let Some(seed) = place.seed {
+        target.reseed(seed);
+    }
+    let mut environment = target.environment();
+    let opened = Opened {
+        identity: identity_by_name(target.info()),
+        engine: "virtual".to_owned(),
+        may_write: true,
+    };
+    visitor.visit(&mut target, &mut environment, &opened)
+}
+
+fn on_null<V: Visitor>(place: Place<'_>, visitor: &mut V) -> Result<V::Out> {
+    let null = NullTarget::default();
+    let mut target = match place.cpus {
+        Some(cpus) => null.pin_cpus(cpus.to_vec()),
+        None => null,
+    };
+    let mut environment = RealEnvironment::new(Roots::default(), null_stack(), None);
+    let opened = Opened {
+        identity: identity_by_name(target.info()),
+        engine: "null".to_owned(),
+        may_write: true,
+    };
+    visitor.visit(&mut target, &mut environment, &opened)
+}
+
+/// What I/O to nothing passes through.
+pub fn null_stack() -> Stack {
+    let name = "null:".to_owned();
+    let layer = Layer { kind: "null".to_owned(), name: name.clone(), ..Default::default() };
+    Stack { layers: vec![layer], leaves: vec![Leaf { name, medium: Medium::Unknown, model: None }] }
+}
+
+fn on_real<V: Visitor>(
+    place: Place<'_>,
+    path: &Path,
+    writes: Option<Bytes>,
+    visitor: &mut V,
+) -> Result<V::Out> {
+    let roots = Roots::default();
+    let stack = linux::stack::resolve(&roots, path)?;
+    let options = |access| OpenOptions {
+        engine: place.engine,
+        access,
+        pin_cpus: place.cpus.map(<[usize]>::to_vec),
+        ..OpenOptions::default()
+    };
+    // Held to the end: it keeps everybody else away from the device.
+    let permit = match writes {
+        Some(bytes) if place.write => {
+            let said = Said { consent: place.consent, allow: place.allow };
+            Some(consent::ask(said, path, Some(bytes))?)
+        }
+        _ => None,
+    };
+    let mut target = match &permit {
+        Some(permit) => {
+            let file = permit.file().try_clone().context("cannot keep the target open")?;
+            RealTarget::from_file(file, place.name, options(Access::ReadWrite))?
+        }
+        None => RealTarget::open(path, options(Access::ReadOnly))?,
+    };
+    target.describe(|info| linux::describe::describe(&roots, &stack, info));
+    let opened = Opened {
+        identity: linux::describe::identify(&roots, &stack, path, target.info()),
+        engine: place.engine.to_string(),
+        may_write: permit.is_some(),
+    };
+    let watched = target.file().try_clone().context("cannot keep the target open")?;
+    let mut environment = RealEnvironment::new(roots, stack, Some(watched));
+    match target.engine()? {
+        AnyTarget::IoUring(mut target) => visitor.visit(&mut target, &mut environment, &opened),
+        AnyTarget::Libaio(mut target) => visitor.visit(&mut target, &mut environment, &opened),
+        AnyTarget::Psync(mut target) => visitor.visit(&mut target, &mut environment, &opened),
+    }
+}
