@@ -1,11 +1,13 @@
 //! What Ctrl-C does: first ask to stop, then stop.
 
 use std::io;
+use std::process::Child;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rustix::process::{Pid, Signal, kill_process};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
@@ -54,4 +56,14 @@ pub fn install_patient(cancel: Arc<AtomicBool>, patience: Duration) -> io::Resul
         }
     })?;
     Ok(())
+}
+
+/// Asks a child to end (SIGTERM).
+///
+/// # Errors
+/// When it has ended already and was waited for.
+pub fn terminate(child: &Child) -> io::Result<()> {
+    let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+    let pid = pid.ok_or(rustix::io::Errno::SRCH)?;
+    Ok(kill_process(pid, Signal::TERM)?)
 }
