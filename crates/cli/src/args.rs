@@ -26,7 +26,7 @@ pub use probe::{
 pub use record::{KeepArgs, PlaceArgs, RecordArgs, RerunArgs, RunsArgs, RunsVerb, SamplesName};
 pub use sim::{ServeArgs, SimArgs, SimVerb};
 pub use trace::{
-    TraceAnalyzeArgs, TraceArgs, TraceCompareArgs, TraceExportArgs, TraceImportArgs,
+    ExportFormat, TraceAnalyzeArgs, TraceArgs, TraceCompareArgs, TraceExportArgs, TraceImportArgs,
     TraceRecordArgs, TraceReplayArgs, TraceVerb,
 };
 

@@ -13,7 +13,7 @@ use clap::{Args, Subcommand};
 
 pub use analyze::TraceAnalyzeArgs;
 pub use compare::TraceCompareArgs;
-pub use export::TraceExportArgs;
+pub use export::{ExportFormat, TraceExportArgs};
 pub use import::TraceImportArgs;
 pub use playing::{CountName, FromName, MapName, ModeName, PlayArgs, PlayConsentArgs, TesterArgs};
 pub use reading::ReadingArgs;
