@@ -170,6 +170,8 @@ mod tests {
         assert!(text.lines().all(|line| display_width(line) <= 80), "{text}");
         assert!(text.contains("…     1   2"), "{text}");
         let narrow = Style { width: 10, ..Style::default() };
-        assert!(plain(&render_tables(&page(vec![]), narrow)).contains("Device    I/Os  µs"));
+        let rows = vec![("abcdefghij".to_owned(), vec![])];
+        let text = plain(&render_tables(&page(rows), narrow));
+        assert!(text.contains("Device    I/Os  µs\nabcdefg…\n"), "{text}");
     }
 }
