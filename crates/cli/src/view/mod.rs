@@ -1,5 +1,6 @@
 //! Results laid out for reading: which numbers stand where. How they look is the report's business.
 
+pub mod analyze;
 pub mod devices;
 pub mod import;
 pub mod mark;
