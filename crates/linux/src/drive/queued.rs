@@ -76,7 +76,7 @@ impl<'a, Q: Queue> Queued<'a, Q> {
 
     /// As [`block::Drive::wait_until`]. One turn of the queue hands over and waits; while a foreseen write
     /// is to be made there are two, or what is outstanding would be waited for with nothing done. A signal
-    /// ends the wait early.
+    /// ends the wait early, and what the kernel does in its place (`TIF_NOTIFY_SIGNAL`) cannot be told from one.
     #[inline]
     pub fn wait_until(
         &mut self,
