@@ -4,6 +4,8 @@
 //! actions and traits are those of blktrace (`include/uapi/linux/blktrace_api.h`, version 2), which the kernel's
 //! block tracepoints also know.
 
+pub mod record;
+
 use std::fmt;
 use std::ops::BitOr;
 

@@ -4,6 +4,7 @@ mod args;
 mod consent;
 mod envelope;
 mod exit;
+mod keeping;
 mod measure;
 mod opening;
 mod probing;

@@ -26,7 +26,7 @@ pub(crate) struct Flags<'a> {
 }
 
 impl Flags<'_> {
-    fn raised(&self) -> bool {
+    pub(crate) fn raised(&self) -> bool {
         self.cancel.load(Ordering::Relaxed) || self.failed.load(Ordering::Relaxed)
     }
 }

@@ -9,6 +9,7 @@
 //! is asked.
 
 mod bench;
+mod gate;
 mod lane;
 mod recorder;
 pub mod replay;

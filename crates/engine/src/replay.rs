@@ -6,10 +6,18 @@
 //! no completion but those that free a slot or make the room that the request asks for. So overload shows as lag, in
 //! [`Replayed::ready`] and [`Replayed::issued`], and the schedule is not stretched.
 
+mod lane;
+mod ledger;
+mod queue;
+mod run;
+mod teller;
+
 use block::{Bytes, Nanos, Op, Outcome, Snapshot, Time, Waiting};
 use workload::plan::Content;
 
 use crate::samples::Failure;
+
+pub use run::replay;
 
 /// One request of a replay, and what it waits for.
 ///
@@ -68,7 +76,8 @@ pub struct Replayed {
 ///
 /// It is read ahead of the replay, on a thread of its own: the place to decode, map and repair.
 pub trait Feed: Send {
-    /// Appends the requests that follow, at most `most`, to `out`. None appended is the end.
+    /// Appends the requests that follow, at most `most`, to `out`; their times do not decrease. None appended is the
+    /// end.
     ///
     /// # Errors
     /// Whatever keeps it from going on; the replay then ends with [`EngineError::Feed`](crate::EngineError::Feed),

@@ -1,8 +1,8 @@
 //! One run of one step: lanes on threads, counters around them, samples merged.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, ScopedJoinHandle};
 
 use block::{
@@ -14,6 +14,7 @@ use workload::content::SectorContent;
 use workload::plan::{Content, Region, Step};
 use workload::stream::SharedCursors;
 
+use crate::gate::{Arrival, Gate};
 use crate::lane::{self, Flags, Word};
 use crate::recorder;
 use crate::samples::{PhaseSamples, Samples, Totals};
@@ -106,78 +107,6 @@ struct Ran {
     after: Snapshot,
 }
 
-/// Keeps lanes and counters in step: nobody starts before all are attached and the counters are read,
-/// and nobody waits for one that will never come.
-struct Gate {
-    state: Mutex<State>,
-    changed: Condvar,
-    failed: AtomicBool,
-}
-
-#[derive(Default)]
-struct State {
-    /// Lanes that are attached, or have given up.
-    attached: usize,
-    /// The counters are read.
-    open: bool,
-    /// A lane could not be had, so none starts.
-    aborted: bool,
-    /// The step's first instant, read by the first lane to go.
-    start: Option<Time>,
-    error: Option<EngineError>,
-}
-
-impl Gate {
-    fn new() -> Gate {
-        let (state, changed) = (Mutex::default(), Condvar::new());
-        Gate { state, changed, failed: AtomicBool::new(false) }
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        // What is in it is whole after any panic.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn fail(&self, error: EngineError) {
-        self.failed.store(true, Ordering::Relaxed);
-        self.state().error.get_or_insert(error);
-    }
-
-    /// Waits until `count` lanes are attached or have given up.
-    fn await_lanes(&self, count: usize) {
-        let mut state = self.state();
-        while state.attached < count {
-            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
-        }
-    }
-
-    /// Lets the lanes go, or, when one could not be had, go home.
-    fn open(&self, aborted: bool) {
-        let mut state = self.state();
-        (state.open, state.aborted) = (true, aborted);
-        self.changed.notify_all();
-    }
-
-    /// Waits at the gate; the step's first instant, or `None` when it is not to be.
-    fn pass(&self, now: impl FnOnce() -> Time) -> Option<Time> {
-        let mut state = self.state();
-        while !state.open {
-            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
-        }
-        if state.aborted { None } else { Some(*state.start.get_or_insert_with(now)) }
-    }
-}
-
-/// Says that a lane has arrived, also when it panics on its way.
-struct Arrival<'a>(&'a Gate);
-
-impl Drop for Arrival<'_> {
-    fn drop(&mut self) {
-        self.0.state().attached += 1;
-        self.0.changed.notify_all();
-    }
-}
-
 fn run_lanes<D: Drive>(
     lanes: Vec<(D, Vec<Submitter>)>,
     environment: &mut dyn Environment,
@@ -222,14 +151,11 @@ fn run_lanes<D: Drive>(
             Err(panic) => std::panic::resume_unwind(panic),
         }
     }
-    let state = gate.state.into_inner().unwrap_or_else(PoisonError::into_inner);
-    if let Some(error) = state.error {
-        return Err(error);
-    }
+    let start = gate.end()?;
     Ok(Ran {
         end: lanes.iter().map(|(_, end)| *end).max().unwrap_or(Time::ZERO),
         submitters: lanes.into_iter().flat_map(|(submitters, _)| submitters).collect(),
-        start: state.start.unwrap_or(Time::ZERO),
+        start: start.unwrap_or(Time::ZERO),
         before,
         after,
     })

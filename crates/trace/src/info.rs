@@ -31,6 +31,9 @@ pub struct TraceInfo {
     pub skipped_rows: u64,
     /// Rows that say of themselves that they are no I/O, or hold nothing that can be kept.
     pub ignored_rows: u64,
+    /// The first of the rows that were left out: where each is, and what is wrong with it.
+    #[serde(default)]
+    pub faults: Vec<String>,
     /// How each ambiguity of the format was settled, as sentences: by evidence, or by which flag.
     pub settled: Vec<String>,
 }

@@ -11,6 +11,7 @@ pub mod export;
 pub mod import;
 pub mod pair;
 pub mod replay;
+pub mod sort;
 
 mod error;
 mod info;

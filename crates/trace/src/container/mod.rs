@@ -1,1 +1,86 @@
 //! Our own format: a Parquet file with a row for each I/O, and what is known of the whole in its footer.
+//!
+//! Any reader of Parquet opens it: DuckDB, pandas, Polars, Spark. A row is an [`Io`](crate::Io); its columns carry
+//! their units in their names, times count from the trace's origin and are null where they are not known, and what
+//! is special about an I/O stands in a column of truth values each, so that `where head and not meta` can be asked.
+//! The space is there by number, which is what the I/O has, and by name, which is what a person wants.
+//! [`TraceInfo`](crate::TraceInfo) is JSON in the footer's key-value metadata, under [`KEY`].
+//!
+//! # What makes it ours
+//! Parquet has room between its pieces, and two things stand there that other readers pass over:
+//!
+//! - a [`Label`], right behind the first four bytes: who wrote it, in which version of the format, how
+//!   long the file is, and a checksum of its footer;
+//! - in the footer's JSON, where each row group lies, the span of its arrivals, and its checksum.
+//!
+//! So a file can be known by its first bytes, one that was cut short says by how much, and not a byte of it is
+//! interpreted before a checksum has vouched for it. The alternative was Parquet's checksum of pages, which the
+//! library that we use checks and does not write, and which leaves the footer alone. A file that other software has
+//! written again has lost both, and is refused.
+//!
+//! # Memory
+//! A writer holds one row group, a reader one row group in its encoded form and a few batches: see [`GROUP`]. Both
+//! also hold what the footer says, which grows by about 20 kB for each million I/Os.
+
+mod columns;
+mod decode;
+mod label;
+mod reader;
+mod summary;
+mod writer;
+
+use std::path::Path;
+
+pub use label::Label;
+pub use reader::Reader;
+pub use summary::KEY;
+pub use writer::{Existing, Writer, Written};
+
+use crate::{BATCH, Source, TraceError};
+
+/// I/Os in a row group: what a writer holds, some 40 MB, and the grain at which a reader skips.
+pub const GROUP: usize = 256 << 10;
+
+/// Version of the format that is written. A reader knows this one and those before.
+pub const VERSION: u32 = 1;
+
+/// True when a file that begins with `first` is one of these, whole or not, of whatever version.
+///
+/// The first [`Label::END`] bytes decide.
+pub fn is_container(first: &[u8]) -> bool {
+    first.starts_with(label::PARQUET) && first[label::PARQUET.len()..].starts_with(label::MAGIC)
+}
+
+/// Writes all that comes from `source` to `path`.
+///
+/// # Errors
+/// Those of the source and of [`Writer`]; then there is no file at `path`, or the one that was there before.
+pub fn save(
+    source: &mut dyn Source,
+    path: &Path,
+    existing: Existing,
+) -> Result<Written, TraceError> {
+    let mut writer = Writer::create(path, existing)?;
+    let mut batch = Vec::with_capacity(BATCH);
+    loop {
+        batch.clear();
+        source.next(&mut batch)?;
+        if batch.is_empty() {
+            return writer.finish(source.info());
+        }
+        writer.write(&batch, &source.info().spaces)?;
+    }
+}
+
+/// The system's answer, where there is one under the library's word for it.
+fn io_error(file: &str, error: parquet::errors::ParquetError) -> TraceError {
+    use parquet::errors::ParquetError;
+    let source = match error {
+        ParquetError::External(inner) => match inner.downcast::<std::io::Error>() {
+            Ok(error) => *error,
+            Err(other) => std::io::Error::other(other),
+        },
+        other => std::io::Error::other(other),
+    };
+    TraceError::Io { file: file.to_owned(), source }
+}

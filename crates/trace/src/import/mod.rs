@@ -1,25 +1,173 @@
 //! The formats of others, told apart by what is in the file.
+//!
+//! A file is unpacked as it is read ([`compressed`]), and its beginning is looked at ([`sample`]): it tells the format
+//! ([`detect`]), and settles what the format leaves open ([`evidence`]), or does not, which is an error that names the
+//! flag that does ([`options`]). Each format then makes records ([`records`]), each file puts its own in order
+//! ([`stream`]), and all files become one trace ([`join`]).
 
-use std::path::PathBuf;
+pub mod columns;
+pub mod compressed;
+pub mod options;
 
-use crate::{Source, TraceError};
+mod detect;
+mod disksim;
+mod evidence;
+mod fields;
+mod join;
+mod reading;
+mod records;
+mod sample;
+mod stream;
 
-/// How files are to be read. What is left open is settled by evidence, or refused.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Options {
-    /// Leave out what cannot be read, and count it, instead of stopping there.
-    pub lenient: bool,
-}
+use std::io::{Cursor, Read};
+use std::path::{Path, PathBuf};
 
-/// Opens `files` as one trace, whatever format they have; our own container too.
+pub use columns::Columns;
+pub use options::{AddressUnit, Format, Options, ReadFlag, SpaceRule, TimeUnit};
+
+use crate::container;
+use crate::{Source, TraceError, TraceInfo};
+use compressed::Input;
+use join::{From, Joined, Joining, Waiting};
+use reading::Reading;
+use records::{Record, Told, Trouble};
+use sample::Sample;
+use stream::Handling;
+
+/// How many files' beginnings are kept to settle what the format leaves open. More would say no more.
+const SETTLED_BY: usize = 16;
+
+/// Opens `files` as one trace, whatever format they have; our own container too. `-` is standard input.
 ///
 /// # Errors
-/// [`TraceError`] when one cannot be read, or when how to read it is not known.
-pub fn open(files: &[PathBuf], _options: &Options) -> Result<Box<dyn Source>, TraceError> {
-    let file = files.first().map_or_else(String::new, |path| path.display().to_string());
-    Err(TraceError::Ambiguous {
-        file,
-        question: "no format is known yet".to_owned(),
-        flag: "none".to_owned(),
-    })
+/// [`TraceError`] when one cannot be read, when they are of several formats, or when how to read them is not known.
+pub fn open(files: &[PathBuf], options: &Options) -> Result<Box<dyn Source>, TraceError> {
+    let mut found = Found::default();
+    for path in files {
+        let input = Input::open(path)?;
+        let again = (path != Path::new("-")).then(|| path.clone());
+        found.add(input, again, files.len() > 1, options)?;
+    }
+    found.source(options)
+}
+
+/// Opens what `reader` gives, which errors call `name`, as a trace in one of the formats that need no more than
+/// bytes in their order: all but our own container and blktrace's files for each CPU.
+///
+/// # Errors
+/// As [`open`].
+pub fn read(
+    reader: Box<dyn Read + Send>,
+    name: &str,
+    options: &Options,
+) -> Result<Box<dyn Source>, TraceError> {
+    let mut found = Found::default();
+    found.add(Input::new(reader, name)?, None, false, options)?;
+    found.source(options)
+}
+
+/// The files of a trace, of one format.
+#[derive(Default)]
+struct Found {
+    format: Option<Format>,
+    files: Vec<(String, From)>,
+    /// The beginnings of the first of them.
+    samples: Vec<Sample>,
+}
+
+impl Found {
+    /// One more file, which can be opened again at `path`. An empty one is passed over when it is one of several.
+    fn add(
+        &mut self,
+        mut input: Input,
+        path: Option<PathBuf>,
+        several: bool,
+        options: &Options,
+    ) -> Result<(), TraceError> {
+        let sample = Sample::of(&mut input)?;
+        if several && sample.bytes().is_empty() {
+            return Ok(());
+        }
+        let format = detect::format(&sample, options)?;
+        if let Some(before) = self.format.filter(|before| *before != format) {
+            return Err(TraceError::Unsuited(format!(
+                "{} has the format {format}, and the files before it have {before}; import them one by one",
+                input.name()
+            )));
+        }
+        self.format = Some(format);
+        let name = input.name().to_owned();
+        self.files.push((name, path.map_or_else(|| From::Input(Box::new(input)), From::Path)));
+        if self.samples.len() < SETTLED_BY {
+            self.samples.push(sample);
+        }
+        Ok(())
+    }
+
+    fn source(self, options: &Options) -> Result<Box<dyn Source>, TraceError> {
+        let Some(format) = self.format else {
+            return Err(TraceError::Unsuited("no file is named that holds anything".to_owned()));
+        };
+        if format == Format::Container {
+            return self.container();
+        }
+        let reading = detect::settle(format, &self.samples, options)?;
+        let several = self.files.len() > 1;
+        let mut waiting = Vec::with_capacity(self.files.len());
+        for (name, mut from) in self.files {
+            let first = if several { first_arrival(&mut from, &reading)? } else { 0 };
+            waiting.push(Waiting { name, first, from });
+        }
+        let info = TraceInfo {
+            source: reading.source,
+            resolution: reading.resolution,
+            settled: reading.settled,
+            ..TraceInfo::default()
+        };
+        let joining = Joining {
+            opener: reading.opener,
+            handling: Handling {
+                lenient: options.lenient,
+                unordered: false,
+                spread: reading.spread,
+            },
+            rule: options.spaces.unwrap_or(reading.rule),
+            unix_offset: reading.unix_offset,
+        };
+        Ok(Box::new(Joined::new(info, waiting, joining)))
+    }
+
+    /// Our own container, whose index is at its end, so that it is read at its place.
+    fn container(self) -> Result<Box<dyn Source>, TraceError> {
+        match self.files.as_slice() {
+            [(_, From::Path(path))] => Ok(Box::new(container::Reader::open(path)?)),
+            [(name, From::Input(_))] => Err(TraceError::Unsuited(format!(
+                "{name} is a trace of drivescope's, which is read from its end; keep it in a file, and name that"
+            ))),
+            _ => Err(TraceError::Unsuited(
+                "several traces of drivescope's are not read as one; name one".to_owned(),
+            )),
+        }
+    }
+}
+
+/// The earliest arrival in the beginning of a file; never, when there is none.
+fn first_arrival(from: &mut From, reading: &Reading) -> Result<u64, TraceError> {
+    let sample = match from {
+        From::Input(input) => Sample::of(input)?,
+        From::Path(path) => Sample::of(&mut Input::open(path)?)?,
+    };
+    let beginning = Input::new(Box::new(Cursor::new(sample.bytes().to_vec())), &sample.file)?;
+    let mut records = (reading.opener)(beginning)?;
+    let mut told = Told::default();
+    let mut first = u64::MAX;
+    for _ in 0..stream::WINDOW {
+        match records.next(&mut told) {
+            Ok(Record::End) | Err(Trouble::Broken(_)) => break,
+            Ok(Record::Io(io)) => first = first.min(io.arrival.0),
+            // What is wrong with it is said when it is read in its place.
+            Ok(Record::Ignored | Record::Blank) | Err(Trouble::Record { .. }) => {}
+        }
+    }
+    Ok(first)
 }

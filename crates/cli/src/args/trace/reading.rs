@@ -15,6 +15,6 @@ pub struct ReadingArgs {
 impl ReadingArgs {
     /// As the readers have it.
     pub fn options(&self) -> Options {
-        Options { lenient: self.lenient }
+        Options { lenient: self.lenient, ..Options::default() }
     }
 }

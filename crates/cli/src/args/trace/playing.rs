@@ -1,0 +1,168 @@
+//! How a trace is issued again: what `trace replay` and `trace compare` share.
+
+use block::{Bytes, Nanos};
+use clap::{Args, ValueEnum};
+use linux::target::EngineKind;
+use workload::units::{parse_bytes, parse_nanos};
+
+use crate::args::{engine, lasting};
+
+/// When requests are issued.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ModeName {
+    /// At their own times, whatever is still outstanding
+    Timed,
+    /// As soon as no more is outstanding than there was in the original
+    Outstanding,
+    /// As fast as possible, at a fixed queue depth
+    Afap,
+    /// At their own times, stretched, with idle time capped or scaled by itself
+    Scaled,
+}
+
+/// What is counted as outstanding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum CountName {
+    /// Blocks of 512 bytes
+    Blocks,
+    /// I/Os
+    Ios,
+}
+
+/// Which of an I/O's instants is its time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum FromName {
+    /// Q: when it was handed to the block layer
+    Queue,
+    /// D: when it was issued to the driver
+    Issue,
+}
+
+/// Where an address goes that the target does not have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum MapName {
+    /// Nowhere: a trace that does not fit is refused
+    Fit,
+    /// To the address modulo the target's size
+    Wrap,
+    /// To the address scaled down
+    Scale,
+    /// To a place that its block number is hashed to
+    Hash,
+}
+
+/// When requests are issued, and where they go.
+#[derive(Clone, Debug, Args)]
+pub struct PlayArgs {
+    /// When requests are issued
+    #[arg(long, value_enum, default_value_t = ModeName::Timed, help_heading = "Time")]
+    pub mode: ModeName,
+    /// outstanding: derive what was outstanding by a timed replay on this drive, for a trace without completions
+    #[arg(long, value_name = "DRIVE", help_heading = "Time")]
+    pub reference: Option<String>,
+    /// outstanding: what is counted
+    #[arg(long, value_enum, default_value_t = CountName::Blocks, help_heading = "Time")]
+    pub count: CountName,
+    /// afap: most requests outstanding
+    #[arg(long, value_name = "N", default_value_t = 32, help_heading = "Time",
+          value_parser = clap::value_parser!(u16).range(1..=4096))]
+    pub depth: u16,
+    /// Stretch the time between requests: 2 is half the speed, 0.5 twice
+    #[arg(long, value_name = "X", default_value_t = 1.0, help_heading = "Time", value_parser = factor)]
+    pub factor: f64,
+    /// scaled: longest idle time, when nothing was outstanding
+    #[arg(long, value_name = "TIME", help_heading = "Time", value_parser = parse_nanos)]
+    pub idle_cap: Option<Nanos>,
+    /// scaled: stretch idle time alone by this
+    #[arg(long, value_name = "X", help_heading = "Time", value_parser = factor, conflicts_with = "idle_cap")]
+    pub idle_factor: Option<f64>,
+    /// Which instant of an I/O is its time
+    #[arg(long, value_enum, default_value_t = FromName::Queue, help_heading = "Time")]
+    pub from: FromName,
+    /// Leave out what arrived before this, since the trace's beginning
+    #[arg(long, value_name = "TIME", help_heading = "Time", value_parser = parse_nanos)]
+    pub since: Option<Nanos>,
+    /// Leave out what arrived from this on
+    #[arg(long, value_name = "TIME", help_heading = "Time", value_parser = lasting)]
+    pub until: Option<Nanos>,
+    /// Replay it N times, one after the other
+    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Time",
+          value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub loops: u32,
+    /// Where an address goes that the target does not have
+    #[arg(long, value_enum, default_value_t = MapName::Fit, help_heading = "Addresses")]
+    pub map: MapName,
+    /// Add this to every address
+    #[arg(long, value_name = "SIZE", default_value = "0", help_heading = "Addresses", value_parser = parse_bytes)]
+    pub offset: Bytes,
+    /// Where an address space of the trace begins on the target, such as hda1=100GiB; once for each [default: one
+    /// after the other]
+    #[arg(long, value_name = "SPACE=OFFSET", help_heading = "Addresses", value_parser = part)]
+    pub space: Vec<(String, Bytes)>,
+    /// Leave writes, discards and the like out
+    #[arg(long, conflicts_with_all = ["write", "writes_as_reads"], help_heading = "Addresses")]
+    pub reads_only: bool,
+    /// Issue reads in the place of writes; the result says so
+    #[arg(long, conflicts_with = "write", help_heading = "Addresses")]
+    pub writes_as_reads: bool,
+    #[command(flatten)]
+    pub tester: TesterArgs,
+    #[command(flatten)]
+    pub consent: PlayConsentArgs,
+}
+
+/// How requests reach the drive.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Tester")]
+pub struct TesterArgs {
+    /// How I/O is issued
+    #[arg(long, value_name = "ENGINE", default_value = "io_uring", value_parser = engine)]
+    pub engine: EngineKind,
+    /// Submitters, which take requests in one global order
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
+    pub submitters: u16,
+    /// Most requests outstanding, over all submitters; more than the trace needs
+    #[arg(long, value_name = "N", default_value_t = 1024, value_parser = clap::value_parser!(u16).range(1..=16384))]
+    pub slots: u16,
+    /// Never sleep: a CPU each for the submitters, and the least error
+    #[arg(long)]
+    pub spin: bool,
+    /// Keep the submitters on these CPUs, such as 0,2
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub cpus: Option<Vec<usize>>,
+    /// I/O errors that a replay goes on after
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub errors: u64,
+    /// Set the device's I/O scheduler while the replay lasts, such as none
+    #[arg(long, value_name = "NAME")]
+    pub scheduler: Option<String>,
+    /// Seed of the content written, and of a virtual drive's own noise [default: a fresh one]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
+    pub seed: Option<u64>,
+}
+
+/// Consent to writing.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Writing")]
+pub struct PlayConsentArgs {
+    /// Also write to an existing file or a device; its data is lost
+    #[arg(long)]
+    pub write: bool,
+    /// Consent to writing: the drive's serial number or by-id name, or the file's name; once for each drive
+    #[arg(long, value_name = "WORD", requires = "write")]
+    pub consent: Vec<String>,
+    /// Write although the device carries this, such as partitions or signature:ext4
+    #[arg(long, value_name = "HAZARD", value_delimiter = ',', requires = "write")]
+    pub allow: Vec<String>,
+}
+
+fn factor(text: &str) -> Result<f64, String> {
+    let known = text.parse::<f64>().ok().filter(|x| (1e-6..=1e6).contains(x));
+    known.ok_or_else(|| "write a number from 0.000001 to 1000000, such as 2 or 0.5".to_owned())
+}
+
+fn part(text: &str) -> Result<(String, Bytes), String> {
+    let (name, offset) =
+        text.split_once('=').ok_or("write SPACE=OFFSET, such as 0=0 or hda1=100GiB")?;
+    Ok((name.to_owned(), parse_bytes(offset).map_err(|error| error.to_string())?))
+}

@@ -1,0 +1,146 @@
+//! The record of a measurement that is made of steps: what probing and replaying share.
+
+use anyhow::{Context as _, Result};
+use block::{DriveIdentity, WallClock as _};
+use record::{
+    Document, Envelope, Head, RecordError, RunId, RunWriter, SampleRow, SamplesFormat, State,
+    StepEntry, Summary,
+};
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::args::KeepArgs;
+use crate::envelope::SystemClock;
+use crate::{recording, talk};
+
+/// What a record begins with.
+pub struct Beginning<'a> {
+    /// The plan as text.
+    pub plan: String,
+    /// What the plan does not say, and going on needs.
+    pub setup: Value,
+    /// How many steps there will be.
+    pub steps: Option<u32>,
+    /// The drives; the first names the run's.
+    pub drives: &'a [&'a DriveIdentity],
+}
+
+/// Keeps what a measurement leaves in its run directory. The first failure ends the record and not the measurement.
+pub struct Keeping {
+    writer: Option<RunWriter>,
+    trouble: Option<RecordError>,
+    /// What goes on without a record, such as `probing`.
+    what: &'static str,
+}
+
+impl Keeping {
+    /// Begins a record, where one is to be kept; completes `envelope` with the drive.
+    ///
+    /// # Errors
+    /// When the place that the user named cannot be written to.
+    pub fn begin(
+        keep: &KeepArgs,
+        envelope: &mut Envelope,
+        beginning: Beginning<'_>,
+        what: &'static str,
+    ) -> Result<Keeping> {
+        if let Some(first) = beginning.drives.first() {
+            envelope.drive = Some(serde_json::to_value(first)?);
+        }
+        let none = Keeping { writer: None, trouble: None, what };
+        let Some((runs, is_asked)) = recording::place(keep)? else { return Ok(none) };
+        for drive in beginning.drives {
+            recording::warn_of_the_same_drive(&runs, drive);
+        }
+        let head = Head {
+            envelope: envelope.clone(),
+            begun: SystemClock.now(),
+            plan: beginning.plan,
+            setup: beginning.setup,
+            steps: beginning.steps,
+            samples: Some(keep.keep_samples.map_or(SamplesFormat::Parquet, SamplesFormat::from)),
+        };
+        match runs.create(&head) {
+            Ok(writer) => Ok(Keeping { writer: Some(writer), ..none }),
+            Err(error) if is_asked => Err(error.into()),
+            Err(error) => {
+                talk::note(&format!("this run is not recorded: {error}"));
+                Ok(none)
+            }
+        }
+    }
+
+    /// Goes on with a record.
+    pub fn of(writer: RunWriter, what: &'static str) -> Keeping {
+        Keeping { writer: Some(writer), trouble: None, what }
+    }
+
+    /// True while what is told is kept.
+    pub fn keeps(&self) -> bool {
+        self.writer.is_some() && self.trouble.is_none()
+    }
+
+    /// Keeps a step: its name and figures, and single I/Os beside it.
+    pub fn step(
+        &mut self,
+        position: u32,
+        name: &str,
+        figures: &impl Serialize,
+        rows: Vec<SampleRow>,
+    ) {
+        if self.trouble.is_some() {
+            return;
+        }
+        if let Err(error) = self.write(position, name, figures, rows) {
+            talk::note(&format!("the record ends here, and the {} goes on: {error}", self.what));
+            self.trouble = Some(error);
+        }
+    }
+
+    fn write(
+        &mut self,
+        position: u32,
+        name: &str,
+        figures: &impl Serialize,
+        rows: Vec<SampleRow>,
+    ) -> Result<(), RecordError> {
+        let Some(writer) = &mut self.writer else { return Ok(()) };
+        if !rows.is_empty() {
+            // A failure is told when the record is closed; no step is lost by it.
+            let _ = writer.samples(position, &mut rows.into_iter());
+        }
+        let figures = serde_json::to_value(figures)
+            .map_err(|source| RecordError::Json { what: "step", source })?;
+        writer.step(&StepEntry {
+            position,
+            step: name.to_owned(),
+            run: 0,
+            counted: true,
+            series: Vec::new(),
+            histograms: Vec::new(),
+            figures,
+        })
+    }
+
+    /// Ends the record; the run's name when it is whole.
+    ///
+    /// # Errors
+    /// When it is not.
+    pub fn close<B: Serialize>(
+        self,
+        document: &Document<B>,
+        state: State,
+        summary: &Summary,
+    ) -> Result<Option<RunId>> {
+        const NOT_WHOLE: &str = "the result above is whole, and its record is not";
+        if let Some(trouble) = self.trouble {
+            return Err(trouble).context(NOT_WHOLE);
+        }
+        let Some(writer) = self.writer else { return Ok(None) };
+        let saved = writer.finish(document, state, summary).context(NOT_WHOLE)?;
+        for (position, why) in &saved.samples_lost {
+            talk::note(&format!("the single I/Os of step {position} are not recorded: {why}"));
+        }
+        Ok(Some(saved.id))
+    }
+}

@@ -1,0 +1,372 @@
+//! A file into I/Os.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+
+use block::Nanos;
+use parquet::errors::ParquetError;
+use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader};
+
+use super::decode::GroupReader;
+use super::summary::{Group, KEY, Summary};
+use super::{Label, VERSION, columns};
+use crate::{BATCH, Io, Place, Source, TraceError, TraceInfo};
+
+/// Batches that are decoded ahead.
+const AHEAD: usize = 4;
+
+/// Rows that a group may have: more than any version writes, and no more than memory bears.
+const GROUP_MAX: u64 = 4 << 20;
+
+/// What the thread sends.
+type Batch = Result<Vec<Io>, TraceError>;
+
+/// Reads a file of ours, row group after row group. Decoding is done by a thread of its own, a few batches ahead.
+pub struct Reader {
+    file: String,
+    info: TraceInfo,
+    ios: u64,
+    stage: Stage,
+}
+
+/// How far a reader is.
+enum Stage {
+    /// Nothing was asked for.
+    Ready(Box<Decoder>),
+    /// Batches come.
+    Running(Receiver<Batch>),
+    /// All came, or an error.
+    Over,
+}
+
+impl Reader {
+    /// Opens a file, and checks its label and its footer.
+    ///
+    /// # Errors
+    /// When it cannot be read, is none of ours, of a newer version, not whole, or damaged.
+    pub fn open(path: &Path) -> Result<Reader, TraceError> {
+        let file = path.display().to_string();
+        let opened =
+            File::open(path).map_err(|source| TraceError::Io { file: file.clone(), source })?;
+        let (meta, summary) = Opening { name: &file, file: &opened }.all()?;
+        let wanted = (0..summary.groups.len()).collect();
+        let info = summary.info.into_owned();
+        let decoder = Decoder {
+            name: file.clone(),
+            file: opened,
+            meta,
+            groups: summary.groups,
+            wanted,
+            from: Nanos::ZERO,
+            until: None,
+        };
+        Ok(Reader { file, info, ios: summary.ios, stage: Stage::Ready(Box::new(decoder)) })
+    }
+
+    /// I/Os in the whole file.
+    pub fn ios(&self) -> u64 {
+        self.ios
+    }
+
+    /// Only I/Os that arrive at `from` or later and, where it is given, before `until`; both since the origin, which
+    /// stays what it is. Row groups without such are not read. To be said before the first I/O is asked for; later it
+    /// does nothing.
+    #[must_use]
+    pub fn between(mut self, from: Nanos, until: Option<Nanos>) -> Reader {
+        if let Stage::Ready(decoder) = &mut self.stage {
+            decoder.from = from;
+            decoder.until = until;
+            let groups = decoder.groups.iter().enumerate();
+            let within = groups.filter(|(_, group)| {
+                group.last_ns >= from.0 && until.is_none_or(|until| group.first_ns < until.0)
+            });
+            decoder.wanted = within.map(|(number, _)| number).collect();
+        }
+        self
+    }
+
+    fn running(&mut self) -> Result<Option<&Receiver<Batch>>, TraceError> {
+        self.stage = match std::mem::replace(&mut self.stage, Stage::Over) {
+            Stage::Ready(decoder) => {
+                let (to, from) = sync_channel(AHEAD);
+                std::thread::Builder::new()
+                    .name("trace reader".to_owned())
+                    .spawn(move || decoder.run(&to))
+                    .map_err(|source| TraceError::Io { file: self.file.clone(), source })?;
+                Stage::Running(from)
+            }
+            other => other,
+        };
+        match &self.stage {
+            Stage::Running(from) => Ok(Some(from)),
+            _ => Ok(None),
+        }
+    }
+}
+
+impl Source for Reader {
+    fn next(&mut self, batch: &mut Vec<Io>) -> Result<(), TraceError> {
+        let Some(from) = self.running()? else {
+            return Ok(());
+        };
+        match from.recv() {
+            Ok(Ok(ios)) => {
+                if ios.is_empty() {
+                    self.stage = Stage::Over;
+                }
+                batch.extend_from_slice(&ios);
+                Ok(())
+            }
+            Ok(Err(error)) => {
+                self.stage = Stage::Over;
+                Err(error)
+            }
+            Err(_) => {
+                self.stage = Stage::Over;
+                let source = io::Error::other("the thread that decodes it ended before its time");
+                Err(TraceError::Io { file: self.file.clone(), source })
+            }
+        }
+    }
+
+    fn info(&self) -> &TraceInfo {
+        &self.info
+    }
+}
+
+/// A file that is being opened.
+struct Opening<'a> {
+    name: &'a str,
+    file: &'a File,
+}
+
+impl Opening<'_> {
+    /// All that is known without a row: the footer as Parquet has it, and what we say in it.
+    fn all(&self) -> Result<(ParquetMetaData, Summary<'static>), TraceError> {
+        let label = self.label()?;
+        let tail = self.tail(&label)?;
+        let meta = self.footer(&label, &tail)?;
+        let summary = self.summary(&label, &meta)?;
+        let schema = columns::schema().map_err(|error| self.wrong(label.tail_at, error))?;
+        if *meta.file_metadata().schema() != *schema {
+            return Err(self.wrong(label.tail_at, "the columns are not those of a trace"));
+        }
+        self.check(&label, &meta, &summary)?;
+        Ok((meta, summary))
+    }
+
+    fn label(&self) -> Result<Label, TraceError> {
+        let mut first = Vec::with_capacity(Label::END);
+        let file = self.file;
+        file.take(Label::END as u64).read_to_end(&mut first).map_err(|error| self.failed(error))?;
+        let label = Label::parse(&first).map_err(|(byte, reason)| self.wrong(byte, reason))?;
+        if label.version > VERSION {
+            return Err(self.wrong(8, newer(label.version)));
+        }
+        Ok(label)
+    }
+
+    /// What follows the last row group, once its checksum fits.
+    fn tail(&self, label: &Label) -> Result<Vec<u8>, TraceError> {
+        let length = self.file.metadata().map_err(|error| self.failed(error))?.len();
+        if label.file_bytes == 0 {
+            return Err(self.wrong(length, "was never finished: whoever wrote it was stopped"));
+        }
+        if length != label.file_bytes {
+            let should = label.file_bytes;
+            let how = if length < should { "cut short" } else { "longer than it was" };
+            return Err(
+                self.wrong(length.min(should), format!("{how}: {length} bytes, and were {should}"))
+            );
+        }
+        let at = label.tail_at;
+        if at < Label::END as u64 || at > length {
+            return Err(
+                self.wrong(4, format!("the label says that the footer begins at byte {at}"))
+            );
+        }
+        let tail = read_piece(self.file, at, length - at).map_err(|error| self.failed(error))?;
+        if crc32fast::hash(&tail) != label.tail_crc32 {
+            return Err(self.wrong(at, "the footer is damaged: its checksum does not fit"));
+        }
+        Ok(tail)
+    }
+
+    fn footer(&self, label: &Label, tail: &[u8]) -> Result<ParquetMetaData, TraceError> {
+        let wrong = || self.wrong(label.tail_at, "does not end as a Parquet file does");
+        let (rest, mark) = tail.split_last_chunk::<4>().ok_or_else(wrong)?;
+        let (rest, length) = rest.split_last_chunk::<4>().ok_or_else(wrong)?;
+        let length = usize::try_from(u32::from_le_bytes(*length)).unwrap_or(usize::MAX);
+        let begin = rest.len().checked_sub(length).ok_or_else(wrong)?;
+        if mark != super::label::PARQUET {
+            return Err(wrong());
+        }
+        let meta = ParquetMetaDataReader::decode_metadata(&rest[begin..]);
+        meta.map_err(|error| self.wrong(label.tail_at, error))
+    }
+
+    fn summary(
+        &self,
+        label: &Label,
+        meta: &ParquetMetaData,
+    ) -> Result<Summary<'static>, TraceError> {
+        let wrong = |reason: String| self.wrong(label.tail_at, reason);
+        let keys = meta.file_metadata().key_value_metadata().map_or(&[][..], Vec::as_slice);
+        let Some(found) = keys.iter().find(|pair| pair.key == KEY) else {
+            let versions =
+                keys.iter().filter_map(|pair| pair.key.strip_prefix(KEY.trim_end_matches('1')));
+            let version = versions.filter_map(|version| version.parse().ok()).max();
+            return Err(wrong(version.map_or_else(|| format!("the footer has no `{KEY}`"), newer)));
+        };
+        let text = found.value.as_deref().unwrap_or_default();
+        serde_json::from_str(text).map_err(|error| wrong(format!("the footer's `{KEY}`: {error}")))
+    }
+
+    /// Whether the two descriptions of the row groups, Parquet's and ours, fit each other and the file.
+    fn check(
+        &self,
+        label: &Label,
+        meta: &ParquetMetaData,
+        summary: &Summary<'_>,
+    ) -> Result<(), TraceError> {
+        let wrong = |reason: String| self.wrong(label.tail_at, format!("the footer: {reason}"));
+        let (ours, theirs) = (summary.groups.len(), meta.num_row_groups());
+        if ours != theirs {
+            return Err(wrong(format!("{ours} row groups are described, {theirs} are there")));
+        }
+        let mut at = Label::END as u64;
+        let mut arrival = 0;
+        let mut ios = 0_u64;
+        for (number, (group, theirs)) in summary.groups.iter().zip(meta.row_groups()).enumerate() {
+            let begins = group.at == at
+                && group.at.checked_add(group.bytes).is_some_and(|end| end <= label.tail_at);
+            let rows = i64::try_from(group.ios) == Ok(theirs.num_rows()) && group.ios <= GROUP_MAX;
+            let arrivals = arrival <= group.first_ns && group.first_ns <= group.last_ns;
+            let columns =
+                theirs.num_columns() == columns::COUNT && theirs.columns().iter().all(sane);
+            if !(begins && rows && arrivals && columns) {
+                return Err(wrong(format!("row group {number} does not fit the file")));
+            }
+            at = group.at + group.bytes;
+            arrival = group.last_ns;
+            ios = ios.saturating_add(group.ios);
+        }
+        if ios != summary.ios {
+            return Err(wrong(format!(
+                "{} I/Os are said, {ios} are in the row groups",
+                summary.ios
+            )));
+        }
+        Ok(())
+    }
+
+    fn failed(&self, source: io::Error) -> TraceError {
+        TraceError::Io { file: self.name.to_owned(), source }
+    }
+
+    fn wrong(&self, byte: u64, reason: impl ToString) -> TraceError {
+        malformed(self.name, byte, reason)
+    }
+}
+
+/// What the library takes for granted of a column.
+fn sane(column: &parquet::file::metadata::ColumnChunkMetaData) -> bool {
+    let starts = [Some(column.data_page_offset()), column.dictionary_page_offset()];
+    column.compressed_size() >= 0 && starts.into_iter().flatten().all(|start| start >= 0)
+}
+
+fn newer(version: u32) -> String {
+    format!(
+        "is of version {version} of this format, and this drivescope reads {VERSION}: take a newer one"
+    )
+}
+
+fn malformed(name: &str, byte: u64, reason: impl ToString) -> TraceError {
+    TraceError::Malformed {
+        file: name.to_owned(),
+        place: Place::Byte(byte),
+        reason: reason.to_string(),
+    }
+}
+
+/// Bytes of a file, as many as it has there at least.
+fn read_piece(file: &File, at: u64, length: u64) -> io::Result<Vec<u8>> {
+    let length = usize::try_from(length).map_err(io::Error::other)?;
+    let mut bytes = vec![0; length];
+    file.read_exact_at(&mut bytes, at)?;
+    Ok(bytes)
+}
+
+/// What the thread needs.
+struct Decoder {
+    name: String,
+    file: File,
+    meta: ParquetMetaData,
+    groups: Vec<Group>,
+    wanted: Vec<usize>,
+    from: Nanos,
+    until: Option<Nanos>,
+}
+
+impl Decoder {
+    /// Sends batch after batch until nobody wants more; an empty one or an error is the last.
+    fn run(&self, to: &SyncSender<Batch>) {
+        for number in &self.wanted {
+            match self.group(*number, to) {
+                Ok(true) => {}
+                Ok(false) => return,
+                // Whether it is still wanted does not matter any more.
+                Err(error) => return drop(to.send(Err(error))),
+            }
+        }
+        drop(to.send(Ok(Vec::new())));
+    }
+
+    /// Sends the I/Os of one group; false when nobody wants more.
+    fn group(&self, number: usize, to: &SyncSender<Batch>) -> Result<bool, TraceError> {
+        let group = &self.groups[number];
+        let bytes = read_piece(&self.file, group.at, group.bytes)
+            .map_err(|source| TraceError::Io { file: self.name.clone(), source })?;
+        let wrong = |reason: String| {
+            malformed(&self.name, group.at, format!("row group {number}: {reason}"))
+        };
+        if crc32fast::hash(&bytes) != group.crc32 {
+            return Err(wrong("damaged: its checksum does not fit".to_owned()));
+        }
+        let undecoded = |error: ParquetError| wrong(error.to_string());
+        let mut reader =
+            GroupReader::new(self.meta.row_group(number), group.at, bytes).map_err(undecoded)?;
+        let mut last = Nanos(group.first_ns);
+        loop {
+            let mut ios = Vec::with_capacity(BATCH);
+            reader.read(BATCH, &mut ios).map_err(undecoded)?;
+            if ios.is_empty() {
+                return Ok(true);
+            }
+            for io in &ios {
+                if io.arrival < last || io.arrival.0 > group.last_ns {
+                    return Err(wrong(format!(
+                        "the I/O that arrived at {} ns is out of order",
+                        io.arrival.0
+                    )));
+                }
+                last = io.arrival;
+            }
+            self.cut(&mut ios);
+            if !ios.is_empty() && to.send(Ok(ios)).is_err() {
+                return Ok(false);
+            }
+        }
+    }
+
+    /// Leaves the I/Os that are wanted.
+    fn cut(&self, ios: &mut Vec<Io>) {
+        if let Some(until) = self.until {
+            ios.truncate(ios.partition_point(|io| io.arrival < until));
+        }
+        ios.drain(..ios.partition_point(|io| io.arrival < self.from));
+    }
+}

@@ -1,0 +1,277 @@
+//! The files of a trace as one: merged by time, counted from the first arrival, spaces kept apart.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
+use std::path::PathBuf;
+
+use block::Nanos;
+
+use super::compressed::Input;
+use super::options::SpaceRule;
+use super::records::Records;
+use super::stream::{Handling, Stream, WINDOW, too_late};
+use crate::{BATCH, Io, Place, Source, Stamp, TraceError, TraceInfo};
+
+/// Most files that are read at a time: each needs a descriptor and about two MiB.
+const OPEN_MAX: usize = 256;
+
+/// Makes the records of a file.
+pub type Opener = Box<dyn Fn(Input) -> Result<Box<dyn Records>, TraceError> + Send>;
+
+/// A file that waits for its time to come.
+pub struct Waiting {
+    /// The file as the user named it.
+    pub name: String,
+    /// The earliest arrival in its beginning.
+    pub first: u64,
+    /// Where it is.
+    pub from: From,
+}
+
+/// Where a file is.
+pub enum From {
+    /// Opened already, since it cannot be opened again.
+    Input(Box<Input>),
+    /// To be opened when its time comes.
+    Path(PathBuf),
+}
+
+/// How the files of a trace become one.
+pub struct Joining {
+    /// Makes the records of each.
+    pub opener: Opener,
+    /// How each file's I/Os are handed out.
+    pub handling: Handling,
+    /// What an address space is.
+    pub rule: SpaceRule,
+    /// What must be added to the files' clock to have nanoseconds since 1970, where it is a date.
+    pub unix_offset: Option<i128>,
+}
+
+/// A file that is being read.
+struct Open {
+    stream: Stream,
+    name: String,
+    batch: Vec<Io>,
+    at: usize,
+    /// The trace's number of each of the file's spaces.
+    spaces: Vec<u32>,
+}
+
+/// All files as one source.
+pub struct Joined {
+    info: TraceInfo,
+    joining: Joining,
+    /// The latest first, so that the next is at the end.
+    waiting: Vec<Waiting>,
+    open: Vec<Option<Open>>,
+    /// Next arrival of each open file.
+    next: BinaryHeap<Reverse<(u64, usize)>>,
+    known: HashMap<String, u32>,
+    started: bool,
+    out: u64,
+    late: (u64, Nanos),
+}
+
+impl Joined {
+    /// `files` as one trace, of which `info` tells what is known before it is read.
+    pub fn new(mut info: TraceInfo, mut files: Vec<Waiting>, joining: Joining) -> Joined {
+        info.files = files.iter().map(|file| file.name.clone()).collect();
+        // Stable, so that files that begin at one instant are read in the order in which they were named.
+        files.reverse();
+        files.sort_by_key(|file| Reverse(file.first));
+        Joined {
+            info,
+            joining,
+            waiting: files,
+            open: Vec::new(),
+            next: BinaryHeap::new(),
+            known: HashMap::new(),
+            started: false,
+            out: 0,
+            late: (0, Nanos::ZERO),
+        }
+    }
+
+    /// Opens what may hold the next I/O: all whose beginning is not after the earliest that is known.
+    fn open_due(&mut self) -> Result<(), TraceError> {
+        while let Some(file) = self.waiting.last() {
+            let due = match self.next.peek() {
+                None => true,
+                Some(Reverse((earliest, _))) => {
+                    file.first <= *earliest || self.joining.handling.unordered
+                }
+            };
+            if !due {
+                return Ok(());
+            }
+            if self.next.len() >= OPEN_MAX {
+                return Err(TraceError::Unsuited(format!(
+                    "more than {OPEN_MAX} of the files overlap in time, and are not read at once; name fewer"
+                )));
+            }
+            if let Some(file) = self.waiting.pop() {
+                self.open(file)?;
+            }
+            if self.joining.handling.unordered {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    fn open(&mut self, file: Waiting) -> Result<(), TraceError> {
+        let input = match file.from {
+            From::Input(input) => *input,
+            From::Path(path) => Input::open(&path)?,
+        };
+        let records = (self.joining.opener)(input)?;
+        let stream = Stream::new(records, self.joining.handling);
+        let slot = self.open.iter().position(Option::is_none).unwrap_or(self.open.len());
+        if slot == self.open.len() {
+            self.open.push(None);
+        }
+        let open = Open { stream, name: file.name, batch: Vec::new(), at: 0, spaces: Vec::new() };
+        self.open[slot] = Some(open);
+        self.refill(slot)
+    }
+
+    /// Reads on in a file whose batch is used up; closes it when there is no more.
+    fn refill(&mut self, slot: usize) -> Result<(), TraceError> {
+        let Some(open) = &mut self.open[slot] else { return Ok(()) };
+        open.batch.clear();
+        open.at = 0;
+        open.stream.next(&mut open.batch)?;
+        for space in open.stream.told.spaces.all().iter().skip(open.spaces.len()) {
+            let mut space = space.clone();
+            match self.joining.rule {
+                SpaceRule::Shared => {}
+                SpaceRule::PerFile => space.name = format!("{}: {}", open.name, space.name),
+                SpaceRule::One => space.name = "all".to_owned(),
+            }
+            let number = *self.known.entry(space.name.clone()).or_insert_with(|| {
+                self.info.spaces.push(space);
+                (self.info.spaces.len() - 1) as u32
+            });
+            open.spaces.push(number);
+        }
+        match open.batch.first() {
+            Some(io) => self.next.push(Reverse((io.arrival.0, slot))),
+            None => self.close(slot),
+        }
+        Ok(())
+    }
+
+    fn close(&mut self, slot: usize) {
+        let Some(open) = self.open[slot].take() else { return };
+        let met = open.stream.met;
+        self.info.skipped_rows += met.skipped;
+        self.info.ignored_rows += met.ignored;
+        let room = 5usize.saturating_sub(self.info.faults.len());
+        self.info.faults.extend(met.faults.into_iter().take(room));
+        self.info.processes.extend(open.stream.told.processes);
+        self.late.0 += met.late;
+        self.late.1 = self.late.1.max(met.late_max);
+        if self.waiting.is_empty() && self.open.iter().all(Option::is_none) {
+            self.finish();
+        }
+    }
+
+    /// The last sentence: what was put in order.
+    fn finish(&mut self) {
+        let (count, by) = self.late;
+        if count > 0 && !self.joining.handling.unordered {
+            self.info.settled.push(format!(
+                "{count} I/Os came after one that arrived later, by {by} at most; they were put in order \
+                 within a window of {WINDOW} rows"
+            ));
+        }
+    }
+
+    /// Counts `io`'s times from the origin, and gives it its space in the trace.
+    fn place(&mut self, mut io: Io, spaces: &[u32]) -> Io {
+        let origin = self.info.origin.0;
+        let shifted = |stamp: Stamp| match stamp.get() {
+            Some(at) => Stamp::at(Nanos(at.0.saturating_sub(origin))),
+            None => Stamp::NONE,
+        };
+        io.arrival = Nanos(io.arrival.0 - origin);
+        io.issued = shifted(io.issued);
+        io.completed = shifted(io.completed);
+        io.space = spaces.get(io.space as usize).copied().unwrap_or(0);
+        io
+    }
+
+    fn start(&mut self, first: u64) {
+        self.started = true;
+        // Which one is the first is not known before they are sorted; whoever does that counts from it.
+        let first = if self.joining.handling.unordered { 0 } else { first };
+        self.info.origin = Nanos(first);
+        self.info.origin_unix_ns = self
+            .joining
+            .unix_offset
+            .and_then(|offset| i64::try_from(i128::from(first) + offset).ok());
+    }
+
+    /// Hands out of one file what arrives before every other's next.
+    fn hand_out(
+        &mut self,
+        slot: usize,
+        full: usize,
+        batch: &mut Vec<Io>,
+    ) -> Result<(), TraceError> {
+        let until = match self.next.peek() {
+            Some(Reverse(next)) => *next,
+            None => (u64::MAX, usize::MAX),
+        };
+        let waiting = self.waiting.last().map_or(u64::MAX, |file| file.first);
+        let Some(mut open) = self.open[slot].take() else { return Ok(()) };
+        while let Some(io) = open.batch.get(open.at) {
+            let arrival = io.arrival.0;
+            let mine = self.joining.handling.unordered
+                || ((arrival, slot) <= until && (arrival < waiting || self.waiting.is_empty()));
+            if !mine || batch.len() >= full {
+                break;
+            }
+            if arrival < self.out && !self.joining.handling.unordered {
+                return Err(too_late(&open.name, Place::Whole, Nanos(self.out - arrival)));
+            }
+            self.out = arrival;
+            let io = self.place(*io, &open.spaces);
+            batch.push(io);
+            open.at += 1;
+        }
+        let next = open.batch.get(open.at).map(|io| io.arrival.0);
+        self.open[slot] = Some(open);
+        match next {
+            Some(arrival) => self.next.push(Reverse((arrival, slot))),
+            None => self.refill(slot)?,
+        }
+        Ok(())
+    }
+}
+
+impl Source for Joined {
+    fn next(&mut self, batch: &mut Vec<Io>) -> Result<(), TraceError> {
+        let full = batch.len() + BATCH;
+        while batch.len() < full {
+            self.open_due()?;
+            let Some(Reverse((arrival, slot))) = self.next.pop() else {
+                // A file without a single I/O may have been the last that was open.
+                if self.waiting.is_empty() {
+                    return Ok(());
+                }
+                continue;
+            };
+            if !self.started {
+                self.start(arrival);
+            }
+            self.hand_out(slot, full, batch)?;
+        }
+        Ok(())
+    }
+
+    fn info(&self) -> &TraceInfo {
+        &self.info
+    }
+}

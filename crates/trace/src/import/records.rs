@@ -1,0 +1,212 @@
+//! What every reader gives: I/Os as the file has them, one after the other, with what they tell beside.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fmt::Write as _;
+
+use crate::{Io, Place, Space, TraceError};
+
+use super::compressed::{Input, LINE_MAX, LineError};
+
+/// Most address spaces, and most tasks, that a trace may have. More are none, but a column misread, and each would
+/// have to be held in memory.
+const NAMES_MAX: usize = 1 << 17;
+
+/// What a record of the file turned out to be.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Record {
+    /// An I/O. Its times are those of the file's clock; its space is one of [`Told::spaces`].
+    Io(Io),
+    /// It says of itself that it is no I/O, or holds nothing that can be kept.
+    Ignored,
+    /// A head, a comment, an empty line.
+    Blank,
+    /// There are no more.
+    End,
+}
+
+/// Why a record was not read.
+#[derive(Debug)]
+pub enum Trouble {
+    /// It is wrong; what follows can be read nevertheless.
+    Record {
+        /// Where it is.
+        place: Place,
+        /// What is wrong with it, and what would be right.
+        reason: String,
+    },
+    /// Nothing more can be read.
+    Broken(TraceError),
+}
+
+impl From<TraceError> for Trouble {
+    fn from(error: TraceError) -> Trouble {
+        Trouble::Broken(error)
+    }
+}
+
+/// The records of one file.
+pub trait Records: Send {
+    /// The next one.
+    ///
+    /// # Errors
+    /// [`Trouble`]; after [`Trouble::Record`] the next call goes on behind it.
+    fn next(&mut self, told: &mut Told) -> Result<Record, Trouble>;
+
+    /// Where the last one was.
+    fn place(&self) -> Place;
+
+    /// The file as the user named it.
+    fn file(&self) -> &str;
+}
+
+/// The form of a line.
+pub trait Row: Send {
+    /// What `line` says. The reason of an error says what is wrong and what would be right.
+    ///
+    /// # Errors
+    /// The reason why it is no line of this form.
+    fn read(&mut self, line: &[u8], told: &mut Told) -> Result<Record, String>;
+}
+
+/// A file of lines.
+pub struct Lines<R> {
+    input: Input,
+    row: R,
+}
+
+impl<R: Row> Lines<R> {
+    /// The lines of `input`, each of which is a `row`.
+    pub fn new(input: Input, row: R) -> Lines<R> {
+        Lines { input, row }
+    }
+}
+
+impl<R: Row> Records for Lines<R> {
+    fn next(&mut self, told: &mut Told) -> Result<Record, Trouble> {
+        let place = Place::Line(self.input.line_number() + 1);
+        let mut line = match self.input.line() {
+            Ok(Some(line)) => line,
+            Ok(None) => return Ok(Record::End),
+            Err(LineError::Broken(error)) => return Err(Trouble::Broken(error)),
+            Err(LineError::TooLong) => {
+                let reason = format!("is longer than {LINE_MAX} bytes, which no row is");
+                return Err(Trouble::Record { place, reason });
+            }
+        };
+        if place == Place::Line(1) {
+            line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
+        }
+        if is_blank(line) {
+            return Ok(Record::Blank);
+        }
+        self.row.read(line, told).map_err(|reason| Trouble::Record { place, reason })
+    }
+
+    fn place(&self) -> Place {
+        Place::Line(self.input.line_number())
+    }
+
+    fn file(&self) -> &str {
+        self.input.name()
+    }
+}
+
+/// True for an empty line and for a comment.
+pub fn is_blank(line: &[u8]) -> bool {
+    matches!(line.trim_ascii_start().first(), None | Some(b'#'))
+}
+
+/// Bytes of a file for a sentence: short, and without what a terminal would obey.
+pub fn quoted(bytes: &[u8]) -> String {
+    const MOST: usize = 60;
+    let shown = &bytes[..bytes.len().min(MOST)];
+    let mut text = String::from("`");
+    for character in String::from_utf8_lossy(shown).chars() {
+        if character.is_control() {
+            let _ = write!(text, "{}", character.escape_default());
+        } else {
+            text.push(character);
+        }
+    }
+    text.push_str(if bytes.len() > MOST { "…`" } else { "`" });
+    text
+}
+
+/// What records tell beside their I/Os.
+#[derive(Debug, Default)]
+pub struct Told {
+    /// The address spaces of this file.
+    pub spaces: Spaces,
+    /// Names of tasks.
+    pub processes: BTreeMap<u32, String>,
+}
+
+impl Told {
+    /// Keeps the name of a task. Beyond the bound names are dropped: a trace is none the worse for it.
+    pub fn process(&mut self, pid: u32, name: &[u8]) {
+        let known = self.processes.contains_key(&pid);
+        if !known && self.processes.len() < NAMES_MAX {
+            self.processes.insert(pid, String::from_utf8_lossy(name).into_owned());
+        }
+    }
+}
+
+/// The address spaces of a file, by what its column says.
+#[derive(Debug, Default)]
+pub struct Spaces {
+    known: HashMap<Box<[u8]>, u32>,
+    spaces: Vec<Space>,
+    /// The one asked for last: neighbours are often of one space.
+    last: Vec<u8>,
+    last_number: u32,
+}
+
+impl Spaces {
+    /// The space that `key` names, made by `name` when it is new.
+    ///
+    /// # Errors
+    /// A reason, when there are too many.
+    pub fn of(&mut self, key: &[u8], name: impl FnOnce() -> Space) -> Result<u32, String> {
+        if self.last == key && !self.spaces.is_empty() {
+            return Ok(self.last_number);
+        }
+        let number = match self.known.get(key) {
+            Some(number) => *number,
+            None => self.add(key, name())?,
+        };
+        self.last.clear();
+        self.last.extend_from_slice(key);
+        self.last_number = number;
+        Ok(number)
+    }
+
+    /// The space of a column's number, called `word` and the number.
+    ///
+    /// # Errors
+    /// As [`Spaces::of`].
+    pub fn numbered(&mut self, number: u64, word: &str) -> Result<u32, String> {
+        self.of(&number.to_le_bytes(), || Space {
+            name: format!("{word} {number}"),
+            ..Space::default()
+        })
+    }
+
+    fn add(&mut self, key: &[u8], space: Space) -> Result<u32, String> {
+        if self.spaces.len() >= NAMES_MAX {
+            return Err(format!(
+                "would be address space number {}, which are more than any trace has: is the column \
+                 that names them another one?",
+                NAMES_MAX + 1
+            ));
+        }
+        let number = self.spaces.len() as u32;
+        self.known.insert(key.into(), number);
+        self.spaces.push(space);
+        Ok(number)
+    }
+
+    /// All of them, by number.
+    pub fn all(&self) -> &[Space] {
+        &self.spaces
+    }
+}

@@ -1,0 +1,226 @@
+//! One file's I/Os in the order of their arrival: what is slightly out of it is put right, what cannot be read is
+//! counted or refused, and whole seconds are spread.
+
+use block::Nanos;
+
+use super::records::{Record, Records, Told, Trouble};
+use crate::{Io, Place, Stamp, TraceError};
+
+/// How many I/Os are held to put them in order: one may come this many rows late.
+pub const WINDOW: usize = 4 << 10;
+
+/// The most I/Os that may arrive in one instant of a trace whose instants are spread.
+const SPREAD_MAX: usize = 1 << 20;
+
+/// How many faults are told word for word.
+const FAULTS_TOLD: usize = 5;
+
+/// How the I/Os of a file are handed out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Handling {
+    /// Leave out what cannot be read.
+    pub lenient: bool,
+    /// Hand out in the order of the file: somebody else puts it right.
+    pub unordered: bool,
+    /// Spread what arrives in one instant over this long, evenly.
+    pub spread: Option<Nanos>,
+}
+
+/// What was met in a file besides I/Os.
+#[derive(Clone, Debug, Default)]
+pub struct Met {
+    /// I/Os.
+    pub ios: u64,
+    /// Rows that could not be read.
+    pub skipped: u64,
+    /// Rows that are no I/O.
+    pub ignored: u64,
+    /// The first faults, with their places.
+    pub faults: Vec<String>,
+    /// I/Os that came after one that arrived later.
+    pub late: u64,
+    /// By how much at most.
+    pub late_max: Nanos,
+}
+
+/// One file's I/Os. Times are those of the file's clock.
+pub struct Stream {
+    records: Box<dyn Records>,
+    handling: Handling,
+    /// What the records tell.
+    pub told: Told,
+    /// What was met so far.
+    pub met: Met,
+    held: Vec<Io>,
+    sorted: bool,
+    ended: bool,
+    /// Latest arrival that was read.
+    latest: u64,
+    /// Latest arrival that was handed out.
+    out: u64,
+    /// I/Os of one instant, which is not over.
+    instant: Vec<Io>,
+}
+
+impl Stream {
+    /// The I/Os of `records`.
+    pub fn new(records: Box<dyn Records>, handling: Handling) -> Stream {
+        Stream {
+            records,
+            handling,
+            told: Told::default(),
+            met: Met::default(),
+            held: Vec::new(),
+            sorted: true,
+            ended: false,
+            latest: 0,
+            out: 0,
+            instant: Vec::new(),
+        }
+    }
+
+    /// Appends the next I/Os; none when there are no more.
+    ///
+    /// # Errors
+    /// [`TraceError`] with the place.
+    pub fn next(&mut self, batch: &mut Vec<Io>) -> Result<(), TraceError> {
+        let Some(span) = self.handling.spread else {
+            return self.ordered(batch);
+        };
+        let before = batch.len();
+        while batch.len() == before {
+            let mut read = Vec::with_capacity(WINDOW);
+            self.ordered(&mut read)?;
+            if read.is_empty() {
+                spread(&mut self.instant, span, batch);
+                return Ok(());
+            }
+            for io in read {
+                if self.instant.first().is_some_and(|first| first.arrival != io.arrival) {
+                    spread(&mut self.instant, span, batch);
+                }
+                if self.instant.len() == SPREAD_MAX {
+                    return Err(self.crowded());
+                }
+                self.instant.push(io);
+            }
+        }
+        Ok(())
+    }
+
+    fn crowded(&self) -> TraceError {
+        TraceError::Malformed {
+            file: self.records.file().to_owned(),
+            place: self.records.place(),
+            reason: format!(
+                "more than {SPREAD_MAX} I/Os arrive in one instant, too many to be spread over it: \
+                 is the time in another column, or in another unit (--time-unit)?"
+            ),
+        }
+    }
+
+    /// The next I/Os in order, as they arrive.
+    fn ordered(&mut self, batch: &mut Vec<Io>) -> Result<(), TraceError> {
+        while !self.ended && self.held.len() < 2 * WINDOW {
+            match self.records.next(&mut self.told) {
+                Ok(Record::Io(io)) => self.hold(io)?,
+                Ok(Record::Ignored) => self.met.ignored += 1,
+                Ok(Record::Blank) => {}
+                Ok(Record::End) => self.end()?,
+                Err(trouble) => self.skip(trouble)?,
+            }
+        }
+        if !self.sorted && !self.handling.unordered {
+            self.held.sort_by_key(|io| io.arrival);
+            self.sorted = true;
+        }
+        let ready =
+            if self.ended { self.held.len() } else { self.held.len().saturating_sub(WINDOW) };
+        if let Some(last) = ready.checked_sub(1) {
+            self.out = self.held[last].arrival.0;
+        }
+        batch.extend(self.held.drain(..ready));
+        Ok(())
+    }
+
+    fn hold(&mut self, io: Io) -> Result<(), TraceError> {
+        let arrival = io.arrival.0;
+        if arrival < self.latest {
+            self.sorted = false;
+            self.met.late += 1;
+            let by = Nanos(self.latest - arrival);
+            self.met.late_max = self.met.late_max.max(by);
+            if arrival < self.out && !self.handling.unordered {
+                return Err(too_late(self.records.file(), self.records.place(), by));
+            }
+        }
+        self.latest = self.latest.max(arrival);
+        self.met.ios += 1;
+        self.held.push(io);
+        Ok(())
+    }
+
+    /// A record that cannot be read, or a file that cannot be read on.
+    fn skip(&mut self, trouble: Trouble) -> Result<(), TraceError> {
+        let file = self.records.file().to_owned();
+        let (error, on) = match trouble {
+            Trouble::Record { place, reason } => {
+                (TraceError::Malformed { file, place, reason }, true)
+            }
+            Trouble::Broken(error) => (error, false),
+        };
+        // A file that the system does not give is no matter of what is in it.
+        if !self.handling.lenient || !matches!(error, TraceError::Malformed { .. }) {
+            return Err(error);
+        }
+        self.met.skipped += 1;
+        if self.met.faults.len() < FAULTS_TOLD {
+            self.met.faults.push(error.to_string());
+        }
+        if on { Ok(()) } else { self.end() }
+    }
+
+    /// Nothing more comes. A file of which more than half is wrong is something else than it was taken for.
+    fn end(&mut self) -> Result<(), TraceError> {
+        self.ended = true;
+        let Met { ios, skipped, ignored, .. } = self.met;
+        if skipped <= ios + ignored {
+            return Ok(());
+        }
+        let all = ios + ignored + skipped;
+        let first = self.met.faults.first().map_or("", String::as_str);
+        Err(TraceError::Malformed {
+            file: self.records.file().to_owned(),
+            place: Place::Whole,
+            reason: format!(
+                "{skipped} of {all} rows cannot be read, more than half, so that it is hardly what it was \
+                 taken for (the first: {first}); say --format, or --columns"
+            ),
+        })
+    }
+}
+
+/// Refuses what comes later than the window is long.
+pub fn too_late(file: &str, place: Place, by: Nanos) -> TraceError {
+    TraceError::Malformed {
+        file: file.to_owned(),
+        place,
+        reason: format!(
+            "arrives {by} before a row above it, and more than {WINDOW} rows late, so that it cannot be put \
+             in its order while reading; say --sort"
+        ),
+    }
+}
+
+/// Hands out the I/Os of one instant evenly over `span`, the first at the instant itself.
+fn spread(instant: &mut Vec<Io>, span: Nanos, batch: &mut Vec<Io>) {
+    let count = instant.len() as u128;
+    for (index, mut io) in instant.drain(..).enumerate() {
+        let by = (u128::from(span.0) * index as u128 / count) as u64;
+        io.arrival = Nanos(io.arrival.0.saturating_add(by));
+        if let Some(at) = io.completed.get() {
+            io.completed = Stamp::at(Nanos(at.0.saturating_add(by)));
+        }
+        batch.push(io);
+    }
+}
