@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use block::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
-use stats::{Caveat, Evidence};
+use stats::Evidence;
 
 use super::distance::Distance;
 use super::drift::Drift;
@@ -12,6 +12,7 @@ use super::overload::Overload;
 use super::plan::{Origin, Statement};
 use super::spans::Spans;
 use super::stream::Counts;
+use crate::analyze;
 
 /// The result of a replay.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -20,27 +21,17 @@ pub struct Body {
     pub plan: Statement,
     /// What was planned of it, and what was left out.
     pub planned: Counts,
-    /// Requests that were issued and have completed.
-    pub requests: u64,
-    /// Reads among them.
-    pub reads: u64,
-    /// Writes among them.
-    pub writes: u64,
-    /// Bytes that reads asked for.
-    pub bytes_read: u64,
-    /// Bytes that writes asked for.
-    pub bytes_written: u64,
-    /// From the first issue to the last completion.
-    pub completion_s: f64,
-    /// Sum of Q2C, from issue to completion: Q is the instant at which a request was handed to the block layer, as in
-    /// the source that this metric comes from.
-    pub q2c_sum_s: f64,
-    /// Q2C per I/O.
+    /// What `trace analyze` says, of the requests as they were replayed: Q is the instant of issue, which is when a
+    /// request was handed to the block layer, and C the instant at which its completion was seen. Doubts about the
+    /// replay stand among the caveats.
+    #[serde(flatten)]
+    pub run: analyze::body::Body,
+    /// From the first due time, or the start where there is none, to the last completion.
+    pub elapsed_s: f64,
+    /// Q2C per I/O, flushes among them.
     pub q2c: Option<Spans>,
     /// From the due time to the completion, where the plan has times: what a user waits, whoever was late.
     pub from_due: Option<Spans>,
-    /// Outstanding.
-    pub queue_depth: Depth,
     /// How far the drive could not keep up; where the plan has times.
     pub overload: Option<Overload>,
     /// What the original did.
@@ -51,19 +42,8 @@ pub struct Body {
     pub cost: Cost,
     /// Failed I/Os by their error, and those that transferred less than asked as `short`.
     pub errors: BTreeMap<String, u64>,
-    /// Doubts.
-    pub caveats: Vec<Caveat>,
     /// Load over time.
-    pub timeline: Vec<Moment>,
-}
-
-/// Outstanding requests of a replay, weighted by time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Depth {
-    /// Sum of Q2C over completion time.
-    pub mean: f64,
-    /// The most at once.
-    pub max: u64,
+    pub course: Vec<Moment>,
 }
 
 /// What the original did, of the requests that were replayed.

@@ -67,11 +67,21 @@ mod tests {
     fn a_shift_is_the_distance_and_its_share_the_other() {
         // By definition: all moved by 1,000 ns, and none of the one below the greatest of the other.
         let far = distance(&of([2000; 10]), &of([1000; 5])).unwrap();
-        assert!((far.ks - 1.0).abs() < 1e-12 && (far.wasserstein_ns / 1000.0 - 1.0).abs() < 2e-3, "{far:?}");
+        assert!(
+            (far.ks - 1.0).abs() < 1e-12 && (far.wasserstein_ns / 1000.0 - 1.0).abs() < 2e-3,
+            "{far:?}"
+        );
         assert!((far.p50_ratio.unwrap() - 2.0).abs() < 4e-3);
         // One in ten moved by 1,000.
-        let near = distance(&of([1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 2000]), &of([1000])).unwrap();
-        assert!((near.ks - 0.1).abs() < 1e-9 && (near.wasserstein_ns / 100.0 - 1.0).abs() < 2e-3, "{near:?}");
+        let near = distance(
+            &of([1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 2000]),
+            &of([1000]),
+        )
+        .unwrap();
+        assert!(
+            (near.ks - 0.1).abs() < 1e-9 && (near.wasserstein_ns / 100.0 - 1.0).abs() < 2e-3,
+            "{near:?}"
+        );
     }
 
     #[test]

@@ -40,7 +40,9 @@ pub(super) fn drift(points: &[Point]) -> Option<Drift> {
     let mut slopes = Vec::with_capacity(n * (n - 1) / 2);
     for (i, first) in points.iter().enumerate() {
         let later = points[i + 1..].iter().filter(|second| second.due_ns > first.due_ns);
-        slopes.extend(later.map(|second| (second.error_ns - first.error_ns) / (second.due_ns - first.due_ns)));
+        slopes.extend(
+            later.map(|second| (second.error_ns - first.error_ns) / (second.due_ns - first.due_ns)),
+        );
     }
     slopes.sort_unstable_by(f64::total_cmp);
     let slope = *slopes.get(slopes.len() / 2)?;
@@ -66,7 +68,8 @@ mod tests {
     use workload::rng::Rng;
 
     fn points(error: impl FnMut(usize) -> f64) -> Vec<Point> {
-        let point = |(i, error_ns)| Point { due_ns: i as f64 * 1e6, count: 100, error_ns, latency_ns: 0.0 };
+        let point =
+            |(i, error_ns)| Point { due_ns: i as f64 * 1e6, count: 100, error_ns, latency_ns: 0.0 };
         (0..200).map(error).enumerate().map(point).collect()
     }
 
@@ -91,7 +94,9 @@ mod tests {
                 state = 0.8 * state + rng.exponential() - 1.0;
                 1e4 + 1e3 * state
             }));
-            found.is_some_and(|d| d.low.is_none_or(|low| low <= 0.0) && d.high.is_none_or(|high| high >= 0.0))
+            found.is_some_and(|d| {
+                d.low.is_none_or(|low| low <= 0.0) && d.high.is_none_or(|high| high >= 0.0)
+            })
         });
         let covered = covered.count();
         assert!(covered >= 360, "{covered} of 400");

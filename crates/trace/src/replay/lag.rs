@@ -172,8 +172,9 @@ fn bits(value: u64) -> usize {
 
 /// The median of several spreads, each value counting for those that it stands for.
 fn weighted_median<'a>(spreads: impl Iterator<Item = &'a Spread>) -> f64 {
-    let mut values: Vec<(u64, u64)> =
-        spreads.flat_map(|spread| spread.values.iter().map(|value| (*value, spread.every))).collect();
+    let mut values: Vec<(u64, u64)> = spreads
+        .flat_map(|spread| spread.values.iter().map(|value| (*value, spread.every)))
+        .collect();
     values.sort_unstable();
     let half = values.iter().map(|(_, weight)| weight).sum::<u64>().div_ceil(2);
     let mut sum = 0;

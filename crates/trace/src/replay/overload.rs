@@ -96,7 +96,11 @@ fn find(points: &[Point], from: usize, to: usize, base: f64, found: &mut Vec<Epi
             }
         }
     }
-    let Some(episode) = best else { return };
+    let Some(mut episode) = best else { return };
+    // It begins where the climb does, and not at the lowest point of the plain before it.
+    let floor = points[episode.from].latency_ns + REST * episode.rise;
+    let last_low = (episode.from..episode.to).rev().find(|i| points[*i].latency_ns <= floor);
+    episode.from = last_low.unwrap_or(episode.from);
     found.push(episode);
     find(points, from, episode.from, base, found);
     find(points, episode.to, to, base, found);
@@ -106,7 +110,8 @@ fn time_share(points: &[Point], inside: &[bool]) -> f64 {
     let (Some(first), Some(last)) = (points.first(), points.last()) else { return 0.0 };
     let whole = last.due_ns - first.due_ns;
     let steps = points.windows(2).zip(&inside[1..]);
-    let hit: f64 = steps.filter(|(_, inside)| **inside).map(|(pair, _)| pair[1].due_ns - pair[0].due_ns).sum();
+    let hit: f64 =
+        steps.filter(|(_, inside)| **inside).map(|(pair, _)| pair[1].due_ns - pair[0].due_ns).sum();
     if whole > 0.0 { hit / whole } else { 0.0 }
 }
 
@@ -115,7 +120,8 @@ mod tests {
     use super::*;
 
     fn points(latency: impl Fn(usize) -> f64) -> Vec<Point> {
-        let point = |i| Point { due_ns: i as f64 * 1e7, count: 50, error_ns: 0.0, latency_ns: latency(i) };
+        let point =
+            |i| Point { due_ns: i as f64 * 1e7, count: 50, error_ns: 0.0, latency_ns: latency(i) };
         (0..200).map(point).collect()
     }
 
@@ -141,12 +147,15 @@ mod tests {
 
     #[test]
     fn neither_a_stall_nor_a_phase_with_a_longer_queue_is_overload() {
-        let stall = |i: usize| if (90..95).contains(&i) { 5e8 - 1e8 * (i - 90) as f64 } else { 2e5 };
+        let stall =
+            |i: usize| if (90..95).contains(&i) { 5e8 - 1e8 * (i - 90) as f64 } else { 2e5 };
         let phase = |i: usize| if (50..150).contains(&i) { 8e6 } else { 2e5 };
         let wander = |i: usize| 2e5 + 1e5 * (i as f64 / 9.0).sin();
-        for (name, found) in
-            [("stall", overload(&points(stall))), ("phase", overload(&points(phase))), ("wander", overload(&points(wander)))]
-        {
+        for (name, found) in [
+            ("stall", overload(&points(stall))),
+            ("phase", overload(&points(phase))),
+            ("wander", overload(&points(wander))),
+        ] {
             assert_eq!(found, Overload::default(), "{name}");
         }
     }

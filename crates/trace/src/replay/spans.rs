@@ -42,7 +42,14 @@ pub(super) struct Gather {
 impl Gather {
     pub(super) fn new() -> Gather {
         let means = Vec::with_capacity(BATCHES);
-        Gather { histogram: LatencyHistogram::new(), squares: 0.0, means, size: 1, sum: 0.0, count: 0 }
+        Gather {
+            histogram: LatencyHistogram::new(),
+            squares: 0.0,
+            means,
+            size: 1,
+            sum: 0.0,
+            count: 0,
+        }
     }
 
     pub(super) fn add(&mut self, ns: u64) {
@@ -60,11 +67,6 @@ impl Gather {
             self.means = self.means.chunks_exact(2).map(|pair| (pair[0] + pair[1]) / 2.0).collect();
             self.size *= 2;
         }
-    }
-
-    /// Sum, in nanoseconds.
-    pub(super) fn sum_ns(&self) -> f64 {
-        self.histogram.mean().map_or(0.0, |mean| mean * self.histogram.count() as f64)
     }
 
     /// Mean and percentiles; `None` when there are none.
@@ -125,7 +127,11 @@ mod tests {
     use workload::rng::Rng;
 
     /// How many of 300 intervals of mean and median hold the truth.
-    fn covered(mut next: impl FnMut(&mut Rng, &mut f64) -> f64, mean: f64, median: f64) -> (usize, usize) {
+    fn covered(
+        mut next: impl FnMut(&mut Rng, &mut f64) -> f64,
+        mean: f64,
+        median: f64,
+    ) -> (usize, usize) {
         let (mut means, mut medians) = (0, 0);
         for seed in 0..300 {
             let (mut rng, mut state, mut gather) = (Rng::for_path(seed, &[4]), 0.0, Gather::new());
@@ -133,7 +139,8 @@ mod tests {
                 gather.add(next(&mut rng, &mut state).round() as u64);
             }
             let found = gather.finish().unwrap();
-            let holds = |q: Quantity, truth: f64| q.low.unwrap() <= truth && truth <= q.high.unwrap();
+            let holds =
+                |q: Quantity, truth: f64| q.low.unwrap() <= truth && truth <= q.high.unwrap();
             means += usize::from(holds(found.mean, mean));
             medians += usize::from(holds(found.p50, median));
         }
