@@ -97,6 +97,7 @@ prop_compose! {
             processes: tasks,
             marks: marks.into_iter().map(mark).collect(),
             ignored_rows: lost_events / 2,
+            faults: Vec::new(),
             settled: vec!["times are nanoseconds: 9 digits".to_owned()],
         }
     }

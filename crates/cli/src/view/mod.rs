@@ -7,6 +7,7 @@ pub mod import;
 pub mod mark;
 pub mod plots;
 pub mod probe;
+pub mod record;
 pub mod rerun;
 pub mod row;
 pub mod runs;

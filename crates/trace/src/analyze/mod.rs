@@ -18,6 +18,7 @@ pub mod tasks;
 
 // Lenses on what was asked for, whatever became of it.
 pub mod bins;
+pub mod bursts;
 pub mod mix;
 pub mod sequential;
 pub mod sizes;

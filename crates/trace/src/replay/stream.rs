@@ -20,7 +20,7 @@ use crate::{Flags, Io, Kind, Source, Stamp, TraceError};
 const SECTOR: u64 = 512;
 
 /// Opens the trace from its beginning, once for each loop.
-pub type Opener = Box<dyn FnMut() -> Result<Box<dyn Source + Send>, TraceError> + Send>;
+pub type Opener = Box<dyn FnMut() -> Result<Box<dyn Source>, TraceError> + Send>;
 
 /// What was planned, and what was not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -81,7 +81,7 @@ pub struct Stream {
     plan: Plan,
     open: Opener,
     reference: Option<ReferenceReader>,
-    source: Option<Box<dyn Source + Send>>,
+    source: Option<Box<dyn Source>>,
     batch: Vec<Io>,
     next: usize,
     loops_done: u32,
