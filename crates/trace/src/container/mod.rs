@@ -34,7 +34,9 @@ use std::path::Path;
 pub use label::Label;
 pub use reader::Reader;
 pub use summary::KEY;
-pub use writer::{Existing, Writer, Written};
+pub use writer::{Writer, Written};
+
+pub use crate::output::Existing;
 
 use crate::{BATCH, Source, TraceError};
 

@@ -29,7 +29,7 @@ use block::trace::{Action, Extra, TraceEvent, TraceNote, TraceSink, Traits};
 
 use crate::{Flags, Io, Kind, Stamp, TraceInfo};
 
-use device::Devices;
+use device::{Device, Devices};
 use notes::Notes;
 use order::Sorter;
 use pending::{Pending, Want};
@@ -243,6 +243,9 @@ impl Pairer {
             io.arrival = earliest;
         }
         let slot = self.pending.insert(io, &mut self.devices);
+        if io.flags.has(Flags::APPEND) && io.kind == Kind::Write {
+            Device::push(&mut self.devices.get_mut(io.space).scattered, slot);
+        }
         self.pending.expire(self.limits.window, &mut self.devices);
         slot
     }
@@ -287,7 +290,7 @@ impl Pairer {
                 state.io.merged = at;
                 state.io.flags = state.io.flags.with(how);
                 if state.io.kind == Kind::Discard {
-                    self.devices.get_mut(space).merged_discards.push_back(slot);
+                    Device::push(&mut self.devices.get_mut(space).merged_discards, slot);
                 }
             }
             Action::Split => state.io.flags = state.io.flags.with(Flags::SPLIT),
@@ -342,6 +345,9 @@ fn kind(event: &TraceEvent) -> Kind {
         | Traits::ZONE_OPEN.0
         | Traits::ZONE_CLOSE.0;
     let traits = event.traits;
+    if event.bytes == 0 && traits.has(Traits::FLUSH) {
+        return Kind::Flush;
+    }
     if traits.0 & (Traits::READ.0 | Traits::WRITE.0) == Traits::READ.0 {
         Kind::Read
     } else if traits.has(Traits::PASSTHROUGH) {
@@ -352,8 +358,6 @@ fn kind(event: &TraceEvent) -> Kind {
         Kind::WriteZeroes
     } else if traits.0 & ZONES != 0 {
         Kind::Zone
-    } else if event.bytes == 0 && traits.has(Traits::FLUSH) {
-        Kind::Flush
     } else if traits.has(Traits::WRITE) || traits.has(Traits::ZONE_APPEND) {
         Kind::Write
     } else {
@@ -380,3 +384,6 @@ fn flags(event: &TraceEvent) -> Flags {
     }
     flags
 }
+
+#[cfg(test)]
+mod tests;
