@@ -5,19 +5,26 @@
 //! flag that does ([`options`]). Each format then makes records ([`records`]), each file puts its own in order
 //! ([`stream`]), and all files become one trace ([`join`]).
 
+pub mod blktrace;
 pub mod columns;
 pub mod compressed;
 pub mod options;
 
+mod csv;
 mod detect;
 mod disksim;
 mod evidence;
 mod fields;
+mod fio;
+mod fiu;
 mod join;
 mod reading;
 mod records;
 mod sample;
 mod stream;
+mod table;
+mod tables;
+mod vscsi;
 
 use std::io::{Cursor, Read};
 use std::path::{Path, PathBuf};
