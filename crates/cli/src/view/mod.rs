@@ -2,6 +2,7 @@
 
 pub mod devices;
 pub mod import;
+pub mod import_trace;
 pub mod mark;
 pub mod plots;
 pub mod probe;

@@ -31,6 +31,8 @@ pub struct Input {
     start: usize,
     end: usize,
     ended: bool,
+    /// Why it ended, when it broke: told once what came before has been taken.
+    broken: Option<TraceError>,
     /// Unpacked bytes that lie before `start`.
     passed: u64,
     /// Lines that lie before `start`.
@@ -107,6 +109,7 @@ impl Input {
             start: 0,
             end: 0,
             ended: false,
+            broken: None,
             passed: 0,
             lines: 0,
         })
@@ -132,13 +135,23 @@ impl Input {
         self.lines
     }
 
-    /// The next bytes without taking them: `most` (at most [`BUFFER`]), or fewer when the file ends before.
+    /// True when it broke before its end. What [`Input::peek`] gives last may be cut off in its middle then.
+    pub fn is_broken(&self) -> bool {
+        self.broken.is_some()
+    }
+
+    /// The next bytes without taking them: `most` (at most [`BUFFER`]), or fewer when the file ends before, or breaks.
     ///
     /// # Errors
-    /// [`TraceError`] when they cannot be read or unpacked.
+    /// [`TraceError`] when there are none because they cannot be read or unpacked.
     pub fn peek(&mut self, most: usize) -> Result<&[u8], TraceError> {
         let most = most.min(BUFFER);
-        while self.end - self.start < most && self.more()? {}
+        while self.end - self.start < most && self.more() {}
+        if self.end == self.start
+            && let Some(error) = self.broken.take()
+        {
+            return Err(error);
+        }
         Ok(&self.buffer[self.start..self.end.min(self.start + most)])
     }
 
@@ -170,7 +183,12 @@ impl Input {
                 self.take(searched);
                 (searched, long) = (0, true);
             }
-            if !self.more()? {
+            if !self.more() {
+                // What is left of a line that broke off must not be taken for a line.
+                if let Some(error) = self.broken.take() {
+                    self.take(searched);
+                    return Err(LineError::Broken(error));
+                }
                 let from = self.start;
                 self.take(searched);
                 return if searched == 0 && !long {
@@ -197,7 +215,7 @@ impl Input {
     }
 
     /// Reads on; false when there is no more, or no room.
-    fn more(&mut self) -> Result<bool, TraceError> {
+    fn more(&mut self) -> bool {
         if self.buffer.is_empty() {
             self.buffer.resize(BUFFER + LINE_MAX, 0);
         }
@@ -211,22 +229,19 @@ impl Input {
                 Ok(0) => self.ended = true,
                 Ok(n) => {
                     self.end += n;
-                    return Ok(true);
+                    return true;
                 }
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
                 Err(e) => {
-                    // What is left of a line that broke off must not be taken for a line.
-                    let error = self.broken(e);
+                    self.broken = Some(self.error(e));
                     self.ended = true;
-                    self.start = self.end;
-                    return Err(error);
                 }
             }
         }
-        Ok(false)
+        false
     }
 
-    fn broken(&self, source: io::Error) -> TraceError {
+    fn error(&self, source: io::Error) -> TraceError {
         let file = self.name.clone();
         let what = match self.packing {
             Packing::Plain => return TraceError::Io { file, source },
@@ -252,10 +267,4 @@ pub enum LineError {
     TooLong,
     /// The file cannot be read on.
     Broken(TraceError),
-}
-
-impl From<TraceError> for LineError {
-    fn from(error: TraceError) -> LineError {
-        LineError::Broken(error)
-    }
 }

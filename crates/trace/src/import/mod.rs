@@ -19,7 +19,9 @@ mod fiu;
 mod join;
 mod reading;
 mod records;
+mod resorted;
 mod sample;
+mod spread;
 mod stream;
 mod table;
 mod tables;
@@ -37,6 +39,7 @@ use compressed::Input;
 use join::{From, Joined, Joining, Waiting};
 use reading::Reading;
 use records::{Record, Told, Trouble};
+use resorted::Resorted;
 use sample::Sample;
 use stream::Handling;
 
@@ -114,6 +117,7 @@ impl Found {
         let Some(format) = self.format else {
             return Err(TraceError::Unsuited("no file is named that holds anything".to_owned()));
         };
+        detect::check(format, options)?;
         if format == Format::Container {
             return self.container();
         }
@@ -134,13 +138,17 @@ impl Found {
             opener: reading.opener,
             handling: Handling {
                 lenient: options.lenient,
-                unordered: false,
+                unordered: options.sort,
                 spread: reading.spread,
             },
             rule: options.spaces.unwrap_or(reading.rule),
             unix_offset: reading.unix_offset,
         };
-        Ok(Box::new(Joined::new(info, waiting, joining)))
+        let joined = Joined::new(info, waiting, joining);
+        if options.sort {
+            return Ok(Box::new(Resorted::new(joined, reading.spread, reading.unix_offset)));
+        }
+        Ok(Box::new(joined))
     }
 
     /// Our own container, whose index is at its end, so that it is read at its place.

@@ -162,10 +162,7 @@ fn part(target: &DriveInfo, options: &Options, block: u64) -> Result<(u64, u64),
 }
 
 /// Where each space comes to lie, and the first byte behind all of them.
-fn lay_out(
-    survey: &Survey,
-    layout: &Layout,
-) -> Result<(Vec<Option<Place>>, u64), TraceError> {
+fn lay_out(survey: &Survey, layout: &Layout) -> Result<(Vec<Option<Place>>, u64), TraceError> {
     let alone = survey.reaches.iter().flatten().count() <= 1;
     let mut places = Vec::with_capacity(survey.reaches.len());
     let (mut next, mut extent) = (0_u64, 0_u64);
@@ -183,7 +180,8 @@ fn lay_out(
             Layout::SideBySide => Place { low: 0, base: next },
             Layout::Overlaid => whole,
         };
-        let end = place.base.checked_add(reach.high.0 - place.low).filter(|end| *end <= ADDRESS_MAX);
+        let end =
+            place.base.checked_add(reach.high.0 - place.low).filter(|end| *end <= ADDRESS_MAX);
         let Some(end) = end else {
             return Err(TraceError::Unsuited(format!(
                 "addresses of space {} end at byte {}, beyond any target: were sectors taken for bytes?",
@@ -192,7 +190,8 @@ fn lay_out(
             )));
         };
         extent = extent.max(end);
-        let size = known.and_then(|space| space.capacity_bytes).filter(|_| *layout == Layout::SideBySide);
+        let size =
+            known.and_then(|space| space.capacity_bytes).filter(|_| *layout == Layout::SideBySide);
         let used = size.map_or(end, |size| end.max(place.base.saturating_add(size.0)));
         next = used.min(ADDRESS_MAX).div_ceil(CHUNK.0) * CHUNK.0;
         places.push(Some(place));

@@ -48,7 +48,8 @@ impl Original {
             self.q2c.record(end - time);
         }
         self.elapsed = self.elapsed.max(Nanos(done.unwrap_or(time)));
-        let until = done.filter(|_| self.depth_known).map(|end| Nanos(due.0.saturating_add(end - time)));
+        let until =
+            done.filter(|_| self.depth_known).map(|end| Nanos(due.0.saturating_add(end - time)));
         self.timeline.add(due, until, len);
     }
 

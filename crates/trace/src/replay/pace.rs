@@ -91,7 +91,10 @@ mod tests {
     #[test]
     fn without_completions_every_gap_is_idle() {
         let scale = Scale { factor: 1.0, idle_max: Some(Nanos(10)), idle_only: false };
-        assert_eq!(dues(scale, &[(0, None), (5, None), (1000, None), (1001, None)]), [0, 5, 15, 16]);
+        assert_eq!(
+            dues(scale, &[(0, None), (5, None), (1000, None), (1001, None)]),
+            [0, 5, 15, 16]
+        );
     }
 
     #[test]

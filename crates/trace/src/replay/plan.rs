@@ -175,7 +175,10 @@ impl Plan {
         match &self.options.layout {
             Layout::At(list) => {
                 let each = list.iter().map(|(name, base)| format!("{name} at {base}"));
-                format!("each address space at the byte named for it: {}", each.collect::<Vec<_>>().join(", "))
+                format!(
+                    "each address space at the byte named for it: {}",
+                    each.collect::<Vec<_>>().join(", ")
+                )
             }
             _ if used <= 1 => "one address space, from its own beginning".to_owned(),
             Layout::Packed => format!(
@@ -197,9 +200,14 @@ impl Plan {
             Fit::Identity => format!("as they are, {from}"),
             Fit::Wrap if extent <= window => format!("as they are, {from}: the trace fits"),
             Fit::Wrap => format!("{} bytes wrapped over {}, {from}", extent.0, window.0),
-            Fit::Scale => format!("{} bytes scaled to {}, a MiB at a time, {from}", extent.0, window.0),
+            Fit::Scale => {
+                format!("{} bytes scaled to {}, a MiB at a time, {from}", extent.0, window.0)
+            }
             Fit::Hash { seed } => {
-                format!("{} bytes hashed over {}, a MiB at a time, by seed {seed}, {from}", extent.0, window.0)
+                format!(
+                    "{} bytes hashed over {}, a MiB at a time, by seed {seed}, {from}",
+                    extent.0, window.0
+                )
             }
         }
     }
@@ -225,11 +233,17 @@ impl Plan {
         if !self.options.discards {
             tell(ios(Kind::Discard), "discards are left out");
         }
-        tell(ios(Kind::WriteZeroes), "writes of zeroes are left out: a drive here has no such request");
+        tell(
+            ios(Kind::WriteZeroes),
+            "writes of zeroes are left out: a drive here has no such request",
+        );
         tell(ios(Kind::Zone), "zone commands are left out: a drive here has no such request");
         tell(ios(Kind::Other), "other commands are left out: what they do is not known");
         if self.options.clock == Clock::Queue && self.original() == Origin::Completions {
-            tell(self.survey.total() - self.survey.completed, "I/Os have no completion and count as done at once");
+            tell(
+                self.survey.total() - self.survey.completed,
+                "I/Os have no completion and count as done at once",
+            );
         }
         notes
     }
@@ -266,7 +280,8 @@ fn check_known(survey: &Survey, options: &Options, referred: bool) -> Result<(),
     let wrong = |text: String| Err(TraceError::Unsuited(text));
     if options.clock == Clock::Issue && survey.issued == 0 {
         return wrong(
-            "the trace does not tell when requests were issued to the driver (D): replay it from Q".to_owned(),
+            "the trace does not tell when requests were issued to the driver (D): replay it from Q"
+                .to_owned(),
         );
     }
     if known(completed, total) {

@@ -91,7 +91,10 @@ mod tests {
     fn requests_leave_in_the_order_of_issue() {
         let mut requests = Requests::default();
         for (arrival, issued) in [(0, 50), (10, 20), (30, 40)] {
-            assert_eq!(requests.take(io(arrival, issued, arrival * 512, Flags::HEAD)), Taken::Waits);
+            assert_eq!(
+                requests.take(io(arrival, issued, arrival * 512, Flags::HEAD)),
+                Taken::Waits
+            );
         }
         // Something that arrives at 40 may be issued at once, so what was issued at 40 has to wait.
         let issued = |io: Option<Io>| io.and_then(|io| io.issued.get()).map(|at| at.0);

@@ -102,7 +102,8 @@ impl Survey {
     }
 
     fn reach(&mut self, io: &Io) -> Result<(), TraceError> {
-        if !matches!(io.kind, Kind::Read | Kind::Write | Kind::Discard) || io.length == Bytes::ZERO {
+        if !matches!(io.kind, Kind::Read | Kind::Write | Kind::Discard) || io.length == Bytes::ZERO
+        {
             return Ok(());
         }
         let space = io.space as usize;
