@@ -13,7 +13,7 @@ use clap::{Args, Subcommand};
 
 pub use analyze::TraceAnalyzeArgs;
 pub use compare::TraceCompareArgs;
-pub use export::TraceExportArgs;
+pub use export::{ExportFormat, TraceExportArgs};
 pub use import::TraceImportArgs;
 pub use playing::{CountName, FromName, LayoutName, MapName, ModeName, PlayArgs};
 pub use reading::ReadingArgs;

@@ -4,7 +4,7 @@ mod analyze;
 mod compare;
 mod export;
 pub mod import;
-mod record;
+pub mod record;
 mod replay;
 
 use anyhow::Result;

@@ -10,7 +10,8 @@ use parquet::schema::types::{ColumnPath, TypePtr};
 
 use crate::{Flags, Io, Stamp};
 
-/// The columns, in the order in which they stand in the file. `space` is null for a number without a name.
+/// The columns, in the order in which they stand in the file; the last are those of [`Flags::ALL`]. `space` is null
+/// for a number without a name.
 const SCHEMA: &str = "message ios {
     required int64 arrival_ns (INTEGER(64,false));
     optional int64 remapped_ns (INTEGER(64,false));
@@ -43,7 +44,7 @@ const SCHEMA: &str = "message ios {
 }";
 
 /// Columns of a file.
-pub(super) const COUNT: usize = OPTIONAL_STAMPS.len() + 10 + FLAGS.len();
+pub(super) const COUNT: usize = OPTIONAL_STAMPS.len() + 10 + Flags::ALL.len();
 
 /// A stamp of an I/O, for reading and for writing.
 pub(super) type StampOf = (fn(&Io) -> Stamp, fn(&mut Io, Stamp));
@@ -57,21 +58,6 @@ pub(super) const OPTIONAL_STAMPS: [StampOf; 7] = [
     (|io| io.merged, |io, stamp| io.merged = stamp),
     (|io| io.issued, |io, stamp| io.issued = stamp),
     (|io| io.completed, |io, stamp| io.completed = stamp),
-];
-
-/// What may be special about an I/O, in the order of its columns, which are the last.
-pub(super) const FLAGS: [Flags; 11] = [
-    Flags::SYNC,
-    Flags::META,
-    Flags::FUA,
-    Flags::AHEAD,
-    Flags::PREFLUSH,
-    Flags::HEAD,
-    Flags::MERGED_BACK,
-    Flags::MERGED_FRONT,
-    Flags::REQUEUED,
-    Flags::SPLIT,
-    Flags::APPEND,
 ];
 
 /// The schema as the library has it.

@@ -11,7 +11,7 @@ use parquet::file::metadata::RowGroupMetaData;
 use parquet::file::reader::{ChunkReader, Length};
 use parquet::file::serialized_reader::SerializedPageReader;
 
-use super::columns::{FLAGS, OPTIONAL_STAMPS};
+use super::columns::OPTIONAL_STAMPS;
 use crate::{Flags, Io, Kind, Stamp};
 
 /// A row group that is being decoded.
@@ -56,7 +56,7 @@ impl GroupReader {
             pid: columns.next()?,
             cpu: columns.next()?,
             error: columns.next()?,
-            flags: columns.several(FLAGS.len())?,
+            flags: columns.several(Flags::ALL.len())?,
             rows_left: rows,
         })
     }
@@ -92,7 +92,7 @@ impl GroupReader {
             ios[row].request_bytes = Bytes(bytes.cast_unsigned());
         }
         self.read_numbers(rows, ios)?;
-        for (column, flag) in self.flags.iter_mut().zip(FLAGS) {
+        for (column, (flag, _)) in self.flags.iter_mut().zip(Flags::ALL) {
             for (row, set) in column.fetch(rows)? {
                 let with = if *set { flag } else { Flags::NONE };
                 ios[row].flags = ios[row].flags.with(with);

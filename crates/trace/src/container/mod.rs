@@ -34,7 +34,9 @@ use std::path::Path;
 pub use label::Label;
 pub use reader::Reader;
 pub use summary::KEY;
-pub use writer::{Existing, Writer, Written};
+pub use writer::{Writer, Written};
+
+pub use crate::output::Existing;
 
 use crate::{BATCH, Source, TraceError};
 
@@ -70,6 +72,11 @@ pub fn save(
         }
         writer.write(&batch, &source.info().spaces)?;
     }
+}
+
+/// Whether a checksum is that of these bytes.
+fn vouches(crc32: u32, bytes: &[u8]) -> bool {
+    crc32fast::hash(bytes) == crc32
 }
 
 /// The system's answer, where there is one under the library's word for it.
