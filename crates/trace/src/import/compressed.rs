@@ -8,8 +8,11 @@ use flate2::read::MultiGzDecoder;
 
 use crate::{Place, TraceError};
 
-/// Bytes that are read at once, and the most that can be looked at ahead.
+/// The most bytes that can be looked at ahead.
 pub const BUFFER: usize = 1 << 20;
+
+/// The buffer's length unless more is looked at ahead: what stays in a core's cache until it is taken.
+const BUFFER_FIRST: usize = 256 << 10;
 
 /// The longest line. Longer ones are no trace's, and would have to be held in memory.
 pub const LINE_MAX: usize = 64 << 10;
@@ -216,13 +219,14 @@ impl Input {
 
     /// Reads on; false when there is no more, or no room.
     fn more(&mut self) -> bool {
-        if self.buffer.is_empty() {
-            self.buffer.resize(BUFFER + LINE_MAX, 0);
-        }
-        if self.end == self.buffer.len() {
+        if self.end == self.buffer.len() && self.start > 0 {
             self.buffer.copy_within(self.start..self.end, 0);
             self.end -= self.start;
             self.start = 0;
+        }
+        if self.end == self.buffer.len() {
+            let longer = (2 * self.buffer.len()).clamp(BUFFER_FIRST, BUFFER + LINE_MAX);
+            self.buffer.resize(longer, 0);
         }
         while !self.ended && self.end < self.buffer.len() {
             match self.reader.read(&mut self.buffer[self.end..]) {
@@ -257,6 +261,28 @@ impl Input {
             format!("the {what} data cannot be unpacked beyond ({source}); fetch the file again")
         };
         TraceError::Malformed { file, place, reason }
+    }
+}
+
+/// What has not been taken, to its end.
+impl Read for Input {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        if self.start < self.end {
+            let n = out.len().min(self.end - self.start);
+            out[..n].copy_from_slice(&self.buffer[self.start..self.start + n]);
+            self.take(n);
+            return Ok(n);
+        }
+        if let Some(error) = self.broken.take() {
+            return Err(io::Error::other(error));
+        }
+        if self.ended {
+            return Ok(0);
+        }
+        // There is no need for the buffer when the reader has its own.
+        let n = self.reader.read(out)?;
+        self.passed += n as u64;
+        Ok(n)
     }
 }
 

@@ -50,6 +50,9 @@ pub fn format(sample: &Sample, options: &Options) -> Result<Format, TraceError> 
     if bytes.starts_with(b"PAR1") {
         return Err(malformed("is a Parquet file, but no trace of drivescope's"));
     }
+    if super::blktrace::begins(bytes) {
+        return Ok(Format::Blktrace);
+    }
     if bytes.get(257..262) == Some(b"ustar") {
         return Err(malformed("is a tar archive; unpack it, and name the files in it"));
     }
