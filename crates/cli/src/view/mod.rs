@@ -4,6 +4,7 @@ pub mod analyze;
 pub mod btt;
 pub mod devices;
 pub mod import;
+pub mod import_trace;
 pub mod mark;
 pub mod plots;
 pub mod probe;
