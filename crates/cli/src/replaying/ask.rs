@@ -59,16 +59,15 @@ fn mode(args: &PlayArgs) -> Result<Mode> {
     let idle = args.idle_max.is_some() || args.idle_only;
     match args.mode {
         ModeName::Scaled => {
-            let scale = Scale {
-                factor: args.factor,
-                idle_max: args.idle_max,
-                idle_only: args.idle_only,
-            };
+            let scale =
+                Scale { factor: args.factor, idle_max: args.idle_max, idle_only: args.idle_only };
             Ok(Mode::Scaled(scale))
         }
         _ if idle => bail!("--idle-max and --idle-only are for --mode scaled; add it"),
         ModeName::Outstanding if stretches && args.reference.is_none() => {
-            bail!("--mode outstanding has no times to multiply by --factor; leave it out, or give --reference DRIVE")
+            bail!(
+                "--mode outstanding has no times to multiply by --factor; leave it out, or give --reference DRIVE"
+            )
         }
         ModeName::Outstanding => Ok(Mode::Outstanding(match args.count {
             CountName::Blocks => Count::Blocks,
@@ -118,7 +117,8 @@ pub fn writes(args: &PlayArgs, survey: &Survey, name: &str) -> Result<Writes> {
 /// Bytes that a replay of the trace by `options` changes, where it changes any; repair of alignment apart.
 pub fn changes(survey: &Survey, options: &Options) -> Option<Bytes> {
     let once = |kind: Kind| survey.bytes[kind as usize].0;
-    let written = once(Kind::Write).saturating_add(if options.discards { once(Kind::Discard) } else { 0 });
+    let written =
+        once(Kind::Write).saturating_add(if options.discards { once(Kind::Discard) } else { 0 });
     (options.writes == Writes::Issue).then(|| Bytes(written.saturating_mul(options.loops.into())))
 }
 

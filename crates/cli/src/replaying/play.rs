@@ -209,11 +209,13 @@ impl Visitor for Player<'_> {
         )
         .with_context(|| self.on.name.to_owned())?;
         if let (Reason::Errors, Some(failure)) = (ended.reason, &ended.failure) {
-            let errors = format!("{} I/Os failed, and --errors allows {}", ended.errors, setup.errors_max);
+            let errors =
+                format!("{} I/Os failed, and --errors allows {}", ended.errors, setup.errors_max);
             return Err(anyhow!("{failure}").context(errors).context(self.on.name.to_owned()));
         }
         let (counts, original) = stream.finish();
-        let scheduler = self.held.as_ref().map(|held| (held.now().to_owned(), held.before().to_owned()));
+        let scheduler =
+            self.held.as_ref().map(|held| (held.now().to_owned(), held.before().to_owned()));
         Ok(Played { plan, info, identity, engine, stack, ended, counts, original, scheduler })
     }
 }
@@ -229,9 +231,13 @@ impl Reference {
     /// # Errors
     /// Those of the replay, and when there is no room for a temporary file.
     pub fn make(job: &Job<'_>, on: On<'_>, options: &Options) -> Result<(Reference, Played)> {
-        let file = tempfile::tempfile().context("cannot make a temporary file for the reference replay")?;
+        let file = tempfile::tempfile()
+            .context("cannot make a temporary file for the reference replay")?;
         let kept = file.try_clone().context("cannot keep the temporary file open")?;
-        let mut keeper = Keeper { writer: Some(ReferenceWriter::new(BufWriter::new(file), "the temporary file")), trouble: None };
+        let mut keeper = Keeper {
+            writer: Some(ReferenceWriter::new(BufWriter::new(file), "the temporary file")),
+            trouble: None,
+        };
         let played = job.play(on, options, None, &mut keeper)?;
         if let Some(trouble) = keeper.trouble {
             return Err(trouble.into());
