@@ -4,7 +4,7 @@ mod analyze;
 mod compare;
 mod export;
 mod import;
-mod record;
+pub mod record;
 mod replay;
 
 use anyhow::Result;

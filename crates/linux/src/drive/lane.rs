@@ -8,6 +8,7 @@ use super::delay::RunDelay;
 use super::pin::Pin;
 use super::slack::Punctual;
 use super::sys::slots::{Misuse, Slots};
+use super::waiting::Waiter;
 use crate::target::{EngineKind, Opened};
 
 /// Whether there is a buffer in which the next write is made while the kernel has those before it.
@@ -32,6 +33,8 @@ pub(crate) struct Lane<'a> {
     pin: Option<Pin>,
     punctual: Option<Punctual>,
     delay: Option<RunDelay>,
+    /// How instants are waited for.
+    pub waiter: Waiter,
 }
 
 /// The write whose content is being made in the spare buffer.
@@ -52,7 +55,19 @@ impl<'a> Lane<'a> {
     pub fn new(name: &'a str, cpu: Option<usize>, submitter: u16, setup: &LaneSetup<'_>) -> Self {
         let payload = setup.payload.map(|make| make(submitter));
         let (pin, punctual, delay) = (None, None, None);
-        Lane { name, submitter, payload, spare: false, ahead: None, cpu, pin, punctual, delay }
+        let waiter = Waiter::new(setup.waiting);
+        Lane {
+            name,
+            submitter,
+            payload,
+            spare: false,
+            ahead: None,
+            cpu,
+            pin,
+            punctual,
+            delay,
+            waiter,
+        }
     }
 
     /// The lane of a submitter of an opened target.

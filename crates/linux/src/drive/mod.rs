@@ -25,6 +25,7 @@ mod queued;
 mod slack;
 mod sys;
 mod uring;
+mod waiting;
 
 use block::{Drive, DriveError, LaneSetup};
 

@@ -32,6 +32,10 @@ impl Engine for Uring {
             let action = format!("keep {} requests outstanding", setup.depth);
             return Err(lane.setup_error(action, source, "io_uring's limit is 32768 a submitter"));
         }
+        if target.options().iopoll {
+            // A poll ends with a completion and with nothing else.
+            lane.waiter.never_half_asleep();
+        }
         let spare = spare(target.options().iopoll, setup.depth);
         let slots = lane.buffers(setup, target.memory_align(), spare)?;
         let ring = Ring::new(target.fd(), slots, target.options().iopoll)

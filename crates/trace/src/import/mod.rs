@@ -5,6 +5,7 @@
 //! flag that does ([`options`]). Each format then makes records ([`records`]), each file puts its own in order
 //! ([`stream`]), and all files become one trace ([`join`]).
 
+pub mod blktrace;
 pub mod columns;
 pub mod compressed;
 pub mod options;

@@ -29,7 +29,7 @@ use block::trace::{Action, Extra, TraceEvent, TraceNote, TraceSink, Traits};
 
 use crate::{Flags, Io, Kind, Stamp, TraceInfo};
 
-use device::Devices;
+use device::{Device, Devices};
 use notes::Notes;
 use order::Sorter;
 use pending::{Pending, Want};
@@ -243,6 +243,9 @@ impl Pairer {
             io.arrival = earliest;
         }
         let slot = self.pending.insert(io, &mut self.devices);
+        if io.flags.has(Flags::APPEND) && io.kind == Kind::Write {
+            Device::push(&mut self.devices.get_mut(io.space).scattered, slot);
+        }
         self.pending.expire(self.limits.window, &mut self.devices);
         slot
     }
@@ -260,10 +263,15 @@ impl Pairer {
 
     /// G, S, I, M, F, X: of the one bio that begins at the sector, or holds it.
     fn stamp(&mut self, space: u32, event: &TraceEvent, want: Want) {
-        let Some(slot) =
-            self.pending.holding(&self.devices, space, event.sector, kind(event), want, event.pid)
-        else {
-            self.devices.get_mut(space).keep_stray(event);
+        let find = |want| {
+            let kind = kind(event);
+            self.pending.holding(&self.devices, space, event.sector, kind, want, event.pid)
+        };
+        let Some(slot) = find(want) else {
+            // A part of a bio that was split, of which the first is known already, is no stray.
+            if find(Want::Alive).is_none() {
+                self.devices.get_mut(space).keep_stray(event);
+            }
             return;
         };
         let at = Stamp::at(event.time);
@@ -287,7 +295,7 @@ impl Pairer {
                 state.io.merged = at;
                 state.io.flags = state.io.flags.with(how);
                 if state.io.kind == Kind::Discard {
-                    self.devices.get_mut(space).merged_discards.push_back(slot);
+                    Device::push(&mut self.devices.get_mut(space).merged_discards, slot);
                 }
             }
             Action::Split => state.io.flags = state.io.flags.with(Flags::SPLIT),
@@ -342,6 +350,9 @@ fn kind(event: &TraceEvent) -> Kind {
         | Traits::ZONE_OPEN.0
         | Traits::ZONE_CLOSE.0;
     let traits = event.traits;
+    if event.bytes == 0 && traits.has(Traits::FLUSH) {
+        return Kind::Flush;
+    }
     if traits.0 & (Traits::READ.0 | Traits::WRITE.0) == Traits::READ.0 {
         Kind::Read
     } else if traits.has(Traits::PASSTHROUGH) {
@@ -352,8 +363,6 @@ fn kind(event: &TraceEvent) -> Kind {
         Kind::WriteZeroes
     } else if traits.0 & ZONES != 0 {
         Kind::Zone
-    } else if event.bytes == 0 && traits.has(Traits::FLUSH) {
-        Kind::Flush
     } else if traits.has(Traits::WRITE) || traits.has(Traits::ZONE_APPEND) {
         Kind::Write
     } else {
@@ -380,3 +389,6 @@ fn flags(event: &TraceEvent) -> Flags {
     }
     flags
 }
+
+#[cfg(test)]
+mod tests;
