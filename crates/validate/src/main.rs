@@ -12,6 +12,7 @@ mod coverage;
 mod engine;
 mod fio;
 mod fio_parity;
+mod fuzz;
 mod hot_loop;
 mod kills;
 mod latency;
@@ -63,6 +64,8 @@ enum Name {
     Probe(probe::Options),
     /// Virtual drives of flash against theory, at full size (half an hour, 3 GiB of memory)
     Sim(sim::Options),
+    /// Readers of traces under libFuzzer, until coverage stands still (g++, an hour or two)
+    Fuzz(fuzz::Options),
 }
 
 /// Options of one validation, when none were given.
@@ -99,6 +102,7 @@ fn run(name: Option<Name>) -> Result<bool> {
             println!("serve       served virtual drives, tried with flashbench and fio");
             println!("probe       what the probes say of drives whose truth is known");
             println!("sim         virtual drives of flash against theory");
+            println!("fuzz        readers of traces under libFuzzer");
             Ok(true)
         }
         Some(Name::FioParity(options)) => fio_parity::run(&options),
@@ -109,6 +113,7 @@ fn run(name: Option<Name>) -> Result<bool> {
         Some(Name::Serve(options)) => serve::run(&options),
         Some(Name::Probe(options)) => probe::run(&options),
         Some(Name::Sim(options)) => sim::run(&options),
+        Some(Name::Fuzz(options)) => fuzz::run(&options),
         None => {
             eprintln!(
                 "running serve, latency, kills, coverage, loop, fio-parity, probe and sim, one after the other"
