@@ -98,7 +98,7 @@ fn find(points: &[Point], from: usize, to: usize, base: f64, found: &mut Vec<Epi
     }
     let Some(mut episode) = best else { return };
     // It begins where the climb does, and not at the lowest point of the plain before it.
-    let floor = points[episode.from].latency_ns + REST * episode.rise;
+    let floor = points[episode.from].latency_ns + base;
     let last_low = (episode.from..episode.to).rev().find(|i| points[*i].latency_ns <= floor);
     episode.from = last_low.unwrap_or(episode.from);
     found.push(episode);
