@@ -222,7 +222,11 @@ impl Lanes {
             wanted,
             moments: Moments::default(),
             devices: Vec::new(),
-            whole: Course::default(),
+            whole: Course {
+                outstanding: Depth::with_course(),
+                issued: Depth::with_course(),
+                ..Course::default()
+            },
             gaps: Histogram::default(),
             first_arrival: None,
             last_arrival: None,
