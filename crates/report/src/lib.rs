@@ -4,6 +4,7 @@
 //! and every number on it is a [`stats::Quantity`].
 
 mod answers;
+pub mod btt;
 pub mod chart;
 pub mod flashbench;
 pub mod number;

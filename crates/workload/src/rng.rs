@@ -29,7 +29,7 @@ pub(crate) mod purpose {
 }
 
 /// SplitMix64's increment: 2^64 divided by the golden ratio, made odd.
-pub(crate) const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+pub const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// SplitMix64's output function: a bijection in which each input bit reaches each output bit
 /// (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014). Zero stays zero.

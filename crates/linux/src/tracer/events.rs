@@ -90,7 +90,10 @@ pub(crate) fn find(events: &Path, subjects: &Subjects) -> Result<Vec<Tracepoint>
         ));
     }
     let mut found = Vec::new();
-    for (name, action) in EVENTS {
+    // They come from all devices, so they are asked for only where there can be one of ours among them.
+    let plugs = subjects.iter().any(|subject| subject.has_requests);
+    let wanted = |action| plugs || !matches!(action, Action::Plug | Action::Unplug);
+    for (name, action) in EVENTS.into_iter().filter(|(_, action)| wanted(*action)) {
         let path = block.join(name).join("format");
         let read = Format::read(&path).map_err(|error| format!("{}: {error}", path.display()));
         match read.and_then(|format| {
@@ -319,3 +322,6 @@ fn event(
     }
     Some(Some(event))
 }
+
+#[cfg(test)]
+mod tests;

@@ -172,3 +172,6 @@ impl<'a> Page<'a> {
         if length < 4 || end > self.data.len() { Err(Broken) } else { Ok(end) }
     }
 }
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -26,6 +26,9 @@ pub struct Subject {
     pub disk_name: String,
     /// For a partition, its first sector on the disk and the first one behind it, of 512 bytes.
     pub sectors: Option<(u64, u64)>,
+    /// True when the disk has requests: false for what handles bios itself, as zram, dm and md do, where nothing is
+    /// plugged, merged or issued.
+    pub has_requests: bool,
     /// How the device was found, where the user named something that lies on it: a sentence.
     pub found: Option<String>,
 }
@@ -110,6 +113,7 @@ impl Subject {
             disk: number(&disk)?,
             disk_name: disk.name().to_owned(),
             sectors: start.map(|start| (start, start.saturating_add(sectors(node.size())))),
+            has_requests: disk.has("mq"),
             found: None,
         })
     }
@@ -198,6 +202,7 @@ pub(crate) mod tests {
             disk: DeviceNumber::new(8, if sectors.is_some() { 0 } else { minor }),
             disk_name: "sda".to_owned(),
             sectors,
+            has_requests: true,
             found: None,
         }
     }

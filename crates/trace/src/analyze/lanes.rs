@@ -10,7 +10,7 @@ use crate::analyze::phases::{Collector, Phase};
 use crate::analyze::plugs::PlugFigures;
 use crate::analyze::seeks::Seeks;
 use crate::analyze::tally::Counts;
-use crate::{Flags, Io, Space};
+use crate::{Io, Space};
 
 /// Most devices that are told apart; I/Os of those numbered beyond are counted together.
 pub const DEVICES_MAX: usize = 4096;
@@ -65,7 +65,6 @@ struct Lane {
     course: Course,
     by_arrival: Seeks,
     by_issue: Seeks,
-    issuing: Vec<Pending>,
     /// Arrived, but neither merged nor issued.
     waiting: u64,
     waiting_sum: u128,
@@ -87,7 +86,6 @@ impl Lane {
             course: Course::default(),
             by_arrival: Seeks::new(exact),
             by_issue: Seeks::new(exact),
-            issuing: Vec::new(),
             waiting: 0,
             waiting_sum: 0,
             arrivals: 0,
@@ -130,39 +128,16 @@ impl Lane {
                 if io.merged.is_none() {
                     self.waiting = self.waiting.saturating_sub(1);
                 }
-                self.issues += u64::from(io.head());
-                if wanted.seeks {
-                    self.group(*io);
+                if io.head() {
+                    self.issues += 1;
+                    if wanted.seeks {
+                        self.by_issue.see(io.offset, io.request);
+                    }
                 }
             }
             Moment::Complete => {}
         }
         self.course.pass(at, moment, io);
-    }
-
-    /// Collects what is issued at one instant: a request's place is known when all that was merged into it is.
-    fn group(&mut self, io: Pending) {
-        if self.issuing.first().is_some_and(|first| first.issued != io.issued) {
-            self.end_group();
-        }
-        // More than this are never issued at once; the bound is for files that say so.
-        if io.head() || (io.flags.has(Flags::MERGED_FRONT) && self.issuing.len() < 1 << 16) {
-            self.issuing.push(io);
-        }
-    }
-
-    fn end_group(&mut self) {
-        let (heads, fronts): (Vec<Pending>, Vec<Pending>) =
-            self.issuing.drain(..).partition(Pending::head);
-        for head in heads {
-            let mut start = head.offset;
-            while let Some(front) =
-                fronts.iter().find(|io| io.length > 0 && io.offset + io.length == start)
-            {
-                start = front.offset;
-            }
-            self.by_issue.see(start, head.request);
-        }
     }
 
     fn device(
@@ -313,9 +288,6 @@ impl Lanes {
         let last = self.last_completion;
         if let Some(last) = last.filter(|_| self.wanted.depth && self.first_arrival.is_some()) {
             self.whole.begin(last);
-        }
-        for lane in self.devices.iter_mut().flatten() {
-            lane.end_group();
         }
     }
 

@@ -19,9 +19,16 @@ pub mod tasks;
 // Lenses on what was asked for, whatever became of it.
 pub mod bins;
 pub mod bursts;
+pub mod heat;
 pub mod mix;
+pub mod reach;
+pub mod regions;
+pub mod reuse;
 pub mod sequential;
 pub mod sizes;
+pub mod sketch;
+pub mod timeline;
+pub mod working_set;
 
 mod caveats;
 mod lanes;

@@ -25,7 +25,6 @@ pub(super) enum Moment {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pending {
     pub(super) offset: u64,
-    pub(super) length: u64,
     pub(super) request: u64,
     pub(super) merged: Option<u64>,
     pub(super) issued: Option<u64>,
@@ -40,7 +39,6 @@ impl Pending {
     pub(super) fn of(io: &Io, lane: u32) -> Pending {
         Pending {
             offset: io.offset.0,
-            length: io.length.0,
             request: if io.request_bytes.0 == 0 { io.length.0 } else { io.request_bytes.0 },
             merged: io.merged.get().map(|at| at.0),
             issued: io.issued.get().map(|at| at.0),

@@ -74,6 +74,11 @@ pub fn save(
     }
 }
 
+/// Whether a checksum is that of these bytes.
+fn vouches(crc32: u32, bytes: &[u8]) -> bool {
+    crc32fast::hash(bytes) == crc32
+}
+
 /// The system's answer, where there is one under the library's word for it.
 fn io_error(file: &str, error: parquet::errors::ParquetError) -> TraceError {
     use parquet::errors::ParquetError;

@@ -1,7 +1,7 @@
 //! A file into I/Os.
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -48,10 +48,23 @@ impl Reader {
     /// # Errors
     /// When it cannot be read, is none of ours, of a newer version, not whole, or damaged.
     pub fn open(path: &Path) -> Result<Reader, TraceError> {
-        let file = path.display().to_string();
-        let opened =
-            File::open(path).map_err(|source| TraceError::Io { file: file.clone(), source })?;
-        let (meta, summary) = Opening { name: &file, file: &opened }.all()?;
+        let name = path.display().to_string();
+        match File::open(path) {
+            Ok(file) => Reader::new(name, Box::new(file)),
+            Err(source) => Err(TraceError::Io { file: name, source }),
+        }
+    }
+
+    /// Opens a file that is in memory, which errors call `name`.
+    ///
+    /// # Errors
+    /// As [`Reader::open`].
+    pub fn of_bytes(name: &str, bytes: Vec<u8>) -> Result<Reader, TraceError> {
+        Reader::new(name.to_owned(), Box::new(bytes))
+    }
+
+    fn new(file: String, opened: Box<dyn Pieces>) -> Result<Reader, TraceError> {
+        let (meta, summary) = Opening { name: &file, file: &*opened }.all()?;
         let wanted = (0..summary.groups.len()).collect();
         let info = summary.info.into_owned();
         let decoder = Decoder {
@@ -140,7 +153,7 @@ impl Source for Reader {
 /// A file that is being opened.
 struct Opening<'a> {
     name: &'a str,
-    file: &'a File,
+    file: &'a dyn Pieces,
 }
 
 impl Opening<'_> {
@@ -159,9 +172,8 @@ impl Opening<'_> {
     }
 
     fn label(&self) -> Result<Label, TraceError> {
-        let mut first = Vec::with_capacity(Label::END);
-        let file = self.file;
-        file.take(Label::END as u64).read_to_end(&mut first).map_err(|error| self.failed(error))?;
+        let length = self.length()?.min(Label::END as u64);
+        let first = self.file.piece(0, length).map_err(|error| self.failed(error))?;
         let label = Label::parse(&first).map_err(|(byte, reason)| self.wrong(byte, reason))?;
         if label.version > VERSION {
             return Err(self.wrong(8, newer(label.version)));
@@ -171,7 +183,7 @@ impl Opening<'_> {
 
     /// What follows the last row group, once its checksum fits.
     fn tail(&self, label: &Label) -> Result<Vec<u8>, TraceError> {
-        let length = self.file.metadata().map_err(|error| self.failed(error))?.len();
+        let length = self.length()?;
         if label.file_bytes == 0 {
             return Err(self.wrong(length, "was never finished: whoever wrote it was stopped"));
         }
@@ -188,8 +200,8 @@ impl Opening<'_> {
                 self.wrong(4, format!("the label says that the footer begins at byte {at}"))
             );
         }
-        let tail = read_piece(self.file, at, length - at).map_err(|error| self.failed(error))?;
-        if crc32fast::hash(&tail) != label.tail_crc32 {
+        let tail = self.file.piece(at, length - at).map_err(|error| self.failed(error))?;
+        if !super::vouches(label.tail_crc32, &tail) {
             return Err(self.wrong(at, "the footer is damaged: its checksum does not fit"));
         }
         Ok(tail)
@@ -263,6 +275,10 @@ impl Opening<'_> {
         Ok(())
     }
 
+    fn length(&self) -> Result<u64, TraceError> {
+        self.file.length().map_err(|error| self.failed(error))
+    }
+
     fn failed(&self, source: io::Error) -> TraceError {
         TraceError::Io { file: self.name.to_owned(), source }
     }
@@ -292,18 +308,43 @@ fn malformed(name: &str, byte: u64, reason: impl ToString) -> TraceError {
     }
 }
 
-/// Bytes of a file, as many as it has there at least.
-fn read_piece(file: &File, at: u64, length: u64) -> io::Result<Vec<u8>> {
-    let length = usize::try_from(length).map_err(io::Error::other)?;
-    let mut bytes = vec![0; length];
-    file.read_exact_at(&mut bytes, at)?;
-    Ok(bytes)
+/// Where the bytes are.
+trait Pieces: Send {
+    /// How many there are.
+    fn length(&self) -> io::Result<u64>;
+    /// `length` of them from `at` on, which are there.
+    fn piece(&self, at: u64, length: u64) -> io::Result<Vec<u8>>;
+}
+
+impl Pieces for File {
+    fn length(&self) -> io::Result<u64> {
+        Ok(self.metadata()?.len())
+    }
+
+    fn piece(&self, at: u64, length: u64) -> io::Result<Vec<u8>> {
+        let mut bytes = vec![0; usize::try_from(length).map_err(io::Error::other)?];
+        self.read_exact_at(&mut bytes, at)?;
+        Ok(bytes)
+    }
+}
+
+impl Pieces for Vec<u8> {
+    fn length(&self) -> io::Result<u64> {
+        Ok(self.len() as u64)
+    }
+
+    fn piece(&self, at: u64, length: u64) -> io::Result<Vec<u8>> {
+        let from = usize::try_from(at).map_err(io::Error::other)?;
+        let length = usize::try_from(length).map_err(io::Error::other)?;
+        let piece = self.get(from..).and_then(|rest| rest.get(..length));
+        piece.map(<[u8]>::to_vec).ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
+    }
 }
 
 /// What the thread needs.
 struct Decoder {
     name: String,
-    file: File,
+    file: Box<dyn Pieces>,
     meta: ParquetMetaData,
     groups: Vec<Group>,
     wanted: Vec<usize>,
@@ -328,12 +369,14 @@ impl Decoder {
     /// Sends the I/Os of one group; false when nobody wants more.
     fn group(&self, number: usize, to: &SyncSender<Batch>) -> Result<bool, TraceError> {
         let group = &self.groups[number];
-        let bytes = read_piece(&self.file, group.at, group.bytes)
+        let bytes = self
+            .file
+            .piece(group.at, group.bytes)
             .map_err(|source| TraceError::Io { file: self.name.clone(), source })?;
         let wrong = |reason: String| {
             malformed(&self.name, group.at, format!("row group {number}: {reason}"))
         };
-        if crc32fast::hash(&bytes) != group.crc32 {
+        if !super::vouches(group.crc32, &bytes) {
             return Err(wrong("damaged: its checksum does not fit".to_owned()));
         }
         let undecoded = |error: ParquetError| wrong(error.to_string());

@@ -263,10 +263,15 @@ impl Pairer {
 
     /// G, S, I, M, F, X: of the one bio that begins at the sector, or holds it.
     fn stamp(&mut self, space: u32, event: &TraceEvent, want: Want) {
-        let Some(slot) =
-            self.pending.holding(&self.devices, space, event.sector, kind(event), want, event.pid)
-        else {
-            self.devices.get_mut(space).keep_stray(event);
+        let find = |want| {
+            let kind = kind(event);
+            self.pending.holding(&self.devices, space, event.sector, kind, want, event.pid)
+        };
+        let Some(slot) = find(want) else {
+            // A part of a bio that was split, of which the first is known already, is no stray.
+            if find(Want::Alive).is_none() {
+                self.devices.get_mut(space).keep_stray(event);
+            }
             return;
         };
         let at = Stamp::at(event.time);

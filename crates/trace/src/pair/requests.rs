@@ -57,7 +57,7 @@ impl Pairer {
         let kind = kind(event);
         let earliest = Nanos(event.time.0.max(self.now.0).saturating_sub(self.limits.skew.0));
         let to = event.sector.saturating_add(u64::from(event.bytes).div_ceil(512));
-        let mut first: Option<u64> = None;
+        let mut first: Option<u32> = None;
         let mut at = event.sector;
         while at < to {
             let fits = |state: &Slot| {
@@ -82,7 +82,7 @@ impl Pairer {
             let state = self.pending.get(next);
             let from = at.max(state.start);
             let end = state.end.min(to);
-            first = first.or(Some(state.request));
+            first = first.or(Some(next));
             each(Part { slot: next, sectors: end - from });
             at = end;
         }
@@ -90,16 +90,20 @@ impl Pairer {
 
     /// Whether an I/O beside others of a request may be of it: all are, but for discards, of which neighbours may have
     /// been issued each for itself, together with others far away.
-    fn beside(&self, state: &Slot, space: u32, step: Step, first: Option<u64>) -> bool {
-        match first {
-            Some(request) if state.io.kind == Kind::Discard => match step {
-                // Where bios that were merged tell so, all have.
-                Step::Issue => {
-                    state.io.merged.known() || self.devices.get(space).merged_discards.is_empty()
-                }
-                Step::Requeue | Step::Complete => state.request == request,
-            },
-            _ => true,
+    fn beside(&self, state: &Slot, space: u32, step: Step, first: Option<u32>) -> bool {
+        let Some(first) = first else { return true };
+        if state.io.kind != Kind::Discard {
+            return true;
+        }
+        let first = self.pending.get(first);
+        match step {
+            // Where bios that were merged tell so, all do but the one that the request was allocated for.
+            Step::Issue => {
+                state.io.merged.known()
+                    || first.io.flags.has(Flags::MERGED_FRONT)
+                    || self.devices.get(space).merged_discards.is_empty()
+            }
+            Step::Requeue | Step::Complete => state.request == first.request,
         }
     }
 

@@ -36,9 +36,13 @@ const ERRORS_MAX: usize = 64;
 /// Requests per point of the drift, at least.
 const DRIFT_POINT: u64 = 8;
 
+/// Whoever is shown a replay's requests as the I/Os of a trace.
+pub type Tap = Box<dyn FnMut(&Io) + Send>;
+
 /// Takes what became of the requests of a plan, in any order and in bounded memory, and judges it.
 pub struct Judge {
     statement: Statement,
+    tap: Option<Tap>,
     tolerance: Option<Nanos>,
     timed: bool,
     in_order: InOrder,
@@ -100,6 +104,7 @@ impl Judge {
         let timed = matches!(plan.options.mode, Mode::Timed | Mode::Scaled(_));
         Judge {
             statement: plan.statement(),
+            tap: None,
             tolerance,
             timed,
             in_order: InOrder::default(),
@@ -122,6 +127,12 @@ impl Judge {
             errors_count: 0,
             last_due: Nanos::ZERO,
         }
+    }
+
+    /// Also shows `tap` each request as the I/O of a trace, in the order of issue: the replay as a trace of its own.
+    #[must_use]
+    pub fn tapped(self, tap: Tap) -> Judge {
+        Judge { tap: Some(tap), ..self }
     }
 
     /// Takes what became of requests.
@@ -200,6 +211,9 @@ impl Judge {
         io.completed = Stamp::at(completed.max(arrival));
         io.error = error;
         self.analysis.see(&[io]);
+        if let Some(tap) = &mut self.tap {
+            tap(&io);
+        }
     }
 
     /// The result, with what the stream counted and how the engine ended.
@@ -441,7 +455,7 @@ fn original_body(original: &Original) -> OriginalBody {
     }
 }
 
-fn error_spans(histogram: &LatencyHistogram) -> ErrorSpans {
+pub(super) fn error_spans(histogram: &LatencyHistogram) -> ErrorSpans {
     let at = |percent| histogram.percentile(percent).unwrap_or(0);
     ErrorSpans {
         mean: histogram.mean().unwrap_or(0.0),

@@ -25,6 +25,8 @@
 //! [`Mode::Scaled`]) on another drive, its requests shown to a [`ReferenceWriter`] as well, and what that wrote handed to
 //! the stream by a [`ReferenceReader`].
 //!
+//! [`Check`] holds the instants of issue against what the kernel's own tracer saw.
+//!
 //! [`compare::order`] says which drive replays when, [`Score::of`] what counts of each, and [`compare()`](compare::compare)
 //! which of the two suits the trace.
 
@@ -35,6 +37,7 @@ mod distance;
 mod drift;
 mod in_order;
 mod judge;
+mod kernel;
 mod lag;
 mod options;
 mod original;
@@ -58,7 +61,8 @@ pub use body::{
 pub use compare::{CompareBody, Score, compare};
 pub use distance::Distance;
 pub use drift::Drift;
-pub use judge::Judge;
+pub use judge::{Judge, Tap};
+pub use kernel::{Check, Kernel};
 pub use options::{Clock, Count, Fit, Layout, Mode, Options, Scale, Writes};
 pub use original::Original;
 pub use overload::Overload;

@@ -31,7 +31,10 @@ pub fn main(args: &TraceAnalyzeArgs) -> Result<Exit> {
         talk::result(&document(SCHEMA, id, &SystemClock, body).to_json()?)?;
         return Ok(Exit::Done);
     }
-    let tables = view::analyze::tables(&body);
-    talk::result(&report::render_tables(&tables, report::Style::default()))?;
+    let text = match args.btt {
+        true => report::btt::summary(&view::btt::summary(&body)),
+        false => report::render_tables(&view::analyze::tables(&body), report::Style::default()),
+    };
+    talk::result(&text)?;
     Ok(Exit::Done)
 }
