@@ -23,6 +23,7 @@ mod order;
 mod plan;
 mod probe;
 mod provenance;
+mod replay;
 mod serve;
 mod sheet;
 mod sim;
@@ -62,6 +63,8 @@ enum Name {
     Serve(serve::Options),
     /// What the probes say of drives whose truth is known (an hour)
     Probe(probe::Options),
+    /// Two drives compared by two workloads, beside the published tables (a minute)
+    Replay(replay::Options),
     /// Virtual drives of flash against theory, at full size (half an hour, 3 GiB of memory)
     Sim(sim::Options),
     /// Readers of traces under libFuzzer, until coverage stands still (g++, an hour or two)
@@ -101,6 +104,7 @@ fn run(name: Option<Name>) -> Result<bool> {
             println!("kills       runs killed at random moments, which have to go on");
             println!("serve       served virtual drives, tried with flashbench and fio");
             println!("probe       what the probes say of drives whose truth is known");
+            println!("replay      two drives compared by two workloads, beside published tables");
             println!("sim         virtual drives of flash against theory");
             println!("fuzz        readers of traces under libFuzzer");
             Ok(true)
@@ -112,6 +116,7 @@ fn run(name: Option<Name>) -> Result<bool> {
         Some(Name::Kills(options)) => kills::run(&options),
         Some(Name::Serve(options)) => serve::run(&options),
         Some(Name::Probe(options)) => probe::run(&options),
+        Some(Name::Replay(options)) => replay::run(&options),
         Some(Name::Sim(options)) => sim::run(&options),
         Some(Name::Fuzz(options)) => fuzz::run(&options),
         None => {
