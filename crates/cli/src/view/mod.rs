@@ -9,6 +9,7 @@ pub mod mark;
 pub mod plots;
 pub mod probe;
 pub mod record;
+pub mod replay;
 pub mod rerun;
 pub mod row;
 pub mod runs;

@@ -5,6 +5,7 @@
 //! flag that does ([`options`]). Each format then makes records ([`records`]), each file puts its own in order
 //! ([`stream`]), and all files become one trace ([`join`]).
 
+pub mod blkparse;
 pub mod blktrace;
 pub mod columns;
 pub mod compressed;
@@ -137,7 +138,7 @@ impl Found {
             return self.container();
         }
         if format == Format::Blktrace {
-            let parts: Result<Vec<_>, _> = self.files.into_iter().map(part).collect();
+            let parts: Result<Vec<_>, _> = self.files.into_iter().map(input).collect();
             return Ok(Box::new(blktrace::open(parts?, options.lenient)?));
         }
         let reading = detect::settle(format, &self.samples, options)?;
@@ -185,12 +186,11 @@ impl Found {
 }
 
 /// A file as blktrace's reader takes it.
-fn part((name, from): (String, From)) -> Result<blktrace::Part, TraceError> {
-    let input = match from {
-        From::Input(input) => *input,
-        From::Path(path) => Input::open(&path)?,
-    };
-    Ok(blktrace::Part { name, reader: Box::new(input) })
+fn input((_, from): (String, From)) -> Result<Input, TraceError> {
+    match from {
+        From::Input(input) => Ok(*input),
+        From::Path(path) => Input::open(&path),
+    }
 }
 
 /// The earliest arrival in the beginning of a file; never, when there is none.
