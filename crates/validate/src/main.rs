@@ -12,6 +12,7 @@ mod coverage;
 mod engine;
 mod fio;
 mod fio_parity;
+mod fuzz;
 mod hot_loop;
 mod kills;
 mod latency;
@@ -22,6 +23,7 @@ mod order;
 mod plan;
 mod probe;
 mod provenance;
+mod replay;
 mod serve;
 mod sheet;
 mod sim;
@@ -61,8 +63,12 @@ enum Name {
     Serve(serve::Options),
     /// What the probes say of drives whose truth is known (an hour)
     Probe(probe::Options),
+    /// Two drives compared by two workloads, beside the published tables (a minute)
+    Replay(replay::Options),
     /// Virtual drives of flash against theory, at full size (half an hour, 3 GiB of memory)
     Sim(sim::Options),
+    /// Readers of traces under libFuzzer, until coverage stands still (g++, an hour or two)
+    Fuzz(fuzz::Options),
 }
 
 /// Options of one validation, when none were given.
@@ -98,7 +104,9 @@ fn run(name: Option<Name>) -> Result<bool> {
             println!("kills       runs killed at random moments, which have to go on");
             println!("serve       served virtual drives, tried with flashbench and fio");
             println!("probe       what the probes say of drives whose truth is known");
+            println!("replay      two drives compared by two workloads, beside published tables");
             println!("sim         virtual drives of flash against theory");
+            println!("fuzz        readers of traces under libFuzzer");
             Ok(true)
         }
         Some(Name::FioParity(options)) => fio_parity::run(&options),
@@ -108,7 +116,9 @@ fn run(name: Option<Name>) -> Result<bool> {
         Some(Name::Kills(options)) => kills::run(&options),
         Some(Name::Serve(options)) => serve::run(&options),
         Some(Name::Probe(options)) => probe::run(&options),
+        Some(Name::Replay(options)) => replay::run(&options),
         Some(Name::Sim(options)) => sim::run(&options),
+        Some(Name::Fuzz(options)) => fuzz::run(&options),
         None => {
             eprintln!(
                 "running serve, latency, kills, coverage, loop, fio-parity, probe and sim, one after the other"

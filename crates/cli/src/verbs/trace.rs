@@ -3,7 +3,7 @@
 mod analyze;
 mod compare;
 mod export;
-mod import;
+pub mod import;
 pub mod record;
 mod replay;
 

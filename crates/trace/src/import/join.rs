@@ -9,8 +9,8 @@ use block::Nanos;
 use super::compressed::Input;
 use super::options::SpaceRule;
 use super::records::Records;
-use super::stream::{Handling, Stream, WINDOW, too_late};
-use crate::{BATCH, Io, Place, Source, Stamp, TraceError, TraceInfo};
+use super::stream::{Handling, Stream, WINDOW, shift, too_late};
+use crate::{BATCH, Io, Place, Source, TraceError, TraceInfo};
 
 /// Most files that are read at a time: each needs a descriptor and about two MiB.
 const OPEN_MAX: usize = 256;
@@ -98,9 +98,9 @@ impl Joined {
         while let Some(file) = self.waiting.last() {
             let due = match self.next.peek() {
                 None => true,
-                Some(Reverse((earliest, _))) => {
-                    file.first <= *earliest || self.joining.handling.unordered
-                }
+                // Whoever sorts them all needs no more than one at a time.
+                Some(_) if self.joining.handling.unordered => false,
+                Some(Reverse((earliest, _))) => file.first <= *earliest,
             };
             if !due {
                 return Ok(());
@@ -112,9 +112,6 @@ impl Joined {
             }
             if let Some(file) = self.waiting.pop() {
                 self.open(file)?;
-            }
-            if self.joining.handling.unordered {
-                return Ok(());
             }
         }
         Ok(())
@@ -191,13 +188,7 @@ impl Joined {
     /// Counts `io`'s times from the origin, and gives it its space in the trace.
     fn place(&mut self, mut io: Io, spaces: &[u32]) -> Io {
         let origin = self.info.origin.0;
-        let shifted = |stamp: Stamp| match stamp.get() {
-            Some(at) => Stamp::at(Nanos(at.0.saturating_sub(origin))),
-            None => Stamp::NONE,
-        };
-        io.arrival = Nanos(io.arrival.0 - origin);
-        io.issued = shifted(io.issued);
-        io.completed = shifted(io.completed);
+        shift(&mut io, |at| at.saturating_sub(origin));
         io.space = spaces.get(io.space as usize).copied().unwrap_or(0);
         io
     }
