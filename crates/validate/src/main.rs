@@ -28,6 +28,7 @@ mod serve;
 mod sheet;
 mod sim;
 mod stop;
+mod trace_speed;
 mod zram;
 
 use std::process::ExitCode;
@@ -69,6 +70,8 @@ enum Name {
     Sim(sim::Options),
     /// Readers of traces under libFuzzer, until coverage stands still (g++, an hour or two)
     Fuzz(fuzz::Options),
+    /// A recording read and analysed, beside blkparse and btt (root, fio and blktrace, minutes)
+    TraceSpeed(trace_speed::Options),
 }
 
 /// Options of one validation, when none were given.
@@ -107,6 +110,7 @@ fn run(name: Option<Name>) -> Result<bool> {
             println!("replay      two drives compared by two workloads, beside published tables");
             println!("sim         virtual drives of flash against theory");
             println!("fuzz        readers of traces under libFuzzer");
+            println!("trace-speed a recording read and analysed, beside blkparse and btt");
             Ok(true)
         }
         Some(Name::FioParity(options)) => fio_parity::run(&options),
@@ -119,6 +123,7 @@ fn run(name: Option<Name>) -> Result<bool> {
         Some(Name::Replay(options)) => replay::run(&options),
         Some(Name::Sim(options)) => sim::run(&options),
         Some(Name::Fuzz(options)) => fuzz::run(&options),
+        Some(Name::TraceSpeed(options)) => trace_speed::run(&options),
         None => {
             eprintln!(
                 "running serve, latency, kills, coverage, loop, fio-parity, probe and sim, one after the other"
