@@ -15,6 +15,7 @@ use block::{Bytes, Nanos};
 use drivescope_trace::export::blktrace::{Files, write};
 use drivescope_trace::import::blktrace::{begins, open, siblings};
 use drivescope_trace::import::compressed::Input;
+use drivescope_trace::import::{self, Options};
 use drivescope_trace::{
     Existing, Flags, InMemory, Io, Kind, Mark, Source, Space, Stamp, TraceError, TraceInfo,
 };
@@ -402,4 +403,29 @@ fn btt_counts_what_was_written() {
         let words: Vec<&str> = line.split_whitespace().collect();
         assert_eq!((words[1], words[4]), (minimum, ios.len().to_string().as_str()), "{line}");
     }
+}
+
+/// Breaks when a recording, or what blkparse makes of one, is not known by what is in it.
+#[test]
+fn recordings_are_known_by_what_is_in_them() {
+    let dir = tempfile::tempdir().unwrap();
+    let (ios, _) = made_for_tools(dir.path());
+    let read = |name: &str| {
+        let files = [dir.path().join(name)];
+        let mut source = import::open(&files, &Options::default()).unwrap();
+        let mut ios = Vec::new();
+        let mut before = usize::MAX;
+        while before != ios.len() {
+            before = ios.len();
+            source.next(&mut ios).unwrap();
+        }
+        (ios, source.info().clone())
+    };
+    let (one, info) = read("made");
+    assert_eq!((one, info.files.len()), (ios.clone(), 1));
+    let (all, info) = read("made.blktrace.2");
+    assert_eq!((all, info.files.len()), (ios.clone(), 3), "with the files of the other CPUs");
+    let Some(text) = tool("blkparse", &["-i", "made"], dir.path()) else { return };
+    std::fs::write(dir.path().join("text"), text).unwrap();
+    assert_eq!(read("text").0, ios);
 }
