@@ -138,8 +138,12 @@ impl Found {
             return self.container();
         }
         if format == Format::Blktrace {
-            let parts: Result<Vec<_>, _> = self.files.into_iter().map(input).collect();
-            return Ok(Box::new(blktrace::open(parts?, options.lenient)?));
+            let inputs = self.files.into_iter().map(|(_, from)| from.input());
+            let inputs: Vec<Input> = inputs.collect::<Result<_, _>>()?;
+            return Ok(Box::new(blktrace::open(inputs, options.lenient)?));
+        }
+        if format == Format::Blkparse {
+            return self.blkparse(options);
         }
         let reading = detect::settle(format, &self.samples, options)?;
         let several = self.files.len() > 1;
@@ -171,6 +175,17 @@ impl Found {
         Ok(Box::new(joined))
     }
 
+    /// What blkparse printed: of one recording, since the times of each begin anew.
+    fn blkparse(mut self, options: &Options) -> Result<Box<dyn Source>, TraceError> {
+        match (self.files.pop(), self.files.is_empty()) {
+            (Some((_, from)), true) => Ok(Box::new(blkparse::open(from.input()?, options.lenient))),
+            _ => Err(TraceError::Unsuited(
+                "what blkparse printed of several recordings is not read as one; name one"
+                    .to_owned(),
+            )),
+        }
+    }
+
     /// Our own container, whose index is at its end, so that it is read at its place.
     fn container(self) -> Result<Box<dyn Source>, TraceError> {
         match self.files.as_slice() {
@@ -182,14 +197,6 @@ impl Found {
                 "several traces of drivescope's are not read as one; name one".to_owned(),
             )),
         }
-    }
-}
-
-/// A file as blktrace's reader takes it.
-fn input((_, from): (String, From)) -> Result<Input, TraceError> {
-    match from {
-        From::Input(input) => Ok(*input),
-        From::Path(path) => Input::open(&path),
     }
 }
 
