@@ -138,8 +138,9 @@ impl Found {
             return self.container();
         }
         if format == Format::Blktrace {
-            let parts: Result<Vec<_>, _> = self.files.into_iter().map(input).collect();
-            return Ok(Box::new(blktrace::open(parts?, options.lenient)?));
+            let inputs = self.files.into_iter().map(|(_, from)| from.input());
+            let inputs: Vec<Input> = inputs.collect::<Result<_, _>>()?;
+            return Ok(Box::new(blktrace::open(inputs, options.lenient)?));
         }
         if format == Format::Blkparse {
             return self.blkparse(options);
@@ -174,12 +175,12 @@ impl Found {
         Ok(Box::new(joined))
     }
 
-    /// What blkparse printed, which holds the events of all CPUs, and begins at 0: two such begin we know not when.
+    /// What blkparse printed: of one recording, since the times of each begin anew.
     fn blkparse(mut self, options: &Options) -> Result<Box<dyn Source>, TraceError> {
         match (self.files.pop(), self.files.is_empty()) {
-            (Some(file), true) => Ok(Box::new(blkparse::open(input(file)?, options.lenient))),
+            (Some((_, from)), true) => Ok(Box::new(blkparse::open(from.input()?, options.lenient))),
             _ => Err(TraceError::Unsuited(
-                "several outputs of blkparse's are not read as one: each counts from its own beginning; name one"
+                "what blkparse printed of several recordings is not read as one; name one"
                     .to_owned(),
             )),
         }
@@ -196,14 +197,6 @@ impl Found {
                 "several traces of drivescope's are not read as one; name one".to_owned(),
             )),
         }
-    }
-}
-
-/// A file as blktrace's reader takes it.
-fn input((_, from): (String, From)) -> Result<Input, TraceError> {
-    match from {
-        From::Input(input) => Ok(*input),
-        From::Path(path) => Input::open(&path),
     }
 }
 
