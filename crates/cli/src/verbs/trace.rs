@@ -7,6 +7,9 @@ pub mod import;
 pub mod record;
 mod replay;
 
+pub use compare::show as show_compare;
+pub use replay::show as show_replay;
+
 use anyhow::Result;
 
 use crate::args::{TraceArgs, TraceVerb};

@@ -4,7 +4,7 @@ use super::options::{Format, Options};
 use super::reading::Reading;
 use super::sample::Sample;
 use super::tables::{PUBLISHED, published};
-use super::{csv, disksim, fio, fiu, vscsi};
+use super::{blkparse, csv, disksim, fio, fiu, vscsi};
 use crate::{Place, TraceError};
 
 /// A format of lines that is known by its rows.
@@ -14,7 +14,8 @@ struct Known {
 }
 
 /// Formats that are known by what their files begin with, or by their rows. No row fits two of them.
-const KNOWN: [Known; 4] = [
+const KNOWN: [Known; 5] = [
+    Known { format: Format::Blkparse, fits: |sample| sample.mostly(blkparse::is_row) },
     Known { format: Format::Fio, fits: |sample| fio::version(sample).is_some() },
     Known { format: Format::Fiu, fits: |sample| sample.mostly(fiu::is_row) },
     Known { format: Format::DiskSim, fits: |sample| sample.mostly(disksim::is_row) },

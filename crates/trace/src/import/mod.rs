@@ -141,6 +141,9 @@ impl Found {
             let parts: Result<Vec<_>, _> = self.files.into_iter().map(input).collect();
             return Ok(Box::new(blktrace::open(parts?, options.lenient)?));
         }
+        if format == Format::Blkparse {
+            return self.blkparse(options);
+        }
         let reading = detect::settle(format, &self.samples, options)?;
         let several = self.files.len() > 1;
         let mut waiting = Vec::with_capacity(self.files.len());
@@ -169,6 +172,17 @@ impl Found {
             return Ok(Box::new(Resorted::new(joined, reading.spread, reading.unix_offset)));
         }
         Ok(Box::new(joined))
+    }
+
+    /// What blkparse printed, which holds the events of all CPUs, and begins at 0: two such begin we know not when.
+    fn blkparse(mut self, options: &Options) -> Result<Box<dyn Source>, TraceError> {
+        match (self.files.pop(), self.files.is_empty()) {
+            (Some(file), true) => Ok(Box::new(blkparse::open(input(file)?, options.lenient))),
+            _ => Err(TraceError::Unsuited(
+                "several outputs of blkparse's are not read as one: each counts from its own beginning; name one"
+                    .to_owned(),
+            )),
+        }
     }
 
     /// Our own container, whose index is at its end, so that it is read at its place.

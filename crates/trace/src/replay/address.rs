@@ -231,7 +231,7 @@ fn fitting(fit: Fit, extent: u64, window: u64, target: &DriveInfo) -> Result<Fit
         Fit::Identity if extent <= window => Ok(Fitting::Identity),
         Fit::Identity => Err(TraceError::Unsuited(format!(
             "the trace uses addresses up to byte {extent}, and {} has {window} to be used: \
-             have them wrapped, scaled or hashed",
+             have them wrapped, scaled or hashed (--map)",
             target.name
         ))),
         Fit::Wrap => Ok(Fitting::Wrap),
