@@ -116,7 +116,7 @@ impl Found {
             return Err(TraceError::Unsuited("no file is named that holds anything".to_owned()));
         };
         if format == Format::Container {
-            return self.container();
+            return self.container(options.lenient);
         }
         let reading = detect::settle(format, &self.samples, options)?;
         let several = self.files.len() > 1;
@@ -145,9 +145,12 @@ impl Found {
     }
 
     /// Our own container, whose index is at its end, so that it is read at its place.
-    fn container(self) -> Result<Box<dyn Source>, TraceError> {
+    fn container(self, lenient: bool) -> Result<Box<dyn Source>, TraceError> {
         match self.files.as_slice() {
-            [(_, From::Path(path))] => Ok(Box::new(container::Reader::open(path)?)),
+            [(_, From::Path(path))] => {
+                let reader = container::Reader::open(path)?;
+                Ok(Box::new(if lenient { reader.lenient() } else { reader }))
+            }
             [(name, From::Input(_))] => Err(TraceError::Unsuited(format!(
                 "{name} is a trace of drivescope's, which is read from its end; keep it in a file, and name that"
             ))),
