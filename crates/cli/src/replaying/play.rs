@@ -79,20 +79,6 @@ pub struct On<'a> {
     pub seed: u64,
 }
 
-/// A replay before its first request: what listeners need to know.
-pub struct Begun<'a> {
-    /// What will be issued.
-    pub plan: &'a Plan,
-    /// The drive.
-    pub info: &'a DriveInfo,
-    /// Who it is.
-    pub identity: &'a DriveIdentity,
-    /// How I/O is issued.
-    pub engine: &'a str,
-    /// What I/O to it passes through.
-    pub stack: &'a Stack,
-}
-
 /// What a replay left.
 pub struct Played {
     /// What was issued.
@@ -121,7 +107,7 @@ pub trait Listener {
     ///
     /// # Errors
     /// What makes the replay pointless.
-    fn begin(&mut self, begun: &Begun<'_>) -> Result<()>;
+    fn begin(&mut self, plan: &Plan) -> Result<()>;
 
     /// A batch of completed requests.
     fn see(&mut self, replayed: &[Replayed]);
@@ -196,9 +182,7 @@ impl Visitor for Player<'_> {
         let mut stream = plan.stream(self.job.trace.opener(), reader)?;
         let setup = ask::setup(self.job.args, &plan, info.kind, self.on.seed);
         let (identity, engine) = (opened.identity.clone(), opened.engine.clone());
-        let begun =
-            Begun { plan: &plan, info: &info, identity: &identity, engine: &engine, stack: &stack };
-        self.listener.begin(&begun)?;
+        self.listener.begin(&plan)?;
         let ended = engine::replay::replay(
             target,
             environment,
@@ -262,7 +246,7 @@ struct Keeper {
 }
 
 impl Listener for Keeper {
-    fn begin(&mut self, _: &Begun<'_>) -> Result<()> {
+    fn begin(&mut self, _: &Plan) -> Result<()> {
         Ok(())
     }
 

@@ -177,7 +177,8 @@ fn lost(stats: &mut File) -> io::Result<u64> {
     Ok(lost_in(&String::from_utf8_lossy(&text[..read])))
 }
 
-fn lost_in(stats: &str) -> u64 {
+/// The losses that a file `stats` tells.
+pub(crate) fn lost_in(stats: &str) -> u64 {
     let count = |name: &str| {
         let line = stats.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
         line.and_then(|value| value.trim().parse::<u64>().ok()).unwrap_or(0)

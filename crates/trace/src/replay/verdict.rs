@@ -114,7 +114,7 @@ fn timed(facts: &Facts<'_>, tolerance: Nanos) -> (Limit, String) {
     let also = if own > SHARE { "; only then the replayer was late too" } else { "" };
     let reason = if overload > SHARE {
         format!(
-            "the drive could not keep up: in {} of the requests' time its backlog grew by {:.3} s per second, \
+            "the drive could not keep up: {} of the requests fell into a backlog that grew by {:.3} s a second, \
              up to {:.3} s{also}",
             percent(overload),
             facts.overload.growth,
@@ -122,8 +122,9 @@ fn timed(facts: &Facts<'_>, tolerance: Nanos) -> (Limit, String) {
         )
     } else {
         format!(
-            "{} of the requests waited for a slot longer than {tolerance}: the drive freed none{also}",
-            percent(slot)
+            "{} of the requests waited for a slot longer than {}: the drive freed none{also}",
+            percent(slot),
+            micros(tolerance)
         )
     };
     (Limit::DriveLimited, reason)
@@ -154,19 +155,24 @@ fn untimed(facts: &Facts<'_>) -> (Limit, String) {
 fn on_time(own: f64, facts: &Facts<'_>, tolerance: Nanos) -> String {
     let late = above(facts.own, tolerance);
     if late == 0 {
-        format!("every request was issued within {tolerance} of its time, and the drive kept up")
+        format!(
+            "every request was issued within {} of its time, and the drive kept up",
+            micros(tolerance)
+        )
     } else {
         format!(
-            "all but {} of the requests were issued within {tolerance} of their time, and the drive kept up",
-            percent(own)
+            "all but {} of the requests were issued within {} of their time, and the drive kept up",
+            percent(own),
+            micros(tolerance)
         )
     }
 }
 
 fn replayer_reason(own: f64, facts: &Facts<'_>, tolerance: Nanos) -> String {
     let what = format!(
-        "{} of the requests were issued more than {tolerance} after their time, room and slot had come",
-        percent(own)
+        "{} of the requests were issued more than {} after their time, room and slot had come",
+        percent(own),
+        micros(tolerance)
     );
     let late = facts.late_share * facts.elapsed.0 as f64;
     let causes = [
@@ -201,6 +207,11 @@ fn evidence(facts: &Facts<'_>, tolerance: Nanos) -> BTreeMap<String, Evidence> {
         tell("run_delay_share", delay.into());
     }
     evidence
+}
+
+/// A span for a sentence.
+fn micros(span: Nanos) -> String {
+    format!("{:.0} µs", span.0 as f64 / 1e3)
 }
 
 /// A share for a sentence.

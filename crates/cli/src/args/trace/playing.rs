@@ -5,7 +5,7 @@ use clap::{Args, ValueEnum};
 use linux::target::EngineKind;
 use workload::units::{parse_bytes, parse_nanos};
 
-use crate::args::{Span, engine, lasting, span};
+use crate::args::{KeepArgs, PlaceArgs, Span, engine, lasting, span};
 
 /// When requests are issued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -152,6 +152,24 @@ pub struct TesterArgs {
     /// Seed of the content written, and of a virtual drive's own noise [default: a fresh one]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
     pub seed: Option<u64>,
+}
+
+/// Whether and where a run is recorded.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Record")]
+pub struct RunRecordArgs {
+    #[command(flatten)]
+    pub place: PlaceArgs,
+    /// Keep no record of this run
+    #[arg(long)]
+    pub no_record: bool,
+}
+
+impl RunRecordArgs {
+    /// As the record has it. Single I/Os have a file of their own (`--save`).
+    pub fn keep(&self) -> KeepArgs {
+        KeepArgs { place: self.place.clone(), no_record: self.no_record, keep_samples: None }
+    }
 }
 
 /// Consent to writing.
