@@ -301,6 +301,10 @@ pub trait Drive: Send {
     /// `until` (then possibly with none); completions are appended to `done` in the order seen.
     /// With nothing outstanding it returns at `until`. Returns the current instant.
     ///
+    /// On a real drive a signal may end the wait early, with none, and so may, rarely, what the kernel does on the
+    /// thread's behalf, such as taking apart a ring that was closed before. Whoever waits for something looks whether
+    /// it has come, and waits again.
+    ///
     /// # Errors
     /// [`DriveError`] when the drive as a whole fails.
     fn wait_until(&mut self, until: Time, done: &mut Vec<Completion>) -> Result<Time, DriveError>;

@@ -10,6 +10,7 @@ mod opening;
 mod probing;
 mod progress;
 mod recording;
+mod replaying;
 mod samples;
 mod session;
 mod setup;

@@ -128,6 +128,21 @@ impl Flags {
     /// Appends to a zone.
     pub const APPEND: Flags = Flags(1 << 10);
 
+    /// Each alone, with the word that files have for it.
+    pub const ALL: [(Flags, &'static str); 11] = [
+        (Flags::SYNC, "sync"),
+        (Flags::META, "meta"),
+        (Flags::FUA, "fua"),
+        (Flags::AHEAD, "ahead"),
+        (Flags::PREFLUSH, "preflush"),
+        (Flags::HEAD, "head"),
+        (Flags::MERGED_BACK, "merged_back"),
+        (Flags::MERGED_FRONT, "merged_front"),
+        (Flags::REQUEUED, "requeued"),
+        (Flags::SPLIT, "split"),
+        (Flags::APPEND, "append"),
+    ];
+
     /// True when all of `others` are in this set.
     pub const fn has(self, others: Flags) -> bool {
         self.0 & others.0 == others.0

@@ -8,7 +8,7 @@ pub const BATCH: usize = 8 << 10;
 /// A trace that is read from its beginning to its end, in bounded memory.
 ///
 /// I/Os come in the order of their arrival. A source whose origin is in disorder puts it in order before, or refuses.
-pub trait Source {
+pub trait Source: Send {
     /// Appends the next I/Os to `batch`, about [`BATCH`] of them; appends none when there are no more.
     ///
     /// # Errors

@@ -1,10 +1,15 @@
 //! Results laid out for reading: which numbers stand where. How they look is the report's business.
 
+pub mod analyze;
+pub mod btt;
 pub mod devices;
 pub mod import;
+pub mod import_trace;
 pub mod mark;
 pub mod plots;
 pub mod probe;
+pub mod record;
+pub mod replay;
 pub mod rerun;
 pub mod row;
 pub mod runs;

@@ -180,6 +180,11 @@ impl Drive for CalibrationDrive<'_> {
     }
 
     #[inline]
+    fn has_room(&self, len: Bytes) -> bool {
+        with!(&self.0, drive => drive.has_room(len))
+    }
+
+    #[inline]
     fn foresee(&mut self, next: &Request) {
         with!(&mut self.0, drive => drive.foresee(next));
     }
@@ -223,6 +228,11 @@ impl<D: Drive> Drive for Granted<D> {
             }
         }
         self.drive.submit(requests)
+    }
+
+    #[inline]
+    fn has_room(&self, len: Bytes) -> bool {
+        self.drive.has_room(len)
     }
 
     #[inline]

@@ -22,9 +22,11 @@ mod null;
 mod pin;
 mod psync;
 mod queued;
+mod shelf;
 mod slack;
 mod sys;
 mod uring;
+mod waiting;
 
 use block::{Drive, DriveError, LaneSetup};
 

@@ -98,6 +98,11 @@ impl Drive for NullDrive<'_> {
         clock::now()
     }
 
+    #[inline]
+    fn has_room(&self, len: Bytes) -> bool {
+        self.slots.has_room(len)
+    }
+
     fn submit(&mut self, requests: &[Request]) -> Result<(), DriveError> {
         for request in requests {
             self.lane.admit(&mut self.slots, request)?;
@@ -109,8 +114,7 @@ impl Drive for NullDrive<'_> {
     /// Completes everything that was taken, between two readings of the clock, as real drives do.
     fn wait_until(&mut self, until: Time, done: &mut Vec<Completion>) -> Result<Time, DriveError> {
         if self.queue.is_empty() {
-            clock::sleep_until(until);
-            return Ok(clock::now());
+            return Ok(self.lane.waiter.wait(until));
         }
         let issued = clock::now();
         let completed = clock::now();

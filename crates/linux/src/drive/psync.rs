@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::io::IoSlice;
 
-use block::{Completion, Drive, DriveError, LaneSetup, Op, Outcome, Request, Time};
+use block::{Bytes, Completion, Drive, DriveError, LaneSetup, Op, Outcome, Request, Time};
 use rustix::io::{ReadWriteFlags, pread, pwrite, pwritev2};
 
 use super::lane::{Lane, Spare};
@@ -81,6 +81,11 @@ impl Drive for PsyncDrive<'_> {
         clock::now()
     }
 
+    #[inline]
+    fn has_room(&self, len: Bytes) -> bool {
+        self.slots.has_room(len)
+    }
+
     fn submit(&mut self, requests: &[Request]) -> Result<(), DriveError> {
         for request in requests {
             self.lane.admit(&mut self.slots, request)?;
@@ -89,15 +94,14 @@ impl Drive for PsyncDrive<'_> {
         Ok(())
     }
 
-    /// Serves the oldest request, or sleeps when there is none.
+    /// Serves the oldest request, or waits when there is none.
     ///
     /// One a call, so that the caller sees each completion at once and its deadlines between them. A
     /// request is served even when `until` has passed: a caller that is late and polls would
     /// otherwise wait for ever. A call cannot be cut short, so a return may be late by one request.
     fn wait_until(&mut self, until: Time, done: &mut Vec<Completion>) -> Result<Time, DriveError> {
         let Some(request) = self.queue.pop_front() else {
-            clock::sleep_until(until);
-            return Ok(clock::now());
+            return Ok(self.lane.waiter.wait(until));
         };
         let completion = self.serve(&request);
         self.slots.take_back(request.slot);

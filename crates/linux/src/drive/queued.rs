@@ -6,6 +6,7 @@ use block::{Completion, DriveError, Outcome, Request, Time};
 
 use super::lane::Lane;
 use super::sys::slots::Slots;
+use super::waiting::Waiter;
 use super::{clock, direct_call};
 use crate::target::{EngineKind, Opened};
 
@@ -24,6 +25,9 @@ pub(crate) trait Queue {
 
     /// True when nothing is queued and the kernel has nothing.
     fn is_idle(&self) -> bool;
+
+    /// True when something is queued that the kernel does not have yet.
+    fn holds(&self) -> bool;
 
     /// Hands over what is queued, stamped `now`, and gives back what has completed: slot, stamp, the
     /// kernel's result and the instant that it was seen. Waits for at least one if `wait` is set, at most
@@ -75,8 +79,9 @@ impl<'a, Q: Queue> Queued<'a, Q> {
     }
 
     /// As [`block::Drive::wait_until`]. One turn of the queue hands over and waits; while a foreseen write
-    /// is to be made there are two, or what is outstanding would be waited for with nothing done. A signal
-    /// ends the wait early.
+    /// is to be made there are two, or what is outstanding would be waited for with nothing done. Awake, the queue is
+    /// only entered when there is something to be handed over or given back. A signal
+    /// ends the wait early, and what the kernel does in its place (`TIF_NOTIFY_SIGNAL`) cannot be told from one.
     #[inline]
     pub fn wait_until(
         &mut self,
@@ -87,15 +92,22 @@ impl<'a, Q: Queue> Queued<'a, Q> {
         if !self.direct.is_empty() {
             self.perform_direct(done);
         } else if self.queue.is_idle() {
-            clock::sleep_until(until);
-            return Ok(clock::now());
+            return Ok(self.lane.waiter.wait(until));
         }
         let submitter = self.lane.submitter;
         loop {
             let now = clock::now();
             let may_wait = done.len() == before && now < until;
             let ahead = may_wait && self.lane.can_make_ahead();
-            let wait = (may_wait && !ahead).then_some(until);
+            let nap = self.lane.waiter.nap(until);
+            let sleeps = may_wait && !ahead && now < nap;
+            if may_wait && !ahead && !sleeps && !self.queue.holds() {
+                let (now, news) = Waiter::spin(until, || self.queue.has_news());
+                if !news {
+                    return Ok(now);
+                }
+            }
+            let wait = sleeps.then_some(nap);
             let turn = self.queue.turn(now, wait, |slot, issued, result, completed| {
                 let outcome = Outcome(result);
                 done.push(Completion { submitter, slot, issued, completed, outcome });
@@ -103,6 +115,9 @@ impl<'a, Q: Queue> Queued<'a, Q> {
             let turn = turn.map_err(|e| self.fail(Q::ENTERING, e))?;
             if done.len() > before || turn.now >= until || turn.interrupted {
                 return Ok(turn.now);
+            }
+            if sleeps {
+                self.lane.waiter.woke(now, nap, turn.now);
             }
             if ahead {
                 self.make_ahead(until);

@@ -1,6 +1,6 @@
 //! The io_uring engine: a ring a submitter, batches in one system call, completions without any.
 
-use block::{Completion, Drive, DriveError, LaneSetup, Op, Request, Time};
+use block::{Bytes, Completion, Drive, DriveError, LaneSetup, Op, Request, Time};
 use io_uring::IoUring;
 
 use super::lane::{Lane, Spare};
@@ -31,6 +31,10 @@ impl Engine for Uring {
             let source = std::io::Error::from_raw_os_error(libc::EINVAL);
             let action = format!("keep {} requests outstanding", setup.depth);
             return Err(lane.setup_error(action, source, "io_uring's limit is 32768 a submitter"));
+        }
+        if target.options().iopoll {
+            // A poll ends with a completion and with nothing else.
+            lane.waiter.never_half_asleep();
         }
         let spare = spare(target.options().iopoll, setup.depth);
         let slots = lane.buffers(setup, target.memory_align(), spare)?;
@@ -101,6 +105,11 @@ impl Drive for UringDrive<'_> {
             }
         }
         Ok(())
+    }
+
+    #[inline]
+    fn has_room(&self, len: Bytes) -> bool {
+        self.0.queue.slots().has_room(len)
     }
 
     #[inline]

@@ -2,6 +2,7 @@
 
 use block::Nanos;
 
+use super::fields::decimal;
 use super::options::{AddressUnit, Options, SpaceRule, TimeUnit};
 use crate::TraceError;
 
@@ -13,7 +14,17 @@ const ROWS_MIN: usize = 16;
 
 /// The finest step of times of `unit` with so many digits behind the point.
 pub fn resolution(unit: TimeUnit, digits: usize) -> Nanos {
-    (0..digits).fold(unit.nanos(), |step, _| Nanos((step.0 / 10).max(1)))
+    resolution_of(unit.nanos().0, digits)
+}
+
+/// The finest step of times that count `scale` nanoseconds, with so many digits behind the point.
+pub fn resolution_of(scale: u64, digits: usize) -> Nanos {
+    Nanos((0..digits.min(20)).fold(scale, |step, _| (step / 10).max(1)))
+}
+
+/// True for a count of seconds since 1970 that lies within living memory: 1990 to 2060.
+pub fn is_date(seconds: i128) -> bool {
+    (631_152_000..2_840_140_800).contains(&seconds)
 }
 
 /// Refuses times that would need a machine beyond all machines.
@@ -108,6 +119,124 @@ pub fn spaces(
                 "{word} numbers count anew in each file, or are the same in all {files} of them"
             ),
             flag: "--spaces per-file or --spaces shared".to_owned(),
+        }),
+    }
+}
+
+/// The unit of times that nothing names, by their size, and by how many there are in a second.
+///
+/// What a number of seconds, microseconds or nanoseconds means is not in it. But a unit is out of the question when
+/// the trace would then have more I/Os a second than any machine does, or fewer than one a day, or count
+/// from an instant more than a hundred years ago without being a date. When one unit is left, it is the unit.
+///
+/// # Errors
+/// [`TraceError::Ambiguous`] when several are left, or none.
+pub fn time_unit(file: &str, column: &[&[u8]]) -> Result<(TimeUnit, String), TraceError> {
+    const DAY_NS: f64 = 86_400e9;
+    let span = |unit: TimeUnit| {
+        let times = column.iter().filter_map(|time| decimal(time, unit.nanos().0));
+        let (count, first, last) = times
+            .fold((0usize, u64::MAX, 0), |(count, first, last), time| {
+                (count + 1, first.min(time), last.max(time))
+            });
+        // Fewer rows than were read: some would be beyond all times.
+        (count == column.len() && count > 0).then_some((first, last))
+    };
+    let possible: Vec<TimeUnit> = TimeUnit::ALL
+        .into_iter()
+        .filter(|unit| {
+            let Some((first, last)) = span(*unit) else { return false };
+            let ns = last.saturating_sub(first) as f64;
+            let rows = column.len() as f64;
+            let crowded = column.len() >= ROWS_MIN && rows > RATE_MAX * ns / 1e9;
+            let sparse = column.len() >= ROWS_MIN && ns > rows * DAY_NS;
+            let aged = first / 1_000_000_000 > 3_153_600_000
+                && epoch(std::iter::once(i128::from(first / 1_000_000_000)), *unit).is_none();
+            !crowded && !sparse && !aged
+        })
+        .collect();
+    match possible.as_slice() {
+        [unit] => Ok((
+            *unit,
+            "since in any other there would be too many or too few I/Os a second".to_owned(),
+        )),
+        several => {
+            let words = if several.is_empty() { &TimeUnit::ALL[..] } else { several };
+            let words: Vec<&str> = words.iter().map(|unit| unit.word()).collect();
+            Err(TraceError::Ambiguous {
+                file: file.to_owned(),
+                question: format!(
+                    "times may be in {}, and nothing in the file says which",
+                    words.join(", ")
+                ),
+                flag: format!("--time-unit {}", words.join(" or ")),
+            })
+        }
+    }
+}
+
+/// What must be added to times whose seconds are `seconds` to have nanoseconds since 1970; none when they are no dates.
+pub fn epoch(mut seconds: impl Iterator<Item = i128>, unit: TimeUnit) -> Option<i128> {
+    let first = seconds.next()?;
+    if is_date(first) {
+        Some(0)
+    } else if unit == TimeUnit::FileTime && is_date(first - FILETIME_TO_UNIX_S) {
+        Some(-FILETIME_TO_UNIX_S * 1_000_000_000)
+    } else {
+        None
+    }
+}
+
+/// From 1601, where FILETIME begins, to 1970.
+pub const FILETIME_TO_UNIX_S: i128 = 11_644_473_600;
+
+/// The longest I/O that the block layer and most drives take as one, with room: in sectors.
+const SECTORS_MAX: u64 = 32 << 11;
+
+/// The units of addresses and lengths, as far as they are not said, by alignment.
+///
+/// Lengths that are no multiples of 512 are sectors, when none of them would be too long for one I/O. Addresses and
+/// lengths that all are multiples of 512 are bytes, when some length would be too long for one I/O in sectors. Between
+/// the two lie traces of which both can be true.
+///
+/// # Errors
+/// [`TraceError::Ambiguous`] when it shows in neither way.
+pub fn address_units(
+    file: &str,
+    offsets: &[u64],
+    lengths: &[u64],
+    said: (Option<AddressUnit>, Option<AddressUnit>),
+) -> Result<((AddressUnit, AddressUnit), String), TraceError> {
+    let odd = |numbers: &[u64]| numbers.iter().filter(|number| *number % 512 != 0).count();
+    let (odd_offsets, odd_lengths) = (odd(offsets), odd(lengths));
+    let longest = lengths.iter().copied().max().unwrap_or(0);
+    let enough = lengths.len() >= ROWS_MIN;
+    let found = if enough && odd_offsets == 0 && odd_lengths == 0 && longest > SECTORS_MAX {
+        Some((
+            AddressUnit::Bytes,
+            format!(
+                "since all looked at are multiples of 512, and the longest, {longest} sectors, would be no one I/O"
+            ),
+        ))
+    } else if enough && odd_offsets > 0 && 2 * odd_lengths > lengths.len() && longest <= SECTORS_MAX
+    {
+        Some((
+            AddressUnit::Sectors,
+            format!("since {odd_lengths} of {} lengths are no multiples of 512", lengths.len()),
+        ))
+    } else {
+        None
+    };
+    match found {
+        Some((unit, why)) => Ok(((said.0.unwrap_or(unit), said.1.unwrap_or(unit)), why)),
+        None => Err(TraceError::Ambiguous {
+            file: file.to_owned(),
+            question: format!(
+                "addresses and lengths may be in bytes or in sectors of 512: of the first {} rows {odd_offsets} \
+                 addresses and {odd_lengths} lengths are no multiples of 512, the longest is {longest}",
+                lengths.len()
+            ),
+            flag: "--address-unit bytes or --address-unit sectors".to_owned(),
         }),
     }
 }

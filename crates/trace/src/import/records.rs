@@ -72,12 +72,14 @@ pub trait Row: Send {
 pub struct Lines<R> {
     input: Input,
     row: R,
+    /// A row was read, or a head: no head comes after it.
+    begun: bool,
 }
 
 impl<R: Row> Lines<R> {
     /// The lines of `input`, each of which is a `row`.
     pub fn new(input: Input, row: R) -> Lines<R> {
-        Lines { input, row }
+        Lines { input, row, begun: false }
     }
 }
 
@@ -99,7 +101,17 @@ impl<R: Row> Records for Lines<R> {
         if is_blank(line) {
             return Ok(Record::Blank);
         }
-        self.row.read(line, told).map_err(|reason| Trouble::Record { place, reason })
+        match self.row.read(line, told) {
+            Err(_) if !self.begun && is_head(line) => {
+                self.begun = true;
+                Ok(Record::Blank)
+            }
+            Err(reason) => Err(Trouble::Record { place, reason }),
+            Ok(record) => {
+                self.begun = true;
+                Ok(record)
+            }
+        }
     }
 
     fn place(&self) -> Place {
@@ -114,6 +126,13 @@ impl<R: Row> Records for Lines<R> {
 /// True for an empty line and for a comment.
 pub fn is_blank(line: &[u8]) -> bool {
     matches!(line.trim_ascii_start().first(), None | Some(b'#'))
+}
+
+/// True for a line that names columns: it begins with a letter, and no word of it is a number.
+pub fn is_head(line: &[u8]) -> bool {
+    let words = || line.split(|byte| b",;\t |\"".contains(byte)).filter(|word| !word.is_empty());
+    words().next().is_some_and(|word| word[0].is_ascii_alphabetic())
+        && !words().any(|word| word.iter().all(|byte| byte.is_ascii_digit() || *byte == b'.'))
 }
 
 /// Bytes of a file for a sentence: short, and without what a terminal would obey.

@@ -20,7 +20,7 @@ use crate::{Flags, Io, Kind, Source, Stamp, TraceError};
 const SECTOR: u64 = 512;
 
 /// Opens the trace from its beginning, once for each loop.
-pub type Opener = Box<dyn FnMut() -> Result<Box<dyn Source + Send>, TraceError> + Send>;
+pub type Opener = Box<dyn FnMut() -> Result<Box<dyn Source>, TraceError> + Send>;
 
 /// What was planned, and what was not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -81,7 +81,7 @@ pub struct Stream {
     plan: Plan,
     open: Opener,
     reference: Option<ReferenceReader>,
-    source: Option<Box<dyn Source + Send>>,
+    source: Option<Box<dyn Source>>,
     batch: Vec<Io>,
     next: usize,
     loops_done: u32,
@@ -204,8 +204,7 @@ impl Stream {
     fn plan_io(&mut self, io: &Io) -> Result<(), TraceError> {
         let Some(draft) = self.draft(io)? else { return Ok(()) };
         let (time, completed) = self.times(io);
-        let writes = self.plan.options.writes == Writes::Issue;
-        if writes && io.kind == Kind::Write && io.flags.has(Flags::PREFLUSH) {
+        if draft.op == Op::Write && io.flags.has(Flags::PREFLUSH) {
             self.counts.preflushes += 1;
             let flush = Draft { op: Op::Flush, fua: false, offset: Bytes::ZERO, len: Bytes::ZERO };
             // Weighs nothing: the write that it belongs to counts for both.

@@ -5,7 +5,7 @@ use clap::{Args, ValueEnum};
 use linux::target::EngineKind;
 use workload::units::{parse_bytes, parse_nanos};
 
-use crate::args::{engine, lasting};
+use crate::args::{KeepArgs, PlaceArgs, Span, engine, lasting, span};
 
 /// When requests are issued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -43,12 +43,23 @@ pub enum FromName {
 pub enum MapName {
     /// Nowhere: a trace that does not fit is refused
     Fit,
-    /// To the address modulo the target's size
+    /// To the remainder: addresses begin anew where the target ends
     Wrap,
-    /// To the address scaled down
+    /// Squeezed or stretched, a MiB at a time, to the target's size
     Scale,
-    /// To a place that its block number is hashed to
+    /// To a place drawn by --seed, a MiB at a time
     Hash,
+}
+
+/// How several address spaces lie on one target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum LayoutName {
+    /// One behind the other, each from its first used address to its last
+    Packed,
+    /// One behind the other, each as large as it is
+    SideBySide,
+    /// Over each other, all from the same beginning
+    Overlaid,
 }
 
 /// When requests are issued, and where they go.
@@ -67,15 +78,15 @@ pub struct PlayArgs {
     #[arg(long, value_name = "N", default_value_t = 32, help_heading = "Time",
           value_parser = clap::value_parser!(u16).range(1..=4096))]
     pub depth: u16,
-    /// Stretch the time between requests: 2 is half the speed, 0.5 twice
+    /// scaled, and the replay on --reference: multiply times by this; 2 is half the rate
     #[arg(long, value_name = "X", default_value_t = 1.0, help_heading = "Time", value_parser = factor)]
     pub factor: f64,
-    /// scaled: longest idle time, when nothing was outstanding
+    /// scaled: longest idle time (nothing outstanding) that is left
     #[arg(long, value_name = "TIME", help_heading = "Time", value_parser = parse_nanos)]
-    pub idle_cap: Option<Nanos>,
-    /// scaled: stretch idle time alone by this
-    #[arg(long, value_name = "X", help_heading = "Time", value_parser = factor, conflicts_with = "idle_cap")]
-    pub idle_factor: Option<f64>,
+    pub idle_max: Option<Nanos>,
+    /// scaled: multiply idle times alone
+    #[arg(long, help_heading = "Time")]
+    pub idle_only: bool,
     /// Which instant of an I/O is its time
     #[arg(long, value_enum, default_value_t = FromName::Queue, help_heading = "Time")]
     pub from: FromName,
@@ -92,13 +103,15 @@ pub struct PlayArgs {
     /// Where an address goes that the target does not have
     #[arg(long, value_enum, default_value_t = MapName::Fit, help_heading = "Addresses")]
     pub map: MapName,
-    /// Add this to every address
-    #[arg(long, value_name = "SIZE", default_value = "0", help_heading = "Addresses", value_parser = parse_bytes)]
-    pub offset: Bytes,
-    /// Where an address space of the trace begins on the target, such as hda1=100GiB; once for each [default: one
-    /// after the other]
-    #[arg(long, value_name = "SPACE=OFFSET", help_heading = "Addresses", value_parser = part)]
+    /// How several address spaces of the trace lie on the target
+    #[arg(long, value_enum, default_value_t = LayoutName::Packed, help_heading = "Addresses")]
+    pub layout: LayoutName,
+    /// Where an address space begins on the target, such as hda1=100GiB; once for each
+    #[arg(long, value_name = "SPACE=OFFSET", help_heading = "Addresses", value_parser = part, conflicts_with = "layout")]
     pub space: Vec<(String, Bytes)>,
+    /// Part of the target to use: LENGTH, OFFSET+LENGTH or all
+    #[arg(long, value_name = "SPAN", help_heading = "Addresses", value_parser = span)]
+    pub region: Option<Span>,
     /// Leave writes, discards and the like out
     #[arg(long, conflicts_with_all = ["write", "writes_as_reads"], help_heading = "Addresses")]
     pub reads_only: bool,
@@ -139,6 +152,24 @@ pub struct TesterArgs {
     /// Seed of the content written, and of a virtual drive's own noise [default: a fresh one]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
     pub seed: Option<u64>,
+}
+
+/// Whether and where a run is recorded.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Record")]
+pub struct RunRecordArgs {
+    #[command(flatten)]
+    pub place: PlaceArgs,
+    /// Keep no record of this run
+    #[arg(long)]
+    pub no_record: bool,
+}
+
+impl RunRecordArgs {
+    /// As the record has it. Single I/Os have a file of their own (`--save`).
+    pub fn keep(&self) -> KeepArgs {
+        KeepArgs { place: self.place.clone(), no_record: self.no_record, keep_samples: None }
+    }
 }
 
 /// Consent to writing.

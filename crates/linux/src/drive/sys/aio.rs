@@ -252,6 +252,11 @@ impl Queue for Aio<'_> {
         self.in_kernel == 0 && self.queued.is_empty()
     }
 
+    #[inline]
+    fn holds(&self) -> bool {
+        !self.queued.is_empty()
+    }
+
     /// `io_submit`, then `io_getevents`.
     #[inline]
     fn turn(

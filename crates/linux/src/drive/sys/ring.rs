@@ -76,6 +76,8 @@ pub(crate) struct Ring<'a> {
     file: BorrowedFd<'a>,
     /// Dropped by hand, only when the kernel is known to be done with it.
     slots: ManuallyDrop<Slots>,
+    /// Completions are only seen on entering.
+    polled: bool,
     fixed_file: bool,
     fixed_buffers: bool,
     can_discard: bool,
@@ -128,6 +130,7 @@ impl<'a> Ring<'a> {
             uring,
             file,
             slots: ManuallyDrop::new(slots),
+            polled: iopoll,
             fixed_file: false,
             fixed_buffers: false,
             can_discard: false,
@@ -406,6 +409,11 @@ impl Queue for Ring<'_> {
         self.in_kernel == 0 && self.queued.is_empty()
     }
 
+    #[inline]
+    fn holds(&self) -> bool {
+        !self.queued.is_empty()
+    }
+
     /// One `io_uring_enter`, and completions without any.
     #[inline]
     fn turn(
@@ -423,7 +431,7 @@ impl Queue for Ring<'_> {
     /// As far as can be seen without entering the kernel. A device that is polled has its news only then.
     #[inline]
     fn has_news(&mut self) -> bool {
-        !self.uring.completion().is_empty() || self.uring.submission().taskrun()
+        self.polled || !self.uring.completion().is_empty() || self.uring.submission().taskrun()
     }
 }
 
@@ -479,8 +487,12 @@ mod tests {
 
     fn ring(file: &std::fs::File) -> Ring<'_> {
         use std::os::fd::AsFd;
-        Ring::new(file.as_fd(), Slots::new(2, false, Bytes(4096), Bytes(512)).unwrap(), false)
-            .unwrap()
+        Ring::new(
+            file.as_fd(),
+            Slots::new(2, false, (Bytes(4096), Bytes(u64::MAX)), Bytes(512)).unwrap(),
+            false,
+        )
+        .unwrap()
     }
 
     // The steps down are met only on older kernels; each must at least be a mode that a kernel knows.

@@ -1,0 +1,260 @@
+//! One replay on one drive: opened, planned, issued, told to whoever listens.
+
+use std::fs::File;
+use std::io::{BufReader, BufWriter, Seek as _};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+use anyhow::{Context as _, Result, anyhow, bail};
+use block::{DriveIdentity, DriveInfo, Environment, Stack, Target};
+use engine::replay::{Ended, Reason, Replayed};
+use linux::scheduler::Held;
+use linux::sysfs::Roots;
+use trace::import;
+use trace::replay::{
+    Counts, Opener, Options, Original, Plan, ReferenceReader, ReferenceWriter, Survey,
+};
+
+use super::ask;
+use crate::args::PlayArgs;
+use crate::opening::{self, Opened, Place, Visitor};
+
+/// A trace that is read as often as it takes.
+#[derive(Clone, Debug)]
+pub struct Trace {
+    files: Vec<PathBuf>,
+    options: import::Options,
+}
+
+impl Trace {
+    /// The trace in the file at `path`.
+    ///
+    /// # Errors
+    /// When it can be read only once.
+    pub fn new(path: &Path, options: import::Options) -> Result<Trace> {
+        if path == Path::new("-") {
+            bail!(
+                "a replay reads its trace more than once, and standard input can be read once: \
+                 `drivescope trace import - -o FILE.parquet` makes a file of it"
+            );
+        }
+        Ok(Trace { files: vec![path.to_owned()], options })
+    }
+
+    /// What has to be known before its first request can be planned.
+    ///
+    /// # Errors
+    /// Those of reading it.
+    pub fn survey(&self, options: &Options) -> Result<Survey> {
+        let mut source = import::open(&self.files, &self.options)?;
+        Ok(Survey::of(source.as_mut(), options.from, options.until)?)
+    }
+
+    fn opener(&self) -> Opener {
+        let trace = self.clone();
+        Box::new(move || import::open(&trace.files, &trace.options))
+    }
+}
+
+/// What is the same for every replay of a command.
+pub struct Job<'a> {
+    /// The trace.
+    pub trace: &'a Trace,
+    /// What is known of it.
+    pub survey: &'a Survey,
+    /// How it is replayed and how requests reach a drive.
+    pub args: &'a PlayArgs,
+    /// Ctrl-C.
+    pub cancel: &'a AtomicBool,
+}
+
+/// The drive of one replay.
+#[derive(Clone, Copy)]
+pub struct On<'a> {
+    /// As the user named it.
+    pub name: &'a str,
+    /// The word of consent for it.
+    pub consent: Option<&'a String>,
+    /// Of its own noise, when it is a virtual one, and of what is written.
+    pub seed: u64,
+}
+
+/// What a replay left.
+pub struct Played {
+    /// What was issued.
+    pub plan: Plan,
+    /// The drive.
+    pub info: DriveInfo,
+    /// Who it is.
+    pub identity: DriveIdentity,
+    /// How I/O was issued.
+    pub engine: String,
+    /// What I/O to it passes through.
+    pub stack: Stack,
+    /// How it ended.
+    pub ended: Ended,
+    /// What was planned and what was not.
+    pub counts: Counts,
+    /// What the original did.
+    pub original: Original,
+    /// The scheduler that was set for it, and the one before.
+    pub scheduler: Option<(String, String)>,
+}
+
+/// Whoever is told what becomes of requests.
+pub trait Listener {
+    /// Before the first request.
+    ///
+    /// # Errors
+    /// What makes the replay pointless.
+    fn begin(&mut self, plan: &Plan) -> Result<()>;
+
+    /// A batch of completed requests.
+    fn see(&mut self, replayed: &[Replayed]);
+}
+
+impl Job<'_> {
+    /// Replays by `options` on a drive; `reference` are the times of a reference replay.
+    ///
+    /// # Errors
+    /// What makes it impossible, or ended it early for another reason than Ctrl-C.
+    pub fn play(
+        &self,
+        on: On<'_>,
+        options: &Options,
+        reference: Option<&mut Reference>,
+        listener: &mut dyn Listener,
+    ) -> Result<Played> {
+        let tester = &self.args.tester;
+        let may_write = ask::writes(self.args, self.survey, on.name)?;
+        let discards = may_write == trace::replay::Writes::Issue;
+        let options = Options { writes: may_write, discards, ..options.clone() };
+        let held = self.scheduler(on.name)?;
+        let changes = ask::changes(self.survey, &options);
+        let place = Place {
+            name: on.name,
+            engine: tester.engine,
+            cpus: tester.cpus.as_deref(),
+            write: self.args.consent.write,
+            consent: on.consent,
+            allow: &self.args.consent.allow,
+            seed: Some(on.seed),
+            what: "replayed to",
+        };
+        let mut player = Player { job: self, on, options, reference, listener, held };
+        opening::open(place, changes, &mut player)
+    }
+
+    /// Sets the scheduler that the user wants, on a real drive.
+    fn scheduler(&self, name: &str) -> Result<Option<Held>> {
+        match &self.args.tester.scheduler {
+            Some(wanted) if !ask::is_nobodys(name) => {
+                Ok(Some(linux::scheduler::hold(&Roots::default(), Path::new(name), wanted)?))
+            }
+            _ => Ok(None),
+        }
+    }
+}
+
+struct Player<'a> {
+    job: &'a Job<'a>,
+    on: On<'a>,
+    options: Options,
+    reference: Option<&'a mut Reference>,
+    listener: &'a mut dyn Listener,
+    held: Option<Held>,
+}
+
+impl Visitor for Player<'_> {
+    type Out = Played;
+
+    fn visit<T: Target>(
+        &mut self,
+        target: &mut T,
+        environment: &mut dyn Environment,
+        opened: &Opened,
+    ) -> Result<Played> {
+        let info = target.info().clone();
+        let stack = environment.stack().clone();
+        let referred = self.reference.is_some();
+        let plan = Plan::new(self.job.survey.clone(), &info, self.options.clone(), referred)?;
+        let reader = self.reference.as_mut().map(|reference| reference.reader()).transpose()?;
+        let mut stream = plan.stream(self.job.trace.opener(), reader)?;
+        let setup = ask::setup(self.job.args, &plan, info.kind, self.on.seed);
+        let (identity, engine) = (opened.identity.clone(), opened.engine.clone());
+        self.listener.begin(&plan)?;
+        let ended = engine::replay::replay(
+            target,
+            environment,
+            &mut stream,
+            &setup,
+            self.job.cancel,
+            &mut |replayed| self.listener.see(replayed),
+        )
+        .with_context(|| self.on.name.to_owned())?;
+        if let (Reason::Errors, Some(failure)) = (ended.reason, &ended.failure) {
+            let errors =
+                format!("{} I/Os failed, and --errors allows {}", ended.errors, setup.errors_max);
+            return Err(anyhow!("{failure}").context(errors).context(self.on.name.to_owned()));
+        }
+        let (counts, original) = stream.finish();
+        let scheduler =
+            self.held.as_ref().map(|held| (held.now().to_owned(), held.before().to_owned()));
+        Ok(Played { plan, info, identity, engine, stack, ended, counts, original, scheduler })
+    }
+}
+
+/// The times of a replay on a reference drive, in a file without a name.
+pub struct Reference {
+    file: File,
+}
+
+impl Reference {
+    /// Replays the trace at its own times on the reference drive, and keeps when each request was issued and done.
+    ///
+    /// # Errors
+    /// Those of the replay, and when there is no room for a temporary file.
+    pub fn make(job: &Job<'_>, on: On<'_>, options: &Options) -> Result<(Reference, Played)> {
+        let file = tempfile::tempfile()
+            .context("cannot make a temporary file for the reference replay")?;
+        let kept = file.try_clone().context("cannot keep the temporary file open")?;
+        let mut keeper = Keeper {
+            writer: Some(ReferenceWriter::new(BufWriter::new(file), "the temporary file")),
+            trouble: None,
+        };
+        let played = job.play(on, options, None, &mut keeper)?;
+        if let Some(trouble) = keeper.trouble {
+            return Err(trouble.into());
+        }
+        if let Some(writer) = keeper.writer {
+            writer.finish()?;
+        }
+        Ok((Reference { file: kept }, played))
+    }
+
+    fn reader(&mut self) -> Result<ReferenceReader> {
+        let mut file = self.file.try_clone().context("cannot read the temporary file")?;
+        file.rewind().context("cannot read the temporary file")?;
+        Ok(ReferenceReader::new(Box::new(BufReader::new(file)), "the temporary file"))
+    }
+}
+
+/// Keeps the times of requests.
+struct Keeper {
+    writer: Option<ReferenceWriter<BufWriter<File>>>,
+    trouble: Option<trace::TraceError>,
+}
+
+impl Listener for Keeper {
+    fn begin(&mut self, _: &Plan) -> Result<()> {
+        Ok(())
+    }
+
+    fn see(&mut self, replayed: &[Replayed]) {
+        if let Some(writer) = &mut self.writer
+            && self.trouble.is_none()
+        {
+            self.trouble = writer.see(replayed).err();
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! Flushes and other I/Os without data, whose events carry no length.
+//!
+//! The kernel answers a flush by a request of its own (`FN`, for whoever waits), and then completes that of the bio
+//! with no bytes. On a device without requests the bio completes alone.
+
+use block::trace::{Action, TraceEvent, Traits};
+
+use crate::{Flags, Io, Kind, Stamp};
+
+use super::device::Device;
+use super::{Pairer, kind};
+
+impl Pairer {
+    /// An event without bytes.
+    pub(super) fn empty(&mut self, space: u32, event: &TraceEvent) {
+        // The flush request is told as a read; a bio that flushes is a write.
+        let machinery = event.traits.has(Traits::FLUSH) && !event.traits.has(Traits::WRITE);
+        match event.action {
+            Action::Queue => {
+                let io = self.arrived(space, event);
+                let slot = self.arrive(space, io);
+                Device::push(&mut self.devices.get_mut(space).empty, slot);
+            }
+            Action::GetRequest | Action::Insert | Action::SleepRequest => {
+                self.stamp_empty(space, event);
+            }
+            Action::Issue if machinery => self.flush_issued(space, event),
+            Action::Complete if machinery => self.flush_done(space, event),
+            Action::Issue => {
+                if let Some(slot) = self.find_empty(space, event, |io| !io.issued.known()) {
+                    self.issue_empty(slot, event);
+                }
+            }
+            Action::Complete => {
+                let found = self
+                    .find_empty(space, event, |io| io.issued.known() && self.timely(io, event))
+                    .or_else(|| self.find_empty(space, event, |io| self.timely(io, event)));
+                if let Some(slot) = found {
+                    let state = self.pending.get_mut(slot);
+                    state.io.completed = Stamp::at(event.time);
+                    state.io.error = event.error;
+                    state.ended = true;
+                    state.awaited = false;
+                    self.devices.get_mut(space).forget(slot);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The oldest I/O without data that an event can mean: of its sector, and of its kind; but the last event of a
+    /// flush is told as that of a write.
+    fn find_empty(
+        &self,
+        space: u32,
+        event: &TraceEvent,
+        admits: impl Fn(&Io) -> bool,
+    ) -> Option<u32> {
+        let kind = kind(event);
+        self.devices.get(space).empty.iter().copied().find(|&slot| {
+            let io = &self.pending.get(slot).io;
+            let alike =
+                io.kind == kind || (io.kind == Kind::Flush && event.traits.has(Traits::WRITE));
+            io.offset.0 == event.sector.saturating_mul(512) && alike && admits(io)
+        })
+    }
+
+    /// False when the I/O ended, for all that was told, so long ago that it may have been handed out.
+    fn timely(&self, io: &Io, event: &TraceEvent) -> bool {
+        io.completed.get().is_none_or(|at| at.0.saturating_add(self.limits.skew.0) >= event.time.0)
+    }
+
+    fn stamp_empty(&mut self, space: u32, event: &TraceEvent) {
+        let at = Stamp::at(event.time);
+        let insert = event.action == Action::Insert;
+        let found = self
+            .find_empty(space, event, |io| !io.issued.known() && (insert || !io.allocated.known()));
+        let Some(slot) = found else { return };
+        let io = &mut self.pending.get_mut(slot).io;
+        match event.action {
+            Action::GetRequest => {
+                io.allocated = at;
+                io.flags = io.flags.with(Flags::HEAD);
+            }
+            Action::Insert => io.inserted = at,
+            _ => io.slept = at,
+        }
+    }
+
+    fn issue_empty(&mut self, slot: u32, event: &TraceEvent) {
+        let io = &mut self.pending.get_mut(slot).io;
+        io.issued = Stamp::at(event.time);
+        io.flags = io.flags.with(Flags::HEAD);
+    }
+
+    /// One flush for all that wait.
+    fn flush_issued(&mut self, space: u32, event: &TraceEvent) {
+        for nth in 0..self.devices.get(space).empty.len() {
+            let slot = self.devices.get(space).empty[nth];
+            let io = &self.pending.get(slot).io;
+            if io.kind == Kind::Flush && !io.issued.known() {
+                self.issue_empty(slot, event);
+            }
+        }
+    }
+
+    /// The flush is done, and those that waited for it will be: with events of their own, or, from kernels that
+    /// tell none, now.
+    fn flush_done(&mut self, space: u32, event: &TraceEvent) {
+        for nth in 0..self.devices.get(space).empty.len() {
+            let slot = self.devices.get(space).empty[nth];
+            let state = self.pending.get_mut(slot);
+            if state.io.kind == Kind::Flush && state.io.issued.known() && !state.ended {
+                state.io.completed = Stamp::at(event.time);
+                state.io.error = event.error;
+                state.ended = true;
+                state.awaited = true;
+            }
+        }
+    }
+}
