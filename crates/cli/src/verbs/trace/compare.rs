@@ -162,6 +162,7 @@ impl Match<'_> {
                 .extend(replaying::caveats(&round.played.info.name, &round.played.stack));
         }
         Some(CompareBody {
+            file: self.args.trace.clone(),
             on: first.iter().map(|round| Drive::of(&round.played)).collect(),
             plan: first[0].statement.clone(),
             seed: self.seed,

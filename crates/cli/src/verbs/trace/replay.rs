@@ -38,7 +38,8 @@ pub fn main(args: &TraceReplayArgs) -> Result<Exit> {
     let (played, heard, kernel) = played(args, &job, &options, seed, times.as_mut())?;
     let Some(mut replay) = heard.body else { return Ok(Exit::Interrupted) };
     replay.run.caveats.extend(replaying::caveats(&args.target, &played.stack));
-    let body = ReplayBody { drive: Drive::of(&played), seed, reference, replay, kernel };
+    let (file, drive) = (args.trace.clone(), Drive::of(&played));
+    let body = ReplayBody { file, drive, seed, reference, replay, kernel };
     finish(args, &played, body)
 }
 
