@@ -7,6 +7,7 @@
 //! Run through `scripts/validate`, which builds both binaries.
 
 mod binary;
+mod btt;
 mod children;
 mod coverage;
 mod engine;
@@ -70,6 +71,8 @@ enum Name {
     ReplayTiming(replay_timing::Options),
     /// Virtual drives of flash against theory, at full size (half an hour, 3 GiB of memory)
     Sim(sim::Options),
+    /// Analysis of real recordings beside btt (root and tracefs, a minute)
+    Btt(btt::Options),
     /// Readers of traces under libFuzzer, until coverage stands still (g++, an hour or two)
     Fuzz(fuzz::Options),
 }
@@ -110,6 +113,7 @@ fn run(name: Option<Name>) -> Result<bool> {
             println!("replay      two drives compared by two workloads, beside published tables");
             println!("replay-timing  when replayed requests reach the block layer");
             println!("sim         virtual drives of flash against theory");
+            println!("btt         analysis of real recordings beside Debian's btt");
             println!("fuzz        readers of traces under libFuzzer");
             Ok(true)
         }
@@ -123,6 +127,7 @@ fn run(name: Option<Name>) -> Result<bool> {
         Some(Name::Replay(options)) => replay::run(&options),
         Some(Name::ReplayTiming(options)) => replay_timing::run(&options),
         Some(Name::Sim(options)) => sim::run(&options),
+        Some(Name::Btt(options)) => btt::run(&options),
         Some(Name::Fuzz(options)) => fuzz::run(&options),
         None => {
             eprintln!(
