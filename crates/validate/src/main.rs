@@ -23,6 +23,7 @@ mod plan;
 mod probe;
 mod provenance;
 mod replay;
+mod replay_verdicts;
 mod serve;
 mod sheet;
 mod sim;
@@ -64,6 +65,8 @@ enum Name {
     Probe(probe::Options),
     /// Two drives compared by two workloads, beside the published tables (a minute)
     Replay(replay::Options),
+    /// Who was the limit of replays in which that was planted (minutes)
+    ReplayVerdicts(replay_verdicts::Options),
     /// Virtual drives of flash against theory, at full size (half an hour, 3 GiB of memory)
     Sim(sim::Options),
 }
@@ -102,6 +105,7 @@ fn run(name: Option<Name>) -> Result<bool> {
             println!("serve       served virtual drives, tried with flashbench and fio");
             println!("probe       what the probes say of drives whose truth is known");
             println!("replay      two drives compared by two workloads, beside published tables");
+            println!("replay-verdicts  who was the limit of replays in which that was planted");
             println!("sim         virtual drives of flash against theory");
             Ok(true)
         }
@@ -113,6 +117,7 @@ fn run(name: Option<Name>) -> Result<bool> {
         Some(Name::Serve(options)) => serve::run(&options),
         Some(Name::Probe(options)) => probe::run(&options),
         Some(Name::Replay(options)) => replay::run(&options),
+        Some(Name::ReplayVerdicts(options)) => replay_verdicts::run(&options),
         Some(Name::Sim(options)) => sim::run(&options),
         None => {
             eprintln!(
