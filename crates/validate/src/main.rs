@@ -26,6 +26,7 @@ mod probe;
 mod provenance;
 mod replay;
 mod replay_timing;
+mod replay_verdicts;
 mod serve;
 mod sheet;
 mod sim;
@@ -69,6 +70,8 @@ enum Name {
     Replay(replay::Options),
     /// When replayed requests reach the block layer (root and tracefs, minutes)
     ReplayTiming(replay_timing::Options),
+    /// Who was the limit of replays in which that was planted (minutes)
+    ReplayVerdicts(replay_verdicts::Options),
     /// Virtual drives of flash against theory, at full size (half an hour, 3 GiB of memory)
     Sim(sim::Options),
     /// Analysis of real recordings beside btt (root and tracefs, a minute)
@@ -112,6 +115,7 @@ fn run(name: Option<Name>) -> Result<bool> {
             println!("probe       what the probes say of drives whose truth is known");
             println!("replay      two drives compared by two workloads, beside published tables");
             println!("replay-timing  when replayed requests reach the block layer");
+            println!("replay-verdicts  who was the limit of replays in which that was planted");
             println!("sim         virtual drives of flash against theory");
             println!("btt         analysis of real recordings beside Debian's btt");
             println!("fuzz        readers of traces under libFuzzer");
@@ -126,6 +130,7 @@ fn run(name: Option<Name>) -> Result<bool> {
         Some(Name::Probe(options)) => probe::run(&options),
         Some(Name::Replay(options)) => replay::run(&options),
         Some(Name::ReplayTiming(options)) => replay_timing::run(&options),
+        Some(Name::ReplayVerdicts(options)) => replay_verdicts::run(&options),
         Some(Name::Sim(options)) => sim::run(&options),
         Some(Name::Btt(options)) => btt::run(&options),
         Some(Name::Fuzz(options)) => fuzz::run(&options),
