@@ -269,28 +269,6 @@ impl Input {
     }
 }
 
-/// What has not been taken, to its end.
-impl Read for Input {
-    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        if self.start < self.end {
-            let n = out.len().min(self.end - self.start);
-            out[..n].copy_from_slice(&self.buffer[self.start..self.start + n]);
-            self.take(n);
-            return Ok(n);
-        }
-        if let Some(error) = self.broken.take() {
-            return Err(io::Error::other(error));
-        }
-        if self.ended {
-            return Ok(0);
-        }
-        // There is no need for the buffer when the reader has its own.
-        let n = self.reader.read(out)?;
-        self.passed += n as u64;
-        Ok(n)
-    }
-}
-
 /// Why there is no line.
 #[derive(Debug)]
 pub enum LineError {

@@ -15,7 +15,7 @@ struct Known {
 
 /// Formats that are known by what their files begin with, or by their rows. No row fits two of them.
 const KNOWN: [Known; 5] = [
-    Known { format: Format::Blkparse, fits: |sample| sample.mostly(blkparse::is_row) },
+    Known { format: Format::Blkparse, fits: is_blkparse },
     Known { format: Format::Fio, fits: |sample| fio::version(sample).is_some() },
     Known { format: Format::Fiu, fits: |sample| sample.mostly(fiu::is_row) },
     Known { format: Format::DiskSim, fits: |sample| sample.mostly(disksim::is_row) },
@@ -24,6 +24,11 @@ const KNOWN: [Known; 5] = [
         fits: |sample| sample.is_binary() && vscsi::version(sample).is_some(),
     },
 ];
+
+/// The first line that is no preamble is an event: behind few events the summary has most of the lines.
+fn is_blkparse(sample: &Sample) -> bool {
+    sample.lines().find(|line| !blkparse::is_preamble(line)).is_some_and(blkparse::is_row)
+}
 
 /// What the file is that `sample` is the beginning of.
 ///

@@ -36,6 +36,19 @@ pub enum From {
     Path(PathBuf),
 }
 
+impl From {
+    /// The file from its beginning.
+    ///
+    /// # Errors
+    /// [`TraceError`] when it cannot be opened.
+    pub fn input(self) -> Result<Input, TraceError> {
+        match self {
+            From::Input(input) => Ok(*input),
+            From::Path(path) => Input::open(&path),
+        }
+    }
+}
+
 /// How the files of a trace become one.
 pub struct Joining {
     /// Makes the records of each.
@@ -118,11 +131,7 @@ impl Joined {
     }
 
     fn open(&mut self, file: Waiting) -> Result<(), TraceError> {
-        let input = match file.from {
-            From::Input(input) => *input,
-            From::Path(path) => Input::open(&path)?,
-        };
-        let records = (self.joining.opener)(input)?;
+        let records = (self.joining.opener)(file.from.input()?)?;
         let stream = Stream::new(records, self.joining.handling);
         let slot = self.open.iter().position(Option::is_none).unwrap_or(self.open.len());
         if slot == self.open.len() {

@@ -135,11 +135,12 @@ impl Found {
         };
         detect::check(format, options)?;
         if format == Format::Container {
-            return self.container();
+            return self.container(options.lenient);
         }
         if format == Format::Blktrace {
-            let parts: Result<Vec<_>, _> = self.files.into_iter().map(input).collect();
-            return Ok(Box::new(blktrace::open(parts?, options.lenient)?));
+            let inputs = self.files.into_iter().map(|(_, from)| from.input());
+            let inputs: Vec<Input> = inputs.collect::<Result<_, _>>()?;
+            return Ok(Box::new(blktrace::open(inputs, options.lenient)?));
         }
         if format == Format::Blkparse {
             return self.blkparse(options);
@@ -174,21 +175,24 @@ impl Found {
         Ok(Box::new(joined))
     }
 
-    /// What blkparse printed, which holds the events of all CPUs, and begins at 0: two such begin we know not when.
+    /// What blkparse printed: of one recording, since the times of each begin anew.
     fn blkparse(mut self, options: &Options) -> Result<Box<dyn Source>, TraceError> {
         match (self.files.pop(), self.files.is_empty()) {
-            (Some(file), true) => Ok(Box::new(blkparse::open(input(file)?, options.lenient))),
+            (Some((_, from)), true) => Ok(Box::new(blkparse::open(from.input()?, options.lenient))),
             _ => Err(TraceError::Unsuited(
-                "several outputs of blkparse's are not read as one: each counts from its own beginning; name one"
+                "what blkparse printed of several recordings is not read as one; name one"
                     .to_owned(),
             )),
         }
     }
 
     /// Our own container, whose index is at its end, so that it is read at its place.
-    fn container(self) -> Result<Box<dyn Source>, TraceError> {
+    fn container(self, lenient: bool) -> Result<Box<dyn Source>, TraceError> {
         match self.files.as_slice() {
-            [(_, From::Path(path))] => Ok(Box::new(container::Reader::open(path)?)),
+            [(_, From::Path(path))] => {
+                let reader = container::Reader::open(path)?;
+                Ok(Box::new(if lenient { reader.lenient() } else { reader }))
+            }
             [(name, From::Input(_))] => Err(TraceError::Unsuited(format!(
                 "{name} is a trace of drivescope's, which is read from its end; keep it in a file, and name that"
             ))),
@@ -196,14 +200,6 @@ impl Found {
                 "several traces of drivescope's are not read as one; name one".to_owned(),
             )),
         }
-    }
-}
-
-/// A file as blktrace's reader takes it.
-fn input((_, from): (String, From)) -> Result<Input, TraceError> {
-    match from {
-        From::Input(input) => Ok(*input),
-        From::Path(path) => Input::open(&path),
     }
 }
 
