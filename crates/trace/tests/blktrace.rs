@@ -275,6 +275,23 @@ fn a_hole_is_passed_over() {
     assert!(info.faults[0].contains("byte 1440"), "{:?}", info.faults);
 }
 
+/// As the kernel's tracer writes where its memory ran over. Breaks when such a line is taken for damage.
+#[test]
+fn lines_of_the_kernel_about_lost_events_are_counted() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("made");
+    let ios: Vec<Io> = (0..10).map(|nth| one_io(nth * 1_000)).collect();
+    write(&mut InMemory::new(TraceInfo::default(), ios.clone()), &path, Existing::Keep, Files::One)
+        .unwrap();
+    let mut bytes = std::fs::read(&path).unwrap();
+    bytes.splice(96..96, *b"CPU:1 [LOST 42 EVENTS]\n");
+    bytes.splice(0..0, *b"CPU:0 [LOST EVENTS]\n");
+    let (again, info) = read(vec![bytes.clone()], false).unwrap();
+    assert_eq!((again, info.lost_events, info.skipped_rows), (ios, 43, 0));
+    bytes.splice(0..0, *b"CPU:0 [FOUND]\n");
+    assert!(read(vec![bytes], false).is_err());
+}
+
 /// Breaks when a packed file that is cut off is told as a record that is.
 #[test]
 fn a_packed_file_that_is_cut_off_says_so() {
@@ -400,7 +417,7 @@ fn blkparse_counts_what_was_written() {
     assert!(text.contains("Skips: 0 forward"));
     // What it prints is read as what it read.
     let input = Input::new(Box::new(Cursor::new(text.into_bytes())), "text").unwrap();
-    let (again, info) = all(drivescope_trace::import::blkparse::open(input, false)).unwrap();
+    let (again, info) = all(import::blkparse::open(input, false)).unwrap();
     assert_eq!(again, ios);
     assert_eq!(info.processes[&7], "writer");
     // And what it dumps as well.

@@ -260,7 +260,11 @@ impl Pairer {
     /// Takes an event that had come before the I/O that it speaks of.
     fn event_again(&mut self, space: u32, event: &TraceEvent) {
         match event.action {
-            Action::Issue => self.issue(space, event),
+            Action::Issue => {
+                // It was counted as a stray when it came.
+                self.unpaired.strays = self.unpaired.strays.saturating_sub(1);
+                self.issue(space, event);
+            }
             Action::GetRequest => self.stamp(space, event, Want::Unallocated),
             Action::Insert => self.stamp(space, event, Want::Uninserted),
             Action::BackMerge | Action::FrontMerge => self.stamp(space, event, Want::Unmerged),

@@ -338,7 +338,7 @@ fn completions_and_issues_may_come_a_little_early() {
     let (ios, pairer) = pair(&events);
     let expected = ["0+8 0 - - - 1 2", "8+8 1000 - - - 2000 1900", "64+8 3100 - - - 3000 3200"];
     assert_eq!(ios.iter().map(timeline).collect::<Vec<_>>(), expected);
-    assert_eq!(pairer.unpaired().unfinished, 0);
+    assert_eq!(pairer.unpaired(), Unpaired::default());
 }
 
 /// dm: Q above, A below of the bio above, then Q, D and C below and C above. On a partition A comes first, and there

@@ -58,6 +58,8 @@ pub(super) fn count(path: &Path) -> Result<u64> {
 /// The kernel's tracer at work; put back when dropped.
 struct Tracer {
     enable: PathBuf,
+    /// Size of the kernel's memory for records before.
+    buffer_kb: String,
 }
 
 impl Tracer {
@@ -73,7 +75,11 @@ impl Tracer {
         }
         let name = device.file_name().context("a device without a name")?;
         let enable = Path::new("/sys/block").join(name).join("trace/enable");
-        let tracer = Tracer { enable };
+        // `7 (expanded: 1408)` before anybody has traced, and a number after.
+        let size = fs::read_to_string(tracing.join("buffer_size_kb")).unwrap_or_default();
+        let size = size.rsplit(':').next().unwrap_or_default();
+        let buffer_kb = size.chars().filter(char::is_ascii_digit).collect();
+        let tracer = Tracer { enable, buffer_kb };
         put(&tracer.enable, "1")?;
         put(&tracing.join("buffer_size_kb"), BUFFER_KB)?;
         put(&tracing.join("trace_clock"), "mono")?;
@@ -93,7 +99,7 @@ impl Drop for Tracer {
             (tracing.join("trace_options"), "nobin"),
             (tracing.join("trace_options"), "context-info"),
             (tracing.join("trace_clock"), "local"),
-            (tracing.join("buffer_size_kb"), "1408"),
+            (tracing.join("buffer_size_kb"), self.buffer_kb.as_str()),
         ] {
             if let Err(error) = put(&file, word) {
                 eprintln!("warning: {error:#}");
@@ -113,7 +119,7 @@ impl Fio {
     fn start(device: &Path) -> Result<Fio> {
         let child = Command::new("fio")
             .args(["--name=speed", "--direct=1", "--ioengine=libaio", "--iodepth=16"])
-            .args(["--rw=randrw", "--bs=4k-64k", "--size=120M", "--numjobs=2"])
+            .args(["--rw=randrw", "--bsrange=4k-64k", "--size=120M", "--numjobs=2"])
             // The jobs keep to halves of their own, and none has two I/Os at one place: btt knows one at a time.
             .args(["--offset_increment=128M", "--serialize_overlap=1"])
             .args(["--time_based", "--runtime=600"])
@@ -166,6 +172,12 @@ fn drain(base: &Path, events: u64, stop: &AtomicBool) -> Result<()> {
             }
         }
         let mut at = 0;
+        // Where it lost events the kernel says so in a line of text.
+        if buffer[..have].starts_with(b"CPU:")
+            && let Some(line) = buffer[..have].iter().position(|byte| *byte == b'\n')
+        {
+            at = line + 1;
+        }
         while let Some(record) = Record::read(&buffer[at..have])
             && at + record.len() <= have
         {

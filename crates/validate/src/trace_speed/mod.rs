@@ -164,7 +164,7 @@ fn time(arm: Arm, recording: &Recording, binary: &Binary, work: &Path) -> Result
     let parquet = work.join("trace-speed.parquet");
     let analyze = |only: &[&str]| -> Result<f64> {
         let mut command = binary.command();
-        command.args(["trace", "analyze"]).arg(&recording.base).arg("--json").args(only);
+        command.args(["trace", "analyze"]).arg(&recording.base).args(only);
         seconds(&mut command)
     };
     match arm {

@@ -125,8 +125,13 @@ impl Merge {
     }
 
     /// How many events are missing, by their numbers.
-    pub fn lost(&self) -> u64 {
+    pub fn missing(&self) -> u64 {
         self.sequences.lost
+    }
+
+    /// How many events were lost, by the kernel's own word.
+    pub fn lost(&self) -> u64 {
+        self.streams.iter().fold(0, |sum, stream| sum.saturating_add(stream.lost))
     }
 
     /// The version that records have; the highest, should they differ.

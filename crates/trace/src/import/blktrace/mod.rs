@@ -77,6 +77,7 @@ enum Decoded {
 /// What the records tell as a whole.
 struct Told {
     lost: u64,
+    missing: u64,
     version: Option<u8>,
 }
 
@@ -103,7 +104,7 @@ fn decode(mut merge: Merge, to_pair: &SyncSender<Decoded>, back: &Receiver<Batch
             Ok(false) => Ok(()),
             Err(error) => Err(error),
         };
-        let told = Told { lost: merge.lost(), version: merge.version() };
+        let told = Told { lost: merge.lost(), missing: merge.missing(), version: merge.version() };
         let _gone = to_pair.send(Decoded::End(end, told));
         return;
     }
@@ -175,11 +176,11 @@ fn tell(pairer: &mut Pairer, told: &Told) {
     if let Some(version) = told.version {
         info.source = format!("blktrace v{version}");
     }
-    info.lost_events = info.lost_events.saturating_add(told.lost);
-    if told.lost > 0 {
+    info.lost_events = info.lost_events.saturating_add(told.lost).saturating_add(told.missing);
+    if told.missing > 0 {
         info.settled.push(format!(
             "the numbers of {} events are missing: they were lost, or left out when the file was made",
-            told.lost
+            told.missing
         ));
     }
     if unpaired.disordered > 0 {

@@ -14,6 +14,8 @@ pub struct Stream {
     lenient: bool,
     /// Records, or stretches of what is none, that were left out.
     pub skipped: u64,
+    /// Events of which the kernel says that it lost them.
+    pub lost: u64,
     /// Where and why the first was.
     pub fault: Option<String>,
     /// Version of the last record; 0 before it.
@@ -23,7 +25,7 @@ pub struct Stream {
 impl Stream {
     /// The records of `input`.
     pub fn new(input: Input, lenient: bool) -> Stream {
-        Stream { input, lenient, skipped: 0, fault: None, version: 0 }
+        Stream { input, lenient, skipped: 0, lost: 0, fault: None, version: 0 }
     }
 
     /// Gives `count` records, or those before the end of the file, each with what lies behind its header. False at the
@@ -60,6 +62,11 @@ impl Stream {
                 // What is left of a record is no fault of the record's: the error is that of reading on.
                 self.input.take(self.input.ahead().len());
                 self.input.peek(1)?;
+            }
+            if let Some((length, events)) = lost(self.input.ahead()) {
+                self.lost = self.lost.saturating_add(events);
+                self.input.take(length);
+                continue;
             }
             match trouble(self.input.ahead()) {
                 Some(reason) => self.pass_over(reason)?,
@@ -113,6 +120,17 @@ fn trouble(bytes: &[u8]) -> Option<String> {
     Some(format!(
         "the file ends within a record, after {have} of {whole} bytes; --lenient keeps what is before it"
     ))
+}
+
+/// The line of text that the kernel puts between the records of its tracer `blk` where its memory ran over, such as
+/// `CPU:1 [LOST 42 EVENTS]`: its length, and how many events it tells of, at least one.
+fn lost(bytes: &[u8]) -> Option<(usize, u64)> {
+    let line = bytes.strip_prefix(b"CPU:")?;
+    let end = line.iter().take(64).position(|byte| *byte == b'\n')?;
+    let text = std::str::from_utf8(&line[..end]).ok()?;
+    let words = text.split_once(" [LOST ")?.1.strip_suffix("EVENTS]")?;
+    let events = words.trim().parse().unwrap_or(1);
+    Some((b"CPU:".len() + end + 1, events))
 }
 
 /// True when a whole record begins here, and behind it another, or the end.
