@@ -38,7 +38,7 @@ pub(super) fn record(base: &Path, work: &Path, events: u64, stop: &AtomicBool) -
     drop(device);
     let _absent = fs::remove_file(&backing);
     recorded?;
-    Ok("fio (libaio, random reads and writes of 4 to 64 KiB at depth 16, 2 jobs) on a loop device, recorded by the \
+    Ok("fio (libaio, random reads of 4 to 64 KiB at depth 16, 2 jobs) on a loop device, recorded by the \
         kernel's tracer `blk`"
         .to_owned())
 }
@@ -119,7 +119,7 @@ impl Fio {
     fn start(device: &Path) -> Result<Fio> {
         let child = Command::new("fio")
             .args(["--name=speed", "--direct=1", "--ioengine=libaio", "--iodepth=16"])
-            .args(["--rw=randrw", "--bsrange=4k-64k", "--size=120M", "--numjobs=2"])
+            .args(["--rw=randread", "--bsrange=4k-64k", "--size=120M", "--numjobs=2"])
             // The jobs keep to halves of their own, and none has two I/Os at one place: btt knows one at a time.
             .args(["--offset_increment=128M", "--serialize_overlap=1"])
             .args(["--time_based", "--runtime=600"])
