@@ -4,13 +4,14 @@
 
 mod common;
 
+use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use block::trace::{Action, TraceNote, Traits};
+use block::trace::{Action, TraceEvent, TraceNote, Traits};
 use drivescope_linux::sysfs::Roots;
 use drivescope_linux::tracer::{
     self, Backend, Collected, Collector, Options, Recorded, Subject, Tracer, TracerError,
@@ -141,7 +142,7 @@ fn the_tracer_blk_tells_all_and_is_put_back() {
         TraceNote::Message { time, text } if text == "half" => Some(*time),
         _ => None,
     });
-    let queued = |event: &&block::trace::TraceEvent| event.action == Action::Queue;
+    let queued = |event: &&TraceEvent| event.action == Action::Queue;
     let before = kept.events.iter().filter(queued).filter(|event| event.time < mark.unwrap());
     assert_eq!(before.count(), 100, "the mark is not where it was made");
     assert_eq!(recorded.late, 0);
@@ -150,6 +151,96 @@ fn the_tracer_blk_tells_all_and_is_put_back() {
     let enable = format!("/sys/block/{}/trace/enable", device.name());
     assert_eq!(fs::read_to_string(enable).unwrap().trim(), "0");
     assert_eq!(fs::read_dir(run.path()).unwrap().count(), 0);
+}
+
+/// What a filesystem, a writer that flushes and a discard make of a device: plugs, merges, splits, flushes.
+fn exercise(device: &Loop) {
+    let path = device.dev();
+    let zeros = "if=/dev/zero";
+    common::run(
+        "dd",
+        &[zeros, &format!("of={path}"), "bs=1M", "count=12", "conv=fsync", "status=none"],
+    );
+    common::run(
+        "dd",
+        &[&format!("if={path}"), "of=/dev/null", "bs=2M", "count=4", "iflag=direct", "status=none"],
+    );
+    common::run(
+        "dd",
+        &[zeros, &format!("of={path}"), "bs=4k", "count=60", "oflag=dsync", "status=none"],
+    );
+    common::run("blkdiscard", &["-o", "4194304", "-l", "1048576", path]);
+    common::run("blkdiscard", &["-z", "-o", "6291456", "-l", "262144", path]);
+    issue(&device.path, 50);
+}
+
+/// An event without what each tracer knows for itself: its time. The tracer `blk` tells an unplug by the scheduler
+/// from one by the task, the tracepoint does not; and it says of a flush without data that it reads.
+fn alike(event: &TraceEvent) -> String {
+    let TraceEvent { sector, bytes, device, pid, cpu, action, traits, error, extra, .. } = *event;
+    let action = if action == Action::UnplugTimer { Action::Unplug } else { action };
+    let is_flush = bytes == 0 && traits.has(Traits::FLUSH);
+    let is_plug = matches!(action, Action::Plug | Action::Unplug);
+    let traits = match (is_plug, is_flush) {
+        // Nothing is transferred by a plug, which the tracer calls a read.
+        (true, _) => 0,
+        (_, true) => traits.0 & !(Traits::READ | Traits::WRITE).0,
+        // Version 1 of the records has no word for zeroes that are written without being transferred.
+        _ => traits.0 & !Traits::WRITE_ZEROES.0,
+    };
+    let sector = if is_flush { 0 } else { sector };
+    // A split's length is not told by the tracepoint.
+    let bytes = if action == Action::Split { 0 } else { bytes };
+    format!(
+        "{action:?} {device} {sector}+{bytes} {traits:#x} by {pid} on {cpu}, {error}, {extra:?}"
+    )
+}
+
+// Breaks when the tracepoints are taken for something else than what the kernel's own tracer makes of them: an action,
+// a flag, the device of a plug, which the tracepoint does not name.
+#[test]
+fn tracepoints_and_the_tracer_blk_tell_the_same() {
+    if !can_trace() || !has_means(&["dd", "blkdiscard"]) {
+        return;
+    }
+    let (device, other) = (Loop::new(16 << 20, true), Loop::new(16 << 20, true));
+    let run = tempfile::tempdir().unwrap();
+    let roots = roots(&run);
+    let _only = only_tracer();
+    for scheduler in ["none", "mq-deadline"] {
+        let chosen = format!("/sys/block/{}/queue/scheduler", device.name());
+        if fs::write(chosen, scheduler).is_err() {
+            continue;
+        }
+        let theirs = start_when_free(&device.path, &roots);
+        let ours = start(&device.path, Backend::Tracepoints, roots.clone()).unwrap();
+        std::thread::scope(|scope| {
+            scope.spawn(|| exercise(&other));
+            exercise(&device);
+        });
+        let (ours, _) = stop(ours);
+        let (theirs, _) = stop(theirs);
+        let seen = |action| theirs.events.iter().filter(|event| event.action == action).count();
+        for action in
+            [Action::Plug, Action::Unplug, Action::BackMerge, Action::GetRequest, Action::Insert]
+        {
+            println!("{scheduler}: {action:?} {}", seen(action));
+        }
+        assert!(seen(Action::Plug) > 100 && seen(Action::GetRequest) > 100);
+        // On each CPU in the same order; between CPUs the two tracers' clocks are read at different instants.
+        for cpu in theirs.events.iter().map(|event| event.cpu).collect::<BTreeSet<_>>() {
+            let of = |kept: &Collected| -> Vec<String> {
+                kept.events.iter().filter(|event| event.cpu == cpu).map(alike).collect()
+            };
+            let (ours, theirs) = (of(&ours), of(&theirs));
+            let differs = ours.iter().zip(&theirs).position(|(one, other)| one != other);
+            if let Some(at) = differs {
+                let near = at.saturating_sub(4)..(at + 5).min(ours.len()).min(theirs.len());
+                panic!("{scheduler}: {:#?}\n{:#?}", &ours[near.clone()], &theirs[near]);
+            }
+            assert_eq!(ours.len(), theirs.len(), "{scheduler}, CPU {cpu}");
+        }
+    }
 }
 
 /// debugfs, mounted for a test.

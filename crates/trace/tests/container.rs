@@ -186,6 +186,42 @@ fn several_row_groups_and_a_span_of_time() {
     assert!(read(&path).unwrap_err().to_string().contains("row group 0"));
 }
 
+/// A lenient reader leaves out the row group that is damaged, and counts what was in it; the others stand.
+#[test]
+fn what_is_damaged_can_be_left_out() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("trace.parquet");
+    let ios = plain(2 * GROUP as u64 + 5);
+    save(&path, &TraceInfo::default(), &ios);
+    let mut bytes = fs::read(&path).unwrap();
+    bytes[1000] ^= 1;
+    fs::write(&path, &bytes).unwrap();
+    let (info, left) = all(Reader::open(&path).unwrap().lenient()).unwrap();
+    assert_eq!(info.skipped_rows, GROUP as u64);
+    assert_eq!(left, ios[GROUP..]);
+}
+
+/// Columns with more different values than a dictionary takes, and with values of any width, come back.
+#[test]
+fn values_that_are_all_different_come_back() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("trace.parquet");
+    let mix = |number: u64| (number + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(31);
+    let mut ios = plain(200_000);
+    for (io, number) in ios.iter_mut().zip(0..) {
+        let random = mix(number);
+        io.length = Bytes(random);
+        io.offset = Bytes(random.rotate_left(17));
+        io.request_bytes = Bytes(random >> (number / 3_500));
+        io.pid = random as u32;
+        io.space = (random >> 32) as u32;
+        (io.cpu, io.error) = (random as u16, (random >> 16) as u16);
+        io.merged = if random % 5 < 2 { Stamp::at(Nanos(random >> 1)) } else { Stamp::NONE };
+    }
+    save(&path, &TraceInfo::default(), &ios);
+    assert!(read(&path).unwrap().1 == ios);
+}
+
 /// What a writer has begun and not finished is no file, and what was there stays.
 #[test]
 fn an_unfinished_file_has_no_name() {

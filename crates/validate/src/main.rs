@@ -24,6 +24,7 @@ mod plan;
 mod probe;
 mod provenance;
 mod replay;
+mod replay_timing;
 mod serve;
 mod sheet;
 mod sim;
@@ -65,6 +66,8 @@ enum Name {
     Probe(probe::Options),
     /// Two drives compared by two workloads, beside the published tables (a minute)
     Replay(replay::Options),
+    /// When replayed requests reach the block layer (root and tracefs, minutes)
+    ReplayTiming(replay_timing::Options),
     /// Virtual drives of flash against theory, at full size (half an hour, 3 GiB of memory)
     Sim(sim::Options),
     /// Readers of traces under libFuzzer, until coverage stands still (g++, an hour or two)
@@ -105,6 +108,7 @@ fn run(name: Option<Name>) -> Result<bool> {
             println!("serve       served virtual drives, tried with flashbench and fio");
             println!("probe       what the probes say of drives whose truth is known");
             println!("replay      two drives compared by two workloads, beside published tables");
+            println!("replay-timing  when replayed requests reach the block layer");
             println!("sim         virtual drives of flash against theory");
             println!("fuzz        readers of traces under libFuzzer");
             Ok(true)
@@ -117,11 +121,12 @@ fn run(name: Option<Name>) -> Result<bool> {
         Some(Name::Serve(options)) => serve::run(&options),
         Some(Name::Probe(options)) => probe::run(&options),
         Some(Name::Replay(options)) => replay::run(&options),
+        Some(Name::ReplayTiming(options)) => replay_timing::run(&options),
         Some(Name::Sim(options)) => sim::run(&options),
         Some(Name::Fuzz(options)) => fuzz::run(&options),
         None => {
             eprintln!(
-                "running serve, latency, kills, coverage, loop, fio-parity, probe and sim, one after the other"
+                "running serve, latency, kills, coverage, loop, fio-parity, replay-timing, probe and sim, one after the other"
             );
             let served = serve::run(&defaults())?;
             let latency = latency::run(&defaults())?;
@@ -129,9 +134,12 @@ fn run(name: Option<Name>) -> Result<bool> {
             let coverage = coverage::run(&defaults())?;
             let hot_loop = hot_loop::run(&defaults())?;
             let fio_parity = fio_parity::run(&defaults())?;
+            let timing = replay_timing::run(&defaults())?;
             let probe = probe::run(&defaults())?;
             let sim = sim::run(&defaults())?;
-            Ok(served && probe && sim && fio_parity && hot_loop && coverage && kills && latency)
+            Ok([served, latency, kills, coverage, hot_loop, fio_parity, timing, probe, sim]
+                .iter()
+                .all(|&ok| ok))
         }
     }
 }

@@ -64,7 +64,7 @@ impl Depth {
             self.begun = Some(at);
             self.last = at;
             self.by_class = vec![0; CLASSES];
-            self.over_time = self.keeps_course.then(|| Series::new(at, FIRST_STEP, MOST_STEPS));
+            self.over_time = self.keeps_course.then(|| Series::new(at, FIRST_SHIFT, MOST_STEPS));
         }
         let Some(passed) = at.checked_sub(self.last).filter(|passed| *passed > 0) else { return };
         self.area += u128::from(self.now) * u128::from(passed);
@@ -104,8 +104,8 @@ impl Depth {
     }
 }
 
-/// First step of depth over time, and the most steps that are kept: then neighbours are joined.
-const FIRST_STEP: u64 = 1_000_000;
+/// First step of depth over time, as a power of two of nanoseconds, and the most steps that are kept: then neighbours are joined.
+const FIRST_SHIFT: u32 = 20;
 const MOST_STEPS: usize = 512;
 
 fn class(depth: u64) -> usize {
@@ -153,7 +153,7 @@ pub struct DepthShare {
 pub struct DepthOverTime {
     /// Where the first step begins, since the trace's origin, in nanoseconds.
     pub from_ns: u64,
-    /// Length of a step, in nanoseconds: 1 ms, doubled until 512 steps are enough.
+    /// Length of a step, in nanoseconds: 2^20, doubled until 512 steps are enough.
     pub step_ns: u64,
     /// Mean of each step, weighted by time. The last step may be shorter than the others.
     pub mean: Vec<f64>,

@@ -125,7 +125,7 @@ impl Lane {
         match moment {
             Moment::Merge => self.waiting = self.waiting.saturating_sub(1),
             Moment::Issue => {
-                if io.merged.is_none() {
+                if !io.merged.known() {
                     self.waiting = self.waiting.saturating_sub(1);
                 }
                 if io.head() {
@@ -195,15 +195,15 @@ impl Course {
         match moment {
             Moment::Merge => {}
             Moment::Issue => {
-                let Some(completed) = io.completed else { return };
-                self.live.add(at, completed.max(at));
+                let Some(completed) = io.completed.get() else { return };
+                self.live.add(at, completed.0.max(at));
                 if io.head() {
                     self.issued.enter(at);
                 }
             }
             Moment::Complete => {
                 self.outstanding.leave(at);
-                if io.head() && io.issued.is_some() {
+                if io.head() && io.issued.known() {
                     self.issued.leave(at);
                 }
             }

@@ -15,7 +15,7 @@ use block::trace::record::Form;
 
 use crate::import::compressed::Input;
 use crate::pair::{Limits, Pairer};
-use crate::{Io, Source, TraceError, TraceInfo};
+use crate::{Io, Source, Space, TraceError, TraceInfo};
 
 pub use files::siblings;
 
@@ -83,6 +83,8 @@ struct Told {
 /// What the pairing thread sends.
 enum Paired {
     Ios(Vec<Io>),
+    /// The address spaces that are known by now, before the first I/O of the last of them.
+    Spaces(Vec<Space>),
     /// The end, or why it ends before.
     End(Box<TraceInfo>, Result<(), TraceError>),
 }
@@ -121,6 +123,7 @@ impl Pairing {
         let mut pairer = Pairer::new(&self.info.source, Limits::default());
         pairer.info_mut().files.clone_from(&self.info.files);
         let mut ios = Vec::new();
+        let mut spaces = 0;
         // Without an end when the decoding thread has died, which it does not.
         while let Ok(decoded) = self.decoded.recv() {
             match decoded {
@@ -143,6 +146,13 @@ impl Pairing {
                         let info = Box::new(pairer.info().clone());
                         let _gone = self.to_caller.send(Paired::End(info, result));
                     }
+                    return;
+                }
+            }
+            if pairer.info().spaces.len() > spaces {
+                spaces = pairer.info().spaces.len();
+                let known = pairer.info().spaces.clone();
+                if self.to_caller.send(Paired::Spaces(known)).is_err() {
                     return;
                 }
             }
@@ -201,6 +211,7 @@ impl Source for Blktrace {
                         return Ok(());
                     }
                 }
+                Ok(Paired::Spaces(spaces)) => self.info.spaces = spaces,
                 Ok(Paired::End(info, result)) => {
                     self.over = true;
                     self.info = *info;
