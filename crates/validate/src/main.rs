@@ -29,6 +29,7 @@ mod serve;
 mod sheet;
 mod sim;
 mod stop;
+mod trace_formats;
 mod zram;
 
 use std::process::ExitCode;
@@ -72,6 +73,8 @@ enum Name {
     Sim(sim::Options),
     /// Readers of traces under libFuzzer, until coverage stands still (g++, an hour or two)
     Fuzz(fuzz::Options),
+    /// What reading traces costs, in time and in memory (4 GB of disk, half an hour)
+    TraceFormats(trace_formats::Options),
 }
 
 /// Options of one validation, when none were given.
@@ -111,6 +114,7 @@ fn run(name: Option<Name>) -> Result<bool> {
             println!("replay-timing  when replayed requests reach the block layer");
             println!("sim         virtual drives of flash against theory");
             println!("fuzz        readers of traces under libFuzzer");
+            println!("trace-formats  what reading traces costs, beside Polars and DuckDB");
             Ok(true)
         }
         Some(Name::FioParity(options)) => fio_parity::run(&options),
@@ -124,9 +128,10 @@ fn run(name: Option<Name>) -> Result<bool> {
         Some(Name::ReplayTiming(options)) => replay_timing::run(&options),
         Some(Name::Sim(options)) => sim::run(&options),
         Some(Name::Fuzz(options)) => fuzz::run(&options),
+        Some(Name::TraceFormats(options)) => trace_formats::run(&options),
         None => {
             eprintln!(
-                "running serve, latency, kills, coverage, loop, fio-parity, replay-timing, probe and sim, one after the other"
+                "running serve, latency, kills, coverage, loop, fio-parity, replay-timing, trace-formats, probe, sim and fuzz, one after the other"
             );
             let served = serve::run(&defaults())?;
             let latency = latency::run(&defaults())?;
@@ -137,8 +142,11 @@ fn run(name: Option<Name>) -> Result<bool> {
             let timing = replay_timing::run(&defaults())?;
             let probe = probe::run(&defaults())?;
             let sim = sim::run(&defaults())?;
+            let formats = trace_formats::run(&defaults())?;
+            let fuzz = fuzz::run(&defaults())?;
             Ok([served, latency, kills, coverage, hot_loop, fio_parity, timing, probe, sim]
                 .iter()
+                .chain(&[formats, fuzz])
                 .all(|&ok| ok))
         }
     }
