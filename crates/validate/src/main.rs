@@ -32,6 +32,7 @@ mod sheet;
 mod sim;
 mod stop;
 mod trace_speed;
+mod trace_formats;
 mod zram;
 
 use std::process::ExitCode;
@@ -81,6 +82,8 @@ enum Name {
     Fuzz(fuzz::Options),
     /// A recording read and analysed, beside blkparse and btt (root, fio and blktrace, minutes)
     TraceSpeed(trace_speed::Options),
+    /// What reading traces costs, in time and in memory (4 GB of disk, half an hour)
+    TraceFormats(trace_formats::Options),
 }
 
 /// Options of one validation, when none were given.
@@ -123,6 +126,7 @@ fn run(name: Option<Name>) -> Result<bool> {
             println!("btt         analysis of real recordings beside Debian's btt");
             println!("fuzz        readers of traces under libFuzzer");
             println!("trace-speed a recording read and analysed, beside blkparse and btt");
+            println!("trace-formats  what reading traces costs, beside Polars and DuckDB");
             Ok(true)
         }
         Some(Name::FioParity(options)) => fio_parity::run(&options),
@@ -139,9 +143,10 @@ fn run(name: Option<Name>) -> Result<bool> {
         Some(Name::Btt(options)) => btt::run(&options),
         Some(Name::Fuzz(options)) => fuzz::run(&options),
         Some(Name::TraceSpeed(options)) => trace_speed::run(&options),
+        Some(Name::TraceFormats(options)) => trace_formats::run(&options),
         None => {
             eprintln!(
-                "running serve, latency, kills, coverage, loop, fio-parity, replay-timing, probe and sim, one after the other"
+                "running serve, latency, kills, coverage, loop, fio-parity, replay-timing, trace-formats, probe, sim and fuzz, one after the other"
             );
             let served = serve::run(&defaults())?;
             let latency = latency::run(&defaults())?;
@@ -152,8 +157,11 @@ fn run(name: Option<Name>) -> Result<bool> {
             let timing = replay_timing::run(&defaults())?;
             let probe = probe::run(&defaults())?;
             let sim = sim::run(&defaults())?;
+            let formats = trace_formats::run(&defaults())?;
+            let fuzz = fuzz::run(&defaults())?;
             Ok([served, latency, kills, coverage, hot_loop, fio_parity, timing, probe, sim]
                 .iter()
+                .chain(&[formats, fuzz])
                 .all(|&ok| ok))
         }
     }
