@@ -21,6 +21,7 @@ mod middle;
 mod one_cpu;
 mod order;
 mod plan;
+mod postgres;
 mod probe;
 mod provenance;
 mod replay;
@@ -70,6 +71,8 @@ enum Name {
     ReplayTiming(replay_timing::Options),
     /// Virtual drives of flash against theory, at full size (half an hour, 3 GiB of memory)
     Sim(sim::Options),
+    /// A database's I/O, recorded and analysed (root, tracefs and PostgreSQL, minutes)
+    Postgres(postgres::Options),
     /// Readers of traces under libFuzzer, until coverage stands still (g++, an hour or two)
     Fuzz(fuzz::Options),
 }
@@ -110,6 +113,7 @@ fn run(name: Option<Name>) -> Result<bool> {
             println!("replay      two drives compared by two workloads, beside published tables");
             println!("replay-timing  when replayed requests reach the block layer");
             println!("sim         virtual drives of flash against theory");
+            println!("postgres    a database's I/O, recorded and analysed");
             println!("fuzz        readers of traces under libFuzzer");
             Ok(true)
         }
@@ -123,6 +127,7 @@ fn run(name: Option<Name>) -> Result<bool> {
         Some(Name::Replay(options)) => replay::run(&options),
         Some(Name::ReplayTiming(options)) => replay_timing::run(&options),
         Some(Name::Sim(options)) => sim::run(&options),
+        Some(Name::Postgres(options)) => postgres::run(&options),
         Some(Name::Fuzz(options)) => fuzz::run(&options),
         None => {
             eprintln!(
