@@ -22,6 +22,7 @@ mod middle;
 mod one_cpu;
 mod order;
 mod plan;
+mod postgres;
 mod probe;
 mod provenance;
 mod replay;
@@ -78,6 +79,8 @@ enum Name {
     Sim(sim::Options),
     /// Analysis of real recordings beside btt (root and tracefs, a minute)
     Btt(btt::Options),
+    /// A database's I/O, recorded and analysed (root, tracefs and PostgreSQL, minutes)
+    Postgres(postgres::Options),
     /// Readers of traces under libFuzzer, until coverage stands still (g++, an hour or two)
     Fuzz(fuzz::Options),
     /// A recording read and analysed, beside blkparse and btt (root, fio and blktrace, minutes)
@@ -124,6 +127,7 @@ fn run(name: Option<Name>) -> Result<bool> {
             println!("replay-verdicts  who was the limit of replays in which that was planted");
             println!("sim         virtual drives of flash against theory");
             println!("btt         analysis of real recordings beside Debian's btt");
+            println!("postgres    a database's I/O, recorded and analysed");
             println!("fuzz        readers of traces under libFuzzer");
             println!("trace-speed a recording read and analysed, beside blkparse and btt");
             println!("trace-formats  what reading traces costs, beside Polars and DuckDB");
@@ -141,6 +145,7 @@ fn run(name: Option<Name>) -> Result<bool> {
         Some(Name::ReplayVerdicts(options)) => replay_verdicts::run(&options),
         Some(Name::Sim(options)) => sim::run(&options),
         Some(Name::Btt(options)) => btt::run(&options),
+        Some(Name::Postgres(options)) => postgres::run(&options),
         Some(Name::Fuzz(options)) => fuzz::run(&options),
         Some(Name::TraceSpeed(options)) => trace_speed::run(&options),
         Some(Name::TraceFormats(options)) => trace_formats::run(&options),
