@@ -26,7 +26,7 @@ pub use probe::{
 pub use record::{KeepArgs, PlaceArgs, RecordArgs, RerunArgs, RunsArgs, RunsVerb, SamplesName};
 pub use sim::{ServeArgs, SimArgs, SimVerb};
 pub use trace::{
-    CountName, ExportFormat, FromName, LayoutName, MapName, ModeName, PlayArgs, ReadingArgs,
+    CountName, ExportFormat, LayoutName, MapName, ModeName, PlayArgs, ReadingArgs, TimesName,
     TraceAnalyzeArgs, TraceArgs, TraceCompareArgs, TraceExportArgs, TraceImportArgs,
     TraceRecordArgs, TraceReplayArgs, TraceVerb,
 };

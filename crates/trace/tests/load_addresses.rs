@@ -240,7 +240,7 @@ fn a_sample_of_updates_tells_the_distances_of_all() {
         io(number * 100, Kind::Write, block * BLOCK, BLOCK)
     });
     let updates = working_set(&writes.collect::<Vec<_>>(), None).updates;
-    assert!(updates.rate < 0.3 && updates.sampled_blocks > 1 << 14, "{updates:?}");
+    assert!(updates.rate < 0.3 && updates.sampled_blocks > 1 << 13, "{updates:?}");
     assert_eq!(updates.overwrites, Some(between.len() as u64));
     between.sort_unstable();
     let told = [updates.p10_bytes, updates.p50_bytes, updates.p90_bytes];

@@ -7,11 +7,13 @@
 //! Run through `scripts/validate`, which builds both binaries.
 
 mod binary;
+mod btt;
 mod children;
 mod coverage;
 mod engine;
 mod fio;
 mod fio_parity;
+mod fuzz;
 mod hot_loop;
 mod kills;
 mod latency;
@@ -23,6 +25,7 @@ mod plan;
 mod probe;
 mod provenance;
 mod replay;
+mod replay_timing;
 mod replay_verdicts;
 mod serve;
 mod sheet;
@@ -65,10 +68,16 @@ enum Name {
     Probe(probe::Options),
     /// Two drives compared by two workloads, beside the published tables (a minute)
     Replay(replay::Options),
+    /// When replayed requests reach the block layer (root and tracefs, minutes)
+    ReplayTiming(replay_timing::Options),
     /// Who was the limit of replays in which that was planted (minutes)
     ReplayVerdicts(replay_verdicts::Options),
     /// Virtual drives of flash against theory, at full size (half an hour, 3 GiB of memory)
     Sim(sim::Options),
+    /// Analysis of real recordings beside btt (root and tracefs, a minute)
+    Btt(btt::Options),
+    /// Readers of traces under libFuzzer, until coverage stands still (g++, an hour or two)
+    Fuzz(fuzz::Options),
 }
 
 /// Options of one validation, when none were given.
@@ -105,8 +114,11 @@ fn run(name: Option<Name>) -> Result<bool> {
             println!("serve       served virtual drives, tried with flashbench and fio");
             println!("probe       what the probes say of drives whose truth is known");
             println!("replay      two drives compared by two workloads, beside published tables");
+            println!("replay-timing  when replayed requests reach the block layer");
             println!("replay-verdicts  who was the limit of replays in which that was planted");
             println!("sim         virtual drives of flash against theory");
+            println!("btt         analysis of real recordings beside Debian's btt");
+            println!("fuzz        readers of traces under libFuzzer");
             Ok(true)
         }
         Some(Name::FioParity(options)) => fio_parity::run(&options),
@@ -117,11 +129,14 @@ fn run(name: Option<Name>) -> Result<bool> {
         Some(Name::Serve(options)) => serve::run(&options),
         Some(Name::Probe(options)) => probe::run(&options),
         Some(Name::Replay(options)) => replay::run(&options),
+        Some(Name::ReplayTiming(options)) => replay_timing::run(&options),
         Some(Name::ReplayVerdicts(options)) => replay_verdicts::run(&options),
         Some(Name::Sim(options)) => sim::run(&options),
+        Some(Name::Btt(options)) => btt::run(&options),
+        Some(Name::Fuzz(options)) => fuzz::run(&options),
         None => {
             eprintln!(
-                "running serve, latency, kills, coverage, loop, fio-parity, probe and sim, one after the other"
+                "running serve, latency, kills, coverage, loop, fio-parity, replay-timing, probe and sim, one after the other"
             );
             let served = serve::run(&defaults())?;
             let latency = latency::run(&defaults())?;
@@ -129,9 +144,12 @@ fn run(name: Option<Name>) -> Result<bool> {
             let coverage = coverage::run(&defaults())?;
             let hot_loop = hot_loop::run(&defaults())?;
             let fio_parity = fio_parity::run(&defaults())?;
+            let timing = replay_timing::run(&defaults())?;
             let probe = probe::run(&defaults())?;
             let sim = sim::run(&defaults())?;
-            Ok(served && probe && sim && fio_parity && hot_loop && coverage && kills && latency)
+            Ok([served, latency, kills, coverage, hot_loop, fio_parity, timing, probe, sim]
+                .iter()
+                .all(|&ok| ok))
         }
     }
 }

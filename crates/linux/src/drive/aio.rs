@@ -2,7 +2,7 @@
 //!
 //! It is asynchronous for direct I/O only; a buffered transfer is done inside `io_submit(2)`.
 
-use block::{Completion, Drive, DriveError, LaneSetup, Op, Request, Time};
+use block::{Bytes, Completion, Drive, DriveError, LaneSetup, Op, Request, Time};
 
 use super::lane::{Lane, Spare};
 use super::queued::{Queue, Queued};
@@ -65,6 +65,11 @@ impl Drive for AioDrive<'_> {
             }
         }
         Ok(())
+    }
+
+    #[inline]
+    fn has_room(&self, len: Bytes) -> bool {
+        self.0.queue.slots().has_room(len)
     }
 
     #[inline]

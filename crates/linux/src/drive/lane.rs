@@ -83,7 +83,9 @@ impl<'a> Lane<'a> {
         spare: Spare,
     ) -> Result<Slots, DriveError> {
         self.spare = spare == Spare::ForWrites && setup.payload.is_some();
-        Slots::new(setup.depth, self.spare, setup.block_bytes_max, align).map_err(|source| {
+        let most = Bytes(setup.buffer_bytes_max.0 / u64::from(setup.submitters.max(1)));
+        let sizes = (setup.block_bytes_max, most);
+        Slots::new(setup.depth, self.spare, sizes, align).map_err(|source| {
             let action = format!(
                 "map {} buffers of {} for submitter {}",
                 setup.depth, setup.block_bytes_max, self.submitter
@@ -180,6 +182,9 @@ impl<'a> Lane<'a> {
     /// of the writes, so what is made here is what would have been made later.
     pub fn make_piece(&mut self, slots: &mut Slots) {
         let (Some(payload), Some(ahead)) = (&mut self.payload, &mut self.ahead) else { return };
+        if ahead.made == 0 {
+            slots.prepare_spare(ahead.len);
+        }
         let end = ahead.made.saturating_add(PIECE).min(ahead.len.0 as usize);
         let piece = slots.spare_mut(ahead.made, end);
         if piece.len() == end - ahead.made {
@@ -219,6 +224,7 @@ impl<'a> Lane<'a> {
             Misuse::Outstanding => "its last request has not completed",
             Misuse::TooLong => "it is longer than the step's largest block",
             Misuse::NoPayload => "the step was opened without data to write",
+            Misuse::NoRoom => "there is no memory for it until another request has completed",
         };
         let action = format!("take {:?} of {} on slot {}", request.op, request.len, request.slot);
         self.setup_error(action, io::Error::new(io::ErrorKind::InvalidInput, why), "")

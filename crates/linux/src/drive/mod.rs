@@ -22,6 +22,7 @@ mod null;
 mod pin;
 mod psync;
 mod queued;
+mod shelf;
 mod slack;
 mod sys;
 mod uring;

@@ -98,6 +98,11 @@ impl Drive for NullDrive<'_> {
         clock::now()
     }
 
+    #[inline]
+    fn has_room(&self, len: Bytes) -> bool {
+        self.slots.has_room(len)
+    }
+
     fn submit(&mut self, requests: &[Request]) -> Result<(), DriveError> {
         for request in requests {
             self.lane.admit(&mut self.slots, request)?;

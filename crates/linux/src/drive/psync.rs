@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::io::IoSlice;
 
-use block::{Completion, Drive, DriveError, LaneSetup, Op, Outcome, Request, Time};
+use block::{Bytes, Completion, Drive, DriveError, LaneSetup, Op, Outcome, Request, Time};
 use rustix::io::{ReadWriteFlags, pread, pwrite, pwritev2};
 
 use super::lane::{Lane, Spare};
@@ -79,6 +79,11 @@ impl Drive for PsyncDrive<'_> {
 
     fn now(&self) -> Time {
         clock::now()
+    }
+
+    #[inline]
+    fn has_room(&self, len: Bytes) -> bool {
+        self.slots.has_room(len)
     }
 
     fn submit(&mut self, requests: &[Request]) -> Result<(), DriveError> {

@@ -1,6 +1,6 @@
 //! The io_uring engine: a ring a submitter, batches in one system call, completions without any.
 
-use block::{Completion, Drive, DriveError, LaneSetup, Op, Request, Time};
+use block::{Bytes, Completion, Drive, DriveError, LaneSetup, Op, Request, Time};
 use io_uring::IoUring;
 
 use super::lane::{Lane, Spare};
@@ -105,6 +105,11 @@ impl Drive for UringDrive<'_> {
             }
         }
         Ok(())
+    }
+
+    #[inline]
+    fn has_room(&self, len: Bytes) -> bool {
+        self.0.queue.slots().has_room(len)
     }
 
     #[inline]

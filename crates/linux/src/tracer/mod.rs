@@ -12,24 +12,28 @@
 //! `pump.rs`. What each back end sees, costs and loses is told in docs/method/trace-record.md.
 
 mod chunk;
+mod claim;
 mod collect;
 mod events;
 mod feed;
 mod format;
+mod global;
 mod instance;
 mod order;
 mod page;
 mod plugs;
 mod pump;
+mod relay;
 mod roots;
 mod rwbs;
+mod stream;
 mod subject;
 mod tracepoints;
 
 use std::fmt;
 use std::io;
-use std::sync::Weak;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Weak};
 
 use block::Bytes;
 use block::trace::TraceSink;
@@ -43,6 +47,7 @@ pub use subject::{Subject, SubjectError};
 
 use feed::{Decode, Feed, Marker};
 use pump::Pump;
+use relay::Ioctls;
 use subject::Subjects;
 
 /// Most memory for the kernel's buffers of all CPUs together, unless somebody asks for more.
@@ -174,7 +179,10 @@ pub struct Recorded {
 /// Removes what recorders of ours that are dead have left in the kernel; what that was. What belongs to a living one
 /// or to somebody else is left alone. [`start`] does it too.
 pub fn clean_up(roots: &TracerRoots) -> Vec<String> {
-    tracepoints::remove_dead(roots)
+    let mut removed = tracepoints::remove_dead(roots);
+    removed.extend(relay::remove_dead(roots, &Ioctls));
+    removed.extend(global::remove_dead(roots));
+    removed
 }
 
 /// Starts telling `sink` what the devices `subjects` are asked to do.
@@ -201,7 +209,8 @@ pub fn start<S: TraceSink + Send + 'static>(
         }
         let started = match backend {
             Backend::Tracepoints => tracepoints::start(roots, &subjects, buffer),
-            Backend::Blktrace | Backend::BlkTracer => continue,
+            Backend::Blktrace => relay::start(roots, &subjects, buffer, Arc::new(Ioctls)),
+            Backend::BlkTracer => global::start(roots, &subjects, buffer),
         };
         match started {
             Ok(Started { feed, decoder, marker, buffer }) => {

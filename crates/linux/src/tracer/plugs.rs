@@ -7,11 +7,12 @@
 //!   request, and of that task nothing but what goes on with older requests comes in between. When the G was of
 //!   another device, it was not recorded, and nothing of ours is left that the P could belong to.
 //! - A task unplugs one queue at a time, and then gives that queue its requests: I, M or D of one of them is the
-//!   task's next event. When it is not, the queue is not ours.
+//!   task's next event. When it is not, the queue is not ours. Nor is it when the task was not given as many requests
+//!   as it lets go: a worker of the kernel unplugs other devices, and issues to ours what others were given.
 
 use std::collections::{HashMap, VecDeque};
 
-use block::trace::{Action, DeviceNumber, TraceEvent};
+use block::trace::{Action, DeviceNumber, Extra, TraceEvent, Traits};
 
 use super::events::UNPLACED;
 
@@ -25,6 +26,8 @@ const HELD_MAX: usize = 1 << 12;
 pub(crate) struct Plugs {
     /// Requests that a task was given last, and has done nothing with yet: device and sector.
     given: HashMap<u32, (DeviceNumber, u64)>,
+    /// How many requests of a device a task was given and has let nobody have yet.
+    owned: HashMap<(u32, DeviceNumber), u64>,
     /// Events from the first unplug on that is not placed yet.
     held: VecDeque<Held>,
     /// Of them, unplugs that are not placed.
@@ -47,10 +50,15 @@ impl Plugs {
     pub(crate) fn take(&mut self, mut event: TraceEvent, out: &mut Vec<TraceEvent>) {
         match event.action {
             Action::GetRequest => {
-                if self.given.len() >= TASKS_MAX {
+                if self.given.len() >= TASKS_MAX || self.owned.len() >= TASKS_MAX {
                     self.given.clear();
+                    self.owned.clear();
                 }
                 self.given.insert(event.pid, (event.device, event.sector));
+                // Those that flush first go their own way, past every plug.
+                if !event.traits.has(Traits::FLUSH) {
+                    *self.owned.entry((event.pid, event.device)).or_default() += 1;
+                }
             }
             Action::Plug if event.device == UNPLACED => {
                 let Some((device, _)) = self.given.remove(&event.pid) else { return };
@@ -63,10 +71,11 @@ impl Plugs {
                 return self.release(out);
             }
             Action::Issue | Action::Insert => {
+                self.place(event.pid, Some(event.device));
                 if self.given.get(&event.pid) == Some(&(event.device, event.sector)) {
                     self.given.remove(&event.pid);
+                    self.let_go(event.pid, event.device, 1);
                 }
-                self.place(event.pid, Some(event.device));
             }
             // A bio that is merged into a request is told the same way as two requests that are; neither can come
             // from the task that unplugs before the first of what it lets go.
@@ -101,13 +110,26 @@ impl Plugs {
         if self.open == 0 {
             return;
         }
-        for held in &mut self.held {
-            let Held::Open(event) = held else { continue };
-            if event.pid == pid {
-                let placed = |device| Held::Ready(TraceEvent { device, ..*event });
-                *held = device.map_or(Held::Foreign, placed);
-                self.open -= 1;
-                return;
+        let waits = |held: &&mut Held| matches!(held, Held::Open(event) if event.pid == pid);
+        let Some(held) = self.held.iter_mut().find(waits) else { return };
+        let Held::Open(event) = *held else { return };
+        let count = if let Extra::Requests(count) = event.extra { count.max(1) } else { 1 };
+        let owns = |device: &DeviceNumber| {
+            self.owned.get(&(pid, *device)).is_some_and(|&owned| owned >= count)
+        };
+        let device = device.filter(owns);
+        *held = device.map_or(Held::Foreign, |device| Held::Ready(TraceEvent { device, ..event }));
+        self.open -= 1;
+        if let Some(device) = device {
+            self.let_go(pid, device, count);
+        }
+    }
+
+    fn let_go(&mut self, pid: u32, device: DeviceNumber, count: u64) {
+        if let Some(owned) = self.owned.get_mut(&(pid, device)) {
+            *owned = owned.saturating_sub(count);
+            if *owned == 0 {
+                self.owned.remove(&(pid, device));
             }
         }
     }
@@ -129,7 +151,6 @@ impl Plugs {
 #[cfg(test)]
 mod tests {
     use block::Nanos;
-    use block::trace::{Extra, Traits};
 
     use super::*;
 
@@ -211,13 +232,14 @@ mod tests {
             event(4, 7, G, OURS, 0),
             event(5, 7, D, OURS, 0),
             event(6, 7, P, UNPLACED, 0),
-            event(7, 7, U, UNPLACED, 0),
+            event(7, 7, G, OURS, 8),
             event(8, 7, U, UNPLACED, 0),
-            event(9, 7, D, OURS, 0),
-            event(10, 7, U, UNPLACED, 0),
+            event(9, 7, U, UNPLACED, 0),
+            event(10, 7, D, OURS, 8),
+            event(11, 7, U, UNPLACED, 0),
         ];
         let times: Vec<u64> = told(&events).iter().map(|told| told.0).collect();
-        assert_eq!(times, [3, 4, 5, 8, 9]);
+        assert_eq!(times, [3, 4, 5, 7, 9, 10]);
     }
 
     // Breaks when an unplug that was found to be another's is asked again instead of the one that waits.
@@ -226,13 +248,35 @@ mod tests {
         let events = [
             event(1, 9, U, UNPLACED, 0),
             event(2, 7, U, UNPLACED, 0),
-            event(3, 7, Q, OURS, 0),
+            event(3, 7, G, OURS, 0),
             event(4, 7, U, UNPLACED, 0),
             event(5, 7, D, OURS, 0),
             event(6, 9, Q, OURS, 8),
         ];
         let times: Vec<u64> = told(&events).iter().map(|told| told.0).collect();
         assert_eq!(times, [3, 4, 5, 6]);
+    }
+
+    // Breaks when a worker of the kernel, which issues what others were given, is said to unplug our device whenever
+    // it unplugs another before.
+    #[test]
+    fn who_was_given_nothing_lets_nothing_go() {
+        let requests =
+            |event: TraceEvent, count| TraceEvent { extra: Extra::Requests(count), ..event };
+        let events = [
+            event(1, 7, G, OURS, 0),
+            event(2, 7, P, UNPLACED, 0),
+            event(3, 44, U, UNPLACED, 0),
+            requests(event(4, 7, U, UNPLACED, 0), 1),
+            event(5, 7, I, OURS, 0),
+            event(6, 44, D, OURS, 0),
+            event(7, 7, G, OURS, 8),
+            event(8, 7, P, UNPLACED, 0),
+            requests(event(9, 7, U, UNPLACED, 0), 2),
+            event(10, 7, I, OURS, 8),
+        ];
+        let times: Vec<u64> = told(&events).iter().map(|told| told.0).collect();
+        assert_eq!(times, [1, 2, 4, 5, 6, 7, 8, 10]);
     }
 
     // A task that unplugs and is never heard of again must not hold up the recording.

@@ -125,7 +125,7 @@ impl Lane {
         match moment {
             Moment::Merge => self.waiting = self.waiting.saturating_sub(1),
             Moment::Issue => {
-                if io.merged.is_none() {
+                if !io.merged.known() {
                     self.waiting = self.waiting.saturating_sub(1);
                 }
                 if io.head() {
@@ -152,6 +152,8 @@ impl Lane {
         let mut counts = self.counts.clone();
         counts.merge(&self.stacked);
         let span = self.last - self.first.unwrap_or(0);
+        // A tally is of the whole recording, and says nothing of a part.
+        let tally = space.filter(|_| !windowed).map(|space| &space.tally);
         Device {
             space: u32::try_from(index).unwrap_or(u32::MAX),
             name: match space {
@@ -170,13 +172,10 @@ impl Lane {
             device_depth: self.course.issued.finish(),
             activity: self.course.live.finish(),
             busy: self.course.busy.finish(),
-            merges: self.merges.finish(),
+            merges: self.merges.finish(tally.map(|tally| tally.issued_requests)),
             seeks_q2q: self.by_arrival.finish(),
             seeks_d2d: self.by_issue.finish(),
-            // A tally is of the whole recording, and says nothing of a part.
-            plugs: space
-                .filter(|_| !windowed)
-                .and_then(|space| PlugFigures::of(&space.tally, span)),
+            plugs: tally.and_then(|tally| PlugFigures::of(tally, span)),
             active_at_q: (self.issues > 0 && self.arrivals > 0).then(|| ActiveAtQueue {
                 n: self.arrivals,
                 mean: self.waiting_sum as f64 / self.arrivals as f64,
@@ -196,15 +195,15 @@ impl Course {
         match moment {
             Moment::Merge => {}
             Moment::Issue => {
-                let Some(completed) = io.completed else { return };
-                self.live.add(at, completed.max(at));
+                let Some(completed) = io.completed.get() else { return };
+                self.live.add(at, completed.0.max(at));
                 if io.head() {
                     self.issued.enter(at);
                 }
             }
             Moment::Complete => {
                 self.outstanding.leave(at);
-                if io.head() && io.issued.is_some() {
+                if io.head() && io.issued.known() {
                     self.issued.leave(at);
                 }
             }
@@ -223,7 +222,11 @@ impl Lanes {
             wanted,
             moments: Moments::default(),
             devices: Vec::new(),
-            whole: Course::default(),
+            whole: Course {
+                outstanding: Depth::with_course(),
+                issued: Depth::with_course(),
+                ..Course::default()
+            },
             gaps: Histogram::default(),
             first_arrival: None,
             last_arrival: None,

@@ -10,7 +10,7 @@ use super::reach::reach;
 use crate::{Io, Kind};
 
 /// Most regions. They begin as 1 MiB and double whenever there would be more.
-pub const REGIONS_MAX: usize = 1 << 15;
+pub const REGIONS_MAX: usize = 1 << 13;
 const FIRST_SHIFT: u32 = 20;
 /// Regions that are listed.
 const LISTED: usize = 10;
@@ -92,7 +92,7 @@ pub struct RegionsBody {
     pub unjudged_ios: u64,
 }
 
-/// Counts by region. Memory: at most 4 MiB.
+/// Counts by region. Memory: at most 1 MiB.
 #[derive(Clone, Debug)]
 pub struct Regions {
     shift: u32,

@@ -155,6 +155,9 @@ struct Frequent {
     taken: u64,
 }
 
+/// How many numbers are kept when not all can be.
+const INEXACT: usize = 1 << 12;
+
 impl Frequent {
     fn new(most: usize) -> Frequent {
         Frequent { counts: HashMap::default(), most: most.max(2), taken: 0 }
@@ -168,7 +171,8 @@ impl Frequent {
         }
     }
 
-    /// Takes the median count from all, which forgets at least half of them: so it is done seldom.
+    /// Takes the median count from all, which forgets at least half of them: so it is done seldom. From the first
+    /// time on fewer are kept, which stay in a core's cache: the counts are no longer exact anyway.
     #[cold]
     fn thin(&mut self) {
         let mut counts: Vec<u64> = self.counts.values().copied().collect();
@@ -180,6 +184,13 @@ impl Frequent {
             *count > 0
         });
         self.taken += taken;
+        if self.most > INEXACT {
+            self.most = INEXACT;
+            while self.counts.len() > INEXACT {
+                self.thin();
+            }
+            self.counts.shrink_to(2 * INEXACT);
+        }
     }
 
     fn exact(&self) -> bool {

@@ -68,7 +68,7 @@ pub struct WorkingSetBody {
 
 /// Watches which blocks are touched. Memory: 1 KiB for each 16 MiB of address space that is touched, at most 134 MiB
 /// (2 TiB touched everywhere, or 131,072 places far apart), then 48 KiB instead; beside it 0.5 MiB for windows and at
-/// most 5 MiB for updates.
+/// most 2.5 MiB for updates.
 #[derive(Clone, Debug)]
 pub struct WorkingSet {
     touched: Touched,
@@ -126,12 +126,16 @@ impl WorkingSet {
             self.forgot.get_or_insert(self.last);
         }
         let at = self.last;
-        let cell = self.cell(at);
-        cell.fresh += fresh;
-        let sketch = if write { &mut cell.written } else { &mut cell.read };
-        (first..=last).for_each(|block| sketch.add(key(salt, block)));
-        if write {
-            (first..=last).for_each(|block| self.rewrites.write(key(salt, block), at));
+        self.cell(at).fresh += fresh;
+        let cell = &mut self.windows[(at >> self.shift) as usize];
+        for block in first..=last {
+            let key = key(salt, block);
+            if write {
+                cell.written.add(key);
+                self.rewrites.write(key, at);
+            } else {
+                cell.read.add(key);
+            }
         }
     }
 

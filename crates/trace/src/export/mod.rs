@@ -1,9 +1,11 @@
 //! Traces written in the formats of others, and what those cannot hold.
 
+pub mod blktrace;
 pub mod fio;
 pub mod msr;
 
 mod losses;
+mod requests;
 mod text;
 
 use serde::Serialize;

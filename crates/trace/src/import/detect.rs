@@ -4,7 +4,7 @@ use super::options::{Format, Options};
 use super::reading::Reading;
 use super::sample::Sample;
 use super::tables::{PUBLISHED, published};
-use super::{csv, disksim, fio, fiu, vscsi};
+use super::{blkparse, csv, disksim, fio, fiu, vscsi};
 use crate::{Place, TraceError};
 
 /// A format of lines that is known by its rows.
@@ -14,7 +14,8 @@ struct Known {
 }
 
 /// Formats that are known by what their files begin with, or by their rows. No row fits two of them.
-const KNOWN: [Known; 4] = [
+const KNOWN: [Known; 5] = [
+    Known { format: Format::Blkparse, fits: is_blkparse },
     Known { format: Format::Fio, fits: |sample| fio::version(sample).is_some() },
     Known { format: Format::Fiu, fits: |sample| sample.mostly(fiu::is_row) },
     Known { format: Format::DiskSim, fits: |sample| sample.mostly(disksim::is_row) },
@@ -23,6 +24,11 @@ const KNOWN: [Known; 4] = [
         fits: |sample| sample.is_binary() && vscsi::version(sample).is_some(),
     },
 ];
+
+/// The first line that is no preamble is an event: behind few events the summary has most of the lines.
+fn is_blkparse(sample: &Sample) -> bool {
+    sample.lines().find(|line| !blkparse::is_preamble(line)).is_some_and(blkparse::is_row)
+}
 
 /// What the file is that `sample` is the beginning of.
 ///
@@ -49,6 +55,9 @@ pub fn format(sample: &Sample, options: &Options) -> Result<Format, TraceError> 
     }
     if bytes.starts_with(b"PAR1") {
         return Err(malformed("is a Parquet file, but no trace of drivescope's"));
+    }
+    if super::blktrace::begins(bytes) {
+        return Ok(Format::Blktrace);
     }
     if bytes.get(257..262) == Some(b"ustar") {
         return Err(malformed("is a tar archive; unpack it, and name the files in it"));
@@ -82,6 +91,35 @@ fn unknown(sample: &Sample) -> String {
          --columns time:us,op,offset:bytes,size:bytes",
         super::records::quoted(first)
     )
+}
+
+/// Refuses what the user says of a thing that the format says itself: one of the two would be wrong, and silently.
+///
+/// # Errors
+/// [`TraceError::Unsuited`] with the flag.
+pub fn check(format: Format, options: &Options) -> Result<(), TraceError> {
+    let simulators = matches!(format, Format::DiskSim | Format::SsdSim | Format::MqSim);
+    let table = format == Format::Csv;
+    let rows = !matches!(format, Format::Container | Format::Blktrace | Format::Blkparse);
+    let own_times = matches!(format, Format::Tencent | Format::Vscsi);
+    let flags = [
+        ("--time-unit", options.time_unit.is_some(), rows && !own_times),
+        ("--read-flag", options.read_flag.is_some(), simulators || table),
+        (
+            "--address-unit",
+            options.address_unit.is_some(),
+            simulators || table || format == Format::Fiu,
+        ),
+        ("--columns", options.columns.is_some(), table),
+        ("--spaces", options.spaces.is_some(), rows),
+        ("--sort", options.sort, rows),
+    ];
+    match flags.into_iter().find(|(_, given, heeded)| *given && !heeded) {
+        None => Ok(()),
+        Some((flag, ..)) => Err(TraceError::Unsuited(format!(
+            "{flag} is of no use for the format {format}, which leaves nothing open there; leave it out"
+        ))),
+    }
 }
 
 /// How files of `format` are read, as `samples` of them and `options` say.

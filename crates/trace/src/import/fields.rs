@@ -73,6 +73,9 @@ pub fn hexadecimal(text: &[u8]) -> Option<u64> {
 /// A decimal number of things of `scale` each, as a whole number of the smallest: `1.25` of 1000 are 1250. Digits
 /// that are finer than the smallest are cut off.
 pub fn decimal(text: &[u8], scale: u64) -> Option<u64> {
+    if let Some(number) = whole(text) {
+        return number.checked_mul(scale);
+    }
     let point = text.iter().position(|byte| *byte == b'.').unwrap_or(text.len());
     let before = if point == 0 && text.len() > 1 { 0 } else { whole(&text[..point])? };
     let mut value = before.checked_mul(scale)?;

@@ -57,6 +57,12 @@ pub fn settle(samples: &[Sample], options: &Options) -> Result<Reading, TraceErr
             other.file, first.file
         )));
     }
+    if version == 3 && options.time_unit.is_some() {
+        return Err(TraceError::Unsuited(
+            "--time-unit is of no use for version 3 of fio's log, which has us; leave it out"
+                .to_owned(),
+        ));
+    }
     let waits = if version == 2 {
         waits(first, samples, options, &mut settled)?
     } else {

@@ -9,8 +9,8 @@ use block::Nanos;
 use super::compressed::Input;
 use super::options::SpaceRule;
 use super::records::Records;
-use super::stream::{Handling, Stream, WINDOW, too_late};
-use crate::{BATCH, Io, Place, Source, Stamp, TraceError, TraceInfo};
+use super::stream::{Handling, Stream, WINDOW, shift, too_late};
+use crate::{BATCH, Io, Place, Source, TraceError, TraceInfo};
 
 /// Most files that are read at a time: each needs a descriptor and about two MiB.
 const OPEN_MAX: usize = 256;
@@ -34,6 +34,19 @@ pub enum From {
     Input(Box<Input>),
     /// To be opened when its time comes.
     Path(PathBuf),
+}
+
+impl From {
+    /// The file from its beginning.
+    ///
+    /// # Errors
+    /// [`TraceError`] when it cannot be opened.
+    pub fn input(self) -> Result<Input, TraceError> {
+        match self {
+            From::Input(input) => Ok(*input),
+            From::Path(path) => Input::open(&path),
+        }
+    }
 }
 
 /// How the files of a trace become one.
@@ -98,9 +111,9 @@ impl Joined {
         while let Some(file) = self.waiting.last() {
             let due = match self.next.peek() {
                 None => true,
-                Some(Reverse((earliest, _))) => {
-                    file.first <= *earliest || self.joining.handling.unordered
-                }
+                // Whoever sorts them all needs no more than one at a time.
+                Some(_) if self.joining.handling.unordered => false,
+                Some(Reverse((earliest, _))) => file.first <= *earliest,
             };
             if !due {
                 return Ok(());
@@ -113,19 +126,12 @@ impl Joined {
             if let Some(file) = self.waiting.pop() {
                 self.open(file)?;
             }
-            if self.joining.handling.unordered {
-                return Ok(());
-            }
         }
         Ok(())
     }
 
     fn open(&mut self, file: Waiting) -> Result<(), TraceError> {
-        let input = match file.from {
-            From::Input(input) => *input,
-            From::Path(path) => Input::open(&path)?,
-        };
-        let records = (self.joining.opener)(input)?;
+        let records = (self.joining.opener)(file.from.input()?)?;
         let stream = Stream::new(records, self.joining.handling);
         let slot = self.open.iter().position(Option::is_none).unwrap_or(self.open.len());
         if slot == self.open.len() {
@@ -191,13 +197,7 @@ impl Joined {
     /// Counts `io`'s times from the origin, and gives it its space in the trace.
     fn place(&mut self, mut io: Io, spaces: &[u32]) -> Io {
         let origin = self.info.origin.0;
-        let shifted = |stamp: Stamp| match stamp.get() {
-            Some(at) => Stamp::at(Nanos(at.0.saturating_sub(origin))),
-            None => Stamp::NONE,
-        };
-        io.arrival = Nanos(io.arrival.0 - origin);
-        io.issued = shifted(io.issued);
-        io.completed = shifted(io.completed);
+        shift(&mut io, |at| at.saturating_sub(origin));
         io.space = spaces.get(io.space as usize).copied().unwrap_or(0);
         io
     }

@@ -29,12 +29,13 @@ impl Sample {
     pub fn of(input: &mut Input) -> Result<Sample, TraceError> {
         let file = input.name().to_owned();
         let bytes = input.peek(SAMPLE)?.to_vec();
+        let broken = input.is_broken();
         let mut lines = Vec::new();
         let mut from = if bytes.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
         while from < bytes.len() && lines.len() < ROWS_MAX {
             let end = memchr::memchr(b'\n', &bytes[from..]).map(|at| from + at);
             // A line that the sample cuts off says nothing.
-            if end.is_none() && bytes.len() == SAMPLE {
+            if end.is_none() && (bytes.len() == SAMPLE || broken) {
                 break;
             }
             let to = end.unwrap_or(bytes.len());

@@ -21,8 +21,6 @@ const STRAYS: usize = 64;
 /// One device.
 #[derive(Debug, Default)]
 pub struct Device {
-    /// Its number.
-    pub number: DeviceNumber,
     /// What is counted of it.
     pub tally: Tally,
     /// True once an issue was seen: completions may then wait for theirs.
@@ -162,7 +160,7 @@ impl Devices {
             None if self.all.len() >= DEVICES => return None,
             None => {
                 let space = self.all.len() as u32;
-                self.all.push(Device { number: device, ..Device::default() });
+                self.all.push(Device::default());
                 self.spaces.insert(device, space);
                 space
             }

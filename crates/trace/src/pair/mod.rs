@@ -194,6 +194,9 @@ impl Pairer {
             self.notes.info_mut().ignored_rows += 1;
             return;
         };
+        if space as usize == self.notes.info().spaces.len() {
+            self.notes.space(event.device);
+        }
         self.devices.get_mut(space).tally.see(event);
         if event.traits.has(Traits::PASSTHROUGH) {
             self.command(space, event);

@@ -1,7 +1,7 @@
 //! What is known of a recording besides its I/Os.
 
 use block::Nanos;
-use block::trace::TraceNote;
+use block::trace::{DeviceNumber, TraceNote};
 
 use crate::{Mark, Space, TraceInfo};
 
@@ -39,6 +39,16 @@ impl Notes {
 
     pub fn info_mut(&mut self) -> &mut TraceInfo {
         &mut self.info
+    }
+
+    /// Makes the address space of a device known.
+    #[cold]
+    pub fn space(&mut self, device: DeviceNumber) {
+        self.info.spaces.push(Space {
+            name: device.to_string(),
+            device: Some(device),
+            ..Space::default()
+        });
     }
 
     pub fn note(&mut self, note: TraceNote) {
@@ -86,14 +96,8 @@ impl Notes {
         self.info.origin_unix_ns = self.clock.and_then(|(at, unix)| {
             i64::try_from(unix + i128::from(origin.0) - i128::from(at.0)).ok()
         });
-        self.info.spaces = devices
-            .iter()
-            .map(|device| Space {
-                name: device.number.to_string(),
-                device: Some(device.number),
-                capacity_bytes: None,
-                tally: device.tally.totals(),
-            })
-            .collect();
+        for (space, device) in self.info.spaces.iter_mut().zip(devices.iter()) {
+            space.tally = device.tally.totals();
+        }
     }
 }

@@ -253,7 +253,7 @@ impl Judge {
             fidelity,
             cost: cost(ended),
             course: self.course(original),
-            errors: self.errors,
+            errors_by_kind: self.errors,
             plan: self.statement,
         }
     }

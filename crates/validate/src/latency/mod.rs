@@ -10,7 +10,7 @@ mod matching;
 mod ring;
 mod table;
 mod testers;
-mod tracefs;
+pub(crate) mod tracefs;
 
 use std::fmt::Write as _;
 use std::fs;

@@ -25,7 +25,7 @@ const PAGE_MAX: usize = 1 << 16;
 
 /// Steps of an I/O through the block layer, with btt's letters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Step {
+pub(crate) enum Step {
     /// Q: handed to the block layer.
     Queued,
     /// D: handed to the driver.
@@ -36,22 +36,22 @@ pub(super) enum Step {
 
 /// One step of one I/O.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Event {
-    pub(super) step: Step,
+pub(crate) struct Event {
+    pub(crate) step: Step,
     /// `CLOCK_MONOTONIC`.
-    pub(super) at_ns: u64,
+    pub(crate) at_ns: u64,
     /// First sector, of 512 bytes.
-    pub(super) sector: u64,
+    pub(crate) sector: u64,
     /// Count of sectors.
-    pub(super) sectors: u64,
+    pub(crate) sectors: u64,
 }
 
 /// What a trial left in the buffers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Recording {
-    pub(super) events: Vec<Event>,
+pub(crate) struct Recording {
+    pub(crate) events: Vec<Event>,
     /// Events that found no room.
-    pub(super) lost: u64,
+    pub(crate) lost: u64,
 }
 
 /// tracefs, unmounted when dropped if it was not mounted before.
@@ -68,7 +68,7 @@ impl Drop for Mounted {
 
 /// Block events of one device. Removed when dropped, which ends the recording as well.
 #[derive(Debug)]
-pub(super) struct Trace {
+pub(crate) struct Trace {
     dir: PathBuf,
     formats: Vec<(Format, Step)>,
     device: u32,
@@ -96,7 +96,7 @@ impl Trace {
     ///
     /// # Errors
     /// Without root or tracefs, or when the kernel lacks the events.
-    pub(super) fn of(device: u32) -> Result<Trace> {
+    pub(crate) fn of(device: u32) -> Result<Trace> {
         let instances = Path::new(MOUNT).join("instances");
         let mounted = Mounted(!instances.is_dir());
         if mounted.0 {
@@ -127,7 +127,7 @@ impl Trace {
     ///
     /// # Errors
     /// Those of `what`, and of the recording.
-    pub(super) fn during<T>(&self, what: impl FnOnce() -> Result<T>) -> Result<(T, Recording)> {
+    pub(crate) fn during<T>(&self, what: impl FnOnce() -> Result<T>) -> Result<(T, Recording)> {
         // Anything written empties the buffers.
         self.write("trace", "0")?;
         let before = self.lost()?;

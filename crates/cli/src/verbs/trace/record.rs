@@ -51,6 +51,8 @@ pub struct Body {
     pub strays: u64,
     /// Marks.
     pub marks: usize,
+    /// True when Ctrl-C ended it.
+    pub interrupted: bool,
     /// What became of the recording itself.
     pub recorder: Recorded,
     /// What became of the command.
@@ -105,7 +107,8 @@ pub fn main(args: &TraceRecordArgs) -> Result<Exit> {
     let duration_ns = nanos(begun.elapsed());
     let kept = keeper.finish(recorder.backend)?;
     let ended = command.map(|command| command.wait(&cancel)).transpose()?;
-    let body = body(path, &subjects, duration_ns, kept, recorder, ended);
+    let mut body = body(path, &subjects, duration_ns, kept, recorder, ended);
+    body.interrupted = cancel.load(Ordering::Relaxed);
     show(&body, args.json)?;
     Ok(exit(&body))
 }
@@ -219,6 +222,7 @@ fn body(
         unfinished: kept.unpaired.unfinished,
         strays: kept.unpaired.strays,
         marks: kept.marks,
+        interrupted: false,
         recorder,
         command,
     }
@@ -234,8 +238,9 @@ fn show(body: &Body, json: bool) -> Result<()> {
     talk::result(&report::render_listing(&listing, Style::default()))
 }
 
-/// A recording that broke off was made in vain; a command that failed may have been.
+/// A recording that broke off was made in vain; a command that failed may have been, unless Ctrl-C was to end it.
 fn exit(body: &Body) -> Exit {
     let failed = body.command.as_ref().is_some_and(|command| !command.success);
+    let failed = failed && !body.interrupted;
     if failed || body.recorder.fault.is_some() { Exit::No } else { Exit::Done }
 }

@@ -487,8 +487,12 @@ mod tests {
 
     fn ring(file: &std::fs::File) -> Ring<'_> {
         use std::os::fd::AsFd;
-        Ring::new(file.as_fd(), Slots::new(2, false, Bytes(4096), Bytes(512)).unwrap(), false)
-            .unwrap()
+        Ring::new(
+            file.as_fd(),
+            Slots::new(2, false, (Bytes(4096), Bytes(u64::MAX)), Bytes(512)).unwrap(),
+            false,
+        )
+        .unwrap()
     }
 
     // The steps down are met only on older kernels; each must at least be a mode that a kernel knows.

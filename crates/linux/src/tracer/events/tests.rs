@@ -15,8 +15,11 @@ const COMMON: &str = "\tfield:unsigned short common_type;\toffset:0;\tsize:2;\ts
     \tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n\
     \tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n";
 
-/// Fields of each tracepoint, in the order in which the kernel lays them out: name, size, signed.
-const LAYOUTS: [(&str, &[(&str, usize, bool)]); 13] = [
+/// Fields of a tracepoint, in the order in which the kernel lays them out: name, size, signed.
+type Fields<'a> = &'a [(&'a str, usize, bool)];
+
+/// Those of each.
+const LAYOUTS: [(&str, Fields<'_>); 13] = [
     ("block_bio_queue", BIO),
     ("block_bio_backmerge", BIO),
     ("block_bio_frontmerge", BIO),
@@ -54,14 +57,14 @@ const LAYOUTS: [(&str, &[(&str, usize, bool)]); 13] = [
     ("block_unplug", &[("nr_rq", 4, true), ("comm", 16, false)]),
 ];
 
-const BIO: &[(&str, usize, bool)] = &[
+const BIO: Fields<'_> = &[
     ("dev", 4, false),
     ("sector", 8, false),
     ("nr_sector", 4, false),
     ("rwbs", 10, false),
     ("comm", 16, false),
 ];
-const REQUEST: &[(&str, usize, bool)] = &[
+const REQUEST: Fields<'_> = &[
     ("dev", 4, false),
     ("sector", 8, false),
     ("nr_sector", 4, false),
@@ -71,7 +74,7 @@ const REQUEST: &[(&str, usize, bool)] = &[
     ("comm", 16, false),
     ("cmd", 4, false),
 ];
-const COMPLETE: &[(&str, usize, bool)] = &[
+const COMPLETE: Fields<'_> = &[
     ("dev", 4, false),
     ("sector", 8, false),
     ("nr_sector", 4, false),
@@ -121,7 +124,7 @@ impl Kernel {
     /// Each field with its offset.
     fn places<'a>(
         &self,
-        fields: &'a [(&'a str, usize, bool)],
+        fields: Fields<'a>,
     ) -> impl Iterator<Item = (&'a str, usize, usize, bool)> {
         let mut offset = 8 + self.gap;
         fields.iter().map(move |&(field, size, signed)| {

@@ -32,7 +32,7 @@ pub(super) struct Touched {
     chunks_max: usize,
     /// By space and number of the chunk.
     places: HashMap<(u32, u64), usize, Mixed>,
-    chunks: Vec<Box<Chunk>>,
+    chunks: Vec<Chunk>,
     /// Where the last access was: the next one is often there too.
     last: Option<((u32, u64), usize)>,
     /// Blocks read, written, and either.
@@ -91,17 +91,15 @@ impl Touched {
 
     #[inline]
     fn place(&mut self, chunk: (u32, u64)) -> Option<usize> {
-        if let Some((known, place)) = self.last {
-            if known == chunk {
-                return Some(place);
-            }
+        if let Some((_, place)) = self.last.filter(|(last, _)| *last == chunk) {
+            return Some(place);
         }
         let next = self.chunks.len();
         let place = match self.places.get(&chunk) {
             Some(place) => *place,
             None if next == self.chunks_max => return None,
             None => {
-                self.chunks.push(Box::new(Chunk { read: [0; WORDS], written: [0; WORDS] }));
+                self.chunks.push(Chunk { read: [0; WORDS], written: [0; WORDS] });
                 self.places.insert(chunk, next);
                 next
             }

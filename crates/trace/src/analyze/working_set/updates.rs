@@ -9,7 +9,7 @@ use super::BLOCK;
 use crate::analyze::bins::{Bins, Power, Powers};
 
 /// Most blocks that are followed.
-const BLOCKS_MAX: usize = 1 << 16;
+const BLOCKS_MAX: usize = 1 << 15;
 
 /// Writes of blocks that had been written before, and what lies between the two. What is told of that is `None` when no
 /// block was written twice; percentiles are to 1 part in 32, rounded up.

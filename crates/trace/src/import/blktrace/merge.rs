@@ -9,7 +9,8 @@ use block::trace::{TraceEvent, TraceNote};
 
 use crate::TraceError;
 
-use super::stream::{Part, Stream};
+use super::stream::Stream;
+use crate::import::compressed::Input;
 
 /// How many numbers an event may come behind one that has a higher: a CPU that is interrupted while it records an
 /// event records another first. More is a recording that was begun anew.
@@ -27,6 +28,8 @@ pub struct Batch {
     pub notes: Vec<TraceNote>,
     /// Stretches that are no record.
     pub skipped: u64,
+    /// Where and why the first of them in a file is none.
+    pub faults: Vec<String>,
     /// Records of a kind that is not known.
     pub unknown: u64,
 }
@@ -36,6 +39,7 @@ impl Batch {
     pub fn clear(&mut self) {
         self.events.clear();
         self.notes.clear();
+        self.faults.clear();
         (self.skipped, self.unknown) = (0, 0);
     }
 }
@@ -88,20 +92,19 @@ impl Sequences {
 }
 
 /// Reads all files as one.
-#[derive(Debug)]
 pub struct Merge {
     streams: Vec<Stream>,
     /// The next record of each file that has one, the earliest first.
     heads: BinaryHeap<Reverse<(Nanos, usize)>>,
-    next: Vec<Option<Told>>,
+    next: Vec<Option<TraceEvent>>,
     sequences: Sequences,
     begun: bool,
 }
 
 impl Merge {
-    pub fn new(parts: Vec<Part>, lenient: bool) -> Merge {
+    pub fn new(inputs: Vec<Input>, lenient: bool) -> Merge {
         let streams: Vec<Stream> =
-            parts.into_iter().map(|part| Stream::new(part, lenient)).collect();
+            inputs.into_iter().map(|input| Stream::new(input, lenient)).collect();
         let next = streams.iter().map(|_| None).collect();
         Merge {
             streams,
@@ -117,6 +120,11 @@ impl Merge {
         self.sequences.lost
     }
 
+    /// The version that records have; the highest, should they differ.
+    pub fn version(&self) -> Option<u8> {
+        self.streams.iter().filter_map(|stream| stream.version).max()
+    }
+
     /// Appends about `count` records' events and notes. False when there are no more.
     ///
     /// # Errors
@@ -129,14 +137,15 @@ impl Merge {
         };
         for stream in &mut self.streams {
             batch.skipped += std::mem::take(&mut stream.skipped);
+            batch.faults.extend(stream.fault.take());
         }
         result
     }
 
     fn read_one(&mut self, count: usize, batch: &mut Batch) -> Result<bool, TraceError> {
         for _ in 0..count {
-            let Some((record, pdu)) = self.streams[0].next()? else { return Ok(false) };
-            match record.told(pdu) {
+            let Some(told) = self.streams[0].next(Record::told)? else { return Ok(false) };
+            match told {
                 Told::Event(event) => {
                     self.sequences.see(&event);
                     batch.events.push(event);
@@ -157,7 +166,7 @@ impl Merge {
         }
         for _ in 0..count {
             let Some(Reverse((_, nth))) = self.heads.pop() else { return Ok(false) };
-            if let Some(Told::Event(event)) = self.next[nth].take() {
+            if let Some(event) = self.next[nth].take() {
                 self.sequences.see(&event);
                 batch.events.push(event);
             }
@@ -168,21 +177,17 @@ impl Merge {
 
     /// Reads on in a file to its next event.
     fn advance(&mut self, nth: usize, batch: &mut Batch) -> Result<(), TraceError> {
-        while let Some((record, pdu)) = self.streams[nth].next()? {
-            match told(&record, pdu) {
+        while let Some(told) = self.streams[nth].next(Record::told)? {
+            match told {
                 Told::Note(note) => batch.notes.push(note),
                 Told::Unknown => batch.unknown += 1,
-                event => {
+                Told::Event(event) => {
                     self.next[nth] = Some(event);
-                    self.heads.push(Reverse((record.time, nth)));
+                    self.heads.push(Reverse((event.time, nth)));
                     break;
                 }
             }
         }
         Ok(())
     }
-}
-
-fn told(record: &Record, pdu: &[u8]) -> Told {
-    record.told(pdu)
 }

@@ -13,11 +13,11 @@ use std::thread;
 use block::trace::TraceSink as _;
 use block::trace::record::Form;
 
+use crate::import::compressed::Input;
 use crate::pair::{Limits, Pairer};
-use crate::{Io, Source, TraceError, TraceInfo};
+use crate::{Io, Source, Space, TraceError, TraceInfo};
 
 pub use files::siblings;
-pub use stream::Part;
 
 use merge::{Batch, Merge};
 
@@ -26,6 +26,9 @@ const RECORDS: usize = 2 << 10;
 
 /// Batches that one thread may be ahead of the next.
 const AHEAD: usize = 8;
+
+/// How many faults are told word for word.
+const FAULTS_TOLD: usize = 5;
 
 /// True when a file that begins with `head` is a binary recording of blktrace's.
 pub fn begins(head: &[u8]) -> bool {
@@ -38,17 +41,17 @@ pub fn begins(head: &[u8]) -> bool {
 ///
 /// # Errors
 /// [`TraceError`] when the threads cannot be had. What is wrong with a file is said by [`Source::next`].
-pub fn open(parts: Vec<Part>, lenient: bool) -> Result<Blktrace, TraceError> {
+pub fn open(inputs: Vec<Input>, lenient: bool) -> Result<Blktrace, TraceError> {
     let info = TraceInfo {
         source: "blktrace".to_owned(),
-        files: parts.iter().map(|part| part.name.clone()).collect(),
+        files: inputs.iter().map(|input| input.name().to_owned()).collect(),
         ..TraceInfo::default()
     };
     let (to_pair, decoded) = sync_channel(AHEAD);
     let (to_caller, paired) = sync_channel(AHEAD);
     let (spent_ios, ios_back) = channel();
     let (spent_batches, batches_back) = channel();
-    let merge = Merge::new(parts, lenient);
+    let merge = Merge::new(inputs, lenient);
     let pairing = Pairing { info: info.clone(), decoded, spent_batches, to_caller, ios_back };
     let started = thread::Builder::new()
         .name("trace-decode".to_owned())
@@ -67,13 +70,21 @@ pub fn open(parts: Vec<Part>, lenient: bool) -> Result<Blktrace, TraceError> {
 /// What the decoding thread sends.
 enum Decoded {
     Batch(Batch),
-    /// The end: how many events are missing, or why it ends before.
-    End(Result<u64, TraceError>),
+    /// The end, or why it ends before.
+    End(Result<(), TraceError>, Told),
+}
+
+/// What the records tell as a whole.
+struct Told {
+    lost: u64,
+    version: Option<u8>,
 }
 
 /// What the pairing thread sends.
 enum Paired {
     Ios(Vec<Io>),
+    /// The address spaces that are known by now, before the first I/O of the last of them.
+    Spaces(Vec<Space>),
     /// The end, or why it ends before.
     End(Box<TraceInfo>, Result<(), TraceError>),
 }
@@ -89,10 +100,11 @@ fn decode(mut merge: Merge, to_pair: &SyncSender<Decoded>, back: &Receiver<Batch
         }
         let end = match result {
             Ok(true) => continue,
-            Ok(false) => Ok(merge.lost()),
+            Ok(false) => Ok(()),
             Err(error) => Err(error),
         };
-        let _gone = to_pair.send(Decoded::End(end));
+        let told = Told { lost: merge.lost(), version: merge.version() };
+        let _gone = to_pair.send(Decoded::End(end, told));
         return;
     }
 }
@@ -111,6 +123,7 @@ impl Pairing {
         let mut pairer = Pairer::new(&self.info.source, Limits::default());
         pairer.info_mut().files.clone_from(&self.info.files);
         let mut ios = Vec::new();
+        let mut spaces = 0;
         // Without an end when the decoding thread has died, which it does not.
         while let Ok(decoded) = self.decoded.recv() {
             match decoded {
@@ -120,17 +133,26 @@ impl Pairing {
                     }
                     pairer.events(&batch.events);
                     pairer.info_mut().skipped_rows += batch.skipped;
+                    let room = FAULTS_TOLD.saturating_sub(pairer.info().faults.len());
+                    pairer.info_mut().faults.extend(batch.faults.drain(..).take(room));
                     pairer.info_mut().ignored_rows += batch.unknown;
                     let _gone = self.spent_batches.send(batch);
                     pairer.drain(&mut ios);
                 }
-                Decoded::End(end) => {
+                Decoded::End(result, told) => {
                     pairer.finish(&mut ios);
-                    let result = end.map(|lost| pairer.info_mut().lost_events += lost);
+                    tell(&mut pairer, &told);
                     if self.to_caller.send(Paired::Ios(ios)).is_ok() {
                         let info = Box::new(pairer.info().clone());
                         let _gone = self.to_caller.send(Paired::End(info, result));
                     }
+                    return;
+                }
+            }
+            if pairer.info().spaces.len() > spaces {
+                spaces = pairer.info().spaces.len();
+                let known = pairer.info().spaces.clone();
+                if self.to_caller.send(Paired::Spaces(known)).is_err() {
                     return;
                 }
             }
@@ -143,6 +165,28 @@ impl Pairing {
                 }
             }
         }
+    }
+}
+
+/// Adds what is known at the end.
+fn tell(pairer: &mut Pairer, told: &Told) {
+    let unpaired = pairer.unpaired();
+    let info = pairer.info_mut();
+    if let Some(version) = told.version {
+        info.source = format!("blktrace v{version}");
+    }
+    info.lost_events = info.lost_events.saturating_add(told.lost);
+    if told.lost > 0 {
+        info.settled.push(format!(
+            "the numbers of {} events are missing: they were lost, or left out when the file was made",
+            told.lost
+        ));
+    }
+    if unpaired.disordered > 0 {
+        info.settled.push(format!(
+            "{} arrivals came more than a millisecond after later ones, and were moved there",
+            unpaired.disordered
+        ));
     }
 }
 
@@ -167,6 +211,7 @@ impl Source for Blktrace {
                         return Ok(());
                     }
                 }
+                Ok(Paired::Spaces(spaces)) => self.info.spaces = spaces,
                 Ok(Paired::End(info, result)) => {
                     self.over = true;
                     self.info = *info;
