@@ -19,7 +19,8 @@
 //!
 //! When both were material, the one that was so first is the cause: a starved replayer fetches completions late and so
 //! runs out of slots, and what it made late it issues in a burst; a drive that cannot keep up holds nothing up but its
-//! own slots. In one and the same slice of time it is the replayer.
+//! own slots. In one and the same slice of time it is the replayer; and it is in any case when for more than half of the
+//! time some request could have been issued and was not.
 //!
 //! A replay without times (outstanding, afap) has no schedule to bend: there the drive sets the pace, and the replayer is
 //! the limit when requests that could go stood still for more than 5 % of the time, or when its submitters waited for a
@@ -41,6 +42,9 @@ const SHARE: f64 = 0.01;
 
 /// Share of a closed loop's time that the replayer may take: the same as where load is generated.
 const LATE_SHARE: f64 = 0.05;
+
+/// Share of the time in which a replayer that is behind is so more often than not.
+const BEHIND: f64 = 0.5;
 
 /// Ends of the tolerance where it is not named.
 const TOLERANCE: (Nanos, Nanos) = (Nanos::micros(100), Nanos::millis(10));
@@ -107,8 +111,8 @@ fn timed(facts: &Facts<'_>, tolerance: Nanos) -> (Limit, String) {
         // Counted by powers of two, a share just above the bound may be missed: then the other one came first.
         own.is_some_and(|own| drive.is_none_or(|drive| own <= drive))
     };
-    if own > SHARE && (!drive || replayer_first()) {
-        let also = if drive { "; the drive fell behind only then" } else { "" };
+    if own > SHARE && (!drive || facts.late_share > BEHIND || replayer_first()) {
+        let also = if drive { "; what waited for the drive followed from that" } else { "" };
         return (Limit::ReplayerLimited, replayer_reason(own, facts, tolerance) + also);
     }
     let also = if own > SHARE { "; only then the replayer was late too" } else { "" };
