@@ -7,6 +7,7 @@
 //! Run through `scripts/validate`, which builds both binaries.
 
 mod binary;
+mod btt;
 mod children;
 mod coverage;
 mod engine;
@@ -26,10 +27,12 @@ mod probe;
 mod provenance;
 mod replay;
 mod replay_timing;
+mod replay_verdicts;
 mod serve;
 mod sheet;
 mod sim;
 mod stop;
+mod trace_speed;
 mod zram;
 
 use std::process::ExitCode;
@@ -69,12 +72,18 @@ enum Name {
     Replay(replay::Options),
     /// When replayed requests reach the block layer (root and tracefs, minutes)
     ReplayTiming(replay_timing::Options),
+    /// Who was the limit of replays in which that was planted (minutes)
+    ReplayVerdicts(replay_verdicts::Options),
     /// Virtual drives of flash against theory, at full size (half an hour, 3 GiB of memory)
     Sim(sim::Options),
     /// A database's I/O, recorded and analysed (root, tracefs and PostgreSQL, minutes)
     Postgres(postgres::Options),
+    /// Analysis of real recordings beside btt (root and tracefs, a minute)
+    Btt(btt::Options),
     /// Readers of traces under libFuzzer, until coverage stands still (g++, an hour or two)
     Fuzz(fuzz::Options),
+    /// A recording read and analysed, beside blkparse and btt (root, fio and blktrace, minutes)
+    TraceSpeed(trace_speed::Options),
 }
 
 /// Options of one validation, when none were given.
@@ -112,9 +121,12 @@ fn run(name: Option<Name>) -> Result<bool> {
             println!("probe       what the probes say of drives whose truth is known");
             println!("replay      two drives compared by two workloads, beside published tables");
             println!("replay-timing  when replayed requests reach the block layer");
+            println!("replay-verdicts  who was the limit of replays in which that was planted");
             println!("sim         virtual drives of flash against theory");
             println!("postgres    a database's I/O, recorded and analysed");
+            println!("btt         analysis of real recordings beside Debian's btt");
             println!("fuzz        readers of traces under libFuzzer");
+            println!("trace-speed a recording read and analysed, beside blkparse and btt");
             Ok(true)
         }
         Some(Name::FioParity(options)) => fio_parity::run(&options),
@@ -126,9 +138,12 @@ fn run(name: Option<Name>) -> Result<bool> {
         Some(Name::Probe(options)) => probe::run(&options),
         Some(Name::Replay(options)) => replay::run(&options),
         Some(Name::ReplayTiming(options)) => replay_timing::run(&options),
+        Some(Name::ReplayVerdicts(options)) => replay_verdicts::run(&options),
         Some(Name::Sim(options)) => sim::run(&options),
         Some(Name::Postgres(options)) => postgres::run(&options),
+        Some(Name::Btt(options)) => btt::run(&options),
         Some(Name::Fuzz(options)) => fuzz::run(&options),
+        Some(Name::TraceSpeed(options)) => trace_speed::run(&options),
         None => {
             eprintln!(
                 "running serve, latency, kills, coverage, loop, fio-parity, replay-timing, probe and sim, one after the other"

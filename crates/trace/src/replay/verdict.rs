@@ -6,10 +6,11 @@
 //!
 //! - **The replayer.** A request whose time, room and slot had come and that was issued later than the *tolerance* was
 //!   held up by the replayer. By Little's law a drive that takes t for a request has rate × t outstanding, and a delay of
-//!   d makes a burst of rate × d: a delay changes the load when it is not small beside t. So the tolerance is the median
-//!   Q2C, the original's where it is known and smaller; at least 100 µs, below which a drive's answer is not changed by
-//!   when it was asked (Buttress kept within 100 µs of the intended time: Anderson and others, FAST 2004), and at most
-//!   10 ms, since a starved replayer also sees completions late and must not excuse itself by that. When more than 1 %
+//!   d makes a burst of rate × d: a delay changes the load when it is not small beside t. So the tolerance is what the
+//!   drive takes when nothing holds it up, the 10th percentile of Q2C, or the original's where it is known and smaller.
+//!   It is at least 100 µs, within which a replayer of traces is commonly held to be on time (Buttress: Anderson and
+//!   others, FAST 2004), and at most 10 ms. A higher percentile would not do: a starved replayer also sees completions
+//!   late, and must not excuse itself by that. When more than 1 %
 //!   of the requests are so, the 99th percentile, the highest that is commonly compared, is the replayer's.
 //! - **Slots.** A request that waits for a slot longer than the tolerance waits for the drive: the schedule is bent.
 //!   The same 1 %.
@@ -51,8 +52,6 @@ pub(super) struct Facts<'a> {
     pub own: &'a LatencyHistogram,
     pub slot: &'a LatencyHistogram,
     pub no_slot: u64,
-    pub q2c_p50: u64,
-    pub original_p50: Option<u64>,
     pub overload: Overload,
     pub lag: &'a Lag,
     pub late_share: f64,
@@ -60,30 +59,31 @@ pub(super) struct Facts<'a> {
     pub run_delay: Option<Nanos>,
     pub starved: Nanos,
     pub unheard: Nanos,
-    pub tolerance: Option<Nanos>,
+    pub tolerance: Nanos,
 }
 
-/// A verdict, and the tolerance that it was reached with.
+/// A verdict.
 pub(super) struct Judgement {
     pub verdict: Limit,
     pub reason: String,
     pub evidence: BTreeMap<String, Evidence>,
-    pub tolerance: Nanos,
+}
+
+/// The tolerance where none is named, from the 10th percentiles of Q2C in nanoseconds.
+pub(super) fn tolerance(replay: u64, original: Option<u64>) -> Nanos {
+    let typical = original.map_or(replay, |original| original.min(replay));
+    Nanos(typical.clamp(TOLERANCE.0.0, TOLERANCE.1.0))
 }
 
 /// Judges.
 pub(super) fn judge(facts: &Facts<'_>) -> Judgement {
-    let tolerance = facts.tolerance.unwrap_or_else(|| {
-        let typical =
-            facts.original_p50.map_or(facts.q2c_p50, |original| original.min(facts.q2c_p50));
-        Nanos(typical.clamp(TOLERANCE.0.0, TOLERANCE.1.0))
-    });
+    let tolerance = facts.tolerance;
     let (verdict, reason) = match facts.requests {
         0 => (Limit::Faithful, "nothing was to be issued".to_owned()),
         _ if facts.timed => timed(facts, tolerance),
         _ => untimed(facts),
     };
-    Judgement { verdict, reason, evidence: evidence(facts, tolerance), tolerance }
+    Judgement { verdict, reason, evidence: evidence(facts, tolerance) }
 }
 
 fn share(count: u64, facts: &Facts<'_>) -> f64 {
