@@ -58,7 +58,8 @@ pub fn open(files: &[PathBuf], options: &Options) -> Result<Box<dyn Source>, Tra
     let mut found = Found::default();
     for path in &files {
         let input = Input::open(path)?;
-        let again = (path != Path::new("-")).then(|| path.clone());
+        // A pipe gives its bytes once.
+        let again = path.metadata().is_ok_and(|file| file.is_file()).then(|| path.clone());
         found.add(input, again, files.len() > 1, options)?;
     }
     found.source(options)
@@ -68,6 +69,10 @@ pub fn open(files: &[PathBuf], options: &Options) -> Result<Box<dyn Source>, Tra
 fn whole_recordings(files: &[PathBuf]) -> Result<Vec<PathBuf>, TraceError> {
     let mut whole: Vec<PathBuf> = Vec::with_capacity(files.len());
     for path in files {
+        if path == Path::new("-") {
+            whole.push(path.clone());
+            continue;
+        }
         let siblings = blktrace::siblings(path)
             .map_err(|source| TraceError::Io { file: path.display().to_string(), source })?;
         whole.extend(
