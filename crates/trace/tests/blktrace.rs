@@ -337,7 +337,7 @@ fn tool(name: &str, arguments: &[&str], directory: &Path) -> Option<String> {
             Some(String::from_utf8_lossy(&output.stdout).into_owned())
         }
         Err(_) => {
-            println!("skipped: no {name} here");
+            println!("skipped: {name} is not installed");
             None
         }
     }

@@ -7,6 +7,7 @@
 //! Run through `scripts/validate`, which builds both binaries.
 
 mod binary;
+mod btt;
 mod children;
 mod coverage;
 mod engine;
@@ -21,14 +22,18 @@ mod middle;
 mod one_cpu;
 mod order;
 mod plan;
+mod postgres;
 mod probe;
 mod provenance;
 mod replay;
 mod replay_timing;
+mod replay_verdicts;
 mod serve;
 mod sheet;
 mod sim;
 mod stop;
+mod trace_speed;
+mod trace_formats;
 mod zram;
 
 use std::process::ExitCode;
@@ -68,10 +73,20 @@ enum Name {
     Replay(replay::Options),
     /// When replayed requests reach the block layer (root and tracefs, minutes)
     ReplayTiming(replay_timing::Options),
+    /// Who was the limit of replays in which that was planted (minutes)
+    ReplayVerdicts(replay_verdicts::Options),
     /// Virtual drives of flash against theory, at full size (half an hour, 3 GiB of memory)
     Sim(sim::Options),
+    /// Analysis of real recordings beside btt (root and tracefs, a minute)
+    Btt(btt::Options),
+    /// A database's I/O, recorded and analysed (root, tracefs and PostgreSQL, minutes)
+    Postgres(postgres::Options),
     /// Readers of traces under libFuzzer, until coverage stands still (g++, an hour or two)
     Fuzz(fuzz::Options),
+    /// A recording read and analysed, beside blkparse and btt (root, fio and blktrace, minutes)
+    TraceSpeed(trace_speed::Options),
+    /// What reading traces costs, in time and in memory (4 GB of disk, half an hour)
+    TraceFormats(trace_formats::Options),
 }
 
 /// Options of one validation, when none were given.
@@ -109,8 +124,13 @@ fn run(name: Option<Name>) -> Result<bool> {
             println!("probe       what the probes say of drives whose truth is known");
             println!("replay      two drives compared by two workloads, beside published tables");
             println!("replay-timing  when replayed requests reach the block layer");
+            println!("replay-verdicts  who was the limit of replays in which that was planted");
             println!("sim         virtual drives of flash against theory");
+            println!("btt         analysis of real recordings beside Debian's btt");
+            println!("postgres    a database's I/O, recorded and analysed");
             println!("fuzz        readers of traces under libFuzzer");
+            println!("trace-speed a recording read and analysed, beside blkparse and btt");
+            println!("trace-formats  what reading traces costs, beside Polars and DuckDB");
             Ok(true)
         }
         Some(Name::FioParity(options)) => fio_parity::run(&options),
@@ -122,11 +142,16 @@ fn run(name: Option<Name>) -> Result<bool> {
         Some(Name::Probe(options)) => probe::run(&options),
         Some(Name::Replay(options)) => replay::run(&options),
         Some(Name::ReplayTiming(options)) => replay_timing::run(&options),
+        Some(Name::ReplayVerdicts(options)) => replay_verdicts::run(&options),
         Some(Name::Sim(options)) => sim::run(&options),
+        Some(Name::Btt(options)) => btt::run(&options),
+        Some(Name::Postgres(options)) => postgres::run(&options),
         Some(Name::Fuzz(options)) => fuzz::run(&options),
+        Some(Name::TraceSpeed(options)) => trace_speed::run(&options),
+        Some(Name::TraceFormats(options)) => trace_formats::run(&options),
         None => {
             eprintln!(
-                "running serve, latency, kills, coverage, loop, fio-parity, replay-timing, probe and sim, one after the other"
+                "running serve, latency, kills, coverage, loop, fio-parity, replay-timing, trace-formats, probe, sim and fuzz, one after the other"
             );
             let served = serve::run(&defaults())?;
             let latency = latency::run(&defaults())?;
@@ -137,8 +162,11 @@ fn run(name: Option<Name>) -> Result<bool> {
             let timing = replay_timing::run(&defaults())?;
             let probe = probe::run(&defaults())?;
             let sim = sim::run(&defaults())?;
+            let formats = trace_formats::run(&defaults())?;
+            let fuzz = fuzz::run(&defaults())?;
             Ok([served, latency, kills, coverage, hot_loop, fio_parity, timing, probe, sim]
                 .iter()
+                .chain(&[formats, fuzz])
                 .all(|&ok| ok))
         }
     }

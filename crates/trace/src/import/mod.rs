@@ -141,7 +141,7 @@ impl Found {
         };
         detect::check(format, options)?;
         if format == Format::Container {
-            return self.container();
+            return self.container(options.lenient);
         }
         if format == Format::Blktrace {
             let inputs = self.files.into_iter().map(|(_, from)| from.input());
@@ -193,9 +193,12 @@ impl Found {
     }
 
     /// Our own container, whose index is at its end, so that it is read at its place.
-    fn container(self) -> Result<Box<dyn Source>, TraceError> {
+    fn container(self, lenient: bool) -> Result<Box<dyn Source>, TraceError> {
         match self.files.as_slice() {
-            [(_, From::Path(path))] => Ok(Box::new(container::Reader::open(path)?)),
+            [(_, From::Path(path))] => {
+                let reader = container::Reader::open(path)?;
+                Ok(Box::new(if lenient { reader.lenient() } else { reader }))
+            }
             [(name, From::Input(_))] => Err(TraceError::Unsuited(format!(
                 "{name} is a trace of drivescope's, which is read from its end; keep it in a file, and name that"
             ))),
