@@ -1,9 +1,10 @@
 //! The formats of others, told apart by what is in the file.
 //!
-//! A file is unpacked as it is read ([`compressed`]), and its beginning is looked at ([`sample`]): it tells the format
-//! ([`detect`]), and settles what the format leaves open ([`evidence`]), or does not, which is an error that names the
-//! flag that does ([`options`]). Each format then makes records ([`records`]), each file puts its own in order
-//! ([`stream`]), and all files become one trace ([`join`]).
+//! A file is unpacked as it is read ([`compressed`]), and its beginning is looked at (`sample`): it tells the format
+//! (`detect`), and settles what the format leaves open (`evidence`), or does not, which is an error that names the flag
+//! that does ([`options`]). Each format then makes records (`records`), each file puts its own in order (`stream`), and
+//! all files become one trace (`join`). The kernel's own recordings go another way, by events ([`blktrace`],
+//! [`blkparse`]).
 
 pub mod blkparse;
 pub mod blktrace;
