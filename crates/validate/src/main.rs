@@ -131,7 +131,7 @@ fn run(name: Option<Name>) -> Result<bool> {
         Some(Name::Fuzz(options)) => fuzz::run(&options),
         None => {
             eprintln!(
-                "running serve, latency, kills, coverage, loop, fio-parity, replay-timing, probe and sim, one after the other"
+                "running serve, latency, kills, coverage, loop, fio-parity, replay-timing, btt, probe and sim, one after the other"
             );
             let served = serve::run(&defaults())?;
             let latency = latency::run(&defaults())?;
@@ -140,9 +140,10 @@ fn run(name: Option<Name>) -> Result<bool> {
             let hot_loop = hot_loop::run(&defaults())?;
             let fio_parity = fio_parity::run(&defaults())?;
             let timing = replay_timing::run(&defaults())?;
+            let btt = btt::run(&defaults())?;
             let probe = probe::run(&defaults())?;
             let sim = sim::run(&defaults())?;
-            Ok([served, latency, kills, coverage, hot_loop, fio_parity, timing, probe, sim]
+            Ok([served, latency, kills, coverage, hot_loop, fio_parity, timing, btt, probe, sim]
                 .iter()
                 .all(|&ok| ok))
         }
