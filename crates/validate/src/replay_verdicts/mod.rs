@@ -1,9 +1,9 @@
 //! `replay-verdicts`: does a replay know who was the limit? Cases in which that was planted, drawn from seeds.
 //!
-//! Drives of all kinds, traces of all sizes, mixes and arrivals, slots few and many, originals known and not. How fast a
-//! drive serves a trace is found by a replay without times, which the verdicts of timed replays do not rest on. *Slow*
-//! offers 1.4 to 5 times of that; *neither* a quarter to a twentieth; *starved* the same as *neither*, to a submitter
-//! that gets its CPU in turns, by a quota, or not enough of it for each request.
+//! Drives of all kinds, traces of all sizes, mixes and arrivals, slots few and many, originals known and not. How fast
+//! a drive serves a trace is found by a replay without times, which the verdicts of timed replays do not rest on.
+//! *Slow* offers 1.4 to 5 times of that; *neither* a quarter to a twentieth; *starved* the same as *neither*, to a
+//! submitter that gets its CPU in turns, by a quota, or not enough of it for each request.
 
 mod case;
 mod real;
@@ -184,9 +184,9 @@ fn page(head: &str, all: &[Said], real: &Result<Vec<Said>, String>) -> (String, 
     let text = format!(
         "# Who was the limit\n\n{verdict}\n\n{head}## Virtual drives\n\nTimed replays of drawn traces on drawn \
          virtual drives. The last column is the lower end of Clopper and Pearson's interval.\n\n{table}\n\
-         ## A real device\n\nReads at 200 to 1,000 a second for three seconds from a loop device with direct I/O, through the \
-         binary. *Slow*: the kernel lets 30 to 70 % of them pass (blkio). *Starved*: the replayer's group gets 1 to 4 ms of \
-         CPU in 100 ms.\n\n{real}"
+         ## A real device\n\nReads at 200 to 1,000 a second for three seconds from a loop device with direct I/O, \
+         through the binary. *Slow*: the kernel lets 30 to 70 % of them pass (blkio). *Starved*: the replayer's group \
+         gets 1 to 4 ms of CPU in 100 ms.\n\n{real}"
     );
     (text, wrong == 0)
 }

@@ -1,4 +1,5 @@
-//! The same cases on a real device: a loop device, which the kernel makes slow, and a replayer, from which it takes CPU.
+//! The same cases on a real device: a loop device, which the kernel makes slow, and a replayer, from which it takes
+//! CPU.
 //!
 //! A slow drive is one whose reads the kernel throttles (blkio, cgroup v1) to less than is offered. A starved submitter
 //! is one in a group whose CPU has a quota. Both are the kernel's own doing, and nothing in the replayer knows of them.
