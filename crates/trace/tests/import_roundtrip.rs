@@ -239,6 +239,29 @@ proptest! {
             Keeps { latency: second, pid: false }, |_| "trace: disk".to_owned())?;
     }
 
+    /// Logged at completion, so that rows come in the order of that.
+    #[test]
+    fn etw(rows in drawn(3), with_cpu in any::<bool>()) {
+        let (named, cpu) = if with_cpu { ("ThreadID, CPU", "11844, 1") } else { ("ThreadID", "11844") };
+        let mut text = format!(
+            "BeginHeader\n  DiskRead, TimeStamp, Process Name ( PID), {named}, IrpPtr, ByteOffset, IOSize, ElapsedTime, DiskNum\n\
+             DiskWrite, TimeStamp, Process Name ( PID), {named}, IrpPtr, ByteOffset, IOSize, ElapsedTime, DiskNum\n\
+             DiskReadInit, TimeStamp, Process Name ( PID), {named}, IrpPtr\nEndHeader\n"
+        );
+        let mut logged = rows.clone();
+        logged.sort_by_key(|r| r.us + r.latency_us);
+        for r in &logged {
+            writeln!(
+                text, "   {}, {}, app.exe ({:5}), {cpu}, 0xffff, 0x{:010x}, 0x{:08x}, {}, {}",
+                letter(r, "DiskRead", "DiskWrite"), 1_000 + r.us + r.latency_us, r.pid, r.sector * 512, r.sectors * 512,
+                r.latency_us, r.space
+            ).unwrap();
+        }
+        let info = reads_back(text.as_bytes(), &Options::default(), "ETW", &rows,
+            Keeps { latency: true, pid: true }, |s| format!("disk {s}"))?;
+        prop_assert_eq!(info.processes.get(&rows[0].pid).map(String::as_str), Some("app.exe"));
+    }
+
     #[test]
     fn disksim(rows in drawn(3)) {
         let text = print(&rows, |r| format!(

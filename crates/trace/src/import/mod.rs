@@ -14,6 +14,7 @@ pub mod options;
 mod csv;
 mod detect;
 mod disksim;
+mod etw;
 mod evidence;
 mod fields;
 mod fio;
