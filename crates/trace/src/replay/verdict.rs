@@ -1,30 +1,30 @@
 //! Who was the limit: the rule, and what it rests on.
 //!
-//! A reader of a replay compares drives by its latencies and its completion time. The verdict says whether these are the
-//! drive's answer to the load that was meant. Three things decide, and each has the bound at which such a reader would
-//! be misled:
+//! A reader of a replay compares drives by its latencies and its completion time. The verdict says whether these are
+//! the drive's answer to the load that was meant. Three things decide, and each has the bound at which such a reader
+//! would be misled:
 //!
 //! - **The replayer.** A request whose time, room and slot had come and that was issued later than the *tolerance* was
-//!   held up by the replayer. By Little's law a drive that takes t for a request has rate × t outstanding, and a delay of
-//!   d makes a burst of rate × d: a delay changes the load when it is not small beside t. So the tolerance is what the
-//!   drive takes when nothing holds it up, the 10th percentile of Q2C, or the original's where it is known and smaller.
-//!   It is at least 100 µs, within which a replayer of traces is commonly held to be on time (Buttress: Anderson and
-//!   others, FAST 2004), and at most 10 ms. A higher percentile would not do: a starved replayer also sees completions
-//!   late, and must not excuse itself by that. When more than 1 %
-//!   of the requests are so, the 99th percentile, the highest that is commonly compared, is the replayer's.
+//!   held up by the replayer. By Little's law a drive that takes t for a request has rate × t outstanding, and a delay
+//!   of d makes a burst of rate × d: a delay changes the load when it is not small beside t. So the tolerance is what
+//!   the drive takes when nothing holds it up, the 10th percentile of Q2C, or the original's where it is known and
+//!   smaller. It is at least 100 µs, within which a replayer of traces is commonly held to be on time (Buttress:
+//!   Anderson and others, FAST 2004), and at most 10 ms. A higher percentile would not do: a starved replayer also
+//!   sees completions late, and must not excuse itself by that. When more than 1 % of the requests are so, the 99th
+//!   percentile, the highest that is commonly compared, is the replayer's.
 //! - **Slots.** A request that waits for a slot longer than the tolerance waits for the drive: the schedule is bent.
 //!   The same 1 %.
-//! - **Overload.** The drive took every request on time and fell ever further behind (see [`super::overload`]): what
+//! - **Overload.** The drive took every request on time and fell ever further behind (`overload.rs` says how that is told): what
 //!   latencies say then depends on how long the trace is. The same 1 %, of the requests that fell into it.
 //!
 //! When both were material, the one that was so first is the cause: a starved replayer fetches completions late and so
 //! runs out of slots, and what it made late it issues in a burst; a drive that cannot keep up holds nothing up but its
-//! own slots. In one and the same slice of time it is the replayer; and it is in any case when for more than half of the
-//! time some request could have been issued and was not.
+//! own slots. In one and the same slice of time it is the replayer; and it is in any case when for more than half of
+//! the time some request could have been issued and was not.
 //!
-//! A replay without times (outstanding, afap) has no schedule to bend: there the drive sets the pace, and the replayer is
-//! the limit when requests that could go stood still for more than 5 % of the time, or when its submitters waited for a
-//! CPU for so long, by which they saw completions late; completion times are wrong by about as much. The drive's
+//! A replay without times (outstanding, afap) has no schedule to bend: there the drive sets the pace, and the replayer
+//! is the limit when requests that could go stood still for more than 5 % of the time, or when its submitters waited
+//! for a CPU for so long, by which they saw completions late; completion times are wrong by about as much. The drive's
 //! side is the limit when more than 1 % found no slot: what the original had outstanding does not fit.
 
 use std::collections::BTreeMap;

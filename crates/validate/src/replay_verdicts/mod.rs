@@ -1,11 +1,12 @@
 //! `replay-verdicts`: does a replay know who was the limit? Cases in which that was planted, drawn from seeds.
 //!
-//! Drives of all kinds, traces of all sizes, mixes and arrivals, slots few and many, originals known and not. How fast a
-//! drive serves a trace is found by a replay without times, which the verdicts of timed replays do not rest on. *Slow*
-//! offers 1.4 to 5 times of that; *neither* a quarter to a twentieth; *starved* the same as *neither*, to a submitter
-//! that gets its CPU in turns, by a quota, or not enough of it for each request.
+//! Drives of all kinds, traces of all sizes, mixes and arrivals, slots few and many, originals known and not. How fast
+//! a drive serves a trace is found by a replay without times, which the verdicts of timed replays do not rest on.
+//! *Slow* offers 1.4 to 5 times of that; *neither* a quarter to a twentieth; *starved* the same as *neither*, to a
+//! submitter that gets its CPU in turns, by a quota, or not enough of it for each request.
 
 mod case;
+mod real;
 mod starved;
 
 use std::fmt::Write as _;
@@ -24,6 +25,9 @@ use case::Case;
 /// Cases of each sort that the table promises.
 const CASES: u64 = 100;
 
+/// The same on a real device.
+const REAL: u64 = 10;
+
 /// Options of `replay-verdicts`.
 #[derive(Args, Clone, Debug)]
 pub struct Options {
@@ -33,6 +37,9 @@ pub struct Options {
     /// First seed
     #[arg(long, default_value_t = 1_000_000)]
     first_seed: u64,
+    /// Cases of each sort on a real device, in real time
+    #[arg(long, default_value_t = REAL, value_parser = clap::value_parser!(u64).range(0..=10_000))]
+    real: u64,
     /// Where the table goes [default: docs/validation; target/validate for trials of fewer cases]
     #[arg(long)]
     out: Option<PathBuf>,
@@ -53,7 +60,8 @@ type Said = [u64; 3];
 /// # Errors
 /// When a case cannot be replayed, or the table not be written.
 pub fn run(options: &Options) -> Result<bool> {
-    let dir = sheet::table_dir(options.out.as_deref(), options.cases < CASES)?;
+    let trial = options.cases < CASES || options.real < REAL;
+    let dir = sheet::table_dir(options.out.as_deref(), trial)?;
     let commit = provenance::commit()?;
     let mut raw = "planted,seed,verdict,room,drive,requests,slots,starved,reason\n".to_owned();
     let mut all: Vec<Said> = Vec::new();
@@ -62,6 +70,7 @@ pub fn run(options: &Options) -> Result<bool> {
         let seeds = options.first_seed..options.first_seed + options.cases;
         all.push(judged(planted, seeds, &mut raw)?);
     }
+    let real = of_real(options, &mut raw)?;
     let path = dir.join("replay-verdicts.csv");
     fs::write(&path, raw).with_context(|| format!("{}: cannot be written", path.display()))?;
     let head = sheet::provenance(
@@ -70,7 +79,7 @@ pub fn run(options: &Options) -> Result<bool> {
         "replay-verdicts.csv",
         &[("Seeds", format!("{} of each sort, from {}", options.cases, options.first_seed))],
     );
-    let (text, right) = page(&head, &all);
+    let (text, right) = page(&head, &all, &real);
     sheet::write(&dir.join("replay-verdicts.md"), &text)?;
     Ok(right)
 }
@@ -98,7 +107,39 @@ fn judged(planted: Limit, seeds: std::ops::Range<u64>, raw: &mut String) -> Resu
     Ok(said)
 }
 
-fn page(head: &str, all: &[Said]) -> (String, bool) {
+/// The cases on a real device, or why there are none.
+fn of_real(options: &Options, raw: &mut String) -> Result<Result<Vec<Said>, String>> {
+    if options.real == 0 {
+        return Ok(Err("none was asked for".to_owned()));
+    }
+    if let Some(missing) = real::missing() {
+        return Ok(Err(missing));
+    }
+    let bench = real::Bench::new(&sheet::work_dir()?)?;
+    let mut all = Vec::new();
+    for (planted, name) in PLANTED {
+        eprintln!("{name}, real: judging {} cases", options.real);
+        let mut said = Said::default();
+        for seed in options.first_seed..options.first_seed + options.real {
+            let (verdict, reason, drawn) = bench.judged(seed, planted)?;
+            said[verdict as usize] += 1;
+            if verdict != planted {
+                eprintln!("seed {seed}: {} planted on {drawn}, {reason}", planted.word());
+            }
+            let _ = writeln!(
+                raw,
+                "{},{seed},{},,loop,,1024,\"{drawn}\",\"{reason}\"",
+                planted.word(),
+                verdict.word()
+            );
+        }
+        all.push(said);
+    }
+    Ok(Ok(all))
+}
+
+/// A table of what was said, and how much of it was wrong.
+fn tabled(all: &[Said]) -> (String, u64) {
     let mut rows = Vec::new();
     let mut wrong = 0;
     for ((planted, name), said) in PLANTED.iter().zip(all) {
@@ -114,10 +155,6 @@ fn page(head: &str, all: &[Said]) -> (String, bool) {
         row.push(format!("{:.1} %", 100.0 * bound));
         rows.push(row);
     }
-    let verdict = match wrong {
-        0 => "No case was judged wrongly.".to_owned(),
-        n => format!("{n} cases were judged wrongly."),
-    };
     let columns = [
         "planted",
         "right answer",
@@ -127,10 +164,29 @@ fn page(head: &str, all: &[Said]) -> (String, bool) {
         "replayer-limited",
         "right at least (95 %)",
     ];
+    (sheet::table(2, &columns, &rows), wrong)
+}
+
+fn page(head: &str, all: &[Said], real: &Result<Vec<Said>, String>) -> (String, bool) {
+    let (table, mut wrong) = tabled(all);
+    let real = match real {
+        Err(why) => format!("None here: {why}.\n"),
+        Ok(all) => {
+            let (table, more) = tabled(all);
+            wrong += more;
+            table
+        }
+    };
+    let verdict = match wrong {
+        0 => "No case was judged wrongly.".to_owned(),
+        n => format!("{n} cases were judged wrongly."),
+    };
     let text = format!(
-        "# Who was the limit\n\n{verdict}\n\n{head}Timed replays of drawn traces on drawn virtual drives. The last column \
-         is the lower end of Clopper and Pearson's interval.\n\n{}",
-        sheet::table(2, &columns, &rows)
+        "# Who was the limit\n\n{verdict}\n\n{head}## Virtual drives\n\nTimed replays of drawn traces on drawn \
+         virtual drives. The last column is the lower end of Clopper and Pearson's interval.\n\n{table}\n\
+         ## A real device\n\nReads at 200 to 1,000 a second for three seconds from a loop device with direct I/O, \
+         through the binary. *Slow*: the kernel lets 30 to 70 % of them pass (blkio). *Starved*: the replayer's group \
+         gets 1 to 4 ms of CPU in 100 ms.\n\n{real}"
     );
     (text, wrong == 0)
 }

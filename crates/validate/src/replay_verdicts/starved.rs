@@ -1,7 +1,7 @@
 //! A virtual drive whose submitter does not get the CPU that it asks for.
 //!
-//! Nothing about the drive changes. What changes is when its submitter runs: a wait that ends while it has no CPU goes on
-//! until it has one, and completions are seen only then, as they are by a thread that the kernel does not schedule.
+//! Nothing about the drive changes. What changes is when its submitter runs: a wait that ends while it has no CPU goes
+//! on until it has one, and completions are seen only then, as they are by a thread that the kernel does not schedule.
 
 use ::sim::VirtualTarget;
 use block::{
