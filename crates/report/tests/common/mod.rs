@@ -211,7 +211,7 @@ pub fn heat(columns: u32, rows: u32) -> Chart {
     for row in 0..rows {
         for column in 0..columns {
             let scan = row == column * rows / columns;
-            let hot = row == rows / 5 && (column * 5 / columns) % 2 == 0;
+            let hot = row == rows / 5 && (column * 5 / columns).is_multiple_of(2);
             let value = match () {
                 () if hot => 2_000.0 + 3_000.0 * noise.draw(),
                 () if scan => 300.0 + 200.0 * noise.draw(),
