@@ -207,7 +207,11 @@ fn addresses_beyond_the_target_are_refused_or_mapped() {
     for fit in [Fit::Wrap, Fit::Scale, Fit::Hash { seed: 3 }] {
         for layout in [Layout::Packed, Layout::SideBySide, Layout::Overlaid] {
             let done = case(fit, layout.clone()).run(small);
-            assert!(done.body.errors.is_empty(), "{fit:?} {layout:?}: {:?}", done.body.errors);
+            assert!(
+                done.body.errors_by_kind.is_empty(),
+                "{fit:?} {layout:?}: {:?}",
+                done.body.errors_by_kind
+            );
             assert!(!done.body.plan.injective);
         }
     }

@@ -15,6 +15,7 @@ pub mod row;
 pub mod runs;
 pub mod serve;
 pub mod sim;
+pub mod trace_plots;
 
 use block::{DriveInfo, Leaf, Stack};
 

@@ -158,6 +158,11 @@ impl Input {
         Ok(&self.buffer[self.start..self.end.min(self.start + most)])
     }
 
+    /// The bytes that were read and not taken yet, without reading on.
+    pub fn ahead(&self) -> &[u8] {
+        &self.buffer[self.start..self.end]
+    }
+
     /// Takes `n` bytes that have been looked at.
     pub fn take(&mut self, n: usize) {
         let n = n.min(self.end - self.start);
@@ -261,28 +266,6 @@ impl Input {
             format!("the {what} data cannot be unpacked beyond ({source}); fetch the file again")
         };
         TraceError::Malformed { file, place, reason }
-    }
-}
-
-/// What has not been taken, to its end.
-impl Read for Input {
-    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        if self.start < self.end {
-            let n = out.len().min(self.end - self.start);
-            out[..n].copy_from_slice(&self.buffer[self.start..self.start + n]);
-            self.take(n);
-            return Ok(n);
-        }
-        if let Some(error) = self.broken.take() {
-            return Err(io::Error::other(error));
-        }
-        if self.ended {
-            return Ok(0);
-        }
-        // There is no need for the buffer when the reader has its own.
-        let n = self.reader.read(out)?;
-        self.passed += n as u64;
-        Ok(n)
     }
 }
 

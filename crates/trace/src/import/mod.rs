@@ -1,9 +1,10 @@
 //! The formats of others, told apart by what is in the file.
 //!
-//! A file is unpacked as it is read ([`compressed`]), and its beginning is looked at ([`sample`]): it tells the format
-//! ([`detect`]), and settles what the format leaves open ([`evidence`]), or does not, which is an error that names the
-//! flag that does ([`options`]). Each format then makes records ([`records`]), each file puts its own in order
-//! ([`stream`]), and all files become one trace ([`join`]).
+//! A file is unpacked as it is read ([`compressed`]), and its beginning is looked at (`sample`): it tells the format
+//! (`detect`), and settles what the format leaves open (`evidence`), or does not, which is an error that names the flag
+//! that does ([`options`]). Each format then makes records (`records`), each file puts its own in order (`stream`), and
+//! all files become one trace (`join`). The kernel's own recordings go another way, by events ([`blktrace`],
+//! [`blkparse`]).
 
 pub mod blkparse;
 pub mod blktrace;
@@ -14,6 +15,7 @@ pub mod options;
 mod csv;
 mod detect;
 mod disksim;
+mod etw;
 mod evidence;
 mod fields;
 mod fio;
@@ -57,7 +59,8 @@ pub fn open(files: &[PathBuf], options: &Options) -> Result<Box<dyn Source>, Tra
     let mut found = Found::default();
     for path in &files {
         let input = Input::open(path)?;
-        let again = (path != Path::new("-")).then(|| path.clone());
+        // A pipe gives its bytes once.
+        let again = path.metadata().is_ok_and(|file| file.is_file()).then(|| path.clone());
         found.add(input, again, files.len() > 1, options)?;
     }
     found.source(options)
@@ -67,6 +70,10 @@ pub fn open(files: &[PathBuf], options: &Options) -> Result<Box<dyn Source>, Tra
 fn whole_recordings(files: &[PathBuf]) -> Result<Vec<PathBuf>, TraceError> {
     let mut whole: Vec<PathBuf> = Vec::with_capacity(files.len());
     for path in files {
+        if path == Path::new("-") {
+            whole.push(path.clone());
+            continue;
+        }
         let siblings = blktrace::siblings(path)
             .map_err(|source| TraceError::Io { file: path.display().to_string(), source })?;
         whole.extend(
@@ -135,11 +142,12 @@ impl Found {
         };
         detect::check(format, options)?;
         if format == Format::Container {
-            return self.container();
+            return self.container(options.lenient);
         }
         if format == Format::Blktrace {
-            let parts: Result<Vec<_>, _> = self.files.into_iter().map(input).collect();
-            return Ok(Box::new(blktrace::open(parts?, options.lenient)?));
+            let inputs = self.files.into_iter().map(|(_, from)| from.input());
+            let inputs: Vec<Input> = inputs.collect::<Result<_, _>>()?;
+            return Ok(Box::new(blktrace::open(inputs, options.lenient)?));
         }
         if format == Format::Blkparse {
             return self.blkparse(options);
@@ -174,21 +182,24 @@ impl Found {
         Ok(Box::new(joined))
     }
 
-    /// What blkparse printed, which holds the events of all CPUs, and begins at 0: two such begin we know not when.
+    /// What blkparse printed: of one recording, since the times of each begin anew.
     fn blkparse(mut self, options: &Options) -> Result<Box<dyn Source>, TraceError> {
         match (self.files.pop(), self.files.is_empty()) {
-            (Some(file), true) => Ok(Box::new(blkparse::open(input(file)?, options.lenient))),
+            (Some((_, from)), true) => Ok(Box::new(blkparse::open(from.input()?, options.lenient))),
             _ => Err(TraceError::Unsuited(
-                "several outputs of blkparse's are not read as one: each counts from its own beginning; name one"
+                "what blkparse printed of several recordings is not read as one; name one"
                     .to_owned(),
             )),
         }
     }
 
     /// Our own container, whose index is at its end, so that it is read at its place.
-    fn container(self) -> Result<Box<dyn Source>, TraceError> {
+    fn container(self, lenient: bool) -> Result<Box<dyn Source>, TraceError> {
         match self.files.as_slice() {
-            [(_, From::Path(path))] => Ok(Box::new(container::Reader::open(path)?)),
+            [(_, From::Path(path))] => {
+                let reader = container::Reader::open(path)?;
+                Ok(Box::new(if lenient { reader.lenient() } else { reader }))
+            }
             [(name, From::Input(_))] => Err(TraceError::Unsuited(format!(
                 "{name} is a trace of drivescope's, which is read from its end; keep it in a file, and name that"
             ))),
@@ -196,14 +207,6 @@ impl Found {
                 "several traces of drivescope's are not read as one; name one".to_owned(),
             )),
         }
-    }
-}
-
-/// A file as blktrace's reader takes it.
-fn input((_, from): (String, From)) -> Result<Input, TraceError> {
-    match from {
-        From::Input(input) => Ok(*input),
-        From::Path(path) => Input::open(&path),
     }
 }
 

@@ -163,6 +163,7 @@ fn part(target: &DriveInfo, options: &Options, block: u64) -> Result<(u64, u64),
 
 /// Where each space comes to lie, and the first byte behind all of them.
 fn lay_out(survey: &Survey, layout: &Layout) -> Result<(Vec<Option<Place>>, u64), TraceError> {
+    check_names(survey, layout)?;
     let alone = survey.reaches.iter().flatten().count() <= 1;
     let mut places = Vec::with_capacity(survey.reaches.len());
     let (mut next, mut extent) = (0_u64, 0_u64);
@@ -197,6 +198,22 @@ fn lay_out(survey: &Survey, layout: &Layout) -> Result<(Vec<Option<Place>>, u64)
         places.push(Some(place));
     }
     Ok((places, extent))
+}
+
+/// A name that no space has is a slip of the pen, and its space would lie somewhere else.
+fn check_names(survey: &Survey, layout: &Layout) -> Result<(), TraceError> {
+    let Layout::At(list) = layout else { return Ok(()) };
+    let all: Vec<String> = (0..survey.reaches.len()).map(|i| space_name(survey, i)).collect();
+    let known = |name: &String| {
+        all.contains(name) || name.parse::<usize>().is_ok_and(|index| index < all.len())
+    };
+    match list.iter().find(|(name, _)| !known(name)) {
+        Some((name, _)) => Err(TraceError::Unsuited(format!(
+            "{name} is no address space of the trace; it has {}",
+            all.join(", ")
+        ))),
+        None => Ok(()),
+    }
 }
 
 fn named(list: &[(String, Bytes)], survey: &Survey, index: usize) -> Result<u64, TraceError> {

@@ -41,7 +41,7 @@ pub struct Body {
     /// What the replay itself cost.
     pub cost: Cost,
     /// Failed I/Os by their error, and those that transferred less than asked as `short`.
-    pub errors: BTreeMap<String, u64>,
+    pub errors_by_kind: BTreeMap<String, u64>,
     /// Load over time.
     pub course: Vec<Moment>,
 }

@@ -40,6 +40,12 @@ pub struct TraceAnalyzeArgs {
     /// Only counts, phases and these; every one that is left out saves time
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub only: Vec<Lens>,
+    /// Draw all there is to see into a file, as its name ends (.svg or .png)
+    #[arg(long, value_name = "FILE")]
+    pub plot: Option<PathBuf>,
+    /// Draw it on a dark page
+    #[arg(long, requires = "plot")]
+    pub dark: bool,
     /// Print as btt does
     #[arg(long, conflicts_with = "json")]
     pub btt: bool,

@@ -3,6 +3,7 @@
 use anyhow::{Result, ensure};
 use block::WallClock as _;
 use record::RunId;
+use report::chart::Ground;
 use trace::{analyze, import};
 
 use crate::args::TraceAnalyzeArgs;
@@ -26,6 +27,10 @@ pub fn main(args: &TraceAnalyzeArgs) -> Result<Exit> {
     }
     let mut source = import::open(&args.traces, &args.reading.options())?;
     let body = analyze::run(&args.options(), &mut *source)?;
+    if let Some(path) = &args.plot {
+        let ground = if args.dark { Ground::Dark } else { Ground::Light };
+        view::trace_plots::draw(&body, path, ground)?;
+    }
     if args.json {
         let id = RunId::new(SystemClock.now(), u64::from(std::process::id()));
         talk::result(&document(SCHEMA, id, &SystemClock, body).to_json()?)?;
