@@ -437,3 +437,69 @@ fn live(text: &mut String, summary: &Summary) {
     }
     text.push('\n');
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Breaks when a line is not what Debian's btt (1.2.0-5) printed of a recording with these figures.
+    #[test]
+    fn lines_are_those_of_btt() {
+        let seeks =
+            Seeks { n: 85716, mean: 136_362.8, median: 0, modes: vec![0], mode_n: 83, modes_n: 1 };
+        let of = Device {
+            name: Name::Number(7, 0),
+            overhead: Some([0.010966, 0.0, 0.0, 0.0, 0.972960]),
+            merges: Some(Merges {
+                q: 85716,
+                d: 85716,
+                min_blocks: 8,
+                max_blocks: 8,
+                total_blocks: 685_728,
+            }),
+            q2q: Some(seeks.clone()),
+            d2d: Some(Seeks { modes: vec![0, 8], modes_n: 3, ..seeks }),
+            plugs: Plugs {
+                unplugs: 85716,
+                share: 0.02504553188,
+                requests: 85716,
+                ..Plugs::default()
+            },
+            active: Some((0.0, 85716)),
+            live: None,
+        };
+        let live = Live { periods: 4072, mean_ns: 194_886.0, idle_ns: 50_509.0, share: 0.7942 };
+        let q2q = Times {
+            name: "Q2Q".to_owned(),
+            min_ns: 1020,
+            avg_ns: 11_657.0,
+            max_ns: 5_217_884,
+            n: 85715,
+        };
+        let text = summary(&Summary {
+            all: vec![q2q],
+            overhead: of.overhead,
+            devices: vec![of],
+            live: Some(live),
+            ..Summary::default()
+        });
+        for line in [
+            "            ALL           MIN           AVG           MAX           N",
+            "Q2Q               0.000001020   0.000011657   0.005217884       85715",
+            " (  7,  0) |   1.0966%   0.0000%   0.0000%   0.0000%  97.2960%",
+            "   Overall |   1.0966%   0.0000%   0.0000%   0.0000%  97.2960%",
+            "       DEV |       #Q       #D   Ratio |   BLKmin   BLKavg   BLKmax    Total",
+            " (  7,  0) |    85716    85716     1.0 |        8        8        8   685728",
+            "       DEV |          NSEEKS            MEAN          MEDIAN | MODE           ",
+            " (  7,  0) |           85716        136362.8               0 | 0(83)",
+            "                                                               ...(2 more)",
+            " (  7,  0) |      85716(         0) |   2.504553188%",
+            "       DEV |    IOs/Unp   IOs/Unp(to)",
+            " (  7,  0) |        1.0          0.0",
+            " (  7,  0) |           0.0",
+            " Total Sys |       4072   0.000194886   0.000050509  79.42",
+        ] {
+            assert!(text.lines().any(|printed| printed == line), "{line:?} is not in\n{text}");
+        }
+    }
+}

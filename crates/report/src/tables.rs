@@ -158,7 +158,11 @@ mod tests {
             ("nvme0n1".to_owned(), vec!["9".to_owned()]),
         ];
         let text = plain(&render_tables(&page(rows), Style::default()));
-        let expected = "title\n  fact\n\nDevice       I/Os  µs\nsda      12345678   1\nnvme0n1         9\n  a note\n\nDone.\n";
+        let expected = concat!(
+            "title\n  fact\n\n",
+            "Device       I/Os  µs\nsda      12345678   1\nnvme0n1         9\n",
+            "  a note\n\nDone.\n"
+        );
         assert_eq!(text, expected);
     }
 

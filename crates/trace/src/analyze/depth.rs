@@ -104,7 +104,8 @@ impl Depth {
     }
 }
 
-/// First step of depth over time, as a power of two of nanoseconds, and the most steps that are kept: then neighbours are joined.
+/// First step of depth over time, as a power of two of nanoseconds, and the most steps that are kept: then neighbours
+/// are joined.
 const FIRST_SHIFT: u32 = 20;
 const MOST_STEPS: usize = 512;
 
