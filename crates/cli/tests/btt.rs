@@ -90,7 +90,7 @@ impl Drawer {
         let blocks = 1 + self.below(16);
         let middle = (self.requests * 7919 % 100_003) * 4096 + 2048;
         let mut now = at;
-        let mut tell = |drawer: &mut Drawer, now: u64, action, sector, sectors: u64, requests| {
+        let tell = |drawer: &mut Drawer, now: u64, action, sector, sectors: u64, requests| {
             let bytes = sectors as u32 * 512;
             drawer.events.push(Event { at: now, action, sector, bytes, pid, device, requests });
         };

@@ -208,7 +208,9 @@ fn closed_rings_may_end_a_wait_of_another_drive_and_no_more() {
     drive.submit(&reads()).unwrap();
     // Several, since the kernel may be done with one before the wait begins.
     let mut rings = open::<Uring>(quick.path(), OpenOptions::default());
-    (0..RINGS).for_each(|_| drop(run(&mut rings, 6, &reads(), None, |_, _, _| {})));
+    for _ in 0..RINGS {
+        run(&mut rings, 6, &reads(), None, |_, _, _| {});
+    }
     let (mut done, mut early) = (Vec::new(), 0);
     while done.len() < READS as usize {
         let (before, until) = (done.len(), drive.now() + Nanos::secs(60));

@@ -22,7 +22,7 @@ fn files(format: Format) -> Vec<(String, PathBuf)> {
 }
 
 /// The formats that this room's own readers of rows and records read.
-const FORMATS: [Format; 13] = [
+const FORMATS: [Format; 14] = [
     Format::Fio,
     Format::Spc,
     Format::Msr,
@@ -32,6 +32,7 @@ const FORMATS: [Format; 13] = [
     Format::Tencent,
     Format::K5cloud,
     Format::Vscsi,
+    Format::Etw,
     Format::DiskSim,
     Format::SsdSim,
     Format::MqSim,
@@ -61,6 +62,7 @@ fn good_files_are_known_and_read() {
                 Format::Tencent => "Tencent",
                 Format::K5cloud => "K5cloud",
                 Format::Vscsi => "vscsi",
+                Format::Etw => "ETW",
                 Format::DiskSim => "DiskSim",
                 Format::MqSim => "MQSim",
                 _ => "table",

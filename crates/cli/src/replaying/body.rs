@@ -1,5 +1,7 @@
 //! What a replay and a comparison leave as documents.
 
+use std::path::PathBuf;
+
 use block::{DriveInfo, Stack};
 use serde::{Deserialize, Serialize};
 use trace::replay::{Body, Statement};
@@ -62,6 +64,8 @@ pub struct ReferenceBody {
 /// A replay.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ReplayBody {
+    /// The trace's file, as the user named it.
+    pub file: PathBuf,
     /// On which drive.
     #[serde(flatten)]
     pub drive: Drive,
@@ -79,6 +83,8 @@ pub struct ReplayBody {
 /// A comparison.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct CompareBody {
+    /// The trace's file, as the user named it.
+    pub file: PathBuf,
     /// The drives, A first.
     pub on: Vec<Drive>,
     /// What was issued, in each round on each drive.

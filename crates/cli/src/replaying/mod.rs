@@ -10,5 +10,5 @@ mod verify;
 pub use around::{caveats, schedulers};
 pub use body::{COMPARE, CompareBody, Drive, REPLAY, ReferenceBody, ReplayBody};
 pub use listen::{Ear, Heard, Wanted};
-pub use play::{Job, On, Played, Reference, Trace};
+pub use play::{Job, On, Played, Reference};
 pub use verify::{Verified, verified};

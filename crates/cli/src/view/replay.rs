@@ -27,18 +27,13 @@ pub fn tables(body: &ReplayBody) -> Tables {
         Limit::ReplayerLimited => Tone::Bad,
     };
     Tables {
-        title: format!("drivescope trace replay: {} on {}", source(body), name(&body.drive)),
+        title: format!("drivescope trace replay: {} on {}", body.file.display(), name(&body.drive)),
         facts: facts(body),
         tables: tables.into_iter().filter(|table| !table.rows.is_empty()).collect(),
         caveats: replay.run.caveats.clone(),
         closing: format!("{}: {reason}.", verdict.word()),
         tone,
     }
-}
-
-fn source(body: &ReplayBody) -> String {
-    let trace = &body.replay.run.trace;
-    trace.files.first().cloned().unwrap_or_else(|| trace.source.clone())
 }
 
 fn name(drive: &Drive) -> String {
@@ -275,7 +270,11 @@ pub fn compared(body: &CompareBody) -> Tables {
         _ => format!("No verdict: {}.", compared.reason),
     };
     Tables {
-        title: format!("drivescope trace compare: {}", names.join(" and ")),
+        title: format!(
+            "drivescope trace compare: {} on {}",
+            body.file.display(),
+            names.join(" and ")
+        ),
         facts,
         tables: vec![contest(body), ratios(body)],
         caveats: compared.caveats.clone(),

@@ -251,25 +251,26 @@ impl<'a, D: Drive> Lane<'a, D> {
                 self.memory = Time::NEVER;
                 return Ok(Time::NEVER);
             }
-            self.hand_over(now, due)?;
+            self.hand_over(due)?;
         }
     }
 
     /// Issues the request at the head.
     #[inline]
-    fn hand_over(&mut self, now: Time, due: Time) -> Result<(), DriveError> {
+    fn hand_over(&mut self, due: Time) -> Result<(), DriveError> {
         let Some(Head { next, waited }) = self.head.take() else { return Ok(()) };
         let ledger = self.shared.ledger;
         // Not looked at while there was no slot, there was no room for it either.
         let waited = waited || self.full > next.planned.room;
-        let cleared = due.max(ledger.cleared(&next, waited)).min(now);
+        // What other lanes did may be later than `now`, but never than the clock when this one is issued.
+        let cleared = due.max(ledger.cleared(&next, waited));
         let slot = self.slots.since.max(self.memory);
-        let ready = cleared.max(slot).max(self.turn).min(now);
+        let ready = cleared.max(slot).max(self.turn).max(ledger.turn(&next));
         self.turn = ready;
         let planned = next.planned;
-        let flight = Flight { seq: next.seq, planned, ready, no_slot: slot > cleared };
+        let flight = Flight { seq: next.seq, planned, ready, no_slot: ready > cleared };
         let Some((submitter, slot)) = self.slots.take(flight) else { return Ok(()) };
-        ledger.issue(&planned, cleared);
+        ledger.issue(&planned, cleared, ready);
         if self.full > 0 {
             self.full += planned.weight;
         }

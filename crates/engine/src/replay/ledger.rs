@@ -17,8 +17,9 @@ pub(super) struct Ledger {
     let_go: AtomicU64,
     /// Of them, those that had asked for room.
     with_room: AtomicU64,
-    /// When nothing but a slot was wanting to the last of these.
+    /// When nothing but a slot was wanting to the last of these, and when nothing was.
     last_cleared: AtomicU64,
+    last_ready: AtomicU64,
     /// The last completion.
     last_completed: AtomicU64,
     /// I/Os that failed.
@@ -49,15 +50,23 @@ impl Ledger {
         Time(if next.planned.room == Planned::ALL_ROOM { turn } else { turn.max(room) })
     }
 
-    /// Takes note that an admitted request, to which at `cleared` nothing but a slot was wanting, is issued.
+    /// When the last request that had asked for room could have been issued, if that is before `next`.
     #[inline]
-    pub fn issue(&self, planned: &Planned, cleared: Time) {
+    pub fn turn(&self, next: &Next) -> Time {
+        Time(if next.behind == 0 { 0 } else { self.last_ready.load(Acquire) })
+    }
+
+    /// Takes note that an admitted request is issued, to which at `cleared` nothing but a slot was wanting and at `ready`
+    /// nothing.
+    #[inline]
+    pub fn issue(&self, planned: &Planned, cleared: Time, ready: Time) {
         self.outstanding.fetch_add(planned.weight, AcqRel);
         if planned.room == Planned::ALL_ROOM {
             self.let_go.fetch_add(1, AcqRel);
         } else {
             // Nobody else gets here before `with_room` is counted.
             self.last_cleared.store(cleared.0, Release);
+            self.last_ready.store(ready.0, Release);
             self.let_go.fetch_add(1, AcqRel);
             self.with_room.fetch_add(1, AcqRel);
         }

@@ -3,8 +3,8 @@
 //! them in order, and tells the sink.
 
 use std::io;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -22,8 +22,11 @@ use crate::drive;
 const IDLE: Duration = Duration::from_millis(20);
 /// How long it sleeps when something was in them. A buffer of 1 MiB lasts for as long at 1.5 million events a second.
 const BUSY: Duration = Duration::from_millis(5);
-/// Chunks that may wait for the sink: 128 MiB at most. Beyond, the kernel's own buffers fill, and it counts.
-const CHUNKS_MAX: usize = 128 << 20 >> 22;
+/// Bytes that may wait for the sink. Beyond, the kernel's own buffers fill, and it counts. Bytes and not chunks, of
+/// which there are hundreds a second, most of them small.
+const WAITING_MAX: usize = 128 << 20;
+/// Priority of the thread that empties the buffers, as nice(2) has it.
+const READER_NICE: i32 = -15;
 /// Events told at a time.
 const BATCH: usize = 4096;
 /// How long a writer in the kernel is given to finish what it began before the recording was halted.
@@ -35,6 +38,8 @@ pub(crate) struct Shared {
     stop: AtomicBool,
     /// True when the reader has ended and the kernel's tracer is gone.
     over: AtomicBool,
+    /// Bytes that wait for the sink.
+    waiting: AtomicUsize,
     pub(crate) events: AtomicU64,
     pub(crate) lost: AtomicU64,
 }
@@ -81,7 +86,7 @@ impl<S: TraceSink + Send + 'static> Pump<S> {
         mut sink: S,
     ) -> io::Result<Pump<S>> {
         let shared = Arc::new(Shared::default());
-        let (sender, receiver) = sync_channel(CHUNKS_MAX);
+        let (sender, receiver) = channel();
         sink.note(clock_note());
         let worker = {
             let shared = shared.clone();
@@ -154,9 +159,15 @@ fn clock_note() -> TraceNote {
     TraceNote::Clock { time, unix: block::UnixNanos(unix) }
 }
 
-fn read(mut feed: Box<dyn Feed>, shared: &Shared, to: &SyncSender<Chunk>) -> Option<String> {
+fn read(mut feed: Box<dyn Feed>, shared: &Shared, to: &Sender<Chunk>) -> Option<String> {
+    // It has little to do, and what it does late is lost. Of this thread alone; whoever may not, does without.
+    let _ = rustix::process::setpriority_process(None, READER_NICE);
     let mut complete = Nanos::ZERO;
     loop {
+        if shared.waiting.load(Ordering::Acquire) >= WAITING_MAX {
+            thread::sleep(BUSY);
+            continue;
+        }
         let stopping = shared.stop.load(Ordering::Acquire);
         if stopping {
             if let Err(error) = feed.halt() {
@@ -177,7 +188,13 @@ fn read(mut feed: Box<dyn Feed>, shared: &Shared, to: &SyncSender<Chunk>) -> Opt
         let lost: u64 = chunk.lost.iter().map(|(_, events)| events).sum();
         shared.lost.fetch_add(lost, Ordering::Relaxed);
         let idle = chunk.is_empty();
-        // An empty one too: it tells how far the order of time is settled.
+        let bytes = chunk.data.len();
+        // An empty one too, for it tells how far the order of time is settled; but not one after the other to a sink
+        // that has no time for them.
+        if shared.waiting.fetch_add(bytes, Ordering::AcqRel) > 0 && idle && !stopping {
+            thread::park_timeout(IDLE);
+            continue;
+        }
         if to.send(chunk).is_err() {
             return Some("the thread that takes the events has ended".to_owned());
         }
@@ -213,7 +230,7 @@ fn work<S: TraceSink>(
         for note in chunk.notes.drain(..).chain(gathered.notes.drain(..)) {
             sink.note(note);
         }
-        for (cpu, events) in chunk.lost {
+        for (cpu, events) in chunk.lost.drain(..) {
             sink.note(TraceNote::Lost { cpu, events });
         }
         malformed += std::mem::take(&mut gathered.malformed);
@@ -222,6 +239,7 @@ fn work<S: TraceSink>(
             plugs.take(event, &mut batch);
         }
         tell(&mut batch, &mut sink);
+        shared.waiting.fetch_sub(chunk.data.len(), Ordering::AcqRel);
     }
     for event in order.release(Nanos(u64::MAX)) {
         plugs.take(event, &mut batch);

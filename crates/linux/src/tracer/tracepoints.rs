@@ -17,6 +17,9 @@ use super::instance::{self, Instance};
 use super::subject::Subjects;
 use super::{Started, TracerRoots};
 
+/// How often it is looked how much was lost, in looks at the buffers.
+const STATS_EVERY: u32 = 16;
+
 /// Starts recording `subjects` into buffers of `buffer` for each CPU.
 ///
 /// # Errors
@@ -60,7 +63,14 @@ pub(crate) fn start(
     let marker = marker.map(|file| Arc::new(TraceMarker(file)));
     let told = marker.as_ref().map(|marker| Arc::downgrade(marker) as Weak<dyn Marker>);
     instance.write("tracing_on", "1").map_err(|error| error.to_string())?;
-    let feed = Tracepoints { cpus, _marker: marker, page: vec![0; decoder.page_bytes()], instance };
+    let feed = Tracepoints {
+        cpus,
+        _marker: marker,
+        page: vec![0; decoder.page_bytes()],
+        looks: 0,
+        halted: false,
+        instance,
+    };
     Ok(Started { feed: Box::new(feed), decoder: Box::new(decoder), marker: told, buffer })
 }
 
@@ -127,6 +137,8 @@ struct Tracepoints {
     cpus: Vec<Cpu>,
     _marker: Option<Arc<TraceMarker>>,
     page: Vec<u8>,
+    looks: u32,
+    halted: bool,
     instance: Instance,
 }
 
@@ -134,6 +146,9 @@ impl Feed for Tracepoints {
     fn collect(&mut self, chunk: &mut Chunk) -> io::Result<bool> {
         let mut more = false;
         let share = CHUNK_BYTES / self.cpus.len();
+        // Not at each look: there may be hundreds of CPUs. At the last one in any case.
+        self.looks = self.looks.wrapping_add(1);
+        let counts = self.halted || self.looks.is_multiple_of(STATS_EVERY);
         for cpu in &mut self.cpus {
             let end = chunk.data.len() + share.max(self.page.len());
             loop {
@@ -154,7 +169,7 @@ impl Feed for Tracepoints {
                 chunk.data.extend_from_slice(&self.page[..read]);
                 chunk.parts.push((cpu.number, start..chunk.data.len()));
             }
-            let lost = lost(&mut cpu.stats)?;
+            let lost = if counts { lost(&mut cpu.stats)? } else { cpu.lost };
             if lost > cpu.lost {
                 chunk.lost.push((Some(cpu.number), lost - cpu.lost));
                 cpu.lost = lost;
@@ -164,6 +179,7 @@ impl Feed for Tracepoints {
     }
 
     fn halt(&mut self) -> io::Result<()> {
+        self.halted = true;
         self.instance.write("tracing_on", "0")
     }
 }

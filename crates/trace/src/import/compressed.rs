@@ -158,6 +158,11 @@ impl Input {
         Ok(&self.buffer[self.start..self.end.min(self.start + most)])
     }
 
+    /// The bytes that were read and not taken yet, without reading on.
+    pub fn ahead(&self) -> &[u8] {
+        &self.buffer[self.start..self.end]
+    }
+
     /// Takes `n` bytes that have been looked at.
     pub fn take(&mut self, n: usize) {
         let n = n.min(self.end - self.start);

@@ -4,7 +4,7 @@ use super::options::{Format, Options};
 use super::reading::Reading;
 use super::sample::Sample;
 use super::tables::{PUBLISHED, published};
-use super::{blkparse, csv, disksim, fio, fiu, vscsi};
+use super::{blkparse, csv, disksim, etw, fio, fiu, vscsi};
 use crate::{Place, TraceError};
 
 /// A format of lines that is known by its rows.
@@ -14,9 +14,10 @@ struct Known {
 }
 
 /// Formats that are known by what their files begin with, or by their rows. No row fits two of them.
-const KNOWN: [Known; 5] = [
+const KNOWN: [Known; 6] = [
     Known { format: Format::Blkparse, fits: is_blkparse },
     Known { format: Format::Fio, fits: |sample| fio::version(sample).is_some() },
+    Known { format: Format::Etw, fits: etw::begins },
     Known { format: Format::Fiu, fits: |sample| sample.mostly(fiu::is_row) },
     Known { format: Format::DiskSim, fits: |sample| sample.mostly(disksim::is_row) },
     Known {
@@ -101,7 +102,7 @@ pub fn check(format: Format, options: &Options) -> Result<(), TraceError> {
     let simulators = matches!(format, Format::DiskSim | Format::SsdSim | Format::MqSim);
     let table = format == Format::Csv;
     let rows = !matches!(format, Format::Container | Format::Blktrace | Format::Blkparse);
-    let own_times = matches!(format, Format::Tencent | Format::Vscsi);
+    let own_times = matches!(format, Format::Tencent | Format::Vscsi | Format::Etw);
     let flags = [
         ("--time-unit", options.time_unit.is_some(), rows && !own_times),
         ("--read-flag", options.read_flag.is_some(), simulators || table),
@@ -134,6 +135,7 @@ pub fn settle(
     match format {
         Format::DiskSim | Format::SsdSim | Format::MqSim => disksim::settle(samples, options),
         Format::Fio => fio::settle(samples, options),
+        Format::Etw => etw::settle(samples, options),
         Format::Fiu => fiu::settle(samples, options),
         Format::Vscsi => vscsi::settle(samples, options),
         Format::Csv => csv::settle(samples, options),

@@ -201,8 +201,8 @@ pub enum Tells {
     Undecided,
 }
 
-/// Compares the rounds of two drives, which replayed the same trace in `mode`; the i-th of `a` is paired with the i-th of
-/// `b`. `schedule_s` is how long the schedule is, for modes that have one: from the first due time to the last.
+/// Compares the rounds of two drives, which replayed the same trace in `mode`; the i-th of `a` is paired with the i-th
+/// of `b`. `schedule_s` is how long the schedule is, for modes that have one: from the first due time to the last.
 pub fn compare(
     names: [&str; 2],
     a: &[Score],

@@ -68,8 +68,15 @@ mod tests {
     use workload::rng::Rng;
 
     fn points(error: impl FnMut(usize) -> f64) -> Vec<Point> {
-        let point =
-            |(i, error_ns)| Point { due_ns: i as f64 * 1e6, count: 100, error_ns, latency_ns: 0.0 };
+        let point = |(i, error_ns)| Point {
+            due_ns: i as f64 * 1e6,
+            count: 100,
+            error_ns,
+            latency_ns: 0.0,
+            depth: 0.0,
+            own_sum_ns: 0.0,
+            latency_sum_ns: 0.0,
+        };
         (0..200).map(error).enumerate().map(point).collect()
     }
 

@@ -13,7 +13,7 @@ use super::body::{
 use super::distance::distance;
 use super::drift::drift;
 use super::in_order::InOrder;
-use super::lag::Lag;
+use super::lag::{Lag, Lateness};
 use super::options::Mode;
 use super::original::Original;
 use super::overload::overload;
@@ -22,7 +22,7 @@ use super::rooms::Rooms;
 use super::spans::Gather;
 use super::stream::Counts;
 use super::timeline::Timeline;
-use super::verdict::{Facts, judge};
+use super::verdict::{Facts, judge, tolerance};
 use crate::analyze::{self, Analysis};
 use crate::{Io, Kind, Space, Stamp, TraceInfo};
 
@@ -57,6 +57,8 @@ pub struct Judge {
     q2c: Gather,
     from_due: Gather,
     lag: Lag,
+    /// What was outstanding by the due times, without what the replayer took.
+    backlog: Rooms,
     timeline: Timeline,
     latest_issue: Nanos,
     reordered: u64,
@@ -118,6 +120,7 @@ impl Judge {
             q2c: Gather::new(),
             from_due: Gather::new(),
             lag: Lag::of_span(plan.span()),
+            backlog: Rooms::default(),
             timeline: Timeline::of_span(plan.span()),
             latest_issue: Nanos::ZERO,
             reordered: 0,
@@ -167,7 +170,9 @@ impl Judge {
             if one.no_slot {
                 self.slot.record(slot);
             }
-            self.lag.see(due.0, error, latency, own, slot);
+            let drives = latency.saturating_sub(own);
+            let outstanding = self.backlog.before(due.0, Some(due.0.saturating_add(drives)), 1);
+            self.lag.see(&Lateness { due: due.0, error, latency: drives, outstanding, own, slot });
         }
         self.timeline.add(one.issued, Some(one.completed), one.planned.len);
         self.count_error(one);
@@ -228,11 +233,15 @@ impl Judge {
             std::mem::replace(&mut self.analysis, Analysis::new(&analyze::Options::default()));
         let mut run = analysis.finish(&self.info());
         run.caveats.extend(self.caveats(&counts, ended));
+        let limit = self.tolerance.unwrap_or_else(|| {
+            let replay = self.q2c.histogram.percentile(10.0).unwrap_or(0);
+            tolerance(replay, original.q2c.percentile(10.0))
+        });
         let over = self.timed.then(|| {
             let least = (self.seen / (self.seen / 8).clamp(12, 200)).max(1);
             overload(&self.lag.points(least))
         });
-        let fidelity = self.fidelity(original, over.unwrap_or_default(), ended);
+        let fidelity = self.fidelity(original, over.unwrap_or_default(), limit, ended);
         Body {
             run,
             elapsed_s: self.elapsed().as_secs_f64(),
@@ -263,6 +272,7 @@ impl Judge {
         &self,
         original: &Original,
         overload: super::overload::Overload,
+        limit: Nanos,
         ended: &Ended,
     ) -> Fidelity {
         let drift = if self.timed { drift(&self.lag.points(DRIFT_POINT)) } else { None };
@@ -272,8 +282,6 @@ impl Judge {
             own: &self.own,
             slot: &self.slot,
             no_slot: self.no_slot,
-            q2c_p50: self.q2c.histogram.percentile(50.0).unwrap_or(0),
-            original_p50: original.q2c.percentile(50.0),
             overload,
             lag: &self.lag,
             late_share: self.late_share(),
@@ -281,7 +289,7 @@ impl Judge {
             run_delay: run_delay(ended),
             starved: ended.starved,
             unheard: ended.unheard,
-            tolerance: self.tolerance,
+            tolerance: limit,
         };
         let judgement = judge(&facts);
         let error = if self.timed { &self.error } else { &self.own };
@@ -294,8 +302,8 @@ impl Judge {
             own_error_ns: error_spans(&self.own),
             drift_ppm: drift.map(|drift| drift.ppm),
             drift,
-            late: above(error, judgement.tolerance),
-            late_tolerance_ns: judgement.tolerance,
+            late: above(error, limit),
+            late_tolerance_ns: limit,
             reordered: self.reordered,
             no_slot: self.no_slot,
             depth_held: self.depth_held(),

@@ -46,6 +46,10 @@ struct Slice {
     due: u64,
     error: Spread,
     latency: Spread,
+    /// Sum of what was outstanding before each.
+    outstanding: u64,
+    own_sum: f64,
+    latency_sum: f64,
     /// Requests by the position of the highest bit of how long the replayer, and how long a slot, let them wait.
     own: [u32; 65],
     slot: [u32; 65],
@@ -58,6 +62,23 @@ pub(super) struct Lag {
     slices: Vec<Slice>,
 }
 
+/// How late one request was, in nanoseconds.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Lateness {
+    /// When it was due.
+    pub due: u64,
+    /// Issued less due.
+    pub error: u64,
+    /// Completed less due, without what the replayer took.
+    pub latency: u64,
+    /// Outstanding when it was due, by that latency.
+    pub outstanding: u64,
+    /// What the replayer took.
+    pub own: u64,
+    /// What it waited for a slot.
+    pub slot: u64,
+}
+
 /// One or several slices together.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Point {
@@ -67,8 +88,14 @@ pub(super) struct Point {
     pub count: u64,
     /// Median of issued less due, in nanoseconds.
     pub error_ns: f64,
-    /// Median of completed less due, in nanoseconds.
+    /// Median of what the drive took from the due time on, in nanoseconds: all but what the replayer took.
     pub latency_ns: f64,
+    /// Mean of what was outstanding when a request was due.
+    pub depth: f64,
+    /// Sum of what the replayer took.
+    pub own_sum_ns: f64,
+    /// Sum of what the drive took from the due time on.
+    pub latency_sum_ns: f64,
 }
 
 /// What a request waited for.
@@ -86,8 +113,9 @@ impl Lag {
         Lag { width: (span.0 / SLICES as u64 + 1).max(1), slices: Vec::new() }
     }
 
-    /// A request that was due at `due`.
-    pub(super) fn see(&mut self, due: u64, error: u64, latency: u64, own: u64, slot: u64) {
+    /// A request.
+    pub(super) fn see(&mut self, one: &Lateness) {
+        let Lateness { due, error, latency, outstanding, own, slot } = *one;
         let index = ((due / self.width) as usize).min(SLICES - 1);
         while self.slices.len() <= index {
             self.slices.push(Slice {
@@ -95,6 +123,9 @@ impl Lag {
                 due: 0,
                 error: Spread::new(),
                 latency: Spread::new(),
+                outstanding: 0,
+                own_sum: 0.0,
+                latency_sum: 0.0,
                 own: [0; 65],
                 slot: [0; 65],
             });
@@ -104,6 +135,9 @@ impl Lag {
         slice.due = slice.due.saturating_add(due - index as u64 * self.width);
         slice.error.add(error);
         slice.latency.add(latency);
+        slice.outstanding += outstanding;
+        slice.own_sum += own as f64;
+        slice.latency_sum += latency as f64;
         slice.own[bits(own)] += 1;
         slice.slot[bits(slot)] += 1;
     }
@@ -136,7 +170,11 @@ impl Lag {
             .iter()
             .map(|i| *i as f64 * self.width as f64 * of(i).count as f64 + of(i).due as f64)
             .sum();
+        let outstanding: u64 = indices.iter().map(|i| of(i).outstanding).sum();
         Point {
+            depth: outstanding as f64 / count as f64,
+            own_sum_ns: indices.iter().map(|i| of(i).own_sum).sum(),
+            latency_sum_ns: indices.iter().map(|i| of(i).latency_sum).sum(),
             due_ns: due / count as f64,
             count,
             error_ns: weighted_median(indices.iter().map(|i| &of(i).error)),
@@ -148,13 +186,10 @@ impl Lag {
     /// a power of two. What is greater in earnest and what came first are different questions; this is the second.
     pub(super) fn first_slice(&self, what: Waited, least: Nanos, share: f64) -> Option<usize> {
         let all: u64 = self.slices.iter().map(|slice| slice.count).sum();
-        let above = |slice: &Slice| {
-            let bins = if what == Waited::Replayer { &slice.own } else { &slice.slot };
-            bins[bits(least.0) + 1..].iter().map(|n| u64::from(*n)).sum::<u64>()
-        };
         let mut sum = 0;
         self.slices.iter().position(|slice| {
-            sum += above(slice);
+            let bins = if what == Waited::Replayer { &slice.own } else { &slice.slot };
+            sum += above(bins, least);
             sum > 0 && sum as f64 > share * all as f64
         })
     }
@@ -163,6 +198,11 @@ impl Lag {
     pub(super) fn slice_of(&self, due_ns: f64) -> usize {
         ((due_ns / self.width as f64) as usize).min(SLICES - 1)
     }
+}
+
+/// How many of those that are counted by their bits are above `limit`, or above the next power of two.
+fn above(bins: &[u32; 65], limit: Nanos) -> u64 {
+    bins[bits(limit.0) + 1..].iter().map(|n| u64::from(*n)).sum()
 }
 
 /// How many bits a number has; 0 for 0.
@@ -194,7 +234,7 @@ mod tests {
         // A slice of a million requests keeps 64 of them, evenly spread: its median must still be theirs.
         let mut lag = Lag::of_span(Nanos(SLICES as u64 * 1000));
         for i in 0..1_000_000_u64 {
-            lag.see(500, i * 7919 % 1_000_000, 0, 0, 0);
+            lag.see(&Lateness { due: 500, error: i * 7919 % 1_000_000, ..Lateness::default() });
         }
         let points = lag.points(1);
         assert_eq!((points.len(), points[0].count), (1, 1_000_000));
@@ -206,7 +246,7 @@ mod tests {
     fn few_requests_are_joined_to_points_and_none_is_lost() {
         let mut lag = Lag::of_span(Nanos(256_000));
         for i in 0..100_u64 {
-            lag.see(i * 2560, i, i, 0, 0);
+            lag.see(&Lateness { due: i * 2560, error: i, ..Lateness::default() });
         }
         let points = lag.points(8);
         assert!(points.iter().all(|p| p.count >= 8));
@@ -220,7 +260,7 @@ mod tests {
         for i in 0..256_u64 {
             let own = if i > 200 { 1_000_000 } else { 0 };
             let slot = if i > 100 { 1_000_000 } else { 10 };
-            lag.see(i * 1000, own + slot, own + slot, own, slot);
+            lag.see(&Lateness { due: i * 1000, own, slot, ..Lateness::default() });
         }
         let first = |what| lag.first_slice(what, Nanos(1000), 0.01);
         let (own, slot) = (first(Waited::Replayer), first(Waited::Slot));

@@ -3,9 +3,9 @@
 //! A replay goes through four hands, each of which can be had alone:
 //!
 //! 1. [`Survey::of`] reads the trace once: how far its addresses reach, and what of its times is known.
-//! 2. [`Plan::new`] brings survey, target and [`Options`] together, and refuses what the trace cannot give or the target
-//!    cannot hold. [`Plan::statement`] says what will be done; [`Plan::write_bytes`] is what consent is asked for,
-//!    [`Plan::block_bytes_max`] what the engine needs for its buffers.
+//! 2. [`Plan::new`] brings survey, target and [`Options`] together, and refuses what the trace cannot give or the
+//!    target cannot hold. [`Plan::statement`] says what will be done; [`Plan::write_bytes`] is what consent is asked
+//!    for, [`Plan::block_bytes_max`] what the engine needs for its buffers.
 //! 3. [`Plan::stream`] reads the trace again, as it is replayed, and is the [`engine::replay::Feed`] of
 //!    [`engine::replay::replay`].
 //! 4. [`Judge::see`] is that function's sink. [`Judge::finish`] gives the [`Body`]: metrics, fidelity and the
@@ -22,13 +22,13 @@
 //! ```
 //!
 //! A trace with arrivals only becomes one with completions by a reference: the same plan in [`Mode::Timed`] (or
-//! [`Mode::Scaled`]) on another drive, its requests shown to a [`ReferenceWriter`] as well, and what that wrote handed to
-//! the stream by a [`ReferenceReader`].
+//! [`Mode::Scaled`]) on another drive, its requests shown to a [`ReferenceWriter`] as well, and what that wrote handed
+//! to the stream by a [`ReferenceReader`].
 //!
 //! [`Check`] holds the instants of issue against what the kernel's own tracer saw.
 //!
-//! [`compare::order`] says which drive replays when, [`Score::of`] what counts of each, and [`compare()`](compare::compare)
-//! which of the two suits the trace.
+//! [`compare::order`] says which drive replays when, [`Score::of`] what counts of each, and
+//! [`compare()`](compare::compare) which of the two suits the trace.
 
 mod address;
 mod body;

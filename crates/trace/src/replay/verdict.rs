@@ -1,28 +1,30 @@
 //! Who was the limit: the rule, and what it rests on.
 //!
-//! A reader of a replay compares drives by its latencies and its completion time. The verdict says whether these are the
-//! drive's answer to the load that was meant. Three things decide, and each has the bound at which such a reader would
-//! be misled:
+//! A reader of a replay compares drives by its latencies and its completion time. The verdict says whether these are
+//! the drive's answer to the load that was meant. Three things decide, and each has the bound at which such a reader
+//! would be misled:
 //!
 //! - **The replayer.** A request whose time, room and slot had come and that was issued later than the *tolerance* was
-//!   held up by the replayer. By Little's law a drive that takes t for a request has rate × t outstanding, and a delay of
-//!   d makes a burst of rate × d: a delay changes the load when it is not small beside t. So the tolerance is the median
-//!   Q2C, the original's where it is known and smaller; at least 100 µs, below which a drive's answer is not changed by
-//!   when it was asked (Buttress kept within 100 µs of the intended time: Anderson and others, FAST 2004), and at most
-//!   10 ms, since a starved replayer also sees completions late and must not excuse itself by that. When more than 1 %
-//!   of the requests are so, the 99th percentile, the highest that is commonly compared, is the replayer's.
+//!   held up by the replayer. By Little's law a drive that takes t for a request has rate × t outstanding, and a delay
+//!   of d makes a burst of rate × d: a delay changes the load when it is not small beside t. So the tolerance is what
+//!   the drive takes when nothing holds it up, the 10th percentile of Q2C, or the original's where it is known and
+//!   smaller. It is at least 100 µs, within which a replayer of traces is commonly held to be on time (Buttress:
+//!   Anderson and others, FAST 2004), and at most 10 ms. A higher percentile would not do: a starved replayer also
+//!   sees completions late, and must not excuse itself by that. When more than 1 % of the requests are so, the 99th
+//!   percentile, the highest that is commonly compared, is the replayer's.
 //! - **Slots.** A request that waits for a slot longer than the tolerance waits for the drive: the schedule is bent.
 //!   The same 1 %.
-//! - **Overload.** The drive took every request on time and fell ever further behind (see [`super::overload`]): what
+//! - **Overload.** The drive took every request on time and fell ever further behind (`overload.rs` says how that is told): what
 //!   latencies say then depends on how long the trace is. The same 1 %, of the requests that fell into it.
 //!
 //! When both were material, the one that was so first is the cause: a starved replayer fetches completions late and so
 //! runs out of slots, and what it made late it issues in a burst; a drive that cannot keep up holds nothing up but its
-//! own slots. In one and the same slice of time it is the replayer.
+//! own slots. In one and the same slice of time it is the replayer; and it is in any case when for more than half of
+//! the time some request could have been issued and was not.
 //!
-//! A replay without times (outstanding, afap) has no schedule to bend: there the drive sets the pace, and the replayer is
-//! the limit when requests that could go stood still for more than 5 % of the time, or when its submitters waited for a
-//! CPU for so long, by which they saw completions late; completion times are wrong by about as much. The drive's
+//! A replay without times (outstanding, afap) has no schedule to bend: there the drive sets the pace, and the replayer
+//! is the limit when requests that could go stood still for more than 5 % of the time, or when its submitters waited
+//! for a CPU for so long, by which they saw completions late; completion times are wrong by about as much. The drive's
 //! side is the limit when more than 1 % found no slot: what the original had outstanding does not fit.
 
 use std::collections::BTreeMap;
@@ -41,6 +43,9 @@ const SHARE: f64 = 0.01;
 /// Share of a closed loop's time that the replayer may take: the same as where load is generated.
 const LATE_SHARE: f64 = 0.05;
 
+/// Share of the time in which a replayer that is behind is so more often than not.
+const BEHIND: f64 = 0.5;
+
 /// Ends of the tolerance where it is not named.
 const TOLERANCE: (Nanos, Nanos) = (Nanos::micros(100), Nanos::millis(10));
 
@@ -51,8 +56,6 @@ pub(super) struct Facts<'a> {
     pub own: &'a LatencyHistogram,
     pub slot: &'a LatencyHistogram,
     pub no_slot: u64,
-    pub q2c_p50: u64,
-    pub original_p50: Option<u64>,
     pub overload: Overload,
     pub lag: &'a Lag,
     pub late_share: f64,
@@ -60,30 +63,31 @@ pub(super) struct Facts<'a> {
     pub run_delay: Option<Nanos>,
     pub starved: Nanos,
     pub unheard: Nanos,
-    pub tolerance: Option<Nanos>,
+    pub tolerance: Nanos,
 }
 
-/// A verdict, and the tolerance that it was reached with.
+/// A verdict.
 pub(super) struct Judgement {
     pub verdict: Limit,
     pub reason: String,
     pub evidence: BTreeMap<String, Evidence>,
-    pub tolerance: Nanos,
+}
+
+/// The tolerance where none is named, from the 10th percentiles of Q2C in nanoseconds.
+pub(super) fn tolerance(replay: u64, original: Option<u64>) -> Nanos {
+    let typical = original.map_or(replay, |original| original.min(replay));
+    Nanos(typical.clamp(TOLERANCE.0.0, TOLERANCE.1.0))
 }
 
 /// Judges.
 pub(super) fn judge(facts: &Facts<'_>) -> Judgement {
-    let tolerance = facts.tolerance.unwrap_or_else(|| {
-        let typical =
-            facts.original_p50.map_or(facts.q2c_p50, |original| original.min(facts.q2c_p50));
-        Nanos(typical.clamp(TOLERANCE.0.0, TOLERANCE.1.0))
-    });
+    let tolerance = facts.tolerance;
     let (verdict, reason) = match facts.requests {
         0 => (Limit::Faithful, "nothing was to be issued".to_owned()),
         _ if facts.timed => timed(facts, tolerance),
         _ => untimed(facts),
     };
-    Judgement { verdict, reason, evidence: evidence(facts, tolerance), tolerance }
+    Judgement { verdict, reason, evidence: evidence(facts, tolerance) }
 }
 
 fn share(count: u64, facts: &Facts<'_>) -> f64 {
@@ -107,8 +111,8 @@ fn timed(facts: &Facts<'_>, tolerance: Nanos) -> (Limit, String) {
         // Counted by powers of two, a share just above the bound may be missed: then the other one came first.
         own.is_some_and(|own| drive.is_none_or(|drive| own <= drive))
     };
-    if own > SHARE && (!drive || replayer_first()) {
-        let also = if drive { "; the drive fell behind only then" } else { "" };
+    if own > SHARE && (!drive || facts.late_share > BEHIND || replayer_first()) {
+        let also = if drive { "; what waited for the drive followed from that" } else { "" };
         return (Limit::ReplayerLimited, replayer_reason(own, facts, tolerance) + also);
     }
     let also = if own > SHARE { "; only then the replayer was late too" } else { "" };

@@ -15,7 +15,6 @@ use linux::target::{AnyTarget, OpenOptions, RealTarget};
 
 use super::schedule::Schedule;
 use crate::engine::Engine;
-use crate::fio;
 
 /// What a peer may take for a schedule of some seconds before it is ended.
 const LIMIT_S: u32 = 60;
@@ -181,7 +180,6 @@ impl Ground<'_> {
             .args(["fio", "--name=replay", "--direct=1", "--iodepth=1024", "--thread"])
             .arg(format!("--ioengine={}", engine.name()))
             .arg(format!("--read_iolog={}", log.display()))
-            .args(fio::tuning(engine, 1))
             .stdin(Stdio::null())
             .output()
             .context("cannot start timeout (coreutils)")?;

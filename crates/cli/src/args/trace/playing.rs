@@ -31,7 +31,7 @@ pub enum CountName {
 
 /// Which of an I/O's instants is its time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum FromName {
+pub enum TimesName {
     /// Q: when it was handed to the block layer
     Queue,
     /// D: when it was issued to the driver
@@ -88,11 +88,11 @@ pub struct PlayArgs {
     #[arg(long, help_heading = "Time")]
     pub idle_only: bool,
     /// Which instant of an I/O is its time
-    #[arg(long, value_enum, default_value_t = FromName::Queue, help_heading = "Time")]
-    pub from: FromName,
+    #[arg(long, value_enum, default_value_t = TimesName::Queue, help_heading = "Time")]
+    pub times: TimesName,
     /// Leave out what arrived before this, since the trace's beginning
     #[arg(long, value_name = "TIME", help_heading = "Time", value_parser = parse_nanos)]
-    pub since: Option<Nanos>,
+    pub from: Option<Nanos>,
     /// Leave out what arrived from this on
     #[arg(long, value_name = "TIME", help_heading = "Time", value_parser = lasting)]
     pub until: Option<Nanos>,

@@ -1,13 +1,12 @@
 //! `drivescope trace compare`.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
 use anyhow::{Context as _, Result};
 use record::{Document, State, Summary};
 use serde_json::json;
 use trace::replay::compare::{Side, Suits, order};
-use trace::replay::{Mode, Options, Score, Statement, compare};
+use trace::replay::{Mode, Score, Statement, compare};
 
 use super::replay::{reference, toml_of};
 use crate::args::TraceCompareArgs;
@@ -16,9 +15,9 @@ use crate::exit::Exit;
 use crate::keeping::{Beginning, Keeping};
 use crate::replaying::{
     self, COMPARE, CompareBody, Drive, Ear, Heard, Job, On, Played, Reference, ReferenceBody,
-    Trace, Wanted, ask,
+    Wanted, ask,
 };
-use crate::verbs::mark::{run_id, seed_of};
+use crate::verbs::mark::run_id;
 use crate::{recording, talk, view};
 
 /// Runs the verb.
@@ -26,24 +25,15 @@ use crate::{recording, talk, view};
 /// # Errors
 /// What makes a replay impossible.
 pub fn main(args: &TraceCompareArgs) -> Result<Exit> {
-    let cancel = Arc::new(AtomicBool::new(false));
-    linux::signals::install(cancel.clone()).context("cannot watch for Ctrl-C")?;
-    let seed = seed_of(args.play.tester.seed)?;
-    let options = ask::options(&args.play, seed)?;
-    let trace = Trace::new(&args.trace, args.reading.options())?;
-    let survey = trace.survey(&options)?;
-    let job = Job { trace: &trace, survey: &survey, args: &args.play, cancel: &cancel };
-    let made = reference(&job, &options, seed)?;
-    let (times, reference) = made.map_or((None, None), |(times, body)| (Some(times), Some(body)));
-    Match { args, job: &job, options, seed, times, reference, rounds: Vec::new() }.run(&cancel)
+    let job = Job::new(&args.trace, &args.reading, &args.play)?;
+    let (times, reference) = reference(&job)?.unzip();
+    Match { args, job: &job, times, reference, rounds: Vec::new() }.run()
 }
 
 /// One comparison.
 struct Match<'a> {
     args: &'a TraceCompareArgs,
     job: &'a Job<'a>,
-    options: Options,
-    seed: u64,
     times: Option<Reference>,
     reference: Option<ReferenceBody>,
     rounds: Vec<Round>,
@@ -59,10 +49,10 @@ struct Round {
 }
 
 impl Match<'_> {
-    fn run(mut self, cancel: &AtomicBool) -> Result<Exit> {
+    fn run(mut self) -> Result<Exit> {
         let positions = 2 * self.args.rounds;
         let mut keeping = None;
-        let mut head = envelope(COMPARE, run_id(self.seed), &SystemClock);
+        let mut head = envelope(COMPARE, run_id(self.job.seed), &SystemClock);
         for (position, side) in (0..).zip(order(self.args.rounds as usize)) {
             let Some(round) = self.round(side, (position, positions))? else { break };
             let keeping = match &mut keeping {
@@ -73,7 +63,7 @@ impl Match<'_> {
             let name = if side == Side::A { "A" } else { "B" };
             keeping.step(position, name, &round.score, Vec::new());
             self.rounds.push(round);
-            if cancel.load(Ordering::Relaxed) {
+            if self.job.cancel.load(Ordering::Relaxed) {
                 break;
             }
         }
@@ -118,10 +108,10 @@ impl Match<'_> {
             _ => words.first(),
         };
         // A pair of rounds has one seed, and each pair another.
-        let on = On { name, consent, seed: self.seed.wrapping_add(u64::from(place.0 / 2)) };
+        let on = On { name, consent, seed: self.job.seed.wrapping_add(u64::from(place.0 / 2)) };
         let wanted = Wanted { save: None, check: false };
         let mut ear = Ear::new(wanted, !self.args.no_progress, name, place);
-        let played = self.job.play(on, &self.options, self.times.as_mut(), &mut ear)?;
+        let played = self.job.play(on, &self.job.options, self.times.as_mut(), &mut ear)?;
         let cancelled = played.ended.reason == engine::replay::Reason::Cancelled;
         let Heard { body, last_due, .. } = ear.finish(&played)?;
         let Some(body) = body.filter(|_| !cancelled) else { return Ok(None) };
@@ -136,7 +126,7 @@ impl Match<'_> {
             plan: toml_of(&first.statement.options)?,
             setup: json!({
                 "verb": "trace compare", "trace": self.args.trace, "targets": [self.args.a, self.args.b],
-                "drive": recording::words(&first.played.identity), "seed": self.seed,
+                "drive": recording::words(&first.played.identity), "seed": self.job.seed,
             }),
             steps: Some(positions),
             drives: &[&first.played.identity],
@@ -162,9 +152,10 @@ impl Match<'_> {
                 .extend(replaying::caveats(&round.played.info.name, &round.played.stack));
         }
         Some(CompareBody {
+            file: self.args.trace.clone(),
             on: first.iter().map(|round| Drive::of(&round.played)).collect(),
             plan: first[0].statement.clone(),
-            seed: self.seed,
+            seed: self.job.seed,
             reference: self.reference.clone(),
             compared,
         })

@@ -1,8 +1,5 @@
 //! `drivescope trace replay`.
 
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-
 use anyhow::{Context as _, Result};
 use engine::replay::Reason;
 use record::{Document, State, Summary};
@@ -14,10 +11,10 @@ use crate::envelope::{SystemClock, envelope};
 use crate::exit::Exit;
 use crate::keeping::{Beginning, Keeping};
 use crate::replaying::{
-    self, Drive, Ear, Heard, Job, On, Played, REPLAY, Reference, ReferenceBody, ReplayBody, Trace,
+    self, Drive, Ear, Heard, Job, On, Played, REPLAY, Reference, ReferenceBody, ReplayBody,
     Verified, Wanted, ask, verified,
 };
-use crate::verbs::mark::{run_id, seed_of};
+use crate::verbs::mark::run_id;
 use crate::{recording, talk, view};
 
 /// Runs the verb.
@@ -25,20 +22,13 @@ use crate::{recording, talk, view};
 /// # Errors
 /// What makes a replay impossible.
 pub fn main(args: &TraceReplayArgs) -> Result<Exit> {
-    let cancel = Arc::new(AtomicBool::new(false));
-    linux::signals::install(cancel.clone()).context("cannot watch for Ctrl-C")?;
-    let seed = seed_of(args.play.tester.seed)?;
-    let options = ask::options(&args.play, seed)?;
-    let trace = Trace::new(&args.trace, args.reading.options())?;
-    let survey = trace.survey(&options)?;
-    let job = Job { trace: &trace, survey: &survey, args: &args.play, cancel: &cancel };
-    let reference = reference(&job, &options, seed)?;
-    let (mut times, reference) =
-        reference.map_or((None, None), |(times, body)| (Some(times), Some(body)));
-    let (played, heard, kernel) = played(args, &job, &options, seed, times.as_mut())?;
+    let job = Job::new(&args.trace, &args.reading, &args.play)?;
+    let (mut times, reference) = reference(&job)?.unzip();
+    let (played, heard, kernel) = played(args, &job, times.as_mut())?;
     let Some(mut replay) = heard.body else { return Ok(Exit::Interrupted) };
     replay.run.caveats.extend(replaying::caveats(&args.target, &played.stack));
-    let body = ReplayBody { drive: Drive::of(&played), seed, reference, replay, kernel };
+    let (file, drive) = (args.trace.clone(), Drive::of(&played));
+    let body = ReplayBody { file, drive, seed: job.seed, reference, replay, kernel };
     finish(args, &played, body)
 }
 
@@ -46,15 +36,11 @@ pub fn main(args: &TraceReplayArgs) -> Result<Exit> {
 ///
 /// # Errors
 /// Those of that replay.
-pub fn reference(
-    job: &Job<'_>,
-    options: &Options,
-    seed: u64,
-) -> Result<Option<(Reference, ReferenceBody)>> {
+pub fn reference(job: &Job<'_>) -> Result<Option<(Reference, ReferenceBody)>> {
     let Some(name) = &job.args.reference else { return Ok(None) };
-    let on = On { name, consent: job.args.consent.consent.first(), seed };
-    let (reference, played) = Reference::make(job, on, &ask::of_reference(job.args, options))
-        .with_context(|| format!("--reference {name}"))?;
+    let on = On { name, consent: job.args.consent.consent.first(), seed: job.seed };
+    let (reference, played) =
+        Reference::make(job, on).with_context(|| format!("--reference {name}"))?;
     let completion_s = played.ended.elapsed.as_secs_f64();
     let body = ReferenceBody { drive: name.clone(), factor: job.args.factor, completion_s };
     Ok(Some((reference, body)))
@@ -63,8 +49,6 @@ pub fn reference(
 fn played(
     args: &TraceReplayArgs,
     job: &Job<'_>,
-    options: &Options,
-    seed: u64,
     reference: Option<&mut Reference>,
 ) -> Result<(Played, Heard, Option<Verified>)> {
     let consent = match &args.play.reference {
@@ -72,11 +56,11 @@ fn played(
         Some(name) if !ask::is_nobodys(name) => args.play.consent.consent.last(),
         _ => args.play.consent.consent.first(),
     };
-    let on = On { name: &args.target, consent, seed };
+    let on = On { name: &args.target, consent, seed: job.seed };
     let wanted = Wanted { save: args.save.as_deref(), check: args.verify };
     let replay = || -> Result<(Played, Heard)> {
         let mut ear = Ear::new(wanted, !args.no_progress, "replay", (0, 1));
-        let played = job.play(on, options, reference, &mut ear)?;
+        let played = job.play(on, &job.options, reference, &mut ear)?;
         let heard = ear.finish(&played)?;
         Ok((played, heard))
     };

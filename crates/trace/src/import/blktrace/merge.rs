@@ -35,6 +35,15 @@ pub struct Batch {
 }
 
 impl Batch {
+    /// Takes a record that tells of no event.
+    #[cold]
+    fn aside(&mut self, record: &Record, pdu: &[u8]) {
+        match record.told(pdu) {
+            Told::Note(note) => self.notes.push(note),
+            Told::Event(_) | Told::Unknown => self.unknown += 1,
+        }
+    }
+
     /// Forgets what was read; keeps the memory.
     pub fn clear(&mut self) {
         self.events.clear();
@@ -122,7 +131,7 @@ impl Merge {
 
     /// The version that records have; the highest, should they differ.
     pub fn version(&self) -> Option<u8> {
-        self.streams.iter().filter_map(|stream| stream.version).max()
+        self.streams.iter().map(|stream| stream.version).max().filter(|version| *version > 0)
     }
 
     /// Appends about `count` records' events and notes. False when there are no more.
@@ -143,18 +152,15 @@ impl Merge {
     }
 
     fn read_one(&mut self, count: usize, batch: &mut Batch) -> Result<bool, TraceError> {
-        for _ in 0..count {
-            let Some(told) = self.streams[0].next(Record::told)? else { return Ok(false) };
-            match told {
-                Told::Event(event) => {
-                    self.sequences.see(&event);
-                    batch.events.push(event);
-                }
-                Told::Note(note) => batch.notes.push(note),
-                Told::Unknown => batch.unknown += 1,
+        let sequences = &mut self.sequences;
+        self.streams[0].each(count, |record, pdu| {
+            if let Some(event) = record.event(pdu) {
+                sequences.see(&event);
+                batch.events.push(event);
+            } else {
+                batch.aside(record, pdu);
             }
-        }
-        Ok(true)
+        })
     }
 
     fn read_many(&mut self, count: usize, batch: &mut Batch) -> Result<bool, TraceError> {
@@ -177,16 +183,18 @@ impl Merge {
 
     /// Reads on in a file to its next event.
     fn advance(&mut self, nth: usize, batch: &mut Batch) -> Result<(), TraceError> {
-        while let Some(told) = self.streams[nth].next(Record::told)? {
-            match told {
-                Told::Note(note) => batch.notes.push(note),
-                Told::Unknown => batch.unknown += 1,
-                Told::Event(event) => {
-                    self.next[nth] = Some(event);
-                    self.heads.push(Reverse((event.time, nth)));
-                    break;
-                }
+        while self.next[nth].is_none() {
+            let next = &mut self.next[nth];
+            let more = self.streams[nth].each(1, |record, pdu| match record.event(pdu) {
+                Some(event) => *next = Some(event),
+                None => batch.aside(record, pdu),
+            })?;
+            if !more {
+                return Ok(());
             }
+        }
+        if let Some(event) = &self.next[nth] {
+            self.heads.push(Reverse((event.time, nth)));
         }
         Ok(())
     }

@@ -16,41 +16,57 @@ pub struct Stream {
     pub skipped: u64,
     /// Where and why the first was.
     pub fault: Option<String>,
-    /// Version of the last record.
-    pub version: Option<u8>,
+    /// Version of the last record; 0 before it.
+    pub version: u8,
 }
 
 impl Stream {
     /// The records of `input`.
     pub fn new(input: Input, lenient: bool) -> Stream {
-        Stream { input, lenient, skipped: 0, fault: None, version: None }
+        Stream { input, lenient, skipped: 0, fault: None, version: 0 }
     }
 
-    /// The next record, whatever is to be made of it and of what lies behind its header; `None` at the end of the
-    /// file.
+    /// Gives `count` records, or those before the end of the file, each with what lies behind its header. False at the
+    /// end.
     ///
     /// # Errors
     /// [`TraceError`] when the file cannot be read, or, unless it is read leniently, when what comes is no record.
     #[inline]
-    pub fn next<T>(
+    pub fn each(
         &mut self,
-        made: impl FnOnce(&Record, &[u8]) -> T,
-    ) -> Result<Option<T>, TraceError> {
-        loop {
-            let bytes = self.input.peek(RECORD_MAX)?;
-            if let Some(record) = Record::read(bytes)
-                && let Some(pdu) = bytes.get(record.form.header_bytes()..record.len())
+        count: usize,
+        mut give: impl FnMut(&Record, &[u8]),
+    ) -> Result<bool, TraceError> {
+        let mut left = count;
+        while left > 0 {
+            self.input.peek(RECORD_MAX)?;
+            let bytes = self.input.ahead();
+            let mut at = 0;
+            while left > 0
+                && let Some(record) = Record::read(&bytes[at..])
+                && let Some(pdu) = bytes.get(at + record.form.header_bytes()..at + record.len())
             {
-                let made = made(&record, pdu);
-                self.version = Some(record.form.version);
-                self.input.take(record.len());
-                return Ok(Some(made));
+                give(&record, pdu);
+                self.version = record.form.version;
+                at += record.len();
+                left -= 1;
             }
-            match trouble(bytes) {
+            let taken = at > 0;
+            self.input.take(at);
+            if taken {
+                continue;
+            }
+            if self.input.is_broken() {
+                // What is left of a record is no fault of the record's: the error is that of reading on.
+                self.input.take(self.input.ahead().len());
+                self.input.peek(1)?;
+            }
+            match trouble(self.input.ahead()) {
                 Some(reason) => self.pass_over(reason)?,
-                None => return Ok(None),
+                None => return Ok(false),
             }
         }
+        Ok(true)
     }
 
     /// Passes over what is no record, to the next that is one; the error, where that is not wanted.
