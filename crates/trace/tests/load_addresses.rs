@@ -327,12 +327,17 @@ fn sampled_curves_are_near_the_exact_ones() {
 fn regions_widen_when_there_are_too_many() {
     let crowd = REGIONS_MAX as u64 * 3;
     let mut ios: Vec<Io> = (0..crowd).map(|i| io(0, Kind::Read, i << 20, BLOCK)).collect();
-    ios.extend((0..crowd).map(|i| io(0, Kind::Write, (crowd / 2 << 20) + i % 100 * BLOCK, BLOCK)));
+    ios.extend(
+        (0..crowd).map(|i| io(0, Kind::Write, ((crowd / 2) << 20) + i % 100 * BLOCK, BLOCK)),
+    );
     let body = regions(&ios);
     assert_eq!(body.region_bytes, 4 << 20);
     assert_eq!((body.all.ios, body.reads.regions, body.writes.regions), (2 * crowd, crowd / 4, 1));
     let hottest = body.all.list[0];
-    assert_eq!((hottest.offset_bytes, hottest.writes, hottest.reads), (crowd / 2 << 20, crowd, 4));
+    assert_eq!(
+        (hottest.offset_bytes, hottest.writes, hottest.reads),
+        ((crowd / 2) << 20, crowd, 4)
+    );
     assert!((body.all.hottest[0].ios_share - 0.5).abs() < 0.02);
     assert_eq!(body.writes.hottest[0].ios_share, 1.0);
     assert_eq!((body.mostly_written.regions, body.mixed.regions), (1, 0));

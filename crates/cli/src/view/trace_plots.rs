@@ -21,6 +21,8 @@ use crate::view::plots;
 
 /// Address spaces that have maps of their own: those with most transfers.
 const MAPS: usize = 2;
+/// Most steps of a course over time.
+const STEPS: usize = 160;
 
 /// Draws all there is to see into one file, as its name ends.
 ///
@@ -42,9 +44,10 @@ pub fn charts(body: &Body) -> Vec<(&'static str, Chart)> {
         charts.extend(maps(heat, body));
     }
     if let Some(timeline) = load.timeline.as_ref().filter(|timeline| !timeline.slices.is_empty()) {
-        charts.push(("rate", rate(timeline)));
-        charts.push(("throughput", throughput(timeline)));
-        charts.extend(depth(timeline).map(|chart| ("depth", chart)));
+        let coarser = coarser(timeline);
+        charts.push(("rate", rate(&coarser)));
+        charts.push(("throughput", throughput(&coarser)));
+        charts.extend(depth(&coarser).map(|chart| ("depth", chart)));
         charts.extend(latency(timeline).map(|chart| ("latency", chart)));
     }
     charts.extend(load.working_set.as_ref().and_then(working_set).map(|c| ("working-set", c)));
@@ -110,6 +113,33 @@ fn heat_map(title: String, grid: Heat) -> Chart {
     let subtitle =
         "by where and when they begin; each shade stands for as large a factor".to_owned();
     Chart { subtitle, layers, ..Chart::new(title, x, y) }
+}
+
+/// The same in slices so long that a course of steps through them can be read. Latencies of several slices are not those
+/// of their sum, and are left out.
+fn coarser(timeline: &TimelineBody) -> TimelineBody {
+    let group = timeline.slices.len().div_ceil(STEPS).max(1);
+    let merged = |slices: &[Slice]| {
+        let sum = |of: fn(&Slice) -> u64| slices.iter().map(of).sum::<u64>();
+        let depths = slices.iter().filter_map(|slice| slice.depth_mean);
+        let known = slices.iter().any(|slice| slice.depth_mean.is_some());
+        Slice {
+            reads: sum(|slice| slice.reads),
+            writes: sum(|slice| slice.writes),
+            others: sum(|slice| slice.others),
+            bytes_read: sum(|slice| slice.bytes_read),
+            bytes_written: sum(|slice| slice.bytes_written),
+            completed: sum(|slice| slice.completed),
+            depth_mean: known.then(|| depths.sum::<f64>() / slices.len() as f64),
+            depth_max: slices.iter().filter_map(|slice| slice.depth_max).max(),
+            ..Slice::default()
+        }
+    };
+    TimelineBody {
+        slice_ns: timeline.slice_ns * group as u64,
+        slices: timeline.slices.chunks(group).map(merged).collect(),
+        ..timeline.clone()
+    }
 }
 
 /// A value of each slice, from its beginning on. A last slice of less than a half tells no rate.
@@ -259,19 +289,34 @@ fn phases(body: &Body) -> Option<Chart> {
     any.then(|| Chart { subtitle, layers, ..Chart::new("Phases of I/Os", x, y) })
 }
 
+/// Shares of `total`, in percent, of what is counted from powers of two on to below the next; `None` where nothing is.
+fn shares(
+    name: &str,
+    hue: Hue,
+    ranges: impl Iterator<Item = (u64, u64)>,
+    total: u64,
+) -> Option<Layer> {
+    let mut points: Vec<LinePoint> = Vec::new();
+    let mut end = None;
+    for (from, count) in ranges {
+        let from = from as f64;
+        // Where nothing is counted in between, the course goes down to nothing.
+        let breaks = end.filter(|end| *end < from);
+        points.extend(breaks.map(|end| LinePoint::new(end, 0.0)));
+        if breaks.is_some() || end.is_none() {
+            points.push(LinePoint::new(from, 0.0));
+        }
+        points.push(LinePoint::new(from, 100.0 * count as f64 / total.max(1) as f64));
+        end = Some(2.0 * from);
+    }
+    points.extend(end.map(|end| LinePoint::new(end, 0.0)));
+    (!points.is_empty()).then(|| line(name, hue, Walk::After, points))
+}
+
 fn sizes(sizes: &SizesBody) -> Option<Chart> {
     let of = |name: &str, hue: Hue, table: &SizeTable| {
-        let total = table.ios as f64;
-        let mut points: Vec<LinePoint> = Vec::new();
-        for range in table.ranges.iter().filter(|range| range.from_bytes > 0) {
-            // Where none are in between, none are drawn.
-            let at = range.from_bytes as f64;
-            while let Some(last) = points.last().filter(|last| last.x * 2.0 < at) {
-                points.push(LinePoint::new(last.x * 2.0, 0.0));
-            }
-            points.push(LinePoint::new(at, 100.0 * range.ios as f64 / total));
-        }
-        (!points.is_empty()).then(|| line(name, hue, Walk::Around, points))
+        let ranges = table.ranges.iter().filter(|range| range.from_bytes > 0);
+        shares(name, hue, ranges.map(|range| (range.from_bytes, range.ios)), table.ios)
     };
     let layers = [
         of("reads", Hue::Blue, &sizes.reads),
@@ -322,18 +367,9 @@ fn misses(reuse: &ReuseBody) -> Option<Chart> {
 
 fn gaps(bursts: &BurstsBody) -> Option<Chart> {
     let gaps = &bursts.gaps;
-    let mut points: Vec<LinePoint> = Vec::new();
-    for range in gaps.by_ns.iter().filter(|range| range.from > 0) {
-        let at = range.from as f64;
-        while let Some(last) = points.last().filter(|last| last.x * 2.0 < at) {
-            points.push(LinePoint::new(last.x * 2.0, 0.0));
-        }
-        points.push(LinePoint::new(at, 100.0 * range.count as f64 / gaps.count as f64));
-    }
-    if points.is_empty() {
-        return None;
-    }
-    let mut layers = vec![line("", Hue::Blue, Walk::Around, points)];
+    let ranges = gaps.by_ns.iter().filter(|range| range.from > 0);
+    let course = shares("", Hue::Blue, ranges.map(|range| (range.from, range.count)), gaps.count)?;
+    let mut layers = vec![course];
     layers.extend(gaps.mean_ns.filter(|mean| *mean >= 1.0).map(|value| {
         let (name, hue, across) = ("mean".to_owned(), Hue::Vermillion, Across::X);
         Layer::Mark(Mark { name, hue, across, value, over: None })
@@ -373,4 +409,105 @@ fn dispersion(bursts: &BurstsBody) -> Option<Chart> {
         None => String::new(),
     };
     Some(Chart { subtitle, layers, ..Chart::new("How long bursts last", x, y) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use block::{Bytes, Nanos};
+    use report::chart::{Canvas, svg, terminal};
+    use trace::analyze::{Options, run};
+    use trace::{InMemory, Io, Kind, Space, Stamp, TraceInfo};
+
+    /// A scan with rewrites of a hot place, of which completions are known or not.
+    fn body(ios: u64, completions: bool) -> Body {
+        let io = |i: u64| {
+            let at = Nanos(i * 50_000 + i * i % 7_919 * 10);
+            let (kind, offset) = match i % 3 {
+                0 => (Kind::Write, (1 << 30) + i * i % 64 * 4096),
+                _ => (Kind::Read, i * 16_384),
+            };
+            let issued = at.0 + 1_000;
+            let stamp = |ns: u64| if completions { Stamp::at(Nanos(ns)) } else { Stamp::NONE };
+            Io {
+                issued: stamp(issued),
+                completed: stamp(issued + 60_000 + i * i % 997 * 100),
+                ..Io::arriving(at, kind, Bytes(offset), Bytes(4096 << (i % 4)))
+            }
+        };
+        let spaces = vec![Space { name: "sda".to_owned(), ..Space::default() }];
+        let (resolution, files) = (Nanos(1), vec!["app.parquet".to_owned()]);
+        let info = TraceInfo { spaces, resolution, files, ..TraceInfo::default() };
+        let mut source = InMemory::new(info, (0..ios).map(io).collect());
+        run(&Options::default(), &mut source).unwrap()
+    }
+
+    fn words(body: &Body) -> Vec<&'static str> {
+        charts(body).into_iter().map(|(word, _)| word).collect()
+    }
+
+    /// If it failed, what was looked at would not be seen, or be drawn from nothing.
+    #[test]
+    fn what_is_known_is_drawn_and_nothing_else() {
+        let all = [
+            "reads",
+            "writes",
+            "rate",
+            "throughput",
+            "depth",
+            "latency",
+            "working-set",
+            "phases",
+            "sizes",
+            "misses",
+            "gaps",
+            "dispersion",
+        ];
+        assert_eq!(words(&body(20_000, true)), all);
+        let told = |word: &&str| !["depth", "latency", "phases"].contains(word);
+        let arrivals: Vec<&str> = all.into_iter().filter(told).collect();
+        assert_eq!(words(&body(20_000, false)), arrivals);
+        assert!(!words(&body(1, false)).contains(&"gaps"));
+    }
+
+    /// If it failed, the plot of some trace would end in an error.
+    #[test]
+    fn every_chart_is_drawn_on_paper_and_in_a_terminal() {
+        for (ios, completions) in [(1, true), (2, false), (20_000, true)] {
+            for (word, chart) in charts(&body(ios, completions)) {
+                assert_eq!(chart.note, "app.parquet");
+                svg(&chart, Canvas::default()).unwrap_or_else(|error| panic!("{word}: {error}"));
+                let text = terminal(&chart, report::Style::default()).unwrap();
+                assert!(text.lines().count() <= 32, "{word}: {text}");
+            }
+        }
+    }
+
+    /// If it failed, the chart would show another load than the trace has.
+    #[test]
+    fn the_rates_drawn_are_those_of_the_trace() {
+        let body = body(20_000, true);
+        let timeline = coarser(body.load.timeline.as_ref().unwrap());
+        assert!(timeline.slices.len() <= STEPS);
+        assert_eq!(timeline.slices.iter().map(|s| s.reads + s.writes).sum::<u64>(), 20_000);
+        let Layer::Line(reads) = &rate(&timeline).layers[0] else { panic!("rates are lines") };
+        // Two of three are reads, one every 50 µs.
+        let middle = reads.points[reads.points.len() / 2].y;
+        assert!((middle - 13_333.0).abs() < 300.0, "{middle}");
+        let share = |layer: Option<Layer>| match layer {
+            Some(Layer::Line(line)) => line.points.iter().map(|p| (p.x, p.y)).collect(),
+            _ => Vec::new(),
+        };
+        let course = share(shares("", Hue::Blue, [(4, 1), (8, 2), (64, 1)].into_iter(), 4));
+        let expected = [
+            (4.0, 0.0),
+            (4.0, 25.0),
+            (8.0, 50.0),
+            (16.0, 0.0),
+            (64.0, 0.0),
+            (64.0, 25.0),
+            (128.0, 0.0),
+        ];
+        assert_eq!(course, expected);
+    }
 }

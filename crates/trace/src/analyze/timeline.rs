@@ -5,7 +5,7 @@ use std::collections::BinaryHeap;
 
 use serde::{Deserialize, Serialize};
 
-use super::bins::{Bins, quantile};
+use super::bins::{Bins, halved, quantile};
 use crate::{Io, Kind};
 
 /// Most slices. A slice begins as 1.024 µs and doubles whenever there would be more.
@@ -213,14 +213,7 @@ impl Timeline {
 
     #[cold]
     fn coarsen(&mut self) {
-        let mut halved: Vec<Cell> = Vec::with_capacity(SLICES_MAX);
-        for (index, cell) in std::mem::take(&mut self.slices).into_iter().enumerate() {
-            match halved.get_mut(index / 2) {
-                Some(first) => first.merge(cell),
-                None => halved.push(cell),
-            }
-        }
-        self.slices = halved;
+        self.slices = halved(std::mem::take(&mut self.slices), Cell::merge);
         self.shift += 1;
     }
 

@@ -6,6 +6,7 @@ mod updates;
 use serde::{Deserialize, Serialize};
 use workload::rng::{GOLDEN, mix};
 
+use super::bins::halved;
 use super::reach::reach;
 use super::sketch::Sketch;
 use crate::{Io, Kind};
@@ -153,18 +154,7 @@ impl WorkingSet {
 
     #[cold]
     fn coarsen(&mut self) {
-        let mut halved: Vec<Cell> = Vec::with_capacity(WINDOWS_MAX);
-        for (index, cell) in std::mem::take(&mut self.windows).into_iter().enumerate() {
-            match halved.get_mut(index / 2) {
-                Some(first) => {
-                    first.read.merge(&cell.read);
-                    first.written.merge(&cell.written);
-                    first.fresh += cell.fresh;
-                }
-                None => halved.push(cell),
-            }
-        }
-        self.windows = halved;
+        self.windows = halved(std::mem::take(&mut self.windows), Cell::merge);
         self.shift += 1;
     }
 
@@ -191,6 +181,12 @@ impl WorkingSet {
 }
 
 impl Cell {
+    fn merge(&mut self, other: Cell) {
+        self.read.merge(&other.read);
+        self.written.merge(&other.written);
+        self.fresh += other.fresh;
+    }
+
     fn distinct(&self) -> Distinct {
         let mut both = self.read.clone();
         both.merge(&self.written);
