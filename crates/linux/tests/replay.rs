@@ -50,7 +50,7 @@ fn timed(count: u64, gap: Nanos) -> Vec<Planned> {
 fn run<T: Target>(target: &mut T, plan: &[Planned], setup: &Setup) -> (Ended, Vec<Replayed>) {
     let (never, mut seen) = (AtomicBool::new(false), Vec::new());
     let mut sink = |batch: &[Replayed]| seen.extend_from_slice(batch);
-    let mut feed = Plan(plan.to_vec().into_iter());
+    let mut feed = Plan(Vec::from(plan).into_iter());
     let ended = replay(target, &mut Bare::default(), &mut feed, setup, &never, &mut sink).unwrap();
     seen.sort_by_key(|r| r.seq);
     (ended, seen)

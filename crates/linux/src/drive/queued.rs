@@ -113,11 +113,12 @@ impl<'a, Q: Queue> Queued<'a, Q> {
                 done.push(Completion { submitter, slot, issued, completed, outcome });
             });
             let turn = turn.map_err(|e| self.fail(Q::ENTERING, e))?;
+            if sleeps {
+                // Also when there are completions: they may have come while the thread overslept.
+                self.lane.waiter.woke(now, nap, turn.now);
+            }
             if done.len() > before || turn.now >= until || turn.interrupted {
                 return Ok(turn.now);
-            }
-            if sleeps {
-                self.lane.waiter.woke(now, nap, turn.now);
             }
             if ahead {
                 self.make_ahead(until);

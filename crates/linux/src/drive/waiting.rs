@@ -8,7 +8,7 @@ use block::{Nanos, Time, Waiting};
 use super::clock;
 
 /// Shortly before the instant nothing else is looked at: what it would bring to light takes as long to deal with.
-const QUIET: Nanos = Nanos(1_000);
+const QUIET: Nanos = Nanos(2_000);
 
 /// How one thread waits.
 pub(crate) struct Waiter {
@@ -97,7 +97,7 @@ struct Margin {
 impl Margin {
     /// Also for a machine that wakes in no time: a thread that has just been woken finds its code and data out of the
     /// caches, and what it does first takes twice as long.
-    const LEAST: Nanos = Nanos(40_000);
+    const LEAST: Nanos = Nanos(60_000);
     /// A machine that needs more has too much else to do, and a thread that never sleeps would only add to that.
     const MOST: Nanos = Nanos(200_000);
 
@@ -185,7 +185,7 @@ mod tests {
     fn news_end_a_spin_but_not_at_the_last_moment() {
         let far = clock::now() + Nanos::secs(60);
         assert!(Waiter::spin(far, || true).1);
-        let near = clock::now() + Nanos(900);
+        let near = clock::now() + Nanos(1_900);
         assert!(!Waiter::spin(near, || true).1);
     }
 }

@@ -239,7 +239,7 @@ mod tests {
         assert_eq!(met(&runs(6_000, 0.0, 100_000_000)), slow);
         let drifting = met(&runs(2_000, 1e-3, 100_000_000_000));
         assert_eq!([drifting[2], drifting[6]], [false, false]);
-        assert_eq!(met(&runs(2_500, 0.0, 1_000_000))[3], false);
+        assert!(!met(&runs(2_500, 0.0, 1_000_000))[3]);
     }
 
     #[test]
