@@ -18,6 +18,15 @@ use rustix::fs::OFlags;
 
 use common::{Loop, Partition, has_means, skip};
 
+/// A loop device that splits none of the I/Os of these tests: what somebody has set of it outlives its file.
+fn device(size: u64) -> Loop {
+    let device = Loop::new(size, true);
+    let queue = Path::new("/sys/block").join(device.name()).join("queue");
+    let most = std::fs::read_to_string(queue.join("max_hw_sectors_kb")).unwrap();
+    std::fs::write(queue.join("max_sectors_kb"), most.trim()).unwrap();
+    device
+}
+
 /// Events that a test keeps.
 const EVENTS_MAX: usize = 1 << 20;
 
@@ -97,7 +106,7 @@ fn all_that_is_issued_to_a_loop_device_is_recorded_once_and_as_it_was() {
     if !can_trace() {
         return;
     }
-    let device = Loop::new(64 << 20, true);
+    let device = device(64 << 20);
     let ios = mixed(500, 64 << 20);
     let tracer = record(&[&device.path]);
     assert_eq!(tracer.backend(), Backend::Tracepoints);
@@ -123,7 +132,7 @@ fn marks_dates_and_names_are_told() {
     if !can_trace() {
         return;
     }
-    let device = Loop::new(8 << 20, true);
+    let device = device(8 << 20);
     let tracer = record(&[&device.path]);
     issue(&device.path, &[(0, 4096, false)]);
     tracer.mark("second phase\nand no more").unwrap();
@@ -163,7 +172,7 @@ fn two_recordings_at_once_do_not_disturb_each_other() {
     if !can_trace() {
         return;
     }
-    let (one, two) = (Loop::new(16 << 20, true), Loop::new(16 << 20, true));
+    let (one, two) = (device(16 << 20), device(16 << 20));
     let ios = mixed(200, 16 << 20);
     let (first, second) = (record(&[&one.path]), record(&[&two.path]));
     let both = record(&[&one.path, &two.path]);
@@ -198,7 +207,7 @@ fn a_partition_is_told_in_its_own_addresses_and_its_disk_in_the_disks() {
     if !can_trace() || !has_means(&["addpart", "delpart"]) {
         return;
     }
-    let device = Loop::new(64 << 20, true);
+    let device = device(64 << 20);
     let _partition = Partition::of(&device);
     let path = format!("{}p1", device.dev());
     let path = Path::new(&path);

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
+use block::Bytes;
 use block::trace::{Action, TraceEvent, TraceNote, Traits};
 use drivescope_linux::sysfs::Roots;
 use drivescope_linux::tracer::{
@@ -241,6 +242,27 @@ fn tracepoints_and_the_tracer_blk_tell_the_same() {
             assert_eq!(ours.len(), theirs.len(), "{scheduler}, CPU {cpu}");
         }
     }
+}
+
+// Breaks when what was set before something failed is left as it is: here, a buffer that no memory is enough for.
+#[test]
+fn a_start_that_fails_half_way_puts_everything_back() {
+    if !can_trace() {
+        return;
+    }
+    let device = Loop::new(4 << 20, true);
+    let run = tempfile::tempdir().unwrap();
+    let _only = only_tracer();
+    let found = settings();
+    for backend in [Backend::Tracepoints, Backend::BlkTracer] {
+        let subject = Subject::find(&Roots::default(), &device.path).unwrap();
+        let buffer = Some(Bytes(1 << 50));
+        let options = Options { backend: Some(backend), buffer, roots: roots(&run) };
+        let error = tracer::start(&[subject], &options, Collector::new(1)).map(|_| ()).unwrap_err();
+        assert!(error.to_string().contains("buffer_size_kb"), "{error}");
+        assert_eq!(settings(), found, "{backend} left something behind");
+    }
+    assert_eq!(fs::read_dir(run.path()).unwrap().count(), 0);
 }
 
 /// debugfs, mounted for a test.

@@ -275,6 +275,24 @@ fn a_hole_is_passed_over() {
     assert!(info.faults[0].contains("byte 1440"), "{:?}", info.faults);
 }
 
+/// Breaks when a packed file that is cut off is told as a record that is.
+#[test]
+fn a_packed_file_that_is_cut_off_says_so() {
+    use std::io::Write as _;
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("made");
+    let ios: Vec<Io> = (0..20_000).map(|nth| one_io(nth * 1_000 + nth % 13)).collect();
+    write(&mut InMemory::new(TraceInfo::default(), ios.clone()), &path, Existing::Keep, Files::One)
+        .unwrap();
+    let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    packer.write_all(&std::fs::read(&path).unwrap()).unwrap();
+    let packed = packer.finish().unwrap();
+    assert_eq!(read(vec![packed.clone()], false).unwrap().0, ios);
+    let (error, before) = read(vec![packed[..packed.len() / 2].to_vec()], false).unwrap_err();
+    assert!(error.to_string().contains("gzip"), "{error}");
+    assert!(before.len() > 1_000 && before[..1_000] == ios[..1_000], "what came before stands");
+}
+
 /// Breaks when names, dates and marks are not written, or read as something else.
 #[test]
 fn names_dates_and_marks_are_kept() {

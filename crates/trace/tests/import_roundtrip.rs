@@ -112,7 +112,8 @@ proptest! {
     #[test]
     fn spc(rows in drawn(3)) {
         let text = print(&rows, |r| format!(
-            "{},{},{},{},{}.{:06}", r.space, r.sector, r.sectors * 512, letter(r, "r", "W"), r.us / 1_000_000, r.us % 1_000_000
+            "{},{},{},{},{}.{:06}", r.space, r.sector, r.sectors * 512, letter(r, "r", "W"),
+            r.us / 1_000_000, r.us % 1_000_000
         ));
         reads_back(&text, &Options::default(), "SPC", &rows, Keeps::default(), |s| format!("ASU {s}"))?;
     }
@@ -133,7 +134,8 @@ proptest! {
     fn systor(rows in drawn(3)) {
         let text = print(&rows, |r| format!(
             "{}.{:06}000,{}.{:06}000,{},{},{},{}", NEW_YEAR + r.us / 1_000_000, r.us % 1_000_000,
-            r.latency_us / 1_000_000, r.latency_us % 1_000_000, letter(r, "R", "W"), r.space, r.sector * 512, r.sectors * 512
+            r.latency_us / 1_000_000, r.latency_us % 1_000_000, letter(r, "R", "W"), r.space,
+            r.sector * 512, r.sectors * 512
         ));
         let text = [&b"Timestamp,Response,IOType,LUN,Offset,Size\n"[..], &text].concat();
         let info = reads_back(&text, &Options::default(), "SYSTOR '17", &rows,
@@ -145,16 +147,19 @@ proptest! {
     #[test]
     fn alibaba(rows in drawn(3)) {
         let text = print(&rows, |r| format!(
-            "{},{},{},{},{}", r.space, letter(r, "R", "W"), r.sector * 512, r.sectors * 512, NEW_YEAR * 1_000_000 + r.us
+            "{},{},{},{},{}", r.space, letter(r, "R", "W"), r.sector * 512, r.sectors * 512,
+            NEW_YEAR * 1_000_000 + r.us
         ));
-        let info = reads_back(&text, &Options::default(), "Alibaba", &rows, Keeps::default(), |s| format!("device {s}"))?;
+        let info = reads_back(&text, &Options::default(), "Alibaba", &rows, Keeps::default(),
+            |s| format!("device {s}"))?;
         prop_assert_eq!(info.origin_unix_ns, Some(NEW_YEAR as i64 * 1_000_000_000));
     }
 
     #[test]
     fn k5cloud(rows in drawn(3)) {
         let text = print(&rows, |r| format!(
-            "{},{}.{:06},{},{},{}", r.space, r.us / 1_000_000, r.us % 1_000_000, letter(r, "R", "W"), r.sector * 512, r.sectors * 512
+            "{},{}.{:06},{},{},{}", r.space, r.us / 1_000_000, r.us % 1_000_000, letter(r, "R", "W"),
+            r.sector * 512, r.sectors * 512
         ));
         reads_back(&text, &Options::default(), "K5cloud", &rows, Keeps::default(), |s| format!("volume {s}"))?;
     }
@@ -199,10 +204,12 @@ proptest! {
         let mut text = String::from("fio version 3 iolog\n7 /dev/sdx0 add\n8 /dev/sdx0 open\n");
         for r in &rows {
             let action = letter(r, "read", "write");
-            writeln!(text, "{} /dev/sdx{} {action} {} {}", 1_000 + r.us, r.space, r.sector * 512, r.sectors * 512).unwrap();
+            let (offset, length) = (r.sector * 512, r.sectors * 512);
+            writeln!(text, "{} /dev/sdx{} {action} {offset} {length}", 1_000 + r.us, r.space).unwrap();
         }
         text.push_str("90000000000 /dev/sdx0 close\n");
-        reads_back(text.as_bytes(), &Options::default(), "fio iolog v3", &rows, Keeps::default(), |s| format!("/dev/sdx{s}"))?;
+        reads_back(text.as_bytes(), &Options::default(), "fio iolog v3", &rows, Keeps::default(),
+            |s| format!("/dev/sdx{s}"))?;
     }
 
     #[test]
@@ -244,9 +251,9 @@ proptest! {
     fn etw(rows in drawn(3), with_cpu in any::<bool>()) {
         let (named, cpu) = if with_cpu { ("ThreadID, CPU", "11844, 1") } else { ("ThreadID", "11844") };
         let mut text = format!(
-            "BeginHeader\n  DiskRead, TimeStamp, Process Name ( PID), {named}, IrpPtr, ByteOffset, IOSize, ElapsedTime, DiskNum\n\
-             DiskWrite, TimeStamp, Process Name ( PID), {named}, IrpPtr, ByteOffset, IOSize, ElapsedTime, DiskNum\n\
-             DiskReadInit, TimeStamp, Process Name ( PID), {named}, IrpPtr\nEndHeader\n"
+            "BeginHeader\n  DiskRead, TimeStamp, Process Name ( PID), {named}, IrpPtr, ByteOffset, IOSize, \
+             ElapsedTime, DiskNum\n DiskWrite, TimeStamp, Process Name ( PID), {named}, IrpPtr, ByteOffset, IOSize, \
+             ElapsedTime, DiskNum\n DiskReadInit, TimeStamp, Process Name ( PID), {named}, IrpPtr\nEndHeader\n"
         );
         let mut logged = rows.clone();
         logged.sort_by_key(|r| r.us + r.latency_us);
@@ -288,8 +295,8 @@ proptest! {
     #[test]
     fn a_table_with_a_head(rows in drawn(3)) {
         let text = print(&rows, |r| format!(
-            "{};{};{};{};\"disk; {}\";{};{}", r.us, letter(r, "read", "WRITE"), r.sector, r.sectors * 512, r.space, r.pid,
-            r.latency_us
+            "{};{};{};{};\"disk; {}\";{};{}", r.us, letter(r, "read", "WRITE"), r.sector, r.sectors * 512,
+            r.space, r.pid, r.latency_us
         ));
         let text = [&b"time_us;op;sector;size_bytes;device;pid;latency (us)\n"[..], &text].concat();
         reads_back(&text, &Options::default(), "table", &rows,

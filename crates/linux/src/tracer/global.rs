@@ -37,7 +37,8 @@ const SET: [&str; 6] = [
     "options/context-info",
     "tracing_on",
 ];
-/// The one that is put back first: the others may not be changed while somebody's tracer runs.
+/// What says that it is ours: set before all else and put back after all else, so that whoever finds it knows that the
+/// rest is to be put back.
 const TRACER: &str = "current_tracer";
 
 /// Starts recording `subjects` into buffers of `buffer` for each CPU.
@@ -118,6 +119,7 @@ fn enables(roots: &TracerRoots, subjects: &Subjects) -> Result<Vec<PathBuf>, Str
 fn set_up(tracefs: &Path, buffer: Bytes, enables: &[PathBuf]) -> Result<(), String> {
     let size = (buffer.0 >> 10).max(1).to_string();
     let settings = [
+        (TRACER, "blk"),
         ("trace_clock", "mono"),
         ("buffer_size_kb", size.as_str()),
         // What comes to a full buffer is lost and counted, and no text about it stands in the pipe.
@@ -126,7 +128,6 @@ fn set_up(tracefs: &Path, buffer: Bytes, enables: &[PathBuf]) -> Result<(), Stri
         // Without the task's name and the time in text before each record.
         ("options/context-info", "0"),
         ("tracing_on", "1"),
-        (TRACER, "blk"),
     ];
     // The buffer is emptied by all of these, so nothing of another's is in it.
     for (name, value) in settings {
@@ -185,7 +186,6 @@ fn undo(tracefs: &Path, sys: &Path, text: &str) -> bool {
             let _ = write(&sys.join("block").join(disk).join("trace/enable"), "0");
         }
     }
-    let _ = write(&tracefs.join(TRACER), "nop");
     for line in text.lines().filter_map(|line| line.strip_prefix("set ")) {
         if let Some((name, value)) = line.split_once(' ')
             && SET.contains(&name)
@@ -193,7 +193,7 @@ fn undo(tracefs: &Path, sys: &Path, text: &str) -> bool {
             let _ = write(&tracefs.join(name), value);
         }
     }
-    true
+    write(&tracefs.join(TRACER), "nop").is_ok()
 }
 
 /// What of a control file is in force: `[local] global counter`, `7 (expanded: 1408)`, `0`.

@@ -9,6 +9,9 @@ use crate::TraceError;
 /// I/Os a second beyond which a unit of time is not believed. No machine does more; a unit too fine shows so.
 const RATE_MAX: f64 = 2e7;
 
+/// No counter runs for so long.
+const HUNDRED_YEARS_S: u64 = 3_153_600_000;
+
 /// Rows below which rates and alignment say nothing.
 const ROWS_MIN: usize = 16;
 
@@ -37,24 +40,64 @@ pub fn plausible_rate(
     unit: TimeUnit,
     options: &Options,
 ) -> Result<(), TraceError> {
-    let (mut count, mut first, mut last) = (0usize, u64::MAX, 0);
-    for time in times {
-        count += 1;
-        first = first.min(time);
-        last = last.max(time);
-    }
-    let seconds = last.saturating_sub(first) as f64 / 1e9;
-    if options.time_unit.is_some() || count < ROWS_MIN || count as f64 <= RATE_MAX * seconds {
+    let pace = Pace::of(times);
+    if options.time_unit.is_some() || !pace.is_crowded() {
         return Ok(());
     }
     Err(TraceError::Ambiguous {
         file: file.to_owned(),
         question: format!(
-            "if times are in {unit}, the first {count} I/Os arrive within {} ns, which no machine does",
-            last.saturating_sub(first)
+            "if times are in {unit}, the first {} I/Os arrive within {} ns, which no machine does",
+            pace.count,
+            pace.ns()
         ),
         flag: "--time-unit ns, 100ns, us, ms or s".to_owned(),
     })
+}
+
+/// How close to each other the first I/Os arrive.
+#[derive(Clone, Copy, Debug, Default)]
+struct Pace {
+    count: usize,
+    first: u64,
+    last: u64,
+    /// What all times are multiples of: the tick of the clock, or more. Within one tick all is at one instant.
+    grain: u64,
+}
+
+impl Pace {
+    fn of(times: impl Iterator<Item = u64>) -> Pace {
+        let start = Pace { first: u64::MAX, ..Pace::default() };
+        times.fold(start, |pace, time| Pace {
+            count: pace.count + 1,
+            first: pace.first.min(time),
+            last: pace.last.max(time),
+            grain: common_divisor(pace.grain, time),
+        })
+    }
+
+    fn ns(&self) -> u64 {
+        self.last.saturating_sub(self.first)
+    }
+
+    fn is_crowded(&self) -> bool {
+        // All at 0 are none at all.
+        let ns = self.ns() as f64 + self.grain as f64;
+        self.count >= ROWS_MIN && ns > 0.0 && self.count as f64 > RATE_MAX * ns / 1e9
+    }
+
+    fn is_sparse(&self) -> bool {
+        const DAY_NS: f64 = 86_400e9;
+        self.count >= ROWS_MIN && self.ns() as f64 > self.count as f64 * DAY_NS
+    }
+}
+
+fn common_divisor(a: u64, b: u64) -> u64 {
+    let (mut a, mut b) = (a, b);
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
 }
 
 /// The unit of addresses in a format that has sectors, checked against the addresses and lengths of its rows.
@@ -132,27 +175,16 @@ pub fn spaces(
 /// # Errors
 /// [`TraceError::Ambiguous`] when several are left, or none.
 pub fn time_unit(file: &str, column: &[&[u8]]) -> Result<(TimeUnit, String), TraceError> {
-    const DAY_NS: f64 = 86_400e9;
-    let span = |unit: TimeUnit| {
-        let times = column.iter().filter_map(|time| decimal(time, unit.nanos().0));
-        let (count, first, last) = times
-            .fold((0usize, u64::MAX, 0), |(count, first, last), time| {
-                (count + 1, first.min(time), last.max(time))
-            });
-        // Fewer rows than were read: some would be beyond all times.
-        (count == column.len() && count > 0).then_some((first, last))
-    };
     let possible: Vec<TimeUnit> = TimeUnit::ALL
         .into_iter()
         .filter(|unit| {
-            let Some((first, last)) = span(*unit) else { return false };
-            let ns = last.saturating_sub(first) as f64;
-            let rows = column.len() as f64;
-            let crowded = column.len() >= ROWS_MIN && rows > RATE_MAX * ns / 1e9;
-            let sparse = column.len() >= ROWS_MIN && ns > rows * DAY_NS;
-            let aged = first / 1_000_000_000 > 3_153_600_000
-                && epoch(std::iter::once(i128::from(first / 1_000_000_000)), *unit).is_none();
-            !crowded && !sparse && !aged
+            let pace = Pace::of(column.iter().filter_map(|time| decimal(time, unit.nanos().0)));
+            let first_s = pace.first / 1_000_000_000;
+            let aged = first_s > HUNDRED_YEARS_S
+                && epoch(std::iter::once(i128::from(first_s)), *unit).is_none();
+            // Fewer than there are: some would be beyond all times.
+            let whole = pace.count == column.len() && pace.count > 0;
+            whole && !aged && !pace.is_crowded() && !pace.is_sparse()
         })
         .collect();
     match possible.as_slice() {

@@ -127,7 +127,8 @@ fn waits(
     }
     if count == 0 {
         settled.push(
-            "the log has no times: all I/Os are said to arrive at 0, in the order of the log; replay it afap".to_owned(),
+            "the log has no times: all I/Os arrive at 0, in the order of the log; replay it afap"
+                .to_owned(),
         );
         return Ok(Waits::SinceLast);
     }

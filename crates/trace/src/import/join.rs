@@ -84,6 +84,7 @@ pub struct Joined {
     started: bool,
     out: u64,
     late: (u64, Nanos),
+    negative_latencies: u64,
 }
 
 impl Joined {
@@ -103,6 +104,7 @@ impl Joined {
             started: false,
             out: 0,
             late: (0, Nanos::ZERO),
+            negative_latencies: 0,
         }
     }
 
@@ -178,13 +180,20 @@ impl Joined {
         self.info.processes.extend(open.stream.told.processes);
         self.late.0 += met.late;
         self.late.1 = self.late.1.max(met.late_max);
+        self.negative_latencies += open.stream.told.negative_latencies;
         if self.waiting.is_empty() && self.open.iter().all(Option::is_none) {
             self.finish();
         }
     }
 
-    /// The last sentence: what was put in order.
+    /// The last sentences: what was put in order, and what is unknown beyond what the format lacks.
     fn finish(&mut self) {
+        if self.negative_latencies > 0 {
+            self.info.settled.push(format!(
+                "{} latencies are below zero, which none is; these I/Os complete we know not when",
+                self.negative_latencies
+            ));
+        }
         let (count, by) = self.late;
         if count > 0 && !self.joining.handling.unordered {
             self.info.settled.push(format!(

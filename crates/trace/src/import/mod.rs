@@ -1,9 +1,10 @@
 //! The formats of others, told apart by what is in the file.
 //!
-//! A file is unpacked as it is read ([`compressed`]), and its beginning is looked at ([`sample`]): it tells the format
-//! ([`detect`]), and settles what the format leaves open ([`evidence`]), or does not, which is an error that names the
-//! flag that does ([`options`]). Each format then makes records ([`records`]), each file puts its own in order
-//! ([`stream`]), and all files become one trace ([`join`]).
+//! A file is unpacked as it is read ([`compressed`]), and its beginning is looked at (`sample`): it tells the format
+//! (`detect`), and settles what the format leaves open (`evidence`), or does not, which is an error that names the flag
+//! that does ([`options`]). Each format then makes records (`records`), each file puts its own in order (`stream`), and
+//! all files become one trace (`join`). The kernel's own recordings go another way, by events ([`blktrace`],
+//! [`blkparse`]).
 
 pub mod blkparse;
 pub mod blktrace;
@@ -58,7 +59,8 @@ pub fn open(files: &[PathBuf], options: &Options) -> Result<Box<dyn Source>, Tra
     let mut found = Found::default();
     for path in &files {
         let input = Input::open(path)?;
-        let again = (path != Path::new("-")).then(|| path.clone());
+        // A pipe gives its bytes once.
+        let again = path.metadata().is_ok_and(|file| file.is_file()).then(|| path.clone());
         found.add(input, again, files.len() > 1, options)?;
     }
     found.source(options)
@@ -68,6 +70,10 @@ pub fn open(files: &[PathBuf], options: &Options) -> Result<Box<dyn Source>, Tra
 fn whole_recordings(files: &[PathBuf]) -> Result<Vec<PathBuf>, TraceError> {
     let mut whole: Vec<PathBuf> = Vec::with_capacity(files.len());
     for path in files {
+        if path == Path::new("-") {
+            whole.push(path.clone());
+            continue;
+        }
         let siblings = blktrace::siblings(path)
             .map_err(|source| TraceError::Io { file: path.display().to_string(), source })?;
         whole.extend(

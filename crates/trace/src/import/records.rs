@@ -158,6 +158,8 @@ pub struct Told {
     pub spaces: Spaces,
     /// Names of tasks.
     pub processes: BTreeMap<u32, String>,
+    /// Latencies below zero: they are the recorder's fault, and the I/O is one all the same.
+    pub negative_latencies: u64,
 }
 
 impl Told {

@@ -275,7 +275,14 @@ impl Row for Table {
         for index in 0..self.layout.roles.len() {
             let Some(here) = rest else { return Err(self.miscounted(line)) };
             let (field, more) = first(here, separator);
-            self.field(self.layout.roles[index], field, &mut said)?;
+            match self.layout.roles[index] {
+                Role::Latency(scale) if field.first() == Some(&b'-') => {
+                    let span = decimal(&field[1..], scale);
+                    span.ok_or_else(|| wrong(field, "latency"))?;
+                    told.negative_latencies += 1;
+                }
+                role => self.field(role, field, &mut said)?,
+            }
             rest = more;
         }
         if rest.is_some() && !self.layout.more {

@@ -1,4 +1,4 @@
-//! VMware's vscsi traces, as CloudPhysics kept them: records of a fixed length, in the order of a little-endian machine.
+//! VMware's vscsi traces, as CloudPhysics kept them: records of a fixed length, little-endian.
 //!
 //! | version | bytes | fields |
 //! |---|---|---|

@@ -76,6 +76,8 @@ pub struct Pairer {
     unpaired: Unpaired,
     /// Latest time seen.
     now: Nanos,
+    /// Earliest time seen.
+    first: Option<Nanos>,
     /// Arrival of the first I/O handed out.
     origin: Option<Nanos>,
     /// Parts of the request that is looked at; kept for its memory.
@@ -93,6 +95,7 @@ impl Pairer {
             sorter: Sorter::default(),
             unpaired: Unpaired::default(),
             now: Nanos::ZERO,
+            first: None,
             origin: None,
             parts: Vec::new(),
         }
@@ -117,7 +120,7 @@ impl Pairer {
         while let Some(slot) = self.pending.oldest() {
             self.hand_out(slot, batch);
         }
-        self.notes.finish(&self.devices, self.origin);
+        self.notes.finish(&self.devices, self.origin, self.first);
     }
 
     /// What is known of the trace; complete after [`Pairer::finish`].
@@ -190,6 +193,7 @@ impl Pairer {
 
     fn event(&mut self, event: &TraceEvent) {
         self.now = self.now.max(event.time);
+        self.first = Some(self.first.map_or(event.time, |first| first.min(event.time)));
         let Some(space) = self.devices.space(event.device) else {
             self.notes.info_mut().ignored_rows += 1;
             return;

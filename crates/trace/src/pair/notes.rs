@@ -84,9 +84,28 @@ impl Notes {
         }
     }
 
-    /// Completes the info. Without I/Os, marks count from the first of them.
-    pub fn finish(&mut self, devices: &Devices, origin: Option<Nanos>) {
+    /// `blkparse -d` counts events from the first of them, but leaves notes on the tracer's clock. How much was taken
+    /// from the events is not kept; the date, which the tracer tells when it starts, is the nearest to it.
+    fn rebase(&mut self, first: Option<Nanos>) {
+        let Some((begun, _)) = self.clock.filter(|(at, _)| at.0 > 0) else { return };
+        if first != Some(Nanos::ZERO) {
+            return;
+        }
+        for mark in &mut self.marks {
+            mark.at = Nanos(mark.at.0.saturating_sub(begun.0));
+        }
+        self.clock = self.clock.map(|(_, unix)| (Nanos::ZERO, unix));
+        self.info.settled.push(
+            "the recording counts from its first event, which is taken to be at the tracer's start: dates and marks may \
+             be off by what was between"
+                .to_owned(),
+        );
+    }
+
+    /// Completes the info. Without I/Os, marks count from the first of them. `first` is the time of the first event.
+    pub fn finish(&mut self, devices: &Devices, origin: Option<Nanos>, first: Option<Nanos>) {
         self.marks.sort_by_key(|mark| mark.at);
+        self.rebase(first);
         let origin = origin.or_else(|| self.marks.first().map(|mark| mark.at)).unwrap_or_default();
         self.info.origin = origin;
         self.info.marks = std::mem::take(&mut self.marks);

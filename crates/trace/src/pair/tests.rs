@@ -410,6 +410,25 @@ fn times_count_from_the_first_arrival_and_dates_follow() {
     assert_eq!(ios[0].arrival, Nanos::ZERO);
 }
 
+/// As blkparse's dumps have it. Breaks when a date is some hours off, and marks lie behind the end.
+#[test]
+fn notes_on_another_clock_than_events_are_moved() {
+    let mut pairer = Pairer::new("test", Limits::default());
+    let start = 7_000_000_000_000;
+    pairer.note(TraceNote::Clock { time: Nanos(start), unix: block::UnixNanos(1_000_000_000) });
+    pairer.note(TraceNote::Message { time: Nanos(start + 500), text: "phase".to_owned() });
+    pairer.events(&[
+        event(0, Action::Plug, Traits::NONE, 0, 0),
+        event(200, Action::Queue, Traits::READ, 0, 8),
+    ]);
+    let mut ios = Vec::new();
+    pairer.finish(&mut ios);
+    let info = pairer.info();
+    assert_eq!(info.origin_unix_ns, Some(1_000_000_200));
+    assert_eq!(info.marks[0].at, Nanos(300));
+    assert_eq!(info.settled.len(), 1, "it is told that this is not exact");
+}
+
 fn any_event() -> impl Strategy<Value = TraceEvent> {
     const ACTIONS: [Action; 19] = [
         Action::Queue,

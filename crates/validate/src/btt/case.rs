@@ -91,9 +91,10 @@ pub const CASES: [Case; 8] = [
     Case {
         name: "splits",
         schedulers: &["mq-deadline"],
-        what: "256 KiB at random where a request holds 64 KiB: every bio is split",
+        what: "256 KiB at random where a request holds 64 KiB: split; and 16 KiB beside it",
         filesystem: false,
-        jobs: "--name=s --rw=randrw --bs=256k --iodepth=4 --name=t --rw=randread --bs=16k --iodepth=4",
+        jobs: "--name=s --rw=randrw --bs=256k --iodepth=4 --size=128m \
+               --name=t --rw=randread --bs=16k --iodepth=4 --offset=192m --size=32m",
         request_max_kib: Some(64),
     },
 ];

@@ -61,7 +61,7 @@ pub enum Fault {
     NoZero,
     /// Bios that were split are lost.
     Split,
-    /// Of bios with the same first sector, one is counted.
+    /// Of two bios with the same first sector, the one that waits is lost when the other arrives.
     SameSector,
 }
 
@@ -97,8 +97,8 @@ pub struct Difference {
 pub struct Known<'a> {
     /// Bios that were split.
     pub split: u64,
-    /// Bios that btt does not count.
-    pub refused: u64,
+    /// Bios that btt loses to others of the same first sector.
+    pub replaced: u64,
     /// The analysis of those that btt follows to the end.
     pub followed: Option<&'a Body>,
 }
@@ -146,7 +146,7 @@ fn why(
         return Some(Fault::Median);
     }
     let active = section.contains("Active Period");
-    if active && known.split + known.refused == 0 {
+    if active && known.split + known.replaced == 0 {
         let one = our_row.first().is_some_and(|n| n == "1");
         return match column {
             1 if one => Some(Fault::OnePeriod),
@@ -158,14 +158,14 @@ fn why(
         return Some(Fault::NoZero);
     }
     // The rest follows from bios that btt does not have; what it has of the others is compared by itself.
-    let of_bios = if known.refused > 0 {
+    let of_bios = if known.replaced > 0 {
         Fault::SameSector
     } else if known.split > 0 {
         Fault::Split
     } else {
         return None;
     };
-    if section == "All Devices" && known.refused == 0 {
+    if section == "All Devices" && known.replaced == 0 {
         return explains_phase(row, column, theirs, known).then_some(of_bios);
     }
     Some(of_bios)

@@ -58,7 +58,7 @@ struct Compared {
     events: u64,
     requests: u64,
     split: u64,
-    refused: u64,
+    replaced: u64,
     fields: usize,
     different: Vec<Difference>,
 }
@@ -143,7 +143,7 @@ fn compare_recording(case: &Case, events: u64, binary: &Binary, dir: &Path) -> R
     let (ios, info) = read(&dir.join("recording.blktrace.0"))?;
     let seen = seen::seen(&ios);
     let followed = of(&seen, &info);
-    let known = Known { split: seen.split, refused: seen.refused, followed: Some(&followed) };
+    let known = Known { split: seen.split, replaced: seen.replaced, followed: Some(&followed) };
     let (fields, different) =
         compare::compare(&compare::read(&ours), &compare::read(&theirs), &known);
     Ok(Compared {
@@ -151,7 +151,7 @@ fn compare_recording(case: &Case, events: u64, binary: &Binary, dir: &Path) -> R
         events,
         requests: ios.len() as u64,
         split: seen.split,
-        refused: seen.refused,
+        replaced: seen.replaced,
         fields,
         different,
     })
@@ -170,17 +170,12 @@ fn read(file: &Path) -> Result<(Vec<Io>, trace::TraceInfo)> {
     }
 }
 
-/// The analysis of what btt follows to the end, with the arrivals that it counts.
+/// The analysis of what btt follows to the end.
 fn of(seen: &Seen, info: &trace::TraceInfo) -> Body {
     let options = analyze::Options { only: vec![Lens::Phases], ..analyze::Options::default() };
-    let analysis_of = |ios: &[Io]| {
-        let mut analysis = Analysis::new(&options);
-        analysis.see(ios);
-        analysis.finish(info)
-    };
-    let mut body = analysis_of(&seen.followed);
-    body.phases.q2q = analysis_of(&seen.queued).phases.q2q;
-    body
+    let mut analysis = Analysis::new(&options);
+    analysis.see(&seen.followed);
+    analysis.finish(info)
 }
 
 fn csv(all: &[Compared]) -> String {
@@ -231,7 +226,7 @@ fn row(compared: &Compared) -> Vec<String> {
         faults.collect::<Vec<_>>().join(", "),
     ];
     let equal = compared.fields - compared.different.len();
-    let numbers = [compared.events, compared.requests, compared.split, compared.refused];
+    let numbers = [compared.events, compared.requests, compared.split, compared.replaced];
     row.extend(numbers.map(|n| n.to_string()));
     row.extend([compared.fields, equal, compared.unexplained()].map(|n| n.to_string()));
     row

@@ -22,6 +22,8 @@ const TRACEFS: &str = "/sys/kernel/tracing";
 const LOCK: &str = "/run/lock/drivescope-blk-tracer";
 /// Buffer of each CPU.
 const BUFFER_KIB: u32 = 16 << 10;
+/// How long is waited for others who use the tracer.
+const PATIENCE_S: u32 = 60;
 /// Length of a record without what lies behind it.
 const HEADER: usize = 48;
 
@@ -52,8 +54,18 @@ impl BlkTracer {
     pub fn start(devices: &[String]) -> Result<BlkTracer> {
         let lock = File::create(LOCK).with_context(|| format!("{LOCK}: cannot be made"))?;
         rustix::fs::flock(&lock, rustix::fs::FlockOperation::LockExclusive)?;
-        let current = read_trimmed(&in_tracefs("current_tracer"))?;
-        ensure!(current == "nop", "the tracer {current} is in use; wait for whoever uses it");
+        // Others who use it do so for seconds, and know nothing of the lock.
+        for waited in 0.. {
+            let current = read_trimmed(&in_tracefs("current_tracer"))?;
+            if current == "nop" {
+                break;
+            }
+            ensure!(
+                waited < PATIENCE_S,
+                "the tracer {current} is in use; wait for whoever uses it"
+            );
+            thread::sleep(Duration::from_secs(1));
+        }
         let clock = read_trimmed(&in_tracefs("trace_clock"))?;
         let chosen = clock.split_whitespace().find(|word| word.starts_with('['));
         let buffer = read_trimmed(&in_tracefs("buffer_size_kb"))?;

@@ -1,10 +1,12 @@
 //! `postgres`: a real application's I/O, recorded. PostgreSQL runs pgbench on an ext4 of its own, on a loop device with
 //! direct I/O, with a database larger than its shared buffers; `drivescope trace record` records the device meanwhile, and
-//! `drivescope trace analyze` says what was recorded.
+//! `drivescope trace analyze` says what was recorded. Then two drives of which the better is known are compared by it, in
+//! virtual time and served to real replays.
 //!
 //! What is checked needs no knowledge of what is right: nothing is lost, every I/O completes, the writes that the database
 //! makes durable are there, and the kernel's own counters of the device tell the same reads and writes.
 
+mod drives;
 mod server;
 mod volume;
 
@@ -21,6 +23,7 @@ use serde_json::Value;
 use crate::binary::{Binary, number, text};
 use crate::provenance::{self, Machine};
 use crate::{sheet, stop};
+use drives::Contest;
 use server::Server;
 use volume::{Counters, Volume};
 
@@ -46,6 +49,12 @@ pub struct Options {
     /// Clients of pgbench
     #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=1000))]
     clients: u32,
+    /// Seconds of the recording that are replayed
+    #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=86_400))]
+    replayed: u32,
+    /// Rounds of a comparison
+    #[arg(long, default_value_t = 6, value_parser = clap::value_parser!(u32).range(6..=100))]
+    rounds: u32,
     /// Keep the recording here
     #[arg(long, value_name = "FILE.parquet")]
     keep: Option<PathBuf>,
@@ -62,6 +71,8 @@ struct Run {
     analysed: Value,
     /// What pgbench said.
     bench: String,
+    /// The recording.
+    file: PathBuf,
     /// What the kernel counted on the device meanwhile.
     counted: Counters,
 }
@@ -83,11 +94,15 @@ pub fn run(options: &Options) -> Result<bool> {
     let stop = stop::stop_flag()?;
     let work = tempdir(&sheet::work_dir()?)?;
     let run = record(options, &binary, &work.0, &stop)?;
-    let faults = faults(&run)?;
+    let contests = drives::contests(&binary, &run.file, options.replayed, options.rounds)?;
+    let mut faults = faults(&run)?;
+    for contest in &contests {
+        faults.extend(contest.fault()?);
+    }
     let testers = vec![("Load average at the start", load), ("Beside", server::version()?)];
     fs::write(out.join("postgres.json"), serde_json::to_string_pretty(&run.analysed)?)?;
     let head = sheet::provenance(&commit, &Machine::here(), "postgres.json", &testers);
-    sheet::write(&out.join("postgres.md"), &table(&head, options, &run, &faults)?)?;
+    sheet::write(&out.join("postgres.md"), &table(&head, options, &run, (&contests, &faults))?)?;
     for fault in &faults {
         eprintln!("wrong: {fault}");
     }
@@ -127,7 +142,7 @@ fn record(options: &Options, binary: &Binary, work: &Path, stop: &AtomicBool) ->
     let counted = volume.counters()? - before;
     server.stop()?;
     let analysed = body(binary.command().args(["trace", "analyze", "--json"]).arg(&file))?.0;
-    Ok(Run { recorded, analysed, bench, counted })
+    Ok(Run { recorded, analysed, bench, file, counted })
 }
 
 /// The body of `trace record` around pgbench, and what pgbench said.
@@ -183,7 +198,12 @@ fn faults(run: &Run) -> Result<Vec<String>> {
     Ok(faults)
 }
 
-fn table(head: &str, options: &Options, run: &Run, faults: &[String]) -> Result<String> {
+fn table(
+    head: &str,
+    options: &Options,
+    run: &Run,
+    (contests, faults): (&[Contest], &[String]),
+) -> Result<String> {
     let (recorded, analysed) = (&run.recorded, &run.analysed);
     let of = |value: &Value, pointer: &str| {
         Ok::<_, anyhow::Error>(format!("{}", number(value, pointer)?))
@@ -219,17 +239,23 @@ fn table(head: &str, options: &Options, run: &Run, faults: &[String]) -> Result<
     ];
     let phases = ["q2q", "q2c", "d2c"].map(phase).into_iter().collect::<Result<Vec<_>>>()?;
     let verdict = match faults {
-        [] => "Nothing was lost, and the kernel counted the same.".to_owned(),
+        [] => "Nothing was lost, the kernel counted the same, and each comparison named the drive that was to be named."
+            .to_owned(),
         faults => format!("Wrong: {}.", faults.join("; ")),
     };
     Ok(format!(
         "# postgres: a database's I/O, recorded\n\n{head}pgbench with {} clients for {} s, scale {}, {} MiB of \
-         shared buffers, on ext4 on a loop device with direct I/O, its page cache cold at the start.\n\n{}\n{}\n{verdict}\n",
+         shared buffers, on ext4 on a loop device with direct I/O, its page cache cold at the start.\n\n{}\n{}\n\
+         ## Two drives compared by it\n\nThe first {} s, replayed in {} interleaved rounds on `sata-a` (A) and `sata-b` (B): in \
+         virtual time, and on the same drives served as files (FUSE), in real time.\n\n{}\n{verdict}\n",
         options.clients,
         options.seconds,
         options.scale,
         options.shared_buffers,
         sheet::table(1, &["of the recording", ""], &rows),
         sheet::table(1, &["ns", "n", "mean", "p50", "p99", "p99.9", "max"], &phases),
+        options.replayed,
+        options.rounds,
+        drives::table(contests)?,
     ))
 }

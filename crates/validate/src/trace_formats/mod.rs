@@ -31,7 +31,7 @@ const ROWS: u64 = 50_000_000;
 /// Rows of the files on which rates are taken.
 const RATE_ROWS: u64 = 5_000_000;
 /// Rounds of rates.
-const ROUNDS: usize = 5;
+const ROUNDS: u32 = 6;
 /// The small file has so many rows fewer.
 const SMALLER: u64 = 10;
 
@@ -45,8 +45,8 @@ pub struct Options {
     #[arg(long, default_value_t = RATE_ROWS, value_parser = clap::value_parser!(u64).range(1000..=100_000_000))]
     rate_rows: u64,
     /// Rounds of rates
-    #[arg(long, default_value_t = ROUNDS, value_parser = clap::value_parser!(u16).range(1..=1000).map(usize::from))]
-    rounds: usize,
+    #[arg(long, default_value_t = ROUNDS, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    rounds: u32,
     /// Where the table goes [default: docs/validation; target/validate for trials with fewer rows or rounds]
     #[arg(long)]
     out: Option<PathBuf>,
@@ -228,14 +228,12 @@ fn peak(
         analyze_peaks.push(peak);
         fs::remove_file(&container)?;
     }
-    let pair = |verb, peaks: Vec<Peak>| {
-        let [small, large] =
-            <[Peak; 2]>::try_from(peaks).map_err(|_| anyhow::anyhow!("two sizes"))?;
+    let pair = |verb, peaks: Vec<Peak>| -> Result<Peaks> {
+        let sizes = <[Peak; 2]>::try_from(peaks);
+        let [small, large] = sizes.map_err(|_| anyhow::anyhow!("two sizes were measured"))?;
         Ok(Peaks { form: form.word(), verb, small, large })
     };
-    let peaks: Result<[Peaks; 2]> =
-        Ok([pair("trace import -o", import_peaks)?, pair("trace analyze", analyze_peaks)?]);
-    peaks
+    Ok([pair("trace import -o", import_peaks)?, pair("trace analyze", analyze_peaks)?])
 }
 
 /// The median; 0 of none.

@@ -43,6 +43,10 @@ pub struct TraceExportArgs {
 /// The formats that are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ExportFormat {
+    /// blktrace's binary recording, version 1, in one file, as `blkparse -d` makes it
+    Blktrace,
+    /// The same as a file for each CPU: FILE.blktrace.0 and so on
+    BlktraceCpus,
     /// fio's iolog, version 3: for fio 3.31 and later
     Fio,
     /// fio's iolog, version 2: for any fio, in steps of a millisecond
@@ -55,6 +59,8 @@ impl ExportFormat {
     /// As it is called in a sentence.
     pub fn words(self) -> &'static str {
         match self {
+            ExportFormat::Blktrace => "blktrace's recording",
+            ExportFormat::BlktraceCpus => "blktrace's recording, a file for each CPU",
             ExportFormat::Fio => "fio's iolog, version 3",
             ExportFormat::FioV2 => "fio's iolog, version 2",
             ExportFormat::Msr => "MSR Cambridge CSV",

@@ -6,7 +6,7 @@ use anyhow::{Result, bail};
 use block::WallClock as _;
 use record::RunId;
 use serde::Serialize;
-use trace::export::{Exported, fio, msr};
+use trace::export::{Exported, blktrace, fio, msr};
 use trace::{Existing, Source, TraceError, import};
 
 use crate::args::{ExportFormat, TraceExportArgs};
@@ -50,6 +50,10 @@ fn write(args: &TraceExportArgs, source: &mut dyn Source) -> Result<Exported, Tr
     let existing = if args.force { Existing::Replace } else { Existing::Keep };
     let to = &args.output;
     match args.to {
+        ExportFormat::Blktrace => blktrace::write(source, to, existing, blktrace::Files::One),
+        ExportFormat::BlktraceCpus => {
+            blktrace::write(source, to, existing, blktrace::Files::EachCpu)
+        }
         ExportFormat::Fio => fio::write(source, to, existing, fio::Version::Three),
         ExportFormat::FioV2 => fio::write(source, to, existing, fio::Version::Two),
         ExportFormat::Msr => msr::write(source, to, existing),

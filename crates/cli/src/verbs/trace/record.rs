@@ -97,11 +97,8 @@ pub fn main(args: &TraceRecordArgs) -> Result<Exit> {
     let tracer = tracer::start(&subjects, &options, keeper)?;
     let begun = Instant::now();
     let watch = Watch { args, cancel: &cancel, broken: &broken, begun };
-    let mut command = match Command::start(&args.command, args.json) {
-        Ok(command) => command,
-        // Dropping the tracer takes it out of the kernel, and its file with it.
-        Err(error) => return Err(error),
-    };
+    // When it cannot be started, dropping the tracer takes that out of the kernel, and its file with it.
+    let mut command = Command::start(&args.command, args.json)?;
     watch.until_the_end(&tracer, command.as_mut());
     let (keeper, recorder) = tracer.stop();
     let duration_ns = nanos(begun.elapsed());

@@ -56,6 +56,11 @@ impl Stream {
             if taken {
                 continue;
             }
+            if self.input.is_broken() {
+                // What is left of a record is no fault of the record's: the error is that of reading on.
+                self.input.take(self.input.ahead().len());
+                self.input.peek(1)?;
+            }
             match trouble(self.input.ahead()) {
                 Some(reason) => self.pass_over(reason)?,
                 None => return Ok(false),
