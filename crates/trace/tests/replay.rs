@@ -229,6 +229,18 @@ fn addresses_beyond_the_target_are_refused_or_mapped() {
 }
 
 #[test]
+fn a_discard_that_is_left_out_takes_no_room() {
+    // A recording that began with mkfs discards a whole disk, and would fit no smaller one.
+    let mut ios = poisson(5, 10, 1000.0, 1.0);
+    ios[3].kind = Kind::Discard;
+    ios[3].length = Bytes::gib(200);
+    let case = Case::new(ios.clone());
+    assert!(case.plan("sim:sata-a", false).is_ok());
+    let with = Case::new(ios).options(Options { discards: true, ..writing(Mode::Timed) });
+    assert!(with.plan("sim:sata-a", false).is_err());
+}
+
+#[test]
 fn packed_spaces_never_meet() {
     // Spaces that lay over each other would make reads of one hit what was read of the other.
     let mut ios = poisson(5, 900, 1000.0, 1.0);

@@ -14,8 +14,8 @@
 //!   percentile, the highest that is commonly compared, is the replayer's.
 //! - **Slots.** A request that waits for a slot longer than the tolerance waits for the drive: the schedule is bent.
 //!   The same 1 %.
-//! - **Overload.** The drive took every request on time and fell ever further behind (`overload.rs` says how that is told): what
-//!   latencies say then depends on how long the trace is. The same 1 %, of the requests that fell into it.
+//! - **Overload.** The drive took every request on time and fell ever further behind: what latencies say
+//!   then depends on how long the trace is. The same 1 %, of the requests that fell into it.
 //!
 //! When both were material, the one that was so first is the cause: a starved replayer fetches completions late and so
 //! runs out of slots, and what it made late it issues in a burst; a drive that cannot keep up holds nothing up but its
