@@ -96,8 +96,8 @@ impl Notes {
         }
         self.clock = self.clock.map(|(_, unix)| (Nanos::ZERO, unix));
         self.info.settled.push(
-            "the recording counts from its first event, which is taken to be at the tracer's start: dates and marks may \
-             be off by what was between"
+            "the recording counts from its first event, which is taken to be at the tracer's start: dates and \
+             marks may be off by what was between"
                 .to_owned(),
         );
     }

@@ -1,5 +1,5 @@
-//! A recording by the kernel's tracer `blk`, which writes the records that blktrace's files hold; and is to be had where
-//! blktrace is not, since lockdown forbids the latter's files.
+//! A recording by the kernel's tracer `blk`, which writes the records that blktrace's files hold; and is to be had
+//! where blktrace is not, since lockdown forbids the latter's files.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{BufWriter, Read as _, Write as _};

@@ -90,8 +90,8 @@ pub(super) fn text(
         "# Speed of reading a recording\n\n{provenance}\
          From the files that blktrace writes, one for each CPU and all in the page cache, to phases with percentiles: \
          `blkparse -d` and then btt, which knows no percentiles, beside `trace analyze --only phases`. Rounds are \
-         interleaved; ratios are of runs of one round, with {:.0} % intervals of their median. Promised are {END_TO_END} \
-         times for both programs and {BTT_ALONE} times for btt alone, with the whole interval.\n\n",
+         interleaved; ratios are of runs of one round, with {:.0} % intervals of their median. Promised are \
+         {END_TO_END} times for both programs and {BTT_ALONE} times for btt alone, with the whole interval.\n\n",
         CONFIDENCE * 100.0
     );
     for recording in recordings {
@@ -141,8 +141,8 @@ pub(super) fn text(
             ]
         })
         .collect();
-    text += "\nWhat else takes how long, from the same files, in seconds: all that `trace analyze` tells, `trace import` \
-             into a Parquet file, and phases with exact reuse distances.\n\n";
+    text += "\nWhat else takes how long, from the same files, in seconds: all that `trace analyze` tells, \
+             `trace import` into a Parquet file, and phases with exact reuse distances.\n\n";
     text += &sheet::table(1, &["recording", "everything", "Parquet", "reuse"], &rows);
     text += "\nHow many bios each found in a phase:\n\n";
     let rows: Vec<Vec<String>> = agreed
