@@ -96,23 +96,22 @@ fn each_request_is_issued_once_and_never_before_its_time() {
     with::<Psync>(&device.path);
 }
 
-// Were waiting relative to what was before, each delay would be added to all that follows.
+// Were waiting relative to what was before, each delay would be added to all that follows: after 3,000 requests by some
+// microseconds each, none would be within a millisecond of its time again.
 #[test]
 fn what_was_late_delays_nothing_that_follows() {
     let Some(device) = LoopDevice::new("replay-drift", SIZE) else { return };
     let plan = timed(4_000, Nanos::micros(200));
-    let mut seen_late = Vec::new();
-    // On a busy machine a thread may be without a CPU just then.
-    let on_time = (0..20).any(|_| {
+    let mut soonest = Vec::new();
+    // On a busy machine the thread may be without a CPU for most of it.
+    let on_time = (0..10).any(|_| {
         let (ended, seen) =
             run(&mut open::<Uring>(&device.path, OpenOptions::default()), &plan, &Setup::default());
         check(&ended, &seen, &plan);
-        let mut late: Vec<Nanos> = seen[3_000..].iter().map(|r| r.issued - r.planned.at).collect();
-        late.sort_unstable();
-        seen_late.push(late[500]);
-        late[500] < Nanos::micros(100)
+        soonest.extend(seen[3_000..].iter().map(|r| r.issued - r.planned.at).min());
+        soonest.last().is_some_and(|&late| late < Nanos::micros(200))
     });
-    assert!(on_time, "in the last quarter: {seen_late:?}");
+    assert!(on_time, "in the last quarter: {soonest:?}");
 }
 
 // Slots that are too few must show, and must not lose anything.
