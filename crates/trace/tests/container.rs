@@ -298,14 +298,14 @@ fn specimen(count: u64) -> (TraceInfo, Vec<Io>) {
         let at = |after: u64| Stamp::at(Nanos(arrival + after));
         let kind = Kind::ALL[number as usize % Kind::ALL.len()];
         let mut io =
-            Io::arriving(Nanos(arrival), kind, Bytes(number << 12), Bytes(number % 9 << 9));
+            Io::arriving(Nanos(arrival), kind, Bytes(number << 12), Bytes((number % 9) << 9));
         if number.is_multiple_of(3) {
             (io.remapped, io.issued, io.completed) = (at(1), at(10), at(900));
         }
         if number.is_multiple_of(5) {
             (io.allocated, io.slept, io.inserted, io.merged) = (at(3), at(2), at(4), at(5));
         }
-        io.flags = Flags(number as u16 * 37 & 0x7ff);
+        io.flags = Flags((number as u16 * 37) & 0x7ff);
         (io.space, io.pid, io.cpu) = (number as u32 % 2, number as u32, number as u16 % 4);
         io.error = if number == 7 { 5 } else { 0 };
         io.request_bytes = Bytes(number % 4 * 4096);

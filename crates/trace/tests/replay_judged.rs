@@ -159,7 +159,8 @@ fn the_order_in_which_things_are_told_changes_nothing() {
     });
     assert_eq!(straight, shuffled);
     assert_eq!(straight.fidelity.reordered, 0);
-    let swapped = |one: &mut Replayed| late(one, if one.seq % 100 == 0 { GAP + 5000 } else { 0 });
+    let swapped =
+        |one: &mut Replayed| late(one, if one.seq.is_multiple_of(100) { GAP + 5000 } else { 0 });
     assert_eq!(judged(Mode::Timed, swapped, |_| {}).fidelity.reordered, COUNT / 100);
 }
 
