@@ -1,6 +1,7 @@
 //! Feeds bytes that nobody meant to one of the readers of traces, under libFuzzer: `scripts/fuzz`.
 //!
-//! One binary for all targets, so that there is one to build and to link: `DRIVESCOPE_FUZZ` names the target, or is `list`.
+//! One binary for all targets, so that there is one to build and to link: `DRIVESCOPE_FUZZ` names the target, or is
+//! `list`.
 
 #![no_main]
 

@@ -1,6 +1,6 @@
 //! The targets: one for each format, and one for telling them apart.
 
-use std::io::Cursor;
+use std::io::{Cursor, Write as _};
 use std::sync::OnceLock;
 
 use trace::container::{self, Checksums};
@@ -27,8 +27,9 @@ impl Target {
                 Ok(format) => Target::Format(format),
                 Err(_) if name == "detection" => Target::Detection,
                 Err(_) if name == "list" => {
-                    println!("{}\ndetection", Format::ALL.map(Format::word).join("\n"));
-                    std::process::exit(0)
+                    let names = Format::ALL.map(Format::word).join("\n");
+                    let written = writeln!(std::io::stdout(), "{names}\ndetection");
+                    std::process::exit(i32::from(written.is_err()))
                 }
                 Err(error) => panic!("DRIVESCOPE_FUZZ: {error}, detection, list"),
             }
