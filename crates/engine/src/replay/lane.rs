@@ -245,7 +245,12 @@ impl<'a, D: Drive> Lane<'a, D> {
             }
             if !self.shared.ledger.admits(&head.next) {
                 head.waited = true;
-                return Ok(if self.shared.alone { Time::NEVER } else { now + ASK_EVERY });
+                if self.shared.alone {
+                    return Ok(Time::NEVER);
+                }
+                // With fewer CPUs than lanes, those that are awake would keep the one that they wait for from its CPU.
+                std::thread::yield_now();
+                return Ok(now + ASK_EVERY);
             }
             if !self.drive.has_room(head.next.planned.len) {
                 self.memory = Time::NEVER;
