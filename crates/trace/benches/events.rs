@@ -29,8 +29,12 @@ fn recording() -> Vec<u8> {
     let ios = (0..IOS).map(|_| {
         draw = draw.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         at += 1_000 + (draw >> 40) % 4_000;
-        let mut io =
-            Io::arriving(Nanos(at), Kind::Write, Bytes((draw >> 20) % (1 << 24) * 4096), Bytes(4096));
+        let mut io = Io::arriving(
+            Nanos(at),
+            Kind::Write,
+            Bytes((draw >> 20) % (1 << 24) * 4096),
+            Bytes(4096),
+        );
         io.allocated = Stamp::at(Nanos(at + 300));
         io.inserted = Stamp::at(Nanos(at + 500));
         io.issued = Stamp::at(Nanos(at + 900));
