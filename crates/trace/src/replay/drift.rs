@@ -72,7 +72,6 @@ mod tests {
             due_ns: i as f64 * 1e6,
             count: 100,
             error_ns,
-            latency_ns: 0.0,
             depth: 0.0,
             own_sum_ns: 0.0,
             latency_sum_ns: 0.0,

@@ -45,7 +45,6 @@ struct Slice {
     /// Sum of the due times, from the slice's beginning.
     due: u64,
     error: Spread,
-    latency: Spread,
     /// Sum of what was outstanding before each.
     outstanding: u64,
     own_sum: f64,
@@ -88,8 +87,6 @@ pub(super) struct Point {
     pub count: u64,
     /// Median of issued less due, in nanoseconds.
     pub error_ns: f64,
-    /// Median of what the drive took from the due time on, in nanoseconds: all but what the replayer took.
-    pub latency_ns: f64,
     /// Mean of what was outstanding when a request was due.
     pub depth: f64,
     /// Sum of what the replayer took.
@@ -122,7 +119,6 @@ impl Lag {
                 count: 0,
                 due: 0,
                 error: Spread::new(),
-                latency: Spread::new(),
                 outstanding: 0,
                 own_sum: 0.0,
                 latency_sum: 0.0,
@@ -134,7 +130,6 @@ impl Lag {
         slice.count += 1;
         slice.due = slice.due.saturating_add(due - index as u64 * self.width);
         slice.error.add(error);
-        slice.latency.add(latency);
         slice.outstanding += outstanding;
         slice.own_sum += own as f64;
         slice.latency_sum += latency as f64;
@@ -178,7 +173,6 @@ impl Lag {
             due_ns: due / count as f64,
             count,
             error_ns: weighted_median(indices.iter().map(|i| &of(i).error)),
-            latency_ns: weighted_median(indices.iter().map(|i| &of(i).latency)),
         }
     }
 

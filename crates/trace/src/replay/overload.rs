@@ -47,7 +47,7 @@ pub struct Overload {
     pub time_share: f64,
     /// Greatest rise of what was outstanding, in requests.
     pub backlog: f64,
-    /// By how much the median latency from the due time grew meanwhile, in nanoseconds: the backlog, as time.
+    /// By how much the mean latency from the due time grew meanwhile, in nanoseconds: the backlog, as time.
     pub backlog_ns: f64,
     /// That over the time in which it grew: 0.25 says that the drive served 80 % of what came (1 / 1.25).
     pub growth: f64,
@@ -66,9 +66,9 @@ struct Episode {
 ///
 /// In a queue that the drive can serve, both wander about a level; in one that it cannot, both grow by what the drive
 /// falls behind, without end (the fluid limit of a queue: latency grows by offered load over capacity, less 1, per
-/// time). A phase of the load with a longer queue, or a stall of the drive, lifts them in one step and is neither. What
-/// is outstanding is the steadier of the two: where quick I/Os and slow ones are mixed, a few of either kind turn the
-/// median latency over.
+/// time). A phase of the load with a longer queue, or a stall of the drive, lifts them in one step and is neither. Means
+/// are what Little's law binds together; where writes that a cache takes are mixed with reads that wait, the median is
+/// one or the other.
 pub(super) fn overload(points: &[Point]) -> Overload {
     let mut episodes = Vec::new();
     find(points, 0, points.len(), &mut episodes);
@@ -83,7 +83,7 @@ pub(super) fn overload(points: &[Point]) -> Overload {
     let worst = episodes.iter().copied().max_by(|a, b| a.rise.total_cmp(&b.rise));
     let (backlog_ns, growth) = worst.map_or((0.0, 0.0), |episode| {
         let (from, to) = (&points[episode.from], &points[episode.to]);
-        let rise = to.latency_ns - from.latency_ns;
+        let rise = mean_latency(to) - mean_latency(from);
         (rise, rise / (to.due_ns - from.due_ns))
     });
     let requests: u64 = points.iter().map(|p| p.count).sum();
@@ -120,8 +120,8 @@ fn find(points: &[Point], from: usize, to: usize, found: &mut Vec<Episode>) {
                 && greatest_step <= STEP_SHARE_MAX * rise
                 && rise >= CHANCE_TIMES * squares.sqrt();
             let drives = own <= OWN_MAX * latency;
-            let slower = points[j].latency_ns >= LATENCY_TIMES * points[i].latency_ns
-                && points[j].latency_ns >= points[i].latency_ns + LATENCY_MIN;
+            let (before, after) = (mean_latency(&points[i]), mean_latency(&points[j]));
+            let slower = after >= LATENCY_TIMES * before && after >= before + LATENCY_MIN;
             if enough && lasting && slower && drives && best.is_none_or(|best| rise > best.rise) {
                 best = Some(Episode { from: i, to: j, rise });
             }
@@ -135,6 +135,10 @@ fn find(points: &[Point], from: usize, to: usize, found: &mut Vec<Episode>) {
     found.push(episode);
     find(points, from, episode.from, found);
     find(points, episode.to, to, found);
+}
+
+fn mean_latency(point: &Point) -> f64 {
+    point.latency_sum_ns / point.count.max(1) as f64
 }
 
 fn time_share(points: &[Point], inside: &[bool]) -> f64 {
@@ -157,7 +161,6 @@ mod tests {
             due_ns: i as f64 * 1e7,
             count: 50,
             error_ns: 0.0,
-            latency_ns,
             depth: latency_ns * 5e-6,
             own_sum_ns: 0.0,
             latency_sum_ns: 50.0 * latency_ns,

@@ -35,7 +35,7 @@ pub struct Options {
     #[arg(long, default_value_t = CASES, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     cases: u64,
     /// First seed
-    #[arg(long, default_value_t = 1_000_000)]
+    #[arg(long, default_value_t = 3_000_000)]
     first_seed: u64,
     /// Cases of each sort on a real device, in real time
     #[arg(long, default_value_t = REAL, value_parser = clap::value_parser!(u64).range(0..=10_000))]
