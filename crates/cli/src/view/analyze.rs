@@ -1,5 +1,7 @@
 //! What a trace says, as a page.
 
+use std::path::PathBuf;
+
 use report::number::{bytes, digits, nanoseconds, share, thousands};
 use report::{Table, Tables, Tone};
 use trace::analyze::Phase;
@@ -9,16 +11,19 @@ use trace::analyze::seeks::SeekFigures;
 use trace::analyze::tally::Counts;
 use trace::analyze::tasks::Process;
 
+use super::load;
+
 /// Most devices, and most tasks, that a page shows.
 const SHOWN: usize = 12;
 
-/// Lays out `body`.
-pub fn tables(body: &Body) -> Tables {
+/// Lays out `body`, of the trace in `files`.
+pub fn tables(body: &Body, files: &[PathBuf]) -> Tables {
     let (closing, tone) = closing(body);
     let parts = [
         Some(headline(body)),
         Some(phases(body)),
         body.overhead.as_ref().map(overhead),
+        load::table(body),
         devices(body),
         processes(body),
         seeks(body),
@@ -26,7 +31,7 @@ pub fn tables(body: &Body) -> Tables {
         plugs(body),
     ];
     Tables {
-        title: format!("drivescope trace analyze: {}", subject(body)),
+        title: format!("drivescope trace analyze: {}", subject(body, files)),
         facts: facts(body),
         tables: parts.into_iter().flatten().filter(|table| !table.rows.is_empty()).collect(),
         caveats: body.caveats.clone(),
@@ -35,12 +40,13 @@ pub fn tables(body: &Body) -> Tables {
     }
 }
 
-fn subject(body: &Body) -> String {
-    match body.trace.files.as_slice() {
-        [] => body.trace.source.clone(),
-        [file] => format!("{file} ({})", body.trace.source),
+fn subject(body: &Body, files: &[PathBuf]) -> String {
+    let source = &body.trace.source;
+    match files {
+        [] => source.clone(),
+        [file] => format!("{} ({source})", file.display()),
         [first, others @ ..] => {
-            format!("{first} and {} more ({})", others.len(), body.trace.source)
+            format!("{} and {} more ({source})", first.display(), others.len())
         }
     }
 }

@@ -5,6 +5,7 @@ pub mod btt;
 pub mod devices;
 pub mod import;
 pub mod import_trace;
+pub mod load;
 pub mod mark;
 pub mod plots;
 pub mod probe;

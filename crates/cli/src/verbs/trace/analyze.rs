@@ -38,7 +38,10 @@ pub fn main(args: &TraceAnalyzeArgs) -> Result<Exit> {
     }
     let text = match args.btt {
         true => report::btt::summary(&view::btt::summary(&body)),
-        false => report::render_tables(&view::analyze::tables(&body), report::Style::default()),
+        false => report::render_tables(
+            &view::analyze::tables(&body, &args.traces),
+            report::Style::default(),
+        ),
     };
     talk::result(&text)?;
     Ok(Exit::Done)
