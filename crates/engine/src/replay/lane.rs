@@ -211,8 +211,11 @@ impl<'a, D: Drive> Lane<'a, D> {
                 self.left.unheard = self.teller.end(|| self.drive.now());
                 return Ok(self.left);
             }
-            if !self.pending && until.since(now) > QUIET {
-                self.teller.tell(now, || self.drive.now());
+            if !self.pending {
+                self.claimant.warm();
+                if until.since(now) > QUIET {
+                    self.teller.tell(now, || self.drive.now());
+                }
             }
             self.foresee();
             now = self.drive.wait_until(until.min(now + LOOK_EVERY), &mut done)?;

@@ -209,6 +209,14 @@ impl<'a> Claimant<'a> {
         }
     }
 
+    /// Looks at the request that will be claimed next, without claiming it: the feeder has written it on another CPU, and
+    /// fetching it from there would otherwise delay the request before it, which is issued only when this one is known.
+    #[inline]
+    pub fn warm(&self) {
+        let place = self.chunk.claimed.load(Ordering::Relaxed);
+        std::hint::black_box(self.chunk.requests.get(place).copied());
+    }
+
     /// Waits a while for the feeder.
     pub fn wait(&self) {
         self.queue.await_more();
