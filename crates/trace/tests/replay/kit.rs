@@ -7,7 +7,7 @@ use drivescope_trace::replay::{
     Body, Judge, Options, Plan, ReferenceReader, ReferenceWriter, Survey,
 };
 use drivescope_trace::{InMemory, Io, Kind, Source, TraceError, TraceInfo};
-use engine::replay::{Ended, Replayed, Setup, replay};
+use engine::replay::{Replayed, Setup, replay};
 use workload::plan::Content;
 use workload::rng::Rng;
 
@@ -35,7 +35,6 @@ pub struct Done {
     pub body: Body,
     /// In the order of the plan.
     pub replayed: Vec<Replayed>,
-    pub ended: Ended,
     pub reference: Vec<u8>,
 }
 
@@ -90,6 +89,6 @@ impl Case {
         assert_eq!(count, ended.issued);
         all.sort_by_key(|one| one.seq);
         let body = judge.finish(counts, &original, &ended);
-        Done { body, replayed: all, ended, reference }
+        Done { body, replayed: all, reference }
     }
 }
