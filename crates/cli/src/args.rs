@@ -26,9 +26,9 @@ pub use probe::{
 pub use record::{KeepArgs, PlaceArgs, RecordArgs, RerunArgs, RunsArgs, RunsVerb, SamplesName};
 pub use sim::{ServeArgs, SimArgs, SimVerb};
 pub use trace::{
-    CountName, FromName, LayoutName, MapName, ModeName, PlayArgs, ReadingArgs, TraceAnalyzeArgs,
-    TraceArgs, TraceCompareArgs, TraceExportArgs, TraceImportArgs, TraceRecordArgs,
-    TraceReplayArgs, TraceVerb,
+    CountName, ExportFormat, LayoutName, MapName, ModeName, PlayArgs, ReadingArgs, TimesName,
+    TraceAnalyzeArgs, TraceArgs, TraceCompareArgs, TraceExportArgs, TraceImportArgs,
+    TraceRecordArgs, TraceReplayArgs, TraceVerb,
 };
 
 const STYLES: Styles = Styles::styled()

@@ -3,10 +3,11 @@
 use anyhow::{Context as _, Result};
 use block::{DriveIdentity, WallClock as _};
 use record::{
-    Document, Envelope, Head, RecordError, RunId, RunWriter, SampleRow, SamplesFormat, State,
+    Document, Envelope, Head, RecordError, Run, RunId, RunWriter, SampleRow, SamplesFormat, State,
     StepEntry, Summary,
 };
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::args::KeepArgs;
@@ -143,4 +144,14 @@ impl Keeping {
         }
         Ok(Some(saved.id))
     }
+}
+
+/// The document of a recorded run, whose form is `form`; none when the run has not come to its end.
+///
+/// # Errors
+/// When it is not in the form of this version.
+pub fn of_record<B: DeserializeOwned>(run: &Run, form: &str) -> Result<Option<Document<B>>> {
+    let Some(document) = run.document.clone() else { return Ok(None) };
+    let read = serde_json::from_value(document);
+    read.map(Some).with_context(|| format!("{}: its document.json is no {form}", run.id))
 }

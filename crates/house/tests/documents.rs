@@ -65,7 +65,10 @@ fn every_flag_that_is_named_exists() {
     let runs = ["runs list", "runs show", "runs rm", "runs export", "runs import", "runs reindex"];
     let probe = ["probe", "probe align", "probe scatter", "probe capacity", "flashbench"];
     let rest = ["import flashbench", "rows merge"];
-    for verb in verbs.into_iter().chain(runs).chain(probe).chain(rest) {
+    let trace = ["record", "import", "export", "analyze", "replay", "compare"];
+    let trace = trace.map(|verb| format!("trace {verb}"));
+    let trace = trace.iter().map(String::as_str);
+    for verb in verbs.into_iter().chain(runs).chain(probe).chain(rest).chain(trace) {
         let printed = program::run(&format!("drivescope {verb} --help"), &binary, false).unwrap();
         assert_eq!(printed.code, 0, "{}", printed.text);
         help.push_str(&printed.text);

@@ -16,5 +16,6 @@ pub mod signature;
 pub mod stack;
 pub mod sysfs;
 pub mod target;
+pub mod tracer;
 
 mod syscalls;

@@ -1,22 +1,24 @@
 //! What Ctrl-C does: first ask to stop, then stop.
 
 use std::io;
+use std::process::Child;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rustix::process::{Pid, Signal, kill_process};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-use crate::{scheduler, scratch};
+use crate::{scheduler, scratch, tracer};
 
 /// Exit status of a shell command that Ctrl-C ended: 128 and the signal's number.
 const EXIT_INTERRUPTED: i32 = 130;
 
 /// From now on, SIGINT, SIGTERM and SIGHUP set `cancel`, and whoever measures winds up on its own:
-/// files are removed by their owners. A second one removes the scratch files and puts schedulers
-/// back at once, and ends the process with status 130.
+/// files are removed by their owners. A second one removes the scratch files, puts schedulers back
+/// and ends recordings at once, and ends the process with status 130.
 ///
 /// A thread of its own waits for the signals, since a handler may neither lock nor allocate.
 ///
@@ -46,10 +48,22 @@ pub fn install_patient(cancel: Arc<AtomicBool>, patience: Duration) -> io::Resul
             if first.elapsed() >= patience {
                 scratch::remove_all();
                 scheduler::restore_all();
+                // Last, since this may wait for a moment.
+                tracer::end_all();
                 // Not `std::process::exit`: exit handlers may wait for threads that still measure.
                 signal_hook::low_level::exit(EXIT_INTERRUPTED);
             }
         }
     })?;
     Ok(())
+}
+
+/// Asks a child to end (SIGTERM).
+///
+/// # Errors
+/// When it has ended already and was waited for.
+pub fn terminate(child: &Child) -> io::Result<()> {
+    let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+    let pid = pid.ok_or(rustix::io::Errno::SRCH)?;
+    Ok(kill_process(pid, Signal::TERM)?)
 }

@@ -191,6 +191,94 @@ pub(crate) fn process_cpu() -> io::Result<CpuTimes> {
     Ok(CpuTimes { user_ns: nanos(usage.ru_utime), system_ns: nanos(usage.ru_stime) })
 }
 
+/// `struct blk_user_trace_setup` of `linux/blktrace_api.h`.
+#[repr(C)]
+struct TraceSetup {
+    name: [u8; 32],
+    act_mask: u16,
+    buf_size: u32,
+    buf_nr: u32,
+    start_lba: u64,
+    end_lba: u64,
+    pid: u32,
+}
+
+/// `struct blk_user_trace_setup2`: since the version after Linux 6.18.
+#[repr(C)]
+struct TraceSetup2 {
+    name: [u8; 64],
+    act_mask: u64,
+    buf_size: u32,
+    buf_nr: u32,
+    start_lba: u64,
+    end_lba: u64,
+    pid: u32,
+    flags: u32,
+    reserved: [u64; 11],
+}
+
+/// Ioctl `BLKTRACESETUP`: `_IOWR(0x12, 115, struct blk_user_trace_setup)`.
+const BLKTRACESETUP: libc::Ioctl =
+    rustix::ioctl::opcode::read_write::<TraceSetup>(0x12, 115) as libc::Ioctl;
+/// Ioctl `BLKTRACESETUP2`: `_IOWR(0x12, 142, struct blk_user_trace_setup2)`.
+const BLKTRACESETUP2: libc::Ioctl =
+    rustix::ioctl::opcode::read_write::<TraceSetup2>(0x12, 142) as libc::Ioctl;
+
+/// What a tracing session of a block device is told, without an argument (`linux/fs.h`).
+#[derive(Clone, Copy, Debug)]
+#[repr(u32)]
+pub(crate) enum BlockTrace {
+    /// `BLKTRACESTART`: record.
+    Start = 0x1274,
+    /// `BLKTRACESTOP`: record no more; what was recorded can still be read.
+    Stop = 0x1275,
+    /// `BLKTRACETEARDOWN`: the session is over.
+    Teardown = 0x1276,
+}
+
+/// Makes a tracing session on a block device, with `parts` buffers of `part_bytes` for each CPU: all actions, all
+/// sectors, all tasks.
+pub(crate) fn block_trace_setup(file: &File, part_bytes: u32, parts: u32) -> io::Result<()> {
+    let mut setup = TraceSetup {
+        name: [0; 32],
+        act_mask: u16::MAX,
+        buf_size: part_bytes,
+        buf_nr: parts,
+        start_lba: 0,
+        end_lba: 0,
+        pid: 0,
+    };
+    // SAFETY: the kernel reads and writes one such structure, and keeps no reference to it; other drivers than those
+    // of block devices do not know the number.
+    let result = unsafe { libc::ioctl(file.as_raw_fd(), BLKTRACESETUP, ptr::from_mut(&mut setup)) };
+    check(result)
+}
+
+/// As [`block_trace_setup`], for records of version 2.
+pub(crate) fn block_trace_setup2(file: &File, part_bytes: u32, parts: u32) -> io::Result<()> {
+    let mut setup = TraceSetup2 {
+        name: [0; 64],
+        act_mask: u64::MAX,
+        buf_size: part_bytes,
+        buf_nr: parts,
+        start_lba: 0,
+        end_lba: 0,
+        pid: 0,
+        flags: 0,
+        reserved: [0; 11],
+    };
+    // SAFETY: as above, with the structure that this number is made of.
+    let result =
+        unsafe { libc::ioctl(file.as_raw_fd(), BLKTRACESETUP2, ptr::from_mut(&mut setup)) };
+    check(result)
+}
+
+/// Tells the tracing session of a block device what to do.
+pub(crate) fn block_trace(file: &File, what: BlockTrace) -> io::Result<()> {
+    // SAFETY: these requests take no argument.
+    check(unsafe { libc::ioctl(file.as_raw_fd(), what as u32 as libc::Ioctl) })
+}
+
 fn sysconf(name: libc::c_int, usual: u64) -> u64 {
     // SAFETY: reads a constant of the system.
     let answer = unsafe { libc::sysconf(name) };
@@ -209,3 +297,4 @@ pub(crate) fn tick() -> Nanos {
 
 const _: () = assert!(size_of::<FiemapExtent>() == 56 && size_of::<CacheStat>() == 40);
 const _: () = assert!(size_of::<LoopStatus>() == 232);
+const _: () = assert!(size_of::<TraceSetup>() == 72 && size_of::<TraceSetup2>() == 192);

@@ -4,7 +4,7 @@
 mod common;
 
 use drivescope_report::Style;
-use drivescope_report::chart::{Canvas, png, svg, terminal};
+use drivescope_report::chart::{Canvas, Ground, png, png_of_all, svg, terminal};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let directory = std::env::args().nth(1).ok_or("which directory?")?;
@@ -14,5 +14,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         std::fs::write(format!("{directory}/{name}.png"), png(&chart, canvas)?)?;
         println!("{}", terminal(&chart, Style::default())?);
     }
+    let panels = common::all().map(|(_, chart)| chart);
+    let canvas = Canvas { width: 800, height: 480, ground: Ground::Dark, ..Canvas::default() };
+    std::fs::write(format!("{directory}/all-dark.png"), png_of_all(&panels, canvas, 2)?)?;
     Ok(())
 }

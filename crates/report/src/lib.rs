@@ -4,13 +4,16 @@
 //! and every number on it is a [`stats::Quantity`].
 
 mod answers;
+pub mod btt;
 pub mod chart;
 pub mod flashbench;
 pub mod number;
 mod sheet;
+mod tables;
 pub mod terminal;
 
 pub use answers::{Answer, Answers, Said, confidence, render_answers};
 pub use number::RateUnit;
 pub use sheet::{Cell, Entry, Group, Listing, Row, Sheet, Standing, Tone};
+pub use tables::{Table, Tables, render_tables};
 pub use terminal::{Style, harmless, render_listing, render_sheet};

@@ -58,7 +58,8 @@ fn places(picture: &str) -> Vec<f64> {
 /// Draws the chart in all ways and checks that nothing is drawn where nobody sees it.
 fn drawn(chart: &Chart) {
     for (width, height) in [(1200, 700), (320, 240)] {
-        let picture = svg(chart, Canvas { width, height, rate: RateUnit::Mib }).unwrap();
+        let picture =
+            svg(chart, Canvas { width, height, rate: RateUnit::Mib, ..Canvas::default() }).unwrap();
         assert!(!picture.contains("NaN") && !picture.contains("inf"), "{picture}");
         let places = places(&picture);
         assert!(places.len() > 10);
@@ -199,7 +200,7 @@ fn what_contradicts_itself_is_refused() {
 fn sizes_that_show_nothing_are_refused() {
     let chart = chart(vec![cloud(vec![(1.0, 1.0)])]);
     for (width, height) in [(0, 0), (319, 700), (1200, 239), (8193, 700), (u32::MAX, u32::MAX)] {
-        let canvas = Canvas { width, height, rate: RateUnit::Mb };
+        let canvas = Canvas { width, height, ..Canvas::default() };
         assert!(matches!(svg(&chart, canvas), Err(ChartError::Size { .. })));
         assert!(matches!(png(&chart, canvas), Err(ChartError::Size { .. })));
     }
@@ -294,7 +295,7 @@ proptest! {
             near.iter().chain(&far).enumerate().map(|(i, &y)| (i as f64 * 4096.0, y)).collect();
         let total = all.len();
         let chart = chart(vec![cloud(all)]);
-        let text = svg(&chart, Canvas { width: 8192, height: 4000, rate: RateUnit::Mb }).unwrap();
+        let text = svg(&chart, Canvas { width: 8192, height: 4000, ..Canvas::default() }).unwrap();
         let discs = text.lines().filter(|l| l.contains("linecap")).map(|l| l.matches("h0").count());
         // One of the discs is the legend's.
         let drawn = discs.sum::<usize>() - 1;

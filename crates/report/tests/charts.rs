@@ -7,14 +7,14 @@ mod common;
 use anstream::adapter::strip_str;
 use common::MIB;
 use drivescope_report::chart::{
-    Across, Axis, Canvas, Chart, Hue, Layer, Line, LinePoint, Mark, Points, Scale, Side, Zone, png,
-    svg, terminal,
+    Across, Axis, Canvas, Chart, Ground, Hue, Layer, Line, LinePoint, Mark, Points, Scale, Side,
+    Zone, png, svg, terminal,
 };
 use drivescope_report::{RateUnit, Style};
 use snapbox::{assert_data_eq, file};
 use stats::Unit;
 
-const SMALL: Canvas = Canvas { width: 640, height: 400, rate: RateUnit::Mb };
+const SMALL: Canvas = Canvas { width: 640, height: 400, rate: RateUnit::Mb, ground: Ground::Light };
 
 fn plain(chart: &Chart, width: usize) -> String {
     let style = Style { width, ..Style::default() };
@@ -34,6 +34,9 @@ fn small_charts_are_drawn_as_they_were() {
     assert_data_eq!(plain(&scatter, 72), file!["snapshots/scatter.txt"].raw());
     assert_data_eq!(plain(&align, 80), file!["snapshots/align.txt"].raw());
     assert_data_eq!(plain(&common::surface(), 80), file!["snapshots/surface.txt"].raw());
+    assert_data_eq!(plain(&common::heat(40, 16), 72), file!["snapshots/heat.txt"].raw());
+    let heat = svg(&common::heat(24, 10), SMALL).unwrap();
+    assert_data_eq!(heat, file!["snapshots/heat.svg"].raw());
     assert_data_eq!(svg(&scatter, SMALL).unwrap(), file!["snapshots/scatter.svg"].raw());
     assert_data_eq!(svg(&align, SMALL).unwrap(), file!["snapshots/align.svg"].raw());
 }

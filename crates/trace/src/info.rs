@@ -56,6 +56,9 @@ pub struct Space {
 pub struct EventTally {
     /// Events by blkparse's letter (`Q`, `G`, `D`, …).
     pub events: BTreeMap<String, u64>,
+    /// Requests with a length that were issued, each time: the parts of a bio that was split are requests too.
+    #[serde(default)]
+    pub issued_requests: u64,
     /// Plugs.
     pub plugs: u64,
     /// Unplugs, those by timer among them.

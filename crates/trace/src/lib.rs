@@ -16,9 +16,11 @@ pub mod sort;
 mod error;
 mod info;
 mod io;
+mod output;
 mod source;
 
 pub use error::{Place, TraceError};
 pub use info::{EventTally, Mark, Space, TraceInfo};
 pub use io::{Flags, Io, Kind, Stamp};
+pub use output::Existing;
 pub use source::{BATCH, InMemory, Source};

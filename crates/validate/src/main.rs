@@ -7,11 +7,13 @@
 //! Run through `scripts/validate`, which builds both binaries.
 
 mod binary;
+mod btt;
 mod children;
 mod coverage;
 mod engine;
 mod fio;
 mod fio_parity;
+mod fuzz;
 mod hot_loop;
 mod kills;
 mod latency;
@@ -20,13 +22,18 @@ mod middle;
 mod one_cpu;
 mod order;
 mod plan;
+mod postgres;
 mod probe;
 mod provenance;
+mod replay;
 mod replay_timing;
+mod replay_verdicts;
 mod serve;
 mod sheet;
 mod sim;
 mod stop;
+mod trace_formats;
+mod trace_speed;
 mod zram;
 
 use std::process::ExitCode;
@@ -62,10 +69,24 @@ enum Name {
     Serve(serve::Options),
     /// What the probes say of drives whose truth is known (an hour)
     Probe(probe::Options),
+    /// Two drives compared by two workloads, beside the published tables (a minute)
+    Replay(replay::Options),
     /// When replayed requests reach the block layer (root and tracefs, minutes)
     ReplayTiming(replay_timing::Options),
+    /// Who was the limit of replays in which that was planted (minutes)
+    ReplayVerdicts(replay_verdicts::Options),
     /// Virtual drives of flash against theory, at full size (half an hour, 3 GiB of memory)
     Sim(sim::Options),
+    /// Analysis of real recordings beside btt (root and tracefs, a minute)
+    Btt(btt::Options),
+    /// A database's I/O, recorded and analysed (root, tracefs and PostgreSQL, minutes)
+    Postgres(postgres::Options),
+    /// Readers of traces under libFuzzer, until coverage stands still (g++, an hour or two)
+    Fuzz(fuzz::Options),
+    /// A recording read and analysed, beside blkparse and btt (root, fio and blktrace, minutes)
+    TraceSpeed(trace_speed::Options),
+    /// What reading traces costs, in time and in memory (4 GB of disk, half an hour)
+    TraceFormats(trace_formats::Options),
 }
 
 /// Options of one validation, when none were given.
@@ -90,46 +111,77 @@ fn main() -> ExitCode {
     }
 }
 
-/// Runs what was named; true when nothing was found wrong.
+/// A validation: its name, what it looks at, and itself with its usual options.
+type Validation = (&'static str, &'static str, fn() -> Result<bool>);
+
+/// All of them, in the order in which they run when none is named: the short ones first.
+const ALL: [Validation; 16] = [
+    ("serve", "served virtual drives, tried with flashbench and fio", || serve::run(&defaults())),
+    ("latency", "recorded latency against the kernel's own, beside fio's", || {
+        latency::run(&defaults())
+    }),
+    ("kills", "runs killed at random moments, which have to go on", || kills::run(&defaults())),
+    ("coverage", "how often mark's verdicts are right on a virtual disk", || {
+        coverage::run(&defaults())
+    }),
+    ("loop", "what a read costs in our loop and in fio's", || hot_loop::run(&defaults())),
+    ("fio-parity", "paired rounds beside fio on a direct-I/O loop device", || {
+        fio_parity::run(&defaults())
+    }),
+    ("btt", "analysis of real recordings beside Debian's btt", || btt::run(&defaults())),
+    ("replay", "two drives compared by two workloads, beside published tables", || {
+        replay::run(&defaults())
+    }),
+    ("replay-verdicts", "who was the limit of replays in which that was planted", || {
+        replay_verdicts::run(&defaults())
+    }),
+    ("replay-timing", "when replayed requests reach the block layer", || {
+        replay_timing::run(&defaults())
+    }),
+    ("postgres", "a database's I/O, recorded, analysed and replayed on two drives", || {
+        postgres::run(&defaults())
+    }),
+    ("trace-speed", "a recording read and analysed, beside blkparse and btt", || {
+        trace_speed::run(&defaults())
+    }),
+    ("trace-formats", "what reading traces costs, beside Polars and DuckDB", || {
+        trace_formats::run(&defaults())
+    }),
+    ("probe", "what the probes say of drives whose truth is known", || probe::run(&defaults())),
+    ("sim", "virtual drives of flash against theory", || sim::run(&defaults())),
+    ("fuzz", "readers of traces under libFuzzer", || fuzz::run(&defaults())),
+];
+
+/// Runs what was named, or all; true when nothing was found wrong.
 fn run(name: Option<Name>) -> Result<bool> {
     match name {
         Some(Name::List) => {
-            println!("fio-parity  paired rounds beside fio on a direct-I/O loop device");
-            println!("loop        what a read costs in our loop and in fio's");
-            println!("latency     recorded latency against the kernel's own, beside fio's");
-            println!("coverage    how often mark's verdicts are right on a virtual disk");
-            println!("kills       runs killed at random moments, which have to go on");
-            println!("serve       served virtual drives, tried with flashbench and fio");
-            println!("probe       what the probes say of drives whose truth is known");
-            println!("replay-timing  when replayed requests reach the block layer");
-            println!("sim         virtual drives of flash against theory");
+            ALL.iter().for_each(|(name, what, _)| println!("{name:<16}{what}"));
             Ok(true)
         }
-        Some(Name::FioParity(options)) => fio_parity::run(&options),
-        Some(Name::Loop(options)) => hot_loop::run(&options),
-        Some(Name::Latency(options)) => latency::run(&options),
-        Some(Name::Coverage(options)) => coverage::run(&options),
-        Some(Name::Kills(options)) => kills::run(&options),
         Some(Name::Serve(options)) => serve::run(&options),
-        Some(Name::Probe(options)) => probe::run(&options),
+        Some(Name::Latency(options)) => latency::run(&options),
+        Some(Name::Kills(options)) => kills::run(&options),
+        Some(Name::Coverage(options)) => coverage::run(&options),
+        Some(Name::Loop(options)) => hot_loop::run(&options),
+        Some(Name::FioParity(options)) => fio_parity::run(&options),
+        Some(Name::Btt(options)) => btt::run(&options),
+        Some(Name::Replay(options)) => replay::run(&options),
+        Some(Name::ReplayVerdicts(options)) => replay_verdicts::run(&options),
         Some(Name::ReplayTiming(options)) => replay_timing::run(&options),
+        Some(Name::Postgres(options)) => postgres::run(&options),
+        Some(Name::TraceSpeed(options)) => trace_speed::run(&options),
+        Some(Name::TraceFormats(options)) => trace_formats::run(&options),
+        Some(Name::Probe(options)) => probe::run(&options),
         Some(Name::Sim(options)) => sim::run(&options),
+        Some(Name::Fuzz(options)) => fuzz::run(&options),
         None => {
-            eprintln!(
-                "running serve, latency, kills, coverage, loop, fio-parity, replay-timing, probe and sim, one after the other"
-            );
-            let served = serve::run(&defaults())?;
-            let latency = latency::run(&defaults())?;
-            let kills = kills::run(&defaults())?;
-            let coverage = coverage::run(&defaults())?;
-            let hot_loop = hot_loop::run(&defaults())?;
-            let fio_parity = fio_parity::run(&defaults())?;
-            let timing = replay_timing::run(&defaults())?;
-            let probe = probe::run(&defaults())?;
-            let sim = sim::run(&defaults())?;
-            Ok([served, latency, kills, coverage, hot_loop, fio_parity, timing, probe, sim]
-                .iter()
-                .all(|&ok| ok))
+            let mut whole = true;
+            for (name, _, validate) in ALL {
+                eprintln!("running {name}");
+                whole &= validate()?;
+            }
+            Ok(whole)
         }
     }
 }

@@ -61,7 +61,8 @@ fn field<'a>(text: &'a str, name: &str) -> Option<&'a str> {
 pub fn commit() -> Result<String> {
     let commit = git(&["rev-parse", "--short=12", "HEAD"])?;
     // Tables are left out: they change by being written.
-    let code = ["status", "--porcelain", "--", "crates", "scripts", "Cargo.toml", "Cargo.lock"];
+    let code =
+        ["status", "--porcelain", "--", "crates", "fuzz", "scripts", "Cargo.toml", "Cargo.lock"];
     Ok(if git(&code)?.is_empty() { commit } else { commit + "+" })
 }
 

@@ -9,6 +9,7 @@
 pub mod arrival;
 pub mod audit;
 pub mod content;
+pub mod distance;
 pub mod plan;
 pub mod rng;
 pub mod schedule;

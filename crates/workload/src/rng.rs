@@ -5,6 +5,8 @@
 //! generators", 2021). Distributions are made here rather than taken from the `rand` crates, which
 //! do not promise the same values from one version to the next.
 
+use std::hash::{BuildHasherDefault, Hasher};
+
 use rand_core::{Rng as _, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -27,16 +29,44 @@ pub(crate) mod purpose {
 }
 
 /// SplitMix64's increment: 2^64 divided by the golden ratio, made odd.
-pub(crate) const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+pub const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// SplitMix64's output function: a bijection in which each input bit reaches each output bit
-/// (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014).
+/// (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014). Zero stays zero.
 #[inline]
-pub(crate) const fn mix(mut z: u64) -> u64 {
+pub const fn mix(mut z: u64) -> u64 {
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     z ^ (z >> 31)
 }
+
+/// Hashes whole numbers for tables, well and fast. Not SipHash, which takes five times as long: in tables that are
+/// bounded, numbers chosen to collide would only be slow.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Mixing(u64);
+
+impl Hasher for Mixing {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|byte| self.write_u64(u64::from(*byte)));
+    }
+
+    #[inline]
+    fn write_u32(&mut self, value: u32) {
+        self.write_u64(u64::from(value));
+    }
+
+    #[inline]
+    fn write_u64(&mut self, value: u64) {
+        self.0 = mix((self.0 ^ value).wrapping_add(GOLDEN));
+    }
+}
+
+/// For tables whose keys are whole numbers.
+pub type Mixed = BuildHasherDefault<Mixing>;
 
 /// A stream of random numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]

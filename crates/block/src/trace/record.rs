@@ -15,10 +15,14 @@ pub const V1_BYTES: usize = 48;
 /// Length of a header of version 2.
 pub const V2_BYTES: usize = 64;
 
-/// Version byte of `struct blk_io_trace`.
-const V1: u32 = 0x07;
-/// Version byte of `struct blk_io_trace2`.
-const V2: u32 = 0x08;
+/// What a `struct blk_io_trace` begins with: the magic, and its version.
+const V1: u32 = MAGIC | 0x07;
+/// What a `struct blk_io_trace2` begins with.
+const V2: u32 = MAGIC | 0x08;
+/// The same, of a machine with the other byte order.
+const V1_REVERSED: u32 = V1.swap_bytes();
+/// See [`V1_REVERSED`].
+const V2_REVERSED: u32 = V2.swap_bytes();
 /// In the low half of an action: the first 8 bytes behind the header are a cgroup's number.
 const CGROUP: u64 = 1 << 8;
 /// Category of what is no event but a note.
@@ -73,15 +77,16 @@ pub struct Form {
 
 impl Form {
     /// Of the header that begins with these four bytes; `None` when none does.
+    #[inline]
     pub fn of(magic: [u8; 4]) -> Option<Form> {
-        [ByteOrder::Little, ByteOrder::Big].into_iter().find_map(|order| {
-            let version = match order.u32(magic) ^ MAGIC {
-                V1 => 1,
-                V2 => 2,
-                _ => return None,
-            };
-            Some(Form { order, version })
-        })
+        let form = |order, version| Some(Form { order, version });
+        match u32::from_le_bytes(magic) {
+            V1 => form(ByteOrder::Little, 1),
+            V2 => form(ByteOrder::Little, 2),
+            V1_REVERSED => form(ByteOrder::Big, 1),
+            V2_REVERSED => form(ByteOrder::Big, 2),
+            _ => None,
+        }
     }
 
     /// Length of a header.
@@ -130,28 +135,51 @@ pub enum Told {
 
 impl Record {
     /// Reads a header from the beginning of `bytes`; `None` when they are too few or begin with no known magic.
+    #[inline]
     pub fn read(bytes: &[u8]) -> Option<Record> {
         let form = Form::of(*bytes.first_chunk()?)?;
-        if bytes.len() < form.header_bytes() {
-            return None;
+        // Apart, so that each field is read from a place that is known when this is compiled: recordings have
+        // millions of records.
+        match form.version {
+            1 => Some(Record::v1(form, bytes.first_chunk()?)),
+            _ => Some(Record::v2(form, bytes.first_chunk()?)),
         }
-        let u16_at = |at: usize| Some(form.order.u16(*bytes.get(at..)?.first_chunk()?));
-        let u32_at = |at: usize| Some(form.order.u32(*bytes.get(at..)?.first_chunk()?));
-        let u64_at = |at: usize| Some(form.order.u64(*bytes.get(at..)?.first_chunk()?));
-        let is_v1 = form.version == 1;
-        Some(Record {
+    }
+
+    #[inline]
+    fn v1(form: Form, header: &[u8; V1_BYTES]) -> Record {
+        let Form { order, .. } = form;
+        Record {
             form,
-            sequence: u32_at(4)?,
-            time: Nanos(u64_at(8)?),
-            sector: u64_at(16)?,
-            bytes: u32_at(24)?,
-            pid: if is_v1 { u32_at(32)? } else { u32_at(28)? },
-            action: if is_v1 { u64::from(u32_at(28)?) } else { u64_at(32)? },
-            device: DeviceNumber(if is_v1 { u32_at(36)? } else { u32_at(40)? }),
-            cpu: if is_v1 { u32_at(40)? } else { u32_at(44)? },
-            error: if is_v1 { u16_at(44)? } else { u16_at(48)? },
-            pdu_len: if is_v1 { u16_at(46)? } else { u16_at(50)? },
-        })
+            sequence: order.u32(part(header, 4)),
+            time: Nanos(order.u64(part(header, 8))),
+            sector: order.u64(part(header, 16)),
+            bytes: order.u32(part(header, 24)),
+            action: u64::from(order.u32(part(header, 28))),
+            pid: order.u32(part(header, 32)),
+            device: DeviceNumber(order.u32(part(header, 36))),
+            cpu: order.u32(part(header, 40)),
+            error: order.u16(part(header, 44)),
+            pdu_len: order.u16(part(header, 46)),
+        }
+    }
+
+    #[inline]
+    fn v2(form: Form, header: &[u8; V2_BYTES]) -> Record {
+        let Form { order, .. } = form;
+        Record {
+            form,
+            sequence: order.u32(part(header, 4)),
+            time: Nanos(order.u64(part(header, 8))),
+            sector: order.u64(part(header, 16)),
+            bytes: order.u32(part(header, 24)),
+            pid: order.u32(part(header, 28)),
+            action: order.u64(part(header, 32)),
+            device: DeviceNumber(order.u32(part(header, 40))),
+            cpu: order.u32(part(header, 44)),
+            error: order.u16(part(header, 48)),
+            pdu_len: order.u16(part(header, 50)),
+        }
     }
 
     /// Length of the record: header and what lies behind it.
@@ -172,16 +200,21 @@ impl Record {
     /// What the record says; `pdu` is what lies behind the header, [`Record::pdu_len`] bytes. What is missing at its
     /// end is taken for absent.
     pub fn told(&self, pdu: &[u8]) -> Told {
-        let pdu = match self.action & CGROUP {
-            0 => pdu,
-            _ => pdu.get(8..).unwrap_or_default(),
-        };
+        if let Some(event) = self.event(pdu) {
+            return Told::Event(event);
+        }
+        self.note(self.behind_cgroup(pdu)).map_or(Told::Unknown, Told::Note)
+    }
+
+    /// The event that the record tells of, as [`Record::told`]; `None` when it tells of none.
+    #[inline]
+    pub fn event(&self, pdu: &[u8]) -> Option<TraceEvent> {
         let categories = self.action >> 16;
         if categories & NOTIFY != 0 {
-            return self.note(pdu).map_or(Told::Unknown, Told::Note);
+            return None;
         }
-        let Some(action) = action(self.kind()) else { return Told::Unknown };
-        Told::Event(TraceEvent {
+        let action = action(self.kind())?;
+        Some(TraceEvent {
             time: self.time,
             sector: self.sector,
             bytes: self.bytes,
@@ -193,11 +226,25 @@ impl Record {
             traits: Traits(categories & TRAITS),
             // The kernel cuts off a negative int.
             error: self.error.cast_signed().unsigned_abs(),
-            extra: extra(action, pdu),
+            extra: if pdu.is_empty() {
+                Extra::None
+            } else {
+                extra(action, self.behind_cgroup(pdu))
+            },
         })
     }
 
+    fn behind_cgroup<'a>(&self, pdu: &'a [u8]) -> &'a [u8] {
+        match self.action & CGROUP {
+            0 => pdu,
+            _ => pdu.get(8..).unwrap_or_default(),
+        }
+    }
+
     fn note(&self, pdu: &[u8]) -> Option<TraceNote> {
+        if self.action >> 16 & NOTIFY == 0 {
+            return None;
+        }
         match self.kind() {
             0 => Some(TraceNote::Process { pid: self.pid, name: text(pdu) }),
             1 => {
@@ -209,6 +256,12 @@ impl Record {
             _ => None,
         }
     }
+}
+
+/// The bytes of a header from `at` on.
+#[inline]
+fn part<const N: usize, const HEADER: usize>(header: &[u8; HEADER], at: usize) -> [u8; N] {
+    std::array::from_fn(|nth| header[at + nth])
 }
 
 /// Text up to its end or the first zero, without the line's end.

@@ -13,9 +13,9 @@ use clap::{Args, Subcommand};
 
 pub use analyze::TraceAnalyzeArgs;
 pub use compare::TraceCompareArgs;
-pub use export::TraceExportArgs;
+pub use export::{ExportFormat, TraceExportArgs};
 pub use import::TraceImportArgs;
-pub use playing::{CountName, FromName, LayoutName, MapName, ModeName, PlayArgs};
+pub use playing::{CountName, LayoutName, MapName, ModeName, PlayArgs, RunRecordArgs, TimesName};
 pub use reading::ReadingArgs;
 pub use record::TraceRecordArgs;
 pub use replay::TraceReplayArgs;

@@ -279,16 +279,6 @@ impl Made<'_> {
     }
 }
 
-/// The document of a recorded probing.
-///
-/// # Errors
-/// When it is not in the form of this version.
-pub fn of_record(run: &Run) -> Result<Option<Document<Body>>> {
-    let Some(document) = run.document.clone() else { return Ok(None) };
-    let read = serde_json::from_value(document);
-    read.map(Some).with_context(|| format!("{}: its document.json is no {SCHEMA}", run.id))
-}
-
 /// Prints a probing; `verb` is what the user called it.
 ///
 /// # Errors

@@ -7,7 +7,7 @@ use trace::Kind;
 use trace::replay::{Clock, Count, Fit, Layout, Mode, Options, Plan, Scale, Survey, Writes};
 use workload::plan::Content;
 
-use crate::args::{CountName, FromName, LayoutName, MapName, ModeName, PlayArgs, Span};
+use crate::args::{CountName, LayoutName, MapName, ModeName, PlayArgs, Span, TimesName};
 use crate::exit::Refused;
 
 /// Most memory for buffers, whatever the slots.
@@ -21,11 +21,11 @@ pub fn options(args: &PlayArgs, seed: u64) -> Result<Options> {
     let region = args.region.and_then(Span::region);
     let options = Options {
         mode: mode(args)?,
-        clock: match args.from {
-            FromName::Queue => Clock::Queue,
-            FromName::Issue => Clock::Issue,
+        clock: match args.times {
+            TimesName::Queue => Clock::Queue,
+            TimesName::Issue => Clock::Issue,
         },
-        from: args.since.unwrap_or_default(),
+        from: args.from.unwrap_or_default(),
         until: args.until,
         loops: args.loops,
         layout: layout(args),

@@ -1,6 +1,14 @@
 //! Replays from their flags to their exit codes: what `trace replay` and `trace compare` share.
 
+mod around;
 pub mod ask;
+mod body;
+mod listen;
 mod play;
+mod verify;
 
-pub use play::{Begun, Job, Listener, On, Played, Reference, Trace};
+pub use around::{caveats, schedulers};
+pub use body::{COMPARE, CompareBody, Drive, REPLAY, ReferenceBody, ReplayBody};
+pub use listen::{Ear, Heard, Wanted};
+pub use play::{Job, On, Played, Reference};
+pub use verify::{Verified, verified};

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Seek as _};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context as _, Result, anyhow, bail};
@@ -16,12 +17,13 @@ use trace::replay::{
 };
 
 use super::ask;
-use crate::args::PlayArgs;
+use crate::args::{PlayArgs, ReadingArgs};
 use crate::opening::{self, Opened, Place, Visitor};
+use crate::verbs::mark::seed_of;
 
 /// A trace that is read as often as it takes.
 #[derive(Clone, Debug)]
-pub struct Trace {
+struct Trace {
     files: Vec<PathBuf>,
     options: import::Options,
 }
@@ -31,7 +33,7 @@ impl Trace {
     ///
     /// # Errors
     /// When it can be read only once.
-    pub fn new(path: &Path, options: import::Options) -> Result<Trace> {
+    fn new(path: &Path, options: import::Options) -> Result<Trace> {
         if path == Path::new("-") {
             bail!(
                 "a replay reads its trace more than once, and standard input can be read once: \
@@ -45,7 +47,7 @@ impl Trace {
     ///
     /// # Errors
     /// Those of reading it.
-    pub fn survey(&self, options: &Options) -> Result<Survey> {
+    fn survey(&self, options: &Options) -> Result<Survey> {
         let mut source = import::open(&self.files, &self.options)?;
         Ok(Survey::of(source.as_mut(), options.from, options.until)?)
     }
@@ -58,14 +60,32 @@ impl Trace {
 
 /// What is the same for every replay of a command.
 pub struct Job<'a> {
-    /// The trace.
-    pub trace: &'a Trace,
-    /// What is known of it.
-    pub survey: &'a Survey,
-    /// How it is replayed and how requests reach a drive.
+    /// How the trace is replayed and how requests reach a drive.
     pub args: &'a PlayArgs,
+    /// The same in the words of the room that replays, but for what may be written.
+    pub options: Options,
+    /// Root of all randomness.
+    pub seed: u64,
     /// Ctrl-C.
-    pub cancel: &'a AtomicBool,
+    pub cancel: Arc<AtomicBool>,
+    trace: Trace,
+    survey: Survey,
+}
+
+impl<'a> Job<'a> {
+    /// Reads the trace in the file at `path` once.
+    ///
+    /// # Errors
+    /// When flags do not go together, or the trace cannot be read.
+    pub fn new(path: &Path, reading: &ReadingArgs, args: &'a PlayArgs) -> Result<Job<'a>> {
+        let cancel = Arc::new(AtomicBool::new(false));
+        linux::signals::install(cancel.clone()).context("cannot watch for Ctrl-C")?;
+        let seed = seed_of(args.tester.seed)?;
+        let options = ask::options(args, seed)?;
+        let trace = Trace::new(path, reading.options())?;
+        let survey = trace.survey(&options)?;
+        Ok(Job { args, options, seed, cancel, trace, survey })
+    }
 }
 
 /// The drive of one replay.
@@ -77,20 +97,6 @@ pub struct On<'a> {
     pub consent: Option<&'a String>,
     /// Of its own noise, when it is a virtual one, and of what is written.
     pub seed: u64,
-}
-
-/// A replay before its first request: what listeners need to know.
-pub struct Begun<'a> {
-    /// What will be issued.
-    pub plan: &'a Plan,
-    /// The drive.
-    pub info: &'a DriveInfo,
-    /// Who it is.
-    pub identity: &'a DriveIdentity,
-    /// How I/O is issued.
-    pub engine: &'a str,
-    /// What I/O to it passes through.
-    pub stack: &'a Stack,
 }
 
 /// What a replay left.
@@ -121,7 +127,7 @@ pub trait Listener {
     ///
     /// # Errors
     /// What makes the replay pointless.
-    fn begin(&mut self, begun: &Begun<'_>) -> Result<()>;
+    fn begin(&mut self, plan: &Plan) -> Result<()>;
 
     /// A batch of completed requests.
     fn see(&mut self, replayed: &[Replayed]);
@@ -140,11 +146,11 @@ impl Job<'_> {
         listener: &mut dyn Listener,
     ) -> Result<Played> {
         let tester = &self.args.tester;
-        let may_write = ask::writes(self.args, self.survey, on.name)?;
+        let may_write = ask::writes(self.args, &self.survey, on.name)?;
         let discards = may_write == trace::replay::Writes::Issue;
         let options = Options { writes: may_write, discards, ..options.clone() };
         let held = self.scheduler(on.name)?;
-        let changes = ask::changes(self.survey, &options);
+        let changes = ask::changes(&self.survey, &options);
         let place = Place {
             name: on.name,
             engine: tester.engine,
@@ -196,15 +202,13 @@ impl Visitor for Player<'_> {
         let mut stream = plan.stream(self.job.trace.opener(), reader)?;
         let setup = ask::setup(self.job.args, &plan, info.kind, self.on.seed);
         let (identity, engine) = (opened.identity.clone(), opened.engine.clone());
-        let begun =
-            Begun { plan: &plan, info: &info, identity: &identity, engine: &engine, stack: &stack };
-        self.listener.begin(&begun)?;
+        self.listener.begin(&plan)?;
         let ended = engine::replay::replay(
             target,
             environment,
             &mut stream,
             &setup,
-            self.job.cancel,
+            &self.job.cancel,
             &mut |replayed| self.listener.see(replayed),
         )
         .with_context(|| self.on.name.to_owned())?;
@@ -230,7 +234,8 @@ impl Reference {
     ///
     /// # Errors
     /// Those of the replay, and when there is no room for a temporary file.
-    pub fn make(job: &Job<'_>, on: On<'_>, options: &Options) -> Result<(Reference, Played)> {
+    pub fn make(job: &Job<'_>, on: On<'_>) -> Result<(Reference, Played)> {
+        let options = ask::of_reference(job.args, &job.options);
         let file = tempfile::tempfile()
             .context("cannot make a temporary file for the reference replay")?;
         let kept = file.try_clone().context("cannot keep the temporary file open")?;
@@ -238,7 +243,7 @@ impl Reference {
             writer: Some(ReferenceWriter::new(BufWriter::new(file), "the temporary file")),
             trouble: None,
         };
-        let played = job.play(on, options, None, &mut keeper)?;
+        let played = job.play(on, &options, None, &mut keeper)?;
         if let Some(trouble) = keeper.trouble {
             return Err(trouble.into());
         }
@@ -262,7 +267,7 @@ struct Keeper {
 }
 
 impl Listener for Keeper {
-    fn begin(&mut self, _: &Begun<'_>) -> Result<()> {
+    fn begin(&mut self, _: &Plan) -> Result<()> {
         Ok(())
     }
 

@@ -16,6 +16,9 @@ use serde_json::{Value, json};
 use crate::args::{PlaceArgs, RunsVerb};
 use crate::envelope::{SystemClock, document};
 use crate::exit::{Exit, Refused};
+use crate::keeping::of_record;
+use crate::replaying::{COMPARE, REPLAY};
+use crate::verbs::trace;
 use crate::{probing, recording, session, talk, view};
 
 /// The form of what these verbs print as JSON.
@@ -86,13 +89,7 @@ fn show(name: &str, place: &PlaceArgs, json: bool, mib: bool) -> Result<Exit> {
         text.push('\n');
         talk::result(&text)?;
     } else {
-        if run.envelope.schema == probing::SCHEMA {
-            if let Some(document) = probing::of_record(&run)? {
-                probing::show(&run.summary.verb, &document, false)?;
-                talk::result("\n")?;
-            }
-        } else if let Some(document) = session::of_record(&run)? {
-            session::show(&run.summary.verb, &document, false, mib)?;
+        if page(&run, mib)? {
             talk::result("\n")?;
         }
         let about = view::runs::about(&run, &integrity, live, &place.flag());
@@ -103,6 +100,23 @@ fn show(name: &str, place: &PlaceArgs, json: bool, mib: bool) -> Result<Exit> {
         return Ok(Exit::No);
     }
     Ok(Exit::Done)
+}
+
+/// Prints the result of a run as it was printed then; false when there is none.
+fn page(run: &Run, mib: bool) -> Result<bool> {
+    let verb = &run.summary.verb;
+    match run.envelope.schema.as_str() {
+        form @ probing::SCHEMA => {
+            show_if(of_record(run, form)?, |it| probing::show(verb, it, false))
+        }
+        form @ REPLAY => show_if(of_record(run, form)?, |it| trace::show_replay(it, false)),
+        form @ COMPARE => show_if(of_record(run, form)?, |it| trace::show_compare(it, false)),
+        _ => show_if(session::of_record(run)?, |it| session::show(verb, it, false, mib)),
+    }
+}
+
+fn show_if<D>(document: Option<D>, show: impl FnOnce(&D) -> Result<()>) -> Result<bool> {
+    document.as_ref().map(show).transpose().map(|shown| shown.is_some())
 }
 
 /// The recorded document, or what there is of one, and beside it what is known of the record.

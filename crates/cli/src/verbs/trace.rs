@@ -3,9 +3,12 @@
 mod analyze;
 mod compare;
 mod export;
-mod import;
-mod record;
+pub mod import;
+pub mod record;
 mod replay;
+
+pub use compare::show as show_compare;
+pub use replay::show as show_replay;
 
 use anyhow::Result;
 

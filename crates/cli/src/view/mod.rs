@@ -1,15 +1,22 @@
 //! Results laid out for reading: which numbers stand where. How they look is the report's business.
 
+pub mod analyze;
+pub mod btt;
 pub mod devices;
 pub mod import;
+pub mod import_trace;
+pub mod load;
 pub mod mark;
 pub mod plots;
 pub mod probe;
+pub mod record;
+pub mod replay;
 pub mod rerun;
 pub mod row;
 pub mod runs;
 pub mod serve;
 pub mod sim;
+pub mod trace_plots;
 
 use block::{DriveInfo, Leaf, Stack};
 

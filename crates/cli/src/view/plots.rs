@@ -6,8 +6,8 @@ use anyhow::{Context as _, Result, bail};
 use probe::scatter::{Evidence, Part, Point};
 use probe::{Body, Name, align, interval, open_au, slc_cache, surface};
 use report::chart::{
-    Across, Axis, Canvas, Chart, Hue, Layer, Line, LinePoint, Mark, Points, Scale, Side, Walk,
-    Zone, png, svg, terminal,
+    Across, Axis, Canvas, Chart, Ground, Hue, Layer, Line, LinePoint, Mark, Points, Scale, Side,
+    Walk, Zone, png_of_all, svg_of_all, terminal,
 };
 use report::flashbench as line;
 use report::{Style, number};
@@ -24,9 +24,19 @@ pub fn draw(body: &Body, path: &Path) -> Result<()> {
     let Some(chart) = charts(body).into_iter().next() else {
         bail!("{name}: there is nothing to draw of what was probed");
     };
+    write(&[chart], path, Ground::Light)
+}
+
+/// Writes charts into one file, as its name ends: one alone, and several in two columns.
+///
+/// # Errors
+/// When a value cannot be drawn, the file's name has no known end, or it cannot be written.
+pub fn write(charts: &[Chart], path: &Path, ground: Ground) -> Result<()> {
+    let name = path.display();
+    let canvas = Canvas { ground, ..Canvas::default() };
     let bytes = match path.extension().and_then(|end| end.to_str()) {
-        Some("svg") => svg(&chart, Canvas::default())?.into_bytes(),
-        Some("png") => png(&chart, Canvas::default())?,
+        Some("svg") => svg_of_all(charts, canvas, 2)?.into_bytes(),
+        Some("png") => png_of_all(charts, canvas, 2)?,
         _ => bail!("{name}: end the name in .svg or .png, which says how it is drawn"),
     };
     std::fs::write(path, bytes).with_context(|| format!("{name}: cannot be written"))

@@ -111,6 +111,37 @@ pub enum Layer {
     Mark(Mark),
     /// A stretch worth a name.
     Zone(Zone),
+    /// A grid of shades.
+    Heat(Heat),
+}
+
+/// How much of something lies in each cell of a grid. Drawn in shades, each of which stands for as large a factor as any
+/// other; the legend tells the least and the greatest value. On the left axis.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Heat {
+    /// What a value is, with the size of a cell: "reads in 16 ms and 4 MiB".
+    pub name: String,
+    /// Unit of the values.
+    pub unit: Unit,
+    /// Lower ends of the first cell, on both axes.
+    pub from: (f64, f64),
+    /// Width and height of a cell, in the units of the axes.
+    pub step: (f64, f64),
+    /// How many columns and rows there are, empty ones among them.
+    pub size: (u32, u32),
+    /// Cells that hold anything; others are left as the page is.
+    pub cells: Vec<HeatCell>,
+}
+
+/// One cell of a grid.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct HeatCell {
+    /// From 0 on, to the right.
+    pub column: u32,
+    /// From 0 on, upwards.
+    pub row: u32,
+    /// How much lies in it; above zero.
+    pub value: f64,
 }
 
 /// Single values of one class.
@@ -206,6 +237,23 @@ pub struct Zone {
     pub to: f64,
 }
 
+impl Heat {
+    /// Lower and upper ends of a cell on both axes.
+    pub(super) fn corners(&self, column: u32, row: u32) -> ((f64, f64), (f64, f64)) {
+        let from = |start: f64, step: f64, index: u32| start + step * f64::from(index);
+        let end = |column, row| {
+            (from(self.from.0, self.step.0, column), from(self.from.1, self.step.1, row))
+        };
+        (end(column, row), end(column.saturating_add(1), row.saturating_add(1)))
+    }
+
+    /// Lower and upper ends of the whole grid.
+    pub(super) fn ends(&self) -> ((f64, f64), (f64, f64)) {
+        let last = (self.size.0.max(1) - 1, self.size.1.max(1) - 1);
+        (self.corners(0, 0).0, self.corners(last.0, last.1).1)
+    }
+}
+
 impl Points {
     /// Points on the left axis, which makes room for them.
     pub fn new(name: impl Into<String>, hue: Hue, points: Vec<(f64, f64)>) -> Points {
@@ -278,6 +326,16 @@ pub enum ChartError {
         before: f64,
         /// The x after it.
         next: f64,
+    },
+    /// A cell of a grid lies outside it.
+    #[error("{what}: a cell at column {column} and row {row} is outside the grid")]
+    OutsideGrid {
+        /// The layer.
+        what: String,
+        /// The column.
+        column: u32,
+        /// The row.
+        row: u32,
     },
     /// A layer is on the right axis of a chart that has none.
     #[error("{what}: the chart has no axis at the right")]

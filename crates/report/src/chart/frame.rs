@@ -2,7 +2,8 @@
 
 use super::clip::{self, Place};
 use super::describe::{
-    Across, Axis, Chart, ChartError, Extent, Layer, Line, Mark, Points, Scale, Side, Walk, Zone,
+    Across, Axis, Chart, ChartError, Extent, Heat, Layer, Line, Mark, Points, Scale, Side, Walk,
+    Zone,
 };
 use super::hue::Hue;
 use super::range::{self, Sample};
@@ -107,6 +108,12 @@ impl<'a> Frame<'a> {
             (Side::Right, Some(span), Some(axis)) => (span, axis),
             _ => (&self.y, &self.chart.y),
         }
+    }
+
+    /// Where a value of both axes is, at the nearest edge for what is beyond; `None` where an axis has no place for it.
+    pub(super) fn spot(&self, (at, value): (f64, f64)) -> Option<Place> {
+        let place = (self.x.place_within(at), self.y.place_within(value));
+        (place.0.is_finite() && place.1.is_finite()).then_some(place)
     }
 
     pub(super) fn dots(&self, points: &Points) -> Dots {
@@ -313,6 +320,7 @@ fn x_samples(chart: &Chart) -> Vec<Sample> {
             let xs: Vec<f64> = l.points.iter().map(|p| p.x).collect();
             if l.walk == Walk::Around { edges(&xs, chart.x.scale) } else { xs }
         }
+        Layer::Heat(h) => positive(vec![h.ends().0.0, h.ends().1.0], chart.x.scale),
         _ => vec![],
     };
     let sample =
@@ -326,7 +334,10 @@ const LONG: usize = 200;
 
 fn y_samples(chart: &Chart, side: Side) -> Vec<Sample> {
     let sample = |layer: &Layer| {
-        let values: Vec<f64> = on_side(layer, side).iter().map(|v| v.1).collect();
+        let mut values: Vec<f64> = on_side(layer, side).iter().map(|v| v.1).collect();
+        if let (Layer::Heat(h), Side::Left) = (layer, side) {
+            values = positive(vec![h.ends().0.1, h.ends().1.1], chart.y.scale);
+        }
         match layer {
             _ if values.is_empty() => None,
             Layer::Points(p) => {
@@ -335,6 +346,9 @@ fn y_samples(chart: &Chart, side: Side) -> Vec<Sample> {
             Layer::Line(l) => {
                 let soft = l.points.iter().filter_map(|p| p.interval).flat_map(|(a, b)| [a, b]);
                 Some(Sample { values, all_below: LONG, soft: soft.collect(), stretches: true })
+            }
+            Layer::Heat(_) => {
+                Some(Sample { values, all_below: LONG, soft: vec![], stretches: true })
             }
             _ => None,
         }
@@ -347,6 +361,7 @@ fn has_data(chart: &Chart) -> bool {
     chart.layers.iter().any(|layer| match layer {
         Layer::Points(points) => !points.points.is_empty(),
         Layer::Line(line) => !line.points.is_empty(),
+        Layer::Heat(heat) => !heat.cells.is_empty(),
         Layer::Mark(_) | Layer::Zone(_) => false,
     })
 }
@@ -390,6 +405,7 @@ fn name_of(layer: &Layer, index: usize) -> String {
         Layer::Line(l) => &l.name,
         Layer::Mark(m) => &m.name,
         Layer::Zone(z) => &z.name,
+        Layer::Heat(h) => &h.name,
     };
     if name.is_empty() { format!("layer {}", index + 1) } else { format!("layer {name:?}") }
 }
@@ -416,6 +432,7 @@ fn check_layer(chart: &Chart, layer: &Layer, what: &str) -> Result<(), ChartErro
             }
         }
         Layer::Line(line) => check_line(chart, line, y(line.side)?, what)?,
+        Layer::Heat(heat) => check_heat(heat, what)?,
         Layer::Mark(mark) => {
             check(mark.value, across(mark.across)?, what)?;
             if let Some((from, to)) = mark.over {
@@ -455,6 +472,36 @@ fn check_line(chart: &Chart, line: &Line, axis: &Axis, what: &str) -> Result<(),
         }
     }
     Ok(())
+}
+
+fn check_heat(heat: &Heat, what: &str) -> Result<(), ChartError> {
+    for (step, from, to) in [
+        (heat.step.0, heat.ends().0.0, heat.ends().1.0),
+        (heat.step.1, heat.ends().0.1, heat.ends().1.1),
+    ] {
+        finite(from, what)?;
+        finite(to, what)?;
+        // A NaN is not above zero either.
+        if step.is_nan() || step <= 0.0 || to <= from {
+            return Err(ChartError::BadRange { what: what.to_owned(), low: from, high: to });
+        }
+    }
+    for cell in &heat.cells {
+        finite(cell.value, what)?;
+        if cell.value < LEAST {
+            return Err(ChartError::NotPositive { what: what.to_owned(), value: cell.value });
+        }
+        if cell.column >= heat.size.0 || cell.row >= heat.size.1 {
+            let (column, row) = (cell.column, cell.row);
+            return Err(ChartError::OutsideGrid { what: what.to_owned(), column, row });
+        }
+    }
+    Ok(())
+}
+
+/// Ends that an axis has a place for: a grid may begin at a zero that a logarithmic axis does not have.
+fn positive(ends: Vec<f64>, scale: Scale) -> Vec<f64> {
+    ends.into_iter().filter(|end| scale == Scale::Linear || *end >= LEAST).collect()
 }
 
 /// No drive has as much of anything, and no unit has a name for more.

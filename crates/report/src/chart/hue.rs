@@ -50,6 +50,19 @@ impl Hue {
         ORDER[index % ORDER.len()]
     }
 
+    /// Number `index` (from 0) of `of` shades of a grid on a dark page: viridis from where it stands out from the page to
+    /// its bright yellow.
+    pub(super) fn on_dark(index: u8, of: u8) -> [u8; 3] {
+        const BRIGHT: [[f64; 3]; 5] = [
+            [72.0, 60.0, 128.0],
+            [57.0, 96.0, 148.0],
+            [33.0, 145.0, 140.0],
+            [94.0, 201.0, 98.0],
+            [253.0, 231.0, 37.0],
+        ];
+        along(&BRIGHT, index, of)
+    }
+
     /// Red, green and blue.
     pub(super) fn rgb(self) -> [u8; 3] {
         match self {
@@ -60,7 +73,7 @@ impl Hue {
             Hue::Orange => [230, 159, 0],
             Hue::Sky => [86, 180, 233],
             Hue::Grey => [110, 110, 110],
-            Hue::Step { index, of } => ramp(index, of),
+            Hue::Step { index, of } => along(&RAMP, index, of),
         }
     }
 
@@ -96,13 +109,13 @@ impl Hue {
     }
 }
 
-fn ramp(index: u8, of: u8) -> [u8; 3] {
+fn along(anchors: &[[f64; 3]; 5], index: u8, of: u8) -> [u8; 3] {
     let last = f64::from(of.max(2) - 1);
-    let at = (f64::from(index) / last).min(1.0) * (RAMP.len() - 1) as f64;
-    let below = (at.floor() as usize).min(RAMP.len() - 2);
+    let at = (f64::from(index) / last).min(1.0) * (anchors.len() - 1) as f64;
+    let below = (at.floor() as usize).min(anchors.len() - 2);
     let share = at - below as f64;
     std::array::from_fn(|channel| {
-        let (from, to) = (RAMP[below][channel], RAMP[below + 1][channel]);
+        let (from, to) = (anchors[below][channel], anchors[below + 1][channel]);
         (from + share * (to - from)).round() as u8
     })
 }

@@ -45,8 +45,10 @@ mod clip;
 mod describe;
 mod frame;
 mod grid;
+mod heat;
 mod hue;
 mod paint;
+mod panels;
 mod picture;
 mod png;
 mod range;
@@ -57,11 +59,12 @@ mod text;
 mod tick;
 
 pub use describe::{
-    Across, Axis, Chart, ChartError, Extent, Layer, Line, LinePoint, Mark, Points, Scale, Side,
-    Walk, Zone,
+    Across, Axis, Chart, ChartError, Extent, Heat, HeatCell, Layer, Line, LinePoint, Mark, Points,
+    Scale, Side, Walk, Zone,
 };
 pub use hue::Hue;
+pub use panels::Ground;
 pub use picture::Canvas;
-pub use png::png;
-pub use svg::svg;
+pub use png::{png, png_of_all};
+pub use svg::{svg, svg_of_all};
 pub use terminal::terminal;

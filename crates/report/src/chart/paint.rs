@@ -3,6 +3,7 @@
 use super::clip::Place;
 use super::describe::{Layer, Line, Points};
 use super::frame::{Frame, Knot};
+use super::heat;
 use super::picture::Plot;
 use super::shape::{Shape, Spot};
 
@@ -18,6 +19,7 @@ pub(super) fn layer(frame: &Frame<'_>, layer: &Layer, plot: &Plot, shapes: &mut 
     match layer {
         Layer::Points(points) => dots(frame, points, plot, shapes),
         Layer::Line(line) => course(frame, line, plot, shapes),
+        Layer::Heat(grid) => heat::boxes(frame, grid, plot, shapes),
         Layer::Mark(_) | Layer::Zone(_) => {}
     }
 }
@@ -27,7 +29,7 @@ pub(super) fn spots(frame: &Frame<'_>, plot: &Plot) -> Vec<Spot> {
     let places = |layer: &Layer| match layer {
         Layer::Points(points) => frame.dots(points).inside,
         Layer::Line(line) => frame.course(line).concat(),
-        Layer::Mark(_) | Layer::Zone(_) => vec![],
+        Layer::Mark(_) | Layer::Zone(_) | Layer::Heat(_) => vec![],
     };
     frame.chart.layers.iter().flat_map(places).map(|place| plot.spot(place)).collect()
 }

@@ -2,7 +2,9 @@
 
 use super::describe::{Chart, ChartError, Layer, Side};
 use super::frame::{Frame, Key, NOTHING, Tag};
+use super::heat;
 use super::paint;
+use super::panels::Ground;
 use super::shape::{Anchor, Rgb, Shape, Spot};
 use super::text::{bold_width, shortened, width};
 use super::tick::{self, Tick};
@@ -17,12 +19,14 @@ pub struct Canvas {
     pub height: u32,
     /// Unit of throughput.
     pub rate: RateUnit,
+    /// The page.
+    pub ground: Ground,
 }
 
 impl Default for Canvas {
-    /// 1200 x 700, in MB/s.
+    /// 1200 x 700, in MB/s, on white.
     fn default() -> Self {
-        Canvas { width: 1200, height: 700, rate: RateUnit::Mb }
+        Canvas { width: 1200, height: 700, rate: RateUnit::Mb, ground: Ground::Light }
     }
 }
 
@@ -59,6 +63,7 @@ pub(super) struct Plot {
     pub top: f64,
     pub right: f64,
     pub bottom: f64,
+    pub ground: Ground,
 }
 
 impl Plot {
@@ -91,7 +96,8 @@ pub(super) fn shapes(chart: &Chart, canvas: Canvas) -> Result<Vec<Shape>, ChartE
     let (width, height) = (f64::from(width), f64::from(height));
     let zoom = (width / USUAL.0).min(height / USUAL.1).clamp(ZOOM.0, ZOOM.1);
     let (width, height) = (width / zoom, height / zoom);
-    let mut page = Page { frame, width, height, rate: canvas.rate, shapes: Vec::new() };
+    let mut page =
+        Page { frame, width, height, rate: canvas.rate, ground: canvas.ground, shapes: Vec::new() };
     page.draw();
     Ok(page.shapes.into_iter().map(|shape| shape.scaled(zoom)).collect())
 }
@@ -101,6 +107,7 @@ struct Page<'a> {
     width: f64,
     height: f64,
     rate: RateUnit,
+    ground: Ground,
     shapes: Vec<Shape>,
 }
 
@@ -126,6 +133,7 @@ impl Page<'_> {
             top: titles + 12.0,
             right: right_end,
             bottom: self.height - self.foot(),
+            ground: self.ground,
         };
         let ticks = self.ticks(&plot);
         let widest =
@@ -205,7 +213,33 @@ impl Page<'_> {
             self.text((x + 30.0, base), text, WORDS, Anchor::Start, INK);
             x += wide + 22.0;
         }
-        if keys.is_empty() { top } else { top + f64::from(row + 1) * (ROW + 2.0) + 4.0 }
+        let after =
+            if keys.is_empty() { top } else { top + f64::from(row + 1) * (ROW + 2.0) + 4.0 };
+        self.shades(after)
+    }
+
+    /// A row for each grid: what it shows, and its shades between the least and the greatest value.
+    fn shades(&mut self, mut top: f64) -> f64 {
+        const BAR: f64 = 220.0;
+        let chart = self.frame.chart;
+        for layer in &chart.layers {
+            let Layer::Heat(grid) = layer else { continue };
+            let Some((name, low, high)) = heat::legend(grid, self.rate) else { continue };
+            let base = top + 16.0;
+            let room = self.width - 2.0 * BORDER - BAR - 40.0;
+            let room = room - width(&low, WORDS) - width(&high, WORDS);
+            let name = shortened(&name, WORDS, room);
+            let mut x = BORDER;
+            for (text, gap) in [(name, 16.0), (low, 8.0)] {
+                let wide = width(&text, WORDS);
+                self.text((x, base), text, WORDS, Anchor::Start, INK);
+                x += wide + gap;
+            }
+            heat::bar((x, base - 12.0), (BAR, 14.0), self.ground, &mut self.shapes);
+            self.text((x + BAR + 8.0, base), high, WORDS, Anchor::Start, INK);
+            top += ROW + 6.0;
+        }
+        top
     }
 
     fn swatch(&mut self, key: &Key, (x, y): Spot) {
@@ -455,7 +489,7 @@ impl Page<'_> {
 
     /// The plot's frame.
     fn border(&mut self, plot: &Plot) {
-        let Plot { left, top, right, bottom } = *plot;
+        let Plot { left, top, right, bottom, .. } = *plot;
         let spots = vec![(left, top), (right, top), (right, bottom), (left, bottom), (left, top)];
         self.shapes.push(Shape::Path { spots, stroke: EDGE, width: 1.0, dashed: false });
     }

@@ -5,7 +5,8 @@ use kuva::render::color::Color;
 use kuva::render::render::{PathData, Primitive, Scene, TextAnchor, TextSpan};
 
 use super::describe::{Chart, ChartError};
-use super::picture::{self, Canvas};
+use super::panels;
+use super::picture::Canvas;
 use super::shape::{Anchor, Rgb, Shape, Spot};
 
 /// The chart as a PNG file, one pixel for each unit of the canvas. Its letters are drawn with a font that is
@@ -15,14 +16,26 @@ use super::shape::{Anchor, Rgb, Shape, Spot};
 ///
 /// When the chart has a value that cannot be drawn, or the canvas is too small or too large.
 pub fn png(chart: &Chart, canvas: Canvas) -> Result<Vec<u8>, ChartError> {
-    let shapes = picture::shapes(chart, canvas)?;
-    let mut scene = Scene::new(f64::from(canvas.width), f64::from(canvas.height));
+    png_of_all(std::slice::from_ref(chart), canvas, 1)
+}
+
+/// Several charts in one picture, in rows of `columns`, each on a canvas of its own.
+///
+/// # Errors
+///
+/// As [`png`], and when all of it would be longer than 32,768 along a side.
+pub fn png_of_all(charts: &[Chart], canvas: Canvas, columns: usize) -> Result<Vec<u8>, ChartError> {
+    let (shapes, width, height) = panels::shapes(charts, canvas, columns)?;
+    let mut scene = Scene::new(f64::from(width), f64::from(height));
     scene.elements = shapes.into_iter().map(primitive).collect();
     RasterBackend::new().with_scale(1.0).render_scene(&scene).map_err(ChartError::Raster)
 }
 
 fn primitive(shape: Shape) -> Primitive {
     match shape {
+        Shape::Shade { x, y, width, height, fill } => {
+            primitive(Shape::Box { x, y, width, height, fill, opacity: 1.0 })
+        }
         Shape::Box { x, y, width, height, fill, opacity } => Primitive::Rect {
             x,
             y,

@@ -19,6 +19,8 @@ pub(super) enum Anchor {
 pub(super) enum Shape {
     /// A filled rectangle.
     Box { x: f64, y: f64, width: f64, height: f64, fill: Rgb, opacity: f64 },
+    /// A filled rectangle whose colour is meant for the page that it is on.
+    Shade { x: f64, y: f64, width: f64, height: f64, fill: Rgb },
     /// A line through spots.
     Path { spots: Vec<Spot>, stroke: Rgb, width: f64, dashed: bool },
     /// A filled polygon.
@@ -34,6 +36,32 @@ impl Shape {
         Shape::Path { spots: vec![from, to], stroke, width, dashed: false }
     }
 
+    /// The same shape elsewhere.
+    pub(super) fn moved(mut self, right: f64, down: f64) -> Shape {
+        match &mut self {
+            Shape::Box { x, y, .. } | Shape::Shade { x, y, .. } | Shape::Text { x, y, .. } => {
+                (*x, *y) = (*x + right, *y + down)
+            }
+            Shape::Path { spots, .. } | Shape::Area { spots, .. } | Shape::Dots { spots, .. } => {
+                spots.iter_mut().for_each(|spot| *spot = (spot.0 + right, spot.1 + down));
+            }
+        }
+        self
+    }
+
+    /// The same shape in the colour that `of` makes of its own, which is that of a light page.
+    pub(super) fn coloured(mut self, of: impl Fn(Rgb) -> Rgb) -> Shape {
+        match &mut self {
+            Shape::Box { fill, .. } | Shape::Area { fill, .. } | Shape::Dots { fill, .. } => {
+                *fill = of(*fill);
+            }
+            Shape::Path { stroke, .. } => *stroke = of(*stroke),
+            Shape::Text { ink, .. } => *ink = of(*ink),
+            Shape::Shade { .. } => {}
+        }
+        self
+    }
+
     /// The same shape `by` times as large, in a picture `by` times as large.
     pub(super) fn scaled(self, by: f64) -> Shape {
         let far = |spots: Vec<Spot>| spots.into_iter().map(|(x, y)| (x * by, y * by)).collect();
@@ -41,6 +69,10 @@ impl Shape {
             Shape::Box { x, y, width, height, fill, opacity } => {
                 let (x, y, width, height) = (x * by, y * by, width * by, height * by);
                 Shape::Box { x, y, width, height, fill, opacity }
+            }
+            Shape::Shade { x, y, width, height, fill } => {
+                let (x, y, width, height) = (x * by, y * by, width * by, height * by);
+                Shape::Shade { x, y, width, height, fill }
             }
             Shape::Path { spots, stroke, width, dashed } => {
                 Shape::Path { spots: far(spots), stroke, width: width * by, dashed }

@@ -3,7 +3,8 @@
 use std::fmt::Write;
 
 use super::describe::{Chart, ChartError};
-use super::picture::{self, Canvas};
+use super::panels;
+use super::picture::Canvas;
 use super::shape::{Anchor, Rgb, Shape, Spot};
 
 /// Fonts with like widths on the systems that people have; the first is that of the PNG.
@@ -15,13 +16,23 @@ const FONTS: &str = "DejaVu Sans, Verdana, Geneva, sans-serif";
 ///
 /// When the chart has a value that cannot be drawn, or the canvas is too small or too large.
 pub fn svg(chart: &Chart, canvas: Canvas) -> Result<String, ChartError> {
-    let shapes = picture::shapes(chart, canvas)?;
-    let Canvas { width, height, .. } = canvas;
+    svg_of_all(std::slice::from_ref(chart), canvas, 1)
+}
+
+/// Several charts in one document, in rows of `columns`, each on a canvas of its own.
+///
+/// # Errors
+///
+/// As [`svg`], and when all of it would be longer than 32,768 along a side.
+pub fn svg_of_all(charts: &[Chart], canvas: Canvas, columns: usize) -> Result<String, ChartError> {
+    let (shapes, width, height) = panels::shapes(charts, canvas, columns)?;
+    let title = charts.first().map_or("", |chart| chart.title.as_str());
+    let page = hex(canvas.ground.page());
     let mut text = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" \
          height=\"{height}\" font-family=\"{FONTS}\" role=\"img\">\n<title>{}</title>\n\
-         <rect width=\"{width}\" height=\"{height}\" fill=\"#ffffff\"/>\n",
-        escaped(&chart.title)
+         <rect width=\"{width}\" height=\"{height}\" fill=\"{page}\"/>\n",
+        escaped(title)
     );
     for shape in &shapes {
         element(&mut text, shape);
@@ -43,6 +54,15 @@ fn element(text: &mut String, shape: &Shape) {
             number(*height),
             hex(*fill),
             opaque("fill-opacity", *opacity),
+        ),
+        Shape::Shade { x, y, width, height, fill } => write!(
+            text,
+            "<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"{}\"/>",
+            number(*x),
+            number(*y),
+            number(*width),
+            number(*height),
+            hex(*fill),
         ),
         Shape::Path { spots, stroke, width, dashed } => write!(
             text,

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::describe::{Chart, ChartError, Layer, Line, Points, Side};
+use super::describe::{Chart, ChartError, Heat, Layer, Line, Points, Side};
 use super::frame::{Frame, NOTHING, Span, Tag};
 use super::grid::{Cell, Grid, columns, put, written};
+use super::heat;
 use super::hue::Hue;
 use super::tick::{self, Tick};
 use crate::terminal::{BOLD, DIM, Page, Style, paint};
@@ -134,6 +135,7 @@ impl Sheet<'_> {
             (self.frame.tags(true, self.style.rate), self.frame.tags(false, self.style.rate));
         self.shades(&upright, true);
         self.shades(&level, false);
+        self.grids();
         self.clouds();
         self.courses();
         let arrows = self.arrows();
@@ -214,6 +216,36 @@ impl Sheet<'_> {
         if used > 0 {
             self.page.line(&line);
         }
+        for layer in &chart.layers {
+            if let Layer::Heat(grid) = layer {
+                self.scale(grid);
+            }
+        }
+    }
+
+    /// What the glyphs of a grid stand for.
+    fn scale(&mut self, grid: &Heat) {
+        let mut line = String::new();
+        let mut used = 0;
+        let mut lead = vec![(' ', Hue::Grey, format!("{}:", crate::harmless(&grid.name)))];
+        if columns(&lead[0].2) > self.style.width {
+            self.page.wrapped("", &grid.name, anstyle::Style::new());
+            lead.clear();
+        }
+        for (glyph, hue, text) in lead.into_iter().chain(heat::glyphs(grid, self.style.rate)) {
+            let glyph = if glyph == ' ' { String::new() } else { format!("{glyph} ") };
+            let wide = columns(&glyph) + columns(&text);
+            if used > 0 && used + 2 + wide > self.style.width {
+                self.page.line(&line);
+                (line, used) = (String::new(), 0);
+            }
+            let gap = if used > 0 { "  " } else { "" };
+            let painted =
+                if glyph.is_empty() { glyph } else { paint(hue.ansi().on_default(), &glyph) };
+            line.push_str(&format!("{gap}{painted}{text}"));
+            used += gap.len() + wide;
+        }
+        self.page.line(&line);
     }
 
     /// Zones and marks, under the data.
@@ -319,6 +351,37 @@ impl Sheet<'_> {
             turn += usize::from(before.is_some_and(|before| before != column));
             before = Some(column);
             self.grid.mark(row, column, cells[turn % cells.len()]);
+        }
+    }
+
+    /// Grids of shades: a cell shows the most that any cell of the grid has there.
+    fn grids(&mut self) {
+        let chart = self.frame.chart;
+        let (width, height) = (self.grid.width, self.grid.height);
+        for layer in &chart.layers {
+            let Layer::Heat(grid) = layer else { continue };
+            let Some(scale) = heat::Scale::of(grid) else { continue };
+            let mut most = vec![0.0f64; width * height];
+            for cell in &grid.cells {
+                let (from, to) = grid.corners(cell.column, cell.row);
+                let (Some(from), Some(to)) = (self.frame.spot(from), self.frame.spot(to)) else {
+                    continue;
+                };
+                // Half a hair inside, so that a cell does not reach into that of its neighbour.
+                let hair = (1e-6, 1e-6);
+                let (left, right) =
+                    (self.grid.column(from.0 + hair.0), self.grid.column(to.0 - hair.0));
+                let (top, bottom) = (self.grid.row(to.1 - hair.1), self.grid.row(from.1 + hair.1));
+                for row in top..=bottom.max(top) {
+                    for best in &mut most[row * width + left..=row * width + right.max(left)] {
+                        *best = best.max(cell.value);
+                    }
+                }
+            }
+            for (place, value) in most.into_iter().enumerate().filter(|(_, value)| *value > 0.0) {
+                let (glyph, hue) = heat::glyph(&scale, value);
+                self.grid.mark(place / width, place % width, Cell::of(glyph, hue));
+            }
         }
     }
 

@@ -1,7 +1,8 @@
 //! Charts such as the instruments make, from made-up drives: the same at each call.
 
 use drivescope_report::chart::{
-    Across, Axis, Chart, Hue, Layer, Line, LinePoint, Mark, Points, Scale, Side, Walk, Zone,
+    Across, Axis, Chart, Heat, HeatCell, Hue, Layer, Line, LinePoint, Mark, Points, Scale, Side,
+    Walk, Zone,
 };
 use stats::Unit;
 
@@ -203,13 +204,48 @@ pub fn cache() -> Chart {
     }
 }
 
+/// A trace's accesses by address and time: a scan, a hot spot that pauses, and little elsewhere.
+pub fn heat(columns: u32, rows: u32) -> Chart {
+    let mut noise = Noise(3);
+    let mut cells = vec![];
+    for row in 0..rows {
+        for column in 0..columns {
+            let scan = row == column * rows / columns;
+            let hot = row == rows / 5 && (column * 5 / columns).is_multiple_of(2);
+            let value = match () {
+                () if hot => 2_000.0 + 3_000.0 * noise.draw(),
+                () if scan => 300.0 + 200.0 * noise.draw(),
+                () if noise.draw() < 0.25 => (1.0 + 6.0 * noise.draw()).floor(),
+                () => continue,
+            };
+            cells.push(HeatCell { column, row, value });
+        }
+    }
+    let step = (60e9 / f64::from(columns), 64.0 * GIB / f64::from(rows));
+    let (x, y) = (Axis::new("Time", Unit::Ns), Axis::new("Address", Unit::Bytes));
+    Chart {
+        subtitle: "reads by where and when they begin".to_owned(),
+        layers: vec![Layer::Heat(Heat {
+            name: format!("reads in {:.0} ms and {:.0} MiB", step.0 / 1e6, step.1 / MIB),
+            unit: Unit::Count,
+            from: (0.0, 0.0),
+            step,
+            size: (columns, rows),
+            cells,
+        })],
+        note: "made up".to_owned(),
+        ..Chart::new("Where and when a trace reads", x, y)
+    }
+}
+
 /// All of them, by name.
-pub fn all() -> [(&'static str, Chart); 5] {
+pub fn all() -> [(&'static str, Chart); 6] {
     [
         ("scatter", scatter(4096)),
         ("align", align()),
         ("open-units", open_units()),
         ("surface", surface()),
         ("cache", cache()),
+        ("heat", heat(128, 64)),
     ]
 }

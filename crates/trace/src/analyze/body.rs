@@ -7,6 +7,7 @@ use stats::Caveat;
 use crate::TraceInfo;
 use crate::analyze::activity::Activity;
 use crate::analyze::depth::QueueDepth;
+use crate::analyze::load::LoadBody;
 use crate::analyze::merges::MergeFigures;
 use crate::analyze::phases::{Overhead, Phases};
 use crate::analyze::plugs::PlugFigures;
@@ -56,6 +57,9 @@ pub struct Body {
     pub stacked: Option<Stacked>,
     /// Each task by itself.
     pub processes: Vec<Process>,
+    /// What was asked for, whatever became of it.
+    #[serde(flatten)]
+    pub load: LoadBody,
     /// Doubts.
     pub caveats: Vec<Caveat>,
 }

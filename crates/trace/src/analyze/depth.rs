@@ -17,7 +17,9 @@ pub(super) struct Depth {
     /// Sum of depth × time, in nanoseconds.
     area: u128,
     by_class: Vec<u64>,
-    over_time: Series<Held>,
+    /// Kept where it is wanted.
+    over_time: Option<Series<Held>>,
+    keeps_course: bool,
 }
 
 /// What one step of time held.
@@ -35,6 +37,11 @@ impl super::series::Join for Held {
 }
 
 impl Depth {
+    /// Nothing outstanding yet; what is said tells how it went, too.
+    pub(super) fn with_course() -> Depth {
+        Depth { keeps_course: true, ..Depth::default() }
+    }
+
     /// An I/O enters at `at`.
     #[inline]
     pub(super) fn enter(&mut self, at: u64) {
@@ -57,16 +64,18 @@ impl Depth {
             self.begun = Some(at);
             self.last = at;
             self.by_class = vec![0; CLASSES];
-            self.over_time = Series::new(at, FIRST_STEP, MOST_STEPS);
+            self.over_time = self.keeps_course.then(|| Series::new(at, FIRST_SHIFT, MOST_STEPS));
         }
         let Some(passed) = at.checked_sub(self.last).filter(|passed| *passed > 0) else { return };
         self.area += u128::from(self.now) * u128::from(passed);
         self.by_class[class(self.now)] += passed;
         let depth = self.now;
-        self.over_time.spread(self.last, at, |held, part| {
-            held.area += u128::from(depth) * u128::from(part);
-            held.max = held.max.max(depth);
-        });
+        if let Some(course) = &mut self.over_time {
+            course.spread(self.last, at, |held, part| {
+                held.area += u128::from(depth) * u128::from(part);
+                held.max = held.max.max(depth);
+            });
+        }
         self.last = at;
     }
 
@@ -76,7 +85,6 @@ impl Depth {
         let span = self.last - begun;
         let share = |time: u64| if span == 0 { 0.0 } else { time as f64 / span as f64 };
         let classes = self.by_class.iter().enumerate().filter(|(_, time)| **time > 0);
-        let step = self.over_time.step();
         Some(QueueDepth {
             mean: if span == 0 { 0.0 } else { self.area as f64 / span as f64 },
             max: self.max,
@@ -86,22 +94,19 @@ impl Depth {
                     DepthShare { from, to, share: share(*time) }
                 })
                 .collect(),
-            over_time: DepthOverTime {
+            over_time: self.over_time.as_ref().map(|course| DepthOverTime {
                 from_ns: begun,
-                step_ns: step,
-                mean: self
-                    .over_time
-                    .cells()
-                    .map(|(held, time)| held.area as f64 / time as f64)
-                    .collect(),
-                max: self.over_time.cells().map(|(held, _)| held.max).collect(),
-            },
+                step_ns: course.step(),
+                mean: course.cells().map(|(held, ns)| held.area as f64 / ns as f64).collect(),
+                max: course.cells().map(|(held, _)| held.max).collect(),
+            }),
         })
     }
 }
 
-/// First step of depth over time, and the most steps that are kept: then neighbours are joined.
-const FIRST_STEP: u64 = 1_000_000;
+/// First step of depth over time, as a power of two of nanoseconds, and the most steps that are kept: then neighbours
+/// are joined.
+const FIRST_SHIFT: u32 = 20;
 const MOST_STEPS: usize = 512;
 
 fn class(depth: u64) -> usize {
@@ -128,8 +133,9 @@ pub struct QueueDepth {
     pub max: u64,
     /// Share of the time that each class of depth had; classes without any are left out.
     pub shares: Vec<DepthShare>,
-    /// How it went.
-    pub over_time: DepthOverTime,
+    /// How it went; told of all devices together.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub over_time: Option<DepthOverTime>,
 }
 
 /// How long a depth lay between two bounds.
@@ -148,7 +154,7 @@ pub struct DepthShare {
 pub struct DepthOverTime {
     /// Where the first step begins, since the trace's origin, in nanoseconds.
     pub from_ns: u64,
-    /// Length of a step, in nanoseconds: 1 ms, doubled until 512 steps are enough.
+    /// Length of a step, in nanoseconds: 2^20, doubled until 512 steps are enough.
     pub step_ns: u64,
     /// Mean of each step, weighted by time. The last step may be shorter than the others.
     pub mean: Vec<f64>,
@@ -162,7 +168,7 @@ mod tests {
 
     #[test]
     fn depth_is_weighted_by_time() {
-        let mut depth = Depth::default();
+        let mut depth = Depth::with_course();
         depth.advance(100);
         depth.enter(200);
         depth.enter(300);
@@ -174,10 +180,8 @@ mod tests {
         assert_eq!((said.mean, said.max), (1.1, 2));
         let shares: Vec<_> = said.shares.iter().map(|s| (s.from, s.to, s.share)).collect();
         assert_eq!(shares, [(0, 0, 0.2), (1, 1, 0.5), (2, 2, 0.3)]);
-        assert_eq!(
-            (said.over_time.from_ns, said.over_time.mean, said.over_time.max),
-            (100, vec![1.1], vec![2])
-        );
+        let course = said.over_time.unwrap();
+        assert_eq!((course.from_ns, course.mean, course.max), (100, vec![1.1], vec![2]));
     }
 
     #[test]

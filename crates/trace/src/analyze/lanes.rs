@@ -10,7 +10,7 @@ use crate::analyze::phases::{Collector, Phase};
 use crate::analyze::plugs::PlugFigures;
 use crate::analyze::seeks::Seeks;
 use crate::analyze::tally::Counts;
-use crate::{Flags, Io, Space};
+use crate::{Io, Space};
 
 /// Most devices that are told apart; I/Os of those numbered beyond are counted together.
 pub const DEVICES_MAX: usize = 4096;
@@ -65,7 +65,6 @@ struct Lane {
     course: Course,
     by_arrival: Seeks,
     by_issue: Seeks,
-    issuing: Vec<Pending>,
     /// Arrived, but neither merged nor issued.
     waiting: u64,
     waiting_sum: u128,
@@ -87,7 +86,6 @@ impl Lane {
             course: Course::default(),
             by_arrival: Seeks::new(exact),
             by_issue: Seeks::new(exact),
-            issuing: Vec::new(),
             waiting: 0,
             waiting_sum: 0,
             arrivals: 0,
@@ -127,42 +125,19 @@ impl Lane {
         match moment {
             Moment::Merge => self.waiting = self.waiting.saturating_sub(1),
             Moment::Issue => {
-                if io.merged.is_none() {
+                if !io.merged.known() {
                     self.waiting = self.waiting.saturating_sub(1);
                 }
-                self.issues += u64::from(io.head());
-                if wanted.seeks {
-                    self.group(*io);
+                if io.head() {
+                    self.issues += 1;
+                    if wanted.seeks {
+                        self.by_issue.see(io.offset, io.request);
+                    }
                 }
             }
             Moment::Complete => {}
         }
         self.course.pass(at, moment, io);
-    }
-
-    /// Collects what is issued at one instant: a request's place is known when all that was merged into it is.
-    fn group(&mut self, io: Pending) {
-        if self.issuing.first().is_some_and(|first| first.issued != io.issued) {
-            self.end_group();
-        }
-        // More than this are never issued at once; the bound is for files that say so.
-        if io.head() || (io.flags.has(Flags::MERGED_FRONT) && self.issuing.len() < 1 << 16) {
-            self.issuing.push(io);
-        }
-    }
-
-    fn end_group(&mut self) {
-        let (heads, fronts): (Vec<Pending>, Vec<Pending>) =
-            self.issuing.drain(..).partition(Pending::head);
-        for head in heads {
-            let mut start = head.offset;
-            while let Some(front) =
-                fronts.iter().find(|io| io.length > 0 && io.offset + io.length == start)
-            {
-                start = front.offset;
-            }
-            self.by_issue.see(start, head.request);
-        }
     }
 
     fn device(
@@ -177,6 +152,8 @@ impl Lane {
         let mut counts = self.counts.clone();
         counts.merge(&self.stacked);
         let span = self.last - self.first.unwrap_or(0);
+        // A tally is of the whole recording, and says nothing of a part.
+        let tally = space.filter(|_| !windowed).map(|space| &space.tally);
         Device {
             space: u32::try_from(index).unwrap_or(u32::MAX),
             name: match space {
@@ -195,13 +172,10 @@ impl Lane {
             device_depth: self.course.issued.finish(),
             activity: self.course.live.finish(),
             busy: self.course.busy.finish(),
-            merges: self.merges.finish(),
+            merges: self.merges.finish(tally.map(|tally| tally.issued_requests)),
             seeks_q2q: self.by_arrival.finish(),
             seeks_d2d: self.by_issue.finish(),
-            // A tally is of the whole recording, and says nothing of a part.
-            plugs: space
-                .filter(|_| !windowed)
-                .and_then(|space| PlugFigures::of(&space.tally, span)),
+            plugs: tally.and_then(|tally| PlugFigures::of(tally, span)),
             active_at_q: (self.issues > 0 && self.arrivals > 0).then(|| ActiveAtQueue {
                 n: self.arrivals,
                 mean: self.waiting_sum as f64 / self.arrivals as f64,
@@ -221,15 +195,15 @@ impl Course {
         match moment {
             Moment::Merge => {}
             Moment::Issue => {
-                let Some(completed) = io.completed else { return };
-                self.live.add(at, completed.max(at));
+                let Some(completed) = io.completed.get() else { return };
+                self.live.add(at, completed.0.max(at));
                 if io.head() {
                     self.issued.enter(at);
                 }
             }
             Moment::Complete => {
                 self.outstanding.leave(at);
-                if io.head() && io.issued.is_some() {
+                if io.head() && io.issued.known() {
                     self.issued.leave(at);
                 }
             }
@@ -248,7 +222,11 @@ impl Lanes {
             wanted,
             moments: Moments::default(),
             devices: Vec::new(),
-            whole: Course::default(),
+            whole: Course {
+                outstanding: Depth::with_course(),
+                issued: Depth::with_course(),
+                ..Course::default()
+            },
             gaps: Histogram::default(),
             first_arrival: None,
             last_arrival: None,
@@ -313,9 +291,6 @@ impl Lanes {
         let last = self.last_completion;
         if let Some(last) = last.filter(|_| self.wanted.depth && self.first_arrival.is_some()) {
             self.whole.begin(last);
-        }
-        for lane in self.devices.iter_mut().flatten() {
-            lane.end_group();
         }
     }
 

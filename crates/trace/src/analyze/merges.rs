@@ -37,12 +37,15 @@ impl Merges {
         }
     }
 
-    /// What is said of them; `None` where no request is known.
-    pub(super) fn finish(&self) -> Option<MergeFigures> {
+    /// What is said of them; `None` where no request is known. `told` is how many requests the recording tells of: the
+    /// parts of a bio that was split are requests, but are no I/Os to be counted here.
+    pub(super) fn finish(&self, told: Option<u64>) -> Option<MergeFigures> {
+        let issued = told.map_or(self.requests, |told| told.max(self.requests));
         (self.requests > 0).then(|| MergeFigures {
             queued: self.queued,
-            issued: self.requests,
-            ratio: self.queued as f64 / self.requests as f64,
+            issued,
+            heads: self.requests,
+            ratio: self.queued as f64 / issued as f64,
             merged_back: self.back,
             merged_front: self.front,
             request_min_bytes: self.min,
@@ -62,8 +65,10 @@ impl Merges {
 pub struct MergeFigures {
     /// I/Os that arrived (Q).
     pub queued: u64,
-    /// Requests that were issued (D), each once.
+    /// Requests that were issued (D): those that the recording tells of, each time, or else as many as [`Self::heads`].
     pub issued: u64,
+    /// I/Os that were issued as a request, or as the first of one.
+    pub heads: u64,
     /// I/Os to a request.
     pub ratio: f64,
     /// I/Os merged at the back of a request.
@@ -93,15 +98,16 @@ mod tests {
             |io: Io| Io { issued: Stamp::at(Nanos(5)), completed: Stamp::at(Nanos(9)), ..io };
         let io = Io::arriving(Nanos(1), Kind::Write, Bytes(0), Bytes(4096));
         let mut merges = Merges::default();
-        assert_eq!(merges.finish(), None);
+        assert_eq!(merges.finish(None), None);
         merges.see(&known(Io { flags: Flags::HEAD, request_bytes: Bytes(12288), ..io }));
         merges.see(&known(Io { flags: Flags::MERGED_BACK, ..io }));
         merges.see(&known(Io { flags: Flags::MERGED_FRONT, ..io }));
         merges.see(&known(Io { flags: Flags::HEAD, request_bytes: Bytes(4096), ..io }));
         // Waits still: no request yet.
         merges.see(&Io { flags: Flags::HEAD, ..io });
-        let said = merges.finish().unwrap();
+        let said = merges.finish(None).unwrap();
         assert_eq!((said.queued, said.issued, said.ratio), (5, 2, 2.5));
+        assert_eq!(merges.finish(Some(3)).map(|said| (said.issued, said.heads)), Some((3, 2)));
         assert_eq!((said.merged_back, said.merged_front), (1, 1));
         assert_eq!((said.request_min_bytes, said.request_max_bytes), (4096, 12288));
         assert_eq!((said.request_mean_bytes, said.request_total_bytes), (8192.0, 16384));

@@ -3,8 +3,9 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::collections::binary_heap::PeekMut;
 
-use crate::{Flags, Io};
+use crate::{Flags, Io, Stamp};
 
 /// Most I/Os that wait for their next moment at a time: some 50 MB of them. Real queues are far shorter; a file that
 /// claims to complete nothing before its end would otherwise be kept in memory whole.
@@ -12,6 +13,7 @@ const MOST: usize = 1 << 19;
 
 /// What happens to an I/O after its arrival. In the order of an I/O's life, which decides between equal times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
 pub(super) enum Moment {
     /// It is merged into a request.
     Merge,
@@ -25,11 +27,10 @@ pub(super) enum Moment {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pending {
     pub(super) offset: u64,
-    pub(super) length: u64,
     pub(super) request: u64,
-    pub(super) merged: Option<u64>,
-    pub(super) issued: Option<u64>,
-    pub(super) completed: Option<u64>,
+    pub(super) merged: Stamp,
+    pub(super) issued: Stamp,
+    pub(super) completed: Stamp,
     pub(super) lane: u32,
     pub(super) flags: Flags,
     /// It is the device's below too, and counts there.
@@ -40,11 +41,10 @@ impl Pending {
     pub(super) fn of(io: &Io, lane: u32) -> Pending {
         Pending {
             offset: io.offset.0,
-            length: io.length.0,
             request: if io.request_bytes.0 == 0 { io.length.0 } else { io.request_bytes.0 },
-            merged: io.merged.get().map(|at| at.0),
-            issued: io.issued.get().map(|at| at.0),
-            completed: io.completed.get().map(|at| at.0),
+            merged: io.merged,
+            issued: io.issued,
+            completed: io.completed,
             lane,
             flags: io.flags,
             stacked: io.remapped.known(),
@@ -66,18 +66,50 @@ impl Pending {
         let mut known = all
             .into_iter()
             .filter(|(moment, _)| *moment >= from)
-            .filter_map(|(m, at)| Some((m, at?)));
+            .filter_map(|(moment, at)| Some((moment, at.get()?.0)));
         known.next()
     }
 }
 
-/// Time, then the order of life, then that of arrival; and where the I/O is kept.
-type Entry = Reverse<(u64, Moment, u64, u32)>;
+/// A moment that is to come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Entry {
+    /// Time (64 bits), then the order of life (2), then that of arrival (62): one comparison for all three.
+    key: u128,
+    /// Where the I/O is kept.
+    slot: u32,
+}
+
+/// Bits of the order of arrival. That many I/Os are in no trace.
+const ARRIVAL_BITS: u32 = 62;
+
+impl Entry {
+    fn new(at: u64, moment: Moment, arrival: u64, slot: u32) -> Entry {
+        let rank = u128::from(moment as u8) << ARRIVAL_BITS;
+        Entry { key: u128::from(at) << 64 | rank | u128::from(arrival), slot }
+    }
+
+    fn at(self) -> u64 {
+        (self.key >> 64) as u64
+    }
+
+    fn moment(self) -> Moment {
+        match (self.key >> ARRIVAL_BITS) & 3 {
+            0 => Moment::Merge,
+            1 => Moment::Issue,
+            _ => Moment::Complete,
+        }
+    }
+
+    fn arrival(self) -> u64 {
+        self.key as u64 & ((1 << ARRIVAL_BITS) - 1)
+    }
+}
 
 /// Puts moments in order.
 #[derive(Debug, Default)]
 pub(super) struct Moments {
-    queue: BinaryHeap<Entry>,
+    queue: BinaryHeap<Reverse<Entry>>,
     kept: Vec<Pending>,
     free: Vec<u32>,
     arrivals: u64,
@@ -99,31 +131,37 @@ impl Moments {
             }
         };
         self.arrivals += 1;
-        self.queue.push(Reverse((at, moment, self.arrivals, slot)));
+        self.queue.push(Reverse(Entry::new(at, moment, self.arrivals, slot)));
     }
 
     /// Next moment not after `until`. Where too many wait, the earliest comes before its time, and is counted.
     pub(super) fn pop(&mut self, until: u64) -> Option<(u64, Moment, Pending)> {
-        let Reverse((at, moment, arrival, slot)) = *self.queue.peek()?;
+        let full = self.queue.len() > MOST;
+        let mut first = self.queue.peek_mut()?;
+        let Reverse(entry) = *first;
+        let (at, moment) = (entry.at(), entry.moment());
         if at > until {
-            if self.queue.len() <= MOST {
+            if !full {
                 return None;
             }
             self.early += 1;
         }
-        self.queue.pop();
-        let io = self.kept[slot as usize];
+        let io = self.kept[entry.slot as usize];
         let after = match moment {
             Moment::Merge => io.next(Moment::Issue),
             Moment::Issue => io.next(Moment::Complete),
             Moment::Complete => None,
         };
         match after {
-            // What is told to be before what it follows is taken at the same instant.
+            // What is told to be before what it follows is taken at the same instant. Put in the place of the first:
+            // one way through the heap, where taking and putting would be two.
             Some((moment, then)) => {
-                self.queue.push(Reverse((then.max(at), moment, arrival, slot)));
+                *first = Reverse(Entry::new(then.max(at), moment, entry.arrival(), entry.slot));
             }
-            None => self.free.push(slot),
+            None => {
+                PeekMut::pop(first);
+                self.free.push(entry.slot);
+            }
         }
         Some((at, moment, io))
     }
@@ -140,7 +178,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::{Kind, Stamp};
+    use crate::Kind;
 
     proptest! {
         // Breaks when a moment is lost or comes out of order.

@@ -50,11 +50,48 @@ pub enum Lens {
     Depth,
     /// I/Os and bytes per second.
     Rates,
+    /// Operations, flags, alignment.
+    Mix,
+    /// Lengths.
+    Sizes,
+    /// How sequential it is.
+    Sequential,
+    /// How unevenly I/Os arrive.
+    Bursts,
+    /// How much of the addresses is used.
+    WorkingSet,
+    /// How soon an address is used again.
+    Reuse,
+    /// Where most I/Os go.
+    Regions,
+    /// Address by time.
+    Heat,
+    /// Load over time.
+    Timeline,
 }
 
 impl Lens {
     /// All of them.
-    pub const ALL: [Lens; 4] = [Lens::Phases, Lens::Seeks, Lens::Depth, Lens::Rates];
+    pub const ALL: [Lens; 13] = [
+        Lens::Phases,
+        Lens::Seeks,
+        Lens::Depth,
+        Lens::Rates,
+        Lens::Mix,
+        Lens::Sizes,
+        Lens::Sequential,
+        Lens::Bursts,
+        Lens::WorkingSet,
+        Lens::Reuse,
+        Lens::Regions,
+        Lens::Heat,
+        Lens::Timeline,
+    ];
+
+    /// Those on what was asked for, whatever became of it.
+    pub(super) fn on_load() -> impl Iterator<Item = Lens> {
+        Lens::ALL.into_iter().skip(4)
+    }
 
     /// As it is called on the command line.
     pub const fn word(self) -> &'static str {
@@ -63,6 +100,15 @@ impl Lens {
             Lens::Seeks => "seeks",
             Lens::Depth => "depth",
             Lens::Rates => "rates",
+            Lens::Mix => "mix",
+            Lens::Sizes => "sizes",
+            Lens::Sequential => "sequential",
+            Lens::Bursts => "bursts",
+            Lens::WorkingSet => "working-set",
+            Lens::Reuse => "reuse",
+            Lens::Regions => "regions",
+            Lens::Heat => "heat",
+            Lens::Timeline => "timeline",
         }
     }
 }

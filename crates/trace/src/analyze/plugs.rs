@@ -17,9 +17,13 @@ pub struct PlugFigures {
     pub plugged_ns: u64,
     /// The same as a share of the device's time, from its first arrival to its last completion.
     pub plugged_share: f64,
-    /// Requests let go by an unplug, those by timer left out.
+    /// Requests that were let go, those by timer among them.
+    pub unplugged_requests: u64,
+    /// Requests that were let go by timer.
+    pub timer_unplugged_requests: u64,
+    /// Mean of the requests let go by an unplug, those by timer left out.
     pub requests_per_unplug: f64,
-    /// Requests let go by an unplug by timer.
+    /// Mean of the requests let go by an unplug by timer.
     pub requests_per_timer_unplug: f64,
 }
 
@@ -29,20 +33,23 @@ impl PlugFigures {
         if tally.plugs == 0 && tally.unplugs == 0 {
             return None;
         }
-        let mean = |requests: u64, unplugs: u64| {
-            if unplugs == 0 { 0.0 } else { requests as f64 / unplugs as f64 }
+        let mean = |requests: u64, unplugs: u64| match unplugs {
+            0 => 0.0,
+            _ => requests as f64 / unplugs as f64,
         };
-        let untimed = tally.unplugs.saturating_sub(tally.timer_unplugs);
-        let untimed_requests =
-            tally.unplugged_requests.saturating_sub(tally.timer_unplugged_requests);
+        // A tally from a file may say what cannot be.
+        let timers = tally.timer_unplugs.min(tally.unplugs);
+        let by_timers = tally.timer_unplugged_requests.min(tally.unplugged_requests);
         Some(PlugFigures {
             plugs: tally.plugs,
             unplugs: tally.unplugs,
-            timer_unplugs: tally.timer_unplugs,
+            timer_unplugs: timers,
             plugged_ns: tally.plugged.0,
             plugged_share: if span_ns == 0 { 0.0 } else { tally.plugged.0 as f64 / span_ns as f64 },
-            requests_per_unplug: mean(untimed_requests, untimed),
-            requests_per_timer_unplug: mean(tally.timer_unplugged_requests, tally.timer_unplugs),
+            unplugged_requests: tally.unplugged_requests,
+            timer_unplugged_requests: by_timers,
+            requests_per_unplug: mean(tally.unplugged_requests - by_timers, tally.unplugs - timers),
+            requests_per_timer_unplug: mean(by_timers, timers),
         })
     }
 }

@@ -5,8 +5,9 @@ use serde::{Deserialize, Serialize};
 use crate::analyze::series::{Join, Series};
 use crate::{Io, Kind};
 
-/// A second, and the most steps that are kept: then two are joined.
-const STEP_NS: u64 = 1_000_000_000;
+/// A second.
+const SECOND_NS: u64 = 1_000_000_000;
+/// The most steps that are kept: then two are joined.
 const MOST_STEPS: usize = 4096;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -27,36 +28,71 @@ impl Join for Passed {
 /// Counts by the second of arrival, and by that of completion.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Rates {
-    by: Option<(Series<Passed>, Series<Passed>)>,
+    begun: Option<u64>,
+    arrived: Course,
+    completed: Course,
+}
+
+/// Counts by the second since the first arrival.
+#[derive(Clone, Debug, PartialEq)]
+struct Course {
+    seconds: Series<Passed>,
+    /// The last that is counted, in nanoseconds since the first arrival.
+    last: Option<u64>,
+}
+
+impl Default for Course {
+    fn default() -> Course {
+        Course { seconds: Series::new(0, 0, MOST_STEPS), last: None }
+    }
+}
+
+impl Course {
+    #[inline]
+    fn add(&mut self, since: u64, io: &Io) {
+        self.last = self.last.max(Some(since));
+        let cell = self.seconds.cell(since / SECOND_NS);
+        cell.ios += 1;
+        match io.kind {
+            Kind::Read => cell.read = cell.read.saturating_add(io.length.0),
+            Kind::Write => cell.written = cell.written.saturating_add(io.length.0),
+            _ => {}
+        }
+    }
+
+    /// Steps and how long they are, in seconds. The last is as long as there was something in it.
+    fn steps(&self) -> Vec<(Passed, f64)> {
+        let last = self.last.unwrap_or(0).saturating_add(1) as f64 / SECOND_NS as f64;
+        let step = self.seconds.step() as f64;
+        let lengths = (0..).map(|index| (last - f64::from(index) * step).min(step));
+        self.seconds.cells().map(|(cell, _)| *cell).zip(lengths).collect()
+    }
 }
 
 impl Rates {
     /// Takes an I/O. Seconds begin with the first arrival.
     #[inline]
     pub(super) fn see(&mut self, io: &Io) {
-        let from = io.arrival.0;
-        let series = || Series::new(from, STEP_NS, MOST_STEPS);
-        let (arrived, completed) = self.by.get_or_insert_with(|| (series(), series()));
-        add(arrived.cell(io.arrival.0), io);
+        let begun = *self.begun.get_or_insert(io.arrival.0);
+        self.arrived.add(io.arrival.0.saturating_sub(begun), io);
         if let Some(at) = io.completed.get() {
-            add(completed.cell(at.0), io);
+            self.completed.add(at.0.saturating_sub(begun), io);
         }
     }
 
     /// What is said of them: by completion, where completions are known, as btt counts; else by arrival. `None`
     /// without I/Os.
     pub(super) fn finish(&self) -> Option<RateFigures> {
-        let (arrived, completed) = self.by.as_ref()?;
-        let known = completed.cells().next().is_some();
-        let series = if known { completed } else { arrived };
-        let cells: Vec<(Passed, f64)> =
-            series.cells().map(|(cell, ns)| (*cell, ns as f64 / 1e9)).collect();
-        let seconds: f64 = cells.iter().map(|(_, seconds)| seconds).sum();
-        let whole = if cells.len() > 1 { cells.len() - 1 } else { cells.len() };
+        self.begun?;
+        let known = self.completed.last.is_some();
+        let course = if known { &self.completed } else { &self.arrived };
+        let steps = course.steps();
+        let seconds: f64 = steps.iter().map(|(_, seconds)| seconds).sum();
+        let whole = if steps.len() > 1 { steps.len() - 1 } else { steps.len() };
         let per_s = |of: fn(&Passed) -> u64| -> (f64, f64, Vec<f64>) {
             let each: Vec<f64> =
-                cells.iter().map(|(cell, seconds)| of(cell) as f64 / seconds).collect();
-            let sum: u128 = cells.iter().map(|(cell, _)| u128::from(of(cell))).sum();
+                steps.iter().map(|(cell, seconds)| of(cell) as f64 / seconds).collect();
+            let sum: u128 = steps.iter().map(|(cell, _)| u128::from(of(cell))).sum();
             // The last step is short, and a rate over a few nanoseconds is nobody's greatest.
             let most = each[..whole].iter().copied().fold(0.0, f64::max);
             (sum as f64 / seconds, most, each)
@@ -66,7 +102,7 @@ impl Rates {
         let (written_mean, written_max, written) = per_s(|cell| cell.written);
         Some(RateFigures {
             counted: if known { Counted::Completions } else { Counted::Arrivals },
-            step_s: series.step() / STEP_NS,
+            step_s: course.seconds.step(),
             iops_mean,
             iops_max,
             bytes_read_per_s_mean: read_mean,
@@ -77,15 +113,6 @@ impl Rates {
             bytes_read_per_s: read,
             bytes_written_per_s: written,
         })
-    }
-}
-
-fn add(cell: &mut Passed, io: &Io) {
-    cell.ios += 1;
-    match io.kind {
-        Kind::Read => cell.read = cell.read.saturating_add(io.length.0),
-        Kind::Write => cell.written = cell.written.saturating_add(io.length.0),
-        _ => {}
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread;
 
 use crate::analyze::body::Body;
@@ -10,21 +10,31 @@ use crate::analyze::{Analysis, Options};
 use crate::source::BATCH;
 use crate::{Io, Source, TraceError};
 
-/// Batches between the reader and a lens. Enough that neither waits for the other's hiccups.
+/// Batches between the reader and a lens. Enough that none waits for the other's hiccups.
 const AHEAD: usize = 4;
 
-/// Reads `source` to its end and says what is in it. The lenses work on a thread beside the reader's.
+/// Reads `source` to its end and says what is in it. The lenses work on threads beside the reader's.
 ///
 /// # Errors
 /// What the source says; [`TraceError::Unsuited`] when it has none of the devices that were asked for.
 pub fn run(options: &Options, source: &mut dyn Source) -> Result<Body, TraceError> {
     let mut analysis = Analysis::new(options);
+    let Analysis { course, load, .. } = &mut analysis;
     let read = thread::scope(|scope| {
-        let (give, take) = sync_channel(AHEAD);
-        let lenses = &mut analysis;
-        scope.spawn(move || look(lenses, &take));
-        // Dropped at the end of this block, which is what ends the thread.
-        feed(options, source, give)
+        let mut givers = Vec::new();
+        let mut channel = || {
+            let (give, take) = sync_channel(AHEAD);
+            givers.push(give);
+            take
+        };
+        let batches = channel();
+        scope.spawn(move || batches.iter().for_each(|batch: Batch| course.see(&batch)));
+        if let Some(load) = load {
+            let batches = channel();
+            scope.spawn(move || batches.iter().for_each(|batch: Batch| load.see(&batch)));
+        }
+        // Whose drop at the end of this block is what ends the threads.
+        feed(options, source, givers)
     });
     read?;
     let info = source.info();
@@ -34,19 +44,16 @@ pub fn run(options: &Options, source: &mut dyn Source) -> Result<Body, TraceErro
     Ok(analysis.finish(info))
 }
 
-fn look(analysis: &mut Analysis, batches: &Receiver<Arc<Vec<Io>>>) {
-    for batch in batches {
-        analysis.see(&batch);
-    }
-}
+/// I/Os that several look at.
+type Batch = Arc<Vec<Io>>;
 
 /// Reads batch by batch. Their memory is used again when nobody looks at them any more.
 fn feed(
     options: &Options,
     source: &mut dyn Source,
-    give: SyncSender<Arc<Vec<Io>>>,
+    givers: Vec<SyncSender<Batch>>,
 ) -> Result<(), TraceError> {
-    let mut given: VecDeque<Arc<Vec<Io>>> = VecDeque::new();
+    let mut given: VecDeque<Batch> = VecDeque::new();
     loop {
         let mut batch = given.pop_front().map_or_else(Vec::new, |oldest| {
             // Still looked at: it comes back when it is the oldest again.
@@ -65,7 +72,8 @@ fn feed(
         let batch = Arc::new(batch);
         given.push_back(Arc::clone(&batch));
         // Nobody listens only when the other thread has panicked, which the end of its scope tells.
-        if give.send(batch).is_err() || ended {
+        let gone = givers.iter().any(|give| give.send(Arc::clone(&batch)).is_err());
+        if gone || ended {
             return Ok(());
         }
     }

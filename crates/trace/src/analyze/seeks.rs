@@ -101,6 +101,9 @@ pub struct DistanceFigures {
     pub median_bytes: u64,
     /// The most frequent distance, in bytes; the least of several.
     pub mode_bytes: u64,
+    /// The next greater one that occurred as often, where there is one and `exact`.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub second_mode_bytes: Option<u64>,
     /// How often it occurred; where not `exact`, at least this often.
     pub mode_n: u64,
     /// How many distances occurred as often; 1 where not `exact`.
@@ -127,15 +130,16 @@ impl Distances {
     }
 
     fn finish(&self) -> DistanceFigures {
-        let (mode_bytes, mode_n, modes) = self.frequent.mode();
+        let (modes, mode_n) = self.frequent.modes();
         let exact = self.frequent.exact();
         let exact_median = exact.then(|| self.frequent.median(self.spread.n()));
         DistanceFigures {
             mean_bytes: self.spread.mean(),
             median_bytes: exact_median.unwrap_or_else(|| self.spread.percentile(500)),
-            mode_bytes,
+            mode_bytes: modes.first().copied().unwrap_or(0),
+            second_mode_bytes: modes.get(1).copied().filter(|_| exact),
             mode_n,
-            modes: if exact { modes } else { 1 },
+            modes: if exact { modes.len() as u64 } else { 1 },
             exact,
         }
     }
@@ -151,6 +155,9 @@ struct Frequent {
     taken: u64,
 }
 
+/// How many numbers are kept when not all can be.
+const INEXACT: usize = 1 << 12;
+
 impl Frequent {
     fn new(most: usize) -> Frequent {
         Frequent { counts: HashMap::default(), most: most.max(2), taken: 0 }
@@ -164,7 +171,8 @@ impl Frequent {
         }
     }
 
-    /// Takes the median count from all, which forgets at least half of them: so it is done seldom.
+    /// Takes the median count from all, which forgets at least half of them: so it is done seldom. From the first
+    /// time on fewer are kept, which stay in a core's cache: the counts are no longer exact anyway.
     #[cold]
     fn thin(&mut self) {
         let mut counts: Vec<u64> = self.counts.values().copied().collect();
@@ -176,18 +184,26 @@ impl Frequent {
             *count > 0
         });
         self.taken += taken;
+        if self.most > INEXACT {
+            self.most = INEXACT;
+            while self.counts.len() > INEXACT {
+                self.thin();
+            }
+            self.counts.shrink_to(2 * INEXACT);
+        }
     }
 
     fn exact(&self) -> bool {
         self.taken == 0
     }
 
-    /// The most frequent, the least of them; how often; and how many are as frequent.
-    fn mode(&self) -> (u64, u64, u64) {
+    /// All of the most frequent, ascending, and how often each of them occurred.
+    fn modes(&self) -> (Vec<u64>, u64) {
         let most = self.counts.values().copied().max().unwrap_or(0);
-        let modes =
-            self.counts.iter().filter(|(_, count)| **count == most).map(|(value, _)| *value);
-        (modes.clone().min().unwrap_or(0), most, modes.count() as u64)
+        let modes = self.counts.iter().filter(|(_, count)| **count == most);
+        let mut modes: Vec<u64> = modes.map(|(value, _)| *value).collect();
+        modes.sort_unstable();
+        (modes, most)
     }
 
     /// The lower median of `n` numbers, all of which are counted.
@@ -268,10 +284,8 @@ mod tests {
             (closest.mean_bytes, closest.median_bytes),
             ((1000 + 2000 + 3000) as f64 / 4.0, 1000)
         );
-        assert_eq!(
-            (closest.mode_bytes, closest.mode_n, closest.modes, closest.exact),
-            (0, 1, 4, true)
-        );
+        assert_eq!((closest.mode_bytes, closest.mode_n, closest.modes), (0, 1, 4));
+        assert_eq!((closest.second_mode_bytes, closest.exact), (Some(1000), true));
         assert_eq!(said.signed.mean_bytes, (1000 + 2000 + 4000) as f64 / 4.0);
         assert_eq!(said.signed_mean_bytes, -250.0);
     }

@@ -10,25 +10,31 @@ pub(super) trait Join: Default + Clone {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Series<T> {
     from: u64,
-    step: u64,
+    /// Length of a step, as a power of two: a division for each I/O would cost more than all else.
+    shift: u32,
     most: usize,
     end: u64,
     cells: Vec<T>,
 }
 
 impl<T: Join> Series<T> {
-    /// Begins at `from` with steps of `step` nanoseconds (at least 1); keeps at most `most` of them (at least 2).
-    pub(super) fn new(from: u64, step: u64, most: usize) -> Series<T> {
-        Series { from, step: step.max(1), most: most.max(2), end: from, cells: Vec::new() }
+    /// Begins at `from` with steps of 2 to the power of `shift` nanoseconds; keeps at most `most` of them (at least 2).
+    pub(super) fn new(from: u64, shift: u32, most: usize) -> Series<T> {
+        Series { from, shift, most: most.max(2), end: from, cells: Vec::new() }
+    }
+
+    #[inline]
+    fn index(&self, at: u64) -> usize {
+        (at.saturating_sub(self.from) >> self.shift) as usize
     }
 
     /// The step that `at` lies in; what lies before the beginning is in the first.
     pub(super) fn cell(&mut self, at: u64) -> &mut T {
         self.end = self.end.max(at.saturating_add(1));
-        let mut index = (at.saturating_sub(self.from) / self.step) as usize;
+        let mut index = self.index(at);
         while index >= self.most {
             self.halve();
-            index = (at.saturating_sub(self.from) / self.step) as usize;
+            index = self.index(at);
         }
         if self.cells.len() <= index {
             self.cells.resize_with(index + 1, T::default);
@@ -46,9 +52,10 @@ impl<T: Join> Series<T> {
         self.cell(to - 1);
         self.end = self.end.max(to);
         while from < to {
-            let index = (from - self.from) / self.step;
-            let next = self.from.saturating_add((index + 1).saturating_mul(self.step)).min(to);
-            take(&mut self.cells[index as usize], next - from);
+            let index = self.index(from);
+            let ends = (index as u128 + 1) << self.shift;
+            let next = u64::try_from(u128::from(self.from) + ends).unwrap_or(u64::MAX).min(to);
+            take(&mut self.cells[index], next - from);
             from = next;
         }
     }
@@ -60,20 +67,20 @@ impl<T: Join> Series<T> {
             cell
         });
         self.cells = halves.collect();
-        self.step = self.step.saturating_mul(2);
+        self.shift += 1;
     }
 
     /// Length of a step, in nanoseconds.
     pub(super) fn step(&self) -> u64 {
-        self.step
+        1 << self.shift
     }
 
     /// The steps, and how much of each there was, in nanoseconds: all but the last are whole.
     pub(super) fn cells(&self) -> impl Iterator<Item = (&T, u64)> {
         let ends = self.end - self.from;
         self.cells.iter().enumerate().map(move |(index, cell)| {
-            let begins = (index as u64).saturating_mul(self.step);
-            (cell, self.step.min(ends.saturating_sub(begins)).max(1))
+            let begins = (index as u64) << self.shift;
+            (cell, self.step().min(ends.saturating_sub(begins)).max(1))
         })
     }
 }
@@ -97,7 +104,7 @@ mod tests {
             stretches in proptest::collection::vec((0u64..100_000, 0u64..5_000), 1..50),
             from in 0u64..100,
         ) {
-            let mut series: Series<u64> = Series::new(from, 7, 16);
+            let mut series: Series<u64> = Series::new(from, 3, 16);
             let mut total = 0;
             for (begin, length) in stretches {
                 let begin = begin + from;
@@ -111,20 +118,16 @@ mod tests {
 
     #[test]
     fn steps_double_when_there_are_too_many() {
-        let mut series: Series<u64> = Series::new(1000, 10, 4);
-        for at in [1000, 1010, 1025, 1039] {
+        let mut series: Series<u64> = Series::new(1000, 3, 4);
+        for at in [1000, 1008, 1020, 1031] {
             *series.cell(at) += 1;
         }
-        assert_eq!(
-            series.cells().map(|(n, time)| (*n, time)).collect::<Vec<_>>(),
-            [(1, 10), (1, 10), (1, 10), (1, 10)]
-        );
-        *series.cell(1040) += 5;
-        assert_eq!(series.step(), 20);
-        assert_eq!(
-            series.cells().map(|(n, time)| (*n, time)).collect::<Vec<_>>(),
-            [(2, 20), (2, 20), (5, 1)]
-        );
+        let cells =
+            |series: &Series<u64>| series.cells().map(|(n, ns)| (*n, ns)).collect::<Vec<_>>();
+        assert_eq!(cells(&series), [(1, 8), (1, 8), (1, 8), (1, 8)]);
+        *series.cell(1032) += 5;
+        assert_eq!(series.step(), 16);
+        assert_eq!(cells(&series), [(2, 16), (2, 16), (5, 1)]);
         *series.cell(u64::MAX) += 1;
         assert!(series.cells().count() <= 4);
     }

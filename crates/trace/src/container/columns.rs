@@ -4,26 +4,31 @@ use std::sync::Arc;
 
 use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::errors::ParquetError;
-use parquet::file::properties::{EnabledStatistics, WriterProperties};
+use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterVersion};
 use parquet::schema::parser::parse_message_type;
 use parquet::schema::types::{ColumnPath, TypePtr};
 
-use crate::{Flags, Io, Stamp};
+use crate::{Io, Stamp};
 
-/// The columns, in the order in which they stand in the file. `space` is null for a number without a name.
+/// The columns, in the order in which they stand in the file; the last are those of [`crate::Flags::ALL`]. `space` is
+/// null for a number without a name.
+///
+/// Times and addresses have signed types, though they are not negative: who opens the file takes differences of
+/// them, and a difference of unsigned numbers is an error in DuckDB and a huge number in pandas. A value beyond 2^63
+/// comes back as what it was, and looks negative to others.
 const SCHEMA: &str = "message ios {
-    required int64 arrival_ns (INTEGER(64,false));
-    optional int64 remapped_ns (INTEGER(64,false));
-    optional int64 allocated_ns (INTEGER(64,false));
-    optional int64 slept_ns (INTEGER(64,false));
-    optional int64 inserted_ns (INTEGER(64,false));
-    optional int64 merged_ns (INTEGER(64,false));
-    optional int64 issued_ns (INTEGER(64,false));
-    optional int64 completed_ns (INTEGER(64,false));
+    required int64 arrival_ns;
+    optional int64 remapped_ns;
+    optional int64 allocated_ns;
+    optional int64 slept_ns;
+    optional int64 inserted_ns;
+    optional int64 merged_ns;
+    optional int64 issued_ns;
+    optional int64 completed_ns;
     required binary op (STRING);
-    required int64 offset_bytes (INTEGER(64,false));
-    required int64 length_bytes (INTEGER(64,false));
-    required int64 request_bytes (INTEGER(64,false));
+    required int64 offset_bytes;
+    required int64 length_bytes;
+    required int64 request_bytes;
     optional binary space (STRING);
     required int32 space_id (INTEGER(32,false));
     required int32 pid (INTEGER(32,false));
@@ -42,8 +47,12 @@ const SCHEMA: &str = "message ios {
     required boolean append;
 }";
 
-/// Columns of a file.
-pub(super) const COUNT: usize = OPTIONAL_STAMPS.len() + 10 + FLAGS.len();
+/// Values in a page at most. A reader holds a page of each column.
+pub(super) const PAGE_ROWS: usize = 16 << 10;
+
+/// Bytes of a page's values before they are compressed, at most: a reader refuses more. Pages are cut when they
+/// exceed a quarter of it.
+pub(super) const PAGE_BYTES: usize = 4 << 20;
 
 /// A stamp of an I/O, for reading and for writing.
 pub(super) type StampOf = (fn(&Io) -> Stamp, fn(&mut Io, Stamp));
@@ -57,21 +66,6 @@ pub(super) const OPTIONAL_STAMPS: [StampOf; 7] = [
     (|io| io.merged, |io, stamp| io.merged = stamp),
     (|io| io.issued, |io, stamp| io.issued = stamp),
     (|io| io.completed, |io, stamp| io.completed = stamp),
-];
-
-/// What may be special about an I/O, in the order of its columns, which are the last.
-pub(super) const FLAGS: [Flags; 11] = [
-    Flags::SYNC,
-    Flags::META,
-    Flags::FUA,
-    Flags::AHEAD,
-    Flags::PREFLUSH,
-    Flags::HEAD,
-    Flags::MERGED_BACK,
-    Flags::MERGED_FRONT,
-    Flags::REQUEUED,
-    Flags::SPLIT,
-    Flags::APPEND,
 ];
 
 /// The schema as the library has it.
@@ -90,6 +84,11 @@ pub(super) fn properties() -> Result<WriterProperties, ParquetError> {
         .set_created_by(format!("drivescope {}", env!("CARGO_PKG_VERSION")))
         .set_statistics_enabled(EnabledStatistics::None)
         .set_offset_index_disabled(true)
+        .set_writer_version(WriterVersion::PARQUET_1_0)
+        .set_data_page_row_count_limit(PAGE_ROWS)
+        .set_write_batch_size(PAGE_ROWS)
+        .set_data_page_size_limit(PAGE_BYTES / 4)
+        .set_dictionary_page_size_limit(PAGE_BYTES / 4)
         .set_max_row_group_row_count(None);
     for name in STAMPS.into_iter().chain(["offset_bytes"]) {
         let column = ColumnPath::from(name);

@@ -1,216 +1,107 @@
 //! One row group into I/Os.
 
-use std::io::Cursor;
-use std::sync::Arc;
-
 use block::{Bytes, Nanos};
-use parquet::column::reader::ColumnReaderImpl;
-use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
-use parquet::errors::{ParquetError, Result};
-use parquet::file::metadata::RowGroupMetaData;
-use parquet::file::reader::{ChunkReader, Length};
-use parquet::file::serialized_reader::SerializedPageReader;
 
-use super::columns::{FLAGS, OPTIONAL_STAMPS};
+use super::columns::OPTIONAL_STAMPS;
+use super::pages::{Column, Fault, Unpacker, Values};
 use crate::{Flags, Io, Kind, Stamp};
 
 /// A row group that is being decoded.
 pub(super) struct GroupReader {
-    arrival: Column<Int64Type>,
-    stamps: Vec<Column<Int64Type>>,
-    op: Column<ByteArrayType>,
-    offset: Column<Int64Type>,
-    length: Column<Int64Type>,
-    request: Column<Int64Type>,
-    space: Column<Int32Type>,
-    pid: Column<Int32Type>,
-    cpu: Column<Int32Type>,
-    error: Column<Int32Type>,
-    flags: Vec<Column<BoolType>>,
+    bytes: Vec<u8>,
+    with: Unpacker,
+    arrival: Column,
+    stamps: Vec<Column>,
+    op: Column,
+    /// Offset, length, length of the request.
+    sizes: Vec<Column>,
+    /// Space, task, CPU, error.
+    numbers: Vec<Column>,
+    flags: Vec<Column>,
     rows_left: usize,
 }
 
+/// Sets what one column has of an I/O.
+type Set = fn(&mut Io, u64) -> Result<(), Fault>;
+
+const SIZES: [Set; 3] = [
+    |io, bytes| put(&mut io.offset, Bytes(bytes)),
+    |io, bytes| put(&mut io.length, Bytes(bytes)),
+    |io, bytes| put(&mut io.request_bytes, Bytes(bytes)),
+];
+
+const NUMBERS: [Set; 4] = [
+    |io, number| put(&mut io.space, u32::try_from(number).map_err(|_| LARGE)?),
+    |io, number| put(&mut io.pid, u32::try_from(number).map_err(|_| LARGE)?),
+    |io, number| put(&mut io.cpu, u16::try_from(number).map_err(|_| LARGE)?),
+    |io, number| put(&mut io.error, u16::try_from(number).map_err(|_| LARGE)?),
+];
+
+const LARGE: Fault = "a number is larger than its column allows";
+
+fn put<T>(to: &mut T, value: T) -> Result<(), Fault> {
+    *to = value;
+    Ok(())
+}
+
 impl GroupReader {
-    /// Of a row group whose bytes begin at `at` of the file. The columns are those of our schema.
-    pub(super) fn new(meta: &RowGroupMetaData, at: u64, bytes: Vec<u8>) -> Result<GroupReader> {
-        let rows = usize::try_from(meta.num_rows())?;
-        let end = at + bytes.len() as u64;
-        let piece = Arc::new(Piece { at, end, bytes: bytes.into() });
-        let mut columns = Columns { meta, piece, next: 0, rows };
-        let arrival = columns.next()?;
-        let stamps = columns.several(OPTIONAL_STAMPS.len())?;
-        let op = columns.next()?;
-        let offset = columns.next()?;
-        let length = columns.next()?;
-        let request = columns.next()?;
+    /// Of a row group of `rows` I/Os. Its columns lie one behind the other, in the order of the schema.
+    pub(super) fn new(bytes: Vec<u8>, rows: usize) -> Result<GroupReader, Fault> {
+        let mut at = 0;
+        let group = &*bytes;
+        let mut column = |values, optional| Column::find(group, &mut at, rows, values, optional);
+        let mut several = |count, values, optional| {
+            (0..count).map(|_| column(values, optional)).collect::<Result<Vec<_>, _>>()
+        };
+        let mut arrival = several(1, Values::Wide, false)?;
+        let stamps = several(OPTIONAL_STAMPS.len(), Values::Wide, true)?;
+        let mut op = several(1, Values::Word, false)?;
+        let sizes = several(SIZES.len(), Values::Wide, false)?;
         // The name of the space is for people.
-        columns.next += 1;
-        Ok(GroupReader {
-            arrival,
-            stamps,
-            op,
-            offset,
-            length,
-            request,
-            space: columns.next()?,
-            pid: columns.next()?,
-            cpu: columns.next()?,
-            error: columns.next()?,
-            flags: columns.several(FLAGS.len())?,
-            rows_left: rows,
-        })
+        several(1, Values::Word, true)?;
+        let numbers = several(NUMBERS.len(), Values::Narrow, false)?;
+        let flags = several(Flags::ALL.len(), Values::Truth, false)?;
+        let (Some(arrival), Some(op)) = (arrival.pop(), op.pop()) else {
+            return Err("a column is missing");
+        };
+        if at != bytes.len() {
+            return Err("something follows the last column");
+        }
+        let with = Unpacker::new().map_err(|_| "zstd has no memory")?;
+        Ok(GroupReader { bytes, with, arrival, stamps, op, sizes, numbers, flags, rows_left: rows })
     }
 
     /// Appends up to `most` I/Os to `ios`; none when there are no more.
-    pub(super) fn read(&mut self, most: usize, ios: &mut Vec<Io>) -> Result<()> {
+    pub(super) fn read(&mut self, most: usize, ios: &mut Vec<Io>) -> Result<(), Fault> {
         let rows = most.min(self.rows_left);
-        if rows == 0 {
-            return Ok(());
-        }
         self.rows_left -= rows;
         let begin = ios.len();
-        for (_, at) in self.arrival.fetch(rows)? {
-            let at = Nanos(at.cast_unsigned());
-            ios.push(Io::arriving(at, Kind::Other, Bytes::ZERO, Bytes::ZERO));
-        }
+        let (group, with) = (&*self.bytes, &mut self.with);
+        self.arrival.each(group, with, rows, |_, at| {
+            ios.push(Io::arriving(Nanos(at), Kind::Other, Bytes::ZERO, Bytes::ZERO));
+            Ok(())
+        })?;
         let ios = &mut ios[begin..];
         for (column, (_, set)) in self.stamps.iter_mut().zip(OPTIONAL_STAMPS) {
-            for (row, at) in column.fetch(rows)? {
-                set(&mut ios[row], Stamp::at(Nanos(at.cast_unsigned())));
-            }
+            column.each(group, with, rows, |row, at| {
+                set(&mut ios[row], Stamp::at(Nanos(at)));
+                Ok(())
+            })?;
         }
-        for (row, word) in self.op.fetch(rows)? {
-            ios[row].kind = kind(word)?;
+        self.op.each(group, with, rows, |row, number| {
+            let kind = usize::try_from(number).ok().and_then(|number| Kind::ALL.get(number));
+            put(&mut ios[row].kind, *kind.ok_or("an I/O has no operation")?)
+        })?;
+        let sizes = self.sizes.iter_mut().zip(SIZES);
+        for (column, set) in sizes.chain(self.numbers.iter_mut().zip(NUMBERS)) {
+            column.each(group, with, rows, |row, value| set(&mut ios[row], value))?;
         }
-        for (row, bytes) in self.offset.fetch(rows)? {
-            ios[row].offset = Bytes(bytes.cast_unsigned());
-        }
-        for (row, bytes) in self.length.fetch(rows)? {
-            ios[row].length = Bytes(bytes.cast_unsigned());
-        }
-        for (row, bytes) in self.request.fetch(rows)? {
-            ios[row].request_bytes = Bytes(bytes.cast_unsigned());
-        }
-        self.read_numbers(rows, ios)?;
-        for (column, flag) in self.flags.iter_mut().zip(FLAGS) {
-            for (row, set) in column.fetch(rows)? {
-                let with = if *set { flag } else { Flags::NONE };
-                ios[row].flags = ios[row].flags.with(with);
-            }
+        for (column, (flag, _)) in self.flags.iter_mut().zip(Flags::ALL) {
+            column.each(group, with, rows, |row, set| {
+                let flags = ios[row].flags;
+                put(&mut ios[row].flags, if set == 1 { flags.with(flag) } else { flags })
+            })?;
         }
         Ok(())
-    }
-
-    fn read_numbers(&mut self, rows: usize, ios: &mut [Io]) -> Result<()> {
-        for (row, id) in self.space.fetch(rows)? {
-            ios[row].space = id.cast_unsigned();
-        }
-        for (row, id) in self.pid.fetch(rows)? {
-            ios[row].pid = id.cast_unsigned();
-        }
-        for (row, number) in self.cpu.fetch(rows)? {
-            ios[row].cpu = u16::try_from(*number)?;
-        }
-        for (row, number) in self.error.fetch(rows)? {
-            ios[row].error = u16::try_from(*number)?;
-        }
-        Ok(())
-    }
-}
-
-fn kind(word: &ByteArray) -> Result<Kind> {
-    let word = word.data();
-    let known = Kind::ALL.into_iter().find(|kind| kind.word().as_bytes() == word);
-    known.ok_or_else(|| {
-        ParquetError::General(format!("`{}` is no operation", String::from_utf8_lossy(word)))
-    })
-}
-
-/// Opens the columns of a group, one after the other.
-struct Columns<'a> {
-    meta: &'a RowGroupMetaData,
-    piece: Arc<Piece>,
-    next: usize,
-    rows: usize,
-}
-
-impl Columns<'_> {
-    fn next<T: DataType>(&mut self) -> Result<Column<T>> {
-        let column = self.meta.columns().get(self.next);
-        let column =
-            column.ok_or(ParquetError::IndexOutOfBound(self.next, self.meta.num_columns()))?;
-        self.next += 1;
-        let nullable = column.column_descr().max_def_level() > 0;
-        let pages = SerializedPageReader::new(Arc::clone(&self.piece), column, self.rows, None)?;
-        let reader = ColumnReaderImpl::new(column.column_descr_ptr(), Box::new(pages));
-        Ok(Column { reader, nullable, values: Vec::new(), levels: Vec::new() })
-    }
-
-    fn several<T: DataType>(&mut self, count: usize) -> Result<Vec<Column<T>>> {
-        (0..count).map(|_| self.next()).collect()
-    }
-}
-
-/// A column that is being decoded.
-struct Column<T: DataType> {
-    reader: ColumnReaderImpl<T>,
-    nullable: bool,
-    values: Vec<T::T>,
-    levels: Vec<i16>,
-}
-
-impl<T: DataType> Column<T> {
-    /// The values of the next `rows` rows, each with its row's number among them; rows without one are left out.
-    fn fetch(&mut self, rows: usize) -> Result<impl Iterator<Item = (usize, &T::T)>> {
-        self.values.clear();
-        self.levels.clear();
-        let levels = self.nullable.then_some(&mut self.levels);
-        let (read, _, _) = self.reader.read_records(rows, levels, None, &mut self.values)?;
-        if read != rows {
-            return Err(ParquetError::EOF(format!("a column ends {} rows early", rows - read)));
-        }
-        let (all, levels) = (self.values.len() == rows, &self.levels);
-        Ok((0..rows).filter(move |row| all || levels[*row] != 0).zip(&self.values))
-    }
-}
-
-/// The bytes of one row group, which are found by their place in the file.
-struct Piece {
-    at: u64,
-    end: u64,
-    bytes: bytes::Bytes,
-}
-
-impl Piece {
-    fn from(&self, start: u64) -> Result<bytes::Bytes> {
-        let inside = start.checked_sub(self.at).filter(|_| start <= self.end);
-        let inside = inside.ok_or_else(|| beyond(start))?;
-        Ok(self.bytes.slice(usize::try_from(inside)?..))
-    }
-}
-
-fn beyond(start: u64) -> ParquetError {
-    ParquetError::EOF(format!("byte {start} is not in the row group whose column it should be"))
-}
-
-impl Length for Piece {
-    fn len(&self) -> u64 {
-        self.end
-    }
-}
-
-impl ChunkReader for Piece {
-    type T = Cursor<bytes::Bytes>;
-
-    fn get_read(&self, start: u64) -> Result<Self::T> {
-        self.from(start).map(Cursor::new)
-    }
-
-    fn get_bytes(&self, start: u64, length: usize) -> Result<bytes::Bytes> {
-        let bytes = self.from(start)?;
-        if length > bytes.len() {
-            return Err(beyond(start + length as u64));
-        }
-        Ok(bytes.slice(..length))
     }
 }

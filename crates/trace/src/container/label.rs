@@ -1,6 +1,6 @@
 //! What stands behind the first four bytes of a file of ours.
 
-use super::VERSION;
+use super::{Checksums, VERSION};
 
 /// How every Parquet file begins and ends.
 pub(super) const PARQUET: &[u8] = b"PAR1";
@@ -58,7 +58,7 @@ impl Label {
     ///
     /// # Errors
     /// What is wrong with them, as a sentence, and at which byte.
-    pub(super) fn parse(first: &[u8]) -> Result<Label, (u64, &'static str)> {
+    pub(super) fn parse(first: &[u8], checksums: Checksums) -> Result<Label, (u64, &'static str)> {
         if !first.starts_with(PARQUET) {
             return Err((0, "does not begin as a Parquet file does (`PAR1`)"));
         }
@@ -76,7 +76,7 @@ impl Label {
             u32::from_le_bytes([label[at], label[at + 1], label[at + 2], label[at + 3]])
         };
         let eight = |at: usize| u64::from(four(at)) | u64::from(four(at + 4)) << 32;
-        if crc32fast::hash(&label[..40]) != four(40) {
+        if !checksums.fit(four(40), &label[..40]) {
             return Err((4, "the label is damaged: its checksum does not fit"));
         }
         Ok(Label {

@@ -18,23 +18,32 @@
 //! library that we use checks and does not write, and which leaves the footer alone. A file that other software has
 //! written again has lost both, and is refused.
 //!
+//! The library writes; what is read is decoded here (`pages`, `encodings`, `thrift`). It takes what a header
+//! claims for true: a forged file makes it panic, or ask for any amount of memory. The few encodings that our columns
+//! have are less code than the guards would be, and are read about three times as fast as by its column readers.
+//!
 //! # Memory
 //! A writer holds one row group, a reader one row group in its encoded form and a few batches: see [`GROUP`]. Both
 //! also hold what the footer says, which grows by about 20 kB for each million I/Os.
 
 mod columns;
 mod decode;
+mod encodings;
 mod label;
+mod pages;
 mod reader;
 mod summary;
+mod thrift;
 mod writer;
 
 use std::path::Path;
 
 pub use label::Label;
-pub use reader::Reader;
+pub use reader::{Checksums, Reader};
 pub use summary::KEY;
-pub use writer::{Existing, Writer, Written};
+pub use writer::{Writer, Written};
+
+pub use crate::output::Existing;
 
 use crate::{BATCH, Source, TraceError};
 

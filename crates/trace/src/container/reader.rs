@@ -1,18 +1,17 @@
 //! A file into I/Os.
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use block::Nanos;
-use parquet::errors::ParquetError;
-use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader};
 
 use super::decode::GroupReader;
-use super::summary::{Group, KEY, Summary};
-use super::{Label, VERSION, columns};
+use super::summary::{Group, KEY, KEY_FRONT, Summary};
+use super::thrift::{Thrift, kind};
+use super::{Label, VERSION};
 use crate::{BATCH, Io, Place, Source, TraceError, TraceInfo};
 
 /// Batches that are decoded ahead.
@@ -22,7 +21,32 @@ const AHEAD: usize = 4;
 const GROUP_MAX: u64 = 4 << 20;
 
 /// What the thread sends.
-type Batch = Result<Vec<Io>, TraceError>;
+enum Message {
+    /// The next I/Os, one at least.
+    Ios(Vec<Io>),
+    /// So many could not be read and are left out.
+    Skipped(u64),
+    /// There are no more.
+    End,
+}
+
+type Batch = Result<Message, TraceError>;
+
+/// Which checksums have to fit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Checksums {
+    /// All of them.
+    Fit,
+    /// None: for a fuzzer, which would seldom get past them. What lies behind has to bear any bytes.
+    Ignored,
+}
+
+impl Checksums {
+    /// Whether `crc32` is the checksum of `bytes`, where that matters.
+    pub(super) fn fit(self, crc32: u32, bytes: &[u8]) -> bool {
+        self == Checksums::Ignored || crc32fast::hash(bytes) == crc32
+    }
+}
 
 /// Reads a file of ours, row group after row group. Decoding is done by a thread of its own, a few batches ahead.
 pub struct Reader {
@@ -48,20 +72,42 @@ impl Reader {
     /// # Errors
     /// When it cannot be read, is none of ours, of a newer version, not whole, or damaged.
     pub fn open(path: &Path) -> Result<Reader, TraceError> {
-        let file = path.display().to_string();
-        let opened =
-            File::open(path).map_err(|source| TraceError::Io { file: file.clone(), source })?;
-        let (meta, summary) = Opening { name: &file, file: &opened }.all()?;
+        let name = path.display().to_string();
+        match File::open(path) {
+            Ok(file) => Reader::new(name, Box::new(file), Checksums::Fit),
+            Err(source) => Err(TraceError::Io { file: name, source }),
+        }
+    }
+
+    /// Opens a file that is in memory, which errors call `name`.
+    ///
+    /// # Errors
+    /// As [`Reader::open`].
+    pub fn of_bytes(
+        name: &str,
+        bytes: Vec<u8>,
+        checksums: Checksums,
+    ) -> Result<Reader, TraceError> {
+        Reader::new(name.to_owned(), Box::new(bytes), checksums)
+    }
+
+    fn new(
+        file: String,
+        opened: Box<dyn Pieces>,
+        checksums: Checksums,
+    ) -> Result<Reader, TraceError> {
+        let summary = Opening { name: &file, file: &*opened, checksums }.all()?;
         let wanted = (0..summary.groups.len()).collect();
         let info = summary.info.into_owned();
         let decoder = Decoder {
             name: file.clone(),
             file: opened,
-            meta,
             groups: summary.groups,
             wanted,
             from: Nanos::ZERO,
             until: None,
+            checksums,
+            lenient: false,
         };
         Ok(Reader { file, info, ios: summary.ios, stage: Stage::Ready(Box::new(decoder)) })
     }
@@ -88,6 +134,16 @@ impl Reader {
         self
     }
 
+    /// Leaves out what is damaged, a row group at a time, and counts it in [`TraceInfo::skipped_rows`]. To be said
+    /// before the first I/O is asked for.
+    #[must_use]
+    pub fn lenient(mut self) -> Reader {
+        if let Stage::Ready(decoder) = &mut self.stage {
+            decoder.lenient = true;
+        }
+        self
+    }
+
     fn running(&mut self) -> Result<Option<&Receiver<Batch>>, TraceError> {
         self.stage = match std::mem::replace(&mut self.stage, Stage::Over) {
             Stage::Ready(decoder) => {
@@ -109,25 +165,27 @@ impl Reader {
 
 impl Source for Reader {
     fn next(&mut self, batch: &mut Vec<Io>) -> Result<(), TraceError> {
-        let Some(from) = self.running()? else {
-            return Ok(());
-        };
-        match from.recv() {
-            Ok(Ok(ios)) => {
-                if ios.is_empty() {
-                    self.stage = Stage::Over;
+        loop {
+            let Some(from) = self.running()? else {
+                return Ok(());
+            };
+            match from.recv() {
+                Ok(Ok(Message::Ios(ios))) => {
+                    batch.extend_from_slice(&ios);
+                    return Ok(());
                 }
-                batch.extend_from_slice(&ios);
-                Ok(())
-            }
-            Ok(Err(error)) => {
-                self.stage = Stage::Over;
-                Err(error)
-            }
-            Err(_) => {
-                self.stage = Stage::Over;
-                let source = io::Error::other("the thread that decodes it ended before its time");
-                Err(TraceError::Io { file: self.file.clone(), source })
+                Ok(Ok(Message::Skipped(ios))) => self.info.skipped_rows += ios,
+                Ok(Ok(Message::End)) => self.stage = Stage::Over,
+                Ok(Err(error)) => {
+                    self.stage = Stage::Over;
+                    return Err(error);
+                }
+                Err(_) => {
+                    self.stage = Stage::Over;
+                    let source =
+                        io::Error::other("the thread that decodes it ended before its time");
+                    return Err(TraceError::Io { file: self.file.clone(), source });
+                }
             }
         }
     }
@@ -140,29 +198,25 @@ impl Source for Reader {
 /// A file that is being opened.
 struct Opening<'a> {
     name: &'a str,
-    file: &'a File,
+    file: &'a dyn Pieces,
+    checksums: Checksums,
 }
 
 impl Opening<'_> {
-    /// All that is known without a row: the footer as Parquet has it, and what we say in it.
-    fn all(&self) -> Result<(ParquetMetaData, Summary<'static>), TraceError> {
+    /// All that is known without a row.
+    fn all(&self) -> Result<Summary<'static>, TraceError> {
         let label = self.label()?;
         let tail = self.tail(&label)?;
-        let meta = self.footer(&label, &tail)?;
-        let summary = self.summary(&label, &meta)?;
-        let schema = columns::schema().map_err(|error| self.wrong(label.tail_at, error))?;
-        if *meta.file_metadata().schema() != *schema {
-            return Err(self.wrong(label.tail_at, "the columns are not those of a trace"));
-        }
-        self.check(&label, &meta, &summary)?;
-        Ok((meta, summary))
+        let summary = self.summary(&label, &tail)?;
+        self.check(&label, &summary)?;
+        Ok(summary)
     }
 
     fn label(&self) -> Result<Label, TraceError> {
-        let mut first = Vec::with_capacity(Label::END);
-        let file = self.file;
-        file.take(Label::END as u64).read_to_end(&mut first).map_err(|error| self.failed(error))?;
-        let label = Label::parse(&first).map_err(|(byte, reason)| self.wrong(byte, reason))?;
+        let length = self.length()?.min(Label::END as u64);
+        let first = self.file.piece(0, length).map_err(|error| self.failed(error))?;
+        let label = Label::parse(&first, self.checksums)
+            .map_err(|(byte, reason)| self.wrong(byte, reason))?;
         if label.version > VERSION {
             return Err(self.wrong(8, newer(label.version)));
         }
@@ -171,7 +225,7 @@ impl Opening<'_> {
 
     /// What follows the last row group, once its checksum fits.
     fn tail(&self, label: &Label) -> Result<Vec<u8>, TraceError> {
-        let length = self.file.metadata().map_err(|error| self.failed(error))?.len();
+        let length = self.length()?;
         if label.file_bytes == 0 {
             return Err(self.wrong(length, "was never finished: whoever wrote it was stopped"));
         }
@@ -188,69 +242,40 @@ impl Opening<'_> {
                 self.wrong(4, format!("the label says that the footer begins at byte {at}"))
             );
         }
-        let tail = read_piece(self.file, at, length - at).map_err(|error| self.failed(error))?;
-        if crc32fast::hash(&tail) != label.tail_crc32 {
+        let tail = self.file.piece(at, length - at).map_err(|error| self.failed(error))?;
+        if !self.checksums.fit(label.tail_crc32, &tail) {
             return Err(self.wrong(at, "the footer is damaged: its checksum does not fit"));
         }
         Ok(tail)
     }
 
-    fn footer(&self, label: &Label, tail: &[u8]) -> Result<ParquetMetaData, TraceError> {
-        let wrong = || self.wrong(label.tail_at, "does not end as a Parquet file does");
-        let (rest, mark) = tail.split_last_chunk::<4>().ok_or_else(wrong)?;
-        let (rest, length) = rest.split_last_chunk::<4>().ok_or_else(wrong)?;
-        let length = usize::try_from(u32::from_le_bytes(*length)).unwrap_or(usize::MAX);
-        let begin = rest.len().checked_sub(length).ok_or_else(wrong)?;
-        if mark != super::label::PARQUET {
-            return Err(wrong());
-        }
-        let meta = ParquetMetaDataReader::decode_metadata(&rest[begin..]);
-        meta.map_err(|error| self.wrong(label.tail_at, error))
-    }
-
-    fn summary(
-        &self,
-        label: &Label,
-        meta: &ParquetMetaData,
-    ) -> Result<Summary<'static>, TraceError> {
-        let wrong = |reason: String| self.wrong(label.tail_at, reason);
-        let keys = meta.file_metadata().key_value_metadata().map_or(&[][..], Vec::as_slice);
-        let Some(found) = keys.iter().find(|pair| pair.key == KEY) else {
-            let versions =
-                keys.iter().filter_map(|pair| pair.key.strip_prefix(KEY.trim_end_matches('1')));
-            let version = versions.filter_map(|version| version.parse().ok()).max();
-            return Err(wrong(version.map_or_else(|| format!("the footer has no `{KEY}`"), newer)));
+    /// What we say in the footer.
+    fn summary(&self, label: &Label, tail: &[u8]) -> Result<Summary<'static>, TraceError> {
+        let wrong = |reason: &str| self.wrong(label.tail_at, reason);
+        let keys = keys(tail).ok_or_else(|| wrong("does not end as a Parquet file does"))?;
+        let Some((_, text)) = keys.iter().find(|(key, _)| *key == KEY.as_bytes()) else {
+            let others = keys.iter().filter_map(|(key, _)| std::str::from_utf8(key).ok());
+            let version = others.filter_map(|key| key.strip_prefix(KEY_FRONT)?.parse().ok()).max();
+            return Err(wrong(
+                &version.map_or_else(|| format!("the footer has no `{KEY}`"), newer),
+            ));
         };
-        let text = found.value.as_deref().unwrap_or_default();
-        serde_json::from_str(text).map_err(|error| wrong(format!("the footer's `{KEY}`: {error}")))
+        serde_json::from_slice(text)
+            .map_err(|error| wrong(&format!("the footer's `{KEY}`: {error}")))
     }
 
-    /// Whether the two descriptions of the row groups, Parquet's and ours, fit each other and the file.
-    fn check(
-        &self,
-        label: &Label,
-        meta: &ParquetMetaData,
-        summary: &Summary<'_>,
-    ) -> Result<(), TraceError> {
+    /// Whether what is said of the row groups fits the file.
+    fn check(&self, label: &Label, summary: &Summary<'_>) -> Result<(), TraceError> {
         let wrong = |reason: String| self.wrong(label.tail_at, format!("the footer: {reason}"));
-        let (ours, theirs) = (summary.groups.len(), meta.num_row_groups());
-        if ours != theirs {
-            return Err(wrong(format!("{ours} row groups are described, {theirs} are there")));
-        }
-        let mut at = Label::END as u64;
-        let mut arrival = 0;
-        let mut ios = 0_u64;
-        for (number, (group, theirs)) in summary.groups.iter().zip(meta.row_groups()).enumerate() {
-            let begins = group.at == at
-                && group.at.checked_add(group.bytes).is_some_and(|end| end <= label.tail_at);
-            let rows = i64::try_from(group.ios) == Ok(theirs.num_rows()) && group.ios <= GROUP_MAX;
+        let (mut at, mut arrival, mut ios) = (Label::END as u64, 0, 0_u64);
+        for (number, group) in summary.groups.iter().enumerate() {
+            let end = group.at.checked_add(group.bytes).filter(|end| *end <= label.tail_at);
+            let rows = (1..=GROUP_MAX).contains(&group.ios);
             let arrivals = arrival <= group.first_ns && group.first_ns <= group.last_ns;
-            let columns =
-                theirs.num_columns() == columns::COUNT && theirs.columns().iter().all(sane);
-            if !(begins && rows && arrivals && columns) {
-                return Err(wrong(format!("row group {number} does not fit the file")));
+            match end {
+                Some(end) if group.at == at && rows && arrivals => at = end,
+                _ => return Err(wrong(format!("row group {number} does not fit the file"))),
             }
-            at = group.at + group.bytes;
             arrival = group.last_ns;
             ios = ios.saturating_add(group.ios);
         }
@@ -263,6 +288,10 @@ impl Opening<'_> {
         Ok(())
     }
 
+    fn length(&self) -> Result<u64, TraceError> {
+        self.file.length().map_err(|error| self.failed(error))
+    }
+
     fn failed(&self, source: io::Error) -> TraceError {
         TraceError::Io { file: self.name.to_owned(), source }
     }
@@ -272,10 +301,32 @@ impl Opening<'_> {
     }
 }
 
-/// What the library takes for granted of a column.
-fn sane(column: &parquet::file::metadata::ColumnChunkMetaData) -> bool {
-    let starts = [Some(column.data_page_offset()), column.dictionary_page_offset()];
-    column.compressed_size() >= 0 && starts.into_iter().flatten().all(|start| start >= 0)
+/// The pairs of names and values in a footer: field 5 of what stands before its length and `PAR1`.
+fn keys(tail: &[u8]) -> Option<Vec<(&[u8], &[u8])>> {
+    let (rest, mark) = tail.split_last_chunk::<4>()?;
+    let (rest, length) = rest.split_last_chunk::<4>()?;
+    let begin = rest.len().checked_sub(u32::from_le_bytes(*length) as usize)?;
+    if mark != super::label::PARQUET {
+        return None;
+    }
+    let mut keys = Vec::new();
+    Thrift::new(&rest[begin..]).fields(|thrift, (number, kind)| match number {
+        5 if kind == kind::LIST => thrift.list(|thrift, _| {
+            let mut pair: (&[u8], &[u8]) = (&[], &[]);
+            thrift.fields(|thrift, (number, kind)| {
+                match number {
+                    1 if kind == kind::BINARY => pair.0 = thrift.binary()?,
+                    2 if kind == kind::BINARY => pair.1 = thrift.binary()?,
+                    _ => thrift.skip(kind)?,
+                }
+                Some(())
+            })?;
+            keys.push(pair);
+            Some(())
+        }),
+        _ => thrift.skip(kind),
+    })?;
+    Some(keys)
 }
 
 fn newer(version: u32) -> String {
@@ -292,53 +343,94 @@ fn malformed(name: &str, byte: u64, reason: impl ToString) -> TraceError {
     }
 }
 
-/// Bytes of a file, as many as it has there at least.
-fn read_piece(file: &File, at: u64, length: u64) -> io::Result<Vec<u8>> {
-    let length = usize::try_from(length).map_err(io::Error::other)?;
-    let mut bytes = vec![0; length];
-    file.read_exact_at(&mut bytes, at)?;
-    Ok(bytes)
+/// Where the bytes are.
+trait Pieces: Send {
+    /// How many there are.
+    fn length(&self) -> io::Result<u64>;
+    /// `length` of them from `at` on, which are there.
+    fn piece(&self, at: u64, length: u64) -> io::Result<Vec<u8>>;
+}
+
+impl Pieces for File {
+    fn length(&self) -> io::Result<u64> {
+        Ok(self.metadata()?.len())
+    }
+
+    fn piece(&self, at: u64, length: u64) -> io::Result<Vec<u8>> {
+        let mut bytes = vec![0; usize::try_from(length).map_err(io::Error::other)?];
+        self.read_exact_at(&mut bytes, at)?;
+        Ok(bytes)
+    }
+}
+
+impl Pieces for Vec<u8> {
+    fn length(&self) -> io::Result<u64> {
+        Ok(self.len() as u64)
+    }
+
+    fn piece(&self, at: u64, length: u64) -> io::Result<Vec<u8>> {
+        let from = usize::try_from(at).map_err(io::Error::other)?;
+        let length = usize::try_from(length).map_err(io::Error::other)?;
+        let piece = self.get(from..).and_then(|rest| rest.get(..length));
+        piece.map(<[u8]>::to_vec).ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
+    }
 }
 
 /// What the thread needs.
 struct Decoder {
     name: String,
-    file: File,
-    meta: ParquetMetaData,
+    file: Box<dyn Pieces>,
     groups: Vec<Group>,
     wanted: Vec<usize>,
     from: Nanos,
     until: Option<Nanos>,
+    checksums: Checksums,
+    lenient: bool,
 }
 
 impl Decoder {
-    /// Sends batch after batch until nobody wants more; an empty one or an error is the last.
+    /// Sends batch after batch until nobody wants more; the end or an error is the last.
     fn run(&self, to: &SyncSender<Batch>) {
         for number in &self.wanted {
-            match self.group(*number, to) {
-                Ok(true) => {}
+            let mut read = 0;
+            let answer = match self.group(*number, &mut read, to) {
+                Ok(true) => continue,
                 Ok(false) => return,
-                // Whether it is still wanted does not matter any more.
-                Err(error) => return drop(to.send(Err(error))),
+                Err(TraceError::Malformed { .. }) if self.lenient => {
+                    Ok(Message::Skipped(self.groups[*number].ios - read))
+                }
+                Err(error) => Err(error),
+            };
+            let over = answer.is_err();
+            if to.send(answer).is_err() || over {
+                return;
             }
         }
-        drop(to.send(Ok(Vec::new())));
+        // Whether it is still wanted does not matter any more.
+        drop(to.send(Ok(Message::End)));
     }
 
-    /// Sends the I/Os of one group; false when nobody wants more.
-    fn group(&self, number: usize, to: &SyncSender<Batch>) -> Result<bool, TraceError> {
+    /// Sends the I/Os of one group, and counts those that were `read`; false when nobody wants more.
+    fn group(
+        &self,
+        number: usize,
+        read: &mut u64,
+        to: &SyncSender<Batch>,
+    ) -> Result<bool, TraceError> {
         let group = &self.groups[number];
-        let bytes = read_piece(&self.file, group.at, group.bytes)
+        let bytes = self
+            .file
+            .piece(group.at, group.bytes)
             .map_err(|source| TraceError::Io { file: self.name.clone(), source })?;
         let wrong = |reason: String| {
             malformed(&self.name, group.at, format!("row group {number}: {reason}"))
         };
-        if crc32fast::hash(&bytes) != group.crc32 {
+        if !self.checksums.fit(group.crc32, &bytes) {
             return Err(wrong("damaged: its checksum does not fit".to_owned()));
         }
-        let undecoded = |error: ParquetError| wrong(error.to_string());
-        let mut reader =
-            GroupReader::new(self.meta.row_group(number), group.at, bytes).map_err(undecoded)?;
+        let undecoded = |fault: &str| wrong(fault.to_owned());
+        let rows = usize::try_from(group.ios).unwrap_or(usize::MAX);
+        let mut reader = GroupReader::new(bytes, rows).map_err(undecoded)?;
         let mut last = Nanos(group.first_ns);
         loop {
             let mut ios = Vec::with_capacity(BATCH);
@@ -355,8 +447,9 @@ impl Decoder {
                 }
                 last = io.arrival;
             }
+            *read += ios.len() as u64;
             self.cut(&mut ios);
-            if !ios.is_empty() && to.send(Ok(ios)).is_err() {
+            if !ios.is_empty() && to.send(Ok(Message::Ios(ios))).is_err() {
                 return Ok(false);
             }
         }

@@ -11,6 +11,9 @@ use crate::TraceInfo;
 /// The number is that of the format's version, so that a reader which only knows Parquet sees it as well.
 pub const KEY: &str = "drivescope.trace/1";
 
+/// What keys of all versions begin with.
+pub(super) const KEY_FRONT: &str = "drivescope.trace/";
+
 /// What the footer says of the whole, in JSON.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Summary<'a> {

@@ -1,10 +1,9 @@
 //! I/Os into a file.
 
 use std::borrow::Cow;
-use std::fs::{File, Permissions};
+use std::fs::File;
 use std::io::{self, Seek, SeekFrom, Write};
-use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use block::Nanos;
@@ -12,21 +11,12 @@ use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, Int32Type
 use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
-use tempfile::{NamedTempFile, TempPath};
 
-use super::columns::{self, FLAGS, OPTIONAL_STAMPS};
+use super::columns::{self, OPTIONAL_STAMPS};
 use super::summary::{Group, KEY, Summary};
 use super::{GROUP, Label, io_error};
-use crate::{Io, Kind, Space, Stamp, TraceError, TraceInfo};
-
-/// What becomes of a file that is there already.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Existing {
-    /// It stays, and the new one is not written.
-    Keep,
-    /// The new one takes its place once it is whole.
-    Replace,
-}
+use crate::output::{Existing, Pending};
+use crate::{Flags, Io, Kind, Space, Stamp, TraceError, TraceInfo};
 
 /// What was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,11 +33,9 @@ pub struct Written {
 /// that has its name is complete. Dropped before [`Writer::finish`], it leaves nothing.
 pub struct Writer {
     file: String,
-    path: PathBuf,
-    existing: Existing,
-    temporary: TempPath,
+    pending: Pending,
     out: SerializedFileWriter<Summed>,
-    pending: Vec<Io>,
+    waiting: Vec<Io>,
     names: Vec<ByteArray>,
     groups: Vec<Group>,
     ios: u64,
@@ -62,10 +50,7 @@ impl Writer {
     pub fn create(path: &Path, existing: Existing) -> Result<Writer, TraceError> {
         let file = path.display().to_string();
         let failed = |source| TraceError::Io { file: file.clone(), source };
-        if existing == Existing::Keep && path.symlink_metadata().is_ok() {
-            return Err(failed(io::ErrorKind::AlreadyExists.into()));
-        }
-        let (out, temporary) = temporary(path).map_err(failed)?.into_parts();
+        let (out, pending) = Pending::begin(path, existing).map_err(failed)?;
         let begun = || -> Result<_, ParquetError> {
             let properties = Arc::new(columns::properties()?);
             let mut out =
@@ -77,11 +62,9 @@ impl Writer {
         };
         let out = begun().map_err(|error| io_error(&file, error))?;
         Ok(Writer {
-            path: path.to_owned(),
-            existing,
-            temporary,
+            pending,
             out,
-            pending: Vec::new(),
+            waiting: Vec::new(),
             names: Vec::new(),
             groups: Vec::new(),
             ios: 0,
@@ -110,10 +93,10 @@ impl Writer {
         self.last_arrival = last;
         let mut rest = ios;
         while !rest.is_empty() {
-            let (now, later) = rest.split_at(rest.len().min(GROUP - self.pending.len()));
-            self.pending.extend_from_slice(now);
+            let (now, later) = rest.split_at(rest.len().min(GROUP - self.waiting.len()));
+            self.waiting.extend_from_slice(now);
             rest = later;
-            if self.pending.len() == GROUP {
+            if self.waiting.len() == GROUP {
                 self.write_group(spaces)?;
             }
         }
@@ -127,7 +110,7 @@ impl Writer {
     /// When the disk does not take it, or a file has come there that is to be kept.
     pub fn finish(mut self, info: &TraceInfo) -> Result<Written, TraceError> {
         self.write_group(&info.spaces)?;
-        let Writer { file, path, existing, temporary, mut out, groups, ios, .. } = self;
+        let Writer { file, pending, mut out, groups, ios, .. } = self;
         let failed = |source| TraceError::Io { file: file.clone(), source };
         let summary = Summary { ios, groups, info: Cow::Borrowed(info) };
         let text = serde_json::to_string(&summary).map_err(|error| failed(error.into()))?;
@@ -141,12 +124,7 @@ impl Writer {
             let mut out = out.into_file();
             out.seek(SeekFrom::Start(super::label::PARQUET.len() as u64))?;
             out.write_all(&label.bytes())?;
-            out.sync_all()?;
-            match existing {
-                Existing::Keep => temporary.persist_noclobber(&path)?,
-                Existing::Replace => temporary.persist(&path)?,
-            }
-            File::open(directory_of(&path))?.sync_all()
+            pending.publish(&out)
         };
         publish().map_err(failed)?;
         Ok(Written { ios, bytes })
@@ -154,7 +132,7 @@ impl Writer {
 
     /// Writes the I/Os that wait, when there are any, as one row group.
     fn write_group(&mut self, spaces: &[Space]) -> Result<(), TraceError> {
-        let (Some(first), Some(last)) = (self.pending.first(), self.pending.last()) else {
+        let (Some(first), Some(last)) = (self.waiting.first(), self.waiting.last()) else {
             return Ok(());
         };
         let (first_ns, last_ns) = (first.arrival.0, last.arrival.0);
@@ -166,39 +144,17 @@ impl Writer {
         let written = self
             .out
             .next_row_group()
-            .and_then(|group| write_columns(group, &self.pending, &self.names))
+            .and_then(|group| write_columns(group, &self.waiting, &self.names))
             .and_then(|()| Ok(self.out.flush()?));
         written.map_err(|error| io_error(&self.file, error))?;
-        let ios = self.pending.len() as u64;
+        let ios = self.waiting.len() as u64;
         let sum = self.out.inner_mut();
         let (bytes, crc32) = (sum.length - at, sum.crc32());
         sum.begin();
         self.groups.push(Group { ios, at, bytes, crc32, first_ns, last_ns });
         self.ios += ios;
-        self.pending.clear();
+        self.waiting.clear();
         Ok(())
-    }
-}
-
-/// A file beside `path` that goes when it is dropped.
-fn temporary(path: &Path) -> io::Result<NamedTempFile> {
-    let name = path.file_name().ok_or(io::ErrorKind::InvalidFilename)?;
-    let mut prefix = std::ffi::OsString::from(".");
-    prefix.push(name);
-    prefix.push(".");
-    tempfile::Builder::new()
-        .prefix(&prefix)
-        .suffix(".partial")
-        // As any program makes its files: what the user's mask takes away is taken away.
-        .permissions(Permissions::from_mode(0o666))
-        .tempfile_in(directory_of(path))
-}
-
-/// The directory that `path` is in.
-fn directory_of(path: &Path) -> &Path {
-    match path.parent() {
-        Some(directory) if !directory.as_os_str().is_empty() => directory,
-        _ => Path::new("."),
     }
 }
 
@@ -234,7 +190,7 @@ fn write_columns(
     column::<Int32Type>(&mut to, &narrow(|io| io.pid), None)?;
     column::<Int32Type>(&mut to, &narrow(|io| io.cpu.into()), None)?;
     column::<Int32Type>(&mut to, &narrow(|io| io.error.into()), None)?;
-    for flag in FLAGS {
+    for (flag, _) in Flags::ALL {
         let set: Vec<_> = ios.iter().map(|io| io.flags.has(flag)).collect();
         column::<BoolType>(&mut to, &set, None)?;
     }

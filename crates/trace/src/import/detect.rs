@@ -1,24 +1,35 @@
 //! Which format a file has, by what is in it.
 
 use super::options::{Format, Options};
+use super::reading::Reading;
 use super::sample::Sample;
-use super::{disksim, reading::Reading};
+use super::tables::{PUBLISHED, published};
+use super::{blkparse, csv, disksim, etw, fio, fiu, vscsi};
 use crate::{Place, TraceError};
 
 /// A format of lines that is known by its rows.
 struct Known {
     format: Format,
-    /// In words, with the form of its rows.
-    form: &'static str,
     fits: fn(&Sample) -> bool,
 }
 
 /// Formats that are known by what their files begin with, or by their rows. No row fits two of them.
-const KNOWN: [Known; 1] = [Known {
-    format: Format::DiskSim,
-    form: "DiskSim, SSDSim or MQSim (`time device address length type`)",
-    fits: |sample| sample.mostly(disksim::is_row),
-}];
+const KNOWN: [Known; 6] = [
+    Known { format: Format::Blkparse, fits: is_blkparse },
+    Known { format: Format::Fio, fits: |sample| fio::version(sample).is_some() },
+    Known { format: Format::Etw, fits: etw::begins },
+    Known { format: Format::Fiu, fits: |sample| sample.mostly(fiu::is_row) },
+    Known { format: Format::DiskSim, fits: |sample| sample.mostly(disksim::is_row) },
+    Known {
+        format: Format::Vscsi,
+        fits: |sample| sample.is_binary() && vscsi::version(sample).is_some(),
+    },
+];
+
+/// The first line that is no preamble is an event: behind few events the summary has most of the lines.
+fn is_blkparse(sample: &Sample) -> bool {
+    sample.lines().find(|line| !blkparse::is_preamble(line)).is_some_and(blkparse::is_row)
+}
 
 /// What the file is that `sample` is the beginning of.
 ///
@@ -28,6 +39,9 @@ pub fn format(sample: &Sample, options: &Options) -> Result<Format, TraceError> 
     let bytes = sample.bytes();
     if let Some(format) = options.format {
         return Ok(format);
+    }
+    if options.columns.is_some() {
+        return Ok(Format::Csv);
     }
     let malformed = |reason: &str| TraceError::Malformed {
         file: sample.file.clone(),
@@ -43,25 +57,28 @@ pub fn format(sample: &Sample, options: &Options) -> Result<Format, TraceError> 
     if bytes.starts_with(b"PAR1") {
         return Err(malformed("is a Parquet file, but no trace of drivescope's"));
     }
+    if super::blktrace::begins(bytes) {
+        return Ok(Format::Blktrace);
+    }
     if bytes.get(257..262) == Some(b"ustar") {
         return Err(malformed("is a tar archive; unpack it, and name the files in it"));
     }
-    let fitting: Vec<&Known> = KNOWN.iter().filter(|known| (known.fits)(sample)).collect();
+    let known = KNOWN.iter().filter(|known| (known.fits)(sample)).map(|known| known.format);
+    let tables = PUBLISHED.iter().filter(|one| one.fits(sample)).map(|one| one.format);
+    let fitting: Vec<Format> = known.chain(tables).collect();
     match fitting.as_slice() {
-        [one] => Ok(one.format),
+        [one] => Ok(*one),
+        [] if csv::has_head(sample) => Ok(Format::Csv),
         [] => Err(malformed(&unknown(sample))),
-        several => Err(TraceError::Ambiguous {
-            file: sample.file.clone(),
-            question: format!(
-                "could be {}",
-                several.iter().map(|known| known.form).collect::<Vec<_>>().join(", or ")
-            ),
-            flag: several
-                .iter()
-                .map(|known| format!("--format {}", known.format))
-                .collect::<Vec<_>>()
-                .join(" or "),
-        }),
+        several => {
+            let words: Vec<String> =
+                several.iter().map(|format| format!("--format {format}")).collect();
+            Err(TraceError::Ambiguous {
+                file: sample.file.clone(),
+                question: "its rows have the form of several formats".to_owned(),
+                flag: words.join(" or "),
+            })
+        }
     }
 }
 
@@ -77,6 +94,35 @@ fn unknown(sample: &Sample) -> String {
     )
 }
 
+/// Refuses what the user says of a thing that the format says itself: one of the two would be wrong, and silently.
+///
+/// # Errors
+/// [`TraceError::Unsuited`] with the flag.
+pub fn check(format: Format, options: &Options) -> Result<(), TraceError> {
+    let simulators = matches!(format, Format::DiskSim | Format::SsdSim | Format::MqSim);
+    let table = format == Format::Csv;
+    let rows = !matches!(format, Format::Container | Format::Blktrace | Format::Blkparse);
+    let own_times = matches!(format, Format::Tencent | Format::Vscsi | Format::Etw);
+    let flags = [
+        ("--time-unit", options.time_unit.is_some(), rows && !own_times),
+        ("--read-flag", options.read_flag.is_some(), simulators || table),
+        (
+            "--address-unit",
+            options.address_unit.is_some(),
+            simulators || table || format == Format::Fiu,
+        ),
+        ("--columns", options.columns.is_some(), table),
+        ("--spaces", options.spaces.is_some(), rows),
+        ("--sort", options.sort, rows),
+    ];
+    match flags.into_iter().find(|(_, given, heeded)| *given && !heeded) {
+        None => Ok(()),
+        Some((flag, ..)) => Err(TraceError::Unsuited(format!(
+            "{flag} is of no use for the format {format}, which leaves nothing open there; leave it out"
+        ))),
+    }
+}
+
 /// How files of `format` are read, as `samples` of them and `options` say.
 ///
 /// # Errors
@@ -88,6 +134,22 @@ pub fn settle(
 ) -> Result<Reading, TraceError> {
     match format {
         Format::DiskSim | Format::SsdSim | Format::MqSim => disksim::settle(samples, options),
-        _ => Err(TraceError::Unsuited(format!("{format} cannot be read yet"))),
+        Format::Fio => fio::settle(samples, options),
+        Format::Etw => etw::settle(samples, options),
+        Format::Fiu => fiu::settle(samples, options),
+        Format::Vscsi => vscsi::settle(samples, options),
+        Format::Csv => csv::settle(samples, options),
+        Format::Spc
+        | Format::Msr
+        | Format::Systor
+        | Format::Alibaba
+        | Format::Tencent
+        | Format::K5cloud => match published(format) {
+            Some(published) => published.settle(samples, options),
+            None => Err(TraceError::Unsuited(format!("{format} is no table"))),
+        },
+        Format::Container | Format::Blktrace | Format::Blkparse => {
+            Err(TraceError::Unsuited(format!("{format} is not read row by row")))
+        }
     }
 }

@@ -1,7 +1,6 @@
 //! Fields of a line: split, and read as numbers, without copying.
 
-use crate::{Kind, Stamp};
-use block::Nanos;
+use crate::Kind;
 
 /// The fields of a line, as far as there are places for them.
 pub struct Fields<'a, const N: usize> {
@@ -10,15 +9,6 @@ pub struct Fields<'a, const N: usize> {
 }
 
 impl<'a, const N: usize> Fields<'a, N> {
-    /// Splits at each `separator`, and strips blanks.
-    pub fn at(line: &'a [u8], separator: u8) -> Fields<'a, N> {
-        let mut all = Fields { fields: [&[]; N], count: 0 };
-        for field in line.split(|byte| *byte == separator) {
-            all.push(field.trim_ascii());
-        }
-        all
-    }
-
     /// Splits at runs of blanks.
     pub fn words(line: &'a [u8]) -> Fields<'a, N> {
         let mut all = Fields { fields: [&[]; N], count: 0 };
@@ -83,6 +73,9 @@ pub fn hexadecimal(text: &[u8]) -> Option<u64> {
 /// A decimal number of things of `scale` each, as a whole number of the smallest: `1.25` of 1000 are 1250. Digits
 /// that are finer than the smallest are cut off.
 pub fn decimal(text: &[u8], scale: u64) -> Option<u64> {
+    if let Some(number) = whole(text) {
+        return number.checked_mul(scale);
+    }
     let point = text.iter().position(|byte| *byte == b'.').unwrap_or(text.len());
     let before = if point == 0 && text.len() > 1 { 0 } else { whole(&text[..point])? };
     let mut value = before.checked_mul(scale)?;
@@ -125,11 +118,6 @@ pub fn operation(word: &[u8]) -> Option<Kind> {
     }
 }
 
-/// A `span` after `from`, where that is an instant.
-pub fn after(from: u64, span: u64) -> Option<Stamp> {
-    from.checked_add(span).map(|at| Stamp::at(Nanos(at)))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -163,7 +151,7 @@ mod tests {
 
     #[test]
     fn lines_have_more_fields_than_places() {
-        let fields = Fields::<2>::at(b"a, b ,c", b',');
+        let fields = Fields::<2>::words(b"a b\tc");
         assert_eq!((fields.count(), fields.get()), (3, &[&b"a"[..], b"b"]));
         assert_eq!(Fields::<3>::words(b"  a \t b  ").count(), 2);
     }

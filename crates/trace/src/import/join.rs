@@ -9,8 +9,8 @@ use block::Nanos;
 use super::compressed::Input;
 use super::options::SpaceRule;
 use super::records::Records;
-use super::stream::{Handling, Stream, WINDOW, too_late};
-use crate::{BATCH, Io, Place, Source, Stamp, TraceError, TraceInfo};
+use super::stream::{Handling, Stream, WINDOW, shift, too_late};
+use crate::{BATCH, Io, Place, Source, TraceError, TraceInfo};
 
 /// Most files that are read at a time: each needs a descriptor and about two MiB.
 const OPEN_MAX: usize = 256;
@@ -34,6 +34,19 @@ pub enum From {
     Input(Box<Input>),
     /// To be opened when its time comes.
     Path(PathBuf),
+}
+
+impl From {
+    /// The file from its beginning.
+    ///
+    /// # Errors
+    /// [`TraceError`] when it cannot be opened.
+    pub fn input(self) -> Result<Input, TraceError> {
+        match self {
+            From::Input(input) => Ok(*input),
+            From::Path(path) => Input::open(&path),
+        }
+    }
 }
 
 /// How the files of a trace become one.
@@ -71,6 +84,7 @@ pub struct Joined {
     started: bool,
     out: u64,
     late: (u64, Nanos),
+    negative_latencies: u64,
 }
 
 impl Joined {
@@ -90,6 +104,7 @@ impl Joined {
             started: false,
             out: 0,
             late: (0, Nanos::ZERO),
+            negative_latencies: 0,
         }
     }
 
@@ -98,9 +113,9 @@ impl Joined {
         while let Some(file) = self.waiting.last() {
             let due = match self.next.peek() {
                 None => true,
-                Some(Reverse((earliest, _))) => {
-                    file.first <= *earliest || self.joining.handling.unordered
-                }
+                // Whoever sorts them all needs no more than one at a time.
+                Some(_) if self.joining.handling.unordered => false,
+                Some(Reverse((earliest, _))) => file.first <= *earliest,
             };
             if !due {
                 return Ok(());
@@ -113,19 +128,12 @@ impl Joined {
             if let Some(file) = self.waiting.pop() {
                 self.open(file)?;
             }
-            if self.joining.handling.unordered {
-                return Ok(());
-            }
         }
         Ok(())
     }
 
     fn open(&mut self, file: Waiting) -> Result<(), TraceError> {
-        let input = match file.from {
-            From::Input(input) => *input,
-            From::Path(path) => Input::open(&path)?,
-        };
-        let records = (self.joining.opener)(input)?;
+        let records = (self.joining.opener)(file.from.input()?)?;
         let stream = Stream::new(records, self.joining.handling);
         let slot = self.open.iter().position(Option::is_none).unwrap_or(self.open.len());
         if slot == self.open.len() {
@@ -172,13 +180,20 @@ impl Joined {
         self.info.processes.extend(open.stream.told.processes);
         self.late.0 += met.late;
         self.late.1 = self.late.1.max(met.late_max);
+        self.negative_latencies += open.stream.told.negative_latencies;
         if self.waiting.is_empty() && self.open.iter().all(Option::is_none) {
             self.finish();
         }
     }
 
-    /// The last sentence: what was put in order.
+    /// The last sentences: what was put in order, and what is unknown beyond what the format lacks.
     fn finish(&mut self) {
+        if self.negative_latencies > 0 {
+            self.info.settled.push(format!(
+                "{} latencies are below zero, which none is; these I/Os complete we know not when",
+                self.negative_latencies
+            ));
+        }
         let (count, by) = self.late;
         if count > 0 && !self.joining.handling.unordered {
             self.info.settled.push(format!(
@@ -191,13 +206,7 @@ impl Joined {
     /// Counts `io`'s times from the origin, and gives it its space in the trace.
     fn place(&mut self, mut io: Io, spaces: &[u32]) -> Io {
         let origin = self.info.origin.0;
-        let shifted = |stamp: Stamp| match stamp.get() {
-            Some(at) => Stamp::at(Nanos(at.0.saturating_sub(origin))),
-            None => Stamp::NONE,
-        };
-        io.arrival = Nanos(io.arrival.0 - origin);
-        io.issued = shifted(io.issued);
-        io.completed = shifted(io.completed);
+        shift(&mut io, |at| at.saturating_sub(origin));
         io.space = spaces.get(io.space as usize).copied().unwrap_or(0);
         io
     }

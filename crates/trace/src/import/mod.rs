@@ -1,23 +1,35 @@
 //! The formats of others, told apart by what is in the file.
 //!
-//! A file is unpacked as it is read ([`compressed`]), and its beginning is looked at ([`sample`]): it tells the format
-//! ([`detect`]), and settles what the format leaves open ([`evidence`]), or does not, which is an error that names the
-//! flag that does ([`options`]). Each format then makes records ([`records`]), each file puts its own in order
-//! ([`stream`]), and all files become one trace ([`join`]).
+//! A file is unpacked as it is read ([`compressed`]), and its beginning is looked at (`sample`): it tells the format
+//! (`detect`), and settles what the format leaves open (`evidence`), or does not, which is an error that names the flag
+//! that does ([`options`]). Each format then makes records (`records`), each file puts its own in order (`stream`), and
+//! all files become one trace (`join`). The kernel's own recordings go another way, by events ([`blktrace`],
+//! [`blkparse`]).
 
+pub mod blkparse;
+pub mod blktrace;
 pub mod columns;
 pub mod compressed;
 pub mod options;
 
+mod csv;
 mod detect;
 mod disksim;
+mod etw;
 mod evidence;
 mod fields;
+mod fio;
+mod fiu;
 mod join;
 mod reading;
 mod records;
+mod resorted;
 mod sample;
+mod spread;
 mod stream;
+mod table;
+mod tables;
+mod vscsi;
 
 use std::io::{Cursor, Read};
 use std::path::{Path, PathBuf};
@@ -31,6 +43,7 @@ use compressed::Input;
 use join::{From, Joined, Joining, Waiting};
 use reading::Reading;
 use records::{Record, Told, Trouble};
+use resorted::Resorted;
 use sample::Sample;
 use stream::Handling;
 
@@ -42,17 +55,36 @@ const SETTLED_BY: usize = 16;
 /// # Errors
 /// [`TraceError`] when one cannot be read, when they are of several formats, or when how to read them is not known.
 pub fn open(files: &[PathBuf], options: &Options) -> Result<Box<dyn Source>, TraceError> {
+    let files = whole_recordings(files)?;
     let mut found = Found::default();
-    for path in files {
+    for path in &files {
         let input = Input::open(path)?;
-        let again = (path != Path::new("-")).then(|| path.clone());
+        // A pipe gives its bytes once.
+        let again = path.metadata().is_ok_and(|file| file.is_file()).then(|| path.clone());
         found.add(input, again, files.len() > 1, options)?;
     }
     found.source(options)
 }
 
+/// `files` with all of blktrace's files where one of a recording is named, or the name that they share.
+fn whole_recordings(files: &[PathBuf]) -> Result<Vec<PathBuf>, TraceError> {
+    let mut whole: Vec<PathBuf> = Vec::with_capacity(files.len());
+    for path in files {
+        if path == Path::new("-") {
+            whole.push(path.clone());
+            continue;
+        }
+        let siblings = blktrace::siblings(path)
+            .map_err(|source| TraceError::Io { file: path.display().to_string(), source })?;
+        whole.extend(
+            siblings.into_iter().filter(|sibling| !whole.contains(sibling)).collect::<Vec<_>>(),
+        );
+    }
+    Ok(whole)
+}
+
 /// Opens what `reader` gives, which errors call `name`, as a trace in one of the formats that need no more than
-/// bytes in their order: all but our own container and blktrace's files for each CPU.
+/// bytes in their order: all but our own container.
 ///
 /// # Errors
 /// As [`open`].
@@ -108,8 +140,17 @@ impl Found {
         let Some(format) = self.format else {
             return Err(TraceError::Unsuited("no file is named that holds anything".to_owned()));
         };
+        detect::check(format, options)?;
         if format == Format::Container {
-            return self.container();
+            return self.container(options.lenient);
+        }
+        if format == Format::Blktrace {
+            let inputs = self.files.into_iter().map(|(_, from)| from.input());
+            let inputs: Vec<Input> = inputs.collect::<Result<_, _>>()?;
+            return Ok(Box::new(blktrace::open(inputs, options.lenient)?));
+        }
+        if format == Format::Blkparse {
+            return self.blkparse(options);
         }
         let reading = detect::settle(format, &self.samples, options)?;
         let several = self.files.len() > 1;
@@ -128,19 +169,37 @@ impl Found {
             opener: reading.opener,
             handling: Handling {
                 lenient: options.lenient,
-                unordered: false,
+                unordered: options.sort,
                 spread: reading.spread,
             },
             rule: options.spaces.unwrap_or(reading.rule),
             unix_offset: reading.unix_offset,
         };
-        Ok(Box::new(Joined::new(info, waiting, joining)))
+        let joined = Joined::new(info, waiting, joining);
+        if options.sort {
+            return Ok(Box::new(Resorted::new(joined, reading.spread, reading.unix_offset)));
+        }
+        Ok(Box::new(joined))
+    }
+
+    /// What blkparse printed: of one recording, since the times of each begin anew.
+    fn blkparse(mut self, options: &Options) -> Result<Box<dyn Source>, TraceError> {
+        match (self.files.pop(), self.files.is_empty()) {
+            (Some((_, from)), true) => Ok(Box::new(blkparse::open(from.input()?, options.lenient))),
+            _ => Err(TraceError::Unsuited(
+                "what blkparse printed of several recordings is not read as one; name one"
+                    .to_owned(),
+            )),
+        }
     }
 
     /// Our own container, whose index is at its end, so that it is read at its place.
-    fn container(self) -> Result<Box<dyn Source>, TraceError> {
+    fn container(self, lenient: bool) -> Result<Box<dyn Source>, TraceError> {
         match self.files.as_slice() {
-            [(_, From::Path(path))] => Ok(Box::new(container::Reader::open(path)?)),
+            [(_, From::Path(path))] => {
+                let reader = container::Reader::open(path)?;
+                Ok(Box::new(if lenient { reader.lenient() } else { reader }))
+            }
             [(name, From::Input(_))] => Err(TraceError::Unsuited(format!(
                 "{name} is a trace of drivescope's, which is read from its end; keep it in a file, and name that"
             ))),

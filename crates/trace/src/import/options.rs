@@ -56,6 +56,8 @@ pub enum Format {
     K5cloud,
     /// VMware's vscsi traces, as CloudPhysics kept them, version 1 or 2.
     Vscsi,
+    /// Windows' event traces as text.
+    Etw,
     /// DiskSim's ASCII traces.
     DiskSim,
     /// SSDSim's traces.
@@ -68,7 +70,7 @@ pub enum Format {
 
 impl Format {
     /// All of them.
-    pub const ALL: [Format; 16] = [
+    pub const ALL: [Format; 17] = [
         Format::Container,
         Format::Blktrace,
         Format::Blkparse,
@@ -81,6 +83,7 @@ impl Format {
         Format::Tencent,
         Format::K5cloud,
         Format::Vscsi,
+        Format::Etw,
         Format::DiskSim,
         Format::SsdSim,
         Format::MqSim,
@@ -102,6 +105,7 @@ impl Format {
             Format::Tencent => "tencent",
             Format::K5cloud => "k5cloud",
             Format::Vscsi => "vscsi",
+            Format::Etw => "etw",
             Format::DiskSim => "disksim",
             Format::SsdSim => "ssdsim",
             Format::MqSim => "mqsim",

@@ -72,12 +72,14 @@ pub trait Row: Send {
 pub struct Lines<R> {
     input: Input,
     row: R,
+    /// A row was read, or a head: no head comes after it.
+    begun: bool,
 }
 
 impl<R: Row> Lines<R> {
     /// The lines of `input`, each of which is a `row`.
     pub fn new(input: Input, row: R) -> Lines<R> {
-        Lines { input, row }
+        Lines { input, row, begun: false }
     }
 }
 
@@ -99,7 +101,17 @@ impl<R: Row> Records for Lines<R> {
         if is_blank(line) {
             return Ok(Record::Blank);
         }
-        self.row.read(line, told).map_err(|reason| Trouble::Record { place, reason })
+        match self.row.read(line, told) {
+            Err(_) if !self.begun && is_head(line) => {
+                self.begun = true;
+                Ok(Record::Blank)
+            }
+            Err(reason) => Err(Trouble::Record { place, reason }),
+            Ok(record) => {
+                self.begun = true;
+                Ok(record)
+            }
+        }
     }
 
     fn place(&self) -> Place {
@@ -114,6 +126,13 @@ impl<R: Row> Records for Lines<R> {
 /// True for an empty line and for a comment.
 pub fn is_blank(line: &[u8]) -> bool {
     matches!(line.trim_ascii_start().first(), None | Some(b'#'))
+}
+
+/// True for a line that names columns: it begins with a letter, and no word of it is a number.
+pub fn is_head(line: &[u8]) -> bool {
+    let words = || line.split(|byte| b",;\t |\"".contains(byte)).filter(|word| !word.is_empty());
+    words().next().is_some_and(|word| word[0].is_ascii_alphabetic())
+        && !words().any(|word| word.iter().all(|byte| byte.is_ascii_digit() || *byte == b'.'))
 }
 
 /// Bytes of a file for a sentence: short, and without what a terminal would obey.
@@ -139,6 +158,8 @@ pub struct Told {
     pub spaces: Spaces,
     /// Names of tasks.
     pub processes: BTreeMap<u32, String>,
+    /// Latencies below zero: they are the recorder's fault, and the I/O is one all the same.
+    pub negative_latencies: u64,
 }
 
 impl Told {
@@ -156,9 +177,24 @@ impl Told {
 pub struct Spaces {
     known: HashMap<Box<[u8]>, u32>,
     spaces: Vec<Space>,
-    /// The one asked for last: neighbours are often of one space.
-    last: Vec<u8>,
-    last_number: u32,
+    /// Short keys asked for lately, with their numbers: quicker than the map, by ten times.
+    recent: [(u64, u32); RECENT],
+}
+
+/// Short keys that are remembered: a power of two.
+const RECENT: usize = 32;
+
+/// A key of up to seven bytes as a number, which is never 0; 0 for longer ones.
+fn packed(key: &[u8]) -> u64 {
+    if key.len() > 7 {
+        return 0;
+    }
+    key.iter().fold(1, |packed, byte| packed << 8 | u64::from(*byte))
+}
+
+/// Where a packed key is remembered.
+fn slot(packed: u64) -> usize {
+    (packed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize % RECENT
 }
 
 impl Spaces {
@@ -167,16 +203,16 @@ impl Spaces {
     /// # Errors
     /// A reason, when there are too many.
     pub fn of(&mut self, key: &[u8], name: impl FnOnce() -> Space) -> Result<u32, String> {
-        if self.last == key && !self.spaces.is_empty() {
-            return Ok(self.last_number);
+        let packed = packed(key);
+        let (recent, number) = self.recent[slot(packed)];
+        if recent == packed && packed != 0 {
+            return Ok(number);
         }
         let number = match self.known.get(key) {
             Some(number) => *number,
             None => self.add(key, name())?,
         };
-        self.last.clear();
-        self.last.extend_from_slice(key);
-        self.last_number = number;
+        self.recent[slot(packed)] = (packed, number);
         Ok(number)
     }
 
@@ -185,10 +221,10 @@ impl Spaces {
     /// # Errors
     /// As [`Spaces::of`].
     pub fn numbered(&mut self, number: u64, word: &str) -> Result<u32, String> {
-        self.of(&number.to_le_bytes(), || Space {
-            name: format!("{word} {number}"),
-            ..Space::default()
-        })
+        // Without its leading zeroes, so that it is short.
+        let bytes = number.to_le_bytes();
+        let short = 8 - number.leading_zeros() as usize / 8;
+        self.of(&bytes[..short], || Space { name: format!("{word} {number}"), ..Space::default() })
     }
 
     fn add(&mut self, key: &[u8], space: Space) -> Result<u32, String> {
@@ -208,5 +244,49 @@ impl Spaces {
     /// All of them, by number.
     pub fn all(&self) -> &[Space] {
         &self.spaces
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Keys that are remembered in one place, or differ in their zeroes alone, are spaces of their own.
+    #[test]
+    fn every_key_has_one_space() {
+        let mut spaces = Spaces::default();
+        let keys: Vec<Vec<u8>> = (0..2_000u64)
+            .map(|n| n.to_string().into_bytes())
+            .chain([
+                vec![],
+                vec![0],
+                vec![0, 0],
+                vec![1],
+                vec![1, 0],
+                vec![0; 7],
+                vec![0; 8],
+                vec![0; 9],
+            ])
+            .collect();
+        for round in 0..2 {
+            for (number, key) in keys.iter().enumerate() {
+                assert_eq!(
+                    spaces.of(key, Space::default),
+                    Ok(number as u32),
+                    "{key:?}, round {round}"
+                );
+            }
+        }
+        assert_eq!(spaces.all().len(), keys.len());
+    }
+
+    #[test]
+    fn heads_are_words_and_rows_are_not() {
+        assert!(is_head(b"Timestamp,Hostname,DiskNumber,Type"));
+        assert!(is_head(b"time (us);op"));
+        assert!(is_head(b",time,op"), "a table's index has no name");
+        for row in [&b"0,1,2"[..], b"web,1,R", b"", b"fio version 3 iolog"] {
+            assert!(!is_head(row), "{:?}", String::from_utf8_lossy(row));
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! The beginning of a file: what its format is told by, and what is not said is settled by.
 
 use super::compressed::Input;
-use super::records::is_blank;
+use super::records::{is_blank, is_head};
 use crate::TraceError;
 
 /// How much of the first files is looked at.
@@ -29,12 +29,13 @@ impl Sample {
     pub fn of(input: &mut Input) -> Result<Sample, TraceError> {
         let file = input.name().to_owned();
         let bytes = input.peek(SAMPLE)?.to_vec();
+        let broken = input.is_broken();
         let mut lines = Vec::new();
         let mut from = if bytes.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
         while from < bytes.len() && lines.len() < ROWS_MAX {
             let end = memchr::memchr(b'\n', &bytes[from..]).map(|at| from + at);
             // A line that the sample cuts off says nothing.
-            if end.is_none() && bytes.len() == SAMPLE {
+            if end.is_none() && (bytes.len() == SAMPLE || broken) {
                 break;
             }
             let to = end.unwrap_or(bytes.len());
@@ -62,10 +63,10 @@ impl Sample {
         self.bytes.iter().take(4096).any(|byte| *byte < 9 || (14..27).contains(byte))
     }
 
-    /// True when more than half of its lines pass `is_row`, apart from the first, which may be a head.
-    pub fn mostly(&self, is_row: impl Fn(&[u8]) -> bool) -> bool {
+    /// True when more than half of its lines pass `is_row`, apart from a head.
+    pub fn mostly(&self, mut is_row: impl FnMut(&[u8]) -> bool) -> bool {
         let fits = self.lines().filter(|line| is_row(line)).count();
-        let head = self.lines().next().is_some_and(|line| !is_row(line));
+        let head = self.lines().next().is_some_and(is_head);
         fits > 0 && 2 * fits > self.lines.len() - usize::from(head)
     }
 }

@@ -4,13 +4,11 @@
 use block::Nanos;
 
 use super::records::{Record, Records, Told, Trouble};
+use super::spread::{SPREAD_MAX, Spread};
 use crate::{Io, Place, Stamp, TraceError};
 
 /// How many I/Os are held to put them in order: one may come this many rows late.
 pub const WINDOW: usize = 4 << 10;
-
-/// The most I/Os that may arrive in one instant of a trace whose instants are spread.
-const SPREAD_MAX: usize = 1 << 20;
 
 /// How many faults are told word for word.
 const FAULTS_TOLD: usize = 5;
@@ -58,8 +56,7 @@ pub struct Stream {
     latest: u64,
     /// Latest arrival that was handed out.
     out: u64,
-    /// I/Os of one instant, which is not over.
-    instant: Vec<Io>,
+    spread: Option<Spread>,
 }
 
 impl Stream {
@@ -75,7 +72,8 @@ impl Stream {
             ended: false,
             latest: 0,
             out: 0,
-            instant: Vec::new(),
+            // Spread before they are sorted, I/Os of one instant would be spread in parts.
+            spread: handling.spread.filter(|_| !handling.unordered).map(Spread::new),
         }
     }
 
@@ -84,25 +82,25 @@ impl Stream {
     /// # Errors
     /// [`TraceError`] with the place.
     pub fn next(&mut self, batch: &mut Vec<Io>) -> Result<(), TraceError> {
-        let Some(span) = self.handling.spread else {
+        let Some(mut spread) = self.spread.take() else {
             return self.ordered(batch);
         };
+        let result = self.spread(&mut spread, batch);
+        self.spread = Some(spread);
+        result
+    }
+
+    fn spread(&mut self, spread: &mut Spread, batch: &mut Vec<Io>) -> Result<(), TraceError> {
         let before = batch.len();
+        let mut read = Vec::with_capacity(WINDOW);
         while batch.len() == before {
-            let mut read = Vec::with_capacity(WINDOW);
             self.ordered(&mut read)?;
             if read.is_empty() {
-                spread(&mut self.instant, span, batch);
-                return Ok(());
+                spread.finish(batch);
+                break;
             }
-            for io in read {
-                if self.instant.first().is_some_and(|first| first.arrival != io.arrival) {
-                    spread(&mut self.instant, span, batch);
-                }
-                if self.instant.len() == SPREAD_MAX {
-                    return Err(self.crowded());
-                }
-                self.instant.push(io);
+            for io in read.drain(..) {
+                spread.push(io, batch).map_err(|_| self.crowded())?;
             }
         }
         Ok(())
@@ -212,15 +210,12 @@ pub fn too_late(file: &str, place: Place, by: Nanos) -> TraceError {
     }
 }
 
-/// Hands out the I/Os of one instant evenly over `span`, the first at the instant itself.
-fn spread(instant: &mut Vec<Io>, span: Nanos, batch: &mut Vec<Io>) {
-    let count = instant.len() as u128;
-    for (index, mut io) in instant.drain(..).enumerate() {
-        let by = (u128::from(span.0) * index as u128 / count) as u64;
-        io.arrival = Nanos(io.arrival.0.saturating_add(by));
-        if let Some(at) = io.completed.get() {
-            io.completed = Stamp::at(Nanos(at.0.saturating_add(by)));
+/// Moves all times of `io` that are known.
+pub fn shift(io: &mut Io, by: impl Fn(u64) -> u64) {
+    io.arrival = Nanos(by(io.arrival.0));
+    for stamp in [&mut io.issued, &mut io.completed] {
+        if let Some(at) = stamp.get() {
+            *stamp = Stamp::at(Nanos(by(at.0)));
         }
-        batch.push(io);
     }
 }

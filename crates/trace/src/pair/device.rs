@@ -21,8 +21,6 @@ const STRAYS: usize = 64;
 /// One device.
 #[derive(Debug, Default)]
 pub struct Device {
-    /// Its number.
-    pub number: DeviceNumber,
     /// What is counted of it.
     pub tally: Tally,
     /// True once an issue was seen: completions may then wait for theirs.
@@ -39,6 +37,9 @@ pub struct Device {
     pub commands: VecDeque<u32>,
     /// Discards that were merged: the bios of one request need not be neighbours.
     pub merged_discards: VecDeque<u32>,
+    /// Discards that were issued with others that are no neighbours, and appends: what completes where it does not
+    /// lie.
+    pub scattered: VecDeque<u32>,
     /// Events that may be of an I/O whose arrival comes a little late.
     strays: VecDeque<TraceEvent>,
     /// I/Os made of issues, as long as it is not known whether the device tells arrivals.
@@ -120,10 +121,10 @@ impl Device {
 
     /// Forgets a slot that is handed out, wherever it still waits.
     pub fn forget(&mut self, slot: u32) {
-        for waiting in [&mut self.empty, &mut self.commands, &mut self.merged_discards] {
-            if let Some(at) = waiting.iter().position(|&other| other == slot) {
-                waiting.remove(at);
-            }
+        for waiting in
+            [&mut self.empty, &mut self.commands, &mut self.merged_discards, &mut self.scattered]
+        {
+            waiting.retain(|&other| other != slot);
         }
     }
 
@@ -159,7 +160,7 @@ impl Devices {
             None if self.all.len() >= DEVICES => return None,
             None => {
                 let space = self.all.len() as u32;
-                self.all.push(Device { number: device, ..Device::default() });
+                self.all.push(Device::default());
                 self.spaces.insert(device, space);
                 space
             }

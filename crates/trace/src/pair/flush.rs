@@ -13,10 +13,8 @@ use super::{Pairer, kind};
 impl Pairer {
     /// An event without bytes.
     pub(super) fn empty(&mut self, space: u32, event: &TraceEvent) {
-        // The flush request is neither read nor write.
-        let machinery = event.traits.has(Traits::FLUSH)
-            && !event.traits.has(Traits::WRITE)
-            && !event.traits.has(Traits::READ);
+        // The flush request is told as a read; a bio that flushes is a write.
+        let machinery = event.traits.has(Traits::FLUSH) && !event.traits.has(Traits::WRITE);
         match event.action {
             Action::Queue => {
                 let io = self.arrived(space, event);

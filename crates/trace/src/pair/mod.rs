@@ -29,7 +29,7 @@ use block::trace::{Action, Extra, TraceEvent, TraceNote, TraceSink, Traits};
 
 use crate::{Flags, Io, Kind, Stamp, TraceInfo};
 
-use device::Devices;
+use device::{Device, Devices};
 use notes::Notes;
 use order::Sorter;
 use pending::{Pending, Want};
@@ -76,6 +76,8 @@ pub struct Pairer {
     unpaired: Unpaired,
     /// Latest time seen.
     now: Nanos,
+    /// Earliest time seen.
+    first: Option<Nanos>,
     /// Arrival of the first I/O handed out.
     origin: Option<Nanos>,
     /// Parts of the request that is looked at; kept for its memory.
@@ -93,6 +95,7 @@ impl Pairer {
             sorter: Sorter::default(),
             unpaired: Unpaired::default(),
             now: Nanos::ZERO,
+            first: None,
             origin: None,
             parts: Vec::new(),
         }
@@ -117,7 +120,7 @@ impl Pairer {
         while let Some(slot) = self.pending.oldest() {
             self.hand_out(slot, batch);
         }
-        self.notes.finish(&self.devices, self.origin);
+        self.notes.finish(&self.devices, self.origin, self.first);
     }
 
     /// What is known of the trace; complete after [`Pairer::finish`].
@@ -190,10 +193,14 @@ impl Pairer {
 
     fn event(&mut self, event: &TraceEvent) {
         self.now = self.now.max(event.time);
+        self.first = Some(self.first.map_or(event.time, |first| first.min(event.time)));
         let Some(space) = self.devices.space(event.device) else {
             self.notes.info_mut().ignored_rows += 1;
             return;
         };
+        if space as usize == self.notes.info().spaces.len() {
+            self.notes.space(event.device);
+        }
         self.devices.get_mut(space).tally.see(event);
         if event.traits.has(Traits::PASSTHROUGH) {
             self.command(space, event);
@@ -243,6 +250,9 @@ impl Pairer {
             io.arrival = earliest;
         }
         let slot = self.pending.insert(io, &mut self.devices);
+        if io.flags.has(Flags::APPEND) && io.kind == Kind::Write {
+            Device::push(&mut self.devices.get_mut(io.space).scattered, slot);
+        }
         self.pending.expire(self.limits.window, &mut self.devices);
         slot
     }
@@ -250,7 +260,11 @@ impl Pairer {
     /// Takes an event that had come before the I/O that it speaks of.
     fn event_again(&mut self, space: u32, event: &TraceEvent) {
         match event.action {
-            Action::Issue => self.issue(space, event),
+            Action::Issue => {
+                // It was counted as a stray when it came.
+                self.unpaired.strays = self.unpaired.strays.saturating_sub(1);
+                self.issue(space, event);
+            }
             Action::GetRequest => self.stamp(space, event, Want::Unallocated),
             Action::Insert => self.stamp(space, event, Want::Uninserted),
             Action::BackMerge | Action::FrontMerge => self.stamp(space, event, Want::Unmerged),
@@ -260,10 +274,15 @@ impl Pairer {
 
     /// G, S, I, M, F, X: of the one bio that begins at the sector, or holds it.
     fn stamp(&mut self, space: u32, event: &TraceEvent, want: Want) {
-        let Some(slot) =
-            self.pending.holding(&self.devices, space, event.sector, kind(event), want, event.pid)
-        else {
-            self.devices.get_mut(space).keep_stray(event);
+        let find = |want| {
+            let kind = kind(event);
+            self.pending.holding(&self.devices, space, event.sector, kind, want, event.pid)
+        };
+        let Some(slot) = find(want) else {
+            // A part of a bio that was split, of which the first is known already, is no stray.
+            if find(Want::Alive).is_none() {
+                self.devices.get_mut(space).keep_stray(event);
+            }
             return;
         };
         let at = Stamp::at(event.time);
@@ -287,7 +306,7 @@ impl Pairer {
                 state.io.merged = at;
                 state.io.flags = state.io.flags.with(how);
                 if state.io.kind == Kind::Discard {
-                    self.devices.get_mut(space).merged_discards.push_back(slot);
+                    Device::push(&mut self.devices.get_mut(space).merged_discards, slot);
                 }
             }
             Action::Split => state.io.flags = state.io.flags.with(Flags::SPLIT),
@@ -342,6 +361,9 @@ fn kind(event: &TraceEvent) -> Kind {
         | Traits::ZONE_OPEN.0
         | Traits::ZONE_CLOSE.0;
     let traits = event.traits;
+    if event.bytes == 0 && traits.has(Traits::FLUSH) {
+        return Kind::Flush;
+    }
     if traits.0 & (Traits::READ.0 | Traits::WRITE.0) == Traits::READ.0 {
         Kind::Read
     } else if traits.has(Traits::PASSTHROUGH) {
@@ -352,8 +374,6 @@ fn kind(event: &TraceEvent) -> Kind {
         Kind::WriteZeroes
     } else if traits.0 & ZONES != 0 {
         Kind::Zone
-    } else if event.bytes == 0 && traits.has(Traits::FLUSH) {
-        Kind::Flush
     } else if traits.has(Traits::WRITE) || traits.has(Traits::ZONE_APPEND) {
         Kind::Write
     } else {
@@ -380,3 +400,6 @@ fn flags(event: &TraceEvent) -> Flags {
     }
     flags
 }
+
+#[cfg(test)]
+mod tests;

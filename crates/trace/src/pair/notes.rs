@@ -1,7 +1,7 @@
 //! What is known of a recording besides its I/Os.
 
 use block::Nanos;
-use block::trace::TraceNote;
+use block::trace::{DeviceNumber, TraceNote};
 
 use crate::{Mark, Space, TraceInfo};
 
@@ -41,6 +41,16 @@ impl Notes {
         &mut self.info
     }
 
+    /// Makes the address space of a device known.
+    #[cold]
+    pub fn space(&mut self, device: DeviceNumber) {
+        self.info.spaces.push(Space {
+            name: device.to_string(),
+            device: Some(device),
+            ..Space::default()
+        });
+    }
+
     pub fn note(&mut self, note: TraceNote) {
         match note {
             TraceNote::Process { pid, name } => self.process(pid, name),
@@ -74,9 +84,28 @@ impl Notes {
         }
     }
 
-    /// Completes the info. Without I/Os, marks count from the first of them.
-    pub fn finish(&mut self, devices: &Devices, origin: Option<Nanos>) {
+    /// `blkparse -d` counts events from the first of them, but leaves notes on the tracer's clock. How much was taken
+    /// from the events is not kept; the date, which the tracer tells when it starts, is the nearest to it.
+    fn rebase(&mut self, first: Option<Nanos>) {
+        let Some((begun, _)) = self.clock.filter(|(at, _)| at.0 > 0) else { return };
+        if first != Some(Nanos::ZERO) {
+            return;
+        }
+        for mark in &mut self.marks {
+            mark.at = Nanos(mark.at.0.saturating_sub(begun.0));
+        }
+        self.clock = self.clock.map(|(_, unix)| (Nanos::ZERO, unix));
+        self.info.settled.push(
+            "the recording counts from its first event, which is taken to be at the tracer's start: dates and \
+             marks may be off by what was between"
+                .to_owned(),
+        );
+    }
+
+    /// Completes the info. Without I/Os, marks count from the first of them. `first` is the time of the first event.
+    pub fn finish(&mut self, devices: &Devices, origin: Option<Nanos>, first: Option<Nanos>) {
         self.marks.sort_by_key(|mark| mark.at);
+        self.rebase(first);
         let origin = origin.or_else(|| self.marks.first().map(|mark| mark.at)).unwrap_or_default();
         self.info.origin = origin;
         self.info.marks = std::mem::take(&mut self.marks);
@@ -86,14 +115,8 @@ impl Notes {
         self.info.origin_unix_ns = self.clock.and_then(|(at, unix)| {
             i64::try_from(unix + i128::from(origin.0) - i128::from(at.0)).ok()
         });
-        self.info.spaces = devices
-            .iter()
-            .map(|device| Space {
-                name: device.number.to_string(),
-                device: Some(device.number),
-                capacity_bytes: None,
-                tally: device.tally.totals(),
-            })
-            .collect();
+        for (space, device) in self.info.spaces.iter_mut().zip(devices.iter()) {
+            space.tally = device.tally.totals();
+        }
     }
 }

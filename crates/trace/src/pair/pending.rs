@@ -19,9 +19,6 @@ const SHORT_GRANULES: u64 = 64;
 /// and a recording that was made up must not make every look-up slow.
 pub const CROWD: u32 = 2048;
 
-/// How far back in the order an arrival that comes late is put where it belongs.
-const LATE_STEPS: usize = 4096;
-
 /// An I/O and how far it has come.
 #[derive(Clone, Copy, Debug)]
 pub struct Slot {
@@ -35,8 +32,8 @@ pub struct Slot {
     pub issued: u64,
     /// See `issued`.
     pub completed: u64,
-    /// Slot of the first bio of the request that this was issued in, for discards.
-    pub request: u32,
+    /// Number of the first bio of the request that this was issued in, for discards.
+    pub request: u64,
     /// Neighbours in the ring of its granule, itself when it is alone.
     next: u32,
     prev: u32,
@@ -49,7 +46,7 @@ pub struct Slot {
     /// So many others have arrived since that nothing is expected any more.
     pub given_up: bool,
     /// Number in the order in which arrivals were told.
-    sequence: u64,
+    pub sequence: u64,
     /// Made of an issue, since the device tells no arrivals, as far as is known.
     pub provisional: bool,
     /// Not to be handed out.
@@ -84,14 +81,17 @@ pub enum Want {
 }
 
 impl Want {
-    fn admits(self, io: &Io) -> bool {
-        match self {
-            Want::Unallocated => !io.allocated.known(),
-            Want::Uninserted => !io.inserted.known(),
-            Want::Unmerged => !io.merged.known(),
-            Want::Unremapped => !io.remapped.known(),
-            Want::Alive => true,
-        }
+    /// One that has completed, and is still to be found by its issue only, is none.
+    fn admits(self, state: &Slot) -> bool {
+        let io = &state.io;
+        !state.done()
+            && match self {
+                Want::Unallocated => !io.allocated.known(),
+                Want::Uninserted => !io.inserted.known(),
+                Want::Unmerged => !io.merged.known(),
+                Want::Unremapped => !io.remapped.known(),
+                Want::Alive => true,
+            }
     }
 }
 
@@ -108,6 +108,12 @@ pub struct Pending {
 }
 
 impl Pending {
+    /// How many there are.
+    #[cfg(test)]
+    pub fn held(&self) -> usize {
+        self.order.len()
+    }
+
     /// The first that arrived.
     pub fn oldest(&self) -> Option<u32> {
         self.order.front().copied()
@@ -133,7 +139,7 @@ impl Pending {
             end: start.saturating_add(io.length.0.div_ceil(512)),
             issued: 0,
             completed: 0,
-            request: NONE,
+            request: u64::MAX,
             next: NONE,
             prev: NONE,
             linked: false,
@@ -182,16 +188,13 @@ impl Pending {
     }
 
     fn enqueue(&mut self, slot: u32, arrival: Nanos) {
-        let mut at = self.order.len();
-        let lowest = at.saturating_sub(LATE_STEPS);
-        while at > lowest && self.get(self.order[at - 1]).io.arrival > arrival {
-            at -= 1;
-        }
-        if at == self.order.len() {
+        if self.order.back().is_none_or(|&last| self.get(last).io.arrival <= arrival) {
             self.order.push_back(slot);
-        } else {
-            self.order.insert(at, slot);
+            return;
         }
+        let at =
+            self.order.partition_point(|&other| self.slots[other as usize].io.arrival <= arrival);
+        self.order.insert(at, slot);
     }
 
     fn link(&mut self, slot: u32, devices: &mut Devices) {
@@ -250,6 +253,18 @@ impl Pending {
     fn give_up(&mut self, slot: u32, devices: &mut Devices) {
         self.unlink(slot, devices);
         self.get_mut(slot).given_up = true;
+        self.forget(slot, devices);
+    }
+
+    /// Takes an I/O out of the lists of its device.
+    fn forget(&self, slot: u32, devices: &mut Devices) {
+        let io = &self.get(slot).io;
+        let listed = io.length.0 == 0
+            || matches!(io.kind, Kind::Other | Kind::Discard)
+            || io.flags.has(Flags::APPEND);
+        if listed {
+            devices.get_mut(io.space).forget(slot);
+        }
     }
 
     /// Takes an I/O out of the rings: no event will find it any more.
@@ -278,10 +293,8 @@ impl Pending {
     pub fn remove_oldest(&mut self, slot: u32, devices: &mut Devices) -> Slot {
         debug_assert_eq!(self.oldest(), Some(slot));
         self.unlink(slot, devices);
+        self.forget(slot, devices);
         let gone = *self.get(slot);
-        if gone.io.length.0 == 0 || matches!(gone.io.kind, Kind::Other | Kind::Discard) {
-            devices.get_mut(gone.io.space).forget(slot);
-        }
         self.order.pop_front();
         self.free.push(slot);
         gone
@@ -322,7 +335,7 @@ impl Pending {
         let mut exact = None;
         for slot in self.ring(space, granules::of(sector)) {
             let state = self.get(slot);
-            if state.start == sector && state.io.kind == kind && want.admits(&state.io) {
+            if state.start == sector && state.io.kind == kind && want.admits(state) {
                 if state.io.pid == pid {
                     return Some(slot);
                 }
@@ -330,9 +343,7 @@ impl Pending {
             }
         }
         exact.or_else(|| {
-            self.around(devices, space, sector, |state| {
-                state.io.kind == kind && want.admits(&state.io)
-            })
+            self.around(devices, space, sector, |state| state.io.kind == kind && want.admits(state))
         })
     }
 
@@ -405,27 +416,6 @@ impl Pending {
             }
         }
         None
-    }
-
-    /// The other bios of a discard that was issued with that in slot `head`.
-    pub fn of_request(&self, space: u32, head: u32) -> Vec<u32> {
-        let of_it = |&slot: &u32| {
-            let state = self.get(slot);
-            state.io.space == space && state.linked && state.request == head && !state.done()
-        };
-        self.order.iter().copied().take(LATE_STEPS).filter(of_it).collect()
-    }
-
-    /// The oldest append of a length that was issued to a zone at or before `sector`.
-    pub fn oldest_append(&self, space: u32, sector: u64, bytes: u64) -> Option<u32> {
-        self.order.iter().copied().take(LATE_STEPS).find(|&slot| {
-            let Slot { io, start, linked, .. } = self.get(slot);
-            io.flags.has(Flags::APPEND)
-                && *linked
-                && io.space == space
-                && *start <= sector
-                && io.length.0 == bytes
-        })
     }
 
     /// Marks an I/O as one that the device's issues made.

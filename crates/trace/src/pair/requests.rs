@@ -7,7 +7,7 @@ use block::trace::{Action, TraceEvent};
 use crate::{Flags, Io, Kind, Stamp};
 
 use super::device::Device;
-use super::pending::{NONE, Slot};
+use super::pending::Slot;
 use super::{Pairer, kind};
 
 /// A stretch of a request that lies in one I/O.
@@ -57,10 +57,12 @@ impl Pairer {
         let kind = kind(event);
         let earliest = Nanos(event.time.0.max(self.now.0).saturating_sub(self.limits.skew.0));
         let to = event.sector.saturating_add(u64::from(event.bytes).div_ceil(512));
+        let mut first: Option<u32> = None;
         let mut at = event.sector;
         while at < to {
             let fits = |state: &Slot| {
-                if state.io.kind == kind { step.rank(state, to, earliest) } else { None }
+                let alike = state.io.kind == kind && self.beside(state, space, step, first);
+                if alike { step.rank(state, to, earliest) } else { None }
             };
             let found = self.pending.starting(space, at, fits).or_else(|| {
                 self.pending.around(&self.devices, space, at, |state| fits(state).is_some())
@@ -80,8 +82,28 @@ impl Pairer {
             let state = self.pending.get(next);
             let from = at.max(state.start);
             let end = state.end.min(to);
+            first = first.or(Some(next));
             each(Part { slot: next, sectors: end - from });
             at = end;
+        }
+    }
+
+    /// Whether an I/O beside others of a request may be of it: all are, but for discards, of which neighbours may have
+    /// been issued each for itself, together with others far away.
+    fn beside(&self, state: &Slot, space: u32, step: Step, first: Option<u32>) -> bool {
+        let Some(first) = first else { return true };
+        if state.io.kind != Kind::Discard {
+            return true;
+        }
+        let first = self.pending.get(first);
+        match step {
+            // Where bios that were merged tell so, all do but the one that the request was allocated for.
+            Step::Issue => {
+                state.io.merged.known()
+                    || first.io.flags.has(Flags::MERGED_FRONT)
+                    || self.devices.get(space).merged_discards.is_empty()
+            }
+            Step::Requeue | Step::Complete => state.request == first.request,
         }
     }
 
@@ -100,8 +122,9 @@ impl Pairer {
             self.issue_of_nothing(space, event);
             return;
         }
-        let head = parts[0].slot;
-        if self.pending.get(head).io.kind == Kind::Discard {
+        let head = self.pending.get(parts[0].slot);
+        let request = head.sequence;
+        if head.io.kind == Kind::Discard {
             self.add_merged_discards(space, event, &mut parts);
         }
         for (nth, part) in parts.iter().enumerate() {
@@ -124,7 +147,7 @@ impl Pairer {
                 io.request_bytes.0 = io.request_bytes.0.saturating_add(u64::from(event.bytes));
             }
             state.issued = state.issued.saturating_add(part.sectors);
-            state.request = head;
+            state.request = request;
             if state.done() {
                 // Its completion was seen before.
                 self.pending.unlink(part.slot, &mut self.devices);
@@ -148,8 +171,10 @@ impl Pairer {
             }
             merged.pop_front();
             if free {
-                left -= state.sectors();
-                parts.push(Part { slot, sectors: state.sectors() });
+                let sectors = state.sectors();
+                left -= sectors;
+                parts.push(Part { slot, sectors });
+                Device::push(&mut self.devices.get_mut(space).scattered, slot);
             }
         }
     }
@@ -222,23 +247,27 @@ impl Pairer {
         if covered >= u64::from(event.bytes).div_ceil(512) {
             return;
         }
-        let head = self.pending.get(parts[0].slot).request;
-        if head == NONE {
-            return;
-        }
-        for slot in self.pending.of_request(space, head) {
-            if !parts.iter().any(|part| part.slot == slot) {
-                parts.push(Part { slot, sectors: self.pending.get(slot).sectors() });
+        let request = self.pending.get(parts[0].slot).request;
+        for &slot in &self.devices.get(space).scattered {
+            let state = self.pending.get(slot);
+            let of_it = state.request == request && state.issued > 0 && !state.done();
+            if of_it && !parts.iter().any(|part| part.slot == slot) {
+                parts.push(Part { slot, sectors: state.sectors() });
             }
         }
     }
 
     /// A completed append says where it was written, not where it was sent: the oldest of its length is taken.
     fn complete_append(&mut self, space: u32, event: &TraceEvent) -> bool {
-        let Some(slot) = self.pending.oldest_append(space, event.sector, u64::from(event.bytes))
-        else {
-            return false;
+        let is_it = |&slot: &u32| {
+            let state = self.pending.get(slot);
+            state.io.flags.has(Flags::APPEND)
+                && !state.done()
+                && state.start <= event.sector
+                && state.io.length.0 == u64::from(event.bytes)
         };
+        let scattered = &self.devices.get(space).scattered;
+        let Some(slot) = scattered.iter().copied().find(is_it) else { return false };
         let sectors = self.pending.get(slot).sectors();
         self.complete_part(space, event, &Part { slot, sectors });
         true
@@ -265,7 +294,11 @@ impl Pairer {
         let find = |admits: &dyn Fn(&Io) -> bool| {
             let mut found = None;
             for slot in commands.clone() {
-                let io = &self.pending.get(slot).io;
+                let state = self.pending.get(slot);
+                if state.done() {
+                    continue;
+                }
+                let io = &state.io;
                 if admits(io) && io.length.0 == u64::from(event.bytes) {
                     return Some(slot);
                 }

@@ -34,7 +34,11 @@ impl Tally {
             }
             Action::Unplug => self.unplug(event, false),
             Action::UnplugTimer => self.unplug(event, true),
-            _ => self.known |= event.bytes > 0 && !event.traits.has(Traits::PASSTHROUGH),
+            action => {
+                let data = event.bytes > 0 && !event.traits.has(Traits::PASSTHROUGH);
+                self.known |= data;
+                self.totals.issued_requests += u64::from(data && action == Action::Issue);
+            }
         }
     }
 

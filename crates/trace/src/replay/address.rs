@@ -163,6 +163,7 @@ fn part(target: &DriveInfo, options: &Options, block: u64) -> Result<(u64, u64),
 
 /// Where each space comes to lie, and the first byte behind all of them.
 fn lay_out(survey: &Survey, layout: &Layout) -> Result<(Vec<Option<Place>>, u64), TraceError> {
+    check_names(survey, layout)?;
     let alone = survey.reaches.iter().flatten().count() <= 1;
     let mut places = Vec::with_capacity(survey.reaches.len());
     let (mut next, mut extent) = (0_u64, 0_u64);
@@ -199,6 +200,22 @@ fn lay_out(survey: &Survey, layout: &Layout) -> Result<(Vec<Option<Place>>, u64)
     Ok((places, extent))
 }
 
+/// A name that no space has is a slip of the pen, and its space would lie somewhere else.
+fn check_names(survey: &Survey, layout: &Layout) -> Result<(), TraceError> {
+    let Layout::At(list) = layout else { return Ok(()) };
+    let all: Vec<String> = (0..survey.reaches.len()).map(|i| space_name(survey, i)).collect();
+    let known = |name: &String| {
+        all.contains(name) || name.parse::<usize>().is_ok_and(|index| index < all.len())
+    };
+    match list.iter().find(|(name, _)| !known(name)) {
+        Some((name, _)) => Err(TraceError::Unsuited(format!(
+            "{name} is no address space of the trace; it has {}",
+            all.join(", ")
+        ))),
+        None => Ok(()),
+    }
+}
+
 fn named(list: &[(String, Bytes)], survey: &Survey, index: usize) -> Result<u64, TraceError> {
     let name = space_name(survey, index);
     let found = list.iter().find(|(of, _)| *of == name || *of == index.to_string());
@@ -231,7 +248,7 @@ fn fitting(fit: Fit, extent: u64, window: u64, target: &DriveInfo) -> Result<Fit
         Fit::Identity if extent <= window => Ok(Fitting::Identity),
         Fit::Identity => Err(TraceError::Unsuited(format!(
             "the trace uses addresses up to byte {extent}, and {} has {window} to be used: \
-             have them wrapped, scaled or hashed",
+             have them wrapped, scaled or hashed (--map)",
             target.name
         ))),
         Fit::Wrap => Ok(Fitting::Wrap),

@@ -88,6 +88,7 @@ impl Plan {
                 survey.longest
             )));
         }
+        let survey = if options.discards { survey.with_discards() } else { survey };
         let map = AddressMap::new(&survey, target, &options)?;
         let target = target.name.clone();
         Ok(Plan { options, survey, map, target, referred })

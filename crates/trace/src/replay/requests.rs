@@ -18,7 +18,8 @@ pub(super) enum Taken {
 }
 
 /// Puts I/Os, which come in the order of their arrival, in the order of their issue to the driver, and makes requests
-/// of those that were merged. Holds those that have arrived and were not issued yet, which the original's queue did too.
+/// of those that were merged. Holds those that have arrived and were not issued yet, which the original's queue did
+/// too.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Requests {
     waiting: BTreeMap<(Stamp, u64), Io>,

@@ -204,8 +204,7 @@ impl Stream {
     fn plan_io(&mut self, io: &Io) -> Result<(), TraceError> {
         let Some(draft) = self.draft(io)? else { return Ok(()) };
         let (time, completed) = self.times(io);
-        let writes = self.plan.options.writes == Writes::Issue;
-        if writes && io.kind == Kind::Write && io.flags.has(Flags::PREFLUSH) {
+        if draft.op == Op::Write && io.flags.has(Flags::PREFLUSH) {
             self.counts.preflushes += 1;
             let flush = Draft { op: Op::Flush, fua: false, offset: Bytes::ZERO, len: Bytes::ZERO };
             // Weighs nothing: the write that it belongs to counts for both.

@@ -36,8 +36,11 @@ pub struct Survey {
     pub first_issue: Option<Nanos>,
     /// Longest read or write, or request of several.
     pub longest: Bytes,
-    /// What was used of each space, by its number; `None` where nothing was.
+    /// What reads and writes used of each space, by its number; `None` where nothing was.
     pub reaches: Vec<Option<Reach>>,
+    /// The same of discards. They often cover a whole disk, and where they are left out a target needs no room for
+    /// them.
+    pub discards: Vec<Option<Reach>>,
 }
 
 /// More spaces than this are no trace, but a number read from the wrong place.
@@ -101,29 +104,46 @@ impl Survey {
         self.reach(io)
     }
 
-    fn reach(&mut self, io: &Io) -> Result<(), TraceError> {
-        if !matches!(io.kind, Kind::Read | Kind::Write | Kind::Discard) || io.length == Bytes::ZERO
-        {
-            return Ok(());
+    /// Counts what discards used among what reads and writes did.
+    pub(super) fn with_discards(mut self) -> Survey {
+        for (space, reach) in std::mem::take(&mut self.discards).into_iter().enumerate() {
+            if let Some(reach) = reach {
+                widen(&mut self.reaches, space, reach);
+            }
         }
+        self
+    }
+
+    fn reach(&mut self, io: &Io) -> Result<(), TraceError> {
+        let reaches = match io.kind {
+            Kind::Read | Kind::Write => &mut self.reaches,
+            Kind::Discard => &mut self.discards,
+            _ => return Ok(()),
+        };
         let space = io.space as usize;
         if space >= SPACES_MAX {
             return Err(TraceError::Unsuited(format!(
                 "an I/O lies in address space {space}, and a trace has at most {SPACES_MAX}"
             )));
         }
-        if space >= self.reaches.len() {
-            self.reaches.resize(space + 1, None);
+        if io.length > Bytes::ZERO {
+            widen(reaches, space, Reach { ios: 1, low: io.offset, high: io.end() });
         }
-        let (low, high) = (io.offset, io.end());
-        self.reaches[space] = Some(match self.reaches[space] {
-            None => Reach { ios: 1, low, high },
-            Some(was) => {
-                Reach { ios: was.ios + 1, low: was.low.min(low), high: was.high.max(high) }
-            }
-        });
         Ok(())
     }
+}
+
+/// Adds what was used of one space.
+fn widen(reaches: &mut Vec<Option<Reach>>, space: usize, more: Reach) {
+    if space >= reaches.len() {
+        reaches.resize(space + 1, None);
+    }
+    let joined = |was: Reach| Reach {
+        ios: was.ios + more.ios,
+        low: was.low.min(more.low),
+        high: was.high.max(more.high),
+    };
+    reaches[space] = Some(reaches[space].map_or(more, joined));
 }
 
 /// True when an I/O belongs to the part of a trace from `from` until `until`.

@@ -114,6 +114,11 @@ impl Timeline {
         (Nanos(wide.width), (0..count).map(slice).collect())
     }
 
+    /// The last instant seen.
+    pub(super) fn end(&self) -> u64 {
+        self.end
+    }
+
     /// How wide slices are.
     pub(super) fn width(&self) -> Nanos {
         Nanos(self.width)
@@ -146,7 +151,7 @@ mod tests {
 
     #[test]
     fn an_io_that_fills_slices_counts_one_in_each() {
-        let mut timeline = Timeline::of_span(Nanos(SLICES as u64 * 1000));
+        let mut timeline = Timeline::of_span(Nanos(SLICES as u64 * 3 / 4 * 1000));
         let width = timeline.width().0;
         timeline.add(Nanos(width / 2), Some(Nanos(width * 4)), Bytes(512));
         let (_, slices) = timeline.slices(Nanos::ZERO);

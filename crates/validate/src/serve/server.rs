@@ -24,7 +24,7 @@ impl Server {
     /// # Errors
     /// When drivescope cannot; its own words stand on stderr.
     pub fn start(binary: &Binary, model: &str) -> Result<Server> {
-        let mountpoint = sheet::work_dir()?.join("served");
+        let mountpoint = sheet::work_dir()?.join(format!("served-{model}"));
         std::fs::create_dir_all(&mountpoint)
             .with_context(|| format!("{}: cannot be made", mountpoint.display()))?;
         let mut child = binary

@@ -5,11 +5,12 @@
 //! "Efficient MRC Construction with SHARDS", FAST 2015). Rejected: a tree per submitter, kept up to
 //! date in the hot loop, which costs a hundred times as much and cannot see what two submitters share.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use block::{Bytes, Time};
 use serde::{Deserialize, Serialize};
 
+use crate::distance::StackDistances;
 use crate::rng::mix;
 
 /// Entries at which a log makes room.
@@ -305,45 +306,11 @@ impl Sample {
     }
 }
 
-/// For each access of a block seen before, the count of other blocks accessed since, by a Fenwick tree
-/// over positions that marks each block's latest one.
-///
-/// The second value is the count of different blocks.
+/// For each access of a block seen before, the count of other blocks accessed since; and the count of different blocks.
 fn stack_distances(entries: &[Entry]) -> (Vec<u64>, usize) {
-    let mut latest: HashMap<u64, usize> = HashMap::new();
-    let mut marks = Fenwick(vec![0; entries.len() + 1]);
-    let mut distances = Vec::new();
-    for (now, entry) in entries.iter().enumerate() {
-        if let Some(before) = latest.insert(entry.slot, now) {
-            // Marks lie below `now`; those after `before` are the blocks in between.
-            distances.push(latest.len() as u64 - marks.sum_to(before + 1));
-            marks.add(before, -1);
-        }
-        marks.add(now, 1);
-    }
-    (distances, latest.len())
-}
-
-struct Fenwick(Vec<i32>);
-
-impl Fenwick {
-    fn add(&mut self, position: usize, by: i32) {
-        let mut index = position + 1;
-        while index < self.0.len() {
-            self.0[index] += by;
-            index += index & index.wrapping_neg();
-        }
-    }
-
-    /// Sum of positions `0..end`.
-    fn sum_to(&self, end: usize) -> u64 {
-        let (mut index, mut sum) = (end, 0);
-        while index > 0 {
-            sum += i64::from(self.0[index]);
-            index &= index - 1;
-        }
-        sum.unsigned_abs()
-    }
+    let mut stack = StackDistances::new();
+    let distances = entries.iter().filter_map(|entry| stack.access(entry.slot)).collect();
+    (distances, stack.len())
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{PlayArgs, ReadingArgs};
+use super::{PlayArgs, ReadingArgs, RunRecordArgs};
 
 /// `trace compare`.
 #[derive(Debug, Args)]
@@ -39,4 +39,6 @@ pub struct TraceCompareArgs {
     pub no_progress: bool,
     #[command(flatten)]
     pub reading: ReadingArgs,
+    #[command(flatten)]
+    pub record: RunRecordArgs,
 }

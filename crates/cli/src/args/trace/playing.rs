@@ -5,7 +5,7 @@ use clap::{Args, ValueEnum};
 use linux::target::EngineKind;
 use workload::units::{parse_bytes, parse_nanos};
 
-use crate::args::{Span, engine, lasting, span};
+use crate::args::{KeepArgs, PlaceArgs, Span, engine, lasting, span};
 
 /// When requests are issued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -31,7 +31,7 @@ pub enum CountName {
 
 /// Which of an I/O's instants is its time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum FromName {
+pub enum TimesName {
     /// Q: when it was handed to the block layer
     Queue,
     /// D: when it was issued to the driver
@@ -88,11 +88,11 @@ pub struct PlayArgs {
     #[arg(long, help_heading = "Time")]
     pub idle_only: bool,
     /// Which instant of an I/O is its time
-    #[arg(long, value_enum, default_value_t = FromName::Queue, help_heading = "Time")]
-    pub from: FromName,
+    #[arg(long, value_enum, default_value_t = TimesName::Queue, help_heading = "Time")]
+    pub times: TimesName,
     /// Leave out what arrived before this, since the trace's beginning
     #[arg(long, value_name = "TIME", help_heading = "Time", value_parser = parse_nanos)]
-    pub since: Option<Nanos>,
+    pub from: Option<Nanos>,
     /// Leave out what arrived from this on
     #[arg(long, value_name = "TIME", help_heading = "Time", value_parser = lasting)]
     pub until: Option<Nanos>,
@@ -152,6 +152,24 @@ pub struct TesterArgs {
     /// Seed of the content written, and of a virtual drive's own noise [default: a fresh one]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
     pub seed: Option<u64>,
+}
+
+/// Whether and where a run is recorded.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Record")]
+pub struct RunRecordArgs {
+    #[command(flatten)]
+    pub place: PlaceArgs,
+    /// Keep no record of this run
+    #[arg(long)]
+    pub no_record: bool,
+}
+
+impl RunRecordArgs {
+    /// As the record has it. Single I/Os have a file of their own (`--save`).
+    pub fn keep(&self) -> KeepArgs {
+        KeepArgs { place: self.place.clone(), no_record: self.no_record, keep_samples: None }
+    }
 }
 
 /// Consent to writing.

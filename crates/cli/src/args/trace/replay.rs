@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{PlayArgs, ReadingArgs};
+use super::{PlayArgs, ReadingArgs, RunRecordArgs};
 
 /// `trace replay`.
 #[derive(Debug, Args)]
@@ -40,4 +40,6 @@ pub struct TraceReplayArgs {
     pub no_progress: bool,
     #[command(flatten)]
     pub reading: ReadingArgs,
+    #[command(flatten)]
+    pub record: RunRecordArgs,
 }

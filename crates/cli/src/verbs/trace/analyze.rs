@@ -1,14 +1,48 @@
 //! `drivescope trace analyze`.
 
-use anyhow::{Result, bail};
+use anyhow::{Result, ensure};
+use block::WallClock as _;
+use record::RunId;
+use report::chart::Ground;
+use trace::{analyze, import};
 
 use crate::args::TraceAnalyzeArgs;
+use crate::envelope::{SystemClock, document};
 use crate::exit::Exit;
+use crate::{talk, view};
+
+/// The form of what this verb prints as JSON.
+const SCHEMA: &str = "drivescope.trace-analysis/1";
 
 /// Runs the verb.
 ///
 /// # Errors
-/// What makes it impossible.
+/// When the trace cannot be read, or has no I/O.
 pub fn main(args: &TraceAnalyzeArgs) -> Result<Exit> {
-    bail!("{}: not built yet", args.trace.display())
+    if let (Some(from), Some(until)) = (args.from, args.until) {
+        ensure!(
+            from < until,
+            "--from {from} is not before --until {until}: no I/O is between them"
+        );
+    }
+    let mut source = import::open(&args.traces, &args.reading.options())?;
+    let body = analyze::run(&args.options(), &mut *source)?;
+    if let Some(path) = &args.plot {
+        let ground = if args.dark { Ground::Dark } else { Ground::Light };
+        view::trace_plots::draw(&body, path, ground)?;
+    }
+    if args.json {
+        let id = RunId::new(SystemClock.now(), u64::from(std::process::id()));
+        talk::result(&document(SCHEMA, id, &SystemClock, body).to_json()?)?;
+        return Ok(Exit::Done);
+    }
+    let text = match args.btt {
+        true => report::btt::summary(&view::btt::summary(&body)),
+        false => report::render_tables(
+            &view::analyze::tables(&body, &args.traces),
+            report::Style::default(),
+        ),
+    };
+    talk::result(&text)?;
+    Ok(Exit::Done)
 }

@@ -1,14 +1,175 @@
 //! `drivescope trace compare`.
 
-use anyhow::{Result, bail};
+use std::sync::atomic::Ordering;
 
+use anyhow::{Context as _, Result};
+use record::{Document, State, Summary};
+use serde_json::json;
+use trace::replay::compare::{Side, Suits, order};
+use trace::replay::{Mode, Score, Statement, compare};
+
+use super::replay::{reference, toml_of};
 use crate::args::TraceCompareArgs;
+use crate::envelope::{SystemClock, envelope};
 use crate::exit::Exit;
+use crate::keeping::{Beginning, Keeping};
+use crate::replaying::{
+    self, COMPARE, CompareBody, Drive, Ear, Heard, Job, On, Played, Reference, ReferenceBody,
+    Wanted, ask,
+};
+use crate::verbs::mark::run_id;
+use crate::{recording, talk, view};
 
 /// Runs the verb.
 ///
 /// # Errors
-/// What makes it impossible.
+/// What makes a replay impossible.
 pub fn main(args: &TraceCompareArgs) -> Result<Exit> {
-    bail!("{}: not built yet", args.trace.display())
+    let job = Job::new(&args.trace, &args.reading, &args.play)?;
+    let (times, reference) = reference(&job)?.unzip();
+    Match { args, job: &job, times, reference, rounds: Vec::new() }.run()
+}
+
+/// One comparison.
+struct Match<'a> {
+    args: &'a TraceCompareArgs,
+    job: &'a Job<'a>,
+    times: Option<Reference>,
+    reference: Option<ReferenceBody>,
+    rounds: Vec<Round>,
+}
+
+/// One replay of it.
+struct Round {
+    side: Side,
+    score: Score,
+    played: Played,
+    statement: Statement,
+    schedule_s: f64,
+}
+
+impl Match<'_> {
+    fn run(mut self) -> Result<Exit> {
+        let positions = 2 * self.args.rounds;
+        let mut keeping = None;
+        let mut head = envelope(COMPARE, run_id(self.job.seed), &SystemClock);
+        for (position, side) in (0..).zip(order(self.args.rounds as usize)) {
+            let Some(round) = self.round(side, (position, positions))? else { break };
+            let keeping = match &mut keeping {
+                Some(keeping) => keeping,
+                // After the first round, which says whether a replay is possible at all.
+                none => none.insert(self.begin(&mut head, &round, positions)?),
+            };
+            let name = if side == Side::A { "A" } else { "B" };
+            keeping.step(position, name, &round.score, Vec::new());
+            self.rounds.push(round);
+            if self.job.cancel.load(Ordering::Relaxed) {
+                break;
+            }
+        }
+        let whole = self.rounds.len() == positions as usize;
+        let (Some(keeping), Some(body)) = (keeping, self.body()) else {
+            return Ok(Exit::Interrupted);
+        };
+        let summary = Summary {
+            verb: "trace compare".to_owned(),
+            target: format!("{} {}", self.args.a, self.args.b),
+            drive: body
+                .on
+                .iter()
+                .map(|on| view::drive(&on.target, &on.stack))
+                .collect::<Vec<_>>()
+                .join(", "),
+            headline: body.compared.reason.clone(),
+        };
+        let verdict = body.compared.verdict;
+        let document = Document { envelope: head, body };
+        let state = if whole { State::Finished } else { State::Interrupted };
+        let recorded = keeping.close(&document, state, &summary);
+        show(&document, self.args.json)?;
+        recorded?;
+        Ok(match (whole, verdict) {
+            (false, _) => Exit::Interrupted,
+            (true, Suits::A | Suits::B) => Exit::Done,
+            (true, Suits::Equivalent | Suits::Undecided) => Exit::No,
+        })
+    }
+
+    /// One replay; none when the user wanted to stop in the middle of it.
+    fn round(&mut self, side: Side, place: (u32, u32)) -> Result<Option<Round>> {
+        let (name, other) = match side {
+            Side::A => (&self.args.a, None),
+            Side::B => (&self.args.b, Some(&self.args.a)),
+        };
+        let words = &self.args.play.consent.consent;
+        // Words are for the real drives, in the order in which they are named.
+        let consent = match other {
+            Some(first) if !ask::is_nobodys(first) => words.get(1),
+            _ => words.first(),
+        };
+        // A pair of rounds has one seed, and each pair another.
+        let on = On { name, consent, seed: self.job.seed.wrapping_add(u64::from(place.0 / 2)) };
+        let wanted = Wanted { save: None, check: false };
+        let mut ear = Ear::new(wanted, !self.args.no_progress, name, place);
+        let played = self.job.play(on, &self.job.options, self.times.as_mut(), &mut ear)?;
+        let cancelled = played.ended.reason == engine::replay::Reason::Cancelled;
+        let Heard { body, last_due, .. } = ear.finish(&played)?;
+        let Some(body) = body.filter(|_| !cancelled) else { return Ok(None) };
+        let score =
+            Score::of(&body).with_context(|| format!("{name}: nothing of the trace was issued"))?;
+        let statement = body.plan;
+        Ok(Some(Round { side, score, played, statement, schedule_s: last_due.as_secs_f64() }))
+    }
+
+    fn begin(&self, head: &mut record::Envelope, first: &Round, positions: u32) -> Result<Keeping> {
+        let beginning = Beginning {
+            plan: toml_of(&first.statement.options)?,
+            setup: json!({
+                "verb": "trace compare", "trace": self.args.trace, "targets": [self.args.a, self.args.b],
+                "drive": recording::words(&first.played.identity), "seed": self.job.seed,
+            }),
+            steps: Some(positions),
+            drives: &[&first.played.identity],
+        };
+        Keeping::begin(&self.args.record.keep(), head, beginning, "comparison")
+    }
+
+    fn body(&self) -> Option<CompareBody> {
+        let of = |side: Side| self.rounds.iter().filter(move |round| round.side == side);
+        let scores = |side| of(side).map(|round| round.score).collect::<Vec<_>>();
+        let (mut a, mut b) = (scores(Side::A), scores(Side::B));
+        let pairs = a.len().min(b.len());
+        a.truncate(pairs);
+        b.truncate(pairs);
+        let first = [of(Side::A).next()?, of(Side::B).next()?];
+        let mode = first[0].statement.options.mode;
+        let timed = matches!(mode, Mode::Timed | Mode::Scaled(_));
+        let schedule_s = timed.then_some(first[0].schedule_s);
+        let mut compared = compare([&self.args.a, &self.args.b], &a, &b, mode, schedule_s);
+        for round in first {
+            compared
+                .caveats
+                .extend(replaying::caveats(&round.played.info.name, &round.played.stack));
+        }
+        Some(CompareBody {
+            file: self.args.trace.clone(),
+            on: first.iter().map(|round| Drive::of(&round.played)).collect(),
+            plan: first[0].statement.clone(),
+            seed: self.job.seed,
+            reference: self.reference.clone(),
+            compared,
+        })
+    }
+}
+
+/// Prints a comparison.
+///
+/// # Errors
+/// When it cannot be printed.
+pub fn show(document: &Document<CompareBody>, json: bool) -> Result<()> {
+    if json {
+        return talk::result(&document.to_json().context("cannot write the result as JSON")?);
+    }
+    let tables = view::replay::compared(&document.body);
+    talk::result(&report::render_tables(&tables, report::Style::default()))
 }

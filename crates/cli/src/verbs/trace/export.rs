@@ -1,14 +1,85 @@
 //! `drivescope trace export`.
 
-use anyhow::{Result, bail};
+use std::io::ErrorKind;
 
-use crate::args::TraceExportArgs;
+use anyhow::{Result, bail};
+use block::WallClock as _;
+use record::RunId;
+use serde::Serialize;
+use trace::export::{Exported, blktrace, fio, msr};
+use trace::{Existing, Source, TraceError, import};
+
+use crate::args::{ExportFormat, TraceExportArgs};
+use crate::envelope::{SystemClock, document};
 use crate::exit::Exit;
+use crate::talk;
+
+/// The form of what this verb prints as JSON.
+const SCHEMA: &str = "drivescope.trace-export/1";
 
 /// Runs the verb.
 ///
 /// # Errors
-/// What makes it impossible.
+/// When the trace cannot be read, or the file cannot be written.
 pub fn main(args: &TraceExportArgs) -> Result<Exit> {
-    bail!("{}: not built yet", args.trace.display())
+    let mut source = import::open(&args.trace, &args.reading.options())?;
+    let exported = match write(args, &mut *source) {
+        Err(TraceError::Io { source, file }) if source.kind() == ErrorKind::AlreadyExists => {
+            bail!("{file} exists; --force replaces it")
+        }
+        other => other?,
+    };
+    for note in &exported.notes {
+        talk::note(note);
+    }
+    if args.json {
+        let id = RunId::new(SystemClock.now(), u64::from(std::process::id()));
+        let body = Body {
+            file: args.output.display().to_string(),
+            format: args.to.words(),
+            exported: &exported,
+        };
+        talk::result(&document(SCHEMA, id, &SystemClock, body).to_json()?)?;
+    } else {
+        talk::result(&text(args, &exported))?;
+    }
+    Ok(Exit::Done)
+}
+
+fn write(args: &TraceExportArgs, source: &mut dyn Source) -> Result<Exported, TraceError> {
+    let existing = if args.force { Existing::Replace } else { Existing::Keep };
+    let to = &args.output;
+    match args.to {
+        ExportFormat::Blktrace => blktrace::write(source, to, existing, blktrace::Files::One),
+        ExportFormat::BlktraceCpus => {
+            blktrace::write(source, to, existing, blktrace::Files::EachCpu)
+        }
+        ExportFormat::Fio => fio::write(source, to, existing, fio::Version::Three),
+        ExportFormat::FioV2 => fio::write(source, to, existing, fio::Version::Two),
+        ExportFormat::Msr => msr::write(source, to, existing),
+    }
+}
+
+#[derive(Serialize)]
+struct Body<'a> {
+    file: String,
+    format: &'static str,
+    #[serde(flatten)]
+    exported: &'a Exported,
+}
+
+fn text(args: &TraceExportArgs, exported: &Exported) -> String {
+    let mut text = format!(
+        "{} I/Os written to {} as {}\n",
+        exported.ios,
+        report::harmless(&args.output.display().to_string()),
+        args.to.words()
+    );
+    if !exported.lost.is_empty() {
+        text.push_str("What the format cannot hold:\n");
+        for sentence in &exported.lost {
+            text.push_str(&format!("  - {}\n", report::harmless(sentence)));
+        }
+    }
+    text
 }

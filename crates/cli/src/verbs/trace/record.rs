@@ -1,14 +1,243 @@
-//! `drivescope trace record`.
+//! `drivescope trace record`: what devices are asked to do, kept in a file.
 
-use anyhow::{Result, bail};
+mod command;
+mod keep;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, bail};
+use block::{Nanos, WallClock as _};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use linux::sysfs::Roots;
+use linux::tracer::{self, Options, Recorded, Subject, Tracer};
+use record::RunId;
+use report::{Style, number};
+use serde::Serialize;
+use trace::container::Existing;
 
 use crate::args::TraceRecordArgs;
+use crate::envelope::{SystemClock, document};
 use crate::exit::Exit;
+use crate::{talk, view};
+
+use command::{Command, Ended};
+use keep::{Keeper, Kept};
+
+/// How often it is looked whether the recording is to end.
+const LOOK: Duration = Duration::from_millis(20);
+/// How often the line of progress is drawn, in looks.
+const DRAW: u32 = 10;
+
+/// What was recorded.
+#[derive(Debug, Serialize)]
+pub struct Body {
+    /// Where it is.
+    pub file: PathBuf,
+    /// How long the file is.
+    pub file_bytes: u64,
+    /// What was recorded.
+    pub devices: Vec<Recording>,
+    /// For how long.
+    pub duration_ns: Nanos,
+    /// I/Os.
+    pub ios: u64,
+    /// I/Os whose end is not known: they went on when the recording ended.
+    pub unfinished: u64,
+    /// Issues and completions of I/Os that began before the recording.
+    pub strays: u64,
+    /// Marks.
+    pub marks: usize,
+    /// True when Ctrl-C ended it.
+    pub interrupted: bool,
+    /// What became of the recording itself.
+    pub recorder: Recorded,
+    /// What became of the command.
+    pub command: Option<Ended>,
+}
+
+/// A device that was recorded.
+#[derive(Debug, Serialize)]
+pub struct Recording {
+    /// Kernel name.
+    pub name: String,
+    /// Its node.
+    pub path: PathBuf,
+    /// Its number, `major,minor`.
+    pub number: String,
+    /// Its length.
+    pub capacity_bytes: u64,
+}
 
 /// Runs the verb.
 ///
 /// # Errors
-/// What makes it impossible.
+/// What makes recording impossible.
 pub fn main(args: &TraceRecordArgs) -> Result<Exit> {
-    bail!("{}: not built yet", args.trace.display())
+    let subjects = subjects(args)?;
+    let path = args.output.clone().unwrap_or_else(|| usual_name(&subjects));
+    let existing = if args.force { Existing::Replace } else { Existing::Keep };
+    if existing == Existing::Keep && path.symlink_metadata().is_ok() {
+        bail!("{}: is there already; --force replaces it, -o names another", path.display());
+    }
+    warn_of_own_writes(&path, &subjects);
+    // Before anything is begun, so that no signal leaves it half-way.
+    let cancel = Arc::new(AtomicBool::new(false));
+    linux::signals::install(cancel.clone()).context("cannot watch for Ctrl-C")?;
+    let keeper = Keeper::create(&path, existing, &subjects)?;
+    let broken = keeper.broken();
+    let options = Options {
+        backend: args.backend.map(Into::into),
+        buffer: args.buffer,
+        ..Options::default()
+    };
+    let tracer = tracer::start(&subjects, &options, keeper)?;
+    let begun = Instant::now();
+    let watch = Watch { args, cancel: &cancel, broken: &broken, begun };
+    // When it cannot be started, dropping the tracer takes that out of the kernel, and its file with it.
+    let mut command = Command::start(&args.command, args.json)?;
+    watch.until_the_end(&tracer, command.as_mut());
+    let (keeper, recorder) = tracer.stop();
+    let duration_ns = nanos(begun.elapsed());
+    let kept = keeper.finish(recorder.backend)?;
+    let ended = command.map(|command| command.wait(&cancel)).transpose()?;
+    let mut body = body(path, &subjects, duration_ns, kept, recorder, ended);
+    body.interrupted = cancel.load(Ordering::Relaxed);
+    show(&body, args.json)?;
+    Ok(exit(&body))
+}
+
+fn subjects(args: &TraceRecordArgs) -> Result<Vec<Subject>> {
+    let roots = Roots::default();
+    let mut subjects: Vec<Subject> = Vec::new();
+    for path in &args.devices {
+        let subject = Subject::find(&roots, path)?;
+        if let Some(found) = &subject.found {
+            talk::note(found);
+        }
+        // Two directories may well lie on one device.
+        if !subjects.iter().any(|known| known.number == subject.number) {
+            subjects.push(subject);
+        }
+    }
+    Ok(subjects)
+}
+
+/// `trace-sdb-20261122T093000Z.parquet`
+fn usual_name(subjects: &[Subject]) -> PathBuf {
+    let names: Vec<_> = subjects.iter().map(|subject| subject.name.replace('!', "-")).collect();
+    let id = RunId::new(SystemClock.now(), 0);
+    let date = id.as_str().split('-').next().unwrap_or_default();
+    format!("trace-{}-{date}.parquet", names.join("+")).into()
+}
+
+/// A recording on the device that is recorded records itself.
+fn warn_of_own_writes(path: &Path, subjects: &[Subject]) {
+    let directory = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    let Ok(own) = Subject::find(&Roots::default(), directory) else { return };
+    if let Some(subject) = subjects.iter().find(|subject| subject.disk == own.disk) {
+        talk::note(&format!(
+            "{}: lies on {}, which is recorded: writing it will be in it; -o names a file elsewhere",
+            path.display(),
+            subject.disk_name
+        ));
+    }
+}
+
+fn nanos(span: Duration) -> Nanos {
+    Nanos(u64::try_from(span.as_nanos()).unwrap_or(u64::MAX))
+}
+
+/// What the end of a recording is waited for with.
+struct Watch<'a> {
+    args: &'a TraceRecordArgs,
+    cancel: &'a AtomicBool,
+    broken: &'a AtomicBool,
+    begun: Instant,
+}
+
+impl Watch<'_> {
+    /// Returns when the command or the time has ended, or somebody wishes it, or it cannot go on.
+    fn until_the_end(&self, tracer: &Tracer<Keeper>, mut command: Option<&mut Command>) {
+        let bar = progress(!self.args.no_progress);
+        let until = self.args.duration.map(|span| self.begun + Duration::from_nanos(span.0));
+        for look in 0u32.. {
+            let over = until.is_some_and(|until| Instant::now() >= until)
+                || command.as_mut().is_some_and(|command| command.has_ended())
+                || self.cancel.load(Ordering::Relaxed)
+                || self.broken.load(Ordering::Relaxed)
+                || tracer.is_over();
+            if over {
+                break;
+            }
+            if look.is_multiple_of(DRAW) {
+                let (events, lost) = (tracer.events() as f64, tracer.lost() as f64);
+                let lost = if lost > 0.0 { number::thousands(lost) } else { "none".to_owned() };
+                bar.set_message(format!("{} events, {lost} lost", number::thousands(events)));
+            }
+            let left = until.map_or(LOOK, |until| until.saturating_duration_since(Instant::now()));
+            thread::sleep(left.min(LOOK));
+        }
+        bar.finish_and_clear();
+    }
+}
+
+fn progress(wanted: bool) -> ProgressBar {
+    let target = if wanted { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+    let bar = ProgressBar::with_draw_target(None, target);
+    let style = ProgressStyle::with_template("recording {elapsed:>4}  {msg}");
+    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
+    bar
+}
+
+fn body(
+    file: PathBuf,
+    subjects: &[Subject],
+    duration_ns: Nanos,
+    kept: Kept,
+    recorder: Recorded,
+    command: Option<Ended>,
+) -> Body {
+    let device = |subject: &Subject| Recording {
+        name: subject.name.clone(),
+        path: subject.path.clone(),
+        number: subject.number.to_string(),
+        capacity_bytes: subject.capacity.0,
+    };
+    Body {
+        file,
+        file_bytes: kept.written.bytes,
+        devices: subjects.iter().map(device).collect(),
+        duration_ns,
+        ios: kept.written.ios,
+        unfinished: kept.unpaired.unfinished,
+        strays: kept.unpaired.strays,
+        marks: kept.marks,
+        interrupted: false,
+        recorder,
+        command,
+    }
+}
+
+fn show(body: &Body, json: bool) -> Result<()> {
+    if json {
+        let run_id = RunId::new(SystemClock.now(), u64::from(std::process::id()));
+        let document = document("drivescope.trace.record/1", run_id, &SystemClock, body);
+        return talk::result(&document.to_json()?);
+    }
+    let listing = view::record::listing(body);
+    talk::result(&report::render_listing(&listing, Style::default()))
+}
+
+/// A recording that broke off was made in vain; a command that failed may have been, unless Ctrl-C was to end it.
+fn exit(body: &Body) -> Exit {
+    let failed = body.command.as_ref().is_some_and(|command| !command.success);
+    let failed = failed && !body.interrupted;
+    if failed || body.recorder.fault.is_some() { Exit::No } else { Exit::Done }
 }

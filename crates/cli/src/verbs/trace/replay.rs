@@ -1,14 +1,130 @@
 //! `drivescope trace replay`.
 
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result};
+use engine::replay::Reason;
+use record::{Document, State, Summary};
+use serde_json::json;
+use trace::replay::{Limit, Options};
 
 use crate::args::TraceReplayArgs;
+use crate::envelope::{SystemClock, envelope};
 use crate::exit::Exit;
+use crate::keeping::{Beginning, Keeping};
+use crate::replaying::{
+    self, Drive, Ear, Heard, Job, On, Played, REPLAY, Reference, ReferenceBody, ReplayBody,
+    Verified, Wanted, ask, verified,
+};
+use crate::verbs::mark::run_id;
+use crate::{recording, talk, view};
 
 /// Runs the verb.
 ///
 /// # Errors
-/// What makes it impossible.
+/// What makes a replay impossible.
 pub fn main(args: &TraceReplayArgs) -> Result<Exit> {
-    bail!("{}: not built yet", args.trace.display())
+    let job = Job::new(&args.trace, &args.reading, &args.play)?;
+    let (mut times, reference) = reference(&job)?.unzip();
+    let (played, heard, kernel) = played(args, &job, times.as_mut())?;
+    let Some(mut replay) = heard.body else { return Ok(Exit::Interrupted) };
+    replay.run.caveats.extend(replaying::caveats(&args.target, &played.stack));
+    let (file, drive) = (args.trace.clone(), Drive::of(&played));
+    let body = ReplayBody { file, drive, seed: job.seed, reference, replay, kernel };
+    finish(args, &played, body)
+}
+
+/// The replay on the reference drive, where one is asked for.
+///
+/// # Errors
+/// Those of that replay.
+pub fn reference(job: &Job<'_>) -> Result<Option<(Reference, ReferenceBody)>> {
+    let Some(name) = &job.args.reference else { return Ok(None) };
+    let on = On { name, consent: job.args.consent.consent.first(), seed: job.seed };
+    let (reference, played) =
+        Reference::make(job, on).with_context(|| format!("--reference {name}"))?;
+    let completion_s = played.ended.elapsed.as_secs_f64();
+    let body = ReferenceBody { drive: name.clone(), factor: job.args.factor, completion_s };
+    Ok(Some((reference, body)))
+}
+
+fn played(
+    args: &TraceReplayArgs,
+    job: &Job<'_>,
+    reference: Option<&mut Reference>,
+) -> Result<(Played, Heard, Option<Verified>)> {
+    let consent = match &args.play.reference {
+        // The first word was the reference's, where that is a real drive.
+        Some(name) if !ask::is_nobodys(name) => args.play.consent.consent.last(),
+        _ => args.play.consent.consent.first(),
+    };
+    let on = On { name: &args.target, consent, seed: job.seed };
+    let wanted = Wanted { save: args.save.as_deref(), check: args.verify };
+    let replay = || -> Result<(Played, Heard)> {
+        let mut ear = Ear::new(wanted, !args.no_progress, "replay", (0, 1));
+        let played = job.play(on, &job.options, reference, &mut ear)?;
+        let heard = ear.finish(&played)?;
+        Ok((played, heard))
+    };
+    if args.verify {
+        let (played, heard, kernel) = verified(&args.target, replay)?;
+        return Ok((played, heard, Some(kernel)));
+    }
+    let (played, heard) = replay()?;
+    Ok((played, heard, None))
+}
+
+/// Records and shows a replay.
+fn finish(args: &TraceReplayArgs, played: &Played, body: ReplayBody) -> Result<Exit> {
+    let mut envelope = envelope(REPLAY, run_id(body.seed), &SystemClock);
+    let beginning = Beginning {
+        plan: toml_of(&body.replay.plan.options)?,
+        setup: json!({
+            "verb": "trace replay", "trace": args.trace, "target": args.target,
+            "drive": recording::words(&played.identity), "seed": body.seed,
+        }),
+        steps: Some(1),
+        drives: &[&played.identity],
+    };
+    let mut keeping = Keeping::begin(&args.record.keep(), &mut envelope, beginning, "replay")?;
+    let cancelled = played.ended.reason == Reason::Cancelled;
+    let verdict = body.replay.fidelity.verdict;
+    let summary = Summary {
+        verb: "trace replay".to_owned(),
+        target: played.info.name.clone(),
+        drive: view::drive(&played.info, &played.stack),
+        headline: view::replay::headline(&body),
+    };
+    keeping.step(0, "replay", &json!({ "verdict": verdict.word() }), Vec::new());
+    let document = Document { envelope, body };
+    let state = if cancelled { State::Interrupted } else { State::Finished };
+    let recorded = keeping.close(&document, state, &summary);
+    show(&document, args.json)?;
+    recorded?;
+    if let Some(path) = &args.save {
+        talk::note(&format!("kept as a trace: drivescope trace analyze {}", path.display()));
+    }
+    Ok(match (cancelled, verdict) {
+        (true, _) => Exit::Interrupted,
+        (false, Limit::ReplayerLimited) => Exit::No,
+        (false, Limit::Faithful | Limit::DriveLimited) => Exit::Done,
+    })
+}
+
+/// What was asked for, as text.
+///
+/// # Errors
+/// When it has no text form.
+pub fn toml_of(options: &Options) -> Result<String> {
+    toml::to_string_pretty(options).context("the plan has no text form")
+}
+
+/// Prints a replay.
+///
+/// # Errors
+/// When it cannot be printed.
+pub fn show(document: &Document<ReplayBody>, json: bool) -> Result<()> {
+    if json {
+        return talk::result(&document.to_json().context("cannot write the result as JSON")?);
+    }
+    let tables = view::replay::tables(&document.body);
+    talk::result(&report::render_tables(&tables, report::Style::default()))
 }

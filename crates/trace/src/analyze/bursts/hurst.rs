@@ -23,8 +23,9 @@ const FIT: f64 = 2.0;
 const CHI_95: f64 = 3.841_458_820_694_124;
 /// Slopes that are tried: from -0.8 to 1.4 in hundredths, which are exponents from 0.1 to 1.2.
 const SLOPES: std::ops::RangeInclusive<i32> = -80..=140;
-/// Parts of white noise that are tried, in that of the power at the longest window: none, and from 2^-12 to 1.
-const SHARES: i32 = 24;
+/// Parts of white noise that are tried, in that of the power at the longest window: none, and from 2^-12 to 1 in
+/// eighths of an octave: coarser steps, and the interval of a long trace would not hold the truth.
+const SHARES: i32 = 96;
 
 /// The Hurst exponent of arrivals: 0.5 where windows do not know of each other (a Poisson process), towards 1 where
 /// busy times last at every scale.
@@ -260,7 +261,7 @@ fn missed(octaves: &[Octave], slope: f64) -> f64 {
         let level = rest.iter().map(|(o, rest)| rest / o.variance).sum::<f64>() / weight;
         rest.iter().map(|(o, rest)| (rest - level) * (rest - level) / o.variance).sum::<f64>()
     };
-    let shares = (-SHARES..=0).map(|half| libm::exp2(f64::from(half) / 2.0));
+    let shares = (-SHARES..=0).map(|eighth| libm::exp2(f64::from(eighth) / 8.0));
     std::iter::once(0.0).chain(shares).map(with).fold(f64::INFINITY, f64::min)
 }
 

@@ -1,0 +1,64 @@
+//! A replay with the kernel's own tracer beside it.
+
+use std::path::Path;
+
+use anyhow::{Context as _, Result, bail};
+use linux::sysfs::Roots;
+use linux::tracer::{self, Backend, Subject};
+use serde::{Deserialize, Serialize};
+use trace::replay::Kernel;
+
+use super::ask;
+use super::listen::{CHECKED_MAX, Heard};
+use super::play::Played;
+
+/// Events that one request makes at most when nothing is split, merged or requeued: Q, G, I, D, C, and a plug.
+const EVENTS_EACH: usize = 6;
+
+/// What the kernel said.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Verified {
+    /// By which of the kernel's tracers.
+    pub recorder: String,
+    /// Events that the tracer lost, or that were more than could be kept.
+    pub lost_events: u64,
+    /// What it says.
+    #[serde(flatten)]
+    pub kernel: Kernel,
+}
+
+/// Runs `replay` while the kernel tells what the device called `name` is asked to do, and holds one against the other.
+///
+/// # Errors
+/// When the target is no block device, when nothing can be recorded, and those of `replay`.
+pub fn verified(
+    name: &str,
+    replay: impl FnOnce() -> Result<(Played, Heard)>,
+) -> Result<(Played, Heard, Verified)> {
+    if ask::is_nobodys(name) {
+        bail!(
+            "{name}: --verify asks the kernel's tracer, which sees block devices; leave it out: in virtual time \
+               requests are issued when they are due to the nanosecond"
+        );
+    }
+    let subject = Subject::find(&Roots::default(), Path::new(name))?;
+    if subject.found.is_some() {
+        bail!(
+            "{name}: --verify needs a block device as target, for the places in a file are not those on its device"
+        );
+    }
+    let options = tracer::Options { backend: Some(Backend::Tracepoints), ..Default::default() };
+    let subjects = [subject];
+    let (done, collected, recorded) =
+        tracer::record_while(&subjects, &options, CHECKED_MAX * EVENTS_EACH, |_| replay())
+            .with_context(|| format!("{name}: --verify"))?;
+    let (played, mut heard) = done?;
+    let check = heard.check.take().context("nothing was kept to be verified")?;
+    let kernel = check.finish(&collected.events, subjects[0].number, played.ended.start);
+    let verified = Verified {
+        recorder: recorded.backend.to_string(),
+        lost_events: recorded.lost + collected.left_out,
+        kernel,
+    };
+    Ok((played, heard, verified))
+}

@@ -1,0 +1,199 @@
+//! Replaying from the outside: the `--json` contract, what is written and what is not, what is refused, what is
+//! recorded.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "these are tests")]
+
+mod common;
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use common::recorded::{at, only};
+use common::storage::{Loop, has_means};
+use common::{Ran, drivescope, run, scratch_dir, written_file};
+use serde_json::Value;
+
+/// A trace in MQSim's form, of 16 MiB and arrivals alone: `count` requests of 4 KiB, one each `gap` ns, every fourth a
+/// write.
+fn trace(dir: &Path, count: u64, gap: u64) -> PathBuf {
+    let mut text = String::new();
+    for i in 0..count {
+        let (sector, read) = (i * 7919 % 4096 * 8, u8::from(i % 4 != 3));
+        writeln!(text, "{} 0 {sector} 8 {read}", 1_000 + i * gap).unwrap();
+    }
+    let path = dir.join("app.trace");
+    fs::write(&path, text).unwrap();
+    path
+}
+
+fn replay(trace: &Path, target: &str, args: &[&str]) -> Ran {
+    let always = ["--format=mqsim", "--no-progress", "--no-record", "--seed=7"];
+    let mut command = drivescope(["trace", "replay"]);
+    command.arg(trace).arg(target).args(always).args(args).output().unwrap().into()
+}
+
+// Breaks when the contract does, or when the same seed gives another body: then no replay on a virtual drive can be
+// held against another.
+#[test]
+fn a_replay_has_the_form_of_the_contract_and_repeats() {
+    let dir = scratch_dir();
+    let trace = trace(dir.path(), 400, 100_000);
+    let body = replay(&trace, "sim:sata-a", &["--json"]).exits(0).body();
+    assert_eq!(
+        (&body["requests"], &body["reads"], &body["writes"]),
+        (&400.into(), &300.into(), &100.into())
+    );
+    assert_eq!(body["bytes_read"], 300 * 4096);
+    assert_eq!(body["bytes_written"], 100 * 4096);
+    for field in ["completion_s", "q2c_sum_s"] {
+        assert!(body[field].as_f64().unwrap() > 0.0, "{field}: {}", body[field]);
+    }
+    for field in ["n", "min_ns", "mean_ns", "max_ns", "p50_ns", "p99_ns", "p999_ns"] {
+        assert!(body["phases"]["q2c"][field].is_number(), "{field}");
+    }
+    assert!(body["queue_depth"]["mean"].is_number() && body["queue_depth"]["max"].is_number());
+    let fidelity = &body["fidelity"];
+    assert_eq!(fidelity["verdict"], "faithful", "{fidelity}");
+    for field in ["p50", "p99", "p999", "max"] {
+        assert_eq!(fidelity["issue_error_ns"][field], 0, "in virtual time nothing is late");
+    }
+    assert_eq!((&fidelity["drift_ppm"], &fidelity["late"]), (&Value::from(0.0), &Value::from(0)));
+    assert_eq!(fidelity["reordered"], 0);
+    let again = replay(&trace, "sim:sata-a", &["--json"]).exits(0).body();
+    assert_eq!(again, body, "a function of trace, plan, model and seed");
+}
+
+// Breaks when a trace without completions is given an outstanding number that nobody measured.
+#[test]
+fn what_was_outstanding_is_not_made_up() {
+    let dir = scratch_dir();
+    // Few enough per second for either drive: idle time is what is left out then.
+    let trace = trace(dir.path(), 300, 1_000_000);
+    let outstanding = ["--mode=outstanding", "--json"];
+    replay(&trace, "sim:sata-b", &outstanding).fails(2, &["--reference", "arrivals"]);
+    let with = [&outstanding[..], &["--reference=sim:sata-a"]].concat();
+    let body = replay(&trace, "sim:sata-b", &with).exits(0).body();
+    assert_eq!(body["reference"]["drive"], "sim:sata-a");
+    assert_eq!(body["plan"]["original"], "reference");
+    let timed = replay(&trace, "sim:sata-b", &["--json"]).exits(0).body();
+    let (fast, slow) = (&body["completion_s"], &timed["completion_s"]);
+    assert!(fast.as_f64() < slow.as_f64(), "idle time is not replayed: {fast} and {slow}");
+}
+
+// Breaks when a replay writes to what it was not allowed to, or turns writes into something else in silence.
+#[test]
+fn nothing_is_written_that_was_not_consented_to() {
+    let dir = scratch_dir();
+    let trace = trace(dir.path(), 40, 1_000_000);
+    let file = dir.path().join("image");
+    written_file(&file, 32 << 20);
+    let (before, name) = (fs::read(&file).unwrap(), file.to_str().unwrap());
+    replay(&trace, name, &[]).fails(3, &[name, "10 writes", "--write --consent", "--reads-only"]);
+    replay(&trace, name, &["--write", "--consent=other"]).fails(3, &[name]);
+    let body = replay(&trace, name, &["--reads-only", "--json"]).body();
+    assert_eq!((&body["reads"], &body["writes"]), (&30.into(), &0.into()));
+    assert_eq!(body["planned"]["left_out"]["writes"], 10);
+    let body = replay(&trace, name, &["--writes-as-reads", "--json"]).body();
+    assert_eq!((&body["reads"], &body["planned"]["writes_as_reads"]), (&40.into(), &10.into()));
+    assert!(fs::read(&file).unwrap() == before, "the file is another one now");
+    let body = replay(&trace, name, &["--write", "--consent=image", "--json"]).body();
+    assert_eq!((&body["reads"], &body["writes"]), (&30.into(), &10.into()));
+    assert!(fs::read(&file).unwrap() != before, "what was consented to was not done");
+}
+
+#[test]
+fn what_cannot_be_replayed_is_named() {
+    let dir = scratch_dir();
+    let trace = trace(dir.path(), 10, 1_000);
+    replay(Path::new("-"), "sim:sata-a", &[]).fails(2, &["standard input", "trace import"]);
+    replay(&trace, "/nonexistent", &["--reads-only"]).fails(2, &["/nonexistent", "sim:"]);
+    replay(&trace, "sim:sata-a", &["--factor=2"]).fails(2, &["--factor", "--mode scaled"]);
+    replay(&trace, "sim:sata-a", &["--idle-only"]).fails(2, &["--idle-only", "--mode scaled"]);
+    replay(&trace, "sim:sata-a", &["--verify"]).fails(2, &["sim:sata-a", "--verify"]);
+    replay(&trace, "sim:sata-a", &["--region=1MiB"]).fails(2, &["--map"]);
+    replay(&trace, "sim:sata-a", &["--space=disk9=0"]).fails(2, &["disk9"]);
+    replay(&dir.path().join("no.trace"), "sim:sata-a", &[]).fails(2, &["no.trace"]);
+}
+
+// Breaks when a replay leaves no record, or one that is shown as something else than was printed.
+#[test]
+fn a_replay_and_a_comparison_are_recorded() {
+    let (dir, runs) = (scratch_dir(), scratch_dir());
+    let trace = trace(dir.path(), 50, 100_000);
+    let (name, place) = (trace.to_str().unwrap(), ["--runs-dir", runs.path().to_str().unwrap()]);
+    let args = ["trace", "replay", name, "sim:sata-a", "--format=mqsim", "--seed=7"];
+    let page = run(&[&args[..], &place].concat()).exits(0).stdout;
+    let record = only(runs.path());
+    record.assert_sums();
+    let shown = at(runs.path(), &["runs", "show", "last"]).exits(0).stdout;
+    assert!(shown.starts_with(&page), "{shown}");
+    let args = ["trace", "compare", name, "sim:sata-a", "sim:sata-b", "--format=mqsim", "--seed=7"];
+    let page = run(&[&args[..], &place].concat()).exits(0).stdout;
+    let shown = at(runs.path(), &["runs", "show", "last"]).exits(0).stdout;
+    assert!(shown.starts_with(&page), "{shown}");
+}
+
+// Breaks when the drive that answers sooner is not named under a load that both can serve.
+#[test]
+fn the_drive_that_suits_is_named_although_completion_cannot_tell() {
+    let dir = scratch_dir();
+    let trace = trace(dir.path(), 500, 400_000);
+    let always = ["--format=mqsim", "--no-progress", "--no-record", "--seed=7", "--json"];
+    let compare = |a: &str, b: &str| -> Ran {
+        let mut command = drivescope(["trace", "compare"]);
+        command.arg(&trace).args([a, b]).args(always).output().unwrap().into()
+    };
+    for (a, b) in [("sim:sata-a", "sim:sata-b"), ("sim:sata-b", "sim:sata-a")] {
+        let body = compare(a, b).exits(0).body();
+        assert_eq!((&body["winner"], &body["by"]), (&"sim:sata-a".into(), &"q2c_sum".into()));
+        assert_eq!(body["completion_tells"], "too_light");
+        assert_eq!(body["drives"][0]["rounds"].as_array().unwrap().len(), 6);
+    }
+    let body = compare("sim:sata-a", "sim:sata-a").exits(1).body();
+    assert_eq!((&body["winner"], &body["verdict"]), (&Value::Null, &"equivalent".into()));
+}
+
+// Breaks when what we say of the time of issue is not what the kernel saw, or when a request does not reach the device.
+#[test]
+fn the_kernel_saw_every_request() {
+    if !has_means(&["losetup"]) {
+        return;
+    }
+    let (dir, device) = (scratch_dir(), Loop::new(32 << 20, true));
+    let trace = trace(dir.path(), 2_000, 200_000);
+    let saved = dir.path().join("replayed.parquet");
+    let save = format!("--save={}", saved.display());
+    let ran = replay(&trace, device.dev(), &["--reads-only", "--verify", "--json", &save]);
+    let body = ran.body();
+    let kernel = &body["kernel"];
+    assert_eq!(
+        (&kernel["requests"], &kernel["matched"]),
+        (&1_500.into(), &1_500.into()),
+        "{kernel}"
+    );
+    assert_eq!((&kernel["missing"], &kernel["lost_events"]), (&0.into(), &0.into()));
+    let of = |spans: &Value| spans["p50"].as_u64().unwrap();
+    assert!(of(&kernel["issue_error_ns"]) >= of(&kernel["stamp_error_ns"]), "{kernel}");
+    let analysis = run(&["trace", "analyze", saved.to_str().unwrap(), "--json"]).exits(0).body();
+    assert_eq!((&analysis["reads"], &analysis["writes"]), (&1_500.into(), &0.into()));
+    assert_eq!(analysis["q2c_sum_s"], body["q2c_sum_s"], "the replay as a trace of its own");
+}
+
+// Breaks when a scheduler that was set for a replay stays.
+#[test]
+fn a_scheduler_is_set_and_put_back() {
+    if !has_means(&["losetup"]) {
+        return;
+    }
+    let (dir, device) = (scratch_dir(), Loop::new(32 << 20, true));
+    let trace = trace(dir.path(), 20, 1_000_000);
+    let name = device.dev().trim_start_matches("/dev/");
+    let file = format!("/sys/block/{name}/queue/scheduler");
+    let chosen = || fs::read_to_string(&file).unwrap();
+    let before = chosen();
+    let body = replay(&trace, device.dev(), &["--reads-only", "--scheduler=none", "--json"]).body();
+    assert_eq!(body["scheduler"]["set"], "none");
+    assert_eq!(chosen(), before);
+    replay(&trace, device.dev(), &["--reads-only", "--scheduler=nope"]).fails(2, &["nope", "none"]);
+    assert_eq!(chosen(), before);
+}

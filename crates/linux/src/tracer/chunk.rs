@@ -1,0 +1,53 @@
+//! What goes from the thread that reads the kernel's buffers to the one that makes events of it.
+
+use std::ops::Range;
+
+use block::Nanos;
+use block::trace::{TraceEvent, TraceNote};
+
+/// What one look at all buffers found.
+#[derive(Debug, Default)]
+pub(crate) struct Chunk {
+    /// Everything recorded before this instant and not lost is in this chunk or an earlier one, but for what was
+    /// just being written.
+    pub until: Nanos,
+    /// Bytes of all CPUs.
+    pub data: Vec<u8>,
+    /// Which part is of which CPU: a page, or a stretch of a stream.
+    pub parts: Vec<(u32, Range<usize>)>,
+    /// Events lost since the last chunk, by CPU where that is known.
+    pub lost: Vec<(Option<u32>, u64)>,
+    /// Notes that are known already.
+    pub notes: Vec<TraceNote>,
+}
+
+impl Chunk {
+    /// Nothing but an instant.
+    pub(crate) fn at(until: Nanos) -> Chunk {
+        Chunk { until, ..Chunk::default() }
+    }
+
+    /// True when it says nothing.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.parts.is_empty() && self.lost.is_empty() && self.notes.is_empty()
+    }
+}
+
+/// What a decoder makes of a chunk.
+#[derive(Debug, Default)]
+pub(crate) struct Gathered {
+    /// Events, those of one CPU in their order.
+    pub events: Vec<TraceEvent>,
+    /// Notes.
+    pub notes: Vec<TraceNote>,
+    /// Records that could not be read.
+    pub malformed: u64,
+    /// Events that what was read says are missing from it. The kernel's counters count the same losses.
+    pub missed: u64,
+}
+
+/// Text up to its first zero, without the line's end.
+pub(crate) fn text(bytes: &[u8]) -> String {
+    let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
+    String::from_utf8_lossy(&bytes[..end]).trim_end_matches('\n').to_owned()
+}

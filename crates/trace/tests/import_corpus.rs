@@ -1,0 +1,91 @@
+//! The kept files of each format: good ones are known for what they are and read without a fault, bad ones are refused
+//! with the file's name and a reason. Fuzzing begins with the same files.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "these are tests")]
+
+mod common;
+
+use std::path::{Path, PathBuf};
+
+use common::rest;
+use drivescope_trace::import::{Format, Options, open};
+
+fn files(format: Format) -> Vec<(String, PathBuf)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus").join(format.word());
+    let mut files: Vec<_> = std::fs::read_dir(&folder)
+        .unwrap_or_else(|error| panic!("{}: {error}", folder.display()))
+        .map(|entry| entry.unwrap().path())
+        .map(|path| (path.file_name().unwrap().to_str().unwrap().to_owned(), path))
+        .collect();
+    files.sort();
+    files
+}
+
+/// The formats that this room's own readers of rows and records read.
+const FORMATS: [Format; 14] = [
+    Format::Fio,
+    Format::Spc,
+    Format::Msr,
+    Format::Fiu,
+    Format::Systor,
+    Format::Alibaba,
+    Format::Tencent,
+    Format::K5cloud,
+    Format::Vscsi,
+    Format::Etw,
+    Format::DiskSim,
+    Format::SsdSim,
+    Format::MqSim,
+    Format::Csv,
+];
+
+/// MQSim's rows are those of SSDSim: a user has to say which.
+fn options(format: Format) -> Options {
+    Options { format: (format == Format::MqSim).then_some(format), ..Options::default() }
+}
+
+#[test]
+fn good_files_are_known_and_read() {
+    for format in FORMATS {
+        for (name, path) in files(format).iter().filter(|(name, _)| name.starts_with("good")) {
+            let mut source = open(std::slice::from_ref(path), &options(format))
+                .unwrap_or_else(|error| panic!("{error}"));
+            let ios = rest(source.as_mut()).unwrap_or_else(|error| panic!("{error}"));
+            let info = source.info();
+            let words = match format {
+                Format::Fio => "fio",
+                Format::Spc => "SPC",
+                Format::Msr => "MSR",
+                Format::Fiu => "FIU",
+                Format::Systor => "SYSTOR",
+                Format::Alibaba => "Alibaba",
+                Format::Tencent => "Tencent",
+                Format::K5cloud => "K5cloud",
+                Format::Vscsi => "vscsi",
+                Format::Etw => "ETW",
+                Format::DiskSim => "DiskSim",
+                Format::MqSim => "MQSim",
+                _ => "table",
+            };
+            assert!(info.source.starts_with(words), "{name} was taken for {}", info.source);
+            assert!(ios.len() >= 3, "{name} has {} I/Os", ios.len());
+            assert!(!info.settled.is_empty(), "{name}: nothing is said of how it was read");
+        }
+    }
+}
+
+#[test]
+fn bad_files_are_refused_with_their_name() {
+    for format in FORMATS {
+        let files = files(format);
+        assert!(files.iter().any(|(name, _)| name.starts_with("bad")), "{format} has none");
+        for (name, path) in files.iter().filter(|(name, _)| name.starts_with("bad")) {
+            let error = match open(std::slice::from_ref(path), &options(format)) {
+                Err(error) => error,
+                Ok(mut source) => rest(source.as_mut())
+                    .expect_err(&format!("{format}: {name} was read as {}", source.info().source)),
+            };
+            assert!(error.to_string().contains(name.as_str()), "{name}: {error}");
+        }
+    }
+}

@@ -1,0 +1,28 @@
+//! Feeds bytes that nobody meant to one of the readers of traces, under libFuzzer: `scripts/fuzz`.
+//!
+//! One binary for all targets, so that there is one to build and to link: `DRIVESCOPE_FUZZ` names the target, or is
+//! `list`.
+
+#![no_main]
+
+mod check;
+mod target;
+
+use cap::Cap;
+use libfuzzer_sys::fuzz_target;
+use std::alloc::System;
+use target::Target;
+
+/// What the process may have allocated: a reader that takes a claim of the file for a size goes beyond it, and the
+/// refusal ends the process. Windows, batches and tables of a reader are far below.
+const MEMORY_BYTES: usize = 256 << 20;
+
+#[global_allocator]
+static MEMORY: Cap<System> = Cap::new(System, MEMORY_BYTES);
+
+fuzz_target!(
+    init: {
+        Target::named();
+    },
+    |data: &[u8]| Target::named().run(data)
+);

@@ -1,0 +1,124 @@
+//! The targets: one for each format, and one for telling them apart.
+
+use std::io::{Cursor, Write as _};
+use std::sync::OnceLock;
+
+use trace::container::{self, Checksums};
+use trace::import::{self, AddressUnit, Format, Options, ReadFlag, SpaceRule, TimeUnit};
+
+use crate::check::{self, Read};
+
+/// What reads the bytes.
+#[derive(Clone, Copy)]
+pub enum Target {
+    /// The reader of one format.
+    Format(Format),
+    /// Whichever reader is found for them.
+    Detection,
+}
+
+impl Target {
+    /// The one that the environment names.
+    pub fn named() -> Target {
+        static NAMED: OnceLock<Target> = OnceLock::new();
+        *NAMED.get_or_init(|| {
+            let name = std::env::var("DRIVESCOPE_FUZZ").unwrap_or_default();
+            match name.parse() {
+                Ok(format) => Target::Format(format),
+                Err(_) if name == "detection" => Target::Detection,
+                Err(_) if name == "list" => {
+                    let names = Format::ALL.map(Format::word).join("\n");
+                    let written = writeln!(std::io::stdout(), "{names}\ndetection");
+                    std::process::exit(i32::from(written.is_err()))
+                }
+                Err(error) => panic!("DRIVESCOPE_FUZZ: {error}, detection, list"),
+            }
+        })
+    }
+
+    /// Reads `data` in the ways that a user can ask for, and panics when a promise is broken.
+    pub fn run(self, data: &[u8]) {
+        match self {
+            Target::Format(Format::Container) => container(data),
+            Target::Format(format) => strict_and_lenient(data, &options(data, Some(format))),
+            Target::Detection => strict_and_lenient(data, &options(data, None)),
+        }
+    }
+}
+
+/// As it is, and as if every checksum fitted: few inputs would get past one.
+fn container(data: &[u8]) {
+    for checksums in [Checksums::Fit, Checksums::Ignored] {
+        let open = || container::Reader::of_bytes("fuzz", data.to_vec(), checksums);
+        let (Ok(mut strict), Ok(lenient)) = (open(), open()) else {
+            continue;
+        };
+        let said = strict.ios();
+        let strict = check::read(&mut strict);
+        assert!(strict.ios <= said, "{} I/Os of {said}", strict.ios);
+        assert!(strict.error.is_some() || strict.ios == said, "{} I/Os of {said}", strict.ios);
+        let before = strict.info.skipped_rows;
+        let lenient = check::read(&mut lenient.lenient());
+        assert!(lenient.error.is_none() && lenient.ios >= strict.ios, "{:?}", lenient.error);
+        assert_eq!(lenient.ios + (lenient.info.skipped_rows - before), said);
+    }
+}
+
+/// What a strict reading takes, a lenient one takes too; and only that one leaves out.
+fn strict_and_lenient(data: &[u8], options: &Options) {
+    let strict = all(data, &Options { lenient: false, ..options.clone() });
+    let lenient = all(data, &Options { lenient: true, ..options.clone() });
+    if let Some(strict) = &strict {
+        assert_eq!(strict.info.skipped_rows, 0, "a strict reading left rows out");
+    }
+    if let (Some(Read { ios, error: None, .. }), Some(lenient)) = (&strict, &lenient) {
+        assert_eq!(*ios, lenient.ios, "a lenient reading of a file without faults");
+        assert!(lenient.error.is_none(), "{:?}", lenient.error);
+    }
+    if let (Some(strict), Some(lenient)) = (&strict, &lenient) {
+        assert!(
+            strict.ios <= lenient.ios || lenient.error.is_some(),
+            "{} {}",
+            strict.ios,
+            lenient.ios
+        );
+    }
+}
+
+fn all(data: &[u8], options: &Options) -> Option<Read> {
+    let bytes = Box::new(Cursor::new(data.to_vec()));
+    let mut source = import::read(bytes, "fuzz", options).ok()?;
+    Some(check::read(&mut *source))
+}
+
+/// Options for `data`, of which each flag is given now and then: by a sum of the bytes, so that a file of the corpus
+/// is a file as it lies on a disk, and is read in one way each time.
+fn options(data: &[u8], format: Option<Format>) -> Options {
+    let sum = data
+        .iter()
+        .fold(data.len() as u64, |sum, byte| sum.wrapping_mul(0x100_0000_01b3) ^ u64::from(*byte));
+    let mut dice = sum ^ sum >> 29;
+    let mut roll = |sides: u64| {
+        let rolled = dice % sides;
+        dice /= sides;
+        usize::try_from(rolled).unwrap_or(0)
+    };
+    Options {
+        lenient: false,
+        format,
+        time_unit: TimeUnit::ALL.get(roll(10)).copied(),
+        read_flag: ReadFlag::ALL.get(roll(4)).copied(),
+        address_unit: AddressUnit::ALL.get(roll(4)).copied(),
+        spaces: SpaceRule::ALL.get(roll(9)).copied(),
+        columns: COLUMNS.get(roll(8)).and_then(|map| map.parse().ok()),
+        sort: roll(2) == 0,
+    }
+}
+
+/// Column maps, for tables that have no head and for those that have another.
+const COLUMNS: [&str; 4] = [
+    "time:us,op,offset:sectors,length",
+    "space,time:s,-,length,offset,op",
+    "time:ns=1,completed:ns=2,op:0=3,offset=4,length=5,pid,cpu",
+    "issued,latency,op=type,offset=lba,length=size",
+];
