@@ -124,8 +124,21 @@ fn a_run_that_made_no_tests_counts_none() {
     assert_eq!(tally("error: could not compile\n", "empty").1, "0 0 0\n");
 }
 
-/// Runs scripts/test with a cargo that prints `log` and ends with `status`; its last line and exit code.
+/// Runs scripts/test with a cargo that prints `log` and ends with `status`, and fuzzing that finds nothing; its last line
+/// and exit code.
 fn runner(name: &str, log: &str, status: i32, checks: i32, ci: bool) -> (String, i32) {
+    runner_with_fuzz(name, log, status, checks, ci, ("", 0))
+}
+
+/// The same with fuzzing that prints and ends so.
+fn runner_with_fuzz(
+    name: &str,
+    log: &str,
+    status: i32,
+    checks: i32,
+    ci: bool,
+    (fuzz_log, fuzz_status): (&str, i32),
+) -> (String, i32) {
     let dir = scratch(&format!("runner-{name}"));
     fs::create_dir_all(&dir).unwrap();
     fs::write(dir.join("log"), log).unwrap();
@@ -135,7 +148,12 @@ fn runner(name: &str, log: &str, status: i32, checks: i32, ci: bool) -> (String,
     );
     // Nothing is to be installed by a test.
     let installed = "#!/bin/sh\necho 'install ok installed'\n".to_owned();
-    for (program, text) in [("cargo", cargo), ("dpkg-query", installed)] {
+    fs::write(dir.join("fuzz-log"), fuzz_log).unwrap();
+    let fuzz = format!(
+        "#!/bin/sh\ncase $1 in build) exit 0 ;; *) cat {}/fuzz-log; exit {fuzz_status} ;; esac\n",
+        dir.display()
+    );
+    for (program, text) in [("cargo", cargo), ("dpkg-query", installed), ("fuzz", fuzz)] {
         let path = dir.join(program);
         fs::write(&path, text).unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
@@ -145,6 +163,7 @@ fn runner(name: &str, log: &str, status: i32, checks: i32, ci: bool) -> (String,
         .arg(root().join("scripts/test"))
         .env("PATH", path)
         .env("TEST_LOGS", &dir)
+        .env("FUZZ", dir.join("fuzz"))
         .env("CI", if ci { "true" } else { "" })
         .output()
         .unwrap();
@@ -175,6 +194,21 @@ fn a_red_run_of_any_kind_is_red() {
     assert_eq!(broken, ("0 passed, 1 failed, 0 skipped".to_owned(), 1));
     let lints = runner("lints", &log_with("all is well"), 0, 101, false);
     assert_eq!(lints, ("2 passed, 1 failed, 0 skipped".to_owned(), 1));
+}
+
+/// Targets count as tests do, and fuzzing that did not run is no success.
+#[test]
+fn what_fuzzing_finds_is_counted_and_red() {
+    let fuzzed = |name: &str, log: &str, status: i32| {
+        runner_with_fuzz(name, &log_with("all is well"), 0, 0, false, (log, status))
+    };
+    let well =
+        "test fuzz::a ... ok (9 executions)\n\ntest result: ok. 1 passed; 0 failed; 0 ignored\n";
+    assert_eq!(fuzzed("fuzzed", well, 0), ("3 passed, 0 failed, 0 skipped".to_owned(), 0));
+    let fault = "test fuzz::a ... FAILED\n\ntest result: FAILED. 0 passed; 1 failed; 0 ignored\n";
+    assert_eq!(fuzzed("fault", fault, 1), ("2 passed, 1 failed, 0 skipped".to_owned(), 1));
+    let unbuilt = "error: the fuzz targets cannot be built\n";
+    assert_eq!(fuzzed("unbuilt", unbuilt, 2), ("2 passed, 1 failed, 0 skipped".to_owned(), 1));
 }
 
 #[test]

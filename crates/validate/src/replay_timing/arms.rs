@@ -1,6 +1,7 @@
 //! Who issues the schedule's reads.
 
 use std::fs;
+use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::atomic::AtomicBool;
@@ -213,12 +214,12 @@ fn limited() -> Command {
     command
 }
 
-/// True when `timeout(1)` had to end the program; any other failure is an error with its own words.
+/// True when `timeout(1)` had to end the program; any other failure is an error with its own words. Where it has to kill
+/// the program, it is killed with it.
 fn was_ended(output: &Output, who: &str) -> Result<bool> {
-    match output.status.code() {
-        Some(0) => Ok(false),
-        // 137 when it had to be killed.
-        Some(124 | 137) => Ok(true),
+    match (output.status.code(), output.status.signal()) {
+        (Some(0), _) => Ok(false),
+        (Some(124 | 137), _) | (None, Some(9)) => Ok(true),
         _ => {
             let said = String::from_utf8_lossy(&output.stderr);
             bail!("{who} ended with {}: {}", output.status, said.trim());
@@ -247,5 +248,24 @@ impl Feed for Fed<'_> {
         }));
         self.given += portion.len();
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // A peer that hangs, also one that does not heed being asked to end, must cost its limit and not the whole run; one
+    // that fails must not pass for one that hung.
+    #[test]
+    fn a_peer_that_was_ended_is_told_from_one_that_failed() {
+        let ended = |script: &str| {
+            let arguments = ["--kill-after=0.2", "0.2", "sh", "-c", script];
+            was_ended(&Command::new("timeout").args(arguments).output().unwrap(), "it")
+        };
+        assert!(!ended("true").unwrap());
+        assert!(ended("exec sleep 60").unwrap());
+        assert!(ended("trap '' TERM; while :; do sleep 1; done").unwrap());
+        assert!(ended("echo broken >&2; exit 3").unwrap_err().to_string().contains("broken"));
     }
 }

@@ -71,7 +71,7 @@ impl Sequences {
         let key = u64::from(event.device.0) << 32 | u64::from(event.cpu);
         if let Some((recent, last)) = &mut self.recent
             && *recent == key
-            && *last + 1 == event.sequence
+            && last.checked_add(1) == Some(event.sequence)
         {
             *last = event.sequence;
             return;
