@@ -153,7 +153,7 @@ fn runner_with_fuzz(
         "#!/bin/sh\ncase $1 in build) exit 0 ;; *) cat {}/fuzz-log; exit {fuzz_status} ;; esac\n",
         dir.display()
     );
-    for (program, text) in [("cargo", cargo), ("dpkg-query", installed), ("fuzz", fuzz)] {
+    for (program, text) in [("cargo", cargo), ("dpkg-query", installed), ("no-fuzz", fuzz)] {
         let path = dir.join(program);
         fs::write(&path, text).unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
@@ -163,7 +163,7 @@ fn runner_with_fuzz(
         .arg(root().join("scripts/test"))
         .env("PATH", path)
         .env("TEST_LOGS", &dir)
-        .env("FUZZ", dir.join("fuzz"))
+        .env("FUZZ", dir.join("no-fuzz"))
         .env("CI", if ci { "true" } else { "" })
         .output()
         .unwrap();
