@@ -29,8 +29,8 @@ use volume::{Counters, Volume};
 
 /// Seconds of pgbench that the table promises at least.
 const SECONDS_MIN: u32 = 60;
-/// Room on the device for what is not the database: logs, and what the filesystem needs.
-const ROOM: Bytes = Bytes::mib(160);
+/// Room on the device for what is not the database: what the filesystem needs, and the first segments of the log.
+const ROOM: Bytes = Bytes::mib(448);
 /// What a unit of pgbench's scale takes: 100,000 rows.
 const BYTES_OF_SCALE: Bytes = Bytes::mib(16);
 
@@ -125,7 +125,8 @@ fn tempdir(inside: &Path) -> Result<Removed> {
 }
 
 fn record(options: &Options, binary: &Binary, work: &Path, stop: &AtomicBool) -> Result<Run> {
-    let size = Bytes(BYTES_OF_SCALE.0 * u64::from(options.scale) + ROOM.0);
+    // Twice: filling it leaves as much in the log, which the server keeps until its next checkpoint.
+    let size = Bytes(2 * BYTES_OF_SCALE.0 * u64::from(options.scale) + ROOM.0);
     let mut volume = Volume::make(work, size)?;
     let data = volume.point().join("data");
     server::initialise(&data)?;
