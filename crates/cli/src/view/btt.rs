@@ -18,21 +18,9 @@ pub fn summary(body: &Body) -> Summary {
         rows.iter_mut().for_each(|row| row.name.push_str("dm"));
         rows
     });
-    let all = [
-        Phase::Q2q,
-        Phase::Q2a,
-        Phase::Q2g,
-        Phase::S2g,
-        Phase::G2i,
-        Phase::Q2m,
-        Phase::I2d,
-        Phase::M2d,
-        Phase::D2c,
-        Phase::Q2c,
-    ];
     Summary {
         stacked: stacked.unwrap_or_default(),
-        all: times(&body.phases, &all),
+        all: times(&body.phases, &Phase::ALL),
         devices: body.devices.iter().map(device).collect(),
         overhead: body.overhead.as_ref().map(shares),
         live: body.activity.as_ref().map(live),

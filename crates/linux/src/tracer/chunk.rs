@@ -1,5 +1,6 @@
 //! What goes from the thread that reads the kernel's buffers to the one that makes events of it.
 
+use std::io::{self, Read};
 use std::ops::Range;
 
 use block::Nanos;
@@ -25,6 +26,38 @@ impl Chunk {
     /// Nothing but an instant.
     pub(crate) fn at(until: Nanos) -> Chunk {
         Chunk { until, ..Chunk::default() }
+    }
+
+    /// Takes what `file` has at once, a buffer at a time and at most `share` bytes, or one buffer where that is more, as
+    /// parts of `stream`. True when there may be more.
+    ///
+    /// # Errors
+    /// Those of reading; that nothing is there yet is none.
+    pub(crate) fn drain(
+        &mut self,
+        file: &mut impl Read,
+        buffer: &mut [u8],
+        share: usize,
+        stream: u32,
+    ) -> io::Result<bool> {
+        let end = self.data.len() + share.max(buffer.len());
+        loop {
+            if self.data.len() + buffer.len() > end {
+                return Ok(true);
+            }
+            let read = match file.read(buffer) {
+                Ok(read) => read,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => 0,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(error),
+            };
+            if read == 0 {
+                return Ok(false);
+            }
+            let start = self.data.len();
+            self.data.extend_from_slice(&buffer[..read]);
+            self.parts.push((stream, start..self.data.len()));
+        }
     }
 
     /// True when it says nothing.

@@ -6,7 +6,7 @@
 //! have a session of his own by now.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Write as _};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
@@ -279,26 +279,8 @@ impl Feed for Relay {
         let mut more = false;
         let share = CHUNK_BYTES / self.cpus.len();
         for (at, cpu) in self.cpus.iter_mut().enumerate() {
-            let end = chunk.data.len() + share.max(self.buffer.len());
-            loop {
-                if chunk.data.len() + self.buffer.len() > end {
-                    more = true;
-                    break;
-                }
-                let read = match cpu.file.read(&mut self.buffer) {
-                    Ok(read) => read,
-                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => 0,
-                    Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                    Err(error) => return Err(error),
-                };
-                if read == 0 {
-                    break;
-                }
-                let start = chunk.data.len();
-                chunk.data.extend_from_slice(&self.buffer[..read]);
-                // A stream each, and two disks have one each for the same CPU; the records themselves name it.
-                chunk.parts.push((at as u32, start..chunk.data.len()));
-            }
+            // A stream each, and two disks have one each for the same CPU; the records themselves name it.
+            more |= chunk.drain(&mut cpu.file, &mut self.buffer, share, at as u32)?;
         }
         for session in &mut self.sessions {
             let lost = session.lost();

@@ -1,7 +1,7 @@
 //! The first back end: block tracepoints in a tracefs instance of our own.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::sync::{Arc, Weak};
@@ -150,25 +150,7 @@ impl Feed for Tracepoints {
         self.looks = self.looks.wrapping_add(1);
         let counts = self.halted || self.looks.is_multiple_of(STATS_EVERY);
         for cpu in &mut self.cpus {
-            let end = chunk.data.len() + share.max(self.page.len());
-            loop {
-                if chunk.data.len() + self.page.len() > end {
-                    more = true;
-                    break;
-                }
-                let read = match cpu.pages.read(&mut self.page) {
-                    Ok(read) => read,
-                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => 0,
-                    Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                    Err(error) => return Err(error),
-                };
-                if read == 0 {
-                    break;
-                }
-                let start = chunk.data.len();
-                chunk.data.extend_from_slice(&self.page[..read]);
-                chunk.parts.push((cpu.number, start..chunk.data.len()));
-            }
+            more |= chunk.drain(&mut cpu.pages, &mut self.page, share, cpu.number)?;
             let lost = if counts { lost(&mut cpu.stats)? } else { cpu.lost };
             if lost > cpu.lost {
                 chunk.lost.push((Some(cpu.number), lost - cpu.lost));
