@@ -4,11 +4,10 @@ use stats::theil_sen;
 
 use super::schedule::Schedule;
 use crate::latency::tracefs::{Event, Step};
+use crate::middle::{CONFIDENCE, Middle};
 
 /// Into so many spans of equal length a run is divided, to see whether its error grows.
 const SPANS: usize = 40;
-/// Confidence of a slope's interval.
-const CONFIDENCE: f64 = 0.95;
 
 /// The errors of one run, in nanoseconds; negative is early.
 #[derive(Clone, Debug, PartialEq)]
@@ -71,6 +70,14 @@ impl Errors {
         behind
     }
 
+    /// By how much the error grows, in parts per million of the time that goes by.
+    pub fn drift_ppm(&self) -> Option<f64> {
+        if self.spans.iter().any(|m| m.is_nan()) {
+            return None;
+        }
+        Some(theil_sen(&self.spans, CONFIDENCE)?.slope / self.span_ns * 1e6)
+    }
+
     /// Percentiles of the amounts, by nearest rank.
     pub fn percentiles<const N: usize>(&self, percent: [f64; N]) -> Option<[f64; N]> {
         let mut amounts: Vec<u64> =
@@ -82,22 +89,13 @@ impl Errors {
     }
 }
 
-/// By how much errors grow, in parts per million of the time that goes by, with the 95 % interval (Theil and Sen). Of
-/// each span the median over the rounds is taken first: where it wanders in one round only, that is the machine.
-pub(super) fn drift_ppm(rounds: &[Errors]) -> Option<(f64, f64, f64)> {
-    let span_ns = rounds.first()?.span_ns;
-    let middles: Vec<f64> = (0..SPANS)
-        .map(|span| {
-            let over: Vec<f64> = rounds.iter().map(|r| r.spans[span]).collect();
-            stats::median(&over).unwrap_or(f64::NAN)
-        })
-        .collect();
-    if middles.iter().any(|m| m.is_nan()) {
-        return None;
-    }
-    let slope = theil_sen(&middles, CONFIDENCE)?;
-    let ppm = |ns_per_span: f64| ns_per_span / span_ns * 1e6;
-    Some((ppm(slope.slope), ppm(slope.low?), ppm(slope.high?)))
+/// By how much the errors of each of `rounds` grow, in parts per million of the time that goes by (Theil and Sen's slope
+/// through its spans), and the median of that over the rounds. Errors of spans that follow each other are alike, for
+/// machines have better and worse seconds, so an interval from the spans of one round would be too narrow; rounds are
+/// apart.
+pub(super) fn drift_ppm(rounds: &[Errors]) -> Option<Middle> {
+    let slopes: Option<Vec<f64>> = rounds.iter().map(Errors::drift_ppm).collect();
+    Middle::of(&slopes?)
 }
 
 #[cfg(test)]
@@ -148,16 +146,24 @@ mod tests {
     #[test]
     fn a_drift_is_found_and_noise_is_none() {
         let schedule = schedule();
-        let noise = |i: u64| 1_500 + (i.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 52) as i64;
+        let noise = |round: u64, i: u64| {
+            let mixed = (round << 32 | i).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+            1_500 + ((mixed ^ mixed >> 31).wrapping_mul(0xBF58_476D_1CE4_E5B9) >> 52) as i64
+        };
         let errors = |late: &dyn Fn(u64) -> i64| {
             Errors::of(&schedule, &events(&schedule, 9_000, late), Some(9_000))
         };
-        let (_, low, high) = drift_ppm(&[errors(&noise), errors(&|i| noise(i + 7))]).unwrap();
-        assert!(low <= 0.0 && 0.0 <= high, "{low} to {high}");
+        let round = |by: u64| errors(&|i| noise(by, i));
+        let still = drift_ppm(&[0, 1, 2, 3, 4, 5].map(round)).unwrap();
+        let (low, high) = still.interval.unwrap();
+        assert!(low <= 0.0 && 0.0 <= high, "{still:?}");
         // 50 ppm of 0.8 s are 40 µs in the end.
-        let drifts = |i: u64| noise(i) + (schedule.reads[i as usize].at_ns as f64 * 50e-6) as i64;
-        let (slope, low, high) = drift_ppm(&[errors(&drifts)]).unwrap();
-        assert!(low <= 50.0 && 50.0 <= high && low > 40.0, "{slope} ({low} to {high})");
+        let end = |i: u64| (schedule.reads[i as usize].at_ns as f64 * 50e-6) as i64;
+        let round = |by: u64| errors(&|i| noise(by, i) + end(i));
+        let drifting = drift_ppm(&[0, 1, 2, 3, 4, 5].map(round)).unwrap();
+        let (low, high) = drifting.interval.unwrap();
+        assert!(low <= 50.0 && 50.0 <= high && low > 45.0 && high < 55.0, "{drifting:?}");
+        assert_eq!(drift_ppm(&[round(0), round(1)]).unwrap().interval, None, "too few rounds");
     }
 
     #[test]

@@ -28,7 +28,7 @@ use figures::Errors;
 use schedule::Schedule;
 
 /// Rounds that the table promises at least.
-const ROUNDS_MIN: u32 = 5;
+const ROUNDS_MIN: u32 = 6;
 /// Reads that the table promises at least.
 const READS_MIN: u32 = 20_000;
 /// Size of the device: more blocks than reads.
@@ -40,7 +40,7 @@ const BLOCK: Bytes = Bytes::kib(4);
 #[derive(Args, Clone, Debug)]
 pub struct Options {
     /// Rounds; each runs everybody once
-    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=100))]
+    #[arg(long, default_value_t = 11, value_parser = clap::value_parser!(u32).range(1..=100))]
     rounds: u32,
     /// Reads of each run
     #[arg(long, default_value_t = READS_MIN, value_parser = clap::value_parser!(u32).range(100..=30_000))]
@@ -57,7 +57,7 @@ pub struct Options {
     /// Seed of schedule and orders [default: a fresh one, which is recorded]
     #[arg(long)]
     seed: Option<u64>,
-    /// Where the table goes [default: docs/validation; target/validate for less than 5 rounds of 20,000 reads]
+    /// Where the table goes [default: docs/validation; target/validate for less than 6 rounds of 20,000 reads]
     #[arg(long)]
     out: Option<PathBuf>,
 }

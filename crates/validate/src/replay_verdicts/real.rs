@@ -2,12 +2,14 @@
 //! CPU.
 //!
 //! A slow drive is one whose reads the kernel throttles (blkio, cgroup v1) to less than is offered. A starved submitter
-//! is one in a group whose CPU has a quota. Both are the kernel's own doing, and nothing in the replayer knows of them.
+//! is one in a group whose CPU has a quota, from its first reads on, of less than half of what it uses for a read. Both
+//! are the kernel's own doing, and nothing in the replayer knows of them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use ::trace::container::{self, Existing};
 use ::trace::replay::Limit;
@@ -26,8 +28,15 @@ const SIZE: Bytes = Bytes::mib(256);
 /// How long a case lasts, about.
 const SPAN: Nanos = Nanos::secs(3);
 
-/// Period of the quota.
-const PERIOD_US: u64 = 100_000;
+/// Period of the quota: so long that the least quota that the kernel takes, 1 ms, is less than is wanted.
+const PERIOD_US: u64 = 200_000;
+
+/// CPU for each read that a starved submitter is given, drawn between these. One that sleeps and then spins is awake
+/// for 60 µs before each read at the least (`Waiter` in crates/linux), and then has the read to issue.
+const STARVED_US: (f64, f64) = (5.0, 30.0);
+
+/// The replay is under way when the device has seen so many reads of it.
+const UNDER_WAY: u64 = 20;
 
 /// Where the kernel's groups are.
 const GROUPS: &str = "/sys/fs/cgroup";
@@ -60,11 +69,14 @@ impl Group {
         fs::create_dir(&path).with_context(|| format!("{}: cannot be made", path.display()))?;
         let group = Group(path);
         for (name, value) in settings {
-            let file = group.0.join(name);
-            fs::write(&file, value)
-                .with_context(|| format!("{}: {value} is refused", file.display()))?;
+            group.set(name, value)?;
         }
         Ok(group)
+    }
+
+    fn set(&self, name: &str, value: &str) -> Result<()> {
+        let file = self.0.join(name);
+        fs::write(&file, value).with_context(|| format!("{}: {value} is refused", file.display()))
     }
 
     fn tasks(&self) -> PathBuf {
@@ -100,6 +112,7 @@ impl Bench {
         let per_s = 200.0 * 5_f64.powf(rng.unit());
         let count = (per_s * SPAN.as_secs_f64()) as usize;
         self.save(&mut rng, count, per_s)?;
+        let mut quota = None;
         let (group, drawn) = match planted {
             Limit::Faithful => (None, String::new()),
             Limit::DriveLimited => {
@@ -109,15 +122,15 @@ impl Bench {
                 (Some(Group::make("blkio", &[limit])?), format!("{most} reads/s at most"))
             }
             Limit::ReplayerLimited => {
-                let quota = 1_000 + rng.below(3_000);
-                let settings = [
-                    ("cpu.cfs_period_us", PERIOD_US.to_string()),
-                    ("cpu.cfs_quota_us", quota.to_string()),
-                ];
-                (Some(Group::make("cpu", &settings)?), format!("{quota} of {PERIOD_US} us of CPU"))
+                let (least, most) = STARVED_US;
+                let us = least + (most - least) * rng.unit();
+                let amount = (us * per_s * PERIOD_US as f64 / 1e6).max(1_000.0) as u64;
+                quota = Some(amount);
+                let group = Group::make("cpu", &[("cpu.cfs_period_us", PERIOD_US.to_string())])?;
+                (Some(group), format!("{amount} of {PERIOD_US} us of CPU"))
             }
         };
-        let body = self.replay(group.as_ref())?;
+        let body = self.replay(group.as_ref(), quota)?;
         let said = text(&body, "/fidelity/verdict")?;
         let verdicts = [Limit::Faithful, Limit::DriveLimited, Limit::ReplayerLimited];
         let verdict = verdicts.into_iter().find(|v| v.word() == said);
@@ -147,8 +160,9 @@ impl Bench {
         Ok(())
     }
 
-    /// Runs the replay, in `group` from its first instruction on.
-    fn replay(&self, group: Option<&Group>) -> Result<Value> {
+    /// Runs the replay, in `group` from its first instruction on; with `quota`, in microseconds, the group's CPU is that
+    /// once the replay is under way, so that what it does before is not held up for minutes.
+    fn replay(&self, group: Option<&Group>, quota: Option<u64>) -> Result<Value> {
         let own = self.binary.command();
         let mut command = Command::new("sh");
         let join = "test -z \"$1\" || echo $$ > \"$1\"; shift; exec \"$@\"";
@@ -160,7 +174,15 @@ impl Bench {
             "--no-progress",
             "--no-record",
         ]);
-        let output = command.stdin(Stdio::null()).output().context("cannot start drivescope")?;
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let before = self.device.device.counters()?.reads;
+        let mut child = command.spawn().context("cannot start drivescope")?;
+        let starved = match group.zip(quota) {
+            Some((group, quota)) => self.starve(&mut child, before, group, quota),
+            None => Ok(()),
+        };
+        let output = child.wait_with_output().context("cannot wait for drivescope")?;
+        starved?;
         if !matches!(output.status.code(), Some(0 | 1)) {
             let said = String::from_utf8_lossy(&output.stderr);
             bail!("trace replay ended with {}: {}", output.status, said.trim());
@@ -168,6 +190,19 @@ impl Bench {
         let mut document: Value =
             serde_json::from_slice(&output.stdout).context("trace replay printed no JSON")?;
         Ok(document["body"].take())
+    }
+}
+
+impl Bench {
+    /// Gives `group` its quota as soon as the device has seen reads of `child`, after the `before` that it had seen.
+    fn starve(&self, child: &mut Child, before: u64, group: &Group, quota: u64) -> Result<()> {
+        while self.device.device.counters()?.reads < before + UNDER_WAY {
+            if child.try_wait()?.is_some() {
+                bail!("the replay was over before it could be starved");
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        group.set("cpu.cfs_quota_us", &quota.to_string())
     }
 }
 
