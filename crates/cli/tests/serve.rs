@@ -4,72 +4,14 @@
 mod common;
 
 use std::fs::{self, File};
-use std::io::{BufRead as _, BufReader};
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command};
+use std::process::Command;
 
-use common::{Alive, Ran, drivescope, run, scratch_dir, wait_for};
+use common::served::Server;
+use common::{run, scratch_dir, wait_for};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
-use tempfile::TempDir;
-
-/// A drive in service by the binary.
-struct Server {
-    alive: Alive,
-    dir: TempDir,
-    beginning: Value,
-}
-
-impl Server {
-    fn start(arguments: &[&str]) -> Option<Server> {
-        if !Path::new("/dev/fuse").exists() {
-            println!("skipped: needs /dev/fuse");
-            return None;
-        }
-        let dir = scratch_dir();
-        let mut command = drivescope(["sim", "serve", "--json"]);
-        command.args(arguments).arg(dir.path());
-        let mut alive = Alive::start(&mut command);
-        let Some(beginning) = first_document(alive.child()) else {
-            let ran = alive.end();
-            if ran.stderr.contains("cannot mount") && ran.stderr.contains("ermitted") {
-                println!("skipped: FUSE mounts are not permitted");
-                return None;
-            }
-            panic!("{}", ran.stderr);
-        };
-        Some(Server { alive, dir, beginning })
-    }
-
-    fn file(&self) -> PathBuf {
-        self.dir.path().join("drive")
-    }
-
-    fn signal(&mut self, signal: Signal) {
-        let pid = Pid::from_child(self.alive.child());
-        kill_process(pid, signal).unwrap();
-    }
-}
-
-/// Reads the document that says that the drive is up; `None` when the server ends without.
-fn first_document(child: &mut Child) -> Option<Value> {
-    // One byte at a time: what comes later belongs to the end.
-    let out = child.stdout.as_mut().unwrap();
-    let mut text = String::new();
-    let mut lines = BufReader::with_capacity(1, out);
-    while lines.read_line(&mut text).unwrap() > 0 {
-        if text.ends_with("\n}\n") {
-            return Some(serde_json::from_str(&text).unwrap());
-        }
-    }
-    None
-}
-
-fn end(server: Server) -> (Ran, TempDir) {
-    let Server { alive, dir, .. } = server;
-    (alive.end(), dir)
-}
 
 fn is_mounted(dir: &Path) -> bool {
     let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
@@ -91,7 +33,7 @@ fn it_says_where_the_drive_is_and_leaves_nothing_behind() {
     assert!(seen[..4096].iter().all(|b| *b == 9) && seen[4096..].iter().all(|b| *b == 0));
     drop(file);
     server.signal(Signal::INT);
-    let (ran, dir) = end(server);
+    let (ran, dir) = server.end();
     let ran = ran.exits(0);
     let body = ran.body();
     assert_eq!((&body["reads"], &body["writes"]), (&1.into(), &1.into()));
@@ -112,7 +54,7 @@ fn unmounting_it_ends_the_service() {
     }
     let umount = Command::new("umount").arg(server.dir.path()).status().unwrap();
     assert!(umount.success());
-    let (ran, _dir) = end(server);
+    let (ran, _dir) = server.end();
     ran.exits(0);
 }
 
@@ -122,7 +64,7 @@ fn a_drive_in_use_is_pulled_out() {
     let Some(mut server) = Server::start(&["hdd-7200"]) else { return };
     let file = File::open(server.file()).unwrap();
     server.signal(Signal::TERM);
-    let (ran, dir) = end(server);
+    let (ran, dir) = server.end();
     let ran = ran.exits(0).says(&["some program has it open still"]);
     assert_eq!(ran.body()["was_busy"], true);
     assert!(!is_mounted(dir.path()));
@@ -138,7 +80,7 @@ fn being_asked_twice_at_once_leaves_no_dead_mount() {
         server.signal(Signal::INT);
         server.signal(Signal::TERM);
         server.signal(Signal::INT);
-        let (ran, dir) = end(server);
+        let (ran, dir) = server.end();
         let left = is_mounted(dir.path());
         if left {
             let _ = Command::new("umount").arg("-l").arg(dir.path()).status();
@@ -178,7 +120,7 @@ fn a_full_store_says_what_to_do() {
     // The note is said by a look that comes twenty times a second.
     std::thread::sleep(std::time::Duration::from_millis(300));
     server.signal(Signal::INT);
-    let (ran, _dir) = end(server);
+    let (ran, _dir) = server.end();
     let ran = ran.exits(0).says(&["--memory", "--store", "64KiB"]);
     assert_eq!(ran.body()["writes_without_room"], 1);
 }
@@ -209,6 +151,6 @@ fn a_loop_device_makes_a_block_device_of_it() {
     let attached = format!("/sys/block/{}/loop/backing_file", device.trim_start_matches("/dev/"));
     wait_for("the loop device to go", || (!Path::new(&attached).exists()).then_some(()));
     server.signal(Signal::INT);
-    let (ran, _dir) = end(server);
+    let (ran, _dir) = server.end();
     assert!(ran.exits(0).body()["flushes"].as_u64().unwrap() > 0);
 }

@@ -1,5 +1,5 @@
-//! A real application's I/O: PostgreSQL under pgbench, recorded and analysed. The small brother of
-//! `scripts/validate postgres`.
+//! A real application's I/O: PostgreSQL under pgbench, recorded, analysed, and replayed on two drives to tell which suits
+//! it. The small brother of `scripts/validate postgres`.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "these are tests")]
 
 mod common;
@@ -9,6 +9,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use common::served;
 use common::storage::{Loop, has_means, skip, tool};
 use common::{run, scratch_dir};
 use tempfile::TempDir;
@@ -85,9 +86,10 @@ impl Drop for Server {
     }
 }
 
-// Breaks when what a database makes durable is not in its recording, or the analysis of it counts something else.
+// Breaks when what a database makes durable is not in its recording, when the analysis of it counts something else, or
+// when replays of it do not tell a solid-state drive from a disk.
 #[test]
-fn what_a_database_writes_is_what_the_kernel_counted() {
+fn what_a_database_writes_is_what_the_kernel_counted_and_tells_drives_apart() {
     if !Path::new("/sys/kernel/tracing/instances").is_dir() {
         return skip("needs /sys/kernel/tracing/instances");
     }
@@ -119,4 +121,25 @@ fn what_a_database_writes_is_what_the_kernel_counted() {
     );
     assert!(body["writes"].as_u64().unwrap() >= 50);
     assert!(body["q2c_sum_s"].as_f64().unwrap() > 0.0);
+    drop(server);
+    for mode in ["timed", "outstanding"] {
+        compare_by(path, mode);
+    }
+}
+
+/// Of the drives served, the first is known to answer sooner, whatever the machine does beside.
+fn compare_by(trace: &str, mode: &str) {
+    let Some(better) = served::Server::start(&["sata-a?seed=7"]) else { return };
+    let Some(worse) = served::Server::start(&["hdd-7200?seed=7"]) else { return };
+    let files = [better.file(), worse.file()].map(|file| file.to_str().unwrap().to_owned());
+    let mode = format!("--mode={mode}");
+    let how = ["--until=300ms", "--rounds=6", "--seed=7", "--write", "--consent=drive", "--json"];
+    let args = ["trace", "compare", trace, &files[0], &files[1], &mode];
+    let ran = run([&args[..], &how].concat());
+    let body = ran.exits(0).body();
+    assert_eq!(body["verdict"], "a", "{mode}: {}", body["reason"]);
+    // Each round did all of it on both.
+    for drive in body["drives"].as_array().unwrap() {
+        assert_eq!(drive["rounds"].as_array().unwrap().len(), 6);
+    }
 }

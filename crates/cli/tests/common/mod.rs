@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "these are tests")]
 
 pub mod recorded;
+pub mod served;
 pub mod storage;
 
 use std::ffi::OsStr;
