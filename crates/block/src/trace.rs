@@ -86,6 +86,31 @@ pub enum Action {
     ZoneUnplug,
 }
 
+impl Action {
+    /// All of them, in the order of blktrace's numbers, which begin with 1 (`enum blktrace_act`).
+    pub const ALL: [Action; 19] = [
+        Action::Queue,
+        Action::BackMerge,
+        Action::FrontMerge,
+        Action::GetRequest,
+        Action::SleepRequest,
+        Action::Requeue,
+        Action::Issue,
+        Action::Complete,
+        Action::Plug,
+        Action::Unplug,
+        Action::UnplugTimer,
+        Action::Insert,
+        Action::Split,
+        Action::Bounce,
+        Action::Remap,
+        Action::Abort,
+        Action::DriverData,
+        Action::ZonePlug,
+        Action::ZoneUnplug,
+    ];
+}
+
 /// What is special about an event's I/O: a set of blktrace's categories (`BLK_TC_*`), by bit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
