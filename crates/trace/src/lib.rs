@@ -17,6 +17,7 @@ mod error;
 mod info;
 mod io;
 mod output;
+mod series;
 mod source;
 
 pub use error::{Place, TraceError};

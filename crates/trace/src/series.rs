@@ -1,16 +1,23 @@
-//! A course over time in bounded memory: steps of one length, which doubles when there are too many of them.
+//! What happened over time in bounded memory: steps of one length, which doubles when there are too many of them.
+//!
+//! All that gathers over equal spans of time does it here, so that there is one way of doubling them.
 
 /// What a step of a series holds.
-pub(super) trait Join: Default + Clone {
+pub(crate) trait Join: Default {
     /// Takes up what the step behind held.
-    fn join(&mut self, other: &Self);
+    fn join(&mut self, behind: Self);
+
+    /// Before steps of `step` nanoseconds are joined, settles what one of them says of those behind it.
+    fn settle(_cells: &mut [Self], _step: u64) {}
 }
 
 /// Steps of time, each with what it held.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Series<T> {
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Series<T> {
     from: u64,
-    /// Length of a step, as a power of two: a division for each I/O would cost more than all else.
+    /// Length of a step that is doubled `shift` times. 1 where it is a power of two, which `shift` then holds: a
+    /// division for each I/O would cost more than all else.
+    unit: u64,
     shift: u32,
     most: usize,
     end: u64,
@@ -18,22 +25,29 @@ pub(super) struct Series<T> {
 }
 
 impl<T: Join> Series<T> {
-    /// Begins at `from` with steps of 2 to the power of `shift` nanoseconds; keeps at most `most` of them (at least 2).
-    pub(super) fn new(from: u64, shift: u32, most: usize) -> Series<T> {
-        Series { from, shift, most: most.max(2), end: from, cells: Vec::new() }
+    /// Begins at `from` with steps of `step` nanoseconds (at least 1), those of a power of two being the quickest; keeps
+    /// at most `most` of them (at least 2).
+    pub(crate) fn new(from: u64, step: u64, most: usize) -> Series<T> {
+        let (unit, shift) =
+            if step.is_power_of_two() { (1, step.trailing_zeros()) } else { (step.max(1), 0) };
+        Series { from, unit, shift, most: most.max(2), end: from, cells: Vec::new() }
     }
 
+    /// Which step `at` lies in; what lies before the beginning is in the first.
     #[inline]
-    fn index(&self, at: u64) -> usize {
-        (at.saturating_sub(self.from) >> self.shift) as usize
+    pub(crate) fn index(&self, at: u64) -> usize {
+        let since = at.saturating_sub(self.from);
+        let units = if self.unit == 1 { since } else { since / self.unit };
+        (units >> self.shift) as usize
     }
 
-    /// The step that `at` lies in; what lies before the beginning is in the first.
-    pub(super) fn cell(&mut self, at: u64) -> &mut T {
+    /// What the step holds that `at` lies in. Steps may be longer afterwards.
+    #[inline]
+    pub(crate) fn cell(&mut self, at: u64) -> &mut T {
         self.end = self.end.max(at.saturating_add(1));
         let mut index = self.index(at);
         while index >= self.most {
-            self.halve();
+            self.double();
             index = self.index(at);
         }
         if self.cells.len() <= index {
@@ -43,44 +57,69 @@ impl<T: Join> Series<T> {
     }
 
     /// Hands each step between `from` and `to` the part of that stretch that lies in it, in nanoseconds.
-    pub(super) fn spread(&mut self, from: u64, to: u64, mut take: impl FnMut(&mut T, u64)) {
-        let (mut from, to) = (from.max(self.from), to);
+    #[inline]
+    pub(crate) fn spread(&mut self, from: u64, to: u64, mut take: impl FnMut(&mut T, u64)) {
+        let mut from = from.max(self.from);
         if from >= to {
             return;
         }
-        // First, so that no step is halved on the way.
+        // First, so that steps are not doubled on the way.
         self.cell(to - 1);
         self.end = self.end.max(to);
+        let step = self.step();
+        let mut index = self.index(from);
         while from < to {
-            let index = self.index(from);
-            let ends = (index as u128 + 1) << self.shift;
-            let next = u64::try_from(u128::from(self.from) + ends).unwrap_or(u64::MAX).min(to);
+            let next = step.saturating_mul(index as u64 + 1).saturating_add(self.from).min(to);
             take(&mut self.cells[index], next - from);
-            from = next;
+            (from, index) = (next, index + 1);
         }
     }
 
-    fn halve(&mut self) {
-        let halves = self.cells.chunks(2).map(|pair| {
-            let mut cell = pair[0].clone();
-            pair[1..].iter().for_each(|other| cell.join(other));
-            cell
-        });
-        self.cells = halves.collect();
+    /// Joins steps two by two; a last one alone stays.
+    #[cold]
+    fn double(&mut self) {
+        let step = self.step();
+        T::settle(&mut self.cells, step);
+        let mut joined: Vec<T> = Vec::with_capacity(self.cells.capacity());
+        for (index, cell) in std::mem::take(&mut self.cells).into_iter().enumerate() {
+            match joined.get_mut(index / 2) {
+                Some(first) => first.join(cell),
+                None => joined.push(cell),
+            }
+        }
+        self.cells = joined;
         self.shift += 1;
     }
 
-    /// Length of a step, in nanoseconds.
-    pub(super) fn step(&self) -> u64 {
-        1 << self.shift
+    /// Doubles steps until they are at least `step` nanoseconds long, or half of all time.
+    pub(crate) fn widen(&mut self, step: u64) {
+        while self.step() < step && self.shift < u64::BITS - 1 {
+            self.double();
+        }
     }
 
-    /// The steps, and how much of each there was, in nanoseconds: all but the last are whole.
-    pub(super) fn cells(&self) -> impl Iterator<Item = (&T, u64)> {
-        let ends = self.end - self.from;
-        self.cells.iter().enumerate().map(move |(index, cell)| {
-            let begins = (index as u64) << self.shift;
-            (cell, self.step().min(ends.saturating_sub(begins)).max(1))
+    /// Length of a step, in nanoseconds.
+    #[inline]
+    pub(crate) fn step(&self) -> u64 {
+        self.unit.saturating_mul(1 << self.shift)
+    }
+
+    /// What each step holds, to the last that was asked for.
+    pub(crate) fn cells(&self) -> &[T] {
+        &self.cells
+    }
+
+    /// The same, to be changed.
+    pub(crate) fn cells_mut(&mut self) -> &mut [T] {
+        &mut self.cells
+    }
+
+    /// The same, and how much of each step there was, in nanoseconds: all but the last are whole.
+    pub(crate) fn lengths(&self) -> impl Iterator<Item = (&T, u64)> {
+        let (step, ends) = (self.step(), self.end - self.from);
+        self.cells.iter().zip(0..).map(move |(cell, index)| {
+            let begins = step.saturating_mul(index);
+            (cell, step.min(ends.saturating_sub(begins)).max(1))
         })
     }
 }
@@ -92,8 +131,8 @@ mod tests {
     use super::*;
 
     impl Join for u64 {
-        fn join(&mut self, other: &u64) {
-            *self += other;
+        fn join(&mut self, behind: u64) {
+            *self += behind;
         }
     }
 
@@ -103,32 +142,35 @@ mod tests {
         fn nothing_is_lost_between_steps(
             stretches in proptest::collection::vec((0u64..100_000, 0u64..5_000), 1..50),
             from in 0u64..100,
+            first in 1u64..100,
         ) {
-            let mut series: Series<u64> = Series::new(from, 3, 16);
+            let mut series: Series<u64> = Series::new(from, first, 16);
             let mut total = 0;
             for (begin, length) in stretches {
                 let begin = begin + from;
                 series.spread(begin, begin + length, |cell, part| *cell += part);
                 total += length;
             }
-            prop_assert!(series.cells().count() <= 16);
-            prop_assert_eq!(series.cells().map(|(cell, _)| *cell).sum::<u64>(), total);
+            prop_assert!(series.cells().len() <= 16);
+            prop_assert_eq!(series.cells().iter().sum::<u64>(), total);
+            // Doubled from the first one, and no other.
+            prop_assert!(series.step().is_multiple_of(first) && (series.step() / first).is_power_of_two());
         }
     }
 
     #[test]
     fn steps_double_when_there_are_too_many() {
-        let mut series: Series<u64> = Series::new(1000, 3, 4);
+        let mut series: Series<u64> = Series::new(1000, 8, 4);
         for at in [1000, 1008, 1020, 1031] {
             *series.cell(at) += 1;
         }
         let cells =
-            |series: &Series<u64>| series.cells().map(|(n, ns)| (*n, ns)).collect::<Vec<_>>();
+            |series: &Series<u64>| series.lengths().map(|(n, ns)| (*n, ns)).collect::<Vec<_>>();
         assert_eq!(cells(&series), [(1, 8), (1, 8), (1, 8), (1, 8)]);
         *series.cell(1032) += 5;
         assert_eq!(series.step(), 16);
         assert_eq!(cells(&series), [(2, 16), (2, 16), (5, 1)]);
         *series.cell(u64::MAX) += 1;
-        assert!(series.cells().count() <= 4);
+        assert!(series.cells().len() <= 4);
     }
 }
