@@ -59,7 +59,7 @@ pub struct HeatBody {
     pub unmapped_ios: u64,
 }
 
-/// Draws maps. Memory: 384 KiB for each, at most 6 MiB.
+/// Draws maps. Memory: 256 KiB for each, at most 4 MiB.
 #[derive(Clone, Debug)]
 pub struct Heat {
     /// log2 of a column.
@@ -117,7 +117,7 @@ impl Heat {
             self.shift += 1;
         }
         let column = (self.last >> self.shift) as usize;
-        self.columns = (self.last >> self.shift) as usize + 1;
+        self.columns = column + 1;
         let index = known.unwrap_or_else(|| {
             self.maps.push(Map::new(io.space, first));
             self.maps.len() - 1
