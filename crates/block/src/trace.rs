@@ -154,6 +154,18 @@ impl Traits {
     /// Writes zeroes without transferring them.
     pub const WRITE_ZEROES: Traits = Traits(1 << 22);
 
+    /// What a letter behind the operation says, as the kernel and blkparse write it (`RWBS`); `None` for one that is not
+    /// known.
+    pub const fn of_flag(letter: u8) -> Option<Traits> {
+        Some(match letter {
+            b'F' => Traits::FUA,
+            b'A' => Traits::AHEAD,
+            b'S' => Traits::SYNC,
+            b'M' => Traits::META,
+            _ => return None,
+        })
+    }
+
     /// True when all of `others` are in this set.
     pub const fn has(self, others: Traits) -> bool {
         self.0 & others.0 == others.0

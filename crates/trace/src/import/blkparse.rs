@@ -388,18 +388,8 @@ fn traits(letters: &str) -> Option<Traits> {
         ("ZC", Traits(Traits::WRITE.0 | Traits::ZONE_CLOSE.0)),
     ];
     let (word, kind) = KINDS.iter().find(|(word, _)| rest.starts_with(word))?;
-    traits = traits | *kind;
-    for letter in rest[word.len()..].bytes() {
-        traits = traits
-            | match letter {
-                b'F' => Traits::FUA,
-                b'A' => Traits::AHEAD,
-                b'S' => Traits::SYNC,
-                b'M' => Traits::META,
-                _ => return None,
-            };
-    }
-    Some(traits)
+    let mut flags = rest[word.len()..].bytes();
+    flags.try_fold(traits | *kind, |traits, flag| Some(traits | Traits::of_flag(flag)?))
 }
 
 #[cfg(test)]
