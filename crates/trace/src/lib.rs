@@ -24,4 +24,4 @@ pub use error::{Place, TraceError};
 pub use info::{EventTally, Mark, Space, TraceInfo};
 pub use io::{Flags, Io, Kind, Stamp};
 pub use output::Existing;
-pub use source::{BATCH, InMemory, Source};
+pub use source::{BATCH, InMemory, Source, each_batch};
