@@ -12,7 +12,7 @@ use trace::analyze::seeks::SeekFigures;
 use trace::analyze::tally::Counts;
 use trace::analyze::tasks::Process;
 
-use super::load;
+use super::{heads, load, maybe, seconds};
 
 /// Most devices, and most tasks, that a page shows.
 const SHOWN: usize = 12;
@@ -67,18 +67,6 @@ fn facts(body: &Body) -> Vec<String> {
         facts.push(format!("only {}", body.trace.only_devices.join(", ")));
     }
     facts
-}
-
-fn seconds(s: f64) -> String {
-    nanoseconds(s * 1e9)
-}
-
-fn maybe<T>(value: Option<T>, text: impl Fn(T) -> String) -> String {
-    value.map_or_else(|| "–".to_owned(), text)
-}
-
-fn heads(columns: &[&str]) -> Vec<String> {
-    columns.iter().map(|column| (*column).to_owned()).collect()
 }
 
 /// The figures that tell one drive from another under the same trace.
