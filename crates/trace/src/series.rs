@@ -44,6 +44,13 @@ impl<T: Join> Series<T> {
     /// What the step holds that `at` lies in. Steps may be longer afterwards.
     #[inline]
     pub(crate) fn cell(&mut self, at: u64) -> &mut T {
+        let index = self.reach(at);
+        &mut self.cells[index]
+    }
+
+    /// Makes a step for `at`, and says which it is.
+    #[inline]
+    fn reach(&mut self, at: u64) -> usize {
         self.end = self.end.max(at.saturating_add(1));
         let mut index = self.index(at);
         while index >= self.most {
@@ -53,7 +60,7 @@ impl<T: Join> Series<T> {
         if self.cells.len() <= index {
             self.cells.resize_with(index + 1, T::default);
         }
-        &mut self.cells[index]
+        index
     }
 
     /// Hands each step between `from` and `to` the part of that stretch that lies in it, in nanoseconds.
@@ -64,10 +71,14 @@ impl<T: Join> Series<T> {
             return;
         }
         // First, so that steps are not doubled on the way.
-        self.cell(to - 1);
-        self.end = self.end.max(to);
-        let step = self.step();
+        let last = self.reach(to - 1);
         let mut index = self.index(from);
+        // Most stretches lie in one step.
+        if index == last {
+            take(&mut self.cells[index], to - from);
+            return;
+        }
+        let step = self.step();
         while from < to {
             let next = step.saturating_mul(index as u64 + 1).saturating_add(self.from).min(to);
             take(&mut self.cells[index], next - from);
