@@ -1,6 +1,7 @@
 //! What happened over time in bounded memory: steps of one length, which doubles when there are too many of them.
 //!
-//! All that gathers over equal spans of time does it here, so that there is one way of doubling them.
+//! Whatever gathers over a time whose length it does not know does it here, so that there is one way of doubling. Only
+//! the maps of [`crate::analyze::heat`] double their columns themselves, which lie across the rows of all maps.
 
 /// What a step of a series holds.
 pub(crate) trait Join: Default {
