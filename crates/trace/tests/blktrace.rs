@@ -426,6 +426,50 @@ fn blkparse_counts_what_was_written() {
     assert_eq!(all(open(vec![dump], false).unwrap()).unwrap().0, ios);
 }
 
+/// Breaks when what several CPUs recorded in one instant is taken in another order than blkparse has it: seeks from one
+/// arrival to the next would differ from btt's.
+#[test]
+fn in_one_instant_blkparses_order_is_ours() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut numbers = [0; 3];
+    let mut files = vec![Vec::new(); 3];
+    for nth in 0..600_u64 {
+        // CPUs do not record equally much, and half of the instants are three times the same.
+        let cpu = [0, 2, 0, 1, 2, 0, 0, 1][(nth * 5 % 8) as usize];
+        numbers[cpu] += 1;
+        let event = TraceEvent {
+            time: Nanos(1_000 + nth / 3 * 10 + if nth % 6 < 3 { 0 } else { nth % 3 }),
+            sector: nth * 8,
+            bytes: 4096,
+            device: block::trace::DeviceNumber::new(8, (nth % 7 / 6) as u32 * 16),
+            pid: 1,
+            cpu: cpu as u32,
+            sequence: numbers[cpu],
+            action: Action::Queue,
+            traits: block::trace::Traits::READ,
+            error: 0,
+            extra: Extra::None,
+        };
+        files[cpu].extend(record(&event, 1, ByteOrder::Little));
+    }
+    for (cpu, bytes) in files.iter().enumerate() {
+        std::fs::write(dir.path().join(format!("tied.blktrace.{cpu}")), bytes).unwrap();
+    }
+    if tool("blkparse", &["-i", "tied", "-d", "dumped", "-O"], dir.path()).is_none() {
+        return;
+    }
+    let dump = Input::open(&dir.path().join("dumped")).unwrap();
+    let offsets = |inputs: Vec<Input>| -> Vec<Bytes> {
+        let (ios, _) = all(open(inputs, false).unwrap()).unwrap();
+        ios.iter().map(|io| io.offset).collect()
+    };
+    let (ours, theirs) = (offsets(files.into_iter().map(input).collect()), offsets(vec![dump]));
+    assert_eq!((ours.len(), theirs.len()), (600, 600));
+    for (nth, pair) in ours.iter().zip(&theirs).enumerate() {
+        assert_eq!(pair.0, pair.1, "place {nth}");
+    }
+}
+
 /// Breaks when btt finds other I/Os in our file than are in it.
 #[test]
 fn btt_counts_what_was_written() {

@@ -100,12 +100,19 @@ impl Sequences {
     }
 }
 
+/// A record's place among those that are next in their files: by time, and in one instant the one that was read last.
+/// Clocks tick in tens of nanoseconds, so two CPUs often record in the same instant, and nothing tells who was first. This
+/// is the order in which blkparse takes them; it is as good as any, and who compares with btt compares the same.
+type Head = (Nanos, Reverse<u64>, usize);
+
 /// Reads all files as one.
 pub struct Merge {
     streams: Vec<Stream>,
     /// The next record of each file that has one, the earliest first.
-    heads: BinaryHeap<Reverse<(Nanos, usize)>>,
+    heads: BinaryHeap<Reverse<Head>>,
     next: Vec<Option<TraceEvent>>,
+    /// How many have been read to stand there.
+    reads: u64,
     sequences: Sequences,
     begun: bool,
 }
@@ -119,6 +126,7 @@ impl Merge {
             streams,
             heads: BinaryHeap::new(),
             next,
+            reads: 0,
             sequences: Sequences::default(),
             begun: false,
         }
@@ -176,7 +184,7 @@ impl Merge {
             }
         }
         for _ in 0..count {
-            let Some(Reverse((_, nth))) = self.heads.pop() else { return Ok(false) };
+            let Some(Reverse((.., nth))) = self.heads.pop() else { return Ok(false) };
             if let Some(event) = self.next[nth].take() {
                 self.sequences.see(&event);
                 batch.events.push(event);
@@ -199,7 +207,8 @@ impl Merge {
             }
         }
         if let Some(event) = &self.next[nth] {
-            self.heads.push(Reverse((event.time, nth)));
+            self.heads.push(Reverse((event.time, Reverse(self.reads), nth)));
+            self.reads += 1;
         }
         Ok(())
     }
