@@ -9,6 +9,7 @@ pub mod extents;
 pub mod gate;
 pub mod host;
 pub mod mounts;
+pub mod passthrough;
 pub mod scheduler;
 pub mod scratch;
 pub mod signals;
