@@ -230,7 +230,7 @@ fn is_dax(layer: &Layer) -> bool {
 
 /// Temperature inputs that belong to a disk: `nvme` puts its sensor under the controller,
 /// `drivetemp` under the SCSI device. The first input of each is the drive's composite temperature.
-fn thermometers(dir: &Path) -> Vec<PathBuf> {
+pub(crate) fn thermometers(dir: &Path) -> Vec<PathBuf> {
     let device = dir.join("device");
     [device.join("hwmon"), device]
         .iter()

@@ -7,6 +7,7 @@ pub mod drive;
 pub mod environment;
 pub mod extents;
 pub mod gate;
+pub mod health;
 pub mod host;
 pub mod mounts;
 pub mod passthrough;

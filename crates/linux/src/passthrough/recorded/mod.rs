@@ -6,6 +6,7 @@
 //! drivescope-commands 1                                what it is, and of which version
 //! device nvme0n1                                       kernel name of the recorded device
 //! protocol nvme                                        how it was spoken to: nvme, ata, scsi
+//! namespace 00000001                                   of an NVMe device, where it is known
 //! > nvme 06 nsid 00000000 cdw 00000001 00000000 00000000 00000000 00000000 00000000 in 4096  # Identify controller
 //! < nvme 0000 result 00000000                          status and dword 0 of the completion
 //! . 0000 36 1b f4 1a 30 31                             data from this place on; what is not listed is zero

@@ -10,6 +10,7 @@ use crate::passthrough::ioctl::SENSE_BYTES_MAX;
 pub(super) struct Parsed {
     pub(super) device: String,
     pub(super) protocol: String,
+    pub(super) namespace: Option<u32>,
     pub(super) exchanges: Vec<Exchange>,
 }
 
@@ -25,6 +26,7 @@ struct Reading {
     version_seen: bool,
     device: Option<String>,
     protocol: Option<String>,
+    namespace: Option<u32>,
     open: Option<Open>,
     exchanges: Vec<Exchange>,
 }
@@ -56,12 +58,13 @@ pub(super) fn parse(path: &Path, text: &str) -> Result<Parsed, TraceError> {
     Ok(Parsed {
         device: reading.device.ok_or_else(|| end("has no line `device NAME`"))?,
         protocol: reading.protocol.ok_or_else(|| end("has no line `protocol WORD`"))?,
+        namespace: reading.namespace,
         exchanges: reading.exchanges,
     })
 }
 
 impl Reading {
-    fn take(&mut self, number: usize, line: &str) -> Result<(), String> {
+    fn take(&mut self, at: usize, line: &str) -> Result<(), String> {
         let (first, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
         let mut words = rest.split_whitespace();
         if !self.version_seen {
@@ -78,14 +81,17 @@ impl Reading {
         match first {
             "device" => self.device = Some(word(&mut words)?.to_owned()),
             "protocol" => self.protocol = Some(word(&mut words)?.to_owned()),
-            ">" => return self.command(number, rest),
+            "namespace" => {
+                self.namespace = Some(number(&mut words, 16, u32::MAX.into())? as u32);
+            }
+            ">" => return self.command(at, rest),
             "<" => return self.answer(rest),
             "." => return self.data(rest),
             other => {
                 return Err(format!("begins with {other:?}, and a line begins with > or < or ."));
             }
         }
-        Ok(())
+        end(&mut words)
     }
 
     fn command(&mut self, line: usize, text: &str) -> Result<(), String> {

@@ -19,6 +19,7 @@ pub struct Playback {
     name: String,
     device: String,
     protocol: String,
+    namespace: Option<u32>,
     exchanges: VecDeque<Exchange>,
     /// Where the last exchange stood.
     line: usize,
@@ -57,6 +58,7 @@ impl Playback {
             name: path.display().to_string(),
             device: parsed.device,
             protocol: parsed.protocol,
+            namespace: parsed.namespace,
             exchanges: parsed.exchanges.into(),
             line: 1,
         })
@@ -70,6 +72,11 @@ impl Playback {
     /// How it was spoken to.
     pub fn protocol(&self) -> &str {
         &self.protocol
+    }
+
+    /// Namespace of the device that was recorded, where that was known.
+    pub fn namespace(&self) -> Option<u32> {
+        self.namespace
     }
 
     /// Commands that have not been asked yet.

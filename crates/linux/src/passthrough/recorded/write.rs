@@ -31,6 +31,11 @@ impl<C: Commands, W: Write + Send> Recorder<C, W> {
         recorder
     }
 
+    /// Notes which NVMe namespace the device is.
+    pub fn namespace(&mut self, nsid: u32) {
+        self.line(&format!("namespace {nsid:08x}"));
+    }
+
     /// Ends it.
     ///
     /// # Errors
