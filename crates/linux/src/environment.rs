@@ -6,9 +6,11 @@ use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use block::{
-    Bytes, DeviceCounters, Environment, Extents, Layer, Nanos, PageCache, Snapshot, Stack, TaskIo,
+    Bytes, DeviceCounters, Endurance, Environment, Extents, Layer, Nanos, PageCache, Snapshot,
+    Stack, TaskIo,
 };
 
+use crate::health::{Reading, Watch};
 use crate::sysfs::{BlockNode, Roots, SYSFS_SECTOR_BYTES, names_in, read_text};
 use crate::{extents, stack, syscalls};
 
@@ -36,6 +38,10 @@ struct LeafProbe {
     stats: Vec<File>,
     last: DeviceCounters,
     thermometers: Vec<PathBuf>,
+    /// The drive itself, where it can be asked between two runs.
+    watch: Option<Watch>,
+    /// What it said last.
+    reading: Reading,
 }
 
 impl RealEnvironment {
@@ -54,10 +60,19 @@ impl RealEnvironment {
                 }
             }
         }
-        if leaves.iter().all(|leaf| leaf.thermometers.is_empty()) {
+        for leaf in &mut leaves {
+            match Watch::open(&roots, &leaf.last.name) {
+                Ok(watch) => leaf.watch = Some(watch),
+                Err(why) => {
+                    let what = format!("its throttling and its wear are not counted: {why}");
+                    absent.insert(format!("drive {}", leaf.last.name), what);
+                }
+            }
+        }
+        if leaves.iter().all(|leaf| leaf.thermometers.is_empty() && leaf.watch.is_none()) {
             absent.insert(
                 "temperature".to_owned(),
-                "no leaf device has a sensor in sysfs".to_owned(),
+                "no leaf device has a sensor in sysfs, or can be asked".to_owned(),
             );
         }
         let throttle_files = throttle_files(&roots);
@@ -98,12 +113,47 @@ impl RealEnvironment {
         self.leaves.iter().map(|leaf| leaf.last.clone()).collect()
     }
 
+    /// Asks the drives that can be asked. One that has gone keeps its last counts, which only grow, and loses its
+    /// temperature, which does not.
+    fn ask_drives(&mut self, missing: &mut BTreeMap<String, String>) {
+        for leaf in &mut self.leaves {
+            let Some(watch) = &mut leaf.watch else { continue };
+            match watch.read() {
+                Ok(reading) => leaf.reading = reading,
+                Err(error) => {
+                    leaf.reading.temperature_c = None;
+                    missing.insert(format!("drive {}", leaf.last.name), error.to_string());
+                }
+            }
+        }
+    }
+
+    /// The hottest leaf: as the drive itself said just now, or as sysfs shows it.
     fn temperature(&self) -> Option<f64> {
-        let files = self.leaves.iter().flat_map(|leaf| &leaf.thermometers);
         // hwmon counts in thousandths of a degree Celsius.
         let read = |path: &PathBuf| read_text(path)?.parse::<f64>().ok().map(|milli| milli / 1e3);
-        files.filter_map(read).fold(None, |hottest: Option<f64>, degrees| {
-            Some(hottest.map_or(degrees, |hottest| hottest.max(degrees)))
+        let of_leaf = |leaf: &LeafProbe| {
+            let said = leaf.reading.temperature_c.map(f64::from);
+            said.or_else(|| leaf.thermometers.iter().filter_map(read).reduce(f64::max))
+        };
+        self.leaves.iter().filter_map(of_leaf).reduce(f64::max)
+    }
+
+    /// Throttling of CPUs and drives together; `None` when nothing counts any of it.
+    fn throttle_events(&self) -> Option<u64> {
+        let of_cpus = self.throttle_files.iter().filter_map(|path| read_text(path)?.parse().ok());
+        let watched = self.leaves.iter().filter(|leaf| leaf.watch.is_some());
+        let of_drives = watched.map(|leaf| leaf.reading.throttle_events);
+        of_cpus.chain(of_drives).reduce(u64::saturating_add)
+    }
+
+    /// Writes to all leaves and to their media; `None` unless every leaf counts both: the ratio is of the whole.
+    fn endurance(&self) -> Option<Endurance> {
+        let of_leaves = self.leaves.iter().map(|leaf| leaf.reading.endurance);
+        let all = of_leaves.collect::<Option<Vec<Endurance>>>()?;
+        all.into_iter().reduce(|a, b| Endurance {
+            host_write_bytes: Bytes(a.host_write_bytes.0.saturating_add(b.host_write_bytes.0)),
+            media_write_bytes: Bytes(a.media_write_bytes.0.saturating_add(b.media_write_bytes.0)),
         })
     }
 }
@@ -131,10 +181,7 @@ impl Environment for RealEnvironment {
                 None
             }
         };
-        let temperature_c = self.temperature();
-        let counts: Vec<u64> =
-            self.throttle_files.iter().filter_map(|path| read_text(path)?.parse().ok()).collect();
-        let throttle_events = (!counts.is_empty()).then(|| counts.iter().sum());
+        self.ask_drives(&mut missing);
         let devices = self.devices(&mut missing);
         Snapshot {
             task,
@@ -143,9 +190,9 @@ impl Environment for RealEnvironment {
             run_delay_ns,
             steal_ns,
             page_cache,
-            temperature_c,
-            throttle_events,
-            endurance: None,
+            temperature_c: self.temperature(),
+            throttle_events: self.throttle_events(),
+            endurance: self.endurance(),
             missing,
         }
     }
@@ -181,7 +228,8 @@ impl LeafProbe {
         }
         let last = DeviceCounters { name: name.to_owned(), ..DeviceCounters::default() };
         let thermometers = counting.iter().flat_map(|node| thermometers(node.dir())).collect();
-        let mut probe = LeafProbe { stats, last, thermometers };
+        let reading = Reading::default();
+        let mut probe = LeafProbe { stats, last, thermometers, watch: None, reading };
         probe.read()?;
         Ok(probe)
     }
