@@ -393,4 +393,61 @@ mod tests {
         assert_eq!(new.cached_bytes, Bytes::mib(3));
         assert_eq!(old.dirty_bytes, None);
     }
+
+    /// A leaf whose drive answers from a recording: who it is, then its log with these minutes of heat and units of
+    /// 512,000 bytes written, one after the other.
+    fn watched(name: &str, logs: &[(u32, u64)]) -> LeafProbe {
+        let zeros = "00000000 00000000 00000000 00000000 00000000";
+        let mut text = format!(
+            "drivescope-commands 1\ndevice {name}\nprotocol nvme\n\
+             > nvme 06 nsid 00000000 cdw 00000001 {zeros} in 4096\n< nvme 0000 result 00000000\n"
+        );
+        for (minutes, units) in logs {
+            let bytes = |number: &[u8]| {
+                number.iter().map(|b| format!("{b:02x}")).collect::<Vec<_>>().join(" ")
+            };
+            text += &format!(
+                "> nvme 02 nsid ffffffff cdw 007f0002 {zeros} in 512\n< nvme 0000 result 00000000\n\
+                 . 0001 3b 01\n. 0030 {}\n. 00c0 {}\n",
+                bytes(&units.to_le_bytes()),
+                bytes(&minutes.to_le_bytes())
+            );
+        }
+        let playback = crate::passthrough::Playback::from_text(Path::new("played"), &text).unwrap();
+        LeafProbe {
+            stats: Vec::new(),
+            last: DeviceCounters { name: name.to_owned(), ..DeviceCounters::default() },
+            thermometers: Vec::new(),
+            watch: Some(Watch::of(Box::new(playback), None).unwrap()),
+            reading: Reading::default(),
+        }
+    }
+
+    /// Were a drive's throttling not counted, what a hot drive did would be sold as what it can do; and were the count
+    /// of a drive that has gone to fall back to zero, it would be seen as a wrap.
+    #[test]
+    fn drives_are_asked_at_each_snapshot() {
+        let mut environment = RealEnvironment::new(Roots::default(), Stack::default(), None);
+        environment.throttle_files.clear();
+        assert_eq!(environment.snapshot().throttle_events, None, "nothing counts");
+        environment.leaves.push(watched("nvme0n1", &[(0, 0), (2, 5), (3, 9)]));
+        environment.leaves.push(watched("nvme1n1", &[(0, 0), (10, 1)]));
+        let first = environment.snapshot();
+        assert_eq!((first.throttle_events, first.temperature_c), (Some(12), Some(42.0)));
+        assert_eq!(first.endurance, None, "neither counts the writes to its medium");
+        let second = environment.snapshot();
+        assert_eq!(second.throttle_events, Some(13), "the second drive has no answer any more");
+        assert!(second.missing["drive nvme1n1"].contains("recording has ended"));
+        let third = environment.snapshot();
+        assert_eq!((third.throttle_events, third.temperature_c), (Some(13), None));
+
+        let wear = |host, media| {
+            let (host_write_bytes, media_write_bytes) = (Bytes(host), Bytes(media));
+            Some(Endurance { host_write_bytes, media_write_bytes })
+        };
+        environment.leaves[0].reading.endurance = wear(1, 2);
+        assert_eq!(environment.endurance(), None, "a part is not the whole");
+        environment.leaves[1].reading.endurance = wear(10, 20);
+        assert_eq!(environment.endurance(), wear(11, 22));
+    }
 }
