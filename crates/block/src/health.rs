@@ -19,8 +19,8 @@ use serde::{Deserialize, Serialize};
 use crate::{Bytes, DriveInfo, Snapshot};
 
 pub use ata::{
-    AtaAttribute, AtaDetail, AtaPower, AtaSanitize, AtaSecurity, AtaStatistic, AttributeState,
-    Rotation,
+    AtaAttribute, AtaCapabilities, AtaDetail, AtaPower, AtaSanitize, AtaSecurity, AtaStatistic,
+    AttributeState, Rotation,
 };
 pub use change::{Change, ChangeError, CounterChange};
 pub use findings::{Finding, Severity, Standing};

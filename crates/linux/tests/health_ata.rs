@@ -205,24 +205,25 @@ fn identification_is_read_word_by_word() {
     );
     assert_eq!(identity.logical_block_bytes, Bytes(4096));
     assert_eq!(identity.capacity_bytes, Some(Bytes(0x7470_6db0 * 4096)));
-    assert_eq!(identity.rotation, Some(Rotation::PerMinute(7200)));
-    assert!(identity.has_smart && identity.is_smart_on && identity.is_write_cache_on);
-    assert!(identity.can_trim && identity.has_general_logs);
-    let security = identity.security;
+    assert_eq!(identity.capabilities.rotation, Some(Rotation::PerMinute(7200)));
+    let can = identity.capabilities;
+    assert!(can.has_smart && can.is_smart_on && can.is_write_cache_on && can.can_trim);
+    assert!(identity.has_general_logs);
+    let security = can.security;
     assert!(security.is_supported && security.is_frozen && security.can_erase_enhanced);
     assert!(!security.is_enabled && !security.is_locked && !security.is_expired);
     assert_eq!((security.erase_minutes, security.erase_enhanced_minutes), (Some(6), Some(4)));
-    let sanitize = identity.sanitize;
+    let sanitize = can.sanitize;
     assert!(sanitize.is_supported && sanitize.can_crypto && sanitize.can_block);
     assert!(!sanitize.can_overwrite);
 
     let of = |pairs: &[(usize, u16)]| ata::identify(&words(pairs));
     assert_eq!(of(&[(60, 8)]).capacity_bytes, Some(Bytes(4096)), "28 bits, 512 bytes");
-    assert_eq!(of(&[(217, 1)]).rotation, Some(Rotation::None));
-    assert_eq!(of(&[(217, 0)]).rotation, None);
+    assert_eq!(of(&[(217, 1)]).capabilities.rotation, Some(Rotation::None));
+    assert_eq!(of(&[(217, 0)]).capabilities.rotation, None);
     // Words that hold something only with a mark are not believed without it.
     assert!(!of(&[(84, 0x0020)]).has_general_logs && of(&[(87, 0x4020)]).has_general_logs);
-    assert!(!of(&[(59, 0xe000)]).sanitize.can_crypto);
+    assert!(!of(&[(59, 0xe000)]).capabilities.sanitize.can_crypto);
 }
 
 #[test]

@@ -317,13 +317,15 @@ fn warnings_become_findings() {
 #[test]
 fn what_is_not_told_is_missing_with_a_reason() {
     let mut pages = plain();
-    pages[2].1 = smart_log().put(1, 2, 0).put(48, 16, u128::MAX).put(216, 8, 0);
+    pages[2].1 = smart_log().put(1, 4, 0).put(48, 16, u128::MAX).put(216, 8, 0);
     pages[0].1 = identify_controller().put(266, 4, 0);
     let health = health_of(drive(pages));
     assert_eq!((health.temperature_c, health.temperature_warning_c), (None, None));
     assert_eq!((health.host_write_bytes, health.throttle_events), (None, None));
     assert!(health.missing["host_write_bytes"].contains("more than a drive can have written"));
     assert!(health.missing["throttle_events"].contains("thermal management"));
+    assert!(health.spare_percent.is_none() && health.missing["spare_percent"].contains("zero"));
+    assert_eq!(codes(&health, Severity::Critical), Vec::<&str>::new());
     assert!(health.missing["temperature_warning_c"].contains("WCTEMP"));
 
     let silent = health_of(drive(Vec::new()));

@@ -127,7 +127,7 @@ fn an_ata_command_travels_inside_of_a_scsi_one() {
     assert!(matches!(none.unwrap_err(), CommandError::Scsi { .. }));
 
     // Half a sector is no identification.
-    let identify = "85 08 2e 00 00 00 01 00 00 00 00 00 00 00 ec 00";
+    let identify = "85 08 0e 00 00 00 01 00 00 00 00 00 00 00 ec 00";
     let half = format!("> scsi {identify} in 512\n< scsi 00 transferred 256 sense none\n");
     let error = play(&half).ata(&AtaCommand::identify(), Data::In(&mut [0; 512])).unwrap_err();
     assert!(error.to_string().contains("less data came"), "{error}");

@@ -7,6 +7,23 @@ use serde::{Deserialize, Serialize};
 pub struct AtaDetail {
     /// State of power before anything else was asked; `None` when it does not tell.
     pub power: Option<AtaPower>,
+    /// What it can do, and how it is set; `None` when it could not be asked.
+    pub capabilities: Option<AtaCapabilities>,
+    /// Attributes of SMART, which each vendor makes of its own, in the drive's order.
+    pub attributes: Vec<AtaAttribute>,
+    /// Device statistics (log 04h), which the standard defines.
+    pub statistics: Vec<AtaStatistic>,
+    /// Sectors that were replaced: logical sectors by the statistics, or attribute 5; `None` when not told.
+    pub reallocated_sectors: Option<u64>,
+    /// Sectors that wait for being replaced: by the statistics, or attribute 197; `None` when not told.
+    pub pending_sectors: Option<u64>,
+    /// Errors of the link's checksum: by the statistics, or attribute 199; `None` when not told.
+    pub link_errors: Option<u64>,
+}
+
+/// What an ATA drive can do, and how it is set (IDENTIFY DEVICE).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AtaCapabilities {
     /// Whether and how fast it turns (IDENTIFY word 217); `None` when not told.
     pub rotation: Option<Rotation>,
     /// SMART is there (IDENTIFY word 82 bit 0).
@@ -21,16 +38,6 @@ pub struct AtaDetail {
     pub security: AtaSecurity,
     /// Sanitize feature set (IDENTIFY word 59).
     pub sanitize: AtaSanitize,
-    /// Attributes of SMART, which each vendor makes of its own, in the drive's order.
-    pub attributes: Vec<AtaAttribute>,
-    /// Device statistics (log 04h), which the standard defines.
-    pub statistics: Vec<AtaStatistic>,
-    /// Sectors that were replaced: logical sectors by the statistics, or attribute 5; `None` when not told.
-    pub reallocated_sectors: Option<u64>,
-    /// Sectors that wait for being replaced: by the statistics, or attribute 197; `None` when not told.
-    pub pending_sectors: Option<u64>,
-    /// Errors of the link's checksum: by the statistics, or attribute 199; `None` when not told.
-    pub link_errors: Option<u64>,
 }
 
 /// How an ATA drive rests (CHECK POWER MODE).

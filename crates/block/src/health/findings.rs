@@ -302,9 +302,11 @@ fn ata(detail: &AtaDetail, health: &Health, found: &mut Found) {
             _ => {}
         }
     }
-    if !detail.has_smart {
+    let (has_smart, is_smart_on) =
+        detail.capabilities.map_or((true, true), |can| (can.has_smart, can.is_smart_on));
+    if !has_smart {
         found.note("no_smart", "it has no SMART", "watch for errors in the kernel's log");
-    } else if !detail.is_smart_on {
+    } else if !is_smart_on {
         found.note(
             "smart_off",
             "SMART is switched off, and it judges nothing",

@@ -203,15 +203,16 @@ fn ata(detail: &AtaDetail, facts: &mut Facts) {
         joined([reallocated, sectors(detail.pending_sectors, "waiting to be replaced")]),
     );
     add("link", detail.link_errors.map(|errors| format!("{errors} checksum errors")));
-    add("rotation", detail.rotation.map(rotation));
-    add("security", Some(security(&detail.security)));
+    let Some(can) = detail.capabilities else { return };
+    add("rotation", can.rotation.map(rotation));
+    add("security", Some(security(&can.security)));
     let ways = [
-        (detail.security.is_supported, "security erase"),
-        (detail.security.can_erase_enhanced, "enhanced security erase"),
-        (detail.sanitize.can_block, "sanitize by block erase"),
-        (detail.sanitize.can_crypto, "sanitize by crypto scramble"),
-        (detail.sanitize.can_overwrite, "sanitize by overwriting"),
-        (detail.can_trim, "TRIM"),
+        (can.security.is_supported, "security erase"),
+        (can.security.can_erase_enhanced, "enhanced security erase"),
+        (can.sanitize.can_block, "sanitize by block erase"),
+        (can.sanitize.can_crypto, "sanitize by crypto scramble"),
+        (can.sanitize.can_overwrite, "sanitize by overwriting"),
+        (can.can_trim, "TRIM"),
     ];
     let ways: Vec<_> = ways.into_iter().filter(|(can, _)| *can).map(|(_, way)| way).collect();
     add("can erase by", Some(ways.join(", ")).filter(|ways| !ways.is_empty()));
@@ -292,6 +293,9 @@ fn mmc(detail: &MmcDetail, facts: &mut Facts) {
     add("life by area", detail.life_tenths.map(|_| format!("{a} of type A, {b} of type B")));
 }
 
+/// Names that share a reason are one line, up to this many; more are "all else", which ends the list.
+const NAMES_MAX: usize = 6;
+
 /// What is missing, with the names that share a reason on one line.
 fn not_told(missing: &BTreeMap<String, String>) -> Facts {
     let mut by_reason: Vec<(&str, Vec<String>)> = Vec::new();
@@ -302,8 +306,10 @@ fn not_told(missing: &BTreeMap<String, String>) -> Facts {
             None => by_reason.push((why, vec![name])),
         }
     }
+    by_reason.sort_by_key(|(_, names)| names.len() > NAMES_MAX);
     let line = |(why, names): (&str, Vec<String>)| {
-        ("not told".to_owned(), format!("{}: {why}", names.join(", ")))
+        let names = if names.len() > NAMES_MAX { "all else".to_owned() } else { names.join(", ") };
+        ("not told".to_owned(), format!("{names}: {why}"))
     };
     by_reason.into_iter().map(line).collect()
 }

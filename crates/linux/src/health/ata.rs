@@ -46,7 +46,7 @@ pub(super) fn read<C: Commands + ?Sized>(commands: &mut C, device: &str, may_wak
             if identity.has_general_logs {
                 detail.statistics = asked.keep(read_statistics(commands)).unwrap_or_default();
             }
-            if identity.is_smart_on {
+            if identity.capabilities.is_smart_on {
                 read_smart(commands, &mut health, &mut detail, &mut asked);
             }
             fill(&mut health, &mut detail, &identity);
@@ -57,7 +57,8 @@ pub(super) fn read<C: Commands + ?Sized>(commands: &mut C, device: &str, may_wak
     } else {
         asked.why("neither its statistics nor an attribute of known meaning tells it")
     };
-    if !health.is_asleep && detail.has_smart && !detail.is_smart_on {
+    let is_off = detail.capabilities.is_some_and(|can| can.has_smart && !can.is_smart_on);
+    if !health.is_asleep && is_off {
         let off = "SMART is switched off".to_owned();
         health.missing.insert("says_good".to_owned(), off);
     }
@@ -88,13 +89,7 @@ fn introduce(health: &mut Health, detail: &mut AtaDetail, identity: &AtaIdentity
     health.serial = identity.serial.clone();
     health.firmware = identity.firmware.clone();
     health.capacity_bytes = identity.capacity_bytes;
-    detail.rotation = identity.rotation;
-    detail.has_smart = identity.has_smart;
-    detail.is_smart_on = identity.is_smart_on;
-    detail.is_write_cache_on = identity.is_write_cache_on;
-    detail.can_trim = identity.can_trim;
-    detail.security = identity.security;
-    detail.sanitize = identity.sanitize;
+    detail.capabilities = Some(identity.capabilities);
 }
 
 /// READ LOG EXT of one page.

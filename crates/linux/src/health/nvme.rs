@@ -186,7 +186,10 @@ fn fill(health: &mut Health, detail: &NvmeDetail) {
         };
         health.temperature_c = celsius(smart.temperature_k);
         health.life_used_percent = Some(smart.life_used_percent.into());
-        health.spare_percent = Some(smart.spare_percent.into());
+        // A drive of no spare at all would warn of it.
+        let counts_spare = smart.spare_percent > 0 || smart.spare_threshold_percent > 0;
+        let is_told = counts_spare || smart.critical_warning & 1 != 0;
+        health.spare_percent = Some(smart.spare_percent.into()).filter(|_| is_told);
         health.host_read_bytes = units(smart.data_units_read);
         health.host_write_bytes = units(smart.data_units_written);
         health.host_unit_bytes = Some(Bytes(DATA_UNIT_BYTES));
@@ -222,6 +225,7 @@ fn explain(health: &mut Health, detail: &NvmeDetail) {
         if smart.critical_warning != 0 {
             why("says_good", "it warns, and not of a failure");
         }
+        why("spare_percent", "it states none, with a threshold of zero, and does not warn of that");
         why("temperature_c", "its log has no composite temperature");
         let beyond = "its counter holds more than a drive can have written or read";
         why("host_read_bytes", beyond);

@@ -78,7 +78,9 @@ impl AtaCommand {
         AtaCommand::plain("CHECK POWER MODE", 0xe5)
     }
 
-    /// ATA PASS-THROUGH (16), asking for the registers with every answer (CK_COND).
+    /// ATA PASS-THROUGH (16). The registers are asked for (CK_COND) where they are all the answer: with data, some
+    /// hosts and bridges make an error of a transfer that went well, since the status may still say that data is
+    /// there. Where a command fails they come anyway.
     fn cdb(&self, data: &Data<'_>) -> Vec<u8> {
         let protocol: u8 = match self.protocol {
             AtaProtocol::NonData => 3,
@@ -86,12 +88,12 @@ impl AtaCommand {
             AtaProtocol::PioOut => 5,
             AtaProtocol::Dma => 6,
         };
-        // CK_COND; and where data is carried: counted in blocks of 512 bytes (BYTE_BLOCK) by the count field
+        // CK_COND; or, where data is carried: counted in blocks of 512 bytes (BYTE_BLOCK) by the count field
         // (T_LENGTH 2), and from the drive (T_DIR) or to it.
         let flags: u8 = match data {
             Data::None => 0x20,
-            Data::In(_) => 0x20 | 0x08 | 0x04 | 0x02,
-            Data::Out(_) => 0x20 | 0x04 | 0x02,
+            Data::In(_) => 0x08 | 0x04 | 0x02,
+            Data::Out(_) => 0x04 | 0x02,
         };
         let [feature_high, feature_low] = self.feature.to_be_bytes();
         let [count_high, count_low] = self.count.to_be_bytes();
@@ -123,8 +125,8 @@ impl AtaCommand {
     }
 }
 
-/// What stands in a drive's registers when a command has ended. All zero after a command that delivered its data
-/// through a bridge that returns no registers.
+/// What stands in a drive's registers when a command has ended. All zero after a command that carried data and went
+/// well: then they are not asked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AtaRegisters {
     /// Error field: bit 2 for an aborted command.
@@ -261,8 +263,8 @@ fn registers(
         return Ok(registers);
     }
     match answer.status {
-        // Some bridges leave the registers out where nothing went wrong. Then data that came is an answer, and a
-        // command whose answer are the registers has none.
+        // Some bridges leave the registers out where nothing went wrong, whether they are asked for or not. Then data
+        // that came is an answer, and a command whose answer are the registers has none.
         GOOD if has_data => Ok(AtaRegisters::default()),
         GOOD => Err(CommandError::Answer {
             device: device.to_owned(),
@@ -337,7 +339,7 @@ mod tests {
         };
         assert_eq!(
             log.cdb(&Data::In(&mut page)),
-            [0x85, 0x09, 0x2e, 0, 0, 0, 1, 0x44, 0x11, 0x55, 0x22, 0x66, 0x33, 0, 0x2f, 0]
+            [0x85, 0x09, 0x0e, 0, 0, 0, 1, 0x44, 0x11, 0x55, 0x22, 0x66, 0x33, 0, 0x2f, 0]
         );
         let smart = AtaCommand {
             feature: 0xda,
@@ -349,6 +351,6 @@ mod tests {
             [0x85, 0x06, 0x20, 0, 0xda, 0, 0, 0, 0, 0, 0x4f, 0, 0xc2, 0, 0xb0, 0]
         );
         let out = AtaCommand { protocol: AtaProtocol::PioOut, ..AtaCommand::sector("x", 0xf1) };
-        assert_eq!(out.cdb(&Data::Out(&page))[1..3], [0x0a, 0x26]);
+        assert_eq!(out.cdb(&Data::Out(&page))[1..3], [0x0a, 0x06]);
     }
 }

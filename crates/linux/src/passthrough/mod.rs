@@ -82,7 +82,7 @@ pub trait Commands: Send {
     fn scsi(&mut self, command: &ScsiCommand, data: Data<'_>) -> Result<ScsiAnswer, CommandError>;
 
     /// Sends an ATA command inside of a SCSI one (SAT, ATA PASS-THROUGH (16)) and waits for its end. The answer is
-    /// what stands in the drive's registers afterwards, which is asked for with every command.
+    /// what stands in the drive's registers afterwards; all zero after one that carried data.
     ///
     /// # Errors
     /// [`CommandError::Ata`] when the drive has set the error bit or the fault bit; those of [`Commands::scsi`];

@@ -1,7 +1,7 @@
 //! IDENTIFY DEVICE, taken apart (ACS-4, 7.13).
 
 use block::Bytes;
-use block::health::{AtaSanitize, AtaSecurity, Rotation};
+use block::health::{AtaCapabilities, AtaSanitize, AtaSecurity, Rotation};
 
 use crate::health::bytes::{text, u16_le};
 
@@ -18,22 +18,10 @@ pub struct AtaIdentity {
     pub capacity_bytes: Option<Bytes>,
     /// Words 106, 117 and 118; 512 where they say nothing.
     pub logical_block_bytes: Bytes,
-    /// Word 217.
-    pub rotation: Option<Rotation>,
-    /// Word 82 bit 0.
-    pub has_smart: bool,
-    /// Word 85 bit 0.
-    pub is_smart_on: bool,
-    /// Word 85 bit 5.
-    pub is_write_cache_on: bool,
-    /// Word 169 bit 0.
-    pub can_trim: bool,
     /// Word 84 or 87 bit 5: the general purpose logs.
     pub has_general_logs: bool,
-    /// Words 128, 89 and 90.
-    pub security: AtaSecurity,
-    /// Word 59.
-    pub sanitize: AtaSanitize,
+    /// Words 59, 82, 85, 89, 90, 128, 169 and 217.
+    pub capabilities: AtaCapabilities,
 }
 
 /// Reads the 512 bytes of IDENTIFY DEVICE.
@@ -62,22 +50,24 @@ pub fn identify(bytes: &[u8; 512]) -> AtaIdentity {
             .filter(|bytes| *bytes > 0)
             .map(Bytes),
         logical_block_bytes,
-        rotation: match word(217) {
-            1 => Some(Rotation::None),
-            rate @ 0x0401..=0xfffe => Some(Rotation::PerMinute(rate)),
-            _ => None,
-        },
-        has_smart: bit(82, 0),
-        is_smart_on: bit(82, 0) && bit(85, 0),
-        is_write_cache_on: bit(85, 5),
-        can_trim: bit(169, 0),
         has_general_logs: holds(84) && bit(84, 5) || holds(87) && bit(87, 5),
-        security: security(word(128), word(89), word(90)),
-        sanitize: AtaSanitize {
-            is_supported: bit(59, 12),
-            can_crypto: bit(59, 12) && bit(59, 13),
-            can_overwrite: bit(59, 12) && bit(59, 14),
-            can_block: bit(59, 12) && bit(59, 15),
+        capabilities: AtaCapabilities {
+            rotation: match word(217) {
+                1 => Some(Rotation::None),
+                rate @ 0x0401..=0xfffe => Some(Rotation::PerMinute(rate)),
+                _ => None,
+            },
+            has_smart: bit(82, 0),
+            is_smart_on: bit(82, 0) && bit(85, 0),
+            is_write_cache_on: bit(85, 5),
+            can_trim: bit(169, 0),
+            security: security(word(128), word(89), word(90)),
+            sanitize: AtaSanitize {
+                is_supported: bit(59, 12),
+                can_crypto: bit(59, 12) && bit(59, 13),
+                can_overwrite: bit(59, 12) && bit(59, 14),
+                can_block: bit(59, 12) && bit(59, 15),
+            },
         },
     }
 }
