@@ -84,12 +84,15 @@ fn common(drive: &Health) -> Facts {
     add("spare", spare(drive));
     add("written", written(drive));
     add("read", drive.host_read_bytes.map(|count| format!("{} by the host", bytes(count))));
-    let hours = drive.power_on_hours.map(|hours| format!("{hours} hours with power"));
-    let cycles = drive.power_cycles.map(|cycles| format!("{cycles} power cycles"));
-    let unsafes = drive.unsafe_shutdowns.map(|times| format!("{times} unsafe shutdowns"));
+    let count = |count: Option<u64>, one: &str, many: &str| {
+        count.map(|count| format!("{count} {}", if count == 1 { one } else { many }))
+    };
+    let hours = count(drive.power_on_hours, "hour with power", "hours with power");
+    let cycles = count(drive.power_cycles, "power cycle", "power cycles");
+    let unsafes = count(drive.unsafe_shutdowns, "unsafe shutdown", "unsafe shutdowns");
     add("age", joined([hours, cycles, unsafes]));
     add("errors", drive.media_errors.map(|errors| format!("{errors} uncorrected")));
-    add("throttling", drive.throttle_events.map(|times| format!("{times} times in its life")));
+    add("throttling", count(drive.throttle_events, "time in its life", "times in its life"));
     facts
 }
 
@@ -320,6 +323,9 @@ fn words(name: &str) -> String {
     match name {
         "says_good" => "its own judgment".to_owned(),
         "host_unit_bytes" => "unit of its counts".to_owned(),
+        "host_write_bytes" => "writes by the host".to_owned(),
+        "host_read_bytes" => "reads by the host".to_owned(),
+        "media_write_bytes" => "writes to the medium".to_owned(),
         _ => stem.unwrap_or(name).replace('_', " "),
     }
 }
