@@ -75,7 +75,12 @@ fn strict_and_lenient(data: &[u8], options: &Options) {
         assert_eq!(*ios, lenient.ios, "a lenient reading of a file without faults");
         assert!(lenient.error.is_none(), "{:?}", lenient.error);
     }
-    if let (Some(strict), Some(lenient)) = (&strict, &lenient) {
+    // Of the kernel's events, those that are read after a fault can take I/Os back: what was issued without having
+    // arrived counts as long as the device is not known to tell arrivals.
+    let rows = |read: &Read| read.info.spaces.iter().all(|space| space.tally.events.is_empty());
+    if let (Some(strict), Some(lenient)) = (&strict, &lenient)
+        && rows(lenient)
+    {
         assert!(
             strict.ios <= lenient.ios || lenient.error.is_some(),
             "{} {}",

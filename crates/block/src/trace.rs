@@ -86,6 +86,31 @@ pub enum Action {
     ZoneUnplug,
 }
 
+impl Action {
+    /// All of them, in the order of blktrace's numbers, which begin with 1 (`enum blktrace_act`).
+    pub const ALL: [Action; 19] = [
+        Action::Queue,
+        Action::BackMerge,
+        Action::FrontMerge,
+        Action::GetRequest,
+        Action::SleepRequest,
+        Action::Requeue,
+        Action::Issue,
+        Action::Complete,
+        Action::Plug,
+        Action::Unplug,
+        Action::UnplugTimer,
+        Action::Insert,
+        Action::Split,
+        Action::Bounce,
+        Action::Remap,
+        Action::Abort,
+        Action::DriverData,
+        Action::ZonePlug,
+        Action::ZoneUnplug,
+    ];
+}
+
 /// What is special about an event's I/O: a set of blktrace's categories (`BLK_TC_*`), by bit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -128,6 +153,18 @@ impl Traits {
     pub const ZONE_CLOSE: Traits = Traits(1 << 21);
     /// Writes zeroes without transferring them.
     pub const WRITE_ZEROES: Traits = Traits(1 << 22);
+
+    /// What a letter behind the operation says, as the kernel and blkparse write it (`RWBS`); `None` for one that is not
+    /// known.
+    pub const fn of_flag(letter: u8) -> Option<Traits> {
+        Some(match letter {
+            b'F' => Traits::FUA,
+            b'A' => Traits::AHEAD,
+            b'S' => Traits::SYNC,
+            b'M' => Traits::META,
+            _ => return None,
+        })
+    }
 
     /// True when all of `others` are in this set.
     pub const fn has(self, others: Traits) -> bool {

@@ -160,7 +160,7 @@ pub fn of_record(run: &Run) -> Result<Option<Document<Body>>> {
 /// When it cannot be printed.
 pub fn show(verb: &str, document: &Document<Body>, json: bool, mib: bool) -> Result<()> {
     if json {
-        return talk::result(&document.to_json().context("cannot write the result as JSON")?);
+        return talk::document(document);
     }
     let rate = if mib { RateUnit::Mib } else { RateUnit::Mb };
     let sheet = view::mark::sheet(verb, &document.body, rate);

@@ -4,6 +4,8 @@ use std::io::{BufRead, Write};
 
 use anstyle::{AnsiColor, Style};
 use anyhow::{Context as _, Result};
+use record::Document;
+use serde::Serialize;
 
 const YELLOW: Style = AnsiColor::Yellow.on_default();
 const RED: Style = AnsiColor::Red.on_default().bold();
@@ -50,6 +52,14 @@ pub fn read_line(question: &str) -> Result<String> {
     let mut answer = String::new();
     std::io::stdin().lock().read_line(&mut answer).context("cannot read the answer")?;
     Ok(answer)
+}
+
+/// Prints the result as JSON.
+///
+/// # Errors
+/// As [`result`].
+pub fn document<B: Serialize>(document: &Document<B>) -> Result<()> {
+    result(&document.to_json().context("cannot write the result as JSON")?)
 }
 
 /// Prints the result. A reader that went away is no error: it has seen what it wanted.

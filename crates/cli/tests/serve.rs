@@ -5,13 +5,12 @@ mod common;
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use common::served::Server;
-use common::{run, scratch_dir, wait_for};
-use rustix::process::{Pid, Signal, kill_process};
-use serde_json::Value;
+use common::{run, wait_for};
+use rustix::process::Signal;
 
 fn is_mounted(dir: &Path) -> bool {
     let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
@@ -95,8 +94,7 @@ fn being_asked_twice_at_once_leaves_no_dead_mount() {
 fn a_dead_mount_is_told_from_a_missing_directory() {
     let Some(mut server) = Server::start(&["hdd-7200"]) else { return };
     server.signal(Signal::KILL);
-    let Server { alive, dir, .. } = server;
-    alive.end();
+    let (_, dir) = server.end();
     wait_for("the kernel to notice", || fs::read_dir(dir.path()).err());
     let path = dir.path().to_str().unwrap();
     run(["sim", "serve", "hdd-7200", path]).fails(2, &["server died", "fusermount3 -u", path]);

@@ -133,7 +133,15 @@ fn compare_by(trace: &str, mode: &str) {
     let Some(worse) = served::Server::start(&["hdd-7200?seed=7"]) else { return };
     let files = [better.file(), worse.file()].map(|file| file.to_str().unwrap().to_owned());
     let mode = format!("--mode={mode}");
-    let how = ["--until=300ms", "--rounds=6", "--seed=7", "--write", "--consent=drive", "--json"];
+    let how = [
+        "--until=300ms",
+        "--rounds=6",
+        "--seed=7",
+        "--write",
+        "--consent=drive",
+        "--consent=drive",
+        "--json",
+    ];
     let args = ["trace", "compare", trace, &files[0], &files[1], &mode];
     let ran = run([&args[..], &how].concat());
     let body = ran.exits(0).body();

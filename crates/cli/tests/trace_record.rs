@@ -9,6 +9,7 @@ use std::process::Command;
 use common::storage::{Loop, Mounted, has_means, skip};
 use common::{Alive, Ran, drivescope, names, run, scratch_dir, wait_for};
 use rustix::process::{Pid, Signal, kill_process};
+use tempfile::TempDir;
 use trace::container::Reader;
 use trace::{Io, Kind, Source as _, TraceInfo};
 
@@ -22,6 +23,28 @@ fn can_trace() -> bool {
         skip("needs /sys/kernel/tracing/instances");
     }
     there
+}
+
+/// A device of one test's own, and where its recordings go.
+struct Setup {
+    device: Loop,
+    dir: TempDir,
+    /// A recording that is not there yet.
+    file: PathBuf,
+}
+
+impl Setup {
+    /// None where this machine cannot be traced, which is said.
+    fn new(bytes: u64) -> Option<Setup> {
+        can_trace().then(|| {
+            let dir = scratch_dir();
+            Setup { device: Loop::new(bytes, true), file: dir.path().join("a.parquet"), dir }
+        })
+    }
+
+    fn file(&self) -> &str {
+        self.file.to_str().unwrap()
+    }
 }
 
 fn read(path: &Path) -> (Vec<Io>, TraceInfo) {
@@ -51,20 +74,16 @@ fn record(args: &[&str], command: &[String]) -> Ran {
 // Breaks when an I/O of the command is missing in the file, or told with other addresses, times or names.
 #[test]
 fn what_a_command_does_is_in_the_file() {
-    if !can_trace() {
-        return;
-    }
-    let (device, dir) = (Loop::new(8 << 20, true), scratch_dir());
-    let file = dir.path().join("dd.parquet");
-    let path = file.to_str().unwrap();
-    let ran = record(&["--json", device.dev(), "-o", path], &dd(100, &device)).exits(0);
+    let Some(setup) = Setup::new(8 << 20) else { return };
+    let Setup { device, dir, file } = &setup;
+    let ran = record(&["--json", device.dev(), "-o", setup.file()], &dd(100, device)).exits(0);
     let body = ran.body();
     assert_eq!((body["ios"].as_u64(), body["recorder"]["lost"].as_u64()), (Some(100), Some(0)));
     assert_eq!((body["unfinished"].as_u64(), body["strays"].as_u64()), (Some(0), Some(0)));
     assert_eq!(body["recorder"]["backend"], "tracepoints");
     assert_eq!(body["command"]["status"].as_i64(), Some(0));
     assert_eq!(body["file_bytes"].as_u64(), Some(file.metadata().unwrap().len()));
-    let (ios, info) = read(&file);
+    let (ios, info) = read(file);
     assert_eq!(ios.len(), 100);
     for (n, io) in ios.iter().enumerate() {
         assert_eq!((io.kind, io.offset.0, io.length.0), (Kind::Read, n as u64 * 65536, 65536));
@@ -79,35 +98,32 @@ fn what_a_command_does_is_in_the_file() {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
     let age = now.as_nanos() as i64 - info.origin_unix_ns.unwrap();
     assert!((0..120_000_000_000).contains(&age), "recorded {age} ns ago");
-    assert_eq!(names(dir.path()), ["dd.parquet"], "something else was left");
+    assert_eq!(names(dir.path()), ["a.parquet"], "something else was left");
 }
 
 // Breaks when the failure of the command is swallowed, or takes the recording with it.
 #[test]
 fn a_command_that_fails_is_told_and_recorded() {
-    if !can_trace() {
-        return;
-    }
-    let (device, dir) = (Loop::new(8 << 20, true), scratch_dir());
-    let file = dir.path().join("a.parquet");
-    let script = format!("{}; echo said; exit 3", dd(7, &device).join(" "));
+    let Some(setup) = Setup::new(8 << 20) else { return };
+    let Setup { device, dir, file } = &setup;
+    let script = format!("{}; echo said; exit 3", dd(7, device).join(" "));
     let command = ["sh".to_owned(), "-c".to_owned(), script];
-    let args = [device.dev(), "-o", file.to_str().unwrap()];
+    let args = [device.dev(), "-o", setup.file()];
     record(&args, &command).exits(1).prints(&["said", "status 3", "the command failed"]);
-    assert_eq!(read(&file).0.len(), 7);
+    assert_eq!(read(file).0.len(), 7);
     record(&args, &command).exits(2).says(&["is there already", "--force"]);
     let again = record(&[&args[..], &["--force", "--json"]].concat(), &command).exits(1);
     assert_eq!(again.body()["command"]["status"].as_i64(), Some(3));
     again.says(&["said"]);
     let none = record(&[&args[..], &["--force"]].concat(), &["/no/such/program".to_owned()]);
     none.fails(2, &["/no/such/program", "cannot be started"]);
-    assert_eq!(read(&file).0.len(), 7, "a recording that was not made has replaced another");
+    assert_eq!(read(file).0.len(), 7, "a recording that was not made has replaced another");
     assert_eq!(names(dir.path()), ["a.parquet"]);
 }
 
 /// A recording without a command, once it is going on.
-fn recording(device: &Loop, file: &Path) -> Alive {
-    let args = ["trace", "record", device.dev(), "-o", file.to_str().unwrap(), "--json"];
+fn recording(setup: &Setup) -> Alive {
+    let args = ["trace", "record", setup.device.dev(), "-o", setup.file(), "--json"];
     let mut alive = Alive::start(&mut drivescope(args));
     let instance = format!("drivescope-{}-", alive.child().id());
     wait_for("a recording", || {
@@ -136,60 +152,52 @@ fn instances_of(pid: u32) -> Vec<String> {
 // Breaks when Ctrl-C throws the recording away: without a command and a time it is the only way to end it.
 #[test]
 fn ctrl_c_ends_a_recording_and_keeps_it() {
-    if !can_trace() {
-        return;
-    }
-    let (device, dir) = (Loop::new(8 << 20, true), scratch_dir());
-    let file = dir.path().join("a.parquet");
-    let mut alive = recording(&device, &file);
+    let Some(setup) = Setup::new(8 << 20) else { return };
+    let mut alive = recording(&setup);
     let pid = alive.child().id();
-    let words = dd(20, &device);
+    let words = dd(20, &setup.device);
     assert!(Command::new(&words[0]).args(&words[1..]).status().unwrap().success());
     signal(&mut alive, Signal::INT);
     let ran = alive.end().exits(0);
     assert_eq!(ran.body()["ios"].as_u64(), Some(20));
-    assert_eq!(read(&file).0.len(), 20);
+    assert_eq!(read(&setup.file).0.len(), 20);
     assert!(instances_of(pid).is_empty(), "the kernel records on");
 }
 
 // Breaks when a recording that was killed leaves a file that looks whole, or a tracer that nobody turns off.
 #[test]
 fn a_recording_that_was_killed_leaves_no_file_and_the_next_cleans_up() {
-    if !can_trace() {
-        return;
-    }
-    let (device, dir) = (Loop::new(8 << 20, true), scratch_dir());
-    let file = dir.path().join("a.parquet");
-    let mut alive = recording(&device, &file);
+    let Some(setup) = Setup::new(8 << 20) else { return };
+    let mut alive = recording(&setup);
     let pid = alive.child().id();
     signal(&mut alive, Signal::KILL);
     alive.end();
-    assert!(!file.exists());
+    assert!(!setup.file.exists());
     assert_eq!(instances_of(pid).len(), 1, "there is nothing to clean up");
-    record(&[device.dev(), "-o", file.to_str().unwrap()], &dd(5, &device)).exits(0);
+    record(&[setup.device.dev(), "-o", setup.file()], &dd(5, &setup.device)).exits(0);
     assert!(instances_of(pid).is_empty(), "the dead one's tracer goes on");
 }
 
 // Breaks when a directory is refused, or stands for another device than the one under it.
 #[test]
 fn a_directory_stands_for_the_device_under_it() {
-    if !can_trace() || !has_means(&["mkfs.ext4", "mount"]) {
+    if !has_means(&["mkfs.ext4", "mount"]) {
         return;
     }
-    let (device, dir) = (Loop::new(32 << 20, true), scratch_dir());
+    let Some(setup) = Setup::new(32 << 20) else { return };
+    let device = &setup.device;
     device.mkfs("ext4");
     let mounted = Mounted::new("ext4", device.dev(), "");
     let target = mounted.path().join("file");
     let write = format!("of={}", target.display());
     let words = ["dd", "if=/dev/zero", &write, "bs=1M", "count=2", "conv=fsync", "status=none"];
-    let file = dir.path().join("a.parquet");
     let point = mounted.path().to_str().unwrap();
-    let args = ["--json", point, device.dev(), "-o", file.to_str().unwrap()];
+    let args = ["--json", point, device.dev(), "-o", setup.file()];
     let ran = record(&args, &words.map(str::to_owned)).exits(0);
     let ran = ran.says(&["lies on ext4 on", device.dev()]);
     let devices = ran.body()["devices"].as_array().unwrap().clone();
     assert_eq!(devices.len(), 1, "one device was named twice, and is recorded once");
-    let (ios, _) = read(&file);
+    let (ios, _) = read(&setup.file);
     let written: u64 = ios.iter().filter(|io| io.kind == Kind::Write).map(|io| io.length.0).sum();
     assert!(written >= 2 << 20, "{written} bytes were written");
     let inside = mounted.path().join("b.parquet");
@@ -200,15 +208,12 @@ fn a_directory_stands_for_the_device_under_it() {
 // Breaks when two devices of one recording are mixed up.
 #[test]
 fn two_devices_are_two_spaces() {
-    if !can_trace() {
-        return;
-    }
-    let (one, two, dir) = (Loop::new(8 << 20, true), Loop::new(8 << 20, true), scratch_dir());
-    let file = dir.path().join("a.parquet");
-    let script = format!("{}; {}", dd(9, &two).join(" "), dd(4, &one).join(" "));
+    let Some(setup) = Setup::new(8 << 20) else { return };
+    let (one, two) = (&setup.device, Loop::new(8 << 20, true));
+    let script = format!("{}; {}", dd(9, &two).join(" "), dd(4, one).join(" "));
     let command = ["sh".to_owned(), "-c".to_owned(), script];
-    record(&[one.dev(), two.dev(), "-o", file.to_str().unwrap()], &command).exits(0);
-    let (ios, info) = read(&file);
+    record(&[one.dev(), two.dev(), "-o", setup.file()], &command).exits(0);
+    let (ios, info) = read(&setup.file);
     let count = |name: &str| {
         let named = |io: &&Io| info.spaces[io.space as usize].name == name;
         ios.iter().filter(named).count()

@@ -47,6 +47,17 @@ pub struct Planned {
 impl Planned {
     /// The [`Planned::room`] of a request that waits for its time alone.
     pub const ALL_ROOM: u64 = u64::MAX;
+
+    /// Stands where there is none yet.
+    pub(crate) const NOTHING: Planned = Planned {
+        at: Nanos::ZERO,
+        room: 0,
+        weight: 0,
+        op: Op::Flush,
+        fua: false,
+        offset: Bytes::ZERO,
+        len: Bytes::ZERO,
+    };
 }
 
 /// What became of a [`Planned`]. Instants are since the replay's start, on the drive's clock.

@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "these are tests")]
 
 mod common;
+#[path = "common/tracer_kit.rs"]
+mod tracer_kit;
 
 use std::fs::OpenOptions;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
@@ -16,7 +18,8 @@ use drivescope_linux::tracer::{
 };
 use rustix::fs::OFlags;
 
-use common::{Loop, Partition, has_means, skip};
+use common::{Loop, Partition, has_means};
+use tracer_kit::{assert_alike, can_trace};
 
 /// A loop device that splits none of the I/Os of these tests: what somebody has set of it outlives its file.
 fn device(size: u64) -> Loop {
@@ -29,18 +32,6 @@ fn device(size: u64) -> Loop {
 
 /// Events that a test keeps.
 const EVENTS_MAX: usize = 1 << 20;
-
-/// True when this machine can be traced; says what is missing otherwise.
-fn can_trace() -> bool {
-    if !has_means(&["losetup"]) {
-        return false;
-    }
-    let there = Path::new("/sys/kernel/tracing/instances").is_dir();
-    if !there {
-        skip("needs /sys/kernel/tracing/instances");
-    }
-    there
-}
 
 fn subject(path: &Path) -> Subject {
     Subject::find(&Roots::default(), path).unwrap()
@@ -191,13 +182,7 @@ fn two_recordings_at_once_do_not_disturb_each_other() {
         let own: Vec<_> =
             both.events.iter().filter(|event| event.device == number).map(said).collect();
         let alone: Vec<_> = kept.events.iter().map(said).collect();
-        // Not `assert_eq`, which would print thousands of lines.
-        let differs = own.iter().zip(&alone).position(|(one, other)| one != other);
-        if let Some(at) = differs {
-            let near = at.saturating_sub(3)..(at + 4).min(own.len()).min(alone.len());
-            panic!("{number}: both told {:#?}, one {:#?}", &own[near.clone()], &alone[near]);
-        }
-        assert_eq!(own.len(), alone.len(), "{number}");
+        assert_alike(&format!("{number}, of both and alone"), &own, &alone);
     }
 }
 

@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "these are tests")]
 
 mod common;
+#[path = "common/tracer_kit.rs"]
+mod tracer_kit;
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
@@ -18,30 +20,11 @@ use drivescope_linux::tracer::{
     self, Backend, Collected, Collector, Options, Recorded, Subject, Tracer, TracerError,
     TracerRoots,
 };
-use rustix::fs::{FlockOperation, OFlags, flock};
+use rustix::fs::OFlags;
 use tempfile::TempDir;
 
-use common::{Loop, has_means, skip};
-
-const TRACING: &str = "/sys/kernel/tracing";
-
-fn can_trace() -> bool {
-    if !has_means(&["losetup"]) {
-        return false;
-    }
-    let there = Path::new(TRACING).join("instances").is_dir();
-    if !there {
-        skip("needs /sys/kernel/tracing/instances");
-    }
-    there
-}
-
-/// Keeps other tests off the tracer of which the machine has one, in whatever process they are.
-fn only_tracer() -> File {
-    let file = File::open(Path::new(TRACING).join("per_cpu")).unwrap();
-    flock(&file, FlockOperation::LockExclusive).unwrap();
-    file
-}
+use common::{Loop, has_means};
+use tracer_kit::{TRACING, assert_alike, can_trace, only_tracer};
 
 /// What others may have set, and must find again.
 fn settings() -> Vec<String> {
@@ -233,13 +216,7 @@ fn tracepoints_and_the_tracer_blk_tell_the_same() {
             let of = |kept: &Collected| -> Vec<String> {
                 kept.events.iter().filter(|event| event.cpu == cpu).map(alike).collect()
             };
-            let (ours, theirs) = (of(&ours), of(&theirs));
-            let differs = ours.iter().zip(&theirs).position(|(one, other)| one != other);
-            if let Some(at) = differs {
-                let near = at.saturating_sub(4)..(at + 5).min(ours.len()).min(theirs.len());
-                panic!("{scheduler}: {:#?}\n{:#?}", &ours[near.clone()], &theirs[near]);
-            }
-            assert_eq!(ours.len(), theirs.len(), "{scheduler}, CPU {cpu}");
+            assert_alike(&format!("{scheduler}, CPU {cpu}"), &of(&ours), &of(&theirs));
         }
     }
 }

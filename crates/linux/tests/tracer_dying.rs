@@ -3,8 +3,10 @@
 #![allow(clippy::unwrap_used, reason = "these are tests")]
 
 mod common;
+#[path = "common/tracer_kit.rs"]
+mod tracer_kit;
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -16,41 +18,19 @@ use drivescope_linux::tracer::{
     self, Backend, Collector, Options, Subject, TracerError, TracerRoots,
 };
 
-use rustix::fs::{FlockOperation, flock};
-
-use common::{Loop, has_means, skip};
+use common::Loop;
+use tracer_kit::{INSTANCES, can_trace, only_tracer};
 
 /// The device that a child of these tests records.
 const CHILD: &str = "DRIVESCOPE_TEST_RECORDS";
 /// Its back end, where that is the machine's only tracer, and the directory of its notes.
 const RUN: &str = "DRIVESCOPE_TEST_NOTES";
-const TRACING: &str = "/sys/kernel/tracing";
-const INSTANCES: &str = "/sys/kernel/tracing/instances";
-
-/// True when this machine can be traced; says what is missing otherwise.
-fn can_trace() -> bool {
-    if !has_means(&["losetup"]) {
-        return false;
-    }
-    if !Path::new(INSTANCES).is_dir() {
-        skip("needs /sys/kernel/tracing/instances");
-        return false;
-    }
-    true
-}
 
 /// Instances that process `pid` has made.
 fn instances(pid: u32) -> Vec<PathBuf> {
     let ours = format!("drivescope-{pid}-");
     let all = fs::read_dir(INSTANCES).unwrap().map(|entry| entry.unwrap().path());
     all.filter(|path| path.file_name().unwrap().to_str().unwrap().starts_with(&ours)).collect()
-}
-
-/// Keeps other tests off the tracer of which the machine has one, in whatever process they are.
-fn only_tracer() -> File {
-    let file = File::open(Path::new(TRACING).join("per_cpu")).unwrap();
-    flock(&file, FlockOperation::LockExclusive).unwrap();
-    file
 }
 
 /// One of these tests at a time: what one leaves behind, the others would clean up.

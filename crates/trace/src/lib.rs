@@ -17,10 +17,11 @@ mod error;
 mod info;
 mod io;
 mod output;
+mod series;
 mod source;
 
 pub use error::{Place, TraceError};
 pub use info::{EventTally, Mark, Space, TraceInfo};
 pub use io::{Flags, Io, Kind, Stamp};
 pub use output::Existing;
-pub use source::{BATCH, InMemory, Source};
+pub use source::{BATCH, InMemory, Source, each_batch};

@@ -10,17 +10,14 @@ mod runs;
 #[cfg(test)]
 mod tests;
 
-use std::cmp::{Ordering, Reverse};
-use std::collections::{BinaryHeap, VecDeque};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::path::PathBuf;
 
 use block::Nanos;
 
 use crate::{BATCH, Io, TraceError};
 use runs::{Cursor, Level};
-
-/// I/Os that a [`Window`] holds unless another number is asked for: some 8 MB.
-pub const WINDOW: usize = 64 << 10;
 
 /// I/Os that a [`Sorter`] holds: with what sorting them takes, some 45 MB.
 const RUN: usize = 256 << 10;
@@ -29,97 +26,85 @@ const RUN: usize = 256 << 10;
 const FAN_IN: usize = 64;
 
 /// Puts I/Os in order that are nearly so.
+///
+/// What is held is sorted each time that it has filled up, and half of it is given: I/Os that are in order already, which
+/// most are, cost a comparison. A heap would cost each of them its way through it.
 #[derive(Debug)]
 pub struct Window {
     capacity: usize,
-    /// Those that came in order, which is most of them: cheaper than a heap of all.
-    in_order: VecDeque<Ranked>,
-    late: BinaryHeap<Reverse<Ranked>>,
-    pushed: u64,
-    last: Nanos,
+    held: Vec<Io>,
+    sorted: bool,
+    /// Latest arrival of those taken.
+    newest: Nanos,
+    /// Latest arrival of those given.
+    given: Nanos,
 }
 
 /// An I/O arrived before one that has left the window already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooLate {
-    /// By how much.
+    /// By how much before the latest that came.
     pub by: Nanos,
 }
 
 impl Window {
-    /// A window that holds `capacity` I/Os, [`WINDOW`] for want of a better number. One of 0 only checks the order.
+    /// A window in which an I/O may come so many others late: at least 1. It holds up to twice as many.
     pub fn new(capacity: usize) -> Window {
         Window {
-            capacity,
-            in_order: VecDeque::new(),
-            late: BinaryHeap::new(),
-            pushed: 0,
-            last: Nanos::ZERO,
+            capacity: capacity.max(1),
+            held: Vec::new(),
+            sorted: true,
+            newest: Nanos::ZERO,
+            given: Nanos::ZERO,
         }
     }
 
-    /// Takes an I/O, and gives the earliest where the window is full.
+    /// Takes an I/O; by how much it arrived before the latest that came, where it did.
     ///
     /// # Errors
     /// [`TooLate`] when one that is later has been given already; the I/O is not taken then.
-    pub fn push(&mut self, io: Io) -> Result<Option<Io>, TooLate> {
-        if io.arrival < self.last {
-            return Err(TooLate { by: self.last - io.arrival });
+    #[inline]
+    pub fn push(&mut self, io: Io) -> Result<Option<Nanos>, TooLate> {
+        let late = (io.arrival < self.newest).then(|| self.newest - io.arrival);
+        if let Some(by) = late {
+            if io.arrival < self.given {
+                return Err(TooLate { by });
+            }
+            self.sorted = false;
         }
-        let ranked = Ranked { rank: self.pushed, io };
-        self.pushed += 1;
-        if self.in_order.back().is_some_and(|last| last.io.arrival > io.arrival) {
-            self.late.push(Reverse(ranked));
-        } else {
-            self.in_order.push_back(ranked);
+        self.newest = self.newest.max(io.arrival);
+        self.held.push(io);
+        Ok(late)
+    }
+
+    /// True when it holds twice its capacity, and [`Window::give`] is due.
+    #[inline]
+    pub fn is_full(&self) -> bool {
+        self.held.len() >= 2 * self.capacity
+    }
+
+    /// Appends the earliest to `batch`, all but so many as the window's capacity.
+    pub fn give(&mut self, batch: &mut Vec<Io>) {
+        self.give_but(self.capacity, batch);
+    }
+
+    /// Appends all that is held to `batch`, when no more will come.
+    pub fn finish(&mut self, batch: &mut Vec<Io>) {
+        self.give_but(0, batch);
+    }
+
+    fn give_but(&mut self, kept: usize, batch: &mut Vec<Io>) {
+        if !self.sorted {
+            self.held.sort_by_key(|io| io.arrival);
+            self.sorted = true;
         }
-        let full = self.in_order.len() + self.late.len() > self.capacity;
-        Ok(if full { self.pop() } else { None })
-    }
-
-    /// Gives the earliest I/O of those that are held; for the end, when no more will come.
-    pub fn pop(&mut self) -> Option<Io> {
-        let from_late = match (self.in_order.front(), self.late.peek()) {
-            (Some(first), Some(Reverse(late))) => late < first,
-            (None, late) => late.is_some(),
-            (Some(_), None) => false,
-        };
-        let next = if from_late {
-            self.late.pop().map(|Reverse(late)| late)
-        } else {
-            self.in_order.pop_front()
-        }?;
-        self.last = next.io.arrival;
-        Some(next.io)
+        let ready = self.held.len().saturating_sub(kept);
+        if let Some(last) = ready.checked_sub(1) {
+            self.given = self.held[last].arrival;
+        }
+        batch.extend(self.held.drain(..ready));
     }
 }
-
-/// An I/O and its place among those that arrive with it.
-#[derive(Clone, Copy, Debug)]
-struct Ranked {
-    rank: u64,
-    io: Io,
-}
-
-impl Ord for Ranked {
-    fn cmp(&self, other: &Ranked) -> Ordering {
-        (self.io.arrival, self.rank).cmp(&(other.io.arrival, other.rank))
-    }
-}
-
-impl PartialOrd for Ranked {
-    fn partial_cmp(&self, other: &Ranked) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl PartialEq for Ranked {
-    fn eq(&self, other: &Ranked) -> bool {
-        self.cmp(other).is_eq()
-    }
-}
-
-impl Eq for Ranked {}
 
 /// Puts I/Os in order that come in any.
 ///

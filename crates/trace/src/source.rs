@@ -19,6 +19,25 @@ pub trait Source: Send {
     fn info(&self) -> &TraceInfo;
 }
 
+/// Hands all that is left of `source` to `take`, batch by batch, each with what is known by then.
+///
+/// # Errors
+/// Those of the source, and of `take`.
+pub fn each_batch(
+    source: &mut dyn Source,
+    mut take: impl FnMut(&[Io], &TraceInfo) -> Result<(), TraceError>,
+) -> Result<(), TraceError> {
+    let mut batch = Vec::with_capacity(BATCH);
+    loop {
+        batch.clear();
+        source.next(&mut batch)?;
+        if batch.is_empty() {
+            return Ok(());
+        }
+        take(&batch, source.info())?;
+    }
+}
+
 /// I/Os that are in memory anyway.
 #[derive(Clone, Debug, Default)]
 pub struct InMemory {

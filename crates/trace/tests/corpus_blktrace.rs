@@ -2,22 +2,17 @@
 
 #![allow(clippy::unwrap_used, reason = "these are tests")]
 
+mod common;
+
 use std::path::PathBuf;
 
+use common::rest;
 use drivescope_trace::import::{Options, open};
 use drivescope_trace::{Io, TraceError};
 
 fn read(name: &str) -> Result<Vec<Io>, TraceError> {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("corpus").join(name);
-    let mut source = open(&[path], &Options::default())?;
-    let mut ios = Vec::new();
-    loop {
-        let before = ios.len();
-        source.next(&mut ios)?;
-        if ios.len() == before {
-            return Ok(ios);
-        }
-    }
+    rest(open(&[path], &Options::default())?.as_mut())
 }
 
 /// Version and byte order are a matter of layout: if one failed, recordings from other machines would be misread.

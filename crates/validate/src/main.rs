@@ -32,6 +32,7 @@ mod serve;
 mod sheet;
 mod sim;
 mod stop;
+mod threads;
 mod trace_formats;
 mod trace_speed;
 mod zram;

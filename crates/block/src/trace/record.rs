@@ -271,28 +271,7 @@ fn text(bytes: &[u8]) -> String {
 }
 
 fn action(number: u16) -> Option<Action> {
-    const ACTIONS: [Action; 19] = [
-        Action::Queue,
-        Action::BackMerge,
-        Action::FrontMerge,
-        Action::GetRequest,
-        Action::SleepRequest,
-        Action::Requeue,
-        Action::Issue,
-        Action::Complete,
-        Action::Plug,
-        Action::Unplug,
-        Action::UnplugTimer,
-        Action::Insert,
-        Action::Split,
-        Action::Bounce,
-        Action::Remap,
-        Action::Abort,
-        Action::DriverData,
-        Action::ZonePlug,
-        Action::ZoneUnplug,
-    ];
-    ACTIONS.get(usize::from(number).checked_sub(1)?).copied()
+    Action::ALL.get(usize::from(number).checked_sub(1)?).copied()
 }
 
 fn extra(action: Action, pdu: &[u8]) -> Extra {

@@ -285,7 +285,7 @@ impl Made<'_> {
 /// When it cannot be printed.
 pub fn show(verb: &str, document: &Document<Body>, json: bool) -> Result<()> {
     if json {
-        return talk::result(&document.to_json().context("cannot write the result as JSON")?);
+        return talk::document(document);
     }
     let style = report::Style::default();
     let answers = view::probe::answers(verb, &document.body);

@@ -1,16 +1,14 @@
 //! `drivescope devices`: what can be measured here, and what must not be touched.
 
 use anyhow::{Result, bail};
-use block::WallClock;
 use linux::devices::{self, Device};
 use linux::sysfs::Roots;
-use record::RunId;
 use report::Style;
 use serde::Serialize;
 
 use crate::args::DevicesArgs;
-use crate::envelope::{SystemClock, document};
 use crate::exit::Exit;
+use crate::verbs::print_json;
 use crate::{talk, view};
 
 #[derive(Serialize)]
@@ -34,9 +32,7 @@ pub fn main(args: &DevicesArgs) -> Result<Exit> {
         devices.retain(|device| args.devices.iter().any(|name| is_named(device, name)));
     }
     if args.json {
-        let run_id = RunId::new(SystemClock.now(), u64::from(std::process::id()));
-        let body = Body { devices };
-        talk::result(&document("drivescope.devices/1", run_id, &SystemClock, body).to_json()?)?;
+        print_json("drivescope.devices/1", Body { devices })?;
     } else {
         let listing = view::devices::listing(&devices);
         talk::result(&report::render_listing(&listing, Style::default()))?;

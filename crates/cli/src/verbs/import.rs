@@ -1,17 +1,14 @@
 //! `drivescope import`: what another tool printed, judged as a drive's own answers are.
 
 use anyhow::{Context as _, Result};
-use block::WallClock as _;
 use probe::flashbench::tables::{Parsed, Table};
 use probe::flashbench::{judge, parse_all};
 use probe::{Finding, Verdict};
-use record::RunId;
 use serde::Serialize;
 
 use crate::args::{ImportArgs, ImportFlashbenchArgs, ImportVerb};
-use crate::envelope::{SystemClock, document};
 use crate::exit::Exit;
-use crate::verbs::read_input;
+use crate::verbs::{print_json, read_input};
 use crate::{talk, view};
 
 /// The form of what this verb prints as JSON.
@@ -48,9 +45,7 @@ fn flashbench(args: &ImportFlashbenchArgs) -> Result<Exit> {
     let findings = judge(&plain, args.erase_block.map(|bytes| bytes.0));
     let found = findings.iter().any(|finding| finding.verdict == Verdict::Found);
     if args.json {
-        let id = RunId::new(SystemClock.now(), u64::from(std::process::id()));
-        let body = Body { findings, tables };
-        talk::result(&document(SCHEMA, id, &SystemClock, body).to_json()?)?;
+        print_json(SCHEMA, Body { findings, tables })?;
     } else {
         let answers = view::import::answers(&tables, &findings);
         talk::result(&report::render_answers(&answers, report::Style::default()))?;

@@ -20,6 +20,21 @@ use std::io::Read;
 use std::path::Path;
 
 use anyhow::{Context as _, Result};
+use block::WallClock as _;
+use record::RunId;
+use serde::Serialize;
+
+use crate::envelope::{SystemClock, document};
+use crate::talk;
+
+/// Prints `body` as a document of form `schema`: for verbs that keep no run, and are numbered by their process.
+///
+/// # Errors
+/// When it cannot be printed.
+fn print_json<B: Serialize>(schema: &str, body: B) -> Result<()> {
+    let id = RunId::new(SystemClock.now(), u64::from(std::process::id()));
+    talk::document(&document(schema, id, &SystemClock, body))
+}
 
 /// What the file at `path` holds, or standard input for `-`.
 ///

@@ -4,15 +4,12 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use anyhow::{Result, bail};
-use block::WallClock as _;
-use record::RunId;
 use serde_json::json;
 
 use crate::args::{RowsArgs, RowsVerb};
-use crate::envelope::{SystemClock, document};
 use crate::exit::Exit;
 use crate::talk;
-use crate::verbs::read_input;
+use crate::verbs::{print_json, read_input};
 use crate::view::row::{self, SurveyRow};
 
 /// The form of what this verb prints as JSON.
@@ -44,9 +41,7 @@ fn merge(files: &[PathBuf], json: bool) -> Result<Exit> {
         bail!("no rows are in these files; `drivescope probe --row` prints one");
     }
     if json {
-        let id = RunId::new(SystemClock.now(), u64::from(std::process::id()));
-        let body = json!({ "rows": rows });
-        talk::result(&document(SCHEMA, id, &SystemClock, body).to_json()?)?;
+        print_json(SCHEMA, json!({ "rows": rows }))?;
     } else {
         talk::result(&row::table(&rows))?;
     }

@@ -7,18 +7,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context as _, Result, bail};
-use block::WallClock;
 use record::{Exported, Integrity, Run, RunId, Runs};
 use report::Style;
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::args::{PlaceArgs, RunsVerb};
-use crate::envelope::{SystemClock, document};
 use crate::exit::{Exit, Refused};
 use crate::keeping::of_record;
 use crate::replaying::{COMPARE, REPLAY};
-use crate::verbs::trace;
+use crate::verbs::{print_json, trace};
 use crate::{probing, recording, session, talk, view};
 
 /// The form of what these verbs print as JSON.
@@ -48,8 +46,7 @@ pub fn main(verb: &RunsVerb) -> Result<Exit> {
 /// Prints a result in one form or the other.
 fn tell<B: Serialize>(json: bool, body: B, text: &str) -> Result<Exit> {
     if json {
-        let id = RunId::new(SystemClock.now(), u64::from(std::process::id()));
-        talk::result(&document(SCHEMA, id, &SystemClock, body).to_json()?)?;
+        print_json(SCHEMA, body)?;
     } else {
         talk::result(text)?;
     }

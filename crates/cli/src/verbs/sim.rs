@@ -3,14 +3,11 @@
 mod serve;
 
 use anyhow::Result;
-use block::WallClock;
-use record::RunId;
 use report::Style;
-use serde::Serialize;
 
 use crate::args::{SimArgs, SimVerb};
-use crate::envelope::{SystemClock, document};
 use crate::exit::Exit;
+use crate::verbs::print_json;
 use crate::{talk, view};
 
 /// Runs the verb.
@@ -19,7 +16,7 @@ use crate::{talk, view};
 /// When the model is not known.
 pub fn main(args: &SimArgs) -> Result<Exit> {
     match &args.verb {
-        SimVerb::List { json: true } => print("drivescope.sim.list/1", &sim::list())?,
+        SimVerb::List { json: true } => print_json("drivescope.sim.list/1", sim::list())?,
         SimVerb::List { json: false } => {
             let listing = view::sim::listing(&sim::list());
             talk::result(&report::render_listing(&listing, Style::default()))?;
@@ -27,7 +24,7 @@ pub fn main(args: &SimArgs) -> Result<Exit> {
         SimVerb::Show { model, json } => {
             let description = sim::show(&spec(model))?;
             if *json {
-                print("drivescope.sim.show/1", &description)?;
+                print_json("drivescope.sim.show/1", &description)?;
             } else {
                 let listing = view::sim::description(&description)?;
                 talk::result(&report::render_listing(&listing, Style::default()))?;
@@ -41,9 +38,4 @@ pub fn main(args: &SimArgs) -> Result<Exit> {
 /// What names a model, with or without `sim:` in front.
 fn spec(model: &str) -> String {
     if model.starts_with("sim:") { model.to_owned() } else { format!("sim:{model}") }
-}
-
-fn print<B: Serialize + ?Sized>(schema: &str, body: &B) -> Result<()> {
-    let run_id = RunId::new(SystemClock.now(), u64::from(std::process::id()));
-    talk::result(&document(schema, run_id, &SystemClock, body).to_json()?)
 }

@@ -10,7 +10,10 @@ mod replay;
 pub use compare::show as show_compare;
 pub use replay::show as show_replay;
 
-use anyhow::Result;
+use std::io::ErrorKind;
+
+use ::trace::{Existing, TraceError};
+use anyhow::{Result, anyhow};
 
 use crate::args::{TraceArgs, TraceVerb};
 use crate::exit::Exit;
@@ -27,5 +30,20 @@ pub fn main(args: &TraceArgs) -> Result<Exit> {
         TraceVerb::Analyze(args) => analyze::main(args),
         TraceVerb::Replay(args) => replay::main(args),
         TraceVerb::Compare(args) => compare::main(args),
+    }
+}
+
+/// What becomes of a file that is there already.
+fn existing(force: bool) -> Existing {
+    if force { Existing::Replace } else { Existing::Keep }
+}
+
+/// Names the flag where a file that is there already is the reason.
+fn in_the_way(error: TraceError) -> anyhow::Error {
+    match error {
+        TraceError::Io { source, file } if source.kind() == ErrorKind::AlreadyExists => {
+            anyhow!("{file} exists; --force replaces it")
+        }
+        other => other.into(),
     }
 }

@@ -6,12 +6,13 @@ use report::number::{bytes, digits, nanoseconds, share, thousands};
 use report::{Table, Tables, Tone};
 use trace::analyze::Phase;
 use trace::analyze::body::{Body, Device};
+use trace::analyze::histogram::Spread;
 use trace::analyze::phases::{Overhead, Phases};
 use trace::analyze::seeks::SeekFigures;
 use trace::analyze::tally::Counts;
 use trace::analyze::tasks::Process;
 
-use super::load;
+use super::{heads, load, maybe, seconds};
 
 /// Most devices, and most tasks, that a page shows.
 const SHOWN: usize = 12;
@@ -66,18 +67,6 @@ fn facts(body: &Body) -> Vec<String> {
         facts.push(format!("only {}", body.trace.only_devices.join(", ")));
     }
     facts
-}
-
-fn seconds(s: f64) -> String {
-    nanoseconds(s * 1e9)
-}
-
-fn maybe<T>(value: Option<T>, text: impl Fn(T) -> String) -> String {
-    value.map_or_else(|| "–".to_owned(), text)
-}
-
-fn heads(columns: &[&str]) -> Vec<String> {
-    columns.iter().map(|column| (*column).to_owned()).collect()
 }
 
 /// The figures that tell one drive from another under the same trace.
@@ -203,6 +192,21 @@ fn overhead(overhead: &Overhead) -> Table {
     }
 }
 
+/// What devices and tasks are told of alike.
+const SERVED: [&str; 6] = ["I/Os", "read", "written", "D2C", "Q2C", "Q2C p99"];
+
+fn served(counts: &Counts, phases: &Phases) -> Vec<String> {
+    let mean = |spread: Option<Spread>| maybe(spread, |spread| nanoseconds(spread.mean_ns));
+    vec![
+        counts.requests.to_string(),
+        bytes(counts.bytes_read as f64),
+        bytes(counts.bytes_written as f64),
+        mean(phases.d2c),
+        mean(phases.q2c),
+        maybe(phases.q2c, |spread| nanoseconds(spread.p99_ns as f64)),
+    ]
+}
+
 /// Each device's own figures, where there are several.
 fn devices(body: &Body) -> Option<Table> {
     if body.devices.len() < 2 {
@@ -210,24 +214,14 @@ fn devices(body: &Body) -> Option<Table> {
     }
     let mut devices: Vec<&Device> = body.devices.iter().collect();
     devices.sort_by(|a, b| b.counts.requests.cmp(&a.counts.requests).then(a.space.cmp(&b.space)));
-    let mean = |spread: Option<trace::analyze::histogram::Spread>| {
-        maybe(spread, |spread| nanoseconds(spread.mean_ns))
-    };
     let row = |device: &&Device| {
-        let fields = vec![
-            device.counts.requests.to_string(),
-            bytes(device.counts.bytes_read as f64),
-            bytes(device.counts.bytes_written as f64),
-            mean(device.phases.d2c),
-            mean(device.phases.q2c),
-            maybe(device.phases.q2c, |spread| nanoseconds(spread.p99_ns as f64)),
-            maybe(device.queue_depth.as_ref(), |depth| digits(depth.mean)),
-        ];
+        let mut fields = served(&device.counts, &device.phases);
+        fields.push(maybe(device.queue_depth.as_ref(), |depth| digits(depth.mean)));
         (named(device), fields)
     };
     Some(Table {
         title: "Device".to_owned(),
-        columns: heads(&["I/Os", "read", "written", "D2C", "Q2C", "Q2C p99", "depth"]),
+        columns: heads(&[&SERVED[..], &["depth"]].concat()),
         rows: devices.iter().take(SHOWN).map(row).collect(),
         notes: left_out(devices.len(), "devices"),
     })
@@ -249,22 +243,11 @@ fn processes(body: &Body) -> Option<Table> {
             (None, Some(pid)) => format!("pid {pid}"),
             (_, None) => "others".to_owned(),
         };
-        let mean = |spread: Option<trace::analyze::histogram::Spread>| {
-            maybe(spread, |spread| nanoseconds(spread.mean_ns))
-        };
-        let fields = vec![
-            process.counts.requests.to_string(),
-            bytes(process.counts.bytes_read as f64),
-            bytes(process.counts.bytes_written as f64),
-            mean(process.phases.d2c),
-            mean(process.phases.q2c),
-            maybe(process.phases.q2c, |spread| nanoseconds(spread.p99_ns as f64)),
-        ];
-        (name, fields)
+        (name, served(&process.counts, &process.phases))
     };
     (!body.processes.is_empty()).then(|| Table {
         title: "Process".to_owned(),
-        columns: heads(&["I/Os", "read", "written", "D2C", "Q2C", "Q2C p99"]),
+        columns: heads(&SERVED),
         rows: body.processes.iter().take(SHOWN).map(row).collect(),
         notes: left_out(body.processes.len(), "processes"),
     })

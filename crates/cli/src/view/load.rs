@@ -11,6 +11,8 @@ use trace::analyze::sequential::SequentialBody;
 use trace::analyze::sizes::SizeTable;
 use trace::analyze::working_set::WorkingSetBody;
 
+use super::{heads, maybe};
+
 /// Caches whose miss ratio is told.
 const CACHES: usize = 3;
 
@@ -27,28 +29,26 @@ pub fn table(body: &Body) -> Option<Table> {
         load.regions.as_ref().and_then(regions),
     ];
     let rows = [("reads", &sizes.reads), ("writes", &sizes.writes), ("discards", &sizes.discards)];
-    let heads = ["I/Os", "mean", "p50", "p99", "max", "most common"];
     Some(Table {
         title: "Sizes".to_owned(),
-        columns: heads.map(str::to_owned).to_vec(),
+        columns: heads(&["I/Os", "mean", "p50", "p99", "max", "most common"]),
         rows: rows.into_iter().filter_map(|(name, table)| row(name, table)).collect(),
         notes: notes.into_iter().flatten().collect(),
     })
 }
 
 fn row(name: &str, table: &SizeTable) -> Option<(String, Vec<String>)> {
-    let of = |size: Option<u64>| size.map_or_else(|| "–".to_owned(), |size| bytes(size as f64));
-    let common = table
-        .common
-        .first()
-        .map(|common| format!("{} ({})", bytes(common.bytes as f64), share(common.share)));
+    let of = |size: Option<u64>| maybe(size, |size| bytes(size as f64));
+    let common = maybe(table.common.first(), |common| {
+        format!("{} ({})", bytes(common.bytes as f64), share(common.share))
+    });
     let fields = vec![
         table.ios.to_string(),
         bytes(table.mean_bytes?.round()),
         of(table.p50_bytes),
         of(table.p99_bytes),
         of(table.max_bytes),
-        common.unwrap_or_else(|| "–".to_owned()),
+        common,
     ];
     Some((name.to_owned(), fields))
 }
@@ -70,7 +70,7 @@ fn aligned(mix: &MixBody) -> Option<String> {
 }
 
 fn sequential(body: &SequentialBody) -> Option<String> {
-    let of = |share_of: Option<f64>| share_of.map_or_else(|| "–".to_owned(), share);
+    let of = |share_of: Option<f64>| maybe(share_of, share);
     body.transfers.share?;
     Some(format!(
         "sequential: {} of reads and {} of writes go on with one of the last {} streams",

@@ -20,6 +20,7 @@ pub mod sim;
 pub mod trace_plots;
 
 use block::{DriveInfo, Leaf, Stack};
+use report::number::nanoseconds;
 
 /// A drive in a few words, for a list of runs: its model, or what the devices at the bottom are called.
 pub fn drive(target: &DriveInfo, stack: &Stack) -> String {
@@ -28,4 +29,18 @@ pub fn drive(target: &DriveInfo, stack: &Stack) -> String {
         Some(model) => model.trim().to_owned(),
         None => stack.leaves.iter().map(leaf).collect::<Vec<_>>().join(", "),
     }
+}
+
+/// The heads of a table's columns.
+fn heads(columns: &[&str]) -> Vec<String> {
+    columns.iter().map(|column| (*column).to_owned()).collect()
+}
+
+/// What stands in a table where something may not be known.
+fn maybe<T>(value: Option<T>, text: impl Fn(T) -> String) -> String {
+    value.map_or_else(|| "–".to_owned(), text)
+}
+
+fn seconds(s: f64) -> String {
+    nanoseconds(s * 1e9)
 }

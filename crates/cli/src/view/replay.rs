@@ -6,12 +6,13 @@ use stats::Quantity;
 use trace::replay::compare::{Contestant, Metric, Ratio, Suits};
 use trace::replay::{ErrorSpans, Fidelity, Limit, Mode, Options, Origin, Since, Spans};
 
+use super::{heads, maybe, seconds};
 use crate::replaying::{CompareBody, Drive, ReferenceBody, ReplayBody, schedulers};
 
 /// One line for a list of runs.
 pub fn headline(body: &ReplayBody) -> String {
     let replay = &body.replay;
-    let sum = replay.run.q2c_sum_s.map_or_else(|| "–".to_owned(), seconds);
+    let sum = maybe(replay.run.q2c_sum_s, seconds);
     let verdict = replay.fidelity.verdict.word();
     format!("{verdict}; completion {}, sum of Q2C {sum}", seconds(replay.elapsed_s))
 }
@@ -91,18 +92,6 @@ fn how(options: &Options, reference: Option<&ReferenceBody>, origin: Origin) -> 
         _ => String::new(),
     };
     format!("{mode}{times}{from}")
-}
-
-fn seconds(s: f64) -> String {
-    nanoseconds(s * 1e9)
-}
-
-fn heads(columns: &[&str]) -> Vec<String> {
-    columns.iter().map(|column| (*column).to_owned()).collect()
-}
-
-fn maybe(value: Option<f64>, text: impl Fn(f64) -> String) -> String {
-    value.map_or_else(|| "–".to_owned(), text)
 }
 
 /// What was issued, beside what the original did.
@@ -284,11 +273,9 @@ pub fn compared(body: &CompareBody) -> Tables {
 }
 
 fn contest(body: &CompareBody) -> Table {
-    let of = |quantity: Option<Quantity>| {
-        quantity.map_or_else(|| "–".to_owned(), |one| value(&one, RateUnit::Mb))
-    };
+    let of = |quantity: Option<Quantity>| maybe(quantity, |one| value(&one, RateUnit::Mb));
     let row = |drive: &Contestant| {
-        let depth = drive.mean_depth.map_or_else(|| "–".to_owned(), |depth| digits(depth.value));
+        let depth = maybe(drive.mean_depth, |depth| digits(depth.value));
         let fields =
             [drive.completion, drive.q2c_sum, drive.q2c_mean, drive.q2c_p50, drive.q2c_p99];
         let fields = fields.into_iter().map(of).chain([depth]).collect();

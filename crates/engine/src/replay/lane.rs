@@ -1,6 +1,6 @@
 //! The loop of a replay: one drive, and the submitters that it serves.
 
-use block::{Bytes, Completion, Drive, DriveError, Nanos, Op, Request, Time};
+use block::{Completion, Drive, DriveError, Nanos, Op, Request, Time};
 
 use super::ledger::Ledger;
 use super::queue::{Claim, Claimant, Next};
@@ -81,16 +81,7 @@ struct Slots {
 
 impl Slots {
     fn new(submitters: &std::ops::Range<u16>, depth: u16) -> Slots {
-        let planned = Planned {
-            at: Nanos::ZERO,
-            room: 0,
-            weight: 0,
-            op: Op::Flush,
-            fua: false,
-            offset: Bytes::ZERO,
-            len: Bytes::ZERO,
-        };
-        let idle = Flight { seq: 0, planned, ready: Time::ZERO, no_slot: false };
+        let idle = Flight { seq: 0, planned: Planned::NOTHING, ready: Time::ZERO, no_slot: false };
         let count = submitters.len() * usize::from(depth);
         Slots {
             first: submitters.start,

@@ -2,7 +2,7 @@
 
 use std::sync::mpsc::{Receiver, Sender, SyncSender, TryRecvError, channel};
 
-use block::{Bytes, Nanos, Op, Outcome, Time};
+use block::{Nanos, Outcome, Time};
 
 use super::{Planned, Replayed};
 
@@ -22,19 +22,10 @@ pub(super) const QUEUED_MAX: usize = BATCHES;
 /// An empty batch whose memory is there: the kernel finds a page only when it is first written to, which takes longer
 /// than all else that is done for a request.
 fn fresh() -> Vec<Replayed> {
-    let planned = Planned {
-        at: Nanos::ZERO,
-        room: 0,
-        weight: 0,
-        op: Op::Flush,
-        fua: false,
-        offset: Bytes::ZERO,
-        len: Bytes::ZERO,
-    };
     let nothing = Replayed {
         seq: u64::MAX,
         submitter: 0,
-        planned,
+        planned: Planned::NOTHING,
         ready: Nanos::ZERO,
         no_slot: false,
         issued: Nanos::ZERO,

@@ -5,7 +5,7 @@
 //! the way, and we would be in theirs: it is taken only when it is free, and everything is put back.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read as _};
+use std::io;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -275,22 +275,8 @@ impl Feed for Global {
     fn collect(&mut self, chunk: &mut Chunk) -> io::Result<bool> {
         chunk.notes.append(&mut self.marks.0.lock().unwrap_or_else(PoisonError::into_inner));
         self.lost.since(chunk);
-        while chunk.data.len() < CHUNK_BYTES {
-            let read = match self.pipe.read(&mut self.buffer) {
-                Ok(read) => read,
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => 0,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(error) => return Err(error),
-            };
-            if read == 0 {
-                return Ok(false);
-            }
-            let start = chunk.data.len();
-            chunk.data.extend_from_slice(&self.buffer[..read]);
-            // One stream: the pipe has merged the CPUs.
-            chunk.parts.push((0, start..chunk.data.len()));
-        }
-        Ok(true)
+        // One stream: the pipe has merged the CPUs.
+        chunk.drain(&mut self.pipe, &mut self.buffer, CHUNK_BYTES, 0)
     }
 
     fn halt(&mut self) -> io::Result<()> {

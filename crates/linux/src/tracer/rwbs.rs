@@ -3,6 +3,8 @@
 //! An optional `F` (flush first), one operation (`W`, `WZ`, `D`, `DE`, `R`, `F`, `ZA`, `ZR`, `ZRA`, `ZF`, `ZO`, `ZC`,
 //! `N`), then any of `F` (force unit access), `A` (read ahead), `S` (sync), `M` (metadata), `U` or `a` (atomic).
 
+use std::ops::BitOr as _;
+
 use block::trace::Traits;
 
 /// What the letters of `rwbs` say, up to its first zero. `sectors` is the length of the I/O: `N` is a command passed
@@ -18,18 +20,8 @@ pub(crate) fn traits(rwbs: &[u8], sectors: u64) -> Traits {
     }
     let (operation, flags) = operation(letters, sectors);
     traits = traits | operation;
-    for letter in flags {
-        traits = traits
-            | match letter {
-                b'F' => Traits::FUA,
-                b'A' => Traits::AHEAD,
-                b'S' => Traits::SYNC,
-                b'M' => Traits::META,
-                // Atomic writes have no category; what is not known yet says nothing.
-                _ => Traits::NONE,
-            };
-    }
-    traits
+    // Atomic writes have no category; what is not known yet says nothing.
+    flags.iter().filter_map(|&flag| Traits::of_flag(flag)).fold(traits, Traits::bitor)
 }
 
 fn operation(letters: &[u8], sectors: u64) -> (Traits, &[u8]) {

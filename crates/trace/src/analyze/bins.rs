@@ -105,18 +105,6 @@ pub fn quantile(
         .map(|(value, _)| value)
 }
 
-/// Each two neighbours as one, when a scale doubles; a last one alone stays.
-pub(super) fn halved<T>(all: Vec<T>, merge: impl Fn(&mut T, T)) -> Vec<T> {
-    let mut halved: Vec<T> = Vec::with_capacity(all.capacity());
-    for (index, one) in all.into_iter().enumerate() {
-        match halved.get_mut(index / 2) {
-            Some(first) => merge(first, one),
-            None => halved.push(one),
-        }
-    }
-    halved
-}
-
 /// How many values lie from a power of two to below the next.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Power {

@@ -2,10 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::analyze::series::Series;
+use crate::series::{Join, Series};
 
 /// Classes of depth: 0, 1, 2, 3 to 4, 5 to 8, and so on.
 const CLASSES: usize = 34;
+
+/// First step of depth over time, in nanoseconds, and the most steps that are kept: then neighbours are joined.
+const FIRST_STEP: u64 = 1 << 20;
+const MOST_STEPS: usize = 512;
 
 /// Counts what is outstanding. Instants come in order; one that does not is taken for the last.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -29,10 +33,10 @@ pub(super) struct Held {
     max: u64,
 }
 
-impl super::series::Join for Held {
-    fn join(&mut self, other: &Held) {
-        self.area += other.area;
-        self.max = self.max.max(other.max);
+impl Join for Held {
+    fn join(&mut self, behind: Held) {
+        self.area += behind.area;
+        self.max = self.max.max(behind.max);
     }
 }
 
@@ -64,7 +68,7 @@ impl Depth {
             self.begun = Some(at);
             self.last = at;
             self.by_class = vec![0; CLASSES];
-            self.over_time = self.keeps_course.then(|| Series::new(at, FIRST_SHIFT, MOST_STEPS));
+            self.over_time = self.keeps_course.then(|| Series::new(at, FIRST_STEP, MOST_STEPS));
         }
         let Some(passed) = at.checked_sub(self.last).filter(|passed| *passed > 0) else { return };
         self.area += u128::from(self.now) * u128::from(passed);
@@ -97,17 +101,12 @@ impl Depth {
             over_time: self.over_time.as_ref().map(|course| DepthOverTime {
                 from_ns: begun,
                 step_ns: course.step(),
-                mean: course.cells().map(|(held, ns)| held.area as f64 / ns as f64).collect(),
-                max: course.cells().map(|(held, _)| held.max).collect(),
+                mean: course.lengths().map(|(held, ns)| held.area as f64 / ns as f64).collect(),
+                max: course.cells().iter().map(|held| held.max).collect(),
             }),
         })
     }
 }
-
-/// First step of depth over time, as a power of two of nanoseconds, and the most steps that are kept: then neighbours
-/// are joined.
-const FIRST_SHIFT: u32 = 20;
-const MOST_STEPS: usize = 512;
 
 fn class(depth: u64) -> usize {
     match depth {

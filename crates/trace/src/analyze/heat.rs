@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::reach::reach;
+use super::reach::{Touches, reach};
 use crate::{Io, Kind};
 
 /// Most rows of a map: ranges of addresses. A row begins as 4 KiB and doubles whenever there would be more.
@@ -59,7 +59,7 @@ pub struct HeatBody {
     pub unmapped_ios: u64,
 }
 
-/// Draws maps. Memory: 384 KiB for each, at most 6 MiB.
+/// Draws maps. Memory: 256 KiB for each, at most 4 MiB.
 #[derive(Clone, Debug)]
 pub struct Heat {
     /// log2 of a column.
@@ -68,12 +68,6 @@ pub struct Heat {
     maps: Vec<Map>,
     unmapped: u64,
     last: u64,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Cell {
-    ios: [u64; 2],
-    bytes: [u64; 2],
 }
 
 #[derive(Clone, Debug)]
@@ -87,7 +81,7 @@ struct Map {
     lowest: u64,
     highest: u64,
     /// Row by row.
-    cells: Vec<Cell>,
+    cells: Vec<Touches>,
 }
 
 impl Default for Heat {
@@ -117,7 +111,7 @@ impl Heat {
             self.shift += 1;
         }
         let column = (self.last >> self.shift) as usize;
-        self.columns = (self.last >> self.shift) as usize + 1;
+        self.columns = column + 1;
         let index = known.unwrap_or_else(|| {
             self.maps.push(Map::new(io.space, first));
             self.maps.len() - 1
@@ -144,7 +138,7 @@ impl Map {
             base: at >> FIRST_ROW,
             lowest: at,
             highest: at,
-            cells: vec![Cell::default(); ROWS * COLUMNS],
+            cells: vec![Touches::default(); ROWS * COLUMNS],
         }
     }
 
@@ -159,16 +153,14 @@ impl Map {
         let mut from = first;
         while row < top {
             let next = (row + 1) << self.shift;
-            let cell = self.cell(row, column);
-            cell.bytes[direction] = cell.bytes[direction].saturating_add(next - from);
+            self.cell(row, column).add_bytes(direction, next - from);
             (from, row) = (next, row + 1);
         }
-        let cell = self.cell(row, column);
-        cell.bytes[direction] = cell.bytes[direction].saturating_add(last - from + 1);
+        self.cell(row, column).add_bytes(direction, last - from + 1);
     }
 
     #[inline]
-    fn cell(&mut self, row: u64, column: usize) -> &mut Cell {
+    fn cell(&mut self, row: u64, column: usize) -> &mut Touches {
         &mut self.cells[(row - self.base) as usize * COLUMNS + column]
     }
 
@@ -193,7 +185,7 @@ impl Map {
         } else {
             self.lowest >> shift
         };
-        let mut cells = vec![Cell::default(); ROWS * COLUMNS];
+        let mut cells = vec![Touches::default(); ROWS * COLUMNS];
         for (row, old) in (self.base..).zip(self.cells.chunks(COLUMNS)) {
             let row = row >> (shift - self.shift);
             // Rows that were never touched may lie beyond.
@@ -216,14 +208,14 @@ impl Map {
                 sum.merge(&row[2 * column + 1]);
                 row[column] = sum;
             }
-            row[COLUMNS / 2..].fill(Cell::default());
+            row[COLUMNS / 2..].fill(Touches::default());
         }
     }
 
     fn finish(&self) -> HeatMap {
         let first = (self.lowest >> self.shift) - self.base;
         let last = (self.highest >> self.shift) - self.base;
-        let spot = |(index, cell): (usize, &Cell)| Spot {
+        let spot = |(index, cell): (usize, &Touches)| Spot {
             row: (index / COLUMNS) as u32 - first as u32,
             column: (index % COLUMNS) as u32,
             reads: cell.ios[0],
@@ -231,7 +223,7 @@ impl Map {
             bytes_read: cell.bytes[0],
             bytes_written: cell.bytes[1],
         };
-        let filled = self.cells.iter().enumerate().filter(|(_, cell)| **cell != Cell::default());
+        let filled = self.cells.iter().enumerate().filter(|(_, cell)| **cell != Touches::default());
         HeatMap {
             space: self.space,
             from_bytes: (self.base + first) << self.shift,
@@ -239,14 +231,6 @@ impl Map {
             rows: (last - first) as u32 + 1,
             spots: filled.map(spot).collect(),
         }
-    }
-}
-
-impl Cell {
-    fn merge(&mut self, other: &Cell) {
-        self.ios.iter_mut().zip(other.ios).for_each(|(mine, theirs)| *mine += theirs);
-        let bytes = self.bytes.iter_mut().zip(other.bytes);
-        bytes.for_each(|(mine, theirs)| *mine = mine.saturating_add(theirs));
     }
 }
 

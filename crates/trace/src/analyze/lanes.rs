@@ -210,8 +210,8 @@ impl Course {
         }
     }
 
-    /// Nothing was outstanding before `at`, or is after it.
-    fn begin(&mut self, at: u64) {
+    /// `at` is an end of the time over which the mean is taken: the first arrival, or the last completion.
+    fn bound(&mut self, at: u64) {
         self.outstanding.advance(at);
     }
 }
@@ -248,7 +248,7 @@ impl Lanes {
         self.lane(index).arrive(io, stacked, wanted);
         if self.wanted.depth {
             if self.first_arrival.is_none() {
-                self.whole.begin(arrival);
+                self.whole.bound(arrival);
             }
             if io.length.0 > 0 {
                 self.moments.push(Pending { stacked, ..Pending::of(io, index as u32) });
@@ -290,7 +290,7 @@ impl Lanes {
         self.pass(u64::MAX);
         let last = self.last_completion;
         if let Some(last) = last.filter(|_| self.wanted.depth && self.first_arrival.is_some()) {
-            self.whole.begin(last);
+            self.whole.bound(last);
         }
     }
 

@@ -37,7 +37,6 @@ mod load;
 mod moments;
 mod options;
 mod run;
-mod series;
 
 use crate::analyze::body::Body;
 use crate::analyze::course::CourseLenses;

@@ -88,7 +88,7 @@ impl Lens {
         Lens::Timeline,
     ];
 
-    /// Those on what was asked for, whatever became of it.
+    /// Those on what was asked for, whatever became of it: in [`Lens::ALL`], all behind the four on its course.
     pub(super) fn on_load() -> impl Iterator<Item = Lens> {
         Lens::ALL.into_iter().skip(4)
     }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::analyze::series::{Join, Series};
+use crate::series::{Join, Series};
 use crate::{Io, Kind};
 
 /// A second.
@@ -18,10 +18,10 @@ struct Passed {
 }
 
 impl Join for Passed {
-    fn join(&mut self, other: &Passed) {
-        self.ios += other.ios;
-        self.read = self.read.saturating_add(other.read);
-        self.written = self.written.saturating_add(other.written);
+    fn join(&mut self, behind: Passed) {
+        self.ios += behind.ios;
+        self.read = self.read.saturating_add(behind.read);
+        self.written = self.written.saturating_add(behind.written);
     }
 }
 
@@ -43,7 +43,7 @@ struct Course {
 
 impl Default for Course {
     fn default() -> Course {
-        Course { seconds: Series::new(0, 0, MOST_STEPS), last: None }
+        Course { seconds: Series::new(0, 1, MOST_STEPS), last: None }
     }
 }
 
@@ -65,7 +65,7 @@ impl Course {
         let last = self.last.unwrap_or(0).saturating_add(1) as f64 / SECOND_NS as f64;
         let step = self.seconds.step() as f64;
         let lengths = (0..).map(|index| (last - f64::from(index) * step).min(step));
-        self.seconds.cells().map(|(cell, _)| *cell).zip(lengths).collect()
+        self.seconds.cells().iter().copied().zip(lengths).collect()
     }
 }
 

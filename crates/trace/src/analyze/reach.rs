@@ -6,6 +6,27 @@ use crate::Io;
 /// once. What a broken line claims beyond is not looked at, so that it costs neither time nor memory.
 pub const LONGEST: u64 = 256 << 20;
 
+/// What reads and writes do to a part of the addresses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Touches {
+    /// I/Os that begin in it: reads, writes.
+    pub(super) ios: [u64; 2],
+    /// Bytes of it that they transfer. Sums stop at the greatest number.
+    pub(super) bytes: [u64; 2],
+}
+
+impl Touches {
+    #[inline]
+    pub(super) fn add_bytes(&mut self, direction: usize, bytes: u64) {
+        self.bytes[direction] = self.bytes[direction].saturating_add(bytes);
+    }
+
+    pub(super) fn merge(&mut self, other: &Touches) {
+        self.ios.iter_mut().zip(other.ios).for_each(|(mine, theirs)| *mine += theirs);
+        (0..).zip(other.bytes).for_each(|(direction, bytes)| self.add_bytes(direction, bytes));
+    }
+}
+
 /// First and last byte of a transfer, as far as it is looked at; `None` of what transfers nothing.
 #[inline]
 pub(super) fn reach(io: &Io) -> Option<(u64, u64)> {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use workload::rng::Mixed;
 
 use super::mix::SPACES_MAX;
-use super::reach::reach;
+use super::reach::{Touches, reach};
 use crate::{Io, Kind};
 
 /// Most regions. They begin as 1 MiB and double whenever there would be more.
@@ -97,16 +97,10 @@ pub struct RegionsBody {
 pub struct Regions {
     shift: u32,
     places: HashMap<(u32, u64), usize, Mixed>,
-    counts: Vec<Count>,
+    counts: Vec<Touches>,
     /// Where the last access was.
     last: Option<((u32, u64), usize)>,
     unjudged: u64,
-}
-
-#[derive(Clone, Copy, Debug, Default)]
-struct Count {
-    ios: [u64; 2],
-    bytes: [u64; 2],
 }
 
 impl Default for Regions {
@@ -137,8 +131,7 @@ impl Regions {
         loop {
             let place = self.place(io.space, from);
             let end = (from | ((1 << self.shift) - 1)).min(last);
-            let bytes = &mut self.counts[place].bytes[direction];
-            *bytes = bytes.saturating_add(end - from + 1);
+            self.counts[place].add_bytes(direction, end - from + 1);
             if end == last {
                 return;
             }
@@ -156,7 +149,7 @@ impl Regions {
         let next = self.counts.len();
         let place = *self.places.entry(region).or_insert(next);
         if place == next {
-            self.counts.push(Count::default());
+            self.counts.push(Touches::default());
             if self.counts.len() > REGIONS_MAX {
                 self.coarsen();
                 return self.place(space, at);
@@ -177,7 +170,7 @@ impl Regions {
                 let next = self.counts.len();
                 let joined = *self.places.entry((space, index / 2)).or_insert(next);
                 if joined == next {
-                    self.counts.push(Count::default());
+                    self.counts.push(Touches::default());
                 }
                 self.counts[joined].merge(&counts[place]);
             }
@@ -223,14 +216,6 @@ impl Regions {
             bytes_read: count.bytes[0],
             bytes_written: count.bytes[1],
         }
-    }
-}
-
-impl Count {
-    fn merge(&mut self, other: &Count) {
-        self.ios.iter_mut().zip(other.ios).for_each(|(mine, theirs)| *mine += theirs);
-        let bytes = self.bytes.iter_mut().zip(other.bytes);
-        bytes.for_each(|(mine, theirs)| *mine = mine.saturating_add(theirs));
     }
 }
 

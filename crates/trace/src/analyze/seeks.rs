@@ -1,9 +1,9 @@
 //! How far the next I/O lies from the one before.
 
 use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
 
 use serde::{Deserialize, Serialize};
+use workload::rng::Mixed;
 
 use crate::analyze::histogram::Histogram;
 
@@ -150,7 +150,7 @@ impl Distances {
 /// is at most its true count, and short of it by what was taken.
 #[derive(Clone, Debug)]
 struct Frequent {
-    counts: HashMap<u64, u64, BuildHasherDefault<Mixer>>,
+    counts: HashMap<u64, u64, Mixed>,
     most: usize,
     taken: u64,
 }
@@ -217,31 +217,6 @@ impl Frequent {
             seen >= n.div_ceil(2)
         };
         counts.iter().find(reaches).map_or(0, |(value, _)| *value)
-    }
-}
-
-/// Spreads numbers over the table. Distances are multiples of the sector size, so the low bits have to depend on all;
-/// they are no secret, and a table that somebody fills on purpose holds no more than any other.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Mixer(u64);
-
-impl Hasher for Mixer {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|byte| self.write_u64(u64::from(*byte)));
-    }
-
-    fn write_u32(&mut self, value: u32) {
-        self.write_u64(u64::from(value));
-    }
-
-    #[inline]
-    fn write_u64(&mut self, value: u64) {
-        let product = u128::from(self.0 ^ value) * 0x9e37_79b9_7f4a_7c15;
-        self.0 = product as u64 ^ (product >> 64) as u64;
     }
 }
 

@@ -1,13 +1,12 @@
 //! Who asked for what: I/Os by the task that they arrived from.
 
 use std::collections::{BTreeMap, HashMap};
-use std::hash::BuildHasherDefault;
 
 use serde::{Deserialize, Serialize};
+use workload::rng::Mixed;
 
 use crate::Io;
 use crate::analyze::phases::{Collector, Phases};
-use crate::analyze::seeks::Mixer;
 use crate::analyze::tally::Counts;
 
 /// Most tasks that are told apart; those that come later are counted together.
@@ -16,7 +15,7 @@ pub const TASKS_MAX: usize = 256;
 /// Collects I/Os by task.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tasks {
-    places: HashMap<u32, u32, BuildHasherDefault<Mixer>>,
+    places: HashMap<u32, u32, Mixed>,
     tasks: Vec<Task>,
     further: Task,
     last: Option<(u32, usize)>,

@@ -5,12 +5,13 @@ use std::collections::BinaryHeap;
 
 use serde::{Deserialize, Serialize};
 
-use super::bins::{Bins, halved, quantile};
+use super::bins::{Bins, quantile};
+use crate::series::{Join, Series};
 use crate::{Io, Kind};
 
 /// Most slices. A slice begins as 1.024 µs and doubles whenever there would be more.
 pub const SLICES_MAX: usize = 512;
-const FIRST_SHIFT: u32 = 10;
+const FIRST_NS: u64 = 1 << 10;
 /// Most I/Os that are followed while outstanding.
 const OUTSTANDING_MAX: usize = 1 << 20;
 
@@ -78,8 +79,7 @@ pub struct TimelineBody {
 /// Watches load over time. Memory: 2.3 MiB, and 8 bytes for each I/O outstanding at once, at most 8 MiB.
 #[derive(Clone, Debug)]
 pub struct Timeline {
-    shift: u32,
-    slices: Vec<Cell>,
+    slices: Series<Cell>,
     /// Completions to come.
     outstanding: BinaryHeap<Reverse<u64>>,
     /// Until when depth has been counted.
@@ -113,8 +113,7 @@ impl Timeline {
     /// Nothing seen.
     pub fn new() -> Timeline {
         Timeline {
-            shift: FIRST_SHIFT,
-            slices: Vec::new(),
+            slices: Series::new(0, FIRST_NS, SLICES_MAX),
             outstanding: BinaryHeap::new(),
             now: 0,
             last: 0,
@@ -133,7 +132,7 @@ impl Timeline {
         self.pass(at);
         let followed = self.follow(io);
         let depth = self.outstanding.len() as u64;
-        let cell = self.cell(at);
+        let cell = self.slices.cell(at);
         match io.kind {
             Kind::Read | Kind::Write => {
                 let direction = io.kind as usize;
@@ -176,7 +175,7 @@ impl Timeline {
             }
             self.pass(over);
             self.outstanding.pop();
-            self.cell(over).completed += 1;
+            self.slices.cell(over).completed += 1;
         }
     }
 
@@ -184,47 +183,23 @@ impl Timeline {
     #[inline]
     fn pass(&mut self, to: u64) {
         let depth = self.outstanding.len() as u64;
-        if depth > 0 && to > self.now {
-            // The last instant that belongs to the stretch settles how long slices are.
-            self.cell(to - 1);
-            let mut from = self.now;
-            while from < to {
-                let end = ((from >> self.shift) + 1).saturating_mul(1 << self.shift).min(to);
-                let cell = &mut self.slices[(from >> self.shift) as usize];
-                cell.area += u128::from(depth) * u128::from(end - from);
+        if depth > 0 {
+            self.slices.spread(self.now, to, |cell, part| {
+                cell.area += u128::from(depth) * u128::from(part);
                 cell.deepest = cell.deepest.max(depth);
-                from = end;
-            }
+            });
         }
         self.now = self.now.max(to);
-    }
-
-    #[inline]
-    fn cell(&mut self, at: u64) -> &mut Cell {
-        while at >> self.shift >= SLICES_MAX as u64 {
-            self.coarsen();
-        }
-        let index = (at >> self.shift) as usize;
-        if index >= self.slices.len() {
-            self.slices.resize_with(index + 1, Cell::default);
-        }
-        &mut self.slices[index]
-    }
-
-    #[cold]
-    fn coarsen(&mut self) {
-        self.slices = halved(std::mem::take(&mut self.slices), Cell::merge);
-        self.shift += 1;
     }
 
     /// What was seen, until the last completion.
     pub fn finish(mut self) -> TimelineBody {
         self.complete_until(u64::MAX);
         let until = self.now.max(self.last);
-        let slice = 1u64 << self.shift;
-        let cells = self.slices.iter().enumerate();
-        let slices = cells.map(|(index, cell)| {
-            let length = slice.min(until.saturating_sub(index as u64 * slice)).max(1);
+        let slice = self.slices.step();
+        let slices = self.slices.cells().iter().zip(0..).map(|(cell, index)| {
+            // Not the series' own lengths, in which the instant of the end is a nanosecond long.
+            let length = slice.min(until.saturating_sub(slice.saturating_mul(index))).max(1);
             cell.finish(length, self.followed)
         });
         TimelineBody {
@@ -237,18 +212,20 @@ impl Timeline {
     }
 }
 
-impl Cell {
-    fn merge(&mut self, other: Cell) {
-        self.ios.iter_mut().zip(other.ios).for_each(|(mine, theirs)| *mine += theirs);
-        let bytes = self.bytes.iter_mut().zip(other.bytes);
+impl Join for Cell {
+    fn join(&mut self, behind: Cell) {
+        self.ios.iter_mut().zip(behind.ios).for_each(|(mine, theirs)| *mine += theirs);
+        let bytes = self.bytes.iter_mut().zip(behind.bytes);
         bytes.for_each(|(mine, theirs)| *mine = mine.saturating_add(theirs));
-        self.completed += other.completed;
-        self.area += other.area;
-        self.deepest = self.deepest.max(other.deepest);
-        self.q2c.merge(other.q2c);
-        self.d2c.merge(other.d2c);
+        self.completed += behind.completed;
+        self.area += behind.area;
+        self.deepest = self.deepest.max(behind.deepest);
+        self.q2c.merge(behind.q2c);
+        self.d2c.merge(behind.d2c);
     }
+}
 
+impl Cell {
     fn finish(&self, length: u64, followed: bool) -> Slice {
         Slice {
             reads: self.ios[0],

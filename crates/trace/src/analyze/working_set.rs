@@ -6,9 +6,9 @@ mod updates;
 use serde::{Deserialize, Serialize};
 use workload::rng::{GOLDEN, mix};
 
-use super::bins::halved;
 use super::reach::reach;
 use super::sketch::Sketch;
+use crate::series::{Join, Series};
 use crate::{Io, Kind};
 use touched::Touched;
 use updates::Rewrites;
@@ -19,7 +19,7 @@ pub const BLOCK: u64 = 4096;
 pub(super) const BLOCK_SHIFT: u32 = BLOCK.trailing_zeros();
 /// Most windows. A window begins as 1.024 µs and doubles whenever there would be more.
 pub const WINDOWS_MAX: usize = 64;
-const FIRST_SHIFT: u32 = 10;
+const FIRST_NS: u64 = 1 << 10;
 
 /// Different blocks of a window, counted to 1.6 %.
 type Window = Sketch<12>;
@@ -74,8 +74,7 @@ pub struct WorkingSetBody {
 pub struct WorkingSet {
     touched: Touched,
     rewrites: Rewrites,
-    shift: u32,
-    windows: Vec<Cell>,
+    windows: Series<Cell>,
     last: u64,
     /// The instant from which on it is not known what is new.
     forgot: Option<u64>,
@@ -106,8 +105,7 @@ impl WorkingSet {
         WorkingSet {
             touched: Touched::new(chunks),
             rewrites: Rewrites::new(),
-            shift: FIRST_SHIFT,
-            windows: Vec::new(),
+            windows: Series::new(0, FIRST_NS, WINDOWS_MAX),
             last: 0,
             forgot: None,
         }
@@ -127,8 +125,8 @@ impl WorkingSet {
             self.forgot.get_or_insert(self.last);
         }
         let at = self.last;
-        self.cell(at).fresh += fresh;
-        let cell = &mut self.windows[(at >> self.shift) as usize];
+        let cell = self.windows.cell(at);
+        cell.fresh += fresh;
         for block in first..=last {
             let key = key(salt, block);
             if write {
@@ -140,28 +138,11 @@ impl WorkingSet {
         }
     }
 
-    #[inline]
-    fn cell(&mut self, at: u64) -> &mut Cell {
-        while at >> self.shift >= WINDOWS_MAX as u64 {
-            self.coarsen();
-        }
-        let index = (at >> self.shift) as usize;
-        if index >= self.windows.len() {
-            self.windows.resize_with(index + 1, Cell::default);
-        }
-        &mut self.windows[index]
-    }
-
-    #[cold]
-    fn coarsen(&mut self) {
-        self.windows = halved(std::mem::take(&mut self.windows), Cell::merge);
-        self.shift += 1;
-    }
-
     /// What was seen.
     pub fn finish(&self) -> WorkingSetBody {
-        let windows = (1u64..).zip(&self.windows).map(|(index, cell)| {
-            let known = self.forgot.is_none_or(|forgot| index << self.shift <= forgot);
+        let window_ns = self.windows.step();
+        let windows = (1u64..).zip(self.windows.cells()).map(|(index, cell)| {
+            let known = self.forgot.is_none_or(|forgot| index.saturating_mul(window_ns) <= forgot);
             WindowSet {
                 distinct: cell.distinct(),
                 new_bytes: known.then(|| cell.fresh.saturating_mul(BLOCK)),
@@ -172,7 +153,7 @@ impl WorkingSet {
             distinct: self.touched.distinct(),
             exact: !self.touched.estimates(),
             error: if self.touched.estimates() { touched::error() } else { 0.0 },
-            window_ns: 1 << self.shift,
+            window_ns,
             window_error: Window::error(),
             windows: windows.collect(),
             updates: self.rewrites.finish(self.touched.rewritten()),
@@ -180,13 +161,15 @@ impl WorkingSet {
     }
 }
 
-impl Cell {
-    fn merge(&mut self, other: Cell) {
-        self.read.merge(&other.read);
-        self.written.merge(&other.written);
-        self.fresh += other.fresh;
+impl Join for Cell {
+    fn join(&mut self, behind: Cell) {
+        self.read.merge(&behind.read);
+        self.written.merge(&behind.written);
+        self.fresh += behind.fresh;
     }
+}
 
+impl Cell {
     fn distinct(&self) -> Distinct {
         let mut both = self.read.clone();
         both.merge(&self.written);

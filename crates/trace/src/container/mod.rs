@@ -45,7 +45,7 @@ pub use writer::{Writer, Written};
 
 pub use crate::output::Existing;
 
-use crate::{BATCH, Source, TraceError};
+use crate::{Source, TraceError, each_batch};
 
 /// I/Os in a row group: what a writer holds, some 40 MB, and the grain at which a reader skips.
 pub const GROUP: usize = 256 << 10;
@@ -70,15 +70,8 @@ pub fn save(
     existing: Existing,
 ) -> Result<Written, TraceError> {
     let mut writer = Writer::create(path, existing)?;
-    let mut batch = Vec::with_capacity(BATCH);
-    loop {
-        batch.clear();
-        source.next(&mut batch)?;
-        if batch.is_empty() {
-            return writer.finish(source.info());
-        }
-        writer.write(&batch, &source.info().spaces)?;
-    }
+    each_batch(source, |batch, info| writer.write(batch, &info.spaces))?;
+    writer.finish(source.info())
 }
 
 /// The system's answer, where there is one under the library's word for it.

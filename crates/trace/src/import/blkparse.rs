@@ -13,15 +13,12 @@ use block::Nanos;
 use block::trace::{Action, DeviceNumber, Extra, TraceEvent, TraceNote, TraceSink as _, Traits};
 
 use super::compressed::{Input, LINE_MAX, LineError};
-use super::records::quoted;
+use super::records::{FAULTS_TOLD, quoted};
 use crate::pair::{Limits, Pairer};
 use crate::{BATCH, Io, Place, Source, TraceError, TraceInfo};
 
 /// Most tasks whose names are followed.
 const TASKS_MAX: usize = 1 << 17;
-
-/// How many faults are told word for word.
-const FAULTS_TOLD: usize = 5;
 
 /// Lines between two looks at what is paired.
 const LINES: usize = 4 << 10;
@@ -375,7 +372,8 @@ fn traits(letters: &str) -> Option<Traits> {
         traits = Traits::FLUSH;
         rest = behind;
     }
-    const KINDS: [(&str, Traits); 11] = [
+    // The first that fits: no word stands behind one that it begins with.
+    const KINDS: [(&str, Traits); 12] = [
         ("DE", Traits(Traits::WRITE.0 | Traits::DISCARD.0)),
         ("D", Traits(Traits::WRITE.0 | Traits::DISCARD.0)),
         ("WZ", Traits(Traits::WRITE.0 | Traits::WRITE_ZEROES.0)),
@@ -387,21 +385,11 @@ fn traits(letters: &str) -> Option<Traits> {
         ("ZR", Traits(Traits::WRITE.0 | Traits::ZONE_RESET.0)),
         ("ZF", Traits(Traits::WRITE.0 | Traits::ZONE_FINISH.0)),
         ("ZO", Traits(Traits::WRITE.0 | Traits::ZONE_OPEN.0)),
+        ("ZC", Traits(Traits::WRITE.0 | Traits::ZONE_CLOSE.0)),
     ];
-    let kinds = KINDS.iter().chain(&[("ZC", Traits(Traits::WRITE.0 | Traits::ZONE_CLOSE.0))]);
-    let (word, kind) = kinds.clone().find(|(word, _)| rest.starts_with(word))?;
-    traits = traits | *kind;
-    for letter in rest[word.len()..].bytes() {
-        traits = traits
-            | match letter {
-                b'F' => Traits::FUA,
-                b'A' => Traits::AHEAD,
-                b'S' => Traits::SYNC,
-                b'M' => Traits::META,
-                _ => return None,
-            };
-    }
-    Some(traits)
+    let (word, kind) = KINDS.iter().find(|(word, _)| rest.starts_with(word))?;
+    let mut flags = rest[word.len()..].bytes();
+    flags.try_fold(traits | *kind, |traits, flag| Some(traits | Traits::of_flag(flag)?))
 }
 
 #[cfg(test)]

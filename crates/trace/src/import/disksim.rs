@@ -14,8 +14,7 @@
 //! sequential runs, and places touched again, are found among reads and among writes, depending on the load and on
 //! the cache above it.
 
-use block::Bytes;
-use block::Nanos;
+use block::{Bytes, Nanos};
 
 use super::evidence;
 use super::fields::{Fields, decimal, digits_behind_point, hexadecimal, whole};

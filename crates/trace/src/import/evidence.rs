@@ -227,9 +227,9 @@ const SECTORS_MAX: u64 = 32 << 11;
 
 /// The units of addresses and lengths, as far as they are not said, by alignment.
 ///
-/// Lengths that are no multiples of 512 are sectors, when none of them would be too long for one I/O. Addresses and
-/// lengths that all are multiples of 512 are bytes, when some length would be too long for one I/O in sectors. Between
-/// the two lie traces of which both can be true.
+/// They are sectors when most lengths and some addresses are no multiples of 512, and no length would be too long for
+/// one I/O. They are bytes when all of them are multiples of 512, and some length would be too long for one I/O in
+/// sectors. Between the two lie traces of which both can be true.
 ///
 /// # Errors
 /// [`TraceError::Ambiguous`] when it shows in neither way.

@@ -12,7 +12,7 @@
 use block::{Bytes, Nanos};
 
 use super::fields::{Fields, whole};
-use super::options::{Options, TimeUnit};
+use super::options::{Options, SpaceRule, TimeUnit};
 use super::reading::Reading;
 use super::records::{Record, Row, Told, quoted};
 use super::sample::Sample;
@@ -81,7 +81,7 @@ pub fn settle(samples: &[Sample], options: &Options) -> Result<Reading, TraceErr
         source: format!("fio iolog v{version}"),
         settled,
         resolution,
-        rule: options.spaces.unwrap_or(super::options::SpaceRule::Shared),
+        rule: options.spaces.unwrap_or(SpaceRule::Shared),
         ..Reading::of_rows(move || Fio { version, waits, now: 0, headed: false })
     })
 }

@@ -8,7 +8,7 @@ use block::Nanos;
 
 use super::compressed::Input;
 use super::options::SpaceRule;
-use super::records::Records;
+use super::records::{FAULTS_TOLD, Records};
 use super::stream::{Handling, Stream, WINDOW, shift, too_late};
 use crate::{BATCH, Io, Place, Source, TraceError, TraceInfo};
 
@@ -175,7 +175,7 @@ impl Joined {
         let met = open.stream.met;
         self.info.skipped_rows += met.skipped;
         self.info.ignored_rows += met.ignored;
-        let room = 5usize.saturating_sub(self.info.faults.len());
+        let room = FAULTS_TOLD.saturating_sub(self.info.faults.len());
         self.info.faults.extend(met.faults.into_iter().take(room));
         self.info.processes.extend(open.stream.told.processes);
         self.late.0 += met.late;
@@ -195,7 +195,7 @@ impl Joined {
             ));
         }
         let (count, by) = self.late;
-        if count > 0 && !self.joining.handling.unordered {
+        if count > 0 {
             self.info.settled.push(format!(
                 "{count} I/Os came after one that arrived later, by {by} at most; they were put in order \
                  within a window of {WINDOW} rows"

@@ -11,6 +11,9 @@ use super::compressed::{Input, LINE_MAX, LineError};
 /// have to be held in memory.
 const NAMES_MAX: usize = 1 << 17;
 
+/// How many faults are told word for word.
+pub const FAULTS_TOLD: usize = 5;
+
 /// What a record of the file turned out to be.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Record {

@@ -6,7 +6,7 @@ use super::join::Joined;
 use super::spread::{SPREAD_MAX, Spread};
 use super::stream::shift;
 use crate::sort::{Sorted, Sorter};
-use crate::{BATCH, Io, Source, TraceError, TraceInfo};
+use crate::{Io, Source, TraceError, TraceInfo, each_batch};
 
 /// A trace whose rows are in any order: read to its end before the first I/O is known.
 pub struct Resorted {
@@ -32,17 +32,7 @@ impl Resorted {
 
     fn sort(&mut self, mut unordered: Joined) -> Result<Sorted, TraceError> {
         let mut sorter = Sorter::new();
-        let mut batch = Vec::with_capacity(BATCH);
-        loop {
-            batch.clear();
-            unordered.next(&mut batch)?;
-            if batch.is_empty() {
-                break;
-            }
-            for io in batch.drain(..) {
-                sorter.push(io)?;
-            }
-        }
+        each_batch(&mut unordered, |batch, _| batch.iter().try_for_each(|io| sorter.push(*io)))?;
         let sorted = sorter.finish()?;
         self.info = unordered.info().clone();
         let first = sorted.next_arrival().unwrap_or(Nanos::ZERO);

@@ -3,15 +3,13 @@
 
 use block::Nanos;
 
-use super::records::{Record, Records, Told, Trouble};
+use super::records::{FAULTS_TOLD, Record, Records, Told, Trouble};
 use super::spread::{SPREAD_MAX, Spread};
+use crate::sort::{TooLate, Window};
 use crate::{Io, Place, Stamp, TraceError};
 
 /// How many I/Os are held to put them in order: one may come this many rows late.
 pub const WINDOW: usize = 4 << 10;
-
-/// How many faults are told word for word.
-const FAULTS_TOLD: usize = 5;
 
 /// How the I/Os of a file are handed out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -35,7 +33,7 @@ pub struct Met {
     pub ignored: u64,
     /// The first faults, with their places.
     pub faults: Vec<String>,
-    /// I/Os that came after one that arrived later.
+    /// I/Os that came after one that arrived later, and were put in their place.
     pub late: u64,
     /// By how much at most.
     pub late_max: Nanos,
@@ -49,13 +47,9 @@ pub struct Stream {
     pub told: Told,
     /// What was met so far.
     pub met: Met,
-    held: Vec<Io>,
-    sorted: bool,
+    /// What puts them in order, where that is not left to somebody else.
+    window: Option<Window>,
     ended: bool,
-    /// Latest arrival that was read.
-    latest: u64,
-    /// Latest arrival that was handed out.
-    out: u64,
     spread: Option<Spread>,
 }
 
@@ -67,11 +61,8 @@ impl Stream {
             handling,
             told: Told::default(),
             met: Met::default(),
-            held: Vec::new(),
-            sorted: true,
+            window: (!handling.unordered).then(|| Window::new(WINDOW)),
             ended: false,
-            latest: 0,
-            out: 0,
             // Spread before they are sorted, I/Os of one instant would be spread in parts.
             spread: handling.spread.filter(|_| !handling.unordered).map(Spread::new),
         }
@@ -117,44 +108,39 @@ impl Stream {
         }
     }
 
-    /// The next I/Os in order, as they arrive.
+    /// The next I/Os in order, as they arrive; in the order of the file where somebody else puts them right.
     fn ordered(&mut self, batch: &mut Vec<Io>) -> Result<(), TraceError> {
-        while !self.ended && self.held.len() < 2 * WINDOW {
+        let enough = batch.len() + WINDOW;
+        while !self.ended && !self.window.as_ref().map_or(batch.len() >= enough, Window::is_full) {
             match self.records.next(&mut self.told) {
-                Ok(Record::Io(io)) => self.hold(io)?,
+                Ok(Record::Io(io)) => self.take(io, batch)?,
                 Ok(Record::Ignored) => self.met.ignored += 1,
                 Ok(Record::Blank) => {}
                 Ok(Record::End) => self.end()?,
                 Err(trouble) => self.skip(trouble)?,
             }
         }
-        if !self.sorted && !self.handling.unordered {
-            self.held.sort_by_key(|io| io.arrival);
-            self.sorted = true;
+        match &mut self.window {
+            Some(window) if self.ended => window.finish(batch),
+            Some(window) => window.give(batch),
+            None => {}
         }
-        let ready =
-            if self.ended { self.held.len() } else { self.held.len().saturating_sub(WINDOW) };
-        if let Some(last) = ready.checked_sub(1) {
-            self.out = self.held[last].arrival.0;
-        }
-        batch.extend(self.held.drain(..ready));
         Ok(())
     }
 
-    fn hold(&mut self, io: Io) -> Result<(), TraceError> {
-        let arrival = io.arrival.0;
-        if arrival < self.latest {
-            self.sorted = false;
-            self.met.late += 1;
-            let by = Nanos(self.latest - arrival);
-            self.met.late_max = self.met.late_max.max(by);
-            if arrival < self.out && !self.handling.unordered {
+    fn take(&mut self, io: Io, batch: &mut Vec<Io>) -> Result<(), TraceError> {
+        self.met.ios += 1;
+        match self.window.as_mut().map(|window| window.push(io)) {
+            None => batch.push(io),
+            Some(Ok(None)) => {}
+            Some(Ok(Some(by))) => {
+                self.met.late += 1;
+                self.met.late_max = self.met.late_max.max(by);
+            }
+            Some(Err(TooLate { by })) => {
                 return Err(too_late(self.records.file(), self.records.place(), by));
             }
         }
-        self.latest = self.latest.max(arrival);
-        self.met.ios += 1;
-        self.held.push(io);
         Ok(())
     }
 

@@ -29,6 +29,15 @@ pub enum Version {
 }
 
 impl Version {
+    /// As records have it, and users are told.
+    const fn number(self) -> u16 {
+        match self {
+            Version::One => 1,
+            Version::Two => 2,
+        }
+    }
+
+    /// Of a record.
     const fn bytes(self) -> usize {
         match self {
             Version::One => 32,
@@ -90,12 +99,11 @@ fn kind(command: u16) -> Option<Kind> {
 /// Which version the beginning of a file has.
 pub fn version(sample: &Sample) -> Option<Version> {
     [Version::Two, Version::One].into_iter().find(|version| {
-        let number = if *version == Version::One { 1 } else { 2 };
         let mut records = sample.bytes().chunks_exact(version.bytes()).take(64).peekable();
         records.peek().is_some()
             && records.all(|record| {
                 fields(*version, record).is_some_and(|fields| {
-                    fields.version >> 8 == number && kind(fields.command).is_some()
+                    fields.version >> 8 == version.number() && kind(fields.command).is_some()
                 })
             })
     })
@@ -131,7 +139,7 @@ pub fn settle(samples: &[Sample], options: &Options) -> Result<Reading, TraceErr
             flag: "--format vscsi where lengths are in bytes nevertheless".to_owned(),
         });
     }
-    let number = if version == Version::One { 1 } else { 2 };
+    let number = version.number();
     let first = samples.first().and_then(|sample| fields(version, sample.bytes()));
     let seconds = first.map(|fields| i128::from(fields.time_us / 1_000_000));
     Ok(Reading {
@@ -172,7 +180,7 @@ impl Records for Vscsi {
                 "{have} bytes are left of a record of {size}: the file is cut off; fetch it again"
             )));
         };
-        let number = if self.version == Version::One { 1 } else { 2 };
+        let number = self.version.number();
         if fields.version >> 8 != number {
             return Err(wrong(format!(
                 "a record has version {}, those before have {number}",

@@ -430,27 +430,6 @@ fn notes_on_another_clock_than_events_are_moved() {
 }
 
 fn any_event() -> impl Strategy<Value = TraceEvent> {
-    const ACTIONS: [Action; 19] = [
-        Action::Queue,
-        Action::BackMerge,
-        Action::FrontMerge,
-        Action::GetRequest,
-        Action::SleepRequest,
-        Action::Requeue,
-        Action::Issue,
-        Action::Complete,
-        Action::Plug,
-        Action::Unplug,
-        Action::UnplugTimer,
-        Action::Insert,
-        Action::Split,
-        Action::Bounce,
-        Action::Remap,
-        Action::Abort,
-        Action::DriverData,
-        Action::ZonePlug,
-        Action::ZoneUnplug,
-    ];
     let sector = prop_oneof![8 => 0u64..64, 1 => 0u64..100_000, 1 => any::<u64>()];
     let bytes = prop_oneof![8 => (0u32..32).prop_map(|n| n * 512), 1 => any::<u32>()];
     let extra = prop_oneof![
@@ -475,7 +454,16 @@ fn any_event() -> impl Strategy<Value = TraceEvent> {
         ]),
         1 => any::<u64>().prop_map(Traits),
     ];
-    (time, sector, bytes, 0u32..3, 0u32..3, prop::sample::select(ACTIONS.to_vec()), traits, extra)
+    (
+        time,
+        sector,
+        bytes,
+        0u32..3,
+        0u32..3,
+        prop::sample::select(Action::ALL.to_vec()),
+        traits,
+        extra,
+    )
         .prop_map(|(time, sector, bytes, minor, cpu, action, traits, extra)| TraceEvent {
             time: Nanos(time),
             sector,

@@ -2,6 +2,8 @@
 
 use block::{Bytes, Nanos};
 
+use crate::series::{Join, Series};
+
 /// Most slices. A quarter of a thousand is about what a chart can show, and what it says of each still has hundreds of
 /// I/Os behind it in a trace that is worth replaying.
 pub(super) const SLICES: usize = 256;
@@ -10,14 +12,46 @@ pub(super) const SLICES: usize = 256;
 /// joined and slices become twice as wide, so that the memory is bounded whatever the time.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Timeline {
-    width: u64,
-    ios: Vec<u64>,
-    bytes: Vec<u64>,
-    /// Nanoseconds outstanding in the slice, summed over I/Os that do not fill it.
-    partly: Vec<u64>,
-    /// How many more I/Os fill this slice than fill the one before it.
-    steps: Vec<i64>,
+    slices: Series<Held>,
     end: u64,
+}
+
+/// What a slice holds. I/Os come with their ends and in no order, and many may be outstanding over all slices: those
+/// that one of them fills are told where they begin and end alone.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Held {
+    ios: u64,
+    bytes: u64,
+    /// Nanoseconds outstanding in the slice, summed over I/Os that do not fill it.
+    partly: u64,
+    /// How many more I/Os fill this slice than fill the one before it.
+    more: i64,
+}
+
+impl Join for Held {
+    fn join(&mut self, behind: Held) {
+        self.ios += behind.ios;
+        self.bytes = self.bytes.saturating_add(behind.bytes);
+        self.partly = self.partly.saturating_add(behind.partly);
+    }
+
+    /// All goes to `partly`: what fills a slice may not fill the one that it becomes part of.
+    fn settle(cells: &mut [Held], step: u64) {
+        let filled = filled(cells);
+        for (cell, filled) in cells.iter_mut().zip(filled) {
+            cell.partly = cell.partly.saturating_add(filled.saturating_mul(step));
+            cell.more = 0;
+        }
+    }
+}
+
+/// How many I/Os fill each slice.
+fn filled(cells: &[Held]) -> Vec<u64> {
+    let running = cells.iter().scan(0_i64, |sum, cell| {
+        *sum += cell.more;
+        Some((*sum).max(0) as u64)
+    });
+    running.collect()
 }
 
 /// One slice.
@@ -36,82 +70,45 @@ impl Timeline {
     pub(super) fn of_span(span: Nanos) -> Timeline {
         // Rounded up, so that the span's own end does not double the width at once.
         let width = (span.0 / (SLICES as u64 * 3 / 4)).max(1000);
-        Timeline {
-            width,
-            ios: vec![0; SLICES],
-            bytes: vec![0; SLICES],
-            partly: vec![0; SLICES],
-            steps: vec![0; SLICES],
-            end: 0,
-        }
+        Timeline { slices: Series::new(0, width, SLICES), end: 0 }
     }
 
     /// An I/O of `bytes` was issued at `issued` and was outstanding until `done`, where that is known.
     pub(super) fn add(&mut self, issued: Nanos, done: Option<Nanos>, bytes: Bytes) {
-        let last = done.unwrap_or(issued).0.max(issued.0);
-        self.reach(last);
-        let slice = (issued.0 / self.width) as usize;
-        self.ios[slice] += 1;
-        self.bytes[slice] = self.bytes[slice].saturating_add(bytes.0);
-        let (first, until) = (slice, (last / self.width) as usize);
+        let (issued, last) = (issued.0, done.unwrap_or(issued).0.max(issued.0));
+        self.end = self.end.max(last);
+        // First, so that slices are not joined on the way.
+        self.slices.cell(last);
+        let width = self.slices.step();
+        let (first, until) = (self.slices.index(issued), self.slices.index(last));
+        let cells = self.slices.cells_mut();
+        cells[first].ios += 1;
+        cells[first].bytes = cells[first].bytes.saturating_add(bytes.0);
         if first == until {
-            self.partly[first] += last - issued.0;
+            cells[first].partly += last - issued;
             return;
         }
-        self.partly[first] += (first as u64 + 1) * self.width - issued.0;
-        self.partly[until] += last - until as u64 * self.width;
-        self.steps[first + 1] += 1;
-        self.steps[until] -= 1;
-    }
-
-    /// Makes slices wide enough for `instant`.
-    fn reach(&mut self, instant: u64) {
-        self.end = self.end.max(instant);
-        while instant / self.width >= SLICES as u64 {
-            self.widen();
-        }
-    }
-
-    fn widen(&mut self) {
-        let filled = self.filled();
-        let half = SLICES / 2;
-        for i in 0..half {
-            self.ios[i] = self.ios[2 * i] + self.ios[2 * i + 1];
-            self.bytes[i] = self.bytes[2 * i].saturating_add(self.bytes[2 * i + 1]);
-            let whole = filled[2 * i].saturating_add(filled[2 * i + 1]).saturating_mul(self.width);
-            self.partly[i] = (self.partly[2 * i] + self.partly[2 * i + 1]).saturating_add(whole);
-        }
-        for list in [&mut self.ios, &mut self.bytes, &mut self.partly] {
-            list[half..].fill(0);
-        }
-        // All of it is in `partly` now.
-        self.steps.fill(0);
-        self.width = self.width.saturating_mul(2);
-    }
-
-    /// How many I/Os fill each slice.
-    fn filled(&self) -> Vec<u64> {
-        let running = self.steps.iter().scan(0_i64, |sum, step| {
-            *sum += step;
-            Some((*sum).max(0) as u64)
-        });
-        running.collect()
+        cells[first].partly += (first as u64 + 1) * width - issued;
+        cells[until].partly += last - until as u64 * width;
+        cells[first + 1].more += 1;
+        cells[until].more -= 1;
     }
 
     /// Slices of at least `width`, up to the last instant seen, and how wide they are.
     pub(super) fn slices(&self, width: Nanos) -> (Nanos, Vec<Slice>) {
-        let mut wide = self.clone();
-        while wide.width < width.0 {
-            wide.widen();
-        }
-        let filled = wide.filled();
-        let count = ((wide.end / wide.width) as usize + 1).min(SLICES);
-        let slice = |i: usize| Slice {
-            ios: wide.ios[i],
-            bytes: Bytes(wide.bytes[i]),
-            depth: wide.partly[i] as f64 / wide.width as f64 + filled[i] as f64,
+        let mut wide = self.slices.clone();
+        wide.widen(width.0);
+        let width = wide.step();
+        let slice = |(cell, filled): (&Held, u64)| Slice {
+            ios: cell.ios,
+            bytes: Bytes(cell.bytes),
+            depth: cell.partly as f64 / width as f64 + filled as f64,
         };
-        (Nanos(wide.width), (0..count).map(slice).collect())
+        let mut slices: Vec<Slice> =
+            wide.cells().iter().zip(filled(wide.cells())).map(slice).collect();
+        // The beginning is there even if nothing came.
+        slices.resize(slices.len().max(1), Slice::default());
+        (Nanos(width), slices)
     }
 
     /// The last instant seen.
@@ -121,7 +118,7 @@ impl Timeline {
 
     /// How wide slices are.
     pub(super) fn width(&self) -> Nanos {
-        Nanos(self.width)
+        Nanos(self.slices.step())
     }
 }
 

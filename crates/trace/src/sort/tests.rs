@@ -59,26 +59,32 @@ proptest! {
     #[test]
     fn a_window_puts_right_what_fits_into_it(
         jitter in prop::collection::vec(0..10_u64, 0..300),
-        capacity in 0..12_usize,
+        capacity in 1..12_usize,
     ) {
         let ios: Vec<_> = jitter.iter().zip(0..).map(|(by, number)| io(number + by, number)).collect();
-        let (mut window, mut given, mut taken) = (Window::new(capacity), Vec::new(), Vec::new());
+        let (mut window, mut given, mut taken) = (Window::new(capacity), Vec::new(), Vec::<Io>::new());
         for io in &ios {
+            let newest = taken.iter().map(|io| io.arrival).max().unwrap_or_default();
+            let by = newest.0.saturating_sub(io.arrival.0);
             match window.push(*io) {
-                Ok(next) => {
+                Ok(late) => {
+                    prop_assert_eq!(late.map_or(0, |late| late.0), by);
                     taken.push(*io);
-                    given.extend(next);
                 }
-                Err(TooLate { by }) => {
-                    let last: &Io = given.last().unwrap();
-                    prop_assert_eq!(by, last.arrival - io.arrival);
+                Err(late) => {
+                    prop_assert_eq!(late, TooLate { by: Nanos(by) });
+                    prop_assert!(given.last().is_some_and(|last: &Io| last.arrival > io.arrival));
                 }
             }
-            prop_assert_eq!(taken.len() - given.len(), capacity.min(taken.len()));
+            if window.is_full() {
+                window.give(&mut given);
+                prop_assert_eq!(taken.len() - given.len(), capacity);
+            }
+            prop_assert!(taken.len() - given.len() < 2 * capacity);
         }
         // One is late by at most 9, so at most 9 others stand between it and its place.
         prop_assert!(capacity < 9 || taken.len() == ios.len());
-        given.extend(std::iter::from_fn(|| window.pop()));
+        window.finish(&mut given);
         taken.sort_by_key(|io| io.arrival);
         prop_assert_eq!(given, taken);
     }

@@ -24,6 +24,14 @@ pub struct Case {
     pub request_max_kib: Option<u32>,
 }
 
+/// Jobs that are recorded with a scheduler and without.
+const RANDOM: &str = "--name=a --rw=randrw --bs=4k --iodepth=8";
+const BATCHES: &str = "--name=w --rw=write --bs=4k --iodepth=32 --iodepth_batch=16 --iodepth_batch_complete_min=16 \
+     --size=24m --name=r --rw=read --bs=4k --iodepth=32 --iodepth_batch=16 \
+     --iodepth_batch_complete_min=16 --offset=24m --size=24m";
+const EXT4: &str = "--name=b --direct=0 --ioengine=psync --rw=randwrite --bs=4k-32k --size=16m --fsync=16 \
+     --name=d --rw=read --bs=64k --iodepth=8 --size=24m";
+
 /// All recordings.
 pub const CASES: [Case; 8] = [
     Case {
@@ -31,7 +39,7 @@ pub const CASES: [Case; 8] = [
         schedulers: &["none"],
         what: "4 KiB reads and writes at random, depth 8, direct",
         filesystem: false,
-        jobs: "--name=a --rw=randrw --bs=4k --iodepth=8",
+        jobs: RANDOM,
         request_max_kib: None,
     },
     Case {
@@ -39,7 +47,7 @@ pub const CASES: [Case; 8] = [
         schedulers: &["mq-deadline"],
         what: "the same through mq-deadline",
         filesystem: false,
-        jobs: "--name=a --rw=randrw --bs=4k --iodepth=8",
+        jobs: RANDOM,
         request_max_kib: None,
     },
     Case {
@@ -47,9 +55,7 @@ pub const CASES: [Case; 8] = [
         schedulers: &["none"],
         what: "sequential 4 KiB, submitted 16 at a time: merged in plugs",
         filesystem: false,
-        jobs: "--name=w --rw=write --bs=4k --iodepth=32 --iodepth_batch=16 --iodepth_batch_complete_min=16 \
-               --size=24m --name=r --rw=read --bs=4k --iodepth=32 --iodepth_batch=16 \
-               --iodepth_batch_complete_min=16 --offset=24m --size=24m",
+        jobs: BATCHES,
         request_max_kib: None,
     },
     Case {
@@ -57,9 +63,7 @@ pub const CASES: [Case; 8] = [
         schedulers: &["bfq"],
         what: "the same through bfq",
         filesystem: false,
-        jobs: "--name=w --rw=write --bs=4k --iodepth=32 --iodepth_batch=16 --iodepth_batch_complete_min=16 \
-               --size=24m --name=r --rw=read --bs=4k --iodepth=32 --iodepth_batch=16 \
-               --iodepth_batch_complete_min=16 --offset=24m --size=24m",
+        jobs: BATCHES,
         request_max_kib: None,
     },
     Case {
@@ -75,8 +79,7 @@ pub const CASES: [Case; 8] = [
         schedulers: &["mq-deadline"],
         what: "ext4: buffered writes with fsync, direct reads, then deletion and fstrim",
         filesystem: true,
-        jobs: "--name=b --direct=0 --ioengine=psync --rw=randwrite --bs=4k-32k --size=16m --fsync=16 \
-               --name=d --rw=read --bs=64k --iodepth=8 --size=24m",
+        jobs: EXT4,
         request_max_kib: None,
     },
     Case {
@@ -84,8 +87,7 @@ pub const CASES: [Case; 8] = [
         schedulers: &["none"],
         what: "the same without a scheduler",
         filesystem: true,
-        jobs: "--name=b --direct=0 --ioengine=psync --rw=randwrite --bs=4k-32k --size=16m --fsync=16 \
-               --name=d --rw=read --bs=64k --iodepth=8 --size=24m",
+        jobs: EXT4,
         request_max_kib: None,
     },
     Case {

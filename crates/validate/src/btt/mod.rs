@@ -159,15 +159,12 @@ fn compare_recording(case: &Case, events: u64, binary: &Binary, dir: &Path) -> R
 
 fn read(file: &Path) -> Result<(Vec<Io>, trace::TraceInfo)> {
     let mut source = trace::import::open(&[file.to_owned()], &trace::import::Options::default())?;
-    let (mut all, mut batch) = (Vec::new(), Vec::new());
-    loop {
-        batch.clear();
-        source.next(&mut batch)?;
-        if batch.is_empty() {
-            return Ok((all, source.info().clone()));
-        }
-        all.extend_from_slice(&batch);
-    }
+    let mut all = Vec::new();
+    trace::each_batch(&mut *source, |batch, _| {
+        all.extend_from_slice(batch);
+        Ok(())
+    })?;
+    Ok((all, source.info().clone()))
 }
 
 /// The analysis of what btt follows to the end.

@@ -12,16 +12,16 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::PathBuf;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicBool;
 
-use anyhow::{Context as _, Result, anyhow};
+use anyhow::{Context as _, Result};
 use clap::Args;
 use serde_json::Value;
 
 use crate::binary::{Binary, number, text};
 use crate::provenance::{self, Machine};
 use crate::sheet;
+use crate::threads::on_threads;
 use score::{Answer, Score};
 
 /// Seeds that the table promises at least.
@@ -153,28 +153,13 @@ fn answers(
     protocol: Protocol,
     seeds: std::ops::Range<u64>,
 ) -> Result<BTreeMap<u64, Vec<Answer>>> {
-    let next = AtomicU64::new(seeds.start);
-    let found = Mutex::new(BTreeMap::new());
-    let work = || -> Result<()> {
-        loop {
-            let seed = next.fetch_add(1, Ordering::Relaxed);
-            if seed >= seeds.end {
-                return Ok(());
-            }
-            let body = binary.body(&protocol.arguments(seed, protocol.runs, protocol.duration))?;
-            let answers =
-                tests(&body)?.iter().map(|t| answer(&body, t)).collect::<Result<Vec<Answer>>>()?;
-            found.lock().map_err(|_| anyhow!("another thread failed"))?.insert(seed, answers);
-        }
-    };
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    std::thread::scope(|scope| {
-        let handles: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-        handles
-            .into_iter()
-            .try_for_each(|handle| handle.join().map_err(|_| anyhow!("a thread panicked"))?)
+    let seeds: Vec<u64> = seeds.collect();
+    let found = on_threads(threads, seeds.len(), &AtomicBool::new(false), |at| {
+        let body = binary.body(&protocol.arguments(seeds[at], protocol.runs, protocol.duration))?;
+        tests(&body)?.iter().map(|t| answer(&body, t)).collect::<Result<Vec<Answer>>>()
     })?;
-    found.into_inner().map_err(|_| anyhow!("a thread panicked"))
+    Ok(seeds.into_iter().zip(found).collect())
 }
 
 fn tests(body: &Value) -> Result<&Vec<Value>> {

@@ -100,7 +100,12 @@ pub fn run(options: &Options) -> Result<bool> {
         faults.extend(contest.fault()?);
     }
     let testers = vec![("Load average at the start", load), ("Beside", server::version()?)];
-    fs::write(out.join("postgres.json"), serde_json::to_string_pretty(&run.analysed)?)?;
+    let mut raw = run.analysed.clone();
+    for map in ["heat", "timeline"] {
+        // Half a million numbers that no figure of the page comes from.
+        raw.as_object_mut().and_then(|body| body.remove(map));
+    }
+    fs::write(out.join("postgres.json"), serde_json::to_string_pretty(&raw)?)?;
     let head = sheet::provenance(&commit, &Machine::here(), "postgres.json", &testers);
     sheet::write(&out.join("postgres.md"), &table(&head, options, &run, (&contests, &faults))?)?;
     for fault in &faults {

@@ -7,10 +7,10 @@ use anyhow::Result;
 
 use super::ask::{Questions, Said, ask_virtual};
 use super::drive::Subject;
-use super::on_threads;
 use super::score::Mark;
 use super::table::{said, value, words};
 use crate::sheet;
+use crate::threads::on_threads;
 
 /// The cards.
 const CARDS: [&str; 4] = ["sdcard-4m", "usb-8m", "usb-tlc", "card-3m"];
@@ -49,7 +49,7 @@ pub(super) struct Cards(Vec<Look>);
 pub(super) fn look(jobs: u16, stop: &AtomicBool) -> Result<Cards> {
     let cards: Vec<(&'static str, u64)> =
         CARDS.into_iter().flat_map(|card| (0..SEEDS).map(move |seed| (card, seed))).collect();
-    let looks = on_threads(jobs, cards.len(), stop, |at| {
+    let looks = on_threads(jobs.into(), cards.len(), stop, |at| {
         let (card, seed) = cards[at];
         eprintln!("{card}, seed {seed}");
         let subject = Subject::of(&format!("sim:{card}?seed={seed}"))?;

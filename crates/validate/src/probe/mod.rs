@@ -17,14 +17,14 @@ use std::fs;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::AtomicBool;
 
 use ::probe::Name;
 use anyhow::{Context as _, Result, anyhow};
 use clap::{Args, ValueEnum};
 
 use crate::provenance::{self, Machine};
+use crate::threads::on_threads;
 use crate::{sheet, stop};
 use ask::{Questions, Said, ask_virtual};
 use drive::{SCORED, Subject};
@@ -228,7 +228,7 @@ fn drawn(options: &Options, stop: &AtomicBool) -> Result<Vec<Card>> {
         .into_iter()
         .flat_map(|level| seeds.clone().map(move |seed| (level, seed)))
         .collect();
-    on_threads(options.jobs, jobs.len(), stop, |at| {
+    on_threads(options.jobs.into(), jobs.len(), stop, |at| {
         let (level, seed) = jobs[at];
         let card = Card::score(level, seed, options)?;
         card.tell(at + 1, jobs.len());
@@ -249,39 +249,6 @@ impl Card {
             eprintln!("{at} of {of} cards");
         }
     }
-}
-
-/// Does `count` jobs on threads; results in the order of jobs.
-fn on_threads<R: Send>(
-    threads: u16,
-    count: usize,
-    stop: &AtomicBool,
-    job: impl Fn(usize) -> Result<R> + Sync,
-) -> Result<Vec<R>> {
-    let (next, done) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
-    let work = || -> Result<()> {
-        loop {
-            let at = next.fetch_add(1, Ordering::Relaxed);
-            if at >= count {
-                return Ok(());
-            }
-            if stop.load(Ordering::Relaxed) {
-                return Err(anyhow!("stopped"));
-            }
-            // A job that fails ends the others too.
-            let result = job(at).inspect_err(|_| next.store(count, Ordering::Relaxed))?;
-            done.lock().map_err(|_| anyhow!("another thread failed"))?.push((at, result));
-        }
-    };
-    std::thread::scope(|scope| {
-        let handles: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-        handles
-            .into_iter()
-            .try_for_each(|handle| handle.join().map_err(|_| anyhow!("a thread panicked"))?)
-    })?;
-    let mut done = done.into_inner().map_err(|_| anyhow!("a thread panicked"))?;
-    done.sort_by_key(|(at, _)| *at);
-    Ok(done.into_iter().map(|(_, result)| result).collect())
 }
 
 /// A score for each property at each level.
@@ -371,17 +338,5 @@ mod tests {
         let right = cards.iter().flat_map(|card| &card.answers);
         let right = right.filter(|a| matches!(a.mark(), Mark::FoundRight)).count();
         assert!(right > 40 * 4, "{right} answers of 280 were found right");
-    }
-
-    // Breaks when threads mix up whose result is whose.
-    #[test]
-    fn results_come_in_the_order_of_jobs() {
-        let going = AtomicBool::new(false);
-        let squares = on_threads(3, 50, &going, |at| Ok(at * at)).unwrap();
-        assert_eq!(squares, (0..50).map(|at| at * at).collect::<Vec<_>>());
-        let failed =
-            on_threads(2, 50, &going, |at| if at == 7 { Err(anyhow!("no")) } else { Ok(()) });
-        assert!(failed.is_err());
-        assert!(on_threads(1, 1, &AtomicBool::new(true), |_| Ok(())).is_err());
     }
 }

@@ -9,11 +9,11 @@ use block::Bytes;
 
 use super::ask::{Questions, Said, ask_virtual, tasks};
 use super::drive::{SCORED, Subject};
-use super::on_threads;
 use super::table::{said, words};
 use crate::binary::Binary;
 use crate::loop_device::LoopOnNewFile;
 use crate::sheet;
+use crate::threads::on_threads;
 
 /// Seeds of each model: its own noise, and the order in which the probes ask.
 const SEEDS: u64 = 3;
@@ -65,7 +65,7 @@ pub(super) fn look(jobs: u16, stop: &AtomicBool) -> Result<Plain> {
             (0..SEEDS).map(move |seed| (format!("sim:{name}?seed={seed}{state}"), seed))
         })
         .collect();
-    let looks = on_threads(jobs, specs.len(), stop, |at| {
+    let looks = on_threads(jobs.into(), specs.len(), stop, |at| {
         let (spec, seed) = &specs[at];
         let (given, may_write) = (Vec::new(), true);
         let questions = Questions { tasks: tasks(&SCORED), given, seed: *seed, may_write };

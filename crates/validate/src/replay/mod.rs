@@ -160,13 +160,11 @@ fn load(path: &Path) -> Result<InMemory> {
     };
     let mut source = import::open(&[path.to_owned()], &how)?;
     let mut ios = Vec::new();
-    loop {
-        let before = ios.len();
-        source.next(&mut ios)?;
-        if ios.len() == before {
-            return Ok(InMemory::new(source.info().clone(), ios));
-        }
-    }
+    trace::each_batch(&mut *source, |batch, _| {
+        ios.extend_from_slice(batch);
+        Ok(())
+    })?;
+    Ok(InMemory::new(source.info().clone(), ios))
 }
 
 /// Both replayers on both drives, in rounds.

@@ -15,6 +15,7 @@ use serve::{Backing, Ended, Options, RealTime, Served, Tally};
 use crate::args::ServeArgs;
 use crate::envelope::SystemClock;
 use crate::exit::Exit;
+use crate::verbs::print_json;
 use crate::{talk, view};
 
 /// How often it is looked whether service is to end.
@@ -94,7 +95,7 @@ pub fn main(args: &ServeArgs) -> Result<Exit> {
     }
     if args.json {
         let end = End { file, served_ns: span, was_busy, tally: &tally };
-        super::print("drivescope.sim.served/1", &end)?;
+        print_json("drivescope.sim.served/1", &end)?;
     } else {
         let listing = view::serve::listing(&spec, span, &tally);
         talk::result(&report::render_listing(&listing, Style::default()))?;
@@ -112,7 +113,7 @@ fn begin(args: &ServeArgs, info: &DriveInfo, file: &std::path::Path) -> Result<(
             memory_bytes: args.store.is_none().then_some(args.memory),
             store: args.store.clone(),
         };
-        return super::print("drivescope.sim.serve/1", &beginning);
+        return print_json("drivescope.sim.serve/1", &beginning);
     }
     talk::note(&format!(
         "{} is {}, {}; Ctrl-C or umount ends it",

@@ -1,14 +1,12 @@
 //! `drivescope trace analyze`.
 
 use anyhow::{Result, ensure};
-use block::WallClock as _;
-use record::RunId;
 use report::chart::Ground;
 use trace::{analyze, import};
 
 use crate::args::TraceAnalyzeArgs;
-use crate::envelope::{SystemClock, document};
 use crate::exit::Exit;
+use crate::verbs::print_json;
 use crate::{talk, view};
 
 /// The form of what this verb prints as JSON.
@@ -32,8 +30,7 @@ pub fn main(args: &TraceAnalyzeArgs) -> Result<Exit> {
         view::trace_plots::draw(&body, path, ground)?;
     }
     if args.json {
-        let id = RunId::new(SystemClock.now(), u64::from(std::process::id()));
-        talk::result(&document(SCHEMA, id, &SystemClock, body).to_json()?)?;
+        print_json(SCHEMA, body)?;
         return Ok(Exit::Done);
     }
     let text = match args.btt {

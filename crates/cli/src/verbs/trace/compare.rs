@@ -168,7 +168,7 @@ impl Match<'_> {
 /// When it cannot be printed.
 pub fn show(document: &Document<CompareBody>, json: bool) -> Result<()> {
     if json {
-        return talk::result(&document.to_json().context("cannot write the result as JSON")?);
+        return talk::document(document);
     }
     let tables = view::replay::compared(&document.body);
     talk::result(&report::render_tables(&tables, report::Style::default()))

@@ -1,18 +1,16 @@
 //! `drivescope trace export`.
 
-use std::io::ErrorKind;
-
-use anyhow::{Result, bail};
-use block::WallClock as _;
-use record::RunId;
+use anyhow::Result;
 use serde::Serialize;
 use trace::export::{Exported, blktrace, fio, msr};
-use trace::{Existing, Source, TraceError, import};
+use trace::{Source, TraceError, import};
 
 use crate::args::{ExportFormat, TraceExportArgs};
-use crate::envelope::{SystemClock, document};
 use crate::exit::Exit;
 use crate::talk;
+use crate::verbs::print_json;
+
+use super::{existing, in_the_way};
 
 /// The form of what this verb prints as JSON.
 const SCHEMA: &str = "drivescope.trace-export/1";
@@ -23,23 +21,17 @@ const SCHEMA: &str = "drivescope.trace-export/1";
 /// When the trace cannot be read, or the file cannot be written.
 pub fn main(args: &TraceExportArgs) -> Result<Exit> {
     let mut source = import::open(&args.trace, &args.reading.options())?;
-    let exported = match write(args, &mut *source) {
-        Err(TraceError::Io { source, file }) if source.kind() == ErrorKind::AlreadyExists => {
-            bail!("{file} exists; --force replaces it")
-        }
-        other => other?,
-    };
+    let exported = write(args, &mut *source).map_err(in_the_way)?;
     for note in &exported.notes {
         talk::note(note);
     }
     if args.json {
-        let id = RunId::new(SystemClock.now(), u64::from(std::process::id()));
         let body = Body {
             file: args.output.display().to_string(),
             format: args.to.words(),
             exported: &exported,
         };
-        talk::result(&document(SCHEMA, id, &SystemClock, body).to_json()?)?;
+        print_json(SCHEMA, body)?;
     } else {
         talk::result(&text(args, &exported))?;
     }
@@ -47,7 +39,7 @@ pub fn main(args: &TraceExportArgs) -> Result<Exit> {
 }
 
 fn write(args: &TraceExportArgs, source: &mut dyn Source) -> Result<Exported, TraceError> {
-    let existing = if args.force { Existing::Replace } else { Existing::Keep };
+    let existing = existing(args.force);
     let to = &args.output;
     match args.to {
         ExportFormat::Blktrace => blktrace::write(source, to, existing, blktrace::Files::One),

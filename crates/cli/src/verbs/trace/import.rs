@@ -1,19 +1,18 @@
 //! `drivescope trace import`: what a trace of another tool's is, and a file of ours made of it.
 
-use std::io::ErrorKind;
 use std::path::Path;
 
-use anyhow::{Result, bail};
-use block::WallClock as _;
-use record::RunId;
+use anyhow::Result;
 use serde::Serialize;
 use trace::container::{Existing, Writer};
-use trace::{BATCH, Io, Kind, Source, TraceError, TraceInfo, import};
+use trace::{Io, Kind, Source, TraceError, TraceInfo, each_batch, import};
 
 use crate::args::TraceImportArgs;
-use crate::envelope::{SystemClock, document};
 use crate::exit::Exit;
+use crate::verbs::print_json;
 use crate::{talk, view};
+
+use super::{existing, in_the_way};
 
 /// The form of what this verb prints as JSON.
 const SCHEMA: &str = "drivescope.trace-import/1";
@@ -89,13 +88,8 @@ pub struct FileWritten {
 /// When the trace cannot be read, or the file not be written.
 pub fn main(args: &TraceImportArgs) -> Result<Exit> {
     let mut source = import::open(&args.files, &args.reading.options())?;
-    let existing = if args.force { Existing::Replace } else { Existing::Keep };
-    let imported = match run(&mut *source, args.output.as_deref(), existing) {
-        Err(TraceError::Io { source, file }) if source.kind() == ErrorKind::AlreadyExists => {
-            bail!("{file} exists; --force replaces it")
-        }
-        other => other?,
-    };
+    let imported =
+        run(&mut *source, args.output.as_deref(), existing(args.force)).map_err(in_the_way)?;
     if imported.skipped_rows > 0 {
         talk::note(&format!(
             "{} rows could not be read and were left out; the first: {}",
@@ -104,8 +98,7 @@ pub fn main(args: &TraceImportArgs) -> Result<Exit> {
         ));
     }
     if args.json {
-        let id = RunId::new(SystemClock.now(), u64::from(std::process::id()));
-        talk::result(&document(SCHEMA, id, &SystemClock, &imported).to_json()?)?;
+        print_json(SCHEMA, &imported)?;
     } else {
         let listing = view::import_trace::listing(&imported);
         talk::result(&report::render_listing(&listing, report::Style::default()))?;
@@ -121,20 +114,10 @@ fn run(
 ) -> Result<Imported, TraceError> {
     let mut writer = output.map(|path| Writer::create(path, existing)).transpose()?;
     let mut imported = Imported::default();
-    let mut batch = Vec::with_capacity(BATCH);
-    loop {
-        batch.clear();
-        source.next(&mut batch)?;
-        if batch.is_empty() {
-            break;
-        }
-        for io in &batch {
-            imported.see(io);
-        }
-        if let Some(writer) = &mut writer {
-            writer.write(&batch, &source.info().spaces)?;
-        }
-    }
+    each_batch(source, |batch, info| {
+        batch.iter().for_each(|io| imported.see(io));
+        writer.as_mut().map_or(Ok(()), |writer| writer.write(batch, &info.spaces))
+    })?;
     imported.tell(source.info());
     if let (Some(writer), Some(path)) = (writer, output) {
         let bytes = writer.finish(source.info())?.bytes;

@@ -20,8 +20,9 @@ use serde::Serialize;
 use trace::container::Existing;
 
 use crate::args::TraceRecordArgs;
-use crate::envelope::{SystemClock, document};
+use crate::envelope::SystemClock;
 use crate::exit::Exit;
+use crate::verbs::print_json;
 use crate::{talk, view};
 
 use command::{Command, Ended};
@@ -79,7 +80,7 @@ pub struct Recording {
 pub fn main(args: &TraceRecordArgs) -> Result<Exit> {
     let subjects = subjects(args)?;
     let path = args.output.clone().unwrap_or_else(|| usual_name(&subjects));
-    let existing = if args.force { Existing::Replace } else { Existing::Keep };
+    let existing = super::existing(args.force);
     if existing == Existing::Keep && path.symlink_metadata().is_ok() {
         bail!("{}: is there already; --force replaces it, -o names another", path.display());
     }
@@ -227,9 +228,7 @@ fn body(
 
 fn show(body: &Body, json: bool) -> Result<()> {
     if json {
-        let run_id = RunId::new(SystemClock.now(), u64::from(std::process::id()));
-        let document = document("drivescope.trace.record/1", run_id, &SystemClock, body);
-        return talk::result(&document.to_json()?);
+        return print_json("drivescope.trace.record/1", body);
     }
     let listing = view::record::listing(body);
     talk::result(&report::render_listing(&listing, Style::default()))

@@ -123,7 +123,7 @@ pub fn toml_of(options: &Options) -> Result<String> {
 /// When it cannot be printed.
 pub fn show(document: &Document<ReplayBody>, json: bool) -> Result<()> {
     if json {
-        return talk::result(&document.to_json().context("cannot write the result as JSON")?);
+        return talk::document(document);
     }
     let tables = view::replay::tables(&document.body);
     talk::result(&report::render_tables(&tables, report::Style::default()))

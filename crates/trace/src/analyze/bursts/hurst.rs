@@ -6,6 +6,8 @@
 use block::Nanos;
 use serde::{Deserialize, Serialize};
 
+use crate::series::{Join, Series};
+
 /// Most slots kept; the slot doubles beyond.
 const SLOTS_MAX: usize = 1 << 16;
 /// The first slot.
@@ -61,9 +63,16 @@ pub struct Hurst {
 
 /// Arrivals by slots of equal length.
 #[derive(Clone, Debug)]
-pub(super) struct Slots {
-    slot: u64,
-    counts: Vec<u32>,
+pub(super) struct Slots(Series<Count>);
+
+/// I/Os that arrived in a slot. Half the memory of 64 bits, and stops at the greatest.
+#[derive(Clone, Copy, Debug, Default)]
+struct Count(u32);
+
+impl Join for Count {
+    fn join(&mut self, behind: Count) {
+        self.0 = self.0.saturating_add(behind.0);
+    }
 }
 
 /// What is seen at one length of window.
@@ -83,27 +92,12 @@ struct Octave {
 
 impl Slots {
     pub fn new() -> Slots {
-        Slots { slot: FIRST.0, counts: Vec::new() }
+        Slots(Series::new(0, FIRST.0, SLOTS_MAX))
     }
 
     #[inline]
     pub fn add(&mut self, at: u64) {
-        let mut index = (at / self.slot) as usize;
-        while index >= SLOTS_MAX {
-            self.coarsen();
-            index = (at / self.slot) as usize;
-        }
-        if index >= self.counts.len() {
-            self.counts.resize(index + 1, 0);
-        }
-        self.counts[index] = self.counts[index].saturating_add(1);
-    }
-
-    #[cold]
-    fn coarsen(&mut self) {
-        let pair = |pair: &[u32]| pair.iter().fold(0u32, |sum, count| sum.saturating_add(*count));
-        self.counts = self.counts.chunks(2).map(pair).collect();
-        self.slot *= 2;
+        self.0.cell(at).join(Count(1));
     }
 
     pub fn hurst(&self, ios: u64, resolution: Nanos) -> Hurst {
@@ -112,11 +106,12 @@ impl Slots {
             return not(format!("{ios} I/Os are too few; {IOS_LEAST} are the least"));
         }
         // The last slot is not whole.
-        let counts = &self.counts[..self.counts.len().saturating_sub(1)];
+        let counts = self.0.cells().split_last().map_or(&[][..], |(_, whole)| whole);
+        let slot = self.0.step() as f64;
         let usable: Vec<Octave> = octaves(counts)
             .into_iter()
             .filter(|octave| {
-                let window = self.slot as f64 * libm::exp2(octave.j);
+                let window = slot * libm::exp2(octave.j);
                 octave.mean >= 1.0 && window >= 10.0 * resolution.0 as f64
             })
             .collect();
@@ -139,7 +134,7 @@ impl Slots {
     fn told(&self, part: &[Octave], course: &Course) -> Hurst {
         let exponent = |slope: f64| (slope + 1.0) / 2.0;
         let length = |octave: Option<&Octave>| {
-            octave.map(|octave| (self.slot as f64 * libm::exp2(octave.j)) as u64)
+            octave.map(|octave| (self.0.step() as f64 * libm::exp2(octave.j)) as u64)
         };
         let doubt = match course {
             Course { white: true, .. } => Some(
@@ -165,8 +160,8 @@ impl Slots {
 }
 
 /// All lengths of window of which there are enough, the shortest first.
-fn octaves(counts: &[u32]) -> Vec<Octave> {
-    let mut sums: Vec<f64> = counts.iter().map(|count| f64::from(*count)).collect();
+fn octaves(counts: &[Count]) -> Vec<Octave> {
+    let mut sums: Vec<f64> = counts.iter().map(|count| f64::from(count.0)).collect();
     let mut found = Vec::new();
     let mut slots = 1.0;
     while sums.len() / 2 >= WINDOWS_LEAST {
@@ -200,7 +195,6 @@ fn octave(slots: f64, squares: &[f64], sums: &[f64]) -> Option<Octave> {
     let spread = spread / (slots * slots);
     Some(Octave {
         j: libm::log2(slots),
-
         energy: libm::log2(energy) - bias,
         variance: own.max(2.0 / n) / (ln2 * ln2),
         spread: (spread > 0.0).then(|| libm::log2(spread)),

@@ -142,7 +142,7 @@ impl Merge {
     /// Appends about `count` records' events and notes. False when there are no more.
     ///
     /// # Errors
-    /// As [`Stream::next`]; what came before is in the batch.
+    /// As [`Stream::each`]; what came before is in the batch.
     pub fn read(&mut self, count: usize, batch: &mut Batch) -> Result<bool, TraceError> {
         let result = if self.streams.len() == 1 {
             self.read_one(count, batch)

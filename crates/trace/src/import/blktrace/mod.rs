@@ -14,6 +14,7 @@ use block::trace::TraceSink as _;
 use block::trace::record::Form;
 
 use crate::import::compressed::Input;
+use crate::import::records::FAULTS_TOLD;
 use crate::pair::{Limits, Pairer};
 use crate::{Io, Source, Space, TraceError, TraceInfo};
 
@@ -26,9 +27,6 @@ const RECORDS: usize = 2 << 10;
 
 /// Batches that one thread may be ahead of the next.
 const AHEAD: usize = 8;
-
-/// How many faults are told word for word.
-const FAULTS_TOLD: usize = 5;
 
 /// True when a file that begins with `head` is a binary recording of blktrace's.
 pub fn begins(head: &[u8]) -> bool {
