@@ -56,7 +56,7 @@ fn logs() -> Vec<Vec<u8>> {
 fn drive(logs: Vec<Vec<u8>>, resting: bool) -> Fake {
     Fake::scsi(move |cdb| match cdb {
         [0x03, ..] => {
-            let code = if resting { [0x5e, 0x43] } else { [0, 0] };
+            let code = if resting { [0x5e, 0x04] } else { [0, 0] };
             Ok(vec![0x70, 0, 0, 0, 0, 0, 0, 10, 0, 0, 0, 0, code[0], code[1], 0, 0, 0, 0])
         }
         [0x12, 0, ..] => Ok(standard()),
@@ -215,6 +215,13 @@ fn the_kernel_is_asked_where_the_drive_may_not_be() {
     assert_eq!((health.temperature_c, health.model.as_deref()), (Some(-2), Some("Model Y")));
     assert_eq!(health.capacity_bytes, Some(Bytes::gib(1)));
     assert_eq!(health.missing["power_cycles"], "not for you");
+
+    // A disk that may rest is not asked by way of the kernel either: its sensor is read by asking the disk.
+    let turning = machine.device("pci/host5/sdq", "65:0", &[("queue/rotational", "1")]);
+    machine.write("sys/devices/pci/host5/sdq/device/hwmon/hwmon4/temp1_input", "30000");
+    let turning = Subject::find(&machine.roots, turning.name()).unwrap();
+    let of = |manner| turning.health(Err("not for you".to_owned()), manner).temperature_c;
+    assert_eq!((of(Manner::default()), of(Manner { may_wake: true })), (None, Some(30)));
 
     machine.write(&format!("sys/devices/{above}/power/runtime_status"), "suspended");
     let why = subject.open(&machine.roots, Manner::default()).unwrap_err();

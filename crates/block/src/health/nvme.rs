@@ -223,7 +223,8 @@ pub struct NvmeOcp {
     pub incomplete_shutdowns: Option<u32>,
     /// Share of blocks that are free, in percent (byte 120).
     pub free_blocks_percent: Option<u8>,
-    /// Energy margin of the capacitors, in percent of what it must be when the drive leaves the factory (bytes 129:128).
+    /// Energy margin of the capacitors, in percent of what it must be when the drive leaves the factory (bytes
+    /// 129:128).
     pub capacitor_percent: Option<u16>,
     /// Version of the page (bytes 495:494).
     pub page_version: u16,

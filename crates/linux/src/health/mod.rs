@@ -147,6 +147,7 @@ impl Subject {
 
     /// Its health, by `commands`, which lead to it, or by what the kernel shows where there are none.
     pub fn health(&self, commands: Result<&mut dyn Commands, String>, manner: Manner) -> Health {
+        let was_asked = commands.is_ok();
         let health = match (&self.protocol, commands) {
             (Ok(protocol), Ok(commands)) => read(commands, *protocol, self.name(), manner),
             (Err(Unasked::Card), _) => mmc::read(&self.node),
@@ -157,19 +158,22 @@ impl Subject {
                 health.complete(&why)
             }
         };
-        self.supplement(health)
+        // A sensor that the kernel reads needs no rights; but the kernel asks the disk, and might wake it. One that was
+        // asked is known to be awake, or to rest.
+        let may_rest = !was_asked && self.identity.rotational == Some(true);
+        let may_read = manner.may_wake || !health.is_asleep && !may_rest;
+        self.supplement(health, may_read)
     }
 
     /// Adds what the kernel knows and the drive was not asked, or did not tell.
-    fn supplement(&self, mut health: Health) -> Health {
+    fn supplement(&self, mut health: Health, may_read_sensor: bool) -> Health {
         let Identity { model, serial, firmware, size_bytes, .. } = &self.identity;
         health.model = health.model.or_else(|| model.clone());
         health.serial = health.serial.or_else(|| serial.clone());
         health.firmware = health.firmware.or_else(|| firmware.clone());
         let size = Some(*size_bytes).filter(|size| size.0 > 0);
         health.capacity_bytes = health.capacity_bytes.or(size);
-        // A sensor that the kernel reads needs no rights; but the kernel asks the drive, and might wake it.
-        if health.temperature_c.is_none() && !health.is_asleep {
+        if health.temperature_c.is_none() && may_read_sensor {
             let milli = thermometers(self.node.dir()).iter().find_map(|path| read_text(path));
             let milli = milli.and_then(|text| text.parse::<i32>().ok());
             health.temperature_c = milli.map(|milli| (milli + 500).div_euclid(1000));

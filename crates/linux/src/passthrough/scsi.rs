@@ -147,11 +147,11 @@ impl Sense {
 
     /// True when it says that the unit rests in a standby condition, from which it would have to spin up.
     pub fn is_standby(&self) -> bool {
-        // 5E/41 to 44 by timer and command: 41 standby by timer (older: idle_y), 43 and 44 standby_z and standby_y;
-        // 04/1C and 04/02 want a START UNIT first; 04/13 is the transition.
+        // Low power condition on: 02 and 04 standby by timer and by command, 09 and 0A the same of standby_y, 43 on its
+        // way there, 45 to sleep. 04/02: stopped, and to be started first.
         matches!(
             (self.asc, self.ascq),
-            (0x5e, 0x02 | 0x04 | 0x08 | 0x09 | 0x43 | 0x44) | (0x04, 0x02 | 0x1c)
+            (0x5e, 0x02 | 0x04 | 0x09 | 0x0a | 0x43 | 0x45) | (0x04, 0x02)
         )
     }
 
@@ -240,7 +240,6 @@ fn code_words(asc: u8, ascq: u8) -> Option<&'static str> {
         (0x47, _) => "interface CRC error",
         (0x5d, _) => "failure prediction threshold exceeded",
         (0x5e, _) => "in a low power condition",
-        (0x73, 0x00) => "media control error",
         (0x74, 0x71) => "the logical unit's access is not authorised",
         _ => return None,
     })
@@ -273,7 +272,7 @@ pub(super) fn transport_words(host: u16, driver: u16) -> String {
         0x08 => "the bus was reset",
         0x0b | 0x0c => "the drive wants it tried again",
         0x0e | 0x0f => "the transport was disrupted",
-        0x14 => "no answer in time, and the transport gave up",
+        0x14 => "the transport is hardly there",
         _ => "lost on the way to the drive",
     };
     format!("{what} (host byte {host:02x}h, driver byte {driver:02x}h)")
