@@ -95,7 +95,18 @@ fn of_recording(file: &Path, manner: Manner) -> Result<(Stack, Vec<Health>)> {
 
 fn of_real(args: &HealthArgs, manner: Manner) -> Result<(Stack, Vec<Health>)> {
     let roots = Roots::default();
-    let stack = linux::stack::resolve(&roots, Path::new(&args.device))?;
+    let path = Path::new(&args.device);
+    // What other programs ask is the controller, and a health is of what data lies on.
+    let is_controller = path.strip_prefix("/dev").is_ok_and(|name| {
+        !name.as_os_str().is_empty() && roots.sys.join("class/nvme").join(name).exists()
+    });
+    if is_controller {
+        bail!(
+            "{0}: is a controller; name one of its namespaces, such as {0}n1 (drivescope devices lists them)",
+            args.device
+        );
+    }
+    let stack = linux::stack::resolve(&roots, path)?;
     if args.record_commands.is_some() && stack.leaves.len() != 1 {
         let names: Vec<_> = stack.leaves.iter().map(|leaf| leaf.name.as_str()).collect();
         bail!(
