@@ -328,6 +328,10 @@ fn what_is_not_told_is_missing_with_a_reason() {
     assert_eq!(codes(&health, Severity::Critical), Vec::<&str>::new());
     assert!(health.missing["temperature_warning_c"].contains("WCTEMP"));
 
+    let mut pages = plain();
+    pages[1].1 = Page::new(4096);
+    assert_eq!(health_of(drive(pages)).capacity_bytes, None, "a namespace that is not active");
+
     let silent = health_of(drive(Vec::new()));
     assert_eq!((silent.standing, silent.says_good), (Standing::NotTold, None));
     assert!(silent.missing["says_good"].contains("invalid log page"), "{:?}", silent.missing);

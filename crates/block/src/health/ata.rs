@@ -132,7 +132,7 @@ pub enum AttributeState {
     NoThreshold,
 }
 
-/// One of the device statistics (ACS-4, 9.5).
+/// One of the device statistics (ACS-4, log 04h).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AtaStatistic {
     /// Page of the log.

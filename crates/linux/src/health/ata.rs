@@ -18,7 +18,7 @@ pub use attributes::attributes;
 pub use identify::{AtaIdentity, identify};
 pub use statistics::{statistics, supported_pages};
 
-/// LBA field of every SMART command: the key in bits 23:8 (ACS-4, 7.44).
+/// LBA field of every SMART command: the key in bits 23:8 (ACS-4, SMART).
 const SMART_KEY: u64 = 0x00c2_4f00;
 
 /// What SMART RETURN STATUS leaves there when an attribute has failed.
@@ -66,7 +66,7 @@ pub(super) fn read<C: Commands + ?Sized>(commands: &mut C, device: &str, may_wak
     health.complete(&why)
 }
 
-/// Count field of CHECK POWER MODE (ACS-4, table 46).
+/// Count field of CHECK POWER MODE (ACS-4, CHECK POWER MODE).
 fn power_of(registers: &AtaRegisters) -> AtaPower {
     match registers.count & 0xff {
         0x00 | 0x01 => AtaPower::Standby,

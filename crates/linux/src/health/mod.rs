@@ -197,7 +197,7 @@ fn protocol_of(node: &BlockNode, bus: Bus) -> Result<Protocol, Unasked> {
     match bus {
         Bus::Nvme => Ok(Protocol::Nvme(node.attr_u64("nsid").and_then(|n| u32::try_from(n).ok()))),
         Bus::Ata => Ok(Protocol::Ata),
-        // A host adapter that translates says so in the vendor's name (SAT-4, 10.3.2).
+        // A host adapter that translates says so in the vendor's name (SAT-4, INQUIRY).
         Bus::Scsi if says_ata => Ok(Protocol::Ata),
         Bus::Scsi => Ok(Protocol::Scsi),
         Bus::Virtio if is_scsi => Ok(Protocol::Scsi),

@@ -1,5 +1,5 @@
-//! Asking an NVMe drive (offsets: NVM Express base specification 2.0, figures 275, 280 and 207 to 223; OCP datacenter
-//! NVMe SSD specification 2.0, 4.8).
+//! Asking an NVMe drive (offsets: NVM Express base specification 2.0, Identify and Get Log Page; OCP datacenter NVMe
+//! SSD specification 2.0, SMART cloud attributes).
 
 mod decode;
 
@@ -177,7 +177,9 @@ fn fill(health: &mut Health, detail: &NvmeDetail) {
         health.temperature_warning_c = controller.temperature_warning_c;
         health.temperature_critical_c = controller.temperature_critical_c;
     }
-    health.capacity_bytes = detail.namespace.as_ref().and_then(|namespace| namespace.size_bytes());
+    // A namespace that is not there any more is all zeros.
+    let size = detail.namespace.as_ref().and_then(|namespace| namespace.size_bytes());
+    health.capacity_bytes = size.filter(|size| size.0 > 0);
     if let Some(smart) = &detail.smart {
         health.says_good = match smart.critical_warning {
             0 => Some(true),

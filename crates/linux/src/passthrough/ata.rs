@@ -1,4 +1,4 @@
-//! ATA commands inside of SCSI ones (SAT-4, 12.2; ACS-4).
+//! ATA commands inside of SCSI ones (SAT-4, ATA PASS-THROUGH (16); ACS-4).
 
 use std::fmt;
 
@@ -152,8 +152,8 @@ impl AtaRegisters {
         self.status & 0x21 != 0
     }
 
-    /// From the sense data that came with an answer: from the ATA status return descriptor (SAT-4, 12.2.5), or from
-    /// the fixed form, which has no room for the upper halves of count and LBA (SAT-4, 12.2.7).
+    /// From the sense data that came with an answer: from the ATA status return descriptor (SAT-4), or from
+    /// the fixed form, which has no room for the upper halves of count and LBA.
     fn of_sense(sense: &Sense) -> Option<AtaRegisters> {
         if let Some(descriptor) = sense.descriptor(0x09) {
             let d: &[u8; 14] = descriptor.try_into().ok()?;
@@ -327,7 +327,7 @@ mod tests {
         assert_eq!(AtaRegisters::of_sense(&sense(&refusal)), None);
     }
 
-    // The bytes of SAT-4, table 184, written out: a field at another place is another command.
+    // The bytes of SAT-4's command descriptor block, written out: a field at another place is another command.
     #[test]
     fn a_command_is_laid_out_as_the_translation_wants_it() {
         let mut page = [0; SECTOR_BYTES];

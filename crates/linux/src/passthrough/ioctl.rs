@@ -15,7 +15,7 @@ const NVME_IOCTL_ADMIN_CMD: libc::Ioctl =
 /// `SG_IO` (`scsi/sg.h`).
 const SG_IO: libc::Ioctl = 0x2285;
 
-/// Longest sense data (SPC-4, 4.5.1).
+/// Longest sense data (SPC-4).
 pub(super) const SENSE_BYTES_MAX: usize = 252;
 
 /// `struct nvme_passthru_cmd` (`linux/nvme_ioctl.h`), 72 bytes on every architecture.

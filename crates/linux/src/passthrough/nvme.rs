@@ -232,6 +232,7 @@ fn of_command(code: u8) -> Option<&'static str> {
         0x1e => "boot partition write prohibited",
         0x1f => "invalid controller identifier",
         0x23 => "sanitize prohibited while the persistent memory region is enabled",
+        0x2c => "invalid I/O command set",
         0x80 => "conflicting attributes",
         0x81 => "invalid protection information",
         0x82 => "attempted write to a read only range",

@@ -20,7 +20,7 @@ pub(super) fn judge(case: &Case<'_>) -> Proof {
     let verdict = match (foreign, steal, throttled) {
         (_, _, Some(events)) if events > 0 => Proof::new(
             Verdict::Refuted,
-            format!("heat slowed down the drive or the CPU {events} times"),
+            format!("the drive or the CPU was throttled by heat, or warned of it, {events} times"),
         ),
         (Some((bytes, share)), _, _) if share > FOREIGN && bytes > FOREIGN_FLOOR => Proof::new(
             Verdict::Refuted,

@@ -1,4 +1,4 @@
-//! IDENTIFY DEVICE, taken apart (ACS-4, 7.13).
+//! IDENTIFY DEVICE, taken apart (ACS-4).
 
 use block::Bytes;
 use block::health::{AtaCapabilities, AtaSanitize, AtaSecurity, Rotation};

@@ -1,4 +1,4 @@
-//! The device statistics log (ACS-4, 9.5): what the standard itself defines, which is why it is preferred.
+//! The device statistics log (ACS-4, log 04h): what the standard itself defines, which is why it is preferred.
 
 use block::health::AtaStatistic;
 
