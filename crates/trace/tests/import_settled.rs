@@ -4,9 +4,11 @@
 
 mod common;
 
+use std::path::Path;
+
 use block::{Bytes, Nanos};
-use common::{all, text};
-use drivescope_trace::import::{Columns, Options};
+use common::{all, bytes, text};
+use drivescope_trace::import::{Columns, Format, Options};
 use drivescope_trace::{TraceError, TraceInfo};
 
 fn table(map: &str) -> Options {
@@ -186,4 +188,16 @@ fn rows_like_alibabas_under_another_head_are_not_alibabas() {
         .collect();
     let headed = format!("issued_us,op,offset_bytes,size_bytes,time_us\n{rows}");
     assert_eq!(told(&headed, &Options::default()).1.source, "table");
+}
+
+/// What was said against the evidence is not told as if the evidence had said it.
+#[test]
+fn a_format_that_is_said_does_not_make_odd_lengths_even() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus/vscsi/bad-odd-lengths.vscsi");
+    let options = Options { format: Some(Format::Vscsi), ..Options::default() };
+    let (ios, info) = all(bytes(&std::fs::read(path).unwrap(), &options).unwrap());
+    assert!(ios.iter().all(|io| io.length.0 % 512 != 0), "{ios:?}");
+    let told = |words: &str| info.settled.iter().any(|said| said.contains(words));
+    assert!(told("5 of the first 5 are no multiples of 512"), "{:?}", info.settled);
+    assert!(!told("all looked at are multiples"), "{:?}", info.settled);
 }

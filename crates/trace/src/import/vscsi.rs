@@ -146,8 +146,15 @@ pub fn settle(samples: &[Sample], options: &Options) -> Result<Reading, TraceErr
         source: format!("vscsi v{number}"),
         settled: vec![
             format!("version {number}, as the version field of its first records says"),
-            "addresses are in blocks of 512 bytes, lengths in bytes, of which all looked at are multiples of 512"
-                .to_owned(),
+            match odd {
+                0 => "addresses are in blocks of 512 bytes, lengths in bytes, of which all looked at are multiples of 512"
+                    .to_owned(),
+                _ => format!(
+                    "addresses are in blocks of 512 bytes, lengths in bytes, as --format vscsi says, though {odd} of the \
+                     first {} are no multiples of 512",
+                    transfers().count()
+                ),
+            },
             "times are in us, as CloudPhysics has them; each file is one virtual disk".to_owned(),
         ],
         resolution: Nanos::micros(1),
