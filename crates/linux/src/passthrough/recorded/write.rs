@@ -99,7 +99,9 @@ impl<C: Commands, W: Write + Send> Recorder<C, W> {
 
 /// Names of devices have no white space; whatever else comes must not break the form.
 fn one_word(text: &str) -> String {
-    text.chars().map(|c| if c.is_whitespace() || c.is_control() { '_' } else { c }).collect()
+    text.chars()
+        .map(|c| if c.is_whitespace() || c.is_control() || c == '#' { '_' } else { c })
+        .collect()
 }
 
 fn delivered<'a>(data: &'a Data<'_>, transferred: usize) -> &'a [u8] {
