@@ -39,7 +39,8 @@ pub struct Snapshot {
     pub page_cache: Option<PageCache>,
     /// Drive temperature in degrees Celsius.
     pub temperature_c: Option<f64>,
-    /// Count of thermal throttling events of drive or CPU.
+    /// Count of thermal throttling events of drive or CPU. Of an NVMe drive: its transitions into thermal management,
+    /// and each minute at or above its warning temperature or its critical one.
     pub throttle_events: Option<u64>,
     /// What the drive itself counted of the wear that it took; left out when it does not tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]

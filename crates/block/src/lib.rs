@@ -9,6 +9,7 @@
 
 mod drive;
 mod environment;
+pub mod health;
 mod identity;
 mod sink;
 pub mod trace;

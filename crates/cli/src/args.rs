@@ -1,6 +1,7 @@
 //! Every flag, once: help, completions and the man page are made from these definitions.
 
 mod given;
+mod health;
 mod probe;
 mod record;
 mod sim;
@@ -18,6 +19,7 @@ use workload::plan::Region;
 use workload::units::{parse_bytes, parse_nanos};
 
 pub use given::Given;
+pub use health::HealthArgs;
 pub use probe::{
     AlignArgs, CapacityArgs, ChainArgs, FlashbenchArgs, ImportArgs, ImportFlashbenchArgs,
     ImportVerb, PlainArgs, ProbeArgs, ProbeOutputArgs, ProbePlaceArgs, ProbeVerb, RowsArgs,
@@ -80,6 +82,8 @@ pub enum Verb {
     Rows(RowsArgs),
     /// List what can be measured here, and what must not be touched
     Devices(DevicesArgs),
+    /// What a drive says of its own state: wear, errors, temperature
+    Health(HealthArgs),
     /// List virtual drives, show what one is, or serve one to other programs
     Sim(SimArgs),
     /// Print a completion script for a shell

@@ -47,6 +47,7 @@ fn main() -> ExitCode {
         Verb::Import(args) => verbs::import::main(args),
         Verb::Rows(args) => verbs::rows::main(args),
         Verb::Devices(args) => verbs::devices::main(args),
+        Verb::Health(args) => verbs::health::main(args),
         Verb::Sim(args) => verbs::sim::main(args),
         Verb::Completions(args) => verbs::shell::completions(args),
         Verb::Man => verbs::shell::man(),

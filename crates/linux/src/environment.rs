@@ -6,9 +6,11 @@ use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use block::{
-    Bytes, DeviceCounters, Environment, Extents, Layer, Nanos, PageCache, Snapshot, Stack, TaskIo,
+    Bytes, DeviceCounters, Endurance, Environment, Extents, Layer, Nanos, PageCache, Snapshot,
+    Stack, TaskIo,
 };
 
+use crate::health::{Reading, Watch};
 use crate::sysfs::{BlockNode, Roots, SYSFS_SECTOR_BYTES, names_in, read_text};
 use crate::{extents, stack, syscalls};
 
@@ -36,6 +38,10 @@ struct LeafProbe {
     stats: Vec<File>,
     last: DeviceCounters,
     thermometers: Vec<PathBuf>,
+    /// The drive itself, where it can be asked between two runs.
+    watch: Option<Watch>,
+    /// What it said last.
+    reading: Reading,
 }
 
 impl RealEnvironment {
@@ -54,10 +60,19 @@ impl RealEnvironment {
                 }
             }
         }
-        if leaves.iter().all(|leaf| leaf.thermometers.is_empty()) {
+        for leaf in &mut leaves {
+            match Watch::open(&roots, &leaf.last.name) {
+                Ok(watch) => leaf.watch = Some(watch),
+                Err(why) => {
+                    let what = format!("its throttling and its wear are not counted: {why}");
+                    absent.insert(format!("drive {}", leaf.last.name), what);
+                }
+            }
+        }
+        if leaves.iter().all(|leaf| leaf.thermometers.is_empty() && leaf.watch.is_none()) {
             absent.insert(
                 "temperature".to_owned(),
-                "no leaf device has a sensor in sysfs".to_owned(),
+                "no leaf device has a sensor in sysfs, or can be asked".to_owned(),
             );
         }
         let throttle_files = throttle_files(&roots);
@@ -98,12 +113,47 @@ impl RealEnvironment {
         self.leaves.iter().map(|leaf| leaf.last.clone()).collect()
     }
 
+    /// Asks the drives that can be asked. One that has gone keeps its last counts, which only grow, and loses its
+    /// temperature, which does not.
+    fn ask_drives(&mut self, missing: &mut BTreeMap<String, String>) {
+        for leaf in &mut self.leaves {
+            let Some(watch) = &mut leaf.watch else { continue };
+            match watch.read() {
+                Ok(reading) => leaf.reading = reading,
+                Err(error) => {
+                    leaf.reading.temperature_c = None;
+                    missing.insert(format!("drive {}", leaf.last.name), error.to_string());
+                }
+            }
+        }
+    }
+
+    /// The hottest leaf: as the drive itself said just now, or as sysfs shows it.
     fn temperature(&self) -> Option<f64> {
-        let files = self.leaves.iter().flat_map(|leaf| &leaf.thermometers);
         // hwmon counts in thousandths of a degree Celsius.
         let read = |path: &PathBuf| read_text(path)?.parse::<f64>().ok().map(|milli| milli / 1e3);
-        files.filter_map(read).fold(None, |hottest: Option<f64>, degrees| {
-            Some(hottest.map_or(degrees, |hottest| hottest.max(degrees)))
+        let of_leaf = |leaf: &LeafProbe| {
+            let said = leaf.reading.temperature_c.map(f64::from);
+            said.or_else(|| leaf.thermometers.iter().filter_map(read).reduce(f64::max))
+        };
+        self.leaves.iter().filter_map(of_leaf).reduce(f64::max)
+    }
+
+    /// Throttling of CPUs and drives together; `None` when nothing counts any of it.
+    fn throttle_events(&self) -> Option<u64> {
+        let of_cpus = self.throttle_files.iter().filter_map(|path| read_text(path)?.parse().ok());
+        let watched = self.leaves.iter().filter(|leaf| leaf.watch.is_some());
+        let of_drives = watched.map(|leaf| leaf.reading.throttle_events);
+        of_cpus.chain(of_drives).reduce(u64::saturating_add)
+    }
+
+    /// Writes to all leaves and to their media; `None` unless every leaf counts both: the ratio is of the whole.
+    fn endurance(&self) -> Option<Endurance> {
+        let of_leaves = self.leaves.iter().map(|leaf| leaf.reading.endurance);
+        let all = of_leaves.collect::<Option<Vec<Endurance>>>()?;
+        all.into_iter().reduce(|a, b| Endurance {
+            host_write_bytes: Bytes(a.host_write_bytes.0.saturating_add(b.host_write_bytes.0)),
+            media_write_bytes: Bytes(a.media_write_bytes.0.saturating_add(b.media_write_bytes.0)),
         })
     }
 }
@@ -131,10 +181,7 @@ impl Environment for RealEnvironment {
                 None
             }
         };
-        let temperature_c = self.temperature();
-        let counts: Vec<u64> =
-            self.throttle_files.iter().filter_map(|path| read_text(path)?.parse().ok()).collect();
-        let throttle_events = (!counts.is_empty()).then(|| counts.iter().sum());
+        self.ask_drives(&mut missing);
         let devices = self.devices(&mut missing);
         Snapshot {
             task,
@@ -143,9 +190,9 @@ impl Environment for RealEnvironment {
             run_delay_ns,
             steal_ns,
             page_cache,
-            temperature_c,
-            throttle_events,
-            endurance: None,
+            temperature_c: self.temperature(),
+            throttle_events: self.throttle_events(),
+            endurance: self.endurance(),
             missing,
         }
     }
@@ -181,7 +228,8 @@ impl LeafProbe {
         }
         let last = DeviceCounters { name: name.to_owned(), ..DeviceCounters::default() };
         let thermometers = counting.iter().flat_map(|node| thermometers(node.dir())).collect();
-        let mut probe = LeafProbe { stats, last, thermometers };
+        let reading = Reading::default();
+        let mut probe = LeafProbe { stats, last, thermometers, watch: None, reading };
         probe.read()?;
         Ok(probe)
     }
@@ -230,7 +278,7 @@ fn is_dax(layer: &Layer) -> bool {
 
 /// Temperature inputs that belong to a disk: `nvme` puts its sensor under the controller,
 /// `drivetemp` under the SCSI device. The first input of each is the drive's composite temperature.
-fn thermometers(dir: &Path) -> Vec<PathBuf> {
+pub(crate) fn thermometers(dir: &Path) -> Vec<PathBuf> {
     let device = dir.join("device");
     [device.join("hwmon"), device]
         .iter()
@@ -344,5 +392,62 @@ mod tests {
         assert_eq!(new.cached_bytes, old.cached_bytes);
         assert_eq!(new.cached_bytes, Bytes::mib(3));
         assert_eq!(old.dirty_bytes, None);
+    }
+
+    /// A leaf whose drive answers from a recording: who it is, then its log with these minutes of heat and units of
+    /// 512,000 bytes written, one after the other.
+    fn watched(name: &str, logs: &[(u32, u64)]) -> LeafProbe {
+        let zeros = "00000000 00000000 00000000 00000000 00000000";
+        let mut text = format!(
+            "drivescope-commands 1\ndevice {name}\nprotocol nvme\n\
+             > nvme 06 nsid 00000000 cdw 00000001 {zeros} in 4096\n< nvme 0000 result 00000000\n"
+        );
+        for (minutes, units) in logs {
+            let bytes = |number: &[u8]| {
+                number.iter().map(|b| format!("{b:02x}")).collect::<Vec<_>>().join(" ")
+            };
+            text += &format!(
+                "> nvme 02 nsid ffffffff cdw 007f0002 {zeros} in 512\n< nvme 0000 result 00000000\n\
+                 . 0001 3b 01\n. 0030 {}\n. 00c0 {}\n",
+                bytes(&units.to_le_bytes()),
+                bytes(&minutes.to_le_bytes())
+            );
+        }
+        let playback = crate::passthrough::Playback::from_text(Path::new("played"), &text).unwrap();
+        LeafProbe {
+            stats: Vec::new(),
+            last: DeviceCounters { name: name.to_owned(), ..DeviceCounters::default() },
+            thermometers: Vec::new(),
+            watch: Some(Watch::of(Box::new(playback), None).unwrap()),
+            reading: Reading::default(),
+        }
+    }
+
+    /// Were a drive's throttling not counted, what a hot drive did would be sold as what it can do; and were the count
+    /// of a drive that has gone to fall back to zero, it would be seen as a wrap.
+    #[test]
+    fn drives_are_asked_at_each_snapshot() {
+        let mut environment = RealEnvironment::new(Roots::default(), Stack::default(), None);
+        environment.throttle_files.clear();
+        assert_eq!(environment.snapshot().throttle_events, None, "nothing counts");
+        environment.leaves.push(watched("nvme0n1", &[(0, 0), (2, 5), (3, 9)]));
+        environment.leaves.push(watched("nvme1n1", &[(0, 0), (10, 1)]));
+        let first = environment.snapshot();
+        assert_eq!((first.throttle_events, first.temperature_c), (Some(12), Some(42.0)));
+        assert_eq!(first.endurance, None, "neither counts the writes to its medium");
+        let second = environment.snapshot();
+        assert_eq!(second.throttle_events, Some(13), "the second drive has no answer any more");
+        assert!(second.missing["drive nvme1n1"].contains("recording has ended"));
+        let third = environment.snapshot();
+        assert_eq!((third.throttle_events, third.temperature_c), (Some(13), None));
+
+        let wear = |host, media| {
+            let (host_write_bytes, media_write_bytes) = (Bytes(host), Bytes(media));
+            Some(Endurance { host_write_bytes, media_write_bytes })
+        };
+        environment.leaves[0].reading.endurance = wear(1, 2);
+        assert_eq!(environment.endurance(), None, "a part is not the whole");
+        environment.leaves[1].reading.endurance = wear(10, 20);
+        assert_eq!(environment.endurance(), wear(11, 22));
     }
 }

@@ -2,6 +2,7 @@
 
 pub mod devices;
 pub mod flashbench;
+pub mod health;
 pub mod import;
 pub mod mark;
 pub mod plan;

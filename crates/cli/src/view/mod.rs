@@ -3,6 +3,7 @@
 pub mod analyze;
 pub mod btt;
 pub mod devices;
+pub mod health;
 pub mod import;
 pub mod import_trace;
 pub mod load;

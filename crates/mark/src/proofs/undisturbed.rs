@@ -18,9 +18,10 @@ pub(super) fn judge(case: &Case<'_>) -> Proof {
     let throttled = growth(case, |s| s.throttle_events);
     let hot = case.runs().iter().filter_map(|r| r.after.temperature_c).fold(f64::NAN, f64::max);
     let verdict = match (foreign, steal, throttled) {
-        (_, _, Some(events)) if events > 0 => {
-            Proof::new(Verdict::Refuted, format!("the CPU throttled {events} times"))
-        }
+        (_, _, Some(events)) if events > 0 => Proof::new(
+            Verdict::Refuted,
+            format!("the drive or the CPU was throttled by heat, or warned of it, {events} times"),
+        ),
         (Some((bytes, share)), _, _) if share > FOREIGN && bytes > FOREIGN_FLOOR => Proof::new(
             Verdict::Refuted,
             format!("others moved {} of this test's bytes on the same device", percent(share)),

@@ -1,0 +1,211 @@
+//! `drivescope health`: what a drive says of its own state.
+
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::Path;
+
+use anyhow::{Context as _, Result, bail};
+use block::health::{Change, Health, Standing};
+use block::{Environment, Layer, Leaf, Medium, Stack, Target, WallClock};
+use linux::health::{self, Manner, Protocol, Subject};
+use linux::passthrough::{Commands, Device, Playback, Recorder};
+use linux::sysfs::Roots;
+use record::RunId;
+use report::Style;
+use serde::{Deserialize, Serialize};
+
+use crate::args::HealthArgs;
+use crate::envelope::{SystemClock, document};
+use crate::exit::Exit;
+use crate::{talk, view};
+
+/// The form of the body.
+const SCHEMA: &str = "drivescope.health/1";
+
+/// What names a recording of commands.
+const RECORDING: &str = "commands:";
+
+#[derive(Serialize)]
+struct Body {
+    target: String,
+    stack: Stack,
+    drives: Vec<Health>,
+    /// What changed since the earlier reading, where one was named.
+    changes: Vec<Change>,
+}
+
+/// Runs the verb.
+///
+/// # Errors
+/// When the target is not there, a recording is none, or an earlier reading is of another drive.
+pub fn main(args: &HealthArgs) -> Result<Exit> {
+    let earlier = args.since.as_deref().map(earlier).transpose()?;
+    let (stack, drives) = ask(args)?;
+    let changes = earlier.map(|earlier| changes(&earlier, &drives)).transpose()?;
+    let is_bad = drives.iter().any(|drive| drive.standing == Standing::Bad);
+    if args.json {
+        let run_id = RunId::new(SystemClock.now(), u64::from(std::process::id()));
+        let changes = changes.unwrap_or_default();
+        let body = Body { target: args.device.clone(), stack, drives, changes };
+        talk::result(&document(SCHEMA, run_id, &SystemClock, body).to_json()?)?;
+    } else {
+        let listing = view::health::listing(&drives, changes.as_deref());
+        talk::result(&report::render_listing(&listing, Style::default()))?;
+    }
+    Ok(if is_bad { Exit::No } else { Exit::Done })
+}
+
+fn ask(args: &HealthArgs) -> Result<(Stack, Vec<Health>)> {
+    let manner = Manner { may_wake: args.wake };
+    let is_real = !args.device.starts_with("sim:") && !args.device.starts_with(RECORDING);
+    if !is_real && args.record_commands.is_some() {
+        bail!("--record-commands is for real drives, and {} is none", args.device);
+    }
+    if args.device.starts_with("sim:") {
+        return of_virtual(&args.device);
+    }
+    match args.device.strip_prefix(RECORDING) {
+        Some(file) => of_recording(Path::new(file), manner),
+        None => of_real(args, manner),
+    }
+}
+
+fn of_virtual(name: &str) -> Result<(Stack, Vec<Health>)> {
+    let target = sim::open(name)?;
+    let mut environment = target.environment();
+    let health = Health::of_virtual(target.info(), &environment.snapshot());
+    Ok((environment.stack().clone(), vec![health]))
+}
+
+fn of_recording(file: &Path, manner: Manner) -> Result<(Stack, Vec<Health>)> {
+    let mut playback = Playback::open(file)?;
+    let health = health::read_played(&mut playback, manner).map_err(anyhow::Error::msg)?;
+    if playback.remaining() > 0 {
+        talk::note(&format!(
+            "{}: {} recorded commands were not asked; another version may have asked them",
+            file.display(),
+            playback.remaining()
+        ));
+    }
+    let name = playback.device().to_owned();
+    let layer = Layer { kind: "recording".to_owned(), name: name.clone(), ..Layer::default() };
+    let leaf = Leaf { name, medium: Medium::Unknown, model: health.model.clone() };
+    Ok((Stack { layers: vec![layer], leaves: vec![leaf] }, vec![health]))
+}
+
+fn of_real(args: &HealthArgs, manner: Manner) -> Result<(Stack, Vec<Health>)> {
+    let roots = Roots::default();
+    let path = Path::new(&args.device);
+    // What other programs ask is the controller, and a health is of what data lies on.
+    let is_controller = path.strip_prefix("/dev").is_ok_and(|name| {
+        !name.as_os_str().is_empty() && roots.sys.join("class/nvme").join(name).exists()
+    });
+    if is_controller {
+        bail!(
+            "{0}: is a controller; name one of its namespaces, such as {0}n1 (drivescope devices lists them)",
+            args.device
+        );
+    }
+    let stack = linux::stack::resolve(&roots, path)?;
+    if args.record_commands.is_some() && stack.leaves.len() != 1 {
+        let names: Vec<_> = stack.leaves.iter().map(|leaf| leaf.name.as_str()).collect();
+        bail!(
+            "--record-commands records one drive, and below {} there are {}; name one of them",
+            args.device,
+            names.join(", ")
+        );
+    }
+    let of_leaf = |leaf: &Leaf| match Subject::find(&roots, &leaf.name) {
+        Some(subject) => of_subject(&roots, &subject, args, manner),
+        None => Ok(health::of_unknown(leaf)),
+    };
+    let drives = stack.leaves.iter().map(of_leaf).collect::<Result<Vec<_>>>()?;
+    Ok((stack, drives))
+}
+
+fn of_subject(
+    roots: &Roots,
+    subject: &Subject,
+    args: &HealthArgs,
+    manner: Manner,
+) -> Result<Health> {
+    let device = subject.open(roots, manner);
+    match (device, &args.record_commands, subject.protocol()) {
+        (Ok(device), Some(file), Some(protocol)) => record(subject, device, protocol, file, manner),
+        (Ok(mut device), ..) => Ok(subject.health(Ok(&mut device), manner)),
+        (Err(why), Some(_), _) => {
+            bail!("{}: there is nothing to record: {why}", subject.name());
+        }
+        (Err(why), None, _) => Ok(subject.health(Err(why), manner)),
+    }
+}
+
+fn record(
+    subject: &Subject,
+    device: Device,
+    protocol: Protocol,
+    path: &Path,
+    manner: Manner,
+) -> Result<Health> {
+    let fail = || format!("{}: cannot be written", path.display());
+    let file = File::create_new(path).with_context(fail)?;
+    let word = protocol.to_string();
+    let mut recorder = Recorder::new(device, subject.name(), &word, BufWriter::new(file));
+    if let Protocol::Nvme(Some(nsid)) = protocol {
+        recorder.namespace(nsid);
+    }
+    let health = {
+        let commands: &mut dyn Commands = &mut recorder;
+        subject.health(Ok(commands), manner)
+    };
+    recorder.finish().with_context(fail)?;
+    talk::note(&format!(
+        "{}: holds all that the drive said, its serial number among it; to see it again: drivescope health \
+         {RECORDING}{}",
+        path.display(),
+        path.display()
+    ));
+    Ok(health)
+}
+
+/// What an earlier reading must have, in whatever envelope.
+#[derive(Deserialize)]
+struct Earlier {
+    body: EarlierBody,
+}
+
+#[derive(Deserialize)]
+struct EarlierBody {
+    drives: Vec<Health>,
+}
+
+fn earlier(path: &Path) -> Result<Vec<Health>> {
+    let bytes = super::read_input(path)?;
+    let what = || format!("{}: is no reading that drivescope health --json made", path.display());
+    let value: serde_json::Value = serde_json::from_slice(&bytes).with_context(what)?;
+    let form = value["envelope"]["schema"].as_str().unwrap_or("none").to_owned();
+    if form != SCHEMA {
+        bail!("{}: has the form {form}, and this version reads {SCHEMA}", path.display());
+    }
+    let read: Earlier = serde_json::from_value(value).with_context(what)?;
+    Ok(read.body.drives)
+}
+
+/// What changed of each drive that the earlier reading has too; a drive that was added since has no change.
+fn changes(earlier: &[Health], now: &[Health]) -> Result<Vec<Change>> {
+    let mut changes = Vec::new();
+    let mut refusal = None;
+    for drive in now {
+        let tried = earlier.iter().map(|before| Change::between(before, drive));
+        let mut errors = Vec::new();
+        let found = tried.filter_map(|change| change.map_err(|error| errors.push(error)).ok());
+        match found.collect::<Vec<_>>().into_iter().next() {
+            Some(change) => changes.push(change),
+            None => refusal = errors.into_iter().next().or(refusal),
+        }
+    }
+    match refusal {
+        Some(error) if changes.is_empty() => Err(error.into()),
+        _ => Ok(changes),
+    }
+}
