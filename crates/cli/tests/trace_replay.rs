@@ -101,6 +101,35 @@ fn nothing_is_written_that_was_not_consented_to() {
     assert!(fs::read(&file).unwrap() != before, "what was consented to was not done");
 }
 
+// Breaks when one drive's data is lost for a comparison or a replay that the other drive's refusal makes impossible.
+#[test]
+fn neither_drive_is_written_to_when_the_other_is_refused() {
+    let dir = scratch_dir();
+    let trace = trace(dir.path(), 40, 1_000_000);
+    let file = |name: &str| {
+        let path = dir.path().join(name);
+        written_file(&path, 32 << 20);
+        path
+    };
+    let (mine, other) = (file("mine"), file("other"));
+    let before = fs::read(&mine).unwrap();
+    let (a, b) = (mine.to_str().unwrap(), other.to_str().unwrap());
+    let always = ["--format=mqsim", "--no-progress", "--no-record", "--write", "--consent=mine"];
+    let compare = |more: &[&str]| -> Ran {
+        let mut command = drivescope(["trace", "compare"]);
+        let args = [&["--rounds=1"], &always[..], more].concat();
+        command.arg(&trace).args([a, b]).args(args).output().unwrap().into()
+    };
+    compare(&[]).fails(3, &[b, "--consent"]);
+    compare(&["--consent=nonsense"]).fails(3, &[b, "nonsense"]);
+    let reference = ["--mode=outstanding", "--reference", a, "--consent=nonsense"];
+    replay(&trace, b, &[&["--write", "--consent=mine"], &reference[..]].concat())
+        .fails(3, &[b, "nonsense"]);
+    assert!(fs::read(&mine).unwrap() == before, "what was consented to was written for nothing");
+    compare(&["--consent=other"]);
+    assert!(fs::read(&mine).unwrap() != before, "the test compares what is written");
+}
+
 #[test]
 fn what_cannot_be_replayed_is_named() {
     let dir = scratch_dir();

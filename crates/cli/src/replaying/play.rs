@@ -18,6 +18,7 @@ use trace::replay::{
 
 use super::ask;
 use crate::args::{PlayArgs, ReadingArgs};
+use crate::consent::{self, Said};
 use crate::opening::{self, Opened, Place, Visitor};
 use crate::verbs::mark::seed_of;
 
@@ -163,6 +164,24 @@ impl Job<'_> {
         };
         let mut player = Player { job: self, on, options, reference, listener, held };
         opening::open(place, changes, &mut player)
+    }
+
+    /// Finds out whether a drive that a later replay writes to would be refused: before an earlier one has written to
+    /// another drive, which would then have lost its data for nothing.
+    ///
+    /// # Errors
+    /// The safety gate's refusal.
+    pub fn foresee(&self, on: On<'_>) -> Result<()> {
+        let writes = ask::writes(self.args, &self.survey, on.name)?;
+        let discards = writes == trace::replay::Writes::Issue;
+        let options = Options { writes, discards, ..self.options.clone() };
+        let said = Said { consent: on.consent, allow: &self.args.consent.allow };
+        match ask::changes(&self.survey, &options) {
+            Some(bytes) if !ask::is_nobodys(on.name) => {
+                consent::foresee(said, Path::new(on.name), Some(bytes))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Sets the scheduler that the user wants, on a real drive.

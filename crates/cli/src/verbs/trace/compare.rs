@@ -26,8 +26,23 @@ use crate::{recording, talk, view};
 /// What makes a replay impossible.
 pub fn main(args: &TraceCompareArgs) -> Result<Exit> {
     let job = Job::new(&args.trace, &args.reading, &args.play)?;
+    // Both before anything is written: a comparison that cannot be made costs neither drive its data.
+    for side in [Side::A, Side::B] {
+        let (name, consent) = named(args, side);
+        job.foresee(On { name, consent, seed: job.seed })?;
+    }
     let (times, reference) = reference(&job)?.unzip();
     Match { args, job: &job, times, reference, rounds: Vec::new() }.run()
+}
+
+/// A side's drive, and its word. Words are for the real drives, in the order in which they are named.
+fn named(args: &TraceCompareArgs, side: Side) -> (&str, Option<&String>) {
+    let words = &args.play.consent.consent;
+    match side {
+        Side::A => (&args.a, words.first()),
+        Side::B if ask::is_nobodys(&args.a) => (&args.b, words.first()),
+        Side::B => (&args.b, words.get(1)),
+    }
 }
 
 /// One comparison.
@@ -97,16 +112,7 @@ impl Match<'_> {
 
     /// One replay; none when the user wanted to stop in the middle of it.
     fn round(&mut self, side: Side, place: (u32, u32)) -> Result<Option<Round>> {
-        let (name, other) = match side {
-            Side::A => (&self.args.a, None),
-            Side::B => (&self.args.b, Some(&self.args.a)),
-        };
-        let words = &self.args.play.consent.consent;
-        // Words are for the real drives, in the order in which they are named.
-        let consent = match other {
-            Some(first) if !ask::is_nobodys(first) => words.get(1),
-            _ => words.first(),
-        };
+        let (name, consent) = named(self.args, side);
         // A pair of rounds has one seed, and each pair another.
         let on = On { name, consent, seed: self.job.seed.wrapping_add(u64::from(place.0 / 2)) };
         let wanted = Wanted { save: None, check: false };

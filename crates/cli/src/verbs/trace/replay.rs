@@ -23,6 +23,8 @@ use crate::{recording, talk, view};
 /// What makes a replay impossible.
 pub fn main(args: &TraceReplayArgs) -> Result<Exit> {
     let job = Job::new(&args.trace, &args.reading, &args.play)?;
+    // Before the reference drive is written to: a replay that is refused must not have cost it its data.
+    job.foresee(On { name: &args.target, consent: word(args), seed: job.seed })?;
     let (mut times, reference) = reference(&job)?.unzip();
     let (played, heard, kernel) = played(args, &job, times.as_mut())?;
     let Some(mut replay) = heard.body else { return Ok(Exit::Interrupted) };
@@ -46,17 +48,20 @@ pub fn reference(job: &Job<'_>) -> Result<Option<(Reference, ReferenceBody)>> {
     Ok(Some((reference, body)))
 }
 
+/// The word for the target. The first one is the reference's, where that is a real drive.
+fn word(args: &TraceReplayArgs) -> Option<&String> {
+    match &args.play.reference {
+        Some(name) if !ask::is_nobodys(name) => args.play.consent.consent.last(),
+        _ => args.play.consent.consent.first(),
+    }
+}
+
 fn played(
     args: &TraceReplayArgs,
     job: &Job<'_>,
     reference: Option<&mut Reference>,
 ) -> Result<(Played, Heard, Option<Verified>)> {
-    let consent = match &args.play.reference {
-        // The first word was the reference's, where that is a real drive.
-        Some(name) if !ask::is_nobodys(name) => args.play.consent.consent.last(),
-        _ => args.play.consent.consent.first(),
-    };
-    let on = On { name: &args.target, consent, seed: job.seed };
+    let on = On { name: &args.target, consent: word(args), seed: job.seed };
     let wanted = Wanted { save: args.save.as_deref(), check: args.verify };
     let replay = || -> Result<(Played, Heard)> {
         let mut ear = Ear::new(wanted, !args.no_progress, "replay", (0, 1));
