@@ -180,3 +180,18 @@ fn rows_are_redacted_and_merge_into_a_table() {
     let bad = dir.path().join("bad.txt");
     run(&["rows", "merge", bad.to_str().unwrap()]).fails(2, &["bad.txt", "line 2", "7 columns"]);
 }
+
+// Breaks when a probe that only reads cannot be run where writing was consented to: it begins with a script that has no
+// accesses, for which the ring has no slot.
+#[test]
+fn a_probe_that_only_reads_runs_on_a_device_that_may_be_written_to() {
+    if !has_means(&["losetup"]) {
+        return;
+    }
+    let device = Loop::new(64 << 20, true);
+    let limits = ["--time-budget=5s", "--no-progress", "--no-record"];
+    let args = ["probe", "align", device.dev(), "--write", "--consent", device.name()];
+    let ran = run(&[&args[..], &limits].concat());
+    assert!(!ran.stderr.contains("cannot enter"), "{}", ran.stderr);
+    assert!(matches!(ran.code, Some(0 | 1)), "{:?}: {}", ran.code, ran.stderr);
+}

@@ -81,7 +81,9 @@ impl Drive for UringDrive<'_> {
         lane.attach(ring.slots_mut())?;
         ring.arm(&mut |note| target.note(note))
             .map_err(|e| lane.engine_error(Uring::KIND, "enable the ring", e))?;
-        if target.is_block_device() && target.is_writable() && !target.options().iopoll {
+        // One without slots is for a script without accesses, and the question takes a slot.
+        let asks = ring.slots().depth() > 0 && !target.options().iopoll;
+        if asks && target.is_block_device() && target.is_writable() {
             ring.probe_discard().map_err(|e| self.0.fail("enter the ring", e))?;
         }
         Ok(())
