@@ -191,9 +191,7 @@ impl Bench {
             serde_json::from_slice(&output.stdout).context("trace replay printed no JSON")?;
         Ok(document["body"].take())
     }
-}
 
-impl Bench {
     /// Gives `group` its quota as soon as the device has seen reads of `child`, after the `before` that it had seen.
     fn starve(&self, child: &mut Child, before: u64, group: &Group, quota: u64) -> Result<()> {
         while self.device.device.counters()?.reads < before + UNDER_WAY {
