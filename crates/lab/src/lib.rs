@@ -15,6 +15,7 @@ pub mod initramfs;
 pub mod kernel;
 pub mod link;
 pub mod machine;
+pub mod matrix;
 pub mod modules;
 pub mod monitor;
 pub mod outcome;

@@ -21,7 +21,27 @@ pub struct Outcome {
     pub steps: Vec<StepOutcome>,
     /// Steps that it has.
     pub steps_wanted: usize,
+    /// Its cells: lines in states.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cells: Vec<CellOutcome>,
     /// Seconds that it took, boot apart.
+    pub seconds: f64,
+}
+
+/// What came of a line in a state.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CellOutcome {
+    /// Name of the state.
+    pub state: String,
+    /// Name of the line.
+    pub line: String,
+    /// Exit status of the line.
+    pub exit: i32,
+    /// What is not as it should be; the state's step has it too.
+    pub faults: Vec<String>,
+    /// SHA-256 of the watched drives before and after.
+    pub sha256: BTreeMap<String, [String; 2]>,
+    /// Seconds that it took.
     pub seconds: f64,
 }
 
@@ -107,7 +127,7 @@ pub fn counts(outcomes: &[Outcome]) -> (usize, usize, usize) {
 /// The table at the end, in the scenarios' order.
 pub fn table(outcomes: &[Outcome]) -> String {
     let width = outcomes.iter().map(|o| o.name.len()).max().unwrap_or(0).max("scenario".len());
-    let mut text = format!("{:<width$}  steps  seconds  result\n", "scenario");
+    let mut text = format!("{:<width$}  steps  cells  seconds  result\n", "scenario");
     for outcome in outcomes {
         let result = match (&outcome.skipped, outcome.is_green()) {
             (Some(why), _) => format!("skipped: {why}"),
@@ -116,9 +136,10 @@ pub fn table(outcomes: &[Outcome]) -> String {
         };
         let _ = writeln!(
             text,
-            "{:<width$}  {:>5}  {:>7.1}  {result}",
+            "{:<width$}  {:>5}  {:>5}  {:>7.1}  {result}",
             outcome.name,
             outcome.steps.len(),
+            outcome.cells.len(),
             outcome.seconds
         );
     }
@@ -184,8 +205,8 @@ mod tests {
         assert!(text.contains("---- lab::unmade stdout ----\nskipped: mdadm is not installed\n"));
         assert!(text.ends_with("\n1 passed, 3 failed, 1 skipped\n"), "{text}");
         let table = table(&all);
-        assert!(table.contains("right           1      1.2  green"), "{table}");
-        assert!(table.contains("broken-off      1      1.2  FAILED"), "{table}");
+        assert!(table.contains("right           1      0      1.2  green"), "{table}");
+        assert!(table.contains("broken-off      1      0      1.2  FAILED"), "{table}");
         assert_eq!(all[1].line(), "test lab::wrong ... FAILED (1 of 1 steps, 1.2 s)");
         let complaint = all[1].complaint();
         assert!(complaint.contains("exit 1, not 0") && complaint.contains("stdout| words"));

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, bail, ensure};
 use sha2::{Digest as _, Sha256};
 
 use crate::boot::{Guest, Plan};
@@ -127,7 +127,7 @@ impl Lab {
 /// A scenario while it runs.
 pub(crate) struct Run<'a> {
     plan: &'a Plan,
-    scenario: &'a Scenario,
+    pub(crate) scenario: &'a Scenario,
     /// None when it has died.
     guest: Option<Guest>,
     variables: BTreeMap<String, String>,
@@ -140,7 +140,7 @@ impl<'a> Run<'a> {
         let outcome = Outcome {
             name: scenario.name.clone(),
             summary: scenario.summary.clone(),
-            steps_wanted: scenario.steps.len(),
+            steps_wanted: scenario.steps.len() + scenario.states.len(),
             ..Outcome::default()
         };
         Run {
@@ -155,7 +155,7 @@ impl<'a> Run<'a> {
 
     /// From its beginning to its end, whatever comes of it.
     fn whole(&mut self) {
-        if let Err(error) = self.begin().and_then(|()| self.steps()) {
+        if let Err(error) = self.begin().and_then(|()| self.all()) {
             self.outcome.faults.push(format!("{error:#}"));
         }
         if let Err(error) = self.end() {
@@ -177,16 +177,17 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    fn steps(&mut self) -> Result<()> {
+    /// The steps up to the first that fails, and then the matrix.
+    fn all(&mut self) -> Result<()> {
         for step in &self.scenario.steps {
             let outcome = self.step(step)?;
             let failed = !outcome.faults.is_empty();
             self.outcome.steps.push(outcome);
             if failed {
-                break;
+                return Ok(());
             }
         }
-        Ok(())
+        self.matrix()
     }
 
     fn end(&mut self) -> Result<()> {
@@ -247,7 +248,12 @@ impl<'a> Run<'a> {
 
     /// Runs a script in the guest, and does meanwhile what it asks for.
     pub(crate) fn script(&mut self, script: &str) -> Result<Ran> {
-        let limit = self.left()?;
+        self.script_within(script, Duration::MAX)
+    }
+
+    /// The same, for `limit` at most.
+    pub(crate) fn script_within(&mut self, script: &str, limit: Duration) -> Result<Ran> {
+        let limit = limit.min(self.left()?);
         self.send_script(script, limit)?;
         loop {
             match self.receive(limit + GRACE)? {
@@ -305,20 +311,21 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// SHA-256 of drives by name, of what the host holds of them.
+    /// SHA-256 of drives by name, after the guest has written what it held back.
     pub(crate) fn contents(
         &mut self,
         names: &BTreeSet<&String>,
     ) -> Result<BTreeMap<String, String>> {
-        if names.is_empty() {
-            return Ok(BTreeMap::new());
+        if !names.is_empty() {
+            let ran = self.script(SYNC)?;
+            ensure!(ran.exit == 0, "sync: {}", ran.stderr);
         }
-        let ran = self.script(SYNC)?;
-        if ran.exit != 0 {
-            bail!("sync: {}", ran.stderr);
-        }
-        let drives: Vec<Slotted> = self.drives().cloned().collect();
-        let wanted = drives.iter().filter(|slotted| names.contains(&slotted.drive.name));
+        self.held(names)
+    }
+
+    /// SHA-256 of drives by name, of what the host holds of them.
+    pub(crate) fn held(&self, names: &BTreeSet<&String>) -> Result<BTreeMap<String, String>> {
+        let wanted = self.drives().filter(|slotted| names.contains(&slotted.drive.name));
         wanted
             .map(|slotted| {
                 Ok((slotted.drive.name.clone(), sha256(&slotted.images(&self.plan.directory))?))

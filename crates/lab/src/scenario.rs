@@ -10,6 +10,7 @@ use serde::Deserialize;
 use crate::check::Expected;
 use crate::drive::Drive;
 use crate::machine::DRIVES_MAX;
+use crate::matrix::{self, Line, State};
 
 /// Where they are, in the repository.
 pub const DIRECTORY: &str = "lab/scenarios";
@@ -49,6 +50,14 @@ pub struct Scenario {
     /// What is done, in order.
     #[serde(default, rename = "step")]
     pub steps: Vec<Step>,
+    /// After the steps, each of these lines runs in each of the states.
+    #[serde(default, rename = "line")]
+    pub lines: Vec<Line>,
+    /// See `lines`.
+    #[serde(default, rename = "state")]
+    pub states: Vec<State>,
+    /// Longest that a line may take in a state; 60 s when missing.
+    pub cell_timeout_s: Option<u64>,
 }
 
 /// One script, or one act of the host.
@@ -119,13 +128,14 @@ impl Scenario {
         ensure!(!self.summary.trim().is_empty(), "summary: empty");
         ensure!(!self.summary.contains('\n'), "summary: more than a line");
         ensure!(self.timeout_s > 0, "timeout_s: 0");
-        ensure!(!self.steps.is_empty(), "step: there is none");
+        ensure!(!self.steps.is_empty() || !self.lines.is_empty(), "step, line: there is none");
         ensure!(self.drives.len() <= DRIVES_MAX, "drive: more than {DRIVES_MAX}");
         for (i, drive) in self.drives.iter().enumerate() {
             drive.check().with_context(|| format!("drive {:?}", drive.name))?;
             let same = self.drives[..i].iter().any(|other| other.name == drive.name);
             ensure!(!same, "drive: two are named {:?}", drive.name);
         }
+        matrix::check(self)?;
         for step in &self.steps {
             self.check_step(step).with_context(|| format!("step {:?}", step.name))?;
         }
@@ -201,7 +211,7 @@ mod tests {
             (format!("timeout_s = 10\n{STEP}"), "summary"),
             (format!("summary = 's'\n{STEP}"), "timeout_s"),
             (format!("summary = ' '\ntimeout_s = 10\n{STEP}"), "summary: empty"),
-            (HEAD.to_owned(), "step: there is none"),
+            (HEAD.to_owned(), "step, line: there is none"),
             (format!("{HEAD}drives = 1\n{STEP}"), "unknown field `drives`"),
             (format!("{HEAD}{drive}{drive}{STEP}"), "two are named"),
             (format!("{HEAD}{drive}colour = 'red'\n{STEP}"), "unknown field `colour`"),

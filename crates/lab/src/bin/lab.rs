@@ -130,7 +130,7 @@ fn run_scenarios(options: &Options) -> Result<bool> {
             name: s.name.clone(),
             summary: s.summary.clone(),
             skipped: skip(s),
-            steps_wanted: s.steps.len(),
+            steps_wanted: s.steps.len() + s.states.len(),
             ..Outcome::default()
         })
         .collect();
@@ -180,7 +180,7 @@ fn run_batches(lab: &Lab, scenarios: &[Scenario], jobs: usize) -> Vec<Outcome> {
                 name: scenario.name.clone(),
                 summary: scenario.summary.clone(),
                 faults: vec!["did not run".to_owned()],
-                steps_wanted: scenario.steps.len(),
+                steps_wanted: scenario.steps.len() + scenario.states.len(),
                 ..Outcome::default()
             });
         }
