@@ -11,11 +11,13 @@ use anyhow::{Context as _, Result};
 /// Where programs of the administrator are, which not everyone's PATH has.
 const ADMINISTRATOR: [&str; 3] = ["/usr/local/sbin", "/usr/sbin", "/sbin"];
 
-/// A program of the host, by name.
+/// A program of the host, by name. LAB_PATH stands for all directories where one is looked for.
 pub fn find(name: &str) -> Option<PathBuf> {
-    let path = env::var_os("PATH").unwrap_or_default();
-    let directories = env::split_paths(&path).chain(ADMINISTRATOR.map(PathBuf::from));
-    directories.map(|directory| directory.join(name)).find(|path| path.is_file())
+    let own = env::var_os("LAB_PATH");
+    let path = own.clone().or_else(|| env::var_os("PATH")).unwrap_or_default();
+    let administrator = ADMINISTRATOR.iter().filter(|_| own.is_none()).map(PathBuf::from);
+    let directories: Vec<PathBuf> = env::split_paths(&path).chain(administrator).collect();
+    directories.into_iter().map(|directory| directory.join(name)).find(|path| path.is_file())
 }
 
 /// The libraries that `program` is linked with, and its loader, as `ldd(1)` tells; none for a static one.

@@ -120,8 +120,7 @@ fn run(verb: Verb) -> Result<bool> {
 
 fn run_scenarios(options: &Options) -> Result<bool> {
     let scenarios = chosen(scenario::read_all(Path::new(scenario::DIRECTORY))?, options)?;
-    let lacking = ["busybox", EMULATOR].into_iter().find(|name| tools::find(name).is_none());
-    let lacking = lacking.map(|name| format!("{name} is not installed"));
+    let lacking = lacking(&directory().join("kernel"));
     let skip = |scenario: &Scenario| lacking.clone().or_else(|| hindrance(scenario));
     let (skipped, runnable): (Vec<_>, Vec<_>) = scenarios.iter().partition(|s| skip(s).is_some());
     let mut outcomes: Vec<Outcome> = skipped
@@ -148,6 +147,16 @@ fn run_scenarios(options: &Options) -> Result<bool> {
     }
     println!("\n{}\n{}", outcome::table(&outcomes), outcome::summary(&outcomes));
     Ok(outcome::counts(&outcomes).1 == 0)
+}
+
+/// Why this machine can run no scenario at all.
+fn lacking(kernel: &Path) -> Option<String> {
+    if !cfg!(target_arch = "x86_64") {
+        return Some("the lab's machine is an x86_64".to_owned());
+    }
+    let needed = ["busybox", EMULATOR].into_iter().chain((!kernel.exists()).then_some("apt-get"));
+    let missing = needed.into_iter().find(|name| tools::find(name).is_none());
+    missing.map(|name| format!("{name} is not installed"))
 }
 
 /// Batches, `jobs` at a time.
