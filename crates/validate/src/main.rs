@@ -10,6 +10,7 @@ mod binary;
 mod btt;
 mod children;
 mod coverage;
+mod cuts;
 mod engine;
 mod fio;
 mod fio_parity;
@@ -66,6 +67,8 @@ enum Name {
     Coverage(coverage::Options),
     /// Runs killed at random moments, which have to go on (minutes)
     Kills(kills::Options),
+    /// The power cut at every flush mark under the store of runs (root and /dev/fuse, half an hour)
+    Cuts(cuts::Options),
     /// Virtual drives served as files, tried with flashbench and fio (/dev/fuse, minutes)
     Serve(serve::Options),
     /// What the probes say of drives whose truth is known (an hour)
@@ -116,12 +119,13 @@ fn main() -> ExitCode {
 type Validation = (&'static str, &'static str, fn() -> Result<bool>);
 
 /// All of them, in the order in which they run when none is named: the short ones first.
-const ALL: [Validation; 16] = [
+const ALL: [Validation; 17] = [
     ("serve", "served virtual drives, tried with flashbench and fio", || serve::run(&defaults())),
     ("latency", "recorded latency against the kernel's own, beside fio's", || {
         latency::run(&defaults())
     }),
     ("kills", "runs killed at random moments, which have to go on", || kills::run(&defaults())),
+    ("cuts", "the power cut under the store of runs", || cuts::run(&defaults())),
     ("coverage", "how often mark's verdicts are right on a virtual disk", || {
         coverage::run(&defaults())
     }),
@@ -163,6 +167,7 @@ fn run(name: Option<Name>) -> Result<bool> {
         Some(Name::Serve(options)) => serve::run(&options),
         Some(Name::Latency(options)) => latency::run(&options),
         Some(Name::Kills(options)) => kills::run(&options),
+        Some(Name::Cuts(options)) => cuts::run(&options),
         Some(Name::Coverage(options)) => coverage::run(&options),
         Some(Name::Loop(options)) => hot_loop::run(&options),
         Some(Name::FioParity(options)) => fio_parity::run(&options),
