@@ -22,7 +22,7 @@ use crate::tools;
 /// How much longer than a script may take the host waits for the guest, before it holds it for dead.
 const GRACE: Duration = Duration::from_secs(45);
 /// Longest that beginning and cleaning up take.
-const ASIDE: Duration = Duration::from_secs(120);
+const ASIDE: Duration = Duration::from_secs(300);
 /// Before content is compared: what the guest holds back is written.
 const SYNC: &str = "sync";
 
