@@ -136,8 +136,6 @@ fn on_real<V: Visitor>(
     writes: Option<Bytes>,
     visitor: &mut V,
 ) -> Result<V::Out> {
-    let roots = Roots::default();
-    let stack = linux::stack::resolve(&roots, path)?;
     let options = |access| OpenOptions {
         engine: place.engine,
         access,
@@ -152,6 +150,9 @@ fn on_real<V: Visitor>(
         }
         _ => None,
     };
+    // After the gate was asked: of what cannot be looked at, it knows best whether it may be written to.
+    let roots = Roots::default();
+    let stack = linux::stack::resolve(&roots, path)?;
     let mut target = match &permit {
         Some(permit) => {
             let file = permit.file().try_clone().context("cannot keep the target open")?;

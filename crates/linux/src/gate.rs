@@ -157,7 +157,8 @@ pub fn open_for_reading(path: &Path) -> Result<File, GateError> {
 ///
 /// A device is refused while it or a part of it is mounted (in any mount namespace that can be
 /// seen), is swap, is held by another device, is a member of a filesystem in use, or is open for
-/// exclusive use; these are final. It is refused when it is partitioned or carries a known signature
+/// exclusive use, and where the kernel's account of these cannot be read (`/proc/self/mountinfo`,
+/// `/proc/swaps`, `/sys`); these are final. It is refused when it is partitioned or carries a known signature
 /// that [`Request::allow`] does not name, and when [`Request::consent`] is not its serial number or
 /// a name of it in `/dev/disk/by-id` (a device with neither is named by its kernel name). A file
 /// is refused while it is swap or the backing file of a loop device, by whatever name, while another
@@ -196,9 +197,9 @@ fn check_device(
 ) -> Result<Permit, GateError> {
     let Looked { path, real, meta } = *target;
     let number = DevNo::from_raw(meta.rdev());
-    let unknown = || io::Error::other(format!("sysfs has no block device {number}"));
-    let node =
-        BlockNode::by_number(roots, number).ok_or_else(unknown).map_err(fail(path, "find it"))?;
+    let Some(node) = BlockNode::by_number(roots, number) else {
+        return Err(not_in_sysfs(roots, target, number, request));
+    };
     let mut uses = examine(roots, &node);
     // Opened for writing only when nobody uses it: closing such a descriptor makes udev look again.
     let is_free = !uses.iter().any(Use::is_final);
@@ -230,6 +231,28 @@ fn check_device(
         cost: Cost { bytes: request.bytes_to_write, capacity: node.size() },
     };
     grant(file, refusal)
+}
+
+/// A device that sysfs does not show is gone; where nothing at all is shown, any device may be in use.
+fn not_in_sysfs(roots: &Roots, target: &Looked<'_>, number: DevNo, request: &Request) -> GateError {
+    let shown = roots.sys.join("dev/block");
+    let why = match fs::read_dir(&shown).map(|mut entries| entries.next().is_some()) {
+        Ok(true) => {
+            let unknown = io::Error::other(format!("sysfs has no block device {number}"));
+            return fail(target.path, "find it")(unknown);
+        }
+        Ok(false) => format!("{}: it is empty", shown.display()),
+        Err(error) => format!("{}: {error}", shown.display()),
+    };
+    let device = target.real.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let found = Use::Unseen { device, what: "in use", why };
+    GateError::Refused(Box::new(Refusal {
+        target: target.path.to_owned(),
+        is_device: true,
+        model: None,
+        reasons: vec![Reason::InUse(found)],
+        cost: Cost { bytes: request.bytes_to_write, capacity: Bytes::ZERO },
+    }))
 }
 
 /// Uses that can be seen without opening the device.
@@ -318,12 +341,7 @@ fn grant(file: Option<File>, refusal: Refusal) -> Result<Permit, GateError> {
 
 fn check_file(roots: &Roots, target: &Looked<'_>, request: &Request) -> Result<Permit, GateError> {
     let Looked { path, real, meta } = *target;
-    let mut uses = Vec::new();
-    if mounts::swaps(roots).iter().any(|swap| leads_to(swap, real, meta)) {
-        uses.push(Use::Swap { device: real.display().to_string() });
-    }
-    let loops = loops::all(roots).into_iter().filter(|backing| backing.is_file(real, meta));
-    uses.extend(loops.map(|backing| Use::LoopBacking { file: real.to_owned(), by: backing.by }));
+    let mut uses = uses_of_file(roots, real, meta);
     let mut file = None;
     if uses.is_empty() {
         let open = opening::file(real, meta).map_err(fail(path, "open it for writing"))?;
@@ -342,6 +360,30 @@ fn check_file(roots: &Roots, target: &Looked<'_>, request: &Request) -> Result<P
         cost: Cost { bytes: request.bytes_to_write, capacity: Bytes(meta.len()) },
     };
     grant(file, refusal)
+}
+
+/// Uses that can be seen without opening the file.
+fn uses_of_file(roots: &Roots, real: &Path, meta: &fs::Metadata) -> Vec<Use> {
+    let device = || real.display().to_string();
+    let unseen =
+        |what, error: io::Error| Use::Unseen { device: device(), what, why: error.to_string() };
+    let mut uses = Vec::new();
+    match mounts::swaps(roots) {
+        Ok(swaps) if swaps.iter().any(|swap| leads_to(swap, real, meta)) => {
+            uses.push(Use::Swap { device: device() });
+        }
+        Ok(_) => {}
+        Err(error) => uses.push(unseen("in use as swap", error)),
+    }
+    match loops::all(roots) {
+        Ok(loops) => {
+            let on_it = loops.into_iter().filter(|backing| backing.is_file(real, meta));
+            let by = |backing: loops::Backing| backing.by;
+            uses.extend(on_it.map(by).map(|by| Use::LoopBacking { file: real.to_owned(), by }));
+        }
+        Err(error) => uses.push(unseen("under a loop device", error)),
+    }
+    uses
 }
 
 /// True when `other` is the path of this file, or, by a hard link or a bind mount, of its inode.

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
+use std::fmt;
 use std::fs;
+use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
@@ -29,15 +31,26 @@ pub struct Mount {
     pub seen_by: Option<u32>,
 }
 
-/// Mounts that this process sees, in the order of mounting.
+/// Mounts that this process sees, in the order of mounting; none where `/proc` does not tell.
 pub fn own(roots: &Roots) -> Vec<Mount> {
     parse(&roots.proc.join("self/mountinfo"), None)
 }
 
 /// Mounts of this process, then those of other mount namespaces, as far as `/proc` shows them to us.
 /// Each namespace is read once, by way of the first process found in it.
-pub fn all_namespaces(roots: &Roots) -> Vec<Mount> {
-    let mut mounts = own(roots);
+///
+/// # Errors
+/// When our own mounts are not told: `mountinfo` cannot be read, has a line that is not understood, or
+/// is empty, though nothing runs without a mount. Who asks what may be written to must not take that for
+/// "nothing is mounted".
+pub fn all_namespaces(roots: &Roots) -> io::Result<Vec<Mount>> {
+    let path = roots.proc.join("self/mountinfo");
+    let bytes = fs::read(&path).map_err(|error| named(&path, error))?;
+    let lines = bytes.split(|&byte| byte == b'\n').filter(|line| !line.is_empty());
+    let understood: Option<Vec<Mount>> = lines.map(|line| parse_line(line, None)).collect();
+    let mut mounts = understood
+        .filter(|mounts| !mounts.is_empty())
+        .ok_or_else(|| named(&path, "it does not tell every mount"))?;
     let mut known: BTreeSet<PathBuf> = BTreeSet::new();
     known.extend(fs::read_link(roots.proc.join("self/ns/mnt")).ok());
     for name in names_in(&roots.proc) {
@@ -49,7 +62,11 @@ pub fn all_namespaces(roots: &Roots) -> Vec<Mount> {
             mounts.extend(parse(&dir.join("mountinfo"), Some(pid)));
         }
     }
-    mounts
+    Ok(mounts)
+}
+
+fn named(path: &Path, why: impl fmt::Display) -> io::Error {
+    io::Error::other(format!("{}: {why}", path.display()))
 }
 
 fn parse(path: &Path, seen_by: Option<u32>) -> Vec<Mount> {
@@ -124,16 +141,34 @@ pub fn of_path<'a>(mounts: &'a [Mount], path: &Path, st_dev: DevNo) -> Option<&'
 }
 
 /// Active swap areas: devices and files (`/proc/swaps`).
-pub fn swaps(roots: &Roots) -> Vec<PathBuf> {
-    let bytes = fs::read(roots.proc.join("swaps")).unwrap_or_default();
-    bytes
-        .split(|&byte| byte == b'\n')
-        .skip(1)
+///
+/// # Errors
+/// When the kernel does not tell: the file cannot be read, or has no head. A kernel without swap has no
+/// such file, and says in `/proc/meminfo` that there is none; that is no error.
+pub fn swaps(roots: &Roots) -> io::Result<Vec<PathBuf>> {
+    let path = roots.proc.join("swaps");
+    let bytes = match fs::read(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound && has_no_swap(roots) => {
+            return Ok(Vec::new());
+        }
+        read => read.map_err(|error| named(&path, error))?,
+    };
+    if !bytes.starts_with(b"Filename") {
+        return Err(named(&path, "it is not the kernel's list"));
+    }
+    let lines = bytes.split(|&byte| byte == b'\n').skip(1);
+    Ok(lines
         .filter_map(|line| line.split(u8::is_ascii_whitespace).next())
         .filter(|field| !field.is_empty())
         .map(unescape)
         .filter(|path| path.as_os_str().as_bytes().starts_with(b"/"))
-        .collect()
+        .collect())
+}
+
+fn has_no_swap(roots: &Roots) -> bool {
+    let text = fs::read_to_string(roots.proc.join("meminfo")).unwrap_or_default();
+    let total = text.lines().find_map(|line| line.strip_prefix("SwapTotal:"));
+    total.is_some_and(|total| total.split_whitespace().next() == Some("0"))
 }
 
 #[cfg(test)]

@@ -49,7 +49,10 @@ pub enum StackError {
         what: &'static str,
     },
     /// There is no block device of this number.
-    #[error("there is no block device {number} in {}", .sys.display())]
+    #[error(
+        "there is no block device {number} in {}: it was taken away, or sysfs is not mounted there",
+        .sys.display()
+    )]
     Device {
         /// The number asked for.
         number: DevNo,

@@ -5,6 +5,7 @@
 
 use std::fmt;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -222,6 +223,23 @@ impl BlockNode {
             .collect();
         nodes.sort_by_key(BlockNode::start);
         nodes
+    }
+
+    /// Whether sysfs tells what this device is and who holds it; a device without holders has an empty
+    /// directory of them, or none.
+    ///
+    /// # Errors
+    /// The directory that cannot be read, with the kernel's answer.
+    pub(crate) fn readable(&self) -> io::Result<()> {
+        for dir in [self.dir.clone(), self.dir.join("holders")] {
+            match fs::read_dir(&dir) {
+                Err(error) if dir == self.dir || error.kind() != io::ErrorKind::NotFound => {
+                    return Err(io::Error::other(format!("{}: {error}", dir.display())));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
     }
 
     /// Devices that this one is built upon.

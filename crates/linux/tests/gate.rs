@@ -325,7 +325,8 @@ fn an_existing_file_is_written_to_only_by_its_name() {
     fs::write(&file, vec![0; 8192]).unwrap();
     let link = dir.path().join("link");
     std::os::unix::fs::symlink(&file, &link).unwrap();
-    let roots = Machine::new().roots;
+    let machine = Machine::new();
+    let roots = machine.roots.clone();
     for path in [&file, &link] {
         for wrong in ["link", "data", "yes"] {
             let refusal = refused(&roots, path, &request(wrong, &[]));
@@ -388,7 +389,8 @@ fn a_file_whose_bytes_are_locked_is_refused() {
     let dir = tempfile::tempdir().unwrap();
     let image = dir.path().join("image");
     fs::write(&image, vec![0; 8192]).unwrap();
-    let roots = Machine::new().roots;
+    let machine = Machine::new();
+    let roots = machine.roots.clone();
     let guest = fs::File::open(&image).unwrap();
     rustix::fs::fcntl_lock(&guest, FlockOperation::NonBlockingLockShared).unwrap();
     let refusal = refused(&roots, &image, &request("image", &[]));

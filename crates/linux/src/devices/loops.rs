@@ -4,6 +4,7 @@
 //! tells of it, whether that is a file or a block device.
 
 use std::fs::{self, OpenOptions};
+use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
@@ -39,8 +40,13 @@ impl Backing {
 }
 
 /// All loop devices that are attached to something.
-pub(crate) fn all(roots: &Roots) -> Vec<Backing> {
-    BlockNode::disks(roots).iter().filter_map(|node| backing(roots, node)).collect()
+///
+/// # Errors
+/// When sysfs does not list the disks of this machine.
+pub(crate) fn all(roots: &Roots) -> io::Result<Vec<Backing>> {
+    let dir = roots.sys.join("block");
+    fs::read_dir(&dir).map_err(|error| io::Error::other(format!("{}: {error}", dir.display())))?;
+    Ok(BlockNode::disks(roots).iter().filter_map(|node| backing(roots, node)).collect())
 }
 
 fn backing(roots: &Roots, node: &BlockNode) -> Option<Backing> {

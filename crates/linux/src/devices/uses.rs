@@ -1,6 +1,7 @@
 //! What stands against touching a block device: who uses it now.
 
 use std::fmt;
+use std::io;
 use std::path::PathBuf;
 
 use serde::Serialize;
@@ -79,6 +80,15 @@ pub enum Use {
         /// The node and the kernel's answer.
         why: String,
     },
+    /// The kernel's own account of who uses what cannot be read, so it may be in use.
+    Unseen {
+        /// Kernel name of the device, or the file's path.
+        device: String,
+        /// What it may be, as the end of "whether it is …".
+        what: &'static str,
+        /// What was read, and the kernel's answer.
+        why: String,
+    },
     /// It carries the signature of a filesystem or the like.
     Signed {
         /// Kernel name of the disk or partition.
@@ -120,6 +130,9 @@ impl fmt::Display for Use {
             Use::Unread { device, why } => {
                 write!(f, "what {device} carries is not known ({why})")
             }
+            Use::Unseen { device, what, why } => {
+                write!(f, "whether {device} is {what} cannot be told ({why})")
+            }
             Use::Partitioned { device, partitions } if partitions.is_empty() => {
                 write!(f, "{device} has a partition table")
             }
@@ -139,18 +152,20 @@ pub struct InUse {
     mounts: Vec<Mount>,
     swaps: Vec<BlockNode>,
     loops: Vec<Backing>,
+    /// What could not be read of it: what a device may be, and why that is not known.
+    unseen: Vec<(&'static str, String)>,
 }
 
 impl InUse {
     /// Reads what is mounted, in every mount namespace that can be seen, what is swapped to, and what
-    /// loop devices lie on.
+    /// loop devices lie on. What cannot be read stands against writing to anything.
     pub fn now(roots: &Roots) -> InUse {
-        let swaps = mounts::swaps(roots);
-        InUse {
-            mounts: mounts::all_namespaces(roots),
-            swaps: swaps.iter().filter_map(|p| BlockNode::by_dev_path(roots, p)).collect(),
-            loops: loops::all(roots),
-        }
+        let mut unseen = Vec::new();
+        let mounts = known(mounts::all_namespaces(roots), "mounted", &mut unseen);
+        let swaps = known(mounts::swaps(roots), "in use as swap", &mut unseen);
+        let loops = known(loops::all(roots), "under a loop device", &mut unseen);
+        let swaps = swaps.iter().filter_map(|path| BlockNode::by_dev_path(roots, path)).collect();
+        InUse { mounts, swaps, loops, unseen }
     }
 
     /// Mounts of exactly this device.
@@ -194,6 +209,10 @@ impl InUse {
         if self.is_swap(node) {
             uses.push(Use::Swap { device: device() });
         }
+        if let Err(error) = node.readable() {
+            let (what, why) = ("held by another device", error.to_string());
+            uses.push(Use::Unseen { device: device(), what, why });
+        }
         uses.extend(node.holders().iter().map(|holder| Use::Held {
             device: device(),
             by: holder.name().to_owned(),
@@ -220,6 +239,11 @@ impl InUse {
     /// of itself, of its partitions, and, for a partition, of the disk that holds it as a whole.
     pub fn of(&self, roots: &Roots, node: &BlockNode) -> Vec<Use> {
         let mut uses = self.of_node(roots, node);
+        uses.extend(self.unseen.iter().map(|(what, why)| Use::Unseen {
+            device: node.name().to_owned(),
+            what,
+            why: why.clone(),
+        }));
         if node.is_partition() {
             uses.extend(self.of_node(roots, &node.disk()));
         }
@@ -237,6 +261,18 @@ impl InUse {
         uses.dedup();
         uses
     }
+}
+
+/// What was read; nothing, and a note of it, when it could not be.
+fn known<T: Default>(
+    read: io::Result<T>,
+    what: &'static str,
+    unseen: &mut Vec<(&'static str, String)>,
+) -> T {
+    read.unwrap_or_else(|error| {
+        unseen.push((what, error.to_string()));
+        T::default()
+    })
 }
 
 fn what_holds(holder: &BlockNode) -> String {

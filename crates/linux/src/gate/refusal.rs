@@ -158,6 +158,9 @@ fn remedy(found: &Use) -> String {
         Use::Busy { .. } => "end that program, or export the pool, first".to_owned(),
         Use::LoopBacking { by, .. } => format!("detach it first (losetup -d /dev/{by})"),
         Use::ReadOnly { .. } => "measure reads only (--read-only)".to_owned(),
+        Use::Unseen { .. } => {
+            "let it be read first; a container or a sandbox may hide /proc or /sys".to_owned()
+        }
         Use::Unread { .. } => "measure as a user who may read it".to_owned(),
         Use::Partitioned { .. } | Use::Signed { .. } => "name it".to_owned(),
     }

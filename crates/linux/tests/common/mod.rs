@@ -29,6 +29,9 @@ impl Machine {
         {
             fs::create_dir_all(at(sub)).unwrap();
         }
+        // As on a machine of which nothing but this is told: no swap, and a mount that leads to no device.
+        fs::write(at("proc/swaps"), "Filename\tType\tSize\tUsed\tPriority\n").unwrap();
+        fs::write(at("proc/self/mountinfo"), "22 1 0:21 / /proc rw - proc proc rw\n").unwrap();
         Machine { dir, roots }
     }
 
