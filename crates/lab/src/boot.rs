@@ -15,9 +15,9 @@ use crate::monitor::Monitor;
 use crate::protocol::{Reply, Request};
 
 /// Longest that the emulator takes to start.
-const START: Duration = Duration::from_secs(30);
-/// Longest that a kernel takes to boot: 7 s on an idle machine.
-const BOOT: Duration = Duration::from_secs(180);
+const START: Duration = Duration::from_secs(60);
+/// Longest that a kernel takes to boot: 7 s on an idle machine, a hundred beside nine other jobs on a CPU.
+const BOOT: Duration = Duration::from_secs(400);
 /// Longest that a guest takes to let go of a drive.
 const REMOVAL: Duration = Duration::from_secs(60);
 /// Lines of the console that are told of a guest that died.

@@ -240,7 +240,6 @@ impl Run<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::scenario::parse;
 
     const HEAD: &str = "summary = 's'\ntimeout_s = 10\n\

@@ -6,8 +6,8 @@ use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use block::{
-    Bytes, DeviceCounters, Endurance, Environment, Extents, Layer, Nanos, PageCache, Snapshot,
-    Stack, TaskIo,
+    ArrayState, Bytes, DeviceCounters, Endurance, Environment, Extents, Layer, Nanos, PageCache,
+    Snapshot, Stack, TaskIo,
 };
 
 use crate::health::{Reading, Watch};
@@ -27,6 +27,8 @@ pub struct RealEnvironment {
     /// What could not be found when the environment was made.
     absent: BTreeMap<String, String>,
     throttle_files: Vec<PathBuf>,
+    /// Arrays that keep redundancy, and their directories `md`.
+    arrays: Vec<(String, PathBuf)>,
 }
 
 /// What is read of one leaf at each snapshot.
@@ -80,7 +82,8 @@ impl RealEnvironment {
             let why = "the CPUs have no thermal_throttle counters in sysfs".to_owned();
             absent.insert("throttle".to_owned(), why);
         }
-        RealEnvironment { roots, stack, target, leaves, absent, throttle_files }
+        let arrays = arrays(&roots, &stack);
+        RealEnvironment { roots, stack, target, leaves, absent, throttle_files, arrays }
     }
 
     /// The layout of `length` bytes of the target from `offset` on, with [`Extents::physical_range`] on
@@ -193,6 +196,7 @@ impl Environment for RealEnvironment {
             temperature_c: self.temperature(),
             throttle_events: self.throttle_events(),
             endurance: self.endurance(),
+            arrays: self.arrays.iter().map(|(name, dir)| array_state(name, dir)).collect(),
             missing,
         }
     }
@@ -267,6 +271,27 @@ fn add_counts(stat: &File, sum: &mut DeviceCounters) -> Result<(), String> {
         Some(())
     })();
     parsed.ok_or_else(|| format!("its counters are not understood: {text}"))
+}
+
+/// The md arrays of a stack that can lack a member; those without redundancy have no such count.
+fn arrays(roots: &Roots, stack: &Stack) -> Vec<(String, PathBuf)> {
+    let layers = stack.layers.iter().filter(|layer| layer.kind == "md");
+    let with_dir = layers.filter_map(|layer| {
+        let node = BlockNode::by_name(roots, &layer.name)?;
+        Some((layer.name.clone(), node.dir().join("md")))
+    });
+    with_dir.filter(|(_, dir)| dir.join("degraded").exists()).collect()
+}
+
+/// An array that was stopped lacks nothing that could be counted any more.
+fn array_state(name: &str, dir: &Path) -> ArrayState {
+    let degraded = read_text(&dir.join("degraded")).and_then(|text| text.parse().ok());
+    let action = read_text(&dir.join("sync_action"));
+    ArrayState {
+        name: name.to_owned(),
+        degraded: degraded.unwrap_or(0),
+        sync_action: action.filter(|action| !["idle", "frozen"].contains(&action.as_str())),
+    }
 }
 
 /// True for a filesystem that maps its files' data into memory instead of sending I/O. Files with an

@@ -7,7 +7,7 @@ use workload::plan::Plan;
 use crate::body::Test;
 use crate::execute::Executed;
 use crate::findings::Context;
-use crate::proofs::Case;
+use crate::proofs::{Case, by_cache_devices, degraded};
 
 /// Fewest bytes per extent at which a file counts as laid out in one piece, for a disk that turns.
 const EXTENT_BYTES_MIN: u64 = 16 << 20;
@@ -182,6 +182,10 @@ pub(crate) fn of_test(test: &Test, case: &Case<'_>, context: &Context<'_>) -> Ve
             "stop what else uses the drive or the CPU and run again",
         );
     }
+    caveats.extend(of_arrays(&subject, case));
+    let mut add = |code: &str, cause: String, remedy: &str| {
+        caveats.push(caveat(code, &subject, cause, remedy));
+    };
     let raw = context.info.kind == DriveKind::BlockDevice && context.info.rotational != Some(true);
     if raw && case.does(Op::Read) && !case.does(Op::Write) && test.headline {
         add(
@@ -197,6 +201,35 @@ pub(crate) fn of_test(test: &Test, case: &Case<'_>, context: &Context<'_>) -> Ve
             "writes count as complete in the drive's volatile cache, so this is its burst speed as far as that cache reaches".to_owned(),
             "add --dsync for durable writes, or a longer --duration for sustained ones",
         );
+    }
+    caveats
+}
+
+/// Doubts about what several drives are together.
+fn of_arrays(subject: &str, case: &Case<'_>) -> Vec<Caveat> {
+    let mut caveats = Vec::new();
+    for (name, missing) in degraded(case) {
+        caveats.push(caveat(
+            "degraded",
+            subject,
+            format!("{name} lacks {missing} of its members: it writes fewer copies than it should, and makes what it lacks of the others"),
+            "give the array its member back and let it rebuild, or take this for what it is",
+        ));
+    }
+    for (op, verb) in [(Op::Read, "read"), (Op::Write, "written")] {
+        let issued = case.moved(op).0;
+        if let Some((names, bytes)) = by_cache_devices(case, op).filter(|_| issued > 0) {
+            let share = 100.0 * bytes.0 as f64 / issued as f64;
+            caveats.push(caveat(
+                "cache_device",
+                subject,
+                format!(
+                    "bcache keeps {} above the backing drive, and it moved {share:.0} % of the bytes {verb}: the figure is that of both together",
+                    names.join(", ")
+                ),
+                "for one drive's figure, measure it by itself",
+            ));
+        }
     }
     caveats
 }

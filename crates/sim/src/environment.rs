@@ -246,6 +246,7 @@ impl Environment for VirtualEnvironment {
                 host_write_bytes: media.host_write_bytes,
                 media_write_bytes: media.medium_write_bytes,
             }),
+            arrays: Vec::new(),
             missing: self.missing.clone(),
         };
         snapshot.devices.iter_mut().for_each(|device| self.around.gauges.add_to(device));

@@ -22,7 +22,7 @@ const WISHES: &str = "/run/lab-wishes";
 /// How often a port that does not speak is looked at again.
 const LOOK: Duration = Duration::from_millis(20);
 /// Longest that a drive takes to appear.
-const APPEARANCE: Duration = Duration::from_secs(60);
+const APPEARANCE: Duration = Duration::from_secs(180);
 
 /// How often what a scenario made is taken down, before what is left counts as left behind: layers that lie on
 /// each other may take turns.
