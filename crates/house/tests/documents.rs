@@ -76,7 +76,8 @@ fn every_flag_that_is_named_exists() {
     let word = |c: char| !c.is_ascii_alphanumeric() && c != '-';
     let known: BTreeSet<&str> = help.split(word).filter(|w| w.starts_with("--")).collect();
     // Flags of other programs that the documents name.
-    let others = ["--live", "--release", "--direct-io", "--read_iolog"];
+    let others =
+        ["--live", "--release", "--direct-io", "--read_iolog", "--jobs", "--keep", "--program"];
     for document in documents() {
         for span in code_spans(&document.text).into_iter().filter(|s| s.starts_with("--")) {
             let flag = span.split([' ', '=']).next().unwrap_or_default();

@@ -16,6 +16,7 @@ mod fio_parity;
 mod fuzz;
 mod hot_loop;
 mod kills;
+mod lab;
 mod latency;
 mod loop_device;
 mod middle;
@@ -66,6 +67,8 @@ enum Name {
     Coverage(coverage::Options),
     /// Runs killed at random moments, which have to go on (minutes)
     Kills(kills::Options),
+    /// Scenarios on emulated drives (QEMU, an hour or more)
+    Lab(lab::Options),
     /// Virtual drives served as files, tried with flashbench and fio (/dev/fuse, minutes)
     Serve(serve::Options),
     /// What the probes say of drives whose truth is known (an hour)
@@ -116,7 +119,7 @@ fn main() -> ExitCode {
 type Validation = (&'static str, &'static str, fn() -> Result<bool>);
 
 /// All of them, in the order in which they run when none is named: the short ones first.
-const ALL: [Validation; 16] = [
+const ALL: [Validation; 17] = [
     ("serve", "served virtual drives, tried with flashbench and fio", || serve::run(&defaults())),
     ("latency", "recorded latency against the kernel's own, beside fio's", || {
         latency::run(&defaults())
@@ -151,6 +154,7 @@ const ALL: [Validation; 16] = [
     ("probe", "what the probes say of drives whose truth is known", || probe::run(&defaults())),
     ("sim", "virtual drives of flash against theory", || sim::run(&defaults())),
     ("fuzz", "readers of traces under libFuzzer", || fuzz::run(&defaults())),
+    ("lab", "scenarios on emulated drives", || lab::run(&defaults())),
 ];
 
 /// Runs what was named, or all; true when nothing was found wrong.
@@ -163,6 +167,7 @@ fn run(name: Option<Name>) -> Result<bool> {
         Some(Name::Serve(options)) => serve::run(&options),
         Some(Name::Latency(options)) => latency::run(&options),
         Some(Name::Kills(options)) => kills::run(&options),
+        Some(Name::Lab(options)) => lab::run(&options),
         Some(Name::Coverage(options)) => coverage::run(&options),
         Some(Name::Loop(options)) => hot_loop::run(&options),
         Some(Name::FioParity(options)) => fio_parity::run(&options),
