@@ -10,6 +10,7 @@ mod binary;
 mod btt;
 mod children;
 mod coverage;
+mod cuts;
 mod engine;
 mod fio;
 mod fio_parity;
@@ -69,6 +70,8 @@ enum Name {
     Kills(kills::Options),
     /// Scenarios on emulated drives (QEMU, an hour or more)
     Lab(lab::Options),
+    /// The power cut at every flush mark under the store of runs (root and /dev/fuse, half an hour)
+    Cuts(cuts::Options),
     /// Virtual drives served as files, tried with flashbench and fio (/dev/fuse, minutes)
     Serve(serve::Options),
     /// What the probes say of drives whose truth is known (an hour)
@@ -125,6 +128,7 @@ const ALL: [Validation; 17] = [
         latency::run(&defaults())
     }),
     ("kills", "runs killed at random moments, which have to go on", || kills::run(&defaults())),
+    ("cuts", "the power cut under the store of runs", || cuts::run(&defaults())),
     ("coverage", "how often mark's verdicts are right on a virtual disk", || {
         coverage::run(&defaults())
     }),
@@ -168,6 +172,7 @@ fn run(name: Option<Name>) -> Result<bool> {
         Some(Name::Latency(options)) => latency::run(&options),
         Some(Name::Kills(options)) => kills::run(&options),
         Some(Name::Lab(options)) => lab::run(&options),
+        Some(Name::Cuts(options)) => cuts::run(&options),
         Some(Name::Coverage(options)) => coverage::run(&options),
         Some(Name::Loop(options)) => hot_loop::run(&options),
         Some(Name::FioParity(options)) => fio_parity::run(&options),
