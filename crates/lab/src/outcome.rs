@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use serde::{Deserialize, Serialize};
 
 use crate::reached::Cell;
+use crate::scenario::Scenario;
 
 /// What came of a scenario.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -79,6 +80,21 @@ pub struct StepOutcome {
 const TOLD_LINES: usize = 30;
 
 impl Outcome {
+    /// Of a scenario that has not begun.
+    pub fn of(scenario: &Scenario) -> Outcome {
+        Outcome {
+            name: scenario.name.clone(),
+            summary: scenario.summary.clone(),
+            steps_wanted: scenario.steps.len() + scenario.states.len(),
+            ..Outcome::default()
+        }
+    }
+
+    /// Of one that could not begin, which is a fault.
+    pub fn unmade(scenario: &Scenario, why: &str) -> Outcome {
+        Outcome { faults: vec![why.to_owned()], ..Outcome::of(scenario) }
+    }
+
     /// Nothing was wrong, and it ran to its end.
     pub fn is_green(&self) -> bool {
         self.skipped.is_none()

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail, ensure};
@@ -49,25 +49,22 @@ pub fn hindrance(scenario: &Scenario) -> Option<String> {
 }
 
 impl Lab {
-    /// Runs a batch; `told` hears of each outcome as it comes, and of each boot in seconds.
-    ///
-    /// # Errors
-    /// When no guest can be made at all.
-    pub fn run(
-        &self,
-        number: usize,
-        batch: &Batch,
-        told: &dyn Fn(&Outcome),
-    ) -> Result<Vec<Outcome>> {
-        let mut outcomes = Vec::new();
+    /// Runs a batch; `told` hears of each outcome as it comes.
+    pub fn run(&self, number: usize, batch: &Batch, told: &dyn Fn(&Outcome)) -> Vec<Outcome> {
         let directory = self.directory.join(format!("boot-{number}"));
         let _ = fs::remove_dir_all(&directory);
-        fs::create_dir_all(&directory).with_context(|| directory.display().to_string())?;
+        let mut outcomes = Vec::new();
         let mut left = batch.scenarios.as_slice();
         while !left.is_empty() {
-            let plan = self.plan(&directory, &batch.kernel, left)?;
-            plan.make_images()?;
-            let mut guest = Guest::boot(&plan)?;
+            let booted = self.boot(&directory, &batch.kernel, left);
+            let (plan, mut guest) = match booted {
+                Ok(booted) => booted,
+                Err(error) => {
+                    let failed = left.iter().map(|s| Outcome::unmade(s, &format!("{error:#}")));
+                    outcomes.extend(failed.inspect(|outcome| told(outcome)));
+                    break;
+                }
+            };
             eprintln!(
                 "boot {number}: Linux {} after {:.1} s",
                 guest.kernel,
@@ -88,16 +85,24 @@ impl Lab {
         if !self.keep {
             let _ = fs::remove_dir_all(&directory);
         }
-        Ok(outcomes)
+        outcomes
+    }
+
+    fn boot(
+        &self,
+        directory: &Path,
+        kernel: &str,
+        scenarios: &[Scenario],
+    ) -> Result<(Plan, Guest)> {
+        fs::create_dir_all(directory).with_context(|| directory.display().to_string())?;
+        let plan = self.plan(directory, kernel, scenarios)?;
+        plan.make_images()?;
+        let guest = Guest::boot(&plan)?;
+        Ok((plan, guest))
     }
 
     /// Makes what the guest boots from.
-    fn plan(
-        &self,
-        directory: &std::path::Path,
-        kernel: &str,
-        scenarios: &[Scenario],
-    ) -> Result<Plan> {
+    fn plan(&self, directory: &Path, kernel: &str, scenarios: &[Scenario]) -> Result<Plan> {
         let drives = machine::slots(scenarios)?;
         let initramfs = directory.join("initramfs");
         let bare = |module: &String| module.split(' ').next().unwrap_or_default().to_owned();
@@ -140,12 +145,7 @@ pub(crate) struct Run<'a> {
 
 impl<'a> Run<'a> {
     fn new(plan: &'a Plan, scenario: &'a Scenario, guest: Guest) -> Run<'a> {
-        let outcome = Outcome {
-            name: scenario.name.clone(),
-            summary: scenario.summary.clone(),
-            steps_wanted: scenario.steps.len() + scenario.states.len(),
-            ..Outcome::default()
-        };
+        let outcome = Outcome::of(scenario);
         Run {
             plan,
             scenario,

@@ -123,16 +123,8 @@ fn run_scenarios(options: &Options) -> Result<bool> {
     let lacking = lacking(&directory().join("kernel"));
     let skip = |scenario: &Scenario| lacking.clone().or_else(|| hindrance(scenario));
     let (skipped, runnable): (Vec<_>, Vec<_>) = scenarios.iter().partition(|s| skip(s).is_some());
-    let mut outcomes: Vec<Outcome> = skipped
-        .into_iter()
-        .map(|s| Outcome {
-            name: s.name.clone(),
-            summary: s.summary.clone(),
-            skipped: skip(s),
-            steps_wanted: s.steps.len() + s.states.len(),
-            ..Outcome::default()
-        })
-        .collect();
+    let mut outcomes: Vec<Outcome> =
+        skipped.into_iter().map(|s| Outcome { skipped: skip(s), ..Outcome::of(s) }).collect();
     outcomes.iter().for_each(tell);
     if !runnable.is_empty() {
         let runnable: Vec<Scenario> = runnable.into_iter().cloned().collect();
@@ -172,29 +164,13 @@ fn run_batches(lab: &Lab, scenarios: &[Scenario], jobs: usize) -> Vec<Outcome> {
                     let Some(batch) = batches.get(number) else { return };
                     let made = lab.run(number, batch, &tell);
                     if let Ok(mut outcomes) = outcomes.lock() {
-                        match made {
-                            Ok(made) => outcomes.extend(made),
-                            Err(error) => eprintln!("boot {number}: {error:#}"),
-                        }
+                        outcomes.extend(made);
                     }
                 }
             });
         }
     });
-    let mut outcomes = outcomes.into_inner().unwrap_or_default();
-    // Those of a machine that did not even boot.
-    for scenario in scenarios {
-        if !outcomes.iter().any(|o: &Outcome| o.name == scenario.name) {
-            outcomes.push(Outcome {
-                name: scenario.name.clone(),
-                summary: scenario.summary.clone(),
-                faults: vec!["did not run".to_owned()],
-                steps_wanted: scenario.steps.len() + scenario.states.len(),
-                ..Outcome::default()
-            });
-        }
-    }
-    outcomes
+    outcomes.into_inner().unwrap_or_default()
 }
 
 fn tell(outcome: &Outcome) {
