@@ -27,6 +27,7 @@ mod plan;
 mod postgres;
 mod probe;
 mod provenance;
+mod reached;
 mod replay;
 mod replay_timing;
 mod replay_verdicts;
@@ -92,6 +93,8 @@ enum Name {
     Fuzz(fuzz::Options),
     /// A recording read and analysed, beside blkparse and btt (root, fio and blktrace, minutes)
     TraceSpeed(trace_speed::Options),
+    /// The proof *reached* on many stacks, against what an emulator counts (QEMU, minutes)
+    Reached(reached::Options),
     /// What reading traces costs, in time and in memory (4 GB of disk, half an hour)
     TraceFormats(trace_formats::Options),
 }
@@ -137,6 +140,9 @@ const ALL: [Validation; 17] = [
         fio_parity::run(&defaults())
     }),
     ("btt", "analysis of real recordings beside Debian's btt", || btt::run(&defaults())),
+    ("reached", "the proof of that name, against what an emulator counts", || {
+        reached::run(&defaults())
+    }),
     ("replay", "two drives compared by two workloads, beside published tables", || {
         replay::run(&defaults())
     }),
@@ -177,6 +183,7 @@ fn run(name: Option<Name>) -> Result<bool> {
         Some(Name::Loop(options)) => hot_loop::run(&options),
         Some(Name::FioParity(options)) => fio_parity::run(&options),
         Some(Name::Btt(options)) => btt::run(&options),
+        Some(Name::Reached(options)) => reached::run(&options),
         Some(Name::Replay(options)) => replay::run(&options),
         Some(Name::ReplayVerdicts(options)) => replay_verdicts::run(&options),
         Some(Name::ReplayTiming(options)) => replay_timing::run(&options),
