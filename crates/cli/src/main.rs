@@ -2,6 +2,7 @@
 
 mod args;
 mod consent;
+mod durable;
 mod envelope;
 mod exit;
 mod keeping;

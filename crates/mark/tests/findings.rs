@@ -571,16 +571,19 @@ fn what_was_handed_in_again_is_charged_twice() {
     assert_eq!(verdict(DriveKind::BlockDevice, 1.4), Verdict::Unprovable);
     assert_eq!(verdict(DriveKind::BlockDevice, 0.4), Verdict::Refuted);
     assert_eq!(verdict(DriveKind::File, 2.0), Verdict::Unprovable);
-    let written = |filesystem: &str| {
+    let written = |filesystem: &str, charged: f64| {
         let mut world = mirrored(3.0).each(|_, r| {
-            let write_bytes = Bytes(r.run.bytes * 2);
+            let write_bytes = Bytes((r.run.bytes as f64 * charged) as u64);
             r.after.task = Some(TaskIo { write_bytes, ..TaskIo::default() });
         });
         world.stack.layers.push(Layer { kind: filesystem.to_owned(), ..Layer::default() });
         world.test().proofs.reached.verdict
     };
-    assert_eq!(written("jfs"), Verdict::Proven);
-    assert_eq!(written("xfs"), Verdict::Unprovable);
+    assert_eq!(written("jfs", 2.0), Verdict::Proven);
+    assert_eq!(written("xfs", 2.0), Verdict::Unprovable);
+    // Trees that move with the data.
+    assert_eq!(written("btrfs", 1.3), Verdict::Proven);
+    assert_eq!(written("xfs", 1.3), Verdict::Unprovable);
 }
 
 #[test]

@@ -10,6 +10,7 @@ mod binary;
 mod btt;
 mod children;
 mod coverage;
+mod cuts;
 mod engine;
 mod fio;
 mod fio_parity;
@@ -26,6 +27,7 @@ mod plan;
 mod postgres;
 mod probe;
 mod provenance;
+mod reached;
 mod replay;
 mod replay_timing;
 mod replay_verdicts;
@@ -69,6 +71,8 @@ enum Name {
     Kills(kills::Options),
     /// Scenarios on emulated drives (QEMU, an hour or more)
     Lab(lab::Options),
+    /// The power cut at every flush mark under the store of runs (root and /dev/fuse, half an hour)
+    Cuts(cuts::Options),
     /// Virtual drives served as files, tried with flashbench and fio (/dev/fuse, minutes)
     Serve(serve::Options),
     /// What the probes say of drives whose truth is known (an hour)
@@ -89,6 +93,8 @@ enum Name {
     Fuzz(fuzz::Options),
     /// A recording read and analysed, beside blkparse and btt (root, fio and blktrace, minutes)
     TraceSpeed(trace_speed::Options),
+    /// The proof *reached* on many stacks, against what an emulator counts (QEMU, minutes)
+    Reached(reached::Options),
     /// What reading traces costs, in time and in memory (4 GB of disk, half an hour)
     TraceFormats(trace_formats::Options),
 }
@@ -125,6 +131,7 @@ const ALL: [Validation; 17] = [
         latency::run(&defaults())
     }),
     ("kills", "runs killed at random moments, which have to go on", || kills::run(&defaults())),
+    ("cuts", "the power cut under the store of runs", || cuts::run(&defaults())),
     ("coverage", "how often mark's verdicts are right on a virtual disk", || {
         coverage::run(&defaults())
     }),
@@ -133,6 +140,9 @@ const ALL: [Validation; 17] = [
         fio_parity::run(&defaults())
     }),
     ("btt", "analysis of real recordings beside Debian's btt", || btt::run(&defaults())),
+    ("reached", "the proof of that name, against what an emulator counts", || {
+        reached::run(&defaults())
+    }),
     ("replay", "two drives compared by two workloads, beside published tables", || {
         replay::run(&defaults())
     }),
@@ -168,10 +178,12 @@ fn run(name: Option<Name>) -> Result<bool> {
         Some(Name::Latency(options)) => latency::run(&options),
         Some(Name::Kills(options)) => kills::run(&options),
         Some(Name::Lab(options)) => lab::run(&options),
+        Some(Name::Cuts(options)) => cuts::run(&options),
         Some(Name::Coverage(options)) => coverage::run(&options),
         Some(Name::Loop(options)) => hot_loop::run(&options),
         Some(Name::FioParity(options)) => fio_parity::run(&options),
         Some(Name::Btt(options)) => btt::run(&options),
+        Some(Name::Reached(options)) => reached::run(&options),
         Some(Name::Replay(options)) => replay::run(&options),
         Some(Name::ReplayVerdicts(options)) => replay_verdicts::run(&options),
         Some(Name::ReplayTiming(options)) => replay_timing::run(&options),

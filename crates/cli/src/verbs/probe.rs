@@ -9,6 +9,7 @@ use probe::{Task, align, capacity, scatter};
 use crate::args::{
     AlignArgs, CapacityArgs, ChainArgs, Given, PlainArgs, ProbeArgs, ProbeVerb, ScatterArgs,
 };
+use crate::durable;
 use crate::exit::Exit;
 use crate::probing::{Job, must_write};
 use crate::{talk, view};
@@ -78,6 +79,7 @@ fn scattered(args: &ScatterArgs, given: &Given) -> Result<Exit> {
     let mut file = File::create(path).with_context(cannot)?;
     let made = job.make()?;
     file.write_all(view::plots::gnuplot(made.body()).as_bytes()).with_context(cannot)?;
+    durable::settle(path).with_context(cannot)?;
     made.show()
 }
 

@@ -13,6 +13,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::args::{PlaceArgs, RunsVerb};
+use crate::durable;
 use crate::exit::{Exit, Refused};
 use crate::keeping::of_record;
 use crate::replaying::{COMPARE, REPLAY};
@@ -273,7 +274,10 @@ fn to_file(runs: &Runs, ids: &[RunId], output: &Path, cancel: &AtomicBool) -> Re
     };
     let result = written();
     let _ = fs::remove_file(&part);
-    result
+    // Both names: the archive is told of when no power cut can take it away.
+    let exported = result?;
+    durable::settle_name(output).with_context(cannot)?;
+    Ok(exported)
 }
 
 fn import(files: &[PathBuf], place: &PlaceArgs, json: bool) -> Result<Exit> {
