@@ -3,6 +3,7 @@
 mod given;
 mod health;
 mod probe;
+mod purge;
 mod record;
 mod sim;
 mod trace;
@@ -25,6 +26,7 @@ pub use probe::{
     ImportVerb, PlainArgs, ProbeArgs, ProbeOutputArgs, ProbePlaceArgs, ProbeVerb, RowsArgs,
     RowsVerb, ScatterArgs,
 };
+pub use purge::PurgeArgs;
 pub use record::{KeepArgs, PlaceArgs, RecordArgs, RerunArgs, RunsArgs, RunsVerb, SamplesName};
 pub use sim::{ServeArgs, SimArgs, SimVerb};
 pub use trace::{
@@ -84,6 +86,8 @@ pub enum Verb {
     Devices(DevicesArgs),
     /// What a drive says of its own state: wear, errors, temperature
     Health(HealthArgs),
+    /// Empty a drive as a whole, and show that it is empty
+    Purge(PurgeArgs),
     /// List virtual drives, show what one is, or serve one to other programs
     Sim(SimArgs),
     /// Print a completion script for a shell

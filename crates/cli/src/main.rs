@@ -10,6 +10,7 @@ mod measure;
 mod opening;
 mod probing;
 mod progress;
+mod purging;
 mod recording;
 mod replaying;
 mod samples;
@@ -49,6 +50,7 @@ fn main() -> ExitCode {
         Verb::Rows(args) => verbs::rows::main(args),
         Verb::Devices(args) => verbs::devices::main(args),
         Verb::Health(args) => verbs::health::main(args),
+        Verb::Purge(args) => verbs::purge::main(args),
         Verb::Sim(args) => verbs::sim::main(args),
         Verb::Completions(args) => verbs::shell::completions(args),
         Verb::Man => verbs::shell::man(),

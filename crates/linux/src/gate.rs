@@ -181,6 +181,24 @@ pub fn check(roots: &Roots, path: &Path, request: &Request) -> Result<Permit, Ga
     }
 }
 
+/// As [`check`], for a device that the user has named in another way, such as among all that a command reaches: no
+/// word of its own is asked for then. Whatever else stands against it counts all the same.
+///
+/// # Errors
+/// Those of [`check`].
+pub fn check_named(roots: &Roots, path: &Path, request: &Request) -> Result<Permit, GateError> {
+    let first = check(roots, path, &Request { consent: None, ..request.clone() });
+    let Err(GateError::Refused(refusal)) = &first else { return first };
+    let word = refusal.reasons.iter().find_map(|reason| match reason {
+        Reason::NoConsent { consent, .. } => consent.accepted.first().cloned(),
+        _ => None,
+    });
+    match word {
+        Some(word) => check(roots, path, &Request { consent: Some(word), ..request.clone() }),
+        None => first,
+    }
+}
+
 /// A target that was looked at, and not opened yet.
 struct Looked<'a> {
     /// As the user named it.

@@ -88,6 +88,25 @@ fn without_the_right_words_nothing_is_written() {
     }
 }
 
+/// Other namespaces that a command reaches are named by a flag of their own; that is no leave to skip the rest.
+#[test]
+fn a_device_that_was_named_elsewhere_needs_no_word_and_all_else() {
+    if !has_means(&["losetup", "mkfs.ext4"]) {
+        return;
+    }
+    let (device, roots) = (Loop::new(SIZE, true), Roots::default());
+    let silent = Request::default();
+    drop(gate::check_named(&roots, &device.path, &silent).unwrap());
+    device.mkfs("ext4");
+    let refusal = gate::check_named(&roots, &device.path, &silent).unwrap_err().to_string();
+    assert!(refusal.contains("--allow signature:ext4"), "{refusal}");
+    assert!(!refusal.contains("--consent"), "{refusal}");
+    let _mounted = Mounted::new("ext4", device.dev(), "");
+    let allowed = request("", &["signature:ext4"]);
+    let refusal = gate::check_named(&roots, &device.path, &allowed).unwrap_err().to_string();
+    assert!(refusal.contains("is mounted"), "{refusal}");
+}
+
 #[test]
 fn a_mounted_device_is_refused_whatever_is_said() {
     if !has_means(&["losetup", "mkfs.ext4"]) {

@@ -89,6 +89,11 @@ impl fmt::Display for Cost {
             large => format!("{:.2} TB", large / 1e12),
         };
         match (self.bytes, self.drive_writes()) {
+            (Some(Bytes::ZERO), _) => write!(
+                f,
+                "no data would be written; all of its {} may be erased",
+                decimal(self.capacity)
+            ),
             (Some(bytes), Some(share)) => write!(
                 f,
                 "up to {} would be written, {share:.3} times its capacity of {}",
