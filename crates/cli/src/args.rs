@@ -439,3 +439,6 @@ fn share(text: &str) -> Result<f64, String> {
         .filter(|percent| *percent > 0.0 && *percent <= 100.0)
         .ok_or_else(|| "write a share above 0% and up to 100%, such as 2%".to_owned())
 }
+
+#[cfg(test)]
+mod matrix;

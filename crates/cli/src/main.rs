@@ -8,6 +8,7 @@ mod exit;
 mod keeping;
 mod measure;
 mod opening;
+mod outputs;
 mod probing;
 mod progress;
 mod purging;

@@ -1,6 +1,7 @@
 //! Doubts about a mark, each with its cause and what would remove it.
 
 use block::{DriveKind, Medium, Op, WriteCache};
+use engine::Trouble;
 use stats::{Caveat, Verdict};
 use workload::plan::Plan;
 
@@ -35,7 +36,7 @@ pub(crate) fn of_the_whole(plan: &Plan, executed: &Executed, context: &Context<'
             "incomplete",
             target,
             "the mark ended before its plan was done, so some runs are missing",
-            "run it again to its end",
+            remedy_of_the_end(executed),
         ));
     }
     if let Some(made) = executed.resumed_after {
@@ -90,6 +91,26 @@ pub(crate) fn of_the_whole(plan: &Plan, executed: &Executed, context: &Context<'
         ));
     }
     caveats
+}
+
+/// What to do when it ended early, by what ended it.
+fn remedy_of_the_end(executed: &Executed) -> &'static str {
+    match executed.broken.as_ref().map(|broken| broken.failure.trouble()) {
+        None => "run it again to its end",
+        Some(Trouble::Gone) => {
+            "see that the drive is connected and has power (cable, port, slot), and measure it anew"
+        }
+        Some(Trouble::Medium) => {
+            "the drive has a defect at that place: look at `drivescope health`, and measure another part with --span"
+        }
+        Some(Trouble::Refused) => {
+            "the drive does not do this there: measure another part with --span, or reads only"
+        }
+        Some(Trouble::Failed) => {
+            "look at the kernel's log for the cause, and at `drivescope health` for the drive's own word"
+        }
+        Some(Trouble::Short) => "let nobody shorten it meanwhile, and measure it anew",
+    }
 }
 
 /// Doubts about one test.

@@ -8,12 +8,15 @@ mod fake;
 mod storm;
 mod vanish;
 
+use std::sync::Arc;
+
 use block::{DriveInfo, Op, Time};
 use serde::{Deserialize, Serialize};
 
 pub use content::{ContentMap, Stored};
 
 use super::ranges::Ranges;
+use crate::around::gauges::Gauges;
 use crate::check::within;
 use crate::device::Device;
 use crate::kind::Fault;
@@ -120,7 +123,12 @@ impl Faults {
     }
 
     /// Puts around `device` what of this takes time. `real` is what the device inside really holds.
-    pub(super) fn wrap(&self, mut device: Box<dyn Device>, real: u64) -> Box<dyn Device> {
+    pub(super) fn wrap(
+        &self,
+        mut device: Box<dyn Device>,
+        real: u64,
+        gauges: &Arc<Gauges>,
+    ) -> Box<dyn Device> {
         if self.ignores_discard && device.supports(Op::Discard) {
             device = Box::new(deaf::Deaf::new(device));
         }
@@ -134,7 +142,7 @@ impl Faults {
             device = Box::new(storm::Stormy::new(storm, device));
         }
         if let Some(at) = self.vanish_at_ns {
-            device = Box::new(vanish::Vanishing::new(Time(at), device));
+            device = Box::new(vanish::Vanishing::new(Time(at), Arc::clone(gauges), device));
         }
         device
     }
