@@ -144,7 +144,14 @@ impl Desk<'_> {
         let mut opened = RealTarget::open(same, self.open_options(Access::ReadWrite))
             .with_context(|| format!("{name}: its test file cannot be measured"))?;
         opened.describe(|info| info.name = name);
-        self.on_real(opened, scratch.path(), dir, plan)
+        let measured = self.on_real(opened, scratch.path(), dir, plan);
+        let what = format!("{} ({size})", scratch.path().display());
+        if let Err(error) = scratch.remove() {
+            talk::note(&format!(
+                "the test file {what} could not be removed: {error}; when its filesystem can be written to again, remove it, or let the next run do so with --remove-leftovers"
+            ));
+        }
+        measured
     }
 
     /// A file or device that exists: read, and written to only with consent.

@@ -312,8 +312,11 @@ impl Failure {
     #[must_use]
     pub fn ask(self, environment: &mut dyn Environment) -> Failure {
         let gone = match self.trouble() {
-            Trouble::Medium | Trouble::Short => None,
-            Trouble::Gone | Trouble::Refused | Trouble::Failed => environment.gone(),
+            Trouble::Medium => None,
+            // The kernel gives a device that was taken out the size of nothing, so that reads of it come back short.
+            Trouble::Gone | Trouble::Refused | Trouble::Failed | Trouble::Short => {
+                environment.gone()
+            }
         };
         Failure { gone, ..self }
     }
@@ -337,10 +340,11 @@ impl std::fmt::Display for Failure {
         let errno = match self.kind {
             FailureKind::Error(errno) => errno,
             FailureKind::Short(got) => {
-                return write!(
-                    f,
-                    " returned only {got}: the target is shorter than when the run began"
-                );
+                let why = match &self.gone {
+                    Some(gone) => format!("{gone} is no longer there"),
+                    None => "the target is shorter than when the run began".to_owned(),
+                };
+                return write!(f, " returned only {got}: {why}");
             }
         };
         let gone = self.gone.as_deref().unwrap_or("the drive");
@@ -375,13 +379,13 @@ mod tests {
                 self.0.map(str::to_owned)
             }
         }
-        let said = |errno, gone| {
+        let said_of = |kind, gone| {
             let (op, offset, len) = (Op::Read, Bytes(8192), Bytes(4096));
-            let kind = FailureKind::Error(errno);
             let failure = Failure { op, offset, len, at: Time::ZERO, kind, gone: None };
             let failure = failure.ask(&mut Around(gone));
             (failure.trouble(), failure.to_string())
         };
+        let said = |errno, gone| said_of(FailureKind::Error(errno), gone);
         let (trouble, words) = said(Errno::IO, Some("sda"));
         assert_eq!(trouble, Trouble::Gone);
         assert!(words.starts_with("read of 4KiB at byte 8192 failed: sda is no longer there"));
@@ -392,6 +396,13 @@ mod tests {
         assert_eq!(trouble, Trouble::Medium);
         assert!(words.contains("medium error") && words.contains("at byte 8192"), "{words}");
         assert!(said(Errno::REFUSED, None).1.contains("the drive refused it"));
+        // The size of a device that was taken out is nothing.
+        let (trouble, words) = said_of(FailureKind::Short(Bytes::ZERO), Some("nvme0n1"));
+        assert_eq!(trouble, Trouble::Gone);
+        assert!(words.ends_with("returned only 0B: nvme0n1 is no longer there"), "{words}");
+        let (trouble, words) = said_of(FailureKind::Short(Bytes::ZERO), None);
+        assert_eq!(trouble, Trouble::Short);
+        assert!(words.contains("shorter than when the run began"), "{words}");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use stats::{Caveat, Verdict};
 use workload::plan::Plan;
 
 use crate::body::Test;
-use crate::execute::Executed;
+use crate::execute::{Broken, Executed};
 use crate::findings::Context;
 use crate::proofs::{Case, by_cache_devices, degraded};
 
@@ -35,7 +35,7 @@ pub(crate) fn of_the_whole(plan: &Plan, executed: &Executed, context: &Context<'
         caveats.push(caveat(
             "incomplete",
             target,
-            "the mark ended before its plan was done, so some runs are missing",
+            what_ended_it(executed),
             remedy_of_the_end(executed),
         ));
     }
@@ -110,6 +110,16 @@ fn remedy_of_the_end(executed: &Executed) -> &'static str {
             "look at the kernel's log for the cause, and at `drivescope health` for the drive's own word"
         }
         Some(Trouble::Short) => "let nobody shorten it meanwhile, and measure it anew",
+    }
+}
+
+fn what_ended_it(executed: &Executed) -> String {
+    let early = "the mark ended before its plan was done, so some runs are missing";
+    match &executed.broken {
+        None => early.to_owned(),
+        Some(Broken { step, run, failure, .. }) => {
+            format!("{early}: in run {run} of {step} the {failure}")
+        }
     }
 }
 

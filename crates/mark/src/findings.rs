@@ -58,6 +58,7 @@ pub fn body(plan: &Plan, executed: &Executed, context: &Context<'_>) -> Body {
             step,
             phase,
             test: runs,
+            failed: executed.broken.as_ref().filter(|broken| broken.step == step.name),
             info: context.info,
             stack: context.stack,
             extents: context.extents.as_ref(),
