@@ -190,6 +190,15 @@ impl Desk<'_> {
     ) -> Result<Measured> {
         let roots = Roots::default();
         let stack = linux::stack::resolve(&roots, path)?;
+        if self.job.target.iopoll
+            && let Some(name) = linux::stack::without_polling(&roots, &stack)
+        {
+            bail!(
+                "{}: {name} has no queue for polling (its queue/io_poll is 0): leave out --iopoll, \
+                 or give the driver such queues (nvme.poll_queues=1 on the kernel's command line)",
+                path.display()
+            );
+        }
         opened.describe(|info| linux::describe::describe(&roots, &stack, info));
         let identity = linux::describe::identify(&roots, &stack, place, opened.info());
         self.recording.check_drive(&identity)?;
