@@ -82,8 +82,8 @@ impl Disk {
     pub fn save(&self, path: &Path, len_bytes: u64) -> io::Result<()> {
         let file = File::create(path)?;
         file.set_len(len_bytes)?;
-        let held = self.sectors.iter();
-        held.map(|(sector, data)| file.write_all_at(data, sector * SECTOR_BYTES)).collect()
+        let mut held = self.sectors.iter();
+        held.try_for_each(|(sector, data)| file.write_all_at(data, sector * SECTOR_BYTES))
     }
 }
 

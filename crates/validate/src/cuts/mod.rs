@@ -8,9 +8,10 @@ mod table;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::PathBuf;
+use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, anyhow};
 use clap::Args;
 use cuts::{Format, Outcome, Scale, Trial};
 
@@ -45,6 +46,25 @@ pub struct Options {
     out: Option<PathBuf>,
 }
 
+/// All filesystems at once: each has a disk and a log of its own.
+fn filesystems<'a>(trial: &(impl Fn(Format) -> Trial<'a> + Sync)) -> Result<Vec<Series>> {
+    thread::scope(|scope| {
+        let one = |format: Format| {
+            let begun = Instant::now();
+            let outcomes = cuts::try_cuts(&trial(format), &mut tell)?;
+            let name = format!("{}, log of the loop device's file", format.name());
+            eprintln!("{}: {} cuts", format.name(), outcomes.len());
+            Ok(Series { name, outcomes, took: begun.elapsed() })
+        };
+        let all = Format::ALL.map(|format| scope.spawn(move || one(format)));
+        all.into_iter()
+            .map(|series| {
+                series.join().map_err(|_| anyhow!("a filesystem's thread has panicked"))?
+            })
+            .collect()
+    })
+}
+
 fn format_of(name: &str) -> Result<Format, String> {
     let known = Format::ALL.into_iter().find(|format| format.name() == name);
     known.ok_or_else(|| "is none of ext4, xfs, btrfs".to_owned())
@@ -77,14 +97,7 @@ pub fn run(options: &Options) -> Result<bool> {
         most,
         seed,
     };
-    let mut all = Vec::new();
-    for format in Format::ALL {
-        eprintln!("{}: drivescope works, then come the cuts", format.name());
-        let begun = Instant::now();
-        let outcomes = cuts::try_cuts(&trial(format), &mut tell)?;
-        let name = format!("{}, log of the loop device's file", format.name());
-        all.push(Series { name, outcomes, took: begun.elapsed() });
-    }
+    let mut all = filesystems(&trial)?;
     if let (Some(path), Some(format)) = (&options.log, options.log_format) {
         let mut file = fs::File::open(path).with_context(|| path.display().to_string())?;
         let log = cuts::Log::read(&mut file).with_context(|| path.display().to_string())?;
