@@ -75,6 +75,7 @@ pub(super) const VERBS: &[(&str, Way)] = &[
     ("rows merge", Way::Reads),
     ("devices", Way::Reads),
     ("health", Way::Reads),
+    ("purge", Way::Writes(PURGE)),
     ("sim list", Way::Reads),
     ("sim show", Way::Reads),
     ("sim serve", Way::Reads),
@@ -262,6 +263,18 @@ const FLASHBENCH: &[Line] = &[
     .after("ln -s $(command -v drivescope) $HOME/flashbench"),
 ];
 
+const PURGE: &[Line] = &[
+    line(
+        "purge, by writing zeros",
+        "drivescope purge {device} --method=zero {consent} --no-record --no-progress",
+    ),
+    line(
+        "purge, by discarding",
+        "drivescope purge {device} --method=discard {consent} --no-record --no-progress",
+    ),
+    line("purge, as it sees fit", "drivescope purge {device} {consent} --no-record --no-progress"),
+];
+
 /// Flags that take a path, and the verbs by which it is only read, or is a directory.
 pub(super) const FILES: &[(&str, &[&str])] = &[
     ("plan", &["mark", "run"]),
@@ -291,6 +304,7 @@ pub(super) const FILES: &[(&str, &[&str])] = &[
             "probe speed-class",
             "trace replay",
             "trace compare",
+            "purge",
         ],
     ),
     ("files", &["runs import", "import flashbench", "rows merge", "trace import"]),
