@@ -19,6 +19,12 @@ pub trait Environment {
 
     /// How the target's file is laid out; `None` for a target that is not a file.
     fn extents(&mut self) -> Option<Extents>;
+
+    /// Name of a leaf device that was there at the beginning and is no longer: taken out, or lost by its bus. Asked
+    /// after an I/O failed, since the kernel answers then with the same error as for a bad block.
+    fn gone(&mut self) -> Option<String> {
+        None
+    }
 }
 
 /// Counters at one instant. All of them only grow, but for temperature and page cache.
@@ -45,8 +51,22 @@ pub struct Snapshot {
     /// What the drive itself counted of the wear that it took; left out when it does not tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub endurance: Option<Endurance>,
+    /// The arrays among the layers that keep redundancy; left out when there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub arrays: Vec<ArrayState>,
     /// What could not be read, and why.
     pub missing: BTreeMap<String, String>,
+}
+
+/// Whether an array of drives is whole, and what it does besides serving us (kernel: `Documentation/admin-guide/md.rst`).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ArrayState {
+    /// Kernel name, as in [`Layer::name`].
+    pub name: String,
+    /// Members that it lacks.
+    pub degraded: u64,
+    /// `resync`, `recover`, `check`, `repair`, `reshape`; absent while it does nothing of the kind.
+    pub sync_action: Option<String>,
 }
 
 /// Block I/O that the kernel charged to this process (`/proc/self/io`).
@@ -126,6 +146,10 @@ pub struct Layer {
     pub page_cache: Option<String>,
     /// Facts worth showing: scheduler, block sizes, mount options.
     pub attributes: BTreeMap<String, String>,
+    /// The layers right under this one, as places in [`Stack::layers`]: none under a leaf, several under an array.
+    /// Two layers may name the same one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub below: Vec<usize>,
 }
 
 /// A device with nothing known under it.

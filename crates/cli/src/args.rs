@@ -3,6 +3,7 @@
 mod given;
 mod health;
 mod probe;
+mod purge;
 mod record;
 mod sim;
 mod trace;
@@ -27,6 +28,7 @@ pub use probe::{
     ImportVerb, PlainArgs, ProbeArgs, ProbeOutputArgs, ProbePlaceArgs, ProbeVerb, RowsArgs,
     RowsVerb, ScatterArgs,
 };
+pub use purge::PurgeArgs;
 pub use record::{KeepArgs, PlaceArgs, RecordArgs, RerunArgs, RunsArgs, RunsVerb, SamplesName};
 pub use sim::{ServeArgs, SimArgs, SimVerb};
 pub use trace::{
@@ -86,6 +88,8 @@ pub enum Verb {
     Devices(DevicesArgs),
     /// What a drive says of its own state: wear, errors, temperature
     Health(HealthArgs),
+    /// Empty a drive as a whole, and show that it is empty
+    Purge(PurgeArgs),
     /// List virtual drives, show what one is, or serve one to other programs
     Sim(SimArgs),
     /// Print a completion script for a shell
@@ -463,3 +467,6 @@ fn share(text: &str) -> Result<f64, String> {
         .filter(|percent| *percent > 0.0 && *percent <= 100.0)
         .ok_or_else(|| "write a share above 0% and up to 100%, such as 2%".to_owned())
 }
+
+#[cfg(test)]
+mod matrix;

@@ -2,13 +2,16 @@
 
 mod args;
 mod consent;
+mod durable;
 mod envelope;
 mod exit;
 mod keeping;
 mod measure;
 mod opening;
+mod outputs;
 mod probing;
 mod progress;
+mod purging;
 mod recording;
 mod replaying;
 mod samples;
@@ -53,6 +56,7 @@ fn main() -> ExitCode {
         Verb::Rows(args) => verbs::rows::main(args),
         Verb::Devices(args) => verbs::devices::main(args),
         Verb::Health(args) => verbs::health::main(args),
+        Verb::Purge(args) => verbs::purge::main(args),
         Verb::Sim(args) => verbs::sim::main(args),
         Verb::Completions(args) => verbs::shell::completions(args),
         Verb::Man => verbs::shell::man(),

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result};
 use mark::TracedRun;
 
+use crate::durable;
 use crate::exit::Refused;
 
 /// A samples file in the making: a temporary file beside the one that was asked for, which takes its
@@ -80,10 +81,12 @@ impl SamplesFile {
         if let Some(error) = self.failed.take() {
             return Err(error).context(cannot);
         }
-        self.out.flush().with_context(|| cannot.clone())?;
-        fs::rename(&self.temporary, &self.path).context(cannot)?;
+        // Before it takes the name, which may be that of an earlier file: a power cut leaves one of the two.
+        let whole = self.out.flush().and_then(|()| self.out.get_ref().sync_all());
+        whole.with_context(|| cannot.clone())?;
+        fs::rename(&self.temporary, &self.path).with_context(|| cannot.clone())?;
         self.done = true;
-        Ok(())
+        durable::settle_name(&self.path).context(cannot)
     }
 }
 

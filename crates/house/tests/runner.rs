@@ -124,20 +124,20 @@ fn a_run_that_made_no_tests_counts_none() {
     assert_eq!(tally("error: could not compile\n", "empty").1, "0 0 0\n");
 }
 
-/// Runs scripts/test with a cargo that prints `log` and ends with `status`, and fuzzing that finds nothing; its last line
-/// and exit code.
+/// Runs scripts/test with a cargo that prints `log` and ends with `status`, and fuzzing and a lab that find nothing; its
+/// last line and exit code.
 fn runner(name: &str, log: &str, status: i32, checks: i32, ci: bool) -> (String, i32) {
-    runner_with_fuzz(name, log, status, checks, ci, ("", 0))
+    runner_with(name, log, status, checks, ci, [("", 0), ("", 0)])
 }
 
-/// The same with fuzzing that prints and ends so.
-fn runner_with_fuzz(
+/// The same with fuzzing and a lab that print and end so.
+fn runner_with(
     name: &str,
     log: &str,
     status: i32,
     checks: i32,
     ci: bool,
-    (fuzz_log, fuzz_status): (&str, i32),
+    [(fuzz_log, fuzz_status), (lab_log, lab_status)]: [(&str, i32); 2],
 ) -> (String, i32) {
     let dir = scratch(&format!("runner-{name}"));
     fs::create_dir_all(&dir).unwrap();
@@ -153,7 +153,11 @@ fn runner_with_fuzz(
         "#!/bin/sh\ncase $1 in build) exit 0 ;; *) cat {}/fuzz-log; exit {fuzz_status} ;; esac\n",
         dir.display()
     );
-    for (program, text) in [("cargo", cargo), ("dpkg-query", installed), ("no-fuzz", fuzz)] {
+    fs::write(dir.join("lab-log"), lab_log).unwrap();
+    let lab = format!("#!/bin/sh\ncat {}/lab-log; exit {lab_status}\n", dir.display());
+    let programs =
+        [("cargo", cargo), ("dpkg-query", installed), ("no-fuzz", fuzz), ("no-lab", lab)];
+    for (program, text) in programs {
         let path = dir.join(program);
         fs::write(&path, text).unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
@@ -164,6 +168,7 @@ fn runner_with_fuzz(
         .env("PATH", path)
         .env("TEST_LOGS", &dir)
         .env("FUZZ", dir.join("no-fuzz"))
+        .env("LAB", dir.join("no-lab"))
         .env("CI", if ci { "true" } else { "" })
         .output()
         .unwrap();
@@ -200,7 +205,8 @@ fn a_red_run_of_any_kind_is_red() {
 #[test]
 fn what_fuzzing_finds_is_counted_and_red() {
     let fuzzed = |name: &str, log: &str, status: i32| {
-        runner_with_fuzz(name, &log_with("all is well"), 0, 0, false, (log, status))
+        let beside = [(log, status), ("", 0)];
+        runner_with(name, &log_with("all is well"), 0, 0, false, beside)
     };
     let well =
         "test fuzz::a ... ok (9 executions)\n\ntest result: ok. 1 passed; 0 failed; 0 ignored\n";
@@ -209,6 +215,35 @@ fn what_fuzzing_finds_is_counted_and_red() {
     assert_eq!(fuzzed("fault", fault, 1), ("2 passed, 1 failed, 0 skipped".to_owned(), 1));
     let unbuilt = "error: the fuzz targets cannot be built\n";
     assert_eq!(fuzzed("unbuilt", unbuilt, 2), ("2 passed, 1 failed, 0 skipped".to_owned(), 1));
+}
+
+/// Scenarios count as tests do, and a lab that did not run is no success.
+#[test]
+fn what_the_lab_finds_is_counted_and_red() {
+    let ran = |name: &str, log: &str, status: i32, ci: bool| {
+        let beside = [("", 0), (log, status)];
+        runner_with(name, &log_with("all is well"), 0, 0, ci, beside)
+    };
+    let well = "test lab::a ... ok (2 of 2 steps, 9.1 s)\n\nscenario  steps\na  2\n\n\
+                test result: ok. 1 passed; 0 failed; 0 ignored\n\n1 passed, 0 failed, 0 skipped\n";
+    assert_eq!(ran("lab", well, 0, true), ("3 passed, 0 failed, 0 skipped".to_owned(), 0));
+    let fault = "test lab::a ... FAILED\n\ntest result: FAILED. 0 passed; 1 failed; 0 ignored\n";
+    assert_eq!(ran("lab-fault", fault, 1, false), ("2 passed, 1 failed, 0 skipped".to_owned(), 1));
+    let dead = "error: the kernel was unpacked and is not there\n";
+    assert_eq!(ran("lab-dead", dead, 2, false), ("2 passed, 1 failed, 0 skipped".to_owned(), 1));
+    let hung = ran("lab-hung", "test lab::a ... ok\n", 124, false);
+    assert_eq!(hung, ("2 passed, 1 failed, 0 skipped".to_owned(), 1));
+    let skipped = |why: &str| {
+        format!(
+            "successes:\n\n---- lab::a stdout ----\nskipped: {why}\n\n\
+             test result: ok. 1 passed; 0 failed; 0 ignored\n\n0 passed, 0 failed, 1 skipped\n"
+        )
+    };
+    let needless = skipped("sh is not installed");
+    let words = "2 passed, 0 failed, 1 skipped".to_owned();
+    assert_eq!(ran("lab-skipped", &needless, 0, false), (words, 0));
+    let words = "2 passed, 1 failed, 1 skipped".to_owned();
+    assert_eq!(ran("lab-needless", &needless, 0, true), (words, 1));
 }
 
 #[test]

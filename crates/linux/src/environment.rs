@@ -2,12 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
+use std::io;
 use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use block::{
-    Bytes, DeviceCounters, Endurance, Environment, Extents, Layer, Nanos, PageCache, Snapshot,
-    Stack, TaskIo,
+    ArrayState, Bytes, DeviceCounters, Endurance, Environment, Extents, Layer, Medium, Nanos,
+    PageCache, Snapshot, Stack, TaskIo,
 };
 
 use crate::health::{Reading, Watch};
@@ -16,6 +18,9 @@ use crate::{extents, stack, syscalls};
 
 /// Longest text of a `stat` file: 17 numbers of at most 20 digits.
 const STAT_BYTES_MAX: usize = 512;
+/// How often, and how far apart, it is looked once more whether a device has gone.
+const GONE_LOOKS: u32 = 10;
+const GONE_PAUSE: Duration = Duration::from_millis(100);
 
 /// The environment of a file or a block device on this machine.
 #[derive(Debug)]
@@ -27,6 +32,10 @@ pub struct RealEnvironment {
     /// What could not be found when the environment was made.
     absent: BTreeMap<String, String>,
     throttle_files: Vec<PathBuf>,
+    /// Arrays that keep redundancy, and their directories `md`.
+    arrays: Vec<(String, PathBuf)>,
+    /// How often it may still be waited for a device to go.
+    gone_looks_left: u32,
 }
 
 /// What is read of one leaf at each snapshot.
@@ -80,7 +89,18 @@ impl RealEnvironment {
             let why = "the CPUs have no thermal_throttle counters in sysfs".to_owned();
             absent.insert("throttle".to_owned(), why);
         }
-        RealEnvironment { roots, stack, target, leaves, absent, throttle_files }
+        let arrays = arrays(&roots, &stack);
+        let gone_looks_left = GONE_LOOKS;
+        RealEnvironment {
+            roots,
+            stack,
+            target,
+            leaves,
+            absent,
+            throttle_files,
+            arrays,
+            gone_looks_left,
+        }
     }
 
     /// The layout of `length` bytes of the target from `offset` on, with [`Extents::physical_range`] on
@@ -100,6 +120,18 @@ impl RealEnvironment {
             Some((low + start, high + start))
         });
         Some(extents)
+    }
+
+    /// A leaf whose directory in sysfs is not that of the beginning.
+    fn gone_now(&self) -> Option<String> {
+        let mut real = self.stack.leaves.iter().filter(|leaf| leaf.medium == Medium::Device);
+        let gone = real.find(|leaf| {
+            let probe = self.leaves.iter().find(|probe| probe.last.name == leaf.name);
+            // Of a device that was taken out an open attribute is no longer read, also when another has its name.
+            let answers = probe.is_none_or(LeafProbe::answers);
+            !answers || BlockNode::by_name(&self.roots, &leaf.name).is_none()
+        });
+        gone.map(|leaf| leaf.name.clone())
     }
 
     fn devices(&mut self, missing: &mut BTreeMap<String, String>) -> Vec<DeviceCounters> {
@@ -193,6 +225,7 @@ impl Environment for RealEnvironment {
             temperature_c: self.temperature(),
             throttle_events: self.throttle_events(),
             endurance: self.endurance(),
+            arrays: self.arrays.iter().map(|(name, dir)| array_state(name, dir)).collect(),
             missing,
         }
     }
@@ -203,6 +236,18 @@ impl Environment for RealEnvironment {
 
     fn extents(&mut self) -> Option<Extents> {
         self.extents_where(extents::of)
+    }
+
+    /// I/O fails first, and the device leaves sysfs when all of it has failed; so this waits, in all for a second at
+    /// most, since some probes live with many failed accesses.
+    fn gone(&mut self) -> Option<String> {
+        let mut gone = self.gone_now();
+        while gone.is_none() && self.gone_looks_left > 0 {
+            self.gone_looks_left -= 1;
+            std::thread::sleep(GONE_PAUSE);
+            gone = self.gone_now();
+        }
+        gone
     }
 }
 
@@ -232,6 +277,12 @@ impl LeafProbe {
         let mut probe = LeafProbe { stats, last, thermometers, watch: None, reading };
         probe.read()?;
         Ok(probe)
+    }
+
+    /// True while the device is there.
+    fn answers(&self) -> bool {
+        let gone = |error: io::Error| error.raw_os_error() == Some(libc::ENODEV);
+        !self.stats.iter().any(|stat| stat.read_at(&mut [0; 1], 0).is_err_and(gone))
     }
 
     /// Reads all or, on an error, changes nothing.
@@ -267,6 +318,27 @@ fn add_counts(stat: &File, sum: &mut DeviceCounters) -> Result<(), String> {
         Some(())
     })();
     parsed.ok_or_else(|| format!("its counters are not understood: {text}"))
+}
+
+/// The md arrays of a stack that can lack a member; those without redundancy have no such count.
+fn arrays(roots: &Roots, stack: &Stack) -> Vec<(String, PathBuf)> {
+    let layers = stack.layers.iter().filter(|layer| layer.kind == "md");
+    let with_dir = layers.filter_map(|layer| {
+        let node = BlockNode::by_name(roots, &layer.name)?;
+        Some((layer.name.clone(), node.dir().join("md")))
+    });
+    with_dir.filter(|(_, dir)| dir.join("degraded").exists()).collect()
+}
+
+/// An array that was stopped lacks nothing that could be counted any more.
+fn array_state(name: &str, dir: &Path) -> ArrayState {
+    let degraded = read_text(&dir.join("degraded")).and_then(|text| text.parse().ok());
+    let action = read_text(&dir.join("sync_action"));
+    ArrayState {
+        name: name.to_owned(),
+        degraded: degraded.unwrap_or(0),
+        sync_action: action.filter(|action| !["idle", "frozen"].contains(&action.as_str())),
+    }
 }
 
 /// True for a filesystem that maps its files' data into memory instead of sending I/O. Files with an

@@ -8,7 +8,7 @@
 //! layers are out of sight, a ZFS pool, a FUSE daemon) the leaf says [`Medium::Unknown`] and an
 //! attribute `note` says why.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -104,6 +104,17 @@ pub fn resolve_device(roots: &Roots, number: DevNo) -> Result<Stack, StackError>
     Ok(walk.stack)
 }
 
+/// The first device at the bottom that has no queue for polling. Linux 6.1 does not refuse to poll such a
+/// device: its completions come by interrupt, and what was measured is something else.
+pub fn without_polling(roots: &Roots, stack: &Stack) -> Option<String> {
+    let names = stack.leaves.iter().map(|leaf| &leaf.name);
+    let cannot = |name: &&String| {
+        let node = BlockNode::by_name(roots, name);
+        node.is_some_and(|node| node.attr("queue/io_poll").as_deref() == Some("0"))
+    };
+    names.into_iter().find(cannot).cloned()
+}
+
 /// Where the beginning of a file's filesystem lies on its only leaf, in bytes: what has to be added
 /// to a physical offset that the filesystem tells. `None` when layers between map addresses anew
 /// (dm, md, loop, Btrfs), or when there is more than one leaf.
@@ -129,7 +140,10 @@ struct Walk<'a> {
     roots: &'a Roots,
     mounts: Vec<Mount>,
     stack: Stack,
-    seen: BTreeSet<PathBuf>,
+    /// Directories of the devices met, and their places among the layers.
+    seen: BTreeMap<PathBuf, usize>,
+    /// The layer that the next one is under.
+    above: Option<usize>,
     depth: usize,
 }
 
@@ -139,19 +153,40 @@ impl<'a> Walk<'a> {
             roots,
             mounts: mounts::own(roots),
             stack: Stack::default(),
-            seen: BTreeSet::new(),
+            seen: BTreeMap::new(),
+            above: None,
             depth: 0,
         }
     }
 
+    /// A layer under the last one; what comes next is under it.
     fn push(&mut self, kind: &str, name: impl Into<String>, attributes: Attributes) -> usize {
+        let place = self.stack.layers.len();
         self.stack.layers.push(Layer {
             kind: kind.to_owned(),
             name: name.into(),
             page_cache: None,
             attributes: attributes.0,
+            below: Vec::new(),
         });
-        self.stack.layers.len() - 1
+        self.link(place);
+        self.above = Some(place);
+        place
+    }
+
+    /// Says that the layer at `place` is right under the last one.
+    fn link(&mut self, place: usize) {
+        if let Some(above) = self.above {
+            self.stack.layers[above].below.push(place);
+        }
+    }
+
+    /// All devices that the layer at `place` is built upon.
+    fn members(&mut self, place: usize, nodes: &[BlockNode]) {
+        for node in nodes {
+            self.above = Some(place);
+            self.device(node);
+        }
     }
 
     fn leaf(&mut self, name: impl Into<String>, medium: Medium, model: Option<String>) {

@@ -1,13 +1,14 @@
 //! Doubts about a mark, each with its cause and what would remove it.
 
 use block::{DriveKind, Medium, Op, WriteCache};
+use engine::Trouble;
 use stats::{Caveat, Verdict};
 use workload::plan::Plan;
 
 use crate::body::Test;
-use crate::execute::Executed;
+use crate::execute::{Broken, Executed};
 use crate::findings::Context;
-use crate::proofs::Case;
+use crate::proofs::{Case, by_cache_devices, degraded};
 
 /// Fewest bytes per extent at which a file counts as laid out in one piece, for a disk that turns.
 const EXTENT_BYTES_MIN: u64 = 16 << 20;
@@ -34,8 +35,8 @@ pub(crate) fn of_the_whole(plan: &Plan, executed: &Executed, context: &Context<'
         caveats.push(caveat(
             "incomplete",
             target,
-            "the mark ended before its plan was done, so some runs are missing",
-            "run it again to its end",
+            what_ended_it(executed),
+            remedy_of_the_end(executed),
         ));
     }
     if let Some(made) = executed.resumed_after {
@@ -90,6 +91,36 @@ pub(crate) fn of_the_whole(plan: &Plan, executed: &Executed, context: &Context<'
         ));
     }
     caveats
+}
+
+/// What to do when it ended early, by what ended it.
+fn remedy_of_the_end(executed: &Executed) -> &'static str {
+    match executed.broken.as_ref().map(|broken| broken.failure.trouble()) {
+        None => "run it again to its end",
+        Some(Trouble::Gone) => {
+            "see that the drive is connected and has power (cable, port, slot), and measure it anew"
+        }
+        Some(Trouble::Medium) => {
+            "the drive has a defect at that place: look at `drivescope health`, and measure another part with --span"
+        }
+        Some(Trouble::Refused) => {
+            "the drive does not do this there: measure another part with --span, or reads only"
+        }
+        Some(Trouble::Failed) => {
+            "look at the kernel's log for the cause, and at `drivescope health` for the drive's own word"
+        }
+        Some(Trouble::Short) => "let nobody shorten it meanwhile, and measure it anew",
+    }
+}
+
+fn what_ended_it(executed: &Executed) -> String {
+    let early = "the mark ended before its plan was done, so some runs are missing";
+    match &executed.broken {
+        None => early.to_owned(),
+        Some(Broken { step, run, failure, .. }) => {
+            format!("{early}: in run {run} of {step} the {failure}")
+        }
+    }
 }
 
 /// Doubts about one test.
@@ -182,6 +213,10 @@ pub(crate) fn of_test(test: &Test, case: &Case<'_>, context: &Context<'_>) -> Ve
             "stop what else uses the drive or the CPU and run again",
         );
     }
+    caveats.extend(of_arrays(&subject, case));
+    let mut add = |code: &str, cause: String, remedy: &str| {
+        caveats.push(caveat(code, &subject, cause, remedy));
+    };
     let raw = context.info.kind == DriveKind::BlockDevice && context.info.rotational != Some(true);
     if raw && case.does(Op::Read) && !case.does(Op::Write) && test.headline {
         add(
@@ -197,6 +232,35 @@ pub(crate) fn of_test(test: &Test, case: &Case<'_>, context: &Context<'_>) -> Ve
             "writes count as complete in the drive's volatile cache, so this is its burst speed as far as that cache reaches".to_owned(),
             "add --dsync for durable writes, or a longer --duration for sustained ones",
         );
+    }
+    caveats
+}
+
+/// Doubts about what several drives are together.
+fn of_arrays(subject: &str, case: &Case<'_>) -> Vec<Caveat> {
+    let mut caveats = Vec::new();
+    for (name, missing) in degraded(case) {
+        caveats.push(caveat(
+            "degraded",
+            subject,
+            format!("{name} lacks {missing} of its members: it writes fewer copies than it should, and makes what it lacks of the others"),
+            "give the array its member back and let it rebuild, or take this for what it is",
+        ));
+    }
+    for (op, verb) in [(Op::Read, "read"), (Op::Write, "written")] {
+        let issued = case.moved(op).0;
+        if let Some((names, bytes)) = by_cache_devices(case, op).filter(|_| issued > 0) {
+            let share = 100.0 * bytes.0 as f64 / issued as f64;
+            caveats.push(caveat(
+                "cache_device",
+                subject,
+                format!(
+                    "bcache keeps {} above the backing drive, and it moved {share:.0} % of the bytes {verb}: the figure is that of both together",
+                    names.join(", ")
+                ),
+                "for one drive's figure, measure it by itself",
+            ));
+        }
     }
     caveats
 }

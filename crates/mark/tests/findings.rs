@@ -1,14 +1,14 @@
 //! Each proof, each way it can come out, from runs made up for it.
 
 use block::{
-    Bytes, CpuTimes, DeviceCounters, DriveInfo, DriveKind, Extents, Layer, Leaf, Medium, Nanos,
-    PageCache, Snapshot, Stack, TaskIo,
+    Bytes, CpuTimes, DeviceCounters, DriveInfo, DriveKind, Errno, Extents, Layer, Leaf, Medium,
+    Nanos, Op, PageCache, Snapshot, Stack, TaskIo, Time,
 };
 use drivescope_mark::body::{Body, Latency, Run, Test};
 use drivescope_mark::{
-    Ceiling, Direction, Executed, Options, RunFigures, TestRuns, TestSpec, findings,
+    Broken, Ceiling, Direction, Executed, Options, RunFigures, TestRuns, TestSpec, findings,
 };
-use engine::Totals;
+use engine::{Failure, FailureKind, Totals};
 use stats::{LatencyHistogram, Verdict};
 use workload::audit::{Audit, AuditSummary};
 use workload::plan::{Address, Arrival, Gaps, Plan, Region};
@@ -26,6 +26,7 @@ struct World {
     ceiling: Option<Ceiling>,
     engine: &'static str,
     direct: bool,
+    broken: Option<Broken>,
 }
 
 fn plan(test: &str, direction: Direction) -> Plan {
@@ -75,6 +76,7 @@ impl World {
             ceiling: Some(Ceiling { iops: 1e6, through_kernel: true }),
             engine: "io_uring",
             direct: true,
+            broken: None,
         }
     }
 
@@ -91,7 +93,7 @@ impl World {
                 ceiling: self.ceiling,
             }],
             interrupted: false,
-            broken: None,
+            broken: self.broken.clone(),
             out_of_budget: false,
             resumed_after: None,
             region: REGION,
@@ -462,6 +464,156 @@ fn undisturbed_sees_others() {
     assert_eq!(verdict(hot), Verdict::Refuted);
     let blind = World::sound().each(|_, r| r.after.devices.clear());
     assert_eq!(verdict(blind), Verdict::Unprovable);
+}
+
+/// A mirror of two drives that is written to, each byte to as many of them as `copies` says.
+fn mirrored(copies: f64) -> World {
+    let mut world = World::sound().each(move |_, r| {
+        (r.totals.written, r.totals.read) = (r.totals.read, Bytes::ZERO);
+        let (written, device) = (r.run.bytes, &mut r.after.devices[0]);
+        device.read_bytes = r.before.devices[0].read_bytes;
+        device.write_bytes = Bytes((written as f64 * copies) as u64);
+        let write_bytes = Bytes((written as f64 * copies.min(1.0)) as u64);
+        r.after.task = Some(TaskIo { read_bytes: Bytes(1 << 40), write_bytes });
+    });
+    world.plan = plan("SEQ1MQ8T1", Direction::Write);
+    let facts = [("md_level", "raid1"), ("md_raid_disks", "2")];
+    let md = Layer {
+        kind: "md".to_owned(),
+        name: "md0".to_owned(),
+        attributes: facts.map(|(k, v)| (k.to_owned(), v.to_owned())).into(),
+        below: vec![1, 2],
+        ..Layer::default()
+    };
+    world.stack.layers.insert(0, md);
+    world.stack.layers.push(Layer { kind: "disk".to_owned(), ..Layer::default() });
+    world
+}
+
+#[test]
+fn reached_knows_what_a_mirror_makes_of_a_byte() {
+    let reached = |world: &World| world.test().proofs.reached;
+    let whole = reached(&mirrored(2.0));
+    assert_eq!(whole.verdict, Verdict::Proven);
+    assert!(whole.reason.contains("2.000") && whole.reason.contains("RAID 1 over 2 members"));
+    assert_eq!(whole.evidence["expected_write_ratio"], [2.0, 2.0].into());
+    // A single copy of all, or both of one half: the counters cannot tell.
+    let half = reached(&mirrored(1.0));
+    assert_eq!(half.verdict, Verdict::Unprovable, "{}", half.reason);
+    assert_eq!(reached(&mirrored(0.9)).verdict, Verdict::Refuted);
+    // Another 10 % may be others'.
+    assert_eq!(reached(&mirrored(2.15)).verdict, Verdict::Proven);
+    let others = reached(&mirrored(2.5));
+    assert!(others.reason.contains("others"), "{}", others.reason);
+}
+
+// Breaks when the runs before the one that failed look like those of a sound drive.
+#[test]
+fn a_drive_that_failed_is_not_undisturbed() {
+    let mut world = World::sound();
+    let failure = Failure {
+        op: Op::Read,
+        offset: Bytes(8192),
+        len: Bytes(4096),
+        at: Time::ZERO,
+        kind: FailureKind::Error(Errno::IO),
+        gone: None,
+    };
+    let step = world.plan.steps[0].name.clone();
+    let broken =
+        |step| Broken { target: "/srv".to_owned(), step, run: 9, failure: failure.clone() };
+    world.broken = Some(broken(step));
+    assert_eq!(world.doubts(), [("undisturbed", Verdict::Refuted)]);
+    let body = world.body();
+    let told = &body.tests[0].proofs.undisturbed;
+    assert!(told.reason.starts_with("in run 9 the read of 4KiB at byte 8192 failed"), "{told:?}");
+    assert_eq!(told.evidence["errors"], 1);
+    let caveat = body.caveats.iter().find(|c| c.code == "incomplete");
+    assert!(caveat.is_some_and(|c| c.cause.contains("at byte 8192 failed")), "{:?}", body.caveats);
+    // Another test's numbers are not touched by it.
+    world.broken = Some(broken("another".to_owned()));
+    assert_eq!(world.doubts(), []);
+}
+
+#[test]
+fn an_array_that_lacks_a_member_is_a_doubt_and_one_that_rebuilds_disturbs() {
+    let array = |degraded, action: Option<&str>| {
+        let sync_action = action.map(str::to_owned);
+        block::ArrayState { name: "md0".to_owned(), degraded, sync_action }
+    };
+    let degraded = mirrored(1.0).each(|_, r| r.after.arrays = vec![array(1, None)]);
+    assert_eq!(degraded.doubts(), [], "a single copy is what it should write");
+    let body = degraded.body();
+    let caveat = body.caveats.iter().find(|c| c.code == "degraded");
+    assert!(caveat.is_some_and(|c| c.cause.contains("md0 lacks 1")), "{:?}", body.caveats);
+    let rebuilding = mirrored(2.0).each(|_, r| r.before.arrays = vec![array(0, Some("resync"))]);
+    assert_eq!(rebuilding.doubts(), [("undisturbed", Verdict::Refuted)]);
+    let reason = rebuilding.test().proofs.undisturbed.reason;
+    assert!(reason.contains("md0") && reason.contains("resync"), "{reason}");
+}
+
+#[test]
+fn a_cache_that_is_a_drive_is_told() {
+    let mut world = World::sound().each(|_, r| {
+        for counted in [&mut r.before, &mut r.after] {
+            let mut cache = counted.devices[0].clone();
+            cache.name = "nvme0n1".to_owned();
+            counted.devices.push(cache);
+            counted.devices[0].read_bytes = Bytes::ZERO;
+        }
+    });
+    let layer = |kind: &str, name: &str, below: Vec<usize>| Layer {
+        kind: kind.to_owned(),
+        name: name.to_owned(),
+        below,
+        ..Layer::default()
+    };
+    world.stack.layers = vec![
+        layer("bcache", "bcache0", vec![1, 2]),
+        layer("disk", "sda", vec![]),
+        layer("partition", "nvme0n1p1", vec![3]),
+        layer("disk", "nvme0n1", vec![]),
+    ];
+    world.stack.layers[2].attributes.insert("bcache_role".to_owned(), "cache".to_owned());
+    world.stack.leaves.push(Leaf { name: "nvme0n1".to_owned(), ..leaf(Medium::Device) });
+    assert_eq!(world.doubts(), [], "a drive served it");
+    let body = world.body();
+    let caveat = body.caveats.iter().find(|c| c.code == "cache_device").unwrap();
+    assert!(caveat.cause.contains("nvme0n1") && caveat.cause.contains("100 %"), "{caveat:?}");
+}
+
+/// The kernel hands in again what it could not do without waiting, and charges it twice; a cache that serves a part
+/// stays visible.
+#[test]
+fn what_was_handed_in_again_is_charged_twice() {
+    let verdict = |kind: DriveKind, charged: f64| {
+        let mut world = World::sound().each(move |_, run| {
+            let times = |share: f64| Bytes((1 << 40) + (run.run.bytes as f64 * share) as u64);
+            // Others read half as much again.
+            run.after.devices[0].read_bytes = times(1.5);
+            run.after.task = Some(TaskIo { read_bytes: times(charged), ..TaskIo::default() });
+        });
+        world.info.kind = kind;
+        world.test().proofs.reached.verdict
+    };
+    assert_eq!(verdict(DriveKind::BlockDevice, 2.0), Verdict::Proven);
+    assert_eq!(verdict(DriveKind::BlockDevice, 1.0), Verdict::Proven);
+    assert_eq!(verdict(DriveKind::BlockDevice, 1.4), Verdict::Unprovable);
+    assert_eq!(verdict(DriveKind::BlockDevice, 0.4), Verdict::Refuted);
+    assert_eq!(verdict(DriveKind::File, 2.0), Verdict::Unprovable);
+    let written = |filesystem: &str, charged: f64| {
+        let mut world = mirrored(3.0).each(|_, r| {
+            let write_bytes = Bytes((r.run.bytes as f64 * charged) as u64);
+            r.after.task = Some(TaskIo { write_bytes, ..TaskIo::default() });
+        });
+        world.stack.layers.push(Layer { kind: filesystem.to_owned(), ..Layer::default() });
+        world.test().proofs.reached.verdict
+    };
+    assert_eq!(written("jfs", 2.0), Verdict::Proven);
+    assert_eq!(written("xfs", 2.0), Verdict::Unprovable);
+    // Trees that move with the data.
+    assert_eq!(written("btrfs", 1.3), Verdict::Proven);
+    assert_eq!(written("xfs", 1.3), Verdict::Unprovable);
 }
 
 #[test]

@@ -246,6 +246,7 @@ impl Environment for VirtualEnvironment {
                 host_write_bytes: media.host_write_bytes,
                 media_write_bytes: media.medium_write_bytes,
             }),
+            arrays: Vec::new(),
             missing: self.missing.clone(),
         };
         snapshot.devices.iter_mut().for_each(|device| self.around.gauges.add_to(device));
@@ -258,5 +259,9 @@ impl Environment for VirtualEnvironment {
 
     fn extents(&mut self) -> Option<Extents> {
         None
+    }
+
+    fn gone(&mut self) -> Option<String> {
+        self.around.gauges.is_gone().then(|| self.leaf.clone())
     }
 }

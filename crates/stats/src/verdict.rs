@@ -38,6 +38,8 @@ pub enum Evidence {
     Flag(bool),
     /// A name or a sentence.
     Text(String),
+    /// Least and most.
+    Range([f64; 2]),
 }
 
 impl Proof {
@@ -63,6 +65,12 @@ impl From<u64> for Evidence {
 impl From<f64> for Evidence {
     fn from(value: f64) -> Evidence {
         Evidence::Value(value)
+    }
+}
+
+impl From<[f64; 2]> for Evidence {
+    fn from(range: [f64; 2]) -> Evidence {
+        Evidence::Range(range)
     }
 }
 

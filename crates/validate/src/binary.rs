@@ -24,6 +24,11 @@ impl Binary {
         Ok(Binary(path))
     }
 
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
     /// It, without arguments yet.
     pub fn command(&self) -> Command {
         Command::new(&self.0)

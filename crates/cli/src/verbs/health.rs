@@ -15,6 +15,7 @@ use report::Style;
 use serde::{Deserialize, Serialize};
 
 use crate::args::HealthArgs;
+use crate::durable;
 use crate::envelope::{SystemClock, document};
 use crate::exit::Exit;
 use crate::{talk, view};
@@ -163,6 +164,7 @@ fn record(
         subject.health(Ok(commands), manner)
     };
     recorder.finish().with_context(fail)?;
+    durable::settle(path).with_context(fail)?;
     talk::note(&format!(
         "{}: holds all that the drive said, its serial number among it; to see it again: drivescope health \
          {RECORDING}{}",

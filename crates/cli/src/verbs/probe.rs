@@ -1,6 +1,5 @@
 //! `drivescope probe`: what a flash device is made of.
 
-use std::fs::File;
 use std::io::Write as _;
 
 use anyhow::{Context as _, Result};
@@ -9,9 +8,10 @@ use probe::{Task, align, capacity, scatter};
 use crate::args::{
     AlignArgs, CapacityArgs, ChainArgs, Given, PlainArgs, ProbeArgs, ProbeVerb, ScatterArgs,
 };
+use crate::durable;
 use crate::exit::Exit;
 use crate::probing::{Job, must_write};
-use crate::{talk, view};
+use crate::{outputs, talk, view};
 
 /// Runs the verb.
 ///
@@ -75,9 +75,10 @@ fn scattered(args: &ScatterArgs, given: &Given) -> Result<Exit> {
     let Some(path) = &args.data else { return job.run() };
     // Found out before a minute of probing.
     let cannot = || format!("{}: cannot be written", path.display());
-    let mut file = File::create(path).with_context(cannot)?;
+    let mut file = outputs::create(path)?;
     let made = job.make()?;
     file.write_all(view::plots::gnuplot(made.body()).as_bytes()).with_context(cannot)?;
+    durable::settle(path).with_context(cannot)?;
     made.show()
 }
 

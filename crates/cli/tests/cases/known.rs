@@ -39,7 +39,7 @@ const QUICK: &[&str] = &[
 const PROBE: &[&str] = &["sim:usb-8m", "--time-budget=1s", "--no-progress", "--no-record"];
 
 /// All verbs.
-pub const VERBS: [Verb; 36] = [
+pub const VERBS: [Verb; 37] = [
     verb("mark", 1, QUICK),
     verb("plan", 0, &["--tests=RND4KQ1T1", "--seed=7"]),
     verb("run", 2, &["plan.toml", "sim:hdd-7200", "--no-progress", "--no-record"]),
@@ -73,6 +73,7 @@ pub const VERBS: [Verb; 36] = [
     verb("rows merge", 1, &["rows.txt"]),
     verb("devices", 0, &[]),
     verb("health", 1, &["sim:mlc-nvme"]),
+    verb("purge", 1, &["sim:mlc-nvme", "--seed=7", "--no-progress", "--no-record"]),
     verb("sim show", 1, &["hdd-7200"]),
     endless("sim serve", 2, &["hdd-7200", "mountpoint"]),
     verb("completions", 1, &["bash"]),
@@ -90,6 +91,7 @@ pub fn usual(verb: &str, id: &str) -> Vec<&'static str> {
         "resume" => usual = vec!["--no-progress"],
         "keep_samples" | "runs_dir" => drop(&["--no-record"]),
         // These ask for others.
+        "allow" | "consent" if verb == "purge" => {}
         "allow" => usual.push("--write"),
         "consent" => {
             for word in usual.iter_mut().filter(|word| word.starts_with("sim:")) {
@@ -202,6 +204,7 @@ pub fn judged(verb: &str, id: &str, is_typed: bool, value: &str) -> Judged {
         // A few bytes are a drive of which nothing is found.
         "target" if verb.starts_with("probe") && value == "garbage" => Judged::Either,
         // What a virtual drive holds is nobody's.
+        "consent" | "also" if verb == "purge" => Judged::Good,
         "consent" if verb == "rerun" => Judged::Good,
         // Whatever lies on a drive leads to it.
         "device" if verb == "health" => Judged::Either,

@@ -67,6 +67,14 @@ pub enum Use {
         /// Kernel name of the device.
         device: String,
     },
+    /// It takes writes only in the order of its zones, or slows down when they come otherwise: a shingled disk, an NVMe
+    /// namespace of zones.
+    Zoned {
+        /// Kernel name of the disk.
+        device: String,
+        /// Who minds the order: `host-managed` (other writes fail) or `host-aware`.
+        model: String,
+    },
     /// It is divided into partitions.
     Partitioned {
         /// Kernel name of the disk.
@@ -128,6 +136,12 @@ impl fmt::Display for Use {
                 write!(f, "{} is the backing file of {by}", file.display())
             }
             Use::ReadOnly { device } => write!(f, "{device} is read-only"),
+            Use::Zoned { device, model } => {
+                write!(
+                    f,
+                    "{device} is a zoned drive ({model}), and zones are written from their beginning only"
+                )
+            }
             Use::Unread { device, why } => {
                 write!(f, "what {device} carries is not known ({why})")
             }
@@ -263,6 +277,10 @@ impl InUse {
         }));
         if node.is_partition() {
             uses.extend(self.of_node(roots, &node.disk()));
+        }
+        // A word of the disk's queue, which partitions share. Older kernels do not have it.
+        if let Some(model) = node.disk().attr("queue/zoned").filter(|model| model != "none") {
+            uses.push(Use::Zoned { device: node.disk().name().to_owned(), model });
         }
         let partitions = node.partitions();
         for partition in &partitions {

@@ -14,18 +14,21 @@ const RAMDISK_MAJOR: u32 = 1;
 impl Walk<'_> {
     pub(super) fn device(&mut self, node: &BlockNode) {
         // Two volumes of one group meet again at their physical volume: show it once.
-        if !self.seen.insert(node.dir().to_owned()) {
-            return;
+        if let Some(&place) = self.seen.get(node.dir()) {
+            return self.link(place);
         }
         self.depth += 1;
         if self.depth > DEPTH_MAX {
             self.leaf(node.name(), Medium::Unknown, None);
             return;
         }
+        // Either kind of layer below is the next to be pushed.
+        self.seen.insert(node.dir().to_owned(), self.stack.layers.len());
         if node.is_partition() {
             let mut attributes = Attributes::default();
             attributes.set("size_bytes", node.size().0);
             attributes.set_some("start_bytes", node.start().map(|start| start.0));
+            attributes.set_some("bcache_role", bcache_role(node));
             self.push("partition", node.name(), attributes);
             return self.device(&node.disk());
         }
@@ -41,7 +44,7 @@ impl Walk<'_> {
                 }
                 self.leaf(node.name(), medium, model_of(node));
             }
-            _ => slaves.iter().for_each(|slave| self.device(slave)),
+            _ => self.members(layer, &slaves),
         }
     }
 
@@ -109,6 +112,11 @@ fn queue_attributes(node: &BlockNode) -> Attributes {
         ("dm_uuid", "dm/uuid"),
         ("md_level", "md/level"),
         ("md_metadata", "md/metadata_version"),
+        ("md_raid_disks", "md/raid_disks"),
+        ("md_chunk_bytes", "md/chunk_size"),
+        ("md_layout", "md/layout"),
+        ("md_degraded", "md/degraded"),
+        ("md_consistency_policy", "md/consistency_policy"),
         ("bcache_mode", "bcache/cache_mode"),
         ("backing_file", "loop/backing_file"),
         ("loop_direct_io", "loop/dio"),
@@ -116,7 +124,14 @@ fn queue_attributes(node: &BlockNode) -> Attributes {
     ] {
         attributes.set_some(name, node.attr(file));
     }
+    attributes.set_some("bcache_role", bcache_role(node));
     attributes
+}
+
+/// What a disk is to bcache: only the cache has buckets to tell of (kernel: `Documentation/admin-guide/bcache.rst`).
+fn bcache_role(node: &BlockNode) -> Option<&'static str> {
+    let member = node.has("bcache") && kind_of(node) != "bcache";
+    member.then(|| if node.has("bcache/priority_stats") { "cache" } else { "backing" })
 }
 
 /// What a device without anything under it keeps its data in, and a remark where that is not plain.

@@ -111,6 +111,10 @@ impl Walk<'_> {
                 attributes.insert("fsid".to_owned(), id.clone());
                 let sector = crate::sysfs::read_text(&fs_dir.join(id).join("sectorsize"));
                 attributes.extend(sector.map(|bytes| ("sector_bytes".to_owned(), bytes)));
+                for of in ["data", "metadata"] {
+                    let profiles = profiles(&fs_dir.join(id).join("allocation").join(of));
+                    attributes.extend(profiles.map(|names| (format!("{of}_profile"), names)));
+                }
                 found
             }
             None => source.into_iter().collect(),
@@ -128,9 +132,7 @@ impl Walk<'_> {
             let name = self.stack.layers[layer].name.clone();
             self.lost(layer, &name, Medium::Unknown, "its member devices are not to be found");
         }
-        for node in nodes {
-            self.device(&node);
-        }
+        self.members(layer, &nodes);
     }
 
     /// A file of an overlay lies in the upper directory, or in the first lower one that has it; a
@@ -168,6 +170,14 @@ impl Walk<'_> {
         let note = "sysfs does not show the members of a ZFS pool: `zpool status` does";
         self.lost(layer, dataset, Medium::Unknown, note);
     }
+}
+
+/// How Btrfs spreads and copies chunks of one sort: each profile in use has a directory among the files that count.
+/// More than one while a balance converts them.
+fn profiles(dir: &Path) -> Option<String> {
+    let mut names = names_in(dir);
+    names.retain(|name| dir.join(name).is_dir());
+    (!names.is_empty()).then(|| names.join(","))
 }
 
 fn options(mount: &Mount) -> String {

@@ -1,5 +1,6 @@
 //! The six proofs. Each is a pure function from what was seen of one test to a verdict with its reason.
 
+mod expected;
 mod pattern;
 mod reached;
 mod repeatable;
@@ -7,12 +8,14 @@ mod steady;
 mod undisturbed;
 mod unhindered;
 
-use block::{Bytes, DeviceCounters, DriveInfo, Extents, Op, Snapshot, Stack};
+use std::collections::BTreeMap;
+
+use block::{Bytes, DeviceCounters, DriveInfo, Extents, Layer, Op, Snapshot, Stack};
 use stats::{ModeTest, Modes, Proof, Verdict};
 use workload::plan::{Phase, Region, Step};
 
 use crate::body::Proofs;
-use crate::execute::TestRuns;
+use crate::execute::{Broken, TestRuns};
 use crate::run::RunFigures;
 
 /// Relative difference between windows or runs that still counts as none.
@@ -24,6 +27,8 @@ pub(crate) struct Case<'a> {
     /// The measured phase.
     pub(crate) phase: &'a Phase,
     pub(crate) test: &'a TestRuns,
+    /// The I/O that failed and ended this test.
+    pub(crate) failed: Option<&'a Broken>,
     pub(crate) info: &'a DriveInfo,
     pub(crate) stack: &'a Stack,
     pub(crate) extents: Option<&'a Extents>,
@@ -79,7 +84,7 @@ pub(crate) fn judge(case: &Case<'_>) -> Proofs {
             steady: none(),
             repeatable: none(),
             unhindered: none(),
-            undisturbed: none(),
+            undisturbed: undisturbed::by_failure(case).unwrap_or_else(none),
         };
     }
     Proofs {
@@ -99,6 +104,42 @@ fn device_bytes(case: &Case<'_>, snapshot: &Snapshot, op: Op) -> Option<Bytes> {
     let devices = &snapshot.devices;
     let all = !devices.is_empty() && devices.len() >= case.stack.leaves.len();
     all.then(|| devices.iter().map(of).sum())
+}
+
+/// Drives that bcache keeps as a cache above others, and what they moved of `op` over all counted runs; `None` where
+/// there is no such drive, or it cannot be counted.
+pub(crate) fn by_cache_devices<'a>(case: &Case<'a>, op: Op) -> Option<(Vec<&'a str>, Bytes)> {
+    let layers = &case.stack.layers;
+    let is_cache =
+        |layer: &&Layer| layer.attributes.get("bcache_role").is_some_and(|r| r == "cache");
+    let drive = |mut layer: &'a Layer| {
+        while let Some(under) = layer.below.first().and_then(|&place| layers.get(place)) {
+            layer = under;
+        }
+        layer.name.as_str()
+    };
+    let names: Vec<&str> = layers.iter().filter(is_cache).map(drive).collect();
+    if names.is_empty() {
+        return None;
+    }
+    let of = |d: &DeviceCounters| if op == Op::Read { d.read_bytes.0 } else { d.write_bytes.0 };
+    let bytes = growth(case, |s| {
+        let caches = s.devices.iter().filter(|d| names.contains(&d.name.as_str()));
+        caches.map(of).reduce(|a, b| a + b)
+    })?;
+    Some((names, Bytes(bytes)))
+}
+
+/// The most members that each array lacked around the counted runs, of those that lacked any.
+pub(crate) fn degraded(case: &Case<'_>) -> BTreeMap<String, u64> {
+    let mut arrays: BTreeMap<String, u64> = BTreeMap::new();
+    for array in case.runs().iter().flat_map(|r| r.before.arrays.iter().chain(&r.after.arrays)) {
+        if array.degraded > 0 {
+            let most = arrays.entry(array.name.clone()).or_default();
+            *most = array.degraded.max(*most);
+        }
+    }
+    arrays
 }
 
 /// Growth of a counter over all counted runs; `None` when some run lacks it.

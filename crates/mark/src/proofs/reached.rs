@@ -1,9 +1,10 @@
 //! *Reached*: the bytes were served by the device, not by a cache above it.
 
-use block::{Bytes, DriveKind, Medium, Op, Snapshot, TaskIo};
+use block::{Bytes, DriveKind, Layer, Medium, Op, Snapshot, TaskIo};
 use stats::{Proof, Verdict};
 
-use super::{Case, device_bytes, growth, percent};
+use super::expected::Expected;
+use super::{Case, degraded, device_bytes, growth, percent};
 
 /// Bytes that crossed into the device, per byte issued, for the claim to hold. The lower end allows
 /// for counters that are read a moment apart; the upper end for metadata and a little foreign I/O.
@@ -19,6 +20,9 @@ const UNWRITTEN_SHARE: f64 = 0.005;
 /// Reads are charged where they are submitted, which is here; below half of them, most came from a
 /// cache. Writes may be left to threads of a filesystem, so their charge alone refutes nothing.
 const TASK_MIN: f64 = 0.5;
+
+/// Bytes of metadata, per byte issued, that a write of a filesystem that copies on write may be charged besides.
+const TREES: f64 = 1.0;
 
 pub(super) fn judge(case: &Case<'_>) -> Proof {
     if let Some(refuted) = by_construction(case) {
@@ -83,7 +87,7 @@ fn by_counters(case: &Case<'_>, op: Op) -> Proof {
     let issued = case.moved(op);
     let device = growth(case, |s| device_bytes(case, s, op).map(|b| b.0)).map(Bytes);
     let task = growth(case, |s| s.task.map(|t| task_bytes(t, op).0)).map(Bytes);
-    let (kind, verb) = if op == Op::Read { ("read", "read") } else { ("write", "written") };
+    let verb = if op == Op::Read { "read" } else { "written" };
     let ratio = |bytes: Option<Bytes>| bytes.map(|b| b.0 as f64 / issued.0.max(1) as f64);
     let task_ratio = ratio(task);
     let proof = match ratio(device) {
@@ -93,9 +97,11 @@ fn by_counters(case: &Case<'_>, op: Op) -> Proof {
         None => without_device(case, task_ratio),
         Some(device_ratio) => {
             if let Some(packed) = packed(case, op).filter(|_| device_ratio < *RATIO.start()) {
-                return evidence(case, packed, kind, issued, device, task);
+                return evidence(case, packed, op, issued, device, task);
             }
-            let proof = by_ratios(op, device_ratio, task_ratio.map(|r| uncounted_twice(case, r)));
+            let charged =
+                task_ratio.map(|r| without_metadata(case, op, uncounted_twice(case, op, r)));
+            let proof = by_ratios(op, device_ratio, charged, &expected(case, op));
             match left_in_cache(case, issued) {
                 Some(left) if proof.verdict == Verdict::Proven => {
                     let reason = format!(
@@ -107,18 +113,19 @@ fn by_counters(case: &Case<'_>, op: Op) -> Proof {
             }
         }
     };
-    evidence(case, proof, kind, issued, device, task)
+    evidence(case, proof, op, issued, device, task)
 }
 
 /// What the device counted per byte issued, and what the kernel charged to this process where it does.
 ///
 /// The device's count is everybody's, so it alone can only refute: a neighbour's reads may stand in for
 /// ours that a cache served.
-fn by_ratios(op: Op, device: f64, task: Option<f64>) -> Proof {
+fn by_ratios(op: Op, device: f64, task: Option<f64>, expected: &Expected) -> Proof {
     let verb = if op == Op::Read { "read" } else { "written" };
     let charged = task.unwrap_or(1.0);
     let least = if op == Op::Read { *RATIO.start() } else { TASK_MIN };
     let ours = task.is_some_and(|task| RATIO.contains(&task));
+    let counted = format!("the devices counted {device:.3} bytes for each byte {verb}");
     let (verdict, reason) = if device < *RATIO.start() && ours {
         let reason = format!(
             "the kernel charged this process one block-layer byte for each byte issued, and the device counted {device:.2}: the counters contradict each other"
@@ -141,11 +148,22 @@ fn by_ratios(op: Op, device: f64, task: Option<f64>) -> Proof {
             "the device counted {device:.2} bytes for each byte issued, but the kernel charged this process {charged:.2}: foreign I/O may stand in for what a cache served"
         );
         (Verdict::Unprovable, reason)
-    } else if device <= *RATIO.end() {
-        (Verdict::Proven, format!("the device counted {device:.3} bytes for each byte issued"))
+    } else if device < *RATIO.start() * expected.low {
+        let reason = format!(
+            "{counted}, and {} makes {} of each: a cache above them may have kept some, or not all copies were written",
+            expected.why.as_deref().unwrap_or("the stack"),
+            expected.words()
+        );
+        (Verdict::Unprovable, reason)
+    } else if device <= *RATIO.end() * expected.high {
+        let reason = match expected.why.as_deref() {
+            Some(why) => format!("{counted}, as {why} makes {} of each", expected.words()),
+            None => format!("the device counted {device:.3} bytes for each byte issued"),
+        };
+        (Verdict::Proven, reason)
     } else if ours {
         let reason = format!(
-            "the kernel charged this process one block-layer byte for each byte issued; the device counted {device:.2}, so others used it or it keeps copies"
+            "the kernel charged this process one block-layer byte for each byte issued; the device counted {device:.2}, so others used it, or copies and metadata were written too"
         );
         (Verdict::Proven, reason)
     } else {
@@ -157,13 +175,41 @@ fn by_ratios(op: Op, device: f64, task: Option<f64>) -> Proof {
     Proof::new(verdict, reason)
 }
 
-/// The charge per byte issued, where a loop device charges the same byte again for what lies under it:
-/// one loop with direct I/O makes it 2.0. A share served by a cache stays visible, as what lies between
-/// whole multiples is left as it is.
-fn uncounted_twice(case: &Case<'_>, ratio: f64) -> f64 {
+/// What the layers of the stack should make of each byte, as far as its arrays were whole in the counted runs.
+fn expected(case: &Case<'_>, op: Op) -> Expected {
+    let degraded = degraded(case);
+    Expected::of(case.stack, op, &|name| degraded.get(name).copied().unwrap_or(0))
+}
+
+/// The charge per byte issued, where the same byte is charged more than once: a loop device does so again for what
+/// lies under it, so that one loop with direct I/O makes it 2.0; and what could not be split or queued without waiting
+/// is handed in again. A share served by a cache stays visible, as what lies between whole multiples is left as it is.
+fn uncounted_twice(case: &Case<'_>, op: Op, ratio: f64) -> f64 {
     let loops = case.stack.layers.iter().filter(|l| l.kind == "loop").count();
-    let multiples = (1..=loops + 1).map(|n| ratio / n as f64);
+    let again = usize::from(handed_in_again(case, op));
+    let multiples = (1..=loops + 1 + again).map(|n| ratio / n as f64);
     multiples.rev().find(|r| RATIO.contains(r)).unwrap_or(ratio)
+}
+
+/// The charge without what a filesystem that copies on write adds for us: with the data it moves its trees, and it
+/// does so in the process that wrote.
+fn without_metadata(case: &Case<'_>, op: Op, ratio: f64) -> f64 {
+    let copies = case.stack.layers.iter().any(|l| l.kind == "btrfs" || l.kind == "bcachefs");
+    let some = op == Op::Write && copies && ratio <= *RATIO.end() + TREES;
+    if some { ratio.min(*RATIO.end()) } else { ratio }
+}
+
+/// True where the kernel may hand in a request twice and charge it twice: io_uring asks for I/O that does not wait,
+/// and gets a request back that has to be split. So it is with block devices (since 6.2, and 5.15 and 6.1 as they are
+/// kept up; `block/fops.c`), and with writes of the filesystems that use `fs/direct-io.c`.
+fn handed_in_again(case: &Case<'_>, op: Op) -> bool {
+    const FILESYSTEMS: [&str; 12] = [
+        "affs", "exfat", "ext2", "hfs", "hfsplus", "jfs", "nilfs2", "ntfs3", "ocfs2", "reiserfs",
+        "udf", "vfat",
+    ];
+    let kind = |layer: &Layer| FILESYSTEMS.contains(&layer.kind.as_str());
+    case.info.kind == DriveKind::BlockDevice
+        || op == Op::Write && case.stack.layers.iter().any(kind)
 }
 
 /// Growth of the page cache during the counted runs, in total, where it is too much for I/O that
@@ -210,12 +256,19 @@ fn without_device(case: &Case<'_>, task_ratio: Option<f64>) -> Proof {
 fn evidence(
     case: &Case<'_>,
     mut proof: Proof,
-    kind: &str,
+    op: Op,
     issued: Bytes,
     device: Option<Bytes>,
     task: Option<Bytes>,
 ) -> Proof {
-    proof = proof.with(&format!("issued_{kind}_bytes"), issued.0);
+    let kind = if op == Op::Read { "read" } else { "write" };
+    let expected = expected(case, op);
+    proof = proof
+        .with(&format!("issued_{kind}_bytes"), issued.0)
+        .with(&format!("expected_{kind}_ratio"), [expected.low, expected.high]);
+    if let Some((_, bytes)) = super::by_cache_devices(case, op) {
+        proof = proof.with(&format!("cache_device_{kind}_bytes"), bytes.0);
+    }
     for (who, bytes) in [("device", device), ("task", task)] {
         if let Some(bytes) = bytes {
             let ratio = bytes.0 as f64 / issued.0.max(1) as f64;
@@ -246,11 +299,12 @@ mod tests {
     /// If it failed, a busy neighbour would turn a cache's speed into a drive's.
     #[test]
     fn a_neighbours_reads_prove_nothing_of_ours() {
-        let verdict = |device, task| by_ratios(Op::Read, device, task).verdict;
+        let once = Expected { low: 1.0, high: 1.0, why: None };
+        let verdict = |device, task| by_ratios(Op::Read, device, task, &once).verdict;
         assert_eq!(verdict(1.0, Some(0.0)), Verdict::Refuted);
         assert_eq!(verdict(5.0, Some(0.0)), Verdict::Refuted);
         assert_eq!(verdict(1.0, Some(0.8)), Verdict::Unprovable);
-        assert_eq!(by_ratios(Op::Write, 1.0, Some(0.0)).verdict, Verdict::Unprovable);
+        assert_eq!(by_ratios(Op::Write, 1.0, Some(0.0), &once).verdict, Verdict::Unprovable);
         assert_eq!(verdict(5.0, None), Verdict::Unprovable);
         assert_eq!(verdict(5.0, Some(1.0)), Verdict::Proven);
         assert_eq!(verdict(1.0, Some(1.0)), Verdict::Proven);

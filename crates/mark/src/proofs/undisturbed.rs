@@ -3,7 +3,7 @@
 use block::{Bytes, Op};
 use stats::{Proof, Verdict};
 
-use super::{Case, device_bytes, growth, percent};
+use super::{Case, degraded, device_bytes, growth, percent};
 
 /// Foreign bytes per byte of ours that do not matter.
 const FOREIGN: f64 = 0.05;
@@ -12,7 +12,17 @@ const STEAL: f64 = 0.02;
 /// Bytes that every system writes now and then, whatever is measured.
 const FOREIGN_FLOOR: Bytes = Bytes::mib(1);
 
+/// The run in which an I/O failed is not counted, but the drive that failed in it made the counted ones.
+pub(super) fn by_failure(case: &Case<'_>) -> Option<Proof> {
+    let broken = case.failed?;
+    let reason = format!("in run {} the {}", broken.run, broken.failure);
+    Some(Proof::new(Verdict::Refuted, reason).with("errors", 1u64))
+}
+
 pub(super) fn judge(case: &Case<'_>) -> Proof {
+    if let Some(refuted) = by_failure(case) {
+        return refuted;
+    }
     let foreign = foreign(case);
     let steal = steal(case);
     let throttled = growth(case, |s| s.throttle_events);
@@ -41,9 +51,17 @@ pub(super) fn judge(case: &Case<'_>) -> Proof {
             ),
         ),
     };
+    let verdict = match syncing(case) {
+        Some(reason) => Proof::new(Verdict::Refuted, reason),
+        None => verdict,
+    };
     let mut proof = verdict.with("errors", 0u64);
     if let Some((bytes, share)) = foreign {
         proof = proof.with("foreign_bytes", bytes.0).with("foreign_share", share);
+    }
+    let missing: u64 = degraded(case).values().sum();
+    if missing > 0 {
+        proof = proof.with("array_members_missing", missing);
     }
     if let Some(share) = steal {
         proof = proof.with("steal_share", share);
@@ -84,6 +102,14 @@ fn foreign(case: &Case<'_>) -> Option<(Bytes, f64)> {
 fn reads_to_write(case: &Case<'_>) -> bool {
     const KINDS: [&str; 6] = ["md", "dm", "bcache", "btrfs", "zfs", "bcachefs"];
     case.stack.layers.iter().any(|layer| KINDS.contains(&layer.kind.as_str()))
+}
+
+/// An array that reads and writes its members on its own account. Its writes would pass for ours in a test that
+/// writes, so it is asked what it does.
+fn syncing(case: &Case<'_>) -> Option<String> {
+    let mut arrays = case.runs().iter().flat_map(|r| r.before.arrays.iter().chain(&r.after.arrays));
+    let (name, action) = arrays.find_map(|a| Some((&a.name, a.sync_action.as_ref()?)))?;
+    Some(format!("{name} was busy with its members on its own account ({action})"))
 }
 
 fn steal(case: &Case<'_>) -> Option<f64> {

@@ -1,0 +1,29 @@
+//! Files that are still there, whole, when the power goes after the program has told of them.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::Path;
+
+use record::{Files as _, RealFiles};
+
+/// Makes the content of the file at `path` durable, and its name. Until then a power cut can leave the name with
+/// nothing in it, or the content without a name. What is no regular file, such as a pipe, is left alone.
+///
+/// # Errors
+/// The kernel's answer.
+pub fn settle(path: &Path) -> io::Result<()> {
+    if !fs::metadata(path)?.is_file() {
+        return Ok(());
+    }
+    File::open(path)?.sync_all()?;
+    settle_name(path)
+}
+
+/// Makes the names in the directory of `path` durable: what was given there, and what was taken.
+///
+/// # Errors
+/// The kernel's answer.
+pub fn settle_name(path: &Path) -> io::Result<()> {
+    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    RealFiles.sync_dir(directory.unwrap_or(Path::new(".")))
+}

@@ -1,0 +1,226 @@
+//! A running guest, from power-on to power-off.
+
+use std::fs::{self, File};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, bail};
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::link::{Link, listen};
+use crate::machine::{self, EMULATOR, Parts, Slotted};
+use crate::monitor::Monitor;
+use crate::protocol::{Reply, Request};
+use crate::reached::Count;
+
+/// Longest that the emulator takes to start.
+const START: Duration = Duration::from_secs(60);
+/// Longest that a kernel takes to boot: 7 s on an idle machine, a hundred beside nine other jobs on a CPU.
+const BOOT: Duration = Duration::from_secs(400);
+/// Longest that a guest takes to let go of a drive.
+const REMOVAL: Duration = Duration::from_secs(60);
+/// Lines of the console that are told of a guest that died.
+const CONSOLE_LINES: usize = 25;
+
+/// What every boot of a batch has in common.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The kernel.
+    pub kernel: PathBuf,
+    /// Its first root directory.
+    pub initramfs: PathBuf,
+    /// Parameters of the kernel besides the lab's own.
+    pub parameters: String,
+    /// Where images and console are.
+    pub directory: PathBuf,
+    /// Drives in their slots.
+    pub drives: Vec<Slotted>,
+}
+
+/// A guest that has booted.
+#[derive(Debug)]
+pub struct Guest {
+    emulator: Child,
+    monitor: Monitor,
+    link: Link,
+    console: PathBuf,
+    _sockets: TempDir,
+    /// Release of its kernel.
+    pub kernel: String,
+    /// From the emulator's start to the guest's first word.
+    pub took: Duration,
+}
+
+impl Plan {
+    /// Makes all images anew, empty.
+    ///
+    /// # Errors
+    /// Names the image.
+    pub fn make_images(&self) -> Result<()> {
+        fs::create_dir_all(&self.directory)?;
+        for slotted in &self.drives {
+            for image in slotted.drive.images(&slotted.scenario) {
+                let path = self.directory.join(&image.file);
+                let file = File::create(&path).with_context(|| path.display().to_string())?;
+                file.set_len(image.bytes).with_context(|| path.display().to_string())?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Guest {
+    /// Boots.
+    ///
+    /// # Errors
+    /// When it does not come up; the end of its console is told.
+    pub fn boot(plan: &Plan) -> Result<Guest> {
+        let begun = Instant::now();
+        // A socket's path is short, and the directory of images may not be.
+        let sockets = tempfile::Builder::new().prefix("lab-").tempdir()?;
+        let (port, monitor) = (sockets.path().join("port"), sockets.path().join("monitor"));
+        let (port_listener, monitor_listener) = (listen(&port)?, listen(&monitor)?);
+        let console = plan.directory.join("console");
+        let parts = Parts {
+            kernel: &plan.kernel,
+            initramfs: &plan.initramfs,
+            parameters: &plan.parameters,
+            images: &plan.directory,
+            port: &port,
+            monitor: &monitor,
+            console: &console,
+        };
+        let said = plan.directory.join("emulator");
+        let mut emulator = Command::new(EMULATOR)
+            .args(machine::arguments(&parts, &plan.drives)?)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(File::create(&said)?)
+            .spawn()
+            .with_context(|| format!("cannot start {EMULATOR}"))?;
+        let connected = (|| {
+            let mut alive = || emulator.try_wait().is_ok_and(|status| status.is_none());
+            let monitor = Link::accept(&monitor_listener, START, &mut alive)?;
+            Ok::<_, anyhow::Error>((monitor, Link::accept(&port_listener, START, &mut alive)?))
+        })();
+        let (monitor, link) = match connected {
+            Ok(links) => links,
+            Err(error) => {
+                let _ = emulator.kill();
+                let _ = emulator.wait();
+                let words = fs::read_to_string(&said).unwrap_or_default();
+                return Err(error.context(words.trim().to_owned()));
+            }
+        };
+        let monitor = Monitor::new(monitor);
+        let mut guest = match monitor {
+            Ok(monitor) => Guest {
+                emulator,
+                monitor,
+                link,
+                console,
+                _sockets: sockets,
+                kernel: String::new(),
+                took: Duration::ZERO,
+            },
+            Err(error) => {
+                let _ = emulator.kill();
+                let _ = emulator.wait();
+                return Err(error);
+            }
+        };
+        match guest.receive(BOOT)? {
+            Some(Reply::Ready { kernel }) => guest.kernel = kernel,
+            Some(other) => bail!("the guest's first word is {other:?}"),
+            None => bail!("not booted within {} s\n{}", BOOT.as_secs(), guest.last_words()),
+        }
+        guest.took = begun.elapsed();
+        Ok(guest)
+    }
+
+    /// Asks.
+    ///
+    /// # Errors
+    /// When the guest is gone.
+    pub fn send(&mut self, request: &Request) -> Result<()> {
+        let line = serde_json::to_string(request)?;
+        self.link.send(&line).map_err(|error| error.context(self.last_words()))
+    }
+
+    /// The next answer; none when none came within `limit`.
+    ///
+    /// # Errors
+    /// When the guest is gone: the end of its console is told.
+    pub fn receive(&mut self, limit: Duration) -> Result<Option<Reply>> {
+        match self.link.receive(limit) {
+            Ok(None) => Ok(None),
+            Ok(Some(line)) => Ok(Some(serde_json::from_str(&line).context(line)?)),
+            Err(error) => Err(error.context(self.last_words())),
+        }
+    }
+
+    /// Takes a drive out.
+    ///
+    /// # Errors
+    /// When the guest does not let go of it.
+    pub fn remove(&mut self, slotted: &Slotted) -> Result<()> {
+        let id = slotted.drive.removable(&slotted.id);
+        self.monitor.command("device_del", serde_json::json!({"id": id}))?;
+        self.monitor.deleted(&id, REMOVAL)
+    }
+
+    /// What `drives` together have moved since power-on, as the emulator counts.
+    ///
+    /// # Errors
+    /// When the emulator does not answer.
+    pub fn count(&mut self, drives: &[Slotted]) -> Result<Count> {
+        let answer = self.monitor.counts()?;
+        let is_ours = |node: &str| {
+            node.rsplit_once('-').is_some_and(|(id, _)| drives.iter().any(|d| d.id == id))
+        };
+        Ok(Count::of(&answer, is_ours))
+    }
+
+    /// Puts a drive in again that was taken out.
+    ///
+    /// # Errors
+    /// When the emulator refuses it.
+    pub fn add(&mut self, slotted: &Slotted) -> Result<()> {
+        let removed = slotted.drive.removable(&slotted.id);
+        let mut devices = slotted.drive.devices(&slotted.id, slotted.slot, &slotted.serial)?;
+        let first =
+            devices.iter().position(|device| device["id"] == Value::String(removed.clone()));
+        let first = first.with_context(|| format!("{removed} is none of the drive's devices"))?;
+        for device in devices.split_off(first) {
+            self.monitor.command("device_add", device)?;
+        }
+        Ok(())
+    }
+
+    /// The end of the console, for whoever looks why a guest died.
+    pub fn last_words(&self) -> String {
+        let text = fs::read(&self.console).unwrap_or_default();
+        let text = String::from_utf8_lossy(&text);
+        let lines: Vec<&str> = text.lines().collect();
+        let from = lines.len().saturating_sub(CONSOLE_LINES);
+        format!("the guest's console ends so:\n    {}", lines[from..].join("\n    "))
+    }
+
+    /// Cuts the power: what the guest has not written to its drives is lost.
+    pub fn cut(mut self) {
+        self.kill();
+    }
+
+    fn kill(&mut self) {
+        let _ = self.emulator.kill();
+        let _ = self.emulator.wait();
+    }
+}
+
+impl Drop for Guest {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}

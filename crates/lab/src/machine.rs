@@ -1,0 +1,203 @@
+//! The emulated machine: what stands in its slots, and the emulator's command line.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, ensure};
+use serde_json::json;
+
+use crate::drive::Drive;
+use crate::protocol::Place;
+use crate::scenario::Scenario;
+
+/// Its program.
+pub const EMULATOR: &str = "qemu-system-x86_64";
+
+/// Drives of a boot: each has a controller with a slot of its own. The bus has 32 slots, of which the machine
+/// itself and the port to the host take three.
+pub const DRIVES_MAX: usize = 28;
+const SLOT_FIRST: u8 = 3;
+const SLOT_PORT: u8 = 2;
+
+/// Memory of the guest in MiB: kernel, the first root directory with all programs, and what scenarios write to it.
+const MEMORY_MIB: u32 = 1536;
+
+/// A drive in its slot.
+#[derive(Clone, Debug)]
+pub struct Slotted {
+    /// Its scenario's name.
+    pub scenario: String,
+    /// What it is.
+    pub drive: Drive,
+    /// Its own in the emulator.
+    pub id: String,
+    /// Slot of the bus.
+    pub slot: u8,
+    /// Its serial number.
+    pub serial: String,
+}
+
+impl Slotted {
+    /// Where the guest finds it.
+    pub fn place(&self) -> Place {
+        Place {
+            variable: self.drive.variable(),
+            pci: format!("0000:00:{:02x}.0", self.slot),
+            namespaces: self.drive.images("").len(),
+            serial: self.serial.clone(),
+        }
+    }
+
+    /// Its images.
+    pub fn images(&self, directory: &Path) -> Vec<PathBuf> {
+        let images = self.drive.images(&self.scenario);
+        images.iter().map(|image| directory.join(&image.file)).collect()
+    }
+}
+
+/// The drives of `scenarios`, each in its slot.
+///
+/// # Errors
+/// When they are more than there are slots.
+pub fn slots(scenarios: &[Scenario]) -> Result<Vec<Slotted>> {
+    let drives = scenarios.iter().flat_map(|s| s.drives.iter().map(move |d| (s, d)));
+    let slotted: Vec<Slotted> = drives
+        .enumerate()
+        .map(|(i, (scenario, drive))| Slotted {
+            scenario: scenario.name.clone(),
+            drive: drive.clone(),
+            id: format!("d{i}"),
+            slot: SLOT_FIRST.saturating_add(u8::try_from(i).unwrap_or(u8::MAX)),
+            serial: drive.serial(&scenario.name),
+        })
+        .collect();
+    ensure!(slotted.len() <= DRIVES_MAX, "{} drives in one boot", slotted.len());
+    Ok(slotted)
+}
+
+/// What a boot is made of.
+#[derive(Clone, Debug)]
+pub struct Parts<'a> {
+    /// The kernel.
+    pub kernel: &'a Path,
+    /// Its first root directory.
+    pub initramfs: &'a Path,
+    /// Parameters of the kernel besides the lab's own.
+    pub parameters: &'a str,
+    /// Where the images are.
+    pub images: &'a Path,
+    /// Sockets for port and monitor.
+    pub port: &'a Path,
+    /// See `port`.
+    pub monitor: &'a Path,
+    /// Where the guest's console goes.
+    pub console: &'a Path,
+}
+
+/// Arguments of the emulator.
+///
+/// # Errors
+/// When a drive's properties cannot be told.
+pub fn arguments(parts: &Parts, drives: &[Slotted]) -> Result<Vec<OsString>> {
+    let mut arguments: Vec<OsString> = Vec::new();
+    let mut add = |words: &[&str]| arguments.extend(words.iter().map(OsString::from));
+    add(&["-nodefaults", "-no-user-config", "-no-reboot", "-display", "none", "-vga", "none"]);
+    // Hardware virtualisation is not asked for: where the lab runs it is often there and does not work.
+    add(&["-machine", "pc", "-accel", "tcg,thread=multi", "-cpu", "max,la57=off", "-smp", "2"]);
+    add(&["-m", &format!("{MEMORY_MIB}M")]);
+    add(&["-kernel", &parts.kernel.to_string_lossy()]);
+    add(&["-initrd", &parts.initramfs.to_string_lossy()]);
+    let parameters =
+        format!("console=ttyS0 loglevel=5 panic=-1 mitigations=off nokaslr {}", parts.parameters);
+    add(&["-append", parameters.trim()]);
+    add(&["-serial", &format!("file:{}", parts.console.display())]);
+    let socket = |id: &str, path: &Path| format!("socket,id={id},path={}", path.display());
+    add(&["-chardev", &socket("monitor", parts.monitor), "-mon", "chardev=monitor,mode=control"]);
+    add(&["-chardev", &socket("port", parts.port)]);
+    add(&["-device", &format!("virtio-serial-pci,addr={SLOT_PORT:x}.0")]);
+    add(&["-device", &format!("virtserialport,chardev=port,name={}", crate::protocol::PORT)]);
+    for slotted in drives {
+        for (i, image) in slotted.images(parts.images).iter().enumerate() {
+            // Nothing here outlives the machine it runs on, so a flush need not reach the host's disk.
+            let node = json!({
+                "driver": "raw", "node-name": format!("{}-{i}", slotted.id),
+                "discard": "unmap", "read-only": slotted.drive.read_only,
+                "file": {"driver": "file", "filename": image, "discard": "unmap"},
+                "cache": {"no-flush": true},
+            });
+            add(&["-blockdev", &node.to_string()]);
+        }
+        for device in slotted.drive.devices(&slotted.id, slotted.slot, &slotted.serial)? {
+            add(&["-device", &device.to_string()]);
+        }
+    }
+    Ok(arguments)
+}
+
+/// Modules that a guest needs to speak with the host and to see `drives`.
+pub fn modules(drives: &[Slotted]) -> Vec<&'static str> {
+    use crate::drive::Kind;
+    let mut modules = vec!["virtio_pci", "virtio_console"];
+    for slotted in drives {
+        modules.extend_from_slice(match slotted.drive.kind {
+            Kind::Nvme => &["nvme"],
+            Kind::Virtio => &["virtio_blk"],
+            Kind::Scsi => &["virtio_scsi", "sd_mod"],
+            Kind::Ata => &["ahci", "sd_mod"],
+            Kind::Usb => &["xhci_pci", "usb_storage", "sd_mod"],
+            Kind::Sd => &["sdhci_pci", "mmc_block"],
+        });
+    }
+    modules.sort_unstable();
+    modules.dedup();
+    modules
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::parse;
+
+    fn scenario(name: &str, drives: usize) -> Scenario {
+        let mut text =
+            "summary = 's'\ntimeout_s = 9\n[[step]]\nname = 'n'\nrun = 'true'\n".to_owned();
+        for i in 0..drives {
+            let name = char::from(b'a' + i as u8);
+            text += &format!("[[drive]]\nname = '{name}'\nkind = 'virtio'\nsize = '1MiB'\n");
+        }
+        parse(name, &text).unwrap()
+    }
+
+    // Two drives in one slot are refused by the emulator, and a drive that is looked for in the wrong slot is
+    // another scenario's.
+    #[test]
+    fn every_drive_of_a_boot_has_a_slot_and_images_of_its_own() {
+        let drives = slots(&[scenario("x", 2), scenario("y", 1)]).unwrap();
+        let places: Vec<_> = drives.iter().map(|d| d.place().pci).collect();
+        assert_eq!(places, ["0000:00:03.0", "0000:00:04.0", "0000:00:05.0"]);
+        let images: Vec<_> = drives.iter().flat_map(|d| d.images(Path::new("i"))).collect();
+        assert_eq!(images, ["i/x-a.img", "i/x-b.img", "i/y-a.img"].map(PathBuf::from));
+        assert!(slots(&[scenario("x", 20), scenario("y", 9)]).is_err());
+        let most = slots(&[scenario("x", 20), scenario("y", 8)]).unwrap();
+        assert_eq!(most.last().unwrap().slot, 30);
+    }
+
+    #[test]
+    fn the_emulator_is_told_every_image_and_every_device() {
+        let path = Path::new("p");
+        let parts = Parts {
+            kernel: path,
+            initramfs: path,
+            parameters: "a=b",
+            images: Path::new("i"),
+            port: path,
+            monitor: path,
+            console: path,
+        };
+        let arguments = arguments(&parts, &slots(&[scenario("x", 2)]).unwrap()).unwrap();
+        let all = arguments.join(" ".as_ref()).into_string().unwrap();
+        for part in ["i/x-a.img", "i/x-b.img", "\"addr\":\"3.0\"", "\"addr\":\"4.0\"", " a=b"] {
+            assert!(all.contains(part), "{part} in {all}");
+        }
+    }
+}

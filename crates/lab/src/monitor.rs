@@ -1,0 +1,83 @@
+//! The emulator's monitor: drives are put in and taken out through it. Its protocol is QMP, lines of JSON, see
+//! QEMU's `docs/interop/qmp-spec.txt`.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, bail};
+use serde_json::{Value, json};
+
+use crate::link::Link;
+
+/// Longest that a command is waited for; the emulator answers at once unless the machine is overloaded.
+const ANSWER: Duration = Duration::from_secs(20);
+
+/// A monitor that takes commands.
+#[derive(Debug)]
+pub struct Monitor {
+    link: Link,
+    /// Events that came while something else was awaited.
+    events: Vec<Value>,
+}
+
+impl Monitor {
+    /// Over a link that has just been made.
+    ///
+    /// # Errors
+    /// When the emulator does not answer.
+    pub fn new(link: Link) -> Result<Monitor> {
+        let mut monitor = Monitor { link, events: Vec::new() };
+        monitor.command("qmp_capabilities", json!({}))?;
+        Ok(monitor)
+    }
+
+    /// Runs a command.
+    ///
+    /// # Errors
+    /// What the emulator says against it.
+    pub fn command(&mut self, name: &str, arguments: Value) -> Result<Value> {
+        self.link.send(&json!({"execute": name, "arguments": arguments}).to_string())?;
+        let begun = Instant::now();
+        while let Some(message) = self.message(ANSWER.saturating_sub(begun.elapsed()))? {
+            if let Some(value) = message.get("return") {
+                return Ok(value.clone());
+            }
+            if let Some(error) = message.get("error") {
+                bail!("{name}: {}", error["desc"].as_str().unwrap_or("refused"));
+            }
+            self.events.push(message);
+        }
+        bail!("{name}: the emulator does not answer")
+    }
+
+    /// What each drive has moved since power-on, as QEMU answers `query-blockstats`.
+    ///
+    /// # Errors
+    /// When the emulator does not answer.
+    pub fn counts(&mut self) -> Result<Value> {
+        self.command("query-blockstats", json!({}))
+    }
+
+    /// Waits until the guest has let go of a device.
+    ///
+    /// # Errors
+    /// When it does not within `limit`.
+    pub fn deleted(&mut self, id: &str, limit: Duration) -> Result<()> {
+        let is_it = |m: &Value| m["event"] == "DEVICE_DELETED" && m["data"]["device"] == id;
+        let begun = Instant::now();
+        loop {
+            if let Some(at) = self.events.iter().position(is_it) {
+                self.events.remove(at);
+                return Ok(());
+            }
+            match self.message(limit.saturating_sub(begun.elapsed()))? {
+                Some(message) => self.events.push(message),
+                None => bail!("{id}: the guest does not let go of it"),
+            }
+        }
+    }
+
+    fn message(&mut self, limit: Duration) -> Result<Option<Value>> {
+        let Some(line) = self.link.receive(limit)? else { return Ok(None) };
+        Ok(Some(serde_json::from_str(&line)?))
+    }
+}

@@ -1,0 +1,99 @@
+//! What host and guest say to each other: a line of JSON each, over a virtual serial port. The host asks, the guest
+//! answers; while a script runs the guest may ask the host to do something, and waits until it is done.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// Name of the port in the guest, `/dev/virtio-ports/NAME` where there is udev.
+pub const PORT: &str = "lab";
+
+/// Where a drive is found in the guest.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Place {
+    /// The variable that its path gets in scripts.
+    pub variable: String,
+    /// Address of its controller, such as `0000:00:04.0`.
+    pub pci: String,
+    /// Namespaces; one on all but NVMe drives.
+    pub namespaces: usize,
+    /// Its serial number, for scripts.
+    pub serial: String,
+}
+
+/// From the host.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Request {
+    /// A scenario begins: its modules are loaded, and its drives waited for.
+    Begin {
+        /// Modules, by name.
+        modules: Vec<String>,
+        /// Drives.
+        places: Vec<Place>,
+    },
+    /// A script.
+    Run {
+        /// For `sh -e`.
+        script: String,
+        /// Variables besides those of the drives.
+        variables: BTreeMap<String, String>,
+        /// The script and all that it started are killed after that.
+        timeout_ms: u64,
+    },
+    /// What the script asked for is done, or could not be.
+    Done {
+        /// Why not.
+        error: Option<String>,
+    },
+    /// The scenario has ended: everything that it made goes away.
+    End,
+}
+
+/// From the guest.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reply {
+    /// The guest has booted.
+    Ready {
+        /// Release of its kernel.
+        kernel: String,
+    },
+    /// The scenario may begin.
+    Begun {
+        /// Variables of its drives.
+        variables: BTreeMap<String, String>,
+    },
+    /// A script has ended.
+    Ran(Ran),
+    /// A script asks for something that only the host can do.
+    Wish {
+        /// What, such as `remove a`.
+        action: String,
+    },
+    /// All is cleaned up.
+    Ended {
+        /// What could not be.
+        leftovers: Vec<String>,
+    },
+    /// The request could not be met.
+    Failed {
+        /// Why.
+        why: String,
+    },
+}
+
+/// What came of a script.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ran {
+    /// Exit status, or 128 and the signal.
+    pub exit: i32,
+    /// It was killed, since it took too long.
+    pub timed_out: bool,
+    /// Standard output; bytes that are no UTF-8 are replaced.
+    pub stdout: String,
+    /// Standard error, likewise.
+    pub stderr: String,
+    /// Milliseconds that it took.
+    pub took_ms: u64,
+}
