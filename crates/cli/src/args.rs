@@ -8,12 +8,14 @@ mod record;
 mod sim;
 mod trace;
 
-use std::path::PathBuf;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
 
 use block::{Bytes, Nanos};
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+use linux::gate::Hazard;
 use linux::target::EngineKind;
 use mark::{Profile, TestSpec};
 use workload::plan::Region;
@@ -181,7 +183,7 @@ pub struct ConsentArgs {
     #[arg(long, value_name = "WORD", requires = "write")]
     pub consent: Option<String>,
     /// Write although the device carries this, such as partitions or signature:ext4
-    #[arg(long, value_name = "HAZARD", value_delimiter = ',', requires = "write")]
+    #[arg(long, value_name = "HAZARD", value_delimiter = ',', requires = "write", value_parser = hazard)]
     pub allow: Vec<String>,
     /// Remove test files that an earlier run left in the directory
     #[arg(long)]
@@ -193,7 +195,7 @@ pub struct ConsentArgs {
 #[command(next_help_heading = "Target")]
 pub struct TargetArgs {
     /// Directory, file, block device, or virtual drive (sim:hdd-7200, null:)
-    #[arg(default_value = ".")]
+    #[arg(default_value = ".", value_parser = named)]
     pub target: String,
     /// Size of the test file; on a file, a device or a virtual drive, of the part used
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
@@ -334,6 +336,7 @@ Examples:
   drivescope devices /dev/nvme0n1")]
 pub struct DevicesArgs {
     /// Only these, as /dev/NAME or NAME
+    #[arg(value_parser = named)]
     pub devices: Vec<String>,
     /// Print as JSON
     #[arg(long)]
@@ -429,6 +432,31 @@ fn lasting(text: &str) -> Result<Nanos, String> {
         Ok(span) => Ok(span),
         Err(error) => Err(error.to_string()),
     }
+}
+
+/// The name of something: a script's variable that is empty names nothing.
+fn named(text: &str) -> Result<String, String> {
+    match text.is_empty() {
+        true => Err("a name is wanted, and this is empty".to_owned()),
+        false => Ok(text.to_owned()),
+    }
+}
+
+/// A file to draw into, whose name says how. Told here, not after the hour that the measurement may take.
+fn picture(path: PathBuf) -> Result<PathBuf, String> {
+    let end = path.extension().and_then(OsStr::to_str);
+    let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty());
+    match end {
+        Some("svg" | "png") if dir.is_none_or(Path::is_dir) => Ok(path),
+        Some("svg" | "png") => Err("there is no such directory".to_owned()),
+        _ => Err("end the name in .svg or .png, which says how it is drawn".to_owned()),
+    }
+}
+
+/// What the safety gate may be told to allow; checked here, so that a slip is told whatever the target is.
+fn hazard(text: &str) -> Result<String, String> {
+    let known = text.parse::<Hazard>().map_err(|error| error.to_string());
+    known.map(|_| text.to_owned())
 }
 
 fn share(text: &str) -> Result<f64, String> {

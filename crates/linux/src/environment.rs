@@ -423,12 +423,15 @@ fn page_cache(file: &File) -> Result<PageCache, String> {
             cached_bytes: Bytes(stat.cached * page),
             dirty_bytes: Some(Bytes((stat.dirty + stat.writeback) * page)),
         }),
-        Err(error) if error.raw_os_error() == Some(libc::ENOSYS) => by_mincore(file),
+        // Not known before Linux 6.5, denied by filters that are older than it.
+        Err(error) if matches!(error.raw_os_error(), Some(libc::ENOSYS | libc::EPERM)) => {
+            by_mincore(file)
+        }
         Err(error) => Err(format!("cachestat: {error}")),
     }
 }
 
-/// Before Linux 6.5. To anyone but a file's owner, and who may write it, `mincore(2)` says that all
+/// Where there is no cachestat(2). To anyone but a file's owner, and who may write it, `mincore(2)` says that all
 /// is resident; such an answer is worse than none.
 fn by_mincore(file: &File) -> Result<PageCache, String> {
     let meta = file.metadata().map_err(|error| error.to_string())?;

@@ -5,7 +5,7 @@ use clap::Args;
 use linux::purge::nvme::{Sanitizing, SecureErase};
 use linux::purge::{Method, Wishes};
 
-use super::{KeepArgs, PlaceArgs, lasting};
+use super::{KeepArgs, PlaceArgs, hazard, lasting, named};
 
 /// `purge`.
 #[derive(Debug, Args)]
@@ -25,6 +25,7 @@ or not done; 2 wrong use or environment; 3 refused for safety; 130 stopped by
 Ctrl-C, with a report of how far it came.")]
 pub struct PurgeArgs {
     /// Block device, or virtual drive (sim:mlc-nvme)
+    #[arg(value_parser = named)]
     pub device: String,
     /// How: auto, nvme-sanitize, ata-erase, nvme-format, secure-discard, discard or zero
     #[arg(long, value_name = "METHOD", default_value = "auto", value_parser = method)]
@@ -87,7 +88,7 @@ pub struct PurgeConsentArgs {
     #[arg(long, value_name = "WORD")]
     pub consent: Option<String>,
     /// Purge although the device carries this, such as partitions or signature:ext4
-    #[arg(long, value_name = "HAZARD", value_delimiter = ',')]
+    #[arg(long, value_name = "HAZARD", value_delimiter = ',', value_parser = hazard)]
     pub allow: Vec<String>,
     /// Purge although this loses its data too, such as nvme0n2; all that is reached is named
     #[arg(long, value_name = "NAME", value_delimiter = ',')]

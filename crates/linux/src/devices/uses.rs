@@ -1,6 +1,7 @@
 //! What stands against touching a block device: who uses it now.
 
 use std::fmt;
+use std::fs;
 use std::io;
 use std::path::PathBuf;
 
@@ -178,8 +179,19 @@ impl InUse {
         let mounts = known(mounts::all_namespaces(roots), "mounted", &mut unseen);
         let swaps = known(mounts::swaps(roots), "in use as swap", &mut unseen);
         let loops = known(loops::all(roots), "under a loop device", &mut unseen);
-        let swaps = swaps.iter().filter_map(|path| BlockNode::by_dev_path(roots, path)).collect();
-        InUse { mounts, swaps, loops, unseen }
+        let mut areas = Vec::new();
+        for path in &swaps {
+            match BlockNode::by_dev_path(roots, path) {
+                Some(node) => areas.push(node),
+                // A file holds no device of its own.
+                None if fs::metadata(path).is_ok_and(|meta| meta.is_file()) => {}
+                None => {
+                    let why = format!("{}: sysfs does not show which device it is", path.display());
+                    unseen.push(("in use as swap", why));
+                }
+            }
+        }
+        InUse { mounts, swaps: areas, loops, unseen }
     }
 
     /// Mounts of exactly this device.
@@ -253,6 +265,11 @@ impl InUse {
     /// of itself, of its partitions, and, for a partition, of the disk that holds it as a whole.
     pub fn of(&self, roots: &Roots, node: &BlockNode) -> Vec<Use> {
         let mut uses = self.of_node(roots, node);
+        let found = node.number().and_then(|number| BlockNode::by_number(roots, number));
+        if found.as_ref() != Some(node) {
+            let why = format!("{}: it is not there", roots.sys.join("dev/block").display());
+            uses.push(Use::Unseen { device: node.name().to_owned(), what: "in use", why });
+        }
         uses.extend(self.unseen.iter().map(|(what, why)| Use::Unseen {
             device: node.name().to_owned(),
             what,
