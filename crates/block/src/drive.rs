@@ -75,6 +75,12 @@ impl Errno {
     pub const IO: Errno = Errno(5);
     /// No such device or address (`ENXIO`).
     pub const NO_DEVICE: Errno = Errno(6);
+    /// No such device (`ENODEV`), the kernel's word for one that it has taken off line.
+    pub const OFFLINE: Errno = Errno(19);
+    /// No data available (`ENODATA`), the kernel's word for a medium error (Linux: `blk_errors` in `block/blk-core.c`).
+    pub const MEDIUM: Errno = Errno(61);
+    /// Remote I/O error (`EREMOTEIO`), the kernel's word for a command that the drive refused.
+    pub const REFUSED: Errno = Errno(121);
 }
 
 impl std::fmt::Display for Errno {

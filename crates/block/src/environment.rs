@@ -19,6 +19,12 @@ pub trait Environment {
 
     /// How the target's file is laid out; `None` for a target that is not a file.
     fn extents(&mut self) -> Option<Extents>;
+
+    /// Name of a leaf device that was there at the beginning and is no longer: taken out, or lost by its bus. Asked
+    /// after an I/O failed, since the kernel answers then with the same error as for a bad block.
+    fn gone(&mut self) -> Option<String> {
+        None
+    }
 }
 
 /// Counters at one instant. All of them only grow, but for temperature and page cache.

@@ -3,16 +3,19 @@
 mod given;
 mod health;
 mod probe;
+mod purge;
 mod record;
 mod sim;
 mod trace;
 
-use std::path::PathBuf;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
 
 use block::{Bytes, Nanos};
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+use linux::gate::Hazard;
 use linux::target::EngineKind;
 use mark::{Profile, TestSpec};
 use workload::plan::Region;
@@ -25,6 +28,7 @@ pub use probe::{
     ImportVerb, PlainArgs, ProbeArgs, ProbeOutputArgs, ProbePlaceArgs, ProbeVerb, RowsArgs,
     RowsVerb, ScatterArgs,
 };
+pub use purge::PurgeArgs;
 pub use record::{KeepArgs, PlaceArgs, RecordArgs, RerunArgs, RunsArgs, RunsVerb, SamplesName};
 pub use sim::{ServeArgs, SimArgs, SimVerb};
 pub use trace::{
@@ -84,6 +88,8 @@ pub enum Verb {
     Devices(DevicesArgs),
     /// What a drive says of its own state: wear, errors, temperature
     Health(HealthArgs),
+    /// Empty a drive as a whole, and show that it is empty
+    Purge(PurgeArgs),
     /// List virtual drives, show what one is, or serve one to other programs
     Sim(SimArgs),
     /// Print a completion script for a shell
@@ -177,7 +183,7 @@ pub struct ConsentArgs {
     #[arg(long, value_name = "WORD", requires = "write")]
     pub consent: Option<String>,
     /// Write although the device carries this, such as partitions or signature:ext4
-    #[arg(long, value_name = "HAZARD", value_delimiter = ',', requires = "write")]
+    #[arg(long, value_name = "HAZARD", value_delimiter = ',', requires = "write", value_parser = hazard)]
     pub allow: Vec<String>,
     /// Remove test files that an earlier run left in the directory
     #[arg(long)]
@@ -189,7 +195,7 @@ pub struct ConsentArgs {
 #[command(next_help_heading = "Target")]
 pub struct TargetArgs {
     /// Directory, file, block device, or virtual drive (sim:hdd-7200, null:)
-    #[arg(default_value = ".")]
+    #[arg(default_value = ".", value_parser = named)]
     pub target: String,
     /// Size of the test file; on a file, a device or a virtual drive, of the part used
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
@@ -330,6 +336,7 @@ Examples:
   drivescope devices /dev/nvme0n1")]
 pub struct DevicesArgs {
     /// Only these, as /dev/NAME or NAME
+    #[arg(value_parser = named)]
     pub devices: Vec<String>,
     /// Print as JSON
     #[arg(long)]
@@ -427,6 +434,31 @@ fn lasting(text: &str) -> Result<Nanos, String> {
     }
 }
 
+/// The name of something: a script's variable that is empty names nothing.
+fn named(text: &str) -> Result<String, String> {
+    match text.is_empty() {
+        true => Err("a name is wanted, and this is empty".to_owned()),
+        false => Ok(text.to_owned()),
+    }
+}
+
+/// A file to draw into, whose name says how. Told here, not after the hour that the measurement may take.
+fn picture(path: PathBuf) -> Result<PathBuf, String> {
+    let end = path.extension().and_then(OsStr::to_str);
+    let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty());
+    match end {
+        Some("svg" | "png") if dir.is_none_or(Path::is_dir) => Ok(path),
+        Some("svg" | "png") => Err("there is no such directory".to_owned()),
+        _ => Err("end the name in .svg or .png, which says how it is drawn".to_owned()),
+    }
+}
+
+/// What the safety gate may be told to allow; checked here, so that a slip is told whatever the target is.
+fn hazard(text: &str) -> Result<String, String> {
+    let known = text.parse::<Hazard>().map_err(|error| error.to_string());
+    known.map(|_| text.to_owned())
+}
+
 fn share(text: &str) -> Result<f64, String> {
     let number = text.strip_suffix('%').unwrap_or(text).trim();
     number
@@ -435,3 +467,6 @@ fn share(text: &str) -> Result<f64, String> {
         .filter(|percent| *percent > 0.0 && *percent <= 100.0)
         .ok_or_else(|| "write a share above 0% and up to 100%, such as 2%".to_owned())
 }
+
+#[cfg(test)]
+mod matrix;

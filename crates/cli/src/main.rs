@@ -8,8 +8,10 @@ mod exit;
 mod keeping;
 mod measure;
 mod opening;
+mod outputs;
 mod probing;
 mod progress;
+mod purging;
 mod recording;
 mod replaying;
 mod samples;
@@ -33,22 +35,28 @@ fn main() -> ExitCode {
         let arguments: Vec<_> = arguments.collect();
         return end(verbs::flashbench::main(&arguments));
     }
-    let matches = Cli::command().get_matches();
-    let given = Given::of(&matches);
-    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    let parsed = Cli::command().try_get_matches().and_then(|matches| {
+        let cli = Cli::from_arg_matches(&matches)?;
+        Ok((cli, Given::of(&matches)))
+    });
+    let (cli, given) = match &parsed {
+        Ok(parsed) => parsed,
+        Err(error) => return end(talk::usage(error)),
+    };
     let done = match &cli.verb {
-        Verb::Mark(args) => verbs::mark::main(args, &given),
+        Verb::Mark(args) => verbs::mark::main(args, given),
         Verb::Plan(args) => verbs::plan::main(args),
-        Verb::Run(args) => verbs::run::main(args, &given),
+        Verb::Run(args) => verbs::run::main(args, given),
         Verb::Rerun(args) => verbs::rerun::main(args),
         Verb::Runs(args) => verbs::runs::main(&args.verb),
-        Verb::Probe(args) => verbs::probe::main(args, &given),
+        Verb::Probe(args) => verbs::probe::main(args, given),
         Verb::Trace(args) => verbs::trace::main(args),
         Verb::Flashbench(args) => verbs::flashbench::main(&args.arguments),
         Verb::Import(args) => verbs::import::main(args),
         Verb::Rows(args) => verbs::rows::main(args),
         Verb::Devices(args) => verbs::devices::main(args),
         Verb::Health(args) => verbs::health::main(args),
+        Verb::Purge(args) => verbs::purge::main(args),
         Verb::Sim(args) => verbs::sim::main(args),
         Verb::Completions(args) => verbs::shell::completions(args),
         Verb::Man => verbs::shell::man(),

@@ -144,7 +144,14 @@ impl Desk<'_> {
         let mut opened = RealTarget::open(same, self.open_options(Access::ReadWrite))
             .with_context(|| format!("{name}: its test file cannot be measured"))?;
         opened.describe(|info| info.name = name);
-        self.on_real(opened, scratch.path(), dir, plan)
+        let measured = self.on_real(opened, scratch.path(), dir, plan);
+        let what = format!("{} ({size})", scratch.path().display());
+        if let Err(error) = scratch.remove() {
+            talk::note(&format!(
+                "the test file {what} could not be removed: {error}; when its filesystem can be written to again, remove it, or let the next run do so with --remove-leftovers"
+            ));
+        }
+        measured
     }
 
     /// A file or device that exists: read, and written to only with consent.
@@ -183,6 +190,15 @@ impl Desk<'_> {
     ) -> Result<Measured> {
         let roots = Roots::default();
         let stack = linux::stack::resolve(&roots, path)?;
+        if self.job.target.iopoll
+            && let Some(name) = linux::stack::without_polling(&roots, &stack)
+        {
+            bail!(
+                "{}: {name} has no queue for polling (its queue/io_poll is 0): leave out --iopoll, \
+                 or give the driver such queues (nvme.poll_queues=1 on the kernel's command line)",
+                path.display()
+            );
+        }
         opened.describe(|info| linux::describe::describe(&roots, &stack, info));
         let identity = linux::describe::identify(&roots, &stack, place, opened.info());
         self.recording.check_drive(&identity)?;

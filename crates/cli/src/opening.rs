@@ -79,6 +79,9 @@ pub fn open<V: Visitor>(
     if name == "null:" {
         return on_null(place, visitor);
     }
+    if name.is_empty() {
+        bail!("a name is wanted of what is to be {what}, and it is empty");
+    }
     let path = Path::new(name);
     let meta = std::fs::metadata(path).with_context(|| {
         format!(

@@ -7,7 +7,7 @@ use record::{Run, RunId, SamplesFormat};
 use serde::{Deserialize, Serialize};
 
 use crate::args::{ConsentArgs, KeepArgs, OutputArgs, SamplesName, TargetArgs};
-use crate::{probing, talk};
+use crate::{probing, purging, talk};
 
 /// The setup of a recorded run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -89,6 +89,9 @@ impl Setup {
             bail!(
                 "{id}: is a probing; go on with it by `drivescope probe --resume {id}`, or probe anew"
             );
+        }
+        if run.envelope.schema == purging::SCHEMA {
+            bail!("{id}: is a purge, which is not gone on with or repeated; purge the drive anew");
         }
         serde_json::from_value(run.setup.clone())
             .with_context(|| format!("{id}: its setup.json is not one of this version"))

@@ -1,23 +1,59 @@
 //! What is said beside the result: on stderr, so that stdout holds the result alone.
 
+use std::ffi::OsString;
 use std::io::{BufRead, Write};
 
 use anstyle::{AnsiColor, Style};
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
+use clap::error::ErrorKind;
 use record::Document;
 use serde::Serialize;
+
+use crate::exit::Exit;
 
 const YELLOW: Style = AnsiColor::Yellow.on_default();
 const RED: Style = AnsiColor::Red.on_default().bold();
 
 /// Says something that the user should know.
 pub fn note(text: &str) {
-    anstream::eprintln!("{YELLOW}note:{YELLOW:#} {}", harmless(text));
+    say(&format!("{YELLOW}note:{YELLOW:#} {}\n", harmless(text)));
 }
 
 /// Says why there is no result.
 pub fn error(error: &anyhow::Error) {
-    anstream::eprintln!("{RED}error:{RED:#} {}", harmless(&causes(error)));
+    say(&format!("{RED}error:{RED:#} {}\n", harmless(&causes(error))));
+}
+
+/// Says what is wrong with the command line, or shows the help that was asked for.
+///
+/// # Errors
+/// When the help cannot be written, or an argument is no text.
+pub fn usage(error: &clap::Error) -> Result<Exit> {
+    if error.kind() == ErrorKind::InvalidUtf8 {
+        let is_other = |word: &OsString| word.to_str().is_none();
+        let words = std::env::args_os().skip(1).filter(is_other);
+        let words: Vec<String> = words.map(|word| format!("{word:?}")).collect();
+        bail!(
+            "{}: is no UTF-8; of all arguments, only paths may be of other bytes",
+            words.join(", ")
+        );
+    }
+    let text = error.render();
+    if !error.use_stderr() {
+        return result(&text.ansi().to_string()).map(|()| Exit::Done);
+    }
+    // Its colours are our own, unless a terminal would take something that was typed for an order.
+    let is_harmless = |word: OsString| !word.to_string_lossy().contains(char::is_control);
+    match std::env::args_os().all(is_harmless) {
+        true => say(&text.ansi().to_string()),
+        false => say(&harmless(&text.to_string())),
+    }
+    Ok(Exit::Failed)
+}
+
+/// Writes to stderr. That nobody can read there is no reason to lose a measurement.
+fn say(text: &str) {
+    let _ = anstream::stderr().lock().write_all(text.as_bytes());
 }
 
 /// Several lines may be meant, and an escape sequence from a file never is.
@@ -47,8 +83,7 @@ pub fn ask(question: &str) -> Result<bool> {
 /// # Errors
 /// When standard input cannot be read.
 pub fn read_line(question: &str) -> Result<String> {
-    anstream::eprint!("{}", harmless(question));
-    anstream::stderr().flush().ok();
+    say(&harmless(question));
     let mut answer = String::new();
     std::io::stdin().lock().read_line(&mut answer).context("cannot read the answer")?;
     Ok(answer)

@@ -133,6 +133,27 @@ fn fewer_than_six_runs_have_no_interval() {
     }
 }
 
+/// A drive that was pulled out: zero is no speed, and to run it again is no advice.
+#[test]
+fn a_drive_that_vanished_has_no_median_and_is_told_as_such() {
+    for (at, word) in [("0", "RND4K Q1T1"), ("3000000", "RND4K Q1T1")] {
+        let drive = format!("sim:hdd-7200?faults.vanish_at_ns={at}");
+        let args = ["mark", &drive, "--seed=7", "--quick", "--json", "--tests=RND4KQ1T1"];
+        let ran = run(args).exits(2).says(&["hdd-7200", word, "is no longer there"]);
+        let body = ran.body();
+        for test in tests(&body) {
+            for spread in [&test["mb_s"], &test["iops"]] {
+                assert_eq!((&spread["n"], &spread["median"]), (&0.into(), &Value::Null));
+                assert_eq!(spread["best"], Value::Null);
+            }
+            assert_eq!(test["headline"], false);
+        }
+        let incomplete = body["caveats"].as_array().unwrap();
+        let incomplete = incomplete.iter().find(|c| c["code"] == "incomplete").unwrap();
+        assert!(incomplete["remedy"].as_str().unwrap().contains("connected"), "{incomplete}");
+    }
+}
+
 /// Nothing was measured when nothing finished: zero is no speed of a drive.
 #[test]
 fn a_window_in_which_nothing_finished_gives_no_number() {

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::Command;
 
 use common::storage::{Loop, Mounted, has_means, tool};
-use common::{Ran, assert_reached, mark, names, scratch_dir, tests, written_file};
+use common::{Ran, assert_reached, mark, names, run, scratch_dir, tests, written_file};
 
 const SIZE: u64 = 64 << 20;
 const TESTS: &str = "--tests=SEQ1MQ1T1,RND4KQ8T1";
@@ -183,6 +183,35 @@ fn swap_is_final() {
     let _swap = Swap(&device);
     let allow = ["--allow=signature:swap,partitions"];
     write(&device, device.name(), &allow).fails(3, &["swap", "no flag"]);
+}
+
+/// What is drawn or listed goes to a file: over a drive it would be written without a word of consent.
+#[test]
+fn no_result_is_written_over_a_drive() {
+    if !has_means(&["losetup"]) {
+        return;
+    }
+    let device = Loop::new(SIZE, true);
+    let dir = scratch_dir();
+    let drawing = dir.path().join("plot.svg");
+    std::os::unix::fs::symlink(&device.path, &drawing).unwrap();
+    let drawing = drawing.to_str().unwrap();
+    let out = format!("--out={}", device.dev());
+    let before = fs::read(&device.image).unwrap();
+    let probe = ["probe", "scatter", "sim:usb-8m", "--order=4", "--no-record", "--no-progress"];
+    let trace = dir.path().join("trace.csv");
+    fs::write(&trace, "128166372003061629,h,0,Write,0,4096,1000\n").unwrap();
+    let commands: [&[&str]; 4] = [
+        &[&probe[..], &["--plot", drawing]].concat(),
+        &[&probe[..], &["--data", device.dev()]].concat(),
+        &["flashbench", "-s", "--scatter-order=8", &out, "sim:usb-8m"],
+        &["trace", "analyze", trace.to_str().unwrap(), "--plot", drawing],
+    ];
+    for command in commands {
+        println!("{command:?}");
+        run(command).exits(3).says(&["error:", "is a block device"]);
+        assert!(fs::read(&device.image).unwrap() == before, "the device was written to");
+    }
 }
 
 /// A word that allows nothing must not look as if it did.

@@ -141,12 +141,13 @@ impl<T: Target> Bench for TargetBench<'_, T> {
         payload: &dyn Fn() -> Box<dyn Payload>,
     ) -> Result<Vec<Sample>, BenchError> {
         let (cancel, origin) = (self.cancel, self.origin);
-        with_setup(script, payload, |setup| {
+        let played = with_setup(script, payload, |setup| {
             let mut drives = self.target.open(setup)?;
             let Some(drive) = drives.first_mut() else { return Ok(Vec::new()) };
             drive.attach()?;
             Hand { drive, cancel, origin }.play(script, |_, _| {})
-        })
+        });
+        self.with_cause(played)
     }
 
     fn run_for_data(
@@ -176,11 +177,23 @@ impl<T: Target> TargetBench<'_, T> {
         each: &mut dyn FnMut(usize, &[u8]),
     ) -> Result<Vec<Sample>, BenchError> {
         let origin = self.origin;
-        with_setup(script, payload, |setup| {
+        let played = with_setup(script, payload, |setup| {
             let mut drives = self.target.open_for_data(setup)?;
             let Some(drive) = drives.first_mut() else { return Ok(Vec::new()) };
             drive.attach()?;
             Hand { drive, cancel, origin }.play(script, each)
+        });
+        self.with_cause(played)
+    }
+
+    /// Adds to a failure what the environment knows of it.
+    fn with_cause(
+        &mut self,
+        played: Result<Vec<Sample>, BenchError>,
+    ) -> Result<Vec<Sample>, BenchError> {
+        played.map_err(|error| match error {
+            BenchError::Failed(failure) => BenchError::Failed(failure.ask(self.environment)),
+            other => other,
         })
     }
 }
@@ -304,5 +317,12 @@ fn failure(sample: &Sample, completion: &Completion) -> Option<Failure> {
         Ok(got) => FailureKind::Short(got),
     };
     let len = if sample.op == Op::Flush { Bytes::ZERO } else { sample.len };
-    Some(Failure { op: sample.op, offset: sample.offset, len, at: completion.completed, kind })
+    Some(Failure {
+        op: sample.op,
+        offset: sample.offset,
+        len,
+        at: completion.completed,
+        kind,
+        gone: None,
+    })
 }

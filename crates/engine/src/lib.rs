@@ -20,5 +20,5 @@ mod submitter;
 pub use bench::{Bench, BenchError, TargetBench};
 pub use run::{Control, EngineError, run_step};
 pub use samples::{
-    Failure, FailureKind, Lag, OpSamples, PhaseSamples, Sample, Samples, Series, Totals,
+    Failure, FailureKind, Lag, OpSamples, PhaseSamples, Sample, Samples, Series, Totals, Trouble,
 };

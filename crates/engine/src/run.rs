@@ -95,7 +95,9 @@ pub fn run_step<T: Target>(
         })
         .collect();
     let ran = run_lanes(lanes, environment, step, control, sink)?;
-    Ok(merge(ran, control))
+    let mut samples = merge(ran, control);
+    samples.failure = samples.failure.map(|failure| failure.ask(environment));
+    Ok(samples)
 }
 
 /// What the lanes left, before it is merged.

@@ -1,6 +1,6 @@
 //! What became of the I/O of one run of one step.
 
-use block::{Bytes, Errno, Nanos, Op, Snapshot, Time};
+use block::{Bytes, Environment, Errno, Nanos, Op, Snapshot, Time};
 use serde::{Deserialize, Serialize};
 use stats::LatencyHistogram;
 use workload::audit::AuditSummary;
@@ -279,6 +279,8 @@ pub struct Failure {
     pub at: Time,
     /// How it failed.
     pub kind: FailureKind,
+    /// The leaf device that was no longer there afterwards.
+    pub gone: Option<String>,
 }
 
 /// How an I/O failed.
@@ -290,14 +292,67 @@ pub enum FailureKind {
     Short(Bytes),
 }
 
+/// What became of the drive, as far as an error tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trouble {
+    /// It is no longer there.
+    Gone,
+    /// Its medium has a defect at this place.
+    Medium,
+    /// It does not do what it was asked.
+    Refused,
+    /// It, or the way to it, failed; the kernel's word does not tell them apart.
+    Failed,
+    /// It ended before the place that was asked for.
+    Short,
+}
+
+impl Failure {
+    /// The same, with what `environment` knows of the device after it.
+    #[must_use]
+    pub fn ask(self, environment: &mut dyn Environment) -> Failure {
+        let gone = match self.trouble() {
+            Trouble::Medium => None,
+            // The kernel gives a device that was taken out the size of nothing, so that reads of it come back short.
+            Trouble::Gone | Trouble::Refused | Trouble::Failed | Trouble::Short => {
+                environment.gone()
+            }
+        };
+        Failure { gone, ..self }
+    }
+
+    /// What became of the drive.
+    pub fn trouble(&self) -> Trouble {
+        match self.kind {
+            _ if self.gone.is_some() => Trouble::Gone,
+            FailureKind::Short(_) => Trouble::Short,
+            FailureKind::Error(Errno::NO_DEVICE | Errno::OFFLINE) => Trouble::Gone,
+            FailureKind::Error(Errno::MEDIUM) => Trouble::Medium,
+            FailureKind::Error(Errno::REFUSED) => Trouble::Refused,
+            FailureKind::Error(_) => Trouble::Failed,
+        }
+    }
+}
+
 impl std::fmt::Display for Failure {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} of {} at byte {}", self.op.word(), self.len, self.offset.0)?;
-        match self.kind {
-            FailureKind::Error(errno) => write!(f, " failed: {errno}"),
+        let errno = match self.kind {
+            FailureKind::Error(errno) => errno,
             FailureKind::Short(got) => {
-                write!(f, " returned only {got}: the target is shorter than when the run began")
+                let why = match &self.gone {
+                    Some(gone) => format!("{gone} is no longer there"),
+                    None => "the target is shorter than when the run began".to_owned(),
+                };
+                return write!(f, " returned only {got}: {why}");
             }
+        };
+        let gone = self.gone.as_deref().unwrap_or("the drive");
+        match self.trouble() {
+            Trouble::Gone => write!(f, " failed: {gone} is no longer there ({errno})"),
+            Trouble::Medium => write!(f, " failed: a medium error of the drive ({errno})"),
+            Trouble::Refused => write!(f, " failed: the drive refused it ({errno})"),
+            Trouble::Failed | Trouble::Short => write!(f, " failed: {errno}"),
         }
     }
 }
@@ -305,6 +360,50 @@ impl std::fmt::Display for Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    // Breaks when a cable that was pulled reads like a bad block, or a bad block like any other error.
+    #[test]
+    fn what_became_of_the_drive_is_told() {
+        struct Around(Option<&'static str>);
+        impl Environment for Around {
+            fn snapshot(&mut self) -> block::Snapshot {
+                block::Snapshot::default()
+            }
+            fn stack(&self) -> &block::Stack {
+                panic!("nobody asks for it")
+            }
+            fn extents(&mut self) -> Option<block::Extents> {
+                None
+            }
+            fn gone(&mut self) -> Option<String> {
+                self.0.map(str::to_owned)
+            }
+        }
+        let said_of = |kind, gone| {
+            let (op, offset, len) = (Op::Read, Bytes(8192), Bytes(4096));
+            let failure = Failure { op, offset, len, at: Time::ZERO, kind, gone: None };
+            let failure = failure.ask(&mut Around(gone));
+            (failure.trouble(), failure.to_string())
+        };
+        let said = |errno, gone| said_of(FailureKind::Error(errno), gone);
+        let (trouble, words) = said(Errno::IO, Some("sda"));
+        assert_eq!(trouble, Trouble::Gone);
+        assert!(words.starts_with("read of 4KiB at byte 8192 failed: sda is no longer there"));
+        assert_eq!(said(Errno::OFFLINE, None).0, Trouble::Gone);
+        assert_eq!(said(Errno::IO, None).0, Trouble::Failed);
+        // The drive answered; nothing else is asked.
+        let (trouble, words) = said(Errno::MEDIUM, Some("sda"));
+        assert_eq!(trouble, Trouble::Medium);
+        assert!(words.contains("medium error") && words.contains("at byte 8192"), "{words}");
+        assert!(said(Errno::REFUSED, None).1.contains("the drive refused it"));
+        // The size of a device that was taken out is nothing.
+        let (trouble, words) = said_of(FailureKind::Short(Bytes::ZERO), Some("nvme0n1"));
+        assert_eq!(trouble, Trouble::Gone);
+        assert!(words.ends_with("returned only 0B: nvme0n1 is no longer there"), "{words}");
+        let (trouble, words) = said_of(FailureKind::Short(Bytes::ZERO), None);
+        assert_eq!(trouble, Trouble::Short);
+        assert!(words.contains("shorter than when the run began"), "{words}");
+    }
 
     #[test]
     fn a_series_keeps_its_sum_however_often_it_coarsens() {

@@ -359,7 +359,8 @@ impl Submitter {
     #[cold]
     fn fail(&mut self, slot: &Slot, completion: &Completion, kind: FailureKind) -> Failed {
         let &Slot { op, offset, len, .. } = slot;
-        self.failure.get_or_insert(Failure { op, offset, len, at: completion.completed, kind });
+        let at = completion.completed;
+        self.failure.get_or_insert(Failure { op, offset, len, at, kind, gone: None });
         self.halted = true;
         Failed
     }

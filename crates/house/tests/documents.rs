@@ -64,7 +64,7 @@ fn every_flag_that_is_named_exists() {
         ["", "mark", "plan", "run", "rerun", "devices", "sim list", "sim show", "sim serve"];
     let runs = ["runs list", "runs show", "runs rm", "runs export", "runs import", "runs reindex"];
     let probe = ["probe", "probe align", "probe scatter", "probe capacity", "flashbench"];
-    let rest = ["import flashbench", "rows merge", "health"];
+    let rest = ["import flashbench", "rows merge", "health", "purge"];
     let trace = ["record", "import", "export", "analyze", "replay", "compare"];
     let trace = trace.map(|verb| format!("trace {verb}"));
     let trace = trace.iter().map(String::as_str);
@@ -76,7 +76,8 @@ fn every_flag_that_is_named_exists() {
     let word = |c: char| !c.is_ascii_alphanumeric() && c != '-';
     let known: BTreeSet<&str> = help.split(word).filter(|w| w.starts_with("--")).collect();
     // Flags of other programs that the documents name.
-    let others = ["--live", "--release", "--direct-io", "--read_iolog"];
+    let others =
+        ["--live", "--release", "--direct-io", "--read_iolog", "--jobs", "--keep", "--program"];
     for document in documents() {
         for span in code_spans(&document.text).into_iter().filter(|s| s.starts_with("--")) {
             let flag = span.split([' ', '=']).next().unwrap_or_default();

@@ -13,6 +13,7 @@ use crate::link::{Link, listen};
 use crate::machine::{self, EMULATOR, Parts, Slotted};
 use crate::monitor::Monitor;
 use crate::protocol::{Reply, Request};
+use crate::reached::Count;
 
 /// Longest that the emulator takes to start.
 const START: Duration = Duration::from_secs(60);
@@ -168,6 +169,18 @@ impl Guest {
         let id = slotted.drive.removable(&slotted.id);
         self.monitor.command("device_del", serde_json::json!({"id": id}))?;
         self.monitor.deleted(&id, REMOVAL)
+    }
+
+    /// What `drives` together have moved since power-on, as the emulator counts.
+    ///
+    /// # Errors
+    /// When the emulator does not answer.
+    pub fn count(&mut self, drives: &[Slotted]) -> Result<Count> {
+        let answer = self.monitor.counts()?;
+        let is_ours = |node: &str| {
+            node.rsplit_once('-').is_some_and(|(id, _)| drives.iter().any(|d| d.id == id))
+        };
+        Ok(Count::of(&answer, is_ours))
     }
 
     /// Puts a drive in again that was taken out.

@@ -20,6 +20,7 @@ pub mod modules;
 pub mod monitor;
 pub mod outcome;
 pub mod protocol;
+pub mod reached;
 pub mod run;
 pub mod scenario;
 pub mod tools;

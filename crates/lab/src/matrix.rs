@@ -21,7 +21,7 @@ const CELL_S: u64 = 60;
 pub struct Line {
     /// Its name, unique in the scenario.
     pub name: String,
-    /// For the shell; `{device}` and `{serial}` are what the state says.
+    /// For the shell; `{device}`, `{serial}` and `{consent}` are what the state says.
     pub run: String,
     /// Exit statuses that are right in a control state.
     #[serde(default)]
@@ -42,6 +42,9 @@ pub struct State {
     /// For the shell, in place of `{serial}`.
     #[serde(default = "first_serial")]
     pub serial: String,
+    /// For the shell, in place of `{consent}`: words of consent, or nothing where one is missing.
+    #[serde(default = "first_consent")]
+    pub consent: String,
     /// Puts the drive into the state, once for all lines.
     #[serde(default)]
     pub setup: String,
@@ -72,6 +75,10 @@ fn first_device() -> String {
 
 fn first_serial() -> String {
     "$A_SERIAL".to_owned()
+}
+
+fn first_consent() -> String {
+    "--consent=$A_SERIAL".to_owned()
 }
 
 /// What is wrong with the matrix of a scenario.
@@ -119,7 +126,10 @@ impl State {
 
     /// What runs in a cell. What the guest holds back is written before it ends, since content is compared then.
     fn script(&self, line: &Line) -> String {
-        let command = line.run.replace("{device}", &self.device).replace("{serial}", &self.serial);
+        let words =
+            [("{device}", &self.device), ("{serial}", &self.serial), ("{consent}", &self.consent)];
+        let filled = |line: String, (name, word): (&str, &String)| line.replace(name, word);
+        let command = words.into_iter().fold(line.run.clone(), filled);
         format!("set +e\n(\n{}\n)\ncode=$?\nsync\nexit $code\n", command.trim())
     }
 
@@ -268,10 +278,12 @@ mod tests {
     // A cell whose command lost its drive would be refused for that, and prove nothing.
     #[test]
     fn a_cell_runs_the_line_on_the_drive_of_the_state() {
-        let text = format!("{HEAD}{LINE}[[state]]\nname = 's'\nexit = 3\ndevice = '$A1'\n");
-        let scenario = parse("m", &text).unwrap();
-        let script = scenario.states[0].script(&scenario.lines[0]);
-        assert!(script.contains("\ndrivescope mark $A1 --consent $A_SERIAL\n"), "{script}");
+        let more = "[[line]]\nname = 'run'\nrun = 'drivescope run p {consent} {device}'\n";
+        let state = "[[state]]\nname = 's'\nexit = 3\ndevice = '$A1'\nconsent = ''\n";
+        let scenario = parse("m", &format!("{HEAD}{LINE}{more}{state}")).unwrap();
+        let script = |line: usize| scenario.states[0].script(&scenario.lines[line]);
+        assert!(script(0).contains("\ndrivescope mark $A1 --consent $A_SERIAL\n"), "{}", script(0));
+        assert!(script(1).contains("\ndrivescope run p  $A1\n"), "{}", script(1));
     }
 
     #[test]

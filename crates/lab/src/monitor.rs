@@ -49,6 +49,14 @@ impl Monitor {
         bail!("{name}: the emulator does not answer")
     }
 
+    /// What each drive has moved since power-on, as QEMU answers `query-blockstats`.
+    ///
+    /// # Errors
+    /// When the emulator does not answer.
+    pub fn counts(&mut self) -> Result<Value> {
+        self.command("query-blockstats", json!({}))
+    }
+
     /// Waits until the guest has let go of a device.
     ///
     /// # Errors

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 
 use serde::{Deserialize, Serialize};
 
+use crate::reached::Cell;
 use crate::scenario::Scenario;
 
 /// What came of a scenario.
@@ -67,6 +68,9 @@ pub struct StepOutcome {
     /// What it printed on standard error.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub stderr: String,
+    /// Verdicts of the proof *reached*, and what they were worth.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reached: Vec<Cell>,
     /// SHA-256 of drives before and after, where it matters.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub sha256: BTreeMap<String, [String; 2]>,

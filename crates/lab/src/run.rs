@@ -16,6 +16,7 @@ use crate::kernel::Kernel;
 use crate::machine::{self, Slotted};
 use crate::outcome::{Outcome, StepOutcome};
 use crate::protocol::{Ran, Reply, Request};
+use crate::reached::{self, Cell, Count};
 use crate::scenario::{Action, Scenario, Step};
 use crate::tools;
 
@@ -137,6 +138,8 @@ pub(crate) struct Run<'a> {
     guest: Option<Guest>,
     variables: BTreeMap<String, String>,
     begun: Instant,
+    /// What the drives had moved when the step at hand asked.
+    counts: Vec<Count>,
     pub(crate) outcome: Outcome,
 }
 
@@ -149,6 +152,7 @@ impl<'a> Run<'a> {
             guest: Some(guest),
             variables: BTreeMap::new(),
             begun: Instant::now(),
+            counts: Vec::new(),
             outcome,
         }
     }
@@ -212,6 +216,7 @@ impl<'a> Run<'a> {
         let begun = Instant::now();
         let watched: BTreeSet<&String> = step.unchanged.iter().chain(&step.changed).collect();
         let before = self.contents(&watched)?;
+        self.counts.clear();
         let mut outcome = StepOutcome { name: step.name.clone(), ..StepOutcome::default() };
         match (&step.host, step.cut_after_s) {
             (Some(action), _) => {
@@ -226,6 +231,13 @@ impl<'a> Run<'a> {
                 let ran = self.script(&step.run)?;
                 outcome.faults = step.expected.faults(&ran, |text| self.fill(text));
                 outcome.exit = Some(ran.exit);
+                if step.reached {
+                    match reached::cells(&ran.stdout, &self.counts) {
+                        Ok(cells) => outcome.reached = cells,
+                        Err(error) => outcome.faults.push(format!("{error:#}")),
+                    }
+                    outcome.faults.extend(outcome.reached.iter().flat_map(Cell::faults));
+                }
                 outcome.json = serde_json::from_str(&ran.stdout).ok();
                 outcome.stdout = if outcome.json.is_some() { String::new() } else { ran.stdout };
                 outcome.stderr = ran.stderr;
@@ -300,6 +312,12 @@ impl<'a> Run<'a> {
             Action::Add(i) => {
                 let drive = slotted(i)?;
                 self.guest()?.add(&drive)
+            }
+            Action::Count => {
+                let drives: Vec<Slotted> = self.drives().cloned().collect();
+                let count = self.guest()?.count(&drives)?;
+                self.counts.push(count);
+                Ok(())
             }
             Action::Cut => {
                 if let Some(guest) = self.guest.take() {

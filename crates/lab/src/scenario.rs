@@ -38,6 +38,9 @@ pub struct Scenario {
     pub tools: Vec<String>,
     /// Longest that the whole may take, boot apart.
     pub timeout_s: u64,
+    /// A file beside it, whose shell functions each script has.
+    #[serde(default)]
+    pub functions: String,
     /// Parameters of the kernel. Scenarios with unlike ones boot apart.
     #[serde(default)]
     pub kernel: String,
@@ -79,6 +82,9 @@ pub struct Step {
     /// Drives whose content is another after the step than before.
     #[serde(default)]
     pub changed: Vec<String>,
+    /// Its output is cells of [`crate::reached`]: no verdict in it may be wrong.
+    #[serde(default)]
+    pub reached: bool,
     /// What it has to end in.
     #[serde(flatten)]
     pub expected: Expected,
@@ -106,7 +112,16 @@ pub fn read_all(directory: &Path) -> Result<Vec<Scenario>> {
 pub fn read(path: &Path) -> Result<Scenario> {
     let text = fs::read_to_string(path).with_context(|| path.display().to_string())?;
     let name = path.file_stem().and_then(|n| n.to_str()).unwrap_or_default();
-    parse(name, &text).with_context(|| path.display().to_string())
+    let mut scenario = parse(name, &text).with_context(|| path.display().to_string())?;
+    if !scenario.functions.is_empty() {
+        let beside = path.with_file_name(&scenario.functions);
+        let functions =
+            fs::read_to_string(&beside).with_context(|| beside.display().to_string())?;
+        for step in scenario.steps.iter_mut().filter(|step| !step.run.is_empty()) {
+            step.run.insert_str(0, &functions);
+        }
+    }
+    Ok(scenario)
 }
 
 /// Makes a scenario of its text.
@@ -135,6 +150,7 @@ impl Scenario {
             let same = self.drives[..i].iter().any(|other| other.name == drive.name);
             ensure!(!same, "drive: two are named {:?}", drive.name);
         }
+        ensure!(!self.functions.contains('/'), "functions: not the name of a file beside it");
         matrix::check(self)?;
         for step in &self.steps {
             self.check_step(step).with_context(|| format!("step {:?}", step.name))?;
@@ -175,7 +191,8 @@ impl Scenario {
             "remove" => Ok(Action::Remove(drive()?)),
             "add" => Ok(Action::Add(drive()?)),
             "cut" => Ok(Action::Cut),
-            _ => bail!("host: {words:?} is none of `remove NAME`, `add NAME` and `cut`"),
+            "count" => Ok(Action::Count),
+            _ => bail!("host: {words:?} is none of `remove NAME`, `add NAME`, `count` and `cut`"),
         }
     }
 
@@ -194,6 +211,8 @@ pub enum Action {
     Add(usize),
     /// The power goes, and comes again.
     Cut,
+    /// It is noted what the drives have moved.
+    Count,
 }
 
 #[cfg(test)]
@@ -223,6 +242,7 @@ mod tests {
             (format!("{HEAD}[[step]]\nname = 'n'\nhost = 'cut'"), "needs `alone = true`"),
             (format!("{HEAD}{STEP}cut_after_s = 1.0"), "needs `alone = true`"),
             (format!("{HEAD}{STEP}stdout_no = ['b']"), "stdout_no"),
+            (format!("{HEAD}functions = '../x.sh'\n{STEP}"), "functions: not the name"),
         ];
         for (text, fault) in cases {
             let error = format!("{:#}", parse("name", &text).unwrap_err());

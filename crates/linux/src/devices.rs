@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::OpenOptions;
+use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 
@@ -131,6 +132,14 @@ pub fn list(roots: &Roots) -> Vec<Device> {
         .filter(|node| node.size() > Bytes::ZERO)
         .map(|node| device(roots, &in_use, &node))
         .collect()
+}
+
+/// Whether sysfs lists the disks of this machine at all: an empty [`list`] may be of a sandbox.
+///
+/// # Errors
+/// When it does not, with what was read and the kernel's answer.
+pub fn told(roots: &Roots) -> io::Result<()> {
+    loops::all(roots).map(drop)
 }
 
 fn device(roots: &Roots, in_use: &InUse, node: &BlockNode) -> Device {

@@ -2,12 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
+use std::io;
 use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use block::{
-    ArrayState, Bytes, DeviceCounters, Endurance, Environment, Extents, Layer, Nanos, PageCache,
-    Snapshot, Stack, TaskIo,
+    ArrayState, Bytes, DeviceCounters, Endurance, Environment, Extents, Layer, Medium, Nanos,
+    PageCache, Snapshot, Stack, TaskIo,
 };
 
 use crate::health::{Reading, Watch};
@@ -16,6 +18,9 @@ use crate::{extents, stack, syscalls};
 
 /// Longest text of a `stat` file: 17 numbers of at most 20 digits.
 const STAT_BYTES_MAX: usize = 512;
+/// How often, and how far apart, it is looked once more whether a device has gone.
+const GONE_LOOKS: u32 = 10;
+const GONE_PAUSE: Duration = Duration::from_millis(100);
 
 /// The environment of a file or a block device on this machine.
 #[derive(Debug)]
@@ -29,6 +34,8 @@ pub struct RealEnvironment {
     throttle_files: Vec<PathBuf>,
     /// Arrays that keep redundancy, and their directories `md`.
     arrays: Vec<(String, PathBuf)>,
+    /// How often it may still be waited for a device to go.
+    gone_looks_left: u32,
 }
 
 /// What is read of one leaf at each snapshot.
@@ -83,7 +90,17 @@ impl RealEnvironment {
             absent.insert("throttle".to_owned(), why);
         }
         let arrays = arrays(&roots, &stack);
-        RealEnvironment { roots, stack, target, leaves, absent, throttle_files, arrays }
+        let gone_looks_left = GONE_LOOKS;
+        RealEnvironment {
+            roots,
+            stack,
+            target,
+            leaves,
+            absent,
+            throttle_files,
+            arrays,
+            gone_looks_left,
+        }
     }
 
     /// The layout of `length` bytes of the target from `offset` on, with [`Extents::physical_range`] on
@@ -103,6 +120,18 @@ impl RealEnvironment {
             Some((low + start, high + start))
         });
         Some(extents)
+    }
+
+    /// A leaf whose directory in sysfs is not that of the beginning.
+    fn gone_now(&self) -> Option<String> {
+        let mut real = self.stack.leaves.iter().filter(|leaf| leaf.medium == Medium::Device);
+        let gone = real.find(|leaf| {
+            let probe = self.leaves.iter().find(|probe| probe.last.name == leaf.name);
+            // Of a device that was taken out an open attribute is no longer read, also when another has its name.
+            let answers = probe.is_none_or(LeafProbe::answers);
+            !answers || BlockNode::by_name(&self.roots, &leaf.name).is_none()
+        });
+        gone.map(|leaf| leaf.name.clone())
     }
 
     fn devices(&mut self, missing: &mut BTreeMap<String, String>) -> Vec<DeviceCounters> {
@@ -208,6 +237,18 @@ impl Environment for RealEnvironment {
     fn extents(&mut self) -> Option<Extents> {
         self.extents_where(extents::of)
     }
+
+    /// I/O fails first, and the device leaves sysfs when all of it has failed; so this waits, in all for a second at
+    /// most, since some probes live with many failed accesses.
+    fn gone(&mut self) -> Option<String> {
+        let mut gone = self.gone_now();
+        while gone.is_none() && self.gone_looks_left > 0 {
+            self.gone_looks_left -= 1;
+            std::thread::sleep(GONE_PAUSE);
+            gone = self.gone_now();
+        }
+        gone
+    }
 }
 
 impl LeafProbe {
@@ -236,6 +277,12 @@ impl LeafProbe {
         let mut probe = LeafProbe { stats, last, thermometers, watch: None, reading };
         probe.read()?;
         Ok(probe)
+    }
+
+    /// True while the device is there.
+    fn answers(&self) -> bool {
+        let gone = |error: io::Error| error.raw_os_error() == Some(libc::ENODEV);
+        !self.stats.iter().any(|stat| stat.read_at(&mut [0; 1], 0).is_err_and(gone))
     }
 
     /// Reads all or, on an error, changes nothing.
@@ -376,12 +423,15 @@ fn page_cache(file: &File) -> Result<PageCache, String> {
             cached_bytes: Bytes(stat.cached * page),
             dirty_bytes: Some(Bytes((stat.dirty + stat.writeback) * page)),
         }),
-        Err(error) if error.raw_os_error() == Some(libc::ENOSYS) => by_mincore(file),
+        // Not known before Linux 6.5, denied by filters that are older than it.
+        Err(error) if matches!(error.raw_os_error(), Some(libc::ENOSYS | libc::EPERM)) => {
+            by_mincore(file)
+        }
         Err(error) => Err(format!("cachestat: {error}")),
     }
 }
 
-/// Before Linux 6.5. To anyone but a file's owner, and who may write it, `mincore(2)` says that all
+/// Where there is no cachestat(2). To anyone but a file's owner, and who may write it, `mincore(2)` says that all
 /// is resident; such an answer is worse than none.
 fn by_mincore(file: &File) -> Result<PageCache, String> {
     let meta = file.metadata().map_err(|error| error.to_string())?;

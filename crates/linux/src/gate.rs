@@ -157,10 +157,11 @@ pub fn open_for_reading(path: &Path) -> Result<File, GateError> {
 ///
 /// A device is refused while it or a part of it is mounted (in any mount namespace that can be
 /// seen), is swap, is held by another device, is a member of a filesystem in use, or is open for
-/// exclusive use, and where the kernel's account of these cannot be read (`/proc/self/mountinfo`,
-/// `/proc/swaps`, `/sys`); these are final. It is refused when it is partitioned or carries a known signature
-/// that [`Request::allow`] does not name, and when [`Request::consent`] is not its serial number or
-/// a name of it in `/dev/disk/by-id` (a device with neither is named by its kernel name). A file
+/// exclusive use, while it is a zoned drive, and where the kernel's account of these cannot be read
+/// (`/proc/self/mountinfo`, `/proc/swaps`, `/sys`); these are final. It is refused when it is partitioned or carries a
+/// known signature that [`Request::allow`] does not name, and when [`Request::consent`] is not its serial number
+/// (of a partition, with `-part` and its number), a name of it in `/dev/disk/by-id` or the name of a mapped device
+/// (a device with none of these is named by its kernel name). A file
 /// is refused while it is swap or the backing file of a loop device, by whatever name, while another
 /// program has locked it or a part of it, and when the consent is not its name.
 ///
@@ -178,6 +179,24 @@ pub fn check(roots: &Roots, path: &Path, request: &Request) -> Result<Permit, Ga
         check_file(roots, &target, request)
     } else {
         Err(GateError::Kind(path.to_owned()))
+    }
+}
+
+/// As [`check`], for a device that the user has named in another way, such as among all that a command reaches: no
+/// word of its own is asked for then. Whatever else stands against it counts all the same.
+///
+/// # Errors
+/// Those of [`check`].
+pub fn check_named(roots: &Roots, path: &Path, request: &Request) -> Result<Permit, GateError> {
+    let first = check(roots, path, &Request { consent: None, ..request.clone() });
+    let Err(GateError::Refused(refusal)) = &first else { return first };
+    let word = refusal.reasons.iter().find_map(|reason| match reason {
+        Reason::NoConsent { consent, .. } => consent.accepted.first().cloned(),
+        _ => None,
+    });
+    match word {
+        Some(word) => check(roots, path, &Request { consent: Some(word), ..request.clone() }),
+        None => first,
     }
 }
 
@@ -227,7 +246,7 @@ fn check_device(
         target: path.to_owned(),
         is_device: true,
         model: identity.model.clone(),
-        reasons: judge(uses, &consent_for(&identity), request),
+        reasons: judge(uses, &consent_for(&identity, &node), request),
         cost: Cost { bytes: request.bytes_to_write, capacity: node.size() },
     };
     grant(file, refusal)
@@ -284,17 +303,33 @@ fn signatures(node: &BlockNode, file: &File) -> io::Result<Vec<Use>> {
     Ok(uses)
 }
 
-fn consent_for(identity: &Identity) -> Consent {
-    let mut accepted: Vec<String> = identity.serial.iter().cloned().collect();
+/// Names that no typing error makes up, the best first. A kernel name counts only where there is no other: it
+/// belongs to whatever drive was found first.
+fn consent_for(identity: &Identity, node: &BlockNode) -> Consent {
+    let partition = node.attr("partition");
+    let mut accepted = Vec::new();
+    let mut what = "the device's kernel name (it has no serial number)";
+    if let Some(serial) = &identity.serial {
+        // Who consents to the loss of a partition has not consented to that of the disk, nor the other way round.
+        what = match &partition {
+            Some(_) => "the drive's serial number with the partition's",
+            None => "the drive's serial number",
+        };
+        let part = partition.as_ref().map_or(String::new(), |number| format!("-part{number}"));
+        accepted.push(format!("{serial}{part}"));
+    }
+    let mapped = ["dm/name", "dm/uuid"].iter().filter_map(|name| node.attr(name));
+    accepted.extend(mapped);
+    if identity.serial.is_none() && !accepted.is_empty() {
+        what = "the mapped device's name";
+    }
+    if accepted.is_empty() && !identity.by_id.is_empty() {
+        what = "the drive's name in /dev/disk/by-id";
+    }
     accepted.extend(identity.by_id.iter().cloned());
-    let what = match (&identity.serial, accepted.is_empty()) {
-        (Some(_), _) => "the drive's serial number",
-        (None, false) => "the drive's name in /dev/disk/by-id",
-        (None, true) => {
-            accepted.push(identity.name.clone());
-            "the device's kernel name (it has no serial number)"
-        }
-    };
+    if accepted.is_empty() {
+        accepted.push(identity.name.clone());
+    }
     Consent { what, accepted }
 }
 

@@ -11,6 +11,7 @@ pub mod health;
 pub mod host;
 pub mod mounts;
 pub mod passthrough;
+pub mod purge;
 pub mod scheduler;
 pub mod scratch;
 pub mod signals;

@@ -257,6 +257,20 @@ impl ScratchFile {
     }
 }
 
+impl ScratchFile {
+    /// Removes it and tells whether that could be done, which a drop cannot. One that somebody else has removed
+    /// meanwhile is gone as well.
+    ///
+    /// # Errors
+    /// The kernel's answer; the file is still there, and a later run finds it ([`leftovers`]).
+    pub fn remove(self) -> io::Result<()> {
+        match fs::remove_file(&self.path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        }
+    }
+}
+
 impl Drop for ScratchFile {
     fn drop(&mut self) {
         let mut alive = alive();

@@ -259,3 +259,6 @@ fn mbr(image: &mut Image<'_>) -> io::Result<bool> {
     let in_use = |entry: &[u8]| entry[4] != 0 && entry[12..16] != [0; 4];
     Ok(is_sane && table.chunks_exact(16).any(in_use))
 }
+
+#[cfg(test)]
+mod planted;

@@ -104,6 +104,17 @@ pub fn resolve_device(roots: &Roots, number: DevNo) -> Result<Stack, StackError>
     Ok(walk.stack)
 }
 
+/// The first device at the bottom that has no queue for polling. Linux 6.1 does not refuse to poll such a
+/// device: its completions come by interrupt, and what was measured is something else.
+pub fn without_polling(roots: &Roots, stack: &Stack) -> Option<String> {
+    let names = stack.leaves.iter().map(|leaf| &leaf.name);
+    let cannot = |name: &&String| {
+        let node = BlockNode::by_name(roots, name);
+        node.is_some_and(|node| node.attr("queue/io_poll").as_deref() == Some("0"))
+    };
+    names.into_iter().find(cannot).cloned()
+}
+
 /// Where the beginning of a file's filesystem lies on its only leaf, in bytes: what has to be added
 /// to a physical offset that the filesystem tells. `None` when layers between map addresses anew
 /// (dm, md, loop, Btrfs), or when there is more than one leaf.

@@ -279,6 +279,40 @@ pub(crate) fn block_trace(file: &File, what: BlockTrace) -> io::Result<()> {
     check(unsafe { libc::ioctl(file.as_raw_fd(), what as u32 as libc::Ioctl) })
 }
 
+/// What a block device does with a range of its bytes (`linux/fs.h`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub(crate) enum RangeCall {
+    /// `BLKDISCARD`, `_IO(0x12, 119)`: it holds nothing worth keeping.
+    Discard = 0x1277,
+    /// `BLKSECDISCARD`, `_IO(0x12, 125)`: the same, and copies of it are erased too.
+    SecureDiscard = 0x127d,
+    /// `BLKZEROOUT`, `_IO(0x12, 127)`: it reads as zeros afterwards, whether the drive does that or zeros are written.
+    ZeroOut = 0x127f,
+}
+
+/// Tells a block device what to do with `len` bytes from `offset` on, and waits until it has.
+pub(crate) fn block_range(
+    file: &File,
+    call: RangeCall,
+    offset: Bytes,
+    len: Bytes,
+) -> io::Result<()> {
+    let range = [offset.0, len.0];
+    // SAFETY: the kernel reads two u64 from the address, and keeps no reference to them; it refuses a descriptor that
+    // is not open for writing, and other drivers than those of block devices do not know the numbers.
+    check(unsafe { libc::ioctl(file.as_raw_fd(), call as u32 as libc::Ioctl, range.as_ptr()) })
+}
+
+/// Ioctl `BLKRRPART`, `_IO(0x12, 95)` (`linux/fs.h`).
+const BLKRRPART: libc::Ioctl = 0x125f;
+
+/// Lets the kernel read a disk's partition table anew.
+pub(crate) fn read_partitions_again(file: &File) -> io::Result<()> {
+    // SAFETY: the request takes no argument.
+    check(unsafe { libc::ioctl(file.as_raw_fd(), BLKRRPART) })
+}
+
 fn sysconf(name: libc::c_int, usual: u64) -> u64 {
     // SAFETY: reads a constant of the system.
     let answer = unsafe { libc::sysconf(name) };

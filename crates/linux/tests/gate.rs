@@ -88,6 +88,25 @@ fn without_the_right_words_nothing_is_written() {
     }
 }
 
+/// Other namespaces that a command reaches are named by a flag of their own; that is no leave to skip the rest.
+#[test]
+fn a_device_that_was_named_elsewhere_needs_no_word_and_all_else() {
+    if !has_means(&["losetup", "mkfs.ext4"]) {
+        return;
+    }
+    let (device, roots) = (Loop::new(SIZE, true), Roots::default());
+    let silent = Request::default();
+    drop(gate::check_named(&roots, &device.path, &silent).unwrap());
+    device.mkfs("ext4");
+    let refusal = gate::check_named(&roots, &device.path, &silent).unwrap_err().to_string();
+    assert!(refusal.contains("--allow signature:ext4"), "{refusal}");
+    assert!(!refusal.contains("--consent"), "{refusal}");
+    let _mounted = Mounted::new("ext4", device.dev(), "");
+    let allowed = request("", &["signature:ext4"]);
+    let refusal = gate::check_named(&roots, &device.path, &allowed).unwrap_err().to_string();
+    assert!(refusal.contains("is mounted"), "{refusal}");
+}
+
 #[test]
 fn a_mounted_device_is_refused_whatever_is_said() {
     if !has_means(&["losetup", "mkfs.ext4"]) {
@@ -316,6 +335,90 @@ fn described_drives_are_refused_when_held_and_consent_is_their_serial() {
     drive(&machine, "000000000000");
     refused(&machine.roots, &device.path, &request("000000000000", &[]));
     gate::check(&machine.roots, &device.path, &request("nvme0n1", &[])).unwrap();
+}
+
+/// A machine that has `device`, under the directory `dir` of its device tree.
+fn described(device: &Loop, dir: &str, attributes: &[(&str, &str)]) -> Machine {
+    let number = DevNo::from_raw(fs::metadata(&device.path).unwrap().rdev()).to_string();
+    let size = (SIZE / 512).to_string();
+    let machine = Machine::new();
+    machine.device(dir, &number, &[&[("size", &*size)], attributes].concat());
+    machine
+}
+
+/// Written to out of order, a zoned drive fails in the middle of a run, or is slow beyond measure; no word of the
+/// user's makes it take such writes.
+#[test]
+fn a_zoned_drive_is_refused_whatever_is_said() {
+    if !has_means(&["losetup"]) {
+        return;
+    }
+    let device = Loop::new(SIZE, true);
+    for (zoned, is_refused) in [("host-managed", true), ("host-aware", true), ("none", false)] {
+        let attributes = [("queue/zoned", zoned), ("device/serial", "S1")];
+        let machine = described(&device, "pci0000:00/nvme/nvme0/nvme0n1", &attributes);
+        let wanted = request("S1", &["partitions"]);
+        if !is_refused {
+            drop(gate::check(&machine.roots, &device.path, &wanted).unwrap());
+            continue;
+        }
+        let refusal = refused(&machine.roots, &device.path, &wanted);
+        let [Reason::InUse(Use::Zoned { model, .. })] = &refusal.reasons[..] else {
+            panic!("{refusal}")
+        };
+        assert_eq!(model, zoned);
+        let words = format!("nvme0n1 is a zoned drive ({zoned})");
+        assert!(refusal.to_string().contains(&words), "{refusal}");
+        assert!(refusal.to_string().contains("measure reads only"), "{refusal}");
+        gate::open_for_reading(&device.path).unwrap();
+        let listed = drivescope_linux::devices::list(&machine.roots);
+        assert!(!listed[0].ready, "devices says what the gate says");
+    }
+}
+
+/// The word for a partition must not be that of its disk: who meant the one and named the other would lose what was
+/// not meant.
+#[test]
+fn a_partition_has_a_word_of_its_own() {
+    if !has_means(&["losetup"]) {
+        return;
+    }
+    let device = Loop::new(SIZE, true);
+    let disk = "pci0000:00/ata1/block/sda";
+    let machine =
+        described(&device, &format!("{disk}/sda1"), &[("partition", "1"), ("start", "2048")]);
+    machine.device(disk, "8:0", &[("device/serial", "S123")]);
+    machine.link("dev/sda1", "dev/disk/by-id/ata-Big_One_S123-part1");
+    for right in ["S123-part1", "ata-Big_One_S123-part1"] {
+        drop(gate::check(&machine.roots, &device.path, &request(right, &[])).unwrap());
+    }
+    for wrong in ["S123", "sda1", "S123-part2", "S1231"] {
+        let refusal = refused(&machine.roots, &device.path, &request(wrong, &[]));
+        assert!(refusal.to_string().contains("--consent S123-part1"), "{refusal}");
+    }
+    // And the other way round.
+    let machine = described(&device, disk, &[("device/serial", "S123")]);
+    refused(&machine.roots, &device.path, &request("S123-part1", &[]));
+    drop(gate::check(&machine.roots, &device.path, &request("S123", &[])).unwrap());
+}
+
+/// Without udev a mapped device has no by-id name, and its number is that of the order in which it was made.
+#[test]
+fn a_mapped_device_is_named_by_its_name_without_udev() {
+    if !has_means(&["losetup"]) {
+        return;
+    }
+    let device = Loop::new(SIZE, true);
+    let attributes = [("dm/name", "vg-home"), ("dm/uuid", "LVM-abc")];
+    let machine = described(&device, "virtual/block/dm-3", &attributes);
+    for right in ["vg-home", "/dev/mapper/vg-home", "LVM-abc"] {
+        drop(gate::check(&machine.roots, &device.path, &request(right, &[])).unwrap());
+    }
+    for wrong in ["dm-3", "home", "vg-home-part1"] {
+        let refusal = refused(&machine.roots, &device.path, &request(wrong, &[]));
+        assert!(refusal.to_string().contains("the mapped device's name"), "{refusal}");
+        assert!(refusal.to_string().contains("--consent vg-home"), "{refusal}");
+    }
 }
 
 #[test]

@@ -171,6 +171,25 @@ fn cancelling_stops_at_the_next_chunk_and_removes_the_file() {
     assert!(names(dir.path()).is_empty());
 }
 
+// Breaks when a file of gigabytes stays without a word, as on a filesystem that turned read-only meanwhile.
+#[test]
+fn what_cannot_be_removed_is_told() {
+    let dir = tempfile::tempdir().unwrap();
+    let gone = create(dir.path(), Bytes::mib(1), "gone").unwrap();
+    fs::remove_file(gone.path()).unwrap();
+    gone.remove().unwrap();
+
+    let stays = create(dir.path(), Bytes::mib(1), "stays").unwrap();
+    let path = stays.path().to_owned();
+    fs::remove_file(&path).unwrap();
+    fs::create_dir(&path).unwrap();
+    stays.remove().unwrap_err();
+    assert!(path.exists());
+
+    create(dir.path(), Bytes::mib(1), "removed").unwrap().remove().unwrap();
+    assert_eq!(names(dir.path()), [".drivescope-stays.scratch"]);
+}
+
 #[test]
 fn wrong_use_says_what_is_wrong() {
     let dir = tempfile::tempdir_in("/var/tmp").unwrap();

@@ -51,6 +51,22 @@ fn a_file_on_dm_crypt_on_a_partition() {
     assert_eq!(stack::filesystem_start_on_leaf(&stack), None, "dm maps addresses anew");
 }
 
+/// A measurement that says that it polled, and did not, would show the cost of interrupts as that of polling.
+#[test]
+fn a_device_without_a_queue_for_polling_is_named() {
+    let machine = Machine::new();
+    machine.device(NVME, "259:0", &[("queue/io_poll", "1")]);
+    machine.device(SDA, "8:0", &[("queue/io_poll", "0")]);
+    machine.device(SDB, "8:16", &[]);
+    let found = |number: &str| {
+        let stack = stack::resolve_device(&machine.roots, number.parse().unwrap()).unwrap();
+        stack::without_polling(&machine.roots, &stack)
+    };
+    assert_eq!(found("259:0"), None);
+    assert_eq!(found("8:0").as_deref(), Some("sda"));
+    assert_eq!(found("8:16"), None, "a kernel that does not tell is not held against the device");
+}
+
 /// If a member were left out, half the bytes of a mirror would be missing from the count.
 #[test]
 fn md_spreads_over_all_its_members_and_shared_ones_count_once() {

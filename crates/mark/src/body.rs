@@ -123,8 +123,8 @@ pub struct Latency {
 /// A figure over the runs of a test.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Spread {
-    /// Median of the runs.
-    pub median: f64,
+    /// Median of the runs; null without any.
+    pub median: Option<f64>,
     /// Lower end of the median's 95 % interval; null for fewer than 6 runs.
     pub low: Option<f64>,
     /// Upper end of the median's 95 % interval; null for fewer than 6 runs.
@@ -135,18 +135,20 @@ pub struct Spread {
     pub r_over_avg: f64,
     /// Coefficient of variation.
     pub cv: f64,
-    /// The best run, which CrystalDiskMark shows.
-    pub best: f64,
+    /// The best run, which CrystalDiskMark shows; null without any.
+    pub best: Option<f64>,
     /// Independent runs that the counted ones are worth, since a run may resemble the one before.
     #[serde(default)]
     pub n_effective: f64,
 }
 
 impl Spread {
-    /// The same as a quantity, for whoever formats it.
-    pub fn quantity(&self, unit: Unit) -> Quantity {
-        Quantity {
-            value: self.median,
+    /// The same as a quantity, for whoever formats it; `None` without runs, also of earlier versions' records, which
+    /// have 0 there.
+    pub fn quantity(&self, unit: Unit) -> Option<Quantity> {
+        let value = self.median.filter(|_| self.n > 0)?;
+        Some(Quantity {
+            value,
             low: self.low,
             high: self.high,
             confidence: CONFIDENCE,
@@ -154,7 +156,7 @@ impl Spread {
             n: self.n,
             n_effective: self.n_effective,
             better: Better::Higher,
-        }
+        })
     }
 }
 

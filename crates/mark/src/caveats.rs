@@ -1,11 +1,12 @@
 //! Doubts about a mark, each with its cause and what would remove it.
 
 use block::{DriveKind, Medium, Op, WriteCache};
+use engine::Trouble;
 use stats::{Caveat, Verdict};
 use workload::plan::Plan;
 
 use crate::body::Test;
-use crate::execute::Executed;
+use crate::execute::{Broken, Executed};
 use crate::findings::Context;
 use crate::proofs::{Case, by_cache_devices, degraded};
 
@@ -34,8 +35,8 @@ pub(crate) fn of_the_whole(plan: &Plan, executed: &Executed, context: &Context<'
         caveats.push(caveat(
             "incomplete",
             target,
-            "the mark ended before its plan was done, so some runs are missing",
-            "run it again to its end",
+            what_ended_it(executed),
+            remedy_of_the_end(executed),
         ));
     }
     if let Some(made) = executed.resumed_after {
@@ -90,6 +91,36 @@ pub(crate) fn of_the_whole(plan: &Plan, executed: &Executed, context: &Context<'
         ));
     }
     caveats
+}
+
+/// What to do when it ended early, by what ended it.
+fn remedy_of_the_end(executed: &Executed) -> &'static str {
+    match executed.broken.as_ref().map(|broken| broken.failure.trouble()) {
+        None => "run it again to its end",
+        Some(Trouble::Gone) => {
+            "see that the drive is connected and has power (cable, port, slot), and measure it anew"
+        }
+        Some(Trouble::Medium) => {
+            "the drive has a defect at that place: look at `drivescope health`, and measure another part with --span"
+        }
+        Some(Trouble::Refused) => {
+            "the drive does not do this there: measure another part with --span, or reads only"
+        }
+        Some(Trouble::Failed) => {
+            "look at the kernel's log for the cause, and at `drivescope health` for the drive's own word"
+        }
+        Some(Trouble::Short) => "let nobody shorten it meanwhile, and measure it anew",
+    }
+}
+
+fn what_ended_it(executed: &Executed) -> String {
+    let early = "the mark ended before its plan was done, so some runs are missing";
+    match &executed.broken {
+        None => early.to_owned(),
+        Some(Broken { step, run, failure, .. }) => {
+            format!("{early}: in run {run} of {step} the {failure}")
+        }
+    }
 }
 
 /// Doubts about one test.

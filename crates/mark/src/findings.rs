@@ -58,6 +58,7 @@ pub fn body(plan: &Plan, executed: &Executed, context: &Context<'_>) -> Body {
             step,
             phase,
             test: runs,
+            failed: executed.broken.as_ref().filter(|broken| broken.step == step.name),
             info: context.info,
             stack: context.stack,
             extents: context.extents.as_ref(),
@@ -139,13 +140,13 @@ fn spread(values: &[f64], unit: Unit, until: Option<Until>) -> Spread {
         }
     };
     Spread {
-        median: median.map_or(0.0, |m| m.value),
+        median: median.map(|m| m.value),
         low: interval.map(|i| i.low),
         high: interval.map(|i| i.high),
         n: values.len(),
         r_over_avg: range_over_mean(values).unwrap_or(0.0),
         cv: coefficient_of_variation(values).unwrap_or(0.0),
-        best: values.iter().copied().fold(0.0, f64::max),
+        best: values.iter().copied().reduce(f64::max),
         n_effective: median.map_or(0.0, |m| m.n_effective),
     }
 }

@@ -34,8 +34,8 @@ pub struct RepeatedTest {
     pub name: String,
     /// `read`, `write`, or `mix70`.
     pub op: String,
-    /// Median throughput of the original, in MB/s.
-    pub original_mb_s: f64,
+    /// Median throughput of the original, in MB/s; absent when it has no counted run.
+    pub original_mb_s: Option<f64>,
     /// Median throughput of the repetition, in MB/s; absent when it has no counted run.
     pub repeated_mb_s: Option<f64>,
     /// Runs of each.
@@ -90,6 +90,11 @@ pub fn compare(original: &Body, repeated: &Body, margin_percent: f64) -> Repeat 
     }
 }
 
+/// Of the counted runs; earlier versions recorded 0 where there are none.
+fn median(test: &Test) -> Option<f64> {
+    test.mb_s.median.filter(|_| !test.runs.is_empty())
+}
+
 /// Runs over the independent ones that they are worth.
 fn dependence(test: &Test) -> f64 {
     let worth = test.mb_s.n_effective;
@@ -125,8 +130,8 @@ fn repeated_test(before: &Test, after: Option<&Test>, margin_percent: f64) -> Re
     RepeatedTest {
         name: before.name.clone(),
         op: before.op.clone(),
-        original_mb_s: before.mb_s.median,
-        repeated_mb_s: after.filter(|t| !t.runs.is_empty()).map(|t| t.mb_s.median),
+        original_mb_s: median(before),
+        repeated_mb_s: after.and_then(median),
         runs: (rates.0.len(), rates.1.len()),
         n_effective: after.map_or(0.0, |t| t.mb_s.n_effective),
         ratio,

@@ -1,14 +1,14 @@
 //! Each proof, each way it can come out, from runs made up for it.
 
 use block::{
-    Bytes, CpuTimes, DeviceCounters, DriveInfo, DriveKind, Extents, Layer, Leaf, Medium, Nanos,
-    PageCache, Snapshot, Stack, TaskIo,
+    Bytes, CpuTimes, DeviceCounters, DriveInfo, DriveKind, Errno, Extents, Layer, Leaf, Medium,
+    Nanos, Op, PageCache, Snapshot, Stack, TaskIo, Time,
 };
 use drivescope_mark::body::{Body, Latency, Run, Test};
 use drivescope_mark::{
-    Ceiling, Direction, Executed, Options, RunFigures, TestRuns, TestSpec, findings,
+    Broken, Ceiling, Direction, Executed, Options, RunFigures, TestRuns, TestSpec, findings,
 };
-use engine::Totals;
+use engine::{Failure, FailureKind, Totals};
 use stats::{LatencyHistogram, Verdict};
 use workload::audit::{Audit, AuditSummary};
 use workload::plan::{Address, Arrival, Gaps, Plan, Region};
@@ -26,6 +26,7 @@ struct World {
     ceiling: Option<Ceiling>,
     engine: &'static str,
     direct: bool,
+    broken: Option<Broken>,
 }
 
 fn plan(test: &str, direction: Direction) -> Plan {
@@ -75,6 +76,7 @@ impl World {
             ceiling: Some(Ceiling { iops: 1e6, through_kernel: true }),
             engine: "io_uring",
             direct: true,
+            broken: None,
         }
     }
 
@@ -91,7 +93,7 @@ impl World {
                 ceiling: self.ceiling,
             }],
             interrupted: false,
-            broken: None,
+            broken: self.broken.clone(),
             out_of_budget: false,
             resumed_after: None,
             region: REGION,
@@ -505,6 +507,34 @@ fn reached_knows_what_a_mirror_makes_of_a_byte() {
     assert!(others.reason.contains("others"), "{}", others.reason);
 }
 
+// Breaks when the runs before the one that failed look like those of a sound drive.
+#[test]
+fn a_drive_that_failed_is_not_undisturbed() {
+    let mut world = World::sound();
+    let failure = Failure {
+        op: Op::Read,
+        offset: Bytes(8192),
+        len: Bytes(4096),
+        at: Time::ZERO,
+        kind: FailureKind::Error(Errno::IO),
+        gone: None,
+    };
+    let step = world.plan.steps[0].name.clone();
+    let broken =
+        |step| Broken { target: "/srv".to_owned(), step, run: 9, failure: failure.clone() };
+    world.broken = Some(broken(step));
+    assert_eq!(world.doubts(), [("undisturbed", Verdict::Refuted)]);
+    let body = world.body();
+    let told = &body.tests[0].proofs.undisturbed;
+    assert!(told.reason.starts_with("in run 9 the read of 4KiB at byte 8192 failed"), "{told:?}");
+    assert_eq!(told.evidence["errors"], 1);
+    let caveat = body.caveats.iter().find(|c| c.code == "incomplete");
+    assert!(caveat.is_some_and(|c| c.cause.contains("at byte 8192 failed")), "{:?}", body.caveats);
+    // Another test's numbers are not touched by it.
+    world.broken = Some(broken("another".to_owned()));
+    assert_eq!(world.doubts(), []);
+}
+
 #[test]
 fn an_array_that_lacks_a_member_is_a_doubt_and_one_that_rebuilds_disturbs() {
     let array = |degraded, action: Option<&str>| {
@@ -571,16 +601,19 @@ fn what_was_handed_in_again_is_charged_twice() {
     assert_eq!(verdict(DriveKind::BlockDevice, 1.4), Verdict::Unprovable);
     assert_eq!(verdict(DriveKind::BlockDevice, 0.4), Verdict::Refuted);
     assert_eq!(verdict(DriveKind::File, 2.0), Verdict::Unprovable);
-    let written = |filesystem: &str| {
+    let written = |filesystem: &str, charged: f64| {
         let mut world = mirrored(3.0).each(|_, r| {
-            let write_bytes = Bytes(r.run.bytes * 2);
+            let write_bytes = Bytes((r.run.bytes as f64 * charged) as u64);
             r.after.task = Some(TaskIo { write_bytes, ..TaskIo::default() });
         });
         world.stack.layers.push(Layer { kind: filesystem.to_owned(), ..Layer::default() });
         world.test().proofs.reached.verdict
     };
-    assert_eq!(written("jfs"), Verdict::Proven);
-    assert_eq!(written("xfs"), Verdict::Unprovable);
+    assert_eq!(written("jfs", 2.0), Verdict::Proven);
+    assert_eq!(written("xfs", 2.0), Verdict::Unprovable);
+    // Trees that move with the data.
+    assert_eq!(written("btrfs", 1.3), Verdict::Proven);
+    assert_eq!(written("xfs", 1.3), Verdict::Unprovable);
 }
 
 #[test]

@@ -157,7 +157,7 @@ pub enum PlanError {
     #[error("--region: {0}")]
     Region(String),
     /// A value that the user gave cannot be.
-    #[error("{name:?} of {value} bytes: {what}")]
+    #[error("{} of {value} bytes: {what}", flag(*name))]
     Given {
         /// What was given.
         name: Name,
@@ -166,6 +166,14 @@ pub enum PlanError {
         /// What is wrong and what to write instead.
         what: String,
     },
+}
+
+/// The flag that gives a value.
+fn flag(name: Name) -> &'static str {
+    match name {
+        Name::Page => "--page",
+        _ => "--erase-block",
+    }
 }
 
 impl Plan {

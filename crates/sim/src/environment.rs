@@ -260,4 +260,8 @@ impl Environment for VirtualEnvironment {
     fn extents(&mut self) -> Option<Extents> {
         None
     }
+
+    fn gone(&mut self) -> Option<String> {
+        self.around.gauges.is_gone().then(|| self.leaf.clone())
+    }
 }

@@ -33,6 +33,11 @@ impl Store {
     }
 
     fn write(&mut self, offset: u64, data: &[u8]) {
+        // Zeros are what reads without a piece: a drive that is zeroed takes no memory for it.
+        let is_whole = offset.is_multiple_of(PIECE as u64) && data.len().is_multiple_of(PIECE);
+        if is_whole && data.iter().all(|byte| *byte == 0) {
+            return self.forget(offset, data.len() as u64);
+        }
         Store::pieces(offset, data.len(), |piece, within, part| {
             let kept = self.pieces.entry(piece).or_insert_with(|| Box::new([0; PIECE]));
             kept[within..within + part.len()].copy_from_slice(&data[part]);
@@ -51,7 +56,13 @@ impl Store {
 
     fn forget(&mut self, offset: u64, len: u64) {
         let (first, last) = (offset.div_ceil(PIECE as u64), (offset + len) / PIECE as u64);
-        self.pieces.retain(|piece, _| !(first..last).contains(piece));
+        if last.saturating_sub(first) < self.pieces.len() as u64 {
+            for piece in first..last {
+                self.pieces.remove(&piece);
+            }
+        } else {
+            self.pieces.retain(|piece, _| !(first..last).contains(piece));
+        }
     }
 }
 
@@ -122,10 +133,12 @@ impl Hands {
                     spoil(place.0, &mut buffer[part]);
                 }
                 (Op::Read, Stored::Lost) => buffer[part].fill(0),
-                (Op::Discard, Stored::At(place) | Stored::Corrupt(place)) => {
+                (Op::Discard, Stored::At(place) | Stored::Corrupt(place))
+                    if !map.keeps_discarded() =>
+                {
                     store.forget(place.0, count);
                 }
-                (Op::Write | Op::Discard, Stored::Lost) | (Op::Flush, _) => {}
+                (Op::Discard, _) | (Op::Write, Stored::Lost) | (Op::Flush, _) => {}
             }
             from += count;
         }

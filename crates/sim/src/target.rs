@@ -156,6 +156,11 @@ impl VirtualTarget {
         self.device.media()
     }
 
+    /// True when the drive does discards at all.
+    pub fn discards(&self) -> bool {
+        self.device.supports(Op::Discard)
+    }
+
     /// Where the drive keeps what is written to it. The drive itself keeps none of it, but for what goes through
     /// lanes opened for data ([`Target::open_for_data`]).
     pub fn content(&self) -> &ContentMap {

@@ -17,6 +17,7 @@ mod fio_parity;
 mod fuzz;
 mod hot_loop;
 mod kills;
+mod lab;
 mod latency;
 mod loop_device;
 mod middle;
@@ -26,6 +27,7 @@ mod plan;
 mod postgres;
 mod probe;
 mod provenance;
+mod reached;
 mod replay;
 mod replay_timing;
 mod replay_verdicts;
@@ -67,6 +69,8 @@ enum Name {
     Coverage(coverage::Options),
     /// Runs killed at random moments, which have to go on (minutes)
     Kills(kills::Options),
+    /// Scenarios on emulated drives (QEMU, an hour or more)
+    Lab(lab::Options),
     /// The power cut at every flush mark under the store of runs (root and /dev/fuse, half an hour)
     Cuts(cuts::Options),
     /// Virtual drives served as files, tried with flashbench and fio (/dev/fuse, minutes)
@@ -89,6 +93,8 @@ enum Name {
     Fuzz(fuzz::Options),
     /// A recording read and analysed, beside blkparse and btt (root, fio and blktrace, minutes)
     TraceSpeed(trace_speed::Options),
+    /// The proof *reached* on many stacks, against what an emulator counts (QEMU, minutes)
+    Reached(reached::Options),
     /// What reading traces costs, in time and in memory (4 GB of disk, half an hour)
     TraceFormats(trace_formats::Options),
 }
@@ -119,7 +125,7 @@ fn main() -> ExitCode {
 type Validation = (&'static str, &'static str, fn() -> Result<bool>);
 
 /// All of them, in the order in which they run when none is named: the short ones first.
-const ALL: [Validation; 17] = [
+const ALL: [Validation; 19] = [
     ("serve", "served virtual drives, tried with flashbench and fio", || serve::run(&defaults())),
     ("latency", "recorded latency against the kernel's own, beside fio's", || {
         latency::run(&defaults())
@@ -134,6 +140,9 @@ const ALL: [Validation; 17] = [
         fio_parity::run(&defaults())
     }),
     ("btt", "analysis of real recordings beside Debian's btt", || btt::run(&defaults())),
+    ("reached", "the proof of that name, against what an emulator counts", || {
+        reached::run(&defaults())
+    }),
     ("replay", "two drives compared by two workloads, beside published tables", || {
         replay::run(&defaults())
     }),
@@ -155,6 +164,7 @@ const ALL: [Validation; 17] = [
     ("probe", "what the probes say of drives whose truth is known", || probe::run(&defaults())),
     ("sim", "virtual drives of flash against theory", || sim::run(&defaults())),
     ("fuzz", "readers of traces under libFuzzer", || fuzz::run(&defaults())),
+    ("lab", "scenarios on emulated drives", || lab::run(&defaults())),
 ];
 
 /// Runs what was named, or all; true when nothing was found wrong.
@@ -167,11 +177,13 @@ fn run(name: Option<Name>) -> Result<bool> {
         Some(Name::Serve(options)) => serve::run(&options),
         Some(Name::Latency(options)) => latency::run(&options),
         Some(Name::Kills(options)) => kills::run(&options),
+        Some(Name::Lab(options)) => lab::run(&options),
         Some(Name::Cuts(options)) => cuts::run(&options),
         Some(Name::Coverage(options)) => coverage::run(&options),
         Some(Name::Loop(options)) => hot_loop::run(&options),
         Some(Name::FioParity(options)) => fio_parity::run(&options),
         Some(Name::Btt(options)) => btt::run(&options),
+        Some(Name::Reached(options)) => reached::run(&options),
         Some(Name::Replay(options)) => replay::run(&options),
         Some(Name::ReplayVerdicts(options)) => replay_verdicts::run(&options),
         Some(Name::ReplayTiming(options)) => replay_timing::run(&options),

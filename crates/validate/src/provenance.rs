@@ -61,8 +61,17 @@ fn field<'a>(text: &'a str, name: &str) -> Option<&'a str> {
 pub fn commit() -> Result<String> {
     let commit = git(&["rev-parse", "--short=12", "HEAD"])?;
     // Tables are left out: they change by being written.
-    let code =
-        ["status", "--porcelain", "--", "crates", "fuzz", "scripts", "Cargo.toml", "Cargo.lock"];
+    let code = [
+        "status",
+        "--porcelain",
+        "--",
+        "crates",
+        "fuzz",
+        "lab",
+        "scripts",
+        "Cargo.toml",
+        "Cargo.lock",
+    ];
     Ok(if git(&code)?.is_empty() { commit } else { commit + "+" })
 }
 

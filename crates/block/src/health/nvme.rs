@@ -90,6 +90,15 @@ pub struct NvmeNamespace {
     pub format: u16,
     /// Formats that it can be given.
     pub formats: Vec<NvmeFormat>,
+    /// Metadata is transferred at the end of each block's data, and not by itself (FLBAS bit 4).
+    #[serde(default)]
+    pub has_extended_metadata: bool,
+    /// Type of end-to-end protection; 0 for none (DPS bits 2:0, byte 29).
+    #[serde(default)]
+    pub protection_type: u8,
+    /// Protection information stands at the beginning of the metadata (DPS bit 3).
+    #[serde(default)]
+    pub is_protection_first: bool,
     /// Endurance group that it lies in; 0 for none (bytes 103:102).
     pub endurance_group: u16,
 }

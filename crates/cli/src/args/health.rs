@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::named;
+
 /// `health`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -24,6 +26,7 @@ Exit codes: 0 done; 1 done, and a drive fails or says that it will; 2 wrong use
 or environment.")]
 pub struct HealthArgs {
     /// Device, or what lies on one; virtual drive; recorded commands (commands:FILE)
+    #[arg(value_parser = named)]
     pub device: String,
     /// Print as JSON
     #[arg(long)]

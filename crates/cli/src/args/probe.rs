@@ -4,11 +4,12 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use block::{Bytes, Nanos};
+use clap::builder::{PathBufValueParser, TypedValueParser as _};
 use clap::{Args, Subcommand};
 use linux::target::EngineKind;
 use workload::units::parse_bytes;
 
-use super::{RecordArgs, Span, engine, lasting, span};
+use super::{RecordArgs, Span, engine, hazard, lasting, named, picture, span};
 
 /// `probe`.
 #[derive(Debug, Args)]
@@ -78,7 +79,7 @@ pub enum ProbeVerb {
 pub struct ProbePlaceArgs {
     /// Block device, file, or virtual drive (sim:usb-8m)
     // An option also where it is required: the verbs under `probe` have one of their own, and its own is empty then.
-    #[arg(required_unless_present = "resume")]
+    #[arg(required_unless_present = "resume", value_parser = named)]
     pub target: Option<String>,
     /// Part to probe: LENGTH, OFFSET+LENGTH or all
     #[arg(long, value_name = "SPAN", value_parser = span)]
@@ -96,7 +97,7 @@ pub struct ProbePlaceArgs {
     #[arg(long, value_name = "WORD", requires = "write")]
     pub consent: Option<String>,
     /// Write although the device carries this, such as partitions or signature:vfat
-    #[arg(long, value_name = "HAZARD", value_delimiter = ',', requires = "write")]
+    #[arg(long, value_name = "HAZARD", value_delimiter = ',', requires = "write", value_parser = hazard)]
     pub allow: Vec<String>,
     /// Longest time that it may take
     #[arg(help_heading = "Limits", long, value_name = "TIME", value_parser = lasting, default_value = "30m")]
@@ -130,7 +131,7 @@ pub struct ProbeOutputArgs {
     #[arg(long)]
     pub json: bool,
     /// Draw the result's plot into this file (.svg or .png)
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = PathBufValueParser::new().try_map(picture))]
     pub plot: Option<PathBuf>,
     /// Show no progress
     #[arg(long)]

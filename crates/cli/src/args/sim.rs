@@ -6,6 +6,8 @@ use block::Bytes;
 use clap::{Args, Subcommand};
 use workload::units::parse_bytes;
 
+use super::named;
+
 /// `sim`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -48,6 +50,7 @@ drive knows them, and any field of the model with its table, & between them.
 The tables host, faults, heat and neighbour are there for every kind.")]
     Show {
         /// Model, with or without sim: in front
+        #[arg(value_parser = named)]
         model: String,
         /// Print as JSON, with null for what the model has not
         #[arg(long)]
@@ -72,6 +75,7 @@ microseconds that FUSE takes. Ctrl-C, or unmounting it, ends the service, and
 what was written is then gone.")]
 pub struct ServeArgs {
     /// Model, with or without sim: in front
+    #[arg(value_parser = named)]
     pub model: String,
     /// An empty directory
     pub mountpoint: PathBuf,

@@ -20,7 +20,7 @@ use crate::envelope::{SystemClock, envelope};
 use crate::exit::Exit;
 use crate::progress::Progress;
 use crate::verbs::mark::{run_id, seed_of};
-use crate::{recording, talk, view};
+use crate::{outputs, recording, talk, view};
 
 use keep::ProbeRecord;
 pub use open::{Opened, must_write, with_bench};
@@ -224,6 +224,7 @@ impl<'a> Job<'a> {
     /// # Errors
     /// What makes probing impossible, or its result unwritable.
     pub fn run(self) -> Result<Exit> {
+        self.output.plot.as_deref().map_or(Ok(()), outputs::check)?;
         self.make()?.show()
     }
 }

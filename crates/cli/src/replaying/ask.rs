@@ -1,6 +1,6 @@
 //! What the flags ask for, in the words of the room that replays.
 
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result, bail};
 use block::{Bytes, DriveKind, Waiting};
 use engine::replay::Setup;
 use trace::Kind;
@@ -91,7 +91,7 @@ pub fn of_reference(args: &PlayArgs, options: &Options) -> Options {
 /// one must be said of.
 ///
 /// # Errors
-/// [`Refused`] when the trace writes, and nothing was said of it.
+/// [`Refused`] when the trace writes, and nothing was said of it; when there is no such drive.
 pub fn writes(args: &PlayArgs, survey: &Survey, name: &str) -> Result<Writes> {
     if args.reads_only {
         return Ok(Writes::LeaveOut);
@@ -107,6 +107,12 @@ pub fn writes(args: &PlayArgs, survey: &Survey, name: &str) -> Result<Writes> {
     if changes == 0 {
         return Ok(Writes::LeaveOut);
     }
+    // A slip in the name is no matter of safety, and what is not there has nothing to lose.
+    std::fs::metadata(name).with_context(|| {
+        format!(
+            "{name}: cannot be replayed to; name a device, a file or a virtual drive, such as sim:sata-a"
+        )
+    })?;
     Err(Refused(format!(
         "{name}: the trace has {changes} writes and discards, and what the drive holds would be lost; add --write \
          --consent SERIAL, which `drivescope devices` tells, or --reads-only, or --writes-as-reads"

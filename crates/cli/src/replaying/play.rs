@@ -190,6 +190,9 @@ impl Job<'_> {
             Some(wanted) if !ask::is_nobodys(name) => {
                 Ok(Some(linux::scheduler::hold(&Roots::default(), Path::new(name), wanted)?))
             }
+            Some(wanted) => bail!(
+                "--scheduler {wanted}: {name} has no I/O scheduler; it is for block devices, leave it out"
+            ),
             _ => Ok(None),
         }
     }

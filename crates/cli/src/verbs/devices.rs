@@ -1,6 +1,6 @@
 //! `drivescope devices`: what can be measured here, and what must not be touched.
 
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result, bail};
 use linux::devices::{self, Device};
 use linux::sysfs::Roots;
 use report::Style;
@@ -21,7 +21,9 @@ struct Body {
 /// # Errors
 /// When a named device is not there.
 pub fn main(args: &DevicesArgs) -> Result<Exit> {
-    let mut devices = devices::list(&Roots::default());
+    let roots = Roots::default();
+    devices::told(&roots).context("what is here cannot be listed; a container may hide /sys")?;
+    let mut devices = devices::list(&roots);
     for name in &args.devices {
         if !devices.iter().any(|device| is_named(device, name)) {
             let known: Vec<_> = devices.iter().map(|d| d.path.display().to_string()).collect();

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::Write;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -19,7 +20,7 @@ use workload::plan::Region;
 use crate::args::ProbePlaceArgs;
 use crate::exit::{Exit, Refused};
 use crate::probing::{Opened, with_bench};
-use crate::{talk, view};
+use crate::{outputs, talk, view};
 
 /// flashbench itself knows no limit; what it is asked for is bounded by its options.
 const DAYS: Nanos = Nanos::secs(7 * 86_400);
@@ -152,8 +153,7 @@ impl Out {
     fn new(options: &Options) -> Result<Out> {
         // As in flashbench, the file is there also when no test writes to it.
         let create = |name: &String| -> Result<(File, String)> {
-            let file = File::create(name).with_context(|| format!("{name}: cannot be written"))?;
-            Ok((file, name.clone()))
+            Ok((outputs::create(Path::new(name))?, name.clone()))
         };
         let named = options.out.as_ref().filter(|name| *name != "-");
         Ok(Out { file: named.map(create).transpose()? })

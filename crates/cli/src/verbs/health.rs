@@ -42,7 +42,11 @@ struct Body {
 pub fn main(args: &HealthArgs) -> Result<Exit> {
     let earlier = args.since.as_deref().map(earlier).transpose()?;
     let (stack, drives) = ask(args)?;
-    let changes = earlier.map(|earlier| changes(&earlier, &drives)).transpose()?;
+    let changes =
+        earlier.map(|earlier| changes(&earlier, &drives)).transpose().with_context(|| {
+            let name = args.since.as_deref().unwrap_or(Path::new("-"));
+            format!("{}: nothing can be compared with it", name.display())
+        })?;
     let is_bad = drives.iter().any(|drive| drive.standing == Standing::Bad);
     if args.json {
         let run_id = RunId::new(SystemClock.now(), u64::from(std::process::id()));
@@ -189,7 +193,8 @@ fn earlier(path: &Path) -> Result<Vec<Health>> {
     if form != SCHEMA {
         bail!("{}: has the form {form}, and this version reads {SCHEMA}", path.display());
     }
-    let read: Earlier = serde_json::from_value(value).with_context(what)?;
+    // Of the text once more, which has lines and columns to name.
+    let read: Earlier = serde_json::from_slice(&bytes).with_context(what)?;
     Ok(read.body.drives)
 }
 

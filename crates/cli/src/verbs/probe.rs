@@ -1,6 +1,5 @@
 //! `drivescope probe`: what a flash device is made of.
 
-use std::fs::File;
 use std::io::Write as _;
 
 use anyhow::{Context as _, Result};
@@ -12,7 +11,7 @@ use crate::args::{
 use crate::durable;
 use crate::exit::Exit;
 use crate::probing::{Job, must_write};
-use crate::{talk, view};
+use crate::{outputs, talk, view};
 
 /// Runs the verb.
 ///
@@ -76,7 +75,7 @@ fn scattered(args: &ScatterArgs, given: &Given) -> Result<Exit> {
     let Some(path) = &args.data else { return job.run() };
     // Found out before a minute of probing.
     let cannot = || format!("{}: cannot be written", path.display());
-    let mut file = File::create(path).with_context(cannot)?;
+    let mut file = outputs::create(path)?;
     let made = job.make()?;
     file.write_all(view::plots::gnuplot(made.body()).as_bytes()).with_context(cannot)?;
     durable::settle(path).with_context(cannot)?;

@@ -38,7 +38,8 @@ fn merge(files: &[PathBuf], json: bool) -> Result<Exit> {
         }
     }
     if rows.is_empty() {
-        bail!("no rows are in these files; `drivescope probe --row` prints one");
+        let names: Vec<_> = files.iter().map(|file| file.display().to_string()).collect();
+        bail!("{}: no rows are in there; `drivescope probe --row` prints one", names.join(", "));
     }
     if json {
         print_json(SCHEMA, json!({ "rows": rows }))?;

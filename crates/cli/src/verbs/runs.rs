@@ -18,7 +18,7 @@ use crate::exit::{Exit, Refused};
 use crate::keeping::of_record;
 use crate::replaying::{COMPARE, REPLAY};
 use crate::verbs::{print_json, trace};
-use crate::{probing, recording, session, talk, view};
+use crate::{probing, purging, recording, session, talk, view};
 
 /// The form of what these verbs print as JSON.
 const SCHEMA: &str = "drivescope.runs/1";
@@ -107,6 +107,7 @@ fn page(run: &Run, mib: bool) -> Result<bool> {
         form @ probing::SCHEMA => {
             show_if(of_record(run, form)?, |it| probing::show(verb, it, false))
         }
+        form @ purging::SCHEMA => show_if(of_record(run, form)?, |it| purging::print(it, false)),
         form @ REPLAY => show_if(of_record(run, form)?, |it| trace::show_replay(it, false)),
         form @ COMPARE => show_if(of_record(run, form)?, |it| trace::show_compare(it, false)),
         _ => show_if(session::of_record(run)?, |it| session::show(verb, it, false, mib)),

@@ -177,7 +177,8 @@ fn erasing(controller: &NvmeController) -> String {
     if ways.is_empty() { "nothing but writing".to_owned() } else { ways.join(", ") }
 }
 
-fn sanitize_words(state: NvmeSanitizeState) -> &'static str {
+/// A state of Sanitize as what became of the last one.
+pub fn sanitize_words(state: NvmeSanitizeState) -> &'static str {
     match state {
         NvmeSanitizeState::Never => "never",
         NvmeSanitizeState::Done => "succeeded",

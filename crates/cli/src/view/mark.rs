@@ -24,10 +24,11 @@ pub fn sheet(verb: &str, body: &Body, rate: RateUnit) -> Sheet {
 pub fn headline(body: &Body) -> String {
     let standing = body.tests.iter().filter(|t| t.headline).count();
     let stand = format!("{standing} of {} numbers stand", body.tests.len());
-    match body.tests.iter().find(|t| t.headline) {
+    let first = body.tests.iter().find(|t| t.headline);
+    match first.and_then(|test| Some((test, test.mb_s.quantity(Unit::MbPerS)?))) {
         None => stand,
-        Some(test) => {
-            let rate = number::value(&test.mb_s.quantity(Unit::MbPerS), RateUnit::Mb);
+        Some((test, rate)) => {
+            let rate = number::value(&rate, RateUnit::Mb);
             format!("{} {} {rate} MB/s; {stand}", test.name, test.op)
         }
     }
@@ -113,51 +114,59 @@ pub fn title(op: &str) -> String {
 }
 
 fn row(test: &Test, body: &Body, rate: RateUnit) -> Row {
-    let nothing = match (test.runs.is_empty(), test.runs.iter().all(|run| run.ios == 0)) {
-        (true, _) => Some("no counted run was finished"),
-        (_, true) => Some("no I/O finished in the measured time"),
-        _ => None,
-    };
     let name = test.name.clone();
-    if let Some(reason) = nothing {
-        let standing = Standing::Withdrawn { reason: reason.to_owned(), instead: String::new() };
-        return Row { name, standing, detail: vec![], proofs: vec![] };
-    }
+    let figures = test.mb_s.quantity(Unit::MbPerS).zip(test.iops.quantity(Unit::Iops));
+    let figures = match figures {
+        None => Err("no counted run was finished"),
+        Some(_) if test.runs.iter().all(|run| run.ios == 0) => {
+            Err("no I/O finished in the measured time")
+        }
+        Some(figures) => Ok(figures),
+    };
+    let (throughput, iops) = match figures {
+        Ok(figures) => figures,
+        Err(reason) => {
+            let reason = reason.to_owned();
+            let standing = Standing::Withdrawn { reason, instead: String::new() };
+            return Row { name, standing, detail: vec![], proofs: vec![] };
+        }
+    };
     let proofs = test.proofs.named().map(|(name, proof)| (name, proof.clone())).to_vec();
     let (standing, detail) = if test.headline {
-        (Standing::Stands(cells(test)), vec![spread(&test.mb_s, rate)])
+        (
+            Standing::Stands(cells(test, throughput, iops)),
+            vec![spread(&test.mb_s, throughput, rate)],
+        )
     } else {
-        (withdrawn(test, body, rate), Vec::new())
+        (withdrawn(test, throughput, body, rate), Vec::new())
     };
     Row { name, standing, detail, proofs }
 }
 
-fn cells(test: &Test) -> Vec<Cell> {
+fn cells(test: &Test, rate: Quantity, iops: Quantity) -> Vec<Cell> {
     let Latency { p50, p99, p999, max, .. } = test.latency_ns;
-    let rate = test.mb_s.quantity(Unit::MbPerS);
     let time = |ns: u64| {
         let bare = Quantity { value: ns as f64, low: None, high: None, ..rate };
         Cell::Value(Quantity { unit: Unit::Ns, better: Better::Lower, ..bare })
     };
-    let mut cells =
-        vec![Cell::Value(rate), Cell::Interval(rate), Cell::Value(test.iops.quantity(Unit::Iops))];
+    let mut cells = vec![Cell::Value(rate), Cell::Interval(rate), Cell::Value(iops)];
     cells.extend([p50, p99, p999, max].map(time));
     cells
 }
 
-fn spread(mb_s: &Spread, rate: RateUnit) -> String {
-    let best = Quantity { value: mb_s.best, low: None, high: None, ..mb_s.quantity(Unit::MbPerS) };
+fn spread(mb_s: &Spread, median: Quantity, rate: RateUnit) -> String {
+    let best = mb_s.best.map(|value| Quantity { value, low: None, high: None, ..median });
     format!(
         "n {}, R/Avg {}, CV {}, best {}",
         mb_s.n,
         number::share(mb_s.r_over_avg),
         number::share(mb_s.cv),
-        number::value(&best, rate)
+        best.map_or("none".to_owned(), |best| number::value(&best, rate))
     )
 }
 
 /// The reason is that of the first refuted proof, which the rows of proofs then need not repeat.
-fn withdrawn(test: &Test, body: &Body, rate: RateUnit) -> Standing {
+fn withdrawn(test: &Test, median: Quantity, body: &Body, rate: RateUnit) -> Standing {
     let proofs = test.proofs.named();
     let refuted = proofs.into_iter().find(|(_, p)| p.verdict == Verdict::Refuted);
     let reason = refuted.map_or(String::new(), |(_, proof)| proof.reason.clone());
@@ -169,7 +178,7 @@ fn withdrawn(test: &Test, body: &Body, rate: RateUnit) -> Standing {
         _ if empty => "of zeros that no device was asked for",
         _ => "of caches and I/O together, not of the drive",
     };
-    let value = number::value(&test.mb_s.quantity(Unit::MbPerS), rate);
+    let value = number::value(&median, rate);
     Standing::Withdrawn { reason, instead: format!("measured: {value} {} {what}", rate.name()) }
 }
 

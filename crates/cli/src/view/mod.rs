@@ -10,6 +10,7 @@ pub mod load;
 pub mod mark;
 pub mod plots;
 pub mod probe;
+pub mod purge;
 pub mod record;
 pub mod replay;
 pub mod rerun;

@@ -1,5 +1,6 @@
 //! Probings as charts.
 
+use std::io::Write as _;
 use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
@@ -13,6 +14,7 @@ use report::flashbench as line;
 use report::{Style, number};
 use stats::Unit;
 
+use crate::outputs;
 use crate::view::drive;
 
 /// Draws the plot of what was probed into a file, as its name ends. Of several probes that of the most telling one.
@@ -39,7 +41,8 @@ pub fn write(charts: &[Chart], path: &Path, ground: Ground) -> Result<()> {
         Some("png") => png_of_all(charts, canvas, 2)?,
         _ => bail!("{name}: end the name in .svg or .png, which says how it is drawn"),
     };
-    std::fs::write(path, bytes).with_context(|| format!("{name}: cannot be written"))
+    let written = outputs::create(path)?.write_all(&bytes);
+    written.with_context(|| format!("{name}: cannot be written"))
 }
 
 /// The plot of a single probe, for a terminal; empty where there is none.

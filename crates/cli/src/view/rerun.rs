@@ -53,14 +53,15 @@ fn row(test: &RepeatedTest, repeat: &Repeat) -> Row {
         n_effective: test.n_effective,
         better: Better::Higher,
     };
-    let (Some(ratio), Some(again)) = (test.ratio, test.repeated_mb_s) else {
+    let medians = test.original_mb_s.zip(test.repeated_mb_s);
+    let (Some(ratio), Some((before, again))) = (test.ratio, medians) else {
         let reason = "one of the two has no run with a throughput".to_owned();
         let standing = Standing::Withdrawn { reason, instead: String::new() };
         return Row { name, standing, detail: vec![], proofs: vec![] };
     };
     let ratio = Quantity { low: ratio.low, high: ratio.high, ..quantity(ratio.ratio, Unit::Ratio) };
     let cells = vec![
-        Cell::Value(quantity(test.original_mb_s, Unit::MbPerS)),
+        Cell::Value(quantity(before, Unit::MbPerS)),
         Cell::Value(quantity(again, Unit::MbPerS)),
         Cell::Value(ratio),
         Cell::Interval(ratio),

@@ -77,6 +77,9 @@ fn pertinent(faults: &mut Map<String, Value>) {
     if is_empty(faults.get("unreadable")) && is_empty(faults.get("unwritable")) {
         faults.remove("error_after_ns");
     }
+    if faults.get("ignores_discard") == Some(&Value::Bool(false)) {
+        faults.remove("ignores_discard");
+    }
     if let Some(Value::Object(storm)) = faults.remove("storm") {
         faults.extend(storm.into_iter().map(|(name, value)| (format!("storm_{name}"), value)));
     }

@@ -363,6 +363,7 @@ impl<'a, D: Drive> Lane<'a, D> {
             len,
             at: completion.completed,
             kind,
+            gone: None,
         });
     }
 }

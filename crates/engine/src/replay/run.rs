@@ -15,6 +15,7 @@ use super::{Ended, Feed, Reason, Replayed, Setup};
 use crate::gate::{Arrival, Gate};
 use crate::lane::Flags;
 use crate::run::EngineError;
+use crate::samples::Failure;
 
 /// From the moment when all lanes may go to the first instant of a replay in real time: the first request would
 /// otherwise be late by what it takes to wake a thread.
@@ -83,10 +84,15 @@ pub fn replay<T: Target>(
         errors,
         starved: left.iter().map(|left| left.starved).sum(),
         unheard: left.iter().map(|left| left.unheard).sum(),
-        failure: left.into_iter().filter_map(|left| left.failure).min_by_key(|failure| failure.at),
+        failure: first(left).map(|failure| failure.ask(environment)),
         before,
         after,
     })
+}
+
+/// The failure that was seen first.
+fn first(left: Vec<Left>) -> Option<Failure> {
+    left.into_iter().filter_map(|left| left.failure).min_by_key(|failure| failure.at)
 }
 
 /// What the threads of a replay share.

@@ -42,10 +42,16 @@ impl Backing {
 /// All loop devices that are attached to something.
 ///
 /// # Errors
-/// When sysfs does not list the disks of this machine.
+/// When sysfs does not list the disks of this machine, or none though it has block devices.
 pub(crate) fn all(roots: &Roots) -> io::Result<Vec<Backing>> {
-    let dir = roots.sys.join("block");
-    fs::read_dir(&dir).map_err(|error| io::Error::other(format!("{}: {error}", dir.display())))?;
+    let (disks, devices) = (roots.sys.join("block"), roots.sys.join("dev/block"));
+    let is_empty = |dir: &Path| fs::read_dir(dir).map(|mut entries| entries.next().is_none());
+    let told = match is_empty(&disks) {
+        Ok(true) if is_empty(&devices).is_ok_and(|none| !none) => Err("it is empty".to_owned()),
+        Ok(_) => Ok(()),
+        Err(error) => Err(error.to_string()),
+    };
+    told.map_err(|why| io::Error::other(format!("{}: {why}", disks.display())))?;
     Ok(BlockNode::disks(roots).iter().filter_map(|node| backing(roots, node)).collect())
 }
 

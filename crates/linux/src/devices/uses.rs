@@ -1,6 +1,7 @@
 //! What stands against touching a block device: who uses it now.
 
 use std::fmt;
+use std::fs;
 use std::io;
 use std::path::PathBuf;
 
@@ -66,6 +67,14 @@ pub enum Use {
         /// Kernel name of the device.
         device: String,
     },
+    /// It takes writes only in the order of its zones, or slows down when they come otherwise: a shingled disk, an NVMe
+    /// namespace of zones.
+    Zoned {
+        /// Kernel name of the disk.
+        device: String,
+        /// Who minds the order: `host-managed` (other writes fail) or `host-aware`.
+        model: String,
+    },
     /// It is divided into partitions.
     Partitioned {
         /// Kernel name of the disk.
@@ -127,6 +136,12 @@ impl fmt::Display for Use {
                 write!(f, "{} is the backing file of {by}", file.display())
             }
             Use::ReadOnly { device } => write!(f, "{device} is read-only"),
+            Use::Zoned { device, model } => {
+                write!(
+                    f,
+                    "{device} is a zoned drive ({model}), and zones are written from their beginning only"
+                )
+            }
             Use::Unread { device, why } => {
                 write!(f, "what {device} carries is not known ({why})")
             }
@@ -164,8 +179,19 @@ impl InUse {
         let mounts = known(mounts::all_namespaces(roots), "mounted", &mut unseen);
         let swaps = known(mounts::swaps(roots), "in use as swap", &mut unseen);
         let loops = known(loops::all(roots), "under a loop device", &mut unseen);
-        let swaps = swaps.iter().filter_map(|path| BlockNode::by_dev_path(roots, path)).collect();
-        InUse { mounts, swaps, loops, unseen }
+        let mut areas = Vec::new();
+        for path in &swaps {
+            match BlockNode::by_dev_path(roots, path) {
+                Some(node) => areas.push(node),
+                // A file holds no device of its own.
+                None if fs::metadata(path).is_ok_and(|meta| meta.is_file()) => {}
+                None => {
+                    let why = format!("{}: sysfs does not show which device it is", path.display());
+                    unseen.push(("in use as swap", why));
+                }
+            }
+        }
+        InUse { mounts, swaps: areas, loops, unseen }
     }
 
     /// Mounts of exactly this device.
@@ -239,6 +265,11 @@ impl InUse {
     /// of itself, of its partitions, and, for a partition, of the disk that holds it as a whole.
     pub fn of(&self, roots: &Roots, node: &BlockNode) -> Vec<Use> {
         let mut uses = self.of_node(roots, node);
+        let found = node.number().and_then(|number| BlockNode::by_number(roots, number));
+        if found.as_ref() != Some(node) {
+            let why = format!("{}: it is not there", roots.sys.join("dev/block").display());
+            uses.push(Use::Unseen { device: node.name().to_owned(), what: "in use", why });
+        }
         uses.extend(self.unseen.iter().map(|(what, why)| Use::Unseen {
             device: node.name().to_owned(),
             what,
@@ -246,6 +277,10 @@ impl InUse {
         }));
         if node.is_partition() {
             uses.extend(self.of_node(roots, &node.disk()));
+        }
+        // A word of the disk's queue, which partitions share. Older kernels do not have it.
+        if let Some(model) = node.disk().attr("queue/zoned").filter(|model| model != "none") {
+            uses.push(Use::Zoned { device: node.disk().name().to_owned(), model });
         }
         let partitions = node.partitions();
         for partition in &partitions {

@@ -54,10 +54,12 @@ pub struct Consent {
 }
 
 impl Consent {
-    /// True when `given` is one of the names, exactly; a by-id name may come with its directory.
+    /// True when `given` is one of the names, exactly; a by-id name or that of a mapped device may come with its
+    /// directory.
     pub fn is_given_by(&self, given: &str) -> bool {
         let given = given.trim();
-        let name = given.strip_prefix("/dev/disk/by-id/").unwrap_or(given);
+        let directories = ["/dev/disk/by-id/", "/dev/mapper/"];
+        let name = directories.iter().find_map(|dir| given.strip_prefix(dir)).unwrap_or(given);
         self.accepted.iter().any(|accepted| accepted == name)
     }
 }
@@ -89,6 +91,11 @@ impl fmt::Display for Cost {
             large => format!("{:.2} TB", large / 1e12),
         };
         match (self.bytes, self.drive_writes()) {
+            (Some(Bytes::ZERO), _) => write!(
+                f,
+                "no data would be written; all of its {} may be erased",
+                decimal(self.capacity)
+            ),
             (Some(bytes), Some(share)) => write!(
                 f,
                 "up to {} would be written, {share:.3} times its capacity of {}",
@@ -158,6 +165,9 @@ fn remedy(found: &Use) -> String {
         Use::Busy { .. } => "end that program, or export the pool, first".to_owned(),
         Use::LoopBacking { by, .. } => format!("detach it first (losetup -d /dev/{by})"),
         Use::ReadOnly { .. } => "measure reads only (--read-only)".to_owned(),
+        Use::Zoned { .. } => {
+            "measure reads only; writes out of order are not what such a drive is for".to_owned()
+        }
         Use::Unseen { .. } => {
             "let it be read first; a container or a sandbox may hide /proc or /sys".to_owned()
         }

@@ -1,10 +1,12 @@
 //! Size and alignment of a target, from its descriptor alone.
 
 use std::fs::{File, FileType};
-use std::os::unix::fs::FileTypeExt;
+use std::io;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 
 use block::{Bytes, DriveInfo, DriveKind};
 use rustix::fs::{AtFlags, SeekFrom, StatxFlags, ioctl_blkpbszget, ioctl_blksszget, seek, statx};
+use rustix::io::Errno;
 
 use super::TargetError;
 
@@ -58,16 +60,23 @@ fn assumed_align(preferred: u32, page: u32) -> u32 {
     if block.is_power_of_two() { block } else { FALLBACK }
 }
 
+/// What the kernel says of memory and offsets in direct I/O (`STATX_DIOALIGN`, Linux 6.1); `None` where it does not,
+/// or where the question itself is not known (before 4.11) or denied by a filter.
+fn reported_align(file: &File) -> io::Result<Option<(u32, u32)>> {
+    match statx(file, "", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN) {
+        Ok(told) => Ok((told.stx_mask & StatxFlags::DIOALIGN.bits() != 0)
+            .then_some((told.stx_dio_mem_align, told.stx_dio_offset_align))),
+        Err(Errno::NOSYS | Errno::PERM) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
 impl Geometry {
     /// Looks at an open file or block device.
     pub fn of(file: &File, name: &str, direct: bool) -> Result<Geometry, TargetError> {
         let metadata = file.metadata().map_err(TargetError::io(name, "look at"))?;
         let kind = check_type(name, metadata.file_type())?;
-        let wanted = StatxFlags::BASIC_STATS | StatxFlags::DIOALIGN;
-        let stat = statx(file, "", AtFlags::EMPTY_PATH, wanted)
-            .map_err(TargetError::io(name, "look at"))?;
-        let reported = (stat.stx_mask & StatxFlags::DIOALIGN.bits() != 0)
-            .then_some((stat.stx_dio_mem_align, stat.stx_dio_offset_align));
+        let reported = reported_align(file).map_err(TargetError::io(name, "look at"))?;
         // Both zero is the kernel's way to say that this file does no direct I/O (statx(2)).
         if direct && reported == Some((0, 0)) {
             return Err(TargetError::NoDirectIo { path: name.to_owned() });
@@ -87,7 +96,8 @@ impl Geometry {
                 Geometry::new(kind, end, physical, memory, logical)
             }
             _ => {
-                let assumed = assumed_align(stat.stx_blksize, page);
+                let preferred = u32::try_from(metadata.blksize()).unwrap_or(FALLBACK);
+                let assumed = assumed_align(preferred, page);
                 // Strict about memory are the same filesystems that are silent; they want a sector.
                 let (memory, offset) = reported.unwrap_or((assumed, assumed));
                 let offset = if direct { offset } else { 1 };

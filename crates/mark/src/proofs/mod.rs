@@ -15,7 +15,7 @@ use stats::{ModeTest, Modes, Proof, Verdict};
 use workload::plan::{Phase, Region, Step};
 
 use crate::body::Proofs;
-use crate::execute::TestRuns;
+use crate::execute::{Broken, TestRuns};
 use crate::run::RunFigures;
 
 /// Relative difference between windows or runs that still counts as none.
@@ -27,6 +27,8 @@ pub(crate) struct Case<'a> {
     /// The measured phase.
     pub(crate) phase: &'a Phase,
     pub(crate) test: &'a TestRuns,
+    /// The I/O that failed and ended this test.
+    pub(crate) failed: Option<&'a Broken>,
     pub(crate) info: &'a DriveInfo,
     pub(crate) stack: &'a Stack,
     pub(crate) extents: Option<&'a Extents>,
@@ -82,7 +84,7 @@ pub(crate) fn judge(case: &Case<'_>) -> Proofs {
             steady: none(),
             repeatable: none(),
             unhindered: none(),
-            undisturbed: none(),
+            undisturbed: undisturbed::by_failure(case).unwrap_or_else(none),
         };
     }
     Proofs {

@@ -21,6 +21,9 @@ const UNWRITTEN_SHARE: f64 = 0.005;
 /// cache. Writes may be left to threads of a filesystem, so their charge alone refutes nothing.
 const TASK_MIN: f64 = 0.5;
 
+/// Bytes of metadata, per byte issued, that a write of a filesystem that copies on write may be charged besides.
+const TREES: f64 = 1.0;
+
 pub(super) fn judge(case: &Case<'_>) -> Proof {
     if let Some(refuted) = by_construction(case) {
         return refuted;
@@ -96,7 +99,8 @@ fn by_counters(case: &Case<'_>, op: Op) -> Proof {
             if let Some(packed) = packed(case, op).filter(|_| device_ratio < *RATIO.start()) {
                 return evidence(case, packed, op, issued, device, task);
             }
-            let charged = task_ratio.map(|r| uncounted_twice(case, op, r));
+            let charged =
+                task_ratio.map(|r| without_metadata(case, op, uncounted_twice(case, op, r)));
             let proof = by_ratios(op, device_ratio, charged, &expected(case, op));
             match left_in_cache(case, issued) {
                 Some(left) if proof.verdict == Verdict::Proven => {
@@ -159,7 +163,7 @@ fn by_ratios(op: Op, device: f64, task: Option<f64>, expected: &Expected) -> Pro
         (Verdict::Proven, reason)
     } else if ours {
         let reason = format!(
-            "the kernel charged this process one block-layer byte for each byte issued; the device counted {device:.2}, so others used it or it keeps copies"
+            "the kernel charged this process one block-layer byte for each byte issued; the device counted {device:.2}, so others used it, or copies and metadata were written too"
         );
         (Verdict::Proven, reason)
     } else {
@@ -185,6 +189,14 @@ fn uncounted_twice(case: &Case<'_>, op: Op, ratio: f64) -> f64 {
     let again = usize::from(handed_in_again(case, op));
     let multiples = (1..=loops + 1 + again).map(|n| ratio / n as f64);
     multiples.rev().find(|r| RATIO.contains(r)).unwrap_or(ratio)
+}
+
+/// The charge without what a filesystem that copies on write adds for us: with the data it moves its trees, and it
+/// does so in the process that wrote.
+fn without_metadata(case: &Case<'_>, op: Op, ratio: f64) -> f64 {
+    let copies = case.stack.layers.iter().any(|l| l.kind == "btrfs" || l.kind == "bcachefs");
+    let some = op == Op::Write && copies && ratio <= *RATIO.end() + TREES;
+    if some { ratio.min(*RATIO.end()) } else { ratio }
 }
 
 /// True where the kernel may hand in a request twice and charge it twice: io_uring asks for I/O that does not wait,

@@ -12,7 +12,17 @@ const STEAL: f64 = 0.02;
 /// Bytes that every system writes now and then, whatever is measured.
 const FOREIGN_FLOOR: Bytes = Bytes::mib(1);
 
+/// The run in which an I/O failed is not counted, but the drive that failed in it made the counted ones.
+pub(super) fn by_failure(case: &Case<'_>) -> Option<Proof> {
+    let broken = case.failed?;
+    let reason = format!("in run {} the {}", broken.run, broken.failure);
+    Some(Proof::new(Verdict::Refuted, reason).with("errors", 1u64))
+}
+
 pub(super) fn judge(case: &Case<'_>) -> Proof {
+    if let Some(refuted) = by_failure(case) {
+        return refuted;
+    }
     let foreign = foreign(case);
     let steal = steal(case);
     let throttled = growth(case, |s| s.throttle_events);

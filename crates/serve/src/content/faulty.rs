@@ -21,6 +21,11 @@ pub(crate) trait Fates: Send {
     /// What becomes of the byte at `offset`, and for how many bytes from there on the same is true, those
     /// that are kept one after the other. At least one.
     fn run(&self, offset: u64) -> (Fate, u64);
+
+    /// True when what is discarded stays.
+    fn keeps_discarded(&self) -> bool {
+        false
+    }
 }
 
 impl Fates for ContentMap {
@@ -32,6 +37,10 @@ impl Fates for ContentMap {
             Stored::Corrupt(Bytes(place)) => Fate::Corrupt(place),
         };
         (fate, len)
+    }
+
+    fn keeps_discarded(&self) -> bool {
+        ContentMap::keeps_discarded(self)
     }
 }
 
@@ -106,6 +115,9 @@ impl<F: Fates> Content for Faulty<F> {
     }
 
     fn discard(&mut self, offset: u64, len: u64) -> Result<(), Errno> {
+        if self.fates.keeps_discarded() {
+            return Ok(());
+        }
         self.parts(offset, len, |store, fate, _, len| match fate {
             Fate::At(place) | Fate::Corrupt(place) => store.discard(place, len),
             Fate::Lost => Ok(()),

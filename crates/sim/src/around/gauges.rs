@@ -1,6 +1,6 @@
 //! What stands around a drive as its environment reads it.
 
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 
 use block::{Bytes, DeviceCounters, Nanos, Op};
 
@@ -15,6 +15,7 @@ pub(crate) struct Gauges {
     busy_ns: AtomicU64,
     temperature_mc: AtomicI64,
     throttle_events: AtomicU64,
+    gone: AtomicBool,
 }
 
 fn add(counter: &AtomicU64, amount: u64) {
@@ -54,6 +55,16 @@ impl Gauges {
     /// The drive became too hot `times` more.
     pub(super) fn throttled(&self, times: u64) {
         add(&self.throttle_events, times);
+    }
+
+    /// The drive is no longer there.
+    pub(super) fn vanished(&self) {
+        self.gone.store(true, Ordering::Relaxed);
+    }
+
+    /// True when the drive is no longer there.
+    pub(crate) fn is_gone(&self) -> bool {
+        self.gone.load(Ordering::Relaxed)
     }
 
     /// Adds the I/O of others to what the task had the drive do.

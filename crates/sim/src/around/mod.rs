@@ -79,7 +79,7 @@ impl Around {
             device = Box::new(heat::Warm::new(heat, Arc::clone(gauges), device));
         }
         if let Some(faults) = &self.faults {
-            device = faults.wrap(device, real);
+            device = faults.wrap(device, real, gauges);
         }
         if let Some(limits) = &self.host {
             device = Box::new(host::Host::new(limits, device));

@@ -4,10 +4,11 @@ use std::path::PathBuf;
 
 use block::Nanos;
 use clap::Args;
+use clap::builder::{PathBufValueParser, TypedValueParser as _};
 use trace::analyze::{Lens, Options};
 
 use super::ReadingArgs;
-use crate::args::parse_nanos;
+use crate::args::{parse_nanos, picture};
 
 /// `trace analyze`.
 #[derive(Debug, Args)]
@@ -41,7 +42,7 @@ pub struct TraceAnalyzeArgs {
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub only: Vec<Lens>,
     /// Draw all there is to see into a file, as its name ends (.svg or .png)
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = PathBufValueParser::new().try_map(picture))]
     pub plot: Option<PathBuf>,
     /// Draw it on a dark page
     #[arg(long, requires = "plot")]

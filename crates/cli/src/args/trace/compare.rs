@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use crate::args::named;
+
 use super::{PlayArgs, ReadingArgs, RunRecordArgs};
 
 /// `trace compare`.
@@ -20,10 +22,10 @@ pub struct TraceCompareArgs {
     #[arg(value_name = "TRACE")]
     pub trace: PathBuf,
     /// Block device, file, or virtual drive (sim:sata-a)
-    #[arg(value_name = "DRIVE-A")]
+    #[arg(value_name = "DRIVE-A", value_parser = named)]
     pub a: String,
     /// The other
-    #[arg(value_name = "DRIVE-B")]
+    #[arg(value_name = "DRIVE-B", value_parser = named)]
     pub b: String,
     /// Rounds on each drive; 6 are the fewest that have a 95 % interval
     #[arg(long, value_name = "N", default_value_t = 6, help_heading = "Repetition",

@@ -5,7 +5,7 @@ use clap::{Args, ValueEnum};
 use linux::target::EngineKind;
 use workload::units::{parse_bytes, parse_nanos};
 
-use crate::args::{KeepArgs, PlaceArgs, Span, engine, lasting, span};
+use crate::args::{KeepArgs, PlaceArgs, Span, engine, hazard, lasting, named, span};
 
 /// When requests are issued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -69,7 +69,7 @@ pub struct PlayArgs {
     #[arg(long, value_enum, default_value_t = ModeName::Timed, help_heading = "Time")]
     pub mode: ModeName,
     /// outstanding: derive what was outstanding by a timed replay on this drive, for a trace without completions
-    #[arg(long, value_name = "DRIVE", help_heading = "Time")]
+    #[arg(long, value_name = "DRIVE", help_heading = "Time", value_parser = named)]
     pub reference: Option<String>,
     /// outstanding: what is counted
     #[arg(long, value_enum, default_value_t = CountName::Blocks, help_heading = "Time")]
@@ -147,7 +147,7 @@ pub struct TesterArgs {
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub errors: u64,
     /// Set the device's I/O scheduler while the replay lasts, such as none
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = named)]
     pub scheduler: Option<String>,
     /// Seed of the content written, and of a virtual drive's own noise [default: a fresh one]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
@@ -183,7 +183,7 @@ pub struct PlayConsentArgs {
     #[arg(long, value_name = "WORD", requires = "write")]
     pub consent: Vec<String>,
     /// Write although the device carries this, such as partitions or signature:ext4
-    #[arg(long, value_name = "HAZARD", value_delimiter = ',', requires = "write")]
+    #[arg(long, value_name = "HAZARD", value_delimiter = ',', requires = "write", value_parser = hazard)]
     pub allow: Vec<String>,
 }
 

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use crate::args::named;
+
 use super::{PlayArgs, ReadingArgs, RunRecordArgs};
 
 /// `trace replay`.
@@ -22,7 +24,7 @@ pub struct TraceReplayArgs {
     #[arg(value_name = "TRACE")]
     pub trace: PathBuf,
     /// Block device, file, or virtual drive (sim:sata-a, null:)
-    #[arg(value_name = "TARGET")]
+    #[arg(value_name = "TARGET", value_parser = named)]
     pub target: String,
     #[command(flatten)]
     pub play: PlayArgs,

@@ -81,6 +81,9 @@ pub fn namespace(bytes: &[u8], nsid: u32) -> NvmeNamespace {
         used_blocks: u64_le(bytes, 16),
         format: u16::from(upper) << 4 | u16::from(flbas & 0x0f),
         formats: (0..count).map(format).collect(),
+        has_extended_metadata: flbas & 1 << 4 != 0,
+        protection_type: byte(bytes, 29) & 7,
+        is_protection_first: byte(bytes, 29) & 1 << 3 != 0,
         endurance_group: u16_le(bytes, 102),
     }
 }

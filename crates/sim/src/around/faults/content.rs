@@ -26,14 +26,15 @@ pub struct ContentMap {
     beyond: Beyond,
     corrupt: Ranges,
     lost: Ranges,
+    keeps_discarded: bool,
 }
 
 impl ContentMap {
     /// The map of a drive that really holds `real` bytes.
     pub(crate) fn new(real: u64, faults: Option<&Faults>) -> ContentMap {
         let faults = faults.cloned().unwrap_or_default();
-        let Faults { beyond, corrupt, lost, .. } = faults;
-        ContentMap { real, beyond, corrupt, lost }
+        let Faults { beyond, corrupt, lost, ignores_discard, .. } = faults;
+        ContentMap { real, beyond, corrupt, lost, keeps_discarded: ignores_discard }
     }
 
     /// What becomes of the byte at `offset` of the drive.
@@ -60,6 +61,11 @@ impl ContentMap {
             Stored::At(medium)
         };
         (stored, length)
+    }
+
+    /// True when what was discarded is still there.
+    pub fn keeps_discarded(&self) -> bool {
+        self.keeps_discarded
     }
 
     /// Size of the medium that content is kept on.

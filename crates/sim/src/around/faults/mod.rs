@@ -3,16 +3,20 @@
 
 mod bad;
 mod content;
+mod deaf;
 mod fake;
 mod storm;
 mod vanish;
 
-use block::{DriveInfo, Time};
+use std::sync::Arc;
+
+use block::{DriveInfo, Op, Time};
 use serde::{Deserialize, Serialize};
 
 pub use content::{ContentMap, Stored};
 
 use super::ranges::Ranges;
+use crate::around::gauges::Gauges;
 use crate::check::within;
 use crate::device::Device;
 use crate::kind::Fault;
@@ -35,6 +39,8 @@ pub struct Faults {
     pub corrupt: Ranges,
     /// What is written here is acknowledged and not kept.
     pub lost: Ranges,
+    /// Discards are acknowledged, and nothing is discarded.
+    pub ignores_discard: bool,
     /// What a drive that claims more really holds.
     pub real_capacity_bytes: Option<u64>,
     /// What becomes of addresses beyond that.
@@ -51,6 +57,7 @@ impl Default for Faults {
             storm: None,
             corrupt: Ranges::default(),
             lost: Ranges::default(),
+            ignores_discard: false,
             real_capacity_bytes: None,
             beyond: Beyond::default(),
         }
@@ -116,7 +123,15 @@ impl Faults {
     }
 
     /// Puts around `device` what of this takes time. `real` is what the device inside really holds.
-    pub(super) fn wrap(&self, mut device: Box<dyn Device>, real: u64) -> Box<dyn Device> {
+    pub(super) fn wrap(
+        &self,
+        mut device: Box<dyn Device>,
+        real: u64,
+        gauges: &Arc<Gauges>,
+    ) -> Box<dyn Device> {
+        if self.ignores_discard && device.supports(Op::Discard) {
+            device = Box::new(deaf::Deaf::new(device));
+        }
         if self.real_capacity_bytes.is_some() {
             device = Box::new(fake::Fake::new(real, device));
         }
@@ -127,7 +142,7 @@ impl Faults {
             device = Box::new(storm::Stormy::new(storm, device));
         }
         if let Some(at) = self.vanish_at_ns {
-            device = Box::new(vanish::Vanishing::new(Time(at), device));
+            device = Box::new(vanish::Vanishing::new(Time(at), Arc::clone(gauges), device));
         }
         device
     }

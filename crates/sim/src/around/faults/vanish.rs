@@ -1,9 +1,11 @@
 //! A drive that vanishes.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use block::{Errno, Nanos, Outcome, Time};
 
+use crate::around::gauges::Gauges;
 use crate::around::shell::Shell;
 use crate::device::{Command, Device, Finished};
 
@@ -17,6 +19,7 @@ pub(super) struct Vanishing {
     inner: Box<dyn Device>,
     at: Time,
     gone: bool,
+    gauges: Arc<Gauges>,
     /// In the drive.
     held: Vec<u64>,
     /// Came when it was gone; in order of time, since each is refused after the same span.
@@ -24,10 +27,13 @@ pub(super) struct Vanishing {
 }
 
 impl Vanishing {
-    pub(super) fn new(at: Time, inner: Box<dyn Device>) -> Vanishing {
+    pub(super) fn new(at: Time, gauges: Arc<Gauges>, inner: Box<dyn Device>) -> Vanishing {
         // At zero it was never there: what is issued at the first instant does not find it.
         let gone = at == Time::ZERO;
-        Vanishing { inner, at, gone, held: Vec::new(), refused: VecDeque::new() }
+        if gone {
+            gauges.vanished();
+        }
+        Vanishing { inner, at, gone, gauges, held: Vec::new(), refused: VecDeque::new() }
     }
 
     /// Lets the drive do what it does until it vanishes.
@@ -40,6 +46,7 @@ impl Vanishing {
             return;
         }
         self.gone = true;
+        self.gauges.vanished();
         let failed = |tag| Finished { tag, at: self.at, outcome: Outcome(-Errno::IO.0) };
         finished.extend(self.held.drain(..).map(failed));
     }

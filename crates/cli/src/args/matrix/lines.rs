@@ -1,0 +1,409 @@
+//! What is tried on a device: a command for each way of each verb to write, and what each flag that takes a path does.
+//!
+//! In a line `{device}` stands for the path that is named, and `{consent}` for `--consent=WORD`, with the hazards that
+//! are allowed, or for nothing where a state leaves the word out. `$HOME` is a directory of the scenario's own, and `$A`
+//! a drive that is free when what the lines need is made.
+
+/// What a verb may do to a device that it is given.
+pub(super) enum Way {
+    /// It has no way to write.
+    Reads,
+    /// It writes when it is allowed to, by these commands.
+    Writes(&'static [Line]),
+}
+
+/// A command that would write.
+pub(super) struct Line {
+    /// Names it in the table.
+    pub name: &'static str,
+    /// What has to be there, made once while the drive is free; nothing when empty.
+    pub before: &'static str,
+    /// The command.
+    pub run: &'static str,
+    /// Why it does not write even with consent, where that is so.
+    pub reads: &'static str,
+}
+
+const fn line(name: &'static str, run: &'static str) -> Line {
+    Line { name, before: "", run, reads: "" }
+}
+
+impl Line {
+    const fn after(self, before: &'static str) -> Line {
+        Line { before, ..self }
+    }
+
+    const fn but_reads(self, reads: &'static str) -> Line {
+        Line { reads, ..self }
+    }
+}
+
+const READS_ONLY: &str = "it only reads, and asks the gate all the same when it is told to write";
+
+/// By verb, in the order of the help.
+pub(super) const VERBS: &[(&str, Way)] = &[
+    ("mark", Way::Writes(MARK)),
+    ("plan", Way::Reads),
+    ("run", Way::Writes(RUN)),
+    ("rerun", Way::Writes(RERUN)),
+    ("runs list", Way::Reads),
+    ("runs show", Way::Reads),
+    ("runs rm", Way::Reads),
+    ("runs export", Way::Reads),
+    ("runs import", Way::Reads),
+    ("runs reindex", Way::Reads),
+    ("probe", Way::Writes(PROBE)),
+    ("probe align", Way::Writes(PROBE_ALIGN)),
+    ("probe open-au", Way::Writes(PROBE_OPEN_AU)),
+    ("probe fat", Way::Writes(PROBE_FAT)),
+    ("probe scatter", Way::Writes(PROBE_SCATTER)),
+    ("probe interval", Way::Writes(PROBE_INTERVAL)),
+    ("probe parallelism", Way::Writes(PROBE_PARALLELISM)),
+    ("probe write-buffer", Way::Writes(PROBE_WRITE_BUFFER)),
+    ("probe slc-cache", Way::Writes(PROBE_SLC_CACHE)),
+    ("probe surface", Way::Writes(PROBE_SURFACE)),
+    ("probe capacity", Way::Writes(PROBE_CAPACITY)),
+    ("probe speed-class", Way::Writes(PROBE_SPEED_CLASS)),
+    ("trace record", Way::Reads),
+    ("trace import", Way::Reads),
+    ("trace analyze", Way::Reads),
+    ("trace replay", Way::Writes(TRACE_REPLAY)),
+    ("trace compare", Way::Writes(TRACE_COMPARE)),
+    ("trace export", Way::Reads),
+    ("flashbench", Way::Writes(FLASHBENCH)),
+    ("import flashbench", Way::Reads),
+    ("rows merge", Way::Reads),
+    ("devices", Way::Reads),
+    ("health", Way::Reads),
+    ("purge", Way::Writes(PURGE)),
+    ("sim list", Way::Reads),
+    ("sim show", Way::Reads),
+    ("sim serve", Way::Reads),
+    ("completions", Way::Reads),
+    ("man", Way::Reads),
+];
+
+const MARK: &[Line] = &[
+    line(
+        "mark",
+        "drivescope mark {device} --write {consent} --write-only --tests=RND4KQ1T1 --runs=1 --duration=50ms \
+         --warm-up=0s --pause=0s --no-record --no-progress",
+    ),
+    line(
+        "mark, mixed and buffered",
+        "drivescope mark {device} --write {consent} --mix=70 --buffered --engine=psync --tests=SEQ64KQ1T1 --runs=1 \
+         --duration=50ms --warm-up=0s --pause=0s --span=1MiB --no-record --no-progress",
+    ),
+    line(
+        "mark --plan",
+        "drivescope mark {device} --plan=$HOME/plan.toml --write {consent} --no-record --no-progress",
+    )
+    .after(
+        "drivescope plan --write-only --tests=RND4KQ1T1 --runs=1 --duration=50ms --warm-up=0s --pause=0s --span=1MiB \
+         > $HOME/plan.toml",
+    ),
+    line(
+        "mark --resume",
+        "rm -rf $HOME/r; cp -r $HOME/stopped $HOME/r; timeout -s INT 10 drivescope mark {device} --resume=last \
+         --runs-dir=$HOME/r --write {consent} --no-progress",
+    )
+    .after(STOPPED),
+];
+
+/// A run that was stopped when some of its thousand repetitions were made.
+const STOPPED: &str = "timeout -s INT 10 drivescope mark $A --write --consent=$A_SERIAL --write-only --tests=RND4KQ1T1 \
+                       --runs=1000 --duration=50ms --warm-up=0s --pause=0s --runs-dir=$HOME/stopped --no-progress || \
+                       test $? = 130";
+
+const RUN: &[Line] = &[
+    line(
+        "run",
+        "drivescope run $HOME/run.toml {device} --write {consent} --engine=libaio --no-record --no-progress",
+    )
+    .after(
+        "drivescope plan --write-only --tests=SEQ64KQ1T1 --runs=1 --duration=50ms --warm-up=0s --pause=0s --span=1MiB \
+         > $HOME/run.toml",
+    ),
+    line(
+        "run --resume",
+        "rm -rf $HOME/r; cp -r $HOME/stopped $HOME/r; timeout -s INT 10 drivescope run --resume=last --runs-dir=$HOME/r \
+         --write {consent} --no-progress",
+    )
+    .after(STOPPED),
+];
+
+const RERUN: &[Line] = &[line(
+    "rerun",
+    "rm -rf $HOME/r; cp -r $HOME/whole $HOME/r; drivescope rerun last --runs-dir=$HOME/r --write {consent} \
+     --no-progress",
+)
+.after(
+    "drivescope mark $A --write --consent=$A_SERIAL --write-only --tests=RND4KQ1T1 --runs=1 --duration=50ms \
+     --warm-up=0s --pause=0s --runs-dir=$HOME/whole --no-progress || test $? = 1",
+)];
+
+const PROBE: &[Line] = &[
+    line(
+        "probe, all",
+        "drivescope probe {device} --write {consent} --erase-block=256KiB --page=4KiB --time-budget=20s \
+         --write-budget=4MiB --no-record --no-progress",
+    ),
+    line(
+        "probe --resume",
+        "rm -rf $HOME/r; cp -r $HOME/probed $HOME/r; timeout -s INT 20 drivescope probe {device} --resume=last --runs-dir=$HOME/r --write \
+         {consent} --no-progress",
+    )
+    .after(
+        "timeout -s INT 8 drivescope probe $A --write --consent=$A_SERIAL --erase-block=256KiB --page=4KiB --time-budget=60s --write-budget=4MiB \
+         --runs-dir=$HOME/probed --no-progress || test $? = 130",
+    ),
+];
+
+const PROBE_ALIGN: &[Line] = &[line(
+    "probe align",
+    "drivescope probe align {device} --write {consent} --time-budget=30s --write-budget=64MiB --no-record --no-progress",
+)];
+const PROBE_OPEN_AU: &[Line] = &[line(
+    "probe open-au",
+    "drivescope probe open-au {device} --write {consent} --erase-block=256KiB --page=4KiB --time-budget=3s \
+     --write-budget=1MiB --no-record --no-progress",
+)];
+const PROBE_FAT: &[Line] = &[line(
+    "probe fat",
+    "drivescope probe fat {device} --write {consent} --erase-block=256KiB --page=4KiB --time-budget=3s \
+     --write-budget=1MiB --no-record --no-progress",
+)];
+const PROBE_SCATTER: &[Line] = &[line(
+    "probe scatter",
+    "drivescope probe scatter {device} --write {consent} --order=4 --time-budget=3s --no-record --no-progress",
+)
+.but_reads(READS_ONLY)];
+const PROBE_INTERVAL: &[Line] = &[line(
+    "probe interval",
+    "drivescope probe interval {device} --write {consent} --time-budget=3s --no-record --no-progress",
+)
+.but_reads(READS_ONLY)];
+const PROBE_PARALLELISM: &[Line] = &[line(
+    "probe parallelism",
+    "drivescope probe parallelism {device} --write {consent} --time-budget=20s --write-budget=64MiB --no-record \
+     --no-progress",
+)];
+const PROBE_WRITE_BUFFER: &[Line] = &[line(
+    "probe write-buffer",
+    "drivescope probe write-buffer {device} --write {consent} --time-budget=3s --write-budget=1MiB --no-record \
+     --no-progress",
+)];
+const PROBE_SLC_CACHE: &[Line] = &[line(
+    "probe slc-cache",
+    "drivescope probe slc-cache {device} --write {consent} --time-budget=50s --write-budget=4MiB --no-record \
+     --no-progress",
+)];
+const PROBE_SURFACE: &[Line] = &[line(
+    "probe surface",
+    "drivescope probe surface {device} --write {consent} --time-budget=3s --no-record --no-progress",
+)
+.but_reads(READS_ONLY)];
+const PROBE_CAPACITY: &[Line] = &[line(
+    "probe capacity",
+    "drivescope probe capacity {device} --write {consent} --destructive --region=all --time-budget=20s --write-budget=64MiB \
+     --no-record --no-progress",
+)];
+const PROBE_SPEED_CLASS: &[Line] = &[line(
+    "probe speed-class",
+    "drivescope probe speed-class {device} --write {consent} --erase-block=256KiB --time-budget=3s \
+     --write-budget=4MiB --no-record --no-progress",
+)];
+
+/// A trace in the form of MSR Cambridge: two writes and a read.
+pub(super) const TRACE: &str = "printf '%s\\n' 128166372003061629,h,0,Write,0,4096,1000 128166372003071629,h,0,Write,65536,8192,1000 \
+                     128166372003081629,h,0,Read,4096,4096,1000 > $HOME/trace.csv";
+
+const TRACE_REPLAY: &[Line] = &[
+    line(
+        "trace replay",
+        "drivescope trace replay $HOME/trace.csv {device} --write {consent} --mode=afap --no-record \
+         --no-progress",
+    )
+    .after(TRACE),
+    line(
+        "trace replay --reference",
+        "drivescope trace replay $HOME/trace.csv sim:sata-a --mode=outstanding --reference={device} --write {consent} --no-record --no-progress",
+    )
+    .after(TRACE),
+];
+
+const TRACE_COMPARE: &[Line] = &[
+    line(
+        "trace compare, first",
+        "drivescope trace compare $HOME/trace.csv {device} sim:sata-a --write {consent} --rounds=1 --no-record \
+         --no-progress",
+    )
+    .after(TRACE),
+    line(
+        "trace compare, second",
+        "drivescope trace compare $HOME/trace.csv sim:sata-a {device} --write {consent} --rounds=1 --no-record \
+         --no-progress",
+    )
+    .after(TRACE),
+];
+
+const FLASHBENCH: &[Line] = &[
+    line(
+        "flashbench -O",
+        "drivescope flashbench {consent} -O --erasesize=262144 --blocksize=4096 --offset=262144 {device}",
+    ),
+    line(
+        "flashbench -f",
+        "drivescope flashbench {consent} -f --erasesize=262144 --blocksize=4096 --fat-nr=2 {device}",
+    ),
+    line(
+        "flashbench -p, by its own name",
+        "$HOME/flashbench {consent} -p --erasesize=262144 --blocksize=4096 {device}",
+    )
+    .after("ln -s $(command -v drivescope) $HOME/flashbench"),
+];
+
+const PURGE: &[Line] = &[
+    line(
+        "purge, by writing zeros",
+        "drivescope purge {device} --method=zero {consent} --no-record --no-progress",
+    ),
+    line(
+        "purge, by discarding",
+        "drivescope purge {device} --method=discard {consent} --no-record --no-progress",
+    ),
+    line("purge, as it sees fit", "drivescope purge {device} {consent} --no-record --no-progress"),
+];
+
+/// Flags that take a path, and the verbs by which it is only read, or is a directory.
+pub(super) const FILES: &[(&str, &[&str])] = &[
+    ("plan", &["mark", "run"]),
+    (
+        "runs_dir",
+        &[
+            "mark",
+            "run",
+            "rerun",
+            "runs list",
+            "runs show",
+            "runs rm",
+            "runs export",
+            "runs import",
+            "runs reindex",
+            "probe",
+            "probe align",
+            "probe open-au",
+            "probe fat",
+            "probe scatter",
+            "probe interval",
+            "probe parallelism",
+            "probe write-buffer",
+            "probe slc-cache",
+            "probe surface",
+            "probe capacity",
+            "probe speed-class",
+            "trace replay",
+            "trace compare",
+            "purge",
+        ],
+    ),
+    ("files", &["runs import", "import flashbench", "rows merge", "trace import"]),
+    ("trace", &["trace replay", "trace compare", "trace export"]),
+    ("traces", &["trace analyze"]),
+    ("devices", &["trace record"]),
+    ("since", &["health"]),
+    ("mountpoint", &["sim serve"]),
+    ("store", &["sim serve"]),
+];
+
+/// Flags that name a file to be written: verb, flag, and a command that points it at the device.
+pub(super) const OUTPUTS: &[(&str, &str, &str)] = &[
+    (
+        "mark",
+        "samples",
+        "drivescope mark sim:hdd-7200 --quick --tests=RND4KQ1T1 --runs=1 --samples={device} --no-record",
+    ),
+    (
+        "run",
+        "samples",
+        "drivescope plan --quick --tests=RND4KQ1T1 --runs=1 | drivescope run - sim:hdd-7200 --samples={device} --no-record",
+    ),
+    (
+        "rerun",
+        "samples",
+        "drivescope mark sim:hdd-7200 --quick --tests=RND4KQ1T1 --runs=1; drivescope rerun last --samples={device}",
+    ),
+    ("probe", "plot", "drivescope probe sim:usb-8m --time-budget=1s --plot={device} --no-record"),
+    ("probe align", "plot", "drivescope probe align sim:usb-8m --plot={device} --no-record"),
+    (
+        "probe open-au",
+        "plot",
+        "drivescope probe open-au sim:usb-8m --time-budget=1s --plot={device} --no-record",
+    ),
+    (
+        "probe fat",
+        "plot",
+        "drivescope probe fat sim:usb-8m --time-budget=1s --plot={device} --no-record",
+    ),
+    (
+        "probe scatter",
+        "plot",
+        "drivescope probe scatter sim:usb-8m --order=4 --plot={device} --no-record",
+    ),
+    ("probe interval", "plot", "drivescope probe interval sim:usb-8m --plot={device} --no-record"),
+    (
+        "probe parallelism",
+        "plot",
+        "drivescope probe parallelism sim:usb-8m --time-budget=1s --plot={device} --no-record",
+    ),
+    (
+        "probe write-buffer",
+        "plot",
+        "drivescope probe write-buffer sim:usb-8m --time-budget=1s --plot={device} --no-record",
+    ),
+    (
+        "probe slc-cache",
+        "plot",
+        "drivescope probe slc-cache sim:usb-8m --time-budget=1s --plot={device} --no-record",
+    ),
+    (
+        "probe surface",
+        "plot",
+        "drivescope probe surface sim:usb-8m --time-budget=1s --plot={device} --no-record",
+    ),
+    (
+        "probe capacity",
+        "plot",
+        "drivescope probe capacity sim:usb-8m --time-budget=1s --plot={device} --no-record",
+    ),
+    (
+        "probe speed-class",
+        "plot",
+        "drivescope probe speed-class sim:usb-8m --time-budget=1s --plot={device} --no-record",
+    ),
+    (
+        "probe scatter",
+        "data",
+        "drivescope probe scatter sim:usb-8m --order=4 --data={device} --no-record",
+    ),
+    ("flashbench", "out", "drivescope flashbench -s --scatter-order=8 --out={device} sim:usb-8m"),
+    ("trace record", "output", "drivescope trace record / --duration=1s --force --output={device}"),
+    ("trace import", "output", "drivescope trace import $HOME/trace.csv --force --output={device}"),
+    (
+        "trace export",
+        "output",
+        "drivescope trace export $HOME/trace.csv --format=msr --force --output={device}",
+    ),
+    ("trace analyze", "plot", "drivescope trace analyze $HOME/trace.csv --plot={device}"),
+    (
+        "trace replay",
+        "save",
+        "drivescope trace replay $HOME/trace.csv sim:sata-a --save={device} --no-record",
+    ),
+    (
+        "runs export",
+        "output",
+        "drivescope mark sim:hdd-7200 --quick --tests=RND4KQ1T1 --runs=1; drivescope runs export last --output={device}",
+    ),
+    ("health", "record_commands", "drivescope health $A --record-commands={device}"),
+];

@@ -1,0 +1,231 @@
+//! Purging a drive of this machine.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use anyhow::{Context as _, Result, bail};
+use block::Bytes;
+use block::health::{AtaCapabilities, Health};
+use linux::gate::{self, Permit, Request};
+use linux::passthrough::{Commands, Device as Asked};
+use linux::purge::read_back::{self, Content, Place};
+use linux::purge::{
+    self, Capability, Ended, Method, Patience, Reader, Status, Surveyed, ata, choose, nvme,
+};
+use linux::sysfs::Roots;
+
+use super::{Body, Device, Job, Made, Outcome, Told, Verified, caveats, show};
+use crate::consent::{self, Said};
+use crate::envelope::{SystemClock, envelope};
+use crate::exit::Refused;
+use crate::recording;
+use crate::verbs::mark::run_id;
+
+/// Purges what `job` names.
+pub fn purge(job: &Job<'_>) -> Result<Made> {
+    let roots = Roots::default();
+    let path = Path::new(&job.args.device);
+    let found = purge::survey(&roots, path, job.args.wishes())?;
+    let also = &job.args.consent.also;
+    let (chosen, why) = choose(&found.capabilities, job.args.method.0, also)
+        .with_context(|| format!("{}: cannot be purged", path.display()))?;
+    let mut body = body(job, &found, &chosen, why);
+    if job.args.dry_run {
+        let envelope = envelope(super::SCHEMA, run_id(job.seed), &SystemClock);
+        return Ok(Made { body, envelope, keeping: None, drive: String::new() });
+    }
+    // Held to the end: they keep everybody else away from all that is emptied.
+    let (permit, _others) = permits(job, &roots, &found, &chosen)?;
+    if !found.is_open_as(permit.file()) {
+        let name = path.display();
+        return Err(
+            Refused(format!("refused to purge {name}: another device took its name")).into()
+        );
+    }
+    let places = places(job, &found);
+    let before = look(job, &permit, &places, "read before")?;
+    let stack = linux::stack::resolve(&roots, path)?;
+    let info = found.identity.drive_info(&job.args.device);
+    let identity = linux::describe::identify(&roots, &stack, path, &info);
+    let (envelope, keeping) = job.keep(chosen.method, &identity)?;
+    let told_before = told(&roots, &permit, &found)?;
+    let (ended, seconds) = carry_out(job, &permit, &found, chosen.method)?;
+    let mut verified = Verified { read_back: None, told_before, told_after: None };
+    // A drive that is still at it would let reads wait for it.
+    if ended.status != Status::Running {
+        let after = look(job, &permit, &places, "read back")?;
+        let seen = read_back::judge(&places, &before, &after, chosen.promise);
+        verified.read_back = Some(seen);
+        verified.told_after = told(&roots, &permit, &found)?;
+    }
+    if !found.facts.is_partition && !found.forget_partitions(&roots, permit.file()) {
+        body.caveats.push(caveats::of_partitions(&found.identity.name));
+    }
+    if let (Some(before), Some(after)) = (&verified.told_before, &verified.told_after)
+        && before.differs_in_form(after)
+    {
+        body.caveats.push(caveats::of_form(&found.identity.name));
+    }
+    body.outcome = Some(Outcome { ended, seconds, verified });
+    Ok(Made { body, envelope, keeping: Some(keeping), drive: recording::words(&identity) })
+}
+
+fn body(job: &Job<'_>, found: &Surveyed, chosen: &Capability, why: String) -> Body {
+    let identity = &found.identity;
+    let promises = chosen.promise != read_back::Promise::Nothing;
+    let own = std::iter::once(&identity.name);
+    Body {
+        target: job.args.device.clone(),
+        device: Device {
+            name: identity.name.clone(),
+            model: identity.model.clone(),
+            serial: identity.serial.clone(),
+            firmware: identity.firmware.clone(),
+            capacity_bytes: identity.size_bytes,
+            logical_block_bytes: identity.logical_block_bytes,
+        },
+        method: chosen.method,
+        why,
+        capabilities: found.capabilities.clone(),
+        blast_radius: own.chain(&chosen.touches).cloned().collect(),
+        outcome: None,
+        caveats: caveats::of_method(chosen.method, promises, &identity.name),
+    }
+}
+
+/// The right to empty the target and all else that the method reaches, each held for exclusive use.
+fn permits(
+    job: &Job<'_>,
+    roots: &Roots,
+    found: &Surveyed,
+    chosen: &Capability,
+) -> Result<(Permit, Vec<Permit>)> {
+    let args = &job.args.consent;
+    let unnamed: Vec<&str> = chosen
+        .touches
+        .iter()
+        .filter(|name| !args.also.contains(name))
+        .map(String::as_str)
+        .collect();
+    if !unnamed.is_empty() {
+        let refusal = format!(
+            "refused to purge {}: {} would empty {} too; if nothing of that is needed, add --also {}",
+            found.path.display(),
+            chosen.method,
+            unnamed.join(", "),
+            unnamed.join(",")
+        );
+        return Err(Refused(refusal).into());
+    }
+    let stranger = args.also.iter().find(|name| {
+        !found.others.iter().any(|other| other.name == **name) && **name != found.identity.name
+    });
+    if let Some(name) = stranger {
+        bail!("--also {name}: is no other namespace of the subsystem of {}", found.path.display());
+    }
+    let allow = args.allow.iter().map(|word| word.parse()).collect::<Result<BTreeSet<_>, _>>()?;
+    let reached = found.others.iter().filter(|other| chosen.touches.contains(&other.name));
+    let mut others = Vec::new();
+    for path in reached.filter_map(|other| other.path.as_deref()) {
+        let request =
+            Request { bytes_to_write: Some(Bytes::ZERO), allow: allow.clone(), consent: None };
+        others.push(gate::check_named(roots, path, &request)?);
+    }
+    let said = Said { consent: args.consent.as_ref(), allow: &args.allow };
+    // What the host does not write wears nothing but one erase of each block.
+    let writes = match chosen.method {
+        Method::Zero => found.identity.size_bytes,
+        _ => Bytes::ZERO,
+    };
+    Ok((consent::ask(said, &found.path, Some(writes))?, others))
+}
+
+fn places(job: &Job<'_>, found: &Surveyed) -> Vec<Place> {
+    let identity = &found.identity;
+    read_back::places(identity.size_bytes, identity.logical_block_bytes, job.seed)
+}
+
+fn look(job: &Job<'_>, permit: &Permit, places: &[Place], what: &str) -> Result<Vec<Content>> {
+    let mut bar = job.progress();
+    let whole: Bytes = places.iter().map(|place| place.len).sum();
+    let mut reader = Reader::new(permit.file()).with_context(|| {
+        format!("{}: cannot be read past the page cache", permit.path().display())
+    })?;
+    let mut done = Bytes::ZERO;
+    Ok(read_back::look(places, &mut |offset, buffer| {
+        done = Bytes(done.0 + buffer.len() as u64);
+        show(&mut bar, what, whole, done.0 as f64 / whole.0.max(1) as f64);
+        reader.read(offset, buffer)
+    }))
+}
+
+/// The way to the drive itself, through the descriptor that holds it.
+fn commands(permit: &Permit) -> Result<Asked> {
+    let file = permit.file().try_clone().context("cannot keep the device open")?;
+    Ok(Asked::from_file(file, &permit.path().display().to_string()))
+}
+
+fn told(roots: &Roots, permit: &Permit, found: &Surveyed) -> Result<Option<Told>> {
+    // Asked only where it answered before: a descriptor does not give a right that was not there.
+    if found.health.is_none() || found.facts.is_partition {
+        return Ok(None);
+    }
+    let health: Option<Health> =
+        purge::health_by(roots, &found.identity.name, &mut commands(permit)?);
+    Ok(health.as_ref().map(Told::of))
+}
+
+/// Does it; returns how it ended and the seconds that it took.
+fn carry_out(
+    job: &Job<'_>,
+    permit: &Permit,
+    found: &Surveyed,
+    method: Method,
+) -> Result<(Ended, f64)> {
+    let mut bar = job.progress();
+    let whole = found.whole();
+    let mut told = |share: f64| show(&mut bar, method.word(), whole.size, share);
+    let mut patience = Patience::new(&job.cancel, job.args.timeout, &mut told);
+    let ended = match method {
+        Method::NvmeFormat => format(job, permit, found, &mut patience)?,
+        Method::NvmeSanitize => sanitize(job, permit, found, &mut patience)?,
+        Method::AtaErase => erase(permit, found, &mut patience)?,
+        Method::SecureDiscard | Method::Discard | Method::Zero => {
+            purge::whole_device(permit.file(), method, whole, &mut patience)
+        }
+    };
+    Ok((ended, patience.elapsed().0 as f64 / 1e9))
+}
+
+/// What was there when the method was chosen.
+const KNOWN: &str = "the drive does not say any more what it said before";
+
+fn format(
+    job: &Job<'_>,
+    permit: &Permit,
+    found: &Surveyed,
+    patience: &mut Patience<'_>,
+) -> Result<Ended> {
+    let namespace = found.facts.nvme.as_ref().and_then(|nvme| nvme.namespace.as_ref());
+    let namespace = namespace.context(KNOWN)?;
+    let commands: Box<dyn Commands> = Box::new(commands(permit)?);
+    Ok(nvme::format(commands, namespace, job.args.wishes().secure_erase, patience))
+}
+
+fn sanitize(
+    job: &Job<'_>,
+    permit: &Permit,
+    found: &Surveyed,
+    patience: &mut Patience<'_>,
+) -> Result<Ended> {
+    let controller = &found.facts.nvme.as_ref().context(KNOWN)?.controller;
+    let best = nvme::Sanitizing::best(controller);
+    let action = job.args.sanitize.or(best).context(KNOWN)?;
+    Ok(nvme::sanitize(&mut commands(permit)?, controller, action, patience))
+}
+
+fn erase(permit: &Permit, found: &Surveyed, patience: &mut Patience<'_>) -> Result<Ended> {
+    let can: &AtaCapabilities = found.facts.ata.as_ref().context(KNOWN)?;
+    let way = ata::AtaWay::best(can).map_err(anyhow::Error::msg)?;
+    Ok(ata::erase(Box::new(commands(permit)?), way, patience))
+}

@@ -1,0 +1,77 @@
+//! Purging a virtual drive: nobody loses anything, and what it does is known.
+
+use anyhow::{Context as _, Result};
+use block::{Bytes, Target as _};
+use linux::purge::read_back::{self, Promise};
+use linux::purge::{Facts, capabilities, choose};
+use sim::VirtualTarget;
+
+use super::on_drive::{self, Limits};
+use super::{Body, Device, Job, Made, Outcome, Verified, caveats, show};
+use crate::envelope::{SystemClock, envelope};
+use crate::measure::identity_by_name;
+use crate::recording;
+use crate::verbs::mark::run_id;
+
+/// The largest discard that a virtual drive takes at a time.
+const DISCARD_BYTES_MAX: Bytes = Bytes(1 << 30);
+
+/// Purges what `job` names. The places that are read back are written before: a virtual drive holds nothing until then.
+pub fn purge(job: &Job<'_>) -> Result<Made> {
+    let mut target = sim::open(&job.args.device)?;
+    target.reseed(job.seed);
+    let (mut body, promise) = body(job, &target)?;
+    let method = body.method;
+    if job.args.dry_run {
+        let envelope = envelope(super::SCHEMA, run_id(job.seed), &SystemClock);
+        return Ok(Made { body, envelope, keeping: None, drive: String::new() });
+    }
+    let identity = identity_by_name(target.info());
+    let (envelope, keeping) = job.keep(method, &identity)?;
+    let info = target.info();
+    let (capacity, block) = (info.capacity_bytes, info.logical_block_bytes);
+    let places = read_back::places(capacity, block, job.seed);
+    on_drive::mark(&mut target, &places)?;
+    let before = on_drive::look(&mut target, &places)?;
+    let begun = target.now();
+    let mut bar = job.progress();
+    let limits = Limits { cancel: &job.cancel, time: job.args.timeout };
+    let ended = on_drive::empty(&mut target, method, limits, &mut |share| {
+        show(&mut bar, method.word(), capacity, share);
+    })?;
+    let seconds = target.now().since(begun).0 as f64 / 1e9;
+    let after = on_drive::look(&mut target, &places)?;
+    let read_back = read_back::judge(&places, &before, &after, promise);
+    let verified = Verified { read_back: Some(read_back), told_before: None, told_after: None };
+    body.outcome = Some(Outcome { ended, seconds, verified });
+    Ok(Made { body, envelope, keeping: Some(keeping), drive: recording::words(&identity) })
+}
+
+fn body(job: &Job<'_>, target: &VirtualTarget) -> Result<(Body, Promise)> {
+    let info = target.info();
+    let discard_max = if target.discards() { DISCARD_BYTES_MAX } else { Bytes::ZERO };
+    let unasked = Some("a virtual drive has no commands of its own".to_owned());
+    let facts = Facts { discard_max, unasked, ..Facts::default() };
+    let offered = capabilities(&facts, job.args.wishes());
+    let (chosen, why) = choose(&offered, job.args.method.0, &[])
+        .with_context(|| format!("{}: cannot be purged", info.name))?;
+    let (method, promise) = (chosen.method, chosen.promise);
+    let body = Body {
+        target: job.args.device.clone(),
+        device: Device {
+            name: info.name.clone(),
+            model: info.model.clone(),
+            serial: info.serial.clone(),
+            firmware: None,
+            capacity_bytes: info.capacity_bytes,
+            logical_block_bytes: info.logical_block_bytes,
+        },
+        method,
+        why,
+        capabilities: offered,
+        blast_radius: vec![info.name.clone()],
+        outcome: None,
+        caveats: caveats::of_method(method, true, &info.name),
+    };
+    Ok((body, promise))
+}

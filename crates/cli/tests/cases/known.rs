@@ -1,0 +1,215 @@
+//! What each verb needs to run, and which nonsense is none: a directory that does not exist yet is a good place for
+//! runs, and 0 a good seed.
+#![allow(dead_code, reason = "each test file uses its part")]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "these are tests")]
+
+use std::ffi::{OsStr, OsString};
+
+/// A verb with a line that is good.
+pub struct Verb {
+    /// `probe align`.
+    pub name: &'static str,
+    /// What stands behind it.
+    pub usual: &'static [&'static str],
+    /// How many words of `usual` are positional arguments; they stand first.
+    pub positional: usize,
+    /// False for one that needs a device, or goes on until it is stopped.
+    pub ends: bool,
+}
+
+const fn verb(name: &'static str, positional: usize, usual: &'static [&'static str]) -> Verb {
+    Verb { name, usual, positional, ends: true }
+}
+
+const fn endless(name: &'static str, positional: usize, usual: &'static [&'static str]) -> Verb {
+    Verb { name, usual, positional, ends: false }
+}
+
+const QUICK: &[&str] = &[
+    "sim:hdd-7200",
+    "--tests=RND4KQ1T1",
+    "--runs=1",
+    "--duration=5ms",
+    "--warm-up=0",
+    "--pause=0",
+    "--seed=7",
+    "--no-progress",
+    "--no-record",
+];
+const PROBE: &[&str] = &["sim:usb-8m", "--time-budget=1s", "--no-progress", "--no-record"];
+
+/// All verbs.
+pub const VERBS: [Verb; 37] = [
+    verb("mark", 1, QUICK),
+    verb("plan", 0, &["--tests=RND4KQ1T1", "--seed=7"]),
+    verb("run", 2, &["plan.toml", "sim:hdd-7200", "--no-progress", "--no-record"]),
+    verb("rerun", 1, &["last", "--no-progress", "--no-record"]),
+    verb("runs list", 0, &[]),
+    verb("runs show", 1, &["last"]),
+    verb("runs rm", 1, &["last", "--yes"]),
+    verb("runs export", 1, &["last", "--output=out.tar.gz"]),
+    verb("runs import", 1, &["runs.tar.gz"]),
+    verb("runs reindex", 0, &[]),
+    verb("probe", 1, PROBE),
+    verb("probe align", 1, PROBE),
+    verb("probe open-au", 1, PROBE),
+    verb("probe fat", 1, PROBE),
+    verb("probe scatter", 1, PROBE),
+    verb("probe interval", 1, PROBE),
+    verb("probe parallelism", 1, PROBE),
+    verb("probe write-buffer", 1, PROBE),
+    verb("probe slc-cache", 1, PROBE),
+    verb("probe surface", 1, PROBE),
+    verb("probe capacity", 1, PROBE),
+    verb("probe speed-class", 1, PROBE),
+    endless("trace record", 1, &["directory", "--duration=1ms"]),
+    verb("trace import", 1, &["shop.spc"]),
+    verb("trace analyze", 1, &["shop.spc"]),
+    verb("trace replay", 2, &["shop.spc", "sim:sata-a", "--no-progress", "--no-record"]),
+    verb("trace compare", 3, &["shop.spc", "sim:sata-a", "sim:sata-b", "--no-record"]),
+    verb("trace export", 1, &["shop.spc", "--to=fio", "--output=out.log"]),
+    verb("flashbench", 1, &["sim:usb-8m", "-a"]),
+    verb("import flashbench", 1, &["align.txt"]),
+    verb("rows merge", 1, &["rows.txt"]),
+    verb("devices", 0, &[]),
+    verb("health", 1, &["sim:mlc-nvme"]),
+    verb("purge", 1, &["sim:mlc-nvme", "--seed=7", "--no-progress", "--no-record"]),
+    verb("sim show", 1, &["hdd-7200"]),
+    endless("sim serve", 2, &["hdd-7200", "mountpoint"]),
+    verb("completions", 1, &["bash"]),
+];
+
+/// The usual line of a verb in which this argument is tried.
+pub fn usual(verb: &str, id: &str) -> Vec<&'static str> {
+    let known = VERBS.iter().find(|known| known.name == verb).expect("each verb has a line");
+    let mut usual = known.usual.to_vec();
+    let mut drop = |words: &[&str]| usual.retain(|word| !words.contains(word));
+    match id {
+        // These stand in the place of others.
+        "plan" if verb == "mark" => drop(&QUICK[1..6]),
+        "profile" => drop(&["--tests=RND4KQ1T1"]),
+        "resume" => usual = vec!["--no-progress"],
+        "keep_samples" | "runs_dir" => drop(&["--no-record"]),
+        // These ask for others.
+        "allow" | "consent" if verb == "purge" => {}
+        "allow" => usual.push("--write"),
+        "consent" => {
+            for word in usual.iter_mut().filter(|word| word.starts_with("sim:")) {
+                *word = "image";
+            }
+            usual.push("--write");
+        }
+        "reference" => usual.push("--mode=outstanding"),
+        "samples_max" => usual.push("--samples=io.csv"),
+        "budget" => usual.push("--until=50%"),
+        _ => {}
+    }
+    usual
+}
+
+/// `usual` with `text` in the place of one positional argument.
+pub fn with_positional(usual: &[&str], verb: &str, id: &str, text: &OsStr) -> Vec<OsString> {
+    let known = VERBS.iter().find(|known| known.name == verb).expect("each verb has a line");
+    let place = match (verb, id) {
+        ("run" | "trace replay", "target") | ("sim serve", "mountpoint") => 1,
+        ("trace compare", "a") => 1,
+        ("trace compare", "b") => 2,
+        ("trace record", "command") => {
+            let mut line: Vec<OsString> = usual.iter().map(OsString::from).collect();
+            line.extend(["--".into(), text.to_owned()]);
+            return line;
+        }
+        _ => 0,
+    };
+    let mut line: Vec<OsString> = usual.iter().map(OsString::from).collect();
+    match line.get_mut(place).filter(|_| place < known.positional) {
+        Some(word) => text.clone_into(word),
+        None => line.insert(place, text.to_owned()),
+    }
+    line
+}
+
+/// True where another verb has the same argument and hands it to the same code; what the flags' definitions say to
+/// it is looked at for each verb all the same.
+pub fn is_alike(verb: &str, id: &str) -> bool {
+    let own = match verb {
+        "probe" | "probe align" | "mark" | "trace import" | "trace replay" | "runs list" => &[][..],
+        "probe scatter" => &["order", "span", "blocksize", "data"],
+        "trace analyze" => &["traces", "from", "until", "device", "only", "plot"],
+        "trace compare" => &["trace", "a", "b", "rounds"],
+        "trace export" => &["trace", "to", "output"],
+        "runs show" => &["run"],
+        "runs rm" => &["runs"],
+        "runs export" => &["runs", "output"],
+        "runs import" => &["files"],
+        "run" => &["plan", "target", "seed", "resume"],
+        "rerun" => &["run", "margin", "consent", "allow"],
+        "runs reindex" => &["nothing of its own"],
+        _ if verb.starts_with("probe ") => &["nothing of its own"],
+        _ => &[],
+    };
+    !own.is_empty() && !own.contains(&id)
+}
+
+/// What is to come of nonsense that the flags' definitions take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Judged {
+    /// It is none here, and would do what is not wanted of a test: measure, or wait for whoever writes to a pipe.
+    Good,
+    /// It may be none: a result, or one error.
+    Either,
+    /// The verb has to refuse it.
+    Wrong,
+}
+
+/// Where the safety gate, or what stands for it, answers with its own code.
+pub fn may_be_refused(id: &str, value: &str) -> bool {
+    let is_a_file = matches!(value, "garbage" | "directory" | "null device" | "pipe");
+    match id {
+        "consent" | "samples" => true,
+        "target" | "a" | "b" | "reference" => is_a_file,
+        _ => false,
+    }
+}
+
+/// What a value of [`super::values::VALUES`] is for an argument.
+pub fn judged(verb: &str, id: &str, is_typed: bool, value: &str) -> Judged {
+    let is_place = !["nowhere", "null device", "pipe", "garbage"].contains(&value);
+    let ends = VERBS.iter().any(|known| known.name == verb && known.ends);
+    match id {
+        // What goes on until it is stopped is not begun.
+        _ if !ends && (is_typed || !["devices", "model", "mountpoint"].contains(&id)) => {
+            Judged::Good
+        }
+        "mountpoint" if value == "directory" => Judged::Good,
+        "devices" if verb == "trace record" && ["directory", "garbage"].contains(&value) => {
+            Judged::Good
+        }
+        // A number in its range, or a size that the drive may have.
+        _ if is_typed => Judged::Either,
+        // Any name is good for what is made.
+        "runs_dir" if is_place => Judged::Good,
+        "runs_dir" if verb.starts_with("runs") => Judged::Either,
+        // Nor is it waited for who reads from a pipe.
+        "samples" | "output" | "plot" | "data" | "save" | "record_commands" if value == "pipe" => {
+            Judged::Good
+        }
+        "samples" | "output" | "plot" | "data" | "save" | "record_commands"
+            if !["nowhere", "directory"].contains(&value) =>
+        {
+            Judged::Either
+        }
+        "target" if verb == "mark" && value == "directory" => Judged::Good,
+        "target" if verb == "run" && value == "directory" => Judged::Good,
+        // A few bytes are a drive of which nothing is found.
+        "target" if verb.starts_with("probe") && value == "garbage" => Judged::Either,
+        // What a virtual drive holds is nobody's.
+        "consent" | "also" if verb == "purge" => Judged::Good,
+        "consent" if verb == "rerun" => Judged::Good,
+        // Whatever lies on a drive leads to it.
+        "device" if verb == "health" => Judged::Either,
+        // Somebody may yet write to it: `<(zcat plan.toml.gz)` is a pipe.
+        "plan" | "files" | "traces" | "trace" | "since" if value == "pipe" => Judged::Good,
+        _ => Judged::Wrong,
+    }
+}

@@ -1,0 +1,298 @@
+//! Machines that tell or allow less than this one: a sandbox without `/sys`, a container's filter, an older kernel. What
+//! is missing ends in a clean way round or in one clear error; never in a proof that is wrong, and never in a write.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "these are tests")]
+
+mod common;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use common::storage::{Loop, has_means, has_tools, tool};
+use common::{Ran, names, runs_dir, scratch_dir, tests, verdict, written_file};
+use rustix::io::Errno;
+use serde_json::Value;
+use tempfile::TempDir;
+
+const SIZE: u64 = 16 << 20;
+const READ: [&str; 9] = [
+    "--tests=RND4KQ1T1",
+    "--read-only",
+    "--size=16MiB",
+    "--duration=50ms",
+    "--warm-up=10ms",
+    "--pause=1ms",
+    "--runs=1",
+    "--no-progress",
+    "--json",
+];
+
+/// Something that is hidden: a name, and what a shell does to hide it from itself and what it becomes.
+#[derive(Clone, Copy)]
+struct Hidden {
+    name: &'static str,
+    script: &'static str,
+    /// Without it nobody knows who uses a device.
+    unsafe_to_write: bool,
+}
+
+const fn hidden(name: &'static str, script: &'static str, unsafe_to_write: bool) -> Hidden {
+    Hidden { name, script, unsafe_to_write }
+}
+
+const HIDDEN: [Hidden; 10] = [
+    hidden("nothing", "true", false),
+    hidden("/sys", "mount -t tmpfs none /sys", true),
+    hidden("/proc", "mount -t tmpfs none /proc", true),
+    hidden("mounts", "mount --bind /dev/null /proc/$$/mountinfo", true),
+    hidden("swap areas", "mount --bind /dev/null /proc/swaps", true),
+    hidden("disks", "mount -t tmpfs none /sys/block", true),
+    hidden("block devices", "mount -t tmpfs none /sys/dev/block", true),
+    hidden("the task's I/O", "mount --bind /dev/null /proc/$$/io", false),
+    hidden("CPU times", "mount --bind /dev/null /proc/stat", false),
+    hidden("other processes", "mount -t proc -o hidepid=2 none /proc", false),
+];
+
+/// The program's command where something is hidden from it.
+fn command_without(hidden: &Hidden, args: &[&str]) -> Command {
+    let script = format!("{} && exec \"$@\"", hidden.script);
+    let mut command = Command::new("unshare");
+    command.args(["-m", "sh", "-c", &script, "sh", env!("CARGO_BIN_EXE_drivescope")]).args(args);
+    command.env("DRIVESCOPE_RUNS_DIR", runs_dir()).stdin(Stdio::null());
+    command
+}
+
+fn without(hidden: &Hidden, args: &[&str]) -> Ran {
+    command_without(hidden, args).output().unwrap().into()
+}
+
+/// Not a crash: it ended by itself, with a result or with one error.
+#[track_caller]
+fn clean(case: &str, ran: &Ran) {
+    assert!(matches!(ran.code, Some(0..=3)), "{case}: {ran:?}");
+    assert!(!ran.stderr.contains("panicked"), "{case}: {}", ran.stderr);
+    let errors = ran.stderr.lines().filter(|line| line.starts_with("error:")).count();
+    let failed = matches!(ran.code, Some(2 | 3));
+    assert_eq!(errors, usize::from(failed), "{case}: {ran:?}");
+    assert!(!failed || ran.stdout.is_empty(), "{case}: an error came with a result");
+}
+
+fn has_namespaces() -> bool {
+    has_means(&["losetup", "unshare", "mount"])
+}
+
+/// If a proof were made of what could not be read, a cache's number would be sold as the drive's.
+#[test]
+fn what_is_hidden_makes_a_proof_unprovable_and_never_wrong() {
+    if !has_namespaces() {
+        return;
+    }
+    let dir = scratch_dir();
+    let file = dir.path().join("file");
+    written_file(&file, SIZE);
+    for hidden in HIDDEN {
+        let buffered = without(&hidden, &mark_line(&file, &["--buffered"]));
+        clean(hidden.name, &buffered);
+        if buffered.code != Some(2) {
+            // Out of the page cache: whatever is hidden, this must not be taken for the device.
+            assert_ne!(reached(&buffered), "proven", "{}: {}", hidden.name, buffered.stdout);
+        }
+        let direct = without(&hidden, &mark_line(&file, &[]));
+        clean(hidden.name, &direct);
+        if direct.code != Some(2) {
+            assert_ne!(reached(&direct), "refuted", "{}: {}", hidden.name, direct.stdout);
+        }
+        println!("{}: {:?} {:?}", hidden.name, buffered.code, direct.code);
+    }
+    assert_eq!(names(dir.path()), ["file"]);
+}
+
+fn mark_line<'a>(target: &'a Path, more: &[&'a str]) -> Vec<&'a str> {
+    [&["mark", target.to_str().unwrap()], &READ[..], more].concat()
+}
+
+fn reached(ran: &Ran) -> String {
+    verdict(&tests(&ran.body())[0], "reached").to_owned()
+}
+
+#[test]
+fn a_directory_is_measured_or_refused_and_nothing_is_left() {
+    if !has_namespaces() {
+        return;
+    }
+    let dir = scratch_dir();
+    for hidden in HIDDEN {
+        let ran = without(&hidden, &mark_line(dir.path(), &[]));
+        clean(hidden.name, &ran);
+        assert!(names(dir.path()).is_empty(), "{}: {:?}", hidden.name, names(dir.path()));
+    }
+}
+
+/// That nothing is known of a mount is not that there is none.
+#[test]
+fn where_nobody_knows_who_uses_a_device_nothing_is_written() {
+    if !has_namespaces() {
+        return;
+    }
+    let device = Loop::new(SIZE, true);
+    let before = fs::read(&device.image).unwrap();
+    let consent = format!("--consent={}", device.name());
+    let writing = [
+        vec![
+            "mark",
+            device.dev(),
+            "--tests=RND4KQ1T1",
+            "--write-only",
+            "--runs=1",
+            "--duration=9ms",
+        ],
+        vec!["probe", "open-au", device.dev(), "--time-budget=100ms"],
+        vec!["probe", "capacity", device.dev(), "--destructive"],
+    ];
+    for hidden in HIDDEN.iter().filter(|hidden| hidden.unsafe_to_write) {
+        for line in &writing {
+            let said = ["--write", &consent, "--no-progress", "--no-record"];
+            let ran = without(hidden, &[line, &said[..]].concat());
+            ran.fails(3, &[device.dev(), "cannot be told", "no flag overrides this"]);
+            assert!(fs::read(&device.image).unwrap() == before, "{}: {line:?}", hidden.name);
+        }
+    }
+    let free = without(&HIDDEN[0], &[&writing[0][..], &["--write", &consent, "--json"]].concat());
+    assert!(matches!(free.code, Some(0 | 1)), "{free:?}");
+    assert!(fs::read(&device.image).unwrap() != before, "with all to be seen, it is written to");
+}
+
+#[test]
+fn other_verbs_say_what_they_miss() {
+    if !has_namespaces() {
+        return;
+    }
+    let device = Loop::new(SIZE, true);
+    let dir = scratch_dir();
+    let recording = dir.path().join("recording.parquet");
+    for hidden in HIDDEN {
+        let devices = without(&hidden, &["devices", "--json"]);
+        clean(hidden.name, &devices);
+        let health = without(&hidden, &["health", device.dev()]);
+        clean(hidden.name, &health);
+        let probe = ["probe", "align", device.dev(), "--time-budget=200ms", "--no-progress"];
+        let probe = without(&hidden, &probe);
+        clean(hidden.name, &probe);
+        let traced = ["trace", "record", device.dev(), "--duration=20ms", "-o"];
+        let traced = without(&hidden, &[&traced[..], &[recording.to_str().unwrap()]].concat());
+        clean(hidden.name, &traced);
+        let _ = fs::remove_file(&recording);
+        for ran in [&devices, &health, &probe, &traced] {
+            if ran.code == Some(2) {
+                let says = ran.stderr.contains(device.dev()) || ran.stderr.contains("/sys");
+                assert!(says, "{}: {}", hidden.name, ran.stderr);
+            }
+        }
+        if hidden.unsafe_to_write && devices.code == Some(0) {
+            for listed in devices.body()["devices"].as_array().unwrap() {
+                assert_eq!(listed["ready"], false, "{}: {listed}", hidden.name);
+            }
+        }
+    }
+}
+
+/// The program with calls that the kernel denies.
+struct Filter {
+    _dir: TempDir,
+    deny: PathBuf,
+}
+
+impl Filter {
+    fn new() -> Option<Filter> {
+        has_tools(&["cc"]).then(|| {
+            let dir = scratch_dir();
+            let deny = dir.path().join("deny");
+            let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/deny.c");
+            tool("cc", &["-O1", "-o", deny.to_str().unwrap(), source]);
+            Filter { _dir: dir, deny }
+        })
+    }
+
+    fn run(&self, denied: &[String], args: &[&str]) -> Ran {
+        let mut command = Command::new(&self.deny);
+        command.args(denied).args(["--", env!("CARGO_BIN_EXE_drivescope")]).args(args);
+        command.env("DRIVESCOPE_RUNS_DIR", runs_dir()).stdin(Stdio::null());
+        let ran: Ran = command.output().unwrap().into();
+        assert_ne!(ran.code, Some(125), "the filter itself: {}", ran.stderr);
+        ran
+    }
+}
+
+fn denied(group: &str, error: Errno) -> Vec<String> {
+    vec![format!("{group}={}", error.raw_os_error())]
+}
+
+/// What a filter of a container answers, and what a kernel that does not know the call.
+const ANSWERS: [Errno; 2] = [Errno::PERM, Errno::NOSYS];
+
+/// Whoever may not use an engine is told which other one to take, and that one works.
+#[test]
+fn an_engine_that_is_denied_names_the_next_one() {
+    let Some(filter) = Filter::new() else { return };
+    let dir = scratch_dir();
+    let file = dir.path().join("file");
+    written_file(&file, SIZE);
+    for error in ANSWERS {
+        for (group, engine, next) in [
+            ("io_uring", "io_uring", "libaio"),
+            ("register", "io_uring", "libaio"),
+            ("libaio", "libaio", "psync"),
+        ] {
+            let own = format!("--engine={engine}");
+            let ran = filter.run(&denied(group, error), &mark_line(&file, &[&own]));
+            let advice = format!("--engine {next}");
+            ran.fails(2, &[engine, &advice]);
+            let next = format!("--engine={next}");
+            let ran = filter.run(&denied(group, error), &mark_line(&file, &[&next]));
+            clean(group, &ran);
+            assert_eq!(ran.body()["setup"]["engine"], next["--engine=".len()..]);
+        }
+        let probe = ["probe", "align", file.to_str().unwrap(), "--no-progress", "--no-record"];
+        filter.run(&denied("io_uring", error), &probe).fails(2, &["--engine libaio"]);
+    }
+}
+
+/// Features that a kernel may lack one by one: the way round is taken, and measures the same.
+#[test]
+fn a_feature_that_is_denied_is_gone_round() {
+    let Some(filter) = Filter::new() else { return };
+    let dir = scratch_dir();
+    let file = dir.path().join("file");
+    written_file(&file, SIZE);
+    let usual = filter.run(&[], &mark_line(&file, &["--buffered"]));
+    let seen = |ran: &Ran| -> (Option<i32>, String, Value) {
+        let body = ran.body();
+        (ran.code, reached(ran), body["target"]["capacity_bytes"].clone())
+    };
+    for error in ANSWERS {
+        for group in ["cachestat", "statx", "affinity", "fallocate", "mlock"] {
+            let ran = filter.run(&denied(group, error), &mark_line(&file, &["--buffered"]));
+            clean(group, &ran);
+            assert_eq!(seen(&ran), seen(&usual), "{group}: {}", ran.stderr);
+            let made = filter.run(&denied(group, error), &mark_line(dir.path(), &[]));
+            clean(group, &made);
+            assert!(matches!(made.code, Some(0 | 1)), "{group}: {}", made.stderr);
+        }
+        let both = [denied("cachestat", error), denied("mincore", error)].concat();
+        let ran = filter.run(&both, &mark_line(&file, &["--buffered"]));
+        clean("no way to look into the page cache", &ran);
+        assert_ne!(reached(&ran), "proven");
+    }
+    assert_eq!(names(dir.path()), ["file"]);
+}
+
+/// Where no seed can be drawn, one can be given.
+#[test]
+fn without_randomness_a_seed_is_asked_for() {
+    let Some(filter) = Filter::new() else { return };
+    let line = ["mark", "sim:hdd-7200", "--tests=RND4KQ1T1", "--runs=1", "--no-progress"];
+    filter.run(&denied("getrandom", Errno::NOSYS), &line).fails(2, &["--seed"]);
+    let seeded =
+        filter.run(&denied("getrandom", Errno::NOSYS), &[&line[..], &["--seed=7"]].concat());
+    assert_eq!(seeded.code, Some(0), "{}", seeded.stderr);
+}

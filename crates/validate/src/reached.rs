@@ -1,0 +1,270 @@
+//! `reached`: the proof of that name on many stacks, against what an emulator counts of the drives under them.
+//!
+//! The lab boots a kernel with drives of QEMU, builds each stack and measures on it; the scenarios `reached-*` say
+//! which. Here their cells become a table. What is true of a verdict is judged in the lab, by the emulator's count.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context as _, Result, bail};
+use clap::Args;
+use serde::Deserialize;
+
+use crate::binary::Binary;
+use crate::provenance::{self, Machine};
+use crate::sheet;
+
+/// Options of `reached`.
+#[derive(Args, Clone, Debug)]
+pub struct Options {
+    /// Only this scenario of the lab
+    #[arg(long, value_name = "NAME")]
+    scenario: Option<String>,
+    /// Where the table goes [default: docs/validation; target/validate with --scenario]
+    #[arg(long)]
+    out: Option<PathBuf>,
+}
+
+/// What came of a scenario.
+#[derive(Debug, Deserialize)]
+struct Outcome {
+    name: String,
+    #[serde(default)]
+    skipped: Option<String>,
+    faults: Vec<String>,
+    steps: Vec<Step>,
+    steps_wanted: usize,
+    seconds: f64,
+}
+
+#[derive(Debug, Deserialize)]
+struct Step {
+    name: String,
+    faults: Vec<String>,
+    #[serde(default)]
+    reached: Vec<Cell>,
+}
+
+/// A verdict, and the truth of it.
+#[derive(Clone, Debug, Deserialize)]
+struct Cell {
+    stack: String,
+    filesystem: String,
+    test: String,
+    direction: String,
+    verdict: String,
+    reason: String,
+    issued_bytes: u64,
+    device_ratio: Option<f64>,
+    task_ratio: Option<f64>,
+    true_ratio: f64,
+    expected: [f64; 2],
+    worth: String,
+}
+
+/// Measures on all stacks and writes the table; false when a verdict was wrong, or a scenario failed.
+///
+/// # Errors
+/// When the lab cannot run, or the table not be written.
+pub fn run(options: &Options) -> Result<bool> {
+    let out = sheet::table_dir(options.out.as_deref(), options.scenario.is_some())?;
+    let (commit, load) = (provenance::commit()?, provenance::load());
+    let outcomes = lab(options, &sheet::work_dir()?.join("reached.json"))?;
+    let cells: Vec<Cell> =
+        outcomes.iter().flat_map(|o| &o.steps).flat_map(|s| s.reached.clone()).collect();
+    let path = out.join("reached.csv");
+    fs::write(&path, csv(&cells))
+        .with_context(|| format!("{}: cannot be written", path.display()))?;
+    let seconds: f64 = outcomes.iter().map(|o| o.seconds).sum();
+    let build = if cfg!(debug_assertions) { "debug" } else { "release" };
+    let more = [
+        ("Time in the scenarios", format!("{seconds:.0} s")),
+        ("Build", build.to_owned()),
+        ("Load average at the start", load),
+    ];
+    let head = sheet::provenance(&commit, &Machine::here(), "reached.csv", &more);
+    let faults = faults(&outcomes);
+    sheet::write(&out.join("reached.md"), &text(&head, &cells, &faults))?;
+    faults.iter().for_each(|fault| eprintln!("{fault}"));
+    Ok(faults.is_empty() && !cells.is_empty())
+}
+
+/// Runs the scenarios with the binary beside this one.
+fn lab(options: &Options, path: &Path) -> Result<Vec<Outcome>> {
+    let _ = fs::remove_file(path);
+    let mut command = Command::new("scripts/lab");
+    command.arg("run").arg("--json").arg(path).env("LAB_PROGRAM", Binary::find()?.path());
+    match &options.scenario {
+        Some(name) => command.arg(name),
+        None => command.args(["--tag", "reached"]),
+    };
+    let status = command.stdin(Stdio::null()).status().context("scripts/lab")?;
+    // 1 is a scenario that failed, which the outcomes tell better.
+    if !matches!(status.code(), Some(0 | 1)) {
+        bail!("scripts/lab ended with {status}");
+    }
+    let text = fs::read(path).with_context(|| path.display().to_string())?;
+    Ok(serde_json::from_slice(&text)?)
+}
+
+/// What was not as it should be, by scenario and step.
+fn faults(outcomes: &[Outcome]) -> Vec<String> {
+    let mut faults = Vec::new();
+    for outcome in outcomes {
+        let name = &outcome.name;
+        faults.extend(outcome.skipped.iter().map(|why| format!("{name}: skipped: {why}")));
+        faults.extend(outcome.faults.iter().map(|fault| format!("{name}: {fault}")));
+        for step in &outcome.steps {
+            faults.extend(step.faults.iter().map(|f| format!("{name}: {}: {f}", step.name)));
+        }
+        if outcome.skipped.is_none() && outcome.steps.len() < outcome.steps_wanted {
+            let (made, wanted) = (outcome.steps.len(), outcome.steps_wanted);
+            faults.push(format!("{name}: {made} of {wanted} steps"));
+        }
+    }
+    faults
+}
+
+fn csv(cells: &[Cell]) -> String {
+    let mut text = "stack,filesystem,test,direction,verdict,worth,issued_bytes,device_ratio,task_ratio,emulator_ratio,\
+                    expected_low,expected_high,reason\n"
+        .to_owned();
+    for c in cells {
+        let some = |ratio: Option<f64>| ratio.map_or(String::new(), |r| format!("{r:.4}"));
+        let _ = writeln!(
+            text,
+            "{},{},{},{},{},{},{},{},{},{:.4},{},{},\"{}\"",
+            c.stack,
+            c.filesystem,
+            c.test,
+            c.direction,
+            c.verdict,
+            c.worth,
+            c.issued_bytes,
+            some(c.device_ratio),
+            some(c.task_ratio),
+            c.true_ratio,
+            c.expected[0],
+            c.expected[1],
+            c.reason.replace('"', "'")
+        );
+    }
+    text
+}
+
+/// The whole page; `head` tells how it was made.
+fn text(head: &str, cells: &[Cell], faults: &[String]) -> String {
+    let of = |worth: &str| cells.iter().filter(|c| c.worth == worth).count();
+    let (proven, refuted) = (of("wrong_proven"), of("wrong_refuted"));
+    let mut text = format!(
+        "# Reached, against what the drives moved\n\n{} verdicts on {} stacks: {proven} wrongly proven, {refuted} wrongly \
+         refuted, {} left open.\n\n{head}",
+        cells.len(),
+        stacks(cells).len(),
+        of("undecided")
+    );
+    text += "Each row is a test of half a second in an emulated machine (`lab/scenarios/reached-*.toml`). QEMU counts what \
+             crosses into each drive around it, and knows nothing of drivescope. *Ours* are the bytes that drivescope read \
+             off the leaf devices' counters, *charged* those that the kernel charged to it, *true* those that QEMU \
+             counted, each for a byte issued; *should* is what whoever built the stack knows of it. Proven is wrong where \
+             fewer than 0.97 of the least crossed, refuted where they did.\n\n";
+    let rows: Vec<Vec<String>> = cells.iter().map(row).collect();
+    let columns =
+        ["stack", "filesystem", "test", "", "verdict", "", "ours", "charged", "true", "should"];
+    text += &sheet::table(6, &columns, &rows);
+    let open: BTreeMap<&str, usize> =
+        cells.iter().filter(|c| c.worth == "undecided").fold(BTreeMap::new(), |mut all, c| {
+            *all.entry(c.reason.as_str()).or_default() += 1;
+            all
+        });
+    if !open.is_empty() {
+        text += "\n## Left open\n\n";
+        open.iter().for_each(|(reason, count)| {
+            let _ = writeln!(text, "- {count}: {reason}");
+        });
+    }
+    if !faults.is_empty() {
+        text += "\n## Faults\n\n";
+        faults.iter().for_each(|fault| {
+            let _ = writeln!(text, "- {fault}");
+        });
+    }
+    text
+}
+
+fn stacks(cells: &[Cell]) -> std::collections::BTreeSet<(&str, &str)> {
+    cells.iter().map(|c| (c.stack.as_str(), c.filesystem.as_str())).collect()
+}
+
+fn row(cell: &Cell) -> Vec<String> {
+    let some = |ratio: Option<f64>| ratio.map_or("–".to_owned(), |r| format!("{r:.2}"));
+    let [low, high] = cell.expected;
+    let should = if low == high { format!("{low}") } else { format!("{low}–{high}") };
+    vec![
+        cell.stack.clone(),
+        cell.filesystem.clone(),
+        cell.test.clone(),
+        cell.direction.clone(),
+        cell.verdict.clone(),
+        cell.worth.replace('_', " "),
+        some(cell.device_ratio),
+        some(cell.task_ratio),
+        format!("{:.2}", cell.true_ratio),
+        should,
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cell(worth: &str) -> Cell {
+        Cell {
+            stack: "raid1".into(),
+            filesystem: "xfs".into(),
+            test: "SEQ1M Q2T1".into(),
+            direction: "write".into(),
+            verdict: "proven".into(),
+            reason: "a \"reason\"".into(),
+            issued_bytes: 1 << 20,
+            device_ratio: Some(2.0),
+            task_ratio: None,
+            true_ratio: 2.004,
+            expected: [2.0, 2.0],
+            worth: worth.into(),
+        }
+    }
+
+    // A wrong verdict that the page does not count would be sold as none.
+    #[test]
+    fn the_page_counts_what_was_wrong() {
+        let cells = [cell("right"), cell("wrong_proven"), cell("undecided")];
+        let page = text("", &cells, &["reached-x: step: fault".to_owned()]);
+        let title = "3 verdicts on 1 stacks: 1 wrongly proven, 0 wrongly refuted, 1 left open.";
+        assert!(page.contains(title), "{page}");
+        assert!(page.contains("| wrong proven | 2.00 | – | 2.00 | 2 |"), "{page}");
+        assert!(page.contains("- 1: a \"reason\"") && page.contains("- reached-x: step: fault"));
+        assert!(
+            csv(&cells).lines().nth(1).is_some_and(|l| l.ends_with("2.0040,2,2,\"a 'reason'\""))
+        );
+    }
+
+    #[test]
+    fn a_scenario_that_did_not_end_is_a_fault() {
+        let outcome = |skipped: Option<&str>, faults: &[&str], steps_wanted| Outcome {
+            name: "reached-x".into(),
+            skipped: skipped.map(str::to_owned),
+            faults: faults.iter().map(|f| (*f).to_owned()).collect(),
+            steps: vec![Step { name: "s".into(), faults: Vec::new(), reached: Vec::new() }],
+            steps_wanted,
+            seconds: 1.0,
+        };
+        assert!(faults(&[outcome(None, &[], 1)]).is_empty());
+        for wrong in [outcome(None, &[], 2), outcome(None, &["x"], 1), outcome(Some("y"), &[], 1)] {
+            assert_eq!(faults(&[wrong]).len(), 1);
+        }
+    }
+}
