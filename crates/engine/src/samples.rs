@@ -366,8 +366,8 @@ mod tests {
     fn what_became_of_the_drive_is_told() {
         struct Around(Option<&'static str>);
         impl Environment for Around {
-            fn snapshot(&mut self) -> block::Snapshot {
-                block::Snapshot::default()
+            fn snapshot(&mut self) -> Snapshot {
+                Snapshot::default()
             }
             fn stack(&self) -> &block::Stack {
                 panic!("nobody asks for it")

@@ -9,7 +9,7 @@ use drivescope_mark::{
     Broken, Ceiling, Direction, Executed, Options, RunFigures, TestRuns, TestSpec, findings,
 };
 use engine::{Failure, FailureKind, Totals};
-use stats::{LatencyHistogram, Verdict};
+use stats::{Evidence, LatencyHistogram, Verdict};
 use workload::audit::{Audit, AuditSummary};
 use workload::plan::{Address, Arrival, Gaps, Plan, Region};
 
@@ -141,7 +141,7 @@ fn sequential(mib: u64) -> RunFigures {
 fn audit(block: u64, slots: &[u64]) -> AuditSummary {
     let mut audit = Audit::new(REGION, Bytes(block));
     for (at, slot) in (0..).zip(slots) {
-        audit.note(block::Op::Read, Bytes(slot * block), Bytes(block), block::Time(at));
+        audit.note(Op::Read, Bytes(slot * block), Bytes(block), Time(at));
     }
     Audit::merge(vec![audit])
 }
@@ -527,7 +527,7 @@ fn a_drive_that_failed_is_not_undisturbed() {
     let body = world.body();
     let told = &body.tests[0].proofs.undisturbed;
     assert!(told.reason.starts_with("in run 9 the read of 4KiB at byte 8192 failed"), "{told:?}");
-    assert_eq!(told.evidence["errors"], 1);
+    assert_eq!(told.evidence["errors"], Evidence::Count(1));
     let caveat = body.caveats.iter().find(|c| c.code == "incomplete");
     assert!(caveat.is_some_and(|c| c.cause.contains("at byte 8192 failed")), "{:?}", body.caveats);
     // Another test's numbers are not touched by it.
