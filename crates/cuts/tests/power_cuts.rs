@@ -39,8 +39,8 @@ fn has_means(format: Format) -> bool {
         } else {
             None
         };
-    if let Some(missing) = &missing {
-        println!("skipped: {missing}");
+    if let Some(why) = &missing {
+        println!("skipped: {why}");
     }
     missing.is_none()
 }
