@@ -152,7 +152,9 @@ fn a_narrow_and_a_dumb_terminal_are_served() {
             let script = format!("stty cols {columns} rows 5; exec {program} {line}");
             let mut command = Command::new("script");
             command.args(["-q", "-e", "-c", &script, "/dev/null"]).env("TERM", terminal);
-            command.env_remove("COLUMNS").env("DRIVESCOPE_RUNS_DIR", fixture.path("runs"));
+            // Under CI colours are wanted whatever the terminal, since logs there are shown with them.
+            command.env_remove("COLUMNS").env_remove("CI");
+            command.env("DRIVESCOPE_RUNS_DIR", fixture.path("runs"));
             command.current_dir(fixture.path("")).stdout(Stdio::piped()).stderr(Stdio::piped());
             let ended = end(&mut command);
             let code = ended.code;
