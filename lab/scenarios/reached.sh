@@ -1,8 +1,9 @@
 # Shell functions of the scenarios reached-*: cells of the proof *reached*, see docs/lab.md.
 
-# measure STACK FILESYSTEM DIRECTION LOW HIGH FLAGS...: a cell. A verdict of no is an answer too.
+# measure STACK FILESYSTEM DIRECTION LOW HIGH FLAGS...: a cell. A verdict of no is an answer too. `cached=cached` says
+# that a cache was put between, so that nothing is to be proven whatever the drives moved.
 measure() {
-    echo "cell $1 $2 $3 $4 $5"
+    echo "cell $1 $2 $3 $4 $5 $cached"
     shift 5
     lab-host count
     drivescope mark "$@" --duration 500ms --warm-up 0s --pause 0s --runs 1 \

@@ -8,7 +8,7 @@ use anyhow::{Context as _, Result, bail};
 use block::{DriveIdentity, DriveKind, Event, RunSink, WallClock as _};
 use engine::{Sample, Samples};
 use linux::sysfs::Roots;
-use mark::{Earlier, Keeper, Kept, TracedRun};
+use mark::{Earlier, FailedRun, Keeper, Kept, TracedRun};
 use record::{
     Document, Envelope, Head, PhaseHistogram, PhaseSeries, RecordError, Run, RunId, RunWriter,
     Runs, SampleRow, State, StepEntry, Summary,
@@ -331,6 +331,21 @@ impl Keeper for Recording {
         }
     }
 
+    fn failed(&mut self, run: &FailedRun) {
+        let Store::Open(open) = &mut self.store else { return };
+        if open.trouble.is_some() {
+            return;
+        }
+        let noted = open.note_resumption().and_then(|()| {
+            let run = serde_json::to_value(run);
+            let run = run.map_err(|source| RecordError::Json { what: "failed run", source })?;
+            open.writer.note(FAILED, &run)
+        });
+        if let Err(error) = noted {
+            open.stop(error);
+        }
+    }
+
     fn traced(&mut self, run: TracedRun) {
         self.dropped += run.dropped;
         if let Some(file) = &mut self.samples {
@@ -408,6 +423,9 @@ fn entry(kept: &Kept, samples: &Samples) -> serde_json::Result<StepEntry> {
     })
 }
 
+/// Kind of the notes that tell of runs that I/Os failed in.
+const FAILED: &str = "failed";
+
 /// The runs that a record holds.
 fn earlier(run: &Run, kind: DriveKind) -> Result<Earlier> {
     let kept = |step: &StepEntry| {
@@ -415,8 +433,15 @@ fn earlier(run: &Run, kind: DriveKind) -> Result<Earlier> {
             format!("{}: step {} is not in the form of this version", run.id, step.position)
         })
     };
+    let failed = |(_, payload): &(String, Value)| {
+        serde_json::from_value::<FailedRun>(payload.clone()).with_context(|| {
+            format!("{}: its note of a failed run is not in the form of this version", run.id)
+        })
+    };
     let runs = run.steps.iter().map(kept).collect::<Result<Vec<Kept>>>()?;
-    Ok(Earlier { runs, replay: kind == DriveKind::Virtual })
+    let told = run.notes.iter().filter(|(kind, _)| kind == FAILED);
+    let failed = told.map(failed).collect::<Result<Vec<FailedRun>>>()?;
+    Ok(Earlier { runs, failed, replay: kind == DriveKind::Virtual })
 }
 
 /// Who the drive of a recorded run is.

@@ -1,8 +1,9 @@
 //! The proof *reached* against the truth: what the emulator itself counted of the drives while drivescope measured.
 //!
-//! A script says `cell STACK FILESYSTEM DIRECTION LOW HIGH` on a line of its own, then asks `lab-host count`, prints
-//! the JSON of a `mark` of one test, and asks `lab-host count` again. LOW and HIGH are how many bytes the drives should move for each byte of
-//! the test, as whoever wrote the scenario knows: the product's own range is held against it, not taken from it.
+//! A script says `cell STACK FILESYSTEM DIRECTION LOW HIGH [cached]` on a line of its own, then asks `lab-host count`,
+//! prints the JSON of a `mark` of one test, and asks `lab-host count` again. LOW and HIGH are how many bytes the drives
+//! should move for each byte of the test, as whoever wrote the scenario knows: the product's own range is held against
+//! it, not taken from it. `cached` says that a cache was built in between, which can pass on as much as it is given.
 
 use anyhow::{Context as _, Result, ensure};
 use serde::{Deserialize, Serialize};
@@ -80,6 +81,8 @@ pub struct Cell {
     pub true_ratio: f64,
     /// Least and most that it should be, as the scenario knows.
     pub expected: [f64; 2],
+    /// True where the scenario put a cache between.
+    pub cached: bool,
     /// The same, as drivescope made it out.
     pub expected_by_us: Option<[f64; 2]>,
     /// The verdict against the truth.
@@ -89,7 +92,7 @@ pub struct Cell {
 impl Cell {
     /// The verdict, held against whether the bytes crossed into the drives.
     fn judged(mut self) -> Cell {
-        let crossed = self.true_ratio >= ENOUGH * self.expected[0];
+        let crossed = !self.cached && self.true_ratio >= ENOUGH * self.expected[0];
         self.worth = match (self.verdict.as_str(), crossed) {
             ("proven", false) => Worth::WrongProven,
             ("refuted", true) => Worth::WrongRefuted,
@@ -158,8 +161,12 @@ pub fn cells(stdout: &str, counts: &[Count]) -> Result<Vec<Cell>> {
 
 fn cell(head: &str, text: &str, counts: &[Count]) -> Result<Cell> {
     let words: Vec<&str> = head.split_whitespace().collect();
-    let [stack, filesystem, direction, low, high] = words[..] else {
-        anyhow::bail!("not of the form STACK FILESYSTEM DIRECTION LOW HIGH");
+    let (cached, words) = match words.split_last() {
+        Some((&"cached", before)) => (true, before),
+        _ => (false, &words[..]),
+    };
+    let [stack, filesystem, direction, low, high] = *words else {
+        anyhow::bail!("not of the form STACK FILESYSTEM DIRECTION LOW HIGH [cached]");
     };
     ensure!(["read", "write"].contains(&direction), "the direction is neither read nor write");
     let document: Value = serde_json::from_str(text).context("what `mark` printed")?;
@@ -191,6 +198,7 @@ fn cell(head: &str, text: &str, counts: &[Count]) -> Result<Cell> {
         task_ratio: ratio("task"),
         true_ratio: told as f64 / issued_bytes as f64,
         expected: [low.parse().context("LOW")?, high.parse().context("HIGH")?],
+        cached,
         expected_by_us: range.map(|range| serde_json::from_value(range.clone())).transpose()?,
         worth: Worth::default(),
     }
@@ -231,6 +239,11 @@ mod tests {
         assert_eq!((refuted.worth, refuted.faults().len()), (Worth::WrongRefuted, 1));
         let cached = judged("refuted", 0.5, 50);
         assert_eq!((cached.worth, cached.faults()), (Worth::Right, Vec::new()));
+        let through = document("refuted", 2.0).replace("write 2 2", "write 2 2 cached");
+        let counts = [Count::default(), Count { read_bytes: 0, write_bytes: 200 * MIB }];
+        assert_eq!(cells(&through, &counts).unwrap()[0].worth, Worth::Right);
+        let through = through.replace("refuted", "proven");
+        assert_eq!(cells(&through, &counts).unwrap()[0].worth, Worth::WrongProven);
         let open = judged("unprovable", 1.0, 100);
         assert_eq!((open.worth, open.faults()), (Worth::Undecided, Vec::new()));
     }

@@ -49,6 +49,19 @@ pub(crate) fn of_the_whole(plan: &Plan, executed: &Executed, context: &Context<'
             "for numbers of one stretch, run it again without --resume",
         ));
     }
+    if executed.broken.is_none()
+        && let Some(failed) = executed.failed.first()
+    {
+        caveats.push(caveat(
+            "failed_before",
+            target,
+            format!(
+                "in run {} of {} the {}, after which the mark was gone on with: the drive that made these numbers is one that failed",
+                failed.run, failed.step, failed.failure
+            ),
+            "find the cause in the kernel's log and with `drivescope health`, and begin a new run when it is mended",
+        ));
+    }
     if executed.out_of_budget
         && let Some(until) = plan.schedule.until
     {

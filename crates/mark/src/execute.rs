@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 
 use block::{Environment, Event, Nanos, NullSink, RunSink, Target, Time};
 use engine::{Control, EngineError, Failure, Samples, run_step};
+use serde::{Deserialize, Serialize};
 use stats::{Decision, LatencyHistogram, StopRule};
 use thiserror::Error;
 use workload::plan::{Arrival, Phase, Plan, PlanError, Region, Step, Stop};
@@ -55,6 +56,30 @@ pub struct Broken {
     pub failure: Failure,
 }
 
+/// A run that an I/O failed in, as it is kept: the runs beside it were made by a drive that failed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FailedRun {
+    /// Position in the schedule, from 0.
+    pub position: u32,
+    /// The test's step.
+    pub step: String,
+    /// Which repetition, from 1.
+    pub run: u32,
+    /// What failed and how, in words.
+    pub failure: String,
+}
+
+impl FailedRun {
+    fn new(slot: &Slot, broken: &Broken) -> FailedRun {
+        FailedRun {
+            position: slot.position,
+            step: broken.step.clone(),
+            run: broken.run,
+            failure: broken.failure.to_string(),
+        }
+    }
+}
+
 /// The tester's own limit for one step: the same plan on a drive that completes at once.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ceiling {
@@ -93,6 +118,8 @@ pub struct Executed {
     pub interrupted: bool,
     /// The I/O that failed and ended it; the runs before it are kept.
     pub broken: Option<Broken>,
+    /// Runs that I/Os failed in, in the order made: those of earlier processes, and the one that ended it.
+    pub failed: Vec<FailedRun>,
     /// True when a stop rule's budget ran out before the precision was reached.
     pub out_of_budget: bool,
     /// How many runs an earlier process had made, when they were not made again.
@@ -105,6 +132,9 @@ pub struct Executed {
 pub trait Keeper: RunSink {
     /// A run is over. `samples` is what `kept` was made of, without its single I/Os.
     fn over(&mut self, kept: &Kept, samples: &Samples);
+
+    /// An I/O of a run failed; the mark ends with it.
+    fn failed(&mut self, run: &FailedRun);
 
     /// The single I/Os of a run, also of one that failed or was ended, when they were asked for: kept
     /// to the end they would fill the memory.
@@ -121,6 +151,7 @@ impl RunSink for NoKeeper {
 
 impl Keeper for NoKeeper {
     fn over(&mut self, _: &Kept, _: &Samples) {}
+    fn failed(&mut self, _: &FailedRun) {}
     fn traced(&mut self, _: TracedRun) {}
 }
 
@@ -129,6 +160,8 @@ impl Keeper for NoKeeper {
 pub struct Earlier {
     /// In the order made, from the first position on without a gap.
     pub runs: Vec<Kept>,
+    /// Runs that I/Os failed in, and that are made again.
+    pub failed: Vec<FailedRun>,
     /// True for a target that was made anew with this process and is in the state that it had before
     /// the first run (a virtual drive): the runs are made again, which brings it to the state that the
     /// next run is to find, and must come out as they are kept.
@@ -171,6 +204,7 @@ pub fn execute<T: Target>(
             .collect(),
         interrupted: false,
         broken: None,
+        failed: earlier.failed,
         out_of_budget: false,
         resumed_after: None,
         region,
@@ -197,12 +231,10 @@ pub fn execute<T: Target>(
             hand_over_trace(&slot, step, &mut samples, keeper);
         }
         if let Some(failure) = samples.failure {
-            executed.broken = Some(Broken {
-                target: target.info().name.clone(),
-                step: step.name.clone(),
-                run: slot.run + 1,
-                failure,
-            });
+            let target = target.info().name.clone();
+            let broken = Broken { target, step: step.name.clone(), run: slot.run + 1, failure };
+            note_failure(FailedRun::new(&slot, &broken), earlier.replay, &mut executed, keeper);
+            executed.broken = Some(broken);
             break;
         }
         if samples.interrupted {
@@ -225,6 +257,14 @@ pub fn execute<T: Target>(
         count(&mut executed.tests[slot.step], kept);
     }
     Ok(executed)
+}
+
+/// A virtual drive that is made anew fails again as it did, which is one failure and not two.
+fn note_failure(failed: FailedRun, replay: bool, executed: &mut Executed, keeper: &mut dyn Keeper) {
+    if !(replay && executed.failed.contains(&failed)) {
+        keeper.failed(&failed);
+        executed.failed.push(failed);
+    }
 }
 
 /// Time that the mark has taken, over all processes that took part.

@@ -15,8 +15,8 @@ mod run;
 
 pub use body::Body;
 pub use execute::{
-    Around, Broken, Ceiling, Earlier, Executed, Keeper, MarkError, NoKeeper, TestRuns, ceiling,
-    execute,
+    Around, Broken, Ceiling, Earlier, Executed, FailedRun, Keeper, MarkError, NoKeeper, TestRuns,
+    ceiling, execute,
 };
 pub use notation::{Pattern, TestSpec};
 pub use options::{Direction, Options, Profile};

@@ -6,10 +6,10 @@ mod metronome;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use block::{Bytes, Event, Nanos, RunSink, Target};
+use block::{Bytes, Event, Nanos, Outcome, RunSink, Target};
 use drivescope_mark::{
-    Around, Direction, Earlier, Executed, Keeper, Kept, MarkError, NoKeeper, Options, TracedRun,
-    execute,
+    Around, Direction, Earlier, Executed, FailedRun, Keeper, Kept, MarkError, NoKeeper, Options,
+    TracedRun, execute,
 };
 use engine::{Control, Samples};
 use metronome::{Metronome, Nowhere};
@@ -17,7 +17,7 @@ use workload::plan::{Order, Plan, Region, Until};
 
 /// Keeps what a record would.
 #[derive(Default)]
-struct Shelf(Vec<Kept>);
+struct Shelf(Vec<Kept>, Vec<FailedRun>);
 
 impl RunSink for Shelf {
     fn event(&mut self, _: &Event) {}
@@ -27,6 +27,10 @@ impl Keeper for Shelf {
     fn over(&mut self, kept: &Kept, samples: &Samples) {
         assert_eq!(samples.totals.ios, kept.figures.as_ref().unwrap().totals.ios);
         self.0.push(kept.clone());
+    }
+
+    fn failed(&mut self, run: &FailedRun) {
+        self.1.push(run.clone());
     }
 
     fn traced(&mut self, _: TracedRun) {}
@@ -94,7 +98,7 @@ fn a_mark_goes_on_where_another_process_was_stopped() {
         let all = kept(&plan);
         let whole = make(&plan, &mut drive(), Earlier::default(), &mut NoKeeper).unwrap();
         for made in 0..=all.len() {
-            let earlier = Earlier { runs: all[..made].to_vec(), replay: false };
+            let earlier = Earlier { runs: all[..made].to_vec(), failed: Vec::new(), replay: false };
             let (mut rest, mut drive) = (Shelf::default(), drive());
             let executed = make(&plan, &mut drive, earlier, &mut rest).unwrap();
             assert_eq!(rest.0.len(), all.len() - made);
@@ -113,7 +117,7 @@ fn a_replay_brings_a_virtual_drive_to_where_it_was() {
     let plan = plan(|_| ());
     let all = kept(&plan);
     for made in 0..=all.len() {
-        let earlier = Earlier { runs: all[..made].to_vec(), replay: true };
+        let earlier = Earlier { runs: all[..made].to_vec(), failed: Vec::new(), replay: true };
         let (mut rest, mut drive) = (Shelf::default(), drive());
         let executed = make(&plan, &mut drive, earlier, &mut rest).unwrap();
         assert_eq!(rest.0, all[made..]);
@@ -121,7 +125,7 @@ fn a_replay_brings_a_virtual_drive_to_where_it_was() {
     }
     let mut other = all;
     other[4].figures.as_mut().unwrap().totals.ios += 1;
-    let earlier = Earlier { runs: other, replay: true };
+    let earlier = Earlier { runs: other, failed: Vec::new(), replay: true };
     let error = make(&plan, &mut drive(), earlier, &mut NoKeeper).unwrap_err();
     assert!(matches!(error, MarkError::Diverged { run: 3, .. }), "{error}");
 }
@@ -142,6 +146,10 @@ impl Keeper for Stopper<'_> {
         panic!("run {} was recorded before", kept.position);
     }
 
+    fn failed(&mut self, run: &FailedRun) {
+        panic!("{run:?}");
+    }
+
     fn traced(&mut self, run: TracedRun) {
         panic!("the single I/Os of run {} were recorded before", run.position);
     }
@@ -153,7 +161,7 @@ impl Keeper for Stopper<'_> {
 fn a_replay_that_is_stopped_loses_nothing() {
     let plan = plan(|_| ());
     let all = kept(&plan);
-    let earlier = Earlier { runs: all[..6].to_vec(), replay: true };
+    let earlier = Earlier { runs: all[..6].to_vec(), failed: Vec::new(), replay: true };
     let cancel = AtomicBool::new(false);
     let keeper = &mut Stopper(2, &cancel);
     let around = Around {
@@ -170,6 +178,31 @@ fn a_replay_that_is_stopped_loses_nothing() {
     assert_eq!(found, counted);
 }
 
+/// The numbers of a drive that failed once must not look like those of one that never did, whoever goes on.
+#[test]
+fn a_failure_is_kept_and_stays_with_the_mark_that_goes_on() {
+    let plan = plan(|_| ());
+    for replay in [false, true] {
+        let (mut first, mut bad) = (Shelf::default(), drive());
+        bad.fails = Some((1_500, Outcome(-5)));
+        let executed = make(&plan, &mut bad, Earlier::default(), &mut first).unwrap();
+        let Shelf(runs, failed) = first;
+        assert!(executed.broken.is_some() && executed.failed == failed, "{failed:?}");
+        assert_eq!((failed.len(), failed[0].position as usize), (1, runs.len()));
+
+        // A drive that is made anew fails again, and that is the same failure; another one is new.
+        let again = || Earlier { runs: runs.clone(), failed: failed.clone(), replay };
+        let (mut second, mut bad) = (Shelf::default(), drive());
+        bad.fails = Some((if replay { 1_500 } else { 10 }, Outcome(-5)));
+        let executed = make(&plan, &mut bad, again(), &mut second).unwrap();
+        assert_eq!(executed.failed.len(), if replay { 1 } else { 2 });
+        assert_eq!(second.1.len(), executed.failed.len() - 1);
+
+        let executed = make(&plan, &mut drive(), again(), &mut NoKeeper).unwrap();
+        assert!(executed.broken.is_none() && executed.failed == failed);
+    }
+}
+
 /// Runs of another plan must not be filed under this one's tests.
 #[test]
 fn what_is_no_beginning_of_the_plan_is_refused() {
@@ -184,7 +217,7 @@ fn what_is_no_beginning_of_the_plan_is_refused() {
     for change in changes {
         let mut runs = all.clone();
         change(&mut runs[3]);
-        let earlier = Earlier { runs, replay: false };
+        let earlier = Earlier { runs, failed: Vec::new(), replay: false };
         let error = make(&plan, &mut drive(), earlier, &mut NoKeeper).unwrap_err();
         assert!(matches!(error, MarkError::Diverged { .. }), "{error}");
     }
@@ -199,7 +232,7 @@ fn the_budget_counts_what_earlier_processes_took() {
     let all = kept(&plan);
     assert!(all.last().unwrap().at_ns >= until.budget.0);
     let most = all.len();
-    let earlier = Earlier { runs: all, replay: false };
+    let earlier = Earlier { runs: all, failed: Vec::new(), replay: false };
     let mut rest = Shelf::default();
     let executed = make(&plan, &mut drive(), earlier, &mut rest).unwrap();
     assert!(executed.out_of_budget && rest.0.is_empty(), "{most} and {} runs", rest.0.len());

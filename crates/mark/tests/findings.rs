@@ -6,7 +6,7 @@ use block::{
     Bytes, CpuTimes, DriveKind, Errno, Extents, Layer, Leaf, Medium, Nanos, Op, PageCache, TaskIo,
     Time,
 };
-use drivescope_mark::{Broken, Ceiling, Direction, RunFigures};
+use drivescope_mark::{Broken, Ceiling, Direction, FailedRun, RunFigures};
 use engine::{Failure, FailureKind};
 use stats::{Evidence, Verdict};
 use workload::plan::{Address, Arrival, Gaps};
@@ -349,9 +349,15 @@ fn a_drive_that_failed_is_not_undisturbed() {
         gone: None,
     };
     let step = world.plan.steps[0].name.clone();
-    let broken =
-        |step| Broken { target: "/srv".to_owned(), step, run: 9, failure: failure.clone() };
-    world.broken = Some(broken(step));
+    let (target, run) = ("/srv".to_owned(), 9);
+    world.broken = Some(Broken { target, step: step.clone(), run, failure: failure.clone() });
+    let of = |step: &str, run| FailedRun {
+        position: run - 1,
+        step: step.to_owned(),
+        run,
+        failure: failure.to_string(),
+    };
+    world.failed = vec![of(&step, 9)];
     assert_eq!(world.doubts(), [("undisturbed", Verdict::Refuted)]);
     let body = world.body();
     let told = &body.tests[0].proofs.undisturbed;
@@ -359,8 +365,20 @@ fn a_drive_that_failed_is_not_undisturbed() {
     assert_eq!(told.evidence["errors"], Evidence::Count(1));
     let caveat = body.caveats.iter().find(|c| c.code == "incomplete");
     assert!(caveat.is_some_and(|c| c.cause.contains("at byte 8192 failed")), "{:?}", body.caveats);
+    // Gone on with, it does not become a sound one.
+    world.broken = None;
+    world.failed = vec![of(&step, 3), of("another", 4), of(&step, 9)];
+    assert_eq!(world.doubts(), [("undisturbed", Verdict::Refuted)]);
+    let body = world.body();
+    let told = &body.tests[0].proofs.undisturbed;
+    assert!(told.reason.starts_with("in run 3 the read of 4KiB at byte 8192"), "{told:?}");
+    assert!(told.reason.ends_with("in another run"), "{told:?}");
+    assert_eq!(told.evidence["errors"], Evidence::Count(2));
+    assert!(!body.interrupted);
+    let caveat = body.caveats.iter().find(|c| c.code == "failed_before");
+    assert!(caveat.is_some_and(|c| c.cause.contains("in run 3 of")), "{:?}", body.caveats);
     // Another test's numbers are not touched by it.
-    world.broken = Some(broken("another".to_owned()));
+    world.failed = vec![of("another", 4)];
     assert_eq!(world.doubts(), []);
 }
 
@@ -452,4 +470,20 @@ fn a_test_without_runs_claims_nothing() {
     let test = world.test();
     assert!(!test.headline);
     assert!(test.proofs.named().iter().all(|(_, p)| p.verdict == Verdict::Unprovable));
+}
+
+/// Breaks when the page cache's speed is taken for the drive's because it wrote back meanwhile.
+#[test]
+fn what_the_page_cache_took_is_not_proven_unless_each_write_waited() {
+    let verdict = |durable: bool, direct| {
+        let mut world = mirrored(2.0);
+        world.direct = direct;
+        let phases = world.plan.steps[0].phases.iter_mut();
+        phases.flat_map(|p| &mut p.ops).for_each(|op| op.fua = durable);
+        world.test().proofs.reached
+    };
+    assert_eq!(verdict(false, true).verdict, Verdict::Proven);
+    let buffered = verdict(false, false);
+    assert_eq!(buffered.verdict, Verdict::Unprovable, "{}", buffered.reason);
+    assert_eq!(verdict(true, false).verdict, Verdict::Proven);
 }

@@ -1,9 +1,7 @@
 //! `probe align` on virtual drives whose truth is known.
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "test code")]
 
-mod bench;
-mod cards;
-
+use crate::bench;
+use crate::cards;
 use block::Nanos;
 use drivescope_probe::align::{Evidence, Options, probe};
 use drivescope_probe::{Known, Name, Outcome, Spent, Verdict};

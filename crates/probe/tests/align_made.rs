@@ -1,5 +1,4 @@
 //! `probe align` on drives made for a purpose: what no model does.
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "test code")]
 
 use std::collections::VecDeque;
 

@@ -1,9 +1,6 @@
 //! Published tables of flashbench's `-a`, judged by the inference that judges our own rows.
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "test code")]
 
-mod common;
-
-use common::{CASES, beside};
+use crate::common::{CASES, beside};
 use drivescope_probe::align::{Judgement, Row, Source, infer};
 use drivescope_probe::{Finding, Verdict};
 use workload::rng::Rng;

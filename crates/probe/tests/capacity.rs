@@ -1,11 +1,8 @@
 //! The probe for fake drives, on drives that keep what they are given or do not.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests, which the lint does not know for such")]
-
-mod bench;
-
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use crate::bench;
 use block::{Bytes, Nanos, Op, Payload, Target};
 use drivescope_probe::capacity::{self, Evidence, Options};
 use drivescope_probe::chain::Done;

@@ -1,11 +1,7 @@
 //! The zone at the beginning, of drives whose truth is known and in tables.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "these are tests")]
-
-mod cards;
-
+use crate::cards::{Score, at_desk, drawn};
 use block::{Bytes, Nanos};
-use cards::{Score, at_desk, drawn};
 use drivescope_probe::fat::{Evidence, Row, Table, infer, probe};
 use drivescope_probe::{Known, Name, Outcome, Terms, Verdict};
 

@@ -1,12 +1,8 @@
 //! Damaged texts: whatever is in them, reading ends soon, with tables that make sense or an error that says where.
 
-#![allow(clippy::unwrap_used, reason = "these are tests")]
-
-mod common;
-
 use std::time::{Duration, Instant};
 
-use common::{CASES, SOURCES, Text, if_beside};
+use crate::common::{CASES, SOURCES, Text, if_beside};
 use drivescope_probe::flashbench::{Note, ParseError, Parsed, TEXT_BYTES_MAX, Table, parse};
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence::WithSource;

@@ -1,5 +1,4 @@
 //! flashbench's tests as the face issues them: command lines, places and order, rows, and what is refused.
-#![allow(clippy::unwrap_used, reason = "these are tests")]
 
 use std::sync::atomic::AtomicBool;
 

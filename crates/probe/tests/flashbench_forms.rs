@@ -1,7 +1,5 @@
 //! The forms in which tables come: each must give the table that was printed, or say what it could not.
 
-#![allow(clippy::unwrap_used, reason = "these are tests")]
-
 use drivescope_probe::flashbench::{
     AlignRow, AlignTable, DiffFrom, NoteKind, Parsed, Table, parse,
 };

@@ -1,10 +1,6 @@
 //! Every table that others published and that is kept beside the repository, and the articles they stand in.
 
-#![allow(clippy::unwrap_used, reason = "these are tests")]
-
-mod common;
-
-use common::{CASES, SOURCES, beside};
+use crate::common::{CASES, SOURCES, beside};
 use drivescope_probe::flashbench::{
     AlignTable, DiffFrom, OpenAuTable, Parsed, Source, Table, parse, parse_all,
 };

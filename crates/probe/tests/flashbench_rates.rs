@@ -1,7 +1,5 @@
 //! Tables of rates, of places, and what is told around them.
 
-#![allow(clippy::unwrap_used, reason = "these are tests")]
-
 use drivescope_probe::flashbench::{
     FindFatTable, NoteKind, OpenAuTable, OtherKind, ParseError, Parsed, Scatter, Source,
     TEXT_BYTES_MAX, Table, parse, parse_all,

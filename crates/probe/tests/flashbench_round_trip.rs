@@ -1,8 +1,6 @@
 //! What is printed in flashbench's form is read back as what it was, and real output of flashbench is printed again
 //! to the byte from what was read of it.
 
-#![allow(clippy::unwrap_used, reason = "these are tests")]
-
 use std::fs;
 use std::path::PathBuf;
 

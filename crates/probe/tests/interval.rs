@@ -1,12 +1,9 @@
 //! Reads of growing size on virtual drives.
-#![allow(clippy::unwrap_used, reason = "these are tests")]
 
-mod reading;
-
+use crate::reading::{Limits, at_desk};
 use block::Nanos;
 use drivescope_probe::Known;
 use drivescope_probe::interval::{self, Evidence, Options};
-use reading::{Limits, at_desk};
 
 fn interval(spec: &str, limits: Limits) -> Evidence {
     let work = |desk: &mut drivescope_probe::Desk<'_>| {

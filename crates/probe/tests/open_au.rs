@@ -1,11 +1,7 @@
 //! Open erase blocks of drives whose truth is known.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "these are tests")]
-
-mod cards;
-
+use crate::cards::{Score, at_desk, drawn};
 use block::{Bytes, Nanos};
-use cards::{Score, at_desk, drawn};
 use drivescope_probe::open_au::{Evidence, Options, Order, probe};
 use drivescope_probe::{Known, Name, Outcome, Terms, Verdict};
 

@@ -1,11 +1,7 @@
 //! Erase blocks and pages that are found by writing.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "these are tests")]
-
-mod cards;
-
+use crate::cards::{Score, at_desk, drawn};
 use block::Bytes;
-use cards::{Score, at_desk, drawn};
 use drivescope_probe::open_au::{BoundaryEvidence, boundary};
 use drivescope_probe::{Known, Name, Outcome, Terms, Verdict};
 

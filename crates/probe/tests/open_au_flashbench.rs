@@ -1,10 +1,6 @@
 //! What tables of flashbench's own making say about drawn cards: its pattern, one pass, means, three digits.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "these are tests")]
-
-mod cards;
-
-use cards::{Score, at_desk, drawn};
+use crate::cards::{Score, at_desk, drawn};
 use drivescope_probe::Desk;
 use drivescope_probe::open_au::{Order, Row, Table, infer_order};
 use workload::rng::Rng;

@@ -1,9 +1,6 @@
 //! The probe for chunk and interleaving, on drives whose dies are known.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests, which the lint does not know for such")]
-
-mod bench;
-
+use crate::bench;
 use block::Bytes;
 use drivescope_probe::parallelism::{self, Evidence, infer};
 use drivescope_probe::{Finding, Known, Verdict};

@@ -1,12 +1,9 @@
 //! Scatter on the shipped virtual drives, of which it is known what they are.
-#![allow(clippy::unwrap_used, reason = "these are tests")]
 
-mod reading;
-
+use crate::reading::{DrawnCard, Limits, at_desk, finding, group};
 use block::Nanos;
 use drivescope_probe::scatter::{self, Evidence, Options, Part, Point};
 use drivescope_probe::{Known, Name, Outcome, Verdict};
-use reading::{DrawnCard, Limits, at_desk, finding, group};
 
 const MIB: u64 = 1 << 20;
 

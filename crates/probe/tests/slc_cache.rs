@@ -1,9 +1,6 @@
 //! The probe for cells written with one bit, on drives whose cache is known.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests, which the lint does not know for such")]
-
-mod bench;
-
+use crate::bench;
 use block::{Bytes, Nanos};
 use drivescope_probe::slc_cache::{self, Evidence, Facts, Options, infer};
 use drivescope_probe::{Finding, Known, Name, Outcome, Verdict};

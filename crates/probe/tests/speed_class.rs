@@ -1,9 +1,6 @@
 //! Speed classes, on drives whose speeds follow from their models.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests, which the lint does not know for such")]
-
-mod bench;
-
+use crate::bench;
 use block::Bytes;
 use drivescope_probe::speed_class::{self, Evidence, Reached};
 use drivescope_probe::{Known, Name};

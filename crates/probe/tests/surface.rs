@@ -1,12 +1,9 @@
 //! Speed and access time over the range, on virtual drives.
-#![allow(clippy::unwrap_used, reason = "these are tests")]
 
-mod reading;
-
+use crate::reading::{Limits, at_desk};
 use block::{Bytes, Nanos};
 use drivescope_probe::Known;
 use drivescope_probe::surface::{self, Evidence, Options, Transfer};
-use reading::{Limits, at_desk};
 
 fn surface(spec: &str, options: &Options, limits: Limits) -> (Evidence, drivescope_probe::Spent) {
     let work = |desk: &mut drivescope_probe::Desk<'_>| {

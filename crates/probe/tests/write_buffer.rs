@@ -1,9 +1,6 @@
 //! The probe for memory that takes writes, on drives whose memory is known.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests, which the lint does not know for such")]
-
-mod bench;
-
+use crate::bench;
 use block::{Bytes, WriteCache};
 use drivescope_probe::write_buffer::{self, Evidence, infer};
 use drivescope_probe::{Finding, Known, Verdict};

@@ -1,10 +1,8 @@
 //! Whatever is issued, each request completes once, in time that does not run back.
 
-mod common;
-
+use crate::common::play::{Paced, each_is_answered_once, play};
+use crate::common::{AROUND, disk, request};
 use block::{Op, Request};
-use common::play::{Paced, each_is_answered_once, play};
-use common::{AROUND, disk, request};
 use proptest::prelude::*;
 
 /// Requests over a small disk: aligned to the logical block or not, inside or beyond its end.

@@ -1,11 +1,10 @@
 //! What stands around a drive: each thing with its effect, and without it where it is absent.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests, which the lint does not know for such")]
-
-mod common;
-
+use crate::common;
+use crate::common::{
+    GIB, Load, MIB, Sample, mb_per_s, one, random, request, run, setup, virtual_hdd,
+};
 use block::{Bytes, Drive, Environment, Errno, Nanos, Op, Outcome, Target, Time};
-use common::{GIB, Load, MIB, Sample, mb_per_s, one, random, request, run, setup, virtual_hdd};
 use drivescope_sim::{Stored, VirtualTarget, open, show};
 
 const SECOND: Nanos = Nanos::secs(1);

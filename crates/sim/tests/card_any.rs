@@ -1,12 +1,9 @@
 //! Whatever is issued to a card, each request completes once, in order, and the counters add up.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests, which the lint does not know for such")]
-
-mod common;
-
+use crate::common;
+use crate::common::play::{Paced, bytes_of, each_is_answered_once, play};
+use crate::common::{GIB, Load, request, run};
 use block::{Nanos, Op, Request};
-use common::play::{Paced, bytes_of, each_is_answered_once, play};
-use common::{GIB, Load, request, run};
 use drivescope_sim::open;
 use proptest::prelude::*;
 

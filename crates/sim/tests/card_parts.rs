@@ -1,14 +1,9 @@
 //! What each part of a virtual card does, seen from outside and by its own counters.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests, which the lint does not know for such")]
-
-mod common;
-mod flashbench;
-
+use crate::common::{MIB, one, reads_of, request, setup};
+use crate::flashbench::{open_au, open_au_in, scattered};
 use block::{Bytes, Drive, Nanos, Op, Request, Target, Time};
-use common::{MIB, one, reads_of, request, setup};
 use drivescope_sim::{SimError, VirtualTarget, open, show};
-use flashbench::{open_au, open_au_in, scattered};
 
 const KIB: u64 = 1 << 10;
 

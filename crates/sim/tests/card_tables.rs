@@ -3,14 +3,9 @@
 //! The figures are those of flashbench's README, of which `sdcard-4m` is a model, and of an article of
 //! 2013 on the use of flashbench, of which `usb-8m` is one.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests, which the lint does not know for such")]
-
-mod common;
-mod flashbench;
-
-use common::MIB;
+use crate::common::MIB;
+use crate::flashbench::{AlignRow, align, open_au};
 use drivescope_sim::{VirtualTarget, open};
-use flashbench::{AlignRow, align, open_au};
 
 const KIB: u64 = 1 << 10;
 

@@ -1,12 +1,10 @@
 //! The address streams of diskspd for Linux on virtual disks: what another tester's faults make of a drive
 //! whose truth is known.
 
-mod common;
-
-use block::{Bytes, Nanos};
-use common::{
+use crate::common::{
     GIB, Load, MIB, disk, mb_per_s, private_cursors, random, run, shared_cursor, virtual_hdd,
 };
+use block::{Bytes, Nanos};
 
 fn private(model: &str, depth: u16) -> f64 {
     let load = Load::read(MIB, depth, Nanos::secs(5));

@@ -1,7 +1,5 @@
 //! What the page about virtual drives shows, tried out.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests, which the lint does not know for such")]
-
 use std::path::PathBuf;
 
 use block::{Bytes, Target};

@@ -1,14 +1,10 @@
 //! When a write is on the platters: after a flush, at once under force unit access, and always without a
 //! write cache.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests, which the lint does not know for such")]
-
-mod common;
-
-use block::{Bytes, Completion, Drive, Nanos, Op, Request, Target, Time};
-use common::{
+use crate::common::{
     GIB, Load, MIB, mb_per_s, one, random, request, run, setup, shared_cursor, virtual_hdd,
 };
+use block::{Bytes, Completion, Drive, Nanos, Op, Request, Target, Time};
 use proptest::prelude::*;
 
 /// A turn at 7200 rpm, in nanoseconds.

@@ -1,12 +1,11 @@
 //! What the engine promises to whoever drives it: time, order, determinism, counters.
 
-mod common;
-
+use crate::common;
+use crate::common::{GIB, Load, MIB, one, random, request, run, setup, virtual_hdd};
 use block::{
     Bytes, Completion, Drive, Environment, Errno, Medium, Nanos, Op, Outcome, Request, Target,
     Time, WriteCache,
 };
-use common::{GIB, Load, MIB, one, random, request, run, setup, virtual_hdd};
 
 fn read(offset: u64, slot: u16) -> Request {
     request(Op::Read, offset, 4096, slot)

@@ -1,11 +1,8 @@
 //! Disks at the ends of what a model may state.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests, which the lint does not know for such")]
-
-mod common;
-
+use crate::common;
+use crate::common::{MIB, random, request, run_requests, virtual_hdd};
 use block::{Nanos, Op, Request, Target};
-use common::{MIB, random, request, run_requests, virtual_hdd};
 use drivescope_sim::{SimError, open};
 use proptest::prelude::*;
 

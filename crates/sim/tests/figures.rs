@@ -1,10 +1,10 @@
 //! The figures of `sim:hdd-7200` beside those of the disks that it stands for, and what its own
 //! geometry says it must do.
 
-mod common;
-
+use crate::common::{
+    GIB, Load, MIB, disk, mb_per_s, random, reads_of, run, shared_cursor, virtual_hdd,
+};
 use block::{Bytes, Nanos, Target};
-use common::{GIB, Load, MIB, disk, mb_per_s, random, reads_of, run, shared_cursor, virtual_hdd};
 
 /// SEQ1M reads of the disks modelled: 175–180 MB/s; 3 % beyond on either side.
 const SEQUENTIAL_MB_S: std::ops::RangeInclusive<f64> = 0.97 * 175.0..=1.03 * 180.0;

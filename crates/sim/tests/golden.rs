@@ -2,17 +2,13 @@
 //! come to a committed number.
 //!
 //! A model that is added, or meant to answer otherwise, is entered with
-//! `DRIVESCOPE_BLESS=1 cargo test -p drivescope-sim --test golden`, and the difference is reviewed.
-
-#![allow(clippy::unwrap_used, reason = "helpers of tests, which the lint does not know for such")]
-
-mod common;
+//! `DRIVESCOPE_BLESS=1 cargo test -p drivescope-sim --test suite golden`, and the difference is reviewed.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use crate::common::{random, request, setup};
 use block::{Bytes, Drive, Environment, Nanos, Op, Request, Target, Time};
-use common::{random, request, setup};
 use drivescope_sim::{MediaCounters, VirtualTarget};
 
 /// A line for each model: name and hash.

@@ -1,9 +1,7 @@
 //! One seed gives one history on every machine: hashes of histories, as they were when each model was made.
 
-mod common;
-
+use crate::common::{GIB, MIB, disk, random, request, run_requests, shared_cursor};
 use block::{Nanos, Op, Request};
-use common::{GIB, MIB, disk, random, request, run_requests, shared_cursor};
 
 /// FNV-1a with 64 bits (Fowler, Noll, Vo): what became of each request, and what moved inside.
 fn history(model: &str, seed: u64) -> u64 {

@@ -3,10 +3,8 @@
 //! The article's rates in "MB/s" are of two kinds. Those that diskspd for Linux printed are in units of
 //! 2^20 bytes, as its source shows; those of CrystalDiskMark on Windows in units of 10^6.
 
-mod common;
-
+use crate::common::{GIB, Load, MIB, disk, mb_per_s, random, run, shared_cursor};
 use block::Nanos;
-use common::{GIB, Load, MIB, disk, mb_per_s, random, run, shared_cursor};
 
 const MAKES: [&str; 2] = ["hdd-sg", "hdd-wd"];
 

@@ -1,13 +1,9 @@
 //! Whatever a user types after the `?`: an error that names a key that was typed, or a drive that works.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests, which the lint does not know for such")]
-
-mod common;
-
 use std::sync::LazyLock;
 
+use crate::common::{request, setup};
 use block::{Bytes, Drive, DriveInfo, Environment, Op, Request, Target, Time};
-use common::{request, setup};
 use drivescope_sim::{
     Faults, Heat, HostLimits, Neighbour, SimError, VirtualTarget, list, open, show,
 };

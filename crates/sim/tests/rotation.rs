@@ -1,9 +1,8 @@
 //! The turning of the disk can be seen in the samples alone.
 
-mod common;
-
+use crate::common;
+use crate::common::{GIB, Load, Sample, run, virtual_hdd};
 use block::{Nanos, Op};
-use common::{GIB, Load, Sample, run, virtual_hdd};
 
 /// Strength with which instants gather at one phase of a period, 0 to 1 (Rayleigh's resultant).
 fn resultant(instants: &[f64], period: f64) -> f64 {

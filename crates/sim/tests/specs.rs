@@ -1,7 +1,5 @@
 //! What a user may type after `sim:`, and what a model's file may hold.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests, which the lint does not know for such")]
-
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 

@@ -1,13 +1,10 @@
 //! Whatever is issued to a solid-state drive, each request completes once, in time that does not run back, and what
 //! the drive counted adds up.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests, which the lint does not know for such")]
-
-mod common;
-
+use crate::common;
+use crate::common::play::{Paced, bytes_of, each_is_answered_once, play};
+use crate::common::{AROUND, request, setup};
 use block::{Bytes, Environment, Op, Request, Target};
-use common::play::{Paced, bytes_of, each_is_answered_once, play};
-use common::{AROUND, request, setup};
 use proptest::prelude::*;
 
 /// A drive of a few dies with small blocks, so that every part of it is in use after a few writes.

@@ -1,11 +1,7 @@
 //! The drives that models stand for: what was published of them, and what the models do.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests, which the lint does not know for such")]
-
-mod common;
-
+use crate::common::{Load, Sample, mb_per_s, one, random, request, run, setup, shared_cursor};
 use block::{Nanos, Op, Target};
-use common::{Load, Sample, mb_per_s, one, random, request, run, setup, shared_cursor};
 use drivescope_sim::{VirtualTarget, open};
 
 fn iops(samples: &[Sample]) -> f64 {

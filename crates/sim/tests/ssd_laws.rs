@@ -1,16 +1,11 @@
 //! What a drive of flash must do by theory, on small drives; `scripts/validate sim` does the same at full size.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests, which the lint does not know for such")]
-
-#[path = "../oracles/mod.rs"]
-mod oracles;
-
+use crate::oracles::addresses::{Addresses, Permutation};
+use crate::oracles::load::{Load, Series, issue};
+use crate::oracles::model::SsdParameters;
+use crate::oracles::theory;
 use block::{Nanos, Op, Target};
 use drivescope_sim::VirtualTarget;
-use oracles::addresses::{Addresses, Permutation};
-use oracles::load::{Load, Series, issue};
-use oracles::model::SsdParameters;
-use oracles::theory;
 
 const UNIT: u64 = 4096;
 const WRITES: Load = Load { op: Op::Write, block: UNIT, depth: 128 };

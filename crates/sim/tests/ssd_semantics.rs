@@ -1,11 +1,8 @@
 //! What a solid-state drive promises to its host, and where its time goes.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests, which the lint does not know for such")]
-
-mod common;
-
+use crate::common;
+use crate::common::{GIB, Load, MIB, Sample, one, random, request, run, setup};
 use block::{Bytes, Completion, Drive, Environment, Nanos, Op, Request, Target, Time, WriteCache};
-use common::{GIB, Load, MIB, Sample, one, random, request, run, setup};
 use drivescope_sim::{SimError, VirtualTarget, open, show};
 
 /// An NVMe drive of 16 dies in which every time is exact: read 50 us, program 500 us, erase 2 ms.

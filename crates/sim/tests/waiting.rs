@@ -1,13 +1,9 @@
 //! Nothing waits for ever, whatever else the arm is kept busy with.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests, which the lint does not know for such")]
-
-mod common;
-
-use block::{Nanos, Op, Request, Target};
-use common::{
+use crate::common::{
     GIB, MIB, Sample, one, random, request, run_requests, setup, shared_cursor, virtual_hdd,
 };
+use block::{Nanos, Op, Request, Target};
 
 /// The age limit of `hdd-7200`, and a second for what is under way when it is reached.
 const LIMIT_NS: u64 = 600_000_000 + 1_000_000_000;

@@ -1,5 +1,4 @@
 //! The analysis as a whole: what must hold whatever the trace.
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "these are tests")]
 
 use block::{Bytes, Nanos};
 use drivescope_trace as trace;

@@ -1,14 +1,11 @@
 //! blktrace's binary recordings, read and written.
 
-#![allow(clippy::unwrap_used, reason = "these are tests")]
-
-mod story;
-
 use std::collections::HashMap;
 use std::io::Cursor;
 use std::path::Path;
 use std::process::Command;
 
+use crate::story::{Story, by_device, fate, sorted};
 use block::trace::record::ByteOrder;
 use block::trace::{Action, Extra, TraceEvent};
 use block::{Bytes, Nanos};
@@ -20,7 +17,6 @@ use drivescope_trace::{
     Existing, Flags, InMemory, Io, Kind, Mark, Source, Space, Stamp, TraceError, TraceInfo,
 };
 use proptest::prelude::*;
-use story::{Story, by_device, fate, sorted};
 
 /// The record of an event, as a kernel of that version and byte order writes it.
 fn record(event: &TraceEvent, version: u8, order: ByteOrder) -> Vec<u8> {

@@ -1,7 +1,5 @@
 //! Our own format: what is written is what is read, and what is not whole is never taken for it.
 
-#![allow(clippy::unwrap_used, reason = "these are tests")]
-
 use std::fs;
 use std::path::Path;
 

@@ -1,12 +1,8 @@
 //! One story in three layouts of blktrace's, and as blkparse prints it: what is kept for fuzzing to begin with.
 
-#![allow(clippy::unwrap_used, reason = "these are tests")]
-
-mod common;
-
 use std::path::PathBuf;
 
-use common::rest;
+use crate::common::rest;
 use drivescope_trace::import::{Options, open};
 use drivescope_trace::{Io, TraceError};
 

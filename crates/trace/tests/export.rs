@@ -1,7 +1,5 @@
 //! Traces in the formats of others: to the letter, as their readers take them, and with a word for what is lost.
 
-#![allow(clippy::unwrap_used, reason = "these are tests")]
-
 use std::fs::{self, File};
 use std::path::Path;
 use std::process::Command;

@@ -1,13 +1,9 @@
 //! The kept files of each format: good ones are known for what they are and read without a fault, bad ones are refused
 //! with the file's name and a reason. Fuzzing begins with the same files.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "these are tests")]
-
-mod common;
-
 use std::path::{Path, PathBuf};
 
-use common::rest;
+use crate::common::rest;
 use drivescope_trace::import::{Format, Options, open};
 
 fn files(format: Format) -> Vec<(String, PathBuf)> {

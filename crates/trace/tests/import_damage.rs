@@ -1,13 +1,9 @@
 //! Files that are damaged, cut off, in disorder, packed, or something else: what is said, and what is kept.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "these are tests")]
-
-mod common;
-
 use std::io::{Cursor, Read, Write};
 
+use crate::common::{all, bytes, rest, text};
 use block::Nanos;
-use common::{all, bytes, rest, text};
 use drivescope_trace::import::{Format, Options, open, read};
 use drivescope_trace::{Place, TraceError};
 use flate2::Compression;

@@ -1,14 +1,10 @@
 //! Every format, both ways: random I/Os are printed as the format has them, found out without a word from the user, and
 //! read back equal.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "these are tests")]
-
-mod common;
-
 use std::fmt::Write as _;
 
+use crate::common::{all, bytes};
 use block::{Bytes, Nanos};
-use common::{all, bytes};
 use drivescope_trace::import::{Format, Options, ReadFlag};
 use drivescope_trace::{Io, Kind, Stamp, TraceInfo};
 use proptest::prelude::*;

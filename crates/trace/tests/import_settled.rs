@@ -1,13 +1,9 @@
 //! What nothing names: units of time and of addresses are settled by evidence that is told, or asked for.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "these are tests")]
-
-mod common;
-
 use std::path::Path;
 
+use crate::common::{all, bytes, text};
 use block::{Bytes, Nanos};
-use common::{all, bytes, text};
 use drivescope_trace::import::{Columns, Format, Options};
 use drivescope_trace::{TraceError, TraceInfo};
 

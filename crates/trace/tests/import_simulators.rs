@@ -1,13 +1,9 @@
 //! DiskSim, SSDSim and MQSim: the same rows, and what they mean is settled or asked.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "these are tests")]
-
-mod common;
-
 use std::path::PathBuf;
 
+use crate::common::{all, text};
 use block::{Bytes, Nanos};
-use common::{all, text};
 use drivescope_trace::import::{AddressUnit, Format, Options, ReadFlag, SpaceRule, TimeUnit, open};
 use drivescope_trace::{Kind, TraceError};
 

@@ -1,6 +1,5 @@
 //! The lenses on load against values of NumPy and SciPy that `tests/fixtures/load/make.py` wrote. What fails here
 //! computes something else than its name says.
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may stop at what is missing")]
 
 use block::{Bytes, Nanos};
 use drivescope_trace::analyze::bursts::{Bursts, BurstsBody};

@@ -1,5 +1,4 @@
 //! The lenses on addresses against their definitions, taken word by word, and estimates against what is exact.
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may stop at what is missing")]
 
 use std::collections::{HashMap, HashSet};
 

@@ -1,15 +1,11 @@
 //! Events of I/Os whose fate is known are paired to just those I/Os.
 
-#![allow(clippy::unwrap_used, reason = "these are tests")]
-
-mod story;
-
+use crate::story::{Story, by_device, fate, sorted};
 use block::Nanos;
 use block::trace::{Action, DeviceNumber, Extra, TraceEvent, TraceSink as _, Traits};
 use drivescope_trace::pair::{Limits, Pairer, Unpaired};
 use drivescope_trace::{Io, Stamp};
 use proptest::prelude::*;
-use story::{Story, by_device, fate, sorted};
 
 fn pair(events: &[TraceEvent], limits: Limits, batch: usize) -> (Vec<Io>, Pairer) {
     let mut pairer = Pairer::new("told", limits);

@@ -1,17 +1,13 @@
 //! Replays on virtual drives, from a trace to the verdict.
 
-#![allow(clippy::unwrap_used, reason = "these are tests")]
-
-#[path = "replay/kit.rs"]
-mod kit;
-
+use crate::kit;
+use crate::kit::{Case, poisson};
 use block::{Bytes, Nanos, Op};
 use drivescope_trace::replay::{
     Clock, Count, Fit, Layout, Limit, Mode, Options, Origin, Scale, Since, Writes,
 };
 use drivescope_trace::{Flags, Io, Kind, Space, Stamp};
 use engine::replay::Planned;
-use kit::{Case, poisson};
 
 const DRIVE: &str = "sim:sata-a?state=filled";
 

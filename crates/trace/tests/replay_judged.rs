@@ -1,7 +1,5 @@
 //! Replays made by hand, of which everything is known: lateness, drift, order, errors.
 
-#![allow(clippy::unwrap_used, reason = "these are tests")]
-
 use block::{Bytes, DriveInfo, DriveKind, Errno, Nanos, Outcome, Snapshot, Time};
 use drivescope_trace::replay::{Body, Count, Judge, Limit, Mode, Options, Plan, Survey};
 use drivescope_trace::{InMemory, Io, Kind, Source, Stamp, TraceInfo};

@@ -3,17 +3,12 @@
 //! The document: Yee and others, "Analysis on I/O Trace Replayer for SSD performance evaluation". Its traces are known
 //! in excerpts only, with arrivals and nothing else; docs/method/replay.md tells what was chosen and why.
 
-#![allow(clippy::unwrap_used, reason = "these are tests")]
-
-#[path = "replay/kit.rs"]
-#[allow(dead_code, reason = "not every test needs all of it")]
-mod kit;
-
 use std::path::PathBuf;
 
+use crate::kit;
+use crate::kit::Case;
 use drivescope_trace::import::{self, Format, ReadFlag};
 use drivescope_trace::replay::{Count, Fit, Limit, Mode, Options, Scale, Score, Writes};
-use kit::Case;
 
 /// Traces that others published, beside the repository.
 const TRACES: &str = "../shared/cases/traces";

@@ -15,7 +15,7 @@ use stats::{ModeTest, Modes, Proof, Verdict};
 use workload::plan::{Phase, Region, Step};
 
 use crate::body::Proofs;
-use crate::execute::{Broken, TestRuns};
+use crate::execute::{FailedRun, TestRuns};
 use crate::run::RunFigures;
 
 /// Relative difference between windows or runs that still counts as none.
@@ -27,14 +27,16 @@ pub(crate) struct Case<'a> {
     /// The measured phase.
     pub(crate) phase: &'a Phase,
     pub(crate) test: &'a TestRuns,
-    /// The I/O that failed and ended this test.
-    pub(crate) failed: Option<&'a Broken>,
+    /// Its runs that I/Os failed in, in the order made.
+    pub(crate) failed: Vec<&'a FailedRun>,
     pub(crate) info: &'a DriveInfo,
     pub(crate) stack: &'a Stack,
     pub(crate) extents: Option<&'a Extents>,
     pub(crate) region: Region,
     /// CPUs that the submitters could run on.
     pub(crate) cpus: usize,
+    /// True when the page cache was to be bypassed.
+    pub(crate) direct: bool,
     /// True when the engine polls for completions.
     pub(crate) polling: bool,
     /// Whether the runs' throughputs fall into two groups.

@@ -14,9 +14,14 @@ const FOREIGN_FLOOR: Bytes = Bytes::mib(1);
 
 /// The run in which an I/O failed is not counted, but the drive that failed in it made the counted ones.
 pub(super) fn by_failure(case: &Case<'_>) -> Option<Proof> {
-    let broken = case.failed?;
-    let reason = format!("in run {} the {}", broken.run, broken.failure);
-    Some(Proof::new(Verdict::Refuted, reason).with("errors", 1u64))
+    let (first, others) = case.failed.split_first()?;
+    let mut reason = format!("in run {} the {}", first.run, first.failure);
+    match others.len() {
+        0 => {}
+        1 => reason.push_str(", and one in another run"),
+        n => reason.push_str(&format!(", and one each in {n} other runs")),
+    }
+    Some(Proof::new(Verdict::Refuted, reason).with("errors", case.failed.len() as u64))
 }
 
 pub(super) fn judge(case: &Case<'_>) -> Proof {

@@ -6,7 +6,8 @@ use block::{
 };
 use drivescope_mark::body::{Body, Latency, Run, Test};
 use drivescope_mark::{
-    Broken, Ceiling, Direction, Executed, Options, RunFigures, TestRuns, TestSpec, findings,
+    Broken, Ceiling, Direction, Executed, FailedRun, Options, RunFigures, TestRuns, TestSpec,
+    findings,
 };
 use engine::Totals;
 use stats::{LatencyHistogram, Verdict};
@@ -27,6 +28,7 @@ pub struct World {
     pub engine: &'static str,
     pub direct: bool,
     pub broken: Option<Broken>,
+    pub failed: Vec<FailedRun>,
 }
 
 pub fn plan(test: &str, direction: Direction) -> Plan {
@@ -77,6 +79,7 @@ impl World {
             engine: "io_uring",
             direct: true,
             broken: None,
+            failed: Vec::new(),
         }
     }
 
@@ -94,6 +97,7 @@ impl World {
             }],
             interrupted: false,
             broken: self.broken.clone(),
+            failed: self.failed.clone(),
             out_of_budget: false,
             resumed_after: None,
             region: REGION,

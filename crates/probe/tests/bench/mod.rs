@@ -1,7 +1,6 @@
 //! A virtual drive on the bench.
 
-#![allow(dead_code, reason = "each test file uses its own part of this")]
-#![allow(clippy::unwrap_used, reason = "helpers of tests, which the lint does not know for such")]
+#![allow(dead_code, reason = "each example uses a part of this")]
 
 use std::sync::atomic::AtomicBool;
 

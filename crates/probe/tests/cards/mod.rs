@@ -1,6 +1,6 @@
 //! Virtual drives on a desk, with noise at a stated level, and scores.
 
-#![allow(dead_code, reason = "each test takes what it needs")]
+#![allow(dead_code, reason = "each example uses a part of this")]
 
 use std::sync::atomic::AtomicBool;
 

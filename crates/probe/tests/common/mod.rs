@@ -1,7 +1,5 @@
 //! Where tests find what others published: it is kept beside the repository, not in it.
 
-#![allow(dead_code, reason = "each test uses a part")]
-
 use std::fs;
 use std::path::PathBuf;
 

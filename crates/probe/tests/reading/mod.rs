@@ -1,5 +1,4 @@
 //! A virtual drive on the bench, for probes that read.
-#![allow(dead_code, reason = "each test uses its part")]
 
 use std::sync::atomic::AtomicBool;
 
@@ -58,8 +57,6 @@ pub struct DrawnCard {
     /// Its spec, with noise: sigma over what an erase block's boundary costs (50 us where that is nothing) is `level`,
     /// and one command in a hundred takes some ten times as long.
     pub spec: String,
-    /// Bytes of a group of pages.
-    pub group: u64,
     /// What its reads can show: kinds of pages of different times, if there are several.
     pub bands: Option<u64>,
     /// Length of its zone for file allocation tables.
@@ -90,7 +87,6 @@ impl DrawnCard {
         }
         DrawnCard {
             spec: format!("{base}&{noise}"),
-            group,
             bands: (card.reads_show_cells && kinds > 1).then_some(kinds),
             fat: truth.fat_zone_bytes.map(|bytes| bytes.0),
             known,

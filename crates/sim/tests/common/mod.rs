@@ -1,8 +1,5 @@
 //! A closed loop over a virtual drive, small enough to be trusted at sight.
 
-#![allow(dead_code, reason = "each test file uses its own part of this")]
-#![allow(clippy::unwrap_used, reason = "helpers of tests, which the lint does not know for such")]
-
 pub mod play;
 
 use block::{Bytes, Completion, Drive, LaneSetup, Nanos, Op, Outcome, Request, Target, Time};

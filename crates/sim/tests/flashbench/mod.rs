@@ -1,9 +1,6 @@
 //! What flashbench issues, and what it computes: its tests `-a` and `-O`, written from a description of
 //! its algorithm, on a virtual drive.
 
-#![allow(dead_code, reason = "each test file uses its own part of this")]
-#![allow(clippy::unwrap_used, reason = "helpers of tests, which the lint does not know for such")]
-
 use block::{Drive, Op, Target};
 use drivescope_sim::VirtualTarget;
 

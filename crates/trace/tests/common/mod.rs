@@ -1,7 +1,5 @@
 //! What tests of importing share.
 
-#![allow(dead_code, clippy::unwrap_used, reason = "each test uses a part, and fails by panicking")]
-
 use std::io::Cursor;
 
 use drivescope_trace::import::{Options, read};

@@ -1,7 +1,5 @@
 //! Requests whose fate is known, and what a tracer tells of them.
 
-#![allow(dead_code, clippy::unwrap_used, reason = "each test uses a part, and fails by panicking")]
-
 use block::trace::{Action, DeviceNumber, Extra, TraceEvent, Traits};
 use block::{Bytes, Nanos};
 use drivescope_trace::{Flags, Io, Kind, Stamp};
