@@ -449,7 +449,14 @@ fn a_run_that_an_io_error_ended_goes_on() {
     fs::write(&device.image, content).unwrap();
     let ran = resume(runs.path(), "last").exits(0);
     assert_eq!((made.steps().len(), &made.steps()[..before.len()]), (20, &before[..]));
-    assert!(caveats(&ran.body()).contains(&"resumed".to_owned()));
+    let told = caveats(&ran.body());
+    assert!(
+        ["resumed", "failed_before"].iter().all(|c| told.contains(&(*c).to_owned())),
+        "{told:?}"
+    );
+    let undisturbed = &ran.body()["tests"][0]["proofs"]["undisturbed"];
+    assert_eq!(undisturbed["verdict"], "refuted", "{undisturbed}");
+    assert!(undisturbed["evidence"]["errors"].as_u64() >= Some(1), "{undisturbed}");
     made.assert_sums();
 }
 

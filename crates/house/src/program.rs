@@ -12,14 +12,15 @@ use crate::repository;
 /// Builds the binary in this profile and says where it is.
 ///
 /// Building is left to Cargo rather than trusting that somebody has built it: a transcript of an old
-/// binary would be checked against an old binary.
+/// binary would be checked against an old binary. It is built as `cargo test --workspace` builds it: a test beside it
+/// makes Cargo choose the same features of what it depends on, or all of that would be built once more.
 ///
 /// # Errors
 /// When it does not build.
 pub fn build(profile: &str) -> Result<PathBuf> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
     let built = Command::new(cargo)
-        .args(["build", "--quiet", "--package", "drivescope", "--bin", "drivescope"])
+        .args(["build", "--quiet", "--workspace", "--bin", "drivescope", "--test", "architecture"])
         .args(["--profile", profile, "--message-format", "json"])
         .current_dir(repository::root())
         .output()
@@ -30,6 +31,7 @@ pub fn build(profile: &str) -> Result<PathBuf> {
     String::from_utf8_lossy(&built.stdout)
         .lines()
         .filter_map(|line| serde_json::from_str::<Value>(line).ok())
+        .filter(|message| message["target"]["name"] == "drivescope")
         .filter_map(|message| message.get("executable")?.as_str().map(PathBuf::from))
         .next_back()
         .context("cargo named no executable")

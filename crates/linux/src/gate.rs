@@ -160,7 +160,8 @@ pub fn open_for_reading(path: &Path) -> Result<File, GateError> {
 /// exclusive use, while it is a zoned drive, and where the kernel's account of these cannot be read
 /// (`/proc/self/mountinfo`, `/proc/swaps`, `/sys`); these are final. It is refused when it is partitioned or carries a
 /// known signature that [`Request::allow`] does not name, and when [`Request::consent`] is not its serial number
-/// (of a partition, with `-part` and its number), a name of it in `/dev/disk/by-id` or the name of a mapped device
+/// (of one of several NVMe namespaces with `-n` and its identifier, of a partition with `-part` and its number), a name
+/// of it in `/dev/disk/by-id` or the name of a mapped device
 /// (a device with none of these is named by its kernel name). A file
 /// is refused while it is swap or the backing file of a loop device, by whatever name, while another
 /// program has locked it or a part of it, and when the consent is not its name.
@@ -246,7 +247,7 @@ fn check_device(
         target: path.to_owned(),
         is_device: true,
         model: identity.model.clone(),
-        reasons: judge(uses, &consent_for(&identity, &node), request),
+        reasons: judge(uses, &consent_for(roots, &identity, &node), request),
         cost: Cost { bytes: request.bytes_to_write, capacity: node.size() },
     };
     grant(file, refusal)
@@ -305,18 +306,24 @@ fn signatures(node: &BlockNode, file: &File) -> io::Result<Vec<Use>> {
 
 /// Names that no typing error makes up, the best first. A kernel name counts only where there is no other: it
 /// belongs to whatever drive was found first.
-fn consent_for(identity: &Identity, node: &BlockNode) -> Consent {
+fn consent_for(roots: &Roots, identity: &Identity, node: &BlockNode) -> Consent {
     let partition = node.attr("partition");
     let mut accepted = Vec::new();
     let mut what = "the device's kernel name (it has no serial number)";
     if let Some(serial) = &identity.serial {
-        // Who consents to the loss of a partition has not consented to that of the disk, nor the other way round.
-        what = match &partition {
-            Some(_) => "the drive's serial number with the partition's",
-            None => "the drive's serial number",
+        // Who consents to the loss of a partition has not consented to that of the disk, nor the other way round; nor
+        // to that of one namespace who consents to that of another.
+        let disk = node.disk();
+        let several = !disk.other_namespaces(roots).is_empty();
+        let nsid = disk.attr("nsid").filter(|_| several);
+        what = match (&partition, &nsid) {
+            (Some(_), _) => "the drive's serial number with the partition's",
+            (None, Some(_)) => "the drive's serial number with the namespace's",
+            (None, None) => "the drive's serial number",
         };
+        let space = nsid.map_or(String::new(), |number| format!("-n{number}"));
         let part = partition.as_ref().map_or(String::new(), |number| format!("-part{number}"));
-        accepted.push(format!("{serial}{part}"));
+        accepted.push(format!("{serial}{space}{part}"));
     }
     let mapped = ["dm/name", "dm/uuid"].iter().filter_map(|name| node.attr(name));
     accepted.extend(mapped);

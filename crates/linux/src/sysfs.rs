@@ -156,6 +156,16 @@ impl BlockNode {
             .collect()
     }
 
+    /// The other NVMe namespaces of its subsystem that this machine has disks for; they share its serial number.
+    pub(crate) fn other_namespaces(&self, roots: &Roots) -> Vec<BlockNode> {
+        // A controller and a subsystem have it alike.
+        let subsystem = |node: &BlockNode| node.attr("device/subsysnqn");
+        let Some(own) = subsystem(self) else { return Vec::new() };
+        let mut disks = BlockNode::disks(roots);
+        disks.retain(|disk| disk.name != self.name && subsystem(disk).as_ref() == Some(&own));
+        disks
+    }
+
     /// Name in sysfs, where `!` stands for `/`.
     pub fn name(&self) -> &str {
         &self.name

@@ -402,6 +402,27 @@ fn a_partition_has_a_word_of_its_own() {
     drop(gate::check(&machine.roots, &device.path, &request("S123", &[])).unwrap());
 }
 
+/// All namespaces of a drive have its serial number: a slip of one digit in a path would lose another than was meant.
+#[test]
+fn one_of_several_namespaces_has_a_word_of_its_own() {
+    if !has_means(&["losetup"]) {
+        return;
+    }
+    let device = Loop::new(SIZE, true);
+    let nvme = "pci0000:00/nvme/nvme0";
+    let of = |nqn, nsid| [("device/serial", "S123"), ("device/subsysnqn", nqn), ("nsid", nsid)];
+    let machine = described(&device, &format!("{nvme}/nvme0n2"), &of("nqn.a", "2"));
+    // Of another drive that is called the same, and alone.
+    machine.device("pci0000:00/nvme/nvme1/nvme1n1", "259:7", &of("nqn.b", "1"));
+    drop(gate::check(&machine.roots, &device.path, &request("S123", &[])).unwrap());
+    machine.device(&format!("{nvme}/nvme0n1"), "259:8", &of("nqn.a", "1"));
+    drop(gate::check(&machine.roots, &device.path, &request("S123-n2", &[])).unwrap());
+    for wrong in ["S123", "S123-n1", "S123-part2"] {
+        let refusal = refused(&machine.roots, &device.path, &request(wrong, &[])).to_string();
+        assert!(refusal.contains("--consent S123-n2"), "{refusal}");
+    }
+}
+
 /// Without udev a mapped device has no by-id name, and its number is that of the order in which it was made.
 #[test]
 fn a_mapped_device_is_named_by_its_name_without_udev() {

@@ -21,14 +21,12 @@ pub struct Neighbour {
 /// All other namespaces of the subsystem that `node` is in: those that this machine has block devices for, and those
 /// that the controller lists besides, active or only allocated. Nothing for what is not NVMe.
 pub fn neighbours(roots: &Roots, node: &BlockNode, listed: &[u32]) -> Vec<Neighbour> {
-    // A controller and a subsystem have it alike.
-    let subsystem = |node: &BlockNode| node.attr("device/subsysnqn");
     let nsid = |node: &BlockNode| node.attr_u64("nsid").and_then(|nsid| u32::try_from(nsid).ok());
-    let Some(own) = subsystem(node) else { return Vec::new() };
-    let disks = BlockNode::disks(roots).into_iter();
-    let same = disks.filter(|other| subsystem(other).as_deref() == Some(&own));
+    if !node.has("device/subsysnqn") {
+        return Vec::new();
+    }
     let (mut known, mut found) = (Vec::from_iter(nsid(node)), Vec::new());
-    for other in same.filter(|other| other.name() != node.name()) {
+    for other in node.other_namespaces(roots) {
         known.extend(nsid(&other));
         found.push(Neighbour {
             name: other.name().to_owned(),
