@@ -286,6 +286,37 @@ fn a_feature_that_is_denied_is_gone_round() {
     assert_eq!(names(dir.path()), ["file"]);
 }
 
+/// Ways to set a ring up came one by one: what a kernel does not know is left out, and measures the same.
+#[test]
+fn rings_of_older_kernels_are_made_without_what_they_lack() {
+    const R_DISABLED: u32 = 1 << 6;
+    if !has_means(&["cc"]) {
+        return;
+    }
+    let Some(filter) = Filter::new() else { return };
+    let dir = scratch_dir();
+    let file = dir.path().join("file");
+    written_file(&file, SIZE);
+    let lacking = |flags: u32| denied(&format!("setup:{flags:#x}"), Errno::INVAL);
+    let own = mark_line(&file, &["--engine=io_uring", "--buffered"]);
+    let usual = filter.run(&[], &own);
+    // From include/uapi/linux/io_uring.h, with the kernels that brought them: 6.6 NO_SQARRAY, 6.1 DEFER_TASKRUN, 6.0
+    // SINGLE_ISSUER, 5.19 COOP_TASKRUN and TASKRUN_FLAG, 5.18 SUBMIT_ALL.
+    let mut lacks = 0;
+    for flags in [1 << 16, 1 << 13, 1 << 12, 1 << 8 | 1 << 9, 1 << 7] {
+        lacks |= flags;
+        let ran = filter.run(&lacking(lacks), &own);
+        clean(&format!("without {lacks:#x}"), &ran);
+        assert_eq!((ran.code, reached(&ran)), (usual.code, reached(&usual)), "{}", ran.stderr);
+        assert_eq!(ran.body()["setup"]["engine"], "io_uring");
+    }
+    let ran = filter.run(&denied("ring_fds", Errno::INVAL), &own);
+    clean("without registered rings", &ran);
+    assert_eq!(ran.code, usual.code, "{}", ran.stderr);
+    // Before 5.10 there is no ring that can be used at all.
+    filter.run(&lacking(R_DISABLED), &own).fails(2, &["io_uring", "--engine libaio"]);
+}
+
 /// Where no seed can be drawn, one can be given.
 #[test]
 fn without_randomness_a_seed_is_asked_for() {

@@ -1,7 +1,7 @@
 //! A running guest, from power-on to power-off.
 
 use std::fs::{self, File};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -14,6 +14,7 @@ use crate::machine::{self, EMULATOR, Parts, Slotted};
 use crate::monitor::Monitor;
 use crate::protocol::{Reply, Request};
 use crate::reached::Count;
+use crate::volatile::Volatile;
 
 /// Longest that the emulator takes to start.
 const START: Duration = Duration::from_secs(60);
@@ -46,6 +47,7 @@ pub struct Guest {
     monitor: Monitor,
     link: Link,
     console: PathBuf,
+    volatile: Vec<Volatile>,
     _sockets: TempDir,
     /// Release of its kernel.
     pub kernel: String,
@@ -69,6 +71,19 @@ impl Plan {
         }
         Ok(())
     }
+
+    /// Drives of which a power cut takes something.
+    fn serve_volatile(&self, sockets: &Path) -> Result<Vec<Volatile>> {
+        let mut served = Vec::new();
+        for slotted in &self.drives {
+            if let Some(socket) = slotted.volatile_socket(sockets) {
+                for image in slotted.images(&self.directory) {
+                    served.push(Volatile::serve(&image, &socket)?);
+                }
+            }
+        }
+        Ok(served)
+    }
 }
 
 impl Guest {
@@ -83,11 +98,13 @@ impl Guest {
         let (port, monitor) = (sockets.path().join("port"), sockets.path().join("monitor"));
         let (port_listener, monitor_listener) = (listen(&port)?, listen(&monitor)?);
         let console = plan.directory.join("console");
+        let volatile = plan.serve_volatile(sockets.path())?;
         let parts = Parts {
             kernel: &plan.kernel,
             initramfs: &plan.initramfs,
             parameters: &plan.parameters,
             images: &plan.directory,
+            sockets: sockets.path(),
             port: &port,
             monitor: &monitor,
             console: &console,
@@ -121,6 +138,7 @@ impl Guest {
                 monitor,
                 link,
                 console,
+                volatile,
                 _sockets: sockets,
                 kernel: String::new(),
                 took: Duration::ZERO,
@@ -208,9 +226,20 @@ impl Guest {
         format!("the guest's console ends so:\n    {}", lines[from..].join("\n    "))
     }
 
-    /// Cuts the power: what the guest has not written to its drives is lost.
-    pub fn cut(mut self) {
+    /// Cuts the power: what the guest has not written to its drives is lost, and of what it has not flushed to those
+    /// that are volatile, what `seed` takes.
+    ///
+    /// # Errors
+    /// Names the image that cannot be written.
+    pub fn cut(mut self, seed: u64) -> Result<()> {
         self.kill();
+        for (drive, seed) in self.volatile.iter().zip(seed..) {
+            let (older, held) = drive.cut(seed)?;
+            eprintln!(
+                "power cut: {older} of {held} sectors in a drive's cache are not what was last written"
+            );
+        }
+        Ok(())
     }
 
     fn kill(&mut self) {

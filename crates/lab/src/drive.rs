@@ -76,6 +76,9 @@ pub struct Drive {
     /// The emulator refuses writes.
     #[serde(default)]
     pub read_only: bool,
+    /// A power cut takes what was not flushed, or a part of it, see [`crate::volatile`].
+    #[serde(default)]
+    pub volatile: bool,
     /// Properties of the emulated device that no key here stands for, as the emulator names them.
     #[serde(default)]
     pub properties: toml::Table,
@@ -111,6 +114,10 @@ impl Drive {
             _ => {}
         }
         ensure!(!self.zoned || self.images("").len() == 1, "zoned: only with one namespace");
+        ensure!(
+            !self.volatile || (!self.read_only && self.images("").len() == 1),
+            "volatile: only one that is written, with one namespace"
+        );
         ensure!(
             self.logical_block.is_none_or(|b| b == 512 || b == 4096),
             "logical_block: 512 or 4096"
@@ -283,6 +290,7 @@ mod tests {
             ("kind = 'ata'\nsize = '1MiB'\nlogical_block = 4096", "logical_block: this kind"),
             ("kind = 'nvme'\nsize = '1MiB'\nmodel = 'x'", "model: this kind"),
             ("kind = 'virtio'\nsize = '1MiB'\nrotational = false", "rotational: this kind"),
+            ("kind = 'scsi'\nsize = '1MiB'\nread_only = true\nvolatile = true", "volatile: only"),
             ("kind = 'sd'\nsize = '3MiB'", "size: that of a memory card"),
             ("kind = 'scsi'\nsize = '1MiB'\nserial = '123456789012345678901'", "serial: 1 to 20"),
         ];

@@ -24,3 +24,4 @@ pub mod reached;
 pub mod run;
 pub mod scenario;
 pub mod tools;
+pub mod volatile;

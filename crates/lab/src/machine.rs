@@ -48,6 +48,11 @@ impl Slotted {
         }
     }
 
+    /// Where it is served, when a power cut has to take something of it.
+    pub fn volatile_socket(&self, directory: &Path) -> Option<PathBuf> {
+        self.drive.volatile.then(|| directory.join(&self.id))
+    }
+
     /// Its images.
     pub fn images(&self, directory: &Path) -> Vec<PathBuf> {
         let images = self.drive.images(&self.scenario);
@@ -86,6 +91,8 @@ pub struct Parts<'a> {
     pub parameters: &'a str,
     /// Where the images are.
     pub images: &'a Path,
+    /// Directory with the sockets of volatile drives.
+    pub sockets: &'a Path,
     /// Sockets for port and monitor.
     pub port: &'a Path,
     /// See `port`.
@@ -119,12 +126,19 @@ pub fn arguments(parts: &Parts, drives: &[Slotted]) -> Result<Vec<OsString>> {
     add(&["-device", &format!("virtserialport,chardev=port,name={}", crate::protocol::PORT)]);
     for slotted in drives {
         for (i, image) in slotted.images(parts.images).iter().enumerate() {
-            // Nothing here outlives the machine it runs on, so a flush need not reach the host's disk.
+            // Nothing here outlives the machine it runs on, so a flush need not reach the host's disk; but a server that
+            // holds back what was not flushed has to hear of it.
+            let socket = slotted.volatile_socket(parts.sockets);
+            let no_flush = socket.is_none();
+            let file = match socket {
+                None => json!({"driver": "file", "filename": image, "discard": "unmap"}),
+                Some(path) => json!({"driver": "nbd", "server": {"type": "unix", "path": path}}),
+            };
             let node = json!({
                 "driver": "raw", "node-name": format!("{}-{i}", slotted.id),
                 "discard": "unmap", "read-only": slotted.drive.read_only,
-                "file": {"driver": "file", "filename": image, "discard": "unmap"},
-                "cache": {"no-flush": true},
+                "file": file,
+                "cache": {"no-flush": no_flush},
             });
             add(&["-blockdev", &node.to_string()]);
         }
@@ -191,12 +205,17 @@ mod tests {
             initramfs: path,
             parameters: "a=b",
             images: Path::new("i"),
+            sockets: Path::new("s"),
             port: path,
             monitor: path,
             console: path,
         };
-        let arguments = arguments(&parts, &slots(&[scenario("x", 2)]).unwrap()).unwrap();
+        let mut drives = slots(&[scenario("x", 3)]).unwrap();
+        drives[2].drive.volatile = true;
+        let arguments = arguments(&parts, &drives).unwrap();
         let all = arguments.join(" ".as_ref()).into_string().unwrap();
+        assert!(all.contains("s/d2") && !all.contains("i/x-c.img"), "{all}");
+        assert_eq!(all.matches("\"no-flush\":false").count(), 1, "{all}");
         for part in ["i/x-a.img", "i/x-b.img", "\"addr\":\"3.0\"", "\"addr\":\"4.0\"", " a=b"] {
             assert!(all.contains(part), "{part} in {all}");
         }

@@ -140,6 +140,8 @@ pub(crate) struct Run<'a> {
     begun: Instant,
     /// What the drives had moved when the step at hand asked.
     counts: Vec<Count>,
+    /// Power cuts so far: what a volatile drive loses is chosen by their number.
+    cuts: u64,
     pub(crate) outcome: Outcome,
 }
 
@@ -153,6 +155,7 @@ impl<'a> Run<'a> {
             variables: BTreeMap::new(),
             begun: Instant::now(),
             counts: Vec::new(),
+            cuts: 0,
             outcome,
         }
     }
@@ -321,7 +324,8 @@ impl<'a> Run<'a> {
             }
             Action::Cut => {
                 if let Some(guest) = self.guest.take() {
-                    guest.cut();
+                    self.cuts += 1;
+                    guest.cut(self.cuts)?;
                 }
                 self.guest = Some(Guest::boot(self.plan)?);
                 self.begin()

@@ -3,6 +3,7 @@
 //! All of them take an hour or more under emulation, so a run may be of some only: their rows are replaced, the others
 //! stay, and each row says at which commit it was made.
 
+mod safety;
 mod table;
 
 use std::collections::BTreeMap;
@@ -10,7 +11,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use ::lab::outcome::Outcome;
+use ::lab::outcome::{CellOutcome, Outcome};
 use ::lab::scenario;
 use anyhow::{Context as _, Result, bail};
 use clap::Args;
@@ -45,12 +46,51 @@ struct Row {
     green: bool,
     steps: Vec<Step>,
     steps_wanted: usize,
-    /// Lines in states that ran, and those of which something was not as it should be.
-    cells: usize,
-    cells_faulty: usize,
-    /// Cells after which a watched drive had other content than before, controls apart.
-    cells_changed: usize,
+    /// Of lines in states, by state, in the order run.
+    states: Vec<InState>,
     seconds: f64,
+}
+
+impl Row {
+    fn cells(&self) -> usize {
+        self.states.iter().map(|state| state.cells).sum()
+    }
+
+    /// Cells after which a watched drive had other content than before, controls apart.
+    fn changed(&self) -> usize {
+        self.states.iter().filter(|state| !state.control).map(|state| state.changed).sum()
+    }
+}
+
+/// All lines in one state.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+struct InState {
+    name: String,
+    /// Lines may write there, and have to.
+    control: bool,
+    /// Lines that ran.
+    cells: usize,
+    /// Those of which something was not as it should be.
+    faulty: usize,
+    /// Those after which a watched drive had other content than before.
+    changed: usize,
+    /// How many ended with which exit status.
+    exits: BTreeMap<i32, usize>,
+    /// SHA-256 of each watched drive before the first line and after the last.
+    sha256: BTreeMap<String, [String; 2]>,
+}
+
+impl InState {
+    fn count(&mut self, cell: &CellOutcome) {
+        self.cells += 1;
+        self.faulty += usize::from(!cell.faults.is_empty());
+        self.changed += usize::from(cell.sha256.values().any(|[before, after]| before != after));
+        *self.exits.entry(cell.exit).or_default() += 1;
+        for (drive, [before, after]) in &cell.sha256 {
+            let whole = self.sha256.entry(drive.clone()).or_insert([before.clone(), String::new()]);
+            whole[1].clone_from(after);
+        }
+    }
 }
 
 /// A step of one.
@@ -98,6 +138,7 @@ pub fn run(options: &Options) -> Result<bool> {
     let more = [("Load average at the start", load)];
     let head = sheet::provenance(&commit, &Machine::here(), RAW, &more);
     sheet::write(&out.join("lab.md"), &table::text(&head, &rows))?;
+    sheet::write(&out.join("safety.md"), &safety::text(&head, &rows))?;
     Ok(green)
 }
 
@@ -129,14 +170,18 @@ fn read(path: &Path) -> Result<Rows> {
 
 fn row(commit: &str, outcome: Outcome, controls: &[String]) -> Row {
     let green = outcome.is_green();
-    let changed = outcome.cells.iter().filter(|cell| {
-        !controls.contains(&cell.state)
-            && cell.sha256.values().any(|[before, after]| before != after)
-    });
+    let mut states: Vec<InState> = Vec::new();
+    for cell in &outcome.cells {
+        if states.last().is_none_or(|state| state.name != cell.state) {
+            let control = controls.contains(&cell.state);
+            states.push(InState { name: cell.state.clone(), control, ..InState::default() });
+        }
+        if let Some(state) = states.last_mut() {
+            state.count(cell);
+        }
+    }
     Row {
-        cells: outcome.cells.len(),
-        cells_faulty: outcome.cells.iter().filter(|cell| !cell.faults.is_empty()).count(),
-        cells_changed: changed.count(),
+        states,
         green,
         commit: commit.to_owned(),
         skipped: outcome.skipped,
@@ -160,7 +205,7 @@ fn row(commit: &str, outcome: Outcome, controls: &[String]) -> Row {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ::lab::outcome::{CellOutcome, StepOutcome};
+    use ::lab::outcome::StepOutcome;
 
     fn cell(state: &str, after: &str) -> CellOutcome {
         let sha256 = [("a".to_owned(), ["x".to_owned(), after.to_owned()])].into();
@@ -178,6 +223,8 @@ mod tests {
             ..Outcome::default()
         };
         let row = row("0123", outcome, &["free".to_owned()]);
-        assert_eq!((row.cells, row.cells_changed, row.green), (3, 1, true));
+        assert_eq!((row.cells(), row.changed(), row.green), (3, 1, true));
+        let swap = &row.states[2];
+        assert_eq!((swap.changed, swap.exits[&0], &swap.sha256["a"][1]), (1, 1, &"y".to_owned()));
     }
 }

@@ -2,14 +2,14 @@
 
 use std::fmt::Write as _;
 
-use super::Rows;
+use super::{Row, Rows};
 use crate::sheet;
 
 pub(super) fn text(head: &str, rows: &Rows) -> String {
     let green = rows.values().filter(|row| row.green).count();
     let skipped = rows.values().filter(|row| row.skipped.is_some()).count();
-    let cells: usize = rows.values().map(|row| row.cells).sum();
-    let changed: usize = rows.values().map(|row| row.cells_changed).sum();
+    let cells: usize = rows.values().map(Row::cells).sum();
+    let changed: usize = rows.values().map(Row::changed).sum();
     let steps: usize = rows.values().map(|row| row.steps.len()).sum();
     let minutes = rows.values().map(|row| row.seconds).sum::<f64>() / 60.0;
     let mut text = String::from("# Scenarios on emulated drives\n\n");
@@ -43,7 +43,7 @@ pub(super) fn text(head: &str, rows: &Rows) -> String {
                 format!("`{}`", row.commit),
                 result,
                 steps,
-                row.cells.to_string(),
+                row.cells().to_string(),
                 format!("{:.0}", row.seconds),
             ]
         })
@@ -55,7 +55,7 @@ pub(super) fn text(head: &str, rows: &Rows) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Row, Step};
+    use super::super::{InState, Step};
     use super::*;
 
     #[test]
@@ -66,8 +66,7 @@ mod tests {
             green,
             steps: vec![Step::default(); steps],
             steps_wanted: 2,
-            cells: 3,
-            cells_changed: 1,
+            states: vec![InState { cells: 3, changed: 1, ..InState::default() }],
             seconds: 60.0,
             ..Row::default()
         };
