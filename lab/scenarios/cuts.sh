@@ -30,12 +30,11 @@ work() {
     i=0
     while true; do
         i=$((i + 1))
-        mark sim:hdd-7200 --tests SEQ64KQ1T1,RND4KQ4T1 --runs 2 --size 64MiB --samples /mnt/a/samples-$i.csv
+        mark sim:hdd-7200 --tests RND4KQ4T1 --runs 2 --size 64MiB --samples /mnt/a/samples-$i.csv
         promise run $(made) $DRIVESCOPE_RUNS_DIR/$(made)/document.json
         promise file samples-$i.csv /mnt/a/samples-$i.csv
         drivescope runs export $(made) --output /mnt/a/run-$i.tar.gz --json >/dev/null
         promise file run-$i.tar.gz /mnt/a/run-$i.tar.gz
-        mkdir -p /mnt/a/measured
         mark /mnt/a/measured --tests RND4KQ4T1 --runs 20 --size 4MiB
         promise run $(made) $DRIVESCOPE_RUNS_DIR/$(made)/document.json
     done

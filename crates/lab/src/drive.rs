@@ -115,8 +115,11 @@ impl Drive {
         }
         ensure!(!self.zoned || self.images("").len() == 1, "zoned: only with one namespace");
         ensure!(
-            !self.volatile || (!self.read_only && self.images("").len() == 1),
-            "volatile: only one that is written, with one namespace"
+            !self.volatile
+                || (!self.read_only
+                    && self.logical_block == Some(4096)
+                    && self.images("").len() == 1),
+            "volatile: only one that is written, with one namespace and logical_block = 4096"
         );
         ensure!(
             self.logical_block.is_none_or(|b| b == 512 || b == 4096),

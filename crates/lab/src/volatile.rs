@@ -18,8 +18,9 @@ use anyhow::{Context as _, Result, bail, ensure};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
-/// What a drive writes whole or not at all.
-const SECTOR: usize = 512;
+/// What a drive writes whole or not at all: the physical sector of today's drives. Filesystems rely on as much, ext4
+/// for its superblock.
+const SECTOR: usize = 4096;
 /// Longest request that is taken; the emulator asks for less.
 const REQUEST_BYTES_MAX: u32 = 64 << 20;
 
@@ -254,7 +255,7 @@ fn u64_at(bytes: &[u8], at: usize) -> u64 {
 mod tests {
     use super::*;
 
-    const BYTES: u64 = 64 << 10;
+    const BYTES: u64 = 512 << 10;
 
     fn disk() -> Disk {
         let image = tempfile::tempfile().unwrap();
@@ -280,7 +281,7 @@ mod tests {
         disk.flush().unwrap();
         disk.write(0, &all(2), false).unwrap();
         disk.write(0, &all(3), false).unwrap();
-        disk.write(512, &[4; SECTOR], true).unwrap();
+        disk.write(SECTOR as u64, &[4; SECTOR], true).unwrap();
         assert_eq!((sector(&disk, 0), sector(&disk, 1)), (3, 4), "reads see what was written");
         let (older, held) = disk.cut(7).unwrap();
         assert_eq!(held as u64, sectors - 1);
@@ -330,15 +331,15 @@ mod tests {
             let more = if command == 0 && error == 0 { length as usize } else { 0 };
             (error, take(&mut stream, more))
         };
-        assert_eq!(ask(1, 0, 512, 512, &[9; 512]).0, 0);
-        assert_eq!(ask(0, 0, 0, 1024, &[]).1[511..513], [0, 9]);
+        assert_eq!(ask(1, 0, 4096, 4096, &[9; SECTOR]).0, 0);
+        assert_eq!(ask(0, 0, 0, 8192, &[]).1[4095..4097], [0, 9]);
         assert!(std::fs::read(&image).unwrap().iter().all(|b| *b == 0), "not yet on the image");
         assert_eq!(ask(3, 0, 0, 0, &[]).0, 0);
-        assert_eq!(std::fs::read(&image).unwrap()[512], 9);
-        assert_eq!(ask(1, COMMAND_FUA, 1024, 512, &[8; 512]).0, 0);
-        assert_eq!(std::fs::read(&image).unwrap()[1024], 8);
-        assert_eq!(ask(1, 0, BYTES, 512, &[1; 512]).0, INVALID);
-        assert_eq!(ask(0, 0, 7, 512, &[]).0, INVALID);
+        assert_eq!(std::fs::read(&image).unwrap()[4096], 9);
+        assert_eq!(ask(1, COMMAND_FUA, 8192, 4096, &[8; SECTOR]).0, 0);
+        assert_eq!(std::fs::read(&image).unwrap()[8192], 8);
+        assert_eq!(ask(1, 0, BYTES, 4096, &[1; SECTOR]).0, INVALID);
+        assert_eq!(ask(0, 0, 512, 512, &[]).0, INVALID, "a part of a sector");
         assert_eq!(served.cut(1).unwrap(), (0, 0));
     }
 }
