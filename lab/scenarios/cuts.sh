@@ -11,8 +11,8 @@ attach() {
 
 # promise KIND NAME FILE: what was reported, with the content that it has. Only $B is flushed by it.
 promise() {
-    echo "$1 $2 $(sha256sum <"$3" | cut -d' ' -f1)" >>/mnt/b/promises
-    fsync /mnt/b/promises
+    n=$(ls /mnt/b/promises | wc -l)
+    echo "$1 $2 $(sha256sum <"$3" | cut -d' ' -f1)" | dd of=/mnt/b/promises/$n conv=fsync 2>/dev/null
 }
 
 # made: the run that out.json is of
@@ -27,9 +27,8 @@ mark() {
 
 # work: until the power goes.
 work() {
-    i=0
     while true; do
-        i=$((i + 1))
+        i=$(ls /mnt/b/promises | wc -l)
         mark sim:hdd-7200 --tests RND4KQ4T1 --runs 2 --size 64MiB --samples /mnt/a/samples-$i.csv
         promise run $(made) $DRIVESCOPE_RUNS_DIR/$(made)/document.json
         promise file samples-$i.csv /mnt/a/samples-$i.csv
@@ -43,6 +42,7 @@ work() {
 # kept: every promise, by what is there now.
 kept() {
     count=0
+    cat /mnt/b/promises/* >promises
     while read -r kind name sum; do
         case $kind in
         run) file=$DRIVESCOPE_RUNS_DIR/$name/document.json ;;
@@ -51,6 +51,6 @@ kept() {
         test "$(sha256sum <"$file" | cut -d' ' -f1)" = $sum || { echo "lost: $kind $name"; exit 1; }
         test $kind = file || drivescope runs show $name --json >/dev/null
         count=$((count + 1))
-    done </mnt/b/promises
+    done <promises
     echo "$count promises kept"
 }

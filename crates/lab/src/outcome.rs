@@ -50,6 +50,7 @@ pub struct CellOutcome {
 
 /// What came of a step.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct StepOutcome {
     /// Its name.
     pub name: String,
@@ -69,7 +70,7 @@ pub struct StepOutcome {
     #[serde(skip_serializing_if = "String::is_empty")]
     pub stderr: String,
     /// Verdicts of the proof *reached*, and what they were worth.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub reached: Vec<Cell>,
     /// SHA-256 of drives before and after, where it matters.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]

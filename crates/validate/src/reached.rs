@@ -23,6 +23,10 @@ pub struct Options {
     /// Only this scenario of the lab
     #[arg(long, value_name = "NAME")]
     scenario: Option<String>,
+    /// Outcomes of the same commit, as `scripts/validate lab` leaves them in target/validate/lab.json, instead of running
+    /// the scenarios again
+    #[arg(long, value_name = "FILE", conflicts_with = "scenario")]
+    outcomes: Option<PathBuf>,
     /// Where the table goes [default: docs/validation; target/validate with --scenario]
     #[arg(long)]
     out: Option<PathBuf>,
@@ -72,7 +76,12 @@ struct Cell {
 pub fn run(options: &Options) -> Result<bool> {
     let out = sheet::table_dir(options.out.as_deref(), options.scenario.is_some())?;
     let (commit, load) = (provenance::commit()?, provenance::load());
-    let outcomes = lab(options, &sheet::work_dir()?.join("reached.json"))?;
+    let outcomes = match &options.outcomes {
+        Some(path) => read(path)?,
+        None => lab(options, &sheet::work_dir()?.join("reached.json"))?,
+    };
+    let outcomes: Vec<Outcome> =
+        outcomes.into_iter().filter(|o| o.name.starts_with("reached-")).collect();
     let cells: Vec<Cell> =
         outcomes.iter().flat_map(|o| &o.steps).flat_map(|s| s.reached.clone()).collect();
     let path = out.join("reached.csv");
@@ -106,8 +115,12 @@ fn lab(options: &Options, path: &Path) -> Result<Vec<Outcome>> {
     if !matches!(status.code(), Some(0 | 1)) {
         bail!("scripts/lab ended with {status}");
     }
-    let text = fs::read(path).with_context(|| path.display().to_string())?;
-    Ok(serde_json::from_slice(&text)?)
+    read(path)
+}
+
+fn read(path: &Path) -> Result<Vec<Outcome>> {
+    let shown = || path.display().to_string();
+    serde_json::from_slice(&fs::read(path).with_context(shown)?).with_context(shown)
 }
 
 /// What was not as it should be, by scenario and step.
