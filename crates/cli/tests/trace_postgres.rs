@@ -150,4 +150,6 @@ fn compare_by(trace: &str, mode: &str) {
     for drive in body["drives"].as_array().unwrap() {
         assert_eq!(drive["rounds"].as_array().unwrap().len(), 6);
     }
+    better.stop();
+    worse.stop();
 }

@@ -49,6 +49,12 @@ impl Server {
         kill_process(pid, signal).unwrap();
     }
 
+    /// Ends it as its user would; one that is killed leaves its mount.
+    pub fn stop(mut self) {
+        self.signal(Signal::INT);
+        self.end();
+    }
+
     /// Waits for its end.
     pub fn end(self) -> (Ran, TempDir) {
         let Server { alive, dir, .. } = self;
