@@ -142,26 +142,27 @@ const RERUN: &[Line] = &[line(
      --warm-up=0s --pause=0s --runs-dir=$HOME/whole --no-progress || test $? = 1",
 )];
 
+// They read first; their budgets let them come to writing on an emulated drive.
 const PROBE: &[Line] = &[
     line(
         "probe, all",
-        "drivescope probe {device} --write {consent} --erase-block=256KiB --page=4KiB --time-budget=20s \
-         --write-budget=4MiB --no-record --no-progress",
+        "drivescope probe {device} --write {consent} --erase-block=256KiB --page=4KiB --time-budget=60s \
+         --write-budget=64MiB --no-record --no-progress",
     ),
     line(
         "probe --resume",
-        "rm -rf $HOME/r; cp -r $HOME/probed $HOME/r; timeout -s INT 20 drivescope probe {device} --resume=last --runs-dir=$HOME/r --write \
+        "rm -rf $HOME/r; cp -r $HOME/probed $HOME/r; timeout -s INT 80 drivescope probe {device} --resume=last --runs-dir=$HOME/r --write \
          {consent} --no-progress",
     )
     .after(
-        "timeout -s INT 8 drivescope probe $A --write --consent=$A_SERIAL --erase-block=256KiB --page=4KiB --time-budget=60s --write-budget=4MiB \
+        "timeout -s INT 8 drivescope probe $A --write --consent=$A_SERIAL --erase-block=256KiB --page=4KiB --time-budget=70s --write-budget=64MiB \
          --runs-dir=$HOME/probed --no-progress || test $? = 130",
     ),
 ];
 
 const PROBE_ALIGN: &[Line] = &[line(
     "probe align",
-    "drivescope probe align {device} --write {consent} --time-budget=30s --write-budget=64MiB --no-record --no-progress",
+    "drivescope probe align {device} --write {consent} --time-budget=90s --write-budget=64MiB --no-record --no-progress",
 )];
 const PROBE_OPEN_AU: &[Line] = &[line(
     "probe open-au",
@@ -210,8 +211,8 @@ const PROBE_CAPACITY: &[Line] = &[line(
 )];
 const PROBE_SPEED_CLASS: &[Line] = &[line(
     "probe speed-class",
-    "drivescope probe speed-class {device} --write {consent} --erase-block=256KiB --time-budget=3s \
-     --write-budget=4MiB --no-record --no-progress",
+    "drivescope probe speed-class {device} --write {consent} --erase-block=256KiB --time-budget=20s \
+     --write-budget=64MiB --no-record --no-progress",
 )];
 
 /// A trace in the form of MSR Cambridge: two writes and a read.
