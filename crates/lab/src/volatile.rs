@@ -51,6 +51,8 @@ struct Disk {
     bytes: u64,
     /// Versions of a sector since the last flush, the newest last.
     cache: BTreeMap<u64, Vec<[u8; SECTOR]>>,
+    /// The power is gone: what still lies in the socket must not reach an image that is in the next boot's hands.
+    is_cut: bool,
 }
 
 impl Volatile {
@@ -104,19 +106,19 @@ impl Volatile {
         ensure!(length <= REQUEST_BYTES_MAX, "a request of {length} bytes");
         let mut data = vec![0; length as usize];
         let whole = (offset | u64::from(length)).is_multiple_of(SECTOR as u64);
+        if command == 1 {
+            stream.read_exact(&mut data)?;
+        }
+        let mut disk = self.disk();
         let error = match command {
-            0 if whole => error_of(self.disk().read(offset, &mut data)),
-            1 => {
-                stream.read_exact(&mut data)?;
-                match whole {
-                    true => error_of(self.disk().write(offset, &data, flags & COMMAND_FUA != 0)),
-                    false => INVALID,
-                }
-            }
+            _ if disk.is_cut => return Ok(false),
+            0 if whole => error_of(disk.read(offset, &mut data)),
+            1 if whole => error_of(disk.write(offset, &data, flags & COMMAND_FUA != 0)),
             2 => return Ok(false),
-            3 => error_of(self.disk().flush()),
+            3 => error_of(disk.flush()),
             _ => INVALID,
         };
+        drop(disk);
         let mut reply = Vec::with_capacity(16 + data.len());
         reply.extend_from_slice(&REPLY.to_be_bytes());
         reply.extend_from_slice(&error.to_be_bytes());
@@ -131,7 +133,7 @@ impl Volatile {
 
 impl Disk {
     fn new(image: File, bytes: u64) -> Disk {
-        Disk { image, bytes, cache: BTreeMap::new() }
+        Disk { image, bytes, cache: BTreeMap::new(), is_cut: false }
     }
 
     fn read(&self, offset: u64, data: &mut [u8]) -> std::io::Result<()> {
@@ -189,6 +191,7 @@ impl Disk {
         }
         let held = self.cache.len();
         self.cache.clear();
+        self.is_cut = true;
         Ok((older, held))
     }
 }
@@ -341,5 +344,18 @@ mod tests {
         assert_eq!(ask(1, 0, BYTES, 4096, &[1; SECTOR]).0, INVALID);
         assert_eq!(ask(0, 0, 512, 512, &[]).0, INVALID, "a part of a sector");
         assert_eq!(served.cut(1).unwrap(), (0, 0));
+        // What the emulator had sent and nobody had taken.
+        let late = [
+            &REQUEST.to_be_bytes()[..],
+            &COMMAND_FUA.to_be_bytes(),
+            &1_u16.to_be_bytes(),
+            b"a cookie",
+            &0_u64.to_be_bytes(),
+            &4096_u32.to_be_bytes(),
+            &[7; SECTOR],
+        ];
+        stream.write_all(&late.concat()).unwrap();
+        assert_eq!(stream.read(&mut [0]).unwrap(), 0, "nobody answers");
+        assert_eq!(std::fs::read(&image).unwrap()[0], 0);
     }
 }

@@ -23,7 +23,8 @@ pub(super) fn text(head: &str, rows: &Rows) -> String {
         text,
         "{cells} command lines ran on drives that had to stay as they were, in states that stand against writing: \
          {changed} of them changed a drive. {controls} ran where nothing stands against it, to show that they can write: \
-         {wrote} did, and the others say why they do not. {faulty} ended otherwise than they should.\n"
+         {wrote} did, and the others are lines that say why they do not, or are at fault. {faulty} are at fault: they ended \
+         otherwise than they should, or wrote nothing where they had to.\n"
     );
     text.push_str(head);
     text.push_str(
