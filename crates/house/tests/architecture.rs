@@ -10,12 +10,13 @@ use drivescope_house::rooms::rooms;
 use drivescope_house::style::OUTSIDE;
 
 /// What each room may use. To add an arrow here is to change the architecture.
-const ALLOWED: [(&str, &[&str]); 13] = [
+const ALLOWED: [(&str, &[&str]); 14] = [
     ("block", &[]),
     ("stats", &[]),
     ("workload", &["block"]),
     ("engine", &["block", "workload", "stats"]),
     ("mark", &["block", "workload", "engine", "stats"]),
+    ("pts", &["block", "workload", "engine", "stats"]),
     ("probe", &["block", "workload", "engine", "stats"]),
     ("trace", &["block", "workload", "engine", "stats"]),
     ("sim", &["block", "stats"]),
@@ -26,8 +27,8 @@ const ALLOWED: [(&str, &[&str]); 13] = [
     (
         "cli",
         &[
-            "block", "stats", "workload", "engine", "mark", "probe", "trace", "sim", "linux",
-            "serve", "record", "report",
+            "block", "stats", "workload", "engine", "mark", "pts", "probe", "trace", "sim",
+            "linux", "serve", "record", "report",
         ],
     ),
 ];

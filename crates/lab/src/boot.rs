@@ -25,6 +25,19 @@ const REMOVAL: Duration = Duration::from_secs(60);
 /// Lines of the console that are told of a guest that died.
 const CONSOLE_LINES: usize = 25;
 
+/// Longest that a guest that runs is silent: 2 s by its own clock, many times that on a busy host.
+const SILENCE: Duration = Duration::from_secs(100);
+/// How long a kernel is given to say where it stood.
+const LAST_WORDS: Duration = Duration::from_secs(3);
+
+/// The emulator runs and its guest does not: no process in it, not even its kernel, has done anything for long. Nothing
+/// that a program in the guest does brings that about, so it says something of the emulator alone.
+#[derive(Debug, thiserror::Error)]
+#[error("the guest has shown no sign of life for {seconds} s\n{words}", seconds = SILENCE.as_secs())]
+pub struct Frozen {
+    words: String,
+}
+
 /// What every boot of a batch has in common.
 #[derive(Clone, Debug)]
 pub struct Plan {
@@ -170,13 +183,32 @@ impl Guest {
     /// The next answer; none when none came within `limit`.
     ///
     /// # Errors
-    /// When the guest is gone: the end of its console is told.
+    /// When the guest is gone: the end of its console is told. [`Frozen`] when it shows no sign of life.
     pub fn receive(&mut self, limit: Duration) -> Result<Option<Reply>> {
-        match self.link.receive(limit) {
-            Ok(None) => Ok(None),
-            Ok(Some(line)) => Ok(Some(serde_json::from_str(&line).context(line)?)),
-            Err(error) => Err(error.context(self.last_words())),
+        let (begun, mut heard) = (Instant::now(), Instant::now());
+        loop {
+            let left = limit.saturating_sub(begun.elapsed());
+            match self.link.receive(left.min(SILENCE.saturating_sub(heard.elapsed()))) {
+                Ok(Some(line)) => match serde_json::from_str(&line).context(line)? {
+                    Reply::Alive => heard = Instant::now(),
+                    reply => return Ok(Some(reply)),
+                },
+                Ok(None) if begun.elapsed() >= limit => return Ok(None),
+                Ok(None) if heard.elapsed() < SILENCE => {}
+                // Before it has booted a guest has nothing to say.
+                Ok(None) if self.kernel.is_empty() => heard = Instant::now(),
+                Ok(None) => return Err(self.frozen().into()),
+                Err(error) => return Err(error.context(self.last_words())),
+            }
         }
+    }
+
+    /// What can be found out about a guest that is silent.
+    fn frozen(&mut self) -> Frozen {
+        let condition = self.monitor.condition();
+        // The kernel's answer to the interrupt.
+        std::thread::sleep(LAST_WORDS);
+        Frozen { words: format!("{condition}\n{}", self.last_words()) }
     }
 
     /// Takes a drive out.

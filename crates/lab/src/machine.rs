@@ -115,7 +115,7 @@ pub fn arguments(parts: &Parts, drives: &[Slotted]) -> Result<Vec<OsString>> {
     add(&["-kernel", &parts.kernel.to_string_lossy()]);
     add(&["-initrd", &parts.initramfs.to_string_lossy()]);
     // The kernel counts ticks to see whether the timer works; on a busy host the emulator is late, and it gives up.
-    let own = "console=ttyS0 loglevel=5 panic=-1 mitigations=off nokaslr no_timer_check";
+    let own = "console=ttyS0 loglevel=5 panic=-1 mitigations=off nokaslr no_timer_check unknown_nmi_panic";
     let parameters = format!("{own} {}", parts.parameters);
     add(&["-append", parameters.trim()]);
     add(&["-serial", &format!("file:{}", parts.console.display())]);

@@ -57,6 +57,23 @@ impl Monitor {
         self.command("query-blockstats", json!({}))
     }
 
+    /// What a guest that has fallen silent is doing, for whoever looks why: registers of its CPUs. Interrupts it
+    /// besides, so that its kernel says the rest on the console.
+    pub fn condition(&mut self) -> String {
+        let arguments = json!({"command-line": "info registers -a"});
+        let registers = self.command("human-monitor-command", arguments);
+        let words = match &registers {
+            Ok(registers) => registers.as_str().unwrap_or_default(),
+            Err(error) => return format!("{error:#}"),
+        };
+        let told =
+            |line: &&str| ["CPU#", "RIP=", "CR0="].iter().any(|start| line.starts_with(start));
+        let told: Vec<&str> = words.lines().filter(told).collect();
+        let interrupted = self.command("inject-nmi", json!({}));
+        let refused = interrupted.err().map(|error| format!("\n{error:#}"));
+        told.join("\n") + &refused.unwrap_or_default()
+    }
+
     /// Waits until the guest has let go of a device.
     ///
     /// # Errors

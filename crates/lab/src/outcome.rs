@@ -20,6 +20,9 @@ pub struct Outcome {
     pub skipped: Option<String>,
     /// What is not as it should be: of the guest, not of a step.
     pub faults: Vec<String>,
+    /// Last words of a guest that froze under it before, when it was run once more.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub frozen: Vec<String>,
     /// Its steps, as far as it came.
     pub steps: Vec<StepOutcome>,
     /// Steps that it has.
@@ -153,6 +156,7 @@ pub fn table(outcomes: &[Outcome]) -> String {
     for outcome in outcomes {
         let result = match (&outcome.skipped, outcome.is_green()) {
             (Some(why), _) => format!("skipped: {why}"),
+            (None, true) if !outcome.frozen.is_empty() => "green, after a guest froze".to_owned(),
             (None, true) => "green".to_owned(),
             (None, false) => "FAILED".to_owned(),
         };

@@ -2,11 +2,15 @@
 //! answers; while a script runs the guest may ask the host to do something, and waits until it is done.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 /// Name of the port in the guest, `/dev/virtio-ports/NAME` where there is udev.
 pub const PORT: &str = "lab";
+
+/// How often a guest that runs says so, whatever it is busy with.
+pub const SIGN_OF_LIFE: Duration = Duration::from_secs(2);
 
 /// Where a drive is found in the guest.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -59,6 +63,8 @@ pub enum Reply {
         /// Release of its kernel.
         kernel: String,
     },
+    /// It runs: said every [`SIGN_OF_LIFE`], and no answer to anything.
+    Alive,
     /// The scenario may begin.
     Begun {
         /// Variables of its drives.

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, bail, ensure};
 use sha2::{Digest as _, Sha256};
 
-use crate::boot::{Guest, Plan};
+use crate::boot::{Frozen, Guest, Plan};
 use crate::group::Batch;
 use crate::initramfs::{self, Contents};
 use crate::kernel::Kernel;
@@ -55,6 +55,7 @@ impl Lab {
         let _ = fs::remove_dir_all(&directory);
         let mut outcomes = Vec::new();
         let mut left = batch.scenarios.as_slice();
+        let mut frozen = Vec::new();
         while !left.is_empty() {
             let booted = self.boot(&directory, &batch.kernel, left);
             let (plan, mut guest) = match booted {
@@ -71,9 +72,20 @@ impl Lab {
                 guest.took.as_secs_f64()
             );
             while let Some((scenario, rest)) = left.split_first() {
+                let from = left;
                 left = rest;
                 let mut run = Run::new(&plan, scenario, guest);
-                run.whole();
+                run.outcome.frozen.append(&mut frozen);
+                if let Err(words) = run.whole() {
+                    // Once: what freezes its guest again is more than the emulator's bad day.
+                    if run.outcome.frozen.is_empty() {
+                        eprintln!("{}: once more, in a new guest: {words}", scenario.name);
+                        frozen.push(words);
+                        left = from;
+                        break;
+                    }
+                    run.outcome.faults.push(words);
+                }
                 told(&run.outcome);
                 outcomes.push(run.outcome);
                 match run.guest {
@@ -160,16 +172,23 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// From its beginning to its end, whatever comes of it.
-    fn whole(&mut self) {
+    /// From its beginning to its end, whatever comes of it; an error when its guest froze.
+    fn whole(&mut self) -> Result<(), String> {
+        let mut froze = Ok(());
         if let Err(error) = self.begin().and_then(|()| self.all()) {
-            self.outcome.faults.push(format!("{error:#}"));
+            let words = format!("{error:#}");
+            if error.downcast_ref::<Frozen>().is_some() {
+                froze = Err(words);
+            } else {
+                self.outcome.faults.push(words);
+            }
         }
         if let Err(error) = self.end() {
             self.outcome.faults.push(format!("cleaning up: {error:#}"));
             self.guest = None;
         }
         self.outcome.seconds = self.begun.elapsed().as_secs_f64();
+        froze
     }
 
     fn begin(&mut self) -> Result<()> {

@@ -10,12 +10,13 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
 
-use crate::protocol::{PORT, Place, Ran, Reply, Request};
+use crate::protocol::{PORT, Place, Ran, Reply, Request, SIGN_OF_LIFE};
 
 /// Where scripts ask for what only the host can do.
 const WISHES: &str = "/run/lab-wishes";
@@ -35,6 +36,7 @@ pub(crate) type Wish = (String, UnixStream);
 #[derive(Debug)]
 struct Agent {
     port: BufReader<File>,
+    answers: Arc<Mutex<File>>,
     wishes: Receiver<Wish>,
     variables: BTreeMap<String, String>,
     before: traces::Traces,
@@ -46,14 +48,21 @@ struct Agent {
 /// When there is no port, or it breaks.
 pub fn serve() -> Result<()> {
     let port = OpenOptions::new().read(true).write(true).open(port()?).context("port")?;
+    let answers = Arc::new(Mutex::new(port.try_clone().context("port")?));
     let mut agent = Agent {
         port: BufReader::new(port),
+        answers: Arc::clone(&answers),
         wishes: listen()?,
         variables: BTreeMap::new(),
         before: traces::Traces::now(),
     };
     let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     agent.answer(&Reply::Ready { kernel: kernel.trim().to_owned() })?;
+    thread::spawn(move || {
+        while answer(&answers, &Reply::Alive).is_ok() {
+            thread::sleep(SIGN_OF_LIFE);
+        }
+    });
     loop {
         let reply = match agent.request()? {
             Request::Begin { modules, places } => agent.begin(&modules, &places),
@@ -80,6 +89,13 @@ pub fn wish(action: &str) -> Result<()> {
         "" => Ok(()),
         why => bail!("{why}"),
     }
+}
+
+/// A line is written whole, whoever else writes.
+fn answer(port: &Mutex<File>, reply: &Reply) -> Result<()> {
+    let line = serde_json::to_string(reply)? + "\n";
+    let mut port = port.lock().unwrap_or_else(PoisonError::into_inner);
+    port.write_all(line.as_bytes()).context("port")
 }
 
 fn port() -> Result<PathBuf> {
@@ -113,9 +129,8 @@ fn listen() -> Result<Receiver<Wish>> {
 }
 
 impl Agent {
-    fn answer(&mut self, reply: &Reply) -> Result<()> {
-        let line = serde_json::to_string(reply)? + "\n";
-        self.port.get_mut().write_all(line.as_bytes()).context("port")
+    fn answer(&self, reply: &Reply) -> Result<()> {
+        answer(&self.answers, reply)
     }
 
     fn request(&mut self) -> Result<Request> {

@@ -5,9 +5,10 @@ use std::fs::{self, File};
 use std::io::Read as _;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Result, bail, ensure};
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::protocol::Ran;
@@ -17,6 +18,9 @@ const STDOUT: &str = "/run/lab-stdout";
 const STDERR: &str = "/run/lab-stderr";
 /// Most that is told of each stream.
 const TOLD_BYTES_MAX: u64 = 8 << 20;
+
+/// Longest that a script takes to die.
+const DEATH: Duration = Duration::from_secs(20);
 
 /// It writes to files, not pipes: what it leaves in the background holds them open, and must not be waited for.
 #[derive(Debug)]
@@ -55,9 +59,16 @@ impl Running {
         if let Some(group) = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw) {
             let _ = kill_process_group(group, Signal::KILL);
         }
-        // One that hangs in the kernel does not die; the host then gives up the whole guest.
-        let status = self.child.wait()?;
-        self.ran(status, true).map(Some)
+        let killed = Instant::now();
+        while killed.elapsed() < DEATH {
+            if let Some(status) = self.child.try_wait()? {
+                return self.ran(status, true).map(Some);
+            }
+            thread::sleep(DEATH / 100);
+        }
+        // One that hangs in the kernel does not die. Where it hangs is said on the console, which the host tells.
+        let _ = fs::write("/proc/sysrq-trigger", "w");
+        bail!("the script hangs in the kernel: it took longer than it may, and cannot be killed")
     }
 
     fn ran(&self, status: ExitStatus, timed_out: bool) -> Result<Ran> {
