@@ -18,6 +18,7 @@ pub mod interval;
 pub mod modes;
 pub mod quantity;
 pub mod spread;
+pub mod steady;
 pub mod stop;
 pub mod verdict;
 
