@@ -3,6 +3,7 @@
 mod given;
 mod health;
 mod probe;
+mod pts;
 mod purge;
 mod record;
 mod sim;
@@ -28,7 +29,8 @@ pub use probe::{
     ImportVerb, PlainArgs, ProbeArgs, ProbeOutputArgs, ProbePlaceArgs, ProbeVerb, RowsArgs,
     RowsVerb, ScatterArgs,
 };
-pub use purge::PurgeArgs;
+pub use pts::{PtsArgs, PtsConsentArgs, PtsOutputArgs, PtsResumeArgs, PtsTestArgs, PtsVerb};
+pub use purge::{PurgeArgs, method as purge_method};
 pub use record::{KeepArgs, PlaceArgs, RecordArgs, RerunArgs, RunsArgs, RunsVerb, SamplesName};
 pub use sim::{ServeArgs, SimArgs, SimVerb};
 pub use trace::{
@@ -75,6 +77,8 @@ pub enum Verb {
     Runs(RunsArgs),
     /// What a flash device is made of: erase block, pages, open units, cells
     Probe(Box<ProbeArgs>),
+    /// Enterprise tests (SNIA PTS): preconditioning, steady state, WSAT, latency
+    Pts(Box<PtsArgs>),
     /// A recorded application's I/O: record, read, analyse, replay, compare
     Trace(Box<TraceArgs>),
     /// flashbench's own tests and lines, with a verdict; see flashbench --help

@@ -6,6 +6,7 @@ use anyhow::{Context as _, Result, bail};
 use block::{Bytes, DriveIdentity, Environment, Layer, Leaf, Medium, Stack, Target};
 use linux::drive::NullTarget;
 use linux::environment::RealEnvironment;
+use linux::gate::Permit;
 use linux::sysfs::Roots;
 use linux::target::{Access, AnyTarget, EngineKind, OpenOptions, RealTarget};
 
@@ -34,13 +35,15 @@ pub struct Place<'a> {
 }
 
 /// A drive that is open.
-pub struct Opened {
+pub struct Opened<'a> {
     /// Who it is.
     pub identity: DriveIdentity,
     /// How I/O is issued: `io_uring`, `libaio`, `psync`, `virtual`, `null`.
     pub engine: String,
     /// True when it may be written to.
     pub may_write: bool,
+    /// The right to write to a real drive, where the safety gate gave it.
+    pub permit: Option<&'a Permit>,
 }
 
 /// Does something with a drive that is open, whatever sort it is.
@@ -56,7 +59,7 @@ pub trait Visitor {
         &mut self,
         target: &mut T,
         environment: &mut dyn Environment,
-        opened: &Opened,
+        opened: &Opened<'_>,
     ) -> Result<Self::Out>;
 }
 
@@ -107,6 +110,7 @@ fn on_virtual<V: Visitor>(place: Place<'_>, visitor: &mut V) -> Result<V::Out> {
         identity: identity_by_name(target.info()),
         engine: "virtual".to_owned(),
         may_write: true,
+        permit: None,
     };
     visitor.visit(&mut target, &mut environment, &opened)
 }
@@ -122,6 +126,7 @@ fn on_null<V: Visitor>(place: Place<'_>, visitor: &mut V) -> Result<V::Out> {
         identity: identity_by_name(target.info()),
         engine: "null".to_owned(),
         may_write: true,
+        permit: None,
     };
     visitor.visit(&mut target, &mut environment, &opened)
 }
@@ -168,6 +173,7 @@ fn on_real<V: Visitor>(
         identity: linux::describe::identify(&roots, &stack, path, target.info()),
         engine: place.engine.to_string(),
         may_write: permit.is_some(),
+        permit: permit.as_ref(),
     };
     let watched = target.file().try_clone().context("cannot keep the target open")?;
     let mut environment = RealEnvironment::new(roots, stack, Some(watched));

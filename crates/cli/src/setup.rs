@@ -7,7 +7,7 @@ use record::{Run, RunId, SamplesFormat};
 use serde::{Deserialize, Serialize};
 
 use crate::args::{ConsentArgs, KeepArgs, OutputArgs, SamplesName, TargetArgs};
-use crate::{probing, purging, talk};
+use crate::{probing, purging, talk, testing};
 
 /// The setup of a recorded run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -88,6 +88,11 @@ impl Setup {
         if run.envelope.schema == probing::SCHEMA {
             bail!(
                 "{id}: is a probing; go on with it by `drivescope probe --resume {id}`, or probe anew"
+            );
+        }
+        if run.envelope.schema == testing::SCHEMA {
+            bail!(
+                "{id}: is a run of pts; go on with it by `drivescope pts resume {id}`, or begin anew"
             );
         }
         if run.envelope.schema == purging::SCHEMA {

@@ -191,6 +191,7 @@ mod tests {
             ops: vec![read],
             block: Bytes(4096),
             region: None,
+            blocks: Vec::new(),
             address: workload::plan::Address::Random,
             arrival: Arrival::ClosedLoop { depth: 4 },
             stop: workload::plan::Stop { after: Some(Nanos::secs(1)), ..Default::default() },

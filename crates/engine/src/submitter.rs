@@ -5,7 +5,7 @@ use std::sync::Arc;
 use block::{Bytes, Completion, Op, Request, Time};
 use workload::arrival::Arrivals;
 use workload::audit::Audit;
-use workload::plan::{Address, Arrival, Phase, Region, Share, Step};
+use workload::plan::{Arrival, Phase, Region, Step};
 use workload::rng::Rng;
 use workload::stream::{Access, SharedCursors, Stream};
 
@@ -439,7 +439,7 @@ impl Submitter {
 /// submitter in runs of its own.
 fn batch_len(phase: &Phase) -> usize {
     match phase.address {
-        Address::Sequential { share: Share::Cursor } => 1,
+        address if address.is_shared() => 1,
         _ => BATCH,
     }
 }

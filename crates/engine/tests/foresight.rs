@@ -28,6 +28,7 @@ fn phase(depth: u16, writes: u8, share: Share, stop: Stop) -> Phase {
         arrival: Arrival::ClosedLoop { depth },
         ops: ops(writes),
         region: None,
+        blocks: Vec::new(),
     }
 }
 

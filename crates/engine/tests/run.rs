@@ -25,6 +25,7 @@ fn phase(name: &str, measured: bool, depth: u16, stop: Stop) -> Phase {
         arrival: Arrival::ClosedLoop { depth },
         ops: vec![OpShare { op: Op::Read, fua: false, percent: 100 }],
         region: None,
+        blocks: Vec::new(),
     }
 }
 

@@ -5,7 +5,7 @@ use stats::{
     Better, Decision, StopRule, Unit, coefficient_of_variation, median_interval, median_quantity,
     range_over_mean, two_modes,
 };
-use workload::plan::{Address, OpShare, Phase, Plan, Step, Until};
+use workload::plan::{OpShare, Phase, Plan, Step, Until};
 
 use crate::body::{Body, Proofs, Setup, Spread, Test};
 use crate::caveats;
@@ -105,8 +105,8 @@ fn test(step: &Step, phase: &Phase, runs: &TestRuns, proofs: Proofs, until: Opti
 /// The test in the familiar notation when the phase is one, else the step's own name.
 fn name(step: &Step, phase: &Phase) -> String {
     let pattern = match phase.address {
-        Address::Sequential { .. } => Pattern::Sequential,
-        Address::Random => Pattern::Random,
+        address if address.is_random() => Pattern::Random,
+        _ => Pattern::Sequential,
     };
     let depth = phase.arrival.depth();
     let spec = TestSpec { pattern, block: phase.block, depth, threads: step.submitters };

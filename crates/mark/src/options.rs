@@ -175,6 +175,7 @@ impl Options {
             arrival: Arrival::ClosedLoop { depth: test.depth },
             ops: direction.ops(self.durable),
             region: None,
+            blocks: Vec::new(),
         };
         let mut phases = Vec::new();
         if self.warm_up > Nanos::ZERO {

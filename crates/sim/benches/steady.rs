@@ -42,6 +42,7 @@ fn load(op: Op, depth: u16) -> Step {
         arrival: Arrival::ClosedLoop { depth },
         ops: vec![OpShare { op, fua: false, percent: 100 }],
         region: None,
+        blocks: Vec::new(),
     };
     Step { name: "step".to_owned(), submitters: 1, phases: vec![phase] }
 }

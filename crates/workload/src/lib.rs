@@ -6,10 +6,12 @@
 //! [`arrival`] intends, writes what [`content`] makes, and notes what it did in an [`audit`].
 //! Everything random comes from [`rng`], whose streams are frozen.
 
+pub mod address;
 pub mod arrival;
 pub mod audit;
 pub mod content;
 pub mod distance;
+pub mod permutation;
 pub mod plan;
 pub mod rng;
 pub mod schedule;

@@ -8,7 +8,9 @@ use block::{Bytes, DriveInfo, Nanos, Op};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::units;
+use crate::{address, units};
+
+pub use crate::address::{Address, BlockShare, Share, Zone};
 
 /// The schema that this version writes and reads.
 pub const SCHEMA: &str = "drivescope.plan/1";
@@ -130,9 +132,12 @@ pub struct Phase {
     pub name: String,
     /// True when its samples count towards the result.
     pub measured: bool,
-    /// Size of each transfer.
+    /// Size of each transfer; the largest of them where `blocks` has several.
     #[serde(with = "units::bytes")]
     pub block: Bytes,
+    /// Sizes by share, which add up to 100; none where all are alike.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub blocks: Vec<BlockShare>,
     /// Where transfers go.
     pub address: Address,
     /// When it ends.
@@ -152,6 +157,7 @@ impl Phase {
     pub fn continues(&self, before: &Phase) -> bool {
         self.ops == before.ops
             && self.block == before.block
+            && self.blocks == before.blocks
             && self.address == before.address
             && self.region == before.region
     }
@@ -191,31 +197,6 @@ mod op_name {
             ))
         })
     }
-}
-
-/// Where transfers go. Offsets are multiples of the block size, from the region's beginning.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "pattern", rename_all = "snake_case", deny_unknown_fields)]
-pub enum Address {
-    /// One block after the other, around and around, from a block drawn from the seed.
-    Sequential {
-        /// How submitters share the region.
-        #[serde(default)]
-        share: Share,
-    },
-    /// Uniform over the block-size slots, each draw independent.
-    Random,
-}
-
-/// How submitters share a region that is read or written sequentially.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Share {
-    /// Each has a part of its own, with one cursor for its whole queue.
-    #[default]
-    Partition,
-    /// All take from one cursor.
-    Cursor,
 }
 
 /// When requests are issued.
@@ -393,12 +374,12 @@ impl Plan {
         for step in &self.steps {
             for phase in &step.phases {
                 let place = format!("step {}, phase {}", step.name, phase.name);
-                if !phase.block.is_multiple_of(logical) {
+                if let Some(block) = phase.sizes().find(|size| !size.is_multiple_of(logical)) {
                     return wrong(
                         &format!("{place}, block"),
                         format!(
-                            "{} is not a multiple of {}'s logical block, {logical}",
-                            phase.block, info.name
+                            "{block} is not a multiple of {}'s logical block, {logical}",
+                            info.name
                         ),
                     );
                 }
@@ -472,7 +453,7 @@ impl Step {
 
     /// Smallest transfer of any phase: the unit of the audit. 512 B when nothing is transferred.
     pub fn block_min(&self) -> Bytes {
-        self.transferring().map(|p| p.block).min().unwrap_or(Bytes(512))
+        self.transferring().flat_map(Phase::sizes).min().unwrap_or(Bytes(512))
     }
 
     /// Phases that carry addresses; a flush has a block in the plan and transfers none.
@@ -514,6 +495,12 @@ impl Phase {
         self.ops.iter().any(|o| matches!(o.op, Op::Write | Op::Discard))
     }
 
+    /// Sizes of its transfers.
+    pub fn sizes(&self) -> impl Iterator<Item = Bytes> {
+        let one = self.blocks.is_empty().then_some(self.block);
+        self.blocks.iter().map(|share| share.block).chain(one)
+    }
+
     /// True when it carries addresses, that is, does more than flush.
     pub fn transfers(&self) -> bool {
         self.ops.iter().any(|o| o.op != Op::Flush)
@@ -525,6 +512,9 @@ impl Phase {
                 &format!("{place}, block"),
                 format!("{} is outside 1B to {}", self.block, Self::BLOCK_MAX),
             );
+        }
+        if let Err((field, what)) = address::check(self) {
+            return wrong(&format!("{place}, {field}"), what);
         }
         if self.arrival.depth() == 0 {
             return wrong(&format!("{place}, arrival.depth"), "a depth of at least 1 is needed");

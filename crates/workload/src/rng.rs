@@ -26,6 +26,8 @@ pub(crate) mod purpose {
     pub const OPS: u64 = 5;
     /// Content of written data.
     pub const CONTENT: u64 = 6;
+    /// Order of the blocks in a pass.
+    pub const PASS: u64 = 7;
 }
 
 /// SplitMix64's increment: 2^64 divided by the golden ratio, made odd.

@@ -4,13 +4,17 @@
 //! before, never on the one that has completed. (With a cursor per outstanding operation each block
 //! is transferred as often as the queue is deep, and what is measured is the drive's cache.)
 
+mod draw;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use block::{Bytes, Op};
 
+use crate::permutation::Permutation;
 use crate::plan::{Address, OpShare, Phase, Region, Share, Step};
 use crate::rng::{Rng, purpose};
+use draw::Draw;
 
 /// One access to be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,20 +53,37 @@ struct SharedCursor {
     taken: AtomicU64,
 }
 
+impl SharedCursor {
+    /// Takes the next `blocks`; returns how many were taken before.
+    fn take(&self, blocks: u64) -> u64 {
+        self.taken.fetch_add(blocks, Ordering::Relaxed)
+    }
+}
+
 impl SharedCursors {
     /// The shared cursors of a run of `step` in `region`, which is absolute: what
     /// [`Plan::fit`](crate::plan::Plan::fit) returned. `run_seed` is [`Slot::seed`](crate::schedule::Slot::seed).
     pub fn new(step: &Step, region: Region, run_seed: u64) -> SharedCursors {
         let cursors = step.phases.iter().enumerate().map(|(index, phase)| {
             let slots = blocks_of(phase, region).1;
-            let path = [purpose::START, index as u64, u64::MAX];
-            SharedCursor {
-                start: Rng::for_path(run_seed, &path).below(slots),
-                taken: AtomicU64::new(0),
-            }
+            let (start, taken) = match phase.address {
+                Address::Onward { from } => (from.checked_rem(slots).unwrap_or(0), 0),
+                Address::Permutation { from, .. } => (0, from),
+                _ => {
+                    let path = [purpose::START, index as u64, u64::MAX];
+                    (Rng::for_path(run_seed, &path).below(slots), 0)
+                }
+            };
+            SharedCursor { start, taken: AtomicU64::new(taken) }
         });
         SharedCursors { cursors: cursors.collect() }
     }
+}
+
+/// The order of a pass over `slots` blocks.
+fn order_of(slots: u64, seed: u64, pass: u64, replayed: bool) -> Permutation {
+    let pass = if replayed { 0 } else { pass };
+    Permutation::new(slots, Rng::for_path(seed, &[purpose::PASS, pass]))
 }
 
 /// Where `phase` begins on the target, and how many whole blocks it has.
@@ -92,6 +113,8 @@ struct Form {
     base: u64,
     slots: u64,
     address: Address,
+    /// How addresses are drawn, where zones or sizes are too.
+    draw: Option<Draw>,
     mix: Mix,
 }
 
@@ -123,8 +146,12 @@ enum Cursor {
     Own { begin: u64, end: u64, next: u64 },
     /// Takes from the shared cursor of this phase.
     Shared { origin: usize },
+    /// Takes places in orders from the shared cursor of this phase.
+    Permuted { origin: usize, pass: u64, order: Permutation },
     /// Draws.
     Random(Rng),
+    /// Draws in zones, or sizes too.
+    Drawn { rng: Rng, draw: Box<Draw> },
 }
 
 /// The accesses of one submitter in one run of a step. Endless, and the same for the same arguments;
@@ -171,6 +198,7 @@ impl Stream {
                 base,
                 slots,
                 address: phase.address,
+                draw: Draw::new(phase, (base, slots * phase.block.0)),
                 mix: Mix::new(&phase.ops),
             });
         }
@@ -207,8 +235,20 @@ impl Stream {
         let path = |purpose| [purpose, form.origin as u64, u64::from(self.submitter)];
         let rng = |purpose| Rng::for_path(self.run_seed, &path(purpose));
         self.cursor = match form.address {
-            Address::Random => Cursor::Random(rng(purpose::ADDRESS)),
-            Address::Sequential { share: Share::Cursor } => Cursor::Shared { origin: form.origin },
+            Address::Random | Address::Zoned { .. } => match &form.draw {
+                None => Cursor::Random(rng(purpose::ADDRESS)),
+                Some(draw) => {
+                    Cursor::Drawn { rng: rng(purpose::ADDRESS), draw: Box::new(draw.clone()) }
+                }
+            },
+            Address::Sequential { share: Share::Cursor } | Address::Onward { .. } => {
+                Cursor::Shared { origin: form.origin }
+            }
+            Address::Permutation { seed, from, replayed } => {
+                let pass = from.checked_div(form.slots).unwrap_or(0);
+                let order = order_of(form.slots, seed, pass, replayed);
+                Cursor::Permuted { origin: form.origin, pass, order }
+            }
             Address::Sequential { share: Share::Partition } => {
                 let (begin, end) = partition(form.slots, self.submitter, self.submitters);
                 let next = begin + rng(purpose::START).below(end.saturating_sub(begin));
@@ -254,13 +294,28 @@ impl Stream {
             }
             Cursor::Shared { origin } if form.slots > 0 => {
                 let cursor = &self.shared.cursors[*origin];
-                let taken = cursor.taken.fetch_add(transfers, Ordering::Relaxed) % form.slots;
+                let taken = cursor.take(transfers) % form.slots;
                 let to_end = form.slots - cursor.start;
                 let mut next = if taken < to_end { cursor.start + taken } else { taken - to_end };
                 addressed.for_each(|a| {
                     a.offset = bytes(next);
                     next = if next + 1 == form.slots { 0 } else { next + 1 };
                 });
+            }
+            Cursor::Permuted { origin, pass, order } if form.slots > 0 => {
+                let taken = self.shared.cursors[*origin].take(transfers);
+                addressed.zip(taken..).for_each(|(a, place)| {
+                    if place / form.slots != *pass {
+                        *pass = place / form.slots;
+                        if let Address::Permutation { seed, replayed, .. } = form.address {
+                            *order = order_of(form.slots, seed, *pass, replayed);
+                        }
+                    }
+                    a.offset = bytes(order.at(place % form.slots));
+                });
+            }
+            Cursor::Drawn { rng, draw } if form.slots > 0 => {
+                addressed.for_each(|a| (a.offset, a.len) = draw.next(rng));
             }
             _ => addressed.for_each(|a| (a.offset, a.len) = (Bytes(form.base), Bytes::ZERO)),
         }

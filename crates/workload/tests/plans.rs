@@ -78,7 +78,7 @@ fn a_phase() -> impl Strategy<Value = Phase> {
                 // Flushes transfer no bytes, so bytes alone would never end them.
                 stop.ios = stop.ios.or(Some(1));
             }
-            Phase { name, measured, block, address, stop, arrival, ops, region }
+            Phase { name, measured, block, blocks: Vec::new(), address, stop, arrival, ops, region }
         },
     )
 }

@@ -53,6 +53,26 @@ pub struct PurgeArgs {
 }
 
 impl PurgeArgs {
+    /// Those of a purge that is a part of something larger, which shows and records it.
+    pub fn part(device: &str, method: Asked) -> PurgeArgs {
+        PurgeArgs {
+            device: device.to_owned(),
+            method,
+            ses: None,
+            sanitize: None,
+            dry_run: false,
+            timeout: None,
+            seed: None,
+            consent: PurgeConsentArgs { consent: None, allow: Vec::new(), also: Vec::new() },
+            output: PurgeOutputArgs {
+                json: false,
+                no_progress: true,
+                place: PlaceArgs { runs_dir: None },
+                no_record: true,
+            },
+        }
+    }
+
     /// Which forms of the methods are wanted.
     pub fn wishes(&self) -> Wishes {
         Wishes { secure_erase: self.ses.unwrap_or_default(), sanitizing: self.sanitize }
@@ -79,6 +99,15 @@ impl PurgeArgs {
 /// A method, or the best that there is.
 #[derive(Clone, Copy, Debug)]
 pub struct Asked(pub Option<Method>);
+
+impl std::fmt::Display for Asked {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.0 {
+            Some(method) => method.fmt(f),
+            None => f.write_str("auto"),
+        }
+    }
+}
 
 /// Consent to losing all that is there.
 #[derive(Debug, Args)]
@@ -119,6 +148,10 @@ impl PurgeOutputArgs {
     }
 }
 
-fn method(text: &str) -> Result<Asked, String> {
+/// A method by its name, or `auto`.
+///
+/// # Errors
+/// Which names there are.
+pub fn method(text: &str) -> Result<Asked, String> {
     if text == "auto" { Ok(Asked(None)) } else { text.parse().map(|method| Asked(Some(method))) }
 }

@@ -68,7 +68,7 @@ impl<R> Visitor for OnBench<'_, '_, R> {
         &mut self,
         target: &mut T,
         environment: &mut dyn Environment,
-        opened: &opening::Opened,
+        opened: &opening::Opened<'_>,
     ) -> Result<R> {
         let (claims, classes) = stated(target.info(), environment);
         let opened = Opened {

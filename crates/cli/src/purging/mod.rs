@@ -10,7 +10,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context as _, Result};
-use block::{Bytes, DriveIdentity, Event, RunSink as _};
+use block::{Bytes, DriveIdentity, Event, RunSink as _, Target};
+use linux::gate::Permit;
 use linux::purge::{Method, Status};
 use record::{Document, Envelope, State, Summary};
 use report::Style;
@@ -59,6 +60,25 @@ pub fn run(args: &PurgeArgs) -> Result<Exit> {
         false => real::purge(&job)?,
     };
     made.end(&job)
+}
+
+/// Purges a drive that is open already, as a part of something larger: by `permit` where the safety gate gave it, and
+/// by discarding through the drive itself otherwise.
+///
+/// # Errors
+/// What makes it impossible.
+pub fn held<T: Target>(
+    args: &PurgeArgs,
+    (target, permit): (&mut T, Option<&Permit>),
+    (seed, cancel): (u64, &Arc<AtomicBool>),
+) -> Result<(Method, Outcome)> {
+    let job = Job { args, seed, cancel: Arc::clone(cancel) };
+    let Some(permit) = permit else {
+        return Ok((Method::Discard, virtually::held(&job, target)?));
+    };
+    let body = real::held(&job, permit)?;
+    let outcome = body.outcome.context("the purge left no outcome")?;
+    Ok((body.method, outcome))
 }
 
 impl Job<'_> {

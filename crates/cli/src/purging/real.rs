@@ -42,21 +42,53 @@ pub fn purge(job: &Job<'_>) -> Result<Made> {
             Refused(format!("refused to purge {name}: another device took its name")).into()
         );
     }
-    let places = places(job, &found);
-    let before = look(job, &permit, &places, "read before")?;
     let stack = linux::stack::resolve(&roots, path)?;
     let info = found.identity.drive_info(&job.args.device);
     let identity = linux::describe::identify(&roots, &stack, path, &info);
     let (envelope, keeping) = job.keep(chosen.method, &identity)?;
-    let told_before = told(&roots, &permit, &found)?;
-    let (ended, seconds) = carry_out(job, &permit, &found, chosen.method)?;
+    empty(job, &permit, (&found, &chosen), &mut body)?;
+    Ok(Made { body, envelope, keeping: Some(keeping), drive: recording::words(&identity) })
+}
+
+/// Purges a drive that is held already, as a part of something larger that has consent to all that it does.
+pub fn held(job: &Job<'_>, permit: &Permit) -> Result<Body> {
+    let found = purge::survey(&Roots::default(), permit.path(), job.args.wishes())?;
+    let (chosen, why) = choose(&found.capabilities, job.args.method.0, &[])
+        .with_context(|| format!("{}: cannot be purged", permit.path().display()))?;
+    let name = permit.path().display();
+    if !chosen.touches.is_empty() {
+        let (method, others) = (chosen.method, chosen.touches.join(", "));
+        let refusal = format!("refused to purge {name}: {method} would empty {others} too");
+        return Err(Refused(refusal).into());
+    }
+    if !found.is_open_as(permit.file()) {
+        let refusal = format!("refused to purge {name}: another device took its name");
+        return Err(Refused(refusal).into());
+    }
+    let mut body = body(job, &found, &chosen, why);
+    empty(job, permit, (&found, &chosen), &mut body)?;
+    Ok(body)
+}
+
+/// Empties what `permit` holds, and holds what is read afterwards against what was read before.
+fn empty(
+    job: &Job<'_>,
+    permit: &Permit,
+    (found, chosen): (&Surveyed, &Capability),
+    body: &mut Body,
+) -> Result<()> {
+    let roots = Roots::default();
+    let places = places(job, found);
+    let before = look(job, permit, &places, "read before")?;
+    let told_before = told(&roots, permit, found)?;
+    let (ended, seconds) = carry_out(job, permit, found, chosen.method)?;
     let mut verified = Verified { read_back: None, told_before, told_after: None };
     // A drive that is still at it would let reads wait for it.
     if ended.status != Status::Running {
-        let after = look(job, &permit, &places, "read back")?;
+        let after = look(job, permit, &places, "read back")?;
         let seen = read_back::judge(&places, &before, &after, chosen.promise);
         verified.read_back = Some(seen);
-        verified.told_after = told(&roots, &permit, &found)?;
+        verified.told_after = told(&roots, permit, found)?;
     }
     if !found.facts.is_partition && !found.forget_partitions(&roots, permit.file()) {
         body.caveats.push(caveats::of_partitions(&found.identity.name));
@@ -67,7 +99,7 @@ pub fn purge(job: &Job<'_>) -> Result<Made> {
         body.caveats.push(caveats::of_form(&found.identity.name));
     }
     body.outcome = Some(Outcome { ended, seconds, verified });
-    Ok(Made { body, envelope, keeping: Some(keeping), drive: recording::words(&identity) })
+    Ok(())
 }
 
 fn body(job: &Job<'_>, found: &Surveyed, chosen: &Capability, why: String) -> Body {

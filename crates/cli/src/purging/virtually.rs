@@ -1,9 +1,9 @@
 //! Purging a virtual drive: nobody loses anything, and what it does is known.
 
 use anyhow::{Context as _, Result};
-use block::{Bytes, Target as _};
+use block::{Bytes, Target};
 use linux::purge::read_back::{self, Promise};
-use linux::purge::{Facts, capabilities, choose};
+use linux::purge::{Facts, Method, capabilities, choose};
 use sim::VirtualTarget;
 
 use super::on_drive::{self, Limits};
@@ -28,23 +28,38 @@ pub fn purge(job: &Job<'_>) -> Result<Made> {
     }
     let identity = identity_by_name(target.info());
     let (envelope, keeping) = job.keep(method, &identity)?;
+    body.outcome = Some(empty(job, &mut target, method, promise)?);
+    Ok(Made { body, envelope, keeping: Some(keeping), drive: recording::words(&identity) })
+}
+
+/// Purges a drive that is open already, by discarding all of it.
+pub fn held<T: Target>(job: &Job<'_>, target: &mut T) -> Result<Outcome> {
+    empty(job, target, Method::Discard, Promise::Gone)
+}
+
+/// Empties `target`, and holds what is read afterwards against what was written before.
+fn empty<T: Target>(
+    job: &Job<'_>,
+    target: &mut T,
+    method: Method,
+    promise: Promise,
+) -> Result<Outcome> {
     let info = target.info();
     let (capacity, block) = (info.capacity_bytes, info.logical_block_bytes);
     let places = read_back::places(capacity, block, job.seed);
-    on_drive::mark(&mut target, &places)?;
-    let before = on_drive::look(&mut target, &places)?;
+    on_drive::mark(target, &places)?;
+    let before = on_drive::look(target, &places)?;
     let begun = target.now();
     let mut bar = job.progress();
     let limits = Limits { cancel: &job.cancel, time: job.args.timeout };
-    let ended = on_drive::empty(&mut target, method, limits, &mut |share| {
+    let ended = on_drive::empty(target, method, limits, &mut |share| {
         show(&mut bar, method.word(), capacity, share);
     })?;
     let seconds = target.now().since(begun).0 as f64 / 1e9;
-    let after = on_drive::look(&mut target, &places)?;
+    let after = on_drive::look(target, &places)?;
     let read_back = read_back::judge(&places, &before, &after, promise);
     let verified = Verified { read_back: Some(read_back), told_before: None, told_after: None };
-    body.outcome = Some(Outcome { ended, seconds, verified });
-    Ok(Made { body, envelope, keeping: Some(keeping), drive: recording::words(&identity) })
+    Ok(Outcome { ended, seconds, verified })
 }
 
 fn body(job: &Job<'_>, target: &VirtualTarget) -> Result<(Body, Promise)> {

@@ -214,7 +214,7 @@ impl Visitor for Player<'_> {
         &mut self,
         target: &mut T,
         environment: &mut dyn Environment,
-        opened: &Opened,
+        opened: &Opened<'_>,
     ) -> Result<Played> {
         let info = target.info().clone();
         let stack = environment.stack().clone();

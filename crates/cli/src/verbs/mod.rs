@@ -7,6 +7,7 @@ pub mod import;
 pub mod mark;
 pub mod plan;
 pub mod probe;
+pub mod pts;
 pub mod purge;
 pub mod rerun;
 pub mod resume;

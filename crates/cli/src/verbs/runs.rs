@@ -18,7 +18,7 @@ use crate::exit::{Exit, Refused};
 use crate::keeping::of_record;
 use crate::replaying::{COMPARE, REPLAY};
 use crate::verbs::{print_json, trace};
-use crate::{probing, purging, recording, session, talk, view};
+use crate::{probing, purging, recording, session, talk, testing, view};
 
 /// The form of what these verbs print as JSON.
 const SCHEMA: &str = "drivescope.runs/1";
@@ -108,6 +108,9 @@ fn page(run: &Run, mib: bool) -> Result<bool> {
             show_if(of_record(run, form)?, |it| probing::show(verb, it, false))
         }
         form @ purging::SCHEMA => show_if(of_record(run, form)?, |it| purging::print(it, false)),
+        form @ testing::SCHEMA => {
+            show_if(of_record(run, form)?, |it| testing::show_recorded(it, false))
+        }
         form @ REPLAY => show_if(of_record(run, form)?, |it| trace::show_replay(it, false)),
         form @ COMPARE => show_if(of_record(run, form)?, |it| trace::show_compare(it, false)),
         _ => show_if(session::of_record(run)?, |it| session::show(verb, it, false, mib)),

@@ -10,6 +10,7 @@ pub mod load;
 pub mod mark;
 pub mod plots;
 pub mod probe;
+pub mod pts;
 pub mod purge;
 pub mod record;
 pub mod replay;

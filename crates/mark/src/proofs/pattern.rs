@@ -53,8 +53,18 @@ fn addresses(case: &Case<'_>) -> Proof {
         .map_or_else(
             || {
                 let what = match case.phase.address {
-                    Address::Sequential { .. } => "each block was visited once per lap",
-                    Address::Random => "blocks were drawn uniformly over the whole region",
+                    _ if is_mixed(case.phase) => {
+                        let what = "nothing went outside the region; how often zones and sizes come is not held \
+                                    against what is expected of them";
+                        return Proof::new(Verdict::Unprovable, what);
+                    }
+                    Address::Sequential { .. } | Address::Onward { .. } => {
+                        "each block was visited once per lap"
+                    }
+                    Address::Permutation { .. } => "each block was visited once per pass",
+                    Address::Random | Address::Zoned { .. } => {
+                        "blocks were drawn uniformly over the whole region"
+                    }
                 };
                 Proof::new(Verdict::Proven, what)
             },
@@ -62,16 +72,25 @@ fn addresses(case: &Case<'_>) -> Proof {
         )
 }
 
+/// True when zones or sizes have shares of their own.
+fn is_mixed(phase: &Phase) -> bool {
+    matches!(phase.address, Address::Zoned { .. }) || !phase.blocks.is_empty()
+}
+
 /// What is wrong with the addresses of one run, if anything.
 fn fault(case: &Case<'_>, audit: &AuditSummary) -> Option<String> {
     if audit.outside_bytes > Bytes::ZERO {
         return Some(format!("{} went outside the region", audit.outside_bytes));
     }
+    if is_mixed(case.phase) {
+        return None;
+    }
     // A phase may keep to a part of the region that is accounted for.
     let slots = case.phase.region.map_or(audit.slots, |part| part.length.0 / case.phase.block.0);
     let (expected, tolerance) = match case.phase.address {
         Address::Sequential { .. } => laps(audit, slots, case.step.submitters),
-        Address::Random => {
+        Address::Onward { .. } | Address::Permutation { .. } => laps(audit, slots, 1),
+        Address::Random | Address::Zoned { .. } => {
             let (mean, deviation) = uniform_unique(slots, audit.accesses);
             (mean, SIGMAS * deviation + 1.0)
         }

@@ -101,6 +101,7 @@ fn simulate(drive: &mut Drive, seed: u64, ios: u64) -> Result<f64> {
         arrival: Arrival::ClosedLoop { depth: DEPTH },
         ops: vec![OpShare { op: Op::Write, fua: false, percent: 100 }],
         region: None,
+        blocks: Vec::new(),
     };
     let step = Step { name: "writes".to_owned(), submitters: 1, phases: vec![phase] };
     let region = Region { offset: Bytes::ZERO, length: drive.target.info().capacity_bytes };

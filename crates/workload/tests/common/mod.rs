@@ -25,6 +25,7 @@ pub fn phase(block: u64, address: Address, ops: &[OpShare]) -> Phase {
         arrival: Arrival::ClosedLoop { depth: 1 },
         ops: ops.to_vec(),
         region: None,
+        blocks: Vec::new(),
     }
 }
 

@@ -1,0 +1,282 @@
+//! Flags of `pts`.
+
+use std::path::PathBuf;
+
+use block::{Bytes, Nanos};
+use clap::builder::{PathBufValueParser, TypedValueParser as _};
+use clap::{Args, Subcommand, ValueEnum};
+use linux::target::EngineKind;
+use pts::options::{Addresses, Load, Minute, Rule};
+use workload::units::{parse_bytes, parse_nanos};
+
+use super::purge::{Asked, method};
+use super::{KeepArgs, Span, engine, hazard, named, picture, share, span};
+
+/// `pts`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  drivescope pts wsat 'sim:mlc-nvme?capacity=4GiB' --minute 2%
+  drivescope pts all 'sim:enterprise-28op?capacity=8GiB' --minute 50ms
+  drivescope pts iops /dev/nvme0n1 --plan       how long, how many bytes; asks
+  sudo drivescope pts iops /dev/nvme0n1 --write --consent SERIAL
+  drivescope pts resume last --write --consent SERIAL
+
+All that the drive holds is lost. Each test begins with a purge. The
+specification's verdict on steady state stands beside one that counts bytes.
+
+Exit codes: 0 done, and steady where that is asked; 1 done, and not steady;
+2 wrong use or environment; 3 refused for safety; 130 stopped by Ctrl-C.")]
+pub struct PtsArgs {
+    /// Which test
+    #[command(subcommand)]
+    pub verb: PtsVerb,
+}
+
+/// The tests as verbs.
+#[derive(Debug, Subcommand)]
+pub enum PtsVerb {
+    /// Random I/O by share of reads and block size
+    Iops(PtsTestArgs),
+    /// Sequential I/O of large blocks
+    Throughput(PtsTestArgs),
+    /// Response times, one request at a time
+    Latency(PtsTestArgs),
+    /// Write saturation: random writes from a purge on
+    Wsat(PtsTestArgs),
+    /// Host idle recovery: writes with pauses
+    Hir(PtsTestArgs),
+    /// Cross stimulus recovery: sequential, random, sequential writes
+    Xsr(PtsTestArgs),
+    /// Enterprise composite of sizes and hot data, by threads and depth
+    Cbw(PtsTestArgs),
+    /// Demand intensity of one load, by threads and depth
+    Dirth(PtsTestArgs),
+    /// Random writes by queue depth, in true steady state
+    QdSweep(PtsTestArgs),
+    /// ezFIO's sequence, each part in the state that it claims
+    Ezfio(PtsTestArgs),
+    /// The eight tests of the specification, one after the other
+    All(PtsTestArgs),
+    /// Go on with a run that was broken off
+    Resume(PtsResumeArgs),
+}
+
+/// A test.
+#[derive(Debug, Args)]
+pub struct PtsTestArgs {
+    #[command(flatten)]
+    pub place: PtsPlaceArgs,
+    /// Settings of PTS-C: 75 % of the range
+    #[arg(long, conflicts_with = "enterprise")]
+    pub client: bool,
+    /// Settings of PTS-E [default]
+    #[arg(long)]
+    pub enterprise: bool,
+    /// Length of a minute: a time, or a share of the range to be written, such as 2%
+    #[arg(long, value_name = "TIME|SHARE", default_value = "60s", value_parser = minute)]
+    pub minute: Minute,
+    /// Range of addresses (ActiveRange): LENGTH, OFFSET+LENGTH or all
+    #[arg(long, value_name = "SPAN", value_parser = span)]
+    pub range: Option<Span>,
+    /// Submitters, where the specification leaves it open
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub threads: u16,
+    /// Requests outstanding per submitter, likewise
+    #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub depth: u16,
+    /// Most rounds
+    #[arg(long, value_name = "N", default_value_t = 25, value_parser = clap::value_parser!(u32).range(5..=1000))]
+    pub rounds_max: u32,
+    /// What ends rounds: five rounds of the specification, or bytes
+    #[arg(long, value_enum, default_value_t = RuleName::Pts)]
+    pub until: RuleName,
+    /// Addresses of random writes
+    #[arg(long, value_enum, default_value_t = AddressesName::Uniform)]
+    pub addresses: AddressesName,
+    /// Load of wsat and dirth
+    #[arg(long, value_enum, default_value_t = LoadName::Rnd4k)]
+    pub load: LoadName,
+    /// Fills of preconditioning before iops, throughput and latency
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(0..=20))]
+    pub fills: u32,
+    /// Do not empty the drive before each test
+    #[arg(long)]
+    pub no_purge: bool,
+    /// How the drive is emptied; see drivescope purge --help
+    #[arg(long, value_name = "METHOD", default_value = "auto", value_parser = method, conflicts_with = "no_purge")]
+    pub purge_method: Asked,
+    /// Print how long it takes and what it writes, and ask before it begins
+    #[arg(long)]
+    pub plan: bool,
+    /// Bytes that the drive is rated to be written (TBW); refuse to go beyond
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
+    pub tbw: Option<Bytes>,
+    /// Root seed of all randomness [default: a fresh one, which is recorded]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
+    pub seed: Option<u64>,
+    #[command(flatten)]
+    pub keep: KeepArgs,
+    #[command(flatten)]
+    pub output: PtsOutputArgs,
+}
+
+/// Going on.
+#[derive(Debug, Args)]
+pub struct PtsResumeArgs {
+    /// The run
+    #[arg(value_name = "RUN", value_parser = named)]
+    pub run: String,
+    /// The drive, when it has another name now
+    #[arg(value_name = "TARGET", value_parser = named)]
+    pub target: Option<String>,
+    #[command(flatten)]
+    pub consent: PtsConsentArgs,
+    #[command(flatten)]
+    pub keep: KeepArgs,
+    #[command(flatten)]
+    pub output: PtsOutputArgs,
+}
+
+/// What is tested.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Target")]
+pub struct PtsPlaceArgs {
+    /// Block device, file, or virtual drive (sim:enterprise-28op)
+    #[arg(value_parser = named)]
+    pub target: String,
+    #[command(flatten)]
+    pub consent: PtsConsentArgs,
+}
+
+/// Consent, and how I/O is issued.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Target")]
+pub struct PtsConsentArgs {
+    /// Write to a device or a file; what it holds is lost
+    #[arg(long)]
+    pub write: bool,
+    /// Consent to writing: the drive's serial number or by-id name, or the file's name
+    #[arg(long, value_name = "WORD", requires = "write")]
+    pub consent: Option<String>,
+    /// Write although the device carries this, such as partitions or signature:ext4
+    #[arg(long, value_name = "HAZARD", value_delimiter = ',', requires = "write", value_parser = hazard)]
+    pub allow: Vec<String>,
+    /// Most that may be written; refuse to begin what needs more
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
+    pub write_budget: Option<Bytes>,
+    /// How I/O is issued
+    #[arg(long, value_name = "ENGINE", default_value = "io_uring", value_parser = engine)]
+    pub engine: EngineKind,
+    /// Keep the submitters on these CPUs, such as 0,2
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub cpus: Option<Vec<usize>>,
+}
+
+/// How the result is shown.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Output")]
+pub struct PtsOutputArgs {
+    /// Print the result as JSON
+    #[arg(long)]
+    pub json: bool,
+    /// Write the report's pages into this HTML file
+    #[arg(long, value_name = "FILE.html")]
+    pub report: Option<PathBuf>,
+    /// Write every sample window into this CSV file
+    #[arg(long, value_name = "FILE.csv")]
+    pub csv: Option<PathBuf>,
+    /// Draw the test's curve into this file (.svg or .png)
+    #[arg(long, value_name = "FILE", value_parser = PathBufValueParser::new().try_map(picture))]
+    pub plot: Option<PathBuf>,
+    /// Show no progress
+    #[arg(long)]
+    pub no_progress: bool,
+}
+
+/// Names of rules.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum RuleName {
+    /// Five rounds within 20 % and 10 %, 25 at most
+    Pts,
+    /// Windows of half the range without drift, after the drive's first life
+    Bytes,
+}
+
+impl From<RuleName> for Rule {
+    fn from(name: RuleName) -> Rule {
+        match name {
+            RuleName::Pts => Rule::Pts,
+            RuleName::Bytes => Rule::Bytes,
+        }
+    }
+}
+
+/// Names of address modes.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum AddressesName {
+    /// Each drawn independently
+    Uniform,
+    /// Each block once a pass, each pass in an order of its own
+    Fresh,
+    /// Each block once a pass, all passes in one order: no preconditioning
+    Replayed,
+    /// 80 % of the accesses to 20 % of the range
+    HotCold,
+}
+
+impl From<AddressesName> for Addresses {
+    fn from(name: AddressesName) -> Addresses {
+        match name {
+            AddressesName::Uniform => Addresses::Uniform,
+            AddressesName::Fresh => Addresses::Fresh,
+            AddressesName::Replayed => Addresses::Replayed,
+            AddressesName::HotCold => Addresses::HotCold,
+        }
+    }
+}
+
+/// Names of loads.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum LoadName {
+    /// RND 4 KiB, writes
+    Rnd4k,
+    /// RND 8 KiB, 65 % reads
+    Rnd8kRw65,
+    /// SEQ 128 KiB, 90 % reads
+    Seq128kRw90,
+    /// SEQ 0.5 KiB, 50 % reads
+    Seq512Rw50,
+    /// The enterprise composite, 40 % reads
+    Composite,
+}
+
+impl From<LoadName> for Load {
+    fn from(name: LoadName) -> Load {
+        let load = |block, read_percent, is_random| Load {
+            block,
+            read_percent,
+            is_random,
+            is_composite: false,
+        };
+        match name {
+            LoadName::Rnd4k => Load::RANDOM_WRITES,
+            LoadName::Rnd8kRw65 => load(Bytes::kib(8), 65, true),
+            LoadName::Seq128kRw90 => load(Bytes::kib(128), 90, false),
+            LoadName::Seq512Rw50 => load(Bytes(512), 50, false),
+            LoadName::Composite => Load { is_composite: true, ..load(Bytes::kib(4), 40, true) },
+        }
+    }
+}
+
+/// A time, or a share of the range.
+fn minute(text: &str) -> Result<Minute, String> {
+    if text.ends_with('%') {
+        return share(text).map(|percent| Minute::Fill(percent / 100.0));
+    }
+    match parse_nanos(text) {
+        Ok(Nanos(ns)) if ns >= 1_000_000 => Ok(Minute::Time(Nanos(ns))),
+        Ok(_) => Err("a minute of less than 1 ms measures nothing".to_owned()),
+        Err(error) => Err(format!("{error}; or a share of the range, such as 2%")),
+    }
+}

@@ -1,0 +1,75 @@
+//! What a run will take: told before it begins, refused when it is too much.
+
+use anyhow::Result;
+use block::Bytes;
+use pts::estimate::Estimate;
+use pts::options::Options;
+use report::Style;
+
+use crate::exit::Refused;
+use crate::{talk, view};
+
+/// What is planned on a target.
+pub struct Planned {
+    /// Time and bytes.
+    pub estimate: Estimate,
+    /// Most bytes that are written.
+    pub bytes_max: Bytes,
+}
+
+/// What `options` will take on `target`.
+///
+/// # Errors
+/// When the target cannot be looked at.
+pub fn estimate(options: &Options, target: &str) -> Result<Planned> {
+    let (capacity, rate) = if target.starts_with("sim:") {
+        let opened = sim::open(target)?;
+        let info = block::Target::info(&opened);
+        (info.capacity_bytes, info.link_bytes_per_s)
+    } else if target == "null:" {
+        (Bytes::gib(1024), None)
+    } else {
+        (linux::target::size_of(std::path::Path::new(target))?, None)
+    };
+    let estimate = Estimate::of(options, capacity, rate);
+    let bytes_max = Bytes(estimate.bytes_max.unwrap_or(u64::MAX));
+    Ok(Planned { estimate, bytes_max })
+}
+
+impl Planned {
+    /// Refuses what goes beyond the user's limits, before anything is opened for writing.
+    ///
+    /// # Errors
+    /// [`Refused`].
+    pub fn refuse(&self, target: &str, budget: Option<Bytes>, tbw: Option<Bytes>) -> Result<()> {
+        let least = Bytes(self.estimate.bytes_min);
+        for (flag, limit) in [("--write-budget", budget), ("--tbw", tbw)] {
+            if let Some(limit) = limit.filter(|limit| least > *limit) {
+                return Err(Refused(format!(
+                    "{target}: refused: the tests write {least} at least, and {flag} is {limit}; nothing was written. \
+                     Raise it, or take a smaller --range, a shorter --minute or fewer tests"
+                ))
+                .into());
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Shows the plan, and asks a person whether to go on; anybody else has not agreed.
+///
+/// # Errors
+/// When it cannot be shown.
+pub fn agreed(planned: &Planned, json: bool) -> Result<bool> {
+    if json {
+        talk::result(&(serde_json::to_string_pretty(&planned.estimate)? + "\n"))?;
+        return Ok(false);
+    }
+    let text = report::render_listing(&view::pts::plan(&planned.estimate), Style::default());
+    talk::result(&text)?;
+    use std::io::IsTerminal as _;
+    if !(std::io::stdin().is_terminal() && std::io::stderr().is_terminal()) {
+        return Ok(false);
+    }
+    talk::ask("Go on? [y/N] ")
+}

@@ -1,0 +1,309 @@
+//! One run of enterprise tests from its first note to its exit code: planned, consented to, made, recorded, shown.
+
+mod ask;
+mod keep;
+mod visit;
+
+use std::io::IsTerminal;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use anyhow::{Context as _, Result, anyhow};
+use block::DriveKind;
+use pts::body::Body;
+use pts::desk::{Earlier, Halt};
+use pts::options::{Options, Profile, Test};
+use pts::run::{Bodies, Ran};
+use record::{Document, Envelope, Run, RunId, RunWriter, State, Summary};
+use serde::Serialize;
+use serde_json::json;
+
+use crate::args::{KeepArgs, PtsConsentArgs, PtsOutputArgs, PtsResumeArgs, PtsTestArgs, PurgeArgs};
+use crate::envelope::{SystemClock, envelope};
+use crate::exit::{Exit, Refused};
+use crate::opening::{self, Place};
+use crate::progress::Progress;
+use crate::verbs::mark::{run_id, seed_of};
+use crate::{outputs, recording, talk, view};
+
+use keep::PtsRecord;
+use visit::{Tester, Work};
+
+/// The form of a body of one test, or of several.
+pub const SCHEMA: &str = "drivescope.pts/1";
+
+/// What is to be run.
+struct Job<'a> {
+    /// What the user called it: `pts iops`.
+    verb: String,
+    target: String,
+    options: Options,
+    consent: &'a PtsConsentArgs,
+    purge: PurgeArgs,
+    keep: &'a KeepArgs,
+    output: &'a PtsOutputArgs,
+    /// A recorded run that goes on; its lock is held.
+    resumed: Option<(RunWriter, Run)>,
+}
+
+/// Runs `tests` as the flags say.
+///
+/// # Errors
+/// What makes it impossible; [`Refused`] inside when it is refused for safety.
+pub fn run(tests: &[Test], word: &str, args: &PtsTestArgs) -> Result<Exit> {
+    let options = options(tests, args)?;
+    options.check()?;
+    check_outputs(&args.output)?;
+    let estimate = ask::estimate(&options, &args.place.target)?;
+    estimate.refuse(&args.place.target, args.place.consent.write_budget, args.tbw)?;
+    if args.plan && !ask::agreed(&estimate, args.output.json)? {
+        return Ok(Exit::Done);
+    }
+    must_write(&args.place.target, &args.place.consent)?;
+    let job = Job {
+        verb: format!("pts {word}"),
+        target: args.place.target.clone(),
+        options,
+        consent: &args.place.consent,
+        purge: PurgeArgs::part(&args.place.target, args.purge_method),
+        keep: &args.keep,
+        output: &args.output,
+        resumed: None,
+    };
+    job.run(estimate.bytes_max)
+}
+
+/// Goes on with a recorded run.
+///
+/// # Errors
+/// As [`run`], and when the drive is not the one of the record.
+pub fn resume(args: &PtsResumeArgs) -> Result<Exit> {
+    check_outputs(&args.output)?;
+    let runs = recording::runs(&args.keep.place)?;
+    let id = runs.find(&args.run)?;
+    let (writer, run) = runs.resume(&id)?;
+    let form = &run.envelope.schema;
+    if form != SCHEMA {
+        anyhow::bail!("{id}: is no run of pts but of the form {form}");
+    }
+    let mut options =
+        Options::from_toml(&run.plan).with_context(|| format!("{id}: its plan.toml"))?;
+    if args.consent.write_budget.is_some() {
+        options.write_budget = args.consent.write_budget;
+    }
+    let told = |name: &str| run.setup[name].as_str().map(str::to_owned);
+    let target = args.target.clone().or_else(|| told("target"));
+    let target = target.with_context(|| format!("{id}: does not say what it is of"))?;
+    let verb = told("verb").unwrap_or_else(|| "pts".to_owned());
+    let purge = told("purge").unwrap_or_else(|| "auto".to_owned());
+    let asked = crate::args::purge_method(&purge).map_err(|why| anyhow!("{id}: {why}"))?;
+    let estimate = ask::estimate(&options, &target)?;
+    estimate.refuse(&target, args.consent.write_budget, None)?;
+    must_write(&target, &args.consent)?;
+    let job = Job {
+        verb,
+        purge: PurgeArgs::part(&target, asked),
+        target,
+        options,
+        consent: &args.consent,
+        keep: &args.keep,
+        output: &args.output,
+        resumed: Some((writer, run)),
+    };
+    job.run(estimate.bytes_max)
+}
+
+/// Refuses what can do nothing without writing, when it may not.
+fn must_write(target: &str, consent: &PtsConsentArgs) -> Result<()> {
+    if target.starts_with("sim:") || target == "null:" || consent.write {
+        return Ok(());
+    }
+    Err(Refused(format!(
+        "{target}: pts writes all over the drive, and what it holds is lost; add --write --consent SERIAL, which \
+         `drivescope devices` tells"
+    ))
+    .into())
+}
+
+fn check_outputs(output: &PtsOutputArgs) -> Result<()> {
+    for path in [&output.plot, &output.report, &output.csv].into_iter().flatten() {
+        outputs::check(path)?;
+    }
+    Ok(())
+}
+
+fn options(tests: &[Test], args: &PtsTestArgs) -> Result<Options> {
+    let profile = if args.client { Profile::Client } else { Profile::Enterprise };
+    let options = Options::new(tests.to_vec(), profile, seed_of(args.seed)?);
+    Ok(Options {
+        minute: args.minute,
+        region: args.range.and_then(crate::args::Span::region),
+        threads: args.threads,
+        depth: args.depth,
+        rounds_max: args.rounds_max,
+        until: args.until.into(),
+        addresses: args.addresses.into(),
+        purge: !args.no_purge,
+        wipc_fills: args.fills,
+        wsat: args.load.into(),
+        dirth: args.load.into(),
+        write_budget: args.place.consent.write_budget,
+        ..options
+    })
+}
+
+/// What was made, recorded as far as that was possible.
+struct Made {
+    bodies: Vec<Body>,
+    envelope: Envelope,
+    halt: Option<Halt>,
+    recorded: Result<Option<RunId>>,
+}
+
+impl Job<'_> {
+    fn run(mut self, writes: block::Bytes) -> Result<Exit> {
+        let cancel = Arc::new(AtomicBool::new(false));
+        linux::signals::install(Arc::clone(&cancel)).context("cannot watch for Ctrl-C")?;
+        let resumed = self.resumed.take();
+        let place = Place {
+            name: &self.target,
+            engine: self.consent.engine,
+            cpus: self.consent.cpus.as_deref(),
+            write: self.consent.write,
+            consent: self.consent.consent.as_ref(),
+            allow: &self.consent.allow,
+            seed: None,
+            what: "tested",
+        };
+        let mut resumed = Some(resumed);
+        let mut work = |rig: &mut dyn pts::rig::Rig, opened: &opening::Opened<'_>| {
+            self.on(rig, opened, resumed.take().flatten())
+        };
+        let work: Work<'_, Made> = &mut work;
+        let seed = self.options.seed;
+        let mut tester = Tester { cancel: &cancel, seed, purge: &self.purge, work };
+        let made = opening::open(place, Some(writes), &mut tester)?;
+        self.end(made)
+    }
+
+    fn on(
+        &self,
+        rig: &mut dyn pts::rig::Rig,
+        opened: &opening::Opened<'_>,
+        resumed: Option<(RunWriter, Run)>,
+    ) -> Result<Made> {
+        let identity = &opened.identity;
+        let progress = Progress::new(!self.output.no_progress);
+        let (mut record, earlier, envelope) = match resumed {
+            Some((writer, run)) => {
+                let earlier = keep::earlier(&run, identity.kind == DriveKind::Virtual)?;
+                keep::check_same(&run, identity)?;
+                keep::check_unwritten(&run, &earlier, &rig.snapshot())?;
+                let envelope = run.envelope.clone();
+                let record = PtsRecord::go_on(writer, &run, &earlier, progress)?;
+                (record, earlier, envelope)
+            }
+            None => {
+                let mut envelope = envelope(SCHEMA, run_id(self.options.seed), &SystemClock);
+                let setup = json!({
+                    "verb": self.verb,
+                    "target": identity.name,
+                    "drive": recording::words(identity),
+                    "purge": self.purge.method.to_string(),
+                });
+                let record = PtsRecord::begin(
+                    self.keep,
+                    &mut envelope,
+                    &self.options,
+                    setup,
+                    identity,
+                    progress,
+                )?;
+                (record, Earlier::default(), envelope)
+            }
+        };
+        let Ran { bodies, halt } = pts::run::run(rig, &self.options, earlier, &mut record)?;
+        let state = match &halt {
+            None => State::Finished,
+            Some(Halt::Interrupted | Halt::Budget { .. }) => State::Interrupted,
+            Some(_) => State::Broken,
+        };
+        let summary = Summary {
+            verb: self.verb.clone(),
+            target: self.target.clone(),
+            drive: recording::words(identity),
+            headline: view::pts::headline(&bodies),
+        };
+        let recorded = match bodies.as_slice() {
+            [one] => record.close(&document(&envelope, one), state, &summary),
+            all => {
+                let all = Bodies { tests: all.to_vec() };
+                record.close(&document(&envelope, &all), state, &summary)
+            }
+        };
+        Ok(Made { bodies, envelope, halt, recorded })
+    }
+
+    fn end(&self, made: Made) -> Result<Exit> {
+        let Made { bodies, envelope, halt, recorded } = made;
+        view::pts::write(&bodies, &envelope, self.output)?;
+        match bodies.as_slice() {
+            [one] => show(&document(&envelope, one), &bodies, self.output.json)?,
+            all => {
+                let all = Bodies { tests: all.to_vec() };
+                show(&document(&envelope, &all), &bodies, self.output.json)?;
+            }
+        }
+        let place = self.keep.place.flag();
+        if let Some(id) = recorded? {
+            match halt {
+                Some(Halt::Interrupted | Halt::Budget { .. }) => {
+                    talk::note(&format!("go on with: drivescope pts resume {id}{place}"));
+                }
+                _ if !self.output.json && std::io::stderr().is_terminal() => {
+                    talk::note(&format!(
+                        "recorded; to see it again: drivescope runs show {id}{place}"
+                    ));
+                }
+                _ => {}
+            }
+        }
+        match halt {
+            Some(Halt::Interrupted) => return Ok(Exit::Interrupted),
+            Some(Halt::Budget { .. }) => {
+                let words = halt.map(|halt| halt.to_string()).unwrap_or_default();
+                return Err(Refused(words).into());
+            }
+            Some(halt) => return Err(anyhow!(halt).context(self.target.clone())),
+            None => {}
+        }
+        Ok(if bodies.iter().all(Body::is_steady) { Exit::Done } else { Exit::No })
+    }
+}
+
+fn document<B: Clone>(envelope: &Envelope, body: &B) -> Document<B> {
+    Document { envelope: envelope.clone(), body: body.clone() }
+}
+
+fn show<B: Serialize>(document: &Document<B>, bodies: &[Body], json: bool) -> Result<()> {
+    if json {
+        return talk::document(document);
+    }
+    talk::result(&view::pts::text(bodies)?)
+}
+
+/// Prints a recorded run.
+///
+/// # Errors
+/// When it cannot be printed.
+pub fn show_recorded(document: &Document<serde_json::Value>, json: bool) -> Result<()> {
+    if json {
+        return talk::document(document);
+    }
+    let several = serde_json::from_value::<Bodies>(document.body.clone());
+    let bodies = match several {
+        Ok(bodies) => bodies.tests,
+        Err(_) => vec![serde_json::from_value::<Body>(document.body.clone())?],
+    };
+    talk::result(&view::pts::text(&bodies)?)
+}

@@ -1,0 +1,67 @@
+//! An open drive as a rig that tests work on.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use anyhow::Result;
+use block::{Environment, Target};
+use linux::purge::Status;
+use linux::purge::read_back::Verdict;
+use pts::rig::{Purged, Rig, TargetRig};
+
+use crate::args::PurgeArgs;
+use crate::opening::{Opened, Visitor};
+use crate::purging::{self, verdict_words};
+
+/// What is done with a rig.
+pub type Work<'a, R> = &'a mut dyn FnMut(&mut dyn Rig, &Opened<'_>) -> Result<R>;
+
+/// Makes a rig of what was opened.
+pub struct Tester<'a, 'b, R> {
+    /// Set when the user asks for an end.
+    pub cancel: &'a Arc<AtomicBool>,
+    /// Seed of the places that are read back.
+    pub seed: u64,
+    /// How the drive is emptied.
+    pub purge: &'a PurgeArgs,
+    /// What is done.
+    pub work: Work<'b, R>,
+}
+
+impl<R> Visitor for Tester<'_, '_, R> {
+    type Out = R;
+
+    fn visit<T: Target>(
+        &mut self,
+        target: &mut T,
+        environment: &mut dyn Environment,
+        opened: &Opened<'_>,
+    ) -> Result<R> {
+        let (args, seed, cancel) = (self.purge, self.seed, self.cancel);
+        let mut purger = |target: &mut T| -> Result<Purged, String> {
+            let made = purging::held(args, (target, opened.permit), (seed, cancel));
+            let (method, outcome) = made.map_err(|error| format!("{error:#}"))?;
+            let verdict = outcome.verdict();
+            Ok(Purged {
+                method: method.to_string(),
+                verdict: match verdict {
+                    Verdict::Proven => "proven",
+                    Verdict::Refuted => "refuted",
+                    Verdict::Unprovable => "unprovable",
+                }
+                .to_owned(),
+                seconds: outcome.seconds,
+                is_good: outcome.ended.status == Status::Done && verdict != Verdict::Refuted,
+                words: format!("{}; {}", outcome.ended.words, verdict_words(verdict)),
+            })
+        };
+        let mut rig = TargetRig {
+            target,
+            environment,
+            cancel: self.cancel,
+            engine: opened.engine.clone(),
+            purger: &mut purger,
+        };
+        (self.work)(&mut rig, opened)
+    }
+}

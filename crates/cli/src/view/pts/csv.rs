@@ -1,0 +1,35 @@
+//! Every sample window as CSV: a row a table's row.
+
+use std::io::Write as _;
+use std::path::Path;
+
+use anyhow::{Context as _, Result};
+use pts::body::Body;
+
+use crate::outputs;
+
+/// Writes all tables of all tests: a row a cell's row, with the test, the table and the column's name beside each value.
+///
+/// # Errors
+/// When the file cannot be written.
+pub fn write(bodies: &[Body], path: &Path) -> Result<()> {
+    let cannot = || format!("{}: cannot be written", path.display());
+    let mut text = String::from("test,table,row,column,value\n");
+    let quoted = |field: &str| match field.contains([',', '"', '\n']) {
+        true => format!("\"{}\"", field.replace('"', "\"\"")),
+        false => field.to_owned(),
+    };
+    for body in bodies {
+        for (key, table) in &body.tables {
+            for row in &table.rows {
+                for (column, value) in table.columns.iter().zip(&row.values) {
+                    let value = value.map_or(String::new(), |value| value.to_string());
+                    let fields = [body.test.word(), key, &row.label, column, &value];
+                    text += &fields.map(quoted).join(",");
+                    text.push('\n');
+                }
+            }
+        }
+    }
+    outputs::create(path)?.write_all(text.as_bytes()).with_context(cannot)
+}

@@ -1,0 +1,220 @@
+//! Enterprise tests for people, and for other programs.
+
+mod charts;
+mod csv;
+
+use anyhow::Result;
+use pts::body::{Body, Steady};
+use pts::estimate::Estimate;
+use pts::table::Table;
+use record::Envelope;
+use report::chart::{Ground, terminal};
+use report::{Entry, Listing, Style, Tables, Tone, number, render_tables};
+
+use crate::args::PtsOutputArgs;
+
+/// Rows of a table that a terminal shows; all are in JSON, CSV and the report.
+const ROWS_MAX: usize = 12;
+/// Tables whose rows are samples over time: shown as a plot.
+const SERIES: [&str; 4] = ["samples", "curve", "series", "preconditioning"];
+
+/// The result in one line.
+pub fn headline(bodies: &[Body]) -> String {
+    let of = |body: &Body| {
+        let word = match (&body.steady, body.is_whole) {
+            (_, false) => "broken off",
+            (Some(steady), _) => state_words(&steady.ours.state),
+            (None, _) => "done",
+        };
+        format!("{} {word}", body.test.word())
+    };
+    bodies.iter().map(of).collect::<Vec<_>>().join(", ")
+}
+
+fn state_words(state: &str) -> &str {
+    if state == "never_steady" { "never steady" } else { state }
+}
+
+/// What a run will take.
+pub fn plan(estimate: &Estimate) -> Listing {
+    let mut facts = Vec::new();
+    let mut fact = |name: &str, text: String| facts.push((name.to_owned(), text));
+    fact("range", number::bytes(estimate.range_bytes as f64));
+    let time = |ns: Option<u64>| ns.map(|ns| hours(ns as f64 / 1e9));
+    match (time(estimate.timed_ns_min), time(estimate.timed_ns_max)) {
+        (Some(least), Some(most)) if least == most => {
+            fact("time", format!("{least}, and the fills"))
+        }
+        (Some(least), Some(most)) => fact("time", format!("{least} to {most}, and the fills")),
+        _ => fact("time", "as the drive is fast: a minute is a share of the range".to_owned()),
+    }
+    fact("writes at least", number::bytes(estimate.bytes_min as f64));
+    match estimate.bytes_max {
+        Some(most) => fact("writes at most", number::bytes(most as f64)),
+        None => fact(
+            "writes at most",
+            "what the drive takes in that time; --write-budget bounds it".to_owned(),
+        ),
+    }
+    for test in &estimate.tests {
+        let minutes = match test.minutes_min == test.minutes_max {
+            true => format!("{:.0}", test.minutes_min),
+            false => format!("{:.0} to {:.0}", test.minutes_min, test.minutes_max),
+        };
+        let fills = match test.fills == test.fills_max {
+            true => format!("{:.0}", test.fills),
+            false => format!("{:.0} to {:.0}", test.fills, test.fills_max),
+        };
+        fact(test.test.word(), format!("{minutes} minutes, {fills} fills"));
+    }
+    let notes = estimate.deviations.iter().map(|words| (Tone::Mixed, words.clone())).collect();
+    let entry = Entry {
+        title: "plan".to_owned(),
+        summary: "nothing is written yet".to_owned(),
+        facts,
+        notes,
+    };
+    Listing { entries: vec![entry], empty: String::new() }
+}
+
+fn hours(seconds: f64) -> String {
+    match seconds {
+        s if s < 120.0 => format!("{s:.0} s"),
+        s if s < 7200.0 => format!("{:.0} min", s / 60.0),
+        s => format!("{:.1} h", s / 3600.0),
+    }
+}
+
+/// All tests as text.
+///
+/// # Errors
+/// When a curve cannot be drawn.
+pub fn text(bodies: &[Body]) -> Result<String> {
+    let mut all = String::new();
+    for (at, body) in bodies.iter().enumerate() {
+        if at > 0 {
+            all.push('\n');
+        }
+        all += &render_tables(&page(body), Style::default());
+        if let Some(chart) = charts::main(body) {
+            all.push('\n');
+            all += &terminal(&chart, Style::default())?;
+        }
+    }
+    Ok(all)
+}
+
+fn page(body: &Body) -> Tables {
+    let mut facts = Vec::new();
+    let device = &body.device;
+    let name = device.model.clone().unwrap_or_else(|| device.name.clone());
+    facts.push(format!("{name}, {}", number::bytes(device.capacity_bytes as f64)));
+    facts.push(match &body.purge {
+        Some(purge) => format!("purged by {}, {}", purge.method, purge.words),
+        None => "not purged".to_owned(),
+    });
+    for stage in &body.preconditioning {
+        let word = if stage.is_accepted { "" } else { "not accepted: " };
+        facts.push(format!(
+            "{}: {}, {} ({:.2} fills); {word}{}",
+            stage.kind.to_uppercase(),
+            stage.load,
+            number::bytes(stage.bytes_written as f64),
+            stage.fills,
+            stage.reason
+        ));
+    }
+    facts.extend(body.deviations.iter().map(|words| format!("not of the specification: {words}")));
+    let is_series = |key: &str| {
+        SERIES.contains(&key) || key.ends_with("_samples") || key.ends_with("histogram")
+    };
+    let shown = body.tables.iter().filter(|(key, _)| !is_series(key));
+    let mut tables: Vec<report::Table> = shown.map(|(_, table)| of(table)).collect();
+    tables.extend(body.steady.as_ref().map(|steady| verdicts(steady, body)));
+    let (closing, tone) = closing(body);
+    Tables {
+        title: format!("{} of {}", body.test.title(), device.name),
+        facts,
+        tables,
+        caveats: body.caveats.clone(),
+        closing,
+        tone,
+    }
+}
+
+fn of(table: &Table) -> report::Table {
+    let field = |value: &Option<f64>| value.map_or(String::new(), number::digits);
+    let rows = table.rows.iter().take(ROWS_MAX);
+    let mut notes = Vec::new();
+    if table.rows.len() > ROWS_MAX {
+        notes.push(format!("{} more rows in --json", table.rows.len() - ROWS_MAX));
+    }
+    report::Table {
+        title: format!("{}, by {}", table.title, table.rows_are),
+        columns: table.columns.clone(),
+        rows: rows.map(|row| (row.label.clone(), row.values.iter().map(field).collect())).collect(),
+        notes,
+    }
+}
+
+fn verdicts(steady: &Steady, body: &Body) -> report::Table {
+    let mut rows = Vec::new();
+    let pts = &steady.pts;
+    let at = pts.round.map_or(String::new(), |round| format!("round {round}"));
+    let value = pts.window.map_or(String::new(), |window| number::digits(window.average));
+    rows.push(("PTS".to_owned(), vec![pts.verdict.replace('_', " "), at, value]));
+    if let Some(fio) = &steady.fio {
+        let at = fio.at_s.map_or(String::new(), |at| format!("{at:.2} s"));
+        let value = fio.value.map_or(String::new(), number::digits);
+        rows.push(("fio".to_owned(), vec![fio.verdict.replace('_', " "), at, value]));
+    }
+    let ours = &steady.ours;
+    let range = body.setup.range_bytes.max(1) as f64;
+    let at = ours.at_bytes.map_or(String::new(), |at| format!("{:.2} fills", at as f64 / range));
+    let value = ours.value.map_or(String::new(), |value| number::digits(value.median));
+    rows.push(("by bytes".to_owned(), vec![state_words(&ours.state).to_owned(), at, value]));
+    let mut notes = vec![ours.reason.clone()];
+    notes.extend(steady.fio.as_ref().map(|fio| format!("fio: {}", fio.rule)));
+    report::Table {
+        title: format!("Steady state of {}", steady.tracked),
+        columns: vec!["verdict".to_owned(), "at".to_owned(), "value".to_owned()],
+        rows,
+        notes,
+    }
+}
+
+fn closing(body: &Body) -> (String, Tone) {
+    if let Some(why) = &body.ended_by {
+        return (format!("Ended before its end: {why}."), Tone::Bad);
+    }
+    let written = number::bytes(body.bytes_written as f64);
+    match &body.steady {
+        None => (format!("Done; {written} written."), Tone::Good),
+        Some(steady) if steady.ours.verdict == "yes" => (
+            format!("The drive is {}; {written} written.", state_words(&steady.ours.state)),
+            Tone::Good,
+        ),
+        Some(steady) => (
+            format!("The drive is not steady: {}; {written} written.", steady.ours.reason),
+            Tone::Bad,
+        ),
+    }
+}
+
+/// Writes what the flags ask for into files.
+///
+/// # Errors
+/// When one cannot be written.
+pub fn write(bodies: &[Body], _: &Envelope, output: &PtsOutputArgs) -> Result<()> {
+    if let Some(path) = &output.csv {
+        csv::write(bodies, path)?;
+    }
+    if let Some(path) = &output.plot {
+        let all: Vec<_> = bodies.iter().filter_map(charts::main).collect();
+        if all.is_empty() {
+            anyhow::bail!("{}: there is nothing to draw of what was tested", path.display());
+        }
+        super::plots::write(&all, path, Ground::Light)?;
+    }
+    Ok(())
+}

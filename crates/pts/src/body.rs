@@ -1,0 +1,309 @@
+//! What a test leaves: the body of its document. Its fields are a contract.
+
+use std::collections::BTreeMap;
+
+use block::{DriveInfo, Stack};
+use serde::{Deserialize, Serialize};
+use stats::Caveat;
+
+use crate::options::{Options, Test};
+use crate::rig::Purged;
+use crate::table::Table;
+use crate::window::{Latency, Window};
+
+/// A test, from the purge to its tables.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Body {
+    /// Which.
+    pub test: Test,
+    /// What was measured.
+    pub device: Device,
+    /// How; null where the drive was not purged.
+    pub purge: Option<Purged>,
+    /// What the drive was brought to its state with.
+    pub preconditioning: Vec<Preconditioning>,
+    /// Rounds, or samples, of the value that steady state is judged by.
+    pub rounds: Vec<Round>,
+    /// Steady or not, by three rules; null where none of them was asked.
+    pub steady: Option<Steady>,
+    /// Bytes that the medium was programmed with for each that the host wrote, over the last rounds; null where the
+    /// drive does not tell.
+    pub write_amplification: Option<Spread>,
+    /// What the specification wants shown, by name.
+    pub tables: BTreeMap<String, Table>,
+    /// Settings of the test.
+    pub setup: Setup,
+    /// Bytes written by the test.
+    pub bytes_written: u64,
+    /// Longest time between two stretches in which the drive stood still without being meant to.
+    pub gap_ns_max: u64,
+    /// False when it ended before its end.
+    pub is_whole: bool,
+    /// Why it ended before its end, if it did.
+    pub ended_by: Option<String>,
+    /// What of the specification was not kept.
+    pub deviations: Vec<String>,
+    /// Doubts.
+    pub caveats: Vec<Caveat>,
+}
+
+/// What was measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Device {
+    /// As the user named it.
+    pub name: String,
+    /// `virtual`, `block`, `file`.
+    pub kind: String,
+    /// As it states it.
+    pub model: Option<String>,
+    /// As it states it.
+    pub serial: Option<String>,
+    /// Its size.
+    pub capacity_bytes: u64,
+    /// Its unit of addressing.
+    pub logical_block_bytes: u64,
+    /// Whether its write cache is on, where that is known.
+    pub write_cache: Option<String>,
+    /// Layers under it, the target first.
+    pub stack: Vec<String>,
+}
+
+/// Settings of a test, for the report's header.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Setup {
+    /// `enterprise` or `client`.
+    pub profile: String,
+    /// How I/O was issued.
+    pub engine: String,
+    /// What was written: always random.
+    pub data_pattern: String,
+    /// First byte of the range of addresses (ActiveRange).
+    pub range_offset_bytes: u64,
+    /// Its length.
+    pub range_bytes: u64,
+    /// Length of a minute; null until it was known.
+    pub minute_ns: Option<u64>,
+    /// Submitters, where left to the operator.
+    pub threads: u16,
+    /// Requests outstanding per submitter, likewise.
+    pub depth: u16,
+    /// The rule that ended rounds.
+    pub until: String,
+    /// Addresses of random writes.
+    pub addresses: String,
+    /// Seed of all that was drawn.
+    pub seed: u64,
+}
+
+/// A stage of preconditioning.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Preconditioning {
+    /// `wipc` (independent of the workload), `wdpc` (the workload itself), `pre-write`.
+    pub kind: String,
+    /// The load.
+    pub load: String,
+    /// Submitters.
+    pub threads: u16,
+    /// Requests outstanding per submitter.
+    pub depth: u16,
+    /// Bytes written.
+    pub bytes_written: u64,
+    /// The same, as a multiple of the range.
+    pub fills: f64,
+    /// Share of the range that it reached, 0 to 1.
+    pub coverage: f64,
+    /// How far apart in bytes written two writes of one block lie; null for random addresses.
+    pub overwrite_distance_bytes: Option<u64>,
+    /// How long it took.
+    pub duration_ns: u64,
+    /// False where it does not bring a drive to its steady state, with the reason in `reason`.
+    pub is_accepted: bool,
+    /// Why it is accepted or not.
+    pub reason: String,
+}
+
+/// A round, or a sample, of the value that steady state is judged by.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Round {
+    /// From 1.
+    pub index: u32,
+    /// Bytes written in all of it.
+    pub bytes_written: u64,
+    /// I/Os per second of the load that is tracked.
+    pub iops: f64,
+    /// Its megabytes (10^6 bytes) per second.
+    pub mb_s: f64,
+    /// Its response times.
+    pub latency_ns: Latency,
+}
+
+/// Steady or not, by three rules.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Steady {
+    /// What is tracked, such as `IOPS of RND 4KiB 0/100`.
+    pub tracked: String,
+    /// The specification's.
+    pub pts: PtsVerdict,
+    /// fio's, for comparison; null where it has too few samples.
+    pub fio: Option<FioVerdict>,
+    /// Ours.
+    pub ours: Ours,
+}
+
+/// The specification's verdict.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PtsVerdict {
+    /// `steady`, `not_steady`, `too_few_rounds`.
+    pub verdict: String,
+    /// The round at which it was reached.
+    pub round: Option<u32>,
+    /// The five rounds that the verdict rests on.
+    pub window: Option<PtsWindow>,
+}
+
+/// Five rounds, with what the specification computes of them.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PtsWindow {
+    /// Its first round.
+    pub first_round: u32,
+    /// Mean of the tracked value.
+    pub average: f64,
+    /// Greatest less least.
+    pub range: f64,
+    /// What that may be.
+    pub allowed_range: f64,
+    /// Slope of the best linear fit, per round.
+    pub slope_per_round: f64,
+    /// Its value at round 0.
+    pub intercept: f64,
+    /// Change of the fit over the window.
+    pub slope_excursion: f64,
+    /// What that may be.
+    pub allowed_slope_excursion: f64,
+}
+
+/// fio's verdict.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FioVerdict {
+    /// `steady` or `not_steady`.
+    pub verdict: String,
+    /// When it would have been attained, in seconds of the load since its beginning.
+    pub at_s: Option<f64>,
+    /// The rule, as fio's options.
+    pub rule: String,
+    /// What a user would have taken for the steady value.
+    pub value: Option<f64>,
+}
+
+/// Our verdict.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Ours {
+    /// `fresh`, `transition`, `steady`, `periodic`, `throttled`, `never_steady`.
+    pub state: String,
+    /// `yes`, `not_yet`, `no`.
+    pub verdict: String,
+    /// Bytes written when it was given.
+    pub at_bytes: Option<u64>,
+    /// The steady value.
+    pub value: Option<Spread>,
+    /// Why, in a sentence without a full stop.
+    pub reason: String,
+    /// Over-provisioning, from where the drive fell off its fresh plateau; null where that was not seen.
+    pub over_provisioning: Option<f64>,
+    /// Fresh rate to steady rate, as theory has it for that over-provisioning.
+    pub expected_ratio: Option<f64>,
+}
+
+/// A value with its interval.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Spread {
+    /// Its median.
+    pub median: f64,
+    /// Lower end.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+}
+
+impl Body {
+    /// Of a test that has not begun.
+    pub fn new(
+        test: Test,
+        info: &DriveInfo,
+        stack: &Stack,
+        options: &Options,
+        setup: Setup,
+    ) -> Body {
+        Body {
+            test,
+            device: Device::of(info, stack),
+            purge: None,
+            preconditioning: Vec::new(),
+            rounds: Vec::new(),
+            steady: None,
+            write_amplification: None,
+            tables: BTreeMap::new(),
+            setup,
+            bytes_written: 0,
+            gap_ns_max: 0,
+            is_whole: false,
+            ended_by: None,
+            deviations: options.deviations(),
+            caveats: Vec::new(),
+        }
+    }
+
+    /// True when ours says steady or periodic, or no rule was to be met.
+    pub fn is_steady(&self) -> bool {
+        self.steady.as_ref().is_none_or(|steady| steady.ours.verdict == "yes")
+    }
+}
+
+impl Device {
+    fn of(info: &DriveInfo, stack: &Stack) -> Device {
+        let kind = match info.kind {
+            block::DriveKind::Virtual => "virtual",
+            block::DriveKind::Null => "null",
+            block::DriveKind::File => "file",
+            _ => "block",
+        };
+        Device {
+            name: info.name.clone(),
+            kind: kind.to_owned(),
+            model: info.model.clone(),
+            serial: info.serial.clone(),
+            capacity_bytes: info.capacity_bytes.0,
+            logical_block_bytes: info.logical_block_bytes.0,
+            write_cache: info.write_cache.map(|cache| {
+                match cache {
+                    block::WriteCache::WriteBack => "write_back",
+                    block::WriteCache::WriteThrough => "write_through",
+                }
+                .to_owned()
+            }),
+            stack: stack
+                .layers
+                .iter()
+                .map(|layer| format!("{} {}", layer.kind, layer.name))
+                .collect(),
+        }
+    }
+}
+
+/// Median, least and greatest of some values; none of none.
+pub(crate) fn spread(values: &[f64]) -> Option<Spread> {
+    let median = stats::median(values)?;
+    let (low, high) = match stats::median_interval(values, 0.95) {
+        Some(interval) => (interval.low, interval.high),
+        None => values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
+            (low.min(*value), high.max(*value))
+        }),
+    };
+    Some(Spread { median, low, high })
+}
+
+/// Write amplification of windows whose drive tells.
+pub(crate) fn amplification(windows: &[Window]) -> Option<Spread> {
+    let told: Vec<f64> = windows.iter().filter_map(Window::write_amplification).collect();
+    spread(&told)
+}

@@ -1,0 +1,605 @@
+//! Where tests work: it issues what they ask, one stretch after the other, keeps account of bytes and of gaps, and
+//! knows what an earlier process has done already.
+
+use std::collections::VecDeque;
+
+use block::{Bytes, DriveInfo, Event, Nanos, Op, RunSink, Time};
+use engine::{EngineError, Failure, Samples};
+use serde::{Deserialize, Serialize};
+use stats::LatencyHistogram;
+use thiserror::Error;
+use workload::address::BlockShare;
+use workload::plan::{
+    Address, Arrival, OpShare, Phase, Plan, PlanError, Region, Schedule, Step, Stop,
+};
+use workload::rng::mix;
+
+use crate::options::{Minute, Options, Test};
+use crate::rig::{Purged, Rig};
+use crate::window::{
+    Latency, Role, Series, Window, Written, cpu_percent, disturbances, moved, phase,
+};
+
+/// A stretch that is disturbed is made again, so often at most; what is measured then stays, with a doubt.
+const REPEATS_MAX: u32 = 2;
+
+/// Why a test ended before its end.
+#[derive(Debug, Error)]
+pub enum Halt {
+    /// The user asked for it.
+    #[error("ended on request")]
+    Interrupted,
+    /// An I/O failed.
+    #[error("{failure} (in {load})")]
+    Failed {
+        /// What failed and how.
+        failure: Failure,
+        /// The load at that time.
+        load: String,
+    },
+    /// The drive could not be emptied.
+    #[error("the purge before {test} failed: {why}")]
+    Purge {
+        /// The test.
+        test: &'static str,
+        /// Why.
+        why: String,
+    },
+    /// What may be written is used up.
+    #[error(
+        "the write budget of {budget} is used up: {written} are written; what was measured before is kept, and \
+         --write-budget can be raised when it is gone on with"
+    )]
+    Budget {
+        /// The budget.
+        budget: Bytes,
+        /// What was written.
+        written: Bytes,
+    },
+    /// The target failed as a whole.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// A load does not fit the drive.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// What an earlier process left is not how this run goes.
+    #[error(
+        "{load} (stretch {position}) does not come out as it is recorded: the record is of another plan, model or \
+         version of drivescope; begin a new run"
+    )]
+    Diverged {
+        /// The load.
+        load: String,
+        /// Its position.
+        position: u32,
+    },
+}
+
+/// What is kept of a stretch or a purge, and gone on with.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kept {
+    /// A stretch.
+    Window {
+        /// Its figures.
+        window: Box<Window>,
+        /// Its response times.
+        latencies: LatencyHistogram,
+    },
+    /// A purge, before this test.
+    Purged {
+        /// The test.
+        test: Test,
+        /// What came of it.
+        purged: Purged,
+    },
+    /// All before is whole: a run that is broken off later goes on from here.
+    Whole {
+        /// What is, such as `round 3 of iops`.
+        what: String,
+        /// What the device had been written by then.
+        written: Option<Written>,
+    },
+}
+
+/// Is told how it goes, and given what is to be kept.
+pub trait Keeper: RunSink {
+    /// Something is over; `samples` is what a stretch was made of.
+    fn keep(&mut self, kept: &Kept, samples: Option<&Samples>);
+}
+
+/// What an earlier process left.
+#[derive(Debug, Default)]
+pub struct Earlier {
+    /// In the order made.
+    pub kept: VecDeque<Kept>,
+    /// True for a drive that was made anew and stands where it stood at first (a virtual one): all is done once more,
+    /// and has to come out as it is kept.
+    pub replay: bool,
+}
+
+impl Earlier {
+    /// What of it a real drive can go on from: all up to the last whole part. What came after is lost, since nobody
+    /// knows what of it reached the drive.
+    pub fn up_to_whole(mut self) -> Earlier {
+        let whole = self.kept.iter().rposition(|kept| matches!(kept, Kept::Whole { .. }));
+        self.kept.truncate(whole.map_or(0, |at| at + 1));
+        self
+    }
+}
+
+/// A stretch that a test asks for.
+#[derive(Clone, Debug)]
+pub struct Ask {
+    /// What it is for.
+    pub role: Role,
+    /// Its round.
+    pub round: Option<u32>,
+    /// Submitters.
+    pub threads: u16,
+    /// Requests outstanding per submitter.
+    pub depth: u16,
+    /// Size of the transfers, the largest in a mix.
+    pub block: Bytes,
+    /// Sizes by share.
+    pub blocks: Vec<BlockShare>,
+    /// Share of reads, in percent.
+    pub read_percent: u8,
+    /// Where.
+    pub address: Address,
+    /// How long.
+    pub stop: Stop,
+}
+
+impl Ask {
+    /// Its load in words: `RND 4KiB 65/35`, reads first.
+    pub fn load(&self) -> String {
+        let pattern = if self.address.is_random() { "RND" } else { "SEQ" };
+        let size = match self.blocks.is_empty() {
+            true => self.block.to_string(),
+            false => "composite".to_owned(),
+        };
+        let (reads, writes) = (self.read_percent, 100 - self.read_percent);
+        format!("{pattern} {size} {reads}/{writes}")
+    }
+
+    fn step(&self) -> Step {
+        let share = |op, percent| OpShare { op, fua: false, percent };
+        let mut ops = Vec::new();
+        if self.read_percent > 0 {
+            ops.push(share(Op::Read, self.read_percent));
+        }
+        if self.read_percent < 100 {
+            ops.push(share(Op::Write, 100 - self.read_percent));
+        }
+        let phase = Phase {
+            name: self.load(),
+            measured: true,
+            block: self.block,
+            blocks: self.blocks.clone(),
+            address: self.address,
+            stop: self.stop,
+            arrival: Arrival::ClosedLoop { depth: self.depth },
+            ops,
+            region: None,
+        };
+        Step { name: self.load(), submitters: self.threads, phases: vec![phase] }
+    }
+}
+
+/// What a stretch left.
+#[derive(Clone, Debug)]
+pub struct Made {
+    /// Its figures.
+    pub window: Window,
+    /// Its response times.
+    pub latencies: LatencyHistogram,
+    /// True when the drive stood still before, for longer than a change of loads takes: what was seen before is no
+    /// part of one continuous run with it.
+    pub after_break: bool,
+}
+
+/// Where tests work.
+pub struct Desk<'a> {
+    rig: &'a mut dyn Rig,
+    /// What was asked for.
+    pub options: &'a Options,
+    keeper: &'a mut dyn Keeper,
+    earlier: VecDeque<Kept>,
+    replay: bool,
+    region: Region,
+    position: u32,
+    /// The first stretch's first instant.
+    began: Option<Time>,
+    /// Time that earlier processes had taken.
+    before: Nanos,
+    /// The last stretch's last instant; none before the first, and after a rest that was meant.
+    busy_until: Option<Time>,
+    /// True from a resumption on, until the first stretch.
+    is_broken: bool,
+    /// Bytes written so far.
+    pub written: Bytes,
+    /// Length of a minute, once it is known.
+    minute: Option<Nanos>,
+    /// Longest time that the drive stood still without being meant to.
+    pub gap_ns_max: u64,
+    /// Stretches that were made again, with what disturbed them.
+    pub repeated: Vec<String>,
+}
+
+impl<'a> Desk<'a> {
+    /// A desk for a run of `options` on `rig`.
+    ///
+    /// # Errors
+    /// When the range of addresses does not fit the drive.
+    pub fn new(
+        rig: &'a mut dyn Rig,
+        options: &'a Options,
+        earlier: Earlier,
+        keeper: &'a mut dyn Keeper,
+    ) -> Result<Desk<'a>, Halt> {
+        let region = range(options, rig.info())?;
+        Ok(Desk {
+            rig,
+            options,
+            keeper,
+            is_broken: !earlier.replay && !earlier.kept.is_empty(),
+            earlier: earlier.kept,
+            replay: earlier.replay,
+            region,
+            position: 0,
+            began: None,
+            before: Nanos::ZERO,
+            busy_until: None,
+            written: Bytes::ZERO,
+            minute: None,
+            gap_ns_max: 0,
+            repeated: Vec::new(),
+        })
+    }
+
+    /// The drive.
+    pub fn info(&self) -> &DriveInfo {
+        self.rig.info()
+    }
+
+    /// The layers under it.
+    pub fn stack(&self) -> &block::Stack {
+        self.rig.stack()
+    }
+
+    /// Ways to issue I/O.
+    pub fn engines(&self) -> Vec<String> {
+        self.rig.engines()
+    }
+
+    /// Issues I/O in another way from now on.
+    pub fn choose(&mut self, engine: &str) {
+        self.rig.choose(engine);
+    }
+
+    /// The range of addresses in use.
+    pub fn region(&self) -> Region {
+        self.region
+    }
+
+    /// Smallest transfer of the drive.
+    pub fn block_min(&self) -> Bytes {
+        self.rig.info().logical_block_bytes.max(Bytes(512))
+    }
+
+    /// A minute, or so many, once it is known; before that, what writes the share that makes one.
+    pub fn minutes(&self, count: f64) -> Stop {
+        let of = |minute: Nanos| Nanos(((minute.0 as f64 * count) as u64).max(1));
+        match (self.options.minute, self.minute) {
+            (Minute::Time(minute), _) | (Minute::Fill(_), Some(minute)) => {
+                Stop { after: Some(of(minute)), ..Stop::default() }
+            }
+            (Minute::Fill(share), None) => {
+                let bytes = (self.region.length.0 as f64 * share * count) as u64;
+                let bytes = Bytes(bytes).round_down(Bytes::mib(1)).max(Bytes::mib(1));
+                Stop { bytes: Some(bytes), ..Stop::default() }
+            }
+        }
+    }
+
+    /// A span of minutes, as far as a minute is known.
+    pub fn span(&self, minutes: f64) -> Nanos {
+        self.minutes(minutes).after.unwrap_or(Nanos::ZERO)
+    }
+
+    /// Begins a test: its minute is not known yet when it is a share of the range, and the drive is emptied.
+    ///
+    /// # Errors
+    /// When it cannot be emptied.
+    pub fn begin(&mut self, test: Test) -> Result<Option<Purged>, Halt> {
+        self.minute = None;
+        if !self.options.purge {
+            return Ok(None);
+        }
+        let known = self.earlier.pop_front();
+        let diverged = |position| Halt::Diverged { load: "the purge".to_owned(), position };
+        let purged = match known {
+            Some(Kept::Purged { test: then, purged }) if then == test => {
+                if self.replay {
+                    self.rig.purge().map_err(|why| Halt::Purge { test: test.word(), why })?;
+                }
+                purged
+            }
+            Some(_) => return Err(diverged(self.position)),
+            None => {
+                let what = format!("purging before {}", test.title());
+                self.keeper.event(&Event::Preparing {
+                    what,
+                    done_bytes: Bytes::ZERO,
+                    total_bytes: self.region.length,
+                });
+                let purged =
+                    self.rig.purge().map_err(|why| Halt::Purge { test: test.word(), why })?;
+                self.keeper.keep(&Kept::Purged { test, purged: purged.clone() }, None);
+                purged
+            }
+        };
+        self.busy_until = None;
+        if !purged.is_good {
+            return Err(Halt::Purge { test: test.word(), why: purged.words });
+        }
+        Ok(Some(purged))
+    }
+
+    /// Notes that all before is whole.
+    ///
+    /// # Errors
+    /// When an earlier process has noted something else here.
+    pub fn whole(&mut self, what: &str) -> Result<(), Halt> {
+        match self.earlier.pop_front() {
+            None => {
+                let written = Written::of(&self.rig.snapshot());
+                self.keeper.keep(&Kept::Whole { what: what.to_owned(), written }, None);
+                Ok(())
+            }
+            Some(Kept::Whole { what: then, .. }) if then == what => Ok(()),
+            Some(_) => Err(Halt::Diverged { load: what.to_owned(), position: self.position }),
+        }
+    }
+
+    /// Lets the drive rest, which is meant.
+    ///
+    /// # Errors
+    /// When the user ended it.
+    pub fn rest(&mut self, span: Nanos) -> Result<(), Halt> {
+        if !self.earlier.is_empty() && !self.replay {
+            return Ok(());
+        }
+        self.busy_until = None;
+        if self.rig.rest(span) { Ok(()) } else { Err(Halt::Interrupted) }
+    }
+
+    /// Issues a stretch; one that is disturbed is issued again.
+    ///
+    /// # Errors
+    /// [`Halt`].
+    pub fn stretch(&mut self, ask: &Ask) -> Result<Made, Halt> {
+        for repeat in 0.. {
+            let made = self.once(ask)?;
+            if made.window.disturbed.is_empty() || repeat == REPEATS_MAX {
+                return Ok(made);
+            }
+            let what = made.window.disturbed.join(", ");
+            self.repeated.push(format!(
+                "{} (stretch {}): {what}",
+                ask.load(),
+                made.window.position
+            ));
+        }
+        unreachable!("the last repeat returns")
+    }
+
+    fn once(&mut self, ask: &Ask) -> Result<Made, Halt> {
+        let position = self.position;
+        self.position += 1;
+        let diverged = || Halt::Diverged { load: ask.load(), position };
+        let known = match self.earlier.pop_front() {
+            None => None,
+            Some(Kept::Window { window, latencies })
+                if (window.position, &window.load) == (position, &ask.load()) =>
+            {
+                if !self.replay {
+                    self.before = Nanos(window.began_ns + window.duration_ns);
+                    return Ok(self.account(*window, latencies, false));
+                }
+                Some((window, latencies))
+            }
+            Some(_) => return Err(diverged()),
+        };
+        self.check_budget(ask)?;
+        let (window, latencies, samples) = self.issue(ask, position)?;
+        match known {
+            Some((then, _)) if *then == window => {}
+            Some(_) => return Err(diverged()),
+            None => {
+                let kept =
+                    Kept::Window { window: Box::new(window.clone()), latencies: latencies.clone() };
+                self.keeper.keep(&kept, Some(&samples));
+            }
+        }
+        let after_break = std::mem::take(&mut self.is_broken);
+        Ok(self.account(window, latencies, after_break))
+    }
+
+    fn account(&mut self, window: Window, latencies: LatencyHistogram, after_break: bool) -> Made {
+        self.written += Bytes(window.bytes_written);
+        self.gap_ns_max = self.gap_ns_max.max(window.gap_ns);
+        if let (Minute::Fill(_), None) = (self.options.minute, self.minute)
+            && window.bytes_written > 0
+        {
+            self.minute = self.minute_of(&window);
+        }
+        Made { window, latencies, after_break }
+    }
+
+    /// The time in which a stretch that wrote would have written the share that is a minute.
+    fn minute_of(&self, window: &Window) -> Option<Nanos> {
+        let Minute::Fill(share) = self.options.minute else { return None };
+        let wanted = self.region.length.0 as f64 * share;
+        let ns = window.duration_ns as f64 * wanted / window.bytes_written as f64;
+        Some(Nanos((ns as u64).max(1_000)))
+    }
+
+    fn check_budget(&self, ask: &Ask) -> Result<(), Halt> {
+        let Some(budget) = self.options.write_budget.filter(|_| ask.read_percent < 100) else {
+            return Ok(());
+        };
+        let next = ask.stop.bytes.unwrap_or(Bytes::ZERO);
+        if self.written + next > budget || self.written >= budget {
+            return Err(Halt::Budget { budget, written: self.written });
+        }
+        Ok(())
+    }
+
+    /// What a stretch may write at most without going beyond the budget.
+    fn within_budget(&self, ask: &Ask) -> Stop {
+        let left = self.options.write_budget.map(|budget| budget.saturating_sub(self.written));
+        let left = left.filter(|_| ask.read_percent < 100);
+        let bytes = match (ask.stop.bytes, left) {
+            (Some(bytes), Some(left)) => Some(bytes.min(left)),
+            (bytes, left) => bytes.or(left),
+        };
+        Stop { bytes, ..ask.stop }
+    }
+
+    fn issue(
+        &mut self,
+        ask: &Ask,
+        position: u32,
+    ) -> Result<(Window, LatencyHistogram, Samples), Halt> {
+        let ask = &Ask { stop: self.within_budget(ask), ..ask.clone() };
+        let step = ask.step();
+        self.fits(&step)?;
+        self.keeper.event(&Event::StepStarted {
+            position,
+            positions: position + 1,
+            step: match ask.round {
+                Some(round) => format!("round {round}, {}", step.name),
+                None => step.name.clone(),
+            },
+            run: 0,
+            planned: step.planned(),
+        });
+        let seed = mix(self.options.seed ^ mix(u64::from(position) + 1));
+        let samples = self.rig.run(&step, (self.region, seed), self.keeper)?;
+        if let Some(failure) = samples.failure.clone() {
+            return Err(Halt::Failed { failure, load: step.name });
+        }
+        if samples.interrupted || self.rig.is_cancelled() {
+            return Err(Halt::Interrupted);
+        }
+        let (window, latencies) = self.window(ask, position, &samples);
+        self.keeper.event(&Event::StepFinished {
+            position,
+            ios: window.ios,
+            bytes: Bytes(window.bytes_read + window.bytes_written),
+            duration: Nanos(window.duration_ns),
+        });
+        Ok((window, latencies, samples))
+    }
+
+    /// Asks what can be asked before anything is issued.
+    fn fits(&self, step: &Step) -> Result<(), Halt> {
+        let plan = Plan {
+            schema: workload::plan::SCHEMA.to_owned(),
+            seed: 0,
+            region: Some(self.region),
+            content: workload::plan::Content::default(),
+            schedule: Schedule::default(),
+            steps: vec![step.clone()],
+        };
+        plan.check()?;
+        plan.fit(self.rig.info())?;
+        Ok(())
+    }
+
+    fn window(
+        &mut self,
+        ask: &Ask,
+        position: u32,
+        samples: &Samples,
+    ) -> (Window, LatencyHistogram) {
+        let ended = self.rig.now();
+        let began = Time(ended.0.saturating_sub(samples.elapsed.0));
+        let first = *self.began.get_or_insert(began);
+        let gap = self.busy_until.map_or(Nanos::ZERO, |until| began.since(until));
+        self.busy_until = Some(ended);
+        let phase = phase(samples);
+        let latencies = phase.map(engine::PhaseSamples::latency).unwrap_or_default();
+        let length = phase.map_or(Nanos::ZERO, |phase| phase.window);
+        let (ios, bytes) = phase.map_or((0, Bytes::ZERO), |phase| (phase.ios(), phase.bytes()));
+        let per_s = |count: u64| {
+            if length == Nanos::ZERO { 0.0 } else { count as f64 * 1e9 / length.0 as f64 }
+        };
+        let series = phase.map(|phase| Series {
+            slice_ns: phase.series.slice.0,
+            ios: phase.series.ios.clone(),
+            bytes: phase.series.bytes.clone(),
+        });
+        let window = Window {
+            position,
+            role: ask.role,
+            load: ask.load(),
+            round: ask.round,
+            threads: ask.threads,
+            depth: ask.depth,
+            block_bytes: ask.block.0,
+            read_percent: ask.read_percent,
+            began_ns: (self.before + began.since(first)).0,
+            duration_ns: length.0,
+            gap_ns: gap.0,
+            ios,
+            ios_issued: samples.totals.ios,
+            bytes_read: samples.totals.read.0,
+            bytes_written: samples.totals.written.0,
+            iops: per_s(ios),
+            mb_s: per_s(bytes.0) / 1e6,
+            latency_ns: Latency::of(&latencies),
+            series: series.unwrap_or_default(),
+            cpu_percent: cpu_percent(&samples.before, &samples.after, samples.elapsed),
+            endurance: moved(&samples.before, &samples.after),
+            written_since: Written::of(&samples.after),
+            disturbed: disturbances(&samples.before, &samples.after, samples.elapsed),
+            unique_bytes: match ask.read_percent {
+                100 => 0,
+                _ => samples.audit.unique_bytes.0,
+            },
+        };
+        (window, latencies)
+    }
+}
+
+/// The range of addresses that `options` mean on this drive.
+fn range(options: &Options, info: &DriveInfo) -> Result<Region, Halt> {
+    let whole = info.capacity_bytes.round_down(Bytes::mib(1).max(info.logical_block_bytes));
+    let region = match (options.region, options.profile) {
+        (Some(region), _) => region,
+        (None, crate::options::Profile::Enterprise) => {
+            Region { offset: Bytes::ZERO, length: whole }
+        }
+        (None, crate::options::Profile::Client) => {
+            let length = Bytes(whole.0 / 4 * 3).round_down(Bytes::mib(1));
+            Region { offset: Bytes::ZERO, length }
+        }
+    };
+    let end = region.offset.0.checked_add(region.length.0);
+    if end.is_none_or(|end| end > info.capacity_bytes.0) || region.length < RANGE_MIN {
+        return Err(Halt::Plan(PlanError::Value {
+            place: "the range of addresses".to_owned(),
+            what: format!(
+                "{} at {} of {}, which holds {}: name a range of {RANGE_MIN} at least within it",
+                region.length, region.offset, info.name, info.capacity_bytes
+            ),
+        }));
+    }
+    Ok(region)
+}
+
+/// Smaller than that a range has too few blocks of a mebibyte for threads and depths to differ.
+const RANGE_MIN: Bytes = Bytes::mib(16);

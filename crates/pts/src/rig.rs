@@ -1,0 +1,148 @@
+//! What a test works on: a drive with what stands around it, whatever sort it is.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use block::{DriveInfo, Environment, Nanos, RunSink, Snapshot, Stack, Target, Time};
+use engine::{Control, EngineError, Samples, run_step};
+use serde::{Deserialize, Serialize};
+use workload::plan::{Content, Region, Step};
+
+/// What came of a purge.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Purged {
+    /// How, such as `discard` or `nvme-format`.
+    pub method: String,
+    /// What reading back says of it: `proven`, `refuted`, `unprovable`.
+    pub verdict: String,
+    /// How long it took, in seconds.
+    pub seconds: f64,
+    /// What the drive, or whoever read it back, says.
+    pub words: String,
+    /// True when all of it was done and nothing speaks against it.
+    pub is_good: bool,
+}
+
+/// A drive that tests work on.
+pub trait Rig {
+    /// What it is.
+    fn info(&self) -> &DriveInfo;
+
+    /// The layers under it.
+    fn stack(&self) -> &Stack;
+
+    /// The drive's clock.
+    fn now(&self) -> Time;
+
+    /// Ways to issue I/O that it offers, the one in use first.
+    fn engines(&self) -> Vec<String>;
+
+    /// Issues I/O in another way from now on.
+    fn choose(&mut self, engine: &str);
+
+    /// Issues a step, from idle to idle.
+    ///
+    /// # Errors
+    /// When the drive fails as a whole.
+    fn run(
+        &mut self,
+        step: &Step,
+        seeded: (Region, u64),
+        sink: &mut dyn RunSink,
+    ) -> Result<Samples, EngineError>;
+
+    /// Lets the drive rest; false when the user ended it early.
+    fn rest(&mut self, span: Nanos) -> bool;
+
+    /// Reads the counters.
+    fn snapshot(&mut self) -> Snapshot;
+
+    /// Empties the drive.
+    ///
+    /// # Errors
+    /// Why it cannot be.
+    fn purge(&mut self) -> Result<Purged, String>;
+
+    /// True when the user asked for an end.
+    fn is_cancelled(&self) -> bool;
+}
+
+/// How a drive is emptied.
+pub type Purger<'a, T> = &'a mut dyn FnMut(&mut T) -> Result<Purged, String>;
+
+/// A rig around one target.
+pub struct TargetRig<'a, T: Target> {
+    /// The drive.
+    pub target: &'a mut T,
+    /// What stands around it.
+    pub environment: &'a mut dyn Environment,
+    /// Set when the user asks for an end.
+    pub cancel: &'a AtomicBool,
+    /// How I/O is issued.
+    pub engine: String,
+    /// How it is emptied.
+    pub purger: Purger<'a, T>,
+}
+
+/// How long a rest goes on before the user's wish to end is looked at.
+const REST_SLICE: Nanos = Nanos::millis(100);
+
+/// Lets `target` rest, in slices, until `span` is up or the user asks for an end.
+pub fn rest<T: Target>(target: &mut T, span: Nanos, cancel: &AtomicBool) -> bool {
+    let mut left = span;
+    while left > Nanos::ZERO {
+        if cancel.load(Ordering::Relaxed) {
+            return false;
+        }
+        let slice = left.min(REST_SLICE);
+        target.pause(slice);
+        left = left - slice;
+    }
+    true
+}
+
+impl<T: Target> Rig for TargetRig<'_, T> {
+    fn info(&self) -> &DriveInfo {
+        self.target.info()
+    }
+
+    fn stack(&self) -> &Stack {
+        self.environment.stack()
+    }
+
+    fn now(&self) -> Time {
+        self.target.now()
+    }
+
+    fn engines(&self) -> Vec<String> {
+        vec![self.engine.clone()]
+    }
+
+    fn choose(&mut self, _: &str) {}
+
+    fn run(
+        &mut self,
+        step: &Step,
+        (region, seed): (Region, u64),
+        sink: &mut dyn RunSink,
+    ) -> Result<Samples, EngineError> {
+        let seeded = (region, Content::default(), seed);
+        let control = Control { cancel: self.cancel, trace_cap: 0 };
+        run_step(self.target, self.environment, step, seeded, control, sink)
+    }
+
+    fn rest(&mut self, span: Nanos) -> bool {
+        rest(self.target, span, self.cancel)
+    }
+
+    fn snapshot(&mut self) -> Snapshot {
+        self.environment.snapshot()
+    }
+
+    fn purge(&mut self) -> Result<Purged, String> {
+        (self.purger)(self.target)
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.cancel.load(Ordering::Relaxed)
+    }
+}

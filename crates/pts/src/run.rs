@@ -1,0 +1,160 @@
+//! A run of tests, one after the other, on one drive.
+
+use serde::{Deserialize, Serialize};
+use stats::Caveat;
+
+use crate::body::{Body, Setup};
+use crate::desk::{Desk, Earlier, Halt, Keeper};
+use crate::options::{Addresses, Minute, Options, Profile, Rule, Test};
+use crate::rig::Rig;
+use crate::tests;
+
+/// Several tests.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Bodies {
+    /// In the order made.
+    pub tests: Vec<Body>,
+}
+
+/// What was made.
+#[derive(Debug)]
+pub struct Ran {
+    /// A body a test, as far as they came.
+    pub bodies: Vec<Body>,
+    /// Why it ended before its end.
+    pub halt: Option<Halt>,
+}
+
+/// A gap longer than that lets a drive recover, in nanoseconds.
+const GAP_NS_MAX: u64 = 2_000_000_000;
+
+/// Runs all tests of `options` on `rig`.
+///
+/// # Errors
+/// When nothing could be begun.
+pub fn run(
+    rig: &mut dyn Rig,
+    options: &Options,
+    earlier: Earlier,
+    keeper: &mut dyn Keeper,
+) -> Result<Ran, Halt> {
+    let mut desk = Desk::new(rig, options, earlier, keeper)?;
+    let mut bodies = Vec::new();
+    for test in options.tests.iter().copied() {
+        let mut body = Body::new(test, desk.info(), desk.stack(), options, setup(&desk));
+        let written = desk.written;
+        let ended = one(&mut desk, &mut body, test);
+        body.bytes_written = (desk.written - written).0;
+        body.gap_ns_max = desk.gap_ns_max;
+        body.setup.minute_ns = desk.minutes(1.0).after.map(|minute| minute.0);
+        body.caveats.extend(doubts(&desk, &body));
+        body.is_whole = ended.is_ok();
+        body.ended_by = ended.as_ref().err().map(ToString::to_string);
+        bodies.push(body);
+        if let Err(halt) = ended {
+            return Ok(Ran { bodies, halt: Some(halt) });
+        }
+    }
+    Ok(Ran { bodies, halt: None })
+}
+
+fn one(desk: &mut Desk<'_>, body: &mut Body, test: Test) -> Result<(), Halt> {
+    match test {
+        Test::Iops => tests::iops::run(desk, body),
+        Test::Throughput => tests::throughput::run(desk, body),
+        Test::Latency => tests::latency::run(desk, body),
+        Test::Wsat => tests::wsat::run(desk, body),
+        Test::Hir => tests::hir::run(desk, body),
+        Test::Xsr => tests::xsr::run(desk, body),
+        Test::Cbw | Test::Dirth => tests::composite::run(desk, body, test),
+        Test::QdSweep => tests::qd_sweep::run(desk, body),
+        Test::Ezfio => tests::ezfio::run(desk, body),
+    }
+}
+
+fn setup(desk: &Desk<'_>) -> Setup {
+    let options = desk.options;
+    Setup {
+        profile: match options.profile {
+            Profile::Enterprise => "enterprise",
+            Profile::Client => "client",
+        }
+        .to_owned(),
+        engine: desk.engines().join(", "),
+        data_pattern: "random".to_owned(),
+        range_offset_bytes: desk.region().offset.0,
+        range_bytes: desk.region().length.0,
+        minute_ns: match options.minute {
+            Minute::Time(minute) => Some(minute.0),
+            Minute::Fill(_) => None,
+        },
+        threads: options.threads,
+        depth: options.depth,
+        until: match options.until {
+            Rule::Pts => "pts",
+            Rule::Bytes => "bytes",
+        }
+        .to_owned(),
+        addresses: match options.addresses {
+            Addresses::Uniform => "uniform",
+            Addresses::Fresh => "fresh permutation",
+            Addresses::Replayed => "replayed permutation",
+            Addresses::HotCold => "hot and cold",
+        }
+        .to_owned(),
+        seed: options.seed,
+    }
+}
+
+fn doubts(desk: &Desk<'_>, body: &Body) -> Vec<Caveat> {
+    let subject = body.device.name.clone();
+    let mut found = Vec::new();
+    if !desk.repeated.is_empty() {
+        found.push(Caveat {
+            code: "stretches_repeated".to_owned(),
+            subject: subject.clone(),
+            cause: format!(
+                "{} stretches were disturbed and made again: {}",
+                desk.repeated.len(),
+                desk.repeated[0]
+            ),
+            remedy: "cool the drive, or take the machine's other work away".to_owned(),
+        });
+    }
+    if desk.gap_ns_max > GAP_NS_MAX {
+        found.push(Caveat {
+            code: "gap".to_owned(),
+            subject: subject.clone(),
+            cause: format!(
+                "the drive stood still for {:.1} s between two stretches, in which it may have recovered",
+                desk.gap_ns_max as f64 / 1e9
+            ),
+            remedy: "run again on a machine that does nothing else".to_owned(),
+        });
+    }
+    let tells = |body: &Body| {
+        body.steady.as_ref().is_some_and(|s| s.pts.verdict == "steady" && s.ours.verdict != "yes")
+    };
+    if tells(body) {
+        found.push(Caveat {
+            code: "pts_alone".to_owned(),
+            subject: subject.clone(),
+            cause: "the specification's five rounds call it steady, and by bytes it is not"
+                .to_owned(),
+            remedy: "go on with --until bytes".to_owned(),
+        });
+    }
+    for stage in
+        body.preconditioning.iter().filter(|stage| !stage.is_accepted && stage.kind != "wipc")
+    {
+        found.push(Caveat {
+            code: "not_preconditioned".to_owned(),
+            subject: subject.clone(),
+            cause: stage.reason.clone(),
+            remedy:
+                "write uniform random addresses until the drive is steady by bytes (--until bytes)"
+                    .to_owned(),
+        });
+    }
+    found
+}

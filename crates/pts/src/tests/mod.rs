@@ -1,0 +1,220 @@
+//! The tests, each in a file of its own.
+
+pub mod composite;
+pub mod ezfio;
+pub mod hir;
+pub mod iops;
+pub mod latency;
+pub mod qd_sweep;
+pub mod throughput;
+pub mod wsat;
+pub mod xsr;
+
+use block::Bytes;
+use stats::LatencyHistogram;
+use workload::address::{Address, Zone};
+use workload::plan::Stop;
+
+use crate::desk::Ask;
+use crate::options::{Addresses, Options};
+use crate::table::Table;
+use crate::window::{Role, Window};
+
+/// A stretch of random I/O of one size.
+pub(crate) fn random(options: &Options, block: Bytes, read_percent: u8, stop: Stop) -> Ask {
+    Ask {
+        role: Role::Measure,
+        round: None,
+        threads: options.threads,
+        depth: options.depth,
+        block,
+        blocks: Vec::new(),
+        read_percent,
+        address: Address::Random,
+        stop,
+    }
+}
+
+/// A stretch of sequential I/O that goes on from the block `from`.
+pub(crate) fn sequential(
+    options: &Options,
+    block: Bytes,
+    read_percent: u8,
+    from: u64,
+    stop: Stop,
+) -> Ask {
+    let address = Address::Onward { from };
+    Ask { address, ..random(options, block, read_percent, stop) }
+}
+
+/// Where random writes go, after `taken` of them.
+pub(crate) fn addresses(options: &Options, taken: u64) -> Address {
+    let order = |replayed| Address::Permutation { seed: options.seed >> 1, from: taken, replayed };
+    match options.addresses {
+        Addresses::Uniform => Address::Random,
+        Addresses::Fresh => order(false),
+        Addresses::Replayed => order(true),
+        Addresses::HotCold => Address::Zoned {
+            zones: [
+                Zone { space_percent: 20, access_percent: 80 },
+                Zone { space_percent: 80, access_percent: 20 },
+                Zone::default(),
+            ],
+        },
+    }
+}
+
+/// What a series of samples looks like as a table: a row a stretch.
+pub(crate) struct Samples {
+    table: Table,
+    range_bytes: f64,
+    written: u64,
+    began_ns: Option<u64>,
+}
+
+impl Samples {
+    /// No sample yet, of a range of so many bytes.
+    pub(crate) fn new(title: &str, range: Bytes) -> Samples {
+        const COLUMNS: [&str; 10] = [
+            "time, s",
+            "written, GB",
+            "written, fills",
+            "IOPS",
+            "throughput, MB/s",
+            "ART, us",
+            "p99.999, us",
+            "MRT, us",
+            "write amplification",
+            "CPU, %",
+        ];
+        let table = Table::new(title, "sample", &COLUMNS);
+        Samples { table, range_bytes: range.0.max(1) as f64, written: 0, began_ns: None }
+    }
+
+    /// Adds a stretch, under a label.
+    pub(crate) fn push(&mut self, label: impl Into<String>, window: &Window) {
+        self.written += window.bytes_written;
+        let began = *self.began_ns.get_or_insert(window.began_ns);
+        let us = |ns: u64| ns as f64 / 1e3;
+        self.table.push(
+            label,
+            vec![
+                Some((window.began_ns + window.duration_ns).saturating_sub(began) as f64 / 1e9),
+                Some(self.written as f64 / 1e9),
+                Some(self.written as f64 / self.range_bytes),
+                Some(window.iops),
+                Some(window.mb_s),
+                Some(window.latency_ns.mean / 1e3),
+                window.latency_ns.p99999.map(us),
+                Some(us(window.latency_ns.max)),
+                window.write_amplification(),
+                window.cpu_percent,
+            ],
+        );
+    }
+
+    /// The table.
+    pub(crate) fn table(self) -> Table {
+        self.table
+    }
+}
+
+/// The curve of a series: completions over time in finer slices than its stretches.
+#[derive(Default)]
+pub(crate) struct Curve {
+    /// Seconds since the first, and I/Os per second.
+    points: Vec<(f64, f64)>,
+    began_ns: Option<u64>,
+}
+
+/// Most points of a curve: more than a page is wide.
+const POINTS_MAX: usize = 2_000;
+
+impl Curve {
+    /// Adds a stretch.
+    pub(crate) fn push(&mut self, window: &Window) {
+        let began = *self.began_ns.get_or_insert(window.began_ns);
+        let from = window.began_ns.saturating_sub(began) as f64 / 1e9;
+        let slice = window.series.slice_ns as f64 / 1e9;
+        if window.series.ios.is_empty() || slice <= 0.0 {
+            self.points.push((from, window.iops));
+        }
+        for (at, ios) in window.series.ios.iter().enumerate() {
+            self.points.push((from + (at as f64 + 0.5) * slice, *ios as f64 / slice));
+        }
+        // Neighbours are joined two by two: all of the curve keeps one coarseness.
+        while self.points.len() > 2 * POINTS_MAX {
+            let join = |pair: &[(f64, f64)]| {
+                let n = pair.len() as f64;
+                let sum = pair.iter().fold((0.0, 0.0), |sum, p| (sum.0 + p.0, sum.1 + p.1));
+                (sum.0 / n, sum.1 / n)
+            };
+            self.points = self.points.chunks(2).map(join).collect();
+        }
+    }
+
+    /// As a table.
+    pub(crate) fn table(self, title: &str) -> Table {
+        let mut table = Table::new(title, "slice", &["time, s", "IOPS"]);
+        for (at, (time, iops)) in self.points.into_iter().enumerate() {
+            table.push((at + 1).to_string(), vec![Some(time), Some(iops)]);
+        }
+        table
+    }
+}
+
+/// Response times as the specification's histogram wants them: how many took how long, up to the bin's end.
+pub(crate) fn histogram(title: &str, latencies: &LatencyHistogram) -> Table {
+    let mut table = Table::new(title, "response time up to, us", &["I/Os", "cumulative, %"]);
+    let total = latencies.count().max(1) as f64;
+    let mut bins: Vec<(f64, u64)> = Vec::new();
+    for (ns, count) in latencies.iter() {
+        // Twenty bins a decade: as fine as a logarithmic axis shows.
+        let decade = ((ns.max(1) as f64).log10() * 20.0).ceil() / 20.0;
+        match bins.last_mut() {
+            Some((last, sum)) if *last == decade => *sum += count,
+            _ => bins.push((decade, count)),
+        }
+    }
+    let mut sum = 0;
+    for (decade, count) in bins {
+        sum += count;
+        let us = 10f64.powf(decade) / 1e3;
+        table.push(format!("{us:.3}"), vec![Some(count as f64), Some(sum as f64 * 100.0 / total)]);
+    }
+    table
+}
+
+/// Percentiles with their intervals; a percentile for which there are too few I/Os has no value.
+pub(crate) fn percentiles(title: &str, latencies: &LatencyHistogram) -> Table {
+    let mut table =
+        Table::new(title, "percentile", &["value, us", "low, us", "high, us", "I/Os needed"]);
+    for (label, percent) in [
+        ("50 %", 50.0),
+        ("90 %", 90.0),
+        ("99 %", 99.0),
+        ("99.9 %", 99.9),
+        ("99.99 %", 99.99),
+        ("99.999 %", 99.999),
+    ] {
+        let p: f64 = percent / 100.0;
+        let needed = (0.05_f64.ln() / p.ln()).ceil();
+        let n = latencies.count() as f64;
+        let us = |percent: f64| latencies.percentile(percent).map(|ns| ns as f64 / 1e3);
+        let values = if n >= needed {
+            // Ranks n p -+ z sqrt(n p (1 - p)): the order statistics between which the quantile lies.
+            let half = 1.96 * (n * p * (1.0 - p)).sqrt();
+            let at = |rank: f64| us((rank / n * 100.0).clamp(0.0, 100.0));
+            [us(percent), at(n * p - half), at(n * p + half)]
+        } else {
+            [None; 3]
+        };
+        let [value, low, high] = values;
+        table.push(label, vec![value, low, high, Some(needed)]);
+    }
+    let us = |ns: Option<u64>| ns.map(|ns| ns as f64 / 1e3);
+    let mean = latencies.mean().map(|ns| ns / 1e3);
+    table.push("mean (ART)", vec![mean, None, None, None]);
+    table.push("greatest (MRT)", vec![us(latencies.max()), None, None, None]);
+    table
+}

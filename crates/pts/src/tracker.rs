@@ -1,0 +1,221 @@
+//! Follows the value that steady state is judged by, and says by three rules whether it is there.
+
+use block::Bytes;
+use stats::steady::fio::{Criterion, Limit, Settings, Version};
+use stats::steady::{fio, snia};
+
+use crate::body::{
+    Body, FioVerdict, Ours, PtsVerdict, PtsWindow, Round, Spread, Steady, amplification,
+};
+use crate::desk::{Desk, Made};
+use crate::options::{Options, Rule};
+use crate::ours::Detector;
+use crate::window::Window;
+
+/// fio's rule as it is often given: at most a tenth of a percent a second, over five minutes.
+const FIO_LIMIT_PERCENT: f64 = 0.1;
+const FIO_WINDOW_S: u32 = 300;
+const FIO_RULE: &str =
+    "steadystate=iops_slope:0.1% steadystate_duration=300 (3.42, seconds scaled with the minute)";
+/// Rounds of ours, where no other end is given.
+const ROUNDS_MAX_BYTES: u32 = 4_096;
+/// Windows whose write amplification is told.
+const TOLD_WINDOWS: usize = 5;
+
+/// Follows a value.
+pub struct Tracker {
+    tracked: String,
+    until: Rule,
+    rounds_max: u32,
+    is_latency: bool,
+    minute_ns: Option<u64>,
+    rounds: Vec<Round>,
+    /// Windows of the rounds' values.
+    windows: Vec<Window>,
+    /// Bytes written in the round at hand, and when it began.
+    round_bytes: u64,
+    /// The first round after the drive stood still: what came before is no part of one run with it.
+    first: usize,
+    fio_rates: Vec<u64>,
+    /// I/Os that do not fill a sample yet, and its time so far.
+    fio_rest: (f64, f64),
+    ours: Detector,
+}
+
+impl Tracker {
+    /// Follows `tracked` in a test that has been purged and filled as `body` says.
+    pub fn new(desk: &Desk<'_>, body: &Body, tracked: &str) -> Tracker {
+        let options: &Options = desk.options;
+        Tracker {
+            tracked: tracked.to_owned(),
+            until: options.until,
+            rounds_max: options.rounds_max,
+            is_latency: false,
+            minute_ns: desk.minutes(1.0).after.map(|minute| minute.0),
+            rounds: Vec::new(),
+            windows: Vec::new(),
+            round_bytes: 0,
+            first: 0,
+            fio_rates: Vec::new(),
+            fio_rest: (0.0, 0.0),
+            ours: Detector::new(body, Bytes(desk.region().length.0), desk.written),
+        }
+    }
+
+    /// The value is a mean response time, of which less is better.
+    pub fn by_latency(&mut self) {
+        self.is_latency = true;
+    }
+
+    /// Most rounds.
+    pub fn rounds_max(&self) -> u32 {
+        match self.until {
+            Rule::Pts => self.rounds_max,
+            Rule::Bytes => ROUNDS_MAX_BYTES,
+        }
+    }
+
+    /// A stretch is over; `is_tracked` when its load is that whose value is followed.
+    pub fn see(&mut self, made: &Made, is_tracked: bool) {
+        let window = &made.window;
+        self.minute_ns = self.minute_ns.or(Some(window.duration_ns));
+        if made.after_break {
+            self.first = self.rounds.len();
+            self.fio_rates.clear();
+            self.fio_rest = (0.0, 0.0);
+            self.ours.breaks();
+        }
+        self.round_bytes += window.bytes_written;
+        self.ours.see(window, is_tracked.then(|| self.value(window)));
+        if is_tracked {
+            self.sample(window);
+        }
+    }
+
+    /// Cuts a window into fio's seconds, which are sixtieths of a minute.
+    fn sample(&mut self, window: &Window) {
+        let second = self.minute_ns.unwrap_or(60_000_000_000) as f64 / 60.0;
+        let slice = window.series.slice_ns as f64;
+        if slice <= 0.0 || second <= 0.0 {
+            return;
+        }
+        for ios in &window.series.ios {
+            let (mut ios, mut left) = (*ios as f64, slice);
+            while left > 0.0 {
+                let wanted = second - self.fio_rest.1;
+                let part = left.min(wanted);
+                let of_part = ios * part / left;
+                self.fio_rest = (self.fio_rest.0 + of_part, self.fio_rest.1 + part);
+                (ios, left) = (ios - of_part, left - part);
+                if self.fio_rest.1 >= second * (1.0 - 1e-9) {
+                    self.fio_rates.push((self.fio_rest.0 * 1e9 / second).round() as u64);
+                    self.fio_rest = (0.0, 0.0);
+                }
+            }
+        }
+    }
+
+    fn value(&self, window: &Window) -> f64 {
+        if self.is_latency { window.latency_ns.mean } else { window.iops }
+    }
+
+    /// A round is over, whose value is that of `window`.
+    pub fn round(&mut self, index: u32, window: Window) {
+        self.rounds.push(Round {
+            index,
+            bytes_written: std::mem::take(&mut self.round_bytes),
+            iops: window.iops,
+            mb_s: window.mb_s,
+            latency_ns: window.latency_ns,
+        });
+        self.windows.push(window);
+    }
+
+    /// True when the rule that was asked for has an answer.
+    pub fn is_over(&self) -> bool {
+        self.is_over_by(self.until)
+    }
+
+    /// True when `rule` has an answer.
+    pub fn is_over_by(&self, rule: Rule) -> bool {
+        match rule {
+            Rule::Pts => self.pts().reached_at().is_some(),
+            Rule::Bytes => self.ours.is_settled(),
+        }
+    }
+
+    /// True when the drive is steady by ours.
+    pub fn is_steady(&self) -> bool {
+        self.ours.is_steady()
+    }
+
+    fn pts(&self) -> snia::Judgement {
+        let values: Vec<f64> = self.windows[self.first..].iter().map(|w| self.value(w)).collect();
+        snia::judge(&values)
+    }
+
+    /// Puts rounds and verdicts into `body`.
+    pub fn tell(&self, body: &mut Body) {
+        body.rounds = self.rounds.clone();
+        let last = &self.windows[self.windows.len().saturating_sub(TOLD_WINDOWS)..];
+        body.write_amplification = amplification(last);
+        body.steady = Some(Steady {
+            tracked: self.tracked.clone(),
+            pts: self.pts_verdict(),
+            fio: self.fio_verdict(),
+            ours: self.ours.tell(),
+        });
+    }
+
+    fn pts_verdict(&self) -> PtsVerdict {
+        let (verdict, window) = match self.pts() {
+            snia::Judgement::Reached { window } => ("steady", Some(window)),
+            snia::Judgement::NotReached { window } => ("not_steady", Some(window)),
+            snia::Judgement::TooFew { window, .. } => ("too_few_rounds", window),
+        };
+        let before = self.first as u32;
+        PtsVerdict {
+            verdict: verdict.to_owned(),
+            round: window.filter(|_| verdict == "steady").map(|w| w.last_round as u32 + before),
+            window: window.map(|window| PtsWindow {
+                first_round: window.first_round as u32 + before,
+                average: window.average,
+                range: window.range,
+                allowed_range: window.allowed_range,
+                slope_per_round: window.slope_per_round,
+                intercept: window.intercept,
+                slope_excursion: window.slope_excursion,
+                allowed_slope_excursion: window.allowed_slope_excursion,
+            }),
+        }
+    }
+
+    fn fio_verdict(&self) -> Option<FioVerdict> {
+        let limit = Limit::Percent(FIO_LIMIT_PERCENT);
+        let settings = Settings::new(Version::V3_42, Criterion::IopsSlope, limit, FIO_WINDOW_S);
+        let judged = fio::judge(settings, &self.fio_rates)?;
+        judged.last?;
+        let at = judged.attained;
+        let value = at.map(|check| check.mean as f64);
+        let second = self.minute_ns.unwrap_or(60_000_000_000) as f64 / 60e9;
+        Some(FioVerdict {
+            verdict: if at.is_some() { "steady" } else { "not_steady" }.to_owned(),
+            at_s: at.map(|check| check.interval as f64 * second),
+            rule: FIO_RULE.to_owned(),
+            value,
+        })
+    }
+}
+
+/// A verdict without evidence.
+pub(crate) fn unknown(reason: &str) -> Ours {
+    Ours {
+        state: "transition".to_owned(),
+        verdict: "not_yet".to_owned(),
+        at_bytes: None,
+        value: None::<Spread>,
+        reason: reason.to_owned(),
+        over_provisioning: None,
+        expected_ratio: None,
+    }
+}

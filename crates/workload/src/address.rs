@@ -1,0 +1,143 @@
+//! Where transfers go, and how long they are.
+
+use block::{Bytes, Op};
+use serde::{Deserialize, Serialize};
+
+use crate::plan::Phase;
+use crate::units;
+
+/// Where transfers go. Offsets are multiples of the block size, from the region's beginning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "pattern", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Address {
+    /// One block after the other, around and around, from a block drawn from the seed.
+    Sequential {
+        /// How submitters share the region.
+        #[serde(default)]
+        share: Share,
+    },
+    /// Uniform over the block-size slots, each draw independent.
+    Random,
+    /// One block after the other, around and around, from a given block: goes on where an earlier phase ended. All
+    /// submitters take from one cursor.
+    Onward {
+        /// Blocks from the region's beginning.
+        from: u64,
+    },
+    /// Each block once a pass, in an order drawn anew for each pass. All submitters take from one cursor.
+    Permutation {
+        /// The orders' own, so that a phase can go on with those of another.
+        seed: u64,
+        /// Blocks that earlier phases have taken, over all passes.
+        #[serde(default)]
+        from: u64,
+        /// Every pass has the order of the first: what a random map does whose generator begins each pass with the
+        /// same seed. For a drive that writes out of place this is a sequential overwrite.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        replayed: bool,
+    },
+    /// Uniform within parts of the region, which have shares of the accesses of their own: hot and cold data.
+    Zoned {
+        /// The parts, from the region's beginning to its end.
+        zones: [Zone; 3],
+    },
+}
+
+/// How submitters share a region that is read or written sequentially.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Share {
+    /// Each has a part of its own, with one cursor for its whole queue.
+    #[default]
+    Partition,
+    /// All take from one cursor.
+    Cursor,
+}
+
+/// A part of a region with its share of the accesses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Zone {
+    /// Share of the region, in percent.
+    pub space_percent: u8,
+    /// Share of the accesses, in percent.
+    pub access_percent: u8,
+}
+
+/// A size of transfers with its share of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BlockShare {
+    /// The size.
+    #[serde(with = "units::bytes")]
+    pub block: Bytes,
+    /// Share of the transfers, 1–100.
+    pub percent: u8,
+}
+
+impl Address {
+    /// True when all submitters take their blocks from one cursor, one by one.
+    pub fn is_shared(&self) -> bool {
+        match self {
+            Address::Sequential { share } => *share == Share::Cursor,
+            Address::Onward { .. } | Address::Permutation { .. } => true,
+            Address::Random | Address::Zoned { .. } => false,
+        }
+    }
+
+    /// True when the next address is drawn and not the one after the last.
+    pub fn is_random(&self) -> bool {
+        matches!(self, Address::Random | Address::Permutation { .. } | Address::Zoned { .. })
+    }
+}
+
+/// Transfers of this size and of its multiples lie on its multiples in a mix of sizes: the page of most systems.
+const PAGE: Bytes = Bytes(4096);
+
+/// Where a transfer of `len` may begin in a mix of sizes: at multiples of 4 KiB when it is one, otherwise of the
+/// smallest size.
+pub(crate) fn grain(len: Bytes, smallest: Bytes) -> Bytes {
+    if len.is_multiple_of(PAGE) { PAGE } else { smallest }
+}
+
+/// What is wrong with the addresses and sizes of `phase`: the field, and what to write instead.
+pub(crate) fn check(phase: &Phase) -> Result<(), (&'static str, String)> {
+    if let Address::Zoned { zones } = phase.address {
+        let sum = |of: fn(&Zone) -> u8| zones.iter().map(|z| u32::from(of(z))).sum::<u32>();
+        let (space, access) = (sum(|z| z.space_percent), sum(|z| z.access_percent));
+        if (space, access) != (100, 100) {
+            let what = format!(
+                "the zones have {space} percent of the region and {access} percent of the accesses; each must add up to 100"
+            );
+            return Err(("address", what));
+        }
+        if zones.iter().any(|z| z.space_percent == 0 && z.access_percent > 0) {
+            return Err(("address", "a zone without space cannot be accessed".to_owned()));
+        }
+    }
+    check_blocks(phase)
+}
+
+fn check_blocks(phase: &Phase) -> Result<(), (&'static str, String)> {
+    if phase.blocks.is_empty() {
+        return Ok(());
+    }
+    let wrong = |what: String| Err(("blocks", what));
+    let total: u32 = phase.blocks.iter().map(|share| u32::from(share.percent)).sum();
+    if total != 100 || phase.blocks.iter().any(|share| share.percent == 0) {
+        return wrong(format!(
+            "the shares add up to {total} percent; each must be at least 1 and all together 100"
+        ));
+    }
+    let largest = phase.blocks.iter().map(|share| share.block).max().unwrap_or_default();
+    if largest != phase.block || phase.blocks.iter().any(|share| share.block == Bytes::ZERO) {
+        return wrong(format!("block has to be the largest of them, {largest}, and none may be 0"));
+    }
+    if !matches!(phase.address, Address::Random | Address::Zoned { .. }) {
+        return wrong("several sizes go with random or zoned addresses only".to_owned());
+    }
+    if phase.ops.iter().any(|share| !matches!(share.op, Op::Read | Op::Write)) {
+        return wrong("several sizes go with reads and writes only".to_owned());
+    }
+    Ok(())
+}
