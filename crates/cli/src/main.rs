@@ -51,7 +51,7 @@ fn main() -> ExitCode {
         Verb::Rerun(args) => verbs::rerun::main(args),
         Verb::Runs(args) => verbs::runs::main(&args.verb),
         Verb::Probe(args) => verbs::probe::main(args, given),
-        Verb::Pts(args) => verbs::pts::main(&args.verb),
+        Verb::Pts(args) => verbs::pts::main(args, given),
         Verb::Trace(args) => verbs::trace::main(args),
         Verb::Flashbench(args) => verbs::flashbench::main(&args.arguments),
         Verb::Import(args) => verbs::import::main(args),

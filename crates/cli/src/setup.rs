@@ -92,7 +92,7 @@ impl Setup {
         }
         if run.envelope.schema == testing::SCHEMA {
             bail!(
-                "{id}: is a run of pts; go on with it by `drivescope pts resume {id}`, or begin anew"
+                "{id}: is a run of pts; go on with it by `drivescope pts --resume {id}`, or begin anew"
             );
         }
         if run.envelope.schema == purging::SCHEMA {

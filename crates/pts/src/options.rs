@@ -187,6 +187,10 @@ pub struct Options {
     pub dirth: Load,
     /// Most bytes that may be written, over all tests.
     pub write_budget: Option<Bytes>,
+    /// (physical - capacity) / capacity of the drive, where the user knows it.
+    pub over_provisioning: Option<f64>,
+    /// The medium is written in place, as the user knows: there is no free space to be used up.
+    pub in_place: bool,
 }
 
 /// Options that cannot be run.
@@ -231,6 +235,8 @@ impl Options {
             wsat: Load::RANDOM_WRITES,
             dirth: Load::RANDOM_WRITES,
             write_budget: None,
+            over_provisioning: None,
+            in_place: false,
         }
     }
 

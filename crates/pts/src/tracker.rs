@@ -1,12 +1,9 @@
 //! Follows the value that steady state is judged by, and says by three rules whether it is there.
 
-use block::Bytes;
 use stats::steady::fio::{Criterion, Limit, Settings, Version};
 use stats::steady::{fio, snia};
 
-use crate::body::{
-    Body, FioVerdict, Ours, PtsVerdict, PtsWindow, Round, Spread, Steady, amplification,
-};
+use crate::body::{Body, FioVerdict, PtsVerdict, PtsWindow, Round, Steady, amplification};
 use crate::desk::{Desk, Made};
 use crate::options::{Options, Rule};
 use crate::ours::Detector;
@@ -58,7 +55,7 @@ impl Tracker {
             first: 0,
             fio_rates: Vec::new(),
             fio_rest: (0.0, 0.0),
-            ours: Detector::new(body, Bytes(desk.region().length.0), desk.written),
+            ours: Detector::new(body, options, desk.region().length),
         }
     }
 
@@ -86,7 +83,7 @@ impl Tracker {
             self.ours.breaks();
         }
         self.round_bytes += window.bytes_written;
-        self.ours.see(window, is_tracked.then(|| self.value(window)));
+        self.ours.see(window, is_tracked);
         if is_tracked {
             self.sample(window);
         }
@@ -204,18 +201,5 @@ impl Tracker {
             rule: FIO_RULE.to_owned(),
             value,
         })
-    }
-}
-
-/// A verdict without evidence.
-pub(crate) fn unknown(reason: &str) -> Ours {
-    Ours {
-        state: "transition".to_owned(),
-        verdict: "not_yet".to_owned(),
-        at_bytes: None,
-        value: None::<Spread>,
-        reason: reason.to_owned(),
-        over_provisioning: None,
-        expected_ratio: None,
     }
 }

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use block::{Bytes, Nanos};
 use clap::builder::{PathBufValueParser, TypedValueParser as _};
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, ValueEnum};
 use linux::target::EngineKind;
-use pts::options::{Addresses, Load, Minute, Rule};
+use pts::options::{Addresses, Load, Minute, Rule, Test};
 use workload::units::{parse_bytes, parse_nanos};
 
 use super::purge::{Asked, method};
@@ -20,7 +20,7 @@ Examples:
   drivescope pts all 'sim:enterprise-28op?capacity=8GiB' --minute 50ms
   drivescope pts iops /dev/nvme0n1 --plan       how long, how many bytes; asks
   sudo drivescope pts iops /dev/nvme0n1 --write --consent SERIAL
-  drivescope pts resume last --write --consent SERIAL
+  sudo drivescope pts --resume last --write --consent SERIAL
 
 All that the drive holds is lost. Each test begins with a purge. The
 specification's verdict on steady state stands beside one that counts bytes.
@@ -29,44 +29,16 @@ Exit codes: 0 done, and steady where that is asked; 1 done, and not steady;
 2 wrong use or environment; 3 refused for safety; 130 stopped by Ctrl-C.")]
 pub struct PtsArgs {
     /// Which test
-    #[command(subcommand)]
-    pub verb: PtsVerb,
-}
-
-/// The tests as verbs.
-#[derive(Debug, Subcommand)]
-pub enum PtsVerb {
-    /// Random I/O by share of reads and block size
-    Iops(PtsTestArgs),
-    /// Sequential I/O of large blocks
-    Throughput(PtsTestArgs),
-    /// Response times, one request at a time
-    Latency(PtsTestArgs),
-    /// Write saturation: random writes from a purge on
-    Wsat(PtsTestArgs),
-    /// Host idle recovery: writes with pauses
-    Hir(PtsTestArgs),
-    /// Cross stimulus recovery: sequential, random, sequential writes
-    Xsr(PtsTestArgs),
-    /// Enterprise composite of sizes and hot data, by threads and depth
-    Cbw(PtsTestArgs),
-    /// Demand intensity of one load, by threads and depth
-    Dirth(PtsTestArgs),
-    /// Random writes by queue depth, in true steady state
-    QdSweep(PtsTestArgs),
-    /// ezFIO's sequence, each part in the state that it claims
-    Ezfio(PtsTestArgs),
-    /// The eight tests of the specification, one after the other
-    All(PtsTestArgs),
-    /// Go on with a run that was broken off
-    Resume(PtsResumeArgs),
-}
-
-/// A test.
-#[derive(Debug, Args)]
-pub struct PtsTestArgs {
+    #[arg(value_enum, required_unless_present = "resume")]
+    pub test: Option<TestName>,
+    /// Block device, file, or virtual drive (sim:enterprise-28op)
+    #[arg(value_parser = named, required_unless_present = "resume")]
+    pub target: Option<String>,
+    /// Go on with a run that was broken off: its name, or last
+    #[arg(long, value_name = "RUN", help_heading = "Record")]
+    pub resume: Option<String>,
     #[command(flatten)]
-    pub place: PtsPlaceArgs,
+    pub consent: PtsConsentArgs,
     /// Settings of PTS-C: 75 % of the range
     #[arg(long, conflicts_with = "enterprise")]
     pub client: bool,
@@ -94,6 +66,12 @@ pub struct PtsTestArgs {
     /// Addresses of random writes
     #[arg(long, value_enum, default_value_t = AddressesName::Uniform)]
     pub addresses: AddressesName,
+    /// Over-provisioning of the drive, where it is known, such as 7%
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    pub over_provisioning: Option<f64>,
+    /// The medium is written in place (no flash): nothing has to be used up first
+    #[arg(long)]
+    pub in_place: bool,
     /// Load of wsat and dirth
     #[arg(long, value_enum, default_value_t = LoadName::Rnd4k)]
     pub load: LoadName,
@@ -119,34 +97,6 @@ pub struct PtsTestArgs {
     pub keep: KeepArgs,
     #[command(flatten)]
     pub output: PtsOutputArgs,
-}
-
-/// Going on.
-#[derive(Debug, Args)]
-pub struct PtsResumeArgs {
-    /// The run
-    #[arg(value_name = "RUN", value_parser = named)]
-    pub run: String,
-    /// The drive, when it has another name now
-    #[arg(value_name = "TARGET", value_parser = named)]
-    pub target: Option<String>,
-    #[command(flatten)]
-    pub consent: PtsConsentArgs,
-    #[command(flatten)]
-    pub keep: KeepArgs,
-    #[command(flatten)]
-    pub output: PtsOutputArgs,
-}
-
-/// What is tested.
-#[derive(Clone, Debug, Args)]
-#[command(next_help_heading = "Target")]
-pub struct PtsPlaceArgs {
-    /// Block device, file, or virtual drive (sim:enterprise-28op)
-    #[arg(value_parser = named)]
-    pub target: String,
-    #[command(flatten)]
-    pub consent: PtsConsentArgs,
 }
 
 /// Consent, and how I/O is issued.
@@ -192,6 +142,52 @@ pub struct PtsOutputArgs {
     /// Show no progress
     #[arg(long)]
     pub no_progress: bool,
+}
+
+/// Names of tests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum TestName {
+    /// Random I/O by share of reads and block size
+    Iops,
+    /// Sequential I/O of large blocks
+    Throughput,
+    /// Response times, one request at a time
+    Latency,
+    /// Write saturation: random writes from a purge on
+    Wsat,
+    /// Host idle recovery: writes with pauses
+    Hir,
+    /// Cross stimulus recovery: sequential, random, sequential writes
+    Xsr,
+    /// Enterprise composite of sizes and hot data, by threads and depth
+    Cbw,
+    /// Demand intensity of one load, by threads and depth
+    Dirth,
+    /// Random writes by queue depth, in true steady state
+    QdSweep,
+    /// ezFIO's sequence, each part in the state that it claims
+    Ezfio,
+    /// The eight tests of the specification, one after the other
+    All,
+}
+
+impl TestName {
+    /// The tests that it stands for.
+    pub fn tests(self) -> Vec<Test> {
+        match self {
+            TestName::Iops => vec![Test::Iops],
+            TestName::Throughput => vec![Test::Throughput],
+            TestName::Latency => vec![Test::Latency],
+            TestName::Wsat => vec![Test::Wsat],
+            TestName::Hir => vec![Test::Hir],
+            TestName::Xsr => vec![Test::Xsr],
+            TestName::Cbw => vec![Test::Cbw],
+            TestName::Dirth => vec![Test::Dirth],
+            TestName::QdSweep => vec![Test::QdSweep],
+            TestName::Ezfio => vec![Test::Ezfio],
+            TestName::All => Test::PTS.to_vec(),
+        }
+    }
 }
 
 /// Names of rules.

@@ -8,17 +8,18 @@ use std::io::IsTerminal;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use anyhow::{Context as _, Result, anyhow};
+use anyhow::{Context as _, Result, anyhow, bail};
 use block::DriveKind;
+use clap::ValueEnum as _;
 use pts::body::Body;
 use pts::desk::{Earlier, Halt};
-use pts::options::{Options, Profile, Test};
+use pts::options::{Options, Profile};
 use pts::run::{Bodies, Ran};
 use record::{Document, Envelope, Run, RunId, RunWriter, State, Summary};
 use serde::Serialize;
 use serde_json::json;
 
-use crate::args::{KeepArgs, PtsConsentArgs, PtsOutputArgs, PtsResumeArgs, PtsTestArgs, PurgeArgs};
+use crate::args::{Given, PtsArgs, PtsConsentArgs, PtsOutputArgs, PurgeArgs, TestName};
 use crate::envelope::{SystemClock, envelope};
 use crate::exit::{Exit, Refused};
 use crate::opening::{self, Place};
@@ -38,53 +39,71 @@ struct Job<'a> {
     verb: String,
     target: String,
     options: Options,
-    consent: &'a PtsConsentArgs,
+    args: &'a PtsArgs,
     purge: PurgeArgs,
-    keep: &'a KeepArgs,
-    output: &'a PtsOutputArgs,
     /// A recorded run that goes on; its lock is held.
     resumed: Option<(RunWriter, Run)>,
 }
 
-/// Runs `tests` as the flags say.
+/// Flags that may stand beside `--resume`: everything else is in the record.
+const BESIDE_RESUME: [&str; 14] = [
+    "resume",
+    "target",
+    "write",
+    "consent",
+    "allow",
+    "write_budget",
+    "engine",
+    "cpus",
+    "runs_dir",
+    "json",
+    "report",
+    "csv",
+    "plot",
+    "no_progress",
+];
+
+/// Runs `test` on `target` as the flags say.
 ///
 /// # Errors
 /// What makes it impossible; [`Refused`] inside when it is refused for safety.
-pub fn run(tests: &[Test], word: &str, args: &PtsTestArgs) -> Result<Exit> {
-    let options = options(tests, args)?;
+pub fn run(test: TestName, target: &str, args: &PtsArgs) -> Result<Exit> {
+    let options = options(test, args)?;
     options.check()?;
     check_outputs(&args.output)?;
-    let estimate = ask::estimate(&options, &args.place.target)?;
-    estimate.refuse(&args.place.target, args.place.consent.write_budget, args.tbw)?;
-    if args.plan && !ask::agreed(&estimate, args.output.json)? {
+    let planned = ask::estimate(&options, target)?;
+    planned.refuse(target, args.consent.write_budget, args.tbw)?;
+    if args.plan && !ask::agreed(&planned, args.output.json)? {
         return Ok(Exit::Done);
     }
-    must_write(&args.place.target, &args.place.consent)?;
+    must_write(target, &args.consent)?;
+    let word = test.to_possible_value().map(|value| value.get_name().to_owned());
     let job = Job {
-        verb: format!("pts {word}"),
-        target: args.place.target.clone(),
+        verb: format!("pts {}", word.unwrap_or_default()),
+        target: target.to_owned(),
         options,
-        consent: &args.place.consent,
-        purge: PurgeArgs::part(&args.place.target, args.purge_method),
-        keep: &args.keep,
-        output: &args.output,
+        args,
+        purge: PurgeArgs::part(target, args.purge_method),
         resumed: None,
     };
-    job.run(estimate.bytes_max)
+    job.run(planned.bytes_max)
 }
 
-/// Goes on with a recorded run.
+/// Goes on with the recorded run of this name, on the drive that has another name now where `target` says so.
 ///
 /// # Errors
 /// As [`run`], and when the drive is not the one of the record.
-pub fn resume(args: &PtsResumeArgs) -> Result<Exit> {
+pub fn resume(name: &str, target: Option<&str>, args: &PtsArgs, given: &Given) -> Result<Exit> {
+    if let Some(other) = given.names().find(|flag| !BESIDE_RESUME.contains(flag)) {
+        bail!("--{}: is in the record; leave it out with --resume", other.replace('_', "-"));
+    }
     check_outputs(&args.output)?;
     let runs = recording::runs(&args.keep.place)?;
-    let id = runs.find(&args.run)?;
+    let id = runs.find(name)?;
     let (writer, run) = runs.resume(&id)?;
     let form = &run.envelope.schema;
     if form != SCHEMA {
-        anyhow::bail!("{id}: is no run of pts but of the form {form}");
+        bail!("{id}: is no run of pts but of the form {form}");
     }
     let mut options =
         Options::from_toml(&run.plan).with_context(|| format!("{id}: its plan.toml"))?;
@@ -92,25 +111,23 @@ pub fn resume(args: &PtsResumeArgs) -> Result<Exit> {
         options.write_budget = args.consent.write_budget;
     }
     let told = |name: &str| run.setup[name].as_str().map(str::to_owned);
-    let target = args.target.clone().or_else(|| told("target"));
+    let target = target.map(str::to_owned).or_else(|| told("target"));
     let target = target.with_context(|| format!("{id}: does not say what it is of"))?;
     let verb = told("verb").unwrap_or_else(|| "pts".to_owned());
     let purge = told("purge").unwrap_or_else(|| "auto".to_owned());
     let asked = crate::args::purge_method(&purge).map_err(|why| anyhow!("{id}: {why}"))?;
-    let estimate = ask::estimate(&options, &target)?;
-    estimate.refuse(&target, args.consent.write_budget, None)?;
+    let planned = ask::estimate(&options, &target)?;
+    planned.refuse(&target, args.consent.write_budget, None)?;
     must_write(&target, &args.consent)?;
     let job = Job {
         verb,
         purge: PurgeArgs::part(&target, asked),
         target,
         options,
-        consent: &args.consent,
-        keep: &args.keep,
-        output: &args.output,
+        args,
         resumed: Some((writer, run)),
     };
-    job.run(estimate.bytes_max)
+    job.run(planned.bytes_max)
 }
 
 /// Refuses what can do nothing without writing, when it may not.
@@ -132,9 +149,9 @@ fn check_outputs(output: &PtsOutputArgs) -> Result<()> {
     Ok(())
 }
 
-fn options(tests: &[Test], args: &PtsTestArgs) -> Result<Options> {
+fn options(test: TestName, args: &PtsArgs) -> Result<Options> {
     let profile = if args.client { Profile::Client } else { Profile::Enterprise };
-    let options = Options::new(tests.to_vec(), profile, seed_of(args.seed)?);
+    let options = Options::new(test.tests(), profile, seed_of(args.seed)?);
     Ok(Options {
         minute: args.minute,
         region: args.range.and_then(crate::args::Span::region),
@@ -147,7 +164,9 @@ fn options(tests: &[Test], args: &PtsTestArgs) -> Result<Options> {
         wipc_fills: args.fills,
         wsat: args.load.into(),
         dirth: args.load.into(),
-        write_budget: args.place.consent.write_budget,
+        write_budget: args.consent.write_budget,
+        over_provisioning: args.over_provisioning.map(|percent| percent / 100.0),
+        in_place: args.in_place,
         ..options
     })
 }
@@ -167,11 +186,11 @@ impl Job<'_> {
         let resumed = self.resumed.take();
         let place = Place {
             name: &self.target,
-            engine: self.consent.engine,
-            cpus: self.consent.cpus.as_deref(),
-            write: self.consent.write,
-            consent: self.consent.consent.as_ref(),
-            allow: &self.consent.allow,
+            engine: self.args.consent.engine,
+            cpus: self.args.consent.cpus.as_deref(),
+            write: self.args.consent.write,
+            consent: self.args.consent.consent.as_ref(),
+            allow: &self.args.consent.allow,
             seed: None,
             what: "tested",
         };
@@ -193,7 +212,7 @@ impl Job<'_> {
         resumed: Option<(RunWriter, Run)>,
     ) -> Result<Made> {
         let identity = &opened.identity;
-        let progress = Progress::new(!self.output.no_progress);
+        let progress = Progress::new(!self.args.output.no_progress);
         let (mut record, earlier, envelope) = match resumed {
             Some((writer, run)) => {
                 let earlier = keep::earlier(&run, identity.kind == DriveKind::Virtual)?;
@@ -212,7 +231,7 @@ impl Job<'_> {
                     "purge": self.purge.method.to_string(),
                 });
                 let record = PtsRecord::begin(
-                    self.keep,
+                    self.args.keep,
                     &mut envelope,
                     &self.options,
                     setup,
@@ -246,21 +265,21 @@ impl Job<'_> {
 
     fn end(&self, made: Made) -> Result<Exit> {
         let Made { bodies, envelope, halt, recorded } = made;
-        view::pts::write(&bodies, &envelope, self.output)?;
+        view::pts::write(&bodies, &envelope, &self.args.output)?;
         match bodies.as_slice() {
-            [one] => show(&document(&envelope, one), &bodies, self.output.json)?,
+            [one] => show(&document(&envelope, one), &bodies, self.args.output.json)?,
             all => {
                 let all = Bodies { tests: all.to_vec() };
-                show(&document(&envelope, &all), &bodies, self.output.json)?;
+                show(&document(&envelope, &all), &bodies, self.args.output.json)?;
             }
         }
-        let place = self.keep.place.flag();
+        let place = self.args.keep.place.flag();
         if let Some(id) = recorded? {
             match halt {
                 Some(Halt::Interrupted | Halt::Budget { .. }) => {
-                    talk::note(&format!("go on with: drivescope pts resume {id}{place}"));
+                    talk::note(&format!("go on with: drivescope pts --resume {id}{place}"));
                 }
-                _ if !self.output.json && std::io::stderr().is_terminal() => {
+                _ if !self.args.output.json && std::io::stderr().is_terminal() => {
                     talk::note(&format!(
                         "recorded; to see it again: drivescope runs show {id}{place}"
                     ));

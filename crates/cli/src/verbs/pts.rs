@@ -1,9 +1,8 @@
 //! `drivescope pts`: enterprise tests.
 
 use anyhow::Result;
-use pts::options::Test;
 
-use crate::args::{PtsTestArgs, PtsVerb};
+use crate::args::{Given, PtsArgs};
 use crate::exit::Exit;
 use crate::testing;
 
@@ -11,20 +10,16 @@ use crate::testing;
 ///
 /// # Errors
 /// What makes it impossible.
-pub fn main(verb: &PtsVerb) -> Result<Exit> {
-    let one = |test: Test, args: &PtsTestArgs| testing::run(&[test], test.word(), args);
-    match verb {
-        PtsVerb::Iops(args) => one(Test::Iops, args),
-        PtsVerb::Throughput(args) => one(Test::Throughput, args),
-        PtsVerb::Latency(args) => one(Test::Latency, args),
-        PtsVerb::Wsat(args) => one(Test::Wsat, args),
-        PtsVerb::Hir(args) => one(Test::Hir, args),
-        PtsVerb::Xsr(args) => one(Test::Xsr, args),
-        PtsVerb::Cbw(args) => one(Test::Cbw, args),
-        PtsVerb::Dirth(args) => one(Test::Dirth, args),
-        PtsVerb::QdSweep(args) => one(Test::QdSweep, args),
-        PtsVerb::Ezfio(args) => one(Test::Ezfio, args),
-        PtsVerb::All(args) => testing::run(&Test::PTS, "all", args),
-        PtsVerb::Resume(args) => testing::resume(args),
+pub fn main(args: &PtsArgs, given: &Given) -> Result<Exit> {
+    match (&args.resume, args.test, &args.target) {
+        (Some(run), test, target) => {
+            // With `--resume` the one name that stands there is the drive's.
+            let _ = test;
+            testing::resume(run, target.as_deref(), args, given)
+        }
+        (None, Some(test), Some(target)) => testing::run(test, target, args),
+        (None, ..) => {
+            anyhow::bail!("name a test and a target, such as: drivescope pts wsat sim:mlc-nvme")
+        }
     }
 }

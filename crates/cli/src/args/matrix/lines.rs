@@ -64,6 +64,7 @@ pub(super) const VERBS: &[(&str, Way)] = &[
     ("probe surface", Way::Writes(PROBE_SURFACE)),
     ("probe capacity", Way::Writes(PROBE_CAPACITY)),
     ("probe speed-class", Way::Writes(PROBE_SPEED_CLASS)),
+    ("pts", Way::Writes(PTS)),
     ("trace record", Way::Reads),
     ("trace import", Way::Reads),
     ("trace analyze", Way::Reads),
@@ -215,6 +216,27 @@ const PROBE_SPEED_CLASS: &[Line] = &[line(
      --write-budget=64MiB --no-record --no-progress",
 )];
 
+const PTS: &[Line] = &[
+    line(
+        "pts iops, purged",
+        "timeout -s INT 6 drivescope pts iops {device} --write {consent} --minute=1ms --no-record --no-progress",
+    ),
+    line(
+        "pts wsat, not purged",
+        "timeout -s INT 6 drivescope pts wsat {device} --write {consent} --no-purge --minute=50ms --engine=libaio --no-record \
+         --no-progress",
+    ),
+    line(
+        "pts --resume",
+        "rm -rf $HOME/r; cp -r $HOME/tested $HOME/r; timeout -s INT 6 drivescope pts --resume=last --runs-dir=$HOME/r --write \
+         {consent} --no-progress",
+    )
+    .after(
+        "timeout -s INT 6 drivescope pts wsat $A --write --consent=$A_SERIAL --no-purge --until=bytes --minute=50ms \
+         --runs-dir=$HOME/tested --no-progress || test $? = 130",
+    ),
+];
+
 /// A trace in the form of MSR Cambridge: two writes and a read.
 pub(super) const TRACE: &str = "printf '%s\\n' 128166372003061629,h,0,Write,0,4096,1000 128166372003071629,h,0,Write,65536,8192,1000 \
                      128166372003081629,h,0,Read,4096,4096,1000 > $HOME/trace.csv";
@@ -303,6 +325,7 @@ pub(super) const FILES: &[(&str, &[&str])] = &[
             "probe surface",
             "probe capacity",
             "probe speed-class",
+            "pts",
             "trace replay",
             "trace compare",
             "purge",
@@ -386,6 +409,21 @@ pub(super) const OUTPUTS: &[(&str, &str, &str)] = &[
         "probe scatter",
         "data",
         "drivescope probe scatter sim:usb-8m --order=4 --data={device} --no-record",
+    ),
+    (
+        "pts",
+        "report",
+        "drivescope pts wsat sim:enterprise-28op?capacity=1GiB --minute=1% --report={device} --no-record",
+    ),
+    (
+        "pts",
+        "csv",
+        "drivescope pts wsat sim:enterprise-28op?capacity=1GiB --minute=1% --csv={device} --no-record",
+    ),
+    (
+        "pts",
+        "plot",
+        "drivescope pts wsat sim:enterprise-28op?capacity=1GiB --minute=1% --plot={device} --no-record",
     ),
     ("flashbench", "out", "drivescope flashbench -s --scatter-order=8 --out={device} sim:usb-8m"),
     ("trace record", "output", "drivescope trace record / --duration=1s --force --output={device}"),

@@ -1,0 +1,225 @@
+//! Enterprise tests through the command line: on real loop devices and virtual drives, broken off and gone on with,
+//! and refused where they must be.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "these are tests")]
+
+mod common;
+
+use std::fs;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use common::recorded::only;
+use common::storage::{Loop, has_means};
+use common::{Ran, drivescope, run, runs_dir, scratch_dir, wait_for};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+const SIZE: u64 = 256 << 20;
+/// Small enough for a test, with a fresh plateau, a cliff and a steady state.
+const VIRTUAL: &str = "sim:enterprise-28op?capacity=512MiB";
+
+fn pts(args: &[&str]) -> Ran {
+    run([&["pts"], args].concat())
+}
+
+fn hash(path: &Path) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    fs::read(path).unwrap().hash(&mut hasher);
+    hasher.finish()
+}
+
+/// Entries of a record, by what each is of.
+fn entries(runs: &Path, what: &str) -> usize {
+    let steps = only(runs).steps();
+    steps.iter().filter(|step| step["figures"].get(what).is_some()).count()
+}
+
+fn rounds(body: &Value) -> &Vec<Value> {
+    body["rounds"].as_array().unwrap()
+}
+
+// The whole road on real parts. A purge that is not proven, a fill that leaves a part out or a round that counts what
+// it did not write would make every figure that follows one of another state.
+#[test]
+fn a_loop_device_is_purged_filled_and_tested_in_rounds() {
+    if !has_means(&["losetup"]) {
+        return;
+    }
+    let device = Loop::new(SIZE, true);
+    let consent = ["--write", "--consent", device.name()];
+    let more = ["--minute", "10ms", "--seed", "5", "--json"];
+    let ran = pts(&[&["iops", device.dev()], &more[..], &consent].concat());
+    let body = ran.body();
+    assert!(body["ended_by"].is_null(), "{}", body["ended_by"]);
+    let purge = &body["purge"];
+    assert_eq!((&purge["method"], &purge["verdict"]), (&"discard".into(), &"proven".into()));
+    let wipc = &body["preconditioning"][0];
+    assert_eq!((&wipc["kind"], &wipc["coverage"]), (&"wipc".into(), &1.0.into()), "{wipc}");
+    assert_eq!(wipc["bytes_written"], 2 * SIZE, "{wipc}");
+    let rounds = rounds(&body);
+    assert!(rounds.len() >= 5, "{} rounds", rounds.len());
+    assert!(rounds.iter().all(|round| round["iops"].as_f64().unwrap() > 0.0));
+    let table = &body["tables"]["iops"];
+    assert_eq!(table["columns"].as_array().unwrap().len(), 7, "{table}");
+    assert_eq!(table["rows"].as_array().unwrap().len(), 8, "{table}");
+    // What the rounds and the fill wrote is what the test wrote.
+    let of_rounds: u64 = rounds.iter().map(|round| round["bytes_written"].as_u64().unwrap()).sum();
+    assert_eq!(body["bytes_written"].as_u64().unwrap(), 2 * SIZE + of_rounds);
+    let deviations = body["deviations"].to_string();
+    assert!(deviations.contains("60 s"), "{deviations}");
+    let id = ran.json()["envelope"]["run_id"].as_str().unwrap().to_owned();
+    run(["runs", "show", &id]).exits(0).prints(&["IOPS", "purged by discard"]);
+    run(["run", "--resume", &id]).fails(2, &["pts --resume"]);
+}
+
+/// Starts a test, and kills it as soon as so many parts are whole.
+fn killed(mut command: Command, runs: &Path, parts: usize) {
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    wait_for("parts that are whole", || {
+        let made = fs::read_dir(runs)
+            .ok()?
+            .flatten()
+            .any(|entry| entry.path().join("journal.jsonl").exists());
+        let whole = || entries(runs, "whole") >= parts;
+        (made && whole()).then_some(())
+    });
+    let pid = Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
+    kill_process(pid, Signal::KILL).unwrap();
+    child.wait().unwrap();
+}
+
+// A test of days that begins anew after each power failure is never made; one that goes on from a state that nobody
+// knows is worse.
+#[test]
+fn a_test_that_was_killed_goes_on_from_its_last_whole_part() {
+    if !has_means(&["losetup"]) {
+        return;
+    }
+    let device = Loop::new(SIZE, true);
+    let runs = scratch_dir();
+    let place = ["--runs-dir", runs.path().to_str().unwrap()];
+    let consent = ["--write", "--consent", device.name()];
+    let test = ["pts", "wsat", device.dev(), "--minute", "50ms", "--seed", "5"];
+    killed(drivescope([&test[..], &consent, &place].concat()), runs.path(), 3);
+    let before = entries(runs.path(), "whole");
+    assert_eq!(entries(runs.path(), "purged"), 1);
+    // Without consent nothing goes on.
+    let as_it_was = hash(&device.image);
+    pts(&[&["--resume", "last"], &place[..]].concat()).fails(3, &["--write"]);
+    assert_eq!(hash(&device.image), as_it_was);
+    let ran = pts(&[&["--resume", "last", "--json"], &consent[..], &place].concat());
+    let body = ran.body();
+    assert!(body["ended_by"].is_null(), "{}", body["ended_by"]);
+    assert_eq!(body["is_whole"], true);
+    assert_eq!(entries(runs.path(), "purged"), 1, "it was not purged a second time");
+    assert!(entries(runs.path(), "whole") > before);
+    let written = body["bytes_written"].as_u64().unwrap();
+    assert!(written >= 4 * SIZE, "{written}");
+    let fills = body["preconditioning"][0]["fills"].as_f64().unwrap();
+    assert!(fills >= 4.0, "{fills}");
+}
+
+// The drive that a run goes on with has to be the one that it was begun on, and nobody may have written to it.
+#[test]
+fn a_run_does_not_go_on_on_another_drive_or_after_foreign_writes() {
+    if !has_means(&["losetup", "dd"]) {
+        return;
+    }
+    let (device, other) = (Loop::new(SIZE, true), Loop::new(SIZE / 2, true));
+    let runs = scratch_dir();
+    let place = ["--runs-dir", runs.path().to_str().unwrap()];
+    let consent = ["--write", "--consent", device.name()];
+    let test = ["pts", "wsat", device.dev(), "--minute", "20ms", "--seed", "5"];
+    killed(drivescope([&test[..], &consent, &place].concat()), runs.path(), 4);
+    let as_it_was = hash(&other.image);
+    let swapped = ["--resume", "last", other.dev(), "--write", "--consent", other.name()];
+    pts(&[&swapped[..], &place].concat()).fails(3, &["not the drive of the record"]);
+    assert_eq!(hash(&other.image), as_it_was, "it was written to");
+    let target = format!("of={}", device.dev());
+    for _ in 0..4 {
+        common::storage::tool(
+            "dd",
+            &["if=/dev/zero", &target, "bs=1M", "oflag=direct", "count=200"],
+        );
+    }
+    let as_it_was = hash(&device.image);
+    let resumed = pts(&[&["--resume", "last"], &consent[..], &place].concat());
+    resumed.fails(3, &["begin anew"]);
+    assert_eq!(hash(&device.image), as_it_was, "it was written to");
+}
+
+#[test]
+fn what_goes_beyond_a_limit_or_has_no_consent_is_refused_before_anything_is_written() {
+    if !has_means(&["losetup"]) {
+        return;
+    }
+    let device = Loop::new(SIZE / 4, true);
+    let before = hash(&device.image);
+    let consent = ["--write", "--consent", device.name()];
+    let iops = ["iops", device.dev(), "--minute", "5ms"];
+    pts(&iops).fails(3, &["--write --consent"]);
+    for limit in [["--write-budget", "100MiB"], ["--tbw", "100MiB"]] {
+        let words = ["128MiB", limit[0], "nothing was written"];
+        pts(&[&iops[..], &limit, &consent].concat()).fails(3, &words);
+    }
+    pts(&[&iops[..], &["--write", "--consent", "somebody-else"]].concat())
+        .fails(3, &[device.name()]);
+    // A plan is shown, and without a person to ask nothing follows.
+    let shown = pts(&[&iops[..], &["--plan"], &consent].concat()).exits(0);
+    shown.prints(&["writes at least", "128 MiB"]);
+    assert_eq!(hash(&device.image), before, "it was written to");
+}
+
+// A budget that is only looked at before the run is none.
+#[test]
+fn a_budget_holds_to_the_byte_while_a_test_runs() {
+    let runs = scratch_dir();
+    let place = ["--runs-dir", runs.path().to_str().unwrap()];
+    let test =
+        ["wsat", VIRTUAL, "--minute", "2%", "--seed", "5", "--write-budget", "600MiB", "--json"];
+    let ran = pts(&[&test[..], &place].concat());
+    let body = ran.body();
+    let written = body["bytes_written"].as_u64().unwrap();
+    assert!(written <= 600 << 20, "{written}");
+    assert!(written > 590 << 20, "{written}");
+    assert!(body["ended_by"].as_str().unwrap().contains("600MiB"), "{}", body["ended_by"]);
+    ran.fails(3, &["write budget", "pts --resume"]);
+    let more = ["--resume", "last", "--write-budget", "3GiB", "--json"];
+    let body = pts(&[&more[..], &place].concat()).body();
+    assert_eq!(body["is_whole"], true, "{}", body["ended_by"]);
+    assert!(body["bytes_written"].as_u64().unwrap() > 2 << 30);
+}
+
+// A virtual drive is made anew with each process: what was made has to come out once more, or the rest is of another
+// state.
+#[test]
+fn a_virtual_run_that_was_killed_ends_as_one_that_was_not() {
+    let runs = scratch_dir();
+    let place = ["--runs-dir", runs.path().to_str().unwrap()];
+    let test = ["wsat", VIRTUAL, "--minute", "1%", "--seed", "5"];
+    let whole = pts(&[&test[..], &["--json", "--no-record"]].concat()).body();
+    killed(drivescope([&["pts"], &test[..], &place].concat()), runs.path(), 5);
+    let resumed = pts(&[&["--resume", "last", "--json"], &place[..]].concat()).body();
+    assert_eq!(whole, resumed);
+}
+
+// What source reviews published for months: a replayed order keeps a drive as fast as when it was empty.
+#[test]
+fn a_replayed_order_is_named_and_not_accepted() {
+    let test = |addresses: &str| {
+        let args = ["wsat", VIRTUAL, "--minute", "2%", "--seed", "5", "--json", "--no-record"];
+        pts(&[&args[..], &["--addresses", addresses]].concat()).body()
+    };
+    let rate = |body: &Value| rounds(body).last().unwrap()["iops"].as_f64().unwrap();
+    let (uniform, replayed) = (test("uniform"), test("replayed"));
+    assert!(rate(&replayed) > 1.5 * rate(&uniform), "{} {}", rate(&replayed), rate(&uniform));
+    let stage = &replayed["preconditioning"][0];
+    assert_eq!(stage["is_accepted"], false);
+    assert!(stage["reason"].as_str().unwrap().contains("order of the first"), "{stage}");
+    let caveats = replayed["caveats"].to_string();
+    assert!(caveats.contains("not_preconditioned"), "{caveats}");
+    assert_ne!(replayed["steady"]["ours"]["verdict"], "yes");
+    let fresh = test("fresh");
+    assert!(rate(&fresh) < rate(&replayed), "{} {}", rate(&fresh), rate(&replayed));
+}
