@@ -231,7 +231,7 @@ impl Job<'_> {
                     "purge": self.purge.method.to_string(),
                 });
                 let record = PtsRecord::begin(
-                    self.args.keep,
+                    &self.args.keep,
                     &mut envelope,
                     &self.options,
                     setup,
