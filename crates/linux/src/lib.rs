@@ -20,5 +20,6 @@ pub mod stack;
 pub mod sysfs;
 pub mod target;
 pub mod tracer;
+pub mod written;
 
 mod syscalls;

@@ -21,7 +21,7 @@ use crate::window::{
 };
 
 /// A stretch that is disturbed is made again, so often at most; what is measured then stays, with a doubt.
-const REPEATS_MAX: u32 = 2;
+const REPEATS_MAX: usize = 2;
 
 /// Why a test ended before its end.
 #[derive(Debug, Error)]
@@ -97,8 +97,8 @@ pub enum Kept {
     Whole {
         /// What is, such as `round 3 of iops`.
         what: String,
-        /// What the device had been written by then.
-        written: Option<Written>,
+        /// What the device had been written by then, by all who count.
+        written: Vec<Written>,
     },
 }
 
@@ -163,6 +163,11 @@ impl Ask {
         format!("{pattern} {size} {reads}/{writes}")
     }
 
+    /// A request of each submitter.
+    fn least(&self) -> Bytes {
+        Bytes(self.block.0 * u64::from(self.threads))
+    }
+
     fn step(&self) -> Step {
         let share = |op, percent| OpShare { op, fua: false, percent };
         let mut ops = Vec::new();
@@ -197,6 +202,8 @@ pub struct Made {
     /// True when the drive stood still before, for longer than a change of loads takes: what was seen before is no
     /// part of one continuous run with it.
     pub after_break: bool,
+    /// Stretches of the same that were disturbed: what they wrote counts, what they measured does not.
+    pub disturbed: Vec<Window>,
 }
 
 /// Where tests work.
@@ -354,7 +361,7 @@ impl<'a> Desk<'a> {
     pub fn whole(&mut self, what: &str) -> Result<(), Halt> {
         match self.earlier.pop_front() {
             None => {
-                let written = Written::of(&self.rig.snapshot());
+                let written = self.rig.written();
                 self.keeper.keep(&Kept::Whole { what: what.to_owned(), written }, None);
                 Ok(())
             }
@@ -380,19 +387,19 @@ impl<'a> Desk<'a> {
     /// # Errors
     /// [`Halt`].
     pub fn stretch(&mut self, ask: &Ask) -> Result<Made, Halt> {
-        for repeat in 0.. {
+        let mut disturbed: Vec<Window> = Vec::new();
+        let mut after_break = false;
+        loop {
             let made = self.once(ask)?;
-            if made.window.disturbed.is_empty() || repeat == REPEATS_MAX {
-                return Ok(made);
+            after_break |= made.after_break;
+            if made.window.disturbed.is_empty() || disturbed.len() >= REPEATS_MAX {
+                return Ok(Made { disturbed, after_break, ..made });
             }
             let what = made.window.disturbed.join(", ");
-            self.repeated.push(format!(
-                "{} (stretch {}): {what}",
-                ask.load(),
-                made.window.position
-            ));
+            let position = made.window.position;
+            self.repeated.push(format!("{} (stretch {position}): {what}", ask.load()));
+            disturbed.push(made.window);
         }
-        unreachable!("the last repeat returns")
     }
 
     fn once(&mut self, ask: &Ask) -> Result<Made, Halt> {
@@ -435,7 +442,7 @@ impl<'a> Desk<'a> {
         {
             self.minute = self.minute_of(&window);
         }
-        Made { window, latencies, after_break }
+        Made { window, latencies, after_break, disturbed: Vec::new() }
     }
 
     /// The time in which a stretch that wrote would have written the share that is a minute.
@@ -450,8 +457,8 @@ impl<'a> Desk<'a> {
         let Some(budget) = self.options.write_budget.filter(|_| ask.read_percent < 100) else {
             return Ok(());
         };
-        let next = ask.stop.bytes.unwrap_or(Bytes::ZERO);
-        if self.written + next > budget || self.written >= budget {
+        let left = budget.saturating_sub(self.written);
+        if left < ask.least() + ask.least() {
             return Err(Halt::Budget { budget, written: self.written });
         }
         Ok(())
@@ -459,7 +466,11 @@ impl<'a> Desk<'a> {
 
     /// What a stretch may write at most without going beyond the budget.
     fn within_budget(&self, ask: &Ask) -> Stop {
-        let left = self.options.write_budget.map(|budget| budget.saturating_sub(self.written));
+        // Each submitter ends with its share, and the request that reaches it may go beyond by its length.
+        let left = self.options.write_budget.map(|budget| {
+            let left = budget.saturating_sub(self.written).saturating_sub(ask.least());
+            left.round_down(ask.least())
+        });
         let left = left.filter(|_| ask.read_percent < 100);
         let bytes = match (ask.stop.bytes, left) {
             (Some(bytes), Some(left)) => Some(bytes.min(left)),
@@ -564,7 +575,6 @@ impl<'a> Desk<'a> {
             series: series.unwrap_or_default(),
             cpu_percent: cpu_percent(&samples.before, &samples.after, samples.elapsed),
             endurance: moved(&samples.before, &samples.after),
-            written_since: Written::of(&samples.after),
             disturbed: disturbances(&samples.before, &samples.after, samples.elapsed),
             unique_bytes: match ask.read_percent {
                 100 => 0,

@@ -2,10 +2,12 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use block::{DriveInfo, Environment, Nanos, RunSink, Snapshot, Stack, Target, Time};
+use block::{DriveInfo, Environment, Nanos, RunSink, Stack, Target, Time};
 use engine::{Control, EngineError, Samples, run_step};
 use serde::{Deserialize, Serialize};
 use workload::plan::{Content, Region, Step};
+
+use crate::window::Written;
 
 /// What came of a purge.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -53,8 +55,8 @@ pub trait Rig {
     /// Lets the drive rest; false when the user ended it early.
     fn rest(&mut self, span: Nanos) -> bool;
 
-    /// Reads the counters.
-    fn snapshot(&mut self) -> Snapshot;
+    /// What the drive was written so far, by all who count.
+    fn written(&mut self) -> Vec<Written>;
 
     /// Empties the drive.
     ///
@@ -81,6 +83,8 @@ pub struct TargetRig<'a, T: Target> {
     pub engine: String,
     /// How it is emptied.
     pub purger: Purger<'a, T>,
+    /// What the kernel counts of writes to it.
+    pub counted: &'a dyn Fn() -> Option<Written>,
 }
 
 /// How long a rest goes on before the user's wish to end is looked at.
@@ -134,8 +138,11 @@ impl<T: Target> Rig for TargetRig<'_, T> {
         rest(self.target, span, self.cancel)
     }
 
-    fn snapshot(&mut self) -> Snapshot {
-        self.environment.snapshot()
+    fn written(&mut self) -> Vec<Written> {
+        let told = self.environment.snapshot().endurance;
+        let by_drive =
+            told.map(|told| Written { by: "drive".into(), bytes: told.host_write_bytes.0 });
+        (self.counted)().into_iter().chain(by_drive).collect()
     }
 
     fn purge(&mut self) -> Result<Purged, String> {

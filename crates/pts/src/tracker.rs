@@ -82,6 +82,10 @@ impl Tracker {
             self.fio_rest = (0.0, 0.0);
             self.ours.breaks();
         }
+        for disturbed in &made.disturbed {
+            self.round_bytes += disturbed.bytes_written;
+            self.ours.see(disturbed, false);
+        }
         self.round_bytes += window.bytes_written;
         self.ours.see(window, is_tracked);
         if is_tracked {

@@ -1,6 +1,6 @@
 //! What is kept of one stretch of I/O.
 
-use block::{Bytes, Nanos, Snapshot};
+use block::{Nanos, Snapshot};
 use engine::{PhaseSamples, Samples};
 use serde::{Deserialize, Serialize};
 use stats::LatencyHistogram;
@@ -60,9 +60,6 @@ pub struct Window {
     pub cpu_percent: Option<f64>,
     /// Bytes that the drive says its host wrote and its medium was programmed with.
     pub endurance: Option<Moved>,
-    /// Bytes that the device had been written when it was over, as the kernel or the drive counts; where something
-    /// can be read.
-    pub written_since: Option<Written>,
     /// What disturbed it; it was repeated then.
     pub disturbed: Vec<String>,
     /// Distinct bytes written, a little low on large ranges; absent where nothing was.
@@ -112,7 +109,7 @@ pub struct Moved {
 /// A count of what a device was written in its life, or since it was connected.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Written {
-    /// Who counts: `drive` or `kernel`.
+    /// Who counts, and since when: `drive`, or `kernel since boot` with the boot's name.
     pub by: String,
     /// What was counted.
     pub bytes: u64,
@@ -139,20 +136,6 @@ impl Latency {
 fn is_enough(histogram: &LatencyHistogram, percent: f64) -> bool {
     let p = percent / 100.0;
     p < 1.0 && histogram.count() as f64 >= 0.05_f64.ln() / p.ln()
-}
-
-impl Written {
-    /// What is counted of the device under a target.
-    pub fn of(snapshot: &Snapshot) -> Option<Written> {
-        match &snapshot.endurance {
-            Some(told) => Some(Written { by: "drive".into(), bytes: told.host_write_bytes.0 }),
-            None if snapshot.devices.is_empty() => None,
-            None => {
-                let bytes: Bytes = snapshot.devices.iter().map(|device| device.write_bytes).sum();
-                Some(Written { by: "kernel".into(), bytes: bytes.0 })
-            }
-        }
-    }
 }
 
 impl Window {

@@ -37,6 +37,9 @@ pub struct PtsArgs {
     /// Go on with a run that was broken off: its name, or last
     #[arg(long, value_name = "RUN", help_heading = "Record")]
     pub resume: Option<String>,
+    /// The drive, when it has another name now than when the run was begun
+    #[arg(long, value_name = "DEVICE", value_parser = named, requires = "resume", help_heading = "Record")]
+    pub device: Option<String>,
     #[command(flatten)]
     pub consent: PtsConsentArgs,
     /// Settings of PTS-C: 75 % of the range

@@ -7,14 +7,15 @@ use pts::options::Options;
 use report::Style;
 
 use crate::exit::Refused;
+use crate::opening::Writes;
 use crate::{talk, view};
 
 /// What is planned on a target.
 pub struct Planned {
     /// Time and bytes.
     pub estimate: Estimate,
-    /// Most bytes that are written.
-    pub bytes_max: Bytes,
+    /// What is written.
+    pub writes: Writes,
 }
 
 /// What `options` will take on `target`.
@@ -32,8 +33,8 @@ pub fn estimate(options: &Options, target: &str) -> Result<Planned> {
         (linux::target::size_of(std::path::Path::new(target))?, None)
     };
     let estimate = Estimate::of(options, capacity, rate);
-    let bytes_max = Bytes(estimate.bytes_max.unwrap_or(u64::MAX));
-    Ok(Planned { estimate, bytes_max })
+    let writes = estimate.bytes_max.map_or(Writes::Unbounded, |most| Writes::AtMost(Bytes(most)));
+    Ok(Planned { estimate, writes })
 }
 
 impl Planned {

@@ -1,8 +1,12 @@
-//! The record of a run of tests: an entry for each stretch, each purge, and each part that is whole.
+//! The record of a run of tests: an entry for each part that is whole, with its stretches.
+
+use std::path::Path;
 
 use anyhow::{Context as _, Result};
-use block::{DriveIdentity, Event, RunSink, Snapshot};
+use block::{Bytes, DriveIdentity, Event, RunSink};
 use engine::Samples;
+use linux::sysfs::Roots;
+use linux::written;
 use pts::desk::{Earlier, Keeper, Kept};
 use pts::options::Options;
 use pts::window::Written;
@@ -23,6 +27,8 @@ const WHAT: &str = "test";
 /// Keeps what tests leave, and shows how they go.
 pub struct PtsRecord {
     keeping: Keeping,
+    /// What was kept of the part at hand. It counts when it is whole, and so reaches the disk then.
+    part: Vec<Kept>,
     position: u32,
     progress: Progress,
 }
@@ -43,7 +49,7 @@ impl PtsRecord {
         let plan = options.to_toml().context("the plan has no text form")?;
         let beginning = Beginning { plan, setup, steps: None, drives: &[identity] };
         let keeping = Keeping::begin(keep, envelope, beginning, WHAT)?;
-        Ok(PtsRecord { keeping, position: 0, progress })
+        Ok(PtsRecord { keeping, part: Vec::new(), position: 0, progress })
     }
 
     /// Goes on with the record of `run`, of which `earlier` is what counts.
@@ -56,21 +62,22 @@ impl PtsRecord {
         earlier: &Earlier,
         progress: Progress,
     ) -> Result<PtsRecord> {
-        let (all, kept) = (run.steps.len(), earlier.kept.len());
-        talk::note(&format!("going on with {} after {kept} stretches and parts", run.id));
-        if kept < all {
-            talk::note(&format!(
-                "{} stretches after the last whole part are made again",
-                all - kept
-            ));
-        }
+        let wholes = earlier.kept.iter().filter(|kept| matches!(kept, Kept::Whole { .. })).count();
+        let last = earlier.kept.iter().rev().find_map(|kept| match kept {
+            Kept::Whole { what, .. } => Some(what.as_str()),
+            _ => None,
+        });
+        let after = last.unwrap_or("nothing");
+        talk::note(&format!("going on with {} after {after}, part {wholes}", run.id));
+        let all = run.steps.len();
         let now = envelope(&run.envelope.schema, run.id.clone(), &SystemClock);
         let mut circumstances = serde_json::to_value(now)?;
-        circumstances[WHOLE] = kept.into();
+        circumstances[WHOLE] = earlier.kept.len().into();
         circumstances[ENTRIES] = all.into();
         writer.note(RESUMED, &circumstances)?;
         let keeping = Keeping::of(writer, WHAT);
-        Ok(PtsRecord { keeping, position: run.steps.len() as u32, progress })
+        let (part, position) = (Vec::new(), run.steps.len() as u32);
+        Ok(PtsRecord { keeping, part, position, progress })
     }
 
     /// Ends the record; the run's name when it is whole.
@@ -78,11 +85,12 @@ impl PtsRecord {
     /// # Errors
     /// When it is not.
     pub fn close<B: Serialize>(
-        self,
+        mut self,
         document: &Document<B>,
         state: State,
         summary: &Summary,
     ) -> Result<Option<RunId>> {
+        self.write("what is not whole");
         drop(self.progress);
         self.keeping.close(document, state, summary)
     }
@@ -90,10 +98,21 @@ impl PtsRecord {
 
 /// Kind of the notes that tell of resumptions.
 const RESUMED: &str = "resumed";
-/// How many entries counted when a run was gone on with: those after them were made again.
-const WHOLE: &str = "whole_entries";
-/// How many entries there were then.
-const ENTRIES: &str = "entries";
+/// How many stretches, purges and parts counted when a run was gone on with: what came after was made again.
+const WHOLE: &str = "whole";
+/// How many steps the record had then.
+const ENTRIES: &str = "steps";
+
+impl PtsRecord {
+    /// Writes the part at hand, under a name.
+    fn write(&mut self, name: &str) {
+        let part = std::mem::take(&mut self.part);
+        if !part.is_empty() {
+            self.keeping.step(self.position, name, &part, Vec::new());
+            self.position += 1;
+        }
+    }
+}
 
 impl RunSink for PtsRecord {
     fn event(&mut self, event: &Event) {
@@ -103,13 +122,12 @@ impl RunSink for PtsRecord {
 
 impl Keeper for PtsRecord {
     fn keep(&mut self, kept: &Kept, _: Option<&Samples>) {
-        let name = match kept {
-            Kept::Window { window, .. } => window.load.clone(),
-            Kept::Purged { test, .. } => format!("purge before {}", test.word()),
-            Kept::Whole { what, .. } => what.clone(),
-        };
-        self.keeping.step(self.position, &name, kept, Vec::new());
-        self.position += 1;
+        self.part.push(kept.clone());
+        match kept {
+            Kept::Window { .. } => {}
+            Kept::Purged { test, .. } => self.write(&format!("purge before {}", test.word())),
+            Kept::Whole { what, .. } => self.write(what),
+        }
     }
 }
 
@@ -119,22 +137,22 @@ impl Keeper for PtsRecord {
 /// When it is not in the form of this version.
 pub fn earlier(run: &Run, replay: bool) -> Result<Earlier> {
     let read = |step: &record::StepEntry| {
-        serde_json::from_value::<Kept>(step.figures.clone()).with_context(|| {
+        serde_json::from_value::<Vec<Kept>>(step.figures.clone()).with_context(|| {
             format!("{}: step {} is not in the form of this version", run.id, step.position)
         })
     };
-    let all = run.steps.iter().map(read).collect::<Result<Vec<Kept>>>()?;
+    let all = run.steps.iter().map(read).collect::<Result<Vec<Vec<Kept>>>>()?;
     let (mut kept, mut from) = (Vec::new(), 0);
     // Each resumption made again what came after the last whole part: of that, the later entries count.
     for (_, payload) in run.notes.iter().filter(|(kind, _)| kind == RESUMED) {
         let count = |name: &str| payload[name].as_u64().map(|count| count as usize);
         if let (Some(whole), Some(entries)) = (count(WHOLE), count(ENTRIES)) {
-            kept.extend(all.get(from..entries).unwrap_or_default().iter().cloned());
+            kept.extend(all.get(from..entries).unwrap_or_default().iter().flatten().cloned());
             kept.truncate(whole);
             from = entries;
         }
     }
-    kept.extend(all.get(from..).unwrap_or_default().iter().cloned());
+    kept.extend(all.get(from..).unwrap_or_default().iter().flatten().cloned());
     let earlier = Earlier { kept: kept.into(), replay };
     Ok(if replay { earlier } else { earlier.up_to_whole() })
 }
@@ -152,41 +170,52 @@ pub fn check_same(run: &Run, identity: &DriveIdentity) -> Result<()> {
     Err(Refused(refusal).into())
 }
 
-/// Asks whether somebody wrote to the drive since the last whole part.
+/// Asks whether somebody wrote to the drive since the last whole part; `now` is what is counted now.
 ///
 /// # Errors
 /// When more was written than the part that was broken off can have; the run has to begin anew then.
-pub fn check_unwritten(run: &Run, earlier: &Earlier, now: &Snapshot) -> Result<()> {
+pub fn check_unwritten(run: &Run, earlier: &Earlier, now: &[Written]) -> Result<()> {
     if earlier.replay || earlier.kept.is_empty() {
         return Ok(());
     }
     let wholes = earlier.kept.iter().filter_map(|kept| match kept {
-        Kept::Whole { written: Some(written), .. } => Some(written),
+        Kept::Whole { written, .. } => Some(written),
         _ => None,
     });
-    let wholes: Vec<&Written> = wholes.collect();
-    let (Some(last), Some(now)) = (wholes.last(), Written::of(now)) else {
+    let wholes: Vec<&Vec<Written>> = wholes.collect();
+    let count = |written: &[Written], by: &str| {
+        written.iter().find(|written| written.by == by).map(|written| written.bytes)
+    };
+    let both = now.iter().find_map(|now| {
+        let then = wholes.last().and_then(|last| count(last, &now.by))?;
+        Some((&now.by, now.bytes.checked_sub(then)?))
+    });
+    let Some((by, since)) = both else {
         talk::note(
-            "nobody counts what the drive is written: whether others wrote to it meanwhile is not known",
+            "nobody has counted what the drive was written since: whether others wrote to it meanwhile is not known",
         );
         return Ok(());
     };
-    if last.by != now.by || now.bytes < last.bytes {
-        talk::note(
-            "the count of what the drive was written began anew since: whether others wrote to it is not known",
-        );
-        return Ok(());
-    }
-    let parts = wholes.windows(2).map(|pair| pair[1].bytes.saturating_sub(pair[0].bytes));
-    let most = 2 * parts.max().unwrap_or(last.bytes).max(1 << 20);
-    let since = now.bytes - last.bytes;
+    let counts: Vec<u64> = wholes.iter().filter_map(|whole| count(whole, by)).collect();
+    let parts = counts.windows(2).map(|pair| pair[1].saturating_sub(pair[0]));
+    let most = 2 * parts.max().unwrap_or(0).max(COUNT_STEP_BYTES);
     if since > most {
+        let (since, most) = (Bytes(since), Bytes(most));
         let refusal = format!(
-            "{}: {since} bytes were written to the drive since its last whole part, and the part that was broken off \
-             writes {most} at most: its state is no longer that of the record; begin anew with a purge",
+            "{}: {since} were written to the drive since its last whole part, and the part that was broken off writes \
+             {most} at most: its state is no longer that of the record; begin anew with a purge",
             run.id
         );
         return Err(Refused(refusal).into());
     }
     Ok(())
+}
+
+/// NVMe drives count in steps of a thousand blocks of 512 bytes.
+const COUNT_STEP_BYTES: u64 = 512_000;
+
+/// What the kernel counts of writes to a block device.
+pub fn counted(device: &Path) -> Option<Written> {
+    let counted = written::since_boot(&Roots::default(), device)?;
+    Some(Written { by: format!("kernel since boot {}", counted.boot), bytes: counted.bytes.0 })
 }

@@ -22,7 +22,7 @@ use serde_json::json;
 use crate::args::{Given, PtsArgs, PtsConsentArgs, PtsOutputArgs, PurgeArgs, TestName};
 use crate::envelope::{SystemClock, envelope};
 use crate::exit::{Exit, Refused};
-use crate::opening::{self, Place};
+use crate::opening::{self, Place, Writes};
 use crate::progress::Progress;
 use crate::verbs::mark::{run_id, seed_of};
 use crate::{outputs, recording, talk, view};
@@ -48,7 +48,7 @@ struct Job<'a> {
 /// Flags that may stand beside `--resume`: everything else is in the record.
 const BESIDE_RESUME: [&str; 14] = [
     "resume",
-    "target",
+    "device",
     "write",
     "consent",
     "allow",
@@ -86,7 +86,7 @@ pub fn run(test: TestName, target: &str, args: &PtsArgs) -> Result<Exit> {
         purge: PurgeArgs::part(target, args.purge_method),
         resumed: None,
     };
-    job.run(planned.bytes_max)
+    job.run(planned.writes)
 }
 
 /// Goes on with the recorded run of this name, on the drive that has another name now where `target` says so.
@@ -127,7 +127,7 @@ pub fn resume(name: &str, target: Option<&str>, args: &PtsArgs, given: &Given) -
         args,
         resumed: Some((writer, run)),
     };
-    job.run(planned.bytes_max)
+    job.run(planned.writes)
 }
 
 /// Refuses what can do nothing without writing, when it may not.
@@ -180,7 +180,7 @@ struct Made {
 }
 
 impl Job<'_> {
-    fn run(mut self, writes: block::Bytes) -> Result<Exit> {
+    fn run(mut self, writes: Writes) -> Result<Exit> {
         let cancel = Arc::new(AtomicBool::new(false));
         linux::signals::install(Arc::clone(&cancel)).context("cannot watch for Ctrl-C")?;
         let resumed = self.resumed.take();
@@ -201,7 +201,7 @@ impl Job<'_> {
         let work: Work<'_, Made> = &mut work;
         let seed = self.options.seed;
         let mut tester = Tester { cancel: &cancel, seed, purge: &self.purge, work };
-        let made = opening::open(place, Some(writes), &mut tester)?;
+        let made = opening::open(place, writes, &mut tester)?;
         self.end(made)
     }
 
@@ -217,7 +217,7 @@ impl Job<'_> {
             Some((writer, run)) => {
                 let earlier = keep::earlier(&run, identity.kind == DriveKind::Virtual)?;
                 keep::check_same(&run, identity)?;
-                keep::check_unwritten(&run, &earlier, &rig.snapshot())?;
+                keep::check_unwritten(&run, &earlier, &rig.written())?;
                 let envelope = run.envelope.clone();
                 let record = PtsRecord::go_on(writer, &run, &earlier, progress)?;
                 (record, earlier, envelope)

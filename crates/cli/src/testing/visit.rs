@@ -1,5 +1,6 @@
 //! An open drive as a rig that tests work on.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -12,6 +13,8 @@ use pts::rig::{Purged, Rig, TargetRig};
 use crate::args::PurgeArgs;
 use crate::opening::{Opened, Visitor};
 use crate::purging::{self, verdict_words};
+
+use super::keep;
 
 /// What is done with a rig.
 pub type Work<'a, R> = &'a mut dyn FnMut(&mut dyn Rig, &Opened<'_>) -> Result<R>;
@@ -55,12 +58,15 @@ impl<R> Visitor for Tester<'_, '_, R> {
                 words: format!("{}; {}", outcome.ended.words, verdict_words(verdict)),
             })
         };
+        let device = Path::new(&args.device);
+        let counted = || keep::counted(device);
         let mut rig = TargetRig {
             target,
             environment,
             cancel: self.cancel,
             engine: opened.engine.clone(),
             purger: &mut purger,
+            counted: &counted,
         };
         (self.work)(&mut rig, opened)
     }
