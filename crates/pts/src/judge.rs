@@ -84,7 +84,8 @@ pub fn read(texts: &[Text]) -> Result<Vec<Recorded>, JudgeError> {
         };
         results.extend(read);
     }
-    let is_taken = |log: &Log| results.iter().any(|result: &Recorded| result.files.contains(&log.file));
+    let is_taken =
+        |log: &Log| results.iter().any(|result: &Recorded| result.files.contains(&log.file));
     // A log that told less than another of the same job is no result of its own.
     let prefixes: Vec<String> =
         logs.iter().filter(|log| is_taken(log)).map(|log| log.prefix.clone()).collect();

@@ -56,14 +56,8 @@ enum Sort {
 }
 
 impl Sort {
-    const ALL: [Sort; 6] = [
-        Sort::Fresh,
-        Sort::Transition,
-        Sort::Settled,
-        Sort::Untold,
-        Sort::Replayed,
-        Sort::FioSays,
-    ];
+    const ALL: [Sort; 6] =
+        [Sort::Fresh, Sort::Transition, Sort::Settled, Sort::Untold, Sort::Replayed, Sort::FioSays];
 
     fn words(self) -> &'static str {
         match self {
@@ -128,7 +122,7 @@ impl Case {
 
     fn model(&self) -> String {
         format!(
-            "enterprise-28op?seed={}&capacity={CAPACITY}&state=fresh&layout.over_provisioning={:.3}\
+            "enterprise-28op?seed={}&capacity={CAPACITY_BYTES}&state=fresh&layout.over_provisioning={:.3}\
              &memory.write_bytes=1048576&nand.channels=1&nand.dies_per_channel=1&nand.pages_per_block=8",
             self.seed, self.over_provisioning
         )
@@ -140,10 +134,18 @@ impl Case {
         let mut add = |argument: String| {
             fio.arg(argument);
         };
-        for fixed in ["--name=x", "--rw=randwrite", "--bs=4k", "--direct=1", "--ioengine=psync"] {
+        for fixed in [
+            "--name=x",
+            "--rw=randwrite",
+            "--bs=4k",
+            "--direct=1",
+            "--ioengine=io_uring",
+            "--iodepth=8",
+        ] {
             add(fixed.to_owned());
         }
-        for fixed in ["--thread=1", "--group_reporting=1", "--output-format=json", "--randrepeat=0"] {
+        for fixed in ["--thread=1", "--group_reporting=1", "--output-format=json", "--randrepeat=0"]
+        {
             add(fixed.to_owned());
         }
         add(format!("--numjobs={}", self.jobs));
@@ -215,7 +217,8 @@ pub fn run(options: &Options) -> Result<bool> {
         outcomes.push(tried(case, &binary)?);
     }
     let path = out.join("judge.csv");
-    fs::write(&path, csv(&outcomes)).with_context(|| format!("{}: cannot be written", path.display()))?;
+    fs::write(&path, csv(&outcomes))
+        .with_context(|| format!("{}: cannot be written", path.display()))?;
     let head = sheet::provenance(&commit, &Machine::here(), "judge.csv", &testers);
     sheet::write(&out.join("judge.md"), &table(&head, &outcomes))?;
     Ok(outcomes.iter().all(|outcome| outcome.is_right))
@@ -233,7 +236,11 @@ fn tried(case: Case, binary: &Binary) -> Result<Outcome> {
         .context("fio cannot be started")?;
     let served = server.stop()?;
     if !output.status.success() {
-        bail!("fio ended with {}: {}", output.status, String::from_utf8_lossy(&output.stderr).trim());
+        bail!(
+            "fio ended with {}: {}",
+            output.status,
+            String::from_utf8_lossy(&output.stderr).trim()
+        );
     }
     let mut judge = binary.command();
     judge.arg("judge").arg(dir.join("x.json")).args(["--json", "--purged"]);
@@ -258,7 +265,8 @@ fn tried(case: Case, binary: &Binary) -> Result<Outcome> {
 }
 
 fn csv(outcomes: &[Outcome]) -> String {
-    let mut text = "seed,sort,over_provisioning,jobs,log,written_fills,verdict,right,reason\n".to_owned();
+    let mut text =
+        "seed,sort,over_provisioning,jobs,log,written_fills,verdict,right,reason\n".to_owned();
     for outcome in outcomes {
         let case = &outcome.case;
         let log = if case.per_io { "an I/O a line" } else { "windows" };
@@ -285,12 +293,14 @@ fn table(head: &str, outcomes: &[Outcome]) -> String {
             && (outcome.case.sort != Sort::FioSays
                 || outcome.written_fills < 1.0 + outcome.case.over_provisioning)
     };
-    let none_steady = outcomes.iter().filter(unsteady).count() as u64;
+    let none_steady = outcomes.iter().filter(unsteady).count();
     let called =
-        outcomes.iter().filter(unsteady).filter(|outcome| outcome.verdict == "proven").count() as u64;
-    let bound = proportion_interval(called, none_steady, 0.95).map_or(1.0, |interval| interval[1]);
+        outcomes.iter().filter(unsteady).filter(|outcome| outcome.verdict == "proven").count();
+    let bound =
+        proportion_interval(called, none_steady, 0.95).map_or(1.0, |interval| interval.high);
     let rows: Vec<Vec<String>> = Sort::ALL.iter().map(|sort| row(*sort, outcomes)).collect();
-    let columns = ["what fio did", "cases", "fills written", "steady", "not steady", "unprovable", "right"];
+    let columns =
+        ["what fio did", "cases", "fills written", "steady", "not steady", "unprovable", "right"];
     format!(
         "# Results of others\n\n{} of {} cases are right; of {none_steady} that were not steady {called} were called so (below \
          {:.1} %, 95 %).\n\n{head}fio writes 4 KiB at random to virtual drives of 32 MiB, purged, over-provisioning drawn \

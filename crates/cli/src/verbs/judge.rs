@@ -36,7 +36,8 @@ pub fn main(args: &JudgeArgs) -> Result<Exit> {
         bail!("the files hold no result; give the JSON, CSV, XML or logs of a run that ended");
     }
     let known = known(args);
-    let results: Vec<Judged> = read.into_iter().map(|result| judge::judge(result, &known)).collect();
+    let results: Vec<Judged> =
+        read.into_iter().map(|result| judge::judge(result, &known)).collect();
     let all_steady = results.iter().all(|result| result.steady.verdict == Verdict::Proven);
     if args.json {
         print_json(SCHEMA, Body { known, results })?;
@@ -87,7 +88,8 @@ fn texts(named: &[PathBuf]) -> Result<Vec<Text>> {
 
 fn text(path: &Path) -> Result<Text> {
     let bytes = read_input(path)?;
-    let file = if path == Path::new("-") { "standard input".into() } else { path.to_string_lossy() };
+    let file =
+        if path == Path::new("-") { "standard input".into() } else { path.to_string_lossy() };
     let text = match String::from_utf8(bytes) {
         Ok(text) => text,
         // Names in the texts of other programs may be of any bytes; figures are not.

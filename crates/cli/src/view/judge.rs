@@ -24,14 +24,26 @@ fn entry(judged: &Judged) -> Entry {
         add("reported", figures.join("; "));
     }
     if let Some(written) = recorded.written_bytes {
-        let range = recorded.range_bytes.map(|bytes| format!(", over {}", number::bytes(bytes as f64)));
+        let range =
+            recorded.range_bytes.map(|bytes| format!(", over {}", number::bytes(bytes as f64)));
         add("written", number::bytes(written as f64) + &range.unwrap_or_default());
     }
     if let Some(series) = &recorded.series {
         let length: u64 = series.windows.iter().map(|window| window.duration_ns).sum();
-        let threads = if series.threads > 1 { format!(", {} threads", series.threads) } else { String::new() };
+        let threads = if series.threads > 1 {
+            format!(", {} threads", series.threads)
+        } else {
+            String::new()
+        };
         let windows = series.windows.len();
-        add("series", format!("{}: {windows} windows, {}{threads}", series.source, number::nanoseconds(length as f64)));
+        add(
+            "series",
+            format!(
+                "{}: {windows} windows, {}{threads}",
+                series.source,
+                number::nanoseconds(length as f64)
+            ),
+        );
     }
     for rule in &judged.rules {
         add(rule.rule.words(), format!("{}: {}", rule_word(rule.says.verdict), rule.says.reason));
@@ -44,7 +56,10 @@ fn entry(judged: &Judged) -> Entry {
     add("way there", format!("{included}: {}", judged.transient.reason));
     Entry {
         title: recorded.name.clone(),
-        summary: recorded.tool_version.clone().unwrap_or_else(|| recorded.format.words().to_owned()),
+        summary: recorded
+            .tool_version
+            .clone()
+            .unwrap_or_else(|| recorded.format.words().to_owned()),
         facts,
         notes: notes(judged),
     }
@@ -76,7 +91,8 @@ fn rule_word(verdict: Verdict) -> &'static str {
 }
 
 fn notes(judged: &Judged) -> Notes {
-    let caveat = |caveat: &stats::Caveat| (Tone::Mixed, format!("{} → {}", caveat.cause, caveat.remedy));
+    let caveat =
+        |caveat: &stats::Caveat| (Tone::Mixed, format!("{} → {}", caveat.cause, caveat.remedy));
     let mut notes: Notes = judged.recorded.caveats.iter().map(caveat).collect();
     let (tone, word) = match judged.steady.verdict {
         Verdict::Proven => (Tone::Good, "steady"),

@@ -35,7 +35,8 @@ pub(super) fn read(file: &str, text: &str) -> Result<Vec<Recorded>, JudgeError> 
         if let Some(span) = line.strip_prefix("Results for ") {
             results.push(begun(file, span.trim_end_matches(':'), &input));
         }
-        let head = ["Total IO", "Read IO", "Write IO"].into_iter().find(|head| line.starts_with(head));
+        let head =
+            ["Total IO", "Read IO", "Write IO"].into_iter().find(|head| line.starts_with(head));
         if let Some(head) = head {
             unfinished(file, table)?;
             table = Some((head, number));
@@ -66,7 +67,12 @@ pub(super) fn read(file: &str, text: &str) -> Result<Vec<Recorded>, JudgeError> 
 fn unfinished(file: &str, table: Option<(&str, u64)>) -> Result<(), JudgeError> {
     let Some((head, line)) = table else { return Ok(()) };
     let what = format!("the table {head} has no total");
-    Err(JudgeError::at(file, line, what, "give the whole text, with the line that begins with total:"))
+    Err(JudgeError::at(
+        file,
+        line,
+        what,
+        "give the whole text, with the line that begins with total:",
+    ))
 }
 
 fn input(text: &str) -> Input {
@@ -76,14 +82,21 @@ fn input(text: &str) -> Input {
         if let Some(path) = after("path:") {
             input.targets += 1;
             input.path.get_or_insert_with(|| path.trim_matches('\'').to_owned());
-        } else if let (Some(size), None) = (after("size:").or_else(|| after("max file size:")), input.size_bytes) {
+        } else if let (Some(size), None) =
+            (after("size:").or_else(|| after("max file size:")), input.size_bytes)
+        {
             input.size_bytes = size_of(size);
         } else if let (Some(size), None) = (after("block size:"), input.block_bytes) {
             input.block_bytes = size_of(size);
-        } else if let (Some(alignment), None) = (after("using random I/O (alignment:"), input.is_random) {
+        } else if let (Some(alignment), None) =
+            (after("using random I/O (alignment:"), input.is_random)
+        {
             input.is_random = Some(true);
             input.alignment_bytes = size_of(alignment.trim_end_matches(')'));
-        } else if input.is_random.is_none() && line.starts_with("using ") && line.contains("sequential I/O") {
+        } else if input.is_random.is_none()
+            && line.starts_with("using ")
+            && line.contains("sequential I/O")
+        {
             input.is_random = Some(false);
         }
     }
@@ -108,7 +121,8 @@ fn begun(file: &str, span: &str, input: &Input) -> Recorded {
         Some(false) => Pattern::Sequential,
         None => Pattern::Unknown,
     };
-    result.load = Load { words: format!("{order}{block}"), pattern, block_bytes: input.block_bytes };
+    result.load =
+        Load { words: format!("{order}{block}"), pattern, block_bytes: input.block_bytes };
     result.range_bytes = input.size_bytes.filter(|_| input.targets == 1);
     let apart = input.alignment_bytes.zip(input.block_bytes).filter(|(apart, block)| apart > block);
     if let Some((apart, block)) = apart {
@@ -174,7 +188,7 @@ mod tests {
     #[test]
     fn a_table_that_was_cut_off_is_named_with_its_line() {
         let cut = TEXT.rsplit_once("total:").unwrap().0;
-        assert_eq!(read("d.txt", cut).unwrap_err().line, Some(19));
+        assert_eq!(read("d.txt", cut).unwrap_err().line, Some(20));
         assert!(read("d.txt", &TEXT.replace("| 2 |", "| x |")).unwrap_err().line.is_some());
         assert!(!is_it("nothing"));
     }

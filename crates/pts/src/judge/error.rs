@@ -4,7 +4,7 @@ use thiserror::Error;
 
 /// A file that cannot be judged.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("{file}{}: {what}; {remedy}", line_words(*line))]
+#[error("{file}{}: {what}; {remedy}", line_words(.line))]
 pub struct JudgeError {
     /// The file, as it was named.
     pub file: String,
@@ -16,7 +16,7 @@ pub struct JudgeError {
     pub remedy: String,
 }
 
-fn line_words(line: Option<u64>) -> String {
+fn line_words(line: &Option<u64>) -> String {
     line.map_or_else(String::new, |line| format!(", line {line}"))
 }
 
@@ -27,12 +27,7 @@ impl JudgeError {
         what: impl Into<String>,
         remedy: impl Into<String>,
     ) -> JudgeError {
-        JudgeError {
-            file: file.to_owned(),
-            line: None,
-            what: what.into(),
-            remedy: remedy.into(),
-        }
+        JudgeError { file: file.to_owned(), line: None, what: what.into(), remedy: remedy.into() }
     }
 
     /// A fault of one line, counted from 1.

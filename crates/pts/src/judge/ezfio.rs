@@ -58,7 +58,8 @@ fn head(text: &str) -> Head {
 /// When a line is none of it, with the line.
 pub(super) fn read(file: &str, text: &str) -> Result<Vec<Recorded>, JudgeError> {
     let head = head(text);
-    let mut lines = text.lines().zip(1_u64..).skip_while(|(line, _)| !line.starts_with("FIOVersion,"));
+    let mut lines =
+        text.lines().zip(1_u64..).skip_while(|(line, _)| !line.starts_with("FIOVersion,"));
     lines.next();
     let Some((columns, line)) = lines.next() else {
         let what = "ezFIO's file ends before its figures";
@@ -111,9 +112,18 @@ fn time_series(file: &str, head: &Head, rows: &[(&str, u64)]) -> Result<Recorded
     let mut windows = Vec::with_capacity(rows.len());
     for ((row, line), second) in rows.iter().zip(0_u64..) {
         let first = row.split(',').next().unwrap_or_default().trim();
-        let value: f64 = first.parse().ok().filter(|value: &f64| value.is_finite() && *value >= 0.0).ok_or_else(
-            || JudgeError::at(file, *line, format!("{first:?} is no count of I/Os"), "give the file as ezFIO wrote it"),
-        )?;
+        let value: f64 = first
+            .parse()
+            .ok()
+            .filter(|value: &f64| value.is_finite() && *value >= 0.0)
+            .ok_or_else(|| {
+                JudgeError::at(
+                    file,
+                    *line,
+                    format!("{first:?} is no count of I/Os"),
+                    "give the file as ezFIO wrote it",
+                )
+            })?;
         let written = value * SERIES_WRITE_SHARE * SERIES_BLOCK_BYTES as f64;
         windows.push(Window {
             start_ns: second.saturating_mul(1_000_000_000),

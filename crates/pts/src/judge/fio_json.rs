@@ -6,14 +6,13 @@ use super::error::JudgeError;
 use super::fio_log::{Kind, Log};
 use super::fio_options::Options;
 use super::fio_traps;
-use super::recorded::{
-    Claim, Figure, FioSteadyState, Format, Quantity, Recorded, Series, Window,
-};
+use super::recorded::{Claim, Figure, FioSteadyState, Format, Quantity, Recorded, Series, Window};
 use super::series;
 
 /// True when a document of fio's stands in `text`.
 pub(super) fn is_it(text: &str) -> bool {
-    text.contains("\"fio version\"") && (text.contains("\"jobs\"") || text.contains("\"client_stats\""))
+    text.contains("\"fio version\"")
+        && (text.contains("\"jobs\"") || text.contains("\"client_stats\""))
 }
 
 /// The last document of fio's in `text`, and its line. With `--status-interval` there are several, each of all since
@@ -34,7 +33,8 @@ fn last_document(file: &str, text: &str) -> Result<(Value, u64), JudgeError> {
                 Some(Err(error)) if rest.contains("\"fio version\"") => {
                     let number = line.saturating_add(error.line() as u64).saturating_sub(1);
                     let what = format!("fio's JSON cannot be read: {error}");
-                    let remedy = "give the whole of what fio wrote; an interrupted run leaves a part";
+                    let remedy =
+                        "give the whole of what fio wrote; an interrupted run leaves a part";
                     return Err(JudgeError::at(file, number, what, remedy));
                 }
                 _ => next_line(rest),
@@ -178,12 +178,7 @@ fn figures(job: &Value) -> Vec<Figure> {
 }
 
 /// Logs of the job's threads.
-fn own_logs<'a>(
-    logs: &'a [Log],
-    name: &str,
-    options: &Options,
-    threads: &Threads,
-) -> Vec<&'a Log> {
+fn own_logs<'a>(logs: &'a [Log], name: &str, options: &Options, threads: &Threads) -> Vec<&'a Log> {
     let last = |text: &str| text.rsplit('/').next().unwrap_or(text).to_owned();
     let is_own = |log: &&Log| {
         let option = match log.kind {
@@ -203,8 +198,11 @@ fn own_logs<'a>(
 /// in all, where that is known from elsewhere.
 pub(super) fn attach(result: &mut Recorded, logs: &[&Log], written: Option<u64>) {
     for kind in [Kind::Bandwidth, Kind::Iops, Kind::Latency, Kind::CompletionLatency] {
-        let of_kind: Vec<&Log> =
-            logs.iter().copied().filter(|log| log.kind == kind && !log.entries.is_empty()).collect();
+        let of_kind: Vec<&Log> = logs
+            .iter()
+            .copied()
+            .filter(|log| log.kind == kind && !log.entries.is_empty())
+            .collect();
         let Some(series) = series::of(&of_kind, result.load.block_bytes) else { continue };
         if let (Some(logged), Some(written)) = (series.written_bytes(), written) {
             // What is left in a window that was not full when the job ended is in no log: one window, and one more
@@ -318,7 +316,7 @@ fn chain(document: &Value, results: &mut [Recorded]) {
         let earlier = all.iter().take(index).filter(|other| {
             count(other, "/groupid") < count(job, "/groupid") && file(other).as_ref() == Some(&name)
         });
-        let bytes = earlier.map(|other| count(other, "/write/io_bytes")).sum();
+        let bytes: u64 = earlier.map(|other| count(other, "/write/io_bytes")).sum();
         if let Some(result) = results.get_mut(index) {
             result.before.written_bytes = bytes;
         }

@@ -90,7 +90,9 @@ pub fn by_name(file: &str) -> Option<(Kind, String, Option<u64>)> {
     let name = file.rsplit('/').next()?;
     let stem = name.strip_suffix(".log")?;
     let (base, thread) = match stem.rsplit_once('.') {
-        Some((base, number)) if !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()) => {
+        Some((base, number))
+            if !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()) =>
+        {
             (base, Some(number.parse().ok()?))
         }
         _ => (stem, None),
@@ -112,7 +114,8 @@ pub fn read(file: &str, text: &str) -> Result<Log, JudgeError> {
     };
     let lines = || text.lines().zip(1_u64..).filter(|(line, _)| !line.trim().is_empty());
     let is_direction = |column: usize| {
-        let field = move |line: &str| line.split(',').nth(column).map(|field| field.trim().to_owned());
+        let field =
+            move |line: &str| line.split(',').nth(column).map(|field| field.trim().to_owned());
         lines().all(|(line, _)| matches!(field(line).as_deref(), Some("0" | "1" | "2")))
     };
     let has_both = !is_direction(2) && is_direction(3);
@@ -151,7 +154,13 @@ fn entry(line: &str, has_both: bool) -> Option<Entry> {
     // With five columns the last is the priority, with more of them the offset comes first.
     let rest: Vec<&str> = fields.collect();
     let offset = if rest.len() > 1 { rest.first()?.parse().ok() } else { None };
-    (value.is_finite() && value >= 0.0).then_some(Entry { time_ms, value, direction, block_bytes, offset })
+    (value.is_finite() && value >= 0.0).then_some(Entry {
+        time_ms,
+        value,
+        direction,
+        block_bytes,
+        offset,
+    })
 }
 
 #[cfg(test)]
@@ -184,7 +193,10 @@ mod tests {
         let io = read("x_lat.1.log", "0, 9087, 0, 4096, 61440, 0\n0, 456, 1, 4096, 774144, 0\n");
         let io = io.unwrap();
         assert!(io.per_io);
-        assert_eq!((io.entries[1].direction, io.entries[1].offset), (Direction::Write, Some(774_144)));
+        assert_eq!(
+            (io.entries[1].direction, io.entries[1].offset),
+            (Direction::Write, Some(774_144))
+        );
         let both = read("x_lat.1.log", "500, 100, 900, 1, 0, 0\n1000, 110, 1, 1, 0, 0\n").unwrap();
         assert_eq!((both.entries[0].value, both.entries[0].direction), (100.0, Direction::Write));
     }

@@ -46,7 +46,11 @@ impl<'a> Options<'a> {
     /// An option that is on or off; none where that is not told.
     fn switch(&self, name: &str) -> Option<bool> {
         let text = self.text(&[name])?;
-        Some(text.is_empty() || text.parse::<u64>().is_ok_and(|number| number != 0) || text == "true")
+        Some(
+            text.is_empty()
+                || text.parse::<u64>().is_ok_and(|number| number != 0)
+                || text == "true",
+        )
     }
 
     /// Bytes of the range that one pass goes over.
@@ -77,11 +81,6 @@ impl<'a> Options<'a> {
         self.text(&["filename"])
     }
 
-    /// `ramp_time`: what is not in any figure.
-    pub(super) fn ramp_s(&self) -> f64 {
-        self.text(&["ramp_time"]).and_then(|text| seconds(text, 1.0)).unwrap_or(0.0)
-    }
-
     /// Time between two samples of `steadystate`.
     pub(super) fn steady_interval_s(&self) -> f64 {
         let names = ["steadystate_check_interval", "ss_interval", "steadystate_interval"];
@@ -96,7 +95,8 @@ impl<'a> Options<'a> {
 
     /// Whether logs of windows have the greatest value in them.
     pub(super) fn logs_greatest(&self) -> bool {
-        self.switch("log_max_value") == Some(true) || self.text(&["log_window_value"]) == Some("max")
+        self.switch("log_max_value") == Some(true)
+            || self.text(&["log_window_value"]) == Some("max")
     }
 
     /// Whether `loops`, or `io_size` beyond the range, make fio begin anew.
@@ -118,7 +118,8 @@ impl<'a> Options<'a> {
     /// pass; `random_generator=lfsr` gives the same one in all three, map or not; `randrepeat=0` never does, and
     /// neither does `norandommap` with the other generators.
     pub(super) fn load(&self, written: u64) -> Load {
-        let words = match (self.direction(), self.text(&["bs", "blocksize", "bsrange", "bssplit"])) {
+        let words = match (self.direction(), self.text(&["bs", "blocksize", "bsrange", "bssplit"]))
+        {
             (Some(direction), Some(block)) => format!("{direction}, {block}"),
             (Some(direction), None) if self.are_there() => format!("{direction}, 4k"),
             _ => "not told".to_owned(),
@@ -132,14 +133,15 @@ impl<'a> Options<'a> {
         };
         match direction.as_str() {
             _ if written == 0 => Pattern::ReadsOnly,
-            "write" | "rw" | "readwrite" | "trimwrite" => return Pattern::Sequential,
+            "write" | "rw" | "readwrite" | "trimwrite" => Pattern::Sequential,
             "randwrite" | "randrw" | "randtrimwrite" => self.random(written),
             _ => Pattern::Unknown,
         }
     }
 
     fn random(&self, written: u64) -> Pattern {
-        let repeats = self.switch("randrepeat").or_else(|| self.switch("allrandrepeat")) != Some(false);
+        let repeats =
+            self.switch("randrepeat").or_else(|| self.switch("allrandrepeat")) != Some(false);
         let is_lfsr = self.text(&["random_generator"]) == Some("lfsr");
         let is_uneven = self.text(&["random_distribution"]).is_some_and(|text| text != "random");
         // Within the first pass there is nothing to replay yet.
@@ -159,7 +161,8 @@ impl<'a> Options<'a> {
     /// Whether one permutation again and again cannot be excluded: what begins anew, draws the same each time, and is
     /// not known to do without a map.
     pub(super) fn may_replay(&self) -> bool {
-        let repeats = self.switch("randrepeat").or_else(|| self.switch("allrandrepeat")) != Some(false);
+        let repeats =
+            self.switch("randrepeat").or_else(|| self.switch("allrandrepeat")) != Some(false);
         self.begins_anew() && repeats && self.switch("norandommap").is_none()
     }
 }
@@ -186,7 +189,10 @@ mod tests {
             (json!({"norandommap": "0", "time_based": "1"}), Pattern::Permutations),
             (json!({"norandommap": "0", "loops": "6", "randrepeat": "0"}), Pattern::Permutations),
             (json!({"random_generator": "lfsr", "time_based": "1"}), Pattern::Replayed),
-            (json!({"random_generator": "lfsr", "norandommap": "1", "loops": "6"}), Pattern::Replayed),
+            (
+                json!({"random_generator": "lfsr", "norandommap": "1", "loops": "6"}),
+                Pattern::Replayed,
+            ),
             (json!({"random_generator": "lfsr", "randrepeat": "0"}), Pattern::Permutations),
             (json!({"norandommap": "1"}), Pattern::Uniform),
             (json!({"norandommap": "1", "random_distribution": "zipf:1.2"}), Pattern::Random),

@@ -84,7 +84,10 @@ fn steady_state(result: &mut Recorded, state: &FioSteadyState) {
         );
     }
     let steps = samples.saturating_sub(1) as f64;
-    if state.slope && state.percent && state.limit * steps > 100.0 * stats::steady::snia::SLOPE_SHARE {
+    if state.slope
+        && state.percent
+        && state.limit * steps > 100.0 * stats::steady::snia::SLOPE_SHARE
+    {
         result.doubt(
             "slope_limit_is_a_sample",
             format!(

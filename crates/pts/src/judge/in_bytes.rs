@@ -6,6 +6,9 @@ use stats::{Proof, Verdict};
 use super::recorded::{Pattern, Recorded, Window};
 use super::verdict::{Answer, Known, Start, Transient};
 
+/// More than any drive is written in its life: figures of so many bytes are no figures.
+const BYTES_MAX: u64 = 1 << 60;
+
 /// What is known of the drive, and whose word it is.
 struct Drive {
     bytes: u64,
@@ -24,8 +27,8 @@ pub(super) fn answer(recorded: &Recorded, known: &Known) -> Answer {
     let prior = prior(recorded, known, &drive);
     let Some(judgement) = prior.as_ref().and_then(|prior| judged(prior, &spans)) else {
         return Answer::unprovable(
-            "the series is empty, or the capacity and over-provisioning that were given make no sense",
-            "check --capacity and --over-provisioning",
+            "the bytes written, the capacity or the over-provisioning make no sense",
+            "check the file, --capacity and --over-provisioning",
         );
     };
     let answer = of_judgement(recorded, known, &drive, &spans, &judgement);
@@ -67,10 +70,7 @@ fn drive(recorded: &Recorded, known: &Known, spans: &[Span]) -> Drive {
     let range = recorded.range_bytes;
     let told = known.drive_bytes.or(recorded.drive_bytes);
     let told = told.or(range.filter(|_| known.range_is_drive));
-    Drive {
-        bytes: told.or(range).unwrap_or_else(|| total(spans).max(1)),
-        is_told: told.is_some(),
-    }
+    Drive { bytes: told.or(range).unwrap_or_else(|| total(spans).max(1)), is_told: told.is_some() }
 }
 
 fn prior(recorded: &Recorded, known: &Known, drive: &Drive) -> Option<Prior> {
@@ -97,6 +97,9 @@ fn is_uniform(recorded: &Recorded, known: &Known) -> bool {
 }
 
 fn judged(prior: &Prior, spans: &[Span]) -> Option<Judgement> {
+    if total(spans).max(prior.range_bytes) > BYTES_MAX {
+        return None;
+    }
     let mut detector = Detector::new(*prior)?;
     for span in spans {
         detector.push(span);
@@ -117,16 +120,13 @@ fn of_judgement(
             accepted(recorded, known, drive, judgement, level)
         }
         (State::Transition | State::NeverSteady, _) => Answer::refuted(&judgement.reason, more),
-        (State::Throttled, _) => Answer::refuted(
-            &judgement.reason,
-            "remove what held the drive up, and measure again",
-        ),
-        (State::Fresh, _) if is_fresh_for_sure(known, drive, spans) => {
-            Answer::refuted(
-                "less was written than a purged drive has free: it was measured fresh",
-                more,
-            )
+        (State::Throttled, _) => {
+            Answer::refuted(&judgement.reason, "remove what held the drive up, and measure again")
         }
+        (State::Fresh, _) if is_fresh_for_sure(known, drive, spans) => Answer::refuted(
+            "less was written than a purged drive has free: it was measured fresh",
+            more,
+        ),
         _ if !drive.is_told => unknown_drive(recorded),
         _ => Answer::unprovable(&judgement.reason, more),
     }

@@ -129,7 +129,9 @@ pub struct Series {
 impl Series {
     /// What was written in all of it; none where some window does not tell.
     pub fn written_bytes(&self) -> Option<u64> {
-        self.windows.iter().try_fold(0_u64, |sum, window| Some(sum.saturating_add(window.written_bytes?)))
+        self.windows
+            .iter()
+            .try_fold(0_u64, |sum, window| Some(sum.saturating_add(window.written_bytes?)))
     }
 }
 
@@ -251,7 +253,11 @@ impl Recorded {
             format,
             files: vec![file.to_owned()],
             tool_version: None,
-            load: Load { words: "not told".to_owned(), pattern: Pattern::Unknown, block_bytes: None },
+            load: Load {
+                words: "not told".to_owned(),
+                pattern: Pattern::Unknown,
+                block_bytes: None,
+            },
             range_bytes: None,
             drive_bytes: None,
             before: Before::default(),
@@ -265,7 +271,12 @@ impl Recorded {
     }
 
     /// Adds a doubt.
-    pub(crate) fn doubt(&mut self, code: &str, cause: impl Into<String>, remedy: impl Into<String>) {
+    pub(crate) fn doubt(
+        &mut self,
+        code: &str,
+        cause: impl Into<String>,
+        remedy: impl Into<String>,
+    ) {
         self.caveats.push(Caveat {
             code: code.to_owned(),
             subject: self.name.clone(),

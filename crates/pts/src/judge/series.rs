@@ -152,7 +152,9 @@ fn rates(
         written_bytes: match (per_io, is_bytes) {
             (true, _) => Some(written_exactly[index].round() as u64),
             (false, true) => Some(written[index].round() as u64),
-            (false, false) => block_bytes.map(|bytes| (written[index] * bytes as f64).round() as u64),
+            (false, false) => {
+                block_bytes.map(|bytes| (written[index] * bytes as f64).round() as u64)
+            }
         },
         value: amount / seconds,
     };

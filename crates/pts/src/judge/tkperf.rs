@@ -5,13 +5,18 @@ use stats::steady::snia;
 
 use super::error::JudgeError;
 use super::fio_units::bytes;
-use super::recorded::{Before, Claim, Figure, Format, Load, Pattern, Quantity, Recorded, Rounds, Series, Window};
+use super::recorded::{
+    Before, Claim, Figure, Format, Load, Pattern, Quantity, Recorded, Rounds, Series, Window,
+};
 use super::xml::{self, Element};
 
 /// Shares of reads of a round of its IOPS test, in percent, in order (`SsdIopsTest.mixWlds`).
 const IOPS_MIXES: [f64; 7] = [100.0, 95.0, 65.0, 50.0, 35.0, 5.0, 0.0];
 /// Block sizes of that test, in order; on drives of 4 KiB blocks the last is left out.
 const IOPS_BLOCKS: [&str; 8] = ["1024k", "128k", "64k", "32k", "16k", "8k", "4k", "512"];
+
+/// Length of a cell unless told otherwise (`Options`).
+const ROUND_S: f64 = 60.0;
 
 /// True when `text` is XML with a test of TKperf's in it.
 pub(super) fn is_it(text: &str) -> bool {
@@ -63,12 +68,17 @@ fn needed<T: DeserializeOwned>(file: &str, test: &Element, name: &str) -> Result
     })
 }
 
-fn begun(file: &str, test: &Element, words: &str, block: Option<u64>) -> Result<Recorded, JudgeError> {
+fn begun(
+    file: &str,
+    test: &Element,
+    words: &str,
+    block: Option<u64>,
+) -> Result<Recorded, JudgeError> {
     let mut result = Recorded::of(&test.name, Format::Tkperf, file);
     let pattern = Pattern::Random;
     result.load = Load { words: words.to_owned(), pattern, block_bytes: block };
-    let version: Option<String> = json(file, test, "fioversion")?;
-    result.tool_version = version.map(|version| version.trim().to_owned());
+    let version = test.child("fioversion").map(|version| version.text.trim().trim_matches('"'));
+    result.tool_version = version.map(|version| version.trim_end_matches("\\n").to_owned());
     let more: Option<Vec<String>> = json(file, test, "xargs")?;
     let draws_anew = more.is_some_and(|more| more.iter().any(|word| word.contains("randrepeat=0")));
     if !draws_anew {
@@ -80,6 +90,12 @@ fn begun(file: &str, test: &Element, words: &str, block: Option<u64>) -> Result<
         );
     }
     Ok(result)
+}
+
+/// Seconds of a cell, where they are told and are some.
+fn runtime_s(file: &str, test: &Element) -> Result<Option<f64>, JudgeError> {
+    let told: Option<Option<f64>> = json(file, test, "runtime")?;
+    Ok(told.flatten().filter(|s| *s > 0.0 && *s < 1e9))
 }
 
 fn claim(file: &str, test: &Element) -> Result<Option<Claim>, JudgeError> {
@@ -98,7 +114,7 @@ fn reported(values: &[f64], unit: &'static str) -> Vec<Figure> {
 fn iops(file: &str, test: &Element) -> Result<Recorded, JudgeError> {
     let mut result = begun(file, test, "IOPS test: randrw, 7 mixes, 8 block sizes", None)?;
     let rounds: Vec<Vec<Vec<f64>>> = needed(file, test, "roundmat")?;
-    let seconds: Option<f64> = json(file, test, "runtime")?;
+    let seconds = runtime_s(file, test)?;
     // The last mix is writes alone, and 4k the last block size but one.
     let of_round = |round: &Vec<Vec<f64>>| {
         let row = round.last()?;
@@ -128,7 +144,8 @@ fn round_bytes(round: &[Vec<f64>], seconds: f64) -> u64 {
 }
 
 fn latency(file: &str, test: &Element) -> Result<Recorded, JudgeError> {
-    let mut result = begun(file, test, "latency test: randrw, 3 mixes, 3 block sizes, depth 1", None)?;
+    let mut result =
+        begun(file, test, "latency test: randrw, 3 mixes, 3 block sizes, depth 1", None)?;
     let rounds: Vec<Vec<Vec<Vec<f64>>>> = needed(file, test, "roundmat")?;
     let cell = |round: &Vec<Vec<Vec<f64>>>| {
         let row = round.last()?;
@@ -148,7 +165,7 @@ fn throughput(file: &str, test: &Element) -> Result<Recorded, JudgeError> {
     result.load.pattern = Pattern::Sequential;
     result.caveats.retain(|caveat| caveat.code != "each_round_the_same");
     let blocks: Vec<Vec<Vec<f64>>> = needed(file, test, "roundmat")?;
-    let seconds: Option<f64> = json(file, test, "runtime")?;
+    let seconds = runtime_s(file, test)?;
     // Of each block size reads, then writes, in KiB a second; the first is 1024k, which is tracked.
     let writes = blocks.first().and_then(|sizes| sizes.get(1)).cloned().unwrap_or_default();
     let values: Vec<f64> = writes.iter().map(|kib| kib * 1024.0).collect();
@@ -164,8 +181,8 @@ fn throughput(file: &str, test: &Element) -> Result<Recorded, JudgeError> {
 fn saturation(file: &str, test: &Element) -> Result<Recorded, JudgeError> {
     let mut result = begun(file, test, "write saturation: randwrite, 4k", Some(4096))?;
     let both: (Vec<f64>, serde_json::Value) = needed(file, test, "roundmat")?;
-    let seconds: Option<f64> = json(file, test, "runtime")?;
-    let seconds = seconds.filter(|s| *s > 0.0 && *s < 1e9).unwrap_or(60.0);
+    let seconds = runtime_s(file, test)?;
+    let seconds = seconds.unwrap_or(ROUND_S);
     let duration_ns = (seconds * 1e9) as u64;
     let window = |(index, iops): (usize, &f64)| Window {
         start_ns: (index as u64).saturating_mul(duration_ns),
@@ -228,7 +245,8 @@ mod tests {
 
     #[test]
     fn saturation_has_a_mean_a_minute() {
-        let text = "<t><writesat><roundmat>[[100, 50], [[1,2,3],[1,2,3]]]</roundmat></writesat></t>";
+        let text =
+            "<t><writesat><roundmat>[[100, 50], [[1,2,3],[1,2,3]]]</roundmat></writesat></t>";
         let results = read("x.xml", text).unwrap();
         let series = results[0].series.as_ref().unwrap();
         assert_eq!(series.written_bytes(), Some(150 * 60 * 4096));

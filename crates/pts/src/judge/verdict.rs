@@ -134,7 +134,13 @@ pub fn judge(recorded: Recorded, known: &Known) -> Judged {
         rules.push(RuleSays { rule: RuleName::Fio, says: by_fio(state) });
     }
     rules.push(RuleSays { rule: RuleName::InBytes, says: answer.steady.clone() });
-    Judged { recorded, steady: answer.steady, remedy: answer.remedy, rules, transient: answer.transient }
+    Judged {
+        recorded,
+        steady: answer.steady,
+        remedy: answer.remedy,
+        rules,
+        transient: answer.transient,
+    }
 }
 
 /// The answer: what excludes one comes first, then what is missing, then the rule in bytes.
@@ -208,7 +214,11 @@ fn by_snia(recorded: &Recorded) -> Proof {
     let Some(window) = last.and_then(|five| snia::Window::of(five, values.len())) else {
         return Proof::new(
             Verdict::Unprovable,
-            format!("there are {} {what}, and the rule looks at {}", values.len(), snia::WINDOW_ROUNDS),
+            format!(
+                "there are {} {what}, and the rule looks at {}",
+                values.len(),
+                snia::WINDOW_ROUNDS
+            ),
         )
         .with("rounds", values.len() as u64);
     };
@@ -245,9 +255,10 @@ fn by_fio(state: &FioSteadyState) -> Proof {
         (true, true) => (Verdict::Proven, "its samples, computed anew, say the same"),
         (false, false) => (Verdict::Refuted, "its samples, computed anew, say the same"),
         (false, true) => (Verdict::Refuted, "its samples, computed anew, are not within its limit"),
-        (true, false) => {
-            (Verdict::Unprovable, "its samples, computed anew, are within its limit: it stopped for another reason")
-        }
+        (true, false) => (
+            Verdict::Unprovable,
+            "its samples, computed anew, are within its limit: it stopped for another reason",
+        ),
     };
     Proof::new(verdict, format!("fio says {said}; {words}"))
         .with("fio_says", state.attained)

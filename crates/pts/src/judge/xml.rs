@@ -84,7 +84,8 @@ mod tests {
 
     #[test]
     fn elements_hold_text_or_elements() {
-        let root = read("x", "<?xml version='1.0'?>\n<t><a>[1, 2]</a>\n<b/><c k='v'><d>&lt;3</d></c></t>");
+        let root =
+            read("x", "<?xml version='1.0'?>\n<t><a>[1, 2]</a>\n<b/><c k='v'><d>&lt;3</d></c></t>");
         let root = root.unwrap();
         assert_eq!((root.name.as_str(), root.children.len()), ("t", 3));
         assert_eq!(root.child("a").unwrap().text, "[1, 2]");

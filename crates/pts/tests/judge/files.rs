@@ -49,12 +49,17 @@ fn fios_own_verdict_is_computed_anew_and_proves_nothing() {
 // Breaks when log and JSON count in different units: 1,024 or 1,000, KiB or bytes.
 #[test]
 fn a_log_holds_what_the_json_says_was_written() {
-    for (dir, json, log) in [("steadystate", "ss.json", "a_bw.1.log"), ("per-io", "p.json", "p_iops.1.log")] {
+    for (dir, json, log) in
+        [("steadystate", "ss.json", "a_bw.1.log"), ("per-io", "p.json", "p_iops.1.log")]
+    {
         let read = results(dir, &[json, log]);
         let series = read[0].series.as_ref().unwrap();
         let (logged, written) = (series.written_bytes().unwrap(), read[0].written_bytes.unwrap());
         let windows = series.windows.iter().filter_map(|w| w.written_bytes).max().unwrap();
-        assert!(logged <= written + windows && logged + 2 * windows >= written, "{dir}: {logged} {written}");
+        assert!(
+            logged <= written + windows && logged + 2 * windows >= written,
+            "{dir}: {logged} {written}"
+        );
         assert!(!codes(&read[0]).contains(&"logs_of_another_run"), "{dir}");
     }
 }
@@ -168,7 +173,13 @@ fn steady_state(criterion: &str, duration_s: u64) -> String {
 #[test]
 fn the_slope_that_overflows_is_named() {
     let has = |version: &str, criterion: &str, duration_s: u64| {
-        let result = job(version, r#"{ "rw" : "randwrite" }"#, 4096, "", &steady_state(criterion, duration_s));
+        let result = job(
+            version,
+            r#"{ "rw" : "randwrite" }"#,
+            4096,
+            "",
+            &steady_state(criterion, duration_s),
+        );
         codes(&result).contains(&"slope_overflow")
     };
     assert!(has("fio-3.42", "iops_slope:0.01%", 1800));

@@ -23,7 +23,10 @@ fn tried(file: &str, text: String) {
 const SEEDS: [(&str, &str); 6] = [
     ("x_bw.1.log", "500, 1609, 1, 0, 0\n1000, 1596, 1, 0, 0\n1500, 1600, 0, 4096, 8192, 0\n"),
     ("j.json", include_str!("../data/steadystate/ss.json")),
-    ("t.xml", "<t><iops><runtime>60</runtime><roundmat>[[[1,2,3,4,5,6,7,8]]]</roundmat></iops></t>"),
+    (
+        "t.xml",
+        "<t><iops><runtime>60</runtime><roundmat>[[[1,2,3,4,5,6,7,8]]]</roundmat></iops></t>",
+    ),
     ("t.xml", "<t><writesat><roundmat>[[100, 50], [[1,2,3],[1,2,3]]]</roundmat></writesat></t>"),
     (
         "e.csv",

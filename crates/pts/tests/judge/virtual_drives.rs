@@ -192,13 +192,8 @@ fn what_is_missing_makes_it_unprovable() {
 // Breaks when the mean of a whole run passes for that of its steady part: here it is far above.
 #[test]
 fn the_way_there_is_found_in_the_figure() {
-    let case = Case {
-        over_provisioning: 0.28,
-        state: "fresh",
-        fills: 12.0,
-        logs: Logs::PerIo,
-        seed: 4,
-    };
+    let case =
+        Case { over_provisioning: 0.28, state: "fresh", fills: 12.0, logs: Logs::PerIo, seed: 4 };
     let known = Known {
         drive_bytes: Some(capacity(case)),
         start: Start::Purged,
