@@ -245,7 +245,7 @@ fn tried(case: Case, binary: &Binary) -> Result<Outcome> {
     let mut judge = binary.command();
     judge.arg("judge").arg(dir.join("x.json")).args(["--json", "--purged"]);
     if case.sort != Sort::Untold {
-        judge.arg(format!("--capacity={CAPACITY_BYTES}"));
+        judge.arg(format!("--capacity={CAPACITY_BYTES}B"));
     }
     let output = judge.stdin(Stdio::null()).output().context("drivescope cannot be started")?;
     let said = || String::from_utf8_lossy(&output.stderr).trim().to_owned();
