@@ -42,7 +42,8 @@ fn sum_down(k: usize, n: usize, p: f64) -> f64 {
     for j in (1..=k).rev() {
         term *= j as f64 / (n - j + 1) as f64 * odds;
         sum += term;
-        if term < sum * f64::EPSILON / 8.0 {
+        // Also when all terms are too small for a number: the sum stays zero.
+        if term <= sum * f64::EPSILON / 8.0 {
             break;
         }
     }
@@ -56,7 +57,8 @@ fn sum_up(k: usize, n: usize, p: f64) -> f64 {
     for j in k..n {
         term *= (n - j) as f64 / (j + 1) as f64 * odds;
         sum += term;
-        if term < sum * f64::EPSILON / 8.0 {
+        // Also when all terms are too small for a number: the sum stays zero.
+        if term <= sum * f64::EPSILON / 8.0 {
             break;
         }
     }

@@ -1,6 +1,9 @@
 //! Latencies in bounded memory.
 
 mod encoded;
+mod percentile;
+
+pub use percentile::Percentile;
 
 use hdrhistogram::Histogram;
 

@@ -9,7 +9,7 @@ pub use bootstrap::{BootstrapInterval, BootstrapKind, bootstrap};
 pub use order::{OrderInterval, median, median_interval, quantile_interval, runs_needed};
 pub use proportion::{ProportionInterval, proportion_interval};
 
-pub(crate) use order::{half_width, ranks_for_error, shape, symmetric, within_percent};
+pub(crate) use order::{half_width, last_rank, ranks_for_error, shape, symmetric, within_percent};
 
 use crate::ess;
 use crate::quantity::{Better, Quantity, Unit};

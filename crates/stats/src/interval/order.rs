@@ -159,7 +159,7 @@ pub(crate) fn ranks_for_error(n: usize, error: f64) -> Option<usize> {
 }
 
 /// The last of the ranks 1..=`most` that passes, when all that pass come first.
-fn last_rank(most: usize, passes: impl Fn(usize) -> bool) -> Option<usize> {
+pub(crate) fn last_rank(most: usize, passes: impl Fn(usize) -> bool) -> Option<usize> {
     let (mut good, mut bad) = (0, most + 1);
     while bad - good > 1 {
         let middle = good + (bad - good) / 2;

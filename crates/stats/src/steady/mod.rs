@@ -4,6 +4,15 @@
 //! both count time, and a drive does not know time: it knows bytes. [`Detector`] is ours, and counts bytes.
 //! [`theory`] is what is known of write amplification, which the last of the three leans on.
 
+mod detector;
 pub mod fio;
+mod gate;
+mod history;
+mod judgement;
+mod periodic;
 pub mod snia;
 pub mod theory;
+pub mod window;
+
+pub use detector::Detector;
+pub use judgement::{Judgement, Level, Prior, Span, Start, State, Verdict};

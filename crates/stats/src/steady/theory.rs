@@ -79,7 +79,7 @@ fn survivors(physical: f64) -> f64 {
     for _ in 0..200 {
         let reached = ((u - 1.0) * physical).exp();
         let step = (reached - u) / (1.0 - physical * reached);
-        if !(step > u * f64::EPSILON) {
+        if step.is_nan() || step <= u * f64::EPSILON {
             break;
         }
         u += step;

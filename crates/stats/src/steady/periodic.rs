@@ -1,0 +1,120 @@
+//! Up and down without end: a drive that collects in waves, or a load that comes round again.
+
+use super::window;
+use crate::{ess, sample};
+use statrs::distribution::{ContinuousCDF, StudentsT};
+
+/// Whole periods that must have been seen.
+const PERIODS_MIN: usize = 3;
+/// Least correlation of what is a period apart. Below half, less than half of the variance comes round again.
+const CORRELATION_MIN: f64 = 0.5;
+
+/// A wave.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Wave {
+    /// Its length, in values.
+    pub(super) length: usize,
+    /// Values, at the end of the series, that are whole periods.
+    pub(super) values: usize,
+    /// Correlation of what is a period apart.
+    pub(super) correlation: f64,
+    /// Mean of the whole periods.
+    pub(super) mean: f64,
+    /// Half width of its interval, as a share of it.
+    pub(super) half_width: f64,
+}
+
+/// Finds a wave whose means over `half_fill` values leave the margin in each period, while the means of whole periods
+/// stay within it: what comes round must come round to the same level. `error` is that of each end of the interval.
+/// `None` when there is none, or fewer than three periods of it.
+pub(super) fn wave(values: &[f64], half_fill: usize, margin: f64, error: f64) -> Option<Wave> {
+    if !sample::usable(values) {
+        return None;
+    }
+    let longest = values.len() / PERIODS_MIN;
+    let correlations: Vec<f64> = (0..=longest).map(|lag| correlation(values, lag)).collect();
+    // Lag 0 and what hangs together with it are no period: one begins beyond the first lag without correlation.
+    let first = correlations.iter().position(|rho| *rho <= 0.0)?;
+    let best = correlations[first..].iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    if best < CORRELATION_MIN {
+        return None;
+    }
+    // Multiples of a period correlate as well as it does: the shortest is the period.
+    let is_peak = |lag: &usize| {
+        let at = correlations[*lag];
+        let around = &correlations[lag - 1..=lag + 1];
+        at >= 0.9 * best && around.iter().all(|other| at >= *other)
+    };
+    // The last lag is none: what comes after it may be higher.
+    let length = (first..longest).find(is_peak)?;
+    let count = values.len() / length;
+    let whole = &values[values.len() - count * length..];
+    let periods = ess::batch_means(whole, length);
+    let mean = sample::mean(&periods);
+    let off = |level: f64| (level / mean - 1.0).abs();
+    if count < PERIODS_MIN || periods.iter().any(|level| off(*level) > margin) {
+        return None;
+    }
+    // What leaves the margin once is an event, not a wave.
+    let leaves = |from: usize| {
+        let until = (from + length + half_fill).min(whole.len());
+        let (least, greatest) = window::extremes(&whole[from..until], half_fill)?;
+        Some(off(least) > margin || off(greatest) > margin)
+    };
+    let keeps_leaving = (0..count).all(|period| leaves(period * length).unwrap_or(false));
+    if !keeps_leaving {
+        return None;
+    }
+    let t = StudentsT::new(0.0, 1.0, (count - 1) as f64).ok()?.inverse_cdf(1.0 - error);
+    let spread = sample::standard_deviation(&periods)? / mean;
+    let half_width = t * spread / (count as f64).sqrt();
+    Some(Wave { length, values: whole.len(), correlation: correlations[length], mean, half_width })
+}
+
+/// Correlation of what is `lag` apart, each part about its own mean: exactly one for what comes round exactly, where the
+/// usual estimate of the autocorrelation falls off with the lag. Zero when nothing varies.
+fn correlation(values: &[f64], lag: usize) -> f64 {
+    let (early, late) = (&values[..values.len() - lag], &values[lag..]);
+    let means = (sample::mean(early), sample::mean(late));
+    let products: f64 = early.iter().zip(late).map(|(a, b)| (a - means.0) * (b - means.1)).sum();
+    let squares = sample::sum_of_squares(early, means.0) * sample::sum_of_squares(late, means.1);
+    Some(products / squares.sqrt()).filter(|rho| rho.is_finite()).unwrap_or(0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::Stream;
+    use std::f64::consts::TAU;
+
+    fn series(n: usize, mut at: impl FnMut(f64) -> f64) -> Vec<f64> {
+        (0..n).map(|i| at(i as f64)).collect()
+    }
+
+    #[test]
+    fn waves_and_teeth_are_found_with_their_length() {
+        let mut stream = Stream::new(1);
+        let mut noisy = |level: f64| level * (1.0 + 0.02 * (stream.open01() - 0.5));
+        let sine = series(128, |i| noisy(100.0 + 20.0 * (TAU * i / 32.0).sin()));
+        let teeth = series(160, |i| noisy(100.0 + (i % 40.0)));
+        for (values, length) in [(sine, 32_usize), (teeth, 40)] {
+            let wave = wave(&values, 16, 0.05, 0.05).unwrap();
+            assert!(wave.length.abs_diff(length) <= 1, "{wave:?}");
+            assert!(wave.values >= 3 * wave.length && wave.half_width < 0.05, "{wave:?}");
+        }
+    }
+
+    // A fall, a single dip, noise and a flutter that half fills average out are no periods: naming them so would end a
+    // measurement that has to go on.
+    #[test]
+    fn what_does_not_come_round_is_no_wave() {
+        let mut stream = Stream::new(2);
+        let fall = series(128, |i| 100.0 * (-i / 200.0).exp() + 5.0 * (i / 3.0).sin());
+        let dip = series(128, |i| if (40.0..50.0).contains(&i) { 30.0 } else { 100.0 });
+        let noise = series(128, |_| 100.0 * (0.5 + stream.open01()));
+        let flutter = series(128, |i| 100.0 + 20.0 * (TAU * i / 8.0).sin());
+        for values in [fall, dip, noise, flutter, vec![1.0; 128], vec![], vec![f64::NAN; 9]] {
+            assert_eq!(wave(&values, 16, 0.05, 0.05), None);
+        }
+    }
+}
