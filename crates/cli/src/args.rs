@@ -2,6 +2,7 @@
 
 mod given;
 mod health;
+mod judge;
 mod probe;
 mod pts;
 mod purge;
@@ -24,6 +25,7 @@ use workload::units::{parse_bytes, parse_nanos};
 
 pub use given::Given;
 pub use health::HealthArgs;
+pub use judge::JudgeArgs;
 pub use probe::{
     AlignArgs, CapacityArgs, ChainArgs, FlashbenchArgs, ImportArgs, ImportFlashbenchArgs,
     ImportVerb, PlainArgs, ProbeArgs, ProbeOutputArgs, ProbePlaceArgs, ProbeVerb, RowsArgs,
@@ -86,6 +88,8 @@ pub enum Verb {
     Flashbench(FlashbenchArgs),
     /// Judge what another tool printed
     Import(ImportArgs),
+    /// Was the drive in a steady state? Results of fio, ezFIO, TKperf, diskspd
+    Judge(JudgeArgs),
     /// Merge survey rows of many drives into a table
     Rows(RowsArgs),
     /// List what can be measured here, and what must not be touched

@@ -55,6 +55,7 @@ fn main() -> ExitCode {
         Verb::Trace(args) => verbs::trace::main(args),
         Verb::Flashbench(args) => verbs::flashbench::main(&args.arguments),
         Verb::Import(args) => verbs::import::main(args),
+        Verb::Judge(args) => verbs::judge::main(args),
         Verb::Rows(args) => verbs::rows::main(args),
         Verb::Devices(args) => verbs::devices::main(args),
         Verb::Health(args) => verbs::health::main(args),

@@ -3,11 +3,12 @@
 //!
 //! [`options`] says what is asked for; [`run`](mod@run) makes the tests, each of which has a file in [`tests`](mod@tests);
 //! they ask a [`desk`] for stretches of I/O, which a [`rig`] issues. [`tracker`] follows the value that steady state is
-//! judged by, and [`body`] is what is left.
+//! judged by, and [`body`] is what is left. [`judge`] looks at what other programs measured.
 
 pub mod body;
 pub mod desk;
 pub mod estimate;
+pub mod judge;
 pub mod options;
 mod ours;
 pub mod precondition;

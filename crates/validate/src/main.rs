@@ -16,6 +16,7 @@ mod fio;
 mod fio_parity;
 mod fuzz;
 mod hot_loop;
+mod judge;
 mod kills;
 mod lab;
 mod latency;
@@ -73,6 +74,8 @@ enum Name {
     Lab(lab::Options),
     /// The power cut at every flush mark under the store of runs (root and /dev/fuse, half an hour)
     Cuts(cuts::Options),
+    /// Results of fio on served virtual drives, judged again (/dev/fuse and fio, a quarter of an hour)
+    Judge(judge::Options),
     /// Virtual drives served as files, tried with flashbench and fio (/dev/fuse, minutes)
     Serve(serve::Options),
     /// What the probes say of drives whose truth is known (an hour)
@@ -125,8 +128,11 @@ fn main() -> ExitCode {
 type Validation = (&'static str, &'static str, fn() -> Result<bool>);
 
 /// All of them, in the order in which they run when none is named: the short ones first.
-const ALL: [Validation; 19] = [
+const ALL: [Validation; 20] = [
     ("serve", "served virtual drives, tried with flashbench and fio", || serve::run(&defaults())),
+    ("judge", "results of fio on served virtual drives, judged again", || {
+        judge::run(&defaults())
+    }),
     ("latency", "recorded latency against the kernel's own, beside fio's", || {
         latency::run(&defaults())
     }),
@@ -175,6 +181,7 @@ fn run(name: Option<Name>) -> Result<bool> {
             Ok(true)
         }
         Some(Name::Serve(options)) => serve::run(&options),
+        Some(Name::Judge(options)) => judge::run(&options),
         Some(Name::Latency(options)) => latency::run(&options),
         Some(Name::Kills(options)) => kills::run(&options),
         Some(Name::Lab(options)) => lab::run(&options),

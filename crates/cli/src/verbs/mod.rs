@@ -4,6 +4,7 @@ pub mod devices;
 pub mod flashbench;
 pub mod health;
 pub mod import;
+pub mod judge;
 pub mod mark;
 pub mod plan;
 pub mod probe;

@@ -6,6 +6,7 @@ pub mod devices;
 pub mod health;
 pub mod import;
 pub mod import_trace;
+pub mod judge;
 pub mod load;
 pub mod mark;
 pub mod plots;

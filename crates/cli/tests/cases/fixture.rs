@@ -44,6 +44,7 @@ impl Fixture {
             fs::copy(examples.join(name), at(name)).unwrap();
         }
         fs::write(at("garbage"), [0x7f, 0, 0xff, b'\n', b'{', 0xfe]).unwrap();
+        fs::write(at("x_bw.1.log"), "500, 1609, 1, 0, 0\n1000, 1596, 1, 0, 0\n").unwrap();
         fs::write(at("image"), vec![7; 1 << 20]).unwrap();
         fs::create_dir(at("directory")).unwrap();
         fs::create_dir(at("mountpoint")).unwrap();

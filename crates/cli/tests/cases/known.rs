@@ -39,7 +39,7 @@ const QUICK: &[&str] = &[
 const PROBE: &[&str] = &["sim:usb-8m", "--time-budget=1s", "--no-progress", "--no-record"];
 
 /// All verbs.
-pub const VERBS: [Verb; 37] = [
+pub const VERBS: [Verb; 38] = [
     verb("mark", 1, QUICK),
     verb("plan", 0, &["--tests=RND4KQ1T1", "--seed=7"]),
     verb("run", 2, &["plan.toml", "sim:hdd-7200", "--no-progress", "--no-record"]),
@@ -70,6 +70,7 @@ pub const VERBS: [Verb; 37] = [
     verb("trace export", 1, &["shop.spc", "--to=fio", "--output=out.log"]),
     verb("flashbench", 1, &["sim:usb-8m", "-a"]),
     verb("import flashbench", 1, &["align.txt"]),
+    verb("judge", 1, &["x_bw.1.log"]),
     verb("rows merge", 1, &["rows.txt"]),
     verb("devices", 0, &[]),
     verb("health", 1, &["sim:mlc-nvme"]),

@@ -1,0 +1,287 @@
+//! One result of another tool, in terms that all of them share: what was asked for, what is known of the bytes, and
+//! what stands of the time while it ran.
+
+use serde::Serialize;
+use stats::Caveat;
+
+/// Whose result it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Format {
+    /// fio's `--output-format=json` or `json+`, with whatever stands around it.
+    FioJson,
+    /// fio's `write_bw_log`, `write_iops_log`, `write_lat_log`.
+    FioLog,
+    /// The CSV files of ezFIO.
+    Ezfio,
+    /// The XML file of TKperf.
+    Tkperf,
+    /// The text that diskspd prints.
+    Diskspd,
+}
+
+impl Format {
+    /// Its name for people.
+    pub fn words(self) -> &'static str {
+        match self {
+            Format::FioJson => "fio JSON",
+            Format::FioLog => "fio log",
+            Format::Ezfio => "ezFIO",
+            Format::Tkperf => "TKperf",
+            Format::Diskspd => "diskspd",
+        }
+    }
+}
+
+/// In which order addresses were written, as far as the result says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Pattern {
+    /// One after the other.
+    Sequential,
+    /// Each drawn from all, whatever was drawn before.
+    Uniform,
+    /// Each once in a pass, and each pass in an order of its own.
+    Permutations,
+    /// Each once in a pass, and each pass in the same order: to a log-structured drive a sequential overwrite.
+    Replayed,
+    /// Only read.
+    ReadsOnly,
+    /// Random, and the result does not tell how it was drawn.
+    Random,
+    /// Not told.
+    Unknown,
+}
+
+/// What was asked of the drive.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Load {
+    /// In the tool's own words, such as `randwrite, 4k`.
+    pub words: String,
+    /// The order of the addresses written.
+    pub pattern: Pattern,
+    /// Count of bytes of an I/O, where all are of one size.
+    pub block_bytes: Option<u64>,
+}
+
+/// A number that the tool reports, which is what is judged.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Figure {
+    /// What it is, such as `write`.
+    pub name: String,
+    /// Its value.
+    pub value: f64,
+    /// Its unit, such as `IOPS`.
+    pub unit: &'static str,
+}
+
+/// What a value of a series counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Quantity {
+    /// I/Os a second.
+    Iops,
+    /// Bytes a second.
+    BytesPerSecond,
+    /// Nanoseconds an I/O takes, on average.
+    LatencyNs,
+}
+
+impl Quantity {
+    /// Its unit, for people.
+    pub fn unit(self) -> &'static str {
+        match self {
+            Quantity::Iops => "IOPS",
+            Quantity::BytesPerSecond => "B/s",
+            Quantity::LatencyNs => "ns",
+        }
+    }
+}
+
+/// A stretch of time without a gap to the next.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Window {
+    /// Since the beginning of the series.
+    pub start_ns: u64,
+    /// How long it is.
+    pub duration_ns: u64,
+    /// What was written meanwhile; none where the series does not tell.
+    pub written_bytes: Option<u64>,
+    /// Mean in it, of all threads together.
+    pub value: f64,
+}
+
+/// How a result went on in time.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Series {
+    /// What its values count.
+    pub quantity: Quantity,
+    /// In the order of time.
+    pub windows: Vec<Window>,
+    /// Files of threads that were added up.
+    pub threads: u64,
+    /// What it was read from, such as `bandwidth log`.
+    pub source: &'static str,
+    /// What the same job wrote before the first window.
+    pub skipped_bytes: u64,
+}
+
+impl Series {
+    /// What was written in all of it; none where some window does not tell.
+    pub fn written_bytes(&self) -> Option<u64> {
+        self.windows
+            .iter()
+            .try_fold(0_u64, |sum, window| Some(sum.saturating_add(window.written_bytes?)))
+    }
+}
+
+/// Rounds as the SNIA's rule has them: one value of the tracking variable each.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Rounds {
+    /// What is tracked, such as `4k random writes, IOPS`.
+    pub tracked: String,
+    /// A value a round.
+    pub values: Vec<f64>,
+    /// What each round wrote, where that can be told.
+    pub written_bytes: Option<Vec<u64>>,
+}
+
+/// What fio's own detection of a steady state was asked, and what it said.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FioSteadyState {
+    /// What it looked at: `iops`, `bw` or `lat`, with `_slope` or not.
+    pub criterion: String,
+    /// The limit that it was given; in percent of the mean where `percent` says so.
+    pub limit: f64,
+    /// Whether the limit is in percent of the mean.
+    pub percent: bool,
+    /// Whether it looks at the slope, and else at the largest deviation.
+    pub slope: bool,
+    /// Length of its window.
+    pub duration_s: f64,
+    /// Time between two samples.
+    pub interval_s: f64,
+    /// What it said.
+    pub attained: bool,
+    /// The slope that it reports, in the unit of the samples, a sample.
+    pub reported_slope: Option<f64>,
+    /// The window's samples of IOPS, in order.
+    pub iops: Vec<f64>,
+    /// The window's samples of bytes a second, in order.
+    pub bytes_per_s: Vec<f64>,
+}
+
+impl FioSteadyState {
+    /// The samples that it looked at; those of latency are not in the file.
+    pub fn samples(&self) -> &[f64] {
+        if self.criterion.starts_with("iops") {
+            &self.iops
+        } else if self.criterion.starts_with("bw") {
+            &self.bytes_per_s
+        } else {
+            &[]
+        }
+    }
+
+    /// Count of samples in its window.
+    pub fn samples_count(&self) -> u64 {
+        let of_options = (self.duration_s / self.interval_s.max(f64::MIN_POSITIVE)).floor();
+        (self.iops.len() as u64).max(of_options.clamp(0.0, 1e15) as u64)
+    }
+}
+
+/// What the tool said of the steady state.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Claim {
+    /// fio's `steadystate` block.
+    Fio(FioSteadyState),
+    /// TKperf's, by the SNIA's rule.
+    Tkperf {
+        /// What it said.
+        reached: bool,
+    },
+}
+
+/// What came before the first I/O of the result, as far as the result itself tells.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Before {
+    /// Bytes that the same tool is known to have written to the same range before it.
+    pub written_bytes: u64,
+    /// Whether the whole drive is known to have been written before it.
+    pub filled: bool,
+}
+
+/// One result.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Recorded {
+    /// Its name, such as a job's.
+    pub name: String,
+    /// Whose it is.
+    pub format: Format,
+    /// What it was read from.
+    pub files: Vec<String>,
+    /// The version that the tool tells of itself.
+    pub tool_version: Option<String>,
+    /// What was asked for.
+    pub load: Load,
+    /// Bytes of the range that was addressed.
+    pub range_bytes: Option<u64>,
+    /// Bytes of the drive, where the result tells them.
+    pub drive_bytes: Option<u64>,
+    /// What came before.
+    pub before: Before,
+    /// What was written in all.
+    pub written_bytes: Option<u64>,
+    /// What the tool reports.
+    pub figures: Vec<Figure>,
+    /// How it went on in time.
+    pub series: Option<Series>,
+    /// Rounds, where the tool works in rounds.
+    pub rounds: Option<Rounds>,
+    /// What the tool said itself.
+    pub claim: Option<Claim>,
+    /// What is doubtful about it whatever its state was.
+    pub caveats: Vec<Caveat>,
+}
+
+impl Recorded {
+    /// One of which nothing is known yet but its name and its file.
+    pub(crate) fn of(name: impl Into<String>, format: Format, file: &str) -> Recorded {
+        Recorded {
+            name: name.into(),
+            format,
+            files: vec![file.to_owned()],
+            tool_version: None,
+            load: Load {
+                words: "not told".to_owned(),
+                pattern: Pattern::Unknown,
+                block_bytes: None,
+            },
+            range_bytes: None,
+            drive_bytes: None,
+            before: Before::default(),
+            written_bytes: None,
+            figures: Vec::new(),
+            series: None,
+            rounds: None,
+            claim: None,
+            caveats: Vec::new(),
+        }
+    }
+
+    /// Adds a doubt.
+    pub(crate) fn doubt(
+        &mut self,
+        code: &str,
+        cause: impl Into<String>,
+        remedy: impl Into<String>,
+    ) {
+        self.caveats.push(Caveat {
+            code: code.to_owned(),
+            subject: self.name.clone(),
+            cause: cause.into(),
+            remedy: remedy.into(),
+        });
+    }
+}

@@ -1,0 +1,269 @@
+//! Logs of several threads as one series.
+//!
+//! Threads write their lines at times of their own, so lines cannot be added one to one. A line of a window says
+//! what the mean was since the line before; spread evenly over that time, all threads are added up in bins of one
+//! length.
+
+use super::fio_log::{Direction, Kind, Log};
+use super::recorded::{Quantity, Series, Window};
+
+/// Bins that I/Os logged one by one are counted in, over the whole run: enough that any rule has its samples, and so
+/// few that a bin has many I/Os.
+const PER_IO_BINS: u64 = 1000;
+
+/// Most bins of a series. A log that asks for more has times that fio does not write.
+const BINS_MAX: u64 = 10_000_000;
+
+/// Times from here on, in ms, are no time since a job began but a date (`log_unix_epoch`): some day of 2001.
+const EPOCH_FROM_MS: u64 = 1_000_000_000_000;
+
+/// A rate between two moments, of one thread and direction.
+struct Piece {
+    from_ms: f64,
+    to_ms: f64,
+    amount: f64,
+    direction: Direction,
+}
+
+/// The series of `logs`, all of one job and of one kind. `block_bytes` is what an I/O has, where all have the same.
+/// None when there is not one whole bin in it, or when there are more than ten million.
+pub fn of(logs: &[&Log], block_bytes: Option<u64>) -> Option<Series> {
+    let kind = logs.first()?.kind;
+    let per_io = logs.iter().any(|log| log.per_io);
+    let times = || logs.iter().flat_map(|log| log.entries.iter().map(|entry| entry.time_ms));
+    let (first, last) = (times().min()?, times().max()?);
+    let step = step_ms(logs, per_io, first, last)?;
+    let begin = if first >= EPOCH_FROM_MS { first.saturating_sub(step) } else { 0 };
+    let bins = (end_ms(logs, step)?.saturating_sub(begin)) / step;
+    if bins == 0 || bins > BINS_MAX {
+        return None;
+    }
+    match kind {
+        Kind::Bandwidth | Kind::Iops => rates(logs, per_io, begin, step, bins, block_bytes),
+        _ if per_io => rates(logs, per_io, begin, step, bins, block_bytes),
+        _ => Some(latencies(logs, kind, begin, step, bins)),
+    }
+}
+
+/// Length of a bin.
+fn step_ms(logs: &[&Log], per_io: bool, first: u64, last: u64) -> Option<u64> {
+    if per_io {
+        let begin = if first >= EPOCH_FROM_MS { first } else { 0 };
+        return Some(last.checked_sub(begin)?.div_ceil(PER_IO_BINS).max(1));
+    }
+    let mut gaps: Vec<u64> = logs
+        .iter()
+        .flat_map(|log| {
+            let mut times: Vec<u64> = log.entries.iter().map(|entry| entry.time_ms).collect();
+            times.dedup();
+            times.windows(2).filter_map(|pair| pair[1].checked_sub(pair[0])).collect::<Vec<_>>()
+        })
+        .filter(|gap| *gap > 0)
+        .collect();
+    gaps.sort_unstable();
+    // A log of a single window has no gap; from its time on nothing is known, up to it everything.
+    Some(gaps.get(gaps.len() / 2).copied().unwrap_or(last).max(1))
+}
+
+/// Where the series ends. Threads that stop within a window or two of each other stopped together, and what is
+/// after the first of them is a window that not all have filled; threads that stop at other times are jobs that do.
+fn end_ms(logs: &[&Log], step: u64) -> Option<u64> {
+    let ends = || logs.iter().filter_map(|log| log.entries.iter().map(|e| e.time_ms).max());
+    let (least, greatest) = (ends().min()?, ends().max()?);
+    Some(if greatest - least <= 2 * step { least } else { greatest })
+}
+
+/// What was done, as amounts over time: bytes of a log of bandwidth, else I/Os.
+fn pieces(log: &Log, per_io: bool, begin: u64, step: u64) -> Vec<Piece> {
+    let mut before: [f64; 3] = [begin as f64; 3];
+    let mut pieces = Vec::with_capacity(log.entries.len());
+    for entry in &log.entries {
+        let to_ms = entry.time_ms as f64;
+        let Some(from) = before.get_mut(entry.direction as usize) else { continue };
+        // A file that several jobs share has their lines in turn, and times that run back.
+        let from_ms = if *from < to_ms { *from } else { to_ms - step as f64 };
+        let amount = match (per_io, log.kind) {
+            (true, Kind::Bandwidth) => entry.block_bytes as f64,
+            (true, _) => 1.0,
+            (false, Kind::Bandwidth) => entry.value * 1024.0 * (to_ms - from_ms) / 1e3,
+            (false, _) => entry.value * (to_ms - from_ms) / 1e3,
+        };
+        *from = to_ms;
+        let from_ms = if per_io { to_ms } else { from_ms };
+        pieces.push(Piece { from_ms, to_ms, amount, direction: entry.direction });
+    }
+    pieces
+}
+
+/// Adds `piece` to the bins that it lies in, to each by the time it has in it.
+fn spread(piece: &Piece, bins: &mut [f64], begin: u64, step: u64) {
+    let place = |ms: f64| ((ms - begin as f64) / step as f64).max(0.0);
+    let (from, to) = (place(piece.from_ms), place(piece.to_ms));
+    if to <= from {
+        // An I/O at the very end of a bin belongs to it.
+        let at = (to.ceil() as usize).saturating_sub(1);
+        if let Some(bin) = bins.get_mut(at) {
+            *bin += piece.amount;
+        }
+        return;
+    }
+    let mut at = from.floor() as usize;
+    while (at as f64) < to && at < bins.len() {
+        let share = (to.min(at as f64 + 1.0) - from.max(at as f64)) / (to - from);
+        if let Some(bin) = bins.get_mut(at) {
+            *bin += piece.amount * share;
+        }
+        at += 1;
+    }
+}
+
+fn rates(
+    logs: &[&Log],
+    per_io: bool,
+    begin: u64,
+    step: u64,
+    bins: u64,
+    block_bytes: Option<u64>,
+) -> Option<Series> {
+    let count = usize::try_from(bins).ok()?;
+    let (mut all, mut written) = (vec![0.0; count], vec![0.0; count]);
+    // Bytes of I/Os that were logged one by one, whatever the log's values are.
+    let mut written_exactly = vec![0.0; count];
+    let kind = logs.first()?.kind;
+    for log in logs {
+        let lines = log.entries.iter();
+        for (piece, entry) in pieces(log, per_io, begin, step).iter().zip(lines) {
+            if piece.direction == Direction::Trim {
+                continue;
+            }
+            spread(piece, &mut all, begin, step);
+            if piece.direction == Direction::Write {
+                spread(piece, &mut written, begin, step);
+                let exact = Piece { amount: entry.block_bytes as f64, ..*piece };
+                spread(&exact, &mut written_exactly, begin, step);
+            }
+        }
+    }
+    let is_bytes = kind == Kind::Bandwidth;
+    let seconds = step as f64 / 1e3;
+    let window = |(index, amount): (usize, &f64)| Window {
+        start_ns: (index as u64).saturating_mul(step).saturating_mul(1_000_000),
+        duration_ns: step.saturating_mul(1_000_000),
+        written_bytes: match (per_io, is_bytes) {
+            (true, _) => Some(written_exactly[index].round() as u64),
+            (false, true) => Some(written[index].round() as u64),
+            (false, false) => {
+                block_bytes.map(|bytes| (written[index] * bytes as f64).round() as u64)
+            }
+        },
+        value: amount / seconds,
+    };
+    Some(Series {
+        quantity: if is_bytes { Quantity::BytesPerSecond } else { Quantity::Iops },
+        windows: all.iter().enumerate().map(window).collect(),
+        threads: logs.len() as u64,
+        source: match kind {
+            Kind::Bandwidth => "bandwidth log",
+            Kind::Iops => "IOPS log",
+            _ => "latency log, an I/O a line",
+        },
+        skipped_bytes: 0,
+    })
+}
+
+/// Mean latency by bins: of threads and directions, each counted once, since a log of windows does not say how many
+/// I/Os a window had. Empty bins have the value before them.
+fn latencies(logs: &[&Log], kind: Kind, begin: u64, step: u64, bins: u64) -> Series {
+    let count = usize::try_from(bins).unwrap_or(0);
+    let (mut sums, mut counts) = (vec![0.0; count], vec![0_u64; count]);
+    for entry in logs.iter().flat_map(|log| &log.entries) {
+        let at = entry.time_ms.saturating_sub(begin).div_ceil(step).saturating_sub(1);
+        let Ok(at) = usize::try_from(at) else { continue };
+        if let (Some(sum), Some(count)) = (sums.get_mut(at), counts.get_mut(at)) {
+            *sum += entry.value;
+            *count += 1;
+        }
+    }
+    let mut last = 0.0;
+    let means = sums.iter().zip(&counts).map(|(sum, count)| {
+        if *count > 0 {
+            last = sum / *count as f64;
+        }
+        last
+    });
+    let window = |(index, value)| Window {
+        start_ns: (index as u64).saturating_mul(step).saturating_mul(1_000_000),
+        duration_ns: step.saturating_mul(1_000_000),
+        written_bytes: None,
+        value,
+    };
+    Series {
+        quantity: Quantity::LatencyNs,
+        windows: means.enumerate().map(window).collect(),
+        threads: logs.len() as u64,
+        source: match kind {
+            Kind::CompletionLatency => "completion latency log",
+            Kind::SubmissionLatency => "submission latency log",
+            _ => "latency log",
+        },
+        skipped_bytes: 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fio_log;
+    use super::*;
+
+    fn series(files: &[(&str, &str)], block_bytes: Option<u64>) -> Series {
+        let logs: Vec<Log> =
+            files.iter().map(|(name, text)| fio_log::read(name, text).unwrap()).collect();
+        of(&logs.iter().collect::<Vec<_>>(), block_bytes).unwrap()
+    }
+
+    // Threads that are not added up would show a part of the drive's rate, and a part of the bytes written.
+    #[test]
+    fn threads_are_added_up_over_the_time_they_share() {
+        let one = "500, 1000, 1, 0, 0\n1000, 1000, 1, 0, 0\n1500, 1000, 1, 0, 0\n";
+        let two = "501, 500, 1, 0, 0\n1001, 500, 1, 0, 0\n1502, 500, 1, 0, 0\n";
+        let series = series(&[("x_bw.1.log", one), ("x_bw.2.log", two)], None);
+        assert_eq!((series.threads, series.windows.len()), (2, 3));
+        for window in &series.windows {
+            assert!((window.value - 1500.0 * 1024.0).abs() < 1.0, "{window:?}");
+            assert_eq!(window.written_bytes, Some(768_000));
+        }
+    }
+
+    // Reads that count as writes would fill a drive that nobody wrote to.
+    #[test]
+    fn only_writes_are_written() {
+        let text = "500, 100, 0, 0, 0\n500, 50, 1, 0, 0\n1000, 100, 0, 0, 0\n1000, 50, 1, 0, 0\n";
+        let series = series(&[("x_iops.1.log", text)], Some(4096));
+        assert!((series.windows[0].value - 150.0).abs() < 1e-9);
+        assert_eq!(series.windows[0].written_bytes, Some(25 * 4096));
+        assert_eq!(series.written_bytes(), Some(50 * 4096));
+    }
+
+    // Without a block size, I/Os are no bytes.
+    #[test]
+    fn ios_without_their_size_are_no_bytes() {
+        let series = series(&[("x_iops.1.log", "500, 9, 1, 0, 0\n1000, 9, 1, 0, 0\n")], None);
+        assert_eq!(series.written_bytes(), None);
+    }
+
+    #[test]
+    fn ios_logged_one_by_one_are_counted() {
+        let lines: String = (1..=2000).map(|ms| format!("{ms}, 1, 1, 4096, 0\n")).collect();
+        let series = series(&[("x_iops.1.log", &lines)], None);
+        assert_eq!(series.windows.len(), 1000);
+        assert_eq!(series.written_bytes(), Some(2000 * 4096));
+        assert!((series.windows[7].value - 1000.0).abs() < 1e-9);
+    }
+
+    // A log with dates would begin half a century before its first line.
+    #[test]
+    fn dates_are_no_time_since_the_beginning() {
+        let text = "1795387727500, 10, 1, 0, 0\n1795387728000, 10, 1, 0, 0\n";
+        assert_eq!(series(&[("x_bw.1.log", text)], None).windows.len(), 2);
+    }
+}

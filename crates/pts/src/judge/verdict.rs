@@ -1,0 +1,291 @@
+//! What can be shown of a result: three rules beside each other, and the answer that follows.
+//!
+//! The SNIA's rule and fio's count time, and a freshly purged drive is flat for minutes or hours: that they pass is
+//! reported, and proves nothing. The answer rests on the rule in bytes, and on it alone.
+
+use serde::Serialize;
+use stats::steady::{fio, snia};
+use stats::{Proof, Verdict};
+
+use super::in_bytes;
+use super::recorded::{Claim, FioSteadyState, Pattern, Recorded, Series};
+
+/// What the drive held before the first byte of the result.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Start {
+    /// Nothing: it had been purged.
+    Purged,
+    /// All of its capacity had been written.
+    Filled,
+    /// Nobody says; it is then taken to have been purged, since that is what looks steady longest.
+    #[default]
+    Unknown,
+}
+
+/// What is known from elsewhere than the files.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Known {
+    /// Bytes of the drive.
+    pub drive_bytes: Option<u64>,
+    /// The range that the result addressed is the whole drive.
+    pub range_is_drive: bool,
+    /// What it held before.
+    pub start: Start,
+    /// Its spare space, as a share of its capacity.
+    pub over_provisioning: Option<f64>,
+    /// Addresses written were drawn uniformly, each from all of them (`norandommap`).
+    pub is_uniform: bool,
+}
+
+/// Whose rule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RuleName {
+    /// The SNIA's, on rounds.
+    Snia,
+    /// fio's `steadystate`.
+    Fio,
+    /// Ours, in bytes.
+    InBytes,
+}
+
+impl RuleName {
+    /// Its name for people.
+    pub fn words(self) -> &'static str {
+        match self {
+            RuleName::Snia => "SNIA PTS, 5 rounds",
+            RuleName::Fio => "fio steadystate",
+            RuleName::InBytes => "in bytes written",
+        }
+    }
+}
+
+/// What one rule says.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RuleSays {
+    /// Whose rule.
+    pub rule: RuleName,
+    /// Whether it holds, and why.
+    pub says: Proof,
+}
+
+/// Whether the figure that was reported has the way to the steady state in it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Transient {
+    /// None when that is not known.
+    pub included: Option<bool>,
+    /// Why, in one sentence without a full stop.
+    pub reason: String,
+    /// Mean of the steady part, in the series' unit, where there is one.
+    pub steady_mean: Option<f64>,
+}
+
+/// A result and what can be shown of it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Judged {
+    /// The result.
+    pub recorded: Recorded,
+    /// Whether the drive was in a steady state when it was measured: proven, refuted or unprovable.
+    pub steady: Proof,
+    /// What would prove it; none when it is proven.
+    pub remedy: Option<String>,
+    /// What each rule says.
+    pub rules: Vec<RuleSays>,
+    /// Whether the figure has the way there in it.
+    pub transient: Transient,
+}
+
+/// An answer with what would change it.
+pub(super) struct Answer {
+    pub(super) steady: Proof,
+    pub(super) remedy: Option<String>,
+    pub(super) transient: Transient,
+}
+
+impl Answer {
+    /// Evidence that is missing, and where to get it.
+    pub(super) fn unprovable(reason: impl Into<String>, remedy: impl Into<String>) -> Answer {
+        let reason = reason.into();
+        let transient = Transient {
+            included: None,
+            reason: "the steady part, if there is one, is not known".to_owned(),
+            steady_mean: None,
+        };
+        let steady = Proof::new(Verdict::Unprovable, reason);
+        Answer { steady, remedy: Some(remedy.into()), transient }
+    }
+
+    /// Evidence that it was not.
+    pub(super) fn refuted(reason: impl Into<String>, remedy: impl Into<String>) -> Answer {
+        let mut answer = Answer::unprovable(reason, remedy);
+        answer.steady.verdict = Verdict::Refuted;
+        answer.transient.included = Some(true);
+        answer.transient.reason = "no part of it is steady".to_owned();
+        answer
+    }
+}
+
+/// Judges `recorded`.
+pub fn judge(recorded: Recorded, known: &Known) -> Judged {
+    let answer = answer(&recorded, known);
+    let mut rules = vec![RuleSays { rule: RuleName::Snia, says: by_snia(&recorded) }];
+    if let Some(Claim::Fio(state)) = &recorded.claim {
+        rules.push(RuleSays { rule: RuleName::Fio, says: by_fio(state) });
+    }
+    rules.push(RuleSays { rule: RuleName::InBytes, says: answer.steady.clone() });
+    Judged {
+        recorded,
+        steady: answer.steady,
+        remedy: answer.remedy,
+        rules,
+        transient: answer.transient,
+    }
+}
+
+/// The answer: what excludes one comes first, then what is missing, then the rule in bytes.
+fn answer(recorded: &Recorded, known: &Known) -> Answer {
+    let has = |code: &str| recorded.caveats.iter().any(|caveat| caveat.code == code);
+    if has("no_drive") {
+        return Answer::unprovable(
+            "no drive was measured: the engine is null",
+            "measure with io_uring or libaio",
+        );
+    }
+    if recorded.load.pattern == Pattern::Replayed {
+        return Answer::refuted(
+            "one permutation was written again and again, which is a sequential overwrite to the drive and prepares it for \
+             nothing else",
+            "write with norandommap=1 and randrepeat=0, and measure again",
+        );
+    }
+    if recorded.load.pattern == Pattern::ReadsOnly {
+        return Answer::unprovable(
+            "reads change nothing: the state is what earlier writes left, and they are not in this result",
+            "judge the result of the writes that came before on the same drive",
+        );
+    }
+    let no_series = recorded.series.as_ref().is_none_or(|series| series.windows.is_empty());
+    if no_series && recorded.rounds.is_none() {
+        return Answer::unprovable(
+            "there is no time series, and a mean does not tell how it came to be",
+            series_remedy(recorded),
+        );
+    }
+    in_bytes::answer(recorded, known)
+}
+
+fn series_remedy(recorded: &Recorded) -> &'static str {
+    use super::recorded::Format;
+    match recorded.format {
+        Format::FioJson | Format::FioLog => {
+            "run fio with write_bw_log=NAME and log_avg_msec=1000, and give the logs with the JSON"
+        }
+        Format::Ezfio => "judge the logs of a run of fio: ezFIO keeps a series of one test only",
+        Format::Tkperf => "give the XML of a test that came to its rounds",
+        Format::Diskspd => "measure with fio and its logs: diskspd's text has totals only",
+    }
+}
+
+/// Means over minutes, as PTS samples a saturation test, of what is whole.
+fn minutes(series: &Series) -> Vec<f64> {
+    const MINUTE_NS: u64 = 60_000_000_000;
+    let mut rounds = Vec::new();
+    let (mut time, mut sum) = (0_u64, 0.0);
+    for window in &series.windows {
+        time = time.saturating_add(window.duration_ns);
+        sum += window.value * window.duration_ns as f64;
+        if time >= MINUTE_NS {
+            rounds.push(sum / time as f64);
+            (time, sum) = (0, 0.0);
+        }
+    }
+    rounds
+}
+
+/// The SNIA's rule on the last five rounds: those that a tool worked in, or minutes.
+fn by_snia(recorded: &Recorded) -> Proof {
+    let (values, what) = match (&recorded.rounds, &recorded.series) {
+        (Some(rounds), _) => (rounds.values.clone(), "rounds"),
+        (None, Some(series)) => (minutes(series), "minutes"),
+        (None, None) => (Vec::new(), "rounds"),
+    };
+    let last = values.len().checked_sub(snia::WINDOW_ROUNDS).and_then(|from| values.get(from..));
+    let Some(window) = last.and_then(|five| snia::Window::of(five, values.len())) else {
+        return Proof::new(
+            Verdict::Unprovable,
+            format!(
+                "there are {} {what}, and the rule looks at {}",
+                values.len(),
+                snia::WINDOW_ROUNDS
+            ),
+        )
+        .with("rounds", values.len() as u64);
+    };
+    let share = |x: f64| 100.0 * x / window.average;
+    let (verdict, words) =
+        if window.passes { (Verdict::Proven, "pass") } else { (Verdict::Refuted, "do not pass") };
+    let reason = format!(
+        "the last {} {what} {words}: they range by {:.1} % of their mean (20 % allowed) and drift by {:.1} % (10 % allowed)",
+        snia::WINDOW_ROUNDS,
+        share(window.range),
+        share(window.slope_excursion.abs())
+    );
+    Proof::new(verdict, reason)
+        .with("average", window.average)
+        .with("range", window.range)
+        .with("allowed_range", window.allowed_range)
+        .with("slope_excursion", window.slope_excursion)
+        .with("allowed_slope_excursion", window.allowed_slope_excursion)
+        .with("rounds", values.len() as u64)
+}
+
+/// fio's rule once more on the samples that it reports, with sums that do not overflow.
+fn by_fio(state: &FioSteadyState) -> Proof {
+    let said = if state.attained { "attained" } else { "not attained" };
+    let again = again(state);
+    let Some(check) = again else {
+        return Proof::new(
+            Verdict::Unprovable,
+            format!("fio says {said}, and the samples that it looked at are not all in the file"),
+        )
+        .with("fio_says", state.attained);
+    };
+    let (verdict, words) = match (check.attained, state.attained) {
+        (true, true) => (Verdict::Proven, "its samples, computed anew, say the same"),
+        (false, false) => (Verdict::Refuted, "its samples, computed anew, say the same"),
+        (false, true) => (Verdict::Refuted, "its samples, computed anew, are not within its limit"),
+        (true, false) => (
+            Verdict::Unprovable,
+            "its samples, computed anew, are within its limit: it stopped for another reason",
+        ),
+    };
+    Proof::new(verdict, format!("fio says {said}; {words}"))
+        .with("fio_says", state.attained)
+        .with("criterion", check.criterion)
+        .with("limit", state.limit)
+        .with("samples", state.samples().len() as u64)
+}
+
+fn again(state: &FioSteadyState) -> Option<fio::Check> {
+    let criterion = match state.criterion.as_str() {
+        "iops" => fio::Criterion::Iops,
+        "iops_slope" => fio::Criterion::IopsSlope,
+        "bw" => fio::Criterion::Bw,
+        "bw_slope" => fio::Criterion::BwSlope,
+        _ => return None,
+    };
+    let limit = if state.percent {
+        fio::Limit::Percent(state.limit)
+    } else {
+        fio::Limit::Absolute(state.limit)
+    };
+    let samples: Vec<u64> = state.samples().iter().map(|x| x.max(0.0).round() as u64).collect();
+    // A sample a second, whatever time is between them: the arithmetic has only their count.
+    let window_s = u32::try_from(samples.len()).ok()?;
+    if samples.len() as u64 != state.samples_count() {
+        return None;
+    }
+    let settings = fio::Settings::new(fio::Version::V3_33, criterion, limit, window_s);
+    fio::judge(settings, &samples)?.last
+}

@@ -1,0 +1,16 @@
+//! Results of others: files that fio made, texts that nobody made, and virtual drives whose truth is known.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "these are tests")]
+
+#[path = "../../sim/oracles/addresses.rs"]
+#[allow(dead_code, reason = "shared with the tests of virtual drives")]
+mod addresses;
+#[path = "../../sim/oracles/load.rs"]
+#[allow(dead_code, reason = "shared with the tests of virtual drives")]
+mod load;
+
+#[path = "judge/files.rs"]
+mod files;
+#[path = "judge/nonsense.rs"]
+mod nonsense;
+#[path = "judge/virtual_drives.rs"]
+mod virtual_drives;
