@@ -34,6 +34,7 @@ mod replay_verdicts;
 mod serve;
 mod sheet;
 mod sim;
+mod steady;
 mod stop;
 mod threads;
 mod trace_formats;
@@ -85,6 +86,8 @@ enum Name {
     ReplayVerdicts(replay_verdicts::Options),
     /// Virtual drives of flash against theory, at full size (half an hour, 3 GiB of memory)
     Sim(sim::Options),
+    /// Rules of steady state on drives whose long run is known (hours)
+    Steady(steady::Options),
     /// Analysis of real recordings beside btt (root and tracefs, a minute)
     Btt(btt::Options),
     /// A database's I/O, recorded and analysed (root, tracefs and PostgreSQL, minutes)
@@ -125,7 +128,7 @@ fn main() -> ExitCode {
 type Validation = (&'static str, &'static str, fn() -> Result<bool>);
 
 /// All of them, in the order in which they run when none is named: the short ones first.
-const ALL: [Validation; 19] = [
+const ALL: [Validation; 20] = [
     ("serve", "served virtual drives, tried with flashbench and fio", || serve::run(&defaults())),
     ("latency", "recorded latency against the kernel's own, beside fio's", || {
         latency::run(&defaults())
@@ -163,6 +166,9 @@ const ALL: [Validation; 19] = [
     }),
     ("probe", "what the probes say of drives whose truth is known", || probe::run(&defaults())),
     ("sim", "virtual drives of flash against theory", || sim::run(&defaults())),
+    ("steady", "rules of steady state on drives whose long run is known", || {
+        steady::run(&defaults())
+    }),
     ("fuzz", "readers of traces under libFuzzer", || fuzz::run(&defaults())),
     ("lab", "scenarios on emulated drives", || lab::run(&defaults())),
 ];
@@ -182,6 +188,7 @@ fn run(name: Option<Name>) -> Result<bool> {
         Some(Name::Coverage(options)) => coverage::run(&options),
         Some(Name::Loop(options)) => hot_loop::run(&options),
         Some(Name::FioParity(options)) => fio_parity::run(&options),
+        Some(Name::Steady(options)) => steady::run(&options),
         Some(Name::Btt(options)) => btt::run(&options),
         Some(Name::Reached(options)) => reached::run(&options),
         Some(Name::Replay(options)) => replay::run(&options),

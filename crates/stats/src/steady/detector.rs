@@ -20,6 +20,9 @@ const WINDOW_FILLS_MIN: f64 = 1.0;
 const WINDOW_SHARE: f64 = 1.0 / 3.0;
 /// Least cells of a window.
 const WINDOW_CELLS_MIN: usize = 8;
+/// Share of the least window that must be from after the latest moment at which free space can end. A step of h at
+/// the last quarter of a window gives the fitted line a rise of 6 x 3/4 x 1/4 h, more than h.
+const AFTER_SHARE: f64 = 0.25;
 /// Share of what was written since the free space was used up in which waves are looked for.
 const WAVE_SHARE: f64 = 2.0 / 3.0;
 /// Errors granted to all looks together.
@@ -97,7 +100,8 @@ impl Detector {
         if span.disturbed {
             self.current = self.throttled();
         } else if closed && written >= self.next_look_bytes {
-            self.next_look_bytes = written + self.prior.range_bytes / LOOKS_PER_FILL;
+            let between = (self.prior.range_bytes / LOOKS_PER_FILL).max(1);
+            self.next_look_bytes = (written / between + 1).saturating_mul(between);
             self.look();
         }
     }
@@ -147,11 +151,12 @@ impl Detector {
                 format!("{fills:.2} fills were written, and free space may last for {needed:.2}");
             return not_yet(if has_fallen { State::Transition } else { State::Fresh }, reason);
         }
-        // Without a cliff nothing says that the free space ended before it had to.
+        // Without a cliff the free space may have ended as late as it can: then this much of the window is from after it,
+        // and a fall of 5 % within the window has a slope that the window does not pass with.
         let exhausted = gate.cliff_fills.unwrap_or(if self.prior.in_place {
             0.0
         } else {
-            gate.exhausted_fills - 0.5 * WINDOW_FILLS_MIN
+            (gate.exhausted_fills - (1.0 - AFTER_SHARE) * WINDOW_FILLS_MIN).max(0.0)
         });
         let since = (fills - exhausted).max(0.0);
         let window_fills = (WINDOW_SHARE * since).max(WINDOW_FILLS_MIN);
