@@ -178,7 +178,7 @@ impl Detector {
         };
         match verdict {
             Ok(rest) => self.steady(rest, &look, gate, evidence),
-            Err(reason) => self.otherwise(exhausted, reason, evidence),
+            Err(reason) => self.otherwise(settled.then_some(exhausted), reason, evidence),
         }
     }
 
@@ -230,42 +230,56 @@ impl Detector {
         Judgement { value: Some(value), ..judgement(State::Steady, Verdict::Yes, written, reason) }
     }
 
-    /// Not steady now: up and down, given up, or on the way.
+    /// The window did not pass: up and down, given up, or on the way. Waves are looked for since `exhausted`.
     fn otherwise(
         &self,
-        exhausted: f64,
+        exhausted: Option<f64>,
         reason: String,
         evidence: &mut BTreeMap<String, Evidence>,
     ) -> Judgement {
         let (written, fills) = (self.history.written_bytes(), self.history.fills());
-        let cells = self.history.since(fills - WAVE_SHARE * (fills - exhausted));
-        let half = half_fill(self.history.cell_fills(cells));
-        let error = error_of(self.looks.max(1));
-        let wave = periodic::wave(&costs(cells), half, self.prior.margin, error).and_then(|wave| {
-            let whole = &cells[cells.len() - wave.values..];
-            Some((wave, whole, level(whole, mean_rate(whole), wave.half_width)?))
-        });
-        if let Some((wave, whole, value)) = wave {
-            let bytes: u64 = whole.iter().map(|cell| cell.to_bytes - cell.from_bytes).sum();
-            let periods = (wave.values / wave.length) as u64;
-            let period_bytes = bytes / periods;
-            evidence.insert("period_correlation".to_owned(), wave.correlation.into());
-            evidence.insert("periods".to_owned(), periods.into());
-            let reason = format!(
-                "the rate goes up and down every {:.2} fills, {periods} times by now",
-                self.history.fills_of(period_bytes)
-            );
-            return Judgement {
-                value: Some(value),
-                period_bytes: Some(period_bytes),
-                ..judgement(State::Periodic, Verdict::Yes, written, reason)
-            };
+        if let Some(found) = exhausted.and_then(|from| self.wave(from, evidence)) {
+            return found;
         }
         if fills >= self.prior.fills_max {
             let reason = format!("after {fills:.1} fills, {reason}");
             return judgement(State::NeverSteady, Verdict::No, written, reason);
         }
         judgement(State::Transition, Verdict::NotYet, written, reason)
+    }
+
+    /// A rate that comes round: *periodic*, or *steady* when half fills do not leave the margin. A wave makes the noise
+    /// of a window worth few values, however slight it is, and whole periods are what it can be judged by.
+    fn wave(&self, exhausted: f64, evidence: &mut BTreeMap<String, Evidence>) -> Option<Judgement> {
+        let (written, fills) = (self.history.written_bytes(), self.history.fills());
+        let cells = self.history.since(fills - WAVE_SHARE * (fills - exhausted));
+        let half = half_fill(self.history.cell_fills(cells));
+        let error = error_of(self.looks.max(1));
+        let wave = periodic::wave(&costs(cells), half, self.prior.margin, error)?;
+        let whole = &cells[cells.len() - wave.values..];
+        let value = level(whole, mean_rate(whole), wave.half_width)?;
+        let bytes: u64 = whole.iter().map(|cell| cell.to_bytes - cell.from_bytes).sum();
+        let periods = (wave.values / wave.length) as u64;
+        let period_bytes = bytes / periods;
+        let period_fills = self.history.fills_of(period_bytes);
+        evidence.insert("period_correlation".to_owned(), wave.correlation.into());
+        evidence.insert("period_fills".to_owned(), period_fills.into());
+        evidence.insert("periods".to_owned(), periods.into());
+        let round = format!("the rate goes up and down every {period_fills:.2} fills");
+        let found = |state, reason| judgement(state, Verdict::Yes, written, reason);
+        if wave.leaves {
+            let reason = format!("{round}, {periods} times by now, and comes back to its level");
+            let found = found(State::Periodic, reason);
+            return Some(Judgement {
+                value: Some(value),
+                period_bytes: Some(period_bytes),
+                ..found
+            });
+        }
+        // Few periods have a wide interval, and a bound is what a steady value promises.
+        let reason = format!("{round}, and no half fill leaves the margin");
+        (wave.half_width <= self.prior.margin)
+            .then(|| Judgement { value: Some(value), ..found(State::Steady, reason) })
     }
 
     fn throttled(&self) -> Judgement {

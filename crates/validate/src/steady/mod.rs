@@ -21,7 +21,7 @@ use crate::sheet;
 use crate::stop::stop_flag;
 use crate::threads::on_threads;
 use score::{RAW_HEAD, Scored};
-use series::Case;
+use series::{Case, Load4k};
 use truth::Truth;
 
 /// Drives that the table promises at least.
@@ -74,7 +74,7 @@ pub fn run(options: &Options) -> Result<bool> {
             .with_context(|| format!("seed {}", case.seed))?;
         Ok(Scored {
             over_provisioning: series.over_provisioning,
-            truth: Truth::of(&series),
+            truth: Truth::of(&series, case.load == Load4k::Passes),
             answers: rules::answers(&case, &series),
             case,
         })

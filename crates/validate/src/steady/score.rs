@@ -2,7 +2,7 @@
 
 use stats::{ProportionInterval, median, proportion_interval};
 
-use super::rules::{Answer, OURS, RULES};
+use super::rules::{Answer, PROMISED, RULES};
 use super::series::{Before, Case, Load4k};
 use super::truth::{Kind, MARGIN, Truth};
 
@@ -63,7 +63,7 @@ impl Scored {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Score {
     pub(super) rule: &'static str,
-    pub(super) is_ours: bool,
+    pub(super) is_promised: bool,
     pub(super) drives: usize,
     pub(super) accepted: usize,
     /// Median fills at acceptance.
@@ -76,7 +76,7 @@ pub(super) struct Score {
     /// Accepted values that are farther off than the margin.
     pub(super) off: usize,
     /// Named right, and how many there were.
-    pub(super) named: [(Kind, usize, usize); 3],
+    pub(super) named: [(Kind, usize, usize); 4],
 }
 
 impl Score {
@@ -85,12 +85,18 @@ impl Score {
         let mut at_fills = Vec::new();
         let mut beyond = Vec::new();
         let mut earliest = Vec::new();
-        let mut named = [Kind::Steady, Kind::Periodic, Kind::Never].map(|kind| (kind, 0, 0));
+        let kinds = [Kind::Steady, Kind::Periodic, Kind::Never, Kind::Irregular];
+        let mut named = kinds.map(|kind| (kind, 0, 0));
         for drive in drives {
             let answer = &drive.answers[rule];
             for (kind, right, all) in &mut named {
                 *all += usize::from(drive.truth.kind == *kind);
-                *right += usize::from(drive.truth.kind == *kind && answer.named == kind.word());
+                let is_right = match kind {
+                    // It goes up and down, and does not come to rest: either is a word for it.
+                    Kind::Irregular => ["never", "periodic"].contains(&answer.named),
+                    _ => answer.named == kind.word(),
+                };
+                *right += usize::from(drive.truth.kind == *kind && is_right);
             }
             let Some((at, rate)) = answer.accepted else { continue };
             at_fills.push(at);
@@ -102,7 +108,7 @@ impl Score {
         }
         Score {
             rule: RULES[rule],
-            is_ours: OURS.contains(&rule),
+            is_promised: PROMISED.contains(&rule),
             drives: drives.len(),
             accepted: errors.len(),
             at_fills: median(&at_fills),
@@ -122,7 +128,7 @@ impl Score {
     /// What was promised of our rule and does not hold.
     pub(super) fn shortfalls(&self) -> Vec<String> {
         let mut found = Vec::new();
-        if !self.is_ours {
+        if !self.is_promised {
             return found;
         }
         if self.off_share().is_none_or(|share| share.high > OFF_MAX) {
@@ -133,7 +139,7 @@ impl Score {
                 "acceptance comes later than 1.5 times the earliest moment and a window".to_owned(),
             );
         }
-        for (kind, right, all) in &self.named[1..] {
+        for (kind, right, all) in &self.named[1..3] {
             if *all > 0 && (*right as f64) < NAMED_MIN * *all as f64 {
                 found.push(format!("{right} of {all} named {}", kind.word()));
             }

@@ -15,11 +15,12 @@ pub(super) fn text(head: &str, drives: &[Scored], fills: usize) -> String {
          order, and then written at random for {fills} fills, 4 KiB at depth 64. One in eight is written in passes, each \
          in an order of its own; one in eight is made slower without end, by 8 to 25 % a fill. Truth: the mean rate \
          of the last 5 fills; *steady* where all half fills in them are within 5 % of it, *periodic* where they keep leaving \
-         and whole fills do not, *never* where whole fills leave too, *unsettled* otherwise. *Earliest*: from there on each half fill \
+         and whole fills do not and the load comes round, *irregular* where it does not come round, *never* where whole fills leave \
+         too, *unsettled* otherwise. *Earliest*: from there on each half fill \
          is within 5 %. A minute is what writes a round while the drive is fresh; rounds are of 0.02 to 1 fill. Bounds are Clopper and \
          Pearson's, one-sided, 95 %. *Granted* is 1.5 times the earliest moment and a window of one fill.\n\n"
     );
-    let kinds = [Kind::Steady, Kind::Periodic, Kind::Never, Kind::Unsettled];
+    let kinds = [Kind::Steady, Kind::Periodic, Kind::Never, Kind::Irregular, Kind::Unsettled];
     let count = |kind: Kind| drives.iter().filter(|drive| drive.truth.kind == kind).count();
     let counts: Vec<String> =
         kinds.iter().map(|kind| format!("{} {}", count(*kind), kind.word())).collect();
@@ -85,6 +86,7 @@ fn table(scores: &[Score]) -> String {
         "steady named so",
         "periodic",
         "never",
+        "irregular: periodic or never",
     ];
     sheet::table(1, &head, &scores.iter().map(row).collect::<Vec<_>>())
 }

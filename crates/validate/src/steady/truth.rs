@@ -14,8 +14,10 @@ const STEP: usize = SPANS_PER_FILL / 20;
 pub(super) enum Kind {
     /// Half fills stay.
     Steady,
-    /// Half fills keep leaving, and whole fills come back to the same level.
+    /// Half fills keep leaving, whole fills come back to the same level, and the load comes round.
     Periodic,
+    /// The same, under a load that does not come round.
+    Irregular,
     /// Half fills keep leaving, and whole fills do as well.
     Never,
     /// Something else: half fills left once.
@@ -27,6 +29,7 @@ impl Kind {
         match self {
             Kind::Steady => "steady",
             Kind::Periodic => "periodic",
+            Kind::Irregular => "irregular",
             Kind::Never => "never",
             Kind::Unsettled => "unsettled",
         }
@@ -44,7 +47,8 @@ pub(super) struct Truth {
 }
 
 impl Truth {
-    pub(super) fn of(series: &Series) -> Truth {
+    /// `comes_round` tells whether the load does.
+    pub(super) fn of(series: &Series, comes_round: bool) -> Truth {
         let spans = series.spans.len();
         let half = SPANS_PER_FILL / 2;
         let last = spans.saturating_sub(LAST_FILLS * SPANS_PER_FILL);
@@ -62,7 +66,8 @@ impl Truth {
         let kind = match (off_in(last, middle), off_in(middle, spans)) {
             (false, false) => Kind::Steady,
             (true, true) if fill_off => Kind::Never,
-            (true, true) => Kind::Periodic,
+            (true, true) if comes_round => Kind::Periodic,
+            (true, true) => Kind::Irregular,
             _ => Kind::Unsettled,
         };
         let after = latest_off.map_or(0, |from| from + STEP);
@@ -92,14 +97,14 @@ mod tests {
     // The score is worth what its truth is worth.
     #[test]
     fn long_runs_are_told_apart() {
-        let kind = |rate: &dyn Fn(f64) -> f64| Truth::of(&series(rate)).kind;
+        let kind = |rate: &dyn Fn(f64) -> f64| Truth::of(&series(rate), true).kind;
         assert_eq!(kind(&|_| 5e8), Kind::Steady);
         assert_eq!(
             kind(&|t| 5e8 * (1.0 + 0.3 * (t * std::f64::consts::TAU).sin())),
             Kind::Periodic
         );
         assert_eq!(kind(&|t| 5e8 * (-0.1 * t).exp()), Kind::Never);
-        let step = Truth::of(&series(|t| if t < 2.0 { 9e8 } else { 5e8 }));
+        let step = Truth::of(&series(|t| if t < 2.0 { 9e8 } else { 5e8 }), false);
         assert!((step.rate / 5e8 - 1.0).abs() < 1e-3, "{step:?}");
         // A half fill with a sixteenth of its bytes at the old rate is off by 5 %.
         assert!((1.9..=2.0).contains(&step.earliest_fills.unwrap()), "{step:?}");
