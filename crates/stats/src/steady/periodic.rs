@@ -65,8 +65,10 @@ pub(super) fn wave(values: &[f64], half_fill: usize, margin: f64, error: f64) ->
     }
     // What leaves the margin once is an event, not a wave.
     let leaves = |from: usize| {
-        let until = (from + length + half_fill).min(whole.len());
-        let (least, greatest) = window::extremes(&whole[from..until], half_fill)?;
+        // Half fills that begin in the period; of the last one, those that still fit.
+        let stretch = (length + half_fill).min(whole.len());
+        let from = from.min(whole.len() - stretch);
+        let (least, greatest) = window::extremes(&whole[from..from + stretch], half_fill)?;
         Some(off(least) > margin || off(greatest) > margin)
     };
     let left = (0..count).filter(|period| leaves(period * length).unwrap_or(true)).count();
