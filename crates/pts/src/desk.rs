@@ -3,22 +3,18 @@
 
 use std::collections::VecDeque;
 
-use block::{Bytes, DriveInfo, Event, Nanos, Op, RunSink, Time};
+use block::{Bytes, DriveInfo, Event, Nanos, Time};
 use engine::{EngineError, Failure, Samples};
-use serde::{Deserialize, Serialize};
 use stats::LatencyHistogram;
 use thiserror::Error;
-use workload::address::BlockShare;
-use workload::plan::{
-    Address, Arrival, OpShare, Phase, Plan, PlanError, Region, Schedule, Step, Stop,
-};
+use workload::plan::{Plan, PlanError, Region, Schedule, Step, Stop};
 use workload::rng::mix;
 
+use crate::ask::Ask;
+use crate::kept::{Earlier, Keeper, Kept};
 use crate::options::{Minute, Options, Test};
 use crate::rig::{Purged, Rig};
-use crate::window::{
-    Latency, Role, Series, Window, Written, cpu_percent, disturbances, moved, phase,
-};
+use crate::window::{Latency, Series, Window, cpu_percent, disturbances, moved, phase};
 
 /// A stretch that is disturbed is made again, so often at most; what is measured then stays, with a doubt.
 const REPEATS_MAX: usize = 2;
@@ -73,123 +69,6 @@ pub enum Halt {
         /// Its position.
         position: u32,
     },
-}
-
-/// What is kept of a stretch or a purge, and gone on with.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Kept {
-    /// A stretch.
-    Window {
-        /// Its figures.
-        window: Box<Window>,
-        /// Its response times.
-        latencies: LatencyHistogram,
-    },
-    /// A purge, before this test.
-    Purged {
-        /// The test.
-        test: Test,
-        /// What came of it.
-        purged: Purged,
-    },
-    /// All before is whole: a run that is broken off later goes on from here.
-    Whole {
-        /// What is, such as `round 3 of iops`.
-        what: String,
-        /// What the device had been written by then, by all who count.
-        written: Vec<Written>,
-    },
-}
-
-/// Is told how it goes, and given what is to be kept.
-pub trait Keeper: RunSink {
-    /// Something is over; `samples` is what a stretch was made of.
-    fn keep(&mut self, kept: &Kept, samples: Option<&Samples>);
-}
-
-/// What an earlier process left.
-#[derive(Debug, Default)]
-pub struct Earlier {
-    /// In the order made.
-    pub kept: VecDeque<Kept>,
-    /// True for a drive that was made anew and stands where it stood at first (a virtual one): all is done once more,
-    /// and has to come out as it is kept.
-    pub replay: bool,
-}
-
-impl Earlier {
-    /// What of it a real drive can go on from: all up to the last whole part. What came after is lost, since nobody
-    /// knows what of it reached the drive.
-    pub fn up_to_whole(mut self) -> Earlier {
-        let whole = self.kept.iter().rposition(|kept| matches!(kept, Kept::Whole { .. }));
-        self.kept.truncate(whole.map_or(0, |at| at + 1));
-        self
-    }
-}
-
-/// A stretch that a test asks for.
-#[derive(Clone, Debug)]
-pub struct Ask {
-    /// What it is for.
-    pub role: Role,
-    /// Its round.
-    pub round: Option<u32>,
-    /// Submitters.
-    pub threads: u16,
-    /// Requests outstanding per submitter.
-    pub depth: u16,
-    /// Size of the transfers, the largest in a mix.
-    pub block: Bytes,
-    /// Sizes by share.
-    pub blocks: Vec<BlockShare>,
-    /// Share of reads, in percent.
-    pub read_percent: u8,
-    /// Where.
-    pub address: Address,
-    /// How long.
-    pub stop: Stop,
-}
-
-impl Ask {
-    /// Its load in words: `RND 4KiB 65/35`, reads first.
-    pub fn load(&self) -> String {
-        let pattern = if self.address.is_random() { "RND" } else { "SEQ" };
-        let size = match self.blocks.is_empty() {
-            true => self.block.to_string(),
-            false => "composite".to_owned(),
-        };
-        let (reads, writes) = (self.read_percent, 100 - self.read_percent);
-        format!("{pattern} {size} {reads}/{writes}")
-    }
-
-    /// A request of each submitter.
-    fn least(&self) -> Bytes {
-        Bytes(self.block.0 * u64::from(self.threads))
-    }
-
-    fn step(&self) -> Step {
-        let share = |op, percent| OpShare { op, fua: false, percent };
-        let mut ops = Vec::new();
-        if self.read_percent > 0 {
-            ops.push(share(Op::Read, self.read_percent));
-        }
-        if self.read_percent < 100 {
-            ops.push(share(Op::Write, 100 - self.read_percent));
-        }
-        let phase = Phase {
-            name: self.load(),
-            measured: true,
-            block: self.block,
-            blocks: self.blocks.clone(),
-            address: self.address,
-            stop: self.stop,
-            arrival: Arrival::ClosedLoop { depth: self.depth },
-            ops,
-            region: None,
-        };
-        Step { name: self.load(), submitters: self.threads, phases: vec![phase] }
-    }
 }
 
 /// What a stretch left.

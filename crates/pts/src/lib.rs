@@ -5,10 +5,12 @@
 //! they ask a [`desk`] for stretches of I/O, which a [`rig`] issues. [`tracker`] follows the value that steady state is
 //! judged by, and [`body`] is what is left. [`judge`] looks at what other programs measured.
 
+pub mod ask;
 pub mod body;
 pub mod desk;
 pub mod estimate;
 pub mod judge;
+pub mod kept;
 pub mod options;
 mod ours;
 pub mod precondition;

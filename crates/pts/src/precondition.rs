@@ -2,8 +2,9 @@
 
 use block::Bytes;
 
+use crate::ask::Ask;
 use crate::body::{Body, Preconditioning};
-use crate::desk::{Ask, Desk, Halt};
+use crate::desk::{Desk, Halt};
 use crate::tests::sequential;
 use crate::window::{Role, Window};
 

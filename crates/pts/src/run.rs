@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 use stats::Caveat;
 
 use crate::body::{Body, Setup};
-use crate::desk::{Desk, Earlier, Halt, Keeper};
+use crate::desk::{Desk, Halt};
+use crate::kept::{Earlier, Keeper};
 use crate::options::{Addresses, Minute, Options, Profile, Rule, Test};
 use crate::rig::Rig;
 use crate::tests;

@@ -133,9 +133,7 @@ type Validation = (&'static str, &'static str, fn() -> Result<bool>);
 /// All of them, in the order in which they run when none is named: the short ones first.
 const ALL: [Validation; 20] = [
     ("serve", "served virtual drives, tried with flashbench and fio", || serve::run(&defaults())),
-    ("judge", "results of fio on served virtual drives, judged again", || {
-        judge::run(&defaults())
-    }),
+    ("judge", "results of fio on served virtual drives, judged again", || judge::run(&defaults())),
     ("latency", "recorded latency against the kernel's own, beside fio's", || {
         latency::run(&defaults())
     }),

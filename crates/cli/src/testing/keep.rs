@@ -7,7 +7,7 @@ use block::{Bytes, DriveIdentity, Event, RunSink};
 use engine::Samples;
 use linux::sysfs::Roots;
 use linux::written;
-use pts::desk::{Earlier, Keeper, Kept};
+use pts::kept::{Earlier, Keeper, Kept};
 use pts::options::Options;
 use pts::window::Written;
 use record::{Document, Envelope, Run, RunId, RunWriter, State, Summary};

@@ -4,8 +4,9 @@
 use block::Bytes;
 use workload::address::{Address, BlockShare, Zone};
 
+use crate::ask::Ask;
 use crate::body::Body;
-use crate::desk::{Ask, Desk, Halt};
+use crate::desk::{Desk, Halt};
 use crate::options::{Load, Test};
 use crate::precondition::{add, stage_of};
 use crate::table::Table;

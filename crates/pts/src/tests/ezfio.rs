@@ -9,8 +9,9 @@
 use block::Bytes;
 use workload::plan::Stop;
 
+use crate::ask::Ask;
 use crate::body::Body;
-use crate::desk::{Ask, Desk, Halt};
+use crate::desk::{Desk, Halt};
 use crate::options::Test;
 use crate::precondition::{fill, wipc};
 use crate::table::Table;

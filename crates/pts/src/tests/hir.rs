@@ -3,8 +3,9 @@
 use block::{Bytes, Nanos};
 use workload::plan::Stop;
 
+use crate::ask::Ask;
 use crate::body::Body;
-use crate::desk::{Ask, Desk, Halt};
+use crate::desk::{Desk, Halt};
 use crate::options::Test;
 use crate::precondition::{add, stage_of};
 use crate::table::Table;

@@ -3,8 +3,9 @@
 
 use block::Bytes;
 
+use crate::ask::Ask;
 use crate::body::Body;
-use crate::desk::{Ask, Desk, Halt};
+use crate::desk::{Desk, Halt};
 use crate::options::Test;
 use crate::precondition::wipc;
 use crate::table::Table;

@@ -15,7 +15,7 @@ use stats::LatencyHistogram;
 use workload::address::{Address, Zone};
 use workload::plan::Stop;
 
-use crate::desk::Ask;
+use crate::ask::Ask;
 use crate::options::{Addresses, Options};
 use crate::table::Table;
 use crate::window::{Role, Window};

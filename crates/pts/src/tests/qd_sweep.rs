@@ -4,8 +4,9 @@
 use block::Bytes;
 use stats::Caveat;
 
+use crate::ask::Ask;
 use crate::body::Body;
-use crate::desk::{Ask, Desk, Halt};
+use crate::desk::{Desk, Halt};
 use crate::options::{Rule, Test};
 use crate::precondition::{add, stage_of, wipc};
 use crate::table::Table;

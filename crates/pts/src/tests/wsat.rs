@@ -4,8 +4,9 @@ use block::Bytes;
 use stats::LatencyHistogram;
 use workload::address::BlockShare;
 
+use crate::ask::Ask;
 use crate::body::Body;
-use crate::desk::{Ask, Desk, Halt, Made};
+use crate::desk::{Desk, Halt, Made};
 use crate::options::{Addresses, Load, Options, Rule, Test};
 use crate::precondition::{add, stage_of};
 use crate::tests::composite::{COMPOSITE_ZONES, composite_blocks};

@@ -1,0 +1,65 @@
+//! What is kept of a run while it goes on, and what a later process goes on from.
+
+use std::collections::VecDeque;
+
+use block::RunSink;
+use engine::Samples;
+use serde::{Deserialize, Serialize};
+use stats::LatencyHistogram;
+
+use crate::options::Test;
+use crate::rig::Purged;
+use crate::window::{Window, Written};
+
+/// What is kept of a stretch or a purge, and gone on with.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kept {
+    /// A stretch.
+    Window {
+        /// Its figures.
+        window: Box<Window>,
+        /// Its response times.
+        latencies: LatencyHistogram,
+    },
+    /// A purge, before this test.
+    Purged {
+        /// The test.
+        test: Test,
+        /// What came of it.
+        purged: Purged,
+    },
+    /// All before is whole: a run that is broken off later goes on from here.
+    Whole {
+        /// What is, such as `round 3 of iops`.
+        what: String,
+        /// What the device had been written by then, by all who count.
+        written: Vec<Written>,
+    },
+}
+
+/// Is told how it goes, and given what is to be kept.
+pub trait Keeper: RunSink {
+    /// Something is over; `samples` is what a stretch was made of.
+    fn keep(&mut self, kept: &Kept, samples: Option<&Samples>);
+}
+
+/// What an earlier process left.
+#[derive(Debug, Default)]
+pub struct Earlier {
+    /// In the order made.
+    pub kept: VecDeque<Kept>,
+    /// True for a drive that was made anew and stands where it stood at first (a virtual one): all is done once more,
+    /// and has to come out as it is kept.
+    pub replay: bool,
+}
+
+impl Earlier {
+    /// What of it a real drive can go on from: all up to the last whole part. What came after is lost, since nobody
+    /// knows what of it reached the drive.
+    pub fn up_to_whole(mut self) -> Earlier {
+        let whole = self.kept.iter().rposition(|kept| matches!(kept, Kept::Whole { .. }));
+        self.kept.truncate(whole.map_or(0, |at| at + 1));
+        self
+    }
+}
