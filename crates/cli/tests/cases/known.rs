@@ -36,10 +36,17 @@ const QUICK: &[&str] = &[
     "--no-progress",
     "--no-record",
 ];
+const PTS: &[&str] = &[
+    "wsat",
+    "sim:enterprise-28op?capacity=512MiB",
+    "--minute=50%",
+    "--no-progress",
+    "--no-record",
+];
 const PROBE: &[&str] = &["sim:usb-8m", "--time-budget=1s", "--no-progress", "--no-record"];
 
 /// All verbs.
-pub const VERBS: [Verb; 38] = [
+pub const VERBS: [Verb; 39] = [
     verb("mark", 1, QUICK),
     verb("plan", 0, &["--tests=RND4KQ1T1", "--seed=7"]),
     verb("run", 2, &["plan.toml", "sim:hdd-7200", "--no-progress", "--no-record"]),
@@ -62,6 +69,7 @@ pub const VERBS: [Verb; 38] = [
     verb("probe surface", 1, PROBE),
     verb("probe capacity", 1, PROBE),
     verb("probe speed-class", 1, PROBE),
+    verb("pts", 2, PTS),
     endless("trace record", 1, &["directory", "--duration=1ms"]),
     verb("trace import", 1, &["shop.spc"]),
     verb("trace analyze", 1, &["shop.spc"]),
@@ -90,6 +98,7 @@ pub fn usual(verb: &str, id: &str) -> Vec<&'static str> {
         "plan" if verb == "mark" => drop(&QUICK[1..6]),
         "profile" => drop(&["--tests=RND4KQ1T1"]),
         "resume" => usual = vec!["--no-progress"],
+        "device" if verb == "pts" => usual = vec!["--resume=last", "--no-progress"],
         "keep_samples" | "runs_dir" => drop(&["--no-record"]),
         // These ask for others.
         "allow" | "consent" if verb == "purge" => {}
@@ -112,7 +121,7 @@ pub fn usual(verb: &str, id: &str) -> Vec<&'static str> {
 pub fn with_positional(usual: &[&str], verb: &str, id: &str, text: &OsStr) -> Vec<OsString> {
     let known = VERBS.iter().find(|known| known.name == verb).expect("each verb has a line");
     let place = match (verb, id) {
-        ("run" | "trace replay", "target") | ("sim serve", "mountpoint") => 1,
+        ("run" | "trace replay" | "pts", "target") | ("sim serve", "mountpoint") => 1,
         ("trace compare", "a") => 1,
         ("trace compare", "b") => 2,
         ("trace record", "command") => {
@@ -192,10 +201,12 @@ pub fn judged(verb: &str, id: &str, is_typed: bool, value: &str) -> Judged {
         "runs_dir" if is_place => Judged::Good,
         "runs_dir" if verb.starts_with("runs") => Judged::Either,
         // Nor is it waited for who reads from a pipe.
-        "samples" | "output" | "plot" | "data" | "save" | "record_commands" if value == "pipe" => {
+        "samples" | "output" | "plot" | "data" | "save" | "record_commands" | "report" | "csv"
+            if value == "pipe" =>
+        {
             Judged::Good
         }
-        "samples" | "output" | "plot" | "data" | "save" | "record_commands"
+        "samples" | "output" | "plot" | "data" | "save" | "record_commands" | "report" | "csv"
             if !["nowhere", "directory"].contains(&value) =>
         {
             Judged::Either
