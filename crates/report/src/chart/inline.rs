@@ -30,8 +30,9 @@ impl Inks {
 
 /// Shades of a grid have a dark page's colour of their own, and so a name of their own.
 fn name(shape: &Shape, light: Rgb) -> String {
-    let kind = if matches!(shape, Shape::Shade { .. }) { "shade" } else { "ink" };
-    format!("--{kind}-{}", &hex(light)[1..])
+    // Short, since every shape of every chart has one.
+    let kind = if matches!(shape, Shape::Shade { .. }) { "s" } else { "" };
+    format!("--{kind}{}", &hex(light)[1..])
 }
 
 /// The chart as an element of a page, with `id` as the stem of its names in it. Its colours are added to `inks`.

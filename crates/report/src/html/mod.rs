@@ -107,6 +107,14 @@ pub struct Cell {
     pub tone: Option<Tone>,
 }
 
+impl Table {
+    /// Whether a column, that of the names being the first, holds words.
+    fn is_of_words(&self, column: usize) -> bool {
+        let cell = |row: &Row| row.cells.get(column.wrapping_sub(1)).is_some_and(|c| c.is_words);
+        self.rows.iter().any(cell)
+    }
+}
+
 impl Cell {
     /// A number, or nothing.
     pub fn number(text: impl Into<String>) -> Cell {

@@ -3,6 +3,7 @@
 mod charts;
 mod csv;
 mod pages;
+mod tables;
 mod verdicts;
 
 use std::io::Write as _;
@@ -133,7 +134,8 @@ fn page(body: &Body) -> Tables {
         SERIES.contains(&key) || key.ends_with("_samples") || key.ends_with("histogram")
     };
     let shown = body.tables.iter().filter(|(key, _)| !is_series(key));
-    let mut tables: Vec<report::Table> = shown.map(|(_, table)| of(table)).collect();
+    let shown = shown.flat_map(|(_, table)| tables::by_engine(table)).filter(tables::has_values);
+    let mut tables: Vec<report::Table> = shown.map(|table| of(&table)).collect();
     tables.extend(body.steady.as_ref().map(|steady| verdicts_of(steady, body)));
     let (closing, tone) = closing(body);
     Tables {
@@ -146,6 +148,7 @@ fn page(body: &Body) -> Tables {
     }
 }
 
+/// A table for a terminal. What all columns share is told once.
 fn of(table: &Table) -> report::Table {
     let field = |value: &Option<f64>| value.map_or(String::new(), number::compact);
     let rows = table.rows.iter().take(ROWS_MAX);
@@ -153,9 +156,15 @@ fn of(table: &Table) -> report::Table {
     if table.rows.len() > ROWS_MAX {
         notes.push(format!("{} more rows in --json", table.rows.len() - ROWS_MAX));
     }
+    let (columns, unit) = tables::without_shared_unit(table);
+    let title = tables::micro(&table.title);
     report::Table {
-        title: format!("{}, by {}", table.title, table.rows_are),
-        columns: table.columns.clone(),
+        title: format!(
+            "{title}{}, by {}",
+            unit.map_or_else(String::new, |u| format!(" ({u})")),
+            table.rows_are
+        ),
+        columns,
         rows: rows.map(|row| (row.label.clone(), row.values.iter().map(field).collect())).collect(),
         notes,
     }
@@ -186,6 +195,9 @@ fn closing(body: &Body) -> (String, Tone) {
             format!("The drive is {}; {written} written.", state_words(&steady.ours.state)),
             Tone::Good,
         ),
+        Some(steady) if steady.ours.reason.is_empty() => {
+            (format!("The drive is not shown to be steady; {written} written."), Tone::Bad)
+        }
         Some(steady) => (
             format!("The drive is not steady: {}; {written} written.", steady.ours.reason),
             Tone::Bad,

@@ -22,7 +22,7 @@ pub struct Verdict {
 /// The three rules, that of the specification first; empty where the test has none.
 pub fn of(body: &Body) -> Vec<Verdict> {
     let Some(steady) = &body.steady else { return Vec::new() };
-    [Some(pts(steady)), fio(steady), Some(ours(steady, body))].into_iter().flatten().collect()
+    vec![pts(steady), fio(steady), ours(steady, body)]
 }
 
 /// A state in words.
@@ -60,16 +60,25 @@ fn pts(steady: &Steady) -> Verdict {
     }
 }
 
-fn fio(steady: &Steady) -> Option<Verdict> {
-    let fio = steady.fio.as_ref()?;
-    Some(Verdict {
+fn fio(steady: &Steady) -> Verdict {
+    let Some(fio) = &steady.fio else {
+        return Verdict {
+            rule: "fio",
+            word: "no answer".to_owned(),
+            tone: Tone::Mixed,
+            at: String::new(),
+            value: String::new(),
+            reason: "fewer samples than its window has".to_owned(),
+        };
+    };
+    Verdict {
         rule: "fio",
         word: fio.verdict.replace('_', " "),
         tone: tone(&fio.verdict),
         at: fio.at_s.map_or_else(String::new, |at| format!("{} s", number::digits(at))),
         value: fio.value.map_or_else(String::new, number::compact),
         reason: fio.rule.clone(),
-    })
+    }
 }
 
 fn ours(steady: &Steady, body: &Body) -> Verdict {

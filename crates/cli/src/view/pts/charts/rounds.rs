@@ -90,11 +90,13 @@ pub fn convergence(body: &Body, table: &Table, y: Axis, ends: Option<&PtsWindow>
     let mut chart = bare(body, &table.title, Axis::new("Round", Unit::Count), y);
     let of = table.columns.len();
     for (at, name) in table.columns.iter().enumerate() {
-        let points: Vec<LinePoint> =
-            labelled(table, at).into_iter().map(|(x, y)| LinePoint::new(x, y * factor)).collect();
-        if chart.y.scale != Scale::Linear && points.iter().any(|point| point.y <= 0.0) {
-            continue;
-        }
+        // A round without a single completion has no place on a logarithmic axis.
+        let has = |value: f64| chart.y.scale == Scale::Linear || value > 0.0;
+        let points: Vec<LinePoint> = labelled(table, at)
+            .into_iter()
+            .filter(|(_, value)| has(*value))
+            .map(|(round, value)| LinePoint::new(round, value * factor))
+            .collect();
         chart.layers.push(Layer::Line(Line::new(stem(name), hue(at, of), points)));
     }
     if let Some(window) = ends {

@@ -216,7 +216,7 @@ pub fn recovery(body: &Body) -> Option<Chart> {
     chart.layers.push(Layer::Points(Points::new("after a pause", Hue::Blue, paused)));
     for (state, from) in begun {
         chart.layers.push(Layer::Mark(Mark {
-            name: state.replace("A ", "pauses of "),
+            name: format!("{} pauses, from", state.trim_start_matches("A ")),
             hue: Hue::Purple,
             across: Across::X,
             value: from,

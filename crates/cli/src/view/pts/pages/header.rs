@@ -107,7 +107,12 @@ fn setup(body: &Body) -> Facts {
     let purge = match &body.purge {
         None => "not done".to_owned(),
         Some(purge) => {
-            format!("{}, {} s ({})", purge.method, number::digits(purge.seconds), purge.verdict)
+            format!(
+                "{}, {} ({})",
+                purge.method,
+                number::nanoseconds(purge.seconds * 1e9),
+                purge.verdict
+            )
         }
     };
     let stage = |is_wipc: bool| {
@@ -131,6 +136,15 @@ fn setup(body: &Body) -> Facts {
             ("Write cache", body.device.write_cache.clone().unwrap_or_default().replace('_', " ")),
         ],
     )
+}
+
+/// As the specification names its states, and as the kernel does.
+fn write_cache(body: &Body) -> String {
+    match body.device.write_cache.as_deref() {
+        Some("write_back") => "enabled (WCE, write back)".to_owned(),
+        Some("write_through") => "disabled (WCD, write through)".to_owned(),
+        other => other.unwrap_or_default().to_owned(),
+    }
 }
 
 fn stage_words(stage: &Preconditioning) -> String {
@@ -164,13 +178,13 @@ fn test(body: &Body) -> Facts {
             "RND; R/W 100/0, 65/35, 0/100 outer, 8, 4, 0.5 KiB inner".to_owned(),
             "T1 Q1".to_owned(),
         ),
-        Test::Wsat => (tracked(body), chosen),
+        Test::Wsat => (load_of(body), chosen),
         Test::Hir => ("RND 4 KiB 0/100, 5 s each, pauses of 5 to 50 s".to_owned(), chosen),
         Test::Xsr => (
             "SEQ 1024 KiB 8 h, RND 8 KiB 6 h, SEQ 1024 KiB 8 h, writes".to_owned(),
             "T1 Q32".to_owned(),
         ),
-        Test::Cbw | Test::Dirth => (tracked(body), "T 32 … 1 outer, Q 32 … 1 inner".to_owned()),
+        Test::Cbw | Test::Dirth => (load_of(body), "T 32 … 1 outer, Q 32 … 1 inner".to_owned()),
         Test::QdSweep => ("RND 4 KiB 0/100".to_owned(), "T1, Q 1 … 256".to_owned()),
         Test::Ezfio => ("ezFIO's sequence".to_owned(), "as each table says".to_owned()),
     };
@@ -196,6 +210,13 @@ fn test(body: &Body) -> Facts {
             ("Seed", setup.seed.to_string()),
         ],
     )
+}
+
+/// The load of what is tracked: `IOPS of RND 4KiB 0/100 at 32 threads` names it.
+fn load_of(body: &Body) -> String {
+    let tracked = tracked(body);
+    let load = tracked.strip_prefix("IOPS of ").unwrap_or(&tracked);
+    load.split(" at ").next().unwrap_or(load).to_owned()
 }
 
 fn tracked(body: &Body) -> String {

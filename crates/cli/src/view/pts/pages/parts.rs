@@ -7,6 +7,7 @@ use report::html::{Block, Cell, Facts, Page, Row, Table as HtmlTable};
 use report::number;
 
 use crate::view::pts::charts::rounds::{Tracked, window};
+use crate::view::pts::tables::{has_values, micro, without_shared_unit};
 use crate::view::pts::verdicts;
 
 /// The pages of one test, as they are made.
@@ -46,7 +47,10 @@ impl<'a> Part<'a> {
         if blocks.is_empty() {
             blocks.push(Block::Paragraph(match &self.body.ended_by {
                 Some(why) => format!("Not measured: the test ended before its end ({why})."),
-                None => "There is nothing to show: too little was measured.".to_owned(),
+                None => {
+                    "There is nothing to show: too little was measured, or the drive does not tell."
+                        .to_owned()
+                }
             }));
         }
         let (part, banner) = (self.body.test.title().to_owned(), banner(self.body));
@@ -101,9 +105,11 @@ pub fn figure(value: f64) -> String {
 
 /// A table of a test, all of its rows.
 pub fn table(table: Option<&Table>, shade: Shade) -> Option<Block> {
-    let table = table.filter(|table| !table.rows.is_empty())?;
-    let mut columns = vec![capital(&table.rows_are)];
-    columns.extend(table.columns.iter().map(|name| capital(&micro(name))));
+    let table = table.filter(|table| has_values(table))?;
+    let (names, unit) = without_shared_unit(table);
+    let mut columns = vec![capital(&micro(&table.rows_are))];
+    columns.extend(names.iter().map(|name| capital(name)));
+    let unit = unit.map_or_else(String::new, |unit| format!(", {unit}"));
     let values = || table.rows.iter().flat_map(|row| row.values.iter().flatten().copied());
     let (least, most) =
         (values().fold(f64::INFINITY, f64::min), values().fold(f64::NEG_INFINITY, f64::max));
@@ -126,19 +132,11 @@ pub fn table(table: Option<&Table>, shade: Shade) -> Option<Block> {
         cells: row.values.iter().map(cell).collect(),
     };
     Some(Block::Table(HtmlTable {
-        caption: micro(&table.title),
+        caption: format!("{}{unit}", micro(&table.title)),
         columns,
         rows: table.rows.iter().map(row).collect(),
         notes: Vec::new(),
     }))
-}
-
-/// `us`, which tables have so that their columns are plain ASCII, as people write it.
-pub fn micro(name: &str) -> String {
-    match name.strip_suffix(", us") {
-        Some(name) => format!("{name}, µs"),
-        None => name.replace(" in us ", " in µs "),
-    }
 }
 
 fn capital(name: &str) -> String {

@@ -1,10 +1,9 @@
 //! Pages of the sweeps that the specification does not have: by queue depth, and ezFIO's.
 
-use report::html::Block;
-
 use super::parts::{Part, Shade, chart, table, verdicts_table};
 use super::recovery::preconditioning;
 use crate::view::pts::charts::{demand, time};
+use crate::view::pts::tables;
 
 /// Adds those of the sweep by queue depth.
 pub fn depth(part: &mut Part<'_>) {
@@ -19,33 +18,11 @@ pub fn depth(part: &mut Part<'_>) {
     let times = chart(sweep.and_then(|table| demand::response_by_depth(body, table)));
     part.page("RND 4 KiB writes by queue depth, steady state", vec![rates, times]);
     let drift = table(part.table("drift"), Shade::None);
-    let sweep = sweep.map(by_engine).unwrap_or_default();
-    part.page("The sweep in numbers", sweep.into_iter().chain([drift]).collect());
-}
-
-/// A table an engine: all of them side by side are wider than a page.
-fn by_engine(sweep: &pts::table::Table) -> Vec<Option<Block>> {
-    let mut engines: Vec<&str> = Vec::new();
-    for (engine, _) in sweep.columns.iter().filter_map(|column| column.split_once(": ")) {
-        if !engines.contains(&engine) {
-            engines.push(engine);
-        }
-    }
-    let of = |engine: &str| {
-        let prefix = format!("{engine}: ");
-        let is_of = |column: &&String| column.starts_with(&prefix);
-        let columns: Vec<&str> =
-            sweep.columns.iter().filter(is_of).map(|column| &column[prefix.len()..]).collect();
-        let title = format!("{}: {engine}", sweep.title);
-        let mut one = pts::table::Table::new(&title, &sweep.rows_are, &columns);
-        for row in &sweep.rows {
-            let cells = sweep.columns.iter().zip(&row.values);
-            let values = cells.filter(|(column, _)| is_of(column)).map(|(_, value)| *value);
-            one.push(row.label.clone(), values.collect());
-        }
-        table(Some(&one), Shade::None)
-    };
-    engines.into_iter().map(of).collect()
+    let sweep = sweep.map(tables::by_engine).unwrap_or_default();
+    part.page(
+        "The sweep in numbers",
+        sweep.iter().map(|one| table(Some(one), Shade::None)).chain([drift]).collect(),
+    );
 }
 
 /// Adds those of ezFIO's sequence.
