@@ -7,6 +7,8 @@ mod answers;
 pub mod btt;
 pub mod chart;
 pub mod flashbench;
+pub mod html;
+mod markup;
 pub mod number;
 mod sheet;
 mod tables;

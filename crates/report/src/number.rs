@@ -73,6 +73,31 @@ pub fn digits(value: f64) -> String {
     format!("{value:.places$}")
 }
 
+/// Four significant digits, with a suffix from a hundred thousand on: `0.597`, `11643`, `131.1k`, `13.11M`.
+pub fn compact(value: f64) -> String {
+    let (scaled, suffix) = match value.abs() {
+        size if size >= 999_950_000.0 => (value / 1e9, "G"),
+        size if size >= 999_950.0 => (value / 1e6, "M"),
+        size if size >= 99_999.5 => (value / 1e3, "k"),
+        _ => return digits(value),
+    };
+    format!("{}{suffix}", digits(scaled))
+}
+
+/// A whole number with its digits by threes, as ISO 80000-1 has it: `13 107 200`. The spaces are narrow and do not
+/// break.
+pub fn grouped(value: f64) -> String {
+    let whole = format!("{:.0}", value.abs());
+    let mut text = String::new();
+    for (at, digit) in whole.chars().enumerate() {
+        if at > 0 && (whole.len() - at).is_multiple_of(3) {
+            text.push('\u{202f}');
+        }
+        text.push(digit);
+    }
+    if value < 0.0 && whole != "0" { format!("-{text}") } else { text }
+}
+
 /// Counts: whole up to 9999, then `12.3k`, `1.29M`.
 pub fn thousands(value: f64) -> String {
     let (scaled, suffix) = match value.abs() {
@@ -144,6 +169,21 @@ mod tests {
         assert_eq!(times.map(nanoseconds), ["0ns", "980ns", "1.00µs", "12.3µs", "4.56ms", "7.89s"]);
         let sizes = [512.0, 1024.0, 1536.0, (1u64 << 40) as f64 * 3.64];
         assert_eq!(sizes.map(bytes), ["512 B", "1 KiB", "1.50 KiB", "3.64 TiB"]);
+    }
+
+    // Breaks when cells of a table grow as wide as their numbers are great.
+    #[test]
+    fn great_numbers_stay_short_or_are_grouped() {
+        let numbers = [0.597, 11_642.9, 99_999.0, 131_072.0, 999_960.0, 13_107_200.0, 2.5e9];
+        assert_eq!(
+            numbers.map(compact),
+            ["0.597", "11643", "99999", "131.1k", "1.000M", "13.11M", "2.500G"]
+        );
+        let numbers = [0.0, -0.2, 999.0, 1000.0, -12_345.4, 13_107_200.0];
+        assert_eq!(
+            numbers.map(|number| grouped(number).replace('\u{202f}', "_")),
+            ["0", "0", "999", "1_000", "-12_345", "13_107_200"]
+        );
     }
 
     #[test]

@@ -44,6 +44,8 @@ pub struct Table {
 const GAP: usize = 2;
 /// A name is not cut shorter than this.
 const LEAST_NAME: usize = 8;
+/// Lines of a head of columns.
+const HEAD_LINES_MAX: usize = 6;
 
 /// A page as text, with a line feed at its end.
 pub fn render_tables(tables: &Tables, style: Style) -> String {
@@ -66,21 +68,29 @@ pub fn render_tables(tables: &Tables, style: Style) -> String {
 }
 
 fn draw(page: &mut Page, table: &Table, width: usize) {
-    let widths: Vec<usize> = table
-        .columns
-        .iter()
-        .enumerate()
-        .map(|(index, head)| {
+    let fields: Vec<usize> = (0..table.columns.len())
+        .map(|index| {
             let fields = table.rows.iter().filter_map(|(_, fields)| fields.get(index));
-            fields
-                .map(|field| display_width(&harmless(field)))
-                .fold(display_width(head), usize::max)
+            fields.map(|field| display_width(&harmless(field))).fold(0, usize::max)
         })
         .collect();
-    let taken: usize = widths.iter().map(|width| width + GAP).sum();
     let names = table.rows.iter().map(|(name, _)| display_width(&harmless(name)));
-    let wanted = names.fold(display_width(&harmless(&table.title)), usize::max);
-    let name = wanted.min(width.saturating_sub(taken).max(LEAST_NAME));
+    let names = names.fold(0, usize::max);
+    let title = display_width(&harmless(&table.title));
+    let taken = |heads: &[Vec<String>]| -> usize {
+        heads.iter().zip(&fields).map(|(head, field)| GAP + broad(head).max(*field)).sum()
+    };
+    let room = width.saturating_sub(names.max(LEAST_NAME));
+    // In as few lines as it takes for all columns to fit.
+    let heads = (1..=HEAD_LINES_MAX)
+        .map(|lines| table.columns.iter().map(|head| broken(head, lines)).collect::<Vec<_>>())
+        .find(|heads| taken(heads) <= room)
+        .unwrap_or_else(|| table.columns.iter().map(|head| vec![head.clone()]).collect());
+    let widths: Vec<usize> =
+        heads.iter().zip(&fields).map(|(head, field)| broad(head).max(*field)).collect();
+    let left = width.saturating_sub(taken(&heads)).max(LEAST_NAME);
+    let is_beside = title <= left;
+    let name = if is_beside { names.max(title).min(left) } else { names.max(LEAST_NAME).min(left) };
     let line = |first: &str, fields: &[String]| {
         let mut line = fit(first, name);
         for (index, width) in widths.iter().enumerate() {
@@ -90,13 +100,52 @@ fn draw(page: &mut Page, table: &Table, width: usize) {
         }
         line
     };
-    page.line(&paint(BOLD, line(&table.title, &table.columns).trim_end()));
+    // A title that would be cut beside its columns stands over them.
+    if !is_beside {
+        page.wrapped("", &table.title, BOLD);
+    }
+    let lines = heads.iter().map(Vec::len).max().unwrap_or(1);
+    for at in 0..lines {
+        let field = |head: &Vec<String>| {
+            // The last line of each head stands right over its column.
+            (at + head.len()).checked_sub(lines).map_or_else(String::new, |at| head[at].clone())
+        };
+        let head: Vec<String> = heads.iter().map(field).collect();
+        let first = if is_beside && at + 1 == lines { table.title.as_str() } else { "" };
+        page.line(&paint(BOLD, line(first, &head).trim_end()));
+    }
     for (name, fields) in &table.rows {
         page.line(&line(name, fields));
     }
     for note in &table.notes {
         page.hanging("  ", "    ", note, Ansi::new());
     }
+}
+
+/// Width of the longest line of a head.
+fn broad(head: &[String]) -> usize {
+    head.iter().map(|line| display_width(line)).fold(0, usize::max)
+}
+
+/// A head in so many lines at most, as narrow as that makes it.
+fn broken(head: &str, lines: usize) -> Vec<String> {
+    let head = harmless(head);
+    let wrap = |width: usize| {
+        let mut lines: Vec<String> = vec![String::new()];
+        for word in head.split(' ') {
+            match lines.last_mut() {
+                Some(line) if line.is_empty() => line.push_str(word),
+                Some(line) if display_width(line) + 1 + display_width(word) <= width => {
+                    line.push(' ');
+                    line.push_str(word);
+                }
+                _ => lines.push(word.to_owned()),
+            }
+        }
+        lines
+    };
+    let whole = display_width(&head);
+    (1..=whole).map(wrap).find(|made| made.len() <= lines).unwrap_or_else(|| vec![head.to_string()])
 }
 
 /// Columns that `text` takes. textwrap's own measure takes every sign beyond the alphabets for two.
@@ -164,6 +213,30 @@ mod tests {
             "  a note\n\nDone.\n"
         );
         assert_eq!(text, expected);
+    }
+
+    // Breaks when a title is cut though there is a line for it, or columns with long heads run over the edge.
+    #[test]
+    fn long_heads_are_broken_and_long_titles_stand_over_them() {
+        let heads =
+            ["first 10 writes after pauses, IOPS", "last 10 writes after pauses, IOPS", "gain, %"];
+        let table = Table {
+            title: "What a pause gains, by its length in seconds".to_owned(),
+            columns: heads.map(str::to_owned).into(),
+            rows: vec![("50".to_owned(), ["686.2k", "750.7k", "1017"].map(str::to_owned).into())],
+            notes: Vec::new(),
+        };
+        let tables = Tables { tables: vec![table], ..page(Vec::new()) };
+        let text = plain(&render_tables(&tables, Style { width: 50, ..Style::default() }));
+        let expected = concat!(
+            "What a pause gains, by its length in seconds\n",
+            "            first 10 writes  last 10 writes\n",
+            "               after pauses,  after pauses,\n",
+            "                       IOPS            IOPS  gain, %\n",
+        );
+        assert!(text.lines().all(|line| display_width(line) <= 50), "{text}");
+        assert!(text.contains("What a pause gains, by its length in seconds\n"), "{text}");
+        assert!(text.contains("gain, %\n50") && !text.contains('…'), "{text}\n{expected}");
     }
 
     // Breaks when a long or hostile name pushes the numbers out of their columns.

@@ -47,6 +47,7 @@ mod frame;
 mod grid;
 mod heat;
 mod hue;
+mod inline;
 mod paint;
 mod panels;
 mod picture;
@@ -63,6 +64,7 @@ pub use describe::{
     Scale, Side, Walk, Zone,
 };
 pub use hue::Hue;
+pub(crate) use inline::{Inks, inline};
 pub use panels::Ground;
 pub use picture::Canvas;
 pub use png::{png, png_of_all};

@@ -25,7 +25,7 @@ impl Ground {
     }
 
     /// What a colour of a light page is on this one.
-    fn of(self, colour: Rgb) -> Rgb {
+    pub(super) fn of(self, colour: Rgb) -> Rgb {
         match self {
             Ground::Light => colour,
             Ground::Dark => dark(colour),

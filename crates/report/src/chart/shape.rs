@@ -49,6 +49,16 @@ impl Shape {
         self
     }
 
+    /// The colour that it is drawn in.
+    pub(super) fn colour(&self) -> Rgb {
+        match self {
+            Shape::Box { fill, .. } | Shape::Shade { fill, .. } => *fill,
+            Shape::Area { fill, .. } | Shape::Dots { fill, .. } => *fill,
+            Shape::Path { stroke, .. } => *stroke,
+            Shape::Text { ink, .. } => *ink,
+        }
+    }
+
     /// The same shape in the colour that `of` makes of its own, which is that of a light page.
     pub(super) fn coloured(mut self, of: impl Fn(Rgb) -> Rgb) -> Shape {
         match &mut self {

@@ -6,9 +6,10 @@ use super::describe::{Chart, ChartError};
 use super::panels;
 use super::picture::Canvas;
 use super::shape::{Anchor, Rgb, Shape, Spot};
+use crate::markup::escaped;
 
 /// Fonts with like widths on the systems that people have; the first is that of the PNG.
-const FONTS: &str = "DejaVu Sans, Verdana, Geneva, sans-serif";
+pub(super) const FONTS: &str = "DejaVu Sans, Verdana, Geneva, sans-serif";
 
 /// The chart as a document of its own, or to be put into HTML as it is. It scales with the room it is given.
 ///
@@ -35,14 +36,15 @@ pub fn svg_of_all(charts: &[Chart], canvas: Canvas, columns: usize) -> Result<St
         escaped(title)
     );
     for shape in &shapes {
-        element(&mut text, shape);
+        element(&mut text, shape, &hex);
         text.push('\n');
     }
     text.push_str("</svg>\n");
     Ok(text)
 }
 
-fn element(text: &mut String, shape: &Shape) {
+/// Writes a shape; `paint` writes its colour.
+pub(super) fn element(text: &mut String, shape: &Shape, paint: &dyn Fn(Rgb) -> String) {
     // Writing to a string does not fail.
     let _ = match shape {
         Shape::Box { x, y, width, height, fill, opacity } => write!(
@@ -52,7 +54,7 @@ fn element(text: &mut String, shape: &Shape) {
             number(*y),
             number(*width),
             number(*height),
-            hex(*fill),
+            paint(*fill),
             opaque("fill-opacity", *opacity),
         ),
         Shape::Shade { x, y, width, height, fill } => write!(
@@ -62,13 +64,13 @@ fn element(text: &mut String, shape: &Shape) {
             number(*y),
             number(*width),
             number(*height),
-            hex(*fill),
+            paint(*fill),
         ),
         Shape::Path { spots, stroke, width, dashed } => write!(
             text,
             "<path d=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"{}\" stroke-linejoin=\"round\"{}/>",
             path(spots),
-            hex(*stroke),
+            paint(*stroke),
             number(*width),
             if *dashed { " stroke-dasharray=\"6,4\"" } else { "" },
         ),
@@ -76,7 +78,7 @@ fn element(text: &mut String, shape: &Shape) {
             text,
             "<path d=\"{}Z\" fill=\"{}\"{}/>",
             path(spots),
-            hex(*fill),
+            paint(*fill),
             opaque("fill-opacity", *opacity),
         ),
         // Lines of no length with round ends are discs, in a tenth of the bytes that circles take.
@@ -84,7 +86,7 @@ fn element(text: &mut String, shape: &Shape) {
             text,
             "<path d=\"{}\" stroke=\"{}\" stroke-width=\"{}\" stroke-linecap=\"round\"{}/>",
             discs(spots),
-            hex(*fill),
+            paint(*fill),
             number(2.0 * radius),
             // Discs of one path do not add up where they overlap: as opaque as two of them.
             opaque("stroke-opacity", 1.0 - (1.0 - opacity).powi(2)),
@@ -95,7 +97,7 @@ fn element(text: &mut String, shape: &Shape) {
             number(*x),
             number(*y),
             number(*size),
-            hex(*ink),
+            paint(*ink),
             match anchor {
                 Anchor::Start => "",
                 Anchor::Middle => " text-anchor=\"middle\"",
@@ -136,22 +138,6 @@ fn opaque(name: &str, opacity: f64) -> String {
     if opacity >= 1.0 { String::new() } else { format!(" {name}=\"{opacity:.2}\"") }
 }
 
-fn hex([red, green, blue]: Rgb) -> String {
+pub(super) fn hex([red, green, blue]: Rgb) -> String {
     format!("#{red:02x}{green:02x}{blue:02x}")
-}
-
-/// Text that is no markup. Control characters, which XML forbids, are replaced.
-fn escaped(text: &str) -> String {
-    let mut safe = String::with_capacity(text.len());
-    for c in crate::harmless(text).chars() {
-        match c {
-            '&' => safe.push_str("&amp;"),
-            '<' => safe.push_str("&lt;"),
-            '>' => safe.push_str("&gt;"),
-            '"' => safe.push_str("&quot;"),
-            '\u{fffe}' | '\u{ffff}' => safe.push('\u{fffd}'),
-            c => safe.push(c),
-        }
-    }
-    safe
 }

@@ -2,8 +2,14 @@
 
 mod charts;
 mod csv;
+mod pages;
+mod tables;
+mod verdicts;
 
-use anyhow::Result;
+use std::io::Write as _;
+
+use anyhow::{Context as _, Result};
+use block::WallClock as _;
 use pts::body::{Body, Steady};
 use pts::estimate::Estimate;
 use pts::table::Table;
@@ -12,6 +18,9 @@ use report::chart::{Ground, terminal};
 use report::{Entry, Listing, Style, Tables, Tone, number, render_tables};
 
 use crate::args::PtsOutputArgs;
+use crate::envelope::SystemClock;
+use crate::outputs;
+use verdicts::state_words;
 
 /// Rows of a table that a terminal shows; all are in JSON, CSV and the report.
 const ROWS_MAX: usize = 12;
@@ -29,10 +38,6 @@ pub fn headline(bodies: &[Body]) -> String {
         format!("{} {word}", body.test.word())
     };
     bodies.iter().map(of).collect::<Vec<_>>().join(", ")
-}
-
-fn state_words(state: &str) -> &str {
-    if state == "never_steady" { "never steady" } else { state }
 }
 
 /// What a run will take.
@@ -129,8 +134,9 @@ fn page(body: &Body) -> Tables {
         SERIES.contains(&key) || key.ends_with("_samples") || key.ends_with("histogram")
     };
     let shown = body.tables.iter().filter(|(key, _)| !is_series(key));
-    let mut tables: Vec<report::Table> = shown.map(|(_, table)| of(table)).collect();
-    tables.extend(body.steady.as_ref().map(|steady| verdicts(steady, body)));
+    let shown = shown.flat_map(|(_, table)| tables::by_engine(table)).filter(tables::has_values);
+    let mut tables: Vec<report::Table> = shown.map(|table| of(&table)).collect();
+    tables.extend(body.steady.as_ref().map(|steady| verdicts_of(steady, body)));
     let (closing, tone) = closing(body);
     Tables {
         title: format!("{} of {}", body.test.title(), device.name),
@@ -142,44 +148,39 @@ fn page(body: &Body) -> Tables {
     }
 }
 
+/// A table for a terminal. What all columns share is told once.
 fn of(table: &Table) -> report::Table {
-    let field = |value: &Option<f64>| value.map_or(String::new(), number::digits);
+    let field = |value: &Option<f64>| value.map_or(String::new(), number::compact);
     let rows = table.rows.iter().take(ROWS_MAX);
     let mut notes = Vec::new();
     if table.rows.len() > ROWS_MAX {
         notes.push(format!("{} more rows in --json", table.rows.len() - ROWS_MAX));
     }
+    let (columns, unit) = tables::without_shared_unit(table);
+    let title = tables::micro(&table.title);
     report::Table {
-        title: format!("{}, by {}", table.title, table.rows_are),
-        columns: table.columns.clone(),
+        title: format!(
+            "{title}{}, by {}",
+            unit.map_or_else(String::new, |u| format!(" ({u})")),
+            table.rows_are
+        ),
+        columns,
         rows: rows.map(|row| (row.label.clone(), row.values.iter().map(field).collect())).collect(),
         notes,
     }
 }
 
-fn verdicts(steady: &Steady, body: &Body) -> report::Table {
-    let mut rows = Vec::new();
-    let pts = &steady.pts;
-    let at = pts.round.map_or(String::new(), |round| format!("round {round}"));
-    let value = pts.window.map_or(String::new(), |window| number::digits(window.average));
-    rows.push(("PTS".to_owned(), vec![pts.verdict.replace('_', " "), at, value]));
-    if let Some(fio) = &steady.fio {
-        let at = fio.at_s.map_or(String::new(), |at| format!("{at:.2} s"));
-        let value = fio.value.map_or(String::new(), number::digits);
-        rows.push(("fio".to_owned(), vec![fio.verdict.replace('_', " "), at, value]));
-    }
-    let ours = &steady.ours;
-    let range = body.setup.range_bytes.max(1) as f64;
-    let at = ours.at_bytes.map_or(String::new(), |at| format!("{:.2} fills", at as f64 / range));
-    let value = ours.value.map_or(String::new(), |value| number::digits(value.median));
-    rows.push(("by bytes".to_owned(), vec![state_words(&ours.state).to_owned(), at, value]));
-    let mut notes = vec![ours.reason.clone()];
-    notes.extend(steady.fio.as_ref().map(|fio| format!("fio: {}", fio.rule)));
+/// What the three rules say, and why.
+fn verdicts_of(steady: &Steady, body: &Body) -> report::Table {
+    let all = verdicts::of(body);
+    let reason = |verdict: &verdicts::Verdict| {
+        (!verdict.reason.is_empty()).then(|| format!("{}: {}", verdict.rule, verdict.reason))
+    };
     report::Table {
         title: format!("Steady state of {}", steady.tracked),
-        columns: vec!["verdict".to_owned(), "at".to_owned(), "value".to_owned()],
-        rows,
-        notes,
+        columns: ["verdict", "at", "value"].map(str::to_owned).into(),
+        notes: all.iter().filter_map(reason).collect(),
+        rows: all.into_iter().map(|v| (v.rule.to_owned(), vec![v.word, v.at, v.value])).collect(),
     }
 }
 
@@ -194,6 +195,9 @@ fn closing(body: &Body) -> (String, Tone) {
             format!("The drive is {}; {written} written.", state_words(&steady.ours.state)),
             Tone::Good,
         ),
+        Some(steady) if steady.ours.reason.is_empty() => {
+            (format!("The drive is not shown to be steady; {written} written."), Tone::Bad)
+        }
         Some(steady) => (
             format!("The drive is not steady: {}; {written} written.", steady.ours.reason),
             Tone::Bad,
@@ -205,9 +209,15 @@ fn closing(body: &Body) -> (String, Tone) {
 ///
 /// # Errors
 /// When one cannot be written.
-pub fn write(bodies: &[Body], _: &Envelope, output: &PtsOutputArgs) -> Result<()> {
+pub fn write(bodies: &[Body], envelope: &Envelope, output: &PtsOutputArgs) -> Result<()> {
     if let Some(path) = &output.csv {
         csv::write(bodies, path)?;
+    }
+    if let Some(path) = &output.report {
+        let cannot = || format!("{}: cannot be written", path.display());
+        let written = record::rfc3339(SystemClock.now());
+        let html = report::html::render(&pages::document(bodies, envelope, &written))?;
+        outputs::create(path)?.write_all(html.as_bytes()).with_context(cannot)?;
     }
     if let Some(path) = &output.plot {
         let all: Vec<_> = bodies.iter().filter_map(charts::main).collect();

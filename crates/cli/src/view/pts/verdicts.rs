@@ -1,0 +1,112 @@
+//! Steady or not, by three rules side by side, with the reason of each.
+
+use pts::body::{Body, Steady};
+use report::{Tone, number};
+
+/// What one rule says.
+pub struct Verdict {
+    /// Whose rule.
+    pub rule: &'static str,
+    /// Its word.
+    pub word: String,
+    /// How it stands.
+    pub tone: Tone,
+    /// When it came to it.
+    pub at: String,
+    /// The value that it would have reported.
+    pub value: String,
+    /// Why, in a sentence without a full stop; may be empty.
+    pub reason: String,
+}
+
+/// The three rules, that of the specification first; empty where the test has none.
+pub fn of(body: &Body) -> Vec<Verdict> {
+    let Some(steady) = &body.steady else { return Vec::new() };
+    vec![pts(steady), fio(steady), ours(steady, body)]
+}
+
+/// A state in words.
+pub fn state_words(state: &str) -> &str {
+    if state == "never_steady" { "never steady" } else { state }
+}
+
+fn tone(verdict: &str) -> Tone {
+    match verdict {
+        "steady" | "yes" => Tone::Good,
+        "too_few_rounds" | "not_yet" => Tone::Mixed,
+        _ => Tone::Bad,
+    }
+}
+
+fn pts(steady: &Steady) -> Verdict {
+    let pts = &steady.pts;
+    let reason = pts.window.map_or_else(String::new, |window| {
+        let share = |value: f64| number::share(value / window.average.abs().max(f64::MIN_POSITIVE));
+        format!(
+            "rounds {} to {}: values range over {} of their mean (20 % allowed), the fit changes by {} (10 % allowed)",
+            window.first_round,
+            window.first_round + 4,
+            share(window.range),
+            share(window.slope_excursion),
+        )
+    });
+    Verdict {
+        rule: "PTS",
+        word: pts.verdict.replace('_', " "),
+        tone: tone(&pts.verdict),
+        at: pts.round.map_or_else(String::new, |round| format!("round {round}")),
+        value: pts.window.map_or_else(String::new, |w| tracked_value(steady, w.average)),
+        reason,
+    }
+}
+
+fn fio(steady: &Steady) -> Verdict {
+    let Some(fio) = &steady.fio else {
+        return Verdict {
+            rule: "fio",
+            word: "no answer".to_owned(),
+            tone: Tone::Mixed,
+            at: String::new(),
+            value: String::new(),
+            reason: "fewer samples than its window has".to_owned(),
+        };
+    };
+    Verdict {
+        rule: "fio",
+        word: fio.verdict.replace('_', " "),
+        tone: tone(&fio.verdict),
+        at: fio.at_s.map_or_else(String::new, |at| format!("{} s", number::digits(at))),
+        value: fio.value.map_or_else(String::new, number::compact),
+        reason: fio.rule.clone(),
+    }
+}
+
+fn ours(steady: &Steady, body: &Body) -> Verdict {
+    let ours = &steady.ours;
+    let range = body.setup.range_bytes.max(1) as f64;
+    let mut reason = ours.reason.clone();
+    if let (Some(op), Some(ratio)) = (ours.over_provisioning, ours.expected_ratio) {
+        let told = format!(
+            "the end of the fresh plateau tells {} over-provisioning, with which theory has a steady rate {}× lower than the fresh one",
+            number::share(op),
+            number::digits(ratio)
+        );
+        reason = if reason.is_empty() { told } else { format!("{reason}; {told}") };
+    }
+    Verdict {
+        rule: "by bytes",
+        word: state_words(&ours.state).to_owned(),
+        tone: tone(&ours.verdict),
+        at: ours.at_bytes.map_or_else(String::new, |at| format!("{:.2} fills", at as f64 / range)),
+        value: ours.value.map_or_else(String::new, |value| tracked_value(steady, value.median)),
+        reason,
+    }
+}
+
+/// A tracked value with the unit that it has in nanoseconds; rates stand as they are.
+fn tracked_value(steady: &Steady, value: f64) -> String {
+    if steady.tracked.starts_with("mean response time") {
+        return number::nanoseconds(value);
+    }
+    number::compact(value)
+}

@@ -1,0 +1,156 @@
+//! Reports as pages in one HTML file: to be read without a network, by day and by night, on paper, and aloud.
+//!
+//! A [`Document`] is plain data, as a [`Chart`] is, and knows no instrument. The file that [`render`] makes of it
+//! holds everything that it needs: its style, and charts as SVG within it. It holds no script, and asks browsers
+//! to run none, whatever the names of drives have in them. Each page of the report is a page on paper.
+//!
+//! Rejected: charts as pictures in `data:` URIs. They could not follow the reader's choice of light or dark, nor be
+//! read aloud, and would be a third larger.
+
+mod render;
+mod view;
+
+use stats::Caveat;
+
+use crate::chart::{Chart, ChartError};
+use crate::sheet::Tone;
+
+pub use render::render;
+
+/// A report.
+#[derive(Clone, Debug, Default)]
+pub struct Document {
+    /// What was done to what.
+    pub title: String,
+    /// Who made it, with what; stands at the foot of every page.
+    pub imprint: String,
+    /// Its pages, in order.
+    pub pages: Vec<Page>,
+}
+
+/// A page, on screen and on paper.
+#[derive(Clone, Debug, Default)]
+pub struct Page {
+    /// The part of the report that it belongs to; pages of one part stand together in the list of pages.
+    pub part: String,
+    /// What it shows.
+    pub title: String,
+    /// What must not be overlooked by whoever sees this page alone; may be empty.
+    pub banner: String,
+    /// What was measured, where and how, in groups.
+    pub header: Vec<Facts>,
+    /// What it is made of, from the top down.
+    pub blocks: Vec<Block>,
+}
+
+/// A part of a page.
+#[derive(Clone, Debug)]
+pub enum Block {
+    /// A line over what follows.
+    Heading(String),
+    /// Words.
+    Paragraph(String),
+    /// What is known, and of what.
+    Facts(Facts),
+    /// Numbers.
+    Table(Table),
+    /// A picture of them.
+    Chart(Box<Chart>),
+    /// A doubt, with what to do about it.
+    Caveat(Caveat),
+}
+
+/// Names with what is known of each.
+#[derive(Clone, Debug, Default)]
+pub struct Facts {
+    /// What they are about; may be empty.
+    pub title: String,
+    /// Each with its name. [`NOT_STATED`] stands for what is empty.
+    pub facts: Vec<(String, String)>,
+}
+
+/// What stands for a fact that is not known: that it is not is a finding, too.
+pub const NOT_STATED: &str = "not stated";
+
+/// A table. Its text is ready: numbers are written by [`crate::number`].
+#[derive(Clone, Debug, Default)]
+pub struct Table {
+    /// What it shows.
+    pub caption: String,
+    /// Heads of its columns, that of the rows' names first.
+    pub columns: Vec<String>,
+    /// Its rows.
+    pub rows: Vec<Row>,
+    /// Remarks, under the rows.
+    pub notes: Vec<String>,
+}
+
+/// A row of a table.
+#[derive(Clone, Debug, Default)]
+pub struct Row {
+    /// Its name.
+    pub name: String,
+    /// A cell a column, without that of the name.
+    pub cells: Vec<Cell>,
+}
+
+/// A cell of a table.
+#[derive(Clone, Debug, Default)]
+pub struct Cell {
+    /// What stands in it; a dash where it is empty.
+    pub text: String,
+    /// Words, and no number.
+    pub is_words: bool,
+    /// How much it is beside the others, from 0 to 1; it is shaded so.
+    pub share: Option<f64>,
+    /// How it stands, where it is a verdict.
+    pub tone: Option<Tone>,
+}
+
+impl Table {
+    /// Whether a column, that of the names being the first, holds words.
+    fn is_of_words(&self, column: usize) -> bool {
+        let cell = |row: &Row| row.cells.get(column.wrapping_sub(1)).is_some_and(|c| c.is_words);
+        self.rows.iter().any(cell)
+    }
+}
+
+impl Cell {
+    /// A number, or nothing.
+    pub fn number(text: impl Into<String>) -> Cell {
+        Cell { text: text.into(), ..Cell::default() }
+    }
+
+    /// Words.
+    pub fn words(text: impl Into<String>) -> Cell {
+        Cell { text: text.into(), is_words: true, ..Cell::default() }
+    }
+
+    /// The same cell, shaded by how much it is beside others.
+    #[must_use]
+    pub fn shaded(self, share: f64) -> Cell {
+        Cell { share: Some(share), ..self }
+    }
+
+    /// The same cell as a verdict.
+    #[must_use]
+    pub fn toned(self, tone: Tone) -> Cell {
+        Cell { tone: Some(tone), ..self }
+    }
+}
+
+/// What makes a report impossible.
+#[derive(Debug, thiserror::Error)]
+pub enum HtmlError {
+    /// A chart cannot be drawn.
+    #[error("the chart {title:?}: {error}")]
+    Chart {
+        /// Its title.
+        title: String,
+        /// Why.
+        error: ChartError,
+    },
+    /// The pages cannot be put together.
+    #[error("the pages could not be put together: {0}")]
+    Template(#[from] askama::Error),
+}

@@ -1,0 +1,126 @@
+//! A document as one file.
+
+use askama::Template as _;
+
+use super::view::{PartView, View};
+use super::{Document, HtmlError};
+
+/// The document as HTML. The same document gives the same file, to the byte.
+///
+/// # Errors
+///
+/// When a chart has a value that cannot be drawn.
+pub fn render(document: &Document) -> Result<String, HtmlError> {
+    let view = View::of(document)?;
+    Ok(view.render()?)
+}
+
+/// Runs of pages of one part, with their numbers.
+pub(super) fn parts(document: &Document) -> Vec<PartView<'_>> {
+    let mut parts: Vec<PartView<'_>> = Vec::new();
+    for (at, page) in document.pages.iter().enumerate() {
+        let entry = (at + 1, page.title.as_str());
+        match parts.last_mut() {
+            Some(part) if part.title == page.part => part.pages.push(entry),
+            _ => parts.push(PartView { title: &page.part, pages: vec![entry] }),
+        }
+    }
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chart::{Axis, Chart, Hue, Layer, Line, LinePoint};
+    use crate::html::{Block, Cell, Facts, NOT_STATED, Page, Row, Table};
+    use crate::sheet::Tone;
+    use stats::{Caveat, Unit};
+
+    const HOSTILE: &str = "<script>alert(\"1\")</script>";
+
+    fn chart(title: &str) -> Chart {
+        let mut chart = Chart::new(title, Axis::new("x", Unit::Count), Axis::new("y", Unit::Iops));
+        let points = vec![LinePoint::new(0.0, 1.0), LinePoint::new(1.0, 2.0)];
+        chart.layers.push(Layer::Line(Line::new(HOSTILE, Hue::Blue, points)));
+        chart
+    }
+
+    fn document() -> Document {
+        let words = || HOSTILE.to_owned();
+        let facts = || Facts {
+            title: words(),
+            facts: vec![(words(), words()), ("NAND".into(), "".into())],
+        };
+        let table = Table {
+            caption: words(),
+            columns: vec![words(), "IOPS".to_owned()],
+            rows: vec![Row {
+                name: words(),
+                cells: vec![Cell::number(words()).shaded(0.99).toned(Tone::Bad)],
+            }],
+            notes: vec![words()],
+        };
+        let page = |title: &str| Page {
+            part: words(),
+            title: title.to_owned(),
+            banner: words(),
+            header: vec![facts()],
+            blocks: vec![
+                Block::Heading(words()),
+                Block::Paragraph(words()),
+                Block::Facts(facts()),
+                Block::Table(table.clone()),
+                Block::Chart(Box::new(chart(HOSTILE))),
+                Block::Caveat(Caveat {
+                    code: words(),
+                    subject: words(),
+                    cause: words(),
+                    remedy: words(),
+                }),
+            ],
+        };
+        let pages = vec![page("first"), page("second")];
+        Document { title: words(), imprint: words(), pages }
+    }
+
+    // Breaks when one field of a page reaches the file as it is: a drive states its own model and serial number.
+    #[test]
+    fn no_text_is_obeyed_by_a_browser() {
+        let html = render(&document()).unwrap();
+        assert!(!html.contains("<script") && !html.contains("alert(\"1\")"), "{html}");
+        // Title, imprint, list of parts, and every field of both pages.
+        assert!(html.matches("&lt;script&gt;").count() > 30);
+        for forbidden in
+            ["javascript:", "http://", "https://", "<link", "<img", "@import", "onload"]
+        {
+            let html = html.replace("xmlns=\"http://www.w3.org/2000/svg\"", "");
+            assert!(!html.contains(forbidden), "{forbidden}");
+        }
+        assert!(html.contains("default-src 'none'"), "browsers are asked to run nothing");
+    }
+
+    // Breaks when a reader of the screen loses which head a number belongs to, or a page its number.
+    #[test]
+    fn pages_have_numbers_and_tables_have_heads() {
+        let html = render(&document()).unwrap();
+        assert!(html.contains("page 1 of 2") && html.contains("page 2 of 2"), "{html}");
+        assert!(html.contains("id=\"page-2\"") && html.contains("href=\"#page-2\""));
+        assert_eq!(html.matches("<th scope=\"col\">").count(), 4);
+        assert_eq!(html.matches("<th scope=\"row\">").count(), 2);
+        assert_eq!(html.matches("<caption>").count(), 2);
+        assert_eq!(html.matches("role=\"img\"").count(), 2);
+        assert_eq!(html.matches("id=\"chart-2-1-title\"").count(), 1, "names of charts differ");
+        assert!(html.contains(NOT_STATED));
+        assert_eq!(html, render(&document()).unwrap());
+    }
+
+    // Breaks when one value spoils the file silently.
+    #[test]
+    fn a_chart_that_cannot_be_drawn_is_named() {
+        let mut bad = chart("Rates");
+        bad.layers.push(Layer::Line(Line::new("", Hue::Blue, vec![LinePoint::new(0.0, f64::NAN)])));
+        let page = Page { blocks: vec![Block::Chart(Box::new(bad))], ..Page::default() };
+        let document = Document { pages: vec![page], ..Document::default() };
+        assert!(render(&document).unwrap_err().to_string().contains("\"Rates\""));
+    }
+}

@@ -1,0 +1,119 @@
+//! A document as its template wants it: charts drawn, shades and tones turned into names of styles.
+
+use askama::Template;
+use stats::Caveat;
+
+use super::render::parts;
+use super::{Block, Cell, Document, Facts, HtmlError, NOT_STATED, Page};
+use crate::chart::{Canvas, Chart, Inks, inline};
+use crate::sheet::Tone;
+
+/// Charts are as wide as a page and leave room for the header and a table on paper.
+const CANVAS: (u32, u32) = (1000, 520);
+/// Shades of cells: more are not told apart.
+const SHADES: f64 = 10.0;
+
+/// All of it.
+#[derive(Template)]
+#[template(path = "report.html")]
+pub(super) struct View<'a> {
+    title: &'a str,
+    imprint: &'a str,
+    parts: Vec<PartView<'a>>,
+    pages: Vec<PageView<'a>>,
+    inks: Inks,
+}
+
+/// Pages of one part.
+pub(super) struct PartView<'a> {
+    pub title: &'a str,
+    /// Number and title of each.
+    pub pages: Vec<(usize, &'a str)>,
+}
+
+struct PageView<'a> {
+    number: usize,
+    page: &'a Page,
+    blocks: Vec<BlockView<'a>>,
+}
+
+enum BlockView<'a> {
+    Heading(&'a str),
+    Paragraph(&'a str),
+    Facts(&'a Facts),
+    Table(&'a super::Table),
+    /// Drawn; the only text that a template takes for markup.
+    Chart(String),
+    Caveat(&'a Caveat),
+}
+
+impl<'a> View<'a> {
+    pub(super) fn of(document: &'a Document) -> Result<View<'a>, HtmlError> {
+        let mut inks = Inks::default();
+        let mut pages = Vec::new();
+        for (at, page) in document.pages.iter().enumerate() {
+            pages.push(PageView::of(at + 1, page, &mut inks)?);
+        }
+        let Document { title, imprint, .. } = document;
+        Ok(View { title, imprint, parts: parts(document), pages, inks })
+    }
+}
+
+impl<'a> PageView<'a> {
+    fn of(number: usize, page: &'a Page, inks: &mut Inks) -> Result<PageView<'a>, HtmlError> {
+        let mut charts = 0;
+        let mut blocks = Vec::new();
+        for block in &page.blocks {
+            blocks.push(match block {
+                Block::Heading(words) => BlockView::Heading(words),
+                Block::Paragraph(words) => BlockView::Paragraph(words),
+                Block::Facts(facts) => BlockView::Facts(facts),
+                Block::Table(table) => BlockView::Table(table),
+                Block::Caveat(caveat) => BlockView::Caveat(caveat),
+                Block::Chart(chart) => {
+                    charts += 1;
+                    BlockView::Chart(draw(chart, &format!("chart-{number}-{charts}"), inks)?)
+                }
+            });
+        }
+        Ok(PageView { number, page, blocks })
+    }
+}
+
+fn draw(chart: &Chart, id: &str, inks: &mut Inks) -> Result<String, HtmlError> {
+    let (width, height) = CANVAS;
+    let canvas = Canvas { width, height, ..Canvas::default() };
+    let failed = |error| HtmlError::Chart { title: chart.title.clone(), error };
+    inline(chart, canvas, id, inks).map_err(failed)
+}
+
+/// What stands for a fact.
+fn stated(fact: &str) -> &str {
+    if fact.is_empty() { NOT_STATED } else { fact }
+}
+
+/// What stands in a cell.
+fn filled(cell: &Cell) -> &str {
+    if cell.text.is_empty() { "–" } else { &cell.text }
+}
+
+/// Names of a cell's styles.
+fn style(cell: &Cell) -> String {
+    let mut names = Vec::new();
+    if cell.is_words {
+        names.push("words".to_owned());
+    }
+    if let Some(share) = cell.share {
+        let step = (share.clamp(0.0, 1.0) * SHADES).min(SHADES - 1.0) as u8;
+        names.push(format!("shade-{step}"));
+    }
+    if let Some(tone) = cell.tone {
+        let name = match tone {
+            Tone::Good => "good",
+            Tone::Bad => "bad",
+            _ => "mixed",
+        };
+        names.push(name.to_owned());
+    }
+    names.join(" ")
+}
