@@ -19,12 +19,33 @@ const ROUNDS_MAX_BYTES: u32 = 4_096;
 /// Windows whose write amplification is told.
 const TOLD_WINDOWS: usize = 5;
 
+/// What of a stretch is followed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Figure {
+    /// I/Os per second.
+    Iops,
+    /// Megabytes (10^6 bytes) per second.
+    MbPerS,
+    /// Mean response time, in nanoseconds.
+    MeanLatency,
+}
+
+impl Figure {
+    fn words(self) -> &'static str {
+        match self {
+            Figure::Iops => "IOPS",
+            Figure::MbPerS => "MB/s",
+            Figure::MeanLatency => "mean response time",
+        }
+    }
+}
+
 /// Follows a value.
 pub struct Tracker {
     tracked: String,
     until: Rule,
     rounds_max: u32,
-    is_latency: bool,
+    figure: Figure,
     minute_ns: Option<u64>,
     rounds: Vec<Round>,
     /// Windows of the rounds' values.
@@ -40,14 +61,14 @@ pub struct Tracker {
 }
 
 impl Tracker {
-    /// Follows `tracked` in a test that has been purged and filled as `body` says.
-    pub fn new(desk: &Desk<'_>, body: &Body, tracked: &str) -> Tracker {
+    /// Follows a `figure` of a `load` in a test that has been purged and filled as `body` says.
+    pub fn new(desk: &Desk<'_>, body: &Body, (figure, load): (Figure, &str)) -> Tracker {
         let options: &Options = desk.options;
         Tracker {
-            tracked: tracked.to_owned(),
+            tracked: format!("{} of {load}", figure.words()),
             until: options.until,
             rounds_max: options.rounds_max,
-            is_latency: false,
+            figure,
             minute_ns: desk.minutes(1.0).after.map(|minute| minute.0),
             rounds: Vec::new(),
             windows: Vec::new(),
@@ -57,11 +78,6 @@ impl Tracker {
             fio_rest: (0.0, 0.0),
             ours: Detector::new(body, options, desk.region().length),
         }
-    }
-
-    /// The value is a mean response time, of which less is better.
-    pub fn by_latency(&mut self) {
-        self.is_latency = true;
     }
 
     /// Most rounds.
@@ -117,7 +133,11 @@ impl Tracker {
     }
 
     fn value(&self, window: &Window) -> f64 {
-        if self.is_latency { window.latency_ns.mean } else { window.iops }
+        match self.figure {
+            Figure::Iops => window.iops,
+            Figure::MbPerS => window.mb_s,
+            Figure::MeanLatency => window.latency_ns.mean,
+        }
     }
 
     /// A round is over, whose value is that of `window`.

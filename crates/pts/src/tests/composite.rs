@@ -11,7 +11,7 @@ use crate::options::{Load, Test};
 use crate::precondition::{add, stage_of};
 use crate::table::Table;
 use crate::tests::{Samples, histogram, percentiles, wsat};
-use crate::tracker::Tracker;
+use crate::tracker::{Figure, Tracker};
 use crate::window::Window;
 
 /// Sizes of the composite in bytes, with their shares in percent (JESD219, the enterprise workload).
@@ -120,7 +120,7 @@ impl Work {
         test: Test,
     ) -> Result<(), Halt> {
         let load = Load { read_percent: 0, ..self.load };
-        let mut tracker = Tracker::new(desk, body, &format!("IOPS of {}", wsat::words(load)));
+        let mut tracker = Tracker::new(desk, body, (Figure::Iops, &wsat::words(load)));
         let range = desk.region().length;
         let mut samples = Samples::new("Preconditioning", range);
         let mut stage = None;
@@ -159,8 +159,8 @@ impl Work {
         body: &mut Body,
         test: Test,
     ) -> Result<Vec<Vec<Window>>, Halt> {
-        let tracked = format!("IOPS of {} at 32 threads and depth 32", wsat::words(self.load));
-        let mut tracker = Tracker::new(desk, body, &tracked);
+        let tracked = format!("{} at 32 threads and depth 32", wsat::words(self.load));
+        let mut tracker = Tracker::new(desk, body, (Figure::Iops, &tracked));
         let mut between = Samples::new("Writes between rounds", desk.region().length);
         let mut rounds: Vec<Vec<Window>> = Vec::new();
         for round in 1..=tracker.rounds_max() {

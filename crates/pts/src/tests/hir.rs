@@ -10,7 +10,7 @@ use crate::options::Test;
 use crate::precondition::{add, stage_of};
 use crate::table::Table;
 use crate::tests::{Samples, addresses, random};
-use crate::tracker::Tracker;
+use crate::tracker::{Figure, Tracker};
 
 /// Pauses, in seconds of a minute of sixty.
 const PAUSES_S: [f64; 5] = [5.0, 10.0, 15.0, 25.0, 50.0];
@@ -90,7 +90,7 @@ fn writes(desk: &Desk<'_>, taken: u64, stop: Stop) -> Ask {
 /// # Errors
 /// [`Halt`].
 pub(crate) fn precondition(desk: &mut Desk<'_>, body: &mut Body, test: Test) -> Result<u64, Halt> {
-    let mut tracker = Tracker::new(desk, body, "IOPS of RND 4KiB 0/100");
+    let mut tracker = Tracker::new(desk, body, (Figure::Iops, "RND 4KiB 0/100"));
     let range = desk.region().length;
     let mut samples = Samples::new("Preconditioning", range);
     let mut stage = None;

@@ -9,7 +9,7 @@ use crate::options::Test;
 use crate::precondition::wipc;
 use crate::table::Table;
 use crate::tests::random;
-use crate::tracker::Tracker;
+use crate::tracker::{Figure, Tracker};
 use crate::window::Window;
 
 /// Shares of reads, outer loop, in the specification's order.
@@ -35,7 +35,7 @@ const TRACKED: (u8, Bytes) = (0, Bytes::kib(4));
 pub fn run(desk: &mut Desk<'_>, body: &mut Body) -> Result<(), Halt> {
     body.purge = desk.begin(Test::Iops)?;
     wipc(desk, body, Bytes::kib(128))?;
-    let mut tracker = Tracker::new(desk, body, "IOPS of RND 4KiB 0/100");
+    let mut tracker = Tracker::new(desk, body, (Figure::Iops, "RND 4KiB 0/100"));
     let smallest = desk.block_min();
     let blocks: Vec<Bytes> = BLOCKS.into_iter().filter(|block| *block >= smallest).collect();
     if blocks.len() < BLOCKS.len() {

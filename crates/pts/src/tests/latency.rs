@@ -10,7 +10,7 @@ use crate::options::Test;
 use crate::precondition::wipc;
 use crate::table::Table;
 use crate::tests::{histogram, percentiles, random};
-use crate::tracker::Tracker;
+use crate::tracker::{Figure, Tracker};
 use crate::window::Window;
 
 const READS: [u8; 3] = [100, 65, 0];
@@ -31,8 +31,7 @@ pub fn run(desk: &mut Desk<'_>, body: &mut Body) -> Result<(), Halt> {
     if blocks.len() < BLOCKS.len() {
         body.deviations.push(format!("blocks below the drive's own of {smallest} are left out"));
     }
-    let mut tracker = Tracker::new(desk, body, "mean response time of RND 4KiB 0/100");
-    tracker.by_latency();
+    let mut tracker = Tracker::new(desk, body, (Figure::MeanLatency, "RND 4KiB 0/100"));
     let mut rounds: Vec<Vec<Window>> = Vec::new();
     for round in 1..=tracker.rounds_max() {
         let (mut windows, mut tracked) = (Vec::new(), None);

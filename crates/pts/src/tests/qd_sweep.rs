@@ -11,7 +11,7 @@ use crate::options::{Rule, Test};
 use crate::precondition::{add, stage_of, wipc};
 use crate::table::Table;
 use crate::tests::{Curve, Samples, addresses, random};
-use crate::tracker::Tracker;
+use crate::tracker::{Figure, Tracker};
 use crate::window::Window;
 
 /// Depths of one submitter.
@@ -96,7 +96,7 @@ fn one(desk: &mut Desk<'_>, taken: &mut u64, depth: u16) -> Result<Window, Halt>
 /// [`Halt`].
 pub(crate) fn to_steady(desk: &mut Desk<'_>, body: &mut Body) -> Result<u64, Halt> {
     let range = desk.region().length;
-    let mut tracker = Tracker::new(desk, body, "IOPS of RND 4KiB 0/100");
+    let mut tracker = Tracker::new(desk, body, (Figure::Iops, "RND 4KiB 0/100"));
     let (mut samples, mut curve) = (Samples::new("Preconditioning", range), Curve::default());
     let (mut stage, mut taken) = (None, 0);
     for minute in 1.. {

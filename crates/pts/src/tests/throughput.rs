@@ -9,7 +9,7 @@ use crate::options::{Profile, Test};
 use crate::precondition::wipc;
 use crate::table::Table;
 use crate::tests::sequential;
-use crate::tracker::Tracker;
+use crate::tracker::{Figure, Tracker};
 use crate::window::Window;
 
 /// Runs it, for each block size from a purge on.
@@ -40,7 +40,7 @@ pub fn run(desk: &mut Desk<'_>, body: &mut Body) -> Result<(), Halt> {
 /// Mean of the last five rounds, writes and reads.
 fn of_block(desk: &mut Desk<'_>, body: &mut Body, block: Bytes) -> Result<[Option<f64>; 2], Halt> {
     let kib = block.0 / 1024;
-    let mut tracker = Tracker::new(desk, body, &format!("MB/s of SEQ {kib}KiB 0/100"));
+    let mut tracker = Tracker::new(desk, body, (Figure::MbPerS, &format!("SEQ {kib}KiB 0/100")));
     let names = ["read, MB/s", "write, MB/s"];
     let title = format!("Steady-state convergence: SEQ {kib} KiB by round");
     let mut table = Table::new(&title, "round", &names);

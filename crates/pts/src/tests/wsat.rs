@@ -11,7 +11,7 @@ use crate::options::{Addresses, Load, Options, Rule, Test};
 use crate::precondition::{add, stage_of};
 use crate::tests::composite::{COMPOSITE_ZONES, composite_blocks};
 use crate::tests::{Curve, Samples, addresses, histogram, percentiles, random, sequential};
-use crate::tracker::Tracker;
+use crate::tracker::{Figure, Tracker};
 
 /// The specification's end: so many fills, or so many minutes.
 const FILLS_MAX: f64 = 4.0;
@@ -29,7 +29,7 @@ pub fn run(desk: &mut Desk<'_>, body: &mut Body) -> Result<(), Halt> {
     body.purge = desk.begin(Test::Wsat)?;
     let load = desk.options.wsat;
     let range = desk.region().length;
-    let mut tracker = Tracker::new(desk, body, &format!("IOPS of {}", words(load)));
+    let mut tracker = Tracker::new(desk, body, (Figure::Iops, &words(load)));
     let mut samples = Samples::new("Samples of a minute", range);
     let mut curve = Curve::default();
     let mut stage = None;

@@ -1,0 +1,230 @@
+//! The tests of the specification on virtual drives: what each leaves, and what becomes of one that is broken off.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "these are tests")]
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use block::{Environment, Event, Extents, RunSink, Snapshot, Stack, Target as _};
+use drivescope_pts::body::Body;
+use drivescope_pts::kept::{Earlier, Keeper, Kept};
+use drivescope_pts::options::{Minute, Options, Profile, Test};
+use drivescope_pts::rig::{Purged, TargetRig};
+use drivescope_pts::run::{Ran, run};
+use engine::Samples;
+use sim::VirtualTarget;
+
+const DRIVE: &str = "sim:enterprise-28op?capacity=512MiB";
+
+/// Keeps all, and asks for an end after so many whole parts.
+struct Book<'a> {
+    kept: Vec<Kept>,
+    ends_after: usize,
+    cancel: &'a AtomicBool,
+}
+
+impl RunSink for Book<'_> {
+    fn event(&mut self, _: &Event) {}
+}
+
+impl Keeper for Book<'_> {
+    fn keep(&mut self, kept: &Kept, _: Option<&Samples>) {
+        self.kept.push(kept.clone());
+        let wholes = self.kept.iter().filter(|kept| matches!(kept, Kept::Whole { .. })).count();
+        if wholes == self.ends_after {
+            self.cancel.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+fn options(tests: &[Test]) -> Options {
+    let options = Options::new(tests.to_vec(), Profile::Enterprise, 7);
+    Options { minute: Minute::Time(block::Nanos::millis(2)), ..options }
+}
+
+fn purged() -> Purged {
+    Purged {
+        method: "none".into(),
+        verdict: "unprovable".into(),
+        seconds: 0.0,
+        words: "it is new".into(),
+        is_good: true,
+    }
+}
+
+/// Runs `options` on `target`, from `earlier` on, up to so many whole parts.
+fn go(
+    target: &mut VirtualTarget,
+    environment: Option<&mut dyn Environment>,
+    options: &Options,
+    earlier: Earlier,
+    ends_after: usize,
+) -> (Ran, Vec<Kept>) {
+    let cancel = AtomicBool::new(false);
+    let mut book = Book { kept: Vec::new(), ends_after, cancel: &cancel };
+    let mut own = target.environment();
+    let mut rig = TargetRig {
+        target,
+        environment: environment.unwrap_or(&mut own),
+        cancel: &cancel,
+        engine: "virtual".to_owned(),
+        purger: &mut |_| Ok(purged()),
+        counted: &|| None,
+    };
+    let ran = run(&mut rig, options, earlier, &mut book).unwrap();
+    (ran, book.kept)
+}
+
+fn whole(options: &Options) -> Vec<Body> {
+    let mut target = sim::open(DRIVE).unwrap();
+    let (ran, _) = go(&mut target, None, options, Earlier::default(), usize::MAX);
+    assert!(ran.halt.is_none(), "{:?}", ran.halt);
+    ran.bodies
+}
+
+// The report's pages are made of these tables: one that is missing is a page that is not there.
+#[test]
+fn each_test_leaves_what_the_specification_wants_shown() {
+    let points = ["max", "mid", "min"];
+    let of_points = |what: &str| points.map(|point| format!("{point}_{what}"));
+    for body in whole(&options(&Test::PTS)) {
+        let demand = [
+            "preconditioning",
+            "between_rounds",
+            "convergence",
+            "demand_iops",
+            "demand_art",
+            "demand_cpu",
+            "outstanding",
+        ];
+        let mut wanted: BTreeSet<String> = match body.test {
+            Test::Iops => &["convergence", "iops"][..],
+            Test::Throughput => &["convergence_1024k", "convergence_128k", "throughput"],
+            Test::Latency => &[
+                "convergence_mean",
+                "convergence_max",
+                "mean",
+                "max",
+                "five_nines",
+                "histogram",
+                "percentiles",
+            ],
+            Test::Wsat => &["samples", "curve", "histogram", "percentiles"],
+            Test::Hir => &["preconditioning", "recovery", "series"],
+            Test::Xsr => &["series", "groups"],
+            _ => &demand,
+        }
+        .iter()
+        .map(|key| (*key).to_owned())
+        .collect();
+        if matches!(body.test, Test::Cbw | Test::Dirth) {
+            wanted.extend(of_points("histogram"));
+            wanted.extend(of_points("percentiles"));
+            wanted.extend(of_points("samples"));
+        }
+        let found: BTreeSet<String> = body.tables.keys().cloned().collect();
+        assert_eq!(found, wanted, "{:?}", body.test);
+        for (key, table) in &body.tables {
+            assert!(!table.rows.is_empty(), "{:?}: {key} is empty", body.test);
+            let right = table.rows.iter().all(|row| row.values.len() == table.columns.len());
+            assert!(right, "{:?}: {key} has rows of another length", body.test);
+        }
+        assert!(body.is_whole && body.ended_by.is_none(), "{:?}", body.test);
+        // Between two stretches a virtual drive has nothing to wait for.
+        assert_eq!(body.gap_ns_max, 0, "{:?}", body.test);
+    }
+}
+
+#[test]
+fn a_body_is_read_as_it_was_written_and_so_are_options() {
+    let options = options(&[Test::Wsat]);
+    assert_eq!(Options::from_toml(&options.to_toml().unwrap()).unwrap(), options);
+    for body in whole(&options) {
+        let text = serde_json::to_string(&body).unwrap();
+        assert_eq!(serde_json::from_str::<Body>(&text).unwrap(), body);
+    }
+}
+
+// What was seen before a standstill belongs to another run of the drive: five rounds across it would be steady by
+// accident.
+#[test]
+fn rounds_before_a_standstill_do_not_count() {
+    let options = Options { rounds_max: 8, ..options(&[Test::Iops]) };
+    let mut target = sim::open(DRIVE).unwrap();
+    // Sixteen parts of the fill, and three rounds.
+    let (ran, kept) = go(&mut target, None, &options, Earlier::default(), 16 + 3);
+    assert!(matches!(ran.halt, Some(drivescope_pts::desk::Halt::Interrupted)), "{:?}", ran.halt);
+    let entries = kept.len();
+    let earlier = Earlier { kept: kept.into(), replay: false }.up_to_whole();
+    assert!(earlier.kept.len() <= entries);
+    let (ran, more) = go(&mut target, None, &options, earlier, usize::MAX);
+    assert!(ran.halt.is_none(), "{:?}", ran.halt);
+    let body = &ran.bodies[0];
+    assert!(!more.iter().any(|kept| matches!(kept, Kept::Purged { .. })), "purged again");
+    let window = body.steady.as_ref().unwrap().pts.window.unwrap();
+    assert!(window.first_round >= 4, "{window:?}");
+    assert!(body.rounds.len() >= 8, "{}", body.rounds.len());
+}
+
+// On a drive that is made anew all is done once more; a record that does not come out so is of something else.
+#[test]
+fn a_record_of_another_run_is_refused() {
+    let options = options(&[Test::Wsat]);
+    let mut target = sim::open(DRIVE).unwrap();
+    let (_, kept) = go(&mut target, None, &options, Earlier::default(), 5);
+    let other = Options { seed: 8, ..options };
+    let mut target = sim::open(DRIVE).unwrap();
+    let earlier = Earlier { kept: kept.into(), replay: true };
+    let (ran, _) = go(&mut target, None, &other, earlier, usize::MAX);
+    assert!(
+        matches!(ran.halt, Some(drivescope_pts::desk::Halt::Diverged { .. })),
+        "{:?}",
+        ran.halt
+    );
+}
+
+/// The drive throttles in one of the stretches.
+struct Hot {
+    stack: Stack,
+    snapshots: u64,
+    at: u64,
+}
+
+impl Environment for Hot {
+    fn snapshot(&mut self) -> Snapshot {
+        self.snapshots += 1;
+        let throttle_events = Some(u64::from(self.snapshots > self.at));
+        Snapshot { throttle_events, ..Snapshot::default() }
+    }
+
+    fn stack(&self) -> &Stack {
+        &self.stack
+    }
+
+    fn extents(&mut self) -> Option<Extents> {
+        None
+    }
+}
+
+// A window in which the drive was throttled is no measurement of it; what was written in it counts all the same.
+#[test]
+fn a_stretch_that_was_throttled_is_made_again() {
+    let options = Options { wipc_fills: 0, rounds_max: 5, ..options(&[Test::Iops]) };
+    let mut target = sim::open(DRIVE).unwrap();
+    let stack = target.environment().stack().clone();
+    let mut hot = Hot { stack, snapshots: 0, at: 51 };
+    let (ran, kept) = go(&mut target, Some(&mut hot), &options, Earlier::default(), usize::MAX);
+    let windows = kept.iter().filter_map(|kept| match kept {
+        Kept::Window { window, .. } => Some(window),
+        _ => None,
+    });
+    let windows: Vec<_> = windows.collect();
+    let hot: Vec<_> = windows.iter().filter(|window| !window.disturbed.is_empty()).collect();
+    assert_eq!(hot.len(), 1, "{hot:?}");
+    let after = windows.iter().find(|window| window.position == hot[0].position + 1).unwrap();
+    assert_eq!(after.load, hot[0].load);
+    let body = &ran.bodies[0];
+    assert!(body.caveats.iter().any(|caveat| caveat.code == "stretches_repeated"));
+    let of_rounds: u64 = body.rounds.iter().map(|round| round.bytes_written).sum();
+    assert_eq!(body.bytes_written, of_rounds);
+    assert_eq!(target.info().capacity_bytes.0, 512 << 20);
+}
