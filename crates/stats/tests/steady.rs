@@ -155,12 +155,12 @@ fn drives_without_a_cliff_are_believed_soon() {
         f64::from(at) / 100.0
     };
     let in_place = Prior { in_place: true, ..prior(Start::Unknown) };
-    assert!(flat(in_place, None) <= 1.6);
-    assert!(flat(prior(Start::SequentialFill), None) <= 2.1);
+    assert!(flat(in_place, None) <= 1.1);
+    assert!(flat(prior(Start::SequentialFill), None) <= 1.4);
     // It tells that it moves nothing, after more than any log could take.
-    assert!(flat(prior(Start::Purged), Some(1.0)) <= 3.1);
+    assert!(flat(prior(Start::Purged), Some(1.0)) <= 2.4);
     let told = Prior { over_provisioning: Some(0.28), ..prior(Start::Purged) };
-    assert!(flat(told, Some(1.0)) <= 2.5);
+    assert!(flat(told, Some(1.0)) <= 1.8);
 }
 
 // A slow link shows the host a flat rate while the drive inside is still on its way.
@@ -220,7 +220,7 @@ fn a_drive_that_is_held_up_is_not_judged() {
 fn a_window_does_not_reach_across_a_pause() {
     let mut detector = Detector::new(prior(Start::SequentialFill)).unwrap();
     for at in 0..199 {
-        let idle_ns = if at == 140 { 60_000_000_000 } else { 0 };
+        let idle_ns = if at == 120 { 60_000_000_000 } else { 0 };
         detector.push(&Span { idle_ns, ..span(0.01, PLATEAU, None) });
     }
     assert_eq!(detector.judgement().verdict, Verdict::NotYet);

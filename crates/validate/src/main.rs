@@ -35,6 +35,7 @@ mod replay_verdicts;
 mod serve;
 mod sheet;
 mod sim;
+mod steady;
 mod stop;
 mod threads;
 mod trace_formats;
@@ -88,6 +89,8 @@ enum Name {
     ReplayVerdicts(replay_verdicts::Options),
     /// Virtual drives of flash against theory, at full size (half an hour, 3 GiB of memory)
     Sim(sim::Options),
+    /// Rules of steady state on drives whose long run is known (hours)
+    Steady(steady::Options),
     /// Analysis of real recordings beside btt (root and tracefs, a minute)
     Btt(btt::Options),
     /// A database's I/O, recorded and analysed (root, tracefs and PostgreSQL, minutes)
@@ -169,6 +172,9 @@ const ALL: [Validation; 20] = [
     }),
     ("probe", "what the probes say of drives whose truth is known", || probe::run(&defaults())),
     ("sim", "virtual drives of flash against theory", || sim::run(&defaults())),
+    ("steady", "rules of steady state on drives whose long run is known", || {
+        steady::run(&defaults())
+    }),
     ("fuzz", "readers of traces under libFuzzer", || fuzz::run(&defaults())),
     ("lab", "scenarios on emulated drives", || lab::run(&defaults())),
 ];
@@ -189,6 +195,7 @@ fn run(name: Option<Name>) -> Result<bool> {
         Some(Name::Coverage(options)) => coverage::run(&options),
         Some(Name::Loop(options)) => hot_loop::run(&options),
         Some(Name::FioParity(options)) => fio_parity::run(&options),
+        Some(Name::Steady(options)) => steady::run(&options),
         Some(Name::Btt(options)) => btt::run(&options),
         Some(Name::Reached(options)) => reached::run(&options),
         Some(Name::Replay(options)) => replay::run(&options),

@@ -20,6 +20,9 @@ const WINDOW_FILLS_MIN: f64 = 1.0;
 const WINDOW_SHARE: f64 = 1.0 / 3.0;
 /// Least cells of a window.
 const WINDOW_CELLS_MIN: usize = 8;
+/// Share of the least window that must be from after the latest moment at which free space can end. A step of h at
+/// the last quarter of a window gives the fitted line a rise of 6 x 3/4 x 1/4 h, more than h.
+const AFTER_SHARE: f64 = 0.25;
 /// Share of what was written since the free space was used up in which waves are looked for.
 const WAVE_SHARE: f64 = 2.0 / 3.0;
 /// Errors granted to all looks together.
@@ -97,7 +100,8 @@ impl Detector {
         if span.disturbed {
             self.current = self.throttled();
         } else if closed && written >= self.next_look_bytes {
-            self.next_look_bytes = written + self.prior.range_bytes / LOOKS_PER_FILL;
+            let between = (self.prior.range_bytes / LOOKS_PER_FILL).max(1);
+            self.next_look_bytes = (written / between + 1).saturating_mul(between);
             self.look();
         }
     }
@@ -147,11 +151,12 @@ impl Detector {
                 format!("{fills:.2} fills were written, and free space may last for {needed:.2}");
             return not_yet(if has_fallen { State::Transition } else { State::Fresh }, reason);
         }
-        // Without a cliff nothing says that the free space ended before it had to.
+        // Without a cliff the free space may have ended as late as it can: then this much of the window is from after it,
+        // and a fall of 5 % within the window has a slope that the window does not pass with.
         let exhausted = gate.cliff_fills.unwrap_or(if self.prior.in_place {
             0.0
         } else {
-            gate.exhausted_fills - 0.5 * WINDOW_FILLS_MIN
+            (gate.exhausted_fills - (1.0 - AFTER_SHARE) * WINDOW_FILLS_MIN).max(0.0)
         });
         let since = (fills - exhausted).max(0.0);
         let window_fills = (WINDOW_SHARE * since).max(WINDOW_FILLS_MIN);
@@ -173,7 +178,7 @@ impl Detector {
         };
         match verdict {
             Ok(rest) => self.steady(rest, &look, gate, evidence),
-            Err(reason) => self.otherwise(exhausted, reason, evidence),
+            Err(reason) => self.otherwise(settled.then_some(exhausted), reason, evidence),
         }
     }
 
@@ -225,42 +230,56 @@ impl Detector {
         Judgement { value: Some(value), ..judgement(State::Steady, Verdict::Yes, written, reason) }
     }
 
-    /// Not steady now: up and down, given up, or on the way.
+    /// The window did not pass: up and down, given up, or on the way. Waves are looked for since `exhausted`.
     fn otherwise(
         &self,
-        exhausted: f64,
+        exhausted: Option<f64>,
         reason: String,
         evidence: &mut BTreeMap<String, Evidence>,
     ) -> Judgement {
         let (written, fills) = (self.history.written_bytes(), self.history.fills());
-        let cells = self.history.since(fills - WAVE_SHARE * (fills - exhausted));
-        let half = half_fill(self.history.cell_fills(cells));
-        let error = error_of(self.looks.max(1));
-        let wave = periodic::wave(&costs(cells), half, self.prior.margin, error).and_then(|wave| {
-            let whole = &cells[cells.len() - wave.values..];
-            Some((wave, whole, level(whole, mean_rate(whole), wave.half_width)?))
-        });
-        if let Some((wave, whole, value)) = wave {
-            let bytes: u64 = whole.iter().map(|cell| cell.to_bytes - cell.from_bytes).sum();
-            let periods = (wave.values / wave.length) as u64;
-            let period_bytes = bytes / periods;
-            evidence.insert("period_correlation".to_owned(), wave.correlation.into());
-            evidence.insert("periods".to_owned(), periods.into());
-            let reason = format!(
-                "the rate goes up and down every {:.2} fills, {periods} times by now",
-                self.history.fills_of(period_bytes)
-            );
-            return Judgement {
-                value: Some(value),
-                period_bytes: Some(period_bytes),
-                ..judgement(State::Periodic, Verdict::Yes, written, reason)
-            };
+        if let Some(found) = exhausted.and_then(|from| self.wave(from, evidence)) {
+            return found;
         }
         if fills >= self.prior.fills_max {
             let reason = format!("after {fills:.1} fills, {reason}");
             return judgement(State::NeverSteady, Verdict::No, written, reason);
         }
         judgement(State::Transition, Verdict::NotYet, written, reason)
+    }
+
+    /// A rate that comes round: *periodic*, or *steady* when half fills do not leave the margin. A wave makes the noise
+    /// of a window worth few values, however slight it is, and whole periods are what it can be judged by.
+    fn wave(&self, exhausted: f64, evidence: &mut BTreeMap<String, Evidence>) -> Option<Judgement> {
+        let (written, fills) = (self.history.written_bytes(), self.history.fills());
+        let cells = self.history.since(fills - WAVE_SHARE * (fills - exhausted));
+        let half = half_fill(self.history.cell_fills(cells));
+        let error = error_of(self.looks.max(1));
+        let wave = periodic::wave(&costs(cells), half, self.prior.margin, error)?;
+        let whole = &cells[cells.len() - wave.values..];
+        let value = level(whole, mean_rate(whole), wave.half_width)?;
+        let bytes: u64 = whole.iter().map(|cell| cell.to_bytes - cell.from_bytes).sum();
+        let periods = (wave.values / wave.length) as u64;
+        let period_bytes = bytes / periods;
+        let period_fills = self.history.fills_of(period_bytes);
+        evidence.insert("period_correlation".to_owned(), wave.correlation.into());
+        evidence.insert("period_fills".to_owned(), period_fills.into());
+        evidence.insert("periods".to_owned(), periods.into());
+        let round = format!("the rate goes up and down every {period_fills:.2} fills");
+        let found = |state, reason| judgement(state, Verdict::Yes, written, reason);
+        if wave.leaves {
+            let reason = format!("{round}, {periods} times by now, and comes back to its level");
+            let found = found(State::Periodic, reason);
+            return Some(Judgement {
+                value: Some(value),
+                period_bytes: Some(period_bytes),
+                ..found
+            });
+        }
+        // Few periods have a wide interval, and a bound is what a steady value promises.
+        let reason = format!("{round}, and no half fill leaves the margin");
+        (wave.half_width <= self.prior.margin)
+            .then(|| Judgement { value: Some(value), ..found(State::Steady, reason) })
     }
 
     fn throttled(&self) -> Judgement {

@@ -75,10 +75,12 @@ impl Gate {
     }
 }
 
-/// The least fills at which [`theory::remaining_fall`] is within `share`.
+/// The least fills at which the mean of the last fill is within `share` of the end, by [`theory::remaining_fall`].
 fn settled(over_provisioning: f64, share: f64) -> f64 {
+    // The mean of e^-t over the last fill, as a multiple of e^-t at its end.
+    let of_mean = 1.0_f64.exp_m1();
     let is_within = |fills: f64| {
-        theory::remaining_fall(over_provisioning, fills).is_some_and(|fall| fall <= share)
+        theory::remaining_fall(over_provisioning, fills).is_some_and(|fall| of_mean * fall <= share)
     };
     let (mut low, mut high) = (0.0, 1.0);
     while !is_within(high) && high < 64.0 {

@@ -6,6 +6,8 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 
 /// Whole periods that must have been seen.
 const PERIODS_MIN: usize = 3;
+/// Least values of a period.
+const VALUES_MIN: usize = 8;
 /// Least correlation of what is a period apart. Below half, less than half of the variance comes round again.
 const CORRELATION_MIN: f64 = 0.5;
 
@@ -22,11 +24,14 @@ pub(super) struct Wave {
     pub(super) mean: f64,
     /// Half width of its interval, as a share of it.
     pub(super) half_width: f64,
+    /// Half fills leave the margin in each period; else they stay within it all the time.
+    pub(super) leaves: bool,
 }
 
-/// Finds a wave whose means over `half_fill` values leave the margin in each period, while the means of whole periods
-/// stay within it: what comes round must come round to the same level. `error` is that of each end of the interval.
-/// `None` when there is none, or fewer than three periods of it.
+/// Finds a wave whose means over `half_fill` values leave the margin in each period, or never do, while the means of whole
+/// periods stay within it: what comes round must come round to the same level. `error` is that of each end of the
+/// interval. `None` when there is none, fewer than three periods of it, or when its length is known to fewer than eight
+/// values: rounded to a whole one, its mean would be that of another stretch.
 pub(super) fn wave(values: &[f64], half_fill: usize, margin: f64, error: f64) -> Option<Wave> {
     if !sample::usable(values) {
         return None;
@@ -52,23 +57,35 @@ pub(super) fn wave(values: &[f64], half_fill: usize, margin: f64, error: f64) ->
     let periods = ess::batch_means(whole, length);
     let mean = sample::mean(&periods);
     let off = |level: f64| (level / mean - 1.0).abs();
-    if count < PERIODS_MIN || periods.iter().any(|level| off(*level) > margin) {
+    if count < PERIODS_MIN
+        || length < VALUES_MIN
+        || periods.iter().any(|level| off(*level) > margin)
+    {
         return None;
     }
     // What leaves the margin once is an event, not a wave.
     let leaves = |from: usize| {
-        let until = (from + length + half_fill).min(whole.len());
-        let (least, greatest) = window::extremes(&whole[from..until], half_fill)?;
+        // Half fills that begin in the period; of the last one, those that still fit.
+        let stretch = (length + half_fill).min(whole.len());
+        let from = from.min(whole.len() - stretch);
+        let (least, greatest) = window::extremes(&whole[from..from + stretch], half_fill)?;
         Some(off(least) > margin || off(greatest) > margin)
     };
-    let keeps_leaving = (0..count).all(|period| leaves(period * length).unwrap_or(false));
-    if !keeps_leaving {
+    let left = (0..count).filter(|period| leaves(period * length).unwrap_or(true)).count();
+    if left > 0 && left < count {
         return None;
     }
     let t = StudentsT::new(0.0, 1.0, (count - 1) as f64).ok()?.inverse_cdf(1.0 - error);
     let spread = sample::standard_deviation(&periods)? / mean;
     let half_width = t * spread / (count as f64).sqrt();
-    Some(Wave { length, values: whole.len(), correlation: correlations[length], mean, half_width })
+    Some(Wave {
+        length,
+        values: whole.len(),
+        correlation: correlations[length],
+        mean,
+        half_width,
+        leaves: left > 0,
+    })
 }
 
 /// Correlation of what is `lag` apart, each part about its own mean: exactly one for what comes round exactly, where the
@@ -101,10 +118,21 @@ mod tests {
             let wave = wave(&values, 16, 0.05, 0.05).unwrap();
             assert!(wave.length.abs_diff(length) <= 1, "{wave:?}");
             assert!(wave.values >= 3 * wave.length && wave.half_width < 0.05, "{wave:?}");
+            assert!(wave.leaves);
         }
     }
 
-    // A fall, a single dip, noise and a flutter that half fills average out are no periods: naming them so would end a
+    // What half fills average out leaves a drive steady, and what stays within the margin does too.
+    #[test]
+    fn a_wave_that_half_fills_do_not_see_leaves_nothing() {
+        let flutter = series(128, |i| 100.0 + 20.0 * (TAU * i / 8.0).sin());
+        let slight = series(160, |i| 100.0 + 4.0 * (TAU * i / 40.0).sin());
+        for values in [flutter, slight] {
+            assert!(!wave(&values, 16, 0.05, 0.05).unwrap().leaves);
+        }
+    }
+
+    // A fall, a single dip and noise are no periods: naming them so would end a
     // measurement that has to go on.
     #[test]
     fn what_does_not_come_round_is_no_wave() {
@@ -112,8 +140,7 @@ mod tests {
         let fall = series(128, |i| 100.0 * (-i / 200.0).exp() + 5.0 * (i / 3.0).sin());
         let dip = series(128, |i| if (40.0..50.0).contains(&i) { 30.0 } else { 100.0 });
         let noise = series(128, |_| 100.0 * (0.5 + stream.open01()));
-        let flutter = series(128, |i| 100.0 + 20.0 * (TAU * i / 8.0).sin());
-        for values in [fall, dip, noise, flutter, vec![1.0; 128], vec![], vec![f64::NAN; 9]] {
+        for values in [fall, dip, noise, vec![1.0; 128], vec![], vec![f64::NAN; 9]] {
             assert_eq!(wave(&values, 16, 0.05, 0.05), None);
         }
     }

@@ -20,7 +20,8 @@ pub fn amplification_fifo(over_provisioning: f64) -> Option<f64> {
 /// [`amplification_fifo`] from below as blocks grow. `None` when `over_provisioning` is not positive and finite or
 /// `units_per_block` is below 2.
 pub fn amplification_greedy(over_provisioning: f64, units_per_block: f64) -> Option<f64> {
-    if !valid(over_provisioning) || !(units_per_block >= 2.0 && units_per_block.is_finite()) {
+    let is_block = units_per_block >= 2.0 && units_per_block.is_finite();
+    if !is_block || !valid(over_provisioning) {
         return None;
     }
     let n = units_per_block;

@@ -13,7 +13,7 @@ mod speed;
 
 /// What virtual drives are held against.
 #[path = "../../../sim/oracles/mod.rs"]
-mod oracles;
+pub(crate) mod oracles;
 
 use std::path::PathBuf;
 
