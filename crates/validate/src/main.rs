@@ -131,7 +131,7 @@ fn main() -> ExitCode {
 type Validation = (&'static str, &'static str, fn() -> Result<bool>);
 
 /// All of them, in the order in which they run when none is named: the short ones first.
-const ALL: [Validation; 20] = [
+const ALL: [Validation; 21] = [
     ("serve", "served virtual drives, tried with flashbench and fio", || serve::run(&defaults())),
     ("judge", "results of fio on served virtual drives, judged again", || {
         judge::run(&defaults())
