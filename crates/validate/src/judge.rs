@@ -120,11 +120,17 @@ impl Case {
         Case { seed, sort, over_provisioning, fills, jobs, per_io }
     }
 
+    fn capacity_bytes(&self) -> u64 {
+        if self.sort == Sort::FioSays { CAPACITY_FIO_SAYS_BYTES } else { CAPACITY_BYTES }
+    }
+
     fn model(&self) -> String {
         format!(
-            "enterprise-28op?seed={}&capacity={CAPACITY_BYTES}&state=fresh&layout.over_provisioning={:.3}\
+            "enterprise-28op?seed={}&capacity={}&state=fresh&layout.over_provisioning={:.3}\
              &memory.write_bytes=1048576&nand.channels=1&nand.dies_per_channel=1&nand.pages_per_block=8",
-            self.seed, self.over_provisioning
+            self.seed,
+            self.capacity_bytes(),
+            self.over_provisioning
         )
     }
 
@@ -150,7 +156,7 @@ impl Case {
         }
         add(format!("--numjobs={}", self.jobs));
         add(format!("--filename={}", file.display()));
-        add(format!("--size={CAPACITY}"));
+        add(format!("--size={}", self.capacity_bytes()));
         add(format!("--output={}", dir.join("x.json").display()));
         add(format!("--write_bw_log={}", prefix.display()));
         add(format!("--write_iops_log={}", prefix.display()));
@@ -182,8 +188,10 @@ impl Case {
     }
 }
 
-const CAPACITY: &str = "32m";
+/// Bytes of a drive: few enough that ten fills take seconds.
 const CAPACITY_BYTES: u64 = 32 << 20;
+/// Where fio's rule has to have its two seconds of samples within the plateau.
+const CAPACITY_FIO_SAYS_BYTES: u64 = 160 << 20;
 
 /// Numbers of [0, 1), from `seed`: SplitMix64.
 fn sim_stream(seed: u64) -> impl FnMut() -> f64 {
@@ -245,7 +253,7 @@ fn tried(case: Case, binary: &Binary) -> Result<Outcome> {
     let mut judge = binary.command();
     judge.arg("judge").arg(dir.join("x.json")).args(["--json", "--purged"]);
     if case.sort != Sort::Untold {
-        judge.arg(format!("--capacity={CAPACITY_BYTES}B"));
+        judge.arg(format!("--capacity={}B", case.capacity_bytes()));
     }
     let output = judge.stdin(Stdio::null()).output().context("drivescope cannot be started")?;
     let said = || String::from_utf8_lossy(&output.stderr).trim().to_owned();
@@ -257,7 +265,7 @@ fn tried(case: Case, binary: &Binary) -> Result<Outcome> {
     let word = |name: &str| steady[name].as_str().unwrap_or_default().to_owned();
     let (verdict, reason) = (word("verdict"), word("reason"));
     let written = served["write_bytes"].as_u64().unwrap_or(0);
-    let written_fills = written as f64 / CAPACITY_BYTES as f64;
+    let written_fills = written as f64 / case.capacity_bytes() as f64;
     // fio's rule ends a job when it likes; the case is one only when that was on the plateau.
     let is_on_plateau = written_fills < 1.0 + case.over_provisioning;
     let is_right = case.sort.may_say(&verdict) || (case.sort == Sort::FioSays && !is_on_plateau);
@@ -303,7 +311,7 @@ fn table(head: &str, outcomes: &[Outcome]) -> String {
         ["what fio did", "cases", "fills written", "steady", "not steady", "unprovable", "right"];
     format!(
         "# Results of others\n\n{} of {} cases are right; of {none_steady} that were not steady {called} were called so (below \
-         {:.1} %, 95 %).\n\n{head}fio writes 4 KiB at random to virtual drives of 32 MiB, purged, over-provisioning drawn \
+         {:.1} %, 95 %).\n\n{head}fio writes 4 KiB at random to virtual drives of 32 MiB (160 MiB where its own rule has to have its samples), purged, over-provisioning drawn \
          from 20 to 80 %, which `drivescope sim serve` serves as files; `drivescope judge --purged --capacity` gets its \
          JSON and its logs: of one thread or three, windows of 100 ms or a line an I/O. A drive has free space for 1 + \
          over-provisioning fills.\n\n{}",

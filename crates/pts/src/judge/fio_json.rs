@@ -205,10 +205,11 @@ pub(super) fn attach(result: &mut Recorded, logs: &[&Log], written: Option<u64>)
             .collect();
         let Some(series) = series::of(&of_kind, result.load.block_bytes) else { continue };
         if let (Some(logged), Some(written)) = (series.written_bytes(), written) {
-            // What is left in a window that was not full when the job ended is in no log: one window, and one more
-            // since threads end at different times. More than was written is in no log either.
+            // What is left in a window that was not full when the job ended is in no log: one window, and one
+            // more since threads end at different times. Stamps are off by some time too.
             let longest = series.windows.iter().filter_map(|w| w.written_bytes).max().unwrap_or(0);
-            let slack = longest.saturating_mul(2);
+            let unsure = series::unsure_share(&of_kind) * written as f64;
+            let slack = longest.saturating_mul(2).saturating_add(unsure as u64);
             if logged > written.saturating_add(slack) {
                 result.doubt(
                     "logs_of_another_run",

@@ -73,6 +73,30 @@ fn end_ms(logs: &[&Log], step: u64) -> Option<u64> {
     Some(if greatest - least <= 2 * step { least } else { greatest })
 }
 
+/// Share of the time of `logs` that is more or less than a window's usual length. fio takes a window's mean over its own
+/// clock and stamps the line a moment later, the later the busier the machine; bytes made of both are off by up to it.
+pub(super) fn unsure_share(logs: &[&Log]) -> f64 {
+    let times = || logs.iter().flat_map(|log| log.entries.iter().map(|entry| entry.time_ms));
+    let Some((first, last)) = times().min().zip(times().max()) else { return 0.0 };
+    if logs.iter().any(|log| log.per_io) {
+        return 0.0;
+    }
+    let Some(step) = step_ms(logs, false, first, last) else { return 0.0 };
+    let (mut unsure, mut all) = (0.0, 0.0);
+    for log in logs {
+        let mut times: Vec<u64> = log.entries.iter().map(|entry| entry.time_ms).collect();
+        times.dedup();
+        let begin = times.first().map_or(0, |first| first.saturating_sub(step));
+        times.insert(0, if begin >= EPOCH_FROM_MS { begin } else { 0 });
+        for pair in times.windows(2) {
+            let length = pair[1].saturating_sub(pair[0]);
+            unsure += length.abs_diff(step) as f64;
+            all += length as f64;
+        }
+    }
+    if all > 0.0 { (unsure / all).min(1.0) } else { 0.0 }
+}
+
 /// What was done, as amounts over time: bytes of a log of bandwidth, else I/Os.
 fn pieces(log: &Log, per_io: bool, begin: u64, step: u64) -> Vec<Piece> {
     let mut before: [f64; 3] = [begin as f64; 3];
@@ -258,6 +282,20 @@ mod tests {
         assert_eq!(series.windows.len(), 1000);
         assert_eq!(series.written_bytes(), Some(2000 * 4096));
         assert!((series.windows[7].value - 1000.0).abs() < 1e-9);
+    }
+
+    // Without it logs of a busy machine are taken for those of another run, and with too much of it those of another
+    // run for its own.
+    #[test]
+    fn what_stamps_leave_open_is_what_they_are_off() {
+        let share = |text: &str| {
+            let log = fio_log::read("x_bw.1.log", text).unwrap();
+            unsure_share(&[&log])
+        };
+        assert_eq!(share("500, 1, 1, 0, 0\n1000, 1, 1, 0, 0\n1500, 1, 1, 0, 0\n"), 0.0);
+        let off = share("500, 1, 1, 0, 0\n1050, 1, 1, 0, 0\n1500, 1, 1, 0, 0\n2000, 1, 1, 0, 0\n");
+        assert!((off - 100.0 / 2000.0).abs() < 1e-9, "{off}");
+        assert_eq!(share("5, 1, 1, 4096, 0\n7, 1, 1, 4096, 0\n"), 0.0);
     }
 
     // A log with dates would begin half a century before its first line.

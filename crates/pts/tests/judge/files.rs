@@ -91,6 +91,16 @@ fn missing_threads_are_noticed() {
     assert!(codes(&read[0]).contains(&"logs_incomplete"), "{:?}", codes(&read[0]));
 }
 
+// Breaks when logs that an earlier run left under the same name are taken for this one's.
+#[test]
+fn logs_of_another_run_are_left_out() {
+    let mut texts = texts("steadystate", &["ss.json", "a_bw.1.log"]);
+    texts[0].text = texts[0].text.replace("\"io_bytes\" : 4751360", "\"io_bytes\" : 1000000");
+    let result = read(&texts).unwrap().remove(0);
+    assert!(codes(&result).contains(&"logs_of_another_run"), "{:?}", codes(&result));
+    assert!(!result.files.contains(&"a_bw.1.log".to_owned()));
+}
+
 #[test]
 fn logs_alone_are_a_result_without_a_pattern() {
     let read = results("group", &["g_bw.1.log", "g_bw.2.log", "g_bw.3.log"]);
