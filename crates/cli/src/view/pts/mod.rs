@@ -25,7 +25,8 @@ use verdicts::state_words;
 /// Rows of a table that a terminal shows; all are in JSON, CSV and the report.
 const ROWS_MAX: usize = 12;
 /// Tables whose rows are samples over time: shown as a plot.
-const SERIES: [&str; 4] = ["samples", "curve", "series", "preconditioning"];
+const SERIES: [&str; 6] =
+    ["samples", "curve", "series", "preconditioning", "between_rounds", "long"];
 
 /// The result in one line.
 pub fn headline(bodies: &[Body]) -> String {

@@ -65,7 +65,7 @@ fn conclusions(bodies: &[Body], first_pages: &[usize]) -> Block {
             verdict(body, "fio"),
             verdict(body, "by bytes"),
             conforming(body),
-            Cell::number(page.to_string()),
+            Cell::page(*page),
         ],
     };
     Block::Table(Table {
