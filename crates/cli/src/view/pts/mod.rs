@@ -151,20 +151,17 @@ fn page(body: &Body) -> Tables {
 
 /// A table for a terminal. What all columns share is told once.
 fn of(table: &Table) -> report::Table {
-    let field = |value: &Option<f64>| value.map_or(String::new(), number::compact);
+    let field = |value: &Option<f64>| value.map_or(String::new(), tables::short);
     let rows = table.rows.iter().take(ROWS_MAX);
     let mut notes = Vec::new();
     if table.rows.len() > ROWS_MAX {
         notes.push(format!("{} more rows in --json", table.rows.len() - ROWS_MAX));
     }
     let (columns, unit) = tables::without_shared_unit(table);
-    let title = tables::micro(&table.title);
+    let caption = tables::caption(table, unit.as_deref());
+    let by = format!("by {}", table.rows_are);
     report::Table {
-        title: format!(
-            "{title}{}, by {}",
-            unit.map_or_else(String::new, |u| format!(" ({u})")),
-            table.rows_are
-        ),
+        title: if caption.contains(&by) { caption } else { format!("{caption}, {by}") },
         columns,
         rows: rows.map(|row| (row.label.clone(), row.values.iter().map(field).collect())).collect(),
         notes,

@@ -66,7 +66,7 @@ pub fn intensity(body: &Body) -> Option<Chart> {
     let iops = by_depth_of(body.tables.get("demand_iops")?);
     let art = by_depth_of(body.tables.get("demand_art")?);
     let y = Axis::new("Mean response time", Unit::Ns).scaled(Scale::Log10);
-    let x = Axis::new("I/O of the load (IOPS)", Unit::Iops);
+    let x = Axis::new("I/O of the load", Unit::Iops);
     let mut chart = bare(body, "demand intensity", x, y);
     let of = iops.len();
     for (at, ((name, rates), (_, times))) in iops.into_iter().zip(art).enumerate() {

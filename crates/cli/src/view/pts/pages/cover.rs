@@ -8,8 +8,8 @@ use report::{Tone, number};
 use stats::Caveat;
 
 use super::header;
-use super::parts::figure;
 use crate::view::pts::charts::time::phases;
+use crate::view::pts::tables::long as figure;
 use crate::view::pts::verdicts;
 
 /// The page. `first_pages` has the number of each test's first page.
