@@ -104,7 +104,7 @@ mod tests {
             (columns, unit.as_deref()),
             (vec!["100/0".to_owned(), "0/100".to_owned()], Some("µs"))
         );
-        assert_eq!(by_engine(&times), [times.clone()]);
+        assert_eq!(by_engine(&times), vec![times.clone()]);
         assert!(!has_values(&times) && has_values(&sweep));
         assert_eq!(micro("status"), "status");
         assert_eq!(caption(&times, Some("µs")), "Times, µs");
