@@ -230,13 +230,13 @@ mod tests {
         let text = plain(&render_tables(&tables, Style { width: 50, ..Style::default() }));
         let expected = concat!(
             "What a pause gains, by its length in seconds\n",
-            "            first 10 writes  last 10 writes\n",
-            "               after pauses,  after pauses,\n",
-            "                       IOPS            IOPS  gain, %\n",
+            "              first 10       last 10\n",
+            "          writes after  writes after  gain,\n",
+            "          pauses, IOPS  pauses, IOPS      %\n",
+            "50              686.2k        750.7k   1017\n",
         );
         assert!(text.lines().all(|line| display_width(line) <= 50), "{text}");
-        assert!(text.contains("What a pause gains, by its length in seconds\n"), "{text}");
-        assert!(text.contains("gain, %\n50") && !text.contains('…'), "{text}\n{expected}");
+        assert!(text.contains(expected), "{text}");
     }
 
     // Breaks when a long or hostile name pushes the numbers out of their columns.

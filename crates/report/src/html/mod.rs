@@ -105,6 +105,8 @@ pub struct Cell {
     pub share: Option<f64>,
     /// How it stands, where it is a verdict.
     pub tone: Option<Tone>,
+    /// The page that it names, from 1; it leads there.
+    pub to_page: Option<usize>,
 }
 
 impl Table {
@@ -124,6 +126,11 @@ impl Cell {
     /// Words.
     pub fn words(text: impl Into<String>) -> Cell {
         Cell { text: text.into(), is_words: true, ..Cell::default() }
+    }
+
+    /// The number of a page, which leads there.
+    pub fn page(number: usize) -> Cell {
+        Cell { text: number.to_string(), to_page: Some(number), ..Cell::default() }
     }
 
     /// The same cell, shaded by how much it is beside others.

@@ -25,7 +25,8 @@ use verdicts::state_words;
 /// Rows of a table that a terminal shows; all are in JSON, CSV and the report.
 const ROWS_MAX: usize = 12;
 /// Tables whose rows are samples over time: shown as a plot.
-const SERIES: [&str; 4] = ["samples", "curve", "series", "preconditioning"];
+const SERIES: [&str; 6] =
+    ["samples", "curve", "series", "preconditioning", "between_rounds", "long"];
 
 /// The result in one line.
 pub fn headline(bodies: &[Body]) -> String {
@@ -150,20 +151,17 @@ fn page(body: &Body) -> Tables {
 
 /// A table for a terminal. What all columns share is told once.
 fn of(table: &Table) -> report::Table {
-    let field = |value: &Option<f64>| value.map_or(String::new(), number::compact);
+    let field = |value: &Option<f64>| value.map_or(String::new(), tables::short);
     let rows = table.rows.iter().take(ROWS_MAX);
     let mut notes = Vec::new();
     if table.rows.len() > ROWS_MAX {
         notes.push(format!("{} more rows in --json", table.rows.len() - ROWS_MAX));
     }
     let (columns, unit) = tables::without_shared_unit(table);
-    let title = tables::micro(&table.title);
+    let caption = tables::caption(table, unit.as_deref());
+    let by = format!("by {}", table.rows_are);
     report::Table {
-        title: format!(
-            "{title}{}, by {}",
-            unit.map_or_else(String::new, |u| format!(" ({u})")),
-            table.rows_are
-        ),
+        title: if caption.contains(&by) { caption } else { format!("{caption}, {by}") },
         columns,
         rows: rows.map(|row| (row.label.clone(), row.values.iter().map(field).collect())).collect(),
         notes,

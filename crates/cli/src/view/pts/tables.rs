@@ -50,6 +50,31 @@ pub fn without_shared_unit(table: &Table) -> (Vec<String>, Option<String>) {
     }
 }
 
+/// What a table shows, with the unit that its columns share; one that the title has already is not told again.
+pub fn caption(table: &Table, unit: Option<&str>) -> String {
+    let title = micro(&table.title);
+    match unit {
+        Some(unit) if !title.contains(unit) => format!("{title}, {unit}"),
+        _ => title,
+    }
+}
+
+/// A number of a table in a terminal: as it is where it is whole and short.
+pub fn short(value: f64) -> String {
+    if value.fract() == 0.0 && value.abs() < 99_999.5 {
+        return format!("{value:.0}");
+    }
+    report::number::compact(value)
+}
+
+/// A number of a table on a page: whole from a thousand on, its digits by threes.
+pub fn long(value: f64) -> String {
+    if value.abs() >= 999.95 || value.fract() == 0.0 {
+        return report::number::grouped(value);
+    }
+    report::number::digits(value)
+}
+
 /// `us`, which tables have so that names of columns are plain ASCII, as people write it.
 pub fn micro(name: &str) -> String {
     match name.strip_suffix("us") {
@@ -79,8 +104,12 @@ mod tests {
             (columns, unit.as_deref()),
             (vec!["100/0".to_owned(), "0/100".to_owned()], Some("µs"))
         );
-        assert_eq!(by_engine(&times), [times.clone()]);
+        assert_eq!(by_engine(&times), vec![times.clone()]);
         assert!(!has_values(&times) && has_values(&sweep));
         assert_eq!(micro("status"), "status");
+        assert_eq!(caption(&times, Some("µs")), "Times, µs");
+        assert_eq!(caption(&Table::new("IOPS, mean", "", &[]), Some("IOPS")), "IOPS, mean");
+        assert_eq!([5.0, 99.5, 13_107_200.0].map(short), ["5", "99.50", "13.11M"]);
+        assert_eq!(long(29_956.0), "29\u{202f}956");
     }
 }

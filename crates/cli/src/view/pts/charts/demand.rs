@@ -25,6 +25,19 @@ pub fn by_block(body: &Body, table: &Table) -> Option<Chart> {
     drawable(chart)
 }
 
+/// The chart with a linear axis at the left from zero on: what levels off is seen to, and noise is not taken for a course.
+fn from_zero(mut chart: Chart) -> Chart {
+    let values = chart.layers.iter().flat_map(|layer| match layer {
+        Layer::Line(line) => line.points.iter().map(|point| point.y).collect(),
+        _ => Vec::new(),
+    });
+    let most = values.fold(0.0, f64::max);
+    if chart.y.scale == Scale::Linear && most > 0.0 {
+        chart.y = chart.y.from_to(0.0, 1.06 * most);
+    }
+    chart
+}
+
 fn drawable(chart: Chart) -> Option<Chart> {
     let has = |layer: &Layer| matches!(layer, Layer::Line(line) if line.points.len() > 1);
     chart.layers.iter().any(has).then_some(chart)
@@ -58,7 +71,7 @@ pub fn variation(body: &Body) -> Option<Chart> {
         let points = values.into_iter().map(|(x, y)| LinePoint::new(x, y)).collect();
         chart.layers.push(Layer::Line(Line::new(name, hue(at, of), points)));
     }
-    drawable(chart)
+    drawable(from_zero(chart))
 }
 
 /// Demand intensity: mean response time by IOPS, a line a number of threads; the depth rises along each.
@@ -66,7 +79,7 @@ pub fn intensity(body: &Body) -> Option<Chart> {
     let iops = by_depth_of(body.tables.get("demand_iops")?);
     let art = by_depth_of(body.tables.get("demand_art")?);
     let y = Axis::new("Mean response time", Unit::Ns).scaled(Scale::Log10);
-    let x = Axis::new("I/O of the load (IOPS)", Unit::Iops);
+    let x = Axis::new("I/O of the load", Unit::Iops);
     let mut chart = bare(body, "demand intensity", x, y);
     let of = iops.len();
     for (at, ((name, rates), (_, times))) in iops.into_iter().zip(art).enumerate() {
@@ -91,7 +104,7 @@ pub fn cpu(body: &Body) -> Option<Chart> {
         let points = values.into_iter().map(|(x, y)| LinePoint::new(x, y)).collect();
         chart.layers.push(Layer::Line(Line::new(name, hue(at, of), points)));
     }
-    drawable(chart)
+    drawable(from_zero(chart))
 }
 
 /// IOPS and mean response time by all requests outstanding.
@@ -136,7 +149,7 @@ fn of_engines(body: &Body, table: &Table, (what, factor): (&str, f64), y: Axis) 
         let hue = Hue::nth(chart.layers.len());
         chart.layers.push(Layer::Line(Line::new(engine, hue, points)));
     }
-    drawable(chart)
+    drawable(from_zero(chart))
 }
 
 /// ezFIO's sweeps by threads: reads, the mix, writes.
@@ -153,7 +166,7 @@ pub fn by_threads(body: &Body) -> Option<Chart> {
         let hue = Hue::nth(chart.layers.len());
         chart.layers.push(Layer::Line(Line::new(name, hue, points)));
     }
-    drawable(chart)
+    drawable(from_zero(chart))
 }
 
 /// ezFIO's sweeps by block size, as megabytes per second.
@@ -172,7 +185,7 @@ pub fn sizes(body: &Body) -> Option<Chart> {
         let hue = Hue::nth(chart.layers.len());
         chart.layers.push(Layer::Line(Line::new(name, hue, points)));
     }
-    drawable(chart)
+    drawable(from_zero(chart))
 }
 
 /// IOPS over the minutes of a series of samples.

@@ -20,17 +20,25 @@ pub fn confidence(body: &Body, histograms: &[(&str, &str)]) -> Option<Chart> {
     let mut chart = bare(body, "response times by share of requests", x, y);
     for (at, (name, key)) in histograms.iter().enumerate() {
         let Some(table) = body.tables.get(*key) else { continue };
-        // Cumulative shares lie in the second column.
-        let points: Vec<LinePoint> = labelled(table, 1)
-            .into_iter()
+        // Cumulative shares lie in the second column. What all take at least is where the line begins, and what one of all
+        // takes where it ends: of a drive that is always as fast there is nothing between.
+        let bins = labelled(table, 1);
+        let least = bins.first().filter(|(us, _)| *us > 0.0).map(|(us, _)| (1.0, us * 1e3));
+        let between = bins
+            .iter()
             .filter(|(us, percent)| *us > 0.0 && *percent < 100.0 - 1e-9)
-            .map(|(us, percent)| LinePoint::new(100.0 / (100.0 - percent), us * 1e3))
-            .collect();
-        let Some(last) = points.last().copied() else { continue };
-        let mut points = points;
-        points.extend(
-            greatest(table).filter(|end| end.0 > last.x).map(|(x, y)| LinePoint::new(x, y)),
-        );
+            .map(|(us, percent)| (100.0 / (100.0 - percent), us * 1e3));
+        let places = least.into_iter().chain(between).chain(greatest(table));
+        let mut points: Vec<LinePoint> = Vec::new();
+        for (x, y) in places {
+            // Shares are rounded: the last may lie beyond what there are requests for.
+            if points.last().is_none_or(|last| x > last.x) {
+                points.push(LinePoint::new(x, y));
+            }
+        }
+        if points.len() < 2 {
+            continue;
+        }
         let line = Line::new(*name, hue(at, histograms.len()), points);
         chart.layers.push(Layer::Line(line));
     }

@@ -132,7 +132,8 @@ pub fn window(body: &Body, tracked: &Tracked) -> Option<Chart> {
         (values().fold(0.88 * average, f64::min), values().fold(1.12 * average, f64::max));
     let pad = 0.02 * average.abs();
     let title = format!("Steady-state window: {}", tracked.name);
-    let x = Axis::new("Round", Unit::Count);
+    let first = f64::from(tracked.window.first_round);
+    let x = Axis::new("Round", Unit::Count).from_to(first - 0.25, first + 4.25);
     let mut chart = bare(body, &title, x, tracked.axis.clone().from_to(least - pad, most + pad));
     let points = |rounds: &[(f64, f64)]| {
         rounds.iter().map(|round| LinePoint::new(round.0, round.1)).collect::<Vec<_>>()

@@ -8,8 +8,8 @@ use report::{Tone, number};
 use stats::Caveat;
 
 use super::header;
-use super::parts::figure;
 use crate::view::pts::charts::time::phases;
+use crate::view::pts::tables::long as figure;
 use crate::view::pts::verdicts;
 
 /// The page. `first_pages` has the number of each test's first page.
@@ -65,7 +65,7 @@ fn conclusions(bodies: &[Body], first_pages: &[usize]) -> Block {
             verdict(body, "fio"),
             verdict(body, "by bytes"),
             conforming(body),
-            Cell::number(page.to_string()),
+            Cell::page(*page),
         ],
     };
     Block::Table(Table {

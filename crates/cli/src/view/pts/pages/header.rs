@@ -133,7 +133,7 @@ fn setup(body: &Body) -> Facts {
             ("Purge", purge),
             ("PC 1 (WIPC)", stage(true)),
             ("PC 2 (WDPC)", stage(false)),
-            ("Write cache", body.device.write_cache.clone().unwrap_or_default().replace('_', " ")),
+            ("Write cache", write_cache(body)),
         ],
     )
 }

@@ -7,7 +7,7 @@ use report::html::{Block, Cell, Facts, Page, Row, Table as HtmlTable};
 use report::number;
 
 use crate::view::pts::charts::rounds::{Tracked, window};
-use crate::view::pts::tables::{has_values, micro, without_shared_unit};
+use crate::view::pts::tables::{caption, has_values, long as figure, micro, without_shared_unit};
 use crate::view::pts::verdicts;
 
 /// The pages of one test, as they are made.
@@ -98,18 +98,12 @@ pub fn words(words: &str) -> Option<Block> {
     Some(Block::Paragraph(words.to_owned()))
 }
 
-/// A number of a table: whole from a thousand on, its digits by threes.
-pub fn figure(value: f64) -> String {
-    if value.abs() >= 999.95 { number::grouped(value) } else { number::digits(value) }
-}
-
 /// A table of a test, all of its rows.
 pub fn table(table: Option<&Table>, shade: Shade) -> Option<Block> {
     let table = table.filter(|table| has_values(table))?;
     let (names, unit) = without_shared_unit(table);
     let mut columns = vec![capital(&micro(&table.rows_are))];
     columns.extend(names.iter().map(|name| capital(name)));
-    let unit = unit.map_or_else(String::new, |unit| format!(", {unit}"));
     let values = || table.rows.iter().flat_map(|row| row.values.iter().flatten().copied());
     let (least, most) =
         (values().fold(f64::INFINITY, f64::min), values().fold(f64::NEG_INFINITY, f64::max));
@@ -132,7 +126,7 @@ pub fn table(table: Option<&Table>, shade: Shade) -> Option<Block> {
         cells: row.values.iter().map(cell).collect(),
     };
     Some(Block::Table(HtmlTable {
-        caption: format!("{}{unit}", micro(&table.title)),
+        caption: caption(table, unit.as_deref()),
         columns,
         rows: table.rows.iter().map(row).collect(),
         notes: Vec::new(),
