@@ -125,14 +125,19 @@ impl Work {
         let mut samples = Samples::new("Preconditioning", range);
         let mut stage = None;
         for sample in 1..=tracker.rounds_max() {
+            let mut bytes = 0;
             for minutes in [1.0, SAMPLE_EVERY - 2.0, 1.0] {
                 let made = self.stretch(desk, 0, (32, 32), (minutes, Some(sample)))?;
-                let stage = stage.get_or_insert_with(|| stage_of("wdpc", &made.window));
-                let is_first = stage.bytes_written == 0;
-                add(stage, &made.window, range);
+                add(
+                    stage.get_or_insert_with(|| stage_of("wdpc", &made.window)),
+                    &made.window,
+                    range,
+                );
+                bytes += made.window.bytes_written;
                 samples.push(format!("{sample}, {minutes} min"), &made.window);
                 tracker.see(&made, true);
-                if minutes == 1.0 && !is_first {
+                // The last of the three: the first may be what tells how long a minute is.
+                if minutes == 1.0 && bytes > made.window.bytes_written {
                     tracker.round(sample, made.window);
                 }
             }

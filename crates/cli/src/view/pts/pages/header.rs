@@ -215,7 +215,7 @@ fn test(body: &Body) -> Facts {
 /// The load of what is tracked: `IOPS of RND 4KiB 0/100 at 32 threads` names it.
 fn load_of(body: &Body) -> String {
     let tracked = tracked(body);
-    let load = tracked.strip_prefix("IOPS of ").unwrap_or(&tracked);
+    let load = tracked.split_once(" of ").map_or(tracked.as_str(), |(_, load)| load);
     load.split(" at ").next().unwrap_or(load).to_owned()
 }
 
