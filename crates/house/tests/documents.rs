@@ -64,7 +64,7 @@ fn every_flag_that_is_named_exists() {
         ["", "mark", "plan", "run", "rerun", "devices", "sim list", "sim show", "sim serve"];
     let runs = ["runs list", "runs show", "runs rm", "runs export", "runs import", "runs reindex"];
     let probe = ["probe", "probe align", "probe scatter", "probe capacity", "flashbench"];
-    let rest = ["import flashbench", "judge", "rows merge", "health", "purge"];
+    let rest = ["import flashbench", "judge", "pts", "rows merge", "health", "purge"];
     let trace = ["record", "import", "export", "analyze", "replay", "compare"];
     let trace = trace.map(|verb| format!("trace {verb}"));
     let trace = trace.iter().map(String::as_str);
