@@ -363,6 +363,7 @@ impl<'a> Desk<'a> {
         ask: &Ask,
         position: u32,
     ) -> Result<(Window, LatencyHistogram, Samples), Halt> {
+        let asked = ask.stop.bytes;
         let ask = &Ask { stop: self.within_budget(ask), ..ask.clone() };
         let step = ask.step();
         self.fits(&step)?;
@@ -383,6 +384,14 @@ impl<'a> Desk<'a> {
         }
         if samples.interrupted || self.rig.is_cancelled() {
             return Err(Halt::Interrupted);
+        }
+        // What the budget cut short is no measurement: it is not kept, and made again under a larger one.
+        let cut = ask.stop.bytes.filter(|cut| asked.is_none_or(|asked| *cut < asked));
+        if let (Some(budget), Some(cut)) = (self.options.write_budget, cut)
+            && samples.totals.written + ask.least() >= cut
+        {
+            self.written += samples.totals.written;
+            return Err(Halt::Budget { budget, written: self.written });
         }
         let (window, latencies) = self.window(ask, position, &samples);
         self.keeper.event(&Event::StepFinished {

@@ -91,7 +91,7 @@ pub struct PtsArgs {
     #[arg(long)]
     pub plan: bool,
     /// Bytes that the drive is rated to be written (TBW); refuse to go beyond
-    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
+    #[arg(long, value_name = "SIZE", value_parser = limit)]
     pub tbw: Option<Bytes>,
     /// Root seed of all randomness [default: a fresh one, which is recorded]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
@@ -116,7 +116,7 @@ pub struct PtsConsentArgs {
     #[arg(long, value_name = "HAZARD", value_delimiter = ',', requires = "write", value_parser = hazard)]
     pub allow: Vec<String>,
     /// Most that may be written; refuse to begin what needs more
-    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
+    #[arg(long, value_name = "SIZE", value_parser = limit)]
     pub write_budget: Option<Bytes>,
     /// How I/O is issued
     #[arg(long, value_name = "ENGINE", default_value = "io_uring", value_parser = engine)]
@@ -265,6 +265,15 @@ impl From<LoadName> for Load {
             LoadName::Seq512Rw50 => load(Bytes(512), 50, false),
             LoadName::Composite => Load { is_composite: true, ..load(Bytes::kib(4), 40, true) },
         }
+    }
+}
+
+/// A limit that leaves something.
+fn limit(text: &str) -> Result<Bytes, String> {
+    match parse_bytes(text) {
+        Ok(Bytes::ZERO) => Err("a test writes; leave it out, or allow some".to_owned()),
+        Ok(bytes) => Ok(bytes),
+        Err(error) => Err(error.to_string()),
     }
 }
 

@@ -95,6 +95,14 @@ pub fn run(test: TestName, target: &str, args: &PtsArgs) -> Result<Exit> {
 /// # Errors
 /// As [`run`], and when the drive is not the one of the record.
 pub fn resume(name: &str, target: Option<&str>, args: &PtsArgs, given: &Given) -> Result<Exit> {
+    let going_on = go_on(name, target, args, given);
+    match target {
+        Some(device) => going_on.with_context(|| format!("--device {device}")),
+        None => going_on,
+    }
+}
+
+fn go_on(name: &str, target: Option<&str>, args: &PtsArgs, given: &Given) -> Result<Exit> {
     if let Some(other) = given.names().find(|flag| !BESIDE_RESUME.contains(flag)) {
         bail!("--{}: is in the record; leave it out with --resume", other.replace('_', "-"));
     }
