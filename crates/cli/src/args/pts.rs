@@ -45,7 +45,7 @@ pub struct PtsArgs {
     /// Settings of PTS-C: 75 % of the range
     #[arg(long, conflicts_with = "enterprise")]
     pub client: bool,
-    /// Settings of PTS-E [default]
+    /// Settings of PTS-E, as without either
     #[arg(long)]
     pub enterprise: bool,
     /// Length of a minute: a time, or a share of the range to be written, such as 2%
