@@ -4,8 +4,9 @@ use block::Bytes;
 
 use crate::ask::Ask;
 use crate::body::{Body, Preconditioning};
-use crate::desk::{Desk, Halt};
-use crate::tests::sequential;
+use crate::desk::{Desk, Halt, Made};
+use crate::tests::{Samples, sequential};
+use crate::tracker::{Figure, Tracker};
 use crate::window::{Role, Window};
 
 /// Parts of a fill: a run that is broken off goes on after the last whole one.
@@ -59,6 +60,69 @@ pub fn fill(desk: &mut Desk<'_>, body: &mut Body, block: Bytes, fills: u32) -> R
         body.preconditioning.push(stage);
     }
     Ok(())
+}
+
+/// Minutes from one sample of a minute to the next, in the preconditioning that is the workload itself.
+const SAMPLE_EVERY: f64 = 30.0;
+
+/// Workload-dependent preconditioning (WDPC): the writes of a test until samples of a minute in each half hour are
+/// steady. `load` names them; `stretch` issues so many minutes of them, as a part of the sample of this number.
+///
+/// # Errors
+/// [`Halt`].
+pub fn half_hours(
+    desk: &mut Desk<'_>,
+    body: &mut Body,
+    load: &str,
+    stretch: &mut dyn FnMut(&mut Desk<'_>, f64, u32) -> Result<Made, Halt>,
+) -> Result<(), Halt> {
+    let mut tracker = Tracker::new(desk, body, (Figure::Iops, load));
+    let range = desk.region().length;
+    let mut samples = Samples::new("Preconditioning", range);
+    let mut stage = None;
+    let mut ended = Ok(());
+    for sample in 1..=tracker.rounds_max() {
+        ended = (|| {
+            // The first stretch of a test may be what tells how long a minute is.
+            for (part, minutes) in [1.0, SAMPLE_EVERY - 2.0, 1.0].into_iter().enumerate() {
+                let made = stretch(desk, minutes, sample)?;
+                add(
+                    stage.get_or_insert_with(|| stage_of("wdpc", &made.window)),
+                    &made.window,
+                    range,
+                );
+                samples.push(format!("{sample}, {minutes} min"), &made.window);
+                tracker.see(&made, true);
+                if part == 2 {
+                    tracker.round(sample, made.window);
+                }
+            }
+            desk.whole(&format!(
+                "half hour {sample} of the preconditioning of {}",
+                body.test.word()
+            ))
+        })();
+        tracker.tell(body);
+        if ended.is_err() || tracker.is_over() {
+            break;
+        }
+    }
+    if let Some(stage) = stage {
+        push_random(body, stage, tracker.is_steady());
+    }
+    body.tables.insert("preconditioning".to_owned(), samples.table());
+    ended
+}
+
+/// Adds a stage of random writes that brought the drive to where it is.
+pub fn push_random(body: &mut Body, stage: Preconditioning, is_steady: bool) {
+    // Of independent draws a share of e^-fills is never reached.
+    body.preconditioning.push(Preconditioning {
+        coverage: 1.0 - (-stage.fills).exp(),
+        is_accepted: is_steady,
+        reason: format!("{:.2} fills of the load itself", stage.fills),
+        ..stage
+    });
 }
 
 /// A stage without bytes yet, with the load of `window`.

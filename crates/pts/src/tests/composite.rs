@@ -8,7 +8,7 @@ use crate::ask::Ask;
 use crate::body::Body;
 use crate::desk::{Desk, Halt};
 use crate::options::{Load, Test};
-use crate::precondition::{add, stage_of};
+use crate::precondition::half_hours;
 use crate::table::Table;
 use crate::tests::{Samples, histogram, percentiles, wsat};
 use crate::tracker::{Figure, Tracker};
@@ -41,8 +41,6 @@ pub(crate) const COMPOSITE_ZONES: Address = Address::Zoned {
 
 /// Threads, and depths, from the greatest to the least.
 const LEVELS: [u16; 7] = [32, 16, 8, 6, 4, 2, 1];
-/// Half an hour lies between two samples of the preconditioning.
-const SAMPLE_EVERY: f64 = 30.0;
 /// Minutes of writes between two rounds, before a point is measured, and of the point itself.
 const BETWEEN_MINUTES: f64 = 5.0;
 const BEFORE_MINUTES: f64 = 60.0;
@@ -81,7 +79,7 @@ pub fn run(desk: &mut Desk<'_>, body: &mut Body, test: Test) -> Result<(), Halt>
     }
     body.purge = desk.begin(test)?;
     let mut work = Work { load, composite, taken: 0 };
-    work.precondition(desk, body, test)?;
+    work.precondition(desk, body)?;
     let cells = work.rounds(desk, body, test)?;
     for (name, (threads, depth)) in points(&cells) {
         work.point(desk, body, name, (threads, depth))?;
@@ -113,48 +111,11 @@ impl Work {
     }
 
     /// Writes alone at full depth, until samples of a minute in each half hour are steady.
-    fn precondition(
-        &mut self,
-        desk: &mut Desk<'_>,
-        body: &mut Body,
-        test: Test,
-    ) -> Result<(), Halt> {
-        let load = Load { read_percent: 0, ..self.load };
-        let mut tracker = Tracker::new(desk, body, (Figure::Iops, &wsat::words(load)));
-        let range = desk.region().length;
-        let mut samples = Samples::new("Preconditioning", range);
-        let mut stage = None;
-        for sample in 1..=tracker.rounds_max() {
-            let mut bytes = 0;
-            for minutes in [1.0, SAMPLE_EVERY - 2.0, 1.0] {
-                let made = self.stretch(desk, 0, (32, 32), (minutes, Some(sample)))?;
-                add(
-                    stage.get_or_insert_with(|| stage_of("wdpc", &made.window)),
-                    &made.window,
-                    range,
-                );
-                bytes += made.window.bytes_written;
-                samples.push(format!("{sample}, {minutes} min"), &made.window);
-                tracker.see(&made, true);
-                // The last of the three: the first may be what tells how long a minute is.
-                if minutes == 1.0 && bytes > made.window.bytes_written {
-                    tracker.round(sample, made.window);
-                }
-            }
-            desk.whole(&format!("half hour {sample} of the preconditioning of {}", test.word()))?;
-            tracker.tell(body);
-            if tracker.is_over() {
-                break;
-            }
-        }
-        if let Some(mut stage) = stage {
-            stage.coverage = 1.0 - (-stage.fills).exp();
-            stage.is_accepted = tracker.is_steady();
-            stage.reason = format!("{:.2} fills of the writes of the load", stage.fills);
-            body.preconditioning.push(stage);
-        }
-        body.tables.insert("preconditioning".to_owned(), samples.table());
-        Ok(())
+    fn precondition(&mut self, desk: &mut Desk<'_>, body: &mut Body) -> Result<(), Halt> {
+        let load = wsat::words(Load { read_percent: 0, ..self.load });
+        half_hours(desk, body, &load, &mut |desk, minutes, sample| {
+            self.stretch(desk, 0, (32, 32), (minutes, Some(sample)))
+        })
     }
 
     /// All threads by all depths, in rounds; returns the last five rounds' cells.

@@ -7,10 +7,9 @@ use crate::ask::Ask;
 use crate::body::Body;
 use crate::desk::{Desk, Halt};
 use crate::options::Test;
-use crate::precondition::{add, stage_of};
+use crate::precondition::half_hours;
 use crate::table::Table;
 use crate::tests::{Samples, addresses, random};
-use crate::tracker::{Figure, Tracker};
 
 /// Pauses, in seconds of a minute of sixty.
 const PAUSES_S: [f64; 5] = [5.0, 10.0, 15.0, 25.0, 50.0];
@@ -18,8 +17,6 @@ const PAUSES_S: [f64; 5] = [5.0, 10.0, 15.0, 25.0, 50.0];
 const CYCLES: u32 = 360;
 /// Seconds of each stretch of writes.
 const WRITES_S: f64 = 5.0;
-/// A sample of a minute is taken so often, in minutes.
-const SAMPLE_EVERY: f64 = 30.0;
 /// Cycles after which the run can be gone on with.
 const WHOLE_EVERY: u32 = 60;
 
@@ -29,7 +26,13 @@ const WHOLE_EVERY: u32 = 60;
 /// [`Halt`].
 pub fn run(desk: &mut Desk<'_>, body: &mut Body) -> Result<(), Halt> {
     body.purge = desk.begin(Test::Hir)?;
-    let mut taken = precondition(desk, body, Test::Hir)?;
+    let mut taken = 0;
+    half_hours(desk, body, "RND 4KiB 0/100", &mut |desk, minutes, sample| {
+        let ask = writes(desk, taken, desk.minutes(minutes));
+        let made = desk.stretch(&Ask { round: Some(sample), ..ask })?;
+        taken += made.window.ios_issued;
+        Ok(made)
+    })?;
     let mut series = Samples::new("IOPS over time, all pauses", desk.region().length);
     let mut summary = Table::new(
         "What a pause gains",
@@ -83,45 +86,4 @@ pub fn run(desk: &mut Desk<'_>, body: &mut Body) -> Result<(), Halt> {
 fn writes(desk: &Desk<'_>, taken: u64, stop: Stop) -> Ask {
     let ask = random(desk.options, Bytes::kib(4), 0, stop);
     Ask { address: addresses(desk.options, taken), ..ask }
-}
-
-/// Writes of 4 KiB until the drive is steady by samples of a minute in each half hour; returns how many were issued.
-///
-/// # Errors
-/// [`Halt`].
-pub(crate) fn precondition(desk: &mut Desk<'_>, body: &mut Body, test: Test) -> Result<u64, Halt> {
-    let mut tracker = Tracker::new(desk, body, (Figure::Iops, "RND 4KiB 0/100"));
-    let range = desk.region().length;
-    let mut samples = Samples::new("Preconditioning", range);
-    let mut stage = None;
-    let mut taken = 0;
-    for sample in 1..=tracker.rounds_max() {
-        let mut bytes = 0;
-        // The first stretch of a test may be what tells how long a minute is.
-        for minutes in [1.0, SAMPLE_EVERY - 2.0, 1.0] {
-            let ask = writes(desk, taken, desk.minutes(minutes));
-            let made = desk.stretch(&Ask { round: Some(sample), ..ask })?;
-            taken += made.window.ios_issued;
-            bytes += made.window.bytes_written;
-            add(stage.get_or_insert_with(|| stage_of("wdpc", &made.window)), &made.window, range);
-            samples.push(format!("{sample}, {minutes} min"), &made.window);
-            tracker.see(&made, true);
-            if minutes == 1.0 && bytes > made.window.bytes_written {
-                tracker.round(sample, made.window);
-            }
-        }
-        desk.whole(&format!("half hour {sample} of the preconditioning of {}", test.word()))?;
-        tracker.tell(body);
-        if tracker.is_over() {
-            break;
-        }
-    }
-    if let Some(mut stage) = stage {
-        stage.coverage = 1.0 - (-stage.fills).exp();
-        stage.is_accepted = tracker.is_steady();
-        stage.reason = format!("{:.2} fills of the load itself", stage.fills);
-        body.preconditioning.push(stage);
-    }
-    body.tables.insert("preconditioning".to_owned(), samples.table());
-    Ok(taken)
 }

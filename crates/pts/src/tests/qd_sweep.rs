@@ -8,7 +8,7 @@ use crate::ask::Ask;
 use crate::body::Body;
 use crate::desk::{Desk, Halt};
 use crate::options::{Rule, Test};
-use crate::precondition::{add, stage_of, wipc};
+use crate::precondition::{add, push_random, stage_of, wipc};
 use crate::table::Table;
 use crate::tests::{Curve, Samples, addresses, random};
 use crate::tracker::{Figure, Tracker};
@@ -116,11 +116,8 @@ pub(crate) fn to_steady(desk: &mut Desk<'_>, body: &mut Body) -> Result<u64, Hal
         }
     }
     tracker.tell(body);
-    if let Some(mut stage) = stage {
-        stage.coverage = 1.0 - (-stage.fills).exp();
-        stage.is_accepted = tracker.is_steady();
-        stage.reason = format!("{:.2} fills of random writes", stage.fills);
-        body.preconditioning.push(stage);
+    if let Some(stage) = stage {
+        push_random(body, stage, tracker.is_steady());
     }
     body.tables.insert("preconditioning".to_owned(), samples.table());
     body.tables.insert("curve".to_owned(), curve.table("IOPS over time"));
