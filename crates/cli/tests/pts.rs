@@ -186,7 +186,7 @@ fn a_budget_holds_to_the_byte_while_a_test_runs() {
     assert!(written <= 600 << 20, "{written}");
     assert!(written > 590 << 20, "{written}");
     assert!(body["ended_by"].as_str().unwrap().contains("600MiB"), "{}", body["ended_by"]);
-    ran.exits(3).says(&["write budget", "pts --resume"]);
+    ran.exits(3).says(&["write budget", "does not suffice", "pts --resume"]);
     let more = ["--resume", "last", "--write-budget", "3GiB", "--json"];
     let body = pts(&[&more[..], &place].concat()).body();
     assert_eq!(body["is_whole"], true, "{}", body["ended_by"]);

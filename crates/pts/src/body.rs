@@ -182,6 +182,21 @@ pub struct PtsWindow {
     pub allowed_slope_excursion: f64,
 }
 
+impl From<stats::steady::snia::Window> for PtsWindow {
+    fn from(window: stats::steady::snia::Window) -> PtsWindow {
+        PtsWindow {
+            first_round: u32::try_from(window.first_round).unwrap_or(u32::MAX),
+            average: window.average,
+            range: window.range,
+            allowed_range: window.allowed_range,
+            slope_per_round: window.slope_per_round,
+            intercept: window.intercept,
+            slope_excursion: window.slope_excursion,
+            allowed_slope_excursion: window.allowed_slope_excursion,
+        }
+    }
+}
+
 /// fio's verdict.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FioVerdict {

@@ -43,8 +43,8 @@ pub enum Halt {
     },
     /// What may be written is used up.
     #[error(
-        "the write budget of {budget} is used up: {written} are written; what was measured before is kept, and \
-         --write-budget can be raised when it is gone on with"
+        "what is left of the write budget of {budget} does not suffice: {written} are written; what was measured before \
+         is kept, and --write-budget can be raised when it is gone on with"
     )]
     Budget {
         /// The budget.
@@ -345,7 +345,8 @@ impl<'a> Desk<'a> {
 
     /// What a stretch may write at most without going beyond the budget.
     fn within_budget(&self, ask: &Ask) -> Stop {
-        // Each submitter ends with its share, and the request that reaches it may go beyond by its length.
+        // Each submitter ends with its share, and the request that reaches it may go beyond by its length. What is
+        // read counts too, since in a mix nobody knows beforehand which requests will be writes.
         let left = self.options.write_budget.map(|budget| {
             let left = budget.saturating_sub(self.written).saturating_sub(ask.least());
             left.round_down(ask.least())
@@ -388,7 +389,7 @@ impl<'a> Desk<'a> {
         // What the budget cut short is no measurement: it is not kept, and made again under a larger one.
         let cut = ask.stop.bytes.filter(|cut| asked.is_none_or(|asked| *cut < asked));
         if let (Some(budget), Some(cut)) = (self.options.write_budget, cut)
-            && samples.totals.written + ask.least() >= cut
+            && samples.totals.bytes() + ask.least() >= cut
         {
             self.written += samples.totals.written;
             return Err(Halt::Budget { budget, written: self.written });

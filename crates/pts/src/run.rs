@@ -44,6 +44,9 @@ pub fn run(
     for test in options.tests.iter().copied() {
         let mut body = Body::new(test, desk.info(), desk.stack(), options, setup(&desk));
         let written = desk.written;
+        // Each test answers for itself.
+        desk.gap_ns_max = 0;
+        desk.repeated.clear();
         let ended = one(&mut desk, &mut body, test);
         body.bytes_written = (desk.written - written).0;
         body.gap_ns_max = desk.gap_ns_max;

@@ -198,15 +198,10 @@ impl Tracker {
         PtsVerdict {
             verdict: verdict.to_owned(),
             round: window.filter(|_| verdict == "steady").map(|w| w.last_round as u32 + before),
-            window: window.map(|window| PtsWindow {
-                first_round: window.first_round as u32 + before,
-                average: window.average,
-                range: window.range,
-                allowed_range: window.allowed_range,
-                slope_per_round: window.slope_per_round,
-                intercept: window.intercept,
-                slope_excursion: window.slope_excursion,
-                allowed_slope_excursion: window.allowed_slope_excursion,
+            window: window.map(|window| {
+                let of_run = PtsWindow::from(window);
+                let intercept = window.intercept - window.slope_per_round * f64::from(before);
+                PtsWindow { first_round: of_run.first_round + before, intercept, ..of_run }
             }),
         }
     }

@@ -118,8 +118,10 @@ pub struct Written {
 impl Latency {
     /// Of a histogram.
     pub fn of(histogram: &LatencyHistogram) -> Latency {
-        let at =
-            |percent: f64| histogram.percentile(percent).filter(|_| is_enough(histogram, percent));
+        let at = |percent: f64| {
+            let needed = LatencyHistogram::count_needed(percent)?;
+            histogram.percentile(percent).filter(|_| histogram.count() >= needed)
+        };
         Latency {
             mean: histogram.mean().unwrap_or(0.0),
             max: histogram.max().unwrap_or(0),
@@ -130,12 +132,6 @@ impl Latency {
             p99999: at(99.999),
         }
     }
-}
-
-/// True when a percentile of so many has an upper bound at 95 %.
-fn is_enough(histogram: &LatencyHistogram, percent: f64) -> bool {
-    let p = percent / 100.0;
-    p < 1.0 && histogram.count() as f64 >= 0.05_f64.ln() / p.ln()
 }
 
 impl Window {

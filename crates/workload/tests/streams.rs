@@ -7,7 +7,7 @@ use std::collections::HashSet;
 
 use block::{Bytes, Op};
 use common::{ADDRESSES, OWN, SHARED, offsets, phase, region, share, step, streams, take};
-use drivescope_workload::plan::{Address, OpShare, Phase, Region, Step};
+use drivescope_workload::plan::{Address, BlockShare, OpShare, Phase, Region, Step, Zone};
 use drivescope_workload::stream::{Access, Stream};
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence::WithSource;
@@ -314,4 +314,61 @@ fn the_mixed_stream_is_frozen() {
     assert_eq!(letters, "FRWRRWWRWFRFRRRW");
     let transfers: Vec<Access> = got.into_iter().filter(|a| a.op != Op::Flush).collect();
     assert_eq!(blocks(&transfers), [79, 22, 55, 45, 63, 35, 36, 87, 19, 36, 77, 28, 55]);
+}
+
+fn order(from: u64, replayed: bool) -> Address {
+    Address::Permutation { seed: 9, from, replayed }
+}
+
+// A pass that leaves a block out has not written the drive, and an order that is said to be drawn anew and is not
+// keeps a drive as fast as when it was empty.
+#[test]
+fn orders_reach_each_block_once_a_pass_and_go_on_in_a_later_phase() {
+    let (slots, place) = (1_000, region(8192, 4096 * 1_000));
+    let taken = |address, n| {
+        let step = step(2, &[read(4096, address)]);
+        let mut all = streams(&step, place, 3);
+        (0..n).map(|at| take(&mut all[at % 2], 1)[0].offset.0).collect::<Vec<_>>()
+    };
+    for replayed in [false, true] {
+        let both = taken(order(0, replayed), 2 * slots);
+        let (first, second) = both.split_at(slots);
+        let all: HashSet<u64> = (0..slots as u64).map(|slot| 8192 + 4096 * slot).collect();
+        for pass in [first, second] {
+            assert_eq!(pass.iter().copied().collect::<HashSet<_>>(), all);
+        }
+        assert_eq!(first == second, replayed);
+        // A phase that begins where another ended goes on with its orders, across the end of a pass.
+        assert_eq!(taken(order(700, replayed), 600), both[700..1_300]);
+    }
+    let onward = taken(Address::Onward { from: 998 }, 4);
+    assert_eq!(onward, [998, 999, 0, 1].map(|slot| 8192 + 4096 * slot));
+}
+
+// Hot data that are not hot, or sizes that are not mixed, make a composite load an ordinary one.
+#[test]
+fn zones_and_sizes_come_as_often_as_they_are_said_to() {
+    let zone = |space_percent, access_percent| Zone { space_percent, access_percent };
+    let zones = [zone(5, 50), zone(15, 30), zone(80, 20)];
+    let share = |block, percent| BlockShare { block: Bytes(block), percent };
+    let mut mixed = read(65_536, Address::Zoned { zones });
+    mixed.blocks = vec![share(512, 10), share(4096, 60), share(65_536, 30)];
+    let place = region(1 << 20, 100 << 20);
+    let step = step(1, &[mixed]);
+    let draws = 20_000;
+    let got = take(&mut streams(&step, place, 1).remove(0), draws);
+    let share_of = |is: &dyn Fn(&Access) -> bool| {
+        got.iter().filter(|access| is(access)).count() as f64 / draws as f64
+    };
+    let at = |access: &Access| access.offset.0 - (1 << 20);
+    let near =
+        |found: f64, wanted: f64| assert!((found - wanted).abs() < 0.015, "{found} {wanted}");
+    near(share_of(&|a| at(a) < 5 << 20), 0.5);
+    near(share_of(&|a| at(a) >= 20 << 20), 0.2);
+    for (block, percent) in [(512, 0.1), (4096, 0.6), (65_536, 0.3)] {
+        near(share_of(&|a| a.len.0 == block), percent);
+    }
+    assert!(got.iter().all(|a| at(a) + a.len.0 <= 100 << 20), "beyond the region");
+    assert!(got.iter().filter(|a| a.len.0 >= 4096).all(|a| at(a) % 4096 == 0));
+    assert!(got.iter().any(|a| a.len.0 == 512 && at(a) % 4096 != 0));
 }

@@ -11,6 +11,7 @@ use std::sync::atomic::AtomicBool;
 use anyhow::{Context as _, Result, anyhow, bail};
 use block::DriveKind;
 use clap::ValueEnum as _;
+use linux::purge::Method;
 use pts::body::Body;
 use pts::desk::Halt;
 use pts::kept::Earlier;
@@ -159,6 +160,12 @@ fn check_outputs(output: &PtsOutputArgs) -> Result<()> {
 }
 
 fn options(test: TestName, args: &PtsArgs) -> Result<Options> {
+    if args.purge_method.0 == Some(Method::Zero) {
+        bail!(
+            "--purge-method zero: to a drive zeros are data, and it would be full after them, not empty; take another \
+             method, or --no-purge"
+        );
+    }
     let profile = if args.client { Profile::Client } else { Profile::Enterprise };
     let options = Options::new(test.tests(), profile, seed_of(args.seed)?);
     Ok(Options {

@@ -197,20 +197,13 @@ pub(crate) fn percentiles(title: &str, latencies: &LatencyHistogram) -> Table {
         ("99.99 %", 99.99),
         ("99.999 %", 99.999),
     ] {
-        let p: f64 = percent / 100.0;
-        let needed = (0.05_f64.ln() / p.ln()).ceil();
-        let n = latencies.count() as f64;
-        let us = |percent: f64| latencies.percentile(percent).map(|ns| ns as f64 / 1e3);
-        let values = if n >= needed {
-            // Ranks n p -+ z sqrt(n p (1 - p)): the order statistics between which the quantile lies.
-            let half = 1.96 * (n * p * (1.0 - p)).sqrt();
-            let at = |rank: f64| us((rank / n * 100.0).clamp(0.0, 100.0));
-            [us(percent), at(n * p - half), at(n * p + half)]
-        } else {
-            [None; 3]
-        };
-        let [value, low, high] = values;
-        table.push(label, vec![value, low, high, Some(needed)]);
+        let known = latencies.percentile_interval(percent, 0.95);
+        let us = |ns: Option<u64>| ns.map(|ns| ns as f64 / 1e3);
+        let value = us(known.map(|known| known.value_ns));
+        let low = us(known.and_then(|known| known.low_ns));
+        let high = us(known.and_then(|known| known.high_ns));
+        let needed = LatencyHistogram::count_needed(percent).map(|count| count as f64);
+        table.push(label, vec![value, low, high, needed]);
     }
     let us = |ns: Option<u64>| ns.map(|ns| ns as f64 / 1e3);
     let mean = latencies.mean().map(|ns| ns / 1e3);

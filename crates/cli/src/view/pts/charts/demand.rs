@@ -60,11 +60,11 @@ fn by_depth_of(table: &Table) -> Vec<(String, Vec<(f64, f64)>)> {
     table.rows.iter().rev().map(row).collect()
 }
 
-/// Demand variation: IOPS by depth, a line a number of threads.
-pub fn variation(body: &Body) -> Option<Chart> {
-    let table = body.tables.get("demand_iops")?;
+/// A table of threads by depth: a line a number of threads, over the depth.
+fn over_depth(body: &Body, key: &str, title: &str, y: Axis) -> Option<Chart> {
+    let table = body.tables.get(key)?;
     let x = Axis::new("Queue depth of each thread", Unit::Count).scaled(Scale::Log2);
-    let mut chart = bare(body, "demand variation", x, Axis::new("I/O of the load", Unit::Iops));
+    let mut chart = bare(body, title, x, y);
     let lines = by_depth_of(table);
     let of = lines.len();
     for (at, (name, values)) in lines.into_iter().enumerate() {
@@ -72,6 +72,12 @@ pub fn variation(body: &Body) -> Option<Chart> {
         chart.layers.push(Layer::Line(Line::new(name, hue(at, of), points)));
     }
     drawable(from_zero(chart))
+}
+
+/// Demand variation: IOPS by depth, a line a number of threads.
+pub fn variation(body: &Body) -> Option<Chart> {
+    let y = Axis::new("I/O of the load", Unit::Iops);
+    over_depth(body, "demand_iops", "demand variation", y)
 }
 
 /// Demand intensity: mean response time by IOPS, a line a number of threads; the depth rises along each.
@@ -94,17 +100,8 @@ pub fn intensity(body: &Body) -> Option<Chart> {
 
 /// CPU of this program by depth, a line a number of threads.
 pub fn cpu(body: &Body) -> Option<Chart> {
-    let table = body.tables.get("demand_cpu")?;
-    let x = Axis::new("Queue depth of each thread", Unit::Count).scaled(Scale::Log2);
     let y = Axis::new("CPU of this program, of one CPU", Unit::Percent);
-    let mut chart = bare(body, "CPU by threads and depth", x, y);
-    let lines = by_depth_of(table);
-    let of = lines.len();
-    for (at, (name, values)) in lines.into_iter().enumerate() {
-        let points = values.into_iter().map(|(x, y)| LinePoint::new(x, y)).collect();
-        chart.layers.push(Layer::Line(Line::new(name, hue(at, of), points)));
-    }
-    drawable(from_zero(chart))
+    over_depth(body, "demand_cpu", "CPU by threads and depth", y)
 }
 
 /// IOPS and mean response time by all requests outstanding.

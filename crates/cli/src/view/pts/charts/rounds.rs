@@ -38,16 +38,7 @@ impl Tracked {
             snia::Judgement::NotReached { window } => (window, false),
             snia::Judgement::TooFew { window, .. } => (window?, false),
         };
-        let window = PtsWindow {
-            first_round: window.first_round as u32,
-            average: window.average,
-            range: window.range,
-            allowed_range: window.allowed_range,
-            slope_per_round: window.slope_per_round,
-            intercept: window.intercept,
-            slope_excursion: window.slope_excursion,
-            allowed_slope_excursion: window.allowed_slope_excursion,
-        };
+        let window = PtsWindow::from(window);
         Some(Tracked { name: name.to_owned(), axis, rounds, window, passes })
     }
 
