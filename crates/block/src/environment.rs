@@ -48,6 +48,14 @@ pub struct Snapshot {
     /// Count of thermal throttling events of drive or CPU. Of an NVMe drive: its transitions into thermal management,
     /// and each minute at or above its warning temperature or its critical one.
     pub throttle_events: Option<u64>,
+    /// Errors of the media that the leaf devices counted in their lives: what could not be read, or was damaged; left
+    /// out when none tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub media_errors: Option<u64>,
+    /// Links between the leaf devices and the host, nearest first, as the kernel tells their speed; left out when it tells
+    /// none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub links: Vec<LinkState>,
     /// What the drive itself counted of the wear that it took; left out when it does not tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub endurance: Option<Endurance>,
@@ -56,6 +64,15 @@ pub struct Snapshot {
     pub arrays: Vec<ArrayState>,
     /// What could not be read, and why.
     pub missing: BTreeMap<String, String>,
+}
+
+/// How fast a link runs at an instant. Drives and ports slow their links down to save power, and after errors.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LinkState {
+    /// The leaf device, as in [`Leaf::name`].
+    pub leaf: String,
+    /// Its speed, such as `8.0 GT/s PCIe x4` or `6.0 Gbps`.
+    pub speed: String,
 }
 
 /// Whether an array of drives is whole, and what it does besides serving us (kernel: `Documentation/admin-guide/md.rst`).

@@ -20,8 +20,8 @@ pub use drive::{
     Request, Target, Waiting, WriteCache,
 };
 pub use environment::{
-    ArrayState, CpuTimes, DeviceCounters, Endurance, Environment, Extents, Layer, Leaf, Medium,
-    PageCache, Snapshot, Stack, TaskIo,
+    ArrayState, CpuTimes, DeviceCounters, Endurance, Environment, Extents, Layer, Leaf, LinkState,
+    Medium, PageCache, Snapshot, Stack, TaskIo,
 };
 pub use identity::{DriveIdentity, LeafIdentity};
 pub use sink::{Event, NullSink, RunSink, UnixNanos, WallClock};

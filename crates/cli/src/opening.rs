@@ -44,7 +44,12 @@ pub struct Opened<'a> {
     pub may_write: bool,
     /// The right to write to a real drive, where the safety gate gave it.
     pub permit: Option<&'a Permit>,
+    /// Opens a real drive once more, by the same file, with another engine.
+    pub again: Option<Again<'a>>,
 }
+
+/// Opens what is open once more.
+pub type Again<'a> = &'a dyn Fn(EngineKind) -> Result<AnyTarget>;
 
 /// What will be written.
 #[derive(Clone, Copy, Debug)]
@@ -128,6 +133,7 @@ fn on_virtual<V: Visitor>(place: Place<'_>, visitor: &mut V) -> Result<V::Out> {
         engine: "virtual".to_owned(),
         may_write: true,
         permit: None,
+        again: None,
     };
     visitor.visit(&mut target, &mut environment, &opened)
 }
@@ -144,6 +150,7 @@ fn on_null<V: Visitor>(place: Place<'_>, visitor: &mut V) -> Result<V::Out> {
         engine: "null".to_owned(),
         may_write: true,
         permit: None,
+        again: None,
     };
     visitor.visit(&mut target, &mut environment, &opened)
 }
@@ -191,11 +198,22 @@ fn on_real<V: Visitor>(
         None => RealTarget::open(path, options(Access::ReadOnly))?,
     };
     target.describe(|info| linux::describe::describe(&roots, &stack, info));
+    let (same, info) = (target.file(), target.info().clone());
+    let same = same.try_clone().context("cannot keep the target open")?;
+    let access = if permit.is_some() { Access::ReadWrite } else { Access::ReadOnly };
+    let again = |engine| -> Result<AnyTarget> {
+        let file = same.try_clone().context("cannot keep the target open")?;
+        let with = OpenOptions { engine, ..options(access) };
+        let mut target = RealTarget::from_file(file, place.name, with)?;
+        target.describe(|told| told.clone_from(&info));
+        Ok(target.engine()?)
+    };
     let opened = Opened {
         identity: linux::describe::identify(&roots, &stack, path, target.info()),
         engine: place.engine.to_string(),
         may_write: permit.is_some(),
         permit: permit.as_ref(),
+        again: Some(&again),
     };
     let watched = target.file().try_clone().context("cannot keep the target open")?;
     let mut environment = RealEnvironment::new(roots, stack, Some(watched));

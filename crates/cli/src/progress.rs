@@ -12,6 +12,8 @@ pub struct Progress {
     step: String,
     phase: String,
     recent: VecDeque<(Nanos, Bytes)>,
+    /// Lines below it.
+    notes: Vec<String>,
 }
 
 impl Progress {
@@ -24,7 +26,14 @@ impl Progress {
         let style =
             ProgressStyle::with_template(TEMPLATE).unwrap_or_else(|_| ProgressStyle::default_bar());
         bar.set_style(style.progress_chars("━╸ "));
-        Progress { bar, step: String::new(), phase: String::new(), recent: VecDeque::new() }
+        let (step, phase) = (String::new(), String::new());
+        Progress { bar, step, phase, recent: VecDeque::new(), notes: Vec::new() }
+    }
+
+    /// Shows `notes` below from now on, each in a line of its own.
+    pub fn note(&mut self, notes: impl IntoIterator<Item = String>) {
+        self.notes = notes.into_iter().collect();
+        self.show();
     }
 
     fn rate(&self) -> String {
@@ -39,7 +48,12 @@ impl Progress {
     }
 
     fn show(&self) {
-        self.bar.set_message(format!("{} {} {}", self.step, self.phase, self.rate()));
+        let mut lines = format!("{} {} {}", self.step, self.phase, self.rate());
+        for note in &self.notes {
+            lines += "\n        ";
+            lines += note;
+        }
+        self.bar.set_message(lines);
     }
 }
 

@@ -49,7 +49,7 @@ fn a_loop_device_is_purged_filled_and_tested_in_rounds() {
     }
     let device = Loop::new(SIZE, true);
     let consent = ["--write", "--consent", device.name()];
-    let more = ["--minute", "20ms", "--seed", "5", "--json"];
+    let more = ["--minute", "20ms", "--rounds-max", "5", "--seed", "5", "--json"];
     let ran = pts(&[&["iops", device.dev()], &more[..], &consent].concat());
     let body = ran.body();
     assert!(body["ended_by"].is_null(), "{}", body["ended_by"]);
@@ -149,6 +149,34 @@ fn a_run_does_not_go_on_on_another_drive_or_after_foreign_writes() {
     let resumed = pts(&[&["--resume", "last"], &consent[..], &place].concat());
     resumed.fails(3, &["begin anew"]);
     assert_eq!(hash(&device.image), as_it_was, "it was written to");
+}
+
+// One engine's figures under the name of another would compare nothing.
+#[test]
+fn a_sweep_of_depths_puts_the_kernels_engines_side_by_side() {
+    if !has_means(&["losetup"]) {
+        return;
+    }
+    let device = Loop::new(SIZE / 4, true);
+    let runs = scratch_dir();
+    let place = ["--runs-dir", runs.path().to_str().unwrap()];
+    let sweep = ["qd-sweep", device.dev(), "--minute", "20ms", "--fills", "0", "--until", "1fills"];
+    let consent = ["--write", "--consent", device.name(), "--json"];
+    let body = pts(&[&sweep[..], &consent, &place].concat()).body();
+    assert!(body["ended_by"].is_null(), "{}", body["ended_by"]);
+    let columns = &body["tables"]["qd_sweep"]["columns"];
+    let has = |column: &str| columns.as_array().unwrap().contains(&column.into());
+    assert!(has("io_uring: IOPS") && has("libaio: IOPS"), "{columns}");
+    assert_eq!(body["setup"]["engine"], "io_uring, libaio");
+    let steps = only(runs.path()).steps();
+    let kept = steps.iter().filter_map(|step| step["figures"].as_array()).flatten();
+    let windows: Vec<&Value> = kept.filter_map(|kept| kept["window"].get("window")).collect();
+    for depth in [1, 256] {
+        let of_depth = windows.iter().filter(|window| window["depth"] == depth);
+        let engines: Vec<&str> =
+            of_depth.map(|window| window["engine"].as_str().unwrap()).collect();
+        assert_eq!(engines, ["io_uring", "libaio"], "depth {depth}");
+    }
 }
 
 #[test]

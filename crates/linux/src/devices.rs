@@ -15,7 +15,7 @@ use crate::stack::medium_of;
 use crate::sysfs::{BlockNode, DevNo, Roots};
 
 mod identity;
-mod link;
+pub(crate) mod link;
 pub(crate) mod loops;
 mod uses;
 

@@ -8,10 +8,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use block::{
-    ArrayState, Bytes, DeviceCounters, Endurance, Environment, Extents, Layer, Medium, Nanos,
-    PageCache, Snapshot, Stack, TaskIo,
+    ArrayState, Bytes, DeviceCounters, Endurance, Environment, Extents, Layer, LinkState, Medium,
+    Nanos, PageCache, Snapshot, Stack, TaskIo,
 };
 
+use crate::devices::link;
 use crate::health::{Reading, Watch};
 use crate::sysfs::{BlockNode, Roots, SYSFS_SECTOR_BYTES, names_in, read_text};
 use crate::{extents, stack, syscalls};
@@ -47,6 +48,8 @@ struct LeafProbe {
     stats: Vec<File>,
     last: DeviceCounters,
     thermometers: Vec<PathBuf>,
+    /// Where the kernel tells of its links, nearest first.
+    links: Vec<PathBuf>,
     /// The drive itself, where it can be asked between two runs.
     watch: Option<Watch>,
     /// What it said last.
@@ -179,6 +182,12 @@ impl RealEnvironment {
         of_cpus.chain(of_drives).reduce(u64::saturating_add)
     }
 
+    /// Of all leaves that count them.
+    fn media_errors(&self) -> Option<u64> {
+        let counted = self.leaves.iter().filter_map(|leaf| leaf.reading.media_errors);
+        counted.reduce(u64::saturating_add)
+    }
+
     /// Writes to all leaves and to their media; `None` unless every leaf counts both: the ratio is of the whole.
     fn endurance(&self) -> Option<Endurance> {
         let of_leaves = self.leaves.iter().map(|leaf| leaf.reading.endurance);
@@ -224,6 +233,8 @@ impl Environment for RealEnvironment {
             page_cache,
             temperature_c: self.temperature(),
             throttle_events: self.throttle_events(),
+            media_errors: self.media_errors(),
+            links: self.leaves.iter().flat_map(LeafProbe::link_states).collect(),
             endurance: self.endurance(),
             arrays: self.arrays.iter().map(|(name, dir)| array_state(name, dir)).collect(),
             missing,
@@ -273,10 +284,17 @@ impl LeafProbe {
         }
         let last = DeviceCounters { name: name.to_owned(), ..DeviceCounters::default() };
         let thermometers = counting.iter().flat_map(|node| thermometers(node.dir())).collect();
+        let links = counting.iter().flat_map(link::places).collect();
         let reading = Reading::default();
-        let mut probe = LeafProbe { stats, last, thermometers, watch: None, reading };
+        let mut probe = LeafProbe { stats, last, thermometers, links, watch: None, reading };
         probe.read()?;
         Ok(probe)
+    }
+
+    /// How fast its links run now.
+    fn link_states(&self) -> Vec<LinkState> {
+        let states = self.links.iter().filter_map(|dir| link::at(dir));
+        states.map(|link| LinkState { leaf: self.last.name.clone(), speed: link.speed }).collect()
     }
 
     /// True while the device is there.
@@ -493,6 +511,7 @@ mod tests {
             stats: Vec::new(),
             last: DeviceCounters { name: name.to_owned(), ..DeviceCounters::default() },
             thermometers: Vec::new(),
+            links: Vec::new(),
             watch: Some(Watch::of(Box::new(playback), None).unwrap()),
             reading: Reading::default(),
         }
@@ -508,6 +527,7 @@ mod tests {
         environment.leaves.push(watched("nvme0n1", &[(0, 0), (2, 5), (3, 9)]));
         environment.leaves.push(watched("nvme1n1", &[(0, 0), (10, 1)]));
         let first = environment.snapshot();
+        assert_eq!(first.media_errors, Some(0));
         assert_eq!((first.throttle_events, first.temperature_c), (Some(12), Some(42.0)));
         assert_eq!(first.endurance, None, "neither counts the writes to its medium");
         let second = environment.snapshot();

@@ -361,6 +361,28 @@ fn a_multipath_namespace_is_counted_at_its_paths() {
     assert!(snapshot_of(&machine, stack).missing["device nvme1n2"].contains("switched off"));
 }
 
+/// A link that slows down while a drive is measured makes the figures those of another machine.
+#[test]
+fn links_are_told_at_each_instant() {
+    let machine = Machine::new();
+    let function = "sys/devices/pci0000:00/0000:03:00.0";
+    machine.write(&format!("{function}/current_link_speed"), "8.0 GT/s PCIe");
+    machine.write(&format!("{function}/current_link_width"), "4");
+    machine.device("pci0000:00/0000:03:00.0/nvme/nvme0/nvme0n1", "259:0", &[]);
+    let stack = stack::resolve_device(&machine.roots, "259:0".parse().unwrap()).unwrap();
+    let mut environment = RealEnvironment::new(machine.roots.clone(), stack, None);
+    let mut speeds = || {
+        let links = environment.snapshot().links.into_iter();
+        links.map(|link| format!("{} {}", link.leaf, link.speed)).collect::<Vec<_>>()
+    };
+    assert_eq!(speeds(), ["nvme0n1 8.0 GT/s PCIe x4"]);
+    machine.write(&format!("{function}/current_link_speed"), "2.5 GT/s PCIe");
+    assert_eq!(speeds(), ["nvme0n1 2.5 GT/s PCIe x4"]);
+    // A device that has gone tells nothing.
+    machine.write(&format!("{function}/current_link_width"), "0");
+    assert!(speeds().is_empty());
+}
+
 /// Every CPU shows its core's and its package's count: one event must not look like eight.
 #[test]
 fn throttling_is_counted_once_a_core_and_once_a_package() {

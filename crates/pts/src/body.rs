@@ -219,6 +219,8 @@ pub struct Ours {
     pub verdict: String,
     /// Bytes written when it was given.
     pub at_bytes: Option<u64>,
+    /// Bytes written before the window that it rests on.
+    pub from_bytes: Option<u64>,
     /// The steady value.
     pub value: Option<Spread>,
     /// Why, in a sentence without a full stop.

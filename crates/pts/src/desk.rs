@@ -11,7 +11,7 @@ use workload::plan::{Plan, PlanError, Region, Schedule, Step, Stop};
 use workload::rng::mix;
 
 use crate::ask::Ask;
-use crate::kept::{Earlier, Keeper, Kept};
+use crate::kept::{Earlier, Keeper, Kept, Standing};
 use crate::options::{Minute, Options, Test};
 use crate::rig::{Purged, Rig};
 use crate::window::{Latency, Series, Window, cpu_percent, disturbances, moved, phase};
@@ -249,6 +249,11 @@ impl<'a> Desk<'a> {
         }
     }
 
+    /// Tells how the test stands.
+    pub fn stands(&mut self, standing: &Standing) {
+        self.keeper.stands(standing);
+    }
+
     /// Lets the drive rest, which is meant.
     ///
     /// # Errors
@@ -447,6 +452,7 @@ impl<'a> Desk<'a> {
             role: ask.role,
             load: ask.load(),
             round: ask.round,
+            engine: self.rig.engine().to_owned(),
             threads: ask.threads,
             depth: ask.depth,
             block_bytes: ask.block.0,

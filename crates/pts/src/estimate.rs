@@ -48,6 +48,11 @@ impl TestEstimate {
     fn of(test: Test, options: &Options) -> TestEstimate {
         let most = f64::from(options.rounds_max);
         let wipc = f64::from(options.wipc_fills);
+        // Of random writes before what is measured.
+        let (random, random_max) = match options.until {
+            Rule::Fills(fills) => (fills, fills),
+            Rule::Pts | Rule::Bytes => (0.0, FILLS_TO_STEADY_MAX),
+        };
         // Fills, fills at most, minutes a round, of which writes, minutes besides, of which writes.
         let (fills, fills_max, round, round_writes, other, other_writes) = match test {
             Test::Iops => (wipc, wipc, 56.0, 28.0, 0.0, 0.0),
@@ -57,17 +62,18 @@ impl TestEstimate {
             }
             Test::Latency => (wipc, wipc, 9.0, 4.05, 20.0, 20.0),
             Test::Wsat => {
-                let fills_max = match options.until {
-                    Rule::Pts => 4.0,
-                    Rule::Bytes => FILLS_TO_STEADY_MAX,
+                let (fills, fills_max) = match options.until {
+                    Rule::Pts => (0.0, 4.0),
+                    Rule::Bytes => (0.0, FILLS_TO_STEADY_MAX),
+                    Rule::Fills(fills) => (fills, fills),
                 };
-                (0.0, fills_max, 0.0, 0.0, 21.0, 21.0)
+                (fills, fills_max, 0.0, 0.0, 21.0, 21.0)
             }
             Test::Hir => (0.0, 0.0, 30.0, 30.0, 870.0, 300.0),
             Test::Xsr => (0.0, 0.0, 0.0, 0.0, 1320.0, 1320.0),
             Test::Cbw | Test::Dirth => (0.0, 0.0, 84.0, 84.0, 210.0, 210.0),
-            Test::QdSweep => (wipc, wipc + FILLS_TO_STEADY_MAX, 0.0, 0.0, 11.0, 11.0),
-            Test::Ezfio => (wipc + 1.0, wipc + 1.0 + FILLS_TO_STEADY_MAX, 0.0, 0.0, 146.0, 66.0),
+            Test::QdSweep => (wipc + random, wipc + random_max, 0.0, 0.0, 11.0, 11.0),
+            Test::Ezfio => (wipc + 1.0 + random, wipc + 1.0 + random_max, 0.0, 0.0, 146.0, 66.0),
         };
         TestEstimate {
             test,

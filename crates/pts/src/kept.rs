@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use block::RunSink;
+use block::{Nanos, RunSink};
 use engine::Samples;
 use serde::{Deserialize, Serialize};
 use stats::LatencyHistogram;
@@ -38,10 +38,39 @@ pub enum Kept {
     },
 }
 
+/// How a test stands after a round.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Standing {
+    /// What is tracked, such as `IOPS of RND 4KiB 0/100`.
+    pub tracked: String,
+    /// Its values, a round each.
+    pub values: Vec<f64>,
+    /// Fills of the range written since the preconditioning that is independent of the load.
+    pub fills: f64,
+    /// The specification's verdict: `steady`, `not_steady`, `too_few_rounds`.
+    pub pts: String,
+    /// State by bytes.
+    pub ours: String,
+    /// Least time until the rule that ends rounds can be met, and most, where there is an end.
+    pub left: Left,
+}
+
+/// How long rounds may go on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Left {
+    /// At least.
+    pub least: Nanos,
+    /// At most; none where nobody can tell.
+    pub most: Option<Nanos>,
+}
+
 /// Is told how it goes, and given what is to be kept.
 pub trait Keeper: RunSink {
     /// Something is over; `samples` is what a stretch was made of.
     fn keep(&mut self, kept: &Kept, samples: Option<&Samples>);
+
+    /// A round is over. Does nothing unless somebody looks.
+    fn stands(&mut self, _: &Standing) {}
 }
 
 /// What an earlier process left.

@@ -1,5 +1,7 @@
 //! What is asked for: which tests, with which settings, in a form that is recorded and read again.
 
+use std::fmt;
+
 use block::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -107,7 +109,7 @@ impl Minute {
 }
 
 /// What ends preconditioning and rounds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Rule {
     /// The five rounds of the specification, 25 at most.
@@ -115,6 +117,18 @@ pub enum Rule {
     Pts,
     /// Ours, which counts bytes; the specification's 25 rounds are no end then.
     Bytes,
+    /// None: so many fills of the range are written, whatever state the drive is in then.
+    Fills(f64),
+}
+
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Rule::Pts => f.write_str("pts"),
+            Rule::Bytes => f.write_str("bytes"),
+            Rule::Fills(fills) => write!(f, "{fills} fills"),
+        }
+    }
 }
 
 /// Addresses of random writes.
@@ -286,6 +300,11 @@ impl Options {
         if self.depth == 0 || self.depth > 1024 {
             return wrong("depth", "write a depth from 1 to 1024");
         }
+        if let Rule::Fills(fills) = self.until
+            && !(fills > 0.0 && fills <= FILLS_MAX)
+        {
+            return wrong("until", "a count of fills lies above 0 and up to 1000");
+        }
         if self.rounds_max < 5 {
             return wrong("rounds_max", "steady state is judged on five rounds at least");
         }
@@ -323,6 +342,9 @@ impl Options {
         if self.addresses != Addresses::Uniform {
             found.push("random addresses are not uniform".to_owned());
         }
+        if let Rule::Fills(fills) = self.until {
+            found.push(format!("rounds end after {fills} fills, steady or not"));
+        }
         if self.rounds_max != Options::ROUNDS_MAX {
             found.push(format!("{} rounds at most, not 25", self.rounds_max));
         }
@@ -330,5 +352,7 @@ impl Options {
     }
 }
 
+/// Nobody writes a drive so often in one test.
+const FILLS_MAX: f64 = 1_000.0;
 /// Shorter than that a minute has no I/O to speak of on a slow drive.
 const MINUTE_MIN: Nanos = Nanos::millis(1);

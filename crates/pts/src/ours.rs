@@ -104,12 +104,28 @@ impl Detector {
             && self.judgement().is_some_and(|judgement| judgement.verdict == Verdict::Yes)
     }
 
+    /// Bytes written so far, in capacities of the range.
+    pub fn fills(&self) -> f64 {
+        self.steady.as_ref().map_or(0.0, steady::Detector::fills)
+    }
+
+    /// Fills before which no answer is to be expected, where that can be told.
+    pub fn fills_at_least(&self) -> Option<f64> {
+        let judgement = self.judgement()?;
+        let figure = |name: &str| match judgement.evidence.get(name) {
+            Some(Evidence::Value(value)) => Some(*value),
+            _ => None,
+        };
+        Some(figure("settled_fills")?.max(figure("exhausted_fills")?))
+    }
+
     /// The verdict.
     pub fn tell(&self) -> Ours {
         let nothing = Ours {
             state: "transition".to_owned(),
             verdict: "not_yet".to_owned(),
             at_bytes: None,
+            from_bytes: None,
             value: None,
             reason: "nothing can be judged of this range".to_owned(),
             over_provisioning: None,
@@ -134,6 +150,7 @@ impl Detector {
             state: state.to_owned(),
             verdict: verdict.to_owned(),
             at_bytes: (judgement.verdict == Verdict::Yes).then_some(judgement.at_bytes),
+            from_bytes: judgement.value.map(|level| level.from_bytes),
             value: judgement.value.map(|level| Spread {
                 median: level.mean,
                 low: level.low,

@@ -94,7 +94,7 @@ pub fn half_hours(
                 samples.push(format!("{sample}, {minutes} min"), &made.window);
                 tracker.see(&made, true);
                 if part == 2 {
-                    tracker.round(sample, made.window);
+                    tracker.round(desk, sample, made.window);
                 }
             }
             desk.whole(&format!(
@@ -120,9 +120,17 @@ pub fn push_random(body: &mut Body, stage: Preconditioning, is_steady: bool) {
     body.preconditioning.push(Preconditioning {
         coverage: 1.0 - (-stage.fills).exp(),
         is_accepted: is_steady,
-        reason: format!("{:.2} fills of the load itself", stage.fills),
+        reason: until_steady(stage.fills, is_steady),
         ..stage
     });
+}
+
+/// How random writes ended.
+pub fn until_steady(fills: f64, is_steady: bool) -> String {
+    match is_steady {
+        true => format!("{fills:.2} fills, until the drive was steady"),
+        false => format!("{fills:.2} fills, and the drive was not steady yet"),
+    }
 }
 
 /// A stage without bytes yet, with the load of `window`.

@@ -35,10 +35,13 @@ pub trait Rig {
     /// The drive's clock.
     fn now(&self) -> Time;
 
-    /// Ways to issue I/O that it offers, the one in use first.
+    /// Ways to issue I/O that it offers, the one that the user asked for first.
     fn engines(&self) -> Vec<String>;
 
-    /// Issues I/O in another way from now on.
+    /// The one in use.
+    fn engine(&self) -> &str;
+
+    /// Issues I/O in another of these ways from now on; with a name that is none of them all stays as it is.
     fn choose(&mut self, engine: &str);
 
     /// Issues a step, from idle to idle.
@@ -71,6 +74,46 @@ pub trait Rig {
 /// How a drive is emptied.
 pub type Purger<'a, T> = &'a mut dyn FnMut(&mut T) -> Result<Purged, String>;
 
+/// Another way to issue I/O to the drive of a rig.
+pub trait Way {
+    /// Its name.
+    fn name(&self) -> &str;
+
+    /// As [`run_step`].
+    ///
+    /// # Errors
+    /// As there.
+    fn run(
+        &mut self,
+        environment: &mut dyn Environment,
+        step: &Step,
+        seeded: (Region, Content, u64),
+        control: Control<'_>,
+        sink: &mut dyn RunSink,
+    ) -> Result<Samples, EngineError>;
+}
+
+/// A second target on the same drive, of this name.
+#[derive(Debug)]
+pub struct TargetWay<T>(pub String, pub T);
+
+impl<T: Target> Way for TargetWay<T> {
+    fn name(&self) -> &str {
+        &self.0
+    }
+
+    fn run(
+        &mut self,
+        environment: &mut dyn Environment,
+        step: &Step,
+        seeded: (Region, Content, u64),
+        control: Control<'_>,
+        sink: &mut dyn RunSink,
+    ) -> Result<Samples, EngineError> {
+        run_step(&mut self.1, environment, step, seeded, control, sink)
+    }
+}
+
 /// A rig around one target.
 pub struct TargetRig<'a, T: Target> {
     /// The drive.
@@ -79,8 +122,12 @@ pub struct TargetRig<'a, T: Target> {
     pub environment: &'a mut dyn Environment,
     /// Set when the user asks for an end.
     pub cancel: &'a AtomicBool,
-    /// How I/O is issued.
+    /// How I/O is issued to `target`.
     pub engine: String,
+    /// Other ways to issue it.
+    pub ways: Vec<Box<dyn Way>>,
+    /// Which of them is in use; none means `target` itself.
+    pub chosen: Option<usize>,
     /// How it is emptied.
     pub purger: Purger<'a, T>,
     /// What the kernel counts of writes to it.
@@ -118,10 +165,24 @@ impl<T: Target> Rig for TargetRig<'_, T> {
     }
 
     fn engines(&self) -> Vec<String> {
-        vec![self.engine.clone()]
+        let others = self.ways.iter().map(|way| way.name().to_owned());
+        std::iter::once(self.engine.clone()).chain(others).collect()
     }
 
-    fn choose(&mut self, _: &str) {}
+    fn engine(&self) -> &str {
+        match self.chosen.and_then(|at| self.ways.get(at)) {
+            Some(way) => way.name(),
+            None => &self.engine,
+        }
+    }
+
+    fn choose(&mut self, engine: &str) {
+        if self.engine == engine {
+            self.chosen = None;
+        } else if let Some(at) = self.ways.iter().position(|way| way.name() == engine) {
+            self.chosen = Some(at);
+        }
+    }
 
     fn run(
         &mut self,
@@ -131,6 +192,9 @@ impl<T: Target> Rig for TargetRig<'_, T> {
     ) -> Result<Samples, EngineError> {
         let seeded = (region, Content::default(), seed);
         let control = Control { cancel: self.cancel, trace_cap: 0 };
+        if let Some(way) = self.chosen.and_then(|at| self.ways.get_mut(at)) {
+            return way.run(self.environment, step, seeded, control, sink);
+        }
         run_step(self.target, self.environment, step, seeded, control, sink)
     }
 

@@ -6,7 +6,7 @@ use stats::Caveat;
 use crate::body::{Body, Setup};
 use crate::desk::{Desk, Halt};
 use crate::kept::{Earlier, Keeper};
-use crate::options::{Addresses, Minute, Options, Profile, Rule, Test};
+use crate::options::{Addresses, Minute, Options, Profile, Test};
 use crate::rig::Rig;
 use crate::tests;
 
@@ -42,7 +42,7 @@ pub fn run(
     let mut desk = Desk::new(rig, options, earlier, keeper)?;
     let mut bodies = Vec::new();
     for test in options.tests.iter().copied() {
-        let mut body = Body::new(test, desk.info(), desk.stack(), options, setup(&desk));
+        let mut body = Body::new(test, desk.info(), desk.stack(), options, setup(&desk, test));
         let written = desk.written;
         // Each test answers for itself.
         desk.gap_ns_max = 0;
@@ -76,7 +76,7 @@ fn one(desk: &mut Desk<'_>, body: &mut Body, test: Test) -> Result<(), Halt> {
     }
 }
 
-fn setup(desk: &Desk<'_>) -> Setup {
+fn setup(desk: &Desk<'_>, test: Test) -> Setup {
     let options = desk.options;
     Setup {
         profile: match options.profile {
@@ -84,7 +84,11 @@ fn setup(desk: &Desk<'_>) -> Setup {
             Profile::Client => "client",
         }
         .to_owned(),
-        engine: desk.engines().join(", "),
+        // One test has them side by side; the others keep to the first.
+        engine: match test {
+            Test::QdSweep => desk.engines().join(", "),
+            _ => desk.engines().into_iter().next().unwrap_or_default(),
+        },
         data_pattern: "random".to_owned(),
         range_offset_bytes: desk.region().offset.0,
         range_bytes: desk.region().length.0,
@@ -94,11 +98,7 @@ fn setup(desk: &Desk<'_>) -> Setup {
         },
         threads: options.threads,
         depth: options.depth,
-        until: match options.until {
-            Rule::Pts => "pts",
-            Rule::Bytes => "bytes",
-        }
-        .to_owned(),
+        until: options.until.to_string(),
         addresses: match options.addresses {
             Addresses::Uniform => "uniform",
             Addresses::Fresh => "fresh permutation",

@@ -1,10 +1,14 @@
 //! Follows the value that steady state is judged by, and says by three rules whether it is there.
 
+use std::collections::VecDeque;
+
+use block::Nanos;
 use stats::steady::fio::{Criterion, Limit, Settings, Version};
 use stats::steady::{fio, snia};
 
 use crate::body::{Body, FioVerdict, PtsVerdict, PtsWindow, Round, Steady, amplification};
 use crate::desk::{Desk, Made};
+use crate::kept::{Left, Standing};
 use crate::options::{Options, Rule};
 use crate::ours::Detector;
 use crate::window::Window;
@@ -16,6 +20,10 @@ const FIO_RULE: &str =
     "steadystate=iops_slope:0.1% steadystate_duration=300 (3.42, seconds scaled with the minute)";
 /// Rounds of ours, where no other end is given.
 const ROUNDS_MAX_BYTES: u32 = 4_096;
+/// Rounds whose pace is that of those to come.
+const PACE_ROUNDS: usize = 3;
+/// Rounds of the specification's window.
+const PTS_ROUNDS: u32 = 5;
 /// Windows whose write amplification is told.
 const TOLD_WINDOWS: usize = 5;
 
@@ -58,6 +66,10 @@ pub struct Tracker {
     /// I/Os that do not fill a sample yet, and its time so far.
     fio_rest: (f64, f64),
     ours: Detector,
+    /// Of the last rounds: when each ended, on the run's clock, and the fills written by then.
+    pace: VecDeque<(u64, f64)>,
+    /// Fills after which rounds end, where nothing else ends them.
+    fills_wanted: Option<f64>,
 }
 
 impl Tracker {
@@ -77,6 +89,11 @@ impl Tracker {
             fio_rates: Vec::new(),
             fio_rest: (0.0, 0.0),
             ours: Detector::new(body, options, desk.region().length),
+            pace: VecDeque::new(),
+            fills_wanted: match options.until {
+                Rule::Fills(fills) => Some(fills),
+                Rule::Pts | Rule::Bytes => None,
+            },
         }
     }
 
@@ -84,7 +101,7 @@ impl Tracker {
     pub fn rounds_max(&self) -> u32 {
         match self.until {
             Rule::Pts => self.rounds_max,
-            Rule::Bytes => ROUNDS_MAX_BYTES,
+            Rule::Bytes | Rule::Fills(_) => ROUNDS_MAX_BYTES,
         }
     }
 
@@ -140,8 +157,13 @@ impl Tracker {
         }
     }
 
-    /// A round is over, whose value is that of `window`.
-    pub fn round(&mut self, index: u32, window: Window) {
+    /// A round is over, whose value is that of `window`; tells whoever looks how the test stands.
+    pub fn round(&mut self, desk: &mut Desk<'_>, index: u32, window: Window) {
+        let ended_ns = window.began_ns + window.duration_ns;
+        self.pace.push_back((ended_ns, self.ours.fills()));
+        if self.pace.len() > PACE_ROUNDS + 1 {
+            self.pace.pop_front();
+        }
         self.rounds.push(Round {
             index,
             bytes_written: std::mem::take(&mut self.round_bytes),
@@ -150,6 +172,57 @@ impl Tracker {
             latency_ns: window.latency_ns,
         });
         self.windows.push(window);
+        desk.stands(&self.standing());
+    }
+
+    fn standing(&self) -> Standing {
+        let pts = self.pts_verdict();
+        let left = self.left(pts.verdict == "steady");
+        Standing {
+            tracked: self.tracked.clone(),
+            values: self.windows.iter().map(|window| self.value(window)).collect(),
+            fills: self.ours.fills(),
+            pts: pts.verdict,
+            ours: self.ours.tell().state,
+            left,
+        }
+    }
+
+    /// How long rounds go on, at the pace of the last ones.
+    fn left(&self, is_pts_steady: bool) -> Left {
+        let (Some(first), Some(last)) = (self.pace.front(), self.pace.back()) else {
+            return Left::default();
+        };
+        let between = (self.pace.len() - 1).max(1) as f64;
+        // Of the first round nobody knows when it began; its end since the run's first stretch is an upper bound.
+        let ns = if self.pace.len() > 1 { last.0 - first.0 } else { last.0 } as f64;
+        let fills = if self.pace.len() > 1 { last.1 - first.1 } else { last.1 };
+        let rounds = |count: u32| Nanos((ns / between * f64::from(count)) as u64);
+        let bytes = |wanted: f64| {
+            let missing = (wanted - self.ours.fills()).max(0.0);
+            (fills > 0.0).then(|| Nanos((ns / fills * missing) as u64))
+        };
+        if let Some(wanted) = self.fills_wanted {
+            let left = bytes(wanted);
+            return Left { least: left.unwrap_or_default(), most: left };
+        }
+        let made = (self.rounds.len() - self.first) as u32;
+        match self.until {
+            Rule::Pts if is_pts_steady => Left { least: Nanos::ZERO, most: Some(Nanos::ZERO) },
+            Rule::Pts => Left {
+                least: rounds(PTS_ROUNDS.saturating_sub(made).max(1)),
+                most: Some(rounds(self.rounds_max.saturating_sub(self.rounds.len() as u32))),
+            },
+            Rule::Bytes | Rule::Fills(_) => {
+                let least = self.ours.fills_at_least().and_then(bytes);
+                Left { least: least.unwrap_or_default(), most: None }
+            }
+        }
+    }
+
+    /// Rounds end when so much is written, and by nothing else.
+    pub fn ends_after(&mut self, fills: f64) {
+        self.fills_wanted = Some(fills);
     }
 
     /// True when the rule that was asked for has an answer.
@@ -162,6 +235,7 @@ impl Tracker {
         match rule {
             Rule::Pts => self.pts().reached_at().is_some(),
             Rule::Bytes => self.ours.is_settled(),
+            Rule::Fills(fills) => self.ours.fills() >= fills,
         }
     }
 

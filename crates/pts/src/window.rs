@@ -26,6 +26,9 @@ pub struct Window {
     pub load: String,
     /// Its round, from 1.
     pub round: Option<u32>,
+    /// How it was issued: `io_uring`, `libaio`, `psync`, `virtual`.
+    #[serde(default)]
+    pub engine: String,
     /// Submitters.
     pub threads: u16,
     /// Requests outstanding per submitter.
@@ -160,6 +163,17 @@ pub(crate) fn disturbances(before: &Snapshot, after: &Snapshot, elapsed: Nanos) 
         let share = stolen / elapsed.0.max(1) as f64;
         if share > STEAL_MAX {
             found.push(format!("a hypervisor took {:.0} % of a CPU", share * 100.0));
+        }
+    }
+    if let (Some(then), Some(now)) = (before.media_errors, after.media_errors)
+        && now > then
+    {
+        found.push(format!("{} media errors", now - then));
+    }
+    // Of a link that is not told at both ends nothing is known.
+    for (then, now) in before.links.iter().zip(&after.links) {
+        if then.leaf == now.leaf && then.speed != now.speed {
+            found.push(format!("{}'s link went from {} to {}", now.leaf, then.speed, now.speed));
         }
     }
     for array in &after.arrays {

@@ -4,10 +4,10 @@
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use block::{Environment, Event, Extents, RunSink, Snapshot, Stack, Target as _};
+use block::{Environment, Event, Extents, LinkState, RunSink, Snapshot, Stack, Target as _};
 use drivescope_pts::body::Body;
 use drivescope_pts::kept::{Earlier, Keeper, Kept};
-use drivescope_pts::options::{Minute, Options, Profile, Test};
+use drivescope_pts::options::{Minute, Options, Profile, Rule, Test};
 use drivescope_pts::rig::{Purged, TargetRig};
 use drivescope_pts::run::{Ran, run};
 use engine::Samples;
@@ -67,6 +67,8 @@ fn go(
         environment: environment.unwrap_or(&mut own),
         cancel: &cancel,
         engine: "virtual".to_owned(),
+        ways: Vec::new(),
+        chosen: None,
         purger: &mut |_| Ok(purged()),
         counted: &|| None,
     };
@@ -137,11 +139,32 @@ fn each_test_leaves_what_the_specification_wants_shown() {
 #[test]
 fn a_body_is_read_as_it_was_written_and_so_are_options() {
     let options = options(&[Test::Wsat]);
-    assert_eq!(Options::from_toml(&options.to_toml().unwrap()).unwrap(), options);
+    for until in [Rule::Pts, Rule::Bytes, Rule::Fills(2.5)] {
+        let options = Options { until, ..options.clone() };
+        assert_eq!(Options::from_toml(&options.to_toml().unwrap()).unwrap(), options);
+    }
     for body in whole(&options) {
         let text = serde_json::to_string(&body).unwrap();
         assert_eq!(serde_json::from_str::<Body>(&text).unwrap(), body);
     }
+}
+
+// Who preconditions as others do gets as many bytes as asked for, and is told what they were worth.
+#[test]
+fn so_many_fills_are_so_many_and_no_proof_of_anything() {
+    let until = Rule::Fills(1.5);
+    for test in [Test::Wsat, Test::QdSweep] {
+        let body = whole(&Options { until, wipc_fills: 0, ..options(&[test]) }).remove(0);
+        let stage = body.preconditioning.iter().find(|stage| stage.kind == "wdpc").unwrap();
+        // The last stretch of a fiftieth of a fill ends above.
+        assert!((1.5..1.6).contains(&stage.fills), "{test:?}: {}", stage.fills);
+        assert!(!stage.is_accepted, "{}", stage.reason);
+        assert_eq!(body.setup.until, "1.5 fills");
+        assert!(body.deviations.iter().any(|words| words.contains("1.5 fills")));
+        assert_ne!(body.steady.unwrap().ours.verdict, "yes");
+    }
+    let wrong = Options { until: Rule::Fills(0.0), ..options(&[Test::Wsat]) };
+    assert!(wrong.check().unwrap_err().to_string().contains("until"));
 }
 
 // What was seen before a standstill belongs to another run of the drive: five rounds across it would be steady by
@@ -182,18 +205,18 @@ fn a_record_of_another_run_is_refused() {
     );
 }
 
-/// The drive throttles in one of the stretches.
-struct Hot {
+/// Something of the drive moves in one of the stretches.
+struct Moving {
     stack: Stack,
     snapshots: u64,
     at: u64,
+    what: fn(bool) -> Snapshot,
 }
 
-impl Environment for Hot {
+impl Environment for Moving {
     fn snapshot(&mut self) -> Snapshot {
         self.snapshots += 1;
-        let throttle_events = Some(u64::from(self.snapshots > self.at));
-        Snapshot { throttle_events, ..Snapshot::default() }
+        (self.what)(self.snapshots > self.at)
     }
 
     fn stack(&self) -> &Stack {
@@ -205,14 +228,39 @@ impl Environment for Hot {
     }
 }
 
-// A window in which the drive was throttled is no measurement of it; what was written in it counts all the same.
+fn throttled(is_after: bool) -> Snapshot {
+    Snapshot { throttle_events: Some(u64::from(is_after)), ..Snapshot::default() }
+}
+
+fn damaged(is_after: bool) -> Snapshot {
+    Snapshot { media_errors: Some(3 + u64::from(is_after)), ..Snapshot::default() }
+}
+
+fn slowed(is_after: bool) -> Snapshot {
+    let speed = if is_after { "2.5 GT/s PCIe x4" } else { "8.0 GT/s PCIe x4" };
+    let link = LinkState { leaf: "nvme0n1".to_owned(), speed: speed.to_owned() };
+    Snapshot { links: vec![link], ..Snapshot::default() }
+}
+
+// A window in which the drive was throttled, lost data or had its link slowed down is no measurement of it; what was
+// written in it counts all the same.
 #[test]
-fn a_stretch_that_was_throttled_is_made_again() {
+fn a_stretch_in_which_something_moved_is_made_again() {
+    for (what, word) in [
+        (throttled as fn(bool) -> Snapshot, "1 thermal throttling"),
+        (damaged, "1 media errors"),
+        (slowed, "from 8.0 GT/s PCIe x4 to 2.5"),
+    ] {
+        made_again(what, word);
+    }
+}
+
+fn made_again(what: fn(bool) -> Snapshot, word: &str) {
     let options = Options { wipc_fills: 0, rounds_max: 5, ..options(&[Test::Iops]) };
     let mut target = sim::open(DRIVE).unwrap();
     let stack = target.environment().stack().clone();
-    let mut hot = Hot { stack, snapshots: 0, at: 51 };
-    let (ran, kept) = go(&mut target, Some(&mut hot), &options, Earlier::default(), usize::MAX);
+    let mut moving = Moving { stack, snapshots: 0, at: 51, what };
+    let (ran, kept) = go(&mut target, Some(&mut moving), &options, Earlier::default(), usize::MAX);
     let windows = kept.iter().filter_map(|kept| match kept {
         Kept::Window { window, .. } => Some(window),
         _ => None,
@@ -220,6 +268,7 @@ fn a_stretch_that_was_throttled_is_made_again() {
     let windows: Vec<_> = windows.collect();
     let hot: Vec<_> = windows.iter().filter(|window| !window.disturbed.is_empty()).collect();
     assert_eq!(hot.len(), 1, "{hot:?}");
+    assert!(hot[0].disturbed[0].contains(word), "{:?}", hot[0].disturbed);
     let after = windows.iter().find(|window| window.position == hot[0].position + 1).unwrap();
     assert_eq!(after.load, hot[0].load);
     let body = &ran.bodies[0];

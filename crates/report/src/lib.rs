@@ -11,11 +11,13 @@ pub mod html;
 mod markup;
 pub mod number;
 mod sheet;
+mod spark;
 mod tables;
 pub mod terminal;
 
 pub use answers::{Answer, Answers, Said, confidence, render_answers};
 pub use number::RateUnit;
 pub use sheet::{Cell, Entry, Group, Listing, Row, Sheet, Standing, Tone};
+pub use spark::spark;
 pub use tables::{Table, Tables, render_tables};
 pub use terminal::{Style, harmless, render_listing, render_sheet};

@@ -242,6 +242,8 @@ impl Environment for VirtualEnvironment {
             }),
             temperature_c: self.temperature_c(),
             throttle_events: Some(self.around.gauges.throttle_events()),
+            media_errors: None,
+            links: Vec::new(),
             endurance: self.tells_endurance.then_some(Endurance {
                 host_write_bytes: media.host_write_bytes,
                 media_write_bytes: media.medium_write_bytes,

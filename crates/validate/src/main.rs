@@ -14,6 +14,7 @@ mod cuts;
 mod engine;
 mod fio;
 mod fio_parity;
+mod fio_steady;
 mod fuzz;
 mod hot_loop;
 mod judge;
@@ -40,6 +41,7 @@ mod stop;
 mod threads;
 mod trace_formats;
 mod trace_speed;
+mod wsat;
 mod zram;
 
 use std::process::ExitCode;
@@ -63,6 +65,8 @@ enum Name {
     List,
     /// Paired rounds beside fio on a direct-I/O loop device (root, about 30 minutes)
     FioParity(fio_parity::Options),
+    /// fio's rule of steady state, run on a load that falls to nothing (fio, 35 minutes)
+    FioSteady(fio_steady::Options),
     /// What a read costs in our loop and in fio's (root, about 15 minutes)
     Loop(hot_loop::Options),
     /// Recorded latency against the kernel's own (root and tracefs, minutes)
@@ -91,6 +95,8 @@ enum Name {
     Sim(sim::Options),
     /// Rules of steady state on drives whose long run is known (hours)
     Steady(steady::Options),
+    /// Write saturation at full size, beside what is known of the model (an hour or two, 6 GiB of memory)
+    Wsat(wsat::Options),
     /// Analysis of real recordings beside btt (root and tracefs, a minute)
     Btt(btt::Options),
     /// A database's I/O, recorded and analysed (root, tracefs and PostgreSQL, minutes)
@@ -131,7 +137,7 @@ fn main() -> ExitCode {
 type Validation = (&'static str, &'static str, fn() -> Result<bool>);
 
 /// All of them, in the order in which they run when none is named: the short ones first.
-const ALL: [Validation; 21] = [
+const ALL: [Validation; 23] = [
     ("serve", "served virtual drives, tried with flashbench and fio", || serve::run(&defaults())),
     ("judge", "results of fio on served virtual drives, judged again", || judge::run(&defaults())),
     ("latency", "recorded latency against the kernel's own, beside fio's", || {
@@ -145,6 +151,9 @@ const ALL: [Validation; 21] = [
     ("loop", "what a read costs in our loop and in fio's", || hot_loop::run(&defaults())),
     ("fio-parity", "paired rounds beside fio on a direct-I/O loop device", || {
         fio_parity::run(&defaults())
+    }),
+    ("fio-steady", "fio's rule of steady state, run on a load that falls to nothing", || {
+        fio_steady::run(&defaults())
     }),
     ("btt", "analysis of real recordings beside Debian's btt", || btt::run(&defaults())),
     ("reached", "the proof of that name, against what an emulator counts", || {
@@ -173,6 +182,9 @@ const ALL: [Validation; 21] = [
     ("steady", "rules of steady state on drives whose long run is known", || {
         steady::run(&defaults())
     }),
+    ("wsat", "write saturation at full size, beside what is known of the model", || {
+        wsat::run(&defaults())
+    }),
     ("fuzz", "readers of traces under libFuzzer", || fuzz::run(&defaults())),
     ("lab", "scenarios on emulated drives", || lab::run(&defaults())),
 ];
@@ -193,7 +205,9 @@ fn run(name: Option<Name>) -> Result<bool> {
         Some(Name::Coverage(options)) => coverage::run(&options),
         Some(Name::Loop(options)) => hot_loop::run(&options),
         Some(Name::FioParity(options)) => fio_parity::run(&options),
+        Some(Name::FioSteady(options)) => fio_steady::run(&options),
         Some(Name::Steady(options)) => steady::run(&options),
+        Some(Name::Wsat(options)) => wsat::run(&options),
         Some(Name::Btt(options)) => btt::run(&options),
         Some(Name::Reached(options)) => reached::run(&options),
         Some(Name::Replay(options)) => replay::run(&options),

@@ -63,9 +63,10 @@ pub struct PtsArgs {
     /// Most rounds
     #[arg(long, value_name = "N", default_value_t = 25, value_parser = clap::value_parser!(u32).range(5..=1000))]
     pub rounds_max: u32,
-    /// What ends rounds: five rounds of the specification, or bytes
-    #[arg(long, value_enum, default_value_t = RuleName::Pts)]
-    pub until: RuleName,
+    /// What ends rounds: pts, five rounds of the specification; bytes, windows of the range without drift;
+    /// or so many fills, such as 2fills, steady or not
+    #[arg(long, value_name = "RULE", default_value = "pts", value_parser = rule)]
+    pub until: Rule,
     /// Addresses of random writes
     #[arg(long, value_enum, default_value_t = AddressesName::Uniform)]
     pub addresses: AddressesName,
@@ -193,24 +194,6 @@ impl TestName {
     }
 }
 
-/// Names of rules.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub enum RuleName {
-    /// Five rounds within 20 % and 10 %, 25 at most
-    Pts,
-    /// Windows of half the range without drift, after the drive's first life
-    Bytes,
-}
-
-impl From<RuleName> for Rule {
-    fn from(name: RuleName) -> Rule {
-        match name {
-            RuleName::Pts => Rule::Pts,
-            RuleName::Bytes => Rule::Bytes,
-        }
-    }
-}
-
 /// Names of address modes.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum AddressesName {
@@ -264,6 +247,20 @@ impl From<LoadName> for Load {
             LoadName::Seq128kRw90 => load(Bytes::kib(128), 90, false),
             LoadName::Seq512Rw50 => load(Bytes(512), 50, false),
             LoadName::Composite => Load { is_composite: true, ..load(Bytes::kib(4), 40, true) },
+        }
+    }
+}
+
+/// What ends rounds.
+fn rule(text: &str) -> Result<Rule, String> {
+    let fills = text.strip_suffix("fills").map(|count| count.trim().parse());
+    match (text, fills) {
+        ("pts", _) => Ok(Rule::Pts),
+        ("bytes", _) => Ok(Rule::Bytes),
+        (_, Some(Ok(fills))) if fills > 0.0 && fills <= 1_000.0 => Ok(Rule::Fills(fills)),
+        _ => {
+            Err("write pts, bytes, or a count of fills from above 0 to 1000, such as 2fills"
+                .to_owned())
         }
     }
 }

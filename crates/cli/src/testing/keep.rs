@@ -7,7 +7,7 @@ use block::{Bytes, DriveIdentity, Event, RunSink};
 use engine::Samples;
 use linux::sysfs::Roots;
 use linux::written;
-use pts::kept::{Earlier, Keeper, Kept};
+use pts::kept::{Earlier, Keeper, Kept, Standing};
 use pts::options::Options;
 use pts::window::Written;
 use record::{Document, Envelope, Run, RunId, RunWriter, State, Summary};
@@ -19,7 +19,7 @@ use crate::envelope::{SystemClock, envelope};
 use crate::exit::Refused;
 use crate::keeping::{Beginning, Keeping};
 use crate::progress::Progress;
-use crate::{recording, talk};
+use crate::{recording, talk, view};
 
 /// What goes on when the record does not.
 const WHAT: &str = "test";
@@ -128,6 +128,10 @@ impl Keeper for PtsRecord {
             Kept::Purged { test, .. } => self.write(&format!("purge before {}", test.word())),
             Kept::Whole { what, .. } => self.write(what),
         }
+    }
+
+    fn stands(&mut self, standing: &Standing) {
+        self.progress.note(view::pts::standing(standing));
     }
 }
 

@@ -15,7 +15,7 @@ use linux::purge::Method;
 use pts::body::Body;
 use pts::desk::Halt;
 use pts::kept::Earlier;
-use pts::options::{Options, Profile};
+use pts::options::{Options, Profile, Test};
 use pts::run::{Bodies, Ran};
 use record::{Document, Envelope, Run, RunId, RunWriter, State, Summary};
 use serde::Serialize;
@@ -174,7 +174,7 @@ fn options(test: TestName, args: &PtsArgs) -> Result<Options> {
         threads: args.threads,
         depth: args.depth,
         rounds_max: args.rounds_max,
-        until: args.until.into(),
+        until: args.until,
         addresses: args.addresses.into(),
         purge: !args.no_purge,
         wipc_fills: args.fills,
@@ -216,7 +216,8 @@ impl Job<'_> {
         };
         let work: Work<'_, Made> = &mut work;
         let seed = self.options.seed;
-        let mut tester = Tester { cancel: &cancel, seed, purge: &self.purge, work };
+        let side_by_side = self.options.tests.contains(&Test::QdSweep);
+        let mut tester = Tester { cancel: &cancel, seed, side_by_side, purge: &self.purge, work };
         let made = opening::open(place, writes, &mut tester)?;
         self.end(made)
     }

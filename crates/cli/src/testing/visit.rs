@@ -8,13 +8,32 @@ use anyhow::Result;
 use block::{Environment, Target};
 use linux::purge::Status;
 use linux::purge::read_back::Verdict;
-use pts::rig::{Purged, Rig, TargetRig};
+use linux::target::{AnyTarget, EngineKind};
+use pts::rig::{Purged, Rig, TargetRig, TargetWay, Way};
 
 use crate::args::PurgeArgs;
 use crate::opening::{Opened, Visitor};
 use crate::purging::{self, verdict_words};
 
 use super::keep;
+
+/// The kernel's other ways to have many requests outstanding. One that this kernel refuses is left out: the report names
+/// those that were compared.
+fn ways(opened: &Opened<'_>) -> Vec<Box<dyn Way>> {
+    let Some(again) = opened.again else { return Vec::new() };
+    let others = [EngineKind::IoUring, EngineKind::Libaio].into_iter();
+    others
+        .filter(|engine| engine.to_string() != opened.engine)
+        .filter_map(|engine| {
+            let name = engine.to_string();
+            Some(match again(engine).ok()? {
+                AnyTarget::IoUring(target) => Box::new(TargetWay(name, target)) as Box<dyn Way>,
+                AnyTarget::Libaio(target) => Box::new(TargetWay(name, target)),
+                AnyTarget::Psync(target) => Box::new(TargetWay(name, target)),
+            })
+        })
+        .collect()
+}
 
 /// What is done with a rig.
 pub type Work<'a, R> = &'a mut dyn FnMut(&mut dyn Rig, &Opened<'_>) -> Result<R>;
@@ -25,6 +44,8 @@ pub struct Tester<'a, 'b, R> {
     pub cancel: &'a Arc<AtomicBool>,
     /// Seed of the places that are read back.
     pub seed: u64,
+    /// The engines of the kernel stand side by side.
+    pub side_by_side: bool,
     /// How the drive is emptied.
     pub purge: &'a PurgeArgs,
     /// What is done.
@@ -65,6 +86,8 @@ impl<R> Visitor for Tester<'_, '_, R> {
             environment,
             cancel: self.cancel,
             engine: opened.engine.clone(),
+            ways: if self.side_by_side { ways(opened) } else { Vec::new() },
+            chosen: None,
             purger: &mut purger,
             counted: &counted,
         };

@@ -1,6 +1,6 @@
 //! The links between a drive and the host, and the ceiling that they set.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
@@ -20,9 +20,17 @@ pub struct Link {
 
 /// All links above a device, nearest first. The slowest one is the ceiling.
 pub(super) fn links(node: &BlockNode) -> Vec<Link> {
-    node.ancestors()
-        .filter_map(|dir| sata(&dir).or_else(|| usb(&dir)).or_else(|| pcie(&dir)))
-        .collect()
+    node.ancestors().filter_map(|dir| at(&dir)).collect()
+}
+
+/// The directories that tell of those links, for looking at them again.
+pub(crate) fn places(node: &BlockNode) -> Vec<PathBuf> {
+    node.ancestors().filter(|dir| at(dir).is_some()).collect()
+}
+
+/// The link that a directory of sysfs tells of.
+pub(crate) fn at(dir: &Path) -> Option<Link> {
+    sata(dir).or_else(|| usb(dir)).or_else(|| pcie(dir))
 }
 
 /// A port of libata keeps its negotiated speed in `link*/ata_link/link*/sata_spd`. The line is coded

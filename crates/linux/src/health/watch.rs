@@ -19,6 +19,8 @@ pub struct Reading {
     /// minutes at or above the warning temperature and the critical one. Most drives that slow themselves down keep
     /// only one of these.
     pub throttle_events: u64,
+    /// Errors of the medium in the drive's life: data that was lost or damaged.
+    pub media_errors: Option<u64>,
     /// What the drive counts of writes to it and to its medium; `None` where it does not count the latter.
     pub endurance: Option<Endurance>,
 }
@@ -91,6 +93,7 @@ impl Watch {
         Ok(Reading {
             temperature_c: nvme::celsius(smart.temperature_k),
             throttle_events: counts.into_iter().map(u64::from).sum(),
+            media_errors: Some(smart.media_errors),
             endurance: self.endurance(host)?,
         })
     }

@@ -143,7 +143,7 @@ impl Work {
                 }
             }
             if let Some(tracked) = cells.first() {
-                tracker.round(round, tracked.clone());
+                tracker.round(desk, round, tracked.clone());
             }
             rounds.push(cells);
             desk.whole(&format!("round {round} of {}", test.word()))?;

@@ -44,7 +44,7 @@ pub fn run(desk: &mut Desk<'_>, body: &mut Body) -> Result<(), Halt> {
     let mut rounds: Vec<Vec<Window>> = Vec::new();
     for round in 1..=tracker.rounds_max() {
         let made = one_round(desk, round, &blocks, &mut tracker, &mut rounds)?;
-        tracker.round(round, made);
+        tracker.round(desk, round, made);
         desk.whole(&format!("round {round} of iops"))?;
         tabulate(body, &blocks, &rounds);
         tracker.tell(body);

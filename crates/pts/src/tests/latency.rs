@@ -50,7 +50,7 @@ pub fn run(desk: &mut Desk<'_>, body: &mut Body) -> Result<(), Halt> {
         rounds.push(windows);
         tabulate(body, &blocks, &rounds);
         if let Some(tracked) = tracked {
-            tracker.round(round, tracked);
+            tracker.round(desk, round, tracked);
         }
         desk.whole(&format!("round {round} of latency"))?;
         tracker.tell(body);

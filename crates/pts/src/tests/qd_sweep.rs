@@ -90,7 +90,7 @@ fn one(desk: &mut Desk<'_>, taken: &mut u64, depth: u16) -> Result<Window, Halt>
     Ok(made.window)
 }
 
-/// Random writes, minute by minute, until our rule has an answer; returns how many were issued.
+/// Random writes, minute by minute, until our rule has an answer, or as often as the options say; returns how many were issued.
 ///
 /// # Errors
 /// [`Halt`].
@@ -109,9 +109,13 @@ pub(crate) fn to_steady(desk: &mut Desk<'_>, body: &mut Body) -> Result<u64, Hal
         let stage = stage.get_or_insert_with(|| stage_of("wdpc", &made.window));
         add(stage, &made.window, range);
         tracker.see(&made, true);
-        tracker.round(minute, made.window);
+        tracker.round(desk, minute, made.window);
         desk.whole(&format!("minute {minute} of the preconditioning of {}", body.test.word()))?;
-        if tracker.is_over_by(Rule::Bytes) || stage.fills >= FILLS_MAX {
+        let is_over = match desk.options.until {
+            Rule::Fills(wanted) => stage.fills >= wanted,
+            Rule::Pts | Rule::Bytes => tracker.is_over_by(Rule::Bytes) || stage.fills >= FILLS_MAX,
+        };
+        if is_over {
             break;
         }
     }

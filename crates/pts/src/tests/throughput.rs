@@ -60,7 +60,7 @@ fn of_block(desk: &mut Desk<'_>, body: &mut Body, block: Bytes) -> Result<[Optio
         (read, written) = (next(read, &reads), next(written, &made.window));
         table.push(round.to_string(), vec![Some(reads.mb_s), Some(made.window.mb_s)]);
         body.tables.insert(format!("convergence_{kib}k"), table.clone());
-        tracker.round(round, made.window);
+        tracker.round(desk, round, made.window);
         desk.whole(&format!("round {round} of throughput, {kib} KiB"))?;
         tracker.tell(body);
         if tracker.is_over() {

@@ -8,7 +8,7 @@ use crate::ask::Ask;
 use crate::body::Body;
 use crate::desk::{Desk, Halt, Made};
 use crate::options::{Addresses, Load, Options, Rule, Test};
-use crate::precondition::{add, stage_of};
+use crate::precondition::{add, stage_of, until_steady};
 use crate::tests::composite::{COMPOSITE_ZONES, composite_blocks};
 use crate::tests::{Curve, Samples, addresses, histogram, percentiles, random, sequential};
 use crate::tracker::{Figure, Tracker};
@@ -30,6 +30,9 @@ pub fn run(desk: &mut Desk<'_>, body: &mut Body) -> Result<(), Halt> {
     let load = desk.options.wsat;
     let range = desk.region().length;
     let mut tracker = Tracker::new(desk, body, (Figure::Iops, &words(load)));
+    if desk.options.until == Rule::Pts {
+        tracker.ends_after(FILLS_MAX);
+    }
     let mut samples = Samples::new("Samples of a minute", range);
     let mut curve = Curve::default();
     let mut stage = None;
@@ -48,7 +51,7 @@ pub fn run(desk: &mut Desk<'_>, body: &mut Body) -> Result<(), Halt> {
         curve.push(&made.window);
         add(stage.get_or_insert_with(|| stage_of("wdpc", &made.window)), &made.window, range);
         tracker.see(&made, true);
-        tracker.round(minute, made.window);
+        tracker.round(desk, minute, made.window);
         if let Err(halt) = desk.whole(&format!("minute {minute} of wsat")) {
             break Err(halt);
         }
@@ -56,6 +59,7 @@ pub fn run(desk: &mut Desk<'_>, body: &mut Body) -> Result<(), Halt> {
         let is_over = match desk.options.until {
             Rule::Pts => fills >= FILLS_MAX || minute >= MINUTES_MAX,
             Rule::Bytes => tracker.is_over() || fills >= FILLS_MAX_BYTES,
+            Rule::Fills(wanted) => fills >= wanted,
         };
         if is_over {
             break Ok(());
@@ -102,12 +106,11 @@ fn finish_stage(
         stage.overwrite_distance_bytes = is_replayed.then_some(range as u64);
     }
     stage.is_accepted = is_steady && !is_replayed;
-    stage.reason = match (is_replayed, is_steady) {
-        (true, _) => "every pass wrote the blocks in the order of the first, which a drive that writes out of place \
+    stage.reason = match is_replayed {
+        true => "every pass wrote the blocks in the order of the first, which a drive that writes out of place \
                       takes for sequential: nothing is ever moved, and the drive stays as fast as when it was empty"
             .to_owned(),
-        (false, true) => format!("{:.2} fills, until the drive was steady", stage.fills),
-        (false, false) => format!("{:.2} fills, and the drive was not steady yet", stage.fills),
+        false => until_steady(stage.fills, is_steady),
     };
 }
 

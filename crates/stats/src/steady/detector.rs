@@ -212,10 +212,12 @@ impl Detector {
         evidence: &mut BTreeMap<String, Evidence>,
     ) -> Judgement {
         let cells = self.history.since(self.history.fills() - look.window_fills);
-        let mean = mean_rate(cells);
-        let bound = rest.bound();
+        let of_window = mean_rate(cells);
         let written = self.history.written_bytes();
-        let Some(value) = level(cells, mean, bound) else {
+        // What is fitted is cost: the more of it, the lower the rate.
+        let mean = of_window / rest.estimate();
+        let [low, high] = rest.ends().map(|cost| of_window / cost);
+        let Some(value) = level(cells, mean, [high, low]) else {
             let reason = "the rates of the window have no mean";
             return judgement(State::Transition, Verdict::NotYet, written, reason);
         };
@@ -225,7 +227,7 @@ impl Detector {
         let reason = format!(
             "the last {:.2} fills lead to within {:.1} % of their mean",
             look.window_fills,
-            100.0 * bound
+            100.0 * rest.bound()
         );
         Judgement { value: Some(value), ..judgement(State::Steady, Verdict::Yes, written, reason) }
     }
@@ -257,7 +259,8 @@ impl Detector {
         let error = error_of(self.looks.max(1));
         let wave = periodic::wave(&costs(cells), half, self.prior.margin, error)?;
         let whole = &cells[cells.len() - wave.values..];
-        let value = level(whole, mean_rate(whole), wave.half_width)?;
+        let (mean, share) = (mean_rate(whole), 1.0 + wave.half_width);
+        let value = level(whole, mean, [mean / share, mean * share])?;
         let bytes: u64 = whole.iter().map(|cell| cell.to_bytes - cell.from_bytes).sum();
         let periods = (wave.values / wave.length) as u64;
         let period_bytes = bytes / periods;
@@ -362,13 +365,12 @@ fn half_fill(cell_fills: f64) -> usize {
     if cell_fills > 0.0 { ((0.5 / cell_fills).round() as usize).max(1) } else { 1 }
 }
 
-fn level(cells: &[Cell], mean: f64, share: f64) -> Option<Level> {
+fn level(cells: &[Cell], mean: f64, [low, high]: [f64; 2]) -> Option<Level> {
     let (first, last) = (cells.first()?, cells.last()?);
-    let ends = [mean / (1.0 + share), mean * (1.0 + share)];
-    sample::usable(&[mean, ends[0], ends[1]]).then_some(Level {
+    sample::usable(&[mean, low, high]).then_some(Level {
         mean,
-        low: ends[0],
-        high: ends[1],
+        low,
+        high,
         from_bytes: first.from_bytes,
         to_bytes: last.to_bytes,
     })

@@ -123,7 +123,8 @@ pub enum Verdict {
 /// A rate, in the unit of [`Span::value`].
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Level {
-    /// Mean over time.
+    /// What the drive goes on with: the window's mean over time, moved to where its slope leads as far as that is known
+    /// ([`super::window::Rest::estimate`]); of a *periodic* drive the mean of whole periods.
     pub mean: f64,
     /// Lower end of where the drive's long run is, at 95 %, all looks together.
     pub low: f64,

@@ -12,7 +12,9 @@ pub struct Rest {
     pub mean: f64,
     /// Least-squares slope for each fill, as a share of the mean.
     pub slope_per_fill: f64,
-    /// Standard error of the mean, as a share of it, for correlated noise.
+    /// Standard error of that slope, for correlated noise.
+    pub slope_error: f64,
+    /// Standard error of the mean, as a share of it, likewise.
     pub mean_error: f64,
     /// Half width of the interval of where the series ends, as a share of the mean.
     pub half_width: f64,
@@ -26,6 +28,23 @@ impl Rest {
     /// Most that the mean may be off from where the series ends, as a share of the mean.
     pub fn bound(&self) -> f64 {
         self.slope_per_fill.abs() + self.half_width
+    }
+
+    /// Interval of where the series ends, as shares of the mean.
+    pub fn ends(&self) -> [f64; 2] {
+        let end = 1.0 + self.slope_per_fill;
+        [end - self.half_width, end + self.half_width]
+    }
+
+    /// What the end is best taken to be, as a share of the mean: the line's, drawn towards the mean by as much as the slope is
+    /// uncertain. A slope of many standard errors is believed, one that noise would give is not; either alone would be
+    /// worse, the mean where a drive still comes down, and the line where it does not.
+    pub fn estimate(&self) -> f64 {
+        let (slope, error) = (self.slope_per_fill, self.slope_error);
+        if slope == 0.0 {
+            return 1.0;
+        }
+        1.0 + slope * slope.powi(2) / (slope.powi(2) + error.powi(2))
     }
 }
 
@@ -73,6 +92,7 @@ pub fn rest(values: &[f64], fills: f64, error: f64) -> Option<Rest> {
     Some(Rest {
         mean,
         slope_per_fill: slope / mean,
+        slope_error: of_slope.sqrt() / mean,
         mean_error: of_mean.sqrt() / mean,
         half_width: t * (of_mean + of_slope).sqrt() / mean,
         n,
@@ -114,7 +134,25 @@ mod tests {
             let distance = 100.0 / rest.mean - 1.0;
             assert!(rest.bound() >= distance.abs(), "{left}: {rest:?} {distance}");
             assert!((rest.slope_per_fill / distance - 1.0).abs() < 0.1, "{left}: {rest:?}");
+            assert!((rest.estimate() - 1.0 - distance).abs() < 0.1 * distance.abs(), "{left}");
         }
+    }
+
+    // Of noise alone the mean is the better estimate, and the line's end the worse: believed without regard to its error it
+    // would add an error of its own. The end that is told lies in the interval, whatever the slope.
+    #[test]
+    fn a_slope_of_noise_is_not_believed() {
+        let (mut of_estimate, mut of_line) = (0.0, 0.0);
+        for seed in 0..200 {
+            let mut draw = noise(seed);
+            let values: Vec<f64> = (0..40).map(|_| 100.0 + 3.0 * draw()).collect();
+            let rest = rest(&values, 1.25, 0.01).unwrap();
+            let [low, high] = rest.ends();
+            assert!(low < rest.estimate() && rest.estimate() < high, "{rest:?}");
+            of_estimate += (rest.mean * rest.estimate() - 100.0).powi(2);
+            of_line += (rest.mean * (1.0 + rest.slope_per_fill) - 100.0).powi(2);
+        }
+        assert!(of_estimate < 0.8 * of_line, "{of_estimate} {of_line}");
     }
 
     // The interval is for noise that lasts: values that resemble their neighbours must not count as many.
@@ -146,7 +184,7 @@ mod tests {
         assert_eq!(rest(&[f64::NAN; 20], 1.0, 0.05), None);
         assert_eq!(rest(&[0.0; 20], 1.0, 0.05), None);
         let flat = rest(&[5.0; 20], 1.0, 0.05).unwrap();
-        assert_eq!((flat.mean, flat.bound()), (5.0, 0.0));
+        assert_eq!((flat.mean, flat.bound(), flat.estimate()), (5.0, 0.0, 1.0));
         assert_eq!(extremes(&[1.0, 3.0, 8.0], 2), Some((2.0, 5.5)));
         assert_eq!(extremes(&[1.0], 2), None);
         assert_eq!(extremes(&[1.0], 0), None);

@@ -9,9 +9,10 @@ mod verdicts;
 use std::io::Write as _;
 
 use anyhow::{Context as _, Result};
-use block::WallClock as _;
+use block::{Nanos, WallClock as _};
 use pts::body::{Body, Steady};
 use pts::estimate::Estimate;
+use pts::kept::Standing;
 use pts::table::Table;
 use record::Envelope;
 use report::chart::{Ground, terminal};
@@ -41,12 +42,39 @@ pub fn headline(bodies: &[Body]) -> String {
     bodies.iter().map(of).collect::<Vec<_>>().join(", ")
 }
 
+/// How a test stands, in two lines: the course of what is tracked, then the verdicts and the time that is left.
+pub fn standing(standing: &Standing) -> [String; 2] {
+    let last = standing.values.last().copied().unwrap_or(f64::NAN);
+    let value = match standing.tracked.split_once(" of ").map_or("", |(figure, _)| figure) {
+        "IOPS" => format!("{} IOPS", number::compact(last)),
+        "MB/s" => format!("{} MB/s", number::digits(last)),
+        _ => number::nanoseconds(last),
+    };
+    let course = report::spark(&standing.values, SPARK_WIDTH);
+    let time = |Nanos(ns): Nanos| duration(ns as f64 / 1e9);
+    let left = match (standing.left.least, standing.left.most) {
+        (Nanos::ZERO, Some(Nanos::ZERO)) => String::new(),
+        (Nanos::ZERO, None) => "; nobody can tell how long yet".to_owned(),
+        (least, None) => format!("; {} left at least", time(least)),
+        (least, Some(most)) if least == most => format!("; {} left", time(most)),
+        (least, Some(most)) => format!("; {} to {} left", time(least), time(most)),
+    };
+    let pts = if standing.pts == "steady" { "steady" } else { "not yet" };
+    [
+        format!("{course} {value} after {:.2} fills", standing.fills),
+        format!("by bytes {}, by PTS {pts}{left}", state_words(&standing.ours)),
+    ]
+}
+
+/// Characters of a course in the progress.
+const SPARK_WIDTH: usize = 24;
+
 /// What a run will take.
 pub fn plan(estimate: &Estimate) -> Listing {
     let mut facts = Vec::new();
     let mut fact = |name: &str, text: String| facts.push((name.to_owned(), text));
     fact("range", number::bytes(estimate.range_bytes as f64));
-    let time = |ns: Option<u64>| ns.map(|ns| hours(ns as f64 / 1e9));
+    let time = |ns: Option<u64>| ns.map(|ns| duration(ns as f64 / 1e9));
     match (time(estimate.timed_ns_min), time(estimate.timed_ns_max)) {
         (Some(least), Some(most)) if least == most => {
             fact("time", format!("{least}, and the fills"))
@@ -83,9 +111,10 @@ pub fn plan(estimate: &Estimate) -> Listing {
     Listing { entries: vec![entry], empty: String::new() }
 }
 
-fn hours(seconds: f64) -> String {
+/// A time as people say it.
+pub fn duration(seconds: f64) -> String {
     match seconds {
-        s if s < 120.0 => format!("{s:.0} s"),
+        s if s < 180.0 => format!("{} s", number::digits(s)),
         s if s < 7200.0 => format!("{:.0} min", s / 60.0),
         s => format!("{:.1} h", s / 3600.0),
     }

@@ -117,11 +117,11 @@ pub struct Phases {
     pub plateau: f64,
     /// When it fell off that, in seconds.
     pub cliff_s: Option<f64>,
-    /// When it was found steady by bytes, in seconds.
+    /// Where the window begins on which it was found steady by bytes, in seconds.
     pub steady_s: Option<f64>,
 }
 
-/// Finds the fresh plateau and its end in the curve, and the time at which the drive was found steady.
+/// Finds the fresh plateau and its end in the curve, and the window on which the drive was found steady.
 pub fn phases(body: &Body) -> Option<Phases> {
     let points = pairs(body.tables.get("curve")?, "time, s", "IOPS");
     let first = points.get(..(points.len() / 50).max(FALL))?;
@@ -129,8 +129,9 @@ pub fn phases(body: &Body) -> Option<Phases> {
     let is_fallen = |run: &[(f64, f64)]| run.iter().all(|point| point.1 < CLIFF * plateau);
     let cliff_s = points.windows(FALL).find(|run| is_fallen(run)).map(|run| run[0].0);
     let ours = body.steady.as_ref().map(|steady| &steady.ours);
-    let at_bytes = ours.filter(|ours| ours.verdict == "yes").and_then(|ours| ours.at_bytes);
-    let steady_s = at_bytes.and_then(|bytes| {
+    let found = ours.filter(|ours| ours.verdict == "yes");
+    let from_bytes = found.and_then(|ours| ours.from_bytes.or(ours.at_bytes));
+    let steady_s = from_bytes.and_then(|bytes| {
         let samples = pairs(body.tables.get("samples")?, "time, s", "written, GB");
         samples.into_iter().find(|sample| sample.1 * 1e9 >= bytes as f64 * 0.999).map(|s| s.0)
     });

@@ -7,6 +7,8 @@ use record::Envelope;
 use report::html::Facts;
 use report::number;
 
+use crate::view::pts::duration;
+
 /// The specification that pages are laid out after.
 pub const SPECIFICATION: &str = "2.0.2";
 
@@ -157,15 +159,6 @@ fn stage_words(stage: &Preconditioning) -> String {
         duration(stage.duration_ns as f64 / 1e9),
         if stage.is_accepted { "" } else { ", not accepted" }
     )
-}
-
-/// A time as people say it.
-pub fn duration(seconds: f64) -> String {
-    match seconds {
-        s if s < 180.0 => format!("{} s", number::digits(s)),
-        s if s < 7200.0 => format!("{:.0} min", s / 60.0),
-        s => format!("{:.1} h", s / 3600.0),
-    }
 }
 
 fn test(body: &Body) -> Facts {

@@ -3,9 +3,9 @@
 use report::html::{Block, Facts};
 use report::number;
 
-use super::header::duration;
 use super::parts::{Part, chart, response_times, verdicts_table, words};
 use crate::view::pts::charts::time::{Along, phases, rates, response_times as times, saturation};
+use crate::view::pts::duration;
 
 /// Adds them.
 pub fn pages(part: &mut Part<'_>) {
@@ -56,10 +56,7 @@ fn facts(part: &Part<'_>) -> Option<Block> {
             "Fell off it after",
             phases.cliff_s.map_or_else(|| "not in this run".to_owned(), duration),
         ),
-        (
-            "Found steady after",
-            phases.steady_s.map_or_else(|| "not in this run".to_owned(), duration),
-        ),
+        ("Steady from", phases.steady_s.map_or_else(|| "not in this run".to_owned(), duration)),
         (
             "At the end",
             end.map_or_else(String::new, |end| format!("{} IOPS", number::compact(end))),
