@@ -12,6 +12,8 @@ pub struct Progress {
     step: String,
     phase: String,
     recent: VecDeque<(Nanos, Bytes)>,
+    /// Steps are repeated, and it is told which time it is.
+    repeats: bool,
     /// Lines below it.
     notes: Vec<String>,
 }
@@ -27,7 +29,14 @@ impl Progress {
             ProgressStyle::with_template(TEMPLATE).unwrap_or_else(|_| ProgressStyle::default_bar());
         bar.set_style(style.progress_chars("━╸ "));
         let (step, phase) = (String::new(), String::new());
-        Progress { bar, step, phase, recent: VecDeque::new(), notes: Vec::new() }
+        let (recent, notes) = (VecDeque::new(), Vec::new());
+        Progress { bar, step, phase, recent, repeats: true, notes }
+    }
+
+    /// For steps of which none is made twice.
+    pub fn once(mut self) -> Progress {
+        self.repeats = false;
+        self
     }
 
     /// Shows `notes` below from now on, each in a line of its own.
@@ -73,13 +82,20 @@ impl RunSink for Progress {
             Event::StepStarted { position, positions, step, run, .. } => {
                 self.bar.set_length(u64::from(*positions));
                 self.bar.set_position(u64::from(*position));
-                self.step = format!("{step}, run {}", run + 1);
+                self.step = match self.repeats {
+                    true => format!("{step}, run {}", run + 1),
+                    false => step.clone(),
+                };
                 self.phase.clear();
                 self.recent.clear();
                 self.show();
             }
             Event::PhaseStarted { phase, .. } => {
-                self.phase = format!("({phase})");
+                // The only phase of a step has its name.
+                self.phase = match self.step.ends_with(phase.as_str()) {
+                    true => String::new(),
+                    false => format!("({phase})"),
+                };
                 self.recent.clear();
                 self.show();
             }

@@ -2,7 +2,7 @@
 
 use block::{Bytes, Op};
 use workload::address::BlockShare;
-use workload::plan::{Address, Arrival, OpShare, Phase, Step, Stop};
+use workload::plan::{Address, Arrival, Gaps, OpShare, Phase, Step, Stop};
 
 use crate::window::Role;
 
@@ -27,6 +27,9 @@ pub struct Ask {
     pub address: Address,
     /// How long.
     pub stop: Stop,
+    /// Requests a second, of all submitters together, at times that do not wait for completions; none for one after the
+    /// other.
+    pub arrivals_per_s: Option<f64>,
 }
 
 impl Ask {
@@ -38,7 +41,11 @@ impl Ask {
             false => "composite".to_owned(),
         };
         let (reads, writes) = (self.read_percent, 100 - self.read_percent);
-        format!("{pattern} {size} {reads}/{writes}")
+        let load = format!("{pattern} {size} {reads}/{writes}");
+        match self.arrivals_per_s {
+            Some(rate) => format!("{load}, {rate:.0} arrivals a second"),
+            None => load,
+        }
     }
 
     /// A request of each submitter.
@@ -56,6 +63,14 @@ impl Ask {
         if self.read_percent < 100 {
             ops.push(share(Op::Write, 100 - self.read_percent));
         }
+        let arrival = match self.arrivals_per_s {
+            Some(rate) => Arrival::Timed {
+                depth: self.depth,
+                per_s: rate / f64::from(self.threads.max(1)),
+                gaps: Gaps::Exponential,
+            },
+            None => Arrival::ClosedLoop { depth: self.depth },
+        };
         let phase = Phase {
             name: self.load(),
             measured: true,
@@ -63,7 +78,7 @@ impl Ask {
             blocks: self.blocks.clone(),
             address: self.address,
             stop: self.stop,
-            arrival: Arrival::ClosedLoop { depth: self.depth },
+            arrival,
             ops,
             region: None,
         };

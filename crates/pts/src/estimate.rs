@@ -48,6 +48,9 @@ impl TestEstimate {
     fn of(test: Test, options: &Options) -> TestEstimate {
         let most = f64::from(options.rounds_max);
         let wipc = f64::from(options.wipc_fills);
+        // Once more what latency and wsat log, at a share of the rate.
+        let open = options.open_loop.map_or(0.0, |share| 20.0 * share);
+        let open_minutes = if open > 0.0 { 20.0 } else { 0.0 };
         // Of random writes before what is measured.
         let (random, random_max) = match options.until {
             Rule::Fills(fills) => (fills, fills),
@@ -60,14 +63,14 @@ impl TestEstimate {
                 let blocks = if options.profile == Profile::Enterprise { 2.0 } else { 1.0 };
                 (blocks * wipc, blocks * wipc, blocks * 2.0, blocks, 0.0, 0.0)
             }
-            Test::Latency => (wipc, wipc, 9.0, 4.05, 20.0, 20.0),
+            Test::Latency => (wipc, wipc, 9.0, 4.05, 20.0 + open_minutes, 20.0 + open),
             Test::Wsat => {
                 let (fills, fills_max) = match options.until {
                     Rule::Pts => (0.0, 4.0),
                     Rule::Bytes => (0.0, FILLS_TO_STEADY_MAX),
                     Rule::Fills(fills) => (fills, fills),
                 };
-                (fills, fills_max, 0.0, 0.0, 21.0, 21.0)
+                (fills, fills_max, 0.0, 0.0, 21.0 + open_minutes, 21.0 + open)
             }
             Test::Hir => (0.0, 0.0, 30.0, 30.0, 870.0, 300.0),
             Test::Xsr => (0.0, 0.0, 0.0, 0.0, 1320.0, 1320.0),

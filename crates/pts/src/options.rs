@@ -205,6 +205,10 @@ pub struct Options {
     pub over_provisioning: Option<f64>,
     /// The medium is written in place, as the user knows: there is no free space to be used up.
     pub in_place: bool,
+    /// Share of the closed loop's rate at which requests arrive once more after [`Test::Latency`] and [`Test::Wsat`], above 0
+    /// and up to 1; none leaves that out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub open_loop: Option<f64>,
 }
 
 /// Options that cannot be run.
@@ -251,6 +255,7 @@ impl Options {
             write_budget: None,
             over_provisioning: None,
             in_place: false,
+            open_loop: None,
         }
     }
 
@@ -304,6 +309,9 @@ impl Options {
             && !(fills > 0.0 && fills <= FILLS_MAX)
         {
             return wrong("until", "a count of fills lies above 0 and up to 1000");
+        }
+        if self.open_loop.is_some_and(|share| !(share > 0.0 && share <= 1.0)) {
+            return wrong("open_loop", "a share of the rate lies above 0 % and up to 100 %");
         }
         if self.rounds_max < 5 {
             return wrong("rounds_max", "steady state is judged on five rounds at least");

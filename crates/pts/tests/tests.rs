@@ -167,6 +167,29 @@ fn so_many_fills_are_so_many_and_no_proof_of_anything() {
     assert!(wrong.check().unwrap_err().to_string().contains("until"));
 }
 
+// Merged with the others, or at another rate than was asked for, response times from when requests were due would be of
+// nothing.
+#[test]
+fn requests_arrive_at_the_share_that_was_asked_for_and_are_told_apart() {
+    let options = options(&[Test::Wsat]);
+    let until = Rule::Fills(2.0);
+    let body = |open_loop| whole(&Options { until, open_loop, ..options.clone() }).remove(0);
+    assert!(!body(None).tables.contains_key("open_loop_percentiles"));
+    let body = body(Some(0.5));
+    let count = |table: &str| {
+        let rows = body.tables[table].rows.iter();
+        rows.map(|row| row.values[0].unwrap()).sum::<f64>()
+    };
+    let share = count("open_loop_histogram") / count("histogram");
+    assert!((0.45..0.55).contains(&share), "{share}");
+    let median = |table: &str| body.tables[table].rows[0].values[0].unwrap();
+    // Thirty-two at once wait for each other; at half the rate there is hardly a queue.
+    assert!(median("open_loop_percentiles") < 0.5 * median("percentiles"));
+    assert!(!body.caveats.iter().any(|caveat| caveat.code == "open_loop_overrun"));
+    let wrong = Options { open_loop: Some(1.5), ..options };
+    assert!(wrong.check().unwrap_err().to_string().contains("open_loop"));
+}
+
 // What was seen before a standstill belongs to another run of the drive: five rounds across it would be steady by
 // accident.
 #[test]

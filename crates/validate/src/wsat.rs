@@ -1,9 +1,9 @@
 //! `wsat`: the figure of the enterprise benchmark that was measured too early, made again on the virtual drive of that class at its
 //! full size, with what is known of the model beside it.
 //!
-//! The same drive lives five lives: purged and written at random until it is steady; filled in order and then the same; as ezFIO
-//! preconditions it, two fills of random writes and not more; with one order of addresses replayed; and, for the truth, as the model
-//! has it when it was steady for ever.
+//! The same drive lives five lives: purged and written at random until it is steady; not purged but full, filled once more in order,
+//! written at random until it is steady, and then asked at each depth; as ezFIO preconditions it, two fills of random writes and
+//! not more; with one order of addresses replayed; and, for the truth, as the model has it when it was steady for ever.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -75,7 +75,9 @@ impl Life {
     fn words(self) -> &'static str {
         match self {
             Life::Purged => "purged, uniform writes until steady",
-            Life::Filled => "filled in order, not purged, uniform writes until steady",
+            Life::Filled => {
+                "not purged, filled in order, uniform writes until steady, then by depth"
+            }
             Life::Ezfio => {
                 "as ezFIO preconditions: filled in order, then two fills of uniform writes"
             }
@@ -96,11 +98,12 @@ impl Life {
         }
         // A small drive has small minutes, so that a fill has as many as on the whole one.
         let minute = if capacity.is_none() { "60s" } else { "2%" };
+        let test = if self == Life::Filled { "qd-sweep" } else { "wsat" };
         let mut arguments: Vec<String> =
-            ["pts", "wsat", &target, "--minute", minute].map(str::to_owned).to_vec();
+            ["pts", test, &target, "--minute", minute].map(str::to_owned).to_vec();
         let more: &[&str] = match self {
             Life::Purged => &["--until", "bytes"],
-            Life::Filled => &["--no-purge", "--until", "bytes"],
+            Life::Filled => &["--no-purge", "--fills", "1", "--until", "bytes"],
             Life::Ezfio => &["--no-purge", "--until", "2fills"],
             Life::Replayed => &["--until", "2fills", "--addresses", "replayed"],
             Life::Truth => &["--no-purge", "--until", "1fills"],

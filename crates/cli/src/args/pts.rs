@@ -76,6 +76,10 @@ pub struct PtsArgs {
     /// The medium is written in place (no flash): nothing has to be used up first
     #[arg(long)]
     pub in_place: bool,
+    /// After the response times of latency and wsat, once more those of requests that arrive on their own, at
+    /// this share of the rate, from when each was due
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    pub open_loop: Option<f64>,
     /// Load of wsat and dirth
     #[arg(long, value_enum, default_value_t = LoadName::Rnd4k)]
     pub load: LoadName,

@@ -183,6 +183,7 @@ fn options(test: TestName, args: &PtsArgs) -> Result<Options> {
         write_budget: args.consent.write_budget,
         over_provisioning: args.over_provisioning.map(|percent| percent / 100.0),
         in_place: args.in_place,
+        open_loop: args.open_loop.map(|percent| percent / 100.0),
         ..options
     })
 }
@@ -229,7 +230,7 @@ impl Job<'_> {
         resumed: Option<(RunWriter, Run)>,
     ) -> Result<Made> {
         let identity = &opened.identity;
-        let progress = Progress::new(!self.args.output.no_progress);
+        let progress = Progress::new(!self.args.output.no_progress).once();
         let (mut record, earlier, envelope) = match resumed {
             Some((writer, run)) => {
                 let earlier = keep::earlier(&run, identity.kind == DriveKind::Virtual)?;

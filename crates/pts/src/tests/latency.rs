@@ -9,7 +9,7 @@ use crate::desk::{Desk, Halt};
 use crate::options::Test;
 use crate::precondition::wipc;
 use crate::table::Table;
-use crate::tests::{histogram, percentiles, random};
+use crate::tests::{histogram, open_loop, percentiles, random};
 use crate::tracker::{Figure, Tracker};
 use crate::window::Window;
 
@@ -59,11 +59,13 @@ pub fn run(desk: &mut Desk<'_>, body: &mut Body) -> Result<(), Halt> {
         }
     }
     let ask = random(desk.options, Bytes::kib(4), 0, desk.minutes(LOGGED_MINUTES));
-    let made = desk.stretch(&Ask { threads: 1, depth: 1, ..ask })?;
+    let ask = Ask { threads: 1, depth: 1, ..ask };
+    let made = desk.stretch(&ask)?;
     let title = "Response times of RND 4 KiB writes, one at a time";
     body.tables.insert("histogram".to_owned(), histogram(title, &made.latencies));
     body.tables.insert("percentiles".to_owned(), percentiles(title, &made.latencies));
-    desk.whole("the response times of latency")
+    desk.whole("the response times of latency")?;
+    open_loop(desk, body, &ask, made.window.iops)
 }
 
 fn label(block: Bytes) -> String {

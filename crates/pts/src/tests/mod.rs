@@ -11,11 +11,13 @@ pub mod wsat;
 pub mod xsr;
 
 use block::Bytes;
-use stats::LatencyHistogram;
+use stats::{Caveat, LatencyHistogram};
 use workload::address::{Address, Zone};
 use workload::plan::Stop;
 
 use crate::ask::Ask;
+use crate::body::Body;
+use crate::desk::{Desk, Halt};
 use crate::options::{Addresses, Options};
 use crate::table::Table;
 use crate::window::{Role, Window};
@@ -32,6 +34,7 @@ pub(crate) fn random(options: &Options, block: Bytes, read_percent: u8, stop: St
         read_percent,
         address: Address::Random,
         stop,
+        arrivals_per_s: None,
     }
 }
 
@@ -184,6 +187,47 @@ pub(crate) fn histogram(title: &str, latencies: &LatencyHistogram) -> Table {
     }
     table
 }
+
+/// Requests outstanding of a submitter whose requests do not wait for each other: more than a drive that keeps up has.
+const OPEN_DEPTH: u16 = 1024;
+
+/// Once more what `ask` issued at `closed_per_s` one after the other, now at a share of that rate and at times of their own
+/// (a Poisson process): response times count from when each request was due, and hold the time that it waited behind
+/// others. One after the other, a drive that stops for a second is asked nothing for a second, and one request of a
+/// million is told to be slow.
+///
+/// # Errors
+/// [`Halt`].
+pub(crate) fn open_loop(
+    desk: &mut Desk<'_>,
+    body: &mut Body,
+    ask: &Ask,
+    closed_per_s: f64,
+) -> Result<(), Halt> {
+    let Some(share) = desk.options.open_loop.filter(|_| closed_per_s > 0.0) else { return Ok(()) };
+    let rate = share * closed_per_s;
+    let open = Ask { depth: OPEN_DEPTH, arrivals_per_s: Some(rate), ..ask.clone() };
+    let made = desk.stretch(&open)?;
+    let load = Ask { arrivals_per_s: None, ..ask.clone() }.load();
+    let title = format!("Response times of {load} from when each was due, {rate:.0} a second");
+    body.tables.insert("open_loop_histogram".to_owned(), histogram(&title, &made.latencies));
+    body.tables.insert("open_loop_percentiles".to_owned(), percentiles(&title, &made.latencies));
+    if made.window.iops < KEPT_UP * rate {
+        body.caveats.push(Caveat {
+            code: "open_loop_overrun".to_owned(),
+            subject: body.device.name.clone(),
+            cause: format!(
+                "of {rate:.0} arrivals a second the drive served {:.0}: the queue grew to the end, and response times with it",
+                made.window.iops
+            ),
+            remedy: "ask for a smaller share with --open-loop".to_owned(),
+        });
+    }
+    desk.whole(&format!("the arrivals of {}", body.test.word()))
+}
+
+/// Served of what arrived, below which a queue that grows is no matter of chance.
+const KEPT_UP: f64 = 0.98;
 
 /// Percentiles with their intervals; a percentile for which there are too few I/Os has no value.
 pub(crate) fn percentiles(title: &str, latencies: &LatencyHistogram) -> Table {

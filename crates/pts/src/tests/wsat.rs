@@ -10,7 +10,9 @@ use crate::desk::{Desk, Halt, Made};
 use crate::options::{Addresses, Load, Options, Rule, Test};
 use crate::precondition::{add, stage_of, until_steady};
 use crate::tests::composite::{COMPOSITE_ZONES, composite_blocks};
-use crate::tests::{Curve, Samples, addresses, histogram, percentiles, random, sequential};
+use crate::tests::{
+    Curve, Samples, addresses, histogram, open_loop, percentiles, random, sequential,
+};
 use crate::tracker::{Figure, Tracker};
 
 /// The specification's end: so many fills, or so many minutes.
@@ -74,10 +76,12 @@ pub fn run(desk: &mut Desk<'_>, body: &mut Body) -> Result<(), Halt> {
     tracker.tell(body);
     ended?;
     let stop = desk.minutes(LOGGED_MINUTES);
-    let ask = ask(desk, load, taken, stop, &composite_blocks(desk.block_min()));
-    let made = desk.stretch(&ask)?;
+    let blocks = composite_blocks(desk.block_min());
+    let made = desk.stretch(&ask(desk, load, taken, stop, &blocks))?;
     logged(body, &made, load);
-    desk.whole("the response times of wsat")
+    desk.whole("the response times of wsat")?;
+    let onward = ask(desk, load, taken + made.window.ios_issued, stop, &blocks);
+    open_loop(desk, body, &onward, made.window.iops)
 }
 
 fn logged(body: &mut Body, made: &Made, load: Load) {

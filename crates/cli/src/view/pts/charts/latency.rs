@@ -52,6 +52,10 @@ fn greatest(table: &Table) -> Option<(f64, f64)> {
     (total >= 1.0).then_some((total, last * 1e3))
 }
 
+/// Requests one after the other, and those that arrived on their own where they were asked for.
+pub const LOOPS: [(&str, &str); 2] =
+    [("one after the other", "histogram"), ("from when due", "open_loop_histogram")];
+
 /// How many requests fell into each bin of response time.
 pub fn histogram(body: &Body, key: &str) -> Option<Chart> {
     let table = body.tables.get(key)?;

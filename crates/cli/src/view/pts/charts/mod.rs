@@ -20,7 +20,7 @@ pub fn main(body: &Body) -> Option<Chart> {
             let key = body.tables.keys().find(|key| key.starts_with("convergence"))?;
             rounds::convergence(body, table(key)?, Axis::new("Throughput", Unit::MbPerS), None)
         }
-        Test::Latency => latency::confidence(body, &[("all writes", "histogram")]),
+        Test::Latency => latency::confidence(body, &latency::LOOPS),
         Test::Wsat => time::saturation(body),
         Test::Hir => time::recovery(body),
         Test::Xsr => time::stimuli(body, None),

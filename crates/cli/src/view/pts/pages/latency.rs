@@ -4,7 +4,7 @@
 use report::chart::{Axis, Scale};
 use stats::Unit;
 
-use super::parts::{Part, Shade, chart, response_times, table, words};
+use super::parts::{Part, Shade, chart, open_loop, response_times, table, words};
 use crate::view::pts::charts::rounds::{Tracked, convergence};
 
 /// Adds them.
@@ -45,4 +45,5 @@ pub fn pages(part: &mut Part<'_>) {
         "Histogram and confidence levels, RND 4 KiB writes, T1 Q1, 20 min",
         ("histogram", "percentiles"),
     );
+    open_loop(part);
 }

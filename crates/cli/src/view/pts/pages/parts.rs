@@ -210,6 +210,19 @@ pub fn verdicts_table(body: &Body) -> Option<Block> {
     }))
 }
 
+/// The page of requests that arrived on their own, beside those one after the other; none where they were not asked for.
+pub fn open_loop(part: &mut Part<'_>) {
+    use crate::view::pts::charts::latency;
+    let Some(percentiles) = part.table("open_loop_percentiles") else { return };
+    let levels = latency::confidence(part.body, &latency::LOOPS);
+    let numbers = table(Some(percentiles), Shade::None);
+    let about = words(
+        "One after the other, a request is not issued while the drive holds those before it up, and what it would have \
+         waited is in no figure. Of requests that arrive on their own that wait is part of the response time.",
+    );
+    part.page("Response times from when each request was due", vec![chart(levels), numbers, about]);
+}
+
 /// The pages of a histogram and of the confidence levels of one run of requests.
 pub fn response_times(part: &mut Part<'_>, title: &str, (histogram, percentiles): (&str, &str)) {
     use crate::view::pts::charts::latency;

@@ -3,7 +3,7 @@
 use report::html::{Block, Facts};
 use report::number;
 
-use super::parts::{Part, chart, response_times, verdicts_table, words};
+use super::parts::{Part, chart, open_loop, response_times, verdicts_table, words};
 use crate::view::pts::charts::time::{Along, phases, rates, response_times as times, saturation};
 use crate::view::pts::duration;
 
@@ -36,6 +36,7 @@ pub fn pages(part: &mut Part<'_>) {
         "Histogram and confidence levels after saturation, 20 min",
         ("histogram", "percentiles"),
     );
+    open_loop(part);
 }
 
 /// What the drive's life came to.
