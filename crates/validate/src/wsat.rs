@@ -28,6 +28,8 @@ const PLATEAU: std::ops::RangeInclusive<f64> = 600e3..=700e3;
 const CLIFF_S_MAX: f64 = 500.0;
 /// A rate below this share of the plateau is no longer of it.
 const FALLEN: f64 = 0.7;
+/// Share of the purged life that is well before its cliff.
+const EARLY: f64 = 0.01;
 /// Of what is flat, the slowest sample is at least this share of the plateau.
 const FLAT: f64 = 0.93;
 
@@ -251,7 +253,10 @@ fn claims(lives: &[Lived]) -> Result<Vec<Claim>> {
     let truth = of(Life::Truth)?.rate(0.5, 1.0)?;
     let purged = of(Life::Purged)?;
     let curve = purged.curve()?;
-    let early: Vec<f64> = curve.iter().skip(2).take(40).map(|sample| sample.1).collect();
+    let whole_s = curve.last().map_or(0.0, |sample| sample.0);
+    // The first slices hold what the drive's memory takes.
+    let early = curve.iter().skip(2).take_while(|sample| sample.0 < EARLY * whole_s);
+    let early: Vec<f64> = early.map(|sample| sample.1).collect();
     let plateau = stats::median(&early).context("no plateau")?;
     let cliff = curve.windows(3).find(|run| run.iter().all(|s| s.1 < FALLEN * plateau));
     let cliff_s = cliff.map(|run| run[0].0);

@@ -122,12 +122,23 @@ impl Samples {
     }
 }
 
-/// The curve of a series: completions over time in finer slices than its stretches.
+/// The curve of a series: completions over time in finer slices than its stretches, all of one coarseness.
 #[derive(Default)]
 pub(crate) struct Curve {
-    /// Seconds since the first, and I/Os per second.
-    points: Vec<(f64, f64)>,
+    slices: Vec<Slice>,
+    /// Length of a slice; none is joined that would be longer.
+    seconds: f64,
     began_ns: Option<u64>,
+}
+
+/// Completions between two moments, in seconds since the first.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Slice {
+    from: f64,
+    to: f64,
+    /// How long of that was measured.
+    seconds: f64,
+    ios: f64,
 }
 
 /// Most points of a curve: more than a page is wide.
@@ -140,27 +151,42 @@ impl Curve {
         let from = window.began_ns.saturating_sub(began) as f64 / 1e9;
         let slice = window.series.slice_ns as f64 / 1e9;
         if window.series.ios.is_empty() || slice <= 0.0 {
-            self.points.push((from, window.iops));
+            let seconds = window.duration_ns as f64 / 1e9;
+            self.add(Slice { from, to: from + seconds, seconds, ios: window.iops * seconds });
         }
         for (at, ios) in window.series.ios.iter().enumerate() {
-            self.points.push((from + (at as f64 + 0.5) * slice, *ios as f64 / slice));
+            let from = from + at as f64 * slice;
+            self.add(Slice { from, to: from + slice, seconds: slice, ios: *ios as f64 });
         }
-        // Neighbours are joined two by two: all of the curve keeps one coarseness.
-        while self.points.len() > 2 * POINTS_MAX {
-            let join = |pair: &[(f64, f64)]| {
-                let n = pair.len() as f64;
-                let sum = pair.iter().fold((0.0, 0.0), |sum, p| (sum.0 + p.0, sum.1 + p.1));
-                (sum.0 / n, sum.1 / n)
-            };
-            self.points = self.points.chunks(2).map(join).collect();
+    }
+
+    fn add(&mut self, slice: Slice) {
+        self.join(slice);
+        while self.slices.len() > 2 * POINTS_MAX {
+            let mean = self.slices.iter().map(|slice| slice.seconds).sum::<f64>()
+                / self.slices.len() as f64;
+            self.seconds = 2.0 * self.seconds.max(mean);
+            std::mem::take(&mut self.slices).into_iter().for_each(|slice| self.join(slice));
+        }
+    }
+
+    fn join(&mut self, slice: Slice) {
+        match self.slices.last_mut() {
+            Some(last) if last.seconds + slice.seconds <= self.seconds * (1.0 + 1e-9) => {
+                last.to = slice.to;
+                last.seconds += slice.seconds;
+                last.ios += slice.ios;
+            }
+            _ => self.slices.push(slice),
         }
     }
 
     /// As a table.
     pub(crate) fn table(self, title: &str) -> Table {
         let mut table = Table::new(title, "slice", &["time, s", "IOPS"]);
-        for (at, (time, iops)) in self.points.into_iter().enumerate() {
-            table.push((at + 1).to_string(), vec![Some(time), Some(iops)]);
+        for (at, Slice { from, to, seconds, ios }) in self.slices.into_iter().enumerate() {
+            let rate = if seconds > 0.0 { ios / seconds } else { 0.0 };
+            table.push((at + 1).to_string(), vec![Some(f64::midpoint(from, to)), Some(rate)]);
         }
         table
     }
@@ -254,4 +280,33 @@ pub(crate) fn percentiles(title: &str, latencies: &LatencyHistogram) -> Table {
     table.push("mean (ART)", vec![mean, None, None, None]);
     table.push("greatest (MRT)", vec![us(latencies.max()), None, None, None]);
     table
+}
+
+#[cfg(test)]
+mod unit {
+    use super::*;
+
+    // Joined again and again, the beginning of a long curve would shrink to a point, and the fresh plateau with it.
+    #[test]
+    fn a_long_curve_is_as_fine_at_its_beginning_as_at_its_end() {
+        let mut curve = Curve::default();
+        let count = 50_000;
+        for at in 0..count {
+            let ios = if at < count / 10 { 600.0 } else { 75.0 };
+            let from = f64::from(at) * 0.5;
+            curve.add(Slice { from, to: from + 0.5, seconds: 0.5, ios: ios * 0.5 });
+        }
+        let table = curve.table("curve");
+        let column = |name: &str| -> Vec<f64> {
+            table.column(name).unwrap().into_iter().map(Option::unwrap).collect()
+        };
+        let (times, rates) = (column("time, s"), column("IOPS"));
+        assert!((POINTS_MAX..=2 * POINTS_MAX).contains(&times.len()), "{}", times.len());
+        let steps: Vec<f64> = times.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        let (first, last) = (steps[0], steps[steps.len() - 2]);
+        assert!((first / last - 1.0).abs() < 0.01, "{first} {last}");
+        let fast = rates.iter().filter(|rate| **rate > 590.0).count();
+        let share = fast as f64 / rates.len() as f64;
+        assert!((share - 0.1).abs() < 0.01, "{share}");
+    }
 }
