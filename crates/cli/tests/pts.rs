@@ -173,8 +173,10 @@ fn a_sweep_of_depths_puts_the_kernels_engines_side_by_side() {
     let windows: Vec<&Value> = kept.filter_map(|kept| kept["window"].get("window")).collect();
     for depth in [1, 256] {
         let of_depth = windows.iter().filter(|window| window["depth"] == depth);
-        let engines: Vec<&str> =
+        // A stretch that the machine disturbed is made again.
+        let mut engines: Vec<&str> =
             of_depth.map(|window| window["engine"].as_str().unwrap()).collect();
+        engines.dedup();
         assert_eq!(engines, ["io_uring", "libaio"], "depth {depth}");
     }
 }

@@ -403,7 +403,7 @@ fn precise(plan: &Plan, tests: &[TestRuns]) -> bool {
 /// of the same size: what completes without a system call shows a limit that no drive could reach, and a
 /// larger region makes the audit of addresses dearer than it is.
 ///
-/// It is the rate of the best slice of time of several looks, where a slice holds enough I/Os to be one: what else the machine
+/// It is the rate of the best slice of time, where a slice holds enough I/Os to be one: what else the machine
 /// does for a moment lowers what is reached, not what can be reached, and a limit that is too low would
 /// refute a drive that is far from it. Where an I/O takes long by itself, as one of which much content
 /// is made, it is that of a whole run.
@@ -423,29 +423,24 @@ pub fn ceiling<T: Target>(
     let seeded = (region, plan.content, plan.seed);
     let control = Control { trace_cap: 0, ..control };
     let some = ENOUGH.max(u64::from(step.submitters));
-    let short = Stop { after: Some(CEILING_WINDOW), ..Stop::default() };
-    let long = Stop { after: Some(CEILING_WINDOW_MAX), ios: Some(some), ..Stop::default() };
+    let stops = [
+        Stop { after: Some(CEILING_WINDOW), ..Stop::default() },
+        Stop { after: Some(CEILING_WINDOW_MAX), ios: Some(some), ..Stop::default() },
+    ];
     let mut rates = Vec::new();
     for phase in step.phases.iter().filter(|p| p.measured) {
-        let arrival = Arrival::ClosedLoop { depth: phase.arrival.depth() };
-        let mut look = |stop| {
+        let mut rate = None;
+        for stop in stops {
+            let arrival = Arrival::ClosedLoop { depth: phase.arrival.depth() };
             let phases = vec![Phase { stop, arrival, ..phase.clone() }];
             let alone = Step { name: step.name.clone(), submitters: step.submitters, phases };
-            run_step(null, environment, &alone, seeded, control, &mut NullSink)
-        };
-        let mut best: Option<f64> = None;
-        for _ in 0..LOOKS {
-            let mut samples = look(short)?;
-            let is_enough = samples.totals.ios >= ENOUGH;
-            if !is_enough {
-                samples = look(long)?;
-            }
-            best = [best, best_rate(&samples)].into_iter().flatten().reduce(f64::max);
-            if !is_enough {
+            let samples = run_step(null, environment, &alone, seeded, control, &mut NullSink)?;
+            rate = best_rate(&samples);
+            if samples.totals.ios >= ENOUGH {
                 break;
             }
         }
-        let Some(rate) = best else { return Ok(None) };
+        let Some(rate) = rate else { return Ok(None) };
         rates.push(rate);
     }
     let mean = rates.iter().sum::<f64>() / rates.len() as f64;
@@ -470,7 +465,5 @@ fn best_rate(samples: &Samples) -> Option<f64> {
 const ENOUGH: u64 = 64;
 /// Long enough for tens of thousands of I/Os, short enough to add nothing that a user notices.
 const CEILING_WINDOW: Nanos = Nanos::millis(60);
-/// How often it is looked: a machine that a hypervisor slows down for a tenth of a second is not as slow as that.
-const LOOKS: usize = 3;
 /// For a step whose I/Os take milliseconds by themselves, until there are [`ENOUGH`].
 const CEILING_WINDOW_MAX: Nanos = Nanos::millis(300);

@@ -313,6 +313,13 @@ impl Options {
         if self.open_loop.is_some_and(|share| !(share > 0.0 && share <= 1.0)) {
             return wrong("open_loop", "a share of the rate lies above 0 % and up to 100 %");
         }
+        let is_logged = |test: &Test| matches!(test, Test::Latency | Test::Wsat);
+        if self.open_loop.is_some() && !self.tests.iter().any(is_logged) {
+            return wrong(
+                "open_loop",
+                "of these tests, none but latency and wsat has it; leave it out",
+            );
+        }
         if self.rounds_max < 5 {
             return wrong("rounds_max", "steady state is judged on five rounds at least");
         }

@@ -112,11 +112,7 @@ impl Detector {
     /// Fills before which no answer is to be expected, where that can be told.
     pub fn fills_at_least(&self) -> Option<f64> {
         let judgement = self.judgement()?;
-        let figure = |name: &str| match judgement.evidence.get(name) {
-            Some(Evidence::Value(value)) => Some(*value),
-            _ => None,
-        };
-        Some(figure("settled_fills")?.max(figure("exhausted_fills")?))
+        Some(figure(judgement, "settled_fills")?.max(figure(judgement, "exhausted_fills")?))
     }
 
     /// The verdict.
@@ -132,10 +128,6 @@ impl Detector {
             expected_ratio: None,
         };
         let Some(judgement) = self.judgement() else { return nothing };
-        let figure = |name: &str| match judgement.evidence.get(name) {
-            Some(Evidence::Value(value)) => Some(*value),
-            _ => None,
-        };
         if self.is_replayed {
             return Ours {
                 state: "fresh".to_owned(),
@@ -157,9 +149,16 @@ impl Detector {
                 high: level.high,
             }),
             reason: judgement.reason.clone(),
-            over_provisioning: figure("over_provisioning_by_cliff"),
-            expected_ratio: figure("expected_steady_share_of_fresh"),
+            over_provisioning: figure(judgement, "over_provisioning_by_cliff"),
+            expected_ratio: figure(judgement, "expected_steady_share_of_fresh"),
         }
+    }
+}
+
+fn figure(judgement: &steady::Judgement, name: &str) -> Option<f64> {
+    match judgement.evidence.get(name) {
+        Some(Evidence::Value(value)) => Some(*value),
+        _ => None,
     }
 }
 

@@ -186,8 +186,10 @@ fn requests_arrive_at_the_share_that_was_asked_for_and_are_told_apart() {
     // Thirty-two at once wait for each other; at half the rate there is hardly a queue.
     assert!(median("open_loop_percentiles") < 0.5 * median("percentiles"));
     assert!(!body.caveats.iter().any(|caveat| caveat.code == "open_loop_overrun"));
-    let wrong = Options { open_loop: Some(1.5), ..options };
-    assert!(wrong.check().unwrap_err().to_string().contains("open_loop"));
+    for (share, test) in [(1.5, Test::Wsat), (0.5, Test::Iops)] {
+        let wrong = Options { open_loop: Some(share), tests: vec![test], ..options.clone() };
+        assert!(wrong.check().unwrap_err().to_string().contains("open_loop"));
+    }
 }
 
 // What was seen before a standstill belongs to another run of the drive: five rounds across it would be steady by

@@ -195,6 +195,34 @@ fn what_falls_without_end_is_never_steady() {
     assert_eq!(last.value, None);
 }
 
+// The load on which fio's rule was seen to be fooled: 4,000 IOPS that fall in a line to nothing within 2,000 seconds.
+// Whatever share of the writes a drive holds, and wherever the window of a rule begins, none of it is steady.
+#[test]
+fn a_fall_in_a_line_to_nothing_is_never_steady() {
+    let iops = |second: u64| 4_000.0 * (1.0 - second as f64 / 2_000.0);
+    for from in [0, 200, 1_000] {
+        let bytes = |second: u64| (iops(second) * 4096.0) as u64;
+        let all: u64 = (from..2_000).map(bytes).sum();
+        for parts in [1, 2, 4, 8] {
+            for start in [Start::Purged, Start::SequentialFill, Start::Unknown] {
+                let mut detector = Detector::new(Prior::new(all / parts, start)).unwrap();
+                for second in from..2_000 {
+                    detector.push(&Span {
+                        bytes_written: bytes(second),
+                        duration_ns: 1_000_000_000,
+                        value: iops(second),
+                        amplification: None,
+                        disturbed: false,
+                        idle_ns: 0,
+                    });
+                    let verdict = detector.judgement().verdict;
+                    assert_ne!(verdict, Verdict::Yes, "{from} 1/{parts} {start:?} {second}");
+                }
+            }
+        }
+    }
+}
+
 // Heat holds a drive at half its rate, flat: that is the heat's steady state, not the drive's.
 #[test]
 fn a_drive_that_is_held_up_is_not_judged() {
