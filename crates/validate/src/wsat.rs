@@ -175,7 +175,8 @@ pub fn run(options: &Options) -> Result<bool> {
         "wsat.csv",
         &[("Load average at the start", load)],
     );
-    sheet::write(&out.join("wsat.md"), &table(&head, &lives, &claims)?)?;
+    let size = options.capacity.as_deref().unwrap_or("full size");
+    sheet::write(&out.join("wsat.md"), &table(&head, size, &lives, &claims)?)?;
     Ok(claims.iter().all(|claim| claim.holds))
 }
 
@@ -352,14 +353,14 @@ fn csv(lives: &[Lived]) -> Result<String> {
     Ok(csv)
 }
 
-fn table(head: &str, lives: &[Lived], claims: &[Claim]) -> Result<String> {
+fn table(head: &str, size: &str, lives: &[Lived], claims: &[Claim]) -> Result<String> {
     let cells = |claim: &Claim| {
         let holds = if claim.holds { "yes" } else { "**no**" };
         vec![claim.what.to_owned(), claim.found.clone(), claim.wanted.clone(), holds.to_owned()]
     };
     let rows: Vec<Vec<String>> = claims.iter().map(cells).collect();
     let mut page = format!(
-        "# Write saturation at full size\n\n{head}One drive, `sim:{MODEL}`, in six lives. The truth is its mean rate over the second \
+        "# Write saturation at {size}\n\n{head}One drive, `sim:{MODEL}`, in six lives. The truth is its mean rate over the second \
          half of a fill when it begins as the model has it in the long run.\n\n{}",
         sheet::table(1, &["what", "found", "wanted", "holds"], &rows)
     );
