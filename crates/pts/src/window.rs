@@ -170,8 +170,9 @@ pub(crate) fn disturbances(before: &Snapshot, after: &Snapshot, elapsed: Nanos) 
     {
         found.push(format!("{} media errors", now - then));
     }
-    // Of a link that is not told at both ends nothing is known.
-    for (then, now) in before.links.iter().zip(&after.links) {
+    // Where one is not told at both ends, it is not known which is which.
+    let are_all_told = before.links.len() == after.links.len();
+    for (then, now) in before.links.iter().zip(&after.links).filter(|_| are_all_told) {
         if then.leaf == now.leaf && then.speed != now.speed {
             found.push(format!("{}'s link went from {} to {}", now.leaf, then.speed, now.speed));
         }
