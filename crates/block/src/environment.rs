@@ -20,6 +20,12 @@ pub trait Environment {
     /// How the target's file is laid out; `None` for a target that is not a file.
     fn extents(&mut self) -> Option<Extents>;
 
+    /// As [`Environment::extents`], of this part of the target, without what lies beyond the file's end; of all of it
+    /// where parts are not told apart.
+    fn extents_within(&mut self, _offset: Bytes, _length: Bytes) -> Option<Extents> {
+        self.extents()
+    }
+
     /// Name of a leaf device that was there at the beginning and is no longer: taken out, or lost by its bus. Asked
     /// after an I/O failed, since the kernel answers then with the same error as for a bad block.
     fn gone(&mut self) -> Option<String> {
@@ -64,6 +70,19 @@ pub struct Snapshot {
     pub arrays: Vec<ArrayState>,
     /// What could not be read, and why.
     pub missing: BTreeMap<String, String>,
+}
+
+impl Snapshot {
+    /// Links whose speed differs from that of an `earlier` snapshot, each as it was and as it is. None where one of
+    /// the two tells of more links than the other, for then it is not known which is which.
+    pub fn changed_links<'a>(
+        &'a self,
+        earlier: &'a Snapshot,
+    ) -> impl Iterator<Item = (&'a LinkState, &'a LinkState)> {
+        let are_all_told = earlier.links.len() == self.links.len();
+        let pairs = earlier.links.iter().zip(&self.links).filter(move |_| are_all_told);
+        pairs.filter(|(then, now)| then.leaf == now.leaf && then.speed != now.speed)
+    }
 }
 
 /// How fast a link runs at an instant. Drives and ports slow their links down to save power, and after errors.

@@ -1,5 +1,8 @@
 //! Every flag, once: help, completions and the man page are made from these definitions.
 
+mod compare;
+mod diskspd;
+mod explain;
 mod given;
 mod health;
 mod judge;
@@ -8,6 +11,7 @@ mod pts;
 mod purge;
 mod record;
 mod sim;
+mod sweep;
 mod trace;
 
 use std::ffi::OsStr;
@@ -23,6 +27,9 @@ use mark::{Profile, TestSpec};
 use workload::plan::Region;
 use workload::units::{parse_bytes, parse_nanos};
 
+pub use compare::CompareArgs;
+pub use diskspd::DiskspdArgs;
+pub use explain::ExplainArgs;
 pub use given::Given;
 pub use health::HealthArgs;
 pub use judge::JudgeArgs;
@@ -35,6 +42,7 @@ pub use pts::{PtsArgs, PtsConsentArgs, PtsOutputArgs, TestName};
 pub use purge::{PurgeArgs, method as purge_method};
 pub use record::{KeepArgs, PlaceArgs, RecordArgs, RerunArgs, RunsArgs, RunsVerb, SamplesName};
 pub use sim::{ServeArgs, SimArgs, SimVerb};
+pub use sweep::{SweepArgs, SweepLoadArgs};
 pub use trace::{
     CountName, ExportFormat, LayoutName, MapName, ModeName, PlayArgs, ReadingArgs, TimesName,
     TraceAnalyzeArgs, TraceArgs, TraceCompareArgs, TraceExportArgs, TraceImportArgs,
@@ -75,6 +83,10 @@ pub enum Verb {
     Run(RunArgs),
     /// Repeat a recorded run with its plan and seed, and compare
     Rerun(RerunArgs),
+    /// Runs or targets held against each other: faster, slower, equivalent
+    Compare(Box<CompareArgs>),
+    /// One load under many settings: which parameters matter, which numbers hold
+    Sweep(Box<SweepArgs>),
     /// List, show, remove, export and import recorded runs
     Runs(RunsArgs),
     /// What a flash device is made of: erase block, pages, open units, cells
@@ -86,10 +98,15 @@ pub enum Verb {
     /// flashbench's own tests and lines, with a verdict; see flashbench --help
     #[command(disable_help_flag = true)]
     Flashbench(FlashbenchArgs),
+    /// diskspd's command line and report, with a verdict; see diskspd --help
+    #[command(disable_help_flag = true)]
+    Diskspd(DiskspdArgs),
     /// Judge what another tool printed
     Import(ImportArgs),
     /// Was the drive in a steady state? Results of fio, ezFIO, TKperf, diskspd
     Judge(JudgeArgs),
+    /// What a command of fio, diskspd, dd, hdparm or KDiskMark will really do
+    Explain(ExplainArgs),
     /// Merge survey rows of many drives into a table
     Rows(RowsArgs),
     /// List what can be measured here, and what must not be touched
@@ -259,20 +276,8 @@ pub struct LoadArgs {
     /// Idle time before each run [default: 200ms; --quick: 50ms]
     #[arg(long, value_name = "TIME", value_parser = parse_nanos)]
     pub pause: Option<Nanos>,
-    /// Each write is durable when it completes (FUA, or write and flush)
-    #[arg(long)]
-    pub dsync: bool,
-    /// Threads of a sequential test take turns on one cursor, instead of a part each
-    #[arg(long)]
-    pub shared_cursor: bool,
-    /// Share of the written data that compresses away, in percent
-    #[arg(long, value_name = "PERCENT", default_value_t = 0,
-          value_parser = clap::value_parser!(u8).range(0..=100))]
-    pub compressible: u8,
-    /// Share of written 4 KiB blocks that repeat an earlier one, in percent
-    #[arg(long, value_name = "PERCENT", default_value_t = 0,
-          value_parser = clap::value_parser!(u8).range(0..=100))]
-    pub dedup: u8,
+    #[command(flatten)]
+    pub how: HowArgs,
     /// Runs of each test; 6 are the fewest that have a 95 % interval
     #[arg(help_heading = "Repetition", long, value_name = "N", default_value_t = mark::Options::RUNS,
           value_parser = clap::value_parser!(u32).range(1..=100_000))]
@@ -314,6 +319,46 @@ pub struct OutputArgs {
     #[arg(long, value_name = "N", default_value_t = 1_000_000,
           value_parser = clap::value_parser!(u64).range(1..=20_000_000))]
     pub samples_max: u64,
+}
+
+/// How a load is made, whatever the load.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Load")]
+pub struct HowArgs {
+    /// Each write is durable when it completes (FUA, or write and flush)
+    #[arg(long)]
+    pub dsync: bool,
+    /// Threads of a sequential test take turns on one cursor, instead of a part each
+    #[arg(long)]
+    pub shared_cursor: bool,
+    /// Share of the written data that compresses away, in percent
+    #[arg(long, value_name = "PERCENT", default_value_t = 0,
+          value_parser = clap::value_parser!(u8).range(0..=100))]
+    pub compressible: u8,
+    /// Share of written 4 KiB blocks that repeat an earlier one, in percent
+    #[arg(long, value_name = "PERCENT", default_value_t = 0,
+          value_parser = clap::value_parser!(u8).range(0..=100))]
+    pub dedup: u8,
+}
+
+impl LoadArgs {
+    /// # Errors
+    /// When flags contradict the profile.
+    pub fn check(&self) -> anyhow::Result<()> {
+        let contradicts = [("--read-only", self.read_only), ("--dsync", self.how.dsync)];
+        let found = contradicts.into_iter().find(|(_, is_given)| *is_given);
+        match found.filter(|_| self.is_commit()) {
+            None => Ok(()),
+            Some((flag, _)) => anyhow::bail!(
+                "--profile commit writes into the cache and durably, side by side; leave out {flag}"
+            ),
+        }
+    }
+
+    /// True for the profile of a database's log.
+    pub fn is_commit(&self) -> bool {
+        self.tests.is_none() && self.profile == ProfileName::Commit
+    }
 }
 
 impl OutputArgs {
@@ -362,7 +407,7 @@ pub struct CompletionsArgs {
 }
 
 /// Names of profiles.
-#[derive(Clone, Copy, Debug, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ProfileName {
     /// SEQ1M Q8T1, SEQ1M Q1T1, RND4K Q32T1, RND4K Q1T1
     Default,
@@ -372,6 +417,8 @@ pub enum ProfileName {
     Peak,
     /// SEQ1M Q1T1, RND4K Q1T1
     RealWorld,
+    /// SEQ4K, SEQ8K, SEQ16K Q1T1 writes, into the cache and durable: a database's log
+    Commit,
 }
 
 impl From<ProfileName> for Profile {
@@ -381,6 +428,7 @@ impl From<ProfileName> for Profile {
             ProfileName::Nvme => Profile::Nvme,
             ProfileName::Peak => Profile::Peak,
             ProfileName::RealWorld => Profile::RealWorld,
+            ProfileName::Commit => Profile::Commit,
         }
     }
 }

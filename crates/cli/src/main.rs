@@ -5,6 +5,7 @@ mod consent;
 mod durable;
 mod envelope;
 mod exit;
+mod facing;
 mod keeping;
 mod measure;
 mod opening;
@@ -19,9 +20,11 @@ mod session;
 mod setup;
 mod talk;
 mod testing;
+mod turns;
 mod verbs;
 mod view;
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -32,9 +35,16 @@ use crate::args::{Cli, Given, Verb};
 fn main() -> ExitCode {
     let mut arguments = std::env::args_os();
     let called = arguments.next().map(PathBuf::from);
-    if called.as_deref().and_then(Path::file_name).is_some_and(|name| name == "flashbench") {
+    let face = called.as_deref().and_then(Path::file_name).and_then(OsStr::to_str);
+    if let Some(face @ ("flashbench" | "diskspd")) = face {
         let arguments: Vec<_> = arguments.collect();
-        return end(verbs::flashbench::main(&arguments));
+        return end(match face {
+            "flashbench" => verbs::flashbench::main(&arguments),
+            _ => {
+                let called = called.as_deref().map(Path::to_string_lossy).unwrap_or_default();
+                verbs::diskspd::main(&called, &arguments)
+            }
+        });
     }
     let parsed = Cli::command().try_get_matches().and_then(|matches| {
         let cli = Cli::from_arg_matches(&matches)?;
@@ -49,13 +59,17 @@ fn main() -> ExitCode {
         Verb::Plan(args) => verbs::plan::main(args),
         Verb::Run(args) => verbs::run::main(args, given),
         Verb::Rerun(args) => verbs::rerun::main(args),
+        Verb::Compare(args) => verbs::compare::main(args, given),
+        Verb::Sweep(args) => verbs::sweep::main(args, given),
         Verb::Runs(args) => verbs::runs::main(&args.verb),
         Verb::Probe(args) => verbs::probe::main(args, given),
         Verb::Pts(args) => verbs::pts::main(args, given),
         Verb::Trace(args) => verbs::trace::main(args),
         Verb::Flashbench(args) => verbs::flashbench::main(&args.arguments),
+        Verb::Diskspd(args) => verbs::diskspd::main("diskspd", &args.arguments),
         Verb::Import(args) => verbs::import::main(args),
         Verb::Judge(args) => verbs::judge::main(args),
+        Verb::Explain(args) => verbs::explain::main(args),
         Verb::Rows(args) => verbs::rows::main(args),
         Verb::Devices(args) => verbs::devices::main(args),
         Verb::Health(args) => verbs::health::main(args),

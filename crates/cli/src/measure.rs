@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context as _, Result, bail};
 use block::{
-    Bytes, DriveIdentity, DriveInfo, DriveKind, Environment, Event, Extents, RunSink, Target,
+    Bytes, DriveIdentity, DriveInfo, DriveKind, Environment, Event, Extents, Op, RunSink, Target,
 };
 use engine::Control;
 use linux::drive::{Engine, NullTarget};
@@ -28,6 +28,7 @@ use crate::exit::Refused;
 use crate::opening::null_stack;
 use crate::recording::Recording;
 use crate::talk;
+use crate::turns::Turn;
 
 /// What a verb asks to be measured.
 pub struct Job<'a> {
@@ -45,6 +46,8 @@ pub struct Job<'a> {
     pub drive_seed: Option<u64>,
     /// Most single I/Os to keep per run.
     pub trace_cap: usize,
+    /// Its place among others, when several are measured in turns.
+    pub turn: Option<&'a Turn>,
 }
 
 /// What was measured.
@@ -70,8 +73,15 @@ struct Desk<'a> {
 /// What makes a measurement impossible, each with what to do; [`Refused`] inside when it is the safety
 /// gate that says no.
 pub fn measure(job: &Job<'_>, recording: &mut Recording) -> Result<Measured> {
-    let cancel = Arc::new(AtomicBool::new(false));
-    linux::signals::install(cancel.clone()).context("cannot watch for Ctrl-C")?;
+    let cancel = match job.turn {
+        // Whoever gave the turns watches for all.
+        Some(turn) => turn.cancel(),
+        None => {
+            let cancel = Arc::new(AtomicBool::new(false));
+            linux::signals::install(cancel.clone()).context("cannot watch for Ctrl-C")?;
+            cancel
+        }
+    };
     let mut desk = Desk { job, cancel, recording };
     let name = job.target.target.as_str();
     if name.starts_with("sim:") {
@@ -253,7 +263,8 @@ impl Desk<'_> {
         let around = Around { ceilings, earlier, control, keeper };
         let executed = mark::execute(&plan, target, environment, around)?;
         let extents_after = environment.extents();
-        let durable = plan.steps.iter().flat_map(|s| &s.phases).flat_map(|p| &p.ops).any(|o| o.fua);
+        let ops = || plan.steps.iter().flat_map(|s| &s.phases).flat_map(|p| &p.ops);
+        let durable = ops().any(|o| o.fua) && ops().all(|o| o.fua || o.op != Op::Write);
         let context = findings::Context {
             info: target.info(),
             stack: environment.stack(),

@@ -22,6 +22,8 @@ pub struct Place<'a> {
     pub engine: EngineKind,
     /// CPUs that submitters are kept on.
     pub cpus: Option<&'a [usize]>,
+    /// I/O to a real drive goes through the page cache, on purpose.
+    pub buffered: bool,
     /// The user said that it may be written to.
     pub write: bool,
     /// The word of consent.
@@ -171,6 +173,7 @@ fn on_real<V: Visitor>(
     let options = |access| OpenOptions {
         engine: place.engine,
         access,
+        direct: !place.buffered,
         pin_cpus: place.cpus.map(<[usize]>::to_vec),
         ..OpenOptions::default()
     };

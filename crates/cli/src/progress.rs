@@ -21,13 +21,7 @@ pub struct Progress {
 impl Progress {
     /// Draws when stderr is a terminal and `wanted`; otherwise stays silent.
     pub fn new(wanted: bool) -> Progress {
-        let target =
-            if wanted { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
-        let bar = ProgressBar::with_draw_target(Some(0), target);
-        // The template is a constant of this file, and a test reads it.
-        let style =
-            ProgressStyle::with_template(TEMPLATE).unwrap_or_else(|_| ProgressStyle::default_bar());
-        bar.set_style(style.progress_chars("━╸ "));
+        let bar = bar(wanted);
         let (step, phase) = (String::new(), String::new());
         let (recent, notes) = (VecDeque::new(), Vec::new());
         Progress { bar, step, phase, recent, repeats: true, notes }
@@ -64,6 +58,17 @@ impl Progress {
         }
         self.bar.set_message(lines);
     }
+}
+
+/// A line with a bar, as everything here is shown; drawn when stderr is a terminal and `wanted`.
+pub fn bar(wanted: bool) -> ProgressBar {
+    let target = if wanted { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+    let bar = ProgressBar::with_draw_target(Some(0), target);
+    // The template is a constant of this file, and a test reads it.
+    let style =
+        ProgressStyle::with_template(TEMPLATE).unwrap_or_else(|_| ProgressStyle::default_bar());
+    bar.set_style(style.progress_chars("━╸ "));
+    bar
 }
 
 const TEMPLATE: &str = "{pos:>3}/{len} {bar:16.cyan} {elapsed:>4} {msg}";

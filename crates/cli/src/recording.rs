@@ -23,6 +23,7 @@ use crate::progress::Progress;
 use crate::samples::SamplesFile;
 use crate::setup::Setup;
 use crate::talk;
+use crate::turns::Turn;
 
 /// The directory of recorded runs that the flags or the environment name.
 pub fn runs_dir(place: &PlaceArgs) -> Option<PathBuf> {
@@ -62,6 +63,8 @@ pub struct Recording {
     /// Single I/Os beyond the cap.
     dropped: u64,
     progress: Progress,
+    /// Its place among others, and how many runs a block has.
+    turn: Option<(Turn, u32)>,
 }
 
 enum Store {
@@ -116,12 +119,18 @@ impl Recording {
             }
         };
         let progress = Progress::new(false);
-        Ok(Recording { store, envelope, setup, expected, samples: None, dropped: 0, progress })
+        let (samples, dropped, turn) = (None, 0, None);
+        Ok(Recording { store, envelope, setup, expected, samples, dropped, progress, turn })
     }
 
     /// Also writes single I/Os to `samples`, and shows how it goes on `progress`.
     pub fn with(self, samples: Option<SamplesFile>, progress: Progress) -> Recording {
         Recording { samples, progress, ..self }
+    }
+
+    /// Waits before each block of runs until it is their turn.
+    pub fn in_turns(self, turn: Option<&Turn>) -> Recording {
+        Recording { turn: turn.map(|turn| (turn.clone(), 1)), ..self }
     }
 
     /// Where, when and by what the run was begun.
@@ -153,6 +162,9 @@ impl Recording {
     /// When the drive is not the one that the record is of, or when the record cannot be written.
     pub fn begin(&mut self, plan: &Plan, identity: &DriveIdentity) -> Result<Earlier> {
         self.check_drive(identity)?;
+        if let Some((_, runs)) = &mut self.turn {
+            *runs = u32::try_from(plan.steps.len()).unwrap_or(u32::MAX).max(1);
+        }
         match std::mem::replace(&mut self.store, Store::Off) {
             Store::Resumed(run) => self.go_on(*run, identity.kind),
             Store::New { runs, is_asked } => {
@@ -316,6 +328,14 @@ impl RunSink for Recording {
 }
 
 impl Keeper for Recording {
+    fn turn(&mut self, position: u32) {
+        if let Some((turn, runs)) = &self.turn
+            && position.is_multiple_of(*runs)
+        {
+            turn.take(position / runs);
+        }
+    }
+
     fn over(&mut self, kept: &Kept, samples: &Samples) {
         let Store::Open(open) = &mut self.store else { return };
         if open.trouble.is_some() {

@@ -7,6 +7,7 @@ use mark::{Body, Broken};
 use record::{Document, Run, RunId, State, Summary};
 use report::{RateUnit, Style};
 use serde_json::Value;
+use workload::plan::Plan;
 
 use crate::args::{KeepArgs, OutputArgs};
 use crate::envelope::{SystemClock, envelope};
@@ -15,7 +16,8 @@ use crate::measure::{Job, Measured, measure};
 use crate::progress::Progress;
 use crate::recording::{Closed, Course, Recording};
 use crate::samples::SamplesFile;
-use crate::setup::Setup;
+use crate::setup::{Setup, Swept};
+use crate::view::sweep::SweepFiles;
 use crate::{talk, view};
 
 /// The form of a mark's body.
@@ -63,7 +65,8 @@ impl Session<'_> {
         let (verb, target) = (self.setup.verb.clone(), self.setup.target.clone());
         let envelope = envelope(SCHEMA, self.run_id, &SystemClock);
         let recording = Recording::prepare(self.keep, envelope, self.setup, self.course)?;
-        let mut recording = recording.with(samples, Progress::new(!self.output.no_progress));
+        let progress = Progress::new(!self.output.no_progress);
+        let mut recording = recording.with(samples, progress).in_turns(self.job.turn);
         let measured = measure(self.job, &mut recording)?;
         let Measured { body, broken, notes } = measured;
         notes.iter().for_each(|note| talk::note(note));
@@ -95,9 +98,38 @@ impl Session<'_> {
     /// # Errors
     /// What makes a measurement impossible, or its result unwritable.
     pub fn run(self) -> Result<Exit> {
+        if let Some(swept) = self.setup.sweep.clone() {
+            return self.run_as_sweep(&swept, &SweepFiles::default());
+        }
         let (output, verb) = (self.output, self.setup.verb.clone());
         let made = self.make(&|_| Ok(Vec::new()))?;
         let shown = show(&verb, &made.document, output.json, output.mib);
+        made.shown(shown)
+    }
+
+    /// Measures, records and shows what was measured as a sweep, also in `files`.
+    ///
+    /// # Errors
+    /// What makes a measurement impossible, or its result unwritable.
+    pub fn run_as_sweep(self, swept: &Swept, files: &SweepFiles) -> Result<Exit> {
+        files.check()?;
+        let output = self.output;
+        let plan = (self.job.plan)(true)?;
+        let made = self.make(&|_| Ok(Vec::new()))?;
+        let found = view::sweep::found(swept, &plan, &made.document);
+        let written = files.write(&found);
+        let shown = written.and_then(|()| match files.is_csv_on_stdout() {
+            true => Ok(()),
+            false => view::sweep::show(&found, output.json, output.mib),
+        });
+        made.shown(shown)
+    }
+}
+
+impl Made {
+    /// Ends, when the result was shown; or tells where it is, when it could not be.
+    fn shown(self, shown: Result<()>) -> Result<Exit> {
+        let made = self;
         match (&made.closed.id, &made.closed.trouble) {
             (Some(id), None) => shown.with_context(|| {
                 let place = &made.place;
@@ -109,9 +141,7 @@ impl Session<'_> {
         }
         made.end()
     }
-}
 
-impl Made {
     /// Says where the run is kept, and how it ended.
     ///
     /// # Errors
@@ -152,6 +182,19 @@ pub fn of_record(run: &Run) -> Result<Option<Document<Body>>> {
     }
     let read = serde_json::from_value(document);
     read.map(Some).with_context(|| format!("{}: its document.json is no {SCHEMA}", run.id))
+}
+
+/// Prints the result of a recorded run as it was printed then: a mark, or a sweep.
+///
+/// # Errors
+/// When it cannot be printed, or its plan is of another version.
+pub fn show_recorded(run: &Run, document: &Document<Body>, mib: bool) -> Result<()> {
+    let swept = if run.is_bare() { None } else { Setup::of_record(run)?.sweep };
+    let Some(swept) = swept.filter(|_| run.summary.verb == "sweep") else {
+        return show(&run.summary.verb, document, false, mib);
+    };
+    let plan = Plan::from_toml(&run.plan).with_context(|| format!("{}: its plan.toml", run.id))?;
+    view::sweep::show(&view::sweep::found(&swept, &plan, document), false, mib)
 }
 
 /// Prints a mark; `verb` is what the user called it.

@@ -3,6 +3,7 @@
 use anyhow::{Context as _, Result, bail};
 use block::Bytes;
 use linux::target::EngineKind;
+use mark::sweep::{Limits, Sweep};
 use record::{Run, RunId, SamplesFormat};
 use serde::{Deserialize, Serialize};
 
@@ -36,6 +37,18 @@ pub struct Setup {
     pub repeats: Option<RunId>,
     /// The drive in a few words, known when it is open.
     pub drive: Option<String>,
+    /// What the plan is, when it is a sweep's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sweep: Option<Swept>,
+}
+
+/// A sweep, and by what it is judged.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Swept {
+    /// What is varied.
+    pub sweep: Sweep,
+    /// By what settings and effects are judged.
+    pub limits: Limits,
 }
 
 impl Setup {
@@ -73,6 +86,7 @@ impl Setup {
             samples: keep.keep_samples.map(SamplesFormat::from),
             repeats: None,
             drive: None,
+            sweep: None,
         }
     }
 

@@ -169,7 +169,7 @@ fn usual_lines_are_good() {
     let fixture = Fixture::new();
     for verb in VERBS.iter().filter(|verb| verb.ends) {
         let mut line: Vec<OsString> = verb.name.split(' ').map(OsString::from).collect();
-        line.extend(verb.usual.iter().map(OsString::from));
+        line.extend(known::usual(verb.name, "").iter().map(OsString::from));
         let ended = fixture.copy().run(&line);
         assert!(matches!(ended.code, Some(0 | 1)), "{line:?}: {ended:?}");
     }

@@ -12,7 +12,7 @@ use std::fs::File;
 use std::process::{Command, Stdio};
 
 use cases::fixture::{Ended, Fixture, end};
-use cases::known::VERBS;
+use cases::known::{VERBS, usual};
 use common::storage::has_tools;
 use common::{Ran, drivescope};
 
@@ -22,8 +22,8 @@ fn lines() -> Vec<Vec<&'static str>> {
     let ends = VERBS.iter().filter(|verb| verb.ends);
     for verb in ends.filter(|verb| !verb.name.starts_with("probe ") && verb.name != "trace compare")
     {
-        let line = verb.name.split(' ').chain(verb.usual.iter().copied());
-        let json = !["flashbench", "completions"].contains(&verb.name);
+        let line = verb.name.split(' ').chain(usual(verb.name, ""));
+        let json = !["flashbench", "diskspd", "completions"].contains(&verb.name);
         lines.push(line.chain(json.then_some("--json")).collect());
     }
     lines.extend([vec!["devices"], vec!["runs", "show", "last"], vec!["sim", "list"]]);

@@ -18,7 +18,7 @@ mod samples;
 mod submitter;
 
 pub use bench::{Bench, BenchError, TargetBench};
-pub use run::{Control, EngineError, run_step};
+pub use run::{Control, EngineError, run_step, run_step_apart};
 pub use samples::{
     Failure, FailureKind, Lag, OpSamples, PhaseSamples, Sample, Samples, Series, Totals, Trouble,
 };

@@ -48,7 +48,7 @@ pub enum EngineError {
     Feed(#[source] crate::replay::FeedError),
 }
 
-/// Runs `step` once, from idle to idle.
+/// Runs `step` once, from idle to idle, and tells all submitters together.
 ///
 /// `region` is the part of the target that the plan may touch, `seed` the run's own
 /// ([`workload::schedule::Slot::seed`]). Counters are read when every lane stands ready with its
@@ -66,6 +66,41 @@ pub fn run_step<T: Target>(
     control: Control<'_>,
     sink: &mut dyn RunSink,
 ) -> Result<Samples, EngineError> {
+    let ran = run(target, environment, step, (region, content, seed), control, sink)?;
+    Ok(ask(merge(ran, control, None), environment))
+}
+
+/// As [`run_step`], and what each submitter saw, by submitter, beside all of them together. Takes twice the memory.
+///
+/// # Errors
+/// As [`run_step`].
+pub fn run_step_apart<T: Target>(
+    target: &mut T,
+    environment: &mut dyn Environment,
+    step: &Step,
+    (region, content, seed): (Region, Content, u64),
+    control: Control<'_>,
+    sink: &mut dyn RunSink,
+) -> Result<(Samples, Vec<Vec<PhaseSamples>>), EngineError> {
+    let ran = run(target, environment, step, (region, content, seed), control, sink)?;
+    let mut apart = Vec::with_capacity(ran.submitters.len());
+    let samples = merge(ran, control, Some(&mut apart));
+    Ok((ask(samples, environment), apart))
+}
+
+/// With what the environment knows of a device that failed.
+fn ask(samples: Samples, environment: &mut dyn Environment) -> Samples {
+    Samples { failure: samples.failure.map(|failure| failure.ask(environment)), ..samples }
+}
+
+fn run<T: Target>(
+    target: &mut T,
+    environment: &mut dyn Environment,
+    step: &Step,
+    (region, content, seed): (Region, Content, u64),
+    control: Control<'_>,
+    sink: &mut dyn RunSink,
+) -> Result<Ran, EngineError> {
     let payload = |submitter: u16| -> Box<dyn Payload> {
         Box::new(SectorContent::new(content, seed, submitter))
     };
@@ -94,10 +129,7 @@ pub fn run_step<T: Target>(
             (drive, std::mem::replace(&mut submitters, rest))
         })
         .collect();
-    let ran = run_lanes(lanes, environment, step, control, sink)?;
-    let mut samples = merge(ran, control);
-    samples.failure = samples.failure.map(|failure| failure.ask(environment));
-    Ok(samples)
+    run_lanes(lanes, environment, step, control, sink)
 }
 
 /// What the lanes left, before it is merged.
@@ -201,7 +233,11 @@ fn tell(lane: usize, word: &Word, step: &Step, sink: &mut dyn RunSink) {
     }
 }
 
-fn merge(ran: Ran, control: Control<'_>) -> Samples {
+fn merge(
+    ran: Ran,
+    control: Control<'_>,
+    mut apart: Option<&mut Vec<Vec<PhaseSamples>>>,
+) -> Samples {
     let mut totals = Totals::default();
     let mut trace = Vec::new();
     let mut trace_dropped = 0;
@@ -215,6 +251,9 @@ fn merge(ran: Ran, control: Control<'_>) -> Samples {
         failure = failure.or(submitter.failure.take());
         let (legs, audit) = submitter.finish(ran.end);
         audits.push(audit);
+        if let Some(apart) = &mut apart {
+            apart.push(legs.clone());
+        }
         for (index, leg) in legs.into_iter().enumerate() {
             match phases.get_mut(index) {
                 Some(phase) => recorder::merge(phase, leg),

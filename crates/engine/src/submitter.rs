@@ -293,7 +293,7 @@ impl Submitter {
                 return;
             }
             let Some(slot) = self.free.pop() else { return };
-            let access = self.next_access();
+            let access = self.next_access(slot);
             self.legs[self.issuing].issued.add(access.len);
             let due = self.take_due();
             let leg = self.issuing as u32;
@@ -313,10 +313,11 @@ impl Submitter {
         }
     }
 
+    /// The access to be made next, in this slot.
     #[inline]
-    fn next_access(&mut self) -> Access {
+    fn next_access(&mut self, slot: u16) -> Access {
         if self.batch_used == self.batch_len {
-            self.stream.fill(&mut self.batch[..self.batch_len]);
+            self.stream.fill_for(slot, &mut self.batch[..self.batch_len]);
             self.batch_used = 0;
         }
         self.batch_used += 1;
@@ -436,10 +437,10 @@ impl Submitter {
 }
 
 /// Blocks of a shared cursor are claimed one by one: claimed ahead, they would be visited by each
-/// submitter in runs of its own.
+/// submitter in runs of its own. So are those that follow from what completed.
 fn batch_len(phase: &Phase) -> usize {
     match phase.address {
-        address if address.is_shared() => 1,
+        address if address.is_shared() || address.is_by_slot() => 1,
         _ => BATCH,
     }
 }

@@ -7,11 +7,13 @@ mod metronome;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use block::{Bytes, Errno, Event, Nanos, NullSink, Op, Outcome, RunSink};
-use engine::{Control, FailureKind, Samples, run_step};
+use engine::{Control, FailureKind, Samples, run_step, run_step_apart};
 use metronome::{Metronome, Nowhere};
 use proptest::collection::vec;
 use proptest::prelude::*;
-use workload::plan::{Address, Arrival, Content, Gaps, OpShare, Phase, Region, Share, Step, Stop};
+use workload::plan::{
+    Address, Arrival, Content, Cursors, Gaps, OpShare, Phase, Region, Share, Step, Stop,
+};
 
 use drivescope_engine as engine;
 
@@ -38,7 +40,7 @@ fn ios(count: u64) -> Stop {
 }
 
 fn step(submitters: u16, phases: Vec<Phase>) -> Step {
-    Step { name: "step".to_owned(), submitters, phases }
+    Step { name: "step".to_owned(), submitters, order: None, phases }
 }
 
 fn run_with(
@@ -112,6 +114,56 @@ fn a_sequential_cursor_goes_on_from_phase_to_phase() {
     for pair in offsets.windows(2) {
         assert_eq!(pair[1], (pair[0] + 4096) % (64 << 20), "a block was skipped or repeated");
     }
+}
+
+// Breaks when the emulation of a tester's defect loses it, or gets another: each slot goes on from what completed there,
+// over the seam between phases too.
+#[test]
+fn cursors_by_slot_read_each_block_as_often_as_the_queue_is_deep() {
+    let mut drive = Metronome::new(4, Nanos::micros(100));
+    let by_slot = |name, measured, stop| Phase {
+        address: Address::Strided {
+            stride: Bytes::kib(4),
+            apart: Bytes::ZERO,
+            cursors: Cursors::Slot,
+        },
+        ..phase(name, measured, 4, stop)
+    };
+    let phases = vec![by_slot("warm-up", false, ios(40)), by_slot("measure", true, ios(400))];
+    let samples = run(&mut drive, &step(1, phases));
+    let mut visits = vec![0; 200];
+    samples.trace.iter().for_each(|s| visits[(s.offset.0 / 4096) as usize] += 1);
+    let touched = visits.iter().filter(|n| **n > 0).count();
+    assert_eq!(samples.trace.len(), 440);
+    assert_eq!(touched, 113, "440 reads by four cursors that began side by side");
+    assert!(visits[3..110].iter().all(|n| *n == 4), "{visits:?}");
+    assert_eq!(samples.audit.blocks_touched, 113);
+}
+
+// Breaks when what one submitter did is told of another, or is not what all did together.
+#[test]
+fn submitters_apart_add_up_to_all_of_them() {
+    let mut drive = Metronome::new(4, Nanos::micros(100));
+    let never = AtomicBool::new(false);
+    let control = Control { cancel: &never, trace_cap: 100_000 };
+    let step = step(3, vec![phase("measure", true, 2, after(Nanos::millis(20)))]);
+    let region = Region { offset: Bytes::ZERO, length: Bytes::mib(64) };
+    let seeded = (region, Content::default(), 7);
+    let around = &mut Nowhere::default();
+    let ran = run_step_apart(&mut drive, around, &step, seeded, control, &mut NullSink);
+    let (samples, apart) = ran.unwrap();
+    assert_eq!(apart.len(), 3);
+    let window = samples.phases[0].window;
+    for (id, phases) in apart.iter().enumerate() {
+        let inside = |s: &&engine::Sample| usize::from(s.submitter) == id && s.completed < window;
+        let seen = samples.trace.iter().filter(inside).count() as u64;
+        assert_eq!(phases[0].ios(), seen, "submitter {id}");
+    }
+    let sum: u64 = apart.iter().map(|phases| phases[0].ios()).sum();
+    assert_eq!(sum, samples.phases[0].ios());
+    let mut merged = apart[0][0].latency();
+    apart[1..].iter().for_each(|phases| merged.merge(&phases[0].latency()));
+    assert_eq!(merged, samples.phases[0].latency());
 }
 
 #[test]

@@ -2,11 +2,15 @@
 
 #![allow(clippy::unwrap_used, reason = "these are tests")]
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 
 use drivescope_house::documents::{anchors, code_spans, links};
+use drivescope_house::program::Printed;
 use drivescope_house::repository::{Source, root, sources};
 use drivescope_house::{program, transcript};
 
@@ -60,24 +64,27 @@ fn every_path_that_is_named_exists() {
 fn every_flag_that_is_named_exists() {
     let binary = program::build("dev").unwrap();
     let mut help = String::new();
-    let verbs =
-        ["", "mark", "plan", "run", "rerun", "devices", "sim list", "sim show", "sim serve"];
-    let runs = ["runs list", "runs show", "runs rm", "runs export", "runs import", "runs reindex"];
-    let probe = ["probe", "probe align", "probe scatter", "probe capacity", "flashbench"];
-    let rest = ["import flashbench", "judge", "pts", "rows merge", "health", "purge"];
-    let trace = ["record", "import", "export", "analyze", "replay", "compare"];
-    let trace = trace.map(|verb| format!("trace {verb}"));
-    let trace = trace.iter().map(String::as_str);
-    for verb in verbs.into_iter().chain(runs).chain(probe).chain(rest).chain(trace) {
-        let printed = program::run(&format!("drivescope {verb} --help"), &binary, false).unwrap();
+    let mut verbs = vec!["drivescope".to_owned()];
+    while let Some(verb) = verbs.pop() {
+        let printed = program::run(&format!("{verb} --help"), &binary, false).unwrap();
         assert_eq!(printed.code, 0, "{}", printed.text);
+        verbs.extend(verbs_below(&printed.text).map(|below| format!("{verb} {below}")));
         help.push_str(&printed.text);
     }
+    assert!(help.contains("drivescope trace replay"), "the verbs below a verb were not found");
     let word = |c: char| !c.is_ascii_alphanumeric() && c != '-';
     let known: BTreeSet<&str> = help.split(word).filter(|w| w.starts_with("--")).collect();
     // Flags of other programs that the documents name.
-    let others =
-        ["--live", "--release", "--direct-io", "--read_iolog", "--jobs", "--keep", "--program"];
+    let others = [
+        "--live",
+        "--release",
+        "--direct-io",
+        "--read_iolog",
+        "--jobs",
+        "--keep",
+        "--program",
+        "--fast-precondition",
+    ];
     for document in documents() {
         for span in code_spans(&document.text).into_iter().filter(|s| s.starts_with("--")) {
             let flag = span.split([' ', '=']).next().unwrap_or_default();
@@ -87,17 +94,34 @@ fn every_flag_that_is_named_exists() {
     }
 }
 
+/// The verbs that a page of help lists; their descriptions go on further to the right.
+fn verbs_below(help: &str) -> impl Iterator<Item = &str> {
+    let listed = help.lines().skip_while(|line| *line != "Commands:").skip(1);
+    listed
+        .take_while(|line| !line.is_empty())
+        .filter_map(|line| line.strip_prefix("  ")?.split(' ').next())
+        .filter(|verb| !verb.is_empty() && *verb != "help")
+}
+
 /// A transcript of what the program printed once. Those of virtual drives are the same everywhere.
 #[test]
 fn transcripts_show_what_is_printed_today() {
     let binary = program::build("dev").unwrap();
-    let mut run = 0;
-    for document in documents() {
-        let renewed = transcript::renew(&document.text, false, |command| {
-            run += 1;
-            program::run(command, &binary, false)
-        })
-        .unwrap();
+    let documents = documents();
+    let mut commands = BTreeSet::new();
+    for document in &documents {
+        let note = |command: &str| {
+            commands.insert(command.to_owned());
+            Ok(Printed { text: String::new(), code: 0 })
+        };
+        transcript::renew(&document.text, false, note).unwrap();
+    }
+    assert!(!commands.is_empty(), "no document has a transcript that can be checked");
+    let printed = printed(&commands.into_iter().collect::<Vec<_>>(), &binary);
+    for document in &documents {
+        let renewed =
+            transcript::renew(&document.text, false, |command| Ok(printed[command].clone()));
+        let renewed = renewed.unwrap();
         let differs = renewed.lines().zip(document.text.lines()).find(|(new, old)| new != old);
         assert!(
             renewed == document.text,
@@ -105,5 +129,22 @@ fn transcripts_show_what_is_printed_today() {
             document.path
         );
     }
-    assert!(run > 0, "no document has a transcript that can be checked");
+}
+
+/// What each command prints; as many run at once as there are CPUs.
+fn printed(commands: &[String], binary: &Path) -> BTreeMap<String, Printed> {
+    let next = AtomicUsize::new(0);
+    let printed = Mutex::new(BTreeMap::new());
+    let threads = thread::available_parallelism().map_or(1, usize::from);
+    thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                while let Some(command) = commands.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let ran = program::run(command, binary, false).unwrap();
+                    printed.lock().unwrap().insert(command.clone(), ran);
+                }
+            });
+        }
+    });
+    printed.into_inner().unwrap()
 }

@@ -106,13 +106,6 @@ impl RealEnvironment {
         }
     }
 
-    /// The layout of `length` bytes of the target from `offset` on, with [`Extents::physical_range`] on
-    /// the leaf as in [`Environment::extents`]; `None` where the target is no file. What lies beyond
-    /// the file's end is left out.
-    pub fn extents_within(&mut self, offset: Bytes, length: Bytes) -> Option<Extents> {
-        self.extents_where(|file| extents::within(file, offset, length))
-    }
-
     fn extents_where(&self, find: impl FnOnce(&File) -> Extents) -> Option<Extents> {
         let file =
             self.target.as_ref().filter(|file| file.metadata().is_ok_and(|m| m.is_file()))?;
@@ -247,6 +240,10 @@ impl Environment for RealEnvironment {
 
     fn extents(&mut self) -> Option<Extents> {
         self.extents_where(extents::of)
+    }
+
+    fn extents_within(&mut self, offset: Bytes, length: Bytes) -> Option<Extents> {
+        self.extents_where(|file| extents::within(file, offset, length))
     }
 
     /// I/O fails first, and the device leaves sysfs when all of it has failed; so this waits, in all for a second at

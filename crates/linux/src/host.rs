@@ -49,3 +49,74 @@ pub fn fresh_seed() -> io::Result<u64> {
     getrandom(&mut bytes, GetRandomFlags::empty())?;
     Ok(u64::from_ne_bytes(bytes) >> 11)
 }
+
+/// What a processor has done since the machine started, in ticks of the kernel's clock.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ProcessorTimes {
+    /// Its number.
+    pub id: u32,
+    /// In programs, niced ones too.
+    pub user: u64,
+    /// In the kernel, interrupts too.
+    pub kernel: u64,
+    /// Idle, while a program here waited for a disk.
+    pub waiting: u64,
+    /// Idle.
+    pub idle: u64,
+}
+
+/// The times of each processor that is on line (`/proc/stat`, proc_stat(5)); none where the kernel does not tell.
+pub fn processor_times() -> Vec<ProcessorTimes> {
+    fs::read_to_string("/proc/stat").map_or_else(|_| Vec::new(), |told| times_of(&told))
+}
+
+fn times_of(told: &str) -> Vec<ProcessorTimes> {
+    let one = |line: &str| {
+        let mut words = line.strip_prefix("cpu")?.split_ascii_whitespace();
+        // The line of all of them together has no number.
+        let id = words.next()?.parse().ok().filter(|_| !line.starts_with("cpu "))?;
+        let ticks: Vec<u64> = words.map_while(|word| word.parse().ok()).collect();
+        let [user, nice, system, idle, waiting, rest @ ..] = &ticks[..] else { return None };
+        let interrupts: u64 = rest.iter().take(2).sum();
+        Some(ProcessorTimes {
+            id,
+            user: user + nice,
+            kernel: system + interrupts,
+            waiting: *waiting,
+            idle: *idle,
+        })
+    };
+    told.lines().filter_map(one).collect()
+}
+
+/// The processors that this program may run on, in rising order.
+pub fn allowed_processors() -> Vec<usize> {
+    let allowed = rustix::thread::sched_getaffinity(None);
+    allowed.map_or_else(
+        |_| Vec::new(),
+        |set| (0..rustix::thread::CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu)).collect(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Breaks when the sum of all processors is taken for one, or a column for its neighbour.
+    #[test]
+    fn times_are_those_of_each_processor() {
+        let told = "cpu  11 22 33 44 55 66 77 88 0 0\ncpu0 1 2 3 4 5 6 7 8 0 0\ncpu12 10 20 30 40 50\nintr 5\n";
+        let expected = [
+            ProcessorTimes { id: 0, user: 3, kernel: 16, waiting: 5, idle: 4 },
+            ProcessorTimes { id: 12, user: 30, kernel: 30, waiting: 50, idle: 40 },
+        ];
+        assert_eq!(times_of(told), expected);
+        assert!(times_of("cpu0 1 2\n").is_empty());
+    }
+
+    #[test]
+    fn this_program_may_run_somewhere() {
+        assert!(!allowed_processors().is_empty());
+        assert!(!processor_times().is_empty());
+    }
+}

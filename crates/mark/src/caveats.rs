@@ -1,6 +1,6 @@
 //! Doubts about a mark, each with its cause and what would remove it.
 
-use block::{DriveKind, Medium, Op, WriteCache};
+use block::{DriveInfo, DriveKind, Medium, Nanos, Op, WriteCache};
 use engine::Trouble;
 use stats::{Caveat, Verdict};
 use workload::plan::Plan;
@@ -8,12 +8,14 @@ use workload::plan::Plan;
 use crate::body::Test;
 use crate::execute::{Broken, Executed};
 use crate::findings::Context;
+use crate::options::Direction;
 use crate::proofs::{Case, by_cache_devices, degraded};
 
 /// Fewest bytes per extent at which a file counts as laid out in one piece, for a disk that turns.
 const EXTENT_BYTES_MIN: u64 = 16 << 20;
 
-fn caveat(
+/// A doubt, with its cause and what would remove it.
+pub(crate) fn caveat(
     code: &str,
     subject: &str,
     cause: impl Into<String>,
@@ -238,13 +240,56 @@ pub(crate) fn of_test(test: &Test, case: &Case<'_>, context: &Context<'_>) -> Ve
             "if that may be so here, write the span first, or measure a file on its filesystem",
         );
     }
-    let volatile = context.info.write_cache == Some(WriteCache::WriteBack) && !context.durable;
-    if volatile && case.does(Op::Write) && test.headline {
+    let is_volatile = context.info.write_cache == Some(WriteCache::WriteBack);
+    let may_wait = case.phase.ops.iter().any(|o| o.op == Op::Write && !o.fua);
+    if is_volatile && may_wait && test.headline {
         add(
             "volatile_writes",
             "writes count as complete in the drive's volatile cache, so this is its burst speed as far as that cache reaches".to_owned(),
             "add --dsync for durable writes, or a longer --duration for sustained ones",
         );
+    }
+    caveats
+}
+
+/// Half a turn of the fastest disks that were made, of 15,000 revolutions per minute. Of two blocks that follow each other
+/// on a track, the second comes by a whole turn after the first was made durable, less what the head passes meanwhile.
+const HALF_TURN: Nanos = Nanos(2_000_000);
+/// A durable write that takes no longer than this times one into the cache waited for nothing.
+const NO_LONGER: f64 = 1.25;
+
+/// Doubts about durable writes that take less time than they have to.
+pub(crate) fn of_commits(tests: &[Test], info: &DriveInfo) -> Vec<Caveat> {
+    // A drive without a volatile cache is sent no flush, and has nothing to wait for.
+    if info.write_cache != Some(WriteCache::WriteBack) {
+        return Vec::new();
+    }
+    let stands = |test: &&Test| test.headline && test.latency_ns.p50 > 0;
+    let of = |op: Direction| {
+        let word = op.word();
+        tests.iter().filter(stands).filter(move |test| test.op == word)
+    };
+    let mut caveats = Vec::new();
+    for commit in of(Direction::Commit) {
+        let subject = format!("{} {}", commit.name, commit.op);
+        let took = Nanos(commit.latency_ns.p50);
+        if info.rotational == Some(true) && took < HALF_TURN {
+            caveats.push(caveat(
+                "flush_too_short",
+                &subject,
+                format!("the drive says that its cache is volatile and that it rotates, and half of its durable writes took less than {HALF_TURN}, half a turn of the fastest disks: it did not wait for its platters"),
+                "do not trust it with a database: it answers before the data is safe, unless a controller's battery or the host of this virtual machine keeps it",
+            ));
+        } else if let Some(cached) = of(Direction::Write).find(|test| test.name == commit.name)
+            && took.0 as f64 <= NO_LONGER * cached.latency_ns.p50 as f64
+        {
+            caveats.push(caveat(
+                "flush_for_nothing",
+                &subject,
+                "the drive says that its cache is volatile, and a durable write takes no longer than one into that cache",
+                "either capacitors keep the cache, or flushes are ignored; only the maker's word or a power cut tells which",
+            ));
+        }
     }
     caveats
 }

@@ -130,6 +130,9 @@ pub struct Executed {
 
 /// Is told how the runs go, and given what each left when it is over and before the next begins.
 pub trait Keeper: RunSink {
+    /// The run at this position of the schedule is to begin. Whoever measures several targets in turns lets it wait here.
+    fn turn(&mut self, _position: u32) {}
+
     /// A run is over. `samples` is what `kept` was made of, without its single I/Os.
     fn over(&mut self, kept: &Kept, samples: &Samples);
 
@@ -223,6 +226,7 @@ pub fn execute<T: Target>(
             count(&mut executed.tests[slot.step], kept.clone());
             continue;
         }
+        keeper.turn(slot.position);
         announce(plan, &slot, step, target.now(), keeper);
         rest(target, plan.schedule.pause, control);
         let seeded = (region, plan.content, slot.seed);
@@ -433,7 +437,7 @@ pub fn ceiling<T: Target>(
         for stop in stops {
             let arrival = Arrival::ClosedLoop { depth: phase.arrival.depth() };
             let phases = vec![Phase { stop, arrival, ..phase.clone() }];
-            let alone = Step { name: step.name.clone(), submitters: step.submitters, phases };
+            let alone = Step { phases, ..step.clone() };
             let samples = run_step(null, environment, &alone, seeded, control, &mut NullSink)?;
             rate = best_rate(&samples);
             if samples.totals.ios >= ENOUGH {

@@ -73,6 +73,7 @@ pub fn body(plan: &Plan, executed: &Executed, context: &Context<'_>) -> Body {
         caveats.extend(caveats::of_test(&test, &case, context));
         tests.push(test);
     }
+    caveats.extend(caveats::of_commits(&tests, context.info));
     Body {
         target: context.info.clone(),
         stack: context.stack.clone(),
@@ -89,7 +90,7 @@ fn test(step: &Step, phase: &Phase, runs: &TestRuns, proofs: Proofs, until: Opti
     let iops: Vec<f64> = runs.runs.iter().map(|r| r.run.iops).collect();
     Test {
         name: name(step, phase),
-        op: word(&phase.ops),
+        op: word(step, &phase.ops),
         block_bytes: phase.block,
         depth: phase.arrival.depth(),
         threads: step.submitters,
@@ -114,7 +115,12 @@ fn name(step: &Step, phase: &Phase) -> String {
     if step.name.starts_with(&familiar) { familiar } else { step.name.clone() }
 }
 
-fn word(ops: &[OpShare]) -> String {
+fn word(step: &Step, ops: &[OpShare]) -> String {
+    let commit = Direction::Commit.word();
+    let is_durable = ops.iter().all(|o| o.op == Op::Write && o.fua);
+    if is_durable && step.name.split_whitespace().next_back() == Some(&commit) {
+        return commit;
+    }
     let share = |op| ops.iter().filter(|o| o.op == op).map(|o| o.percent).sum::<u8>();
     match (share(Op::Read), share(Op::Write)) {
         (100, 0) => Direction::Read.word(),

@@ -5,13 +5,17 @@
 
 pub mod body;
 mod caveats;
+pub mod compare;
+pub mod diskspd;
 mod execute;
+pub mod explain;
 pub mod findings;
 pub mod notation;
 pub mod options;
 mod proofs;
 pub mod repeat;
 mod run;
+pub mod sweep;
 
 pub use body::Body;
 pub use execute::{

@@ -4,11 +4,13 @@ use std::fmt;
 use std::str::FromStr;
 
 use block::Bytes;
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use workload::plan::Step;
 
 /// Where a test's transfers go.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Pattern {
     /// One block after the other.
     Sequential,
@@ -38,7 +40,7 @@ pub struct NotationError {
 }
 
 /// Deepest queue of one submitter: the largest completion ring that the kernel makes is twice that.
-const DEPTH_MAX: u16 = 16_384;
+pub(crate) const DEPTH_MAX: u16 = 16_384;
 
 impl FromStr for TestSpec {
     type Err = NotationError;

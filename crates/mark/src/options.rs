@@ -1,6 +1,9 @@
 //! What a mark is asked to do, and the plan that does it.
 
+use std::str::FromStr;
+
 use block::{Bytes, Nanos, Op};
+use serde::{Deserialize, Serialize};
 use workload::plan::{
     Address, Arrival, Content, OpShare, Order, Phase, Plan, Region, SCHEMA, Schedule, Share, Step,
     Stop, Until,
@@ -19,6 +22,8 @@ pub enum Profile {
     Peak,
     /// SEQ1M Q1T1, RND4K Q1T1.
     RealWorld,
+    /// SEQ4K, SEQ8K and SEQ16K Q1T1: a database's log.
+    Commit,
 }
 
 impl Profile {
@@ -33,12 +38,14 @@ impl Profile {
             Profile::Nvme => vec![seq(mib, 8), seq(kib, 32), rnd(32, 16), rnd(1, 1)],
             Profile::Peak => vec![seq(mib, 8), rnd(32, 1)],
             Profile::RealWorld => vec![seq(mib, 1), rnd(1, 1)],
+            Profile::Commit => [4, 8, 16].map(|block| seq(Bytes::kib(block), 1)).to_vec(),
         }
     }
 }
 
 /// What each test does with the data.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
 pub enum Direction {
     /// Reads only.
     Read,
@@ -46,6 +53,8 @@ pub enum Direction {
     Write,
     /// Reads in this percentage of I/Os (1–99), writes in the others.
     Mix(u8),
+    /// Writes that are durable when they complete, whatever the others are: what `fdatasync` after each write comes to.
+    Commit,
 }
 
 impl Direction {
@@ -55,16 +64,50 @@ impl Direction {
             Direction::Read => "read".to_owned(),
             Direction::Write => "write".to_owned(),
             Direction::Mix(reads) => format!("mix{reads}"),
+            Direction::Commit => "commit".to_owned(),
         }
     }
 
-    fn ops(self, fua: bool) -> Vec<OpShare> {
+    /// What is issued; `fua`: writes are durable when they complete.
+    pub(crate) fn ops(self, fua: bool) -> Vec<OpShare> {
         let share = |op, percent| OpShare { op, fua: fua && op == Op::Write, percent };
         match self {
             Direction::Read => vec![share(Op::Read, 100)],
             Direction::Write => vec![share(Op::Write, 100)],
             Direction::Mix(reads) => vec![share(Op::Read, reads), share(Op::Write, 100 - reads)],
+            Direction::Commit => vec![OpShare { op: Op::Write, fua: true, percent: 100 }],
         }
+    }
+}
+
+/// Reads what [`Direction::word`] writes.
+impl FromStr for Direction {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Direction, String> {
+        let share = |reads: &str| reads.parse::<u8>().ok().filter(|reads| (1..=99).contains(reads));
+        match (text, text.strip_prefix("mix").and_then(share)) {
+            ("read", _) => Ok(Direction::Read),
+            ("write", _) => Ok(Direction::Write),
+            (_, Some(reads)) => Ok(Direction::Mix(reads)),
+            _ => Err(format!(
+                "`{text}` is no operation: write read, write or mix70 (70 % reads; 1 to 99)"
+            )),
+        }
+    }
+}
+
+impl TryFrom<String> for Direction {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Direction, String> {
+        text.parse()
+    }
+}
+
+impl From<Direction> for String {
+    fn from(direction: Direction) -> String {
+        direction.word()
     }
 }
 
@@ -191,7 +234,8 @@ impl Options {
                 ..phase("", false, Nanos::ZERO)
             });
         }
-        Step { name: format!("{test} {}", direction.word()), submitters: test.threads, phases }
+        let name = format!("{test} {}", direction.word());
+        Step { name, submitters: test.threads, order: None, phases }
     }
 }
 
@@ -220,7 +264,9 @@ mod tests {
 
     #[test]
     fn every_profile_makes_a_plan_that_prints_and_reads_back() {
-        for profile in [Profile::Default, Profile::Nvme, Profile::Peak, Profile::RealWorld] {
+        for profile in
+            [Profile::Default, Profile::Nvme, Profile::Peak, Profile::RealWorld, Profile::Commit]
+        {
             let plan = Options { tests: profile.tests(), ..options() }.plan();
             let text = plan.to_toml().unwrap();
             assert_eq!(Plan::from_toml(&text).unwrap(), plan, "{text}");

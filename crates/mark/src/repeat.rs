@@ -1,13 +1,13 @@
 //! A mark and its repetition, compared.
 //!
 //! The two were made one after the other, perhaps months apart, so nothing pairs their runs: the groups
-//! are compared as such ([`stats::unpaired_ratio`]). What changed in between (the drive's state, its
+//! are compared as such ([`stats::Contrast`]). What changed in between (the drive's state, its
 //! age, the place of the test file) counts as a difference; that is what a repetition is asked for.
 //! Runs that resemble their neighbours widen the interval.
 
 use block::DriveKind;
 use serde::{Deserialize, Serialize};
-use stats::{Agreement, RatioEstimate, agreement, unpaired_ratio};
+use stats::{Agreement, Contrast, Design, RatioEstimate, agreement};
 
 use crate::body::{Body, Test};
 use crate::findings::CONFIDENCE;
@@ -95,25 +95,11 @@ fn median(test: &Test) -> Option<f64> {
     test.mb_s.median.filter(|_| !test.runs.is_empty())
 }
 
-/// Runs over the independent ones that they are worth.
-fn dependence(test: &Test) -> f64 {
-    let worth = test.mb_s.n_effective;
-    if worth > 0.0 { (test.mb_s.n as f64 / worth).max(1.0) } else { 1.0 }
-}
-
-/// The interval of runs that resemble their neighbours: wider by the square root of how many of them
-/// are worth one, as the standard error of a mean is, on the logarithmic scale.
-fn widened(estimate: RatioEstimate, dependence: f64) -> RatioEstimate {
-    let widen = |end: f64| estimate.ratio * (end / estimate.ratio).powf(dependence.sqrt());
-    RatioEstimate { low: estimate.low.map(widen), high: estimate.high.map(widen), ..estimate }
-}
-
 fn repeated_test(before: &Test, after: Option<&Test>, margin_percent: f64) -> RepeatedTest {
     let rates = |test: &Test| test.runs.iter().map(|r| r.mb_s).collect::<Vec<f64>>();
     let rates = (rates(before), after.map(rates).unwrap_or_default());
-    let dependence = dependence(before).max(after.map_or(1.0, dependence));
-    let ratio = unpaired_ratio(&rates.1, &rates.0, CONFIDENCE)
-        .map(|found| widened(found.estimate, dependence));
+    let contrast = Contrast::new(&rates.1, &rates.0, Design::Separate);
+    let ratio = contrast.map(|found| found.estimate(CONFIDENCE));
     let stands = before.headline && after.is_some_and(|t| t.headline);
     let same = !rates.0.is_empty() && rates.0 == rates.1;
     let outcome = match ratio {

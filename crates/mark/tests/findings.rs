@@ -3,8 +3,8 @@
 mod world;
 
 use block::{
-    Bytes, CpuTimes, DriveKind, Errno, Extents, Layer, Leaf, Medium, Nanos, Op, PageCache, TaskIo,
-    Time,
+    Bytes, CpuTimes, DriveKind, Errno, Extents, Layer, Leaf, LinkState, Medium, Nanos, Op,
+    PageCache, TaskIo, Time,
 };
 use drivescope_mark::{Broken, Ceiling, Direction, FailedRun, RunFigures};
 use engine::{Failure, FailureKind};
@@ -293,6 +293,30 @@ fn undisturbed_sees_others() {
     assert_eq!(verdict(hot), Verdict::Refuted);
     let blind = World::sound().each(|_, r| r.after.devices.clear());
     assert_eq!(verdict(blind), Verdict::Unprovable);
+    let worn = World::sound().each(|_, r| {
+        (r.before.media_errors, r.after.media_errors) = (Some(7), Some(8));
+    });
+    assert_eq!(verdict(worn), Verdict::Refuted);
+    let old = World::sound().each(|_, r| {
+        (r.before.media_errors, r.after.media_errors) = (Some(7), Some(7));
+    });
+    assert_eq!(verdict(old), Verdict::Proven, "errors of its earlier life are not of this run");
+}
+
+#[test]
+fn undisturbed_sees_a_link_that_slows_down() {
+    let link = |speed: &str| LinkState { leaf: "nvme0n1".to_owned(), speed: speed.to_owned() };
+    let run_over = |then: &str, now: &str| {
+        let (then, now) = (link(then), link(now));
+        let world = World::sound().each(move |_, r| {
+            (r.before.links, r.after.links) = (vec![then.clone()], vec![now.clone()]);
+        });
+        world.test().proofs.undisturbed
+    };
+    let slowed = run_over("8.0 GT/s PCIe x4", "2.5 GT/s PCIe x4");
+    assert_eq!(slowed.verdict, Verdict::Refuted);
+    assert!(slowed.reason.contains("8.0 GT/s PCIe x4 to 2.5 GT/s"), "{}", slowed.reason);
+    assert_eq!(run_over("8.0 GT/s PCIe x4", "8.0 GT/s PCIe x4").verdict, Verdict::Proven);
 }
 
 /// A mirror of two drives that is written to, each byte to as many of them as `copies` says.

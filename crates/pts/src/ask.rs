@@ -82,6 +82,6 @@ impl Ask {
             ops,
             region: None,
         };
-        Step { name: self.load(), submitters: self.threads, phases: vec![phase] }
+        Step { name: self.load(), submitters: self.threads, order: None, phases: vec![phase] }
     }
 }

@@ -10,7 +10,6 @@ mod fio_json;
 mod fio_log;
 mod fio_options;
 mod fio_traps;
-mod fio_units;
 mod in_bytes;
 mod recorded;
 mod series;

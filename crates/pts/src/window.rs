@@ -170,12 +170,8 @@ pub(crate) fn disturbances(before: &Snapshot, after: &Snapshot, elapsed: Nanos) 
     {
         found.push(format!("{} media errors", now - then));
     }
-    // Where one is not told at both ends, it is not known which is which.
-    let are_all_told = before.links.len() == after.links.len();
-    for (then, now) in before.links.iter().zip(&after.links).filter(|_| are_all_told) {
-        if then.leaf == now.leaf && then.speed != now.speed {
-            found.push(format!("{}'s link went from {} to {}", now.leaf, then.speed, now.speed));
-        }
+    for (then, now) in after.changed_links(before) {
+        found.push(format!("{}'s link went from {} to {}", now.leaf, then.speed, now.speed));
     }
     for array in &after.arrays {
         if array.degraded > 0 || array.sync_action.is_some() {

@@ -6,6 +6,8 @@
 mod answers;
 pub mod btt;
 pub mod chart;
+mod command;
+pub mod diskspd;
 pub mod flashbench;
 pub mod html;
 mod markup;
@@ -16,6 +18,7 @@ mod tables;
 pub mod terminal;
 
 pub use answers::{Answer, Answers, Said, confidence, render_answers};
+pub use command::render_commands;
 pub use number::RateUnit;
 pub use sheet::{Cell, Entry, Group, Listing, Row, Sheet, Standing, Tone};
 pub use spark::spark;

@@ -107,6 +107,24 @@ fn what_lies_beyond_is_counted_with_its_extreme() {
     );
 }
 
+// If it failed, a rate that does not change would fill the picture with its noise.
+#[test]
+fn an_axis_with_zero_begins_there_and_clips_as_any_other() {
+    let flat = (0..1000).map(|i| (f64::from(i) * 4096.0, 1e6 + f64::from(i % 10) * 1e4));
+    let far = (0..7).map(|i| (f64::from(i) * 5e5, 20e6));
+    let mut chart = points(flat.chain(far));
+    let lowest = |chart: &Chart| {
+        let frame = plain(chart, 80);
+        frame.lines().rfind(|line| line.contains('┤')).unwrap_or_default().to_owned()
+    };
+    assert!(!lowest(&chart).trim_start().starts_with('0'), "{}", lowest(&chart));
+    chart.y = chart.y.with_zero();
+    assert!(lowest(&chart).trim_start().starts_with('0'), "{}", plain(&chart, 80));
+    assert!(plain(&chart, 80).contains("▲ 7 above, up to 20 ms"), "{}", plain(&chart, 80));
+    chart.y = chart.y.scaled(Scale::Log10);
+    assert!(!plain(&chart, 80).is_empty(), "a logarithmic axis has no zero");
+}
+
 // If it failed, one slow read in a zone of a dozen would press all bands to the ground.
 #[test]
 fn a_spike_in_a_small_class_flattens_nothing() {

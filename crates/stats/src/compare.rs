@@ -1,12 +1,15 @@
 //! Comparisons of what was measured: side by side (pairs), or one after the other.
 
+mod contrast;
+mod outcome;
 mod unpaired;
 
 use crate::interval::ranks_for_error;
 use crate::{normal, sample};
 use serde::{Deserialize, Serialize};
 
-pub use unpaired::{UnpairedRatio, unpaired_ratio};
+pub use contrast::{Contrast, Design};
+pub use outcome::{Judged, Outcome, holm, judge};
 
 /// More pairs than this are refused: all pairwise means are held in memory.
 pub const PAIRS_MAX: usize = 4096;
@@ -79,19 +82,25 @@ pub fn paired_ratio(a: &[f64], b: &[f64], confidence: f64) -> Option<RatioInterv
 
 /// Hodges and Lehmann's estimate of the middle of `logs`, as a ratio.
 fn hodges_lehmann(logs: &[f64], confidence: f64) -> RatioEstimate {
-    let n = logs.len();
-    let mut means = Vec::with_capacity(n * (n + 1) / 2);
-    for (index, first) in logs.iter().enumerate() {
-        means.extend(logs[index..].iter().map(|second| (first + second) / 2.0));
-    }
-    means.sort_unstable_by(f64::total_cmp);
-    let ends = signed_rank(n, (1.0 - confidence) / 2.0)
+    let means = walsh_averages(logs);
+    let ends = signed_rank(logs.len(), (1.0 - confidence) / 2.0)
         .map(|rank| (means[rank - 1].exp(), means[means.len() - rank].exp()));
     RatioEstimate {
         ratio: sample::median_of_sorted(&means).exp(),
         low: ends.map(|(low, _)| low),
         high: ends.map(|(_, high)| high),
     }
+}
+
+/// The means of all pairs of values, each with itself among them, in ascending order.
+fn walsh_averages(values: &[f64]) -> Vec<f64> {
+    let n = values.len();
+    let mut means = Vec::with_capacity(n * (n + 1) / 2);
+    for (index, first) in values.iter().enumerate() {
+        means.extend(values[index..].iter().map(|second| (first + second) / 2.0));
+    }
+    means.sort_unstable_by(f64::total_cmp);
+    means
 }
 
 /// The greatest k with P(W < k) <= `tail` for Wilcoxon's signed-rank statistic W of n: the rank of
@@ -103,6 +112,28 @@ fn signed_rank(n: usize, tail: f64) -> Option<usize> {
         let rank = n * (n + 1.0) / 4.0 + 0.5 + normal::quantile(tail) * deviation;
         return (rank >= 1.0).then_some(rank as usize);
     }
+    let probability = signed_rank_probabilities(n);
+    let mut below = 0.0;
+    let fits = |p: &&f64| {
+        below += **p;
+        below <= tail + 1e-12
+    };
+    let rank = probability.iter().take_while(fits).count();
+    (rank > 0 && 2 * rank <= probability.len()).then_some(rank)
+}
+
+/// P(W <= w) for Wilcoxon's signed-rank statistic of n, exact up to the same count as [`signed_rank`].
+fn signed_rank_tail(n: usize, w: usize) -> f64 {
+    if n > EXACT_PAIRS_MAX {
+        let n = n as f64;
+        let deviation = (n * (n + 1.0) * (2.0 * n + 1.0) / 24.0).sqrt();
+        return normal::cdf((w as f64 + 0.5 - n * (n + 1.0) / 4.0) / deviation);
+    }
+    signed_rank_probabilities(n).iter().take(w + 1).sum()
+}
+
+/// P(W = w) for w from 0 to n (n + 1) / 2.
+fn signed_rank_probabilities(n: usize) -> Vec<f64> {
     // Each rank 1..=n is in the sum or not, with the same probability.
     let mut probability = vec![1.0];
     for rank in 1..=n {
@@ -114,13 +145,7 @@ fn signed_rank(n: usize, tail: f64) -> Option<usize> {
             probability[sum] = (without + with) / 2.0;
         }
     }
-    let mut below = 0.0;
-    let fits = |p: &&f64| {
-        below += **p;
-        below <= tail + 1e-12
-    };
-    let rank = probability.iter().take_while(fits).count();
-    (rank > 0 && 2 * rank <= probability.len()).then_some(rank)
+    probability
 }
 
 /// What an interval says about a margin.

@@ -12,11 +12,13 @@
 pub mod changepoint;
 pub mod compare;
 pub mod drift;
+pub mod effects;
 pub mod ess;
 pub mod histogram;
 pub mod interval;
 pub mod modes;
 pub mod quantity;
+pub mod shift;
 pub mod spread;
 pub mod steady;
 pub mod stop;
@@ -29,10 +31,11 @@ mod sample;
 
 pub use changepoint::{Cost, Penalty, Segment, Segmentation, pelt};
 pub use compare::{
-    Agreement, RatioEstimate, RatioInterval, UnpairedRatio, agreement, equivalence, paired_ratio,
-    unpaired_ratio,
+    Agreement, Contrast, Design, Judged, Outcome, RatioEstimate, RatioInterval, agreement,
+    equivalence, holm, judge, paired_ratio,
 };
 pub use drift::{Drift, MannKendall, Slope, drift, mann_kendall, theil_sen};
+pub use effects::{Effects, Term, effects};
 pub use ess::{effective_runs, effective_sample_size};
 pub use histogram::LatencyHistogram;
 pub use interval::{
@@ -41,9 +44,10 @@ pub use interval::{
 };
 pub use modes::{DipNull, ModeTest, Modes, two_modes};
 pub use quantity::{Better, Quantity, Unit};
+pub use shift::{Shift, shift};
 pub use spread::{
-    Fences, Outlier, Severity, coefficient_of_variation, median_absolute_deviation, outliers,
-    quantile, range_over_mean, tukey_fences,
+    DeviationInterval, Fences, Outlier, Severity, coefficient_of_variation, deviation_interval,
+    median_absolute_deviation, outliers, quantile, range_over_mean, tukey_fences,
 };
 pub use stop::{Decision, StopRule};
 pub use verdict::{Caveat, Evidence, Proof, Verdict};

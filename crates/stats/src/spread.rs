@@ -1,6 +1,6 @@
 //! How far values lie from each other, and which lie apart. Outliers are named, never removed.
 
-use crate::sample;
+use crate::{normal, sample};
 use serde::Serialize;
 
 /// Standard deviation (with n - 1) over the absolute mean, as a ratio. `None` for fewer than two
@@ -11,6 +11,44 @@ pub fn coefficient_of_variation(xs: &[f64]) -> Option<f64> {
     }
     let ratio = sample::standard_deviation(xs)? / sample::mean(xs).abs();
     ratio.is_finite().then_some(ratio)
+}
+
+/// A standard deviation with its interval.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct DeviationInterval {
+    /// The standard deviation, with n - 1.
+    pub deviation: f64,
+    /// Lower end.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+}
+
+/// The standard deviation with the interval of Bonett (Computational Statistics & Data Analysis 50, 2006), which allows for
+/// tails that are longer or shorter than those of normal data by the sample's own kurtosis about its trimmed mean. Of
+/// logarithms it is that of the coefficient of variation, nearly.
+///
+/// `None` for fewer than 5 values, NaN or an infinity, or a confidence that is not within (0, 1).
+pub fn deviation_interval(xs: &[f64], confidence: f64) -> Option<DeviationInterval> {
+    let ordered = sample::sorted(xs).filter(|ordered| ordered.len() >= 5)?;
+    if !sample::valid_confidence(confidence) {
+        return None;
+    }
+    let n = ordered.len() as f64;
+    let deviation = sample::standard_deviation(&ordered)?;
+    if deviation == 0.0 || ordered[0] == ordered[ordered.len() - 1] {
+        return Some(DeviationInterval { deviation: 0.0, low: 0.0, high: 0.0 });
+    }
+    let trimmed = ((n / (2.0 * (n - 4.0).sqrt())) as usize).min((ordered.len() - 1) / 2);
+    let middle = sample::mean(&ordered[trimmed..ordered.len() - trimmed]);
+    let fourth: f64 = ordered.iter().map(|x| (x - middle).powi(4)).sum();
+    let squares = sample::sum_of_squares(&ordered, sample::mean(&ordered));
+    let kurtosis = n * fourth / (squares * squares);
+    let z = normal::quantile(0.5 + confidence / 2.0);
+    let widening = n / (n - z);
+    let error = widening * ((kurtosis - (n - 3.0) / n) / (n - 1.0)).max(0.0).sqrt();
+    let end = |sign: f64| deviation * (widening.sqrt() * (sign * z * error / 2.0).exp());
+    Some(DeviationInterval { deviation, low: end(-1.0), high: end(1.0) })
 }
 
 /// (maximum - minimum) / |mean|, as a ratio: the "R / Avg." of process charts.

@@ -245,3 +245,33 @@ fn paired_ratios_agree() {
         }
     }
 }
+
+#[test]
+fn contrasts_have_the_p_values_of_the_tests_that_they_invert() {
+    for case in cases(&fixture("contrast"), "cases") {
+        let (a, b) = (numbers(case, "a"), numbers(case, "b"));
+        let separate = Contrast::new(&a, &b, Design::Separate).unwrap();
+        assert_eq!(separate.stretch(), 1.0, "neighbours do not resemble each other here");
+        close(separate.ratio(), number(case, "ratio"), 1e-12, "Hodges-Lehmann");
+        close(separate.p_value(), number(case, "p_separate"), 1e-9, "Mann-Whitney");
+        assert!((separate.dominance() - number(case, "cliffs_delta")).abs() < 1e-12);
+        if case["a_paired"].is_array() {
+            let paired = numbers(case, "a_paired");
+            let blocks = Contrast::new(&paired, &b, Design::Blocks).unwrap();
+            assert_eq!(blocks.stretch(), 1.0);
+            close(blocks.p_value(), number(case, "p_blocks"), 1e-9, "Wilcoxon");
+        }
+    }
+}
+
+#[test]
+fn holm_adjusts_as_statsmodels_does() {
+    let case = &fixture("contrast")["holm"];
+    let ours = holm(&numbers(case, "p_values"));
+    let reference = numbers(case, "adjusted");
+    assert_eq!(ours.len(), reference.len());
+    for (ours, reference) in ours.into_iter().zip(reference) {
+        close(ours, reference, 1e-12, "Holm");
+    }
+    assert!(holm(&[]).is_empty());
+}

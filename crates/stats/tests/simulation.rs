@@ -231,6 +231,162 @@ fn at_the_margin_agreement_is_claimed_in_one_of_twenty_at_most() {
     assert!(bounds(agrees, TRIALS).1 <= 0.05, "{agrees}");
 }
 
+/// Two drives of one kind, `n` runs of each: what is drawn for either, and what both share at a time.
+type Pair = (&'static str, Design, fn(&mut Draw, usize) -> [Vec<f64>; 2]);
+
+/// A drive in one of two modes now and then, as one of the three disks of the known fourteen thousand runs wrote.
+fn two_modes_of_writing(draw: &mut Draw) -> f64 {
+    let low = draw.uniform() < 0.3;
+    if low { draw.between(120.0, 150.0) } else { draw.between(160.0, 175.0) }
+}
+
+const ALIKE: [Pair; 7] = [
+    ("independent, CV 3 %", Design::Separate, |draw, n| {
+        [(); 2].map(|()| draw.sample(n, |draw| 100.0 + 3.0 * draw.normal()))
+    }),
+    ("correlated 0.5", Design::Separate, |draw, n| {
+        [(); 2].map(|()| correlated(draw, n, 0.5).iter().map(|x| 3.0 * x - 200.0).collect())
+    }),
+    ("both slower by 10 % in the end", Design::Separate, |draw, n| {
+        [(); 2].map(|()| {
+            let mut run = 0.0;
+            draw.sample(n, |draw| {
+                run += 1.0;
+                100.0 + 3.0 * draw.normal() - 10.0 * run / n as f64
+            })
+        })
+    }),
+    ("two modes", Design::Separate, |draw, n| {
+        [(); 2].map(|()| draw.sample(n, two_modes_of_writing))
+    }),
+    ("independent, in blocks", Design::Blocks, |draw, n| {
+        [(); 2].map(|()| draw.sample(n, |draw| 100.0 + 3.0 * draw.normal()))
+    }),
+    ("correlated 0.5 in time, in blocks of random order", Design::Blocks, |draw, n| {
+        let turns = correlated(draw, 2 * n, 0.5);
+        let mut pair = [Vec::new(), Vec::new()];
+        for block in turns.chunks(2) {
+            let first = usize::from(draw.uniform() < 0.5);
+            pair[first].push(3.0 * block[0] - 200.0);
+            pair[1 - first].push(3.0 * block[1] - 200.0);
+        }
+        pair
+    }),
+    ("slower by 20 % in the end, in blocks", Design::Blocks, |draw, n| {
+        let mut pair = [Vec::new(), Vec::new()];
+        for block in 0..n {
+            let slower = 20.0 * block as f64 / n as f64;
+            pair.iter_mut().for_each(|one| one.push(100.0 - slower + 3.0 * draw.normal()));
+        }
+        pair
+    }),
+];
+
+fn said(pair: &[Vec<f64>; 2], design: Design) -> Outcome {
+    let contrast = Contrast::new(&pair[0], &pair[1], design).unwrap();
+    judge(&[contrast], 0.95, 0.02)[0].outcome
+}
+
+#[test]
+fn drives_that_are_alike_are_seldom_told_apart() {
+    const TRIALS: usize = 1000;
+    for (index, (name, design, draw_pair)) in ALIKE.into_iter().enumerate() {
+        let mut draw = Draw::new(800 + index as u64);
+        let differ = (0..TRIALS)
+            .map(|_| said(&draw_pair(&mut draw, 12), design))
+            .filter(|outcome| matches!(outcome, Outcome::Higher | Outcome::Lower))
+            .count();
+        println!("{name}: {differ} of {TRIALS} told apart");
+        // 1 in 20, and what 1,000 draws may add to it with a probability of one in a thousand.
+        assert!(differ <= 73, "{name}: {differ}");
+    }
+}
+
+#[test]
+fn five_percent_are_found_in_twelve_runs() {
+    const TRIALS: usize = 3000;
+    for (index, (name, design, draw_pair)) in [ALIKE[0], ALIKE[4]].into_iter().enumerate() {
+        let mut draw = Draw::new(900 + index as u64);
+        let found = (0..TRIALS)
+            .map(|_| {
+                let [a, b] = draw_pair(&mut draw, 12);
+                said(&[a.iter().map(|a| 1.05 * a).collect(), b], design)
+            })
+            .filter(|outcome| *outcome == Outcome::Higher)
+            .count();
+        println!("{name}: {found} of {TRIALS} found");
+        let low = proportion_interval(found, TRIALS, 0.95).unwrap().low;
+        assert!(low >= 0.85, "{name}: {found}, at least {low:.3}");
+    }
+}
+
+/// The interval beside a verdict and the p-value from which it is drawn are of one mind, also where neighbours resemble each
+/// other.
+#[test]
+fn a_verdict_and_its_interval_agree() {
+    let mut draw = Draw::new(940);
+    let (mut differ, mut stretched) = (0, 0);
+    for trial in 0..1200 {
+        let xs = correlated(&mut draw, 12, 0.5);
+        let shifted: Vec<f64> = xs.iter().map(|x| x * draw.between(0.99, 1.05)).collect();
+        let other = correlated(&mut draw, 12, 0.5);
+        let design = if trial % 2 == 0 { Design::Separate } else { Design::Blocks };
+        let contrast = Contrast::new(&shifted, &other, design).unwrap();
+        stretched += usize::from(contrast.stretch() > 1.0);
+        let judged = &judge(&[contrast], 0.95, 1e-6)[0];
+        let (low, high) = (judged.ratio.low.unwrap(), judged.ratio.high.unwrap());
+        let told = matches!(judged.outcome, Outcome::Higher | Outcome::Lower);
+        let is_apart = low > 1.0 || high < 1.0;
+        assert!(told == is_apart || judged.drift.is_some(), "{judged:?}");
+        differ += usize::from(told);
+    }
+    assert!((100..1100).contains(&differ), "{differ}: both answers have to come");
+    assert!(stretched > 300, "{stretched}: correlated runs have to come");
+}
+
+#[test]
+fn many_tests_together_raise_no_more_alarms_than_one() {
+    const TRIALS: usize = 400;
+    let mut draw = Draw::new(950);
+    let alarms = (0..TRIALS)
+        .filter(|_| {
+            let contrast = |draw: &mut Draw| {
+                let [a, b] = (ALIKE[0].2)(draw, 12);
+                Contrast::new(&a, &b, Design::Separate).unwrap()
+            };
+            let contrasts: Vec<Contrast> = (0..8).map(|_| contrast(&mut draw)).collect();
+            let judged = judge(&contrasts, 0.95, 0.0001);
+            judged.iter().any(|j| matches!(j.outcome, Outcome::Higher | Outcome::Lower))
+        })
+        .count();
+    println!("{alarms} of {TRIALS} families of eight raised an alarm");
+    assert!(bounds(alarms, TRIALS).0 <= 0.05, "{alarms}");
+}
+
+#[test]
+fn a_drift_that_is_larger_than_the_difference_forbids_an_answer() {
+    let noise = [0.3, -0.4, 0.1, -0.2, 0.4, -0.1, 0.2, -0.3, 0.0, 0.35, -0.15, 0.25];
+    let falling: Vec<f64> =
+        noise.iter().enumerate().map(|(i, x)| 100.0 - 1.5 * i as f64 + x).collect();
+    let level: Vec<f64> = noise.iter().map(|x| 97.0 + x).collect();
+    let contrast = Contrast::new(&falling, &level, Design::Separate).unwrap();
+    assert!(contrast.drift_beyond().is_some_and(|ratio| (0.8..0.9).contains(&ratio)));
+    let judged = &judge(&[contrast], 0.95, 0.02)[0];
+    assert_eq!((judged.outcome, judged.runs_to_decide), (Outcome::Undecided, None));
+    // Within the margin it is none: both are what they are, within 2 %.
+    let slight: Vec<f64> =
+        noise.iter().enumerate().map(|(i, x)| 97.0 + 0.04 * i as f64 + 0.1 * x).collect();
+    let steady: Vec<f64> = noise.iter().rev().map(|x| 97.2 + 0.1 * x).collect();
+    let contrast = Contrast::new(&slight, &steady, Design::Separate).unwrap();
+    assert!(contrast.drift_beyond().is_some(), "{contrast:?}");
+    assert_eq!(judge(&[contrast], 0.95, 0.02)[0].outcome, Outcome::Equivalent);
+    // Far apart, it is no matter; and in blocks, where both fall alike, there is none.
+    let far: Vec<f64> = level.iter().map(|x| x / 2.0).collect();
+    assert_eq!(said(&[falling.clone(), far], Design::Separate), Outcome::Higher);
+    let twin: Vec<f64> = falling.iter().zip(noise.iter().rev()).map(|(x, e)| x + e).collect();
+    assert_eq!(said(&[falling, twin], Design::Blocks), Outcome::Equivalent);
+}
+
 #[test]
 fn the_trend_test_keeps_its_level() {
     const TRIALS: usize = 4000;

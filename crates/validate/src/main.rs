@@ -9,9 +9,11 @@
 mod binary;
 mod btt;
 mod children;
+mod compare;
 mod coverage;
 mod cuts;
 mod engine;
+mod explain;
 mod fio;
 mod fio_parity;
 mod fio_steady;
@@ -36,6 +38,8 @@ mod replay_verdicts;
 mod serve;
 mod sheet;
 mod sim;
+mod source003;
+mod stacks;
 mod steady;
 mod stop;
 mod threads;
@@ -71,6 +75,8 @@ enum Name {
     Loop(hot_loop::Options),
     /// Recorded latency against the kernel's own (root and tracefs, minutes)
     Latency(latency::Options),
+    /// How often two drives are rightly told apart, or called equivalent (minutes)
+    Compare(compare::Options),
     /// How often mark's intervals and verdicts are right on a virtual disk (minutes)
     Coverage(coverage::Options),
     /// Runs killed at random moments, which have to go on (minutes)
@@ -81,6 +87,8 @@ enum Name {
     Cuts(cuts::Options),
     /// Results of fio on served virtual drives, judged again (/dev/fuse and fio, a quarter of an hour)
     Judge(judge::Options),
+    /// Commands of fio, dd, hdparm and diskspd, explained and then run (root, fio and hdparm, a minute)
+    Explain(explain::Options),
     /// Virtual drives served as files, tried with flashbench and fio (/dev/fuse, minutes)
     Serve(serve::Options),
     /// What the probes say of drives whose truth is known (an hour)
@@ -93,6 +101,8 @@ enum Name {
     ReplayVerdicts(replay_verdicts::Options),
     /// Virtual drives of flash against theory, at full size (half an hour, 3 GiB of memory)
     Sim(sim::Options),
+    /// An article's 14,000 runs of diskspd, with its offsets and with right ones (minutes)
+    Source003(source003::Options),
     /// Rules of steady state on drives whose long run is known (hours)
     Steady(steady::Options),
     /// Write saturation at full size, beside what is known of the model (an hour or two, 6 GiB of memory)
@@ -107,6 +117,8 @@ enum Name {
     TraceSpeed(trace_speed::Options),
     /// The proof *reached* on many stacks, against what an emulator counts (QEMU, minutes)
     Reached(reached::Options),
+    /// The same on this machine's own filesystems, against the kernel's tracer (root and tracefs, minutes)
+    Stacks(stacks::Options),
     /// What reading traces costs, in time and in memory (4 GB of disk, half an hour)
     TraceFormats(trace_formats::Options),
 }
@@ -137,8 +149,9 @@ fn main() -> ExitCode {
 type Validation = (&'static str, &'static str, fn() -> Result<bool>);
 
 /// All of them, in the order in which they run when none is named: the short ones first.
-const ALL: [Validation; 23] = [
+const ALL: [Validation; 27] = [
     ("serve", "served virtual drives, tried with flashbench and fio", || serve::run(&defaults())),
+    ("explain", "what commands were predicted to do, and did", || explain::run(&defaults())),
     ("judge", "results of fio on served virtual drives, judged again", || judge::run(&defaults())),
     ("latency", "recorded latency against the kernel's own, beside fio's", || {
         latency::run(&defaults())
@@ -158,6 +171,9 @@ const ALL: [Validation; 23] = [
     ("btt", "analysis of real recordings beside Debian's btt", || btt::run(&defaults())),
     ("reached", "the proof of that name, against what an emulator counts", || {
         reached::run(&defaults())
+    }),
+    ("stacks", "the same on this machine's filesystems, against its tracer", || {
+        stacks::run(&defaults())
     }),
     ("replay", "two drives compared by two workloads, beside published tables", || {
         replay::run(&defaults())
@@ -179,9 +195,17 @@ const ALL: [Validation; 23] = [
     }),
     ("probe", "what the probes say of drives whose truth is known", || probe::run(&defaults())),
     ("sim", "virtual drives of flash against theory", || sim::run(&defaults())),
+    ("source003", "diskspd's offsets and right ones, on an article's disks", || {
+        source003::run(&defaults())
+    }),
     ("steady", "rules of steady state on drives whose long run is known", || {
         steady::run(&defaults())
     }),
+    (
+        "compare",
+        "two drives, rightly told apart or called equivalent",
+        || compare::run(&defaults()),
+    ),
     ("wsat", "write saturation at full size, beside what is known of the model", || {
         wsat::run(&defaults())
     }),
@@ -198,6 +222,7 @@ fn run(name: Option<Name>) -> Result<bool> {
         }
         Some(Name::Serve(options)) => serve::run(&options),
         Some(Name::Judge(options)) => judge::run(&options),
+        Some(Name::Explain(options)) => explain::run(&options),
         Some(Name::Latency(options)) => latency::run(&options),
         Some(Name::Kills(options)) => kills::run(&options),
         Some(Name::Lab(options)) => lab::run(&options),
@@ -207,9 +232,11 @@ fn run(name: Option<Name>) -> Result<bool> {
         Some(Name::FioParity(options)) => fio_parity::run(&options),
         Some(Name::FioSteady(options)) => fio_steady::run(&options),
         Some(Name::Steady(options)) => steady::run(&options),
+        Some(Name::Compare(options)) => compare::run(&options),
         Some(Name::Wsat(options)) => wsat::run(&options),
         Some(Name::Btt(options)) => btt::run(&options),
         Some(Name::Reached(options)) => reached::run(&options),
+        Some(Name::Stacks(options)) => stacks::run(&options),
         Some(Name::Replay(options)) => replay::run(&options),
         Some(Name::ReplayVerdicts(options)) => replay_verdicts::run(&options),
         Some(Name::ReplayTiming(options)) => replay_timing::run(&options),
@@ -218,6 +245,7 @@ fn run(name: Option<Name>) -> Result<bool> {
         Some(Name::TraceFormats(options)) => trace_formats::run(&options),
         Some(Name::Probe(options)) => probe::run(&options),
         Some(Name::Sim(options)) => sim::run(&options),
+        Some(Name::Source003(options)) => source003::run(&options),
         Some(Name::Fuzz(options)) => fuzz::run(&options),
         None => {
             let mut whole = true;

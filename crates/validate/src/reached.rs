@@ -11,6 +11,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, Result, bail};
 use clap::Args;
+use lab::reached::{Cell, Worth};
 use serde::Deserialize;
 
 use crate::binary::Binary;
@@ -52,23 +53,6 @@ struct Step {
     reached: Vec<Cell>,
 }
 
-/// A verdict, and the truth of it.
-#[derive(Clone, Debug, Deserialize)]
-struct Cell {
-    stack: String,
-    filesystem: String,
-    test: String,
-    direction: String,
-    verdict: String,
-    reason: String,
-    issued_bytes: u64,
-    device_ratio: Option<f64>,
-    task_ratio: Option<f64>,
-    true_ratio: f64,
-    expected: [f64; 2],
-    worth: String,
-}
-
 /// Measures on all stacks and writes the table; false when a verdict was wrong, or a scenario failed.
 ///
 /// # Errors
@@ -85,7 +69,7 @@ pub fn run(options: &Options) -> Result<bool> {
     let cells: Vec<Cell> =
         outcomes.iter().flat_map(|o| &o.steps).flat_map(|s| s.reached.clone()).collect();
     let path = out.join("reached.csv");
-    fs::write(&path, csv(&cells))
+    fs::write(&path, csv(&cells, "emulator"))
         .with_context(|| format!("{}: cannot be written", path.display()))?;
     let seconds: f64 = outcomes.iter().map(|o| o.seconds).sum();
     let build = if cfg!(debug_assertions) { "debug" } else { "release" };
@@ -141,10 +125,12 @@ fn faults(outcomes: &[Outcome]) -> Vec<String> {
     faults
 }
 
-fn csv(cells: &[Cell]) -> String {
-    let mut text = "stack,filesystem,test,direction,verdict,worth,issued_bytes,device_ratio,task_ratio,emulator_ratio,\
-                    expected_low,expected_high,reason\n"
-        .to_owned();
+/// All figures; `truth` names who counted what is true.
+pub fn csv(cells: &[Cell], truth: &str) -> String {
+    let mut text = format!(
+        "stack,filesystem,test,direction,verdict,worth,issued_bytes,device_ratio,task_ratio,{truth}_ratio,\
+         expected_low,expected_high,reason\n"
+    );
     for c in cells {
         let some = |ratio: Option<f64>| ratio.map_or(String::new(), |r| format!("{r:.4}"));
         let _ = writeln!(
@@ -155,7 +141,7 @@ fn csv(cells: &[Cell]) -> String {
             c.test,
             c.direction,
             c.verdict,
-            c.worth,
+            words(c.worth).replace(' ', "_"),
             c.issued_bytes,
             some(c.device_ratio),
             some(c.task_ratio),
@@ -168,28 +154,27 @@ fn csv(cells: &[Cell]) -> String {
     text
 }
 
-/// The whole page; `head` tells how it was made.
-fn text(head: &str, cells: &[Cell], faults: &[String]) -> String {
-    let of = |worth: &str| cells.iter().filter(|c| c.worth == worth).count();
-    let (proven, refuted) = (of("wrong_proven"), of("wrong_refuted"));
-    let mut text = format!(
-        "# Reached, against what the drives moved\n\n{} verdicts on {} stacks: {proven} wrongly proven, {refuted} wrongly \
-         refuted, {} left open.\n\n{head}",
+/// How many verdicts there are, and how many of them are wrong.
+pub fn counted(cells: &[Cell]) -> String {
+    let of = |worth| cells.iter().filter(|c| c.worth == worth).count();
+    format!(
+        "{} verdicts on {} stacks: {} wrongly proven, {} wrongly refuted, {} left open.",
         cells.len(),
         stacks(cells).len(),
-        of("undecided")
-    );
-    text += "Each row is a test of half a second in an emulated machine (`lab/scenarios/reached-*.toml`). QEMU counts what \
-             crosses into each drive around it, and knows nothing of drivescope. *Ours* are the bytes that drivescope read \
-             off the leaf devices' counters, *charged* those that the kernel charged to it, *true* those that QEMU \
-             counted, each for a byte issued; *should* is what whoever built the stack knows of it. Proven is wrong where \
-             fewer than 0.97 of the least crossed, refuted where they did.\n\n";
+        of(Worth::WrongProven),
+        of(Worth::WrongRefuted),
+        of(Worth::Undecided)
+    )
+}
+
+/// A row for each verdict, and why some are left open.
+pub fn table(cells: &[Cell]) -> String {
     let rows: Vec<Vec<String>> = cells.iter().map(row).collect();
     let columns =
         ["stack", "filesystem", "test", "", "verdict", "", "ours", "charged", "true", "should"];
-    text += &sheet::table(6, &columns, &rows);
+    let mut text = sheet::table(6, &columns, &rows);
     let open: BTreeMap<&str, usize> =
-        cells.iter().filter(|c| c.worth == "undecided").fold(BTreeMap::new(), |mut all, c| {
+        cells.iter().filter(|c| c.worth == Worth::Undecided).fold(BTreeMap::new(), |mut all, c| {
             *all.entry(c.reason.as_str()).or_default() += 1;
             all
         });
@@ -199,6 +184,19 @@ fn text(head: &str, cells: &[Cell], faults: &[String]) -> String {
             let _ = writeln!(text, "- {count}: {reason}");
         });
     }
+    text
+}
+
+/// The whole page; `head` tells how it was made.
+fn text(head: &str, cells: &[Cell], faults: &[String]) -> String {
+    let mut text =
+        format!("# Reached, against what the drives moved\n\n{}\n\n{head}", counted(cells));
+    text += "Each row is a test of half a second in an emulated machine (`lab/scenarios/reached-*.toml`). QEMU counts what \
+             crosses into each drive around it, and knows nothing of drivescope. *Ours* are the bytes that drivescope read \
+             off the leaf devices' counters, *charged* those that the kernel charged to it, *true* those that QEMU \
+             counted, each for a byte issued; *should* is what whoever built the stack knows of it. Proven is wrong where \
+             fewer than 0.97 of the least crossed, refuted where they did.\n\n";
+    text += &table(cells);
     if !faults.is_empty() {
         text += "\n## Faults\n\n";
         faults.iter().for_each(|fault| {
@@ -212,6 +210,15 @@ fn stacks(cells: &[Cell]) -> std::collections::BTreeSet<(&str, &str)> {
     cells.iter().map(|c| (c.stack.as_str(), c.filesystem.as_str())).collect()
 }
 
+fn words(worth: Worth) -> &'static str {
+    match worth {
+        Worth::Right => "right",
+        Worth::Undecided => "undecided",
+        Worth::WrongProven => "wrong proven",
+        Worth::WrongRefuted => "wrong refuted",
+    }
+}
+
 fn row(cell: &Cell) -> Vec<String> {
     let some = |ratio: Option<f64>| ratio.map_or("–".to_owned(), |r| format!("{r:.2}"));
     let [low, high] = cell.expected;
@@ -222,7 +229,7 @@ fn row(cell: &Cell) -> Vec<String> {
         cell.test.clone(),
         cell.direction.clone(),
         cell.verdict.clone(),
-        cell.worth.replace('_', " "),
+        words(cell.worth).to_owned(),
         some(cell.device_ratio),
         some(cell.task_ratio),
         format!("{:.2}", cell.true_ratio),
@@ -234,7 +241,7 @@ fn row(cell: &Cell) -> Vec<String> {
 mod tests {
     use super::*;
 
-    fn cell(worth: &str) -> Cell {
+    fn cell(worth: Worth) -> Cell {
         Cell {
             stack: "raid1".into(),
             filesystem: "xfs".into(),
@@ -247,21 +254,25 @@ mod tests {
             task_ratio: None,
             true_ratio: 2.004,
             expected: [2.0, 2.0],
-            worth: worth.into(),
+            worth,
+            ..Cell::default()
         }
     }
 
     // A wrong verdict that the page does not count would be sold as none.
     #[test]
     fn the_page_counts_what_was_wrong() {
-        let cells = [cell("right"), cell("wrong_proven"), cell("undecided")];
+        let cells = [cell(Worth::Right), cell(Worth::WrongProven), cell(Worth::Undecided)];
         let page = text("", &cells, &["reached-x: step: fault".to_owned()]);
         let title = "3 verdicts on 1 stacks: 1 wrongly proven, 0 wrongly refuted, 1 left open.";
         assert!(page.contains(title), "{page}");
         assert!(page.contains("| wrong proven | 2.00 | – | 2.00 | 2 |"), "{page}");
         assert!(page.contains("- 1: a \"reason\"") && page.contains("- reached-x: step: fault"));
         assert!(
-            csv(&cells).lines().nth(1).is_some_and(|l| l.ends_with("2.0040,2,2,\"a 'reason'\""))
+            csv(&cells, "emulator")
+                .lines()
+                .nth(1)
+                .is_some_and(|l| l.ends_with("2.0040,2,2,\"a 'reason'\""))
         );
     }
 

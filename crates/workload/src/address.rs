@@ -36,6 +36,27 @@ pub enum Address {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         replayed: bool,
     },
+    /// One block after the other at a distance of its own, from the region's beginning, and back to where it began when
+    /// the next block would not fit.
+    Strided {
+        /// From one offset to the next.
+        #[serde(with = "units::bytes")]
+        stride: Bytes,
+        /// From where one submitter begins to where the next one does.
+        #[serde(default, with = "units::bytes")]
+        apart: Bytes,
+        /// Who goes on from where.
+        cursors: Cursors,
+    },
+    /// Uniform over the multiples of a distance at which a block fits, each draw independent.
+    Aligned {
+        /// The distance, from the region's beginning.
+        #[serde(with = "units::bytes")]
+        align: Bytes,
+        /// Every submitter draws what the others draw: the defect of a tester that gives all of them one seed.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        alike: bool,
+    },
     /// Uniform within parts of the region, which have shares of the accesses of their own: hot and cold data.
     Zoned {
         /// The parts, from the region's beginning to its end.
@@ -52,6 +73,20 @@ pub enum Share {
     Partition,
     /// All take from one cursor.
     Cursor,
+}
+
+/// Who goes on from where in [`Address::Strided`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Cursors {
+    /// A submitter, from what it issued last.
+    #[default]
+    Submitter,
+    /// All submitters, from what any of them issued last.
+    Shared,
+    /// Each place in a submitter's queue, from what completed there: so that each block is transferred as often as
+    /// the queue is deep. The defect of a tester that takes the next offset from the I/O that has completed.
+    Slot,
 }
 
 /// A part of a region with its share of the accesses.
@@ -80,14 +115,46 @@ impl Address {
     pub fn is_shared(&self) -> bool {
         match self {
             Address::Sequential { share } => *share == Share::Cursor,
+            Address::Strided { cursors, .. } => *cursors == Cursors::Shared,
             Address::Onward { .. } | Address::Permutation { .. } => true,
-            Address::Random | Address::Zoned { .. } => false,
+            Address::Random | Address::Aligned { .. } | Address::Zoned { .. } => false,
         }
+    }
+
+    /// True when an address depends on the place in the queue that it is for.
+    pub fn is_by_slot(&self) -> bool {
+        matches!(self, Address::Strided { cursors: Cursors::Slot, .. })
     }
 
     /// True when the next address is drawn and not the one after the last.
     pub fn is_random(&self) -> bool {
-        matches!(self, Address::Random | Address::Permutation { .. } | Address::Zoned { .. })
+        match self {
+            Address::Random | Address::Aligned { .. } => true,
+            Address::Permutation { .. } | Address::Zoned { .. } => true,
+            Address::Sequential { .. } | Address::Onward { .. } | Address::Strided { .. } => false,
+        }
+    }
+
+    /// Places at which a block of a phase in `length` bytes may lie, where they have a distance of their own.
+    pub fn places(&self, length: Bytes, block: Bytes) -> Option<u64> {
+        let distance = match self {
+            Address::Strided { stride, .. } => *stride,
+            Address::Aligned { align, .. } => *align,
+            _ => return None,
+        };
+        let room = length.0.checked_sub(block.0);
+        Some(room.map_or(0, |room| room / distance.0.max(1) + 1))
+    }
+
+    /// True when distances of its own are whole blocks, so that blocks can be counted.
+    pub fn is_in_blocks(&self, block: Bytes) -> bool {
+        match self {
+            Address::Strided { stride, apart, .. } => {
+                stride.is_multiple_of(block) && apart.is_multiple_of(block)
+            }
+            Address::Aligned { align, .. } => align.is_multiple_of(block),
+            _ => true,
+        }
     }
 }
 
@@ -115,7 +182,53 @@ pub(crate) fn check(phase: &Phase) -> Result<(), (&'static str, String)> {
             return Err(("address", "a zone without space cannot be accessed".to_owned()));
         }
     }
+    match phase.address {
+        Address::Strided { stride: Bytes::ZERO, .. } => {
+            return Err((
+                "address.stride",
+                "from 0 bytes nothing goes on; write such as 1MiB".to_owned(),
+            ));
+        }
+        Address::Strided { cursors: Cursors::Shared, apart, .. } if apart > Bytes::ZERO => {
+            let what = "submitters that share a cursor begin at one place; leave it out";
+            return Err(("address.apart", what.to_owned()));
+        }
+        Address::Aligned { align: Bytes::ZERO, .. } => {
+            return Err((
+                "address.align",
+                "nothing is a multiple of 0; write such as 4KiB".to_owned(),
+            ));
+        }
+        _ => {}
+    }
     check_blocks(phase)
+}
+
+/// Why `address` cannot be had by so many submitters in `length` bytes of a target with this logical block.
+pub(crate) fn fit(
+    phase: &Phase,
+    submitters: u16,
+    length: Bytes,
+    logical: Bytes,
+) -> Result<(), (&'static str, String)> {
+    let distances = match phase.address {
+        Address::Strided { stride, apart, .. } => {
+            [("address.stride", stride), ("address.apart", apart)]
+        }
+        Address::Aligned { align, .. } => [("address.align", align); 2],
+        _ => return Ok(()),
+    };
+    if let Some((field, bytes)) = distances.iter().find(|(_, d)| !d.is_multiple_of(logical)) {
+        return Err((field, format!("{bytes} is not a multiple of the logical block, {logical}")));
+    }
+    let Address::Strided { apart, .. } = phase.address else { return Ok(()) };
+    let last = apart.0.checked_mul(u64::from(submitters.saturating_sub(1)));
+    let end = last.and_then(|begin| begin.checked_add(phase.block.0));
+    if end.is_none_or(|end| end > length.0) {
+        let what = format!("the last of {submitters} submitters would begin beyond {length}");
+        return Err(("address.apart", format!("{what}; take fewer, or a shorter distance")));
+    }
+    Ok(())
 }
 
 fn check_blocks(phase: &Phase) -> Result<(), (&'static str, String)> {

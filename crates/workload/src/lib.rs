@@ -11,6 +11,7 @@ pub mod arrival;
 pub mod audit;
 pub mod content;
 pub mod distance;
+pub mod fio_units;
 pub mod permutation;
 pub mod plan;
 pub mod rng;

@@ -10,7 +10,7 @@ use thiserror::Error;
 
 use crate::{address, units};
 
-pub use crate::address::{Address, BlockShare, Share, Zone};
+pub use crate::address::{Address, BlockShare, Cursors, Share, Zone};
 
 /// The schema that this version writes and reads.
 pub const SCHEMA: &str = "drivescope.plan/1";
@@ -119,6 +119,9 @@ pub struct Step {
     pub name: String,
     /// Logical submitters (the T of Q8T1), each with its own queue.
     pub submitters: u16,
+    /// Order of its runs, where that is not the schedule's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub order: Option<Order>,
     /// What happens, without a gap in between.
     #[serde(rename = "phase")]
     pub phases: Vec<Phase>,
@@ -326,6 +329,7 @@ impl Plan {
         if self.steps.is_empty() {
             return wrong("step", "the plan has no step; add a [[step]]");
         }
+        self.check_orders()?;
         for (index, step) in self.steps.iter().enumerate() {
             if self.steps[..index].iter().any(|other| other.name == step.name) {
                 return wrong(
@@ -340,6 +344,29 @@ impl Plan {
         }
         Ok(())
     }
+
+    /// Steps with an order of their own are laid out beforehand, which has to have an end.
+    fn check_orders(&self) -> Result<(), PlanError> {
+        let Some(own) = self.steps.iter().find(|step| step.order.is_some()) else { return Ok(()) };
+        let place = format!("step {}, order", own.name);
+        if self.schedule.until.is_some() {
+            return wrong(
+                &place,
+                "under schedule.until all steps go in the order of the schedule; leave out one of the two",
+            );
+        }
+        let runs = u64::from(self.schedule.runs) + u64::from(self.schedule.discard_first);
+        if runs.saturating_mul(self.steps.len() as u64) > Plan::LAID_OUT_MAX {
+            return wrong(
+                &place,
+                format!("a plan of such steps has {} runs at most", Plan::LAID_OUT_MAX),
+            );
+        }
+        Ok(())
+    }
+
+    /// Most runs of a plan whose steps have orders of their own.
+    pub const LAID_OUT_MAX: u64 = 1_000_000;
 
     /// The part of the target that this plan touches, checked against the target: alignment of
     /// region, blocks and capacity.
@@ -384,6 +411,9 @@ impl Plan {
                     );
                 }
                 let length = phase.region.map_or(region.length, |r| r.length);
+                if let Err((field, what)) = address::fit(phase, step.submitters, length, logical) {
+                    return wrong(&format!("{place}, {field}"), what);
+                }
                 let share = match phase.address {
                     Address::Sequential { share: Share::Partition } => u64::from(step.submitters),
                     _ => 1,

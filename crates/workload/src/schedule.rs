@@ -32,6 +32,11 @@ pub struct Slot {
 /// Without a stop rule the schedule ends. With `schedule.until` it has no end, and the caller stops;
 /// beyond the least count a blocked schedule goes on in rounds of one run of each step in the plan's
 /// order, since which step needs more runs is known only to the caller, after the fact.
+///
+/// Where a step has an order of its own, so that both orders are in one plan: first the blocks of the
+/// interleaved steps until half of their counted runs are made, then all runs of each blocked step, the
+/// steps in an order that is drawn, and then the blocks that are left. So both kinds lie around the same
+/// moment, and what changes steadily with time falls on both alike.
 pub fn schedule(plan: &Plan) -> Schedule {
     let steps = plan.steps.len();
     let runs = plan.schedule.runs.saturating_add(plan.schedule.discard_first);
@@ -43,9 +48,33 @@ pub fn schedule(plan: &Plan) -> Schedule {
         discard_first: plan.schedule.discard_first,
         least: u32::try_from(steps as u64 * u64::from(runs)).unwrap_or(u32::MAX),
         runs,
+        laid_out: laid_out(plan, runs),
         next: 0,
         block: (0..steps).collect(),
     }
+}
+
+/// Step and run of each position, where steps have orders of their own; empty where none has.
+fn laid_out(plan: &Plan, runs: u32) -> Vec<(usize, u32)> {
+    let all = u64::from(runs).saturating_mul(plan.steps.len() as u64);
+    if plan.steps.iter().all(|step| step.order.is_none()) || all > Plan::LAID_OUT_MAX {
+        return Vec::new();
+    }
+    let order = |step: &usize| plan.steps[*step].order.unwrap_or(plan.schedule.order);
+    let (mut blocked, interleaved): (Vec<usize>, Vec<usize>) =
+        (0..plan.steps.len()).partition(|step| order(step) == Order::Blocked);
+    // No block of steps has this number.
+    Rng::for_path(plan.seed, &[purpose::ORDER, u64::MAX]).shuffle(&mut blocked);
+    let half = plan.schedule.discard_first.saturating_add(plan.schedule.runs.div_ceil(2));
+    let round = |round: u32| {
+        let mut block = interleaved.clone();
+        Rng::for_path(plan.seed, &[purpose::ORDER, u64::from(round)]).shuffle(&mut block);
+        block.into_iter().map(move |step| (step, round))
+    };
+    let before = (0..half).flat_map(round);
+    let between = blocked.iter().flat_map(|&step| (0..runs).map(move |run| (step, run)));
+    let after = (half..runs).flat_map(round);
+    before.chain(between).chain(after).collect()
 }
 
 /// A step's name as one path element: FNV-1a over its bytes, mixed.
@@ -65,6 +94,8 @@ pub struct Schedule {
     discard_first: u32,
     runs: u32,
     least: u32,
+    /// Step and run of each position, where they do not follow from it.
+    laid_out: Vec<(usize, u32)>,
     next: u32,
     /// Order of the steps in the current block.
     block: Vec<usize>,
@@ -96,7 +127,9 @@ impl Iterator for Schedule {
         }
         self.next += 1;
         let (round, within) = (position / steps, position % steps);
-        let (step, run) = if !self.blocked {
+        let (step, run) = if let Some(slot) = self.laid_out.get(position as usize) {
+            *slot
+        } else if !self.blocked {
             if within == 0 {
                 self.block = (0..self.names.len()).collect();
                 Rng::for_path(self.root, &[purpose::ORDER, u64::from(round)])
@@ -177,6 +210,63 @@ mod tests {
         let slots: Vec<_> = all.map(|s| (s.step, s.run, s.counted)).collect();
         let step = |n| [(n, 0, false), (n, 1, true), (n, 2, true)];
         assert_eq!(slots, [step(0), step(1)].concat());
+    }
+
+    // Breaks when one of the two orders has the earlier or the later half to itself, or loses a run.
+    #[test]
+    fn steps_with_orders_of_their_own_lie_around_the_same_moment() {
+        let mut mixed = plan(&["a", "b", "c", "d", "e"], 4, 1, Order::Interleaved);
+        for step in [1, 3, 4] {
+            mixed.steps[step].order = Some(Order::Blocked);
+        }
+        let slots: Vec<Slot> = schedule(&mixed).collect();
+        assert_eq!((slots.len(), schedule(&mixed).len_known()), (25, 25));
+        let made: HashSet<(usize, u32)> = slots.iter().map(|s| (s.step, s.run)).collect();
+        assert_eq!(made.len(), 25, "each run once");
+        assert!(slots.iter().all(|s| s.counted == (s.run >= 1)));
+        for (round, block) in slots[..6].chunks(2).chain(slots[21..].chunks(2)).enumerate() {
+            let steps: HashSet<usize> = block.iter().map(|s| s.step).collect();
+            assert_eq!(steps, HashSet::from([0, 2]));
+            assert!(block.iter().all(|s| s.run as usize == round));
+        }
+        for step in slots[6..21].chunks(5) {
+            assert!(
+                step.iter()
+                    .enumerate()
+                    .all(|(run, s)| s.step == step[0].step && s.run as usize == run)
+            );
+        }
+        let orders: HashSet<Vec<usize>> = (0..60)
+            .map(|seed| {
+                mixed.seed = seed;
+                schedule(&mixed).skip(6).step_by(5).take(3).map(|s| s.step).collect()
+            })
+            .collect();
+        assert_eq!(orders.len(), 6, "the steps that are not interleaved come in a drawn order");
+        // An order that says what the schedule says anyway changes no run's seed.
+        let key = |s: &Slot| (s.step, s.run, s.seed);
+        let plain = plan(&["a", "b"], 3, 0, Order::Interleaved);
+        let mut said = plain.clone();
+        said.steps[0].order = Some(Order::Interleaved);
+        assert_eq!(
+            schedule(&plain).map(|s| key(&s)).collect::<Vec<_>>(),
+            schedule(&said).map(|s| key(&s)).collect::<Vec<_>>()
+        );
+    }
+
+    #[test]
+    fn orders_of_their_own_are_refused_where_no_end_is_known() {
+        let mut endless = endless(plan(&["a", "b"], 2, 0, Order::Interleaved));
+        endless.steps[0].order = Some(Order::Blocked);
+        assert!(endless.check().unwrap_err().to_string().contains("schedule.until"));
+        let mut huge = plan(&["a", "b"], 600_000, 0, Order::Interleaved);
+        huge.steps[0].order = Some(Order::Blocked);
+        assert!(huge.check().unwrap_err().to_string().contains("1000000 runs at most"));
+        let text = plan(&["a"], 1, 0, Order::Blocked).to_toml().unwrap();
+        let with = text.replace("submitters = 1", "submitters = 1\norder = \"blocked\"");
+        let read = Plan::from_toml(&with).unwrap();
+        assert_eq!(read.steps[0].order, Some(Order::Blocked));
+        assert_eq!(Plan::from_toml(&read.to_toml().unwrap()).unwrap(), read);
     }
 
     #[test]

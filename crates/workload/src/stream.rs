@@ -2,9 +2,11 @@
 //!
 //! A submitter has one cursor, whatever its queue depth: the next access depends on the one issued
 //! before, never on the one that has completed. (With a cursor per outstanding operation each block
-//! is transferred as often as the queue is deep, and what is measured is the drive's cache.)
+//! is transferred as often as the queue is deep, and what is measured is the drive's cache. Some testers have that
+//! defect; [`Cursors::Slot`] is there to show it.)
 
 mod draw;
+mod stride;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,9 +14,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use block::{Bytes, Op};
 
 use crate::permutation::Permutation;
-use crate::plan::{Address, OpShare, Phase, Region, Share, Step};
+use crate::plan::{Address, Cursors, OpShare, Phase, Region, Share, Step};
 use crate::rng::{Rng, purpose};
 use draw::Draw;
+use stride::Stride;
 
 /// One access to be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,6 +72,7 @@ impl SharedCursors {
             let (start, taken) = match phase.address {
                 Address::Onward { from } => (from.checked_rem(slots).unwrap_or(0), 0),
                 Address::Permutation { from, .. } => (0, from),
+                Address::Strided { .. } => (0, 0),
                 _ => {
                     let path = [purpose::START, index as u64, u64::MAX];
                     (Rng::for_path(run_seed, &path).below(slots), 0)
@@ -112,6 +116,10 @@ struct Form {
     /// Where block 0 is, in bytes on the target.
     base: u64,
     slots: u64,
+    /// Places of a distance of their own.
+    places: u64,
+    /// Last place at which a block fits, in bytes on the target.
+    last: u64,
     address: Address,
     /// How addresses are drawn, where zones or sizes are too.
     draw: Option<Draw>,
@@ -152,6 +160,14 @@ enum Cursor {
     Random(Rng),
     /// Draws in zones, or sizes too.
     Drawn { rng: Rng, draw: Box<Draw> },
+    /// Draws multiples of a distance.
+    Aligned { rng: Rng, align: u64 },
+    /// Goes on by a distance.
+    Strided(Stride),
+    /// Takes places at a distance from the shared cursor of this phase.
+    StridedShared { origin: usize, stride: u64 },
+    /// Goes on by a distance from what completed at the same place in the queue.
+    BySlot(Box<[Stride]>),
 }
 
 /// The accesses of one submitter in one run of a step. Endless, and the same for the same arguments;
@@ -162,6 +178,7 @@ pub struct Stream {
     phase: usize,
     submitter: u16,
     submitters: u16,
+    depth: u16,
     run_seed: u64,
     cursor: Cursor,
     ops: Rng,
@@ -188,6 +205,7 @@ impl Stream {
         let mut forms: Vec<Form> = Vec::with_capacity(step.phases.len());
         for (index, phase) in step.phases.iter().enumerate() {
             let (base, slots) = blocks_of(phase, region);
+            let length = phase.region.map_or(region.length, |part| part.length);
             let origin = match index.checked_sub(1) {
                 Some(before) if phase.continues(&step.phases[before]) => forms[before].origin,
                 _ => index,
@@ -197,6 +215,8 @@ impl Stream {
                 block: phase.block,
                 base,
                 slots,
+                places: phase.address.places(length, phase.block).unwrap_or(0),
+                last: base + length.0.saturating_sub(phase.block.0),
                 address: phase.address,
                 draw: Draw::new(phase, (base, slots * phase.block.0)),
                 mix: Mix::new(&phase.ops),
@@ -207,6 +227,7 @@ impl Stream {
             phase: 0,
             submitter,
             submitters: step.submitters,
+            depth: step.depth_max(),
             run_seed,
             cursor: Cursor::Shared { origin: 0 },
             ops: Rng::for_path(run_seed, &[]),
@@ -244,6 +265,25 @@ impl Stream {
             Address::Sequential { share: Share::Cursor } | Address::Onward { .. } => {
                 Cursor::Shared { origin: form.origin }
             }
+            Address::Aligned { align, alike } => {
+                let whose = if alike { 0 } else { self.submitter };
+                let path = [purpose::ADDRESS, form.origin as u64, u64::from(whose)];
+                Cursor::Aligned { rng: Rng::for_path(self.run_seed, &path), align: align.0 }
+            }
+            Address::Strided { stride, cursors: Cursors::Shared, .. } => {
+                Cursor::StridedShared { origin: form.origin, stride: stride.0 }
+            }
+            Address::Strided { stride, apart, cursors } => {
+                let begin = form.base + u64::from(self.submitter).saturating_mul(apart.0);
+                let mut first = Stride::new(begin, stride.0, form.last);
+                match cursors {
+                    Cursors::Slot => {
+                        let slots = (0..self.depth).map(|_| first.split());
+                        Cursor::BySlot(slots.collect())
+                    }
+                    _ => Cursor::Strided(first),
+                }
+            }
             Address::Permutation { seed, from, replayed } => {
                 let pass = from.checked_div(form.slots).unwrap_or(0);
                 let order = order_of(form.slots, seed, pass, replayed);
@@ -263,6 +303,11 @@ impl Stream {
     /// Of a shared cursor, one call takes neighbouring blocks for all of `out` at once: the fewer
     /// accesses a call asks for, the finer the submitters' accesses interleave.
     pub fn fill(&mut self, out: &mut [Access]) {
+        self.fill_for(0, out);
+    }
+
+    /// As [`Stream::fill`], for this place in the queue: it matters where [`Address::is_by_slot`].
+    pub fn fill_for(&mut self, slot: u16, out: &mut [Access]) {
         let form = &self.forms[self.phase];
         let transfers = match &form.mix {
             Mix::One(op, fua) => {
@@ -316,6 +361,23 @@ impl Stream {
             }
             Cursor::Drawn { rng, draw } if form.slots > 0 => {
                 addressed.for_each(|a| (a.offset, a.len) = draw.next(rng));
+            }
+            Cursor::Aligned { rng, align } if form.places > 0 => {
+                addressed
+                    .for_each(|a| a.offset = Bytes(form.base + rng.below(form.places) * *align));
+            }
+            Cursor::Strided(cursor) if form.places > 0 && cursor.fits() => {
+                addressed.for_each(|a| a.offset = Bytes(cursor.next()));
+            }
+            Cursor::StridedShared { origin, stride } if form.places > 0 => {
+                let taken = self.shared.cursors[*origin].take(transfers);
+                addressed.zip(taken..).for_each(|(a, place)| {
+                    a.offset = Bytes(form.base + place % form.places * *stride);
+                });
+            }
+            Cursor::BySlot(cursors) if form.places > 0 && cursors.iter().all(Stride::fits) => {
+                let slot = usize::from(slot).min(cursors.len().saturating_sub(1));
+                addressed.for_each(|a| a.offset = Bytes(cursors[slot].next()));
             }
             _ => addressed.for_each(|a| (a.offset, a.len) = (Bytes(form.base), Bytes::ZERO)),
         }

@@ -2,8 +2,8 @@
 
 use block::{Bytes, DriveInfo, DriveKind, Nanos, Op};
 use drivescope_workload::plan::{
-    Address, Arrival, Content, Gaps, OpShare, Order, Phase, Plan, PlanError, Region, SCHEMA,
-    Schedule, Share, Step, Stop, Until,
+    Address, Arrival, Content, Cursors, Gaps, OpShare, Order, Phase, Plan, PlanError, Region,
+    SCHEMA, Schedule, Share, Step, Stop, Until,
 };
 use proptest::collection::vec;
 use proptest::option;
@@ -15,6 +15,17 @@ fn address() -> impl Strategy<Value = Address> {
         Just(Address::Sequential { share: Share::Partition }),
         Just(Address::Sequential { share: Share::Cursor }),
         Just(Address::Random),
+        (1..=u64::MAX, any::<u64>(), any::<bool>()).prop_map(|(stride, apart, slot)| {
+            let cursors = if slot { Cursors::Slot } else { Cursors::Submitter };
+            Address::Strided { stride: Bytes(stride), apart: Bytes(apart), cursors }
+        }),
+        (1..=u64::MAX).prop_map(|stride| Address::Strided {
+            stride: Bytes(stride),
+            apart: Bytes::ZERO,
+            cursors: Cursors::Shared,
+        }),
+        (1..=u64::MAX, any::<bool>())
+            .prop_map(|(align, alike)| Address::Aligned { align: Bytes(align), alike }),
     ]
 }
 
@@ -85,7 +96,7 @@ fn a_phase() -> impl Strategy<Value = Phase> {
 
 fn a_step() -> impl Strategy<Value = Step> {
     (".*", 1..=Step::SUBMITTERS_MAX, vec(a_phase(), 1..4))
-        .prop_map(|(name, submitters, phases)| Step { name, submitters, phases })
+        .prop_map(|(name, submitters, phases)| Step { name, submitters, order: None, phases })
 }
 
 fn a_schedule() -> impl Strategy<Value = Schedule> {
@@ -326,6 +337,19 @@ fn what_does_not_fit_a_drive_is_named_by_place() {
     small.steps[0].phases[0].address = Address::Sequential { share: Share::Partition };
     small.steps[0].submitters = 300;
     assert!(error(&small).starts_with("step RND4K, phase warm-up: "), "{}", error(&small));
+    let cursors = Cursors::Submitter;
+    for (stride, apart, told) in [
+        (4096, 1 << 20, "address.apart: the last of 2 submitters would begin beyond"),
+        (4096, u64::MAX - 511, "address.apart: the last of 2"),
+        (100, 0, "address.stride: 100B is not a multiple of the logical block"),
+    ] {
+        let mut apart_too_far = plan();
+        let address = Address::Strided { stride: Bytes(stride), apart: Bytes(apart), cursors };
+        apart_too_far.steps[0].phases[0].address = address;
+        apart_too_far.steps[0].submitters = 2;
+        let error = error(&apart_too_far);
+        assert!(error.contains(told), "{error}");
+    }
     for (offset, length) in [(1 << 19, 1 << 20), (u64::MAX - 511, 1 << 20), (100, 4096)] {
         let mut phase = plan();
         phase.steps[0].phases[0].region = part(offset, length);

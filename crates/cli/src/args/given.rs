@@ -43,7 +43,13 @@ impl Given {
 
     /// True when a flag of this part of a verb was typed.
     pub fn any_of<A: Args>(&self) -> bool {
+        self.of_part::<A>().next().is_some()
+    }
+
+    /// The flags of this part of a verb that were typed, in the order of their definition.
+    pub fn of_part<A: Args>(&self) -> impl Iterator<Item = String> {
         let part = A::augment_args(Command::new("part"));
-        part.get_arguments().any(|argument| self.has(argument.get_id().as_str()))
+        let names = part.get_arguments().map(|argument| argument.get_id().to_string());
+        names.filter(|name| self.has(name)).collect::<Vec<_>>().into_iter()
     }
 }

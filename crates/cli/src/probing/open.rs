@@ -47,6 +47,7 @@ pub fn with_bench<R>(
         name,
         engine: place.engine,
         cpus: place.cpus.as_deref(),
+        buffered: false,
         write: place.write,
         consent: place.consent.as_ref(),
         allow: &place.allow,

@@ -156,6 +156,7 @@ impl Job<'_> {
             name: on.name,
             engine: tester.engine,
             cpus: tester.cpus.as_deref(),
+            buffered: false,
             write: self.args.consent.write,
             consent: on.consent,
             allow: &self.args.consent.allow,

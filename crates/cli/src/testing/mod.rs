@@ -205,6 +205,7 @@ impl Job<'_> {
             name: &self.target,
             engine: self.args.consent.engine,
             cpus: self.args.consent.cpus.as_deref(),
+            buffered: false,
             write: self.args.consent.write,
             consent: self.args.consent.consent.as_ref(),
             allow: &self.args.consent.allow,

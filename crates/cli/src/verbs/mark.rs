@@ -17,7 +17,7 @@ use crate::verbs::resume::{self, Asked};
 use crate::verbs::run;
 
 /// Size of a test file by default.
-const SIZE: Bytes = Bytes::gib(1);
+pub const SIZE: Bytes = Bytes::gib(1);
 /// Size of a test file with `--quick`.
 const QUICK_SIZE: Bytes = Bytes::mib(256);
 
@@ -27,6 +27,7 @@ const QUICK_SIZE: Bytes = Bytes::mib(256);
 /// What makes a measurement impossible.
 pub fn main(args: &MarkArgs, given: &Given) -> Result<Exit> {
     let MarkArgs { target, plan, load, record: RecordArgs { keep, resume }, output } = args;
+    load.check()?;
     if let Some(run) = resume {
         let asked = |seed: u64| -> Result<Option<Plan>> {
             match plan {
@@ -46,7 +47,7 @@ pub fn main(args: &MarkArgs, given: &Given) -> Result<Exit> {
     }
     let seed = seed_of(load.seed)?;
     let run_id = run_id(seed);
-    let default_size = if load.quick { QUICK_SIZE } else { SIZE };
+    let default_size = default_size(load);
     let job = Job {
         target,
         plan: &|may_write| {
@@ -59,10 +60,16 @@ pub fn main(args: &MarkArgs, given: &Given) -> Result<Exit> {
         run_id: &run_id.to_string(),
         drive_seed: load.seed,
         trace_cap: output.trace_cap(keep),
+        turn: None,
     };
     let file_bytes = target.size.unwrap_or(default_size);
     let setup = Setup::new("mark", target, file_bytes, load.seed, keep, output);
     Session { job: &job, run_id, setup, course: Course::New, keep, output }.run()
+}
+
+/// Size of a test file when the user names none.
+pub fn default_size(load: &LoadArgs) -> Bytes {
+    if load.quick { QUICK_SIZE } else { SIZE }
 }
 
 /// A name for this run. Not made of the seed alone: two runs of one seed may begin in the same second and
@@ -93,6 +100,9 @@ pub fn options(args: &LoadArgs, seed: u64, may_write: bool) -> Options {
     if args.write_only || (may_write && !args.read_only) {
         directions.push(Direction::Write);
     }
+    if args.is_commit() {
+        directions = vec![Direction::Write, Direction::Commit];
+    }
     if let Some(reads) = args.mix {
         directions.push(Direction::Mix(reads));
     }
@@ -113,8 +123,11 @@ pub fn options(args: &LoadArgs, seed: u64, may_write: bool) -> Options {
             .map(|half_width_percent| Until { half_width_percent, budget: args.budget }),
         seed,
         region: None,
-        content: Content { compressible_percent: args.compressible, dedup_percent: args.dedup },
-        durable: args.dsync,
-        share: if args.shared_cursor { Share::Cursor } else { Share::Partition },
+        content: Content {
+            compressible_percent: args.how.compressible,
+            dedup_percent: args.how.dedup,
+        },
+        durable: args.how.dsync,
+        share: if args.how.shared_cursor { Share::Cursor } else { Share::Partition },
     }
 }

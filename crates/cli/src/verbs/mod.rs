@@ -1,6 +1,9 @@
 //! One file per verb.
 
+pub mod compare;
 pub mod devices;
+pub mod diskspd;
+pub mod explain;
 pub mod flashbench;
 pub mod health;
 pub mod import;
@@ -17,6 +20,7 @@ pub mod run;
 pub mod runs;
 pub mod shell;
 pub mod sim;
+pub mod sweep;
 pub mod trace;
 
 use std::io::Read;

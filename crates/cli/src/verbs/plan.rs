@@ -13,6 +13,7 @@ use crate::verbs::mark::{options, run_id, seed_of};
 /// # Errors
 /// When the plan cannot be written.
 pub fn main(args: &PlanArgs) -> Result<Exit> {
+    args.load.check()?;
     let seed = seed_of(args.load.seed)?;
     let mut plan = options(&args.load, seed, true).plan();
     plan.region = match args.span {

@@ -66,6 +66,7 @@ pub fn main(args: &RerunArgs) -> Result<Exit> {
         run_id: new.as_str(),
         drive_seed: setup.drive_seed,
         trace_cap: trace_cap(&setup, &args.record, &args.output),
+        turn: None,
     };
     let course = Course::Repeated(Box::new(identity_of(&run)?));
     let (keep, output) = (&args.record, &args.output);

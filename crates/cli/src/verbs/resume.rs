@@ -31,6 +31,20 @@ pub struct Asked<'a> {
 /// When there is no such run, when it is finished, when other flags contradict it, when the drive is
 /// another one, or what makes a measurement impossible.
 pub fn main(name: &str, asked: &Asked<'_>, keep: &KeepArgs, output: &OutputArgs) -> Result<Exit> {
+    with(name, asked, keep, output, |session| session.run())
+}
+
+/// Goes on with the run of this name as `go` says.
+///
+/// # Errors
+/// As [`main`].
+pub fn with(
+    name: &str,
+    asked: &Asked<'_>,
+    keep: &KeepArgs,
+    output: &OutputArgs,
+    go: impl FnOnce(Session<'_>) -> Result<Exit>,
+) -> Result<Exit> {
     let runs = recording::runs(&keep.place)?;
     let id = runs.find(name)?;
     // From here on the run is ours: a test file that it left has no other owner.
@@ -55,9 +69,10 @@ pub fn main(name: &str, asked: &Asked<'_>, keep: &KeepArgs, output: &OutputArgs)
         run_id: id.as_str(),
         drive_seed: setup.drive_seed,
         trace_cap: trace_cap(&setup, keep, output),
+        turn: None,
     };
     let course = Course::Resumed(Box::new((writer, run)));
-    Session { job: &job, run_id: id.clone(), setup, course, keep, output }.run()
+    go(Session { job: &job, run_id: id.clone(), setup, course, keep, output })
 }
 
 /// Single I/Os to keep per run: as the record has it, or for a file that is asked for now.

@@ -65,6 +65,7 @@ pub fn plan(
         run_id: &run_id.to_string(),
         drive_seed: seed,
         trace_cap: output.trace_cap(keep),
+        turn: None,
     };
     let setup = Setup::new(verb, target, target.size.unwrap_or(default_size), seed, keep, output);
     Session { job: &job, run_id, setup, course: Course::New, keep, output }.run()

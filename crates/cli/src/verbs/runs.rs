@@ -113,7 +113,7 @@ fn page(run: &Run, mib: bool) -> Result<bool> {
         }
         form @ REPLAY => show_if(of_record(run, form)?, |it| trace::show_replay(it, false)),
         form @ COMPARE => show_if(of_record(run, form)?, |it| trace::show_compare(it, false)),
-        _ => show_if(session::of_record(run)?, |it| session::show(verb, it, false, mib)),
+        _ => show_if(session::of_record(run)?, |it| session::show_recorded(run, it, mib)),
     }
 }
 

@@ -34,25 +34,8 @@ pub fn headline(body: &Body) -> String {
     }
 }
 
-/// `. on ext4 on vda (Samsung SSD 970 PRO)`.
 fn subject(body: &Body) -> String {
-    let mut text = body.target.name.clone();
-    for layer in &body.stack.layers {
-        let name = match layer.kind.as_str() {
-            "file" | "virtual" | "null" => continue,
-            "disk" | "partition" | "loop" | "zram" | "dm" | "md" => {
-                layer.name.rsplit('/').next().unwrap_or(&layer.name)
-            }
-            kind => kind,
-        };
-        if !text.ends_with(name) {
-            text.push_str(&format!(" on {name}"));
-        }
-    }
-    if let Some(model) = &body.target.model {
-        text.push_str(&format!(" ({})", model.trim()));
-    }
-    text
+    super::subject(&body.target, &body.stack)
 }
 
 fn facts(body: &Body) -> Vec<String> {

@@ -2,7 +2,9 @@
 
 pub mod analyze;
 pub mod btt;
+pub mod compare;
 pub mod devices;
+pub mod explain;
 pub mod health;
 pub mod import;
 pub mod import_trace;
@@ -20,6 +22,7 @@ pub mod row;
 pub mod runs;
 pub mod serve;
 pub mod sim;
+pub mod sweep;
 pub mod trace_plots;
 
 use block::{DriveInfo, Leaf, Stack};
@@ -46,4 +49,25 @@ fn maybe<T>(value: Option<T>, text: impl Fn(T) -> String) -> String {
 
 fn seconds(s: f64) -> String {
     nanoseconds(s * 1e9)
+}
+
+/// `. on ext4 on vda (Samsung SSD 970 PRO)`.
+fn subject(target: &DriveInfo, stack: &Stack) -> String {
+    let mut text = target.name.clone();
+    for layer in &stack.layers {
+        let name = match layer.kind.as_str() {
+            "file" | "virtual" | "null" => continue,
+            "disk" | "partition" | "loop" | "zram" | "dm" | "md" => {
+                layer.name.rsplit('/').next().unwrap_or(&layer.name)
+            }
+            kind => kind,
+        };
+        if !text.ends_with(name) {
+            text.push_str(&format!(" on {name}"));
+        }
+    }
+    if let Some(model) = &target.model {
+        text.push_str(&format!(" ({})", model.trim()));
+    }
+    text
 }

@@ -77,8 +77,10 @@ fn pertinent(faults: &mut Map<String, Value>) {
     if is_empty(faults.get("unreadable")) && is_empty(faults.get("unwritable")) {
         faults.remove("error_after_ns");
     }
-    if faults.get("ignores_discard") == Some(&Value::Bool(false)) {
-        faults.remove("ignores_discard");
+    for ignored in ["ignores_discard", "ignores_flush"] {
+        if faults.get(ignored) == Some(&Value::Bool(false)) {
+            faults.remove(ignored);
+        }
     }
     if let Some(Value::Object(storm)) = faults.remove("storm") {
         faults.extend(storm.into_iter().map(|(name, value)| (format!("storm_{name}"), value)));

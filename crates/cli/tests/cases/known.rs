@@ -10,7 +10,7 @@ pub struct Verb {
     /// `probe align`.
     pub name: &'static str,
     /// What stands behind it.
-    pub usual: &'static [&'static str],
+    usual: &'static [&'static str],
     /// How many words of `usual` are positional arguments; they stand first.
     pub positional: usize,
     /// False for one that needs a device, or goes on until it is stopped.
@@ -36,6 +36,18 @@ const QUICK: &[&str] = &[
     "--no-progress",
     "--no-record",
 ];
+const SWEEP: &[&str] = &[
+    "sim:hdd-7200",
+    "--vary=depth=1,2",
+    "--base=RND4KQ1T1",
+    "--runs=1",
+    "--duration=5ms",
+    "--warm-up=0",
+    "--pause=0",
+    "--seed=7",
+    "--no-progress",
+    "--no-record",
+];
 const PTS: &[&str] = &[
     "wsat",
     "sim:enterprise-28op?capacity=512MiB",
@@ -46,11 +58,13 @@ const PTS: &[&str] = &[
 const PROBE: &[&str] = &["sim:usb-8m", "--time-budget=1s", "--no-progress", "--no-record"];
 
 /// All verbs.
-pub const VERBS: [Verb; 39] = [
+pub const VERBS: [Verb; 43] = [
     verb("mark", 1, QUICK),
     verb("plan", 0, &["--tests=RND4KQ1T1", "--seed=7"]),
     verb("run", 2, &["plan.toml", "sim:hdd-7200", "--no-progress", "--no-record"]),
     verb("rerun", 1, &["last", "--no-progress", "--no-record"]),
+    verb("compare", 2, QUICK),
+    verb("sweep", 1, SWEEP),
     verb("runs list", 0, &[]),
     verb("runs show", 1, &["last"]),
     verb("runs rm", 1, &["last", "--yes"]),
@@ -77,8 +91,10 @@ pub const VERBS: [Verb; 39] = [
     verb("trace compare", 3, &["shop.spc", "sim:sata-a", "sim:sata-b", "--no-record"]),
     verb("trace export", 1, &["shop.spc", "--to=fio", "--output=out.log"]),
     verb("flashbench", 1, &["sim:usb-8m", "-a"]),
+    verb("diskspd", 1, &["sim:hdd-wd", "-d1", "-W0", "-z7"]),
     verb("import flashbench", 1, &["align.txt"]),
     verb("judge", 1, &["x_bw.1.log"]),
+    verb("explain", 1, &["SEQ1MQ8T1"]),
     verb("rows merge", 1, &["rows.txt"]),
     verb("devices", 0, &[]),
     verb("health", 1, &["sim:mlc-nvme"]),
@@ -92,6 +108,10 @@ pub const VERBS: [Verb; 39] = [
 pub fn usual(verb: &str, id: &str) -> Vec<&'static str> {
     let known = VERBS.iter().find(|known| known.name == verb).expect("each verb has a line");
     let mut usual = known.usual.to_vec();
+    if verb == "compare" {
+        // It takes two, and all else of a mark.
+        usual.insert(0, "sim:hdd-7200");
+    }
     let mut drop = |words: &[&str]| usual.retain(|word| !words.contains(word));
     match id {
         // These stand in the place of others.
@@ -153,6 +173,21 @@ pub fn is_alike(verb: &str, id: &str) -> bool {
         "runs export" => &["runs", "output"],
         "runs import" => &["files"],
         "run" => &["plan", "target", "seed", "resume"],
+        "compare" => &["sides", "margin", "tolerance"],
+        "sweep" => &[
+            "vary",
+            "base",
+            "op",
+            "unstable_above",
+            "margin",
+            "duration",
+            "warm_up",
+            "runs",
+            "order",
+            "resume",
+            "csv",
+            "plot",
+        ],
         "rerun" => &["run", "margin", "consent", "allow"],
         "runs reindex" => &["nothing of its own"],
         _ if verb.starts_with("probe ") => &["nothing of its own"],
@@ -177,7 +212,7 @@ pub fn may_be_refused(id: &str, value: &str) -> bool {
     let is_a_file = matches!(value, "garbage" | "directory" | "null device" | "pipe");
     match id {
         "consent" | "samples" => true,
-        "target" | "a" | "b" | "reference" => is_a_file,
+        "target" | "a" | "b" | "reference" | "sides" => is_a_file,
         _ => false,
     }
 }
@@ -213,6 +248,7 @@ pub fn judged(verb: &str, id: &str, is_typed: bool, value: &str) -> Judged {
         }
         "target" if verb == "mark" && value == "directory" => Judged::Good,
         "target" if verb == "run" && value == "directory" => Judged::Good,
+        "sides" if value == "directory" => Judged::Good,
         // A few bytes are a drive of which nothing is found.
         "target" if verb.starts_with("probe") && value == "garbage" => Judged::Either,
         // What a virtual drive holds is nobody's.
@@ -221,7 +257,9 @@ pub fn judged(verb: &str, id: &str, is_typed: bool, value: &str) -> Judged {
         // Whatever lies on a drive leads to it.
         "device" if verb == "health" => Judged::Either,
         // Somebody may yet write to it: `<(zcat plan.toml.gz)` is a pipe.
-        "plan" | "files" | "traces" | "trace" | "since" if value == "pipe" => Judged::Good,
+        "plan" | "files" | "traces" | "trace" | "since" | "command" if value == "pipe" => {
+            Judged::Good
+        }
         _ => Judged::Wrong,
     }
 }

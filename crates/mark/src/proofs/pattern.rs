@@ -46,6 +46,10 @@ fn addresses(case: &Case<'_>) -> Proof {
         let reason = "the step's phases differ in address, size or region, and their addresses are counted together";
         return Proof::new(Verdict::Unprovable, reason);
     }
+    if !outside && !case.phase.address.is_in_blocks(case.phase.block) {
+        let reason = "offsets are no multiples of the block size, and what is counted are blocks";
+        return Proof::new(Verdict::Unprovable, reason);
+    }
     case.runs()
         .iter()
         .filter(|run| run.audit.accesses > 0)
@@ -61,6 +65,8 @@ fn addresses(case: &Case<'_>) -> Proof {
                     Address::Sequential { .. } | Address::Onward { .. } => {
                         "each block was visited once per lap"
                     }
+                    Address::Strided { .. } => "each place was visited once per lap",
+                    Address::Aligned { .. } => "places were drawn uniformly over the whole region",
                     Address::Permutation { .. } => "each block was visited once per pass",
                     Address::Random | Address::Zoned { .. } => {
                         "blocks were drawn uniformly over the whole region"
@@ -87,20 +93,57 @@ fn fault(case: &Case<'_>, audit: &AuditSummary) -> Option<String> {
     }
     // A phase may keep to a part of the region that is accounted for.
     let slots = case.phase.region.map_or(audit.slots, |part| part.length.0 / case.phase.block.0);
+    let length = case.phase.region.map_or(case.region.length, |part| part.length);
+    let slots = case.phase.address.places(length, case.phase.block).unwrap_or(slots);
+    let meant = match case.phase.address {
+        Address::Strided { .. } => "one cursor makes",
+        Address::Aligned { alike: true, .. } => "draws of each submitter's own make",
+        _ => "the pattern makes",
+    };
     let (expected, tolerance) = match case.phase.address {
+        Address::Strided { .. } => (audit.accesses.min(slots) as f64, 1.0),
         Address::Sequential { .. } => laps(audit, slots, case.step.submitters),
         Address::Onward { .. } | Address::Permutation { .. } => laps(audit, slots, 1),
-        Address::Random | Address::Zoned { .. } => {
+        Address::Random | Address::Aligned { .. } | Address::Zoned { .. } => {
             let (mean, deviation) = uniform_unique(slots, audit.accesses);
             (mean, SIGMAS * deviation + 1.0)
         }
     };
     let slack = if audit.exact { 0.0 } else { INEXACT * expected };
     let distinct = audit.blocks_touched as f64;
+    if let Some(reason) = too_soon(case, audit, slots) {
+        return Some(reason);
+    }
     ((distinct - expected).abs() > tolerance + slack).then(|| {
         format!(
-            "{} I/Os touched {distinct:.0} distinct blocks, and the pattern makes {expected:.0}",
+            "{} I/Os touched {distinct:.0} distinct blocks, and {meant} {expected:.0}",
             audit.accesses
+        )
+    })
+}
+
+/// Data that came again sooner than their pattern brings them, whose count says nothing once all blocks have been
+/// visited.
+fn too_soon(case: &Case<'_>, audit: &AuditSummary, places: u64) -> Option<String> {
+    let block = case.phase.block.0;
+    let (window, chance, meant) = match case.phase.address {
+        Address::Strided { .. } => {
+            (places.saturating_mul(block) / 2, 0.0, "one cursor goes around all places first")
+        }
+        Address::Aligned { .. } => {
+            let queues = u64::from(case.step.submitters) * u64::from(case.phase.arrival.depth());
+            let near = 2 * queues;
+            let chance = 2.0 * near as f64 / places.max(1) as f64;
+            (near.saturating_mul(block), chance, "draws of each submitter's own seldom meet")
+        }
+        _ => return None,
+    };
+    let share = audit.share_within(Bytes(window));
+    (share > CACHE_SHARE + chance).then(|| {
+        format!(
+            "{} of the bytes were transferred again within {}, and {meant}",
+            percent(share),
+            Bytes(window)
         )
     })
 }
@@ -127,7 +170,8 @@ fn against_cache(case: &Case<'_>, proof: Proof) -> Proof {
     };
     let share = case.runs().iter().map(|r| r.audit.share_within(cache)).fold(0.0, f64::max);
     let word = if known { "the drive's" } else { "a disk's usual" };
-    let small = case.region.length.0 < REGION_CACHES * cache.0;
+    let region = case.phase.region.map_or(case.region.length, |part| part.length);
+    let small = region.0 < REGION_CACHES * cache.0;
     let proof = if share > CACHE_SHARE && known {
         let again = percent(share);
         let reason =
@@ -135,8 +179,7 @@ fn against_cache(case: &Case<'_>, proof: Proof) -> Proof {
         Proof { verdict: Verdict::Refuted, reason, ..proof }
     } else if share > CACHE_SHARE || small {
         let reason = format!(
-            "{word} cache of {cache} may hold much of the {} that were read: take a larger --size",
-            case.region.length
+            "{word} cache of {cache} may hold much of the {region} that were read: take a larger --size"
         );
         Proof { verdict: Verdict::Unprovable, reason, ..proof }
     } else {

@@ -1,4 +1,5 @@
-//! *Undisturbed*: nobody else was using the drive; no thermal throttling, no CPU steal, no error.
+//! *Undisturbed*: nobody else was using the drive; no thermal throttling, no CPU steal, no error, no link that changed its
+//! speed.
 
 use block::{Bytes, Op};
 use stats::{Proof, Verdict};
@@ -56,11 +57,15 @@ pub(super) fn judge(case: &Case<'_>) -> Proof {
             ),
         ),
     };
-    let verdict = match syncing(case) {
+    let media_errors = growth(case, |s| s.media_errors);
+    let verdict = match syncing(case).or_else(|| link(case)).or_else(|| media(media_errors)) {
         Some(reason) => Proof::new(Verdict::Refuted, reason),
         None => verdict,
     };
     let mut proof = verdict.with("errors", 0u64);
+    if let Some(count) = media_errors {
+        proof = proof.with("media_errors", count);
+    }
     if let Some((bytes, share)) = foreign {
         proof = proof.with("foreign_bytes", bytes.0).with("foreign_share", share);
     }
@@ -115,6 +120,21 @@ fn syncing(case: &Case<'_>) -> Option<String> {
     let mut arrays = case.runs().iter().flat_map(|r| r.before.arrays.iter().chain(&r.after.arrays));
     let (name, action) = arrays.find_map(|a| Some((&a.name, a.sync_action.as_ref()?)))?;
     Some(format!("{name} was busy with its members on its own account ({action})"))
+}
+
+/// A link that ran at another speed after a run than before it: what was measured is of neither.
+fn link(case: &Case<'_>) -> Option<String> {
+    let mut changed = case.runs().iter().flat_map(|run| run.after.changed_links(&run.before));
+    let (then, now) = changed.next()?;
+    Some(format!("{}'s link went from {} to {} in a run", now.leaf, then.speed, now.speed))
+}
+
+/// What the drive could not read, whether we had asked for it or it was moving data: it tries again and again, and that
+/// takes its time.
+fn media(errors: Option<u64>) -> Option<String> {
+    let count = errors.filter(|count| *count > 0)?;
+    let plural = if count == 1 { "" } else { "s" };
+    Some(format!("the drive counted {count} media error{plural} during the runs"))
 }
 
 fn steal(case: &Case<'_>) -> Option<f64> {

@@ -1,8 +1,8 @@
 //! The text that diskspd prints, on Windows and on Linux: totals of one time span, and nothing of how they came to be.
 
 use super::error::JudgeError;
-use super::fio_units::bytes;
 use super::recorded::{Figure, Format, Load, Pattern, Recorded};
+use workload::fio_units::bytes;
 
 /// True when `text` is diskspd's.
 pub(super) fn is_it(text: &str) -> bool {

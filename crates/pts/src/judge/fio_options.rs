@@ -5,8 +5,8 @@
 
 use serde_json::{Map, Value};
 
-use super::fio_units::{bytes, seconds};
 use super::recorded::{Load, Pattern};
+use workload::fio_units::{bytes, seconds};
 
 /// Options of one job, its own before those that are for all.
 #[derive(Clone, Copy, Debug)]

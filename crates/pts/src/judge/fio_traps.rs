@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use super::fio_log::{Kind, Log};
 use super::fio_options::Options;
-use super::fio_units;
 use super::recorded::{Claim, FioSteadyState, Pattern, Recorded};
+use workload::fio_units;
 
 /// The middle of the last bin of fio's latency histogram, which ends at 2^34 ns: what longer latencies are counted as
 /// (29 groups of 64 bins; stat.h, and issue 1668).

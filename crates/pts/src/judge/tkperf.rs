@@ -4,11 +4,11 @@ use serde::de::DeserializeOwned;
 use stats::steady::snia;
 
 use super::error::JudgeError;
-use super::fio_units::bytes;
 use super::recorded::{
     Before, Claim, Figure, Format, Load, Pattern, Quantity, Recorded, Rounds, Series, Window,
 };
 use super::xml::{self, Element};
+use workload::fio_units::bytes;
 
 /// Shares of reads of a round of its IOPS test, in percent, in order (`SsdIopsTest.mixWlds`).
 const IOPS_MIXES: [f64; 7] = [100.0, 95.0, 65.0, 50.0, 35.0, 5.0, 0.0];

@@ -34,6 +34,8 @@ pub struct Axis {
     pub scale: Scale,
     /// From where to where.
     pub extent: Extent,
+    /// Names of 0, 1, 2 and so on, where the axis has classes instead of numbers; none otherwise.
+    pub classes: Vec<String>,
 }
 
 /// How values are spaced along an axis.
@@ -54,6 +56,9 @@ pub enum Extent {
     /// As the layers need it. The x axis holds all of them; a y axis holds the bulk of each.
     #[default]
     Automatic,
+    /// As the layers need it, with zero on it: what levels off is seen to, and noise is not taken for a course. A
+    /// logarithmic axis has no zero, and goes as the layers need it.
+    WithZero,
     /// As said, in the axis' unit; what lies beyond is drawn at the edge.
     Given {
         /// The lower end.
@@ -74,13 +79,26 @@ impl Chart {
 impl Axis {
     /// A linear axis with an automatic range.
     pub fn new(label: impl Into<String>, unit: Unit) -> Axis {
-        Axis { label: label.into(), unit, scale: Scale::Linear, extent: Extent::Automatic }
+        let (scale, extent, classes) = (Scale::Linear, Extent::Automatic, Vec::new());
+        Axis { label: label.into(), unit, scale, extent, classes }
+    }
+
+    /// An axis of classes: the first at 0, the next at 1 and so on, each with room of its own.
+    pub fn of_classes(label: impl Into<String>, classes: Vec<String>) -> Axis {
+        let high = classes.len().max(1) as f64 - 0.5;
+        Axis { classes, ..Axis::new(label, Unit::Count).from_to(-0.5, high) }
     }
 
     /// The same axis with another spacing.
     #[must_use]
     pub fn scaled(self, scale: Scale) -> Axis {
         Axis { scale, ..self }
+    }
+
+    /// The same axis with zero on it, if it is linear.
+    #[must_use]
+    pub fn with_zero(self) -> Axis {
+        Axis { extent: Extent::WithZero, ..self }
     }
 
     /// The same axis from `low` to `high`.

@@ -388,11 +388,12 @@ fn span(axis: &Axis, samples: &[Sample], wanted: &[f64], robust: bool) -> Result
             }
             (low, high)
         }
-        Extent::Automatic => {
+        Extent::Automatic | Extent::WithZero => {
             let pad = if robust { 0.06 } else { 0.01 };
             // A zone may begin at a zero that a logarithmic axis does not have.
             let has = |v: &f64| axis.scale == Scale::Linear || *v >= LEAST;
-            let wanted: Vec<f64> = wanted.iter().copied().filter(has).collect();
+            let zero = (axis.extent == Extent::WithZero).then_some(0.0);
+            let wanted: Vec<f64> = wanted.iter().copied().chain(zero).filter(has).collect();
             range::automatic(samples, &wanted, axis.scale, pad, robust)
         }
     };

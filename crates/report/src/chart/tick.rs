@@ -63,6 +63,9 @@ fn factor(unit: Unit, rate: RateUnit) -> f64 {
 
 /// Ticks from `low` to `high`, at most `most` of them (and at least one place for two).
 pub(super) fn ticks(axis: &Axis, low: f64, high: f64, most: usize, rate: RateUnit) -> Vec<Tick> {
+    if !axis.classes.is_empty() {
+        return classes(axis, low, high, most);
+    }
     let factor = factor(axis.unit, rate);
     let most = most.max(2);
     let (from, to) = (low * factor, high * factor);
@@ -94,6 +97,15 @@ pub(super) fn ticks(axis: &Axis, low: f64, high: f64, most: usize, rate: RateUni
         written(v, rung, places(v / rung.0))
     };
     values.iter().map(|&v| Tick { value: v / factor, label: label(v) }).collect()
+}
+
+/// A tick for each class within the range, or for each second, third ... so that they fit. Three times as many as of
+/// numbers: who looks for a class needs its own name.
+fn classes(axis: &Axis, low: f64, high: f64, most: usize) -> Vec<Tick> {
+    let stride = axis.classes.len().div_ceil(3 * most.max(1)).max(1);
+    let named = axis.classes.iter().enumerate().step_by(stride);
+    let ticks = named.map(|(at, name)| Tick { value: at as f64, label: name.clone() });
+    ticks.filter(|tick| (low..=high).contains(&tick.value)).collect()
 }
 
 /// What is round in a unit.

@@ -1,8 +1,5 @@
-//! Comparison of two groups of runs that were not made side by side.
+//! Mann and Whitney's U, for groups of runs that were not made side by side.
 
-use serde::{Deserialize, Serialize};
-
-use super::RatioEstimate;
 use crate::{normal, sample};
 
 /// Up to this product of counts the distribution of U is exact.
@@ -11,47 +8,28 @@ const EXACT_PRODUCT_MAX: usize = 2_500;
 /// Groups with more pairs of runs than this are refused: all ratios are held in memory.
 const PRODUCT_MAX: usize = 4_000_000;
 
-/// What an unpaired comparison found: a / b.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct UnpairedRatio {
-    /// Median of all ratios of a run of a to a run of b (Hodges and Lehmann 1963), with the interval
-    /// that inverts the test of Mann and Whitney.
-    pub estimate: RatioEstimate,
-    /// Confidence asked for.
-    pub confidence: f64,
-    /// Runs of a.
-    pub n_a: usize,
-    /// Runs of b.
-    pub n_b: usize,
-}
-
-/// Compares two groups on a logarithmic scale: by how much one must be stretched to lie on the other.
-/// The interval supposes that runs are independent and that the groups differ in place, not in shape;
-/// it supposes nothing of that shape. At 95 % it takes 4 runs on each side (or 3 and 5); with fewer it
-/// is absent.
-///
-/// `None` when a group is empty, when there are more than four million pairs of runs, when a value is not positive and finite, or `confidence` is not within (0, 1).
-pub fn unpaired_ratio(a: &[f64], b: &[f64], confidence: f64) -> Option<UnpairedRatio> {
-    let positive = |xs: &[f64]| xs.iter().all(|x| x.is_finite() && *x > 0.0);
-    let comparable = a.len().saturating_mul(b.len()) <= PRODUCT_MAX;
-    if !comparable || !positive(a) || !positive(b) || !sample::valid_confidence(confidence) {
+/// All differences of a value of `a` to one of `b`, in ascending order; `None` when there are none, or too many.
+pub(super) fn shifts(a: &[f64], b: &[f64]) -> Option<Vec<f64>> {
+    if a.len().saturating_mul(b.len()) > PRODUCT_MAX {
         return None;
     }
-    let shifts: Vec<f64> = a.iter().flat_map(|a| b.iter().map(move |b| a.ln() - b.ln())).collect();
-    let shifts = sample::sorted(&shifts)?;
-    let ends = rank_sum(a.len(), b.len(), (1.0 - confidence) / 2.0)
-        .map(|rank| (shifts[rank - 1].exp(), shifts[shifts.len() - rank].exp()));
-    let estimate = RatioEstimate {
-        ratio: sample::median_of_sorted(&shifts).exp(),
-        low: ends.map(|(low, _)| low),
-        high: ends.map(|(_, high)| high),
-    };
-    Some(UnpairedRatio { estimate, confidence, n_a: a.len(), n_b: b.len() })
+    let shifts: Vec<f64> = a.iter().flat_map(|a| b.iter().map(move |b| a - b)).collect();
+    sample::sorted(&shifts)
+}
+
+/// P(U <= u) for Mann and Whitney's U of groups of `m` and `n`, exact as far as [`rank_sum`] is.
+pub(super) fn rank_sum_tail(m: usize, n: usize, u: usize) -> f64 {
+    if m * n > EXACT_PRODUCT_MAX {
+        let (m, n) = (m as f64, n as f64);
+        let deviation = (m * n * (m + n + 1.0) / 12.0).sqrt();
+        return normal::cdf((u as f64 + 0.5 - m * n / 2.0) / deviation);
+    }
+    rank_sum_probabilities(m, n).iter().take(u + 1).sum()
 }
 
 /// The greatest k with P(U < k) <= `tail` for Mann and Whitney's U of groups of `m` and `n`: the rank
 /// of the lower end among all differences. `None` when there is none.
-fn rank_sum(m: usize, n: usize, tail: f64) -> Option<usize> {
+pub(super) fn rank_sum(m: usize, n: usize, tail: f64) -> Option<usize> {
     if m * n > EXACT_PRODUCT_MAX {
         let (m, n) = (m as f64, n as f64);
         let deviation = (m * n * (m + n + 1.0) / 12.0).sqrt();
@@ -90,6 +68,7 @@ fn rank_sum_probabilities(m: usize, n: usize) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Contrast, Design};
 
     /// Counts of U over all ways to lay `m` and `n` things in a row.
     fn by_hand(m: usize, n: usize) -> Vec<f64> {
@@ -141,14 +120,15 @@ mod tests {
     fn a_stretch_is_found_and_swapping_gives_the_reciprocal() {
         let b = [100.0, 103.0, 99.0, 101.5, 98.0, 102.0, 100.5, 97.5];
         let a: Vec<f64> = b.iter().rev().map(|x| x * 1.25).collect();
-        let found = unpaired_ratio(&a, &b, 0.95).unwrap();
-        assert!((found.estimate.ratio - 1.25).abs() < 0.005, "{found:?}");
-        let (low, high) = (found.estimate.low.unwrap(), found.estimate.high.unwrap());
+        let of = |a: &[f64], b: &[f64]| Contrast::new(a, b, Design::Separate);
+        let found = of(&a, &b).unwrap().estimate(0.95);
+        assert!((found.ratio - 1.25).abs() < 0.005, "{found:?}");
+        let (low, high) = (found.low.unwrap(), found.high.unwrap());
         assert!(low > 1.2 && high < 1.3 && low < 1.25 && high > 1.25, "{found:?}");
-        let swapped = unpaired_ratio(&b, &a, 0.95).unwrap().estimate;
+        let swapped = of(&b, &a).unwrap().estimate(0.95);
         assert!((swapped.low.unwrap() - 1.0 / high).abs() < 1e-12);
-        assert!(unpaired_ratio(&a[..3], &b[..3], 0.95).unwrap().estimate.low.is_none());
-        assert!(unpaired_ratio(&[], &b, 0.95).is_none());
-        assert!(unpaired_ratio(&[0.0], &b, 0.95).is_none());
+        assert!(of(&a[..3], &b[..3]).unwrap().estimate(0.95).low.is_none());
+        assert!(of(&[], &b).is_none());
+        assert!(of(&[0.0], &b).is_none());
     }
 }

@@ -46,6 +46,8 @@ pub(super) const VERBS: &[(&str, Way)] = &[
     ("plan", Way::Reads),
     ("run", Way::Writes(RUN)),
     ("rerun", Way::Writes(RERUN)),
+    ("compare", Way::Reads),
+    ("sweep", Way::Writes(SWEEP)),
     ("runs list", Way::Reads),
     ("runs show", Way::Reads),
     ("runs rm", Way::Reads),
@@ -72,8 +74,10 @@ pub(super) const VERBS: &[(&str, Way)] = &[
     ("trace compare", Way::Writes(TRACE_COMPARE)),
     ("trace export", Way::Reads),
     ("flashbench", Way::Writes(FLASHBENCH)),
+    ("diskspd", Way::Writes(DISKSPD)),
     ("import flashbench", Way::Reads),
     ("judge", Way::Reads),
+    ("explain", Way::Reads),
     ("rows merge", Way::Reads),
     ("devices", Way::Reads),
     ("health", Way::Reads),
@@ -111,6 +115,25 @@ const MARK: &[Line] = &[
     )
     .after(STOPPED),
 ];
+
+const SWEEP: &[Line] = &[
+    line(
+        "sweep",
+        "drivescope sweep {device} --write {consent} --vary=depth=1,2 --base=RND4KQ1T1 --op=write --runs=1 \
+         --duration=50ms --warm-up=0s --pause=0s --span=1MiB --no-record --no-progress",
+    ),
+    line(
+        "sweep --resume",
+        "rm -rf $HOME/s; cp -r $HOME/swept $HOME/s; timeout -s INT 10 drivescope sweep {device} --resume=last \
+         --runs-dir=$HOME/s --write {consent} --no-progress",
+    )
+    .after(SWEPT),
+];
+
+/// A sweep that was stopped when some of its runs were made.
+const SWEPT: &str = "timeout -s INT 10 drivescope sweep $A --write --consent=$A_SERIAL --vary=op=write,mix70 \
+                     --base=RND4KQ1T1 --runs=1000 --duration=50ms --warm-up=0s --pause=0s --runs-dir=$HOME/swept \
+                     --no-progress || test $? = 130";
 
 /// A run that was stopped when some of its thousand repetitions were made.
 const STOPPED: &str = "timeout -s INT 10 drivescope mark $A --write --consent=$A_SERIAL --write-only --tests=RND4KQ1T1 \
@@ -279,6 +302,15 @@ const FLASHBENCH: &[Line] = &[
     .after("ln -s $(command -v drivescope) $HOME/flashbench"),
 ];
 
+const DISKSPD: &[Line] = &[
+    line("diskspd -w", "drivescope diskspd {consent} -b64K -Sd -w100 -Zr -d1 -W0 {device}"),
+    line(
+        "diskspd -w, by its own name",
+        "$HOME/diskspd {consent} -b4K -r -o4 -t2 -w50 -d1 -W0 {device}",
+    )
+    .after("ln -s $(command -v drivescope) $HOME/diskspd"),
+];
+
 const PURGE: &[Line] = &[
     line(
         "purge, by writing zeros",
@@ -300,6 +332,8 @@ pub(super) const FILES: &[(&str, &[&str])] = &[
             "mark",
             "run",
             "rerun",
+            "compare",
+            "sweep",
             "runs list",
             "runs show",
             "runs rm",
@@ -349,6 +383,21 @@ pub(super) const OUTPUTS: &[(&str, &str, &str)] = &[
         "rerun",
         "samples",
         "drivescope mark sim:hdd-7200 --quick --tests=RND4KQ1T1 --runs=1; drivescope rerun last --samples={device}",
+    ),
+    (
+        "sweep",
+        "samples",
+        "drivescope sweep sim:hdd-7200 --vary=depth=1,2 --runs=1 --duration=50ms --samples={device} --no-record",
+    ),
+    (
+        "sweep",
+        "csv",
+        "drivescope sweep sim:hdd-7200 --vary=depth=1,2 --runs=1 --duration=50ms --csv={device} --no-record",
+    ),
+    (
+        "sweep",
+        "plot",
+        "drivescope sweep sim:hdd-7200 --vary=depth=1,2 --runs=1 --duration=50ms --plot={device} --no-record",
     ),
     ("probe", "plot", "drivescope probe sim:usb-8m --time-budget=1s --plot={device} --no-record"),
     ("probe align", "plot", "drivescope probe align sim:usb-8m --plot={device} --no-record"),

@@ -1,4 +1,4 @@
-//! A drive that does not hear discards.
+//! A drive that does not hear discards, or flushes.
 
 use std::collections::VecDeque;
 
@@ -8,20 +8,22 @@ use crate::around::inbox::earlier;
 use crate::around::shell::Shell;
 use crate::device::{Command, Device, Finished};
 
-/// How long it takes to say that it has discarded something.
+/// How long it takes to say that it has done what it has not.
 const ANSWER: Nanos = Nanos(20_000);
 
-/// A drive that answers a discard with "done" and does nothing. What it held is still there, and its own
-/// bookkeeping goes on with it.
+/// A drive that answers a discard with "done" and does nothing: what it held is still there, and its own bookkeeping goes
+/// on with it. One that does so with flushes takes what has to be durable as it takes any write.
 pub(super) struct Deaf {
     inner: Box<dyn Device>,
+    to: Op,
     /// Answers on their way; in order of time, since each takes the same span.
     answers: VecDeque<Finished>,
 }
 
 impl Deaf {
-    pub(super) fn new(inner: Box<dyn Device>) -> Deaf {
-        Deaf { inner, answers: VecDeque::new() }
+    /// `to` is a discard or a flush.
+    pub(super) fn new(to: Op, inner: Box<dyn Device>) -> Deaf {
+        Deaf { inner, to, answers: VecDeque::new() }
     }
 }
 
@@ -35,12 +37,13 @@ impl Shell for Deaf {
     }
 
     fn admits(&self, command: &Command) -> bool {
-        command.op == Op::Discard || self.inner.admits(command)
+        command.op == self.to || self.inner.admits(command)
     }
 
     fn accept(&mut self, command: Command, now: Time) {
-        if command.op != Op::Discard {
-            return self.inner.accept(command, now);
+        if command.op != self.to {
+            let fua = command.fua && self.to != Op::Flush;
+            return self.inner.accept(Command { fua, ..command }, now);
         }
         let (tag, outcome) = (command.tag, command.success());
         self.answers.push_back(Finished { tag, at: now + ANSWER, outcome });

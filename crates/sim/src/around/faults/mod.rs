@@ -41,6 +41,8 @@ pub struct Faults {
     pub lost: Ranges,
     /// Discards are acknowledged, and nothing is discarded.
     pub ignores_discard: bool,
+    /// Flushes are answered at once, and writes that have to be durable when they are in the cache.
+    pub ignores_flush: bool,
     /// What a drive that claims more really holds.
     pub real_capacity_bytes: Option<u64>,
     /// What becomes of addresses beyond that.
@@ -58,6 +60,7 @@ impl Default for Faults {
             corrupt: Ranges::default(),
             lost: Ranges::default(),
             ignores_discard: false,
+            ignores_flush: false,
             real_capacity_bytes: None,
             beyond: Beyond::default(),
         }
@@ -130,7 +133,10 @@ impl Faults {
         gauges: &Arc<Gauges>,
     ) -> Box<dyn Device> {
         if self.ignores_discard && device.supports(Op::Discard) {
-            device = Box::new(deaf::Deaf::new(device));
+            device = Box::new(deaf::Deaf::new(Op::Discard, device));
+        }
+        if self.ignores_flush && device.supports(Op::Flush) {
+            device = Box::new(deaf::Deaf::new(Op::Flush, device));
         }
         if self.real_capacity_bytes.is_some() {
             device = Box::new(fake::Fake::new(real, device));

@@ -25,19 +25,6 @@ pub fn by_block(body: &Body, table: &Table) -> Option<Chart> {
     drawable(chart)
 }
 
-/// The chart with a linear axis at the left from zero on: what levels off is seen to, and noise is not taken for a course.
-fn from_zero(mut chart: Chart) -> Chart {
-    let values = chart.layers.iter().flat_map(|layer| match layer {
-        Layer::Line(line) => line.points.iter().map(|point| point.y).collect(),
-        _ => Vec::new(),
-    });
-    let most = values.fold(0.0, f64::max);
-    if chart.y.scale == Scale::Linear && most > 0.0 {
-        chart.y = chart.y.from_to(0.0, 1.06 * most);
-    }
-    chart
-}
-
 fn drawable(chart: Chart) -> Option<Chart> {
     let has = |layer: &Layer| matches!(layer, Layer::Line(line) if line.points.len() > 1);
     chart.layers.iter().any(has).then_some(chart)
@@ -71,12 +58,12 @@ fn over_depth(body: &Body, key: &str, title: &str, y: Axis) -> Option<Chart> {
         let points = values.into_iter().map(|(x, y)| LinePoint::new(x, y)).collect();
         chart.layers.push(Layer::Line(Line::new(name, hue(at, of), points)));
     }
-    drawable(from_zero(chart))
+    drawable(chart)
 }
 
 /// Demand variation: IOPS by depth, a line a number of threads.
 pub fn variation(body: &Body) -> Option<Chart> {
-    let y = Axis::new("I/O of the load", Unit::Iops);
+    let y = Axis::new("I/O of the load", Unit::Iops).with_zero();
     over_depth(body, "demand_iops", "demand variation", y)
 }
 
@@ -100,7 +87,7 @@ pub fn intensity(body: &Body) -> Option<Chart> {
 
 /// CPU of this program by depth, a line a number of threads.
 pub fn cpu(body: &Body) -> Option<Chart> {
-    let y = Axis::new("CPU of this program, of one CPU", Unit::Percent);
+    let y = Axis::new("CPU of this program, of one CPU", Unit::Percent).with_zero();
     over_depth(body, "demand_cpu", "CPU by threads and depth", y)
 }
 
@@ -108,8 +95,12 @@ pub fn cpu(body: &Body) -> Option<Chart> {
 pub fn outstanding(body: &Body) -> Option<Chart> {
     let table = body.tables.get("outstanding")?;
     let x = Axis::new("Requests outstanding, all threads", Unit::Count).scaled(Scale::Log2);
-    let mut chart =
-        bare(body, "by requests outstanding", x, Axis::new("I/O of the load", Unit::Iops));
+    let mut chart = bare(
+        body,
+        "by requests outstanding",
+        x,
+        Axis::new("I/O of the load", Unit::Iops).with_zero(),
+    );
     chart.y2 = Some(Axis::new("Mean response time", Unit::Ns).scaled(Scale::Log10));
     let times = labelled(table, 1).into_iter().filter(|point| point.1 > 0.0);
     let mut art = Points::new("ART", Hue::Vermillion, times.map(|(x, y)| (x, y * 1e3)).collect());
@@ -121,7 +112,7 @@ pub fn outstanding(body: &Body) -> Option<Chart> {
 
 /// IOPS by depth of one thread, a line an engine.
 pub fn by_depth(body: &Body, table: &Table) -> Option<Chart> {
-    of_engines(body, table, ("IOPS", 1.0), Axis::new("RND 4 KiB writes", Unit::Iops))
+    of_engines(body, table, ("IOPS", 1.0), Axis::new("RND 4 KiB writes", Unit::Iops).with_zero())
 }
 
 /// Mean response time by depth of one thread, a line an engine.
@@ -146,13 +137,14 @@ fn of_engines(body: &Body, table: &Table, (what, factor): (&str, f64), y: Axis) 
         let hue = Hue::nth(chart.layers.len());
         chart.layers.push(Layer::Line(Line::new(engine, hue, points)));
     }
-    drawable(from_zero(chart))
+    drawable(chart)
 }
 
 /// ezFIO's sweeps by threads: reads, the mix, writes.
 pub fn by_threads(body: &Body) -> Option<Chart> {
     let x = Axis::new("Threads, one request each", Unit::Count).scaled(Scale::Log2);
-    let mut chart = bare(body, "RND 4 KiB by threads", x, Axis::new("Random I/O", Unit::Iops));
+    let mut chart =
+        bare(body, "RND 4 KiB by threads", x, Axis::new("Random I/O", Unit::Iops).with_zero());
     for (key, name) in [
         ("rnd_read_threads", "reads"),
         ("mixed_threads", "70 % reads"),
@@ -163,14 +155,18 @@ pub fn by_threads(body: &Body) -> Option<Chart> {
         let hue = Hue::nth(chart.layers.len());
         chart.layers.push(Layer::Line(Line::new(name, hue, points)));
     }
-    drawable(from_zero(chart))
+    drawable(chart)
 }
 
 /// ezFIO's sweeps by block size, as megabytes per second.
 pub fn sizes(body: &Body) -> Option<Chart> {
     let x = Axis::new("Block size", Unit::Bytes).scaled(Scale::Log2);
-    let mut chart =
-        bare(body, "throughput by block size", x, Axis::new("Throughput", Unit::MbPerS));
+    let mut chart = bare(
+        body,
+        "throughput by block size",
+        x,
+        Axis::new("Throughput", Unit::MbPerS).with_zero(),
+    );
     for (key, name) in [
         ("seq_read", "SEQ reads"),
         ("rnd_read", "RND reads"),
@@ -182,13 +178,13 @@ pub fn sizes(body: &Body) -> Option<Chart> {
         let hue = Hue::nth(chart.layers.len());
         chart.layers.push(Layer::Line(Line::new(name, hue, points)));
     }
-    drawable(from_zero(chart))
+    drawable(chart)
 }
 
 /// IOPS over the minutes of a series of samples.
 pub fn long(body: &Body) -> Option<Chart> {
     let table = body.tables.get("long")?;
-    let y = Axis::new("Random I/O", Unit::Iops);
+    let y = Axis::new("Random I/O", Unit::Iops).with_zero();
     let mut chart = bare(body, &table.title, Axis::new("Time", Unit::Ns), y);
     let points =
         pairs(table, "time, s", "IOPS").into_iter().map(|(x, y)| LinePoint::new(x * 1e9, y));

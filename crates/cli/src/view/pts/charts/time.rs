@@ -51,8 +51,12 @@ impl Along {
 pub fn curve(body: &Body) -> Option<Chart> {
     let table = ["curve", "series", "samples"].iter().find_map(|key| body.tables.get(*key))?;
     let points = line_of(table, Along::Time, ("IOPS", 1.0));
-    let mut chart =
-        bare(body, &table.title, Along::Time.axis(), Axis::new("Random I/O", Unit::Iops));
+    let mut chart = bare(
+        body,
+        &table.title,
+        Along::Time.axis(),
+        Axis::new("Random I/O", Unit::Iops).with_zero(),
+    );
     chart.layers.push(Layer::Line(Line::new("IOPS", Hue::Blue, points)));
     drawable(chart)
 }
@@ -60,7 +64,8 @@ pub fn curve(body: &Body) -> Option<Chart> {
 /// One figure of the samples of a series.
 pub fn rates(body: &Body, table: &Table, along: Along) -> Option<Chart> {
     let title = format!("IOPS by {}", words(along));
-    let mut chart = bare(body, &title, along.axis(), Axis::new("Random I/O", Unit::Iops));
+    let mut chart =
+        bare(body, &title, along.axis(), Axis::new("Random I/O", Unit::Iops).with_zero());
     let points = line_of(table, along, ("IOPS", 1.0));
     chart.layers.push(Layer::Line(Line::new("IOPS, samples of a minute", Hue::Blue, points)));
     if let Some(value) = steady_value(body) {
@@ -199,7 +204,7 @@ fn steady_value(body: &Body) -> Option<Layer> {
 /// Host idle recovery: stretches of writes after pauses, and without, over time.
 pub fn recovery(body: &Body) -> Option<Chart> {
     let table = body.tables.get("series")?;
-    let y = Axis::new("RND 4 KiB writes", Unit::Iops);
+    let y = Axis::new("RND 4 KiB writes", Unit::Iops).with_zero();
     let mut chart = bare(body, "IOPS over time, all pauses", Along::Time.axis(), y);
     let (mut paused, mut unpaused) = (Vec::new(), Vec::new());
     let mut begun: Vec<(String, f64)> = Vec::new();
@@ -249,7 +254,7 @@ pub fn stimuli(body: &Body, zoom: Option<usize>) -> Option<Chart> {
         None => "throughput over time".to_owned(),
         Some(at) => format!("the change from {} to {}", GROUPS[at].0, GROUPS[at + 1].0),
     };
-    let y = Axis::new("Writes", Unit::MbPerS);
+    let y = Axis::new("Writes", Unit::MbPerS).with_zero();
     let mut chart = bare(body, &title, Along::Time.axis(), y);
     for (at, (group, name)) in GROUPS.iter().enumerate() {
         let mut points = group_of(table, group, ("throughput, MB/s", 1.0));

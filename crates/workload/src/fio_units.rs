@@ -1,10 +1,10 @@
-//! Sizes, times and versions as fio writes them.
+//! Sizes, times and versions as fio writes them: what is known of them once, for all who read fio's options.
 
 /// Bytes of a size such as `64m`, `1GiB` or `4096`; none for a share of the file (`50%`) and for what is no size.
 ///
-/// fio's default, `kb_base=1024`, is the reverse of the standard: `k` and `kb` are 1,024, `ki` and `kib` are 1,000
-/// (HOWTO, "kb_base"); with `kb_base=1000` they are as in the standard.
-pub(super) fn bytes(text: &str, kb_base: u64) -> Option<u64> {
+/// fio's default, `kb_base=1024`, is the reverse of the standard: `k`, `kb` and `ki` are 1,024, and `kib` alone is 1,000;
+/// with `kb_base=1000` it is the other way round. The manual has `ki` with `kib`; fio 3.33 reads it as `k` (it was run).
+pub fn bytes(text: &str, kb_base: u64) -> Option<u64> {
     let text = text.trim().to_ascii_lowercase();
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (count, suffix) = text.split_at_checked(digits)?;
@@ -21,8 +21,8 @@ pub(super) fn bytes(text: &str, kb_base: u64) -> Option<u64> {
         Some(_) => return None,
     };
     let is_decimal = match letters.as_str() {
-        "" | "b" => kb_base == 1000,
-        "i" | "ib" => kb_base != 1000,
+        "" | "b" | "i" => kb_base == 1000,
+        "ib" => kb_base != 1000,
         _ => return None,
     };
     let base: u64 = if is_decimal { 1000 } else { 1024 };
@@ -30,7 +30,7 @@ pub(super) fn bytes(text: &str, kb_base: u64) -> Option<u64> {
 }
 
 /// Seconds of a time such as `30`, `10m` or `500ms`; a bare number counts what `bare_s` says.
-pub(super) fn seconds(text: &str, bare_s: f64) -> Option<f64> {
+pub fn seconds(text: &str, bare_s: f64) -> Option<f64> {
     let text = text.trim().to_ascii_lowercase();
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (count, suffix) = text.split_at_checked(digits)?;
@@ -49,7 +49,7 @@ pub(super) fn seconds(text: &str, bare_s: f64) -> Option<f64> {
 }
 
 /// Major and minor of `fio-3.33` or `fio-3.36-12-gabcdef`.
-pub(super) fn version(text: &str) -> Option<(u64, u64)> {
+pub fn version(text: &str) -> Option<(u64, u64)> {
     let numbers = text.trim().strip_prefix("fio-")?;
     let (major, rest) = numbers.split_once('.')?;
     let minor = rest.split(|c: char| !c.is_ascii_digit()).next()?;
@@ -67,7 +67,7 @@ mod tests {
             ("4096", 4096),
             ("4k", 4096),
             ("4kb", 4096),
-            ("4ki", 4000),
+            ("4ki", 4096),
             ("4KiB", 4000),
             ("64m", 64 << 20),
             ("2G", 2 << 30),

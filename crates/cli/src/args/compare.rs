@@ -1,0 +1,70 @@
+//! Flags of `compare`.
+
+use block::Bytes;
+use clap::Args;
+use linux::target::EngineKind;
+use workload::units::parse_bytes;
+
+use super::{KeepArgs, LoadArgs, Span, engine, named, share, span};
+
+/// `compare`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  drivescope compare /mnt/old /mnt/new          measured now, in turns
+  drivescope compare /dev/sdb /dev/sdc --tests RND4KQ1T1 --runs 12
+  drivescope compare sim:hdd-sg sim:hdd-wd --tests RND4KQ32T1 --write-only
+  drivescope compare 20261121T2335 last --tolerance 5%
+  drivescope compare before.json after.json --json
+
+A side is a recorded run (its id, the beginning of it, or last), what mark --json
+printed, or a target. Targets are measured in blocks, each with a run of every
+target in random order, so that what changes with time falls on all alike. A
+directory gets a test file; existing files and devices are only read: to compare
+what writing to them does, mark them with --write and compare the runs.
+
+Each side is held against those named before it. Faster and slower hold together
+at 95 %, over all tests; equivalent is within the margin; undecided says about
+how many runs would decide.
+
+Exit codes: 0 no difference beyond the tolerance is known; 1 one is, or a number
+was withdrawn.")]
+pub struct CompareArgs {
+    /// Recorded runs, documents or targets
+    #[arg(value_name = "SIDE", num_args = 2.., required = true, value_parser = named)]
+    pub sides: Vec<String>,
+    /// Two sides are equivalent when the interval of their ratio lies within this share of 1
+    #[arg(long, value_name = "SHARE", value_parser = share, default_value = "2%")]
+    pub margin: f64,
+    /// A difference of no more than this share is no reason for exit code 1 [default: none]
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    pub tolerance: Option<f64>,
+    /// Size of the test files; on files, devices and virtual drives, of the part used
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes, help_heading = "Targets")]
+    pub size: Option<Bytes>,
+    /// Part of each file, device or virtual drive to use: LENGTH, OFFSET+LENGTH or all
+    #[arg(long, value_name = "SPAN", value_parser = span, conflicts_with = "size", help_heading = "Targets")]
+    pub span: Option<Span>,
+    /// How I/O is issued
+    #[arg(long, value_name = "ENGINE", default_value = "io_uring", value_parser = engine, help_heading = "Targets")]
+    pub engine: EngineKind,
+    /// Go through the page cache on purpose
+    #[arg(long, help_heading = "Targets")]
+    pub buffered: bool,
+    /// Keep the submitters on these CPUs, such as 0,2
+    #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = "Targets")]
+    pub cpus: Option<Vec<usize>>,
+    #[command(flatten)]
+    pub load: LoadArgs,
+    #[command(flatten)]
+    pub record: KeepArgs,
+    /// Print the result as JSON
+    #[arg(long, help_heading = "Output")]
+    pub json: bool,
+    /// Show throughput in MiB/s (2^20) instead of MB/s (10^6)
+    #[arg(long, help_heading = "Output")]
+    pub mib: bool,
+    /// Show no progress
+    #[arg(long, help_heading = "Output")]
+    pub no_progress: bool,
+}

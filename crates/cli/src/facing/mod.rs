@@ -1,0 +1,273 @@
+//! diskspd's face: its command line carried out on whatever drives it names, and what its report is made of.
+
+mod around;
+mod create;
+mod said;
+mod show;
+mod start;
+
+use std::os::unix::fs::FileTypeExt as _;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use anyhow::{Context as _, Result, anyhow, bail};
+use block::{DriveInfo, DriveKind, Environment, Nanos, Stack, Target};
+use engine::Control;
+use linux::environment::RealEnvironment;
+use linux::sysfs::Roots;
+use linux::target::{Calibration, EngineKind};
+use mark::Ceiling;
+use mark::diskspd::{Engine, How, Options, Outcome, Threads, run};
+use workload::plan::Plan;
+
+use crate::exit::Exit;
+use crate::opening::{self, Opened, Place, Visitor, Writes, null_stack};
+use crate::talk;
+use around::{Around, Busy};
+pub use said::{OWN_HELP, Said};
+use start::Start;
+
+/// Most single I/Os of one target that are kept to count them by intervals: some 70 MB.
+const SAMPLES_MAX: usize = 1_000_000;
+
+/// A command line that is to be carried out.
+pub struct Face<'a> {
+    /// The program's name and its arguments, as typed.
+    pub command_line: Vec<String>,
+    /// What diskspd's options ask for.
+    pub options: &'a Options,
+    /// What our own say.
+    pub said: &'a Said,
+}
+
+/// A target that was loaded.
+struct Loaded {
+    info: DriveInfo,
+    stack: Stack,
+    plan: Plan,
+    outcome: Outcome,
+    busy: Busy,
+}
+
+impl Face<'_> {
+    /// Carries it out, prints the report on stdout, and what is to be thought of it on stderr.
+    ///
+    /// # Errors
+    /// What makes it impossible; an I/O that failed.
+    pub fn carry_out(&self) -> Result<Exit> {
+        let (options, manner) = (self.options, self.said.manner);
+        let kinds = options.targets.iter().map(|name| self.kind(name));
+        let kinds: Vec<DriveKind> = kinds.collect::<Result<_>>()?;
+        for told in options.deviations(&kinds, manner) {
+            talk::note(&told);
+        }
+        let cancel = Arc::new(AtomicBool::new(false));
+        linux::signals::install(cancel.clone()).context("cannot watch for Ctrl-C")?;
+        if let Some(bytes) = options.create {
+            for (name, kind) in options.targets.iter().zip(&kinds) {
+                create::create(name, *kind, bytes, &cancel)?;
+            }
+        }
+        let seed = match options.named_seed(manner) {
+            Some(seed) => seed,
+            None => linux::host::fresh_seed().context("cannot draw a seed; give one with -z")?,
+        };
+        talk::note(&format!("seed {seed}; -z{seed} draws the same offsets again"));
+        let loaded = self.load(&kinds, seed, &cancel)?;
+        let interrupted = loaded.iter().any(|one| one.outcome.body.interrupted);
+        talk::result(&show::report(self, &loaded))?;
+        let refuted = show::verdicts(self, &loaded)?;
+        for Loaded { outcome, .. } in loaded {
+            if let Some(broken) = outcome.broken {
+                return Err(broken.into());
+            }
+        }
+        Ok(match (interrupted, refuted && self.said.strict) {
+            (true, _) => Exit::Interrupted,
+            (false, true) => Exit::No,
+            (false, false) => Exit::Done,
+        })
+    }
+
+    /// What a target is, before it is opened. A file that is to be created is one.
+    fn kind(&self, name: &str) -> Result<DriveKind> {
+        if name.starts_with("sim:") {
+            return Ok(DriveKind::Virtual);
+        }
+        if name == "null:" {
+            return Ok(DriveKind::Null);
+        }
+        if name.is_empty() {
+            bail!("a name is wanted of what is to be loaded, and it is empty");
+        }
+        let meta = std::fs::metadata(name);
+        if meta.as_ref().is_ok_and(std::fs::Metadata::is_dir) {
+            bail!("{name}: is a directory; name a file in it, which -c creates");
+        }
+        match meta.map(|meta| meta.file_type().is_block_device()) {
+            Ok(true) if self.options.create.is_some() => {
+                bail!("-c: {name} is a device, and is not created; leave -c out")
+            }
+            Ok(true) => Ok(DriveKind::BlockDevice),
+            Ok(false) => Ok(DriveKind::File),
+            Err(_) if self.options.create.is_some() => Ok(DriveKind::File),
+            Err(error) => Err(anyhow!(error).context(format!(
+                "{name}: cannot be loaded; name a file, a device or such as sim:hdd-7200, or create a file with -c"
+            ))),
+        }
+    }
+
+    /// Loads all targets at once, each from a thread of its own, from the moment on when all stand ready.
+    fn load(&self, kinds: &[DriveKind], seed: u64, cancel: &AtomicBool) -> Result<Vec<Loaded>> {
+        let start = Start::of(kinds.len());
+        // One is opened after the other: whoever is asked for a word of consent answers one question at a time.
+        let door = Mutex::new(());
+        let one = |index: usize| -> Result<Loaded> {
+            let seat = start.seat();
+            let name = self.options.targets[index].as_str();
+            let held = Some(door.lock().unwrap_or_else(PoisonError::into_inner));
+            let kind = kinds[index];
+            let mut load = Load { face: self, index, kind, kinds, seed, cancel, seat, held };
+            let consent = self.consent(name, kind);
+            let cpus = self.cpus(index);
+            let place = Place {
+                name,
+                engine: self.engine(),
+                cpus: cpus.as_deref(),
+                buffered: !self.options.caching.direct,
+                write: self.options.write_percent > 0,
+                consent: consent.as_ref(),
+                allow: &self.said.allow,
+                seed: match self.options.seed {
+                    mark::diskspd::Seed::Given(seed) => Some(seed),
+                    _ => None,
+                },
+                what: "loaded",
+            };
+            let writes = match self.options.write_percent {
+                0 => Writes::Nothing,
+                _ => Writes::Unbounded,
+            };
+            opening::open(place, writes, &mut load)
+        };
+        let one = &one;
+        let all = std::thread::scope(|scope| {
+            let handles: Vec<_> =
+                (0..kinds.len()).map(|index| scope.spawn(move || one(index))).collect();
+            handles.into_iter().map(std::thread::ScopedJoinHandle::join).collect::<Vec<_>>()
+        });
+        let mut loaded = Vec::with_capacity(all.len());
+        let mut given_up = None;
+        for one in all {
+            match one {
+                Ok(Ok(one)) => loaded.push(one),
+                // Of several errors, those that only follow from another are not told.
+                Ok(Err(error)) if error.is::<start::GivenUp>() => given_up = Some(error),
+                Ok(Err(error)) => return Err(error),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+        match given_up {
+            Some(error) => Err(error),
+            None => Ok(loaded),
+        }
+    }
+
+    /// diskspd writes to the files that it is given; to devices only with a word of consent. The safety gate is asked in
+    /// both cases, and still refuses a file that is swapped to, say.
+    fn consent(&self, name: &str, kind: DriveKind) -> Option<String> {
+        match kind {
+            DriveKind::File => {
+                Path::new(name).file_name().map(|name| name.to_string_lossy().into_owned())
+            }
+            _ => self.said.consent.clone(),
+        }
+    }
+
+    fn engine(&self) -> EngineKind {
+        match self.options.engine {
+            Engine::Libaio => EngineKind::Libaio,
+            Engine::PosixAio => EngineKind::Psync,
+        }
+    }
+
+    /// The processors of this target's threads, which go around over the threads of all targets; `None` with `-n`.
+    fn cpus(&self, index: usize) -> Option<Vec<usize>> {
+        if self.options.no_affinity {
+            return None;
+        }
+        let named = self.options.cpus.clone();
+        let mut cpus = named.unwrap_or_else(linux::host::allowed_processors);
+        if let Threads::PerTarget(threads) = self.options.threads
+            && !cpus.is_empty()
+        {
+            let before = index * usize::try_from(threads).unwrap_or(0);
+            let first = before % cpus.len();
+            cpus.rotate_left(first);
+        }
+        (!cpus.is_empty()).then_some(cpus)
+    }
+}
+
+/// Loads one target.
+struct Load<'a> {
+    face: &'a Face<'a>,
+    index: usize,
+    kind: DriveKind,
+    kinds: &'a [DriveKind],
+    seed: u64,
+    cancel: &'a AtomicBool,
+    seat: start::Seat<'a>,
+    held: Option<MutexGuard<'a, ()>>,
+}
+
+impl Visitor for Load<'_> {
+    type Out = Loaded;
+
+    fn visit<T: Target>(
+        &mut self,
+        target: &mut T,
+        environment: &mut dyn Environment,
+        opened: &Opened<'_>,
+    ) -> Result<Loaded> {
+        let (options, info) = (self.face.options, target.info().clone());
+        // Each target has offsets of its own; the first has those of the seed.
+        let seed = self.seed.wrapping_add(self.index as u64);
+        let plan = options.plan(&info, seed, self.face.said.manner)?;
+        let region = plan.fit(&info)?;
+        let is_real = !matches!(self.kind, DriveKind::Virtual | DriveKind::Null);
+        let here = std::thread::available_parallelism().map_or(1, usize::from);
+        let how = How {
+            engine: &opened.engine,
+            direct: options.caching.direct || !is_real,
+            cpus: self.face.options.cpus.as_ref().map_or(here, |cpus| cpus.len().min(here)),
+            extents: environment.extents_within(region.offset, region.length),
+            ceiling: if is_real { self.ceiling(&plan, &info)? } else { None },
+            interval: options.iops_interval_ms.map(|ms| Nanos::millis(u64::from(ms))),
+        };
+        self.held = None;
+        self.seat.ready()?;
+        let trace_cap = if how.interval.is_some() { SAMPLES_MAX } else { 0 };
+        let control = Control { cancel: self.cancel, trace_cap };
+        let is_first = self.index == 0;
+        let mut around = Around::new(&plan, options.verbose, is_first && is_real, is_real);
+        let mut outcome = run(&plan, target, environment, how, control, &mut around)?;
+        show::of_several(&mut outcome.body, self.kinds);
+        let (stack, busy) = (environment.stack().clone(), around.busy());
+        Ok(Loaded { info, stack, plan, outcome, busy })
+    }
+}
+
+impl Load<'_> {
+    /// What this tester can do at most with the same engine on a device that costs nothing.
+    fn ceiling(&self, plan: &Plan, info: &DriveInfo) -> Result<Option<Ceiling>> {
+        let cpus = self.face.cpus(self.index);
+        let mut null = Calibration::new(self.face.engine(), info.capacity_bytes, cpus);
+        let mut environment = RealEnvironment::new(Roots::default(), null_stack(), None);
+        let control = Control { cancel: self.cancel, trace_cap: 0 };
+        let through_kernel = null.through_kernel();
+        let Some(step) = plan.steps.first() else { return Ok(None) };
+        Ok(mark::ceiling(step, plan, (&mut null, through_kernel), &mut environment, control)?)
+    }
+}

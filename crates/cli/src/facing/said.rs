@@ -1,0 +1,95 @@
+//! Our own words on diskspd's command line, which are no options of diskspd.
+
+use anyhow::{Result, bail};
+use mark::diskspd::Manner;
+
+/// What is told of them, beside diskspd's own options.
+pub const OWN_HELP: &str = "
+Not of diskspd:
+      --emulate=diskspd-linux  make offsets as diskspd for Linux does, to see what
+                           comes of it: a cursor for each transfer outstanding,
+                           all threads at the same place or with the same draws,
+                           -r at multiples of 64K, the same seed each time
+      --strict             exit code 1 when what the report shows is refuted;
+                           it is 0 otherwise, so that scripts run unchanged
+      --consent=WORD       before -w writes to a device: its serial number or
+                           by-id name
+      --allow=HAZARD       what on it may be lost, such as partitions
+
+What the report is worth is told on stderr: whether the bytes reached the device,
+whether offsets were the ones meant, and whether this machine was the limit.
+";
+
+/// What they say.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Said {
+    /// How offsets are made.
+    pub manner: Manner,
+    /// A refuted number is a failure.
+    pub strict: bool,
+    /// The word of consent.
+    pub consent: Option<String>,
+    /// What may be lost.
+    pub allow: Vec<String>,
+}
+
+impl Said {
+    /// Takes them out of `words`; the rest is diskspd's. Behind `--` are targets alone.
+    ///
+    /// # Errors
+    /// When a value is missing, or of no meaning.
+    pub fn take(words: Vec<String>) -> Result<(Said, Vec<String>)> {
+        let (mut said, mut rest) = (Said::default(), Vec::new());
+        let mut words = words.into_iter();
+        while let Some(word) = words.next() {
+            let (name, joined) = match word.split_once('=') {
+                Some((name, value)) => (name, Some(value.to_owned())),
+                None => (word.as_str(), None),
+            };
+            if word == "--" {
+                rest.push(word);
+                rest.extend(words.by_ref());
+            } else if word == "--strict" {
+                said.strict = true;
+            } else if ["--emulate", "--consent", "--allow"].contains(&name) {
+                let name = name.to_owned();
+                let Some(value) = joined.or_else(|| words.next()) else {
+                    bail!("{name}: its value is missing");
+                };
+                said.set(&name, value)?;
+            } else {
+                rest.push(word);
+            }
+        }
+        Ok((said, rest))
+    }
+
+    fn set(&mut self, name: &str, value: String) -> Result<()> {
+        match name {
+            "--consent" => self.consent = Some(value),
+            "--allow" => self.allow.push(value),
+            _ if value == "diskspd-linux" => self.manner = Manner::Emulated,
+            _ => bail!("--emulate={value}: has to be diskspd-linux"),
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn our_words_are_taken_out_and_no_others() {
+        let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        let line =
+            "-b4K --emulate diskspd-linux --strict --allow=x --consent W --allow y t -- --strict";
+        let (said, rest) = Said::take(words(line)).unwrap();
+        assert_eq!(rest, words("-b4K t -- --strict"));
+        let (consent, allow) = (Some("W".to_owned()), words("x y"));
+        assert_eq!(said, Said { manner: Manner::Emulated, strict: true, consent, allow });
+        assert_eq!(Said::take(words("-b4K t")).unwrap().0, Said::default());
+        assert!(Said::take(words("--emulate=fio t")).is_err());
+        assert!(Said::take(words("t --consent")).is_err());
+    }
+}

@@ -1,0 +1,87 @@
+//! Several targets that are to be loaded at once: each waits until all stand ready.
+
+use std::sync::{Condvar, Mutex, PoisonError};
+
+use anyhow::Result;
+use thiserror::Error;
+
+/// Another target could not be opened, so that this one was not loaded.
+#[derive(Debug, Error)]
+#[error("another target cannot be loaded, so none was")]
+pub struct GivenUp;
+
+/// Who stands ready.
+pub struct Start {
+    counts: Mutex<Counts>,
+    moved: Condvar,
+    of: usize,
+}
+
+#[derive(Default)]
+struct Counts {
+    ready: usize,
+    gone: usize,
+}
+
+/// The place of one target. Dropped before it stood ready, it lets the others go.
+pub struct Seat<'a> {
+    start: &'a Start,
+    is_ready: bool,
+}
+
+impl Start {
+    /// A start of so many.
+    pub fn of(count: usize) -> Start {
+        Start { counts: Mutex::default(), moved: Condvar::new(), of: count }
+    }
+
+    /// A place; there are as many as targets.
+    pub fn seat(&self) -> Seat<'_> {
+        Seat { start: self, is_ready: false }
+    }
+}
+
+impl Seat<'_> {
+    /// Waits until all others are ready, or one is gone.
+    ///
+    /// # Errors
+    /// [`GivenUp`] when one is gone.
+    pub fn ready(&mut self) -> Result<()> {
+        self.is_ready = true;
+        let mut counts = self.start.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        counts.ready += 1;
+        self.start.moved.notify_all();
+        while counts.ready + counts.gone < self.start.of {
+            counts = self.start.moved.wait(counts).unwrap_or_else(PoisonError::into_inner);
+        }
+        if counts.gone > 0 { Err(GivenUp.into()) } else { Ok(()) }
+    }
+}
+
+impl Drop for Seat<'_> {
+    fn drop(&mut self) {
+        if !self.is_ready {
+            self.start.counts.lock().unwrap_or_else(PoisonError::into_inner).gone += 1;
+            self.start.moved.notify_all();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Breaks when the targets that could be opened wait for ever for one that could not.
+    #[test]
+    fn who_cannot_come_is_not_waited_for() {
+        let start = Start::of(3);
+        let came = std::thread::scope(|scope| {
+            let others = [(); 2].map(|()| scope.spawn(|| start.seat().ready().is_ok()));
+            drop(start.seat());
+            others.map(|other| other.join().unwrap())
+        });
+        assert_eq!(came, [false; 2]);
+        let start = Start::of(1);
+        assert!(start.seat().ready().is_ok());
+    }
+}

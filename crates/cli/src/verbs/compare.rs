@@ -1,0 +1,270 @@
+//! `drivescope compare`: recorded runs, documents and targets, held against each other.
+
+use std::fs;
+use std::path::Path;
+use std::thread;
+
+use anyhow::{Context as _, Result, anyhow, bail};
+use mark::Body;
+use mark::compare::{Comparison, Side, Verdict, compare, letter};
+use record::{Document, Envelope, Integrity, RunId};
+use report::{RateUnit, Style};
+use serde_json::{Value, json};
+use workload::rng::Rng;
+
+use crate::args::{CompareArgs, ConsentArgs, Given, LoadArgs, OutputArgs, TargetArgs};
+use crate::exit::Exit;
+use crate::measure::Job;
+use crate::recording::{self, Course};
+use crate::session::{self, Made, Session};
+use crate::setup::Setup;
+use crate::turns::{Turn, Turns};
+use crate::verbs::mark::{SIZE, default_size, options, run_id, seed_of};
+use crate::verbs::print_json;
+use crate::{talk, view};
+
+/// The form of what this verb prints as JSON.
+const SCHEMA: &str = "drivescope.comparison/1";
+/// Most single I/Os kept of a run, when they are kept.
+const SAMPLES_MAX: u64 = 1_000_000;
+/// Flags that say how targets are measured, beside those of the load.
+const HOW: [&str; 5] = ["size", "span", "engine", "buffered", "cpus"];
+/// The kind of the note by which runs that were measured in turns know each other.
+const BLOCKS: &str = "blocks";
+
+/// Runs the verb; `given` are the flags that the user typed.
+///
+/// # Errors
+/// When a side is nothing that can be compared, or what makes a measurement impossible.
+pub fn main(args: &CompareArgs, given: &Given) -> Result<Exit> {
+    args.load.check()?;
+    let found: Vec<Found> =
+        args.sides.iter().map(|name| find(name, args)).collect::<Result<_>>()?;
+    let live: Vec<usize> =
+        (0..found.len()).filter(|&side| matches!(found[side], Found::Target)).collect();
+    let is_told_how = given.any_of::<LoadArgs>() || HOW.iter().any(|flag| given.has(flag));
+    if live.is_empty() && is_told_how {
+        bail!(
+            "all sides are recorded, so nothing is measured: leave out the flags that say how, or name targets"
+        );
+    }
+    let measured = measure(args, &live)?;
+    let mut made: Vec<Made> = Vec::new();
+    let mut sides: Vec<(Side, Body)> = Vec::new();
+    let mut measured = measured.into_iter();
+    for (name, found) in args.sides.iter().zip(found) {
+        match found {
+            Found::Recorded(side, body) => sides.push((side, *body)),
+            Found::Target => {
+                let (one, blocks) = measured.next().context("a side was not measured")?;
+                let is_run = !args.record.no_record;
+                let side = side(name, &one.document, is_run, Some(blocks));
+                sides.push((side, one.document.body.clone()));
+                made.push(one);
+            }
+        }
+    }
+    let sides = sides.iter().map(|(side, body)| (side.clone(), body)).collect();
+    let comparison = compare(sides, args.margin);
+    if args.json {
+        print_json(SCHEMA, &comparison)?;
+    } else {
+        let rate = if args.mib { RateUnit::Mib } else { RateUnit::Mb };
+        let sheet = view::compare::sheet(&comparison);
+        talk::result(&report::render_sheet(&sheet, Style { rate, ..Style::default() }))?;
+    }
+    let mut exit = answer(&comparison, args.tolerance);
+    for one in made {
+        // What a mark's numbers are worth by themselves is not asked here.
+        if one.end()? == Exit::Interrupted {
+            exit = Exit::Interrupted;
+        }
+    }
+    Ok(exit)
+}
+
+fn answer(comparison: &Comparison, tolerance: Option<f64>) -> Exit {
+    let is_withdrawn = |verdict| verdict == Verdict::NotComparable;
+    let withdrawn = comparison.pairs().any(|(_, pair)| is_withdrawn(pair.outcome));
+    match withdrawn || comparison.differs_beyond(tolerance.unwrap_or(0.0)) {
+        true => Exit::No,
+        false => Exit::Done,
+    }
+}
+
+/// What a name leads to.
+enum Found {
+    /// A result that is there.
+    Recorded(Side, Box<Body>),
+    /// Something to measure.
+    Target,
+}
+
+fn find(name: &str, args: &CompareArgs) -> Result<Found> {
+    if name.starts_with("sim:") || name == "null:" {
+        return Ok(Found::Target);
+    }
+    let path = Path::new(name);
+    match fs::metadata(path) {
+        Ok(meta) if meta.is_file() && path.extension().is_some_and(|end| end == "json") => {
+            document(name, path)
+        }
+        Ok(_) => Ok(Found::Target),
+        Err(_) => recorded(name, args),
+    }
+}
+
+fn document(name: &str, path: &Path) -> Result<Found> {
+    let text = fs::read_to_string(path).with_context(|| format!("{name}: cannot be read"))?;
+    let value: Value =
+        serde_json::from_str(&text).with_context(|| format!("{name}: is no whole JSON"))?;
+    let form = value["envelope"]["schema"].as_str().unwrap_or("none").to_owned();
+    if form != session::SCHEMA {
+        bail!(
+            "{name}: has the form {form}; what `drivescope mark --json` prints is {}",
+            session::SCHEMA
+        );
+    }
+    let document: Document<Body> = serde_json::from_value(value)
+        .with_context(|| format!("{name}: is no whole {}", session::SCHEMA))?;
+    Ok(Found::Recorded(side(name, &document, false, None), Box::new(document.body)))
+}
+
+fn recorded(name: &str, args: &CompareArgs) -> Result<Found> {
+    let runs = recording::runs(&args.record.place)?;
+    let id = runs.find(name).with_context(|| {
+        format!(
+            "{name}: is no target, no file and no recorded run (drivescope runs list shows those)"
+        )
+    })?;
+    let run = runs.load(&id)?;
+    if let Integrity::Altered(files) = runs.verify(&id)? {
+        bail!(
+            "{id}: is not what was recorded ({}), so nothing can be held against it",
+            files.join(", ")
+        );
+    }
+    let document = session::of_record(&run)?.with_context(|| {
+        let place = args.record.place.flag();
+        format!("{id}: has no result yet; go on with it first: drivescope run --resume {id}{place}")
+    })?;
+    let note = run.notes.iter().find(|(kind, _)| kind == BLOCKS);
+    let blocks = note.and_then(|(_, note)| Some(note["comparison"].as_str()?.to_owned()));
+    Ok(Found::Recorded(side(name, &document, true, blocks), Box::new(document.body)))
+}
+
+/// `blocks` names the measurement in turns that it was part of.
+fn side(name: &str, document: &Document<Body>, is_run: bool, blocks: Option<String>) -> Side {
+    let Envelope { run_id, date, .. } = &document.envelope;
+    Side {
+        name: name.to_owned(),
+        run_id: is_run.then(|| run_id.to_string()),
+        date: Some(date.clone()),
+        drive: view::drive(&document.body.target, &document.body.stack),
+        blocks,
+    }
+}
+
+/// Measures the `live` ones of the sides in turns; each with the name that their runs know each other by.
+fn measure(args: &CompareArgs, live: &[usize]) -> Result<Vec<(Made, String)>> {
+    if live.is_empty() {
+        return Ok(Vec::new());
+    }
+    let seed = seed_of(args.load.seed)?;
+    let comparison = run_id(seed).to_string();
+    let plan = options(&args.load, seed, true).plan();
+    plan.check()?;
+    let blocks = args.load.runs.saturating_add(args.load.discard_first);
+    let names: Vec<String> = live.iter().map(|&side| args.sides[side].clone()).collect();
+    let turns = Turns::among(&names, seed, blocks, !args.no_progress);
+    let Some(first) = turns.first() else { return Ok(Vec::new()) };
+    linux::signals::install(first.cancel()).context("cannot watch for Ctrl-C")?;
+    let one = |turn: &Turn, side: usize| {
+        let _leaving = Leaving(turn);
+        turn.prepare();
+        let made = alone(args, side, seed, &comparison, turn);
+        turn.leave(made.is_err());
+        made
+    };
+    let made: Vec<Result<Made>> = thread::scope(|scope| {
+        let begun: Vec<_> = turns
+            .iter()
+            .zip(live)
+            .map(|(turn, &side)| scope.spawn(move || one(turn, side)))
+            .collect();
+        let ended = begun.into_iter().map(|thread| thread.join());
+        ended
+            .map(|ended| ended.unwrap_or_else(|_| Err(anyhow!("a measurement ended badly"))))
+            .collect()
+    });
+    made.into_iter().map(|made| Ok((made?, comparison.clone()))).collect()
+}
+
+/// Leaves also when the measurement panics: the others would wait for ever.
+struct Leaving<'a>(&'a Turn);
+
+impl Drop for Leaving<'_> {
+    fn drop(&mut self) {
+        self.0.leave(thread::panicking());
+    }
+}
+
+/// One side as it is measured alone, but for the turns that it takes.
+fn alone(
+    args: &CompareArgs,
+    side: usize,
+    seed: u64,
+    comparison: &str,
+    turn: &Turn,
+) -> Result<Made> {
+    let name = &args.sides[side];
+    let target = TargetArgs {
+        target: name.clone(),
+        size: args.size,
+        span: args.span,
+        engine: args.engine,
+        iopoll: false,
+        buffered: args.buffered,
+        cpus: args.cpus.clone(),
+        consent: ConsentArgs::default(),
+    };
+    let output = OutputArgs {
+        json: args.json,
+        mib: args.mib,
+        no_progress: true,
+        samples: None,
+        samples_max: SAMPLES_MAX,
+    };
+    // Two virtual drives of one kind are two drives, unless they are named as one.
+    let own = Rng::for_path(seed, &[side as u64]).next_u64();
+    let is_drawn = name.starts_with("sim:") && !name.contains("seed=");
+    let drive_seed = is_drawn.then_some(own);
+    let run_id: RunId = run_id(own);
+    let default_size = default_size(&args.load);
+    let job = Job {
+        target: &target,
+        plan: &|may_write| {
+            let plan = options(&args.load, seed, may_write).plan();
+            plan.check()?;
+            Ok(plan)
+        },
+        default_size,
+        default_span: Some(SIZE),
+        run_id: run_id.as_str(),
+        drive_seed,
+        trace_cap: output.trace_cap(&args.record),
+        turn: Some(turn),
+    };
+    let file_bytes = target.size.unwrap_or(default_size);
+    let setup = Setup::new("compare", &target, file_bytes, drive_seed, &args.record, &output);
+    let session = Session {
+        job: &job,
+        run_id: run_id.clone(),
+        setup,
+        course: Course::New,
+        keep: &args.record,
+        output: &output,
+    };
+    let note = json!({ "comparison": comparison, "side": letter(side) });
+    session.make(&|_| Ok(vec![(BLOCKS, note.clone())]))
+}

@@ -1,0 +1,209 @@
+//! `drivescope sweep`: one load under many settings.
+
+use std::path::Path;
+
+use anyhow::{Result, bail};
+use block::{Bytes, Nanos};
+use mark::Options;
+use mark::sweep::{Factor, Limits, Load, Setting, Sweep};
+use serde::Serialize;
+use workload::plan::{Content, Order, Plan, Share};
+
+use crate::args::{Given, OrderName, Span, SweepArgs, SweepLoadArgs};
+use crate::exit::Exit;
+use crate::measure::Job;
+use crate::recording::Course;
+use crate::session::Session;
+use crate::setup::{Setup, Swept};
+use crate::verbs::mark::{SIZE, run_id, seed_of};
+use crate::verbs::print_json;
+use crate::verbs::resume::{self, Asked};
+use crate::view::sweep::SweepFiles;
+use crate::{talk, view};
+
+/// The form of what `--plan --json` prints.
+const PLAN_SCHEMA: &str = "drivescope.sweep-plan/1";
+
+/// What a sweep will do.
+#[derive(Serialize)]
+pub struct Planned<'a> {
+    /// What is varied.
+    pub sweep: &'a Sweep,
+    /// The settings by name.
+    pub settings: Vec<&'a str>,
+    /// Runs of each, those that are not counted among them.
+    pub runs_of_each: u32,
+    /// All of them.
+    pub runs: u64,
+    /// Warm-up, measured time and pauses of all runs.
+    pub time_ns: Nanos,
+    /// Size of the part that is used, where it is chosen by the sweep.
+    pub size_max: Option<Bytes>,
+}
+
+/// Runs the verb; `given` are the flags that the user typed.
+///
+/// # Errors
+/// What makes a measurement impossible.
+pub fn main(args: &SweepArgs, given: &Given) -> Result<Exit> {
+    let files = SweepFiles { csv: args.csv.clone(), plot: args.plot.clone() };
+    if files.is_csv_on_stdout() && args.output.json {
+        bail!("--csv - and --json both print to standard output; give --csv a file");
+    }
+    if let Some(run) = &args.record.resume {
+        return go_on(run, args, given, &files);
+    }
+    args.output.check(&args.record.keep, given)?;
+    files.check()?;
+    let seed = seed_of(args.load.seed)?;
+    let swept = swept(args)?;
+    check_size(&swept.sweep, args)?;
+    let common = common(&args.load, seed);
+    let plan = swept.sweep.plan(&common);
+    plan.check()?;
+    let settings = swept.sweep.settings();
+    let planned = planned(&swept.sweep, &settings, &plan);
+    if args.plan {
+        match args.output.json {
+            true => print_json(PLAN_SCHEMA, &planned)?,
+            false => talk::result(&view::sweep::plan(&planned))?,
+        }
+        return Ok(Exit::Done);
+    }
+    talk::note(&view::sweep::outlook(&planned));
+    let (target, keep) = (&args.target, &args.record.keep);
+    let run_id = run_id(seed);
+    let default_size = swept.sweep.size_max().unwrap_or(SIZE);
+    let job = Job {
+        target,
+        plan: &|_| Ok(plan.clone()),
+        default_size,
+        default_span: Some(SIZE),
+        run_id: &run_id.to_string(),
+        drive_seed: args.load.seed,
+        trace_cap: args.output.trace_cap(keep),
+        turn: None,
+    };
+    let file_bytes = target.size.unwrap_or(default_size);
+    let setup = Setup::new("sweep", target, file_bytes, args.load.seed, keep, &args.output);
+    let setup = Setup { sweep: Some(swept.clone()), ..setup };
+    let session = Session {
+        job: &job,
+        run_id: run_id.clone(),
+        setup,
+        course: Course::New,
+        keep,
+        output: &args.output,
+    };
+    session.run_as_sweep(&swept, &files)
+}
+
+/// Goes on with a recorded sweep.
+fn go_on(run: &str, args: &SweepArgs, given: &Given, files: &SweepFiles) -> Result<Exit> {
+    let is_told = !args.vary.is_empty();
+    if let (false, Some(flag)) = (is_told, beside_vary(given)) {
+        bail!("--{flag}: is in the record; leave it out, or say the whole sweep again");
+    }
+    let asked = |seed: u64| -> Result<Option<Plan>> {
+        if !is_told {
+            return Ok(None);
+        }
+        let common = common(&args.load, args.load.seed.unwrap_or(seed));
+        Ok(Some(swept(args)?.sweep.plan(&common)))
+    };
+    let asked = Asked { target: &args.target, given, plan: &asked, seed: args.load.seed };
+    resume::with(run, &asked, &args.record.keep, &args.output, |session| {
+        let Some(swept) = session.setup.sweep.clone() else {
+            let id = &session.run_id;
+            bail!("{id}: is no sweep; go on with it by `drivescope run --resume {id}`");
+        };
+        session.run_as_sweep(&swept, files)
+    })
+}
+
+/// A flag that says what is swept, where `--vary` does not say it with it.
+fn beside_vary(given: &Given) -> Option<String> {
+    const OF_SWEEP: [&str; 5] = ["one_at_a_time", "base", "op", "unstable_above", "margin"];
+    let own = OF_SWEEP.into_iter().find(|name| given.has(name)).map(str::to_owned);
+    // A seed is held against that of the record, whoever says it.
+    let named = own.or_else(|| given.of_part::<SweepLoadArgs>().find(|name| name != "seed"));
+    named.map(|name| name.replace('_', "-"))
+}
+
+fn swept(args: &SweepArgs) -> Result<Swept> {
+    let load = &args.load;
+    let base = Load {
+        pattern: args.base.pattern,
+        block: args.base.block,
+        depth: args.base.depth,
+        threads: args.base.threads,
+        op: args.op,
+        size: None,
+        warm_up: load.warm_up,
+        duration: load.duration,
+        order: match load.order {
+            OrderName::Interleaved => Order::Interleaved,
+            OrderName::Blocked => Order::Blocked,
+        },
+    };
+    let sweep = Sweep::new(args.vary.clone(), args.one_at_a_time, base)?;
+    let limits =
+        Limits { r_over_avg_of_20: args.unstable_above / 100.0, margin: args.margin / 100.0 };
+    Ok(Swept { sweep, limits })
+}
+
+/// What is the same in all settings.
+fn common(load: &SweepLoadArgs, seed: u64) -> Options {
+    Options {
+        pause: load.pause,
+        runs: load.runs,
+        discard_first: load.discard_first,
+        seed,
+        content: Content {
+            compressible_percent: load.how.compressible,
+            dedup_percent: load.how.dedup,
+        },
+        durable: load.how.dsync,
+        share: if load.how.shared_cursor { Share::Cursor } else { Share::Partition },
+        ..Options::default()
+    }
+}
+
+/// A size that is varied is not also given, and fits where it is to be.
+fn check_size(sweep: &Sweep, args: &SweepArgs) -> Result<()> {
+    let Some(most) = sweep.size_max() else { return Ok(()) };
+    if args.target.size.is_some() {
+        bail!("--size: is varied; leave it out");
+    }
+    match args.target.span {
+        Some(Span::Part(region)) if region.length < most => {
+            bail!(
+                "--span: {} do not hold the largest size that is varied to, {most}",
+                region.length
+            )
+        }
+        _ => Ok(()),
+    }
+}
+
+fn planned<'a>(sweep: &'a Sweep, settings: &'a [Setting], plan: &Plan) -> Planned<'a> {
+    let runs_of_each = plan.schedule.runs.saturating_add(plan.schedule.discard_first);
+    Planned {
+        sweep,
+        settings: settings.iter().map(|setting| setting.name.as_str()).collect(),
+        runs_of_each,
+        runs: settings.len() as u64 * u64::from(runs_of_each),
+        time_ns: Sweep::time(plan),
+        size_max: sweep.size_max(),
+    }
+}
+
+/// True when the file stands for standard output.
+pub fn is_stdout(path: &Path) -> bool {
+    path == Path::new("-")
+}
+
+/// Names of factors of a sweep, as they are told.
+pub fn factor_names(factors: &[Factor]) -> String {
+    factors.iter().map(|factor| factor.word()).collect::<Vec<_>>().join(" × ")
+}

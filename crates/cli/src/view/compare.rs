@@ -1,0 +1,171 @@
+//! Sides held against each other.
+
+use mark::compare::{ComparedTest, Comparison, Figures, Pair, Side, Verdict, letter};
+use report::{Cell, Group, Row, Sheet, Standing, Tone};
+use stats::{Better, Design, Judged, Quantity, Unit};
+
+use super::mark::title;
+
+/// Lays out a comparison.
+pub fn sheet(comparison: &Comparison) -> Sheet {
+    let (closing, tone) = closing(comparison);
+    let mut facts: Vec<String> = comparison.sides.iter().enumerate().map(named).collect();
+    facts.push(format!(
+        "MB/s; a ratio within {} % of 1 on either side is no difference",
+        comparison.margin_percent
+    ));
+    Sheet {
+        title: "compared".to_owned(),
+        facts,
+        groups: groups(comparison),
+        caveats: comparison.caveats.clone(),
+        closing,
+        tone,
+    }
+}
+
+fn named((index, side): (usize, &Side)) -> String {
+    let drive = if side.drive.is_empty() || side.name.contains(&side.drive) {
+        String::new()
+    } else {
+        format!(", {}", side.drive)
+    };
+    format!("{}: {}{drive}", letter(index), side.name)
+}
+
+/// A table per pair and direction, in the order of the tests.
+fn groups(comparison: &Comparison) -> Vec<Group> {
+    let mut groups: Vec<Group> = Vec::new();
+    let many = comparison.sides.len() > 2;
+    for of in 1..comparison.sides.len() {
+        for to in 0..of {
+            for test in &comparison.tests {
+                let Some(pair) = test.pairs.iter().find(|pair| (pair.of, pair.to) == (of, to))
+                else {
+                    continue;
+                };
+                let direction = title(&test.op);
+                let (a, b) = (letter(to), letter(of));
+                let title = if many { format!("{direction}, {b} to {a}") } else { direction };
+                let row = row(test, pair, comparison);
+                match groups.iter_mut().find(|group| group.title == title) {
+                    Some(group) => group.rows.push(row),
+                    None => {
+                        let columns = [
+                            a.clone(),
+                            b.clone(),
+                            format!("{b} / {a}"),
+                            "95 % interval".to_owned(),
+                        ];
+                        groups.push(Group { title, columns: columns.to_vec(), rows: vec![row] });
+                    }
+                }
+            }
+        }
+    }
+    groups
+}
+
+fn row(test: &ComparedTest, pair: &Pair, comparison: &Comparison) -> Row {
+    let name = test.name.clone();
+    let side = |index: usize| test.sides[index].as_ref();
+    let speed = |figures: &Figures| figures.mb_s.quantity(Unit::MbPerS);
+    let speeds = side(pair.to).and_then(speed).zip(side(pair.of).and_then(speed));
+    let (Some(judged), Some((to, of))) = (&pair.throughput, speeds) else {
+        let withdrawn = [pair.to, pair.of]
+            .into_iter()
+            .filter(|&index| side(index).is_some_and(|figures| !figures.headline));
+        let letters: Vec<String> = withdrawn.map(letter).collect();
+        let reason = match letters.is_empty() {
+            true => "one of the two has no run with a throughput".to_owned(),
+            false => format!(
+                "the number of {} was withdrawn: it is no property of the drive",
+                letters.join(" and ")
+            ),
+        };
+        let standing = Standing::Withdrawn { reason, instead: String::new() };
+        return Row { name, standing, detail: vec![], proofs: vec![] };
+    };
+    let ratio = Quantity {
+        value: judged.ratio.ratio,
+        low: judged.ratio.low,
+        high: judged.ratio.high,
+        confidence: comparison.confidence,
+        unit: Unit::Ratio,
+        n: pair.runs.0.min(pair.runs.1),
+        n_effective: pair.runs.0.min(pair.runs.1) as f64,
+        better: Better::Higher,
+    };
+    let cells = vec![Cell::Value(to), Cell::Value(of), Cell::Value(ratio), Cell::Interval(ratio)];
+    let detail = vec![said(pair, judged), latency(pair)];
+    let detail = detail.into_iter().filter(|line| !line.is_empty()).collect();
+    Row { name, standing: Standing::Stands(cells), detail, proofs: vec![] }
+}
+
+fn said(pair: &Pair, judged: &Judged) -> String {
+    let (of, to) = pair.runs;
+    let runs = match pair.design {
+        Design::Blocks => format!("{of} blocks"),
+        Design::Separate => format!("{to} and {of} runs"),
+    };
+    let why = match (pair.outcome, judged.drift, judged.runs_to_decide) {
+        (Verdict::Undecided, Some(_), _) => {
+            ": the numbers moved by more while they were measured".to_owned()
+        }
+        (Verdict::Undecided, None, Some(runs)) => {
+            format!(": about {runs} runs of each would decide")
+        }
+        _ => String::new(),
+    };
+    format!("{}{why}; {runs}, p {}", pair.outcome.word(), probability(judged.p_holm))
+}
+
+fn probability(p: f64) -> String {
+    if p < 0.001 { "< 0.001".to_owned() } else { format!("{p:.3}") }
+}
+
+fn latency(pair: &Pair) -> String {
+    let Some(ratio) = pair.latency else { return String::new() };
+    let times = report::number::digits;
+    format!(
+        "latency of {} to that of {}: {} at the median, {} at 99 %, {} at 99.9 %",
+        letter(pair.of),
+        letter(pair.to),
+        times(ratio.p50),
+        times(ratio.p99),
+        times(ratio.p999)
+    )
+}
+
+fn closing(comparison: &Comparison) -> (String, Tone) {
+    let count = |verdict| comparison.pairs().filter(|(_, pair)| pair.outcome == verdict).count();
+    let all = comparison.pairs().count();
+    let (faster, slower) = (count(Verdict::Faster), count(Verdict::Slower));
+    let (equivalent, withdrawn) = (count(Verdict::Equivalent), count(Verdict::NotComparable));
+    if all == 0 {
+        return ("The sides have no test in common.".to_owned(), Tone::Bad);
+    }
+    if withdrawn == all {
+        return ("No number of the sides can be compared.".to_owned(), Tone::Bad);
+    }
+    if equivalent == all {
+        let what = if all == 1 { "The number is" } else { "All numbers are" };
+        return (format!("{what} equivalent."), Tone::Good);
+    }
+    let subject =
+        if comparison.sides.len() == 2 { "B is " } else { "Of the later to the earlier: " };
+    let parts = [
+        (faster, "faster"),
+        (slower, "slower"),
+        (equivalent, "equivalent"),
+        (count(Verdict::Undecided), "undecided"),
+        (withdrawn, "not comparable"),
+    ];
+    let parts: Vec<String> = parts
+        .into_iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, word)| format!("{word} in {count} of {all}"))
+        .collect();
+    let tone = if faster + slower > 0 { Tone::Good } else { Tone::Mixed };
+    (format!("{subject}{}.", parts.join(", ")), tone)
+}

@@ -1,0 +1,146 @@
+//! `compare` as its users call it: on virtual drives, on recorded runs, on documents, on directories.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "these are tests")]
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+
+use common::recorded::{at, recorded};
+use common::{Ran, run, scratch_dir};
+use serde_json::Value;
+
+/// Twelve short runs of one test.
+const SHORT: [&str; 5] = ["--tests=RND4KQ1T1", "--runs=12", "--seed=7", "--quick", "--no-progress"];
+
+fn compare(runs: &Path, args: &[&str]) -> Ran {
+    at(runs, &[&["compare", "--json"], args].concat())
+}
+
+/// The only pair of the only test.
+fn pair(ran: &Ran) -> Value {
+    let body = ran.body();
+    let tests = body["tests"].as_array().unwrap();
+    assert_eq!(tests.len(), 1, "{body}");
+    assert_eq!(tests[0]["pairs"].as_array().unwrap().len(), 1);
+    tests[0]["pairs"][0].clone()
+}
+
+// The two disks of the document that asked for this: breaks when they cannot be told apart, or when two of one kind are.
+#[test]
+fn disks_that_differ_are_told_apart_and_twins_are_not() {
+    let runs = scratch_dir();
+    let of = |a: &str, b: &str, more: &[&str]| {
+        compare(runs.path(), &[&[a, b], &SHORT[..], &["--no-record"], more].concat())
+    };
+    let writes = of("sim:hdd-sg", "sim:hdd-wd", &["--write-only"]).exits(1);
+    let found = pair(&writes);
+    assert_eq!((&found["outcome"], &found["design"]), (&"faster".into(), &"blocks".into()));
+    let ratio = found["throughput"]["ratio"]["ratio"].as_f64().unwrap();
+    assert!((1.25..1.55).contains(&ratio), "{ratio}");
+    assert_eq!(found["dominance"], 1.0, "each run of one beats the other's of its block");
+    // The same difference, seen from the other side and tolerated.
+    let back = of("sim:hdd-wd", "sim:hdd-sg", &["--write-only"]).exits(1);
+    assert_eq!(pair(&back)["outcome"], "slower");
+    of("sim:hdd-sg", "sim:hdd-wd", &["--write-only", "--tolerance=90%"]).exits(0);
+    let twins = of("sim:hdd-wd", "sim:hdd-wd", &["--read-only", "--margin=10%"]).exits(0);
+    assert_eq!(pair(&twins)["outcome"], "equivalent");
+    let body = twins.body();
+    let rates = |side: usize| body["tests"][0]["sides"][side]["mb_s"]["cv"].clone();
+    assert_ne!(rates(0), rates(1), "two drives of a kind are two drives");
+}
+
+// Breaks when what was measured in turns loses that in its record.
+#[test]
+fn runs_that_were_measured_in_turns_are_compared_in_blocks_later() {
+    let runs = scratch_dir();
+    let args = [&["sim:hdd-wd", "sim:hdd-wd"], &SHORT[..], &["--read-only"]].concat();
+    let live = compare(runs.path(), &args);
+    let ids: Vec<String> =
+        recorded(runs.path()).iter().map(common::recorded::Recorded::id).collect();
+    assert_eq!(ids.len(), 2);
+    let side = |index: usize| live.body()["sides"][index]["run_id"].as_str().unwrap().to_owned();
+    let again = compare(runs.path(), &[&side(0), &side(1)]);
+    assert_eq!(pair(&again), pair(&live));
+    assert_eq!(again.code, live.code);
+    // Beside a run of its own time, each is by itself, and it is said.
+    at(runs.path(), &[&["mark", "sim:hdd-wd?seed=3", "--read-only"], &SHORT[..]].concat());
+    let apart = compare(runs.path(), &[&side(0), "last"]);
+    assert_eq!(pair(&apart)["design"], "separate");
+    let caveats = apart.body()["caveats"].to_string();
+    assert!(caveats.contains("measured_apart"), "{caveats}");
+    // And as documents, without the records.
+    let document = runs.path().join("a.json");
+    let printed = at(
+        runs.path(),
+        &[&["mark", "sim:hdd-wd?seed=3", "--read-only", "--json", "--no-record"], &SHORT[..]]
+            .concat(),
+    );
+    fs::write(&document, &printed.stdout).unwrap();
+    let documents = compare(runs.path(), &[document.to_str().unwrap(), document.to_str().unwrap()]);
+    assert_eq!(pair(&documents.exits(0))["throughput"]["ratio"]["ratio"], 1.0);
+}
+
+// Breaks when a test file stays behind, or the sides of a real filesystem are not measured in turns.
+#[test]
+fn directories_are_measured_in_turns_and_left_clean() {
+    let (a, b, runs) = (scratch_dir(), scratch_dir(), scratch_dir());
+    let args = [
+        a.path().to_str().unwrap(),
+        b.path().to_str().unwrap(),
+        "--size=4MiB",
+        "--runs=6",
+        "--duration=20ms",
+        "--warm-up=0s",
+        "--pause=0s",
+        "--tests=RND4KQ1T1",
+        "--no-progress",
+    ];
+    let ran = compare(runs.path(), &args);
+    let body = ran.body();
+    let ops: Vec<&str> =
+        body["tests"].as_array().unwrap().iter().map(|test| test["op"].as_str().unwrap()).collect();
+    assert_eq!(ops, ["read", "write"]);
+    for test in body["tests"].as_array().unwrap() {
+        assert_eq!(test["pairs"][0]["design"], "blocks");
+        assert_eq!(test["pairs"][0]["runs"], serde_json::json!([6, 6]));
+    }
+    for dir in [a.path(), b.path()] {
+        assert_eq!(fs::read_dir(dir).unwrap().count(), 0, "{}", dir.display());
+    }
+    // The page says who is who.
+    let again: Vec<String> = body["sides"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|side| side["run_id"].as_str().unwrap().to_owned())
+        .collect();
+    let page = at(runs.path(), &["compare", &again[0], &again[1]]).stdout;
+    assert!(page.contains("A: ") && page.contains("B / A") && page.contains("6 blocks"), "{page}");
+}
+
+// Breaks when an error does not lead to its cause.
+#[test]
+fn what_cannot_be_compared_is_named() {
+    let runs = scratch_dir();
+    let fails = |args: &[&str], words: &[&str]| {
+        let args = [&["compare"], args, &["--runs-dir", runs.path().to_str().unwrap()]].concat();
+        run(args).fails(2, words);
+    };
+    fails(&["sim:hdd-wd"], &["SIDE"]);
+    fails(&["nothing", "last"], &["nothing", "no target, no file and no recorded run"]);
+    let text = runs.path().join("x.json");
+    fs::write(&text, "{\"envelope\": {\"schema\": \"drivescope.judge/1\"}}").unwrap();
+    fails(
+        &[text.to_str().unwrap(), "sim:hdd-wd"],
+        &["x.json", "drivescope.judge/1", "drivescope.mark/"],
+    );
+    fs::write(&text, "{").unwrap();
+    fails(&[text.to_str().unwrap(), "sim:hdd-wd"], &["x.json", "no whole JSON"]);
+    fails(&["sim:hdd-wd", "sim:nobody", "--quick", "--no-progress"], &["nobody"]);
+    let marked = ["mark", "sim:hdd-wd", "--read-only", "--quick", "--runs=1", "--no-progress"];
+    at(runs.path(), &marked);
+    for flag in ["--tests=RND4KQ1T1", "--size=1MiB", "--buffered"] {
+        fails(&["last", "last", flag], &["all sides are recorded"]);
+    }
+}

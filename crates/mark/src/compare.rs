@@ -1,0 +1,352 @@
+//! Marks of several targets, compared test by test.
+//!
+//! Each later side is held against each earlier one, by the ratio of its throughput ([`stats::Contrast`]); all pairs of all
+//! tests are judged together. Sides that were measured in blocks, each with a run of every side in random order, are
+//! compared within their blocks; others as groups, and then what changed between their measurements is part of what is
+//! found.
+
+use serde::{Deserialize, Serialize};
+use stats::{Caveat, Contrast, Design, Judged, Modes, judge, two_modes};
+
+use crate::body::{Body, Latency, Spread, Test};
+use crate::findings::CONFIDENCE;
+
+/// Seed of the resampling that tells whether runs have two modes; it decides nothing else.
+const MODES_SEED: u64 = 0x6d6f_6465;
+
+/// What came of a comparison.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Comparison {
+    /// Ratios within this share of 1 are no difference, in percent.
+    pub margin_percent: f64,
+    /// Confidence of the intervals; one less it is the probability that any of the verdicts *faster* and *slower* is wrong.
+    pub confidence: f64,
+    /// What is compared, in the order named.
+    pub sides: Vec<Side>,
+    /// By test.
+    pub tests: Vec<ComparedTest>,
+    /// Doubts, each with cause and remedy.
+    pub caveats: Vec<Caveat>,
+}
+
+/// One of what is compared.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Side {
+    /// As the user named it.
+    pub name: String,
+    /// The recorded run, if it is one.
+    pub run_id: Option<String>,
+    /// When it was begun.
+    pub date: Option<String>,
+    /// The drive in a few words.
+    pub drive: String,
+    /// Names the measurement in blocks that it was part of.
+    pub blocks: Option<String>,
+}
+
+/// One test, on all sides that made it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ComparedTest {
+    /// `SEQ1M Q8T1`.
+    pub name: String,
+    /// `read`, `write`, or `mix70`.
+    pub op: String,
+    /// What each side gave, in the order of [`Comparison::sides`]; null where a side did not make it.
+    pub sides: Vec<Option<Figures>>,
+    /// Each later side to each earlier one.
+    pub pairs: Vec<Pair>,
+}
+
+/// What one side gave.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Figures {
+    /// False when *reached* or *pattern* is refuted: nothing can be held against it.
+    pub headline: bool,
+    /// Throughput over the runs, in MB/s.
+    pub mb_s: Spread,
+    /// Latency of all I/Os of all runs together, in nanoseconds.
+    pub latency_ns: Latency,
+    /// True when its runs fall into two groups: a median of both is no property of either.
+    pub two_modes: bool,
+}
+
+/// One side to another.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Pair {
+    /// Index of the side that is spoken of.
+    pub of: usize,
+    /// Index of the side that it is held against.
+    pub to: usize,
+    /// What is said.
+    pub outcome: Verdict,
+    /// How the two were measured.
+    pub design: Design,
+    /// Runs of each that were compared.
+    pub runs: (usize, usize),
+    /// The evidence: throughput of `of` to `to`; null where there is nothing to compare.
+    pub throughput: Option<Judged>,
+    /// How often a run of `of` is faster than one of `to`, less how often it is slower: Cliff's delta, from -1 to 1.
+    pub dominance: Option<f64>,
+    /// Percentiles of latency of all runs together, `of` to `to`: above 1 it is slower.
+    pub latency: Option<LatencyRatio>,
+}
+
+/// Ratios of percentiles of merged latencies.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LatencyRatio {
+    /// Median.
+    pub p50: f64,
+    /// 99th percentile.
+    pub p99: f64,
+    /// 99.9th percentile.
+    pub p999: f64,
+}
+
+/// What is said of a pair.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// Its throughput is higher.
+    Faster,
+    /// It is lower.
+    Slower,
+    /// The two are within the margin.
+    Equivalent,
+    /// The runs do not tell.
+    Undecided,
+    /// A number was withdrawn, or there is none.
+    NotComparable,
+}
+
+impl Verdict {
+    /// In words.
+    pub fn word(self) -> &'static str {
+        match self {
+            Verdict::Faster => "faster",
+            Verdict::Slower => "slower",
+            Verdict::Equivalent => "equivalent",
+            Verdict::Undecided => "undecided",
+            Verdict::NotComparable => "not comparable",
+        }
+    }
+}
+
+impl Comparison {
+    /// True when two sides are known to differ by more than `tolerance_percent`: the whole interval lies beyond it.
+    pub fn differs_beyond(&self, tolerance_percent: f64) -> bool {
+        let most = 1.0 + tolerance_percent / 100.0;
+        self.pairs().any(|(_, pair)| {
+            let ratio = pair.throughput.as_ref().map(|judged| judged.ratio);
+            let ends = ratio.and_then(|ratio| ratio.low.zip(ratio.high));
+            match pair.outcome {
+                Verdict::Faster => ends.is_some_and(|(low, _)| low > most),
+                Verdict::Slower => ends.is_some_and(|(_, high)| high < 1.0 / most),
+                _ => false,
+            }
+        })
+    }
+
+    /// All pairs with their tests.
+    pub fn pairs(&self) -> impl Iterator<Item = (&ComparedTest, &Pair)> {
+        self.tests.iter().flat_map(|test| test.pairs.iter().map(move |pair| (test, pair)))
+    }
+}
+
+/// Compares `sides`, each with its mark; `margin_percent` such as 2.
+pub fn compare(sides: Vec<(Side, &Body)>, margin_percent: f64) -> Comparison {
+    let (sides, bodies): (Vec<Side>, Vec<&Body>) = sides.into_iter().unzip();
+    let mut tests: Vec<ComparedTest> = Vec::new();
+    let mut contrasts: Vec<Contrast> = Vec::new();
+    // Which pair each contrast is of.
+    let mut places: Vec<(usize, usize)> = Vec::new();
+    for key in keys(&bodies) {
+        let made: Vec<Option<&Test>> = (bodies.iter())
+            .map(|body| body.tests.iter().find(|test| Key::of(test) == key))
+            .collect();
+        let mut pairs = Vec::new();
+        for of in 1..sides.len() {
+            for to in 0..of {
+                let (Some(a), Some(b)) = (made[of], made[to]) else { continue };
+                let (pair, contrast) = pair((of, a), (to, b), design(&sides[of], &sides[to]));
+                if let Some(contrast) = contrast {
+                    places.push((tests.len(), pairs.len()));
+                    contrasts.push(contrast);
+                }
+                pairs.push(pair);
+            }
+        }
+        let sides = made.into_iter().map(|test| test.map(figures)).collect();
+        tests.push(ComparedTest { name: key.name.to_owned(), op: key.op.to_owned(), sides, pairs });
+    }
+    let judged = judge(&contrasts, CONFIDENCE, margin_percent / 100.0);
+    for ((test, pair), judged) in places.into_iter().zip(judged) {
+        let pair = &mut tests[test].pairs[pair];
+        pair.outcome = match judged.outcome {
+            stats::Outcome::Higher => Verdict::Faster,
+            stats::Outcome::Lower => Verdict::Slower,
+            stats::Outcome::Equivalent => Verdict::Equivalent,
+            stats::Outcome::Undecided => Verdict::Undecided,
+        };
+        pair.throughput = Some(judged);
+    }
+    let caveats = caveats(&sides, &bodies, &tests);
+    Comparison { margin_percent, confidence: CONFIDENCE, sides, tests, caveats }
+}
+
+/// What makes a test the same on two sides.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Key<'a> {
+    name: &'a str,
+    op: &'a str,
+}
+
+impl Key<'_> {
+    fn of(test: &Test) -> Key<'_> {
+        Key { name: &test.name, op: &test.op }
+    }
+}
+
+/// The tests that two sides at least have made, in the order of the first that made them.
+fn keys<'a>(bodies: &[&'a Body]) -> Vec<Key<'a>> {
+    let mut keys = Vec::new();
+    for test in bodies.iter().flat_map(|body| &body.tests) {
+        let key = Key::of(test);
+        let made = bodies.iter().filter(|body| body.tests.iter().any(|t| Key::of(t) == key));
+        if !keys.contains(&key) && made.count() > 1 {
+            keys.push(key);
+        }
+    }
+    keys
+}
+
+fn design(a: &Side, b: &Side) -> Design {
+    match (&a.blocks, &b.blocks) {
+        (Some(a), Some(b)) if a == b => Design::Blocks,
+        _ => Design::Separate,
+    }
+}
+
+fn rates(test: &Test) -> Vec<f64> {
+    test.runs.iter().map(|run| run.mb_s).collect()
+}
+
+fn figures(test: &Test) -> Figures {
+    let modes = two_modes(&rates(test), MODES_SEED);
+    Figures {
+        headline: test.headline,
+        mb_s: test.mb_s,
+        latency_ns: test.latency_ns,
+        two_modes: modes.is_some_and(|found| matches!(found.modes, Modes::Two { .. })),
+    }
+}
+
+/// The pair without a verdict, and what the verdict is drawn from.
+fn pair(
+    (of, a): (usize, &Test),
+    (to, b): (usize, &Test),
+    design: Design,
+) -> (Pair, Option<Contrast>) {
+    let (mut ours, mut theirs) = (rates(a), rates(b));
+    if design == Design::Blocks {
+        // The last block of an interrupted measurement is not whole.
+        let whole = ours.len().min(theirs.len());
+        ours.truncate(whole);
+        theirs.truncate(whole);
+    }
+    let stands = a.headline && b.headline;
+    let contrast = Contrast::new(&ours, &theirs, design).filter(|_| stands);
+    let pair = Pair {
+        of,
+        to,
+        outcome: Verdict::NotComparable,
+        design,
+        runs: (ours.len(), theirs.len()),
+        throughput: None,
+        dominance: contrast.as_ref().map(Contrast::dominance),
+        latency: latency(&a.latency_ns, &b.latency_ns).filter(|_| stands),
+    };
+    (pair, contrast)
+}
+
+fn latency(a: &Latency, b: &Latency) -> Option<LatencyRatio> {
+    let ratio = |a: u64, b: u64| (a > 0 && b > 0).then(|| a as f64 / b as f64);
+    Some(LatencyRatio {
+        p50: ratio(a.p50, b.p50)?,
+        p99: ratio(a.p99, b.p99)?,
+        p999: ratio(a.p999, b.p999)?,
+    })
+}
+
+fn caveats(sides: &[Side], bodies: &[&Body], tests: &[ComparedTest]) -> Vec<Caveat> {
+    let mut caveats = Vec::new();
+    let mut doubt = |code: &str, subject: String, cause: String, remedy: &str| {
+        let (code, remedy) = (code.to_owned(), remedy.to_owned());
+        caveats.push(Caveat { code, subject, cause, remedy });
+    };
+    let differing = settings(bodies);
+    if !differing.is_empty() {
+        let cause = format!("the sides were not asked the same: {}", differing.join("; "));
+        let remedy = "measure them together, or each with one plan (drivescope run PLAN.toml)";
+        doubt("settings_differ", "the comparison".to_owned(), cause, remedy);
+    }
+    let is_apart = |pair: &Pair| pair.design == Design::Separate && pair.throughput.is_some();
+    if tests.iter().flat_map(|test| &test.pairs).any(is_apart) {
+        let cause =
+            "they were measured each by itself: what changed in between counts as a difference";
+        let remedy = "name the targets, and drivescope measures them in turns";
+        doubt("measured_apart", "the comparison".to_owned(), cause.to_owned(), remedy);
+    }
+    for test in tests {
+        let subject = format!("{} {}", test.name, test.op);
+        let two = |side: &Option<Figures>| side.as_ref().is_some_and(|side| side.two_modes);
+        let which = (0..sides.len()).filter(|&side| two(&test.sides[side]));
+        let which: Vec<String> = which.map(letter).collect();
+        if !which.is_empty() {
+            let cause = format!("the runs of {} fall into two groups", which.join(" and of "));
+            let remedy = "look at the single runs: a median of both groups is the speed of neither";
+            doubt("two_modes", subject.clone(), cause, remedy);
+        }
+        let drift = |pair: &Pair| pair.throughput.as_ref().and_then(|judged| judged.drift);
+        for (pair, drift) in test.pairs.iter().filter_map(|pair| Some((pair, drift(pair)?))) {
+            let cause = format!(
+                "while {} was held against {}, the numbers moved by {:+.1} %, more than the two are apart",
+                letter(pair.of),
+                letter(pair.to),
+                (drift - 1.0) * 100.0
+            );
+            let remedy = "bring the drives to a steady state or to rest, and measure them in turns";
+            doubt("drift", subject.clone(), cause, remedy);
+        }
+    }
+    caveats
+}
+
+/// Sides as they are spoken of: A, B, C and so on.
+pub fn letter(index: usize) -> String {
+    match u8::try_from(index) {
+        Ok(small @ 0..26) => char::from(b'A' + small).to_string(),
+        _ => format!("side {}", index + 1),
+    }
+}
+
+/// What the sides were asked, where it differs: a setting with its values in the order of the sides.
+fn settings(bodies: &[&Body]) -> Vec<String> {
+    let setups = || bodies.iter().map(|body| &body.setup);
+    let seconds = |span: block::Nanos| format!("{} s", span.as_secs_f64());
+    let columns: [(&str, Vec<String>); 7] = [
+        ("engine", setups().map(|setup| setup.engine.clone()).collect()),
+        ("direct I/O", setups().map(|setup| yes_no(setup.direct)).collect()),
+        ("durable writes", setups().map(|setup| yes_no(setup.durable)).collect()),
+        ("region", setups().map(|setup| setup.region_bytes.to_string()).collect()),
+        ("measured time", setups().map(|setup| seconds(setup.duration_ns)).collect()),
+        ("warm-up", setups().map(|setup| seconds(setup.warm_up_ns)).collect()),
+        ("pause", setups().map(|setup| seconds(setup.pause_ns)).collect()),
+    ];
+    let differs = |values: &[String]| values.windows(2).any(|pair| pair[0] != pair[1]);
+    let told = columns.into_iter().filter(|(_, values)| differs(values));
+    told.map(|(name, values)| format!("{name} {}", values.join(" and "))).collect()
+}
+
+fn yes_no(is_so: bool) -> String {
+    if is_so { "yes" } else { "no" }.to_owned()
+}

@@ -1,0 +1,116 @@
+//! diskspd for Linux, as it is and not as it is documented: what its source does with offsets, seeds and alignment.
+//!
+//! github.com/microsoft/diskspd-for-linux: `thread.cc` (each I/O outstanding goes on from its own last offset; each
+//! thread has the same seed), `target.h` (threads begin at the same place), `options.h` (`-r` alone keeps 64 KiB).
+
+use block::{Bytes, Nanos};
+
+use super::doubts::caveat;
+use super::error::ExplainError;
+use super::explained::{Order, Way};
+use super::load::{Content, Durable, Load};
+use crate::diskspd::{Engine, Fill, Options, Seed};
+
+/// What `-r` without a size aligns to.
+const ALIGN: u64 = 64 << 10;
+
+/// The loads of diskspd with these options; `target` is the size of what it works on, where that is known.
+pub(super) fn loads(words: &[String], target: Option<u64>) -> Result<Vec<Load>, ExplainError> {
+    let options =
+        Options::parse(words).map_err(|error| ExplainError::value("diskspd", error.to_string()))?;
+    Ok(options.targets.iter().map(|path| load(&options, path, target)).collect())
+}
+
+fn load(options: &Options, path: &str, target: Option<u64>) -> Load {
+    let mut load = Load::new("diskspd", options.block);
+    load.targets = vec![path.to_owned()];
+    load.copies = u64::from(options.threads_of_target());
+    load.read_percent = 100 - options.write_percent;
+    let end = match (options.end, options.create.or(target)) {
+        (Some(end), Some(size)) => Some(end.min(size)),
+        (end, size) => end.or(size),
+    };
+    load.span = end.map(|end| end.saturating_sub(options.base_offset));
+    load.increment = options.thread_stride.unwrap_or(0);
+    load.time = Some(Nanos::secs(u64::from(options.duration_s)));
+    load.warm_up = Nanos::secs(u64::from(options.warm_up_s + options.cool_down_s));
+    load.rate = options.bytes_per_ms.map(|bytes| bytes as f64 * 1000.0);
+    load.way = if options.caching.direct { Way::Direct } else { Way::PageCache };
+    let asked = u64::from(options.depth);
+    // The kernel does buffered I/O within io_submit(2), which returns when it is done.
+    let one = load.way == Way::PageCache && options.engine == Engine::Libaio;
+    load.depth = (asked, if one { 1 } else { asked });
+    load.durable = if options.caching.durable { Durable::Each } else { Durable::No };
+    load.content = match options.buffers.fill {
+        Fill::Zeros => Content::Zeros,
+        Fill::Ramp | Fill::Random => Content::Repeated,
+    };
+    order(options, asked, &mut load);
+    doubts(options, &mut load);
+    load
+}
+
+fn order(options: &Options, depth: u64, load: &mut Load) {
+    if let Some(random) = options.random {
+        let align_bytes = random.align.unwrap_or(ALIGN);
+        load.order =
+            if random.percent.is_some() { Order::Other } else { Order::RandomFree { align_bytes } };
+        load.alike = true;
+        load.same_each_time = options.seed != Seed::Fresh;
+        return;
+    }
+    let stride = options.stride.unwrap_or_default();
+    let step = stride.bytes.unwrap_or(options.block);
+    load.order = match (stride.interlocked, step == options.block) {
+        // One cursor for all: as if each thread had a part of its own.
+        (true, true) => {
+            load.span = load.span.map(|span| span / load.copies);
+            load.increment = load.span.unwrap_or(0).max(1);
+            Order::Sequential
+        }
+        (false, true) => Order::PrivateCursors { cursors: depth },
+        (_, false) => Order::Other,
+    };
+}
+
+fn doubts(options: &Options, load: &mut Load) {
+    let mut add = |code: &str, cause: String, remedy: &str| {
+        load.doubts.push(caveat(code, "diskspd", cause, remedy));
+    };
+    if options.random.is_some_and(|random| random.align.is_none()) && options.block != ALIGN {
+        let cause = format!(
+            "-r without a size draws multiples of {}, and not of the block: no other {} are ever touched",
+            Bytes(ALIGN),
+            Bytes(options.block)
+        );
+        add("aligned_to_64k", cause, "write the alignment out, such as -r4K");
+    }
+    if options.latency && options.warm_up_s == 0 {
+        let cause = "with -W0 the first latencies are of I/Os whose beginning was never noted: hours, or nothing".to_owned();
+        add("latency_of_garbage", cause, "add -W5, or leave -L out");
+    }
+    add(
+        "units",
+        "its MB/s are MiB/s (4.9 % less than MB/s), over the time that was asked for and not the one it took".to_owned(),
+        "multiply by 1.048576, or take MB/s from drivescope",
+    );
+    if options.caching.direct {
+        let cause = "its buffers are aligned to 512 bytes: btrfs then reads through the page cache, without a word".to_owned();
+        add("buffers_misaligned", cause, "measure on another filesystem, or with drivescope");
+    }
+    if options.create.is_some() {
+        let cause = "-c fills the file with a ramp of bytes that compresses to nothing, and takes a file that is there as it is".to_owned();
+        add(
+            "file_compresses",
+            cause,
+            "let drivescope make the file, or write random data to it before",
+        );
+    }
+    if !options.windows.is_empty() {
+        let cause = format!(
+            "{} is an option of diskspd for Windows: the one for Linux refuses it",
+            options.windows.join(", ")
+        );
+        add("of_windows", cause, "leave it out");
+    }
+}

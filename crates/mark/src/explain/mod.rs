@@ -1,0 +1,125 @@
+//! What a command of another program will really do, before it is run.
+//!
+//! [`explain`] reads a command of fio, diskspd, dd, hdparm or KDiskMark into loads, each reader in a file of its own.
+//! What follows from a load is the same whatever the program: bytes and addresses (`predict`), what would mislead
+//! (`doubts`), and what to run instead (`equivalent`). Nothing is expanded, opened or run.
+
+mod dd;
+mod diskspd;
+mod doubts;
+mod equivalent;
+mod error;
+mod explained;
+mod fio;
+mod hdparm;
+mod kdiskmark;
+mod load;
+mod predict;
+mod what;
+mod words;
+
+use std::collections::BTreeMap;
+
+use block::Bytes;
+
+use crate::caveats::merge;
+use load::Load;
+
+pub use error::ExplainError;
+pub use explained::{Amount, EndsBy, Equivalent, Explained, Job, Order, Reuse, Share, Tool, Way};
+pub use words::split;
+
+/// A command, as it was given.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Given {
+    /// A program and its arguments.
+    Words(Vec<String>),
+    /// A job file of fio: its name, for errors, and its text.
+    JobFile(String, String),
+}
+
+/// What a text holds: a job file of fio, or a command line.
+///
+/// # Errors
+/// When it holds neither, or several commands.
+pub fn read(name: &str, text: &str) -> Result<Given, ExplainError> {
+    if fio::is_job_file(text) {
+        return Ok(Given::JobFile(name.to_owned(), text.to_owned()));
+    }
+    // A backslash at its end joins a line to the next one.
+    let joined = text.replace("\\\r\n", " ").replace("\\\n", " ");
+    let mut lines = joined.lines().enumerate().filter(|(_, line)| {
+        let line = line.trim();
+        !line.is_empty() && !line.starts_with('#')
+    });
+    let Some((_, line)) = lines.next() else { return Err(ExplainError::Empty) };
+    if let Some((index, _)) = lines.next() {
+        return Err(ExplainError::Several(index + 1));
+    }
+    split(line).map(Given::Words)
+}
+
+/// Job files that a command of fio names: [`explain`] needs their texts.
+pub fn job_files(given: &Given) -> Vec<String> {
+    match given {
+        Given::Words(words) => match words::program(words) {
+            Some(("fio", rest)) => fio::job_files(rest),
+            _ => Vec::new(),
+        },
+        Given::JobFile(..) => Vec::new(),
+    }
+}
+
+/// What `given` will do. `files` holds the texts of [`job_files`] by name, `target_bytes` the size of the file or device
+/// that it works on, for commands that leave it to that.
+///
+/// # Errors
+/// [`ExplainError`], with the option, or the file and line, and what to do.
+pub fn explain(
+    given: &Given,
+    files: &BTreeMap<String, String>,
+    target_bytes: Option<Bytes>,
+) -> Result<Explained, ExplainError> {
+    let target = target_bytes.map(|bytes| bytes.0);
+    let (command, tool, loads) = match given {
+        Given::JobFile(name, text) => {
+            (format!("fio {name}"), Tool::Fio, fio::job_file(name, text, target)?)
+        }
+        Given::Words(words) => {
+            let (program, rest) = words::program(words).ok_or(ExplainError::Empty)?;
+            let (tool, loads) = loads(program, rest, files, target)?;
+            (words.join(" "), tool, loads)
+        }
+    };
+    let jobs: Vec<Job> = loads.iter().map(predict::job).collect();
+    let mut caveats: Vec<_> =
+        loads.iter().zip(&jobs).flat_map(|(load, job)| doubts::of(load, job)).collect();
+    caveats.extend(doubts::of_all(&loads));
+    let equivalent = equivalent::of(&loads);
+    Ok(Explained { command, tool, jobs, caveats: merge(caveats), equivalent })
+}
+
+fn loads(
+    program: &str,
+    rest: &[String],
+    files: &BTreeMap<String, String>,
+    target: Option<u64>,
+) -> Result<(Tool, Vec<Load>), ExplainError> {
+    Ok(match program.to_ascii_lowercase().as_str() {
+        "fio" => (Tool::Fio, fio::command_line(rest, files, target)?),
+        "diskspd" => (Tool::Diskspd, diskspd::loads(rest, target)?),
+        "dd" => (Tool::Dd, dd::loads(rest, target)?),
+        "hdparm" => (Tool::Hdparm, hdparm::loads(rest, target)?),
+        "kdiskmark" => (Tool::Kdiskmark, kdiskmark::loads(rest)?),
+        // The name of a test by itself is KDiskMark's.
+        name if kdiskmark::is_test(name) => {
+            let words: Vec<String> =
+                std::iter::once(program.to_owned()).chain(rest.iter().cloned()).collect();
+            (Tool::Kdiskmark, kdiskmark::loads(&words)?)
+        }
+        _ => return Err(ExplainError::Program(program.to_owned())),
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,273 @@
+use proptest::prelude::*;
+use workload::plan::Plan;
+
+use super::*;
+
+fn explained(line: &str) -> Explained {
+    let given = read("job.fio", line).unwrap();
+    explain(&given, &BTreeMap::new(), None).unwrap_or_else(|error| panic!("{line}: {error}"))
+}
+
+fn refused(line: &str) -> String {
+    let given = match read("job.fio", line) {
+        Ok(given) => given,
+        Err(error) => return error.to_string(),
+    };
+    explain(&given, &BTreeMap::new(), None).expect_err(line).to_string()
+}
+
+fn codes(line: &str) -> Vec<String> {
+    explained(line).caveats.into_iter().map(|caveat| caveat.code).collect()
+}
+
+const MIB: u64 = 1 << 20;
+
+// Each of these was run with fio 3.33: what differed from it would be a prediction of another program.
+#[test]
+fn fios_totals_and_addresses_are_those_that_it_logs() {
+    let shared = "fio --filename=f --rw=read --bs=64k --size=4m --numjobs=3 --name=x";
+    // Command, bytes in all, I/Os, different bytes.
+    let cases = [
+        (shared.to_owned(), 12 * MIB, 192, 4 * MIB),
+        (shared.replace("--filename=f ", ""), 12 * MIB, 192, 12 * MIB),
+        (format!("{shared} --offset_increment=1m"), 12 * MIB, 192, 6 * MIB),
+        ("fio --name=x --rw=randread --size=4m --io_size=10m".to_owned(), 10 * MIB, 2560, 4 * MIB),
+        ("fio --name=x --rw=read --size=10001".to_owned(), 8192, 2, 8192),
+        (
+            "fio --name=x --rw=read --bs=64k --size=4m --nrfiles=3".to_owned(),
+            63 << 16,
+            63,
+            63 << 16,
+        ),
+        ("fio --name=x --rw=read:-4k --bs=4k --size=1m".to_owned(), MIB, 256, 4096),
+        ("fio --name=x --bs=64k --size=1m --loops=3 --io_size=2m".to_owned(), 3 * MIB, 48, MIB),
+        ("fio --name=x --bs=64k --size=1m --loops=3 --io_size=512k".to_owned(), 3 << 19, 24, MIB),
+        (
+            "fio --name=x --bs=64k --filesize=4m --size=6m --filename=a:b".to_owned(),
+            6 * MIB,
+            96,
+            6 * MIB,
+        ),
+        ("fio --name=x --bs=4k --size=100k --io_size=250k".to_owned(), 63 << 12, 63, 100 << 10),
+        ("fio --name=x --bs=4k --filesize=4m --offset=1m".to_owned(), 3 * MIB, 768, 3 * MIB),
+        ("fio --name=x --rw=write --bs=4k --size=1m --verify=crc32c".to_owned(), 2 * MIB, 512, MIB),
+        ("fio --name=x --rw=read --size=4m --number_ios=10".to_owned(), 40_960, 10, 40_960),
+    ];
+    for (line, bytes, ios, unique) in cases {
+        let job = &explained(&line).jobs[0];
+        let (reads, writes) = (job.read_bytes.exact().unwrap(), job.write_bytes.exact().unwrap());
+        let found = (reads + writes, job.ios.exact(), job.unique_bytes.exact());
+        assert_eq!(found, (bytes, Some(ios), Some(unique)), "{line}");
+        assert_eq!(job.ends_by, EndsBy::Size, "{line}");
+    }
+}
+
+// Draws without a map: fio's own count of 2,617,344 different bytes lies within.
+#[test]
+fn what_is_drawn_has_bounds() {
+    let job = &explained("fio --name=x --rw=randread --size=4m --norandommap").jobs[0];
+    assert!(
+        job.unique_bytes.holds(2_617_344) && !job.unique_bytes.holds(4 * MIB),
+        "{:?}",
+        job.unique_bytes
+    );
+    // Steps of twice the block: 1 MiB where the file is larger than that, 2 MiB where it ends there; half of it is touched.
+    let job = &explained("fio --name=x --rw=read:4k --bs=4k --size=2m").jobs[0];
+    assert!(job.read_bytes.holds(MIB) && job.read_bytes.holds(2 * MIB), "{:?}", job.read_bytes);
+    assert_eq!(job.unique_bytes.min, MIB);
+    let job = &explained("fio --name=x --rw=randrw --rwmixread=75 --size=4m").jobs[0];
+    assert!(
+        job.read_bytes.holds(3_072_000) && !job.read_bytes.holds(2 * MIB),
+        "{:?}",
+        job.read_bytes
+    );
+    assert_eq!(job.unique_bytes.exact(), Some(4 * MIB));
+    let job = &explained("fio --name=x --rw=rw --rwmixread=75 --size=4m").jobs[0];
+    assert!(job.unique_bytes.holds(3_072_000) && !job.unique_bytes.holds(4 * MIB));
+}
+
+// Breaks when a trap of fio's is no longer told.
+#[test]
+fn traps_of_fio_are_named() {
+    let base = "fio --name=x --filename=f --size=1g --direct=1";
+    let traps = [
+        ("--rw=read --numjobs=4", "same_addresses"),
+        ("--rw=randread --iodepth=32", "depth_not_kept"),
+        ("--rw=randread --ioengine=libaio --iodepth=32 --direct=0", "depth_not_kept"),
+        ("--rw=randread", "same_each_time"),
+        ("--rw=randwrite --loops=3", "replayed_order"),
+        ("--rw=read --runtime=60", "ends_early"),
+        ("--rw=read --time_based", "time_based_without_runtime"),
+        ("--rw=read --runtime=60 --ramp_time=5", "ramp_uses_size"),
+        ("--rw=write --direct=0", "writes_to_memory"),
+        ("--rw=write", "volatile_cache"),
+        ("--rw=write --zero_buffers", "zeros"),
+        ("--rw=read --bs=16KiB", "units_reversed"),
+        ("--rw=randread --norandommap", "not_all_touched"),
+        ("--rw=read --zonemode=strided", "not_predicted"),
+        ("--ioengine=null", "no_drive"),
+        ("--name=y --rw=write --size=1g", "at_the_same_time"),
+        ("--rw=rw", "mix_on_two_cursors"),
+    ];
+    for (options, code) in traps {
+        let found = codes(&format!("{base} {options}"));
+        assert!(found.iter().any(|found| found == code), "{options}: {found:?}");
+    }
+    let sound = "fio --name=x --filename=/dev/sdb --rw=read --bs=1m --iodepth=8 --ioengine=io_uring --direct=1 \
+                 --time_based --runtime=30 --size=8g";
+    assert_eq!(codes(sound), ["direct_is_a_request", "one_run"]);
+}
+
+// A section that inherits nothing, or waits for nobody, is another load.
+#[test]
+fn job_files_are_read_as_fio_reads_them() {
+    let text = "; a comment\n[global]\nbs=64k   # and here\nsize = 4m\n[a]\nrw=read\n[b]\nstonewall\nrw=write\nbs=8k\n\
+                [global]\nsize=2m\n[c]\nstonewall\n";
+    let jobs = explained(text).jobs;
+    let facts: Vec<_> = jobs
+        .iter()
+        .map(|j| (j.group, j.block_bytes_max.0, j.read_bytes.min + j.write_bytes.min))
+        .collect();
+    assert_eq!(facts, [(0, 65_536, 4 * MIB), (1, 8192, 4 * MIB), (2, 65_536, 2 * MIB)]);
+    let files = BTreeMap::from([("x.fio".to_owned(), "[a]\nsize=1m\n[b]\nsize=2m\n".to_owned())]);
+    let given = read("", "fio --section=b --bs=1k x.fio").unwrap();
+    assert_eq!(job_files(&given), ["x.fio"]);
+    let jobs = explain(&given, &files, None).unwrap().jobs;
+    assert_eq!((jobs.len(), jobs[0].ios.exact()), (1, Some(2048)));
+}
+
+// diskspd's N cursors with one stride: the cause of rates that no disk has.
+#[test]
+fn diskspds_cursors_and_seeds_repeat_addresses() {
+    let job = &explained("diskspd -b1M -o8 -t1 -d10 -W5 -Sd -w0 f").jobs[0];
+    assert_eq!(job.order, Order::PrivateCursors { cursors: 8 });
+    assert_eq!(job.duplicate_share.expected, Some(0.875));
+    assert_eq!(job.reuse, Reuse::AtOnce { within_bytes: 8 * MIB });
+    let job = &explained("diskspd -c1G -b4K -o1 -t32 -r -Sd f").jobs[0];
+    assert_eq!(job.order, Order::RandomFree { align_bytes: 65_536 });
+    assert_eq!(job.unique_bytes.max, Some(64 * MIB));
+    let found = codes("diskspd -Zr -c1G -b4K -o32 -t16 -W0 -Sd -L -r f");
+    for code in ["same_addresses", "aligned_to_64k", "latency_of_garbage", "same_each_time"] {
+        assert!(found.iter().any(|found| found == code), "{code}: {found:?}");
+    }
+    assert!(!codes("diskspd -c1G -b1M -o1 -t1 -Sd f").contains(&"same_addresses".to_owned()));
+}
+
+#[test]
+fn dd_hdparm_and_kdiskmark_are_read() {
+    let dd = explained("dd if=/dev/zero of=f bs=1M count=1024 conv=fdatasync");
+    assert_eq!(dd.jobs[0].write_bytes.exact(), Some(1 << 30));
+    assert_eq!(dd.jobs[0].flushes.exact(), Some(1));
+    let found: Vec<_> = dd.caveats.iter().map(|c| c.code.as_str()).collect();
+    assert!(found.contains(&"zeros") && !found.contains(&"writes_to_memory"), "{found:?}");
+    let both = explained("dd if=a of=b bs=1MB count=10 iflag=direct");
+    assert_eq!(
+        (both.jobs.len(), both.jobs[0].way, both.jobs[1].way),
+        (2, Way::Direct, Way::PageCache)
+    );
+    assert_eq!(both.jobs[0].read_bytes.exact(), Some(10_000_000));
+    let timings = explained("hdparm -tT --direct /dev/sda");
+    assert_eq!(timings.jobs[0].order, Order::SameBlock);
+    assert_eq!(timings.jobs[1].time_max_ns.unwrap().0, 3_000_000_000);
+    let marks = explained("kdiskmark SEQ1MQ8T1 RND4KQ32T16 1GiB");
+    assert_eq!(marks.jobs.len(), 4);
+    assert_eq!(marks.jobs[0].early_above_bytes_per_s, Some((1u64 << 30) as f64 / 5.0));
+    assert_eq!(explained("SEQ1MQ1T1").tool, Tool::Kdiskmark);
+}
+
+// Who reads the message has to find the place.
+#[test]
+fn errors_name_the_place_and_what_to_do() {
+    for (line, parts) in [
+        ("", &["no command"][..]),
+        ("iozone -a", &["`iozone`", "fio, diskspd"]),
+        ("fio --name=x --rw=raed --size=1g", &["--rw", "`raed`", "randread"]),
+        ("fio --name=x --size=1.5g", &["--size", "1 bytes", "1536m"]),
+        ("fio --name=x --size=$SIZE", &["--size", "not expanded"]),
+        ("fio --name=x --size=50%", &["--size", "--target-size"]),
+        ("fio --name=x --size=1g --bs", &["--bs", "missing"]),
+        ("fio --name=x --rw=trim --size=1g", &["--rw", "discards"]),
+        ("fio --output=x", &["no job", "--name"]),
+        ("[x]\nbs=4k\nsize=what", &["job.fio, line 3", "size", "`what`"]),
+        ("[global\n", &["job.fio, line 1", "]"]),
+        ("dd if=x of=y bs=1.5M", &["bs", "1MB"]),
+        ("dd if=/dev/zero of=/dev/null", &["memory"]),
+        ("hdparm -I /dev/sda", &["-I", "-t"]),
+        ("diskspd -q f", &["diskspd", "-q"]),
+        ("kdiskmark SEQ1M", &["SEQ1M", "SEQ1MQ8T1"]),
+        ("fio --name=x | tee log", &["`|`"]),
+        ("fio --name=x\nfio --name=y", &["line 2"]),
+    ] {
+        let said = refused(line);
+        for part in parts {
+            assert!(said.contains(part), "{line}: {said}");
+        }
+    }
+}
+
+// A path that becomes another would be measured, and perhaps written to.
+#[test]
+fn places_stay_what_they_are() {
+    for (file, place) in [
+        ("/mnt/a/f", "mark /mnt/a --tests"),
+        ("/mnt/TESTS/f", "mark /mnt/TESTS --tests SEQ4KQ1T1 --read-only"),
+        ("'/mnt/a b/f'", "mark '/mnt/a b' --tests"),
+        ("'-x y/f'", "mark './-x y' --tests"),
+        ("f", "mark . --tests"),
+        ("/f", "mark / --tests"),
+        ("/dev/sdb", "mark /dev/sdb --tests"),
+    ] {
+        let commands =
+            explained(&format!("fio --name=x --size=1g --filename={file}")).equivalent.commands;
+        assert!(commands[0].contains(place), "{file}: {commands:?}");
+    }
+    let mixed = explained("fio --name=x --rw=randrw --size=1g --filename=/mnt/a/f").equivalent;
+    assert_eq!(mixed.commands, ["drivescope run PLAN.toml /mnt/a --size 1GiB"]);
+}
+
+#[test]
+fn plans_can_be_read_back() {
+    for line in [
+        "fio --name=x --rw=randrw --rwmixread=70 --bs=8k --size=1g --iodepth=16 --ioengine=libaio --runtime=30 --time_based --ramp_time=5",
+        "fio --name=x --rw=write --rate_iops=100 --size=1g --fsync=1",
+        "diskspd -c1G -b4K -o32 -t16 -r -w100 f",
+        "dd if=/dev/zero of=f bs=1M count=64",
+    ] {
+        let plan = explained(line).equivalent.plan.unwrap();
+        assert_eq!(Plan::from_toml(&plan.to_toml().unwrap()).unwrap(), plan, "{line}");
+    }
+}
+
+proptest! {
+    /// Whatever is typed gets an answer or an error; and what is told of it does not contradict itself.
+    #[test]
+    fn nothing_that_is_typed_breaks_it(
+        program in prop::sample::select(vec!["fio", "dd", "hdparm -t", "diskspd", "kdiskmark"]),
+        words in prop::collection::vec(
+            prop_oneof![
+                "(--|-|)(bs|size|io_size|rw|numjobs|iodepth|loops|offset_increment|filesize|nrfiles|runtime|rate|number_ios|fsync|name|bssplit|time_based|norandommap|filename)(=[0-9a-z%:/,.$-]{0,6})?",
+                "--(size|bs|io_size|numjobs|loops|filesize|nrfiles|rate|number_ios|fsync|offset_increment)=[0-9]{1,20}[kmgtp]?",
+                "--rw=(rand)?(read|write|rw)(:[0-9]{1,4})?",
+                "(if|of|bs|count|skip|seek)=[0-9]{1,18}[kMGTBx]{0,2}",
+                "-[a-zA-Z][0-9]{0,19}[KMGb]?",
+                "(SEQ|RND)[0-9]{1,3}[KM]Q[0-9]{1,4}T[0-9]{1,3}",
+                ".{0,8}",
+            ],
+            0..8
+        )
+    ) {
+        let line = words.iter().fold(program.to_owned(), |line, word| line + " " + word);
+        let given = Given::Words(line.split_whitespace().map(str::to_owned).collect());
+        if let Ok(explained) = explain(&given, &BTreeMap::new(), None) {
+            for job in explained.jobs {
+                for amount in [job.read_bytes, job.write_bytes, job.ios, job.unique_bytes, job.flushes] {
+                    let within = amount.expected.is_none_or(|expected| amount.holds(expected));
+                    prop_assert!(within && amount.max.is_none_or(|max| max >= amount.min), "{line}: {amount:?}");
+                }
+                let share = job.duplicate_share;
+                prop_assert!(0.0 <= share.min && share.min <= share.max && share.max <= 1.0, "{line}: {share:?}");
+            }
+        }
+        let _ = read("x", &line);
+    }
+}
