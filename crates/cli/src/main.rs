@@ -7,6 +7,7 @@ mod envelope;
 mod exit;
 mod facing;
 mod keeping;
+mod limit;
 mod measure;
 mod opening;
 mod outputs;

@@ -17,14 +17,15 @@ use linux::drive::{Engine, NullTarget};
 use linux::environment::RealEnvironment;
 use linux::scratch::{self, Leftover, ScratchFile};
 use linux::sysfs::Roots;
-use linux::target::{Access, AnyTarget, Calibration, EngineTarget, OpenOptions, RealTarget};
-use mark::{Around, Body, Broken, Ceiling, findings};
+use linux::target::{Access, AnyTarget, EngineTarget, OpenOptions, RealTarget};
+use mark::{Around, Body, Broken, Ceiling, Executed, findings};
 use workload::content::SectorContent;
 use workload::plan::{Plan, Region};
 
 use crate::args::{Span, TargetArgs};
 use crate::consent;
 use crate::exit::Refused;
+use crate::limit::Limit;
 use crate::opening::null_stack;
 use crate::recording::Recording;
 use crate::talk;
@@ -261,7 +262,9 @@ impl Desk<'_> {
         let control = Control { cancel: &self.cancel, trace_cap: self.job.trace_cap };
         let keeper = &mut *self.recording;
         let around = Around { ceilings, earlier, control, keeper };
-        let executed = mark::execute(&plan, target, environment, around)?;
+        let mut executed = mark::execute(&plan, target, environment, around)?;
+        let capacity = target.info().capacity_bytes;
+        self.look_again(&plan, capacity, &mut executed)?;
         let extents_after = environment.extents();
         let ops = || plan.steps.iter().flat_map(|s| &s.phases).flat_map(|p| &p.ops);
         let durable = ops().any(|o| o.fua) && ops().all(|o| o.fua || o.op != Op::Write);
@@ -299,24 +302,30 @@ impl Desk<'_> {
         Ok(plan)
     }
 
-    /// What this tester can do at most, for each step, with the same engine on a device that costs
-    /// nothing; and what the kernel refused meanwhile.
+    /// What this tester can do at most, for each step; and what the kernel refused meanwhile.
     fn ceilings(
-        &mut self,
+        &self,
         plan: &Plan,
         capacity: Bytes,
     ) -> Result<(Vec<Option<Ceiling>>, Vec<String>)> {
+        let mut limit = self.limit(capacity);
+        let ceilings =
+            plan.steps.iter().map(|step| limit.of(step, plan)).collect::<Result<_, _>>()?;
+        Ok((ceilings, limit.notes()))
+    }
+
+    /// Measures the limit once more where it decides what is found.
+    fn look_again(&self, plan: &Plan, capacity: Bytes, executed: &mut Executed) -> Result<()> {
+        let mut limit = None;
+        mark::look_again(plan, executed, |step| {
+            limit.get_or_insert_with(|| self.limit(capacity)).of(step, plan)
+        })?;
+        Ok(())
+    }
+
+    fn limit(&self, capacity: Bytes) -> Limit<'_> {
         let args = self.job.target;
-        let mut null = Calibration::new(args.engine, capacity, args.cpus.clone());
-        let mut environment = RealEnvironment::new(Roots::default(), null_stack(), None);
-        let control = Control { cancel: &self.cancel, trace_cap: 0 };
-        let through_kernel = null.through_kernel();
-        let of = |step| {
-            let null = (&mut null, through_kernel);
-            Ok(mark::ceiling(step, plan, null, &mut environment, control)?)
-        };
-        let ceilings = plan.steps.iter().map(of).collect::<Result<_>>()?;
-        Ok((ceilings, null.notes()))
+        Limit::new(args.engine, capacity, args.cpus.clone(), &self.cancel)
     }
 
     /// CPUs that the submitters can run on.

@@ -57,7 +57,9 @@ fn a_loop_device_is_purged_filled_and_tested_in_rounds() {
     assert_eq!((&purge["method"], &purge["verdict"]), (&"discard".into(), &"proven".into()));
     let wipc = &body["preconditioning"][0];
     assert_eq!((&wipc["kind"], &wipc["coverage"]), (&"wipc".into(), &1.0.into()), "{wipc}");
-    assert_eq!(wipc["bytes_written"], 2 * SIZE, "{wipc}");
+    let filled = wipc["bytes_written"].as_u64().unwrap();
+    // A stretch in which a hypervisor took the CPU is made again.
+    assert_eq!(filled - wipc["bytes_again"].as_u64().unwrap(), 2 * SIZE, "{wipc}");
     let rounds = rounds(&body);
     assert!(rounds.len() >= 5, "{} rounds", rounds.len());
     // On a busy machine a window this short may pass without a single I/O.
@@ -69,7 +71,7 @@ fn a_loop_device_is_purged_filled_and_tested_in_rounds() {
     // What the rounds and the fill wrote is what the test wrote.
     let of_rounds: u64 = rounds.iter().map(|round| round["bytes_written"].as_u64().unwrap()).sum();
     let written = body["bytes_written"].as_u64().unwrap();
-    assert_eq!(written, 2 * SIZE + of_rounds, "{}", body["caveats"]);
+    assert_eq!(written, filled + of_rounds, "{}", body["caveats"]);
     let deviations = body["deviations"].to_string();
     assert!(deviations.contains("60 s"), "{deviations}");
     let id = ran.json()["envelope"]["run_id"].as_str().unwrap().to_owned();

@@ -12,7 +12,7 @@ use drivescope_linux::target::{AnyTarget, Calibration, EngineKind, OpenOptions, 
 use engine::Control;
 use mark::{Around, Direction, Earlier, NoKeeper, Options, findings};
 use stats::{Evidence, Proof, Verdict};
-use workload::plan::{Content, Order, Plan, Share};
+use workload::plan::{Content, Order, Plan, Share, Step};
 
 #[path = "common/drive_kit.rs"]
 mod kit;
@@ -67,7 +67,9 @@ fn judged<T: Target>(
     let ceiling = mark::ceiling(&plan.steps[0], &plan, null, environment, control).unwrap();
     let (ceilings, earlier) = ([ceiling], Earlier::default());
     let around = Around { ceilings: &ceilings, earlier, control, keeper: &mut NoKeeper };
-    let done = mark::execute(&plan, target, environment, around).unwrap();
+    let mut done = mark::execute(&plan, target, environment, around).unwrap();
+    let look = |step: &Step| mark::ceiling(step, &plan, (&mut nothing, true), environment, control);
+    mark::look_again(&plan, &mut done, look).unwrap();
     assert_eq!(done.broken, None);
     let context = findings::Context {
         info: target.info(),

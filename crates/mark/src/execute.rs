@@ -6,12 +6,13 @@ use std::sync::atomic::Ordering;
 use block::{Environment, Event, Nanos, NullSink, RunSink, Target, Time};
 use engine::{Control, EngineError, Failure, Samples, run_step};
 use serde::{Deserialize, Serialize};
-use stats::{Decision, LatencyHistogram, StopRule};
+use stats::{Decision, LatencyHistogram, StopRule, median};
 use thiserror::Error;
 use workload::plan::{Arrival, Phase, Plan, PlanError, Region, Step, Stop};
 use workload::schedule::{Slot, schedule};
 
 use crate::findings::CONFIDENCE;
+use crate::proofs::unhindered;
 use crate::run::{Kept, RunFigures, TracedRun};
 
 /// Why a mark could not be made.
@@ -102,6 +103,13 @@ pub struct TestRuns {
 }
 
 impl TestRuns {
+    /// Share of the tester's own limit that the drive asked of it, where the limit is known: the median of the runs.
+    pub fn load(&self) -> Option<f64> {
+        let rates: Vec<f64> = self.runs.iter().map(|run| run.run.iops).collect();
+        let limit = self.ceiling.map(|ceiling| ceiling.iops).filter(|limit| *limit > 0.0)?;
+        Some(median(&rates)? / limit)
+    }
+
     /// True when an I/O finished in the measured window of a counted run. Zero is no speed of a drive:
     /// it says that the window was too short for it.
     pub fn any_finished(&self) -> bool {
@@ -471,3 +479,22 @@ const ENOUGH: u64 = 64;
 const CEILING_WINDOW: Nanos = Nanos::millis(60);
 /// For a step whose I/Os take milliseconds by themselves, until there are [`ENOUGH`].
 const CEILING_WINDOW_MAX: Nanos = Nanos::millis(300);
+
+/// Measures the tester's own limit once more, with `look` ([`ceiling`]), for the tests that came near to the one that
+/// was measured before the runs, and keeps the better: a limit that was measured in a moment in which the machine had other
+/// things to do would refute a drive that is far from the real one.
+///
+/// # Errors
+/// What `look` returns.
+pub fn look_again<E>(
+    plan: &Plan,
+    executed: &mut Executed,
+    mut look: impl FnMut(&Step) -> Result<Option<Ceiling>, E>,
+) -> Result<(), E> {
+    for (step, test) in plan.steps.iter().zip(&mut executed.tests) {
+        let Some(before) = test.ceiling.filter(|_| unhindered::is_near(test)) else { continue };
+        let again = look(step)?.filter(|again| again.iops > before.iops);
+        test.ceiling = Some(again.unwrap_or(before));
+    }
+    Ok(())
+}

@@ -20,7 +20,7 @@ pub mod sweep;
 pub use body::Body;
 pub use execute::{
     Around, Broken, Ceiling, Earlier, Executed, FailedRun, Keeper, MarkError, NoKeeper, TestRuns,
-    ceiling, execute,
+    ceiling, execute, look_again,
 };
 pub use notation::{Pattern, TestSpec};
 pub use options::{Direction, Options, Profile};

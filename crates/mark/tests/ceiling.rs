@@ -7,7 +7,9 @@ mod metronome;
 use std::sync::atomic::AtomicBool;
 
 use block::Nanos;
-use drivescope_mark::{Ceiling, Direction, Options, ceiling};
+use drivescope_mark::{
+    Around, Ceiling, Direction, Earlier, NoKeeper, Options, ceiling, execute, look_again,
+};
 use engine::Control;
 use metronome::{Metronome, Nowhere};
 use workload::plan::{Plan, Stop};
@@ -87,4 +89,35 @@ fn of_several_phases_it_is_the_mean() {
     plan.steps[0].phases.push(workload::plan::Phase { stop, arrival: deeper, ..phase });
     let found = measured(&plan, &mut Metronome::new(4, Nanos::micros(100)), false).unwrap();
     assert!((found.iops / 25_000.0 - 1.0).abs() < 0.02, "{}", found.iops);
+}
+
+// A limit that was measured while the machine did something else refutes every drive that is faster than that moment; and
+// where the drive is far from it, each mark would take longer for nothing.
+#[test]
+fn a_limit_that_the_drive_comes_near_to_is_measured_twice_and_the_better_counts() {
+    let plan = plan("RND4KQ1T1");
+    let again = |first_iops: f64, second_iops: f64| {
+        let cancel = AtomicBool::new(false);
+        let control = Control { cancel: &cancel, trace_cap: 0 };
+        let first = [Some(Ceiling { iops: first_iops, through_kernel: true })];
+        let around = Around {
+            ceilings: &first,
+            earlier: Earlier::default(),
+            control,
+            keeper: &mut NoKeeper,
+        };
+        let mut drive = Metronome::new(1, Nanos::micros(100));
+        let mut done = execute(&plan, &mut drive, &mut Nowhere::default(), around).unwrap();
+        let mut looks = 0;
+        let look = |_: &_| {
+            looks += 1;
+            Ok::<_, ()>(Some(Ceiling { iops: second_iops, through_kernel: true }))
+        };
+        look_again(&plan, &mut done, look).unwrap();
+        (looks, done.tests[0].ceiling.unwrap().iops)
+    };
+    // The drive does 10,000 a second.
+    assert_eq!(again(11_000.0, 90_000.0), (1, 90_000.0));
+    assert_eq!(again(11_000.0, 9_000.0), (1, 11_000.0));
+    assert_eq!(again(90_000.0, 500_000.0), (0, 90_000.0));
 }

@@ -108,7 +108,10 @@ pub struct Preconditioning {
     pub depth: u16,
     /// Bytes written.
     pub bytes_written: u64,
-    /// The same, as a multiple of the range.
+    /// Of them, those of stretches that were disturbed and made again.
+    #[serde(default)]
+    pub bytes_again: u64,
+    /// The others, as a multiple of the range.
     pub fills: f64,
     /// Share of the range that it reached, 0 to 1.
     pub coverage: f64,

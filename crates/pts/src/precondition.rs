@@ -46,8 +46,8 @@ pub fn fill(desk: &mut Desk<'_>, body: &mut Body, block: Bytes, fills: u32) -> R
         };
         let made = desk.stretch(&ask)?;
         let stage = whole.get_or_insert_with(|| stage_of("wipc", &made.window));
-        add(stage, &made.window, range);
-        stage.coverage = (stage.bytes_written as f64 / range.0 as f64).min(1.0);
+        add(stage, &made, range);
+        stage.coverage = stage.fills.min(1.0);
         stage.overwrite_distance_bytes = Some(range.0);
         desk.whole(&format!("part {} of the fill of {}", part + 1, body.test.word()))?;
     }
@@ -86,11 +86,7 @@ pub fn half_hours(
             // The first stretch of a test may be what tells how long a minute is.
             for (part, minutes) in [1.0, SAMPLE_EVERY - 2.0, 1.0].into_iter().enumerate() {
                 let made = stretch(desk, minutes, sample)?;
-                add(
-                    stage.get_or_insert_with(|| stage_of("wdpc", &made.window)),
-                    &made.window,
-                    range,
-                );
+                add(stage.get_or_insert_with(|| stage_of("wdpc", &made.window)), &made, range);
                 samples.push(format!("{sample}, {minutes} min"), &made.window);
                 tracker.see(&made, true);
                 if part == 2 {
@@ -141,6 +137,7 @@ pub fn stage_of(kind: &str, window: &Window) -> Preconditioning {
         threads: window.threads,
         depth: window.depth,
         bytes_written: 0,
+        bytes_again: 0,
         fills: 0.0,
         coverage: 0.0,
         overwrite_distance_bytes: None,
@@ -150,9 +147,13 @@ pub fn stage_of(kind: &str, window: &Window) -> Preconditioning {
     }
 }
 
-/// Adds what a window wrote.
-pub fn add(stage: &mut Preconditioning, window: &Window, range: Bytes) {
-    stage.bytes_written += window.bytes_written;
-    stage.duration_ns += window.duration_ns;
-    stage.fills = stage.bytes_written as f64 / range.0.max(1) as f64;
+/// Adds what a stretch wrote.
+pub fn add(stage: &mut Preconditioning, made: &Made, range: Bytes) {
+    let again: u64 = made.disturbed.iter().map(|window| window.bytes_written).sum();
+    stage.bytes_again += again;
+    stage.bytes_written += again + made.window.bytes_written;
+    let disturbed_ns: u64 = made.disturbed.iter().map(|window| window.duration_ns).sum();
+    stage.duration_ns += disturbed_ns + made.window.duration_ns;
+    let counted = stage.bytes_written - stage.bytes_again;
+    stage.fills = counted as f64 / range.0.max(1) as f64;
 }

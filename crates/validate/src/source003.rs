@@ -110,6 +110,7 @@ impl Disk {
             cpus: 1,
             extents: None,
             ceiling: None,
+            look_again: None,
             interval: None,
         };
         let never = AtomicBool::new(false);

@@ -14,15 +14,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use anyhow::{Context as _, Result, anyhow, bail};
 use block::{DriveInfo, DriveKind, Environment, Nanos, Stack, Target};
 use engine::Control;
-use linux::environment::RealEnvironment;
-use linux::sysfs::Roots;
-use linux::target::{Calibration, EngineKind};
-use mark::Ceiling;
-use mark::diskspd::{Engine, How, Options, Outcome, Threads, run};
-use workload::plan::Plan;
+use linux::target::EngineKind;
+use mark::diskspd::{Engine, How, Look, Options, Outcome, Threads, run};
+use workload::plan::{Plan, Step};
 
 use crate::exit::Exit;
-use crate::opening::{self, Opened, Place, Visitor, Writes, null_stack};
+use crate::limit::Limit;
+use crate::opening::{self, Opened, Place, Visitor, Writes};
 use crate::talk;
 use around::{Around, Busy};
 pub use said::{OWN_HELP, Said};
@@ -238,12 +236,16 @@ impl Visitor for Load<'_> {
         let region = plan.fit(&info)?;
         let is_real = !matches!(self.kind, DriveKind::Virtual | DriveKind::Null);
         let here = std::thread::available_parallelism().map_or(1, usize::from);
-        let how = How {
+        let cpus = self.face.cpus(self.index);
+        let limit = || Limit::new(self.face.engine(), info.capacity_bytes, cpus, self.cancel);
+        let mut limit = is_real.then(limit);
+        let mut how = How {
             engine: &opened.engine,
             direct: options.caching.direct || !is_real,
             cpus: self.face.options.cpus.as_ref().map_or(here, |cpus| cpus.len().min(here)),
             extents: environment.extents_within(region.offset, region.length),
-            ceiling: if is_real { self.ceiling(&plan, &info)? } else { None },
+            ceiling: limit.as_mut().map_or(Ok(None), |limit| limit.of(&plan.steps[0], &plan))?,
+            look_again: None,
             interval: options.iops_interval_ms.map(|ms| Nanos::millis(u64::from(ms))),
         };
         self.held = None;
@@ -252,22 +254,12 @@ impl Visitor for Load<'_> {
         let control = Control { cancel: self.cancel, trace_cap };
         let is_first = self.index == 0;
         let mut around = Around::new(&plan, options.verbose, is_first && is_real, is_real);
+        let of = &plan;
+        let mut again = limit.map(|mut limit| move |step: &Step| limit.of(step, of));
+        how.look_again = again.as_mut().map(|again| again as Look<'_>);
         let mut outcome = run(&plan, target, environment, how, control, &mut around)?;
         show::of_several(&mut outcome.body, self.kinds);
         let (stack, busy) = (environment.stack().clone(), around.busy());
         Ok(Loaded { info, stack, plan, outcome, busy })
-    }
-}
-
-impl Load<'_> {
-    /// What this tester can do at most with the same engine on a device that costs nothing.
-    fn ceiling(&self, plan: &Plan, info: &DriveInfo) -> Result<Option<Ceiling>> {
-        let cpus = self.face.cpus(self.index);
-        let mut null = Calibration::new(self.face.engine(), info.capacity_bytes, cpus);
-        let mut environment = RealEnvironment::new(Roots::default(), null_stack(), None);
-        let control = Control { cancel: self.cancel, trace_cap: 0 };
-        let through_kernel = null.through_kernel();
-        let Some(step) = plan.steps.first() else { return Ok(None) };
-        Ok(mark::ceiling(step, plan, (&mut null, through_kernel), &mut environment, control)?)
     }
 }

@@ -14,4 +14,4 @@ pub use options::{
     UsageError,
 };
 pub use plan::Manner;
-pub use run::{Figures, How, Outcome, Thread, run};
+pub use run::{Figures, How, Look, Outcome, Thread, run};

@@ -1,13 +1,13 @@
 //! Makes the run, and keeps what each thread saw of it.
 
 use block::{Bytes, Environment, Extents, Nanos, Op, RunSink, Target};
-use engine::{Control, PhaseSamples, Sample, run_step_apart};
+use engine::{Control, EngineError, PhaseSamples, Sample, run_step_apart};
 use stats::LatencyHistogram;
-use workload::plan::Plan;
+use workload::plan::{Plan, Step};
 use workload::schedule::schedule;
 
 use crate::body::Body;
-use crate::execute::{Broken, Ceiling, Executed, MarkError, TestRuns};
+use crate::execute::{Broken, Ceiling, Executed, MarkError, TestRuns, look_again};
 use crate::findings::{self, Context};
 use crate::run::RunFigures;
 
@@ -46,8 +46,10 @@ pub struct Outcome {
     pub broken: Option<Broken>,
 }
 
+/// Measures the tester's own limit for a step ([`crate::ceiling`]).
+pub type Look<'a> = &'a mut dyn FnMut(&Step) -> Result<Option<Ceiling>, EngineError>;
+
 /// How a target is driven, beside its plan.
-#[derive(Clone, Debug)]
 pub struct How<'a> {
     /// `libaio`, `psync`, `virtual`.
     pub engine: &'a str,
@@ -59,6 +61,8 @@ pub struct How<'a> {
     pub extents: Option<Extents>,
     /// The tester's own limit, where it was measured.
     pub ceiling: Option<Ceiling>,
+    /// Measures it once more, where the run came near to it.
+    pub look_again: Option<Look<'a>>,
     /// Length of the intervals that I/Os are counted in.
     pub interval: Option<Nanos>,
 }
@@ -118,6 +122,9 @@ pub fn run<T: Target>(
             let broken = Broken { target, step: step.name.clone(), run: slot.run + 1, failure };
             executed.broken = Some(broken);
         }
+    }
+    if let Some(look) = how.look_again {
+        look_again(plan, &mut executed, look)?;
     }
     let extents_after = environment.extents();
     let durable = plan.steps.iter().flat_map(|s| &s.phases).flat_map(|p| &p.ops).any(|o| o.fua);

@@ -6,7 +6,7 @@ mod reached;
 mod repeatable;
 mod steady;
 mod undisturbed;
-mod unhindered;
+pub(crate) mod unhindered;
 
 use std::collections::BTreeMap;
 

@@ -5,6 +5,7 @@ use stats::{Proof, Verdict, median};
 use workload::plan::Arrival;
 
 use super::{Case, growth, percent};
+use crate::TestRuns;
 
 /// Share of the meant depth that must have been outstanding.
 const DEPTH: (f64, f64) = (0.90, 0.75);
@@ -27,7 +28,7 @@ pub(super) fn judge(case: &Case<'_>) -> Proof {
     let meant = f64::from(case.step.submitters) * f64::from(case.phase.arrival.depth());
     let depth = of(&|r| r.achieved_depth) / meant;
     let lag = of(&|r| share_of(r.run.slat_ns, r.run.slat_ns + r.run.clat_ns));
-    let load = case.test.ceiling.map(|c| share_of(of(&|r| r.run.iops), c.iops));
+    let load = case.test.load();
     let virtual_time = case.info.kind == DriveKind::Virtual;
     let closed = matches!(case.phase.arrival, Arrival::ClosedLoop { .. });
     // An engine that polls computes all the time on purpose.
@@ -139,6 +140,11 @@ impl Check {
             Check::Doubtful
         }
     }
+}
+
+/// True where the tester's own limit decides what is found: it is worth a second look then.
+pub(crate) fn is_near(test: &TestRuns) -> bool {
+    test.load().is_some_and(|load| load > LOAD.0)
 }
 
 fn share_of(part: f64, whole: f64) -> f64 {

@@ -107,7 +107,7 @@ pub(crate) fn to_steady(desk: &mut Desk<'_>, body: &mut Body) -> Result<u64, Hal
         samples.push(minute.to_string(), &made.window);
         curve.push(&made.window);
         let stage = stage.get_or_insert_with(|| stage_of("wdpc", &made.window));
-        add(stage, &made.window, range);
+        add(stage, &made, range);
         tracker.see(&made, true);
         tracker.round(desk, minute, made.window);
         desk.whole(&format!("minute {minute} of the preconditioning of {}", body.test.word()))?;
