@@ -13,6 +13,7 @@ mod record;
 mod sim;
 mod sweep;
 mod trace;
+mod trend;
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -48,6 +49,7 @@ pub use trace::{
     TraceAnalyzeArgs, TraceArgs, TraceCompareArgs, TraceExportArgs, TraceImportArgs,
     TraceRecordArgs, TraceReplayArgs, TraceVerb,
 };
+pub use trend::TrendArgs;
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Yellow.on_default().bold())
@@ -87,6 +89,8 @@ pub enum Verb {
     Compare(Box<CompareArgs>),
     /// One load under many settings: which parameters matter, which numbers hold
     Sweep(Box<SweepArgs>),
+    /// Has a drive become slower? Its recorded marks over time
+    Trend(TrendArgs),
     /// List, show, remove, export and import recorded runs
     Runs(RunsArgs),
     /// What a flash device is made of: erase block, pages, open units, cells

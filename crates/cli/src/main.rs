@@ -2,6 +2,7 @@
 
 mod args;
 mod consent;
+mod drives;
 mod durable;
 mod envelope;
 mod exit;
@@ -62,6 +63,7 @@ fn main() -> ExitCode {
         Verb::Rerun(args) => verbs::rerun::main(args),
         Verb::Compare(args) => verbs::compare::main(args, given),
         Verb::Sweep(args) => verbs::sweep::main(args, given),
+        Verb::Trend(args) => verbs::trend::main(args),
         Verb::Runs(args) => verbs::runs::main(&args.verb),
         Verb::Probe(args) => verbs::probe::main(args, given),
         Verb::Pts(args) => verbs::pts::main(args, given),

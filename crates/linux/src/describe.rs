@@ -86,7 +86,8 @@ fn filesystem_id(kind: &str, path: &Path) -> Option<u64> {
     (id != 0).then_some(id)
 }
 
-fn leaf_identity(roots: &Roots, leaf: &Leaf) -> LeafIdentity {
+/// Who the device is that `leaf` names.
+pub fn leaf_identity(roots: &Roots, leaf: &Leaf) -> LeafIdentity {
     let identity = of_leaf(roots, leaf).unwrap_or_default();
     LeafIdentity {
         name: leaf.name.clone(),

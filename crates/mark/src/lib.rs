@@ -16,6 +16,7 @@ mod proofs;
 pub mod repeat;
 mod run;
 pub mod sweep;
+pub mod trend;
 
 pub use body::Body;
 pub use execute::{

@@ -11,6 +11,7 @@
 
 pub mod changepoint;
 pub mod compare;
+pub mod course;
 pub mod drift;
 pub mod effects;
 pub mod ess;
@@ -34,6 +35,7 @@ pub use compare::{
     Agreement, Contrast, Design, Judged, Outcome, RatioEstimate, RatioInterval, agreement,
     equivalence, holm, judge, paired_ratio,
 };
+pub use course::{COURSE_MIN, Course, JudgedCourse, Turn, judge_courses};
 pub use drift::{Drift, MannKendall, Slope, drift, mann_kendall, theil_sen};
 pub use effects::{Effects, Term, effects};
 pub use ess::{effective_runs, effective_sample_size};

@@ -85,19 +85,32 @@ impl Kind {
     }
 }
 
-struct Draw(Rng);
+/// Noise.
+pub struct Draw(Rng);
 
 impl Draw {
     fn new(line: u64) -> Draw {
-        Draw(Rng::for_path(SEED, &[line]))
+        Draw::of(SEED, line)
     }
 
-    fn normal(&mut self) -> f64 {
+    /// Of a line of the table whose draws have this seed.
+    pub fn of(seed: u64, line: u64) -> Draw {
+        Draw(Rng::for_path(seed, &[line]))
+    }
+
+    /// One value with mean 0 and deviation 1.
+    pub fn normal(&mut self) -> f64 {
         let radius = (2.0 * self.0.exponential()).sqrt();
         radius * (TAU * self.0.unit()).cos()
     }
 
-    fn correlated(&mut self, count: usize, with_before: f64) -> Vec<f64> {
+    /// Uniform in 0 to 1.
+    pub fn unit(&mut self) -> f64 {
+        self.0.unit()
+    }
+
+    /// So many of them, each with this correlation to the one before.
+    pub fn correlated(&mut self, count: usize, with_before: f64) -> Vec<f64> {
         let mut state = self.normal();
         let fresh = (1.0 - with_before * with_before).sqrt();
         (0..count)

@@ -45,6 +45,7 @@ mod stop;
 mod threads;
 mod trace_formats;
 mod trace_speed;
+mod trend;
 mod wsat;
 mod zram;
 
@@ -77,6 +78,8 @@ enum Name {
     Latency(latency::Options),
     /// How often two drives are rightly told apart, or called equivalent (minutes)
     Compare(compare::Options),
+    /// How often a drive's history is rightly said to have changed (a minute)
+    Trend(trend::Options),
     /// How often mark's intervals and verdicts are right on a virtual disk (minutes)
     Coverage(coverage::Options),
     /// Runs killed at random moments, which have to go on (minutes)
@@ -149,7 +152,8 @@ fn main() -> ExitCode {
 type Validation = (&'static str, &'static str, fn() -> Result<bool>);
 
 /// All of them, in the order in which they run when none is named: the short ones first.
-const ALL: [Validation; 27] = [
+const ALL: [Validation; 28] = [
+    ("trend", "histories, rightly said to have changed or not", || trend::run(&defaults())),
     ("serve", "served virtual drives, tried with flashbench and fio", || serve::run(&defaults())),
     ("explain", "what commands were predicted to do, and did", || explain::run(&defaults())),
     ("judge", "results of fio on served virtual drives, judged again", || judge::run(&defaults())),
@@ -233,6 +237,7 @@ fn run(name: Option<Name>) -> Result<bool> {
         Some(Name::FioSteady(options)) => fio_steady::run(&options),
         Some(Name::Steady(options)) => steady::run(&options),
         Some(Name::Compare(options)) => compare::run(&options),
+        Some(Name::Trend(options)) => trend::run(&options),
         Some(Name::Wsat(options)) => wsat::run(&options),
         Some(Name::Btt(options)) => btt::run(&options),
         Some(Name::Reached(options)) => reached::run(&options),

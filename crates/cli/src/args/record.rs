@@ -51,6 +51,9 @@ pub struct RunsArgs {
 pub enum RunsVerb {
     /// List recorded runs, newest first
     List {
+        /// Only those of this drive: serial number, model, device, directory or virtual drive
+        #[arg(long, value_name = "DRIVE")]
+        drive: Option<String>,
         #[command(flatten)]
         place: PlaceArgs,
         /// Print as JSON

@@ -22,6 +22,7 @@ pub mod shell;
 pub mod sim;
 pub mod sweep;
 pub mod trace;
+pub mod trend;
 
 use std::io::Read;
 use std::path::Path;

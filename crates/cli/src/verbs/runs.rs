@@ -13,6 +13,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::args::{PlaceArgs, RunsVerb};
+use crate::drives::Named;
 use crate::durable;
 use crate::exit::{Exit, Refused};
 use crate::keeping::of_record;
@@ -29,7 +30,7 @@ const SCHEMA: &str = "drivescope.runs/1";
 /// When a run is not there or cannot be read, or a file cannot be written.
 pub fn main(verb: &RunsVerb) -> Result<Exit> {
     match verb {
-        RunsVerb::List { place, json } => list(place, *json),
+        RunsVerb::List { drive, place, json } => list(drive.as_deref(), place, *json),
         RunsVerb::Show { run, place, json, mib } => show(run, place, *json, *mib),
         RunsVerb::Rm { runs, place, yes, json } => remove(runs, place, *yes, *json),
         RunsVerb::Export { runs, place, output, json } => export(runs, place, output, *json),
@@ -54,9 +55,16 @@ fn tell<B: Serialize>(json: bool, body: B, text: &str) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-fn list(place: &PlaceArgs, json: bool) -> Result<Exit> {
+fn list(drive: Option<&str>, place: &PlaceArgs, json: bool) -> Result<Exit> {
     let runs = recording::runs(place)?;
-    let listing = runs.list()?;
+    let mut listing = runs.list()?;
+    if let Some(drive) = drive {
+        let of_it = Named::new(drive).runs(&runs)?;
+        listing.runs.retain(|row| of_it.iter().any(|(run, _)| run.id == row.id));
+        if listing.runs.is_empty() {
+            bail!("{drive}: no recorded run in {} is of it", runs.dir().display());
+        }
+    }
     let unreadable = listing
         .unreadable
         .iter()

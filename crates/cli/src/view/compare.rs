@@ -120,7 +120,8 @@ fn said(pair: &Pair, judged: &Judged) -> String {
     format!("{}{why}; {runs}, p {}", pair.outcome.word(), probability(judged.p_holm))
 }
 
-fn probability(p: f64) -> String {
+/// A probability, to three places.
+pub fn probability(p: f64) -> String {
     if p < 0.001 { "< 0.001".to_owned() } else { format!("{p:.3}") }
 }
 

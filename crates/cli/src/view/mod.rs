@@ -24,6 +24,7 @@ pub mod serve;
 pub mod sim;
 pub mod sweep;
 pub mod trace_plots;
+pub mod trend;
 
 use block::{DriveInfo, Leaf, Stack};
 use report::number::nanoseconds;

@@ -58,13 +58,14 @@ const PTS: &[&str] = &[
 const PROBE: &[&str] = &["sim:usb-8m", "--time-budget=1s", "--no-progress", "--no-record"];
 
 /// All verbs.
-pub const VERBS: [Verb; 43] = [
+pub const VERBS: [Verb; 44] = [
     verb("mark", 1, QUICK),
     verb("plan", 0, &["--tests=RND4KQ1T1", "--seed=7"]),
     verb("run", 2, &["plan.toml", "sim:hdd-7200", "--no-progress", "--no-record"]),
     verb("rerun", 1, &["last", "--no-progress", "--no-record"]),
     verb("compare", 2, QUICK),
     verb("sweep", 1, SWEEP),
+    verb("trend", 1, &["sim:hdd-7200"]),
     verb("runs list", 0, &[]),
     verb("runs show", 1, &["last"]),
     verb("runs rm", 1, &["last", "--yes"]),
@@ -173,6 +174,7 @@ pub fn is_alike(verb: &str, id: &str) -> bool {
         "runs export" => &["runs", "output"],
         "runs import" => &["files"],
         "run" => &["plan", "target", "seed", "resume"],
+        "trend" => &["drive", "margin"],
         "compare" => &["sides", "margin", "tolerance"],
         "sweep" => &[
             "vary",

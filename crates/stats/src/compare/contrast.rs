@@ -106,6 +106,11 @@ impl Contrast {
         })
     }
 
+    /// The same for runs of which it is known that none resembles the one before more than any other: nothing is stretched.
+    pub fn of_independent(self) -> Contrast {
+        Contrast { error: self.error / self.stretch, stretch: 1.0, ..self }
+    }
+
     /// Hodges and Lehmann's estimate of a / b.
     pub fn ratio(&self) -> f64 {
         self.middle.exp()

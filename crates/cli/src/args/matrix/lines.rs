@@ -48,6 +48,7 @@ pub(super) const VERBS: &[(&str, Way)] = &[
     ("rerun", Way::Writes(RERUN)),
     ("compare", Way::Reads),
     ("sweep", Way::Writes(SWEEP)),
+    ("trend", Way::Reads),
     ("runs list", Way::Reads),
     ("runs show", Way::Reads),
     ("runs rm", Way::Reads),

@@ -1,0 +1,149 @@
+//! The history of a drive.
+
+use mark::trend::{History, Trend, Verdict};
+use report::{Cell, Group, Row, Sheet, Standing, Tone};
+use stats::{Better, COURSE_MIN, JudgedCourse, Quantity, Unit};
+
+use super::mark::title;
+
+/// Width of the line of all runs.
+const SPARK: usize = 40;
+
+/// Lays out the history of `drive`, of which there are so many marks.
+pub fn sheet(drive: &str, marks: usize, trend: &Trend) -> Sheet {
+    let (closing, tone) = closing(trend);
+    let mut groups: Vec<Group> = Vec::new();
+    let places = many(trend.histories.iter().map(|history| history.settings.place.as_str()));
+    for history in &trend.histories {
+        let direction = title(&history.op);
+        let title = match places {
+            true => format!("{direction}, {}", history.settings.place),
+            false => direction,
+        };
+        let row = row(history, trend.confidence);
+        match groups.iter_mut().find(|group| group.title == title) {
+            Some(group) => group.rows.push(row),
+            None => {
+                let columns = ["before", "now", "now / before", "95 % interval"];
+                let columns = columns.map(str::to_owned).to_vec();
+                groups.push(Group { title, columns, rows: vec![row] });
+            }
+        }
+    }
+    Sheet {
+        title: "trend".to_owned(),
+        facts: vec![
+            drive.to_owned(),
+            format!("{}, {}", plural(marks, "recorded mark"), dates(trend)),
+            format!(
+                "MB/s; a ratio within {} % of 1 on either side is no change",
+                trend.margin_percent
+            ),
+        ],
+        groups,
+        caveats: trend.caveats.clone(),
+        closing,
+        tone,
+    }
+}
+
+fn many<'a>(mut places: impl Iterator<Item = &'a str>) -> bool {
+    let first = places.next();
+    places.any(|place| Some(place) != first)
+}
+
+fn plural(count: usize, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+}
+
+fn dates(trend: &Trend) -> String {
+    let points = || trend.histories.iter().flat_map(|history| &history.points);
+    let (first, last) =
+        (points().map(|point| &point.date).min(), points().map(|point| &point.date).max());
+    match first.zip(last) {
+        Some((first, last)) if day(first) == day(last) => format!("of {}", day(first)),
+        Some((first, last)) => format!("from {} to {}", day(first), day(last)),
+        None => "none with a number".to_owned(),
+    }
+}
+
+/// The day of a date in RFC 3339.
+fn day(date: &str) -> &str {
+    date.get(..10).unwrap_or(date)
+}
+
+fn row(history: &History, confidence: f64) -> Row {
+    let name = history.name.clone();
+    let Some(course) = &history.course else {
+        let count = history.points.len();
+        let missing = COURSE_MIN.saturating_sub(count);
+        let reason = format!("{}: {missing} more would tell", plural(count, "run"));
+        let standing = Standing::Withdrawn { reason, instead: String::new() };
+        return Row { name, standing, detail: vec![], proofs: vec![] };
+    };
+    let rates = history.rates();
+    let at = course.at.unwrap_or(rates.len() / 2);
+    let level =
+        |part: &[f64]| stats::median_quantity(part, confidence, Unit::MbPerS, Better::Higher);
+    let ratio = Quantity {
+        value: course.ratio.ratio,
+        low: course.ratio.low,
+        high: course.ratio.high,
+        confidence,
+        unit: Unit::Ratio,
+        n: rates.len(),
+        n_effective: rates.len() as f64,
+        better: Better::Higher,
+    };
+    let levels = level(&rates[..at]).zip(level(&rates[at..]));
+    let cells = levels.map_or(Vec::new(), |(before, now)| {
+        vec![Cell::Value(before), Cell::Value(now), Cell::Value(ratio), Cell::Interval(ratio)]
+    });
+    let detail = vec![said(history, course), report::spark(&rates, SPARK)];
+    Row { name, standing: Standing::Stands(cells), detail, proofs: vec![] }
+}
+
+fn said(history: &History, course: &JudgedCourse) -> String {
+    let count = history.points.len();
+    let word = history.verdict.word();
+    let p = super::compare::probability(course.p_holm);
+    match (history.changed_at(), course.values_to_decide) {
+        (Some(since), _) => {
+            let at = course.at.unwrap_or(0);
+            let (day, run) = (day(&since.date), &since.run_id);
+            format!("{word} since {day} ({run}); {at} runs before, {} since, p {p}", count - at)
+        }
+        (None, Some(runs)) => {
+            format!("{word}: about {} in all would decide; {count} runs, p {p}", 2 * runs)
+        }
+        (None, None) => format!("{word}; {count} runs"),
+    }
+}
+
+fn closing(trend: &Trend) -> (String, Tone) {
+    let all = trend.histories.iter().filter(|history| history.verdict != Verdict::TooFew).count();
+    let count = |verdict| trend.histories.iter().filter(|h| h.verdict == verdict).count();
+    match trend.verdict {
+        Verdict::Slower => {
+            let slower = count(Verdict::Slower);
+            (format!("It has become slower in {slower} of {}.", plural(all, "test")), Tone::Bad)
+        }
+        Verdict::Faster => {
+            let faster = count(Verdict::Faster);
+            (format!("It has become faster in {faster} of {}.", plural(all, "test")), Tone::Good)
+        }
+        Verdict::Unchanged => ("It is what it was.".to_owned(), Tone::Good),
+        Verdict::Undecided => {
+            let open = count(Verdict::Undecided);
+            let sure = count(Verdict::Unchanged);
+            let text = format!(
+                "No change is known: {sure} of {} unchanged, {open} undecided.",
+                plural(all, "test")
+            );
+            (text, Tone::Mixed)
+        }
+        Verdict::TooFew => {
+            (format!("No test was made {COURSE_MIN} times in the same way yet."), Tone::Mixed)
+        }
+    }
+}

@@ -1,0 +1,289 @@
+//! The marks of one drive over time: is it still what it was?
+//!
+//! Each recorded run is one point of a test's history: the median of its repetitions. A drive that is measured twice a
+//! month says more of itself than one that is measured twice in a minute, so it is the runs that are counted.
+
+use block::Bytes;
+use serde::{Deserialize, Serialize};
+use stats::{Caveat, Course, JudgedCourse, Turn, judge_courses};
+
+use crate::body::{Body, Test};
+use crate::findings::CONFIDENCE;
+
+/// A recorded mark of the drive, and where it comes from.
+#[derive(Clone, Copy, Debug)]
+pub struct Marked<'a> {
+    /// The run's name.
+    pub run_id: &'a str,
+    /// When it was begun, RFC 3339.
+    pub date: &'a str,
+    /// What was measured: a device, or a directory's filesystem, as the record names it.
+    pub place: &'a str,
+    /// What it was measured with, by kind: machine, kernel, version of drivescope.
+    pub with: &'a [(&'a str, String)],
+    /// The mark.
+    pub body: &'a Body,
+}
+
+/// What came of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Trend {
+    /// Ratios within this share of 1 are no change, in percent.
+    pub margin_percent: f64,
+    /// Confidence of the intervals; one less it is the probability that any of the verdicts *faster* and *slower* is wrong.
+    pub confidence: f64,
+    /// What is said of the drive.
+    pub verdict: Verdict,
+    /// By test, each with the settings that its runs have in common.
+    pub histories: Vec<History>,
+    /// Doubts, each with cause and remedy.
+    pub caveats: Vec<Caveat>,
+}
+
+/// What is said of a history, and of all together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// It went down and stayed there; of all: one did.
+    Slower,
+    /// It went up and stayed there; of all: one did, and none went down.
+    Faster,
+    /// It is what it was, within the margin; of all: each is.
+    Unchanged,
+    /// The runs do not tell.
+    Undecided,
+    /// There are fewer than six runs.
+    TooFew,
+}
+
+impl Verdict {
+    /// In words.
+    pub fn word(self) -> &'static str {
+        match self {
+            Verdict::Slower => "slower",
+            Verdict::Faster => "faster",
+            Verdict::Unchanged => "unchanged",
+            Verdict::Undecided => "undecided",
+            Verdict::TooFew => "too few runs",
+        }
+    }
+}
+
+/// One test, made again and again in the same way.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct History {
+    /// `SEQ1M Q8T1`.
+    pub name: String,
+    /// `read`, `write`, or `mix70`.
+    pub op: String,
+    /// What its runs have in common beside that.
+    pub settings: Settings,
+    /// The runs, the oldest first.
+    pub points: Vec<Point>,
+    /// What is said.
+    pub verdict: Verdict,
+    /// The evidence; null with fewer than six runs.
+    pub course: Option<JudgedCourse>,
+    /// True when the latest run alone lies far out of what the others are: no change yet, and worth another run.
+    pub is_latest_far_out: bool,
+}
+
+/// How a test was made, as far as its numbers depend on it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Settings {
+    /// What was measured.
+    pub place: String,
+    /// How I/O was issued.
+    pub engine: String,
+    /// The page cache was bypassed.
+    pub direct: bool,
+    /// Each write had to be durable.
+    pub durable: bool,
+    /// Size of the region that was used.
+    pub region_bytes: Bytes,
+    /// Where it begins.
+    pub region_offset_bytes: Bytes,
+}
+
+/// One run of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Point {
+    /// The run's name.
+    pub run_id: String,
+    /// When it was begun.
+    pub date: String,
+    /// Median of its repetitions.
+    pub mb_s: f64,
+}
+
+impl History {
+    /// The run after the change, where one is known.
+    pub fn changed_at(&self) -> Option<&Point> {
+        self.points.get(self.course.as_ref()?.at?)
+    }
+
+    /// Throughput of each run, the oldest first.
+    pub fn rates(&self) -> Vec<f64> {
+        self.points.iter().map(|point| point.mb_s).collect()
+    }
+}
+
+/// The history of a drive's marks, given in the order of time; `margin_percent` such as 2. Numbers that were withdrawn are
+/// left out.
+pub fn trend(marks: &[Marked<'_>], margin_percent: f64) -> Trend {
+    let mut histories: Vec<History> = Vec::new();
+    let mut withdrawn = 0;
+    for mark in marks {
+        let settings = settings(mark);
+        for test in &mark.body.tests {
+            let Some(mb_s) = test.mb_s.median.filter(|rate| *rate > 0.0) else { continue };
+            if !test.headline {
+                withdrawn += 1;
+                continue;
+            }
+            let (run_id, date) = (mark.run_id.to_owned(), mark.date.to_owned());
+            history(&mut histories, test, &settings).points.push(Point { run_id, date, mb_s });
+        }
+    }
+    let courses: Vec<Option<Course>> =
+        histories.iter().map(|history| Course::new(&history.rates())).collect();
+    let told: Vec<Course> = courses.iter().flatten().cloned().collect();
+    let mut judged = judge_courses(&told, CONFIDENCE, margin_percent / 100.0).into_iter();
+    let mut wandering = Vec::new();
+    for (history, course) in histories.iter_mut().zip(&courses) {
+        let Some(course) = course else { continue };
+        history.course = judged.next();
+        history.verdict = match history.course.as_ref().map(|judged| judged.turn) {
+            Some(Turn::Lower) => Verdict::Slower,
+            Some(Turn::Higher) => Verdict::Faster,
+            Some(Turn::Unchanged) => Verdict::Unchanged,
+            Some(Turn::Undecided) | None => Verdict::Undecided,
+        };
+        history.is_latest_far_out = is_last_far_out(&history.rates());
+        if course.wanders() {
+            wandering.push(format!("{} {}", history.name, history.op));
+        }
+    }
+    let mut caveats = Vec::new();
+    caveats.extend(changed_around(&histories, marks));
+    caveats.extend(doubts(&histories, &wandering, withdrawn));
+    Trend {
+        margin_percent,
+        confidence: CONFIDENCE,
+        verdict: overall(&histories),
+        histories,
+        caveats,
+    }
+}
+
+fn settings(mark: &Marked<'_>) -> Settings {
+    let setup = &mark.body.setup;
+    Settings {
+        place: mark.place.to_owned(),
+        engine: setup.engine.clone(),
+        direct: setup.direct,
+        durable: setup.durable,
+        region_bytes: setup.region_bytes,
+        region_offset_bytes: setup.region_offset_bytes,
+    }
+}
+
+/// The history that `test` belongs to.
+fn history<'a>(
+    histories: &'a mut Vec<History>,
+    test: &Test,
+    settings: &Settings,
+) -> &'a mut History {
+    let is_it = |history: &History| {
+        (&history.name, &history.op, &history.settings) == (&test.name, &test.op, settings)
+    };
+    let at = histories.iter().position(is_it).unwrap_or_else(|| {
+        histories.push(History {
+            name: test.name.clone(),
+            op: test.op.clone(),
+            settings: settings.clone(),
+            points: Vec::new(),
+            verdict: Verdict::TooFew,
+            course: None,
+            is_latest_far_out: false,
+        });
+        histories.len() - 1
+    });
+    &mut histories[at]
+}
+
+/// True when the last value lies beyond the outer fences (Tukey 1977) of those before it.
+fn is_last_far_out(rates: &[f64]) -> bool {
+    let Some((last, before)) = rates.split_last() else { return false };
+    stats::tukey_fences(before)
+        .is_some_and(|fences| *last < fences.outer_low || *last > fences.outer_high)
+}
+
+fn overall(histories: &[History]) -> Verdict {
+    let any = |verdict| histories.iter().any(|history| history.verdict == verdict);
+    let told: Vec<&History> =
+        histories.iter().filter(|history| history.verdict != Verdict::TooFew).collect();
+    if any(Verdict::Slower) {
+        Verdict::Slower
+    } else if any(Verdict::Faster) {
+        Verdict::Faster
+    } else if told.is_empty() {
+        Verdict::TooFew
+    } else if told.iter().all(|history| history.verdict == Verdict::Unchanged) {
+        Verdict::Unchanged
+    } else {
+        Verdict::Undecided
+    }
+}
+
+/// What else is different since a change: it may be its cause, and then the drive is what it was.
+fn changed_around(histories: &[History], marks: &[Marked<'_>]) -> Vec<Caveat> {
+    let mut caveats: Vec<Caveat> = Vec::new();
+    for history in histories {
+        let Some(at) = history.course.as_ref().and_then(|course| course.at) else { continue };
+        let of = |index: usize| {
+            let run_id = &history.points.get(index)?.run_id;
+            marks.iter().find(|mark| mark.run_id == run_id)
+        };
+        let Some((before, after)) = at.checked_sub(1).and_then(of).zip(of(at)) else { continue };
+        let differs = before.with.iter().filter_map(|(what, then)| {
+            let (_, now) = after.with.iter().find(|(other, _)| other == what)?;
+            (now != then).then(|| format!("{what} went from {then} to {now}"))
+        });
+        let differs: Vec<String> = differs.collect();
+        if differs.is_empty() {
+            continue;
+        }
+        let subject = format!("{} {}", history.name, history.op);
+        let cause = format!("with the change, {}", differs.join("; "));
+        let remedy = "measure once more with what it was before: only then it is the drive";
+        caveats.push(caveat("changed_around", subject, cause, remedy));
+    }
+    caveats
+}
+
+fn doubts(histories: &[History], wandering: &[String], withdrawn: usize) -> Vec<Caveat> {
+    let mut caveats = Vec::new();
+    for history in histories.iter().filter(|history| history.is_latest_far_out) {
+        let subject = format!("{} {}", history.name, history.op);
+        let last = history.points.last().map_or("", |point| &point.run_id);
+        let cause = format!("the latest run ({last}) lies far out of what the others are");
+        let remedy = "measure again: two runs more tell whether it stays there";
+        caveats.push(caveat("latest_far_out", subject, cause, remedy));
+    }
+    for test in wandering {
+        let cause = "its runs resemble the ones before them: it goes up and down by itself";
+        let remedy = "look at the points: a change of this size may go back as it came";
+        caveats.push(caveat("wandering", test.clone(), cause.to_owned(), remedy));
+    }
+    if withdrawn > 0 {
+        let cause = format!("{withdrawn} numbers are left out: their runs withdrew them");
+        let remedy = "drivescope runs show RUN tells why";
+        caveats.push(caveat("withdrawn", "the history".to_owned(), cause, remedy));
+    }
+    caveats
+}
+
+fn caveat(code: &str, subject: String, cause: String, remedy: &str) -> Caveat {
+    Caveat { code: code.to_owned(), subject, cause, remedy: remedy.to_owned() }
+}
