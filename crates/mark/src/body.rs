@@ -35,7 +35,7 @@ impl Body {
 /// Settings that a reader needs to compare two results.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Setup {
-    /// How I/O was issued: `io_uring`, `libaio`, `psync`, `virtual`.
+    /// How I/O was issued: `io_uring`, `libaio`, `psync`, `virtual`; all of them where tests differ in it.
     pub engine: String,
     /// True when the page cache was bypassed on request (O_DIRECT).
     pub direct: bool,

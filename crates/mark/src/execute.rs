@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
 
-use block::{Environment, Event, Nanos, NullSink, RunSink, Target, Time};
-use engine::{Control, EngineError, Failure, Samples, run_step};
+use block::{EngineKind, Environment, Event, Nanos, NullSink, RunSink, Target, Time};
+use engine::{Control, EngineError, Failure, Samples, Way, run_step};
 use serde::{Deserialize, Serialize};
 use stats::{Decision, LatencyHistogram, StopRule};
 use thiserror::Error;
@@ -23,6 +23,19 @@ pub enum MarkError {
     /// The target failed as a whole.
     #[error(transparent)]
     Engine(#[from] EngineError),
+    /// A step names an engine of the kernel, and the target is not reached by it.
+    #[error(
+        "{target}: step {step} is to be issued by {engine}, and engines of the kernel only reach files and devices: \
+         leave out what names engines, or measure one of those"
+    )]
+    NoEngine {
+        /// The target as the user named it.
+        target: String,
+        /// The step's name.
+        step: String,
+        /// What it names.
+        engine: EngineKind,
+    },
     /// What an earlier process made is not how this plan begins on this target.
     #[error(
         "run {run} of {step} does not come out as it is recorded: the record is of another plan, model \
@@ -171,8 +184,41 @@ pub struct Earlier {
     pub replay: bool,
 }
 
+/// How I/O is issued to the target of a mark.
+#[derive(Default)]
+pub struct Engines<'a> {
+    /// By which engine the target itself was opened; none of one that is not reached through the kernel.
+    pub own: Option<EngineKind>,
+    /// The others that steps name, on the same file or device.
+    pub others: Vec<&'a mut (dyn Way + 'static)>,
+}
+
+impl Engines<'_> {
+    /// The way to issue `step`, where that is not the target's own.
+    fn other(&mut self, step: &Step) -> Option<&mut (dyn Way + 'static)> {
+        let engine = step.engine.filter(|engine| Some(*engine) != self.own)?;
+        self.others.iter_mut().find(|way| way.name() == engine.word()).map(|way| &mut **way)
+    }
+
+    /// Asks whether each step of `plan` can be issued as it says.
+    fn check<T: Target>(&mut self, plan: &Plan, target: &T) -> Result<(), MarkError> {
+        for step in &plan.steps {
+            let Some(engine) = step.engine.filter(|engine| Some(*engine) != self.own) else {
+                continue;
+            };
+            if self.other(step).is_none() {
+                let (target, step) = (target.info().name.clone(), step.name.clone());
+                return Err(MarkError::NoEngine { target, step, engine });
+            }
+        }
+        Ok(())
+    }
+}
+
 /// What stands around the runs of a mark.
 pub struct Around<'a> {
+    /// How I/O is issued.
+    pub engines: Engines<'a>,
     /// The tester's own limit per step ([`ceiling`]), or nothing.
     pub ceilings: &'a [Option<Ceiling>],
     /// What was made before.
@@ -195,8 +241,9 @@ pub fn execute<T: Target>(
     environment: &mut dyn Environment,
     around: Around<'_>,
 ) -> Result<Executed, MarkError> {
-    let Around { ceilings, earlier, control, keeper } = around;
+    let Around { mut engines, ceilings, earlier, control, keeper } = around;
     let region = plan.fit(target.info())?;
+    engines.check(plan, target)?;
     let mut executed = Executed {
         tests: (0..plan.steps.len())
             .map(|index| TestRuns {
@@ -230,7 +277,10 @@ pub fn execute<T: Target>(
         announce(plan, &slot, step, target.now(), keeper);
         rest(target, plan.schedule.pause, control);
         let seeded = (region, plan.content, slot.seed);
-        let mut samples = run_step(target, environment, step, seeded, control, keeper)?;
+        let mut samples = match engines.other(step) {
+            Some(way) => way.run(environment, step, seeded, control, keeper)?,
+            None => run_step(target, environment, step, seeded, control, keeper)?,
+        };
         if known.is_none() {
             hand_over_trace(&slot, step, &mut samples, keeper);
         }

@@ -158,13 +158,25 @@ fn spread(values: &[f64], unit: Unit, until: Option<Until>) -> Spread {
     }
 }
 
+/// How I/O was issued: the engine of the run, or all that its steps name.
+fn engines(plan: &Plan, own: &str) -> String {
+    let mut named: Vec<&str> = Vec::new();
+    for step in &plan.steps {
+        let engine = step.engine.map_or(own, |engine| engine.word());
+        if !named.contains(&engine) {
+            named.push(engine);
+        }
+    }
+    named.join(", ")
+}
+
 fn setup(plan: &Plan, executed: &Executed, context: &Context<'_>) -> Setup {
     let measured = |measured: bool| {
         let phases = plan.steps.first().map_or(&[][..], |s| &s.phases);
         phases.iter().filter(|p| p.measured == measured).filter_map(|p| p.stop.after).sum()
     };
     Setup {
-        engine: context.engine.to_owned(),
+        engine: engines(plan, context.engine),
         direct: context.direct,
         durable: context.durable,
         region_bytes: executed.region.length,

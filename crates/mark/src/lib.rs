@@ -19,8 +19,8 @@ pub mod sweep;
 
 pub use body::Body;
 pub use execute::{
-    Around, Broken, Ceiling, Earlier, Executed, FailedRun, Keeper, MarkError, NoKeeper, TestRuns,
-    ceiling, execute,
+    Around, Broken, Ceiling, Earlier, Engines, Executed, FailedRun, Keeper, MarkError, NoKeeper,
+    TestRuns, ceiling, execute,
 };
 pub use notation::{Pattern, TestSpec};
 pub use options::{Direction, Options, Profile};
