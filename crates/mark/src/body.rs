@@ -4,6 +4,7 @@ use block::{Bytes, DriveInfo, Extents, Nanos, Stack};
 use serde::{Deserialize, Serialize};
 use stats::{Better, Caveat, Proof, Quantity, Unit, Verdict};
 
+use crate::burst::Writes;
 use crate::findings::CONFIDENCE;
 
 /// Everything that a mark found.
@@ -80,6 +81,9 @@ pub struct Test {
     pub iops: Spread,
     /// Latency of all counted I/Os of all runs together.
     pub latency_ns: Latency,
+    /// Of writes: the burst, and what is sustained; absent of tests that read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub writes: Option<Writes>,
     /// The six proofs.
     pub proofs: Proofs,
 }

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
 
-use block::{EngineKind, Environment, Event, Nanos, NullSink, RunSink, Target, Time};
+use block::{Bytes, EngineKind, Environment, Event, Nanos, NullSink, RunSink, Target, Time};
 use engine::{Control, EngineError, Failure, Samples, Way, run_step};
 use serde::{Deserialize, Serialize};
 use stats::{Decision, LatencyHistogram, StopRule};
@@ -139,6 +139,8 @@ pub struct Executed {
     pub resumed_after: Option<u32>,
     /// The region that was used.
     pub region: Region,
+    /// Bytes that each run wrote, by its position; those that are not counted are among them.
+    pub written: Vec<(u32, Bytes)>,
 }
 
 /// Is told how the runs go, and given what each left when it is over and before the next begins.
@@ -258,6 +260,7 @@ pub fn execute<T: Target>(
         out_of_budget: false,
         resumed_after: None,
         region,
+        written: Vec::new(),
     };
     let mut clock = Elapsed { began: target.now(), before: Nanos::ZERO };
     let mut earlier = Queue { runs: earlier.runs.into(), replay: earlier.replay };
@@ -270,7 +273,7 @@ pub fn execute<T: Target>(
         if let Some(kept) = known.as_ref().filter(|_| !earlier.replay) {
             clock.before = Nanos(kept.at_ns);
             executed.resumed_after = Some(slot.position + 1);
-            count(&mut executed.tests[slot.step], kept.clone());
+            count(&mut executed, slot.step, kept.clone());
             continue;
         }
         keeper.turn(slot.position);
@@ -296,7 +299,7 @@ pub fn execute<T: Target>(
             // What was to be made once more has been made: the end of a replay loses nothing.
             for kept in known.into_iter().chain(earlier.runs.drain(..)) {
                 if let Some(test) = plan.steps.iter().position(|s| s.name == kept.step) {
-                    count(&mut executed.tests[test], kept);
+                    count(&mut executed, test, kept);
                 }
             }
             break;
@@ -308,7 +311,7 @@ pub fn execute<T: Target>(
             Some(known) if known == kept => {}
             Some(_) => return Err(MarkError::diverged(&slot, step)),
         }
-        count(&mut executed.tests[slot.step], kept);
+        count(&mut executed, slot.step, kept);
     }
     Ok(executed)
 }
@@ -415,14 +418,17 @@ fn tell(kept: &Kept, sink: &mut dyn RunSink) {
         sink.event(&Event::StepFinished {
             position: kept.position,
             ios: figures.run.ios,
-            bytes: block::Bytes(figures.run.bytes),
+            bytes: Bytes(figures.run.bytes),
             duration: Nanos(figures.run.duration_ns),
         });
     }
 }
 
-fn count(test: &mut TestRuns, kept: Kept) {
-    if let (true, Some(figures)) = (kept.counted, kept.figures) {
+fn count(executed: &mut Executed, step: usize, kept: Kept) {
+    let Some(figures) = kept.figures else { return };
+    executed.written.push((kept.position, figures.totals.written));
+    if kept.counted {
+        let test = &mut executed.tests[step];
         test.latencies.merge(&kept.latencies);
         test.runs.push(figures);
     }
@@ -472,7 +478,7 @@ pub fn ceiling<T: Target>(
     control: Control<'_>,
 ) -> Result<Option<Ceiling>, EngineError> {
     let length = null.info().capacity_bytes;
-    let whole = Region { offset: block::Bytes::ZERO, length };
+    let whole = Region { offset: Bytes::ZERO, length };
     let region = plan.region.unwrap_or(whole);
     let seeded = (region, plan.content, plan.seed);
     let control = Control { trace_cap: 0, ..control };

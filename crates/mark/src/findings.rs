@@ -8,6 +8,7 @@ use stats::{
 use workload::plan::{OpShare, Phase, Plan, Step, Until};
 
 use crate::body::{Body, Proofs, Setup, Spread, Test};
+use crate::burst;
 use crate::caveats;
 use crate::execute::{Executed, TestRuns};
 use crate::notation::{Pattern, TestSpec};
@@ -69,7 +70,8 @@ pub fn body(plan: &Plan, executed: &Executed, context: &Context<'_>) -> Body {
             modes: two_modes(&rates(runs), MODES_SEED),
         };
         let proofs = proofs::judge(&case);
-        let test = test(step, phase, runs, proofs, plan.schedule.until);
+        let writes = burst::find(&case, &proofs, executed);
+        let test = Test { writes, ..test(step, phase, runs, proofs, plan.schedule.until) };
         caveats.extend(caveats::of_test(&test, &case, context));
         tests.push(test);
     }
@@ -99,6 +101,7 @@ fn test(step: &Step, phase: &Phase, runs: &TestRuns, proofs: Proofs, until: Opti
         mb_s: spread(&rates, Unit::MbPerS, until),
         iops: spread(&iops, Unit::Iops, until),
         latency_ns: latency(&runs.latencies),
+        writes: None,
         proofs,
     }
 }

@@ -4,6 +4,7 @@
 //! [`Options::plan`] makes the plan, [`execute()`] makes the runs, [`findings::body`] says what they mean.
 
 pub mod body;
+pub mod burst;
 mod caveats;
 pub mod compare;
 pub mod diskspd;
