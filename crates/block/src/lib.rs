@@ -8,6 +8,7 @@
 //! drive's own clock. None of them converts silently into another.
 
 mod drive;
+mod engine_kind;
 mod environment;
 pub mod health;
 mod identity;
@@ -19,6 +20,7 @@ pub use drive::{
     Completion, Drive, DriveError, DriveInfo, DriveKind, Errno, LaneSetup, Op, Outcome, Payload,
     Request, Target, Waiting, WriteCache,
 };
+pub use engine_kind::EngineKind;
 pub use environment::{
     ArrayState, CpuTimes, DeviceCounters, Endurance, Environment, Extents, Layer, Leaf, LinkState,
     Medium, PageCache, Snapshot, Stack, TaskIo,

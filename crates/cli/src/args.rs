@@ -234,7 +234,7 @@ pub struct TargetArgs {
     #[arg(long, value_name = "SPAN", value_parser = span, conflicts_with = "size")]
     pub span: Option<Span>,
     /// How I/O is issued
-    #[arg(long, value_name = "ENGINE", default_value = "io_uring", value_parser = engine)]
+    #[arg(long, value_name = "ENGINE", default_value = "io_uring")]
     pub engine: EngineKind,
     /// Poll for completions (io_uring, on drives with polling queues)
     #[arg(long)]
@@ -444,13 +444,6 @@ pub enum OrderName {
     Interleaved,
     /// All runs of a test before the next test
     Blocked,
-}
-
-fn engine(text: &str) -> Result<EngineKind, String> {
-    EngineKind::ALL
-        .into_iter()
-        .find(|kind| kind.to_string() == text)
-        .ok_or_else(|| "write io_uring, libaio or psync".to_owned())
 }
 
 /// A part of a target, or all of it.

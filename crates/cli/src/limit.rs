@@ -2,11 +2,11 @@
 
 use std::sync::atomic::AtomicBool;
 
-use block::Bytes;
+use block::{Bytes, EngineKind};
 use engine::{Control, EngineError};
 use linux::environment::RealEnvironment;
 use linux::sysfs::Roots;
-use linux::target::{Calibration, EngineKind};
+use linux::target::Calibration;
 use mark::Ceiling;
 use workload::plan::{Plan, Step};
 
@@ -14,33 +14,43 @@ use crate::opening::null_stack;
 
 /// Measures the tester's own limit.
 pub struct Limit<'a> {
-    null: Calibration,
-    environment: RealEnvironment,
+    engine: EngineKind,
+    capacity: Bytes,
+    cpus: Option<Vec<usize>>,
     cancel: &'a AtomicBool,
+    environment: RealEnvironment,
+    /// For each engine that was asked for.
+    nulls: Vec<(EngineKind, Calibration)>,
 }
 
 impl<'a> Limit<'a> {
-    /// With `engine` on the CPUs named; `capacity` is that of the target that is measured.
+    /// With `engine`, where a step names none, on the CPUs named; `capacity` is that of the target that is measured.
     pub fn new(
         engine: EngineKind,
         capacity: Bytes,
         cpus: Option<Vec<usize>>,
         cancel: &'a AtomicBool,
     ) -> Limit<'a> {
-        let null = Calibration::new(engine, capacity, cpus);
         let environment = RealEnvironment::new(Roots::default(), null_stack(), None);
-        Limit { null, environment, cancel }
+        Limit { engine, capacity, cpus, cancel, environment, nulls: Vec::new() }
     }
 
     /// For a step of `plan`.
     pub fn of(&mut self, step: &Step, plan: &Plan) -> Result<Option<Ceiling>, EngineError> {
-        let through_kernel = self.null.through_kernel();
+        let engine = step.engine.unwrap_or(self.engine);
+        let at = self.nulls.iter().position(|(kind, _)| *kind == engine).unwrap_or_else(|| {
+            let null = Calibration::new(engine, self.capacity, self.cpus.clone());
+            self.nulls.push((engine, null));
+            self.nulls.len() - 1
+        });
+        let null = &mut self.nulls[at].1;
+        let through_kernel = null.through_kernel();
         let control = Control { cancel: self.cancel, trace_cap: 0 };
-        mark::ceiling(step, plan, (&mut self.null, through_kernel), &mut self.environment, control)
+        mark::ceiling(step, plan, (null, through_kernel), &mut self.environment, control)
     }
 
     /// What the kernel refused meanwhile.
     pub fn notes(&self) -> Vec<String> {
-        self.null.notes()
+        self.nulls.iter().flat_map(|(_, null)| null.notes()).collect()
     }
 }

@@ -25,6 +25,7 @@ mod testing;
 mod turns;
 mod verbs;
 mod view;
+mod ways;
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};

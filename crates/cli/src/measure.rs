@@ -10,15 +10,16 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context as _, Result, bail};
 use block::{
-    Bytes, DriveIdentity, DriveInfo, DriveKind, Environment, Event, Extents, Op, RunSink, Target,
+    Bytes, DriveIdentity, DriveInfo, DriveKind, EngineKind, Environment, Event, Extents, Op,
+    RunSink, Target,
 };
-use engine::Control;
+use engine::{Control, Way};
 use linux::drive::{Engine, NullTarget};
 use linux::environment::RealEnvironment;
 use linux::scratch::{self, Leftover, ScratchFile};
 use linux::sysfs::Roots;
 use linux::target::{Access, AnyTarget, EngineTarget, OpenOptions, RealTarget};
-use mark::{Around, Body, Broken, Ceiling, Executed, findings};
+use mark::{Around, Body, Broken, Ceiling, Engines, Executed, findings};
 use workload::content::SectorContent;
 use workload::plan::{Plan, Region};
 
@@ -30,6 +31,7 @@ use crate::opening::null_stack;
 use crate::recording::Recording;
 use crate::talk;
 use crate::turns::Turn;
+use crate::ways::EngineWay;
 
 /// What a verb asks to be measured.
 pub struct Job<'a> {
@@ -107,7 +109,7 @@ impl Desk<'_> {
         let mut environment = target.environment();
         let plan = self.plan(true, Some(target.info().capacity_bytes))?;
         let how = How::not_real("virtual", target.info());
-        self.run(plan, &mut target, &mut environment, &[], &how)
+        self.run(plan, (&mut target, Engines::default()), &mut environment, &[], &how)
     }
 
     fn on_null(&mut self) -> Result<Measured> {
@@ -115,7 +117,7 @@ impl Desk<'_> {
         let mut environment = RealEnvironment::new(Roots::default(), null_stack(), None);
         let plan = self.plan(true, Some(target.info().capacity_bytes))?;
         let how = How::not_real("null", target.info());
-        self.run(plan, &mut target, &mut environment, &[], &how)
+        self.run(plan, (&mut target, Engines::default()), &mut environment, &[], &how)
     }
 
     /// A directory: its filesystem is measured in a test file of our own.
@@ -226,7 +228,15 @@ impl Desk<'_> {
             identity,
         };
         let (ceilings, mut notes) = self.ceilings(&plan, opened.info().capacity_bytes)?;
-        let around = Surroundings { environment: &mut environment, ceilings: &ceilings, how: &how };
+        let others = self.engines(&plan).into_iter().skip(1);
+        let open = |engine| Ok(EngineWay::new(engine, opened.again(engine)?));
+        let mut ways = others.map(open).collect::<Result<Vec<EngineWay>>>()?;
+        let around = Surroundings {
+            environment: &mut environment,
+            ways: &mut ways,
+            ceilings: &ceilings,
+            how: &how,
+        };
         let measured = match opened.engine()? {
             AnyTarget::IoUring(target) => self.on_engine(plan, target, around),
             AnyTarget::Libaio(target) => self.on_engine(plan, target, around),
@@ -235,8 +245,10 @@ impl Desk<'_> {
         // What both met is said once.
         notes.retain(|note| !measured.notes.contains(note));
         let of_the_limit = |note| format!("{note} (while the tester's own limit was measured)");
-        let notes = measured.notes.iter().cloned().chain(notes.into_iter().map(of_the_limit));
-        Ok(Measured { notes: notes.collect(), ..measured })
+        let of_ways = ways.iter().flat_map(EngineWay::notes);
+        let all = measured.notes.iter().cloned().chain(of_ways);
+        let notes = all.chain(notes.into_iter().map(of_the_limit)).collect();
+        Ok(Measured { notes, ..measured })
     }
 
     fn on_engine<E: Engine>(
@@ -245,15 +257,22 @@ impl Desk<'_> {
         mut target: EngineTarget<E>,
         around: Surroundings<'_>,
     ) -> Result<Measured> {
-        let measured =
-            self.run(plan, &mut target, around.environment, around.ceilings, around.how)?;
+        let others = around.ways.iter_mut().map(|way| way as &mut (dyn Way + 'static)).collect();
+        let engines = Engines { own: Some(E::KIND), others };
+        let measured = self.run(
+            plan,
+            (&mut target, engines),
+            around.environment,
+            around.ceilings,
+            around.how,
+        )?;
         Ok(Measured { notes: target.notes(), ..measured })
     }
 
     fn run<T: Target>(
         &mut self,
         plan: Plan,
-        target: &mut T,
+        (target, engines): (&mut T, Engines<'_>),
         environment: &mut dyn Environment,
         ceilings: &[Option<Ceiling>],
         how: &How,
@@ -261,7 +280,7 @@ impl Desk<'_> {
         let earlier = self.recording.begin(&plan, &how.identity)?;
         let control = Control { cancel: &self.cancel, trace_cap: self.job.trace_cap };
         let keeper = &mut *self.recording;
-        let around = Around { ceilings, earlier, control, keeper };
+        let around = Around { engines, ceilings, earlier, control, keeper };
         let mut executed = mark::execute(&plan, target, environment, around)?;
         let capacity = target.info().capacity_bytes;
         self.look_again(&plan, capacity, &mut executed)?;
@@ -326,6 +345,17 @@ impl Desk<'_> {
     fn limit(&self, capacity: Bytes) -> Limit<'_> {
         let args = self.job.target;
         Limit::new(args.engine, capacity, args.cpus.clone(), &self.cancel)
+    }
+
+    /// The engine of the flags, and then the others that steps of `plan` name.
+    fn engines(&self, plan: &Plan) -> Vec<EngineKind> {
+        let mut engines = vec![self.job.target.engine];
+        for engine in plan.steps.iter().filter_map(|step| step.engine) {
+            if !engines.contains(&engine) {
+                engines.push(engine);
+            }
+        }
+        engines
     }
 
     /// CPUs that the submitters can run on.
@@ -415,6 +445,8 @@ pub fn identity_by_name(info: &DriveInfo) -> DriveIdentity {
 /// What stands around a real target while it is measured.
 struct Surroundings<'a> {
     environment: &'a mut RealEnvironment,
+    /// By the other engines that the plan names.
+    ways: &'a mut [EngineWay],
     ceilings: &'a [Option<Ceiling>],
     how: &'a How,
 }

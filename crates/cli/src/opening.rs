@@ -201,16 +201,8 @@ fn on_real<V: Visitor>(
         None => RealTarget::open(path, options(Access::ReadOnly))?,
     };
     target.describe(|info| linux::describe::describe(&roots, &stack, info));
-    let (same, info) = (target.file(), target.info().clone());
-    let same = same.try_clone().context("cannot keep the target open")?;
-    let access = if permit.is_some() { Access::ReadWrite } else { Access::ReadOnly };
-    let again = |engine| -> Result<AnyTarget> {
-        let file = same.try_clone().context("cannot keep the target open")?;
-        let with = OpenOptions { engine, ..options(access) };
-        let mut target = RealTarget::from_file(file, place.name, with)?;
-        target.describe(|told| told.clone_from(&info));
-        Ok(target.engine()?)
-    };
+    let same = target.try_clone()?;
+    let again = |engine| -> Result<AnyTarget> { Ok(same.again(engine)?) };
     let opened = Opened {
         identity: linux::describe::identify(&roots, &stack, path, target.info()),
         engine: place.engine.to_string(),

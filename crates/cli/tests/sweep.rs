@@ -286,6 +286,9 @@ fn slips_are_told_before_anything_is_measured() {
         (&["sim:hdd-wd", "--vary=size=1M,2M", "--span=1M"], &["--span", "2MiB"]),
         (&["sim:hdd-wd", "--vary=size=1M,900T", "--no-record"], &["shorter span"]),
         (&["sim:hdd-wd", "--vary=depth=1,2", "--csv=-", "--json"], &["--csv"]),
+        (&["sim:hdd-wd", "--vary=engine=libaio,psync"], &["leave out --vary engine", "a file"]),
+        (&["null:", "--vary=engine=libaio,psync"], &["leave out --vary engine"]),
+        (&["/dev/zero", "--vary=engine=libaio,psync", "--iopoll"], &["--iopoll", "io_uring polls"]),
         (&["sim:hdd-wd", "--vary=depth=1,2", "--plot=x.gif"], &[".svg or .png"]),
         (&["sim:hdd-wd", "--vary=threads=1,1024", "--size=1M", "--no-record"], &["too small"]),
     ] {
@@ -309,4 +312,63 @@ fn pictures_are_drawn_and_are_the_same_again() {
     let png = runs.path().join("a.png");
     small(runs.path(), &["--no-record", &format!("--plot={}", png.display())]).exits(0);
     assert!(fs::read(&png).unwrap().starts_with(b"\x89PNG"));
+}
+
+/// Three engines on a file, eight outstanding, twice each.
+const ENGINES: [&str; 7] = [
+    "--vary=engine=io_uring,libaio,psync",
+    "--base=RND4KQ8T1",
+    "--runs=2",
+    "--duration=100ms",
+    "--warm-up=50ms",
+    "--pause=0",
+    "--no-progress",
+];
+
+/// Mean of outstanding I/Os as a share of the depth, by the name of the setting.
+fn depth_shares(body: &Value) -> BTreeMap<String, f64> {
+    let settings = body["settings"].as_array().unwrap().iter();
+    let share = |setting: &Value| {
+        assert_eq!(setting["runs"].as_array().unwrap().len(), 2, "{setting}");
+        let evidence = &setting["proofs"]["unhindered"]["evidence"];
+        evidence["achieved_depth_share"].as_f64().unwrap()
+    };
+    settings.map(|s| (s["load"]["engine"].as_str().unwrap().to_owned(), share(s))).collect()
+}
+
+// Breaks when a sweep over engines measures all settings with one of them, or a sweep that was killed goes on with another
+// engine than the setting says. Of eight I/Os psync has one outstanding, whatever the drive.
+#[test]
+fn each_setting_is_issued_by_its_engine_also_when_it_goes_on() {
+    let runs = scratch_dir();
+    let file = runs.path().join("data");
+    common::written_file(&file, 32 << 20);
+    let target = file.to_str().unwrap();
+    let csv = format!("--csv={}", runs.path().join("sweep.csv").display());
+    let args = [&[target, "--json", csv.as_str()], &ENGINES[..]].concat();
+    let mut command = drivescope([&["sweep"], &args[..]].concat());
+    let mut child = command.env("DRIVESCOPE_RUNS_DIR", runs.path()).spawn().unwrap();
+    let until = Instant::now() + Duration::from_secs(60);
+    while made(runs.path()) < 2 && child.try_wait().unwrap().is_none() {
+        assert!(Instant::now() < until, "nothing is recorded");
+        std::thread::sleep(Duration::from_micros(200));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let whole = match only(runs.path()).is_ended() {
+        true => sweep(runs.path(), &args).body(),
+        false => sweep(runs.path(), &["--resume=last", "--json", &csv, "--no-progress"]).body(),
+    };
+    assert_eq!(whole["setup"]["engine"], "io_uring, libaio, psync");
+    let shares = depth_shares(&whole);
+    assert_eq!(shares.keys().collect::<Vec<_>>(), ["io_uring", "libaio", "psync"]);
+    assert!(shares["psync"] < 0.2, "{shares:?}");
+    assert!(shares["io_uring"] > 2.0 * shares["psync"], "{shares:?}");
+    assert!(shares["libaio"] > 2.0 * shares["psync"], "{shares:?}");
+    let text = fs::read_to_string(runs.path().join("sweep.csv")).unwrap();
+    let engines: BTreeSet<String> = column(&text, "engine").into_iter().collect();
+    assert_eq!(engines.len(), 3, "{text}");
+    let terms = whole["effects"]["terms"].as_array().map_or(0, Vec::len);
+    let withdrawn = whole["settings"].to_string().contains("withdrawn");
+    assert!(terms == 1 || withdrawn, "{}", whole["caveats"]);
 }

@@ -16,9 +16,11 @@ pub mod replay;
 mod run;
 mod samples;
 mod submitter;
+mod way;
 
 pub use bench::{Bench, BenchError, TargetBench};
 pub use run::{Control, EngineError, run_step, run_step_apart};
 pub use samples::{
     Failure, FailureKind, Lag, OpSamples, PhaseSamples, Sample, Samples, Series, Totals, Trouble,
 };
+pub use way::Way;

@@ -40,7 +40,7 @@ fn ios(count: u64) -> Stop {
 fn served(submitters: u16, phases: Vec<Phase>) -> Metronome {
     // One at a time: of those that are handed over together only the first can be foreseen.
     let mut drive = Metronome::new(1, Nanos::micros(100));
-    let step = Step { name: "step".to_owned(), submitters, order: None, phases };
+    let step = Step { name: "step".to_owned(), submitters, order: None, engine: None, phases };
     let region = Region { offset: Bytes::ZERO, length: Bytes::mib(64) };
     let seeded = (region, Content::default(), 7);
     let cancel = AtomicBool::new(false);

@@ -40,7 +40,7 @@ fn ios(count: u64) -> Stop {
 }
 
 fn step(submitters: u16, phases: Vec<Phase>) -> Step {
-    Step { name: "step".to_owned(), submitters, order: None, phases }
+    Step { name: "step".to_owned(), submitters, order: None, engine: None, phases }
 }
 
 fn run_with(

@@ -7,9 +7,7 @@
 mod error;
 mod geometry;
 
-use std::fmt;
 use std::fs::{File, OpenOptions as FileOptions};
-use std::io;
 use std::marker::PhantomData;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::OpenOptionsExt;
@@ -24,59 +22,11 @@ use crate::drive::{Aio, Engine, Psync, Uring, now, sleep};
 pub use crate::drive::{
     AioDrive, Buffers, Calibration, CalibrationDrive, NullDrive, NullTarget, PsyncDrive, UringDrive,
 };
+pub use block::EngineKind;
 pub use error::TargetError;
+pub(crate) use error::engine_remedy;
 pub use geometry::Alignment;
 use geometry::Geometry;
-
-/// How requests reach the kernel.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum EngineKind {
-    /// io_uring: the least cost per I/O.
-    #[default]
-    IoUring,
-    /// The kernel's older asynchronous I/O.
-    Libaio,
-    /// `pread(2)` and `pwrite(2)`; one request at a time, whatever the depth.
-    Psync,
-}
-
-impl EngineKind {
-    /// All of them.
-    pub const ALL: [EngineKind; 3] = [EngineKind::IoUring, EngineKind::Libaio, EngineKind::Psync];
-
-    /// What a user can do about an `error` of this engine.
-    pub(crate) fn remedy(self, error: &io::Error) -> &'static str {
-        match (self, error.raw_os_error()) {
-            (EngineKind::IoUring, Some(libc::EPERM)) => {
-                "io_uring is switched off or filtered here, see sysctl kernel.io_uring_disabled and \
-                 the container's seccomp profile; use --engine libaio"
-            }
-            (EngineKind::IoUring, Some(libc::ENOMEM)) => {
-                "raise `ulimit -l`, lower the depth, or use --engine libaio"
-            }
-            (EngineKind::IoUring, Some(libc::EEXIST)) => {
-                "a drive belongs to the thread that attached it"
-            }
-            (EngineKind::IoUring, Some(libc::EBADFD)) => "a drive is attached before it is used",
-            (EngineKind::IoUring, _) => "use --engine libaio",
-            (EngineKind::Libaio, Some(libc::EAGAIN)) => {
-                "sysctl fs.aio-max-nr is used up: raise it, lower the depth, or use --engine io_uring"
-            }
-            (EngineKind::Libaio, _) => "use --engine psync",
-            (EngineKind::Psync, _) => "",
-        }
-    }
-}
-
-impl fmt::Display for EngineKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            EngineKind::IoUring => "io_uring",
-            EngineKind::Libaio => "libaio",
-            EngineKind::Psync => "psync",
-        })
-    }
-}
 
 /// What will be done to the target.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -324,6 +274,32 @@ impl RealTarget {
         &self.opened.file
     }
 
+    /// The same open file or device once more.
+    ///
+    /// # Errors
+    /// [`TargetError::Io`] when the kernel has no descriptor left.
+    pub fn try_clone(&self) -> Result<RealTarget, TargetError> {
+        let name = self.opened.name();
+        let file = self.opened.file.try_clone().map_err(TargetError::io(name, "keep open"))?;
+        let mut same = RealTarget::adopt(file, name, self.opened.options.clone())?;
+        same.describe(|told| told.clone_from(&self.opened.info));
+        Ok(same)
+    }
+
+    /// The same open file or device with `engine`, beside what this one becomes.
+    ///
+    /// # Errors
+    /// As [`RealTarget::try_clone`] and [`RealTarget::engine`], and when only another engine does what is asked, as
+    /// polling.
+    pub fn again(&self, engine: EngineKind) -> Result<AnyTarget, TargetError> {
+        if self.opened.options.iopoll && engine != EngineKind::IoUring {
+            return Err(TargetError::PollNeedsRing { path: self.opened.name().to_owned() });
+        }
+        let mut same = self.try_clone()?;
+        same.opened.options.engine = engine;
+        same.engine()
+    }
+
     /// Gives the target the engine that its options name, after asking the kernel whether it can be
     /// used here.
     ///
@@ -346,7 +322,7 @@ impl RealTarget {
         E::probe().map_err(|source| TargetError::Engine {
             path: opened.name().to_owned(),
             engine: E::KIND,
-            remedy: E::KIND.remedy(&source),
+            remedy: engine_remedy(E::KIND, &source),
             source,
         })?;
         opened.options.engine = E::KIND;

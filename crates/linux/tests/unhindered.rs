@@ -10,7 +10,7 @@ use drivescope_linux::stack;
 use drivescope_linux::sysfs::Roots;
 use drivescope_linux::target::{AnyTarget, Calibration, EngineKind, OpenOptions, RealTarget};
 use engine::Control;
-use mark::{Around, Direction, Earlier, NoKeeper, Options, findings};
+use mark::{Around, Direction, Earlier, Engines, NoKeeper, Options, findings};
 use stats::{Evidence, Proof, Verdict};
 use workload::plan::{Content, Order, Plan, Share, Step};
 
@@ -66,7 +66,13 @@ fn judged<T: Target>(
     let null = (&mut nothing, true);
     let ceiling = mark::ceiling(&plan.steps[0], &plan, null, environment, control).unwrap();
     let (ceilings, earlier) = ([ceiling], Earlier::default());
-    let around = Around { ceilings: &ceilings, earlier, control, keeper: &mut NoKeeper };
+    let around = Around {
+        engines: Engines::default(),
+        ceilings: &ceilings,
+        earlier,
+        control,
+        keeper: &mut NoKeeper,
+    };
     let mut done = mark::execute(&plan, target, environment, around).unwrap();
     let look = |step: &Step| mark::ceiling(step, &plan, (&mut nothing, true), environment, control);
     mark::look_again(&plan, &mut done, look).unwrap();

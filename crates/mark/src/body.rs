@@ -4,6 +4,7 @@ use block::{Bytes, DriveInfo, Extents, Nanos, Stack};
 use serde::{Deserialize, Serialize};
 use stats::{Better, Caveat, Proof, Quantity, Unit, Verdict};
 
+use crate::burst::Writes;
 use crate::findings::CONFIDENCE;
 
 /// Everything that a mark found.
@@ -35,7 +36,7 @@ impl Body {
 /// Settings that a reader needs to compare two results.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Setup {
-    /// How I/O was issued: `io_uring`, `libaio`, `psync`, `virtual`.
+    /// How I/O was issued: `io_uring`, `libaio`, `psync`, `virtual`; all of them where tests differ in it.
     pub engine: String,
     /// True when the page cache was bypassed on request (O_DIRECT).
     pub direct: bool,
@@ -80,6 +81,9 @@ pub struct Test {
     pub iops: Spread,
     /// Latency of all counted I/Os of all runs together.
     pub latency_ns: Latency,
+    /// Of writes: the burst, and what is sustained; absent of tests that read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub writes: Option<Writes>,
     /// The six proofs.
     pub proofs: Proofs,
 }

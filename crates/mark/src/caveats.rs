@@ -1,6 +1,6 @@
 //! Doubts about a mark, each with its cause and what would remove it.
 
-use block::{DriveInfo, DriveKind, Medium, Nanos, Op, WriteCache};
+use block::{DriveInfo, DriveKind, EngineKind, Medium, Nanos, Op, WriteCache};
 use engine::Trouble;
 use stats::{Caveat, Verdict};
 use workload::plan::Plan;
@@ -213,7 +213,8 @@ pub(crate) fn of_test(test: &Test, case: &Case<'_>, context: &Context<'_>) -> Ve
         );
     }
     if proofs.unhindered.verdict == Verdict::Refuted {
-        let synchronous = context.engine == "psync" && test.depth > 1;
+        let engine = case.step.engine.map_or(context.engine, |engine| engine.word());
+        let synchronous = engine == EngineKind::Psync.word() && test.depth > 1;
         let remedy = if synchronous {
             "psync has one I/O outstanding per thread: use --engine io_uring, or depth 1"
         } else {

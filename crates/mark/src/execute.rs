@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
 
-use block::{Environment, Event, Nanos, NullSink, RunSink, Target, Time};
-use engine::{Control, EngineError, Failure, Samples, run_step};
+use block::{Bytes, EngineKind, Environment, Event, Nanos, NullSink, RunSink, Target, Time};
+use engine::{Control, EngineError, Failure, Samples, Way, run_step};
 use serde::{Deserialize, Serialize};
 use stats::{Decision, LatencyHistogram, StopRule, median};
 use thiserror::Error;
@@ -24,6 +24,19 @@ pub enum MarkError {
     /// The target failed as a whole.
     #[error(transparent)]
     Engine(#[from] EngineError),
+    /// A step names an engine of the kernel, and the target is not reached by it.
+    #[error(
+        "{target}: step {step} is to be issued by {engine}, and engines of the kernel only reach files and devices: \
+         leave out what names engines, or measure one of those"
+    )]
+    NoEngine {
+        /// The target as the user named it.
+        target: String,
+        /// The step's name.
+        step: String,
+        /// What it names.
+        engine: EngineKind,
+    },
     /// What an earlier process made is not how this plan begins on this target.
     #[error(
         "run {run} of {step} does not come out as it is recorded: the record is of another plan, model \
@@ -134,6 +147,8 @@ pub struct Executed {
     pub resumed_after: Option<u32>,
     /// The region that was used.
     pub region: Region,
+    /// Bytes that each run wrote, by its position; those that are not counted are among them.
+    pub written: Vec<(u32, Bytes)>,
 }
 
 /// Is told how the runs go, and given what each left when it is over and before the next begins.
@@ -179,8 +194,41 @@ pub struct Earlier {
     pub replay: bool,
 }
 
+/// How I/O is issued to the target of a mark.
+#[derive(Default)]
+pub struct Engines<'a> {
+    /// By which engine the target itself was opened; none of one that is not reached through the kernel.
+    pub own: Option<EngineKind>,
+    /// The others that steps name, on the same file or device.
+    pub others: Vec<&'a mut (dyn Way + 'static)>,
+}
+
+impl Engines<'_> {
+    /// The way to issue `step`, where that is not the target's own.
+    fn other(&mut self, step: &Step) -> Option<&mut (dyn Way + 'static)> {
+        let engine = step.engine.filter(|engine| Some(*engine) != self.own)?;
+        self.others.iter_mut().find(|way| way.name() == engine.word()).map(|way| &mut **way)
+    }
+
+    /// Asks whether each step of `plan` can be issued as it says.
+    fn check<T: Target>(&mut self, plan: &Plan, target: &T) -> Result<(), MarkError> {
+        for step in &plan.steps {
+            let Some(engine) = step.engine.filter(|engine| Some(*engine) != self.own) else {
+                continue;
+            };
+            if self.other(step).is_none() {
+                let (target, step) = (target.info().name.clone(), step.name.clone());
+                return Err(MarkError::NoEngine { target, step, engine });
+            }
+        }
+        Ok(())
+    }
+}
+
 /// What stands around the runs of a mark.
 pub struct Around<'a> {
+    /// How I/O is issued.
+    pub engines: Engines<'a>,
     /// The tester's own limit per step ([`ceiling`]), or nothing.
     pub ceilings: &'a [Option<Ceiling>],
     /// What was made before.
@@ -203,8 +251,9 @@ pub fn execute<T: Target>(
     environment: &mut dyn Environment,
     around: Around<'_>,
 ) -> Result<Executed, MarkError> {
-    let Around { ceilings, earlier, control, keeper } = around;
+    let Around { mut engines, ceilings, earlier, control, keeper } = around;
     let region = plan.fit(target.info())?;
+    engines.check(plan, target)?;
     let mut executed = Executed {
         tests: (0..plan.steps.len())
             .map(|index| TestRuns {
@@ -219,6 +268,7 @@ pub fn execute<T: Target>(
         out_of_budget: false,
         resumed_after: None,
         region,
+        written: Vec::new(),
     };
     let mut clock = Elapsed { began: target.now(), before: Nanos::ZERO };
     let mut earlier = Queue { runs: earlier.runs.into(), replay: earlier.replay };
@@ -231,14 +281,17 @@ pub fn execute<T: Target>(
         if let Some(kept) = known.as_ref().filter(|_| !earlier.replay) {
             clock.before = Nanos(kept.at_ns);
             executed.resumed_after = Some(slot.position + 1);
-            count(&mut executed.tests[slot.step], kept.clone());
+            count(&mut executed, slot.step, kept.clone());
             continue;
         }
         keeper.turn(slot.position);
         announce(plan, &slot, step, target.now(), keeper);
         rest(target, plan.schedule.pause, control);
         let seeded = (region, plan.content, slot.seed);
-        let mut samples = run_step(target, environment, step, seeded, control, keeper)?;
+        let mut samples = match engines.other(step) {
+            Some(way) => way.run(environment, step, seeded, control, keeper)?,
+            None => run_step(target, environment, step, seeded, control, keeper)?,
+        };
         if known.is_none() {
             hand_over_trace(&slot, step, &mut samples, keeper);
         }
@@ -254,7 +307,7 @@ pub fn execute<T: Target>(
             // What was to be made once more has been made: the end of a replay loses nothing.
             for kept in known.into_iter().chain(earlier.runs.drain(..)) {
                 if let Some(test) = plan.steps.iter().position(|s| s.name == kept.step) {
-                    count(&mut executed.tests[test], kept);
+                    count(&mut executed, test, kept);
                 }
             }
             break;
@@ -266,7 +319,7 @@ pub fn execute<T: Target>(
             Some(known) if known == kept => {}
             Some(_) => return Err(MarkError::diverged(&slot, step)),
         }
-        count(&mut executed.tests[slot.step], kept);
+        count(&mut executed, slot.step, kept);
     }
     Ok(executed)
 }
@@ -373,14 +426,17 @@ fn tell(kept: &Kept, sink: &mut dyn RunSink) {
         sink.event(&Event::StepFinished {
             position: kept.position,
             ios: figures.run.ios,
-            bytes: block::Bytes(figures.run.bytes),
+            bytes: Bytes(figures.run.bytes),
             duration: Nanos(figures.run.duration_ns),
         });
     }
 }
 
-fn count(test: &mut TestRuns, kept: Kept) {
-    if let (true, Some(figures)) = (kept.counted, kept.figures) {
+fn count(executed: &mut Executed, step: usize, kept: Kept) {
+    let Some(figures) = kept.figures else { return };
+    executed.written.push((kept.position, figures.totals.written));
+    if kept.counted {
+        let test = &mut executed.tests[step];
         test.latencies.merge(&kept.latencies);
         test.runs.push(figures);
     }
@@ -430,7 +486,7 @@ pub fn ceiling<T: Target>(
     control: Control<'_>,
 ) -> Result<Option<Ceiling>, EngineError> {
     let length = null.info().capacity_bytes;
-    let whole = Region { offset: block::Bytes::ZERO, length };
+    let whole = Region { offset: Bytes::ZERO, length };
     let region = plan.region.unwrap_or(whole);
     let seeded = (region, plan.content, plan.seed);
     let control = Control { trace_cap: 0, ..control };

@@ -8,6 +8,7 @@ use stats::{
 use workload::plan::{OpShare, Phase, Plan, Step, Until};
 
 use crate::body::{Body, Proofs, Setup, Spread, Test};
+use crate::burst;
 use crate::caveats;
 use crate::execute::{Executed, TestRuns};
 use crate::notation::{Pattern, TestSpec};
@@ -69,7 +70,8 @@ pub fn body(plan: &Plan, executed: &Executed, context: &Context<'_>) -> Body {
             modes: two_modes(&rates(runs), MODES_SEED),
         };
         let proofs = proofs::judge(&case);
-        let test = test(step, phase, runs, proofs, plan.schedule.until);
+        let writes = burst::find(&case, &proofs, executed);
+        let test = Test { writes, ..test(step, phase, runs, proofs, plan.schedule.until) };
         caveats.extend(caveats::of_test(&test, &case, context));
         tests.push(test);
     }
@@ -99,6 +101,7 @@ fn test(step: &Step, phase: &Phase, runs: &TestRuns, proofs: Proofs, until: Opti
         mb_s: spread(&rates, Unit::MbPerS, until),
         iops: spread(&iops, Unit::Iops, until),
         latency_ns: latency(&runs.latencies),
+        writes: None,
         proofs,
     }
 }
@@ -158,13 +161,25 @@ fn spread(values: &[f64], unit: Unit, until: Option<Until>) -> Spread {
     }
 }
 
+/// How I/O was issued: the engine of the run, or all that its steps name.
+fn engines(plan: &Plan, own: &str) -> String {
+    let mut named: Vec<&str> = Vec::new();
+    for step in &plan.steps {
+        let engine = step.engine.map_or(own, |engine| engine.word());
+        if !named.contains(&engine) {
+            named.push(engine);
+        }
+    }
+    named.join(", ")
+}
+
 fn setup(plan: &Plan, executed: &Executed, context: &Context<'_>) -> Setup {
     let measured = |measured: bool| {
         let phases = plan.steps.first().map_or(&[][..], |s| &s.phases);
         phases.iter().filter(|p| p.measured == measured).filter_map(|p| p.stop.after).sum()
     };
     Setup {
-        engine: context.engine.to_owned(),
+        engine: engines(plan, context.engine),
         direct: context.direct,
         durable: context.durable,
         region_bytes: executed.region.length,

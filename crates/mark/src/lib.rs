@@ -4,6 +4,7 @@
 //! [`Options::plan`] makes the plan, [`execute()`] makes the runs, [`findings::body`] says what they mean.
 
 pub mod body;
+pub mod burst;
 mod caveats;
 pub mod compare;
 pub mod diskspd;
@@ -20,8 +21,8 @@ pub mod trend;
 
 pub use body::Body;
 pub use execute::{
-    Around, Broken, Ceiling, Earlier, Executed, FailedRun, Keeper, MarkError, NoKeeper, TestRuns,
-    ceiling, execute, look_again,
+    Around, Broken, Ceiling, Earlier, Engines, Executed, FailedRun, Keeper, MarkError, NoKeeper,
+    TestRuns, ceiling, execute, look_again,
 };
 pub use notation::{Pattern, TestSpec};
 pub use options::{Direction, Options, Profile};

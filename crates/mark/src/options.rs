@@ -235,7 +235,7 @@ impl Options {
             });
         }
         let name = format!("{test} {}", direction.word());
-        Step { name, submitters: test.threads, order: None, phases }
+        Step { name, submitters: test.threads, order: None, engine: None, phases }
     }
 }
 

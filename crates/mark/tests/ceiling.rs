@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 
 use block::Nanos;
 use drivescope_mark::{
-    Around, Ceiling, Direction, Earlier, NoKeeper, Options, ceiling, execute, look_again,
+    Around, Ceiling, Direction, Earlier, Engines, NoKeeper, Options, ceiling, execute, look_again,
 };
 use engine::Control;
 use metronome::{Metronome, Nowhere};
@@ -101,6 +101,7 @@ fn a_limit_that_the_drive_comes_near_to_is_measured_twice_and_the_better_counts(
         let control = Control { cancel: &cancel, trace_cap: 0 };
         let first = [Some(Ceiling { iops: first_iops, through_kernel: true })];
         let around = Around {
+            engines: Engines::default(),
             ceilings: &first,
             earlier: Earlier::default(),
             control,

@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use block::{Bytes, Event, Nanos, Outcome, RunSink, Target};
 use drivescope_mark::{
-    Around, Direction, Earlier, Executed, FailedRun, Keeper, Kept, MarkError, NoKeeper, Options,
-    TracedRun, execute,
+    Around, Direction, Earlier, Engines, Executed, FailedRun, Keeper, Kept, MarkError, NoKeeper,
+    Options, TracedRun, execute,
 };
 use engine::{Control, Samples};
 use metronome::{Metronome, Nowhere};
@@ -67,7 +67,7 @@ fn make(
         plan,
         drive,
         &mut Nowhere::default(),
-        Around { ceilings: &[], earlier, control, keeper },
+        Around { engines: Engines::default(), ceilings: &[], earlier, control, keeper },
     )
 }
 
@@ -165,6 +165,7 @@ fn a_replay_that_is_stopped_loses_nothing() {
     let cancel = AtomicBool::new(false);
     let keeper = &mut Stopper(2, &cancel);
     let around = Around {
+        engines: Engines::default(),
         ceilings: &[],
         earlier,
         control: Control { cancel: &cancel, trace_cap: 100 },

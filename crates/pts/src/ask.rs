@@ -82,6 +82,12 @@ impl Ask {
             ops,
             region: None,
         };
-        Step { name: self.load(), submitters: self.threads, order: None, phases: vec![phase] }
+        Step {
+            name: self.load(),
+            submitters: self.threads,
+            order: None,
+            engine: None,
+            phases: vec![phase],
+        }
     }
 }

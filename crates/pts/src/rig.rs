@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use block::{DriveInfo, Environment, Nanos, RunSink, Stack, Target, Time};
-use engine::{Control, EngineError, Samples, run_step};
+use engine::{Control, EngineError, Samples, Way, run_step};
 use serde::{Deserialize, Serialize};
 use workload::plan::{Content, Region, Step};
 
@@ -73,46 +73,6 @@ pub trait Rig {
 
 /// How a drive is emptied.
 pub type Purger<'a, T> = &'a mut dyn FnMut(&mut T) -> Result<Purged, String>;
-
-/// Another way to issue I/O to the drive of a rig.
-pub trait Way {
-    /// Its name.
-    fn name(&self) -> &str;
-
-    /// As [`run_step`].
-    ///
-    /// # Errors
-    /// As there.
-    fn run(
-        &mut self,
-        environment: &mut dyn Environment,
-        step: &Step,
-        seeded: (Region, Content, u64),
-        control: Control<'_>,
-        sink: &mut dyn RunSink,
-    ) -> Result<Samples, EngineError>;
-}
-
-/// A second target on the same drive, of this name.
-#[derive(Debug)]
-pub struct TargetWay<T>(pub String, pub T);
-
-impl<T: Target> Way for TargetWay<T> {
-    fn name(&self) -> &str {
-        &self.0
-    }
-
-    fn run(
-        &mut self,
-        environment: &mut dyn Environment,
-        step: &Step,
-        seeded: (Region, Content, u64),
-        control: Control<'_>,
-        sink: &mut dyn RunSink,
-    ) -> Result<Samples, EngineError> {
-        run_step(&mut self.1, environment, step, seeded, control, sink)
-    }
-}
 
 /// A rig around one target.
 pub struct TargetRig<'a, T: Target> {

@@ -44,7 +44,7 @@ fn load(op: Op, depth: u16) -> Step {
         region: None,
         blocks: Vec::new(),
     };
-    Step { name: "step".to_owned(), submitters: 1, order: None, phases: vec![phase] }
+    Step { name: "step".to_owned(), submitters: 1, order: None, engine: None, phases: vec![phase] }
 }
 
 fn steady(criterion: &mut Criterion) {

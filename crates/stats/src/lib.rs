@@ -17,6 +17,7 @@ pub mod effects;
 pub mod ess;
 pub mod histogram;
 pub mod interval;
+pub mod knee;
 pub mod modes;
 pub mod quantity;
 pub mod shift;
@@ -44,6 +45,7 @@ pub use interval::{
     BootstrapInterval, BootstrapKind, OrderInterval, ProportionInterval, bootstrap, median,
     median_interval, median_quantity, proportion_interval, quantile_interval, runs_needed,
 };
+pub use knee::{Knee, Progress};
 pub use modes::{DipNull, ModeTest, Modes, two_modes};
 pub use quantity::{Better, Quantity, Unit};
 pub use shift::{Shift, shift};

@@ -4,7 +4,7 @@
 //! schedule says how often and in which order the steps run. A plan knows nothing of the target but
 //! the region that it may touch.
 
-use block::{Bytes, DriveInfo, Nanos, Op};
+use block::{Bytes, DriveInfo, EngineKind, Nanos, Op};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -122,6 +122,9 @@ pub struct Step {
     /// Order of its runs, where that is not the schedule's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub order: Option<Order>,
+    /// How its requests reach the kernel, where that is not as the run has it; files and devices only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub engine: Option<EngineKind>,
     /// What happens, without a gap in between.
     #[serde(rename = "phase")]
     pub phases: Vec<Phase>,

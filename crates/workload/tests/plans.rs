@@ -1,6 +1,6 @@
 //! Plans: what is printed is read back, and what is wrong is named by place.
 
-use block::{Bytes, DriveInfo, DriveKind, Nanos, Op};
+use block::{Bytes, DriveInfo, DriveKind, EngineKind, Nanos, Op};
 use drivescope_workload::plan::{
     Address, Arrival, Content, Cursors, Gaps, OpShare, Order, Phase, Plan, PlanError, Region,
     SCHEMA, Schedule, Share, Step, Stop, Until,
@@ -95,8 +95,10 @@ fn a_phase() -> impl Strategy<Value = Phase> {
 }
 
 fn a_step() -> impl Strategy<Value = Step> {
-    (".*", 1..=Step::SUBMITTERS_MAX, vec(a_phase(), 1..4))
-        .prop_map(|(name, submitters, phases)| Step { name, submitters, order: None, phases })
+    let engine = option::of(prop::sample::select(EngineKind::ALL.to_vec()));
+    (".*", 1..=Step::SUBMITTERS_MAX, engine, vec(a_phase(), 1..4)).prop_map(
+        |(name, submitters, engine, phases)| Step { name, submitters, order: None, engine, phases },
+    )
 }
 
 fn a_schedule() -> impl Strategy<Value = Schedule> {

@@ -5,7 +5,7 @@ use clap::Args;
 use linux::target::EngineKind;
 use workload::units::parse_bytes;
 
-use super::{KeepArgs, LoadArgs, Span, engine, named, share, span};
+use super::{KeepArgs, LoadArgs, Span, named, share, span};
 
 /// `compare`.
 #[derive(Debug, Args)]
@@ -46,7 +46,7 @@ pub struct CompareArgs {
     #[arg(long, value_name = "SPAN", value_parser = span, conflicts_with = "size", help_heading = "Targets")]
     pub span: Option<Span>,
     /// How I/O is issued
-    #[arg(long, value_name = "ENGINE", default_value = "io_uring", value_parser = engine, help_heading = "Targets")]
+    #[arg(long, value_name = "ENGINE", default_value = "io_uring", help_heading = "Targets")]
     pub engine: EngineKind,
     /// Go through the page cache on purpose
     #[arg(long, help_heading = "Targets")]

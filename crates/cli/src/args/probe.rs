@@ -9,7 +9,7 @@ use clap::{Args, Subcommand};
 use linux::target::EngineKind;
 use workload::units::parse_bytes;
 
-use super::{RecordArgs, Span, engine, hazard, lasting, named, picture, span};
+use super::{RecordArgs, Span, hazard, lasting, named, picture, span};
 
 /// `probe`.
 #[derive(Debug, Args)]
@@ -85,7 +85,7 @@ pub struct ProbePlaceArgs {
     #[arg(long, value_name = "SPAN", value_parser = span)]
     pub region: Option<Span>,
     /// How I/O is issued
-    #[arg(long, value_name = "ENGINE", default_value = "io_uring", value_parser = engine)]
+    #[arg(long, value_name = "ENGINE", default_value = "io_uring")]
     pub engine: EngineKind,
     /// Keep the tester on these CPUs, such as 0,2
     #[arg(long, value_name = "LIST", value_delimiter = ',')]

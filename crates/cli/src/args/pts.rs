@@ -10,7 +10,7 @@ use pts::options::{Addresses, Load, Minute, Rule, Test};
 use workload::units::{parse_bytes, parse_nanos};
 
 use super::purge::{Asked, method};
-use super::{KeepArgs, Span, engine, hazard, named, picture, share, span};
+use super::{KeepArgs, Span, hazard, named, picture, share, span};
 
 /// `pts`.
 #[derive(Debug, Args)]
@@ -124,7 +124,7 @@ pub struct PtsConsentArgs {
     #[arg(long, value_name = "SIZE", value_parser = limit)]
     pub write_budget: Option<Bytes>,
     /// How I/O is issued
-    #[arg(long, value_name = "ENGINE", default_value = "io_uring", value_parser = engine)]
+    #[arg(long, value_name = "ENGINE", default_value = "io_uring")]
     pub engine: EngineKind,
     /// Keep the submitters on these CPUs, such as 0,2
     #[arg(long, value_name = "LIST", value_delimiter = ',')]

@@ -21,11 +21,13 @@ Examples:
   drivescope sweep /dev/sdb --vary order=blocked,interleaved --vary depth=1,8
   drivescope sweep sim:hdd-sg --vary depth=1..32 --vary block=4K..1M \\
       --one-at-a-time --plot sweep.png
+  drivescope sweep /mnt/usb --vary engine=io_uring,libaio --vary depth=1,32
   drivescope sweep --resume last
 
-FACTOR is pattern (seq, rnd), block, depth, threads, op (read, write, mix70), size,
-warm-up, duration or order (blocked, interleaved). LEVELS are values and ranges:
-1..32 doubles (1, 2, 4 ... 32), 1..9/4 adds (1, 5, 9). A bare time counts seconds.
+FACTOR is pattern (seq, rnd), block, depth, threads, op (read, write, mix70),
+size, warm-up, duration, order (blocked, interleaved) or engine (io_uring,
+libaio, psync; of files and devices). LEVELS are values and ranges: 1..32
+doubles (1, 2, 4 ... 32), 1..9/4 adds (1, 5, 9). A bare time counts seconds.
 
 All levels of all factors meet, unless --one-at-a-time. Each block has one run of
 every setting, in an order drawn anew.

@@ -5,15 +5,16 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::Result;
-use block::{Environment, Target};
+use block::{EngineKind, Environment, Target};
+use engine::Way;
 use linux::purge::Status;
 use linux::purge::read_back::Verdict;
-use linux::target::{AnyTarget, EngineKind};
-use pts::rig::{Purged, Rig, TargetRig, TargetWay, Way};
+use pts::rig::{Purged, Rig, TargetRig};
 
 use crate::args::PurgeArgs;
 use crate::opening::{Opened, Visitor};
 use crate::purging::{self, verdict_words};
+use crate::ways::EngineWay;
 
 use super::keep;
 
@@ -24,14 +25,8 @@ fn ways(opened: &Opened<'_>) -> Vec<Box<dyn Way>> {
     let others = [EngineKind::IoUring, EngineKind::Libaio].into_iter();
     others
         .filter(|engine| engine.to_string() != opened.engine)
-        .filter_map(|engine| {
-            let name = engine.to_string();
-            Some(match again(engine).ok()? {
-                AnyTarget::IoUring(target) => Box::new(TargetWay(name, target)) as Box<dyn Way>,
-                AnyTarget::Libaio(target) => Box::new(TargetWay(name, target)),
-                AnyTarget::Psync(target) => Box::new(TargetWay(name, target)),
-            })
-        })
+        .filter_map(|engine| Some(EngineWay::new(engine, again(engine).ok()?)))
+        .map(|way| Box::new(way) as Box<dyn Way>)
         .collect()
 }
 

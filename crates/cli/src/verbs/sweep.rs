@@ -9,7 +9,7 @@ use mark::sweep::{Factor, Limits, Load, Setting, Sweep};
 use serde::Serialize;
 use workload::plan::{Content, Order, Plan, Share};
 
-use crate::args::{Given, OrderName, Span, SweepArgs, SweepLoadArgs};
+use crate::args::{Given, OrderName, Span, SweepArgs, SweepLoadArgs, TargetArgs};
 use crate::exit::Exit;
 use crate::measure::Job;
 use crate::recording::Course;
@@ -58,6 +58,7 @@ pub fn main(args: &SweepArgs, given: &Given) -> Result<Exit> {
     let seed = seed_of(args.load.seed)?;
     let swept = swept(args)?;
     check_size(&swept.sweep, args)?;
+    check_engine(&swept.sweep, &args.target)?;
     let common = common(&args.load, seed);
     let plan = swept.sweep.plan(&common);
     plan.check()?;
@@ -132,6 +133,7 @@ fn beside_vary(given: &Given) -> Option<String> {
 
 fn swept(args: &SweepArgs) -> Result<Swept> {
     let load = &args.load;
+    let is_engine_varied = args.vary.iter().any(|vary| vary.factor == Factor::Engine);
     let base = Load {
         pattern: args.base.pattern,
         block: args.base.block,
@@ -145,6 +147,7 @@ fn swept(args: &SweepArgs) -> Result<Swept> {
             OrderName::Interleaved => Order::Interleaved,
             OrderName::Blocked => Order::Blocked,
         },
+        engine: is_engine_varied.then_some(args.target.engine),
     };
     let sweep = Sweep::new(args.vary.clone(), args.one_at_a_time, base)?;
     let limits =
@@ -184,6 +187,24 @@ fn check_size(sweep: &Sweep, args: &SweepArgs) -> Result<()> {
         }
         _ => Ok(()),
     }
+}
+
+/// Engines that are varied are those of the kernel, and can do what is asked.
+fn check_engine(sweep: &Sweep, target: &TargetArgs) -> Result<()> {
+    if !sweep.varies(Factor::Engine) {
+        return Ok(());
+    }
+    let name = &target.target;
+    if name.starts_with("sim:") || name == "null:" {
+        bail!(
+            "{name}: is not reached through the kernel, so it is the same by any engine: leave out --vary engine, or \
+             name a directory, a file or a device"
+        );
+    }
+    if target.iopoll {
+        bail!("--iopoll: only io_uring polls; leave it out, or leave out --vary engine");
+    }
+    Ok(())
 }
 
 fn planned<'a>(sweep: &'a Sweep, settings: &'a [Setting], plan: &Plan) -> Planned<'a> {

@@ -118,7 +118,9 @@ fn row(test: &Test, body: &Body, rate: RateUnit) -> Row {
     let (standing, detail) = if test.headline {
         (
             Standing::Stands(cells(test, throughput, iops)),
-            vec![spread(&test.mb_s, throughput, rate)],
+            std::iter::once(spread(&test.mb_s, throughput, rate))
+                .chain(burst(test, rate))
+                .collect(),
         )
     } else {
         (withdrawn(test, throughput, body, rate), Vec::new())
@@ -146,6 +148,21 @@ fn spread(mb_s: &Spread, median: Quantity, rate: RateUnit) -> String {
         number::share(mb_s.cv),
         best.map_or("none".to_owned(), |best| number::value(&best, rate))
     )
+}
+
+/// Where the rate of writes fell for good.
+fn burst(test: &Test, rate: RateUnit) -> Option<String> {
+    let writes = test.writes.as_ref()?;
+    let (burst, sustained) = writes.burst_mb_s.zip(writes.sustained_mb_s)?;
+    let knee = writes.until_knee_bytes?;
+    Some(format!(
+        "{}: burst {}, sustained {} {}; it fell when {} were written",
+        writes.safety.word(),
+        number::value(&burst, rate),
+        number::value(&sustained, rate),
+        rate.name(),
+        number::value(&knee, rate),
+    ))
 }
 
 /// The reason is that of the first refuted proof, which the rows of proofs then need not repeat.

@@ -9,7 +9,7 @@ use super::pin::Pin;
 use super::slack::Punctual;
 use super::sys::slots::{Misuse, Slots};
 use super::waiting::Waiter;
-use crate::target::{EngineKind, Opened};
+use crate::target::{EngineKind, Opened, engine_remedy};
 
 /// Whether there is a buffer in which the next write is made while the kernel has those before it.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -213,7 +213,7 @@ impl<'a> Lane<'a> {
     /// The kernel refused the engine as a whole.
     #[cold]
     pub fn engine_error(&self, kind: EngineKind, action: &str, source: io::Error) -> DriveError {
-        let remedy = kind.remedy(&source);
+        let remedy = engine_remedy(kind, &source);
         self.setup_error(format!("{action} ({kind})"), source, remedy)
     }
 

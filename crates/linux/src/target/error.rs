@@ -146,6 +146,29 @@ impl TargetError {
     }
 }
 
+/// What a user can do about an `error` of `engine`.
+pub(crate) fn engine_remedy(engine: EngineKind, error: &io::Error) -> &'static str {
+    match (engine, error.raw_os_error()) {
+        (EngineKind::IoUring, Some(libc::EPERM)) => {
+            "io_uring is switched off or filtered here, see sysctl kernel.io_uring_disabled and \
+             the container's seccomp profile; use --engine libaio"
+        }
+        (EngineKind::IoUring, Some(libc::ENOMEM)) => {
+            "raise `ulimit -l`, lower the depth, or use --engine libaio"
+        }
+        (EngineKind::IoUring, Some(libc::EEXIST)) => {
+            "a drive belongs to the thread that attached it"
+        }
+        (EngineKind::IoUring, Some(libc::EBADFD)) => "a drive is attached before it is used",
+        (EngineKind::IoUring, _) => "use --engine libaio",
+        (EngineKind::Libaio, Some(libc::EAGAIN)) => {
+            "sysctl fs.aio-max-nr is used up: raise it, lower the depth, or use --engine io_uring"
+        }
+        (EngineKind::Libaio, _) => "use --engine psync",
+        (EngineKind::Psync, _) => "",
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -165,9 +188,10 @@ mod tests {
         assert!(text(&read, libc::EINVAL).contains("--buffered"));
         let buffered = OpenOptions { direct: false, ..OpenOptions::default() };
         assert!(!text(&buffered, libc::EINVAL).contains("--buffered"), "it already is");
-        let disabled = EngineKind::IoUring.remedy(&io::Error::from_raw_os_error(libc::EPERM));
+        let disabled =
+            engine_remedy(EngineKind::IoUring, &io::Error::from_raw_os_error(libc::EPERM));
         assert!(disabled.contains("kernel.io_uring_disabled") && disabled.contains("libaio"));
-        let full = EngineKind::Libaio.remedy(&io::Error::from_raw_os_error(libc::EAGAIN));
+        let full = engine_remedy(EngineKind::Libaio, &io::Error::from_raw_os_error(libc::EAGAIN));
         assert!(full.contains("fs.aio-max-nr"));
     }
 }

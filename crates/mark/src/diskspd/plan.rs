@@ -96,6 +96,7 @@ impl Options {
             name: self.name(),
             submitters: threads,
             order: None,
+            engine: None,
             phases: phases.map(|(name, measured, s)| phase(name, measured, s)).collect(),
         };
         Ok(Plan {

@@ -93,6 +93,7 @@ pub fn run<T: Target>(
         out_of_budget: false,
         resumed_after: None,
         region,
+        written: Vec::new(),
     };
     let (mut window, mut threads) = (Nanos::ZERO, Vec::new());
     for slot in schedule(plan) {

@@ -312,5 +312,5 @@ fn step(load: &Load, name: String) -> Option<Step> {
         let arrival = Arrival::ClosedLoop { depth };
         phases.push(Phase { ops, arrival, ..phase("flush", false, flush) });
     }
-    Some(Step { name, submitters, order: None, phases })
+    Some(Step { name, submitters, order: None, engine: None, phases })
 }

@@ -1,6 +1,6 @@
 //! From what is varied to settings, and to one plan of all of them.
 
-use block::{Bytes, Nanos, Op};
+use block::{Bytes, EngineKind, Nanos, Op};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use workload::plan::{Order, Plan, Region, Step};
@@ -41,6 +41,9 @@ pub struct Load {
     pub duration: Nanos,
     /// Whether all runs follow each other.
     pub order: Order,
+    /// How requests reach the kernel; absent where that is not varied, and as the run has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub engine: Option<EngineKind>,
 }
 
 /// One combination of levels.
@@ -82,7 +85,7 @@ impl Load {
         }
     }
 
-    /// The level of a factor; `None` of a size that is all there is.
+    /// The level of a factor; `None` of a size that is all there is, and of an engine that is the run's.
     pub fn level(&self, factor: Factor) -> Option<Level> {
         Some(match factor {
             Factor::Pattern => Level::Pattern(self.pattern),
@@ -94,6 +97,7 @@ impl Load {
             Factor::WarmUp => Level::WarmUp(self.warm_up),
             Factor::Duration => Level::Duration(self.duration),
             Factor::Order => Level::Order(self.order),
+            Factor::Engine => Level::Engine(self.engine?),
         })
     }
 
@@ -108,6 +112,7 @@ impl Load {
             Level::WarmUp(time) => self.warm_up = time,
             Level::Duration(time) => self.duration = time,
             Level::Order(order) => self.order = order,
+            Level::Engine(engine) => self.engine = Some(engine),
         }
     }
 }
@@ -197,6 +202,11 @@ impl Sweep {
         Setting { name, load, levels }
     }
 
+    /// True when `factor` has several levels.
+    pub fn varies(&self, factor: Factor) -> bool {
+        self.vary.iter().any(|vary| vary.factor == factor)
+    }
+
     /// True when some setting writes.
     pub fn alters(&self) -> bool {
         self.settings().iter().any(|setting| setting.load.op != Direction::Read)
@@ -214,8 +224,7 @@ impl Sweep {
     /// Where runs of a setting follow each other, settings come in an order that is drawn: that of their levels would be
     /// taken for what time does.
     pub fn plan(&self, common: &Options) -> Plan {
-        let is_order_varied = self.vary.iter().any(|vary| vary.factor == Factor::Order);
-        let is_plain = !is_order_varied && self.base.order == Order::Interleaved;
+        let is_plain = !self.varies(Factor::Order) && self.base.order == Order::Interleaved;
         let step = |setting: Setting| {
             let order = (!is_plain).then_some(setting.load.order);
             Step { order, ..step(setting, common) }
@@ -250,7 +259,7 @@ fn step(setting: Setting, common: &Options) -> Step {
         ..common.clone()
     };
     let mut step = one.plan().steps.remove(0);
-    step.name = setting.name;
+    (step.name, step.engine) = (setting.name, setting.load.engine);
     if let Some(length) = size {
         let moves = |op: Op| op != Op::Flush;
         for phase in &mut step.phases {
@@ -281,6 +290,7 @@ mod tests {
             warm_up: Nanos::millis(100),
             duration: Nanos::millis(500),
             order: Order::Interleaved,
+            engine: None,
         }
     }
 

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use block::{Bytes, Nanos};
+use block::{Bytes, EngineKind, Nanos};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use workload::plan::{Order, Phase, Step};
@@ -34,11 +34,13 @@ pub enum Factor {
     Duration,
     /// Whether all runs of a setting follow each other, or settings take turns: `blocked`, `interleaved`.
     Order,
+    /// How requests reach the kernel: `io_uring`, `libaio`, `psync`; of files and devices.
+    Engine,
 }
 
 impl Factor {
     /// All of them.
-    pub const ALL: [Factor; 9] = [
+    pub const ALL: [Factor; 10] = [
         Factor::Pattern,
         Factor::Block,
         Factor::Depth,
@@ -48,6 +50,7 @@ impl Factor {
         Factor::WarmUp,
         Factor::Duration,
         Factor::Order,
+        Factor::Engine,
     ];
 
     /// Its name in text.
@@ -62,6 +65,7 @@ impl Factor {
             Factor::WarmUp => "warm-up",
             Factor::Duration => "duration",
             Factor::Order => "order",
+            Factor::Engine => "engine",
         }
     }
 
@@ -105,6 +109,11 @@ impl Factor {
                 "interleaved" => Ok(Level::Order(Order::Interleaved)),
                 _ => Err(format!("`{text}` is not an order: write blocked or interleaved")),
             },
+            Factor::Engine => {
+                let engine =
+                    text.parse().map_err(|why| format!("`{text}` is not an engine: {why}"));
+                engine.map(Level::Engine)
+            }
         }
     }
 
@@ -117,7 +126,7 @@ impl Factor {
             Factor::Threads => u16::try_from(number).ok().map(Level::Threads),
             Factor::WarmUp => Some(Level::WarmUp(Nanos(number))),
             Factor::Duration => Some(Level::Duration(Nanos(number))),
-            Factor::Pattern | Factor::Op | Factor::Order => None,
+            Factor::Pattern | Factor::Op | Factor::Order | Factor::Engine => None,
         }
     }
 
@@ -195,6 +204,8 @@ pub enum Level {
     Duration(Nanos),
     /// Of [`Factor::Order`].
     Order(Order),
+    /// Of [`Factor::Engine`].
+    Engine(EngineKind),
 }
 
 impl Level {
@@ -204,7 +215,7 @@ impl Level {
             Level::Block(bytes) | Level::Size(bytes) => Some(bytes.0),
             Level::Depth(count) | Level::Threads(count) => Some(u64::from(count)),
             Level::WarmUp(time) | Level::Duration(time) => Some(time.0),
-            Level::Pattern(_) | Level::Op(_) | Level::Order(_) => None,
+            Level::Pattern(_) | Level::Op(_) | Level::Order(_) | Level::Engine(_) => None,
         }
     }
 }
@@ -222,6 +233,7 @@ impl fmt::Display for Level {
             Level::WarmUp(time) | Level::Duration(time) => time.to_string(),
             Level::Order(Order::Blocked) => "blocked".to_owned(),
             Level::Order(Order::Interleaved) => "interleaved".to_owned(),
+            Level::Engine(engine) => engine.to_string(),
         };
         f.pad(&text)
     }
@@ -330,6 +342,7 @@ mod tests {
             ("order=blocked,interleaved", "blocked interleaved"),
             ("op=read,write,mix70", "read write mix70"),
             ("pattern=rnd, seq", "rnd seq"),
+            ("engine=io_uring,libaio,psync", "io_uring libaio psync"),
         ] {
             assert_eq!(levels(text), read, "{text}");
             let vary: Vary = text.parse().unwrap();
@@ -367,6 +380,8 @@ mod tests {
             ("op=read,erase", "read, write or mix70"),
             ("op=read,mix100", "read, write or mix70"),
             ("order=blocked,shuffled", "blocked or interleaved"),
+            ("engine=libaio,mmap", "`mmap` is not an engine: write io_uring, libaio or psync"),
+            ("engine=libaio..psync", "begins no range"),
             ("depth=1..16384/1", "more than 256 levels"),
         ] {
             let error = text.parse::<Vary>().unwrap_err().to_string();

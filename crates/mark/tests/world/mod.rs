@@ -101,6 +101,7 @@ impl World {
             out_of_budget: false,
             resumed_after: None,
             region: REGION,
+            written: self.runs.iter().map(|run| (run.position, run.totals.written)).collect(),
         };
         let context = findings::Context {
             info: &self.info,

@@ -2,7 +2,8 @@
 
 use block::{Bytes, Nanos, Op};
 use serde::{Deserialize, Serialize};
-use stats::{Cost, Penalty, pelt};
+pub use stats::Knee as Drop;
+use stats::Progress;
 use workload::script::{Access, Script};
 
 use crate::desk::{Desk, Halt};
@@ -15,12 +16,8 @@ const REQUEST: u64 = 1 << 20;
 pub const GROUP: u64 = TOGETHER * REQUEST;
 /// What is left out at the beginning: cards keep it in another way.
 const FIRST: u64 = 48 << 20;
-/// Most bins that a series is cut into for the search.
-const BINS_MAX: usize = 1024;
 /// A drop is told when what comes after takes so many times as long.
 pub const RATIO: f64 = 1.25;
-/// Changes that are smaller than this in the logarithm of a bin's time are taken for noise.
-const SCALE_MIN: f64 = 0.05;
 
 /// Writing in order, group after group of 8 MiB.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -44,21 +41,6 @@ pub struct Plateau {
     pub to_bytes: u64,
     /// Its speed.
     pub bytes_per_s: f64,
-}
-
-/// The place at which a fast stretch ends.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Drop {
-    /// Where the lines of the two stretches meet: bytes that the drive had taken.
-    pub at_bytes: f64,
-    /// What the drive had taken before the fast stretch's line begins: what memory took at once.
-    pub head_start_bytes: f64,
-    /// Speed before, in bytes per second.
-    pub fast: f64,
-    /// Speed after.
-    pub slow: f64,
-    /// Greatest distance of the series from the two lines, in bytes.
-    pub error_bytes: f64,
 }
 
 impl Fill {
@@ -91,12 +73,12 @@ impl Fill {
     }
 
     fn time(&self, group: usize) -> f64 {
-        if group == 0 { 0.0 } else { self.ends_ns[group - 1] as f64 }
+        self.progress().time(group)
     }
 
     /// Stretches of one speed, in order.
     pub fn plateaus(&self) -> Vec<Plateau> {
-        let cut = self.cut();
+        let cut = self.progress().cut();
         let plateau = |pair: &[usize]| {
             let bytes = (pair[1] - pair[0]) as u64 * self.group_bytes;
             Plateau {
@@ -109,25 +91,6 @@ impl Fill {
         cut.windows(2).map(plateau).collect()
     }
 
-    /// The groups at which stretches begin, and the end of the last.
-    fn cut(&self) -> Vec<usize> {
-        let groups = self.ends_ns.len();
-        let each = groups.div_ceil(BINS_MAX).max(1);
-        let bin = |at: usize| {
-            let (from, to) = (at * each, (at + 1) * each);
-            ((self.time(to) - self.time(from)) / each as f64).max(1.0).ln()
-        };
-        let xs: Vec<f64> = (0..groups / each).map(bin).collect();
-        let steps: Vec<f64> = xs.windows(2).map(|pair| (pair[1] - pair[0]).abs()).collect();
-        let noise = stats::median(&steps).unwrap_or(0.0) * 1.4826 / std::f64::consts::SQRT_2;
-        let cost = Cost::MeanKnownScale(noise.max(SCALE_MIN));
-        let Some(found) = pelt(&xs, cost, Penalty::Mbic, 1) else { return vec![0, groups] };
-        let mut cut: Vec<usize> =
-            found.segments.iter().map(|segment| segment.start * each).collect();
-        cut.push(groups);
-        cut
-    }
-
     /// Speed over all, in bytes per second.
     pub fn bytes_per_s(&self) -> f64 {
         self.bytes() as f64 / self.time(self.ends_ns.len()).max(1.0) * 1e9
@@ -138,55 +101,13 @@ impl Fill {
         self.drop_of(RATIO, from_bytes)
     }
 
-    /// The first drop for good after `from_bytes`, by a given ratio. For good: what follows, for a quarter of what came
-    /// before and eight groups at least, takes so many times as long as all that came since `from_bytes`.
+    /// The first drop for good after `from_bytes`, by a given ratio: see [`Progress::knee`].
     pub fn drop_of(&self, ratio: f64, from_bytes: u64) -> Option<Drop> {
-        let cut = self.cut();
-        let first = (from_bytes.div_ceil(self.group_bytes.max(1)) as usize).min(self.ends_ns.len());
-        let inner = &cut[1..cut.len().max(2) - 1];
-        inner.iter().filter(|&&at| at > first).find_map(|&at| self.lasting(ratio, first, at))
+        self.progress().knee(ratio, from_bytes)
     }
 
-    fn lasting(&self, ratio: f64, first: usize, at: usize) -> Option<Drop> {
-        let groups = self.ends_ns.len();
-        let last = at + ((at - first) / 4).max(8);
-        if last > groups {
-            return None;
-        }
-        let pace = |from: usize, to: usize| (self.time(to) - self.time(from)) / (to - from) as f64;
-        let before = pace(first, at);
-        // Not one slow stretch and then as before: each half of what follows is slow.
-        let middle = at + (last - at) / 2;
-        let after = pace(at, middle).min(pace(middle, last));
-        (after >= ratio * before).then(|| self.lines(first, at, last))
-    }
-
-    /// Lines through both stretches, without the groups next to the change; where they meet.
-    fn lines(&self, first: usize, at: usize, last: usize) -> Drop {
-        // What is filled at once at the beginning is no part of the first line.
-        let begin = first + (at - first) / 4;
-        let end = (at - (at - begin) / 8).max(begin + 1).min(at);
-        let next = (at + (last - at) / 4).min(last - 1).max(at);
-        let group = self.group_bytes as f64;
-        let line = |from: usize, to: usize| {
-            let pace = (self.time(to) - self.time(from)) / ((to - from) as f64 * group);
-            (pace, self.time(from) - pace * from as f64 * group)
-        };
-        let ((fast, early), (slow, late)) = (line(begin, end), line(next, last));
-        let at_bytes = (early - late) / (slow - fast);
-        let bytes_at = |time: f64, (pace, base): (f64, f64)| (time - base) / pace;
-        let error = |groups: std::ops::Range<usize>, line| {
-            groups
-                .map(|g| (bytes_at(self.time(g), line) - g as f64 * group).abs())
-                .fold(0.0, f64::max)
-        };
-        Drop {
-            at_bytes,
-            head_start_bytes: bytes_at(self.time(first), (fast, early)) - first as f64 * group,
-            fast: 1e9 / fast,
-            slow: 1e9 / slow,
-            error_bytes: error(begin..end, (fast, early)).max(error(next..last, (slow, late))),
-        }
+    fn progress(&self) -> Progress<'_> {
+        Progress { group_bytes: self.group_bytes, ends_ns: &self.ends_ns }
     }
 }
 

@@ -103,7 +103,13 @@ fn simulate(drive: &mut Drive, seed: u64, ios: u64) -> Result<f64> {
         region: None,
         blocks: Vec::new(),
     };
-    let step = Step { name: "writes".to_owned(), submitters: 1, order: None, phases: vec![phase] };
+    let step = Step {
+        name: "writes".to_owned(),
+        submitters: 1,
+        order: None,
+        engine: None,
+        phases: vec![phase],
+    };
     let region = Region { offset: Bytes::ZERO, length: drive.target.info().capacity_bytes };
     let mut environment = drive.target.environment();
     let never = AtomicBool::new(false);

@@ -30,7 +30,7 @@ pub fn phase(block: u64, address: Address, ops: &[OpShare]) -> Phase {
 }
 
 pub fn step(submitters: u16, phases: &[Phase]) -> Step {
-    Step { name: "step".to_owned(), submitters, order: None, phases: phases.to_vec() }
+    Step { name: "step".to_owned(), submitters, order: None, engine: None, phases: phases.to_vec() }
 }
 
 pub fn region(offset: u64, length: u64) -> Region {

@@ -5,7 +5,7 @@ use clap::{Args, ValueEnum};
 use linux::target::EngineKind;
 use workload::units::{parse_bytes, parse_nanos};
 
-use crate::args::{KeepArgs, PlaceArgs, Span, engine, hazard, lasting, named, span};
+use crate::args::{KeepArgs, PlaceArgs, Span, hazard, lasting, named, span};
 
 /// When requests are issued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -129,7 +129,7 @@ pub struct PlayArgs {
 #[command(next_help_heading = "Tester")]
 pub struct TesterArgs {
     /// How I/O is issued
-    #[arg(long, value_name = "ENGINE", default_value = "io_uring", value_parser = engine)]
+    #[arg(long, value_name = "ENGINE", default_value = "io_uring")]
     pub engine: EngineKind,
     /// Submitters, which take requests in one global order
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]

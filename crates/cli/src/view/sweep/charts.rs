@@ -89,6 +89,7 @@ fn label(factor: Factor) -> &'static str {
         Factor::WarmUp => "Warm-up",
         Factor::Duration => "Measured time",
         Factor::Order => "Order of runs",
+        Factor::Engine => "Engine",
     }
 }
 

@@ -19,7 +19,7 @@ use crate::{outputs, talk};
 const COLUMNS: &str = "No.,Type,Target,Data_size,BlockSize(b),MeasTime(d),IO_depth(o),Threads(t),WaitTime(W),\
                        Read_Write(w),SEQorRND(r),result,position,block,order,planned_at_s,setting,seed,IOPS,p50_ns,p99_ns,\
                        p99.9_ns,max_ns,mean_ns,bytes,ios,headline,stability,reached,pattern,steady,repeatable,\
-                       unhindered,undisturbed\n";
+                       unhindered,undisturbed,engine\n";
 
 /// Writes all counted runs in the order made.
 ///
@@ -101,6 +101,8 @@ fn row(body: &Body, setting: &SettingFigures, number: usize, run: &SettingRun) -
         setting.stability.standing.word().to_owned(),
     ];
     fields.extend(setting.proofs.named().map(|(_, proof)| word(proof.verdict).to_owned()));
+    // The last: scripts know the others by their places.
+    fields.push(load.engine.map_or_else(|| body.setup.engine.clone(), |engine| engine.to_string()));
     fields
 }
 

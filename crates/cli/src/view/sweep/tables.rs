@@ -89,7 +89,7 @@ fn facts(body: &Body) -> Vec<String> {
     let levels = levels(&body.sweep);
     let varied: Vec<String> = levels.iter().map(|(name, all)| format!("{name} {all}")).collect();
     let base = &body.sweep.base;
-    let is_varied = |factor: Factor| body.sweep.vary.iter().any(|vary| vary.factor == factor);
+    let is_varied = |factor: Factor| body.sweep.varies(factor);
     let mut fixed = vec![format!("{} {}", base.test(), base.op.word())];
     if !is_varied(Factor::Duration) {
         fixed.push(format!("{} each", base.duration));

@@ -1,0 +1,51 @@
+//! The kernel's other engines on a file or device that is open: for whatever holds engines against each other.
+
+use block::{EngineKind, Environment, RunSink};
+use engine::{Control, EngineError, Samples, Way, run_step};
+use linux::target::AnyTarget;
+use workload::plan::{Content, Region, Step};
+
+/// What is open, with another engine.
+pub struct EngineWay {
+    engine: EngineKind,
+    target: AnyTarget,
+}
+
+impl EngineWay {
+    /// `target` is what was opened with `engine`.
+    pub fn new(engine: EngineKind, target: AnyTarget) -> EngineWay {
+        EngineWay { engine, target }
+    }
+
+    /// What the kernel refused so far, in words, where a slower way was taken instead.
+    pub fn notes(&self) -> Vec<String> {
+        match &self.target {
+            AnyTarget::IoUring(target) => target.notes(),
+            AnyTarget::Libaio(target) => target.notes(),
+            AnyTarget::Psync(target) => target.notes(),
+        }
+    }
+}
+
+impl Way for EngineWay {
+    fn name(&self) -> &str {
+        self.engine.word()
+    }
+
+    fn run(
+        &mut self,
+        environment: &mut dyn Environment,
+        step: &Step,
+        seeded: (Region, Content, u64),
+        control: Control<'_>,
+        sink: &mut dyn RunSink,
+    ) -> Result<Samples, EngineError> {
+        match &mut self.target {
+            AnyTarget::IoUring(target) => {
+                run_step(target, environment, step, seeded, control, sink)
+            }
+            AnyTarget::Libaio(target) => run_step(target, environment, step, seeded, control, sink),
+            AnyTarget::Psync(target) => run_step(target, environment, step, seeded, control, sink),
+        }
+    }
+}

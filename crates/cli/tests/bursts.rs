@@ -1,0 +1,83 @@
+//! Burst and sustained rate of writes, on virtual drives whose single-bit cache is known.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "these are tests")]
+
+mod common;
+
+use common::{mark, run};
+use serde_json::Value;
+
+/// Writes in order, and what they say of the burst.
+fn writes(target: &str, more: &[&str]) -> Value {
+    let args = ["--write-only", "--tests=SEQ1MQ8T1", "--seed=3"];
+    let body = mark(target, &[&args, more].concat()).body();
+    common::tests(&body)[0]["writes"].clone()
+}
+
+/// The truth about a virtual drive: bytes that its single-bit cache holds, if it has one, and its memory.
+fn truth(target: &str) -> (Option<f64>, f64) {
+    let shown = run(["sim", "show", target, "--json"]).body();
+    let of = |name: &str| shown["truth"][name].as_f64();
+    (of("slc_cache_bytes"), of("write_buffer_bytes").unwrap_or(0.0))
+}
+
+/// Bytes until the knee, least and greatest.
+fn knee(writes: &Value) -> Option<(f64, f64)> {
+    let knee = &writes["until_knee_bytes"];
+    Some((knee["low"].as_f64()?, knee["high"].as_f64()?))
+}
+
+// Breaks when a burst is sold as what the drive sustains, or the knee is told elsewhere than where its cache is full: the
+// host has then written what the cache and the memory hold, and what was moved on meanwhile, a seventh at most.
+#[test]
+fn the_knee_is_where_the_single_bit_cache_of_a_drawn_drive_is_full() {
+    let (mut cached, mut found) = (0, 0);
+    for seed in 6_000..6_012 {
+        let target = format!("sim:random-ssd?seed={seed}&state=fresh");
+        let (Some(cache), memory) = truth(&target) else { continue };
+        cached += 1;
+        let said = writes(&target, &["--span=all", "--runs=6", "--duration=3s", "--warm-up=0s"]);
+        let Some((low, high)) = knee(&said) else {
+            assert!(said["reason"].is_string(), "{target}: nothing without a reason: {said}");
+            continue;
+        };
+        found += 1;
+        let most = 1.15 * (cache + memory);
+        assert!(high >= cache && low <= most, "{target}: {low}–{high}, truth {cache} + {memory}");
+        let rate = |name: &str| said[name]["value"].as_f64().unwrap();
+        assert!(rate("burst_mb_s") > 1.25 * rate("sustained_mb_s"), "{target}: {said}");
+    }
+    assert!(cached >= 3 && 2 * found >= cached, "{found} of {cached} caches were seen to be full");
+}
+
+// Breaks when a knee is made up where nothing falls, or what was not reached is not told with how much was written.
+#[test]
+fn a_drive_whose_rate_does_not_fall_has_no_knee() {
+    for target in ["sim:mlc-nvme", "sim:hdd-wd", "sim:enterprise-28op"] {
+        let said = writes(target, &["--runs=6", "--duration=1s", "--warm-up=1s"]);
+        assert!(said["until_knee_bytes"].is_null() && said["sustained_mb_s"].is_null(), "{said}");
+        assert!(said["burst_mb_s"]["value"].as_f64().unwrap() > 0.0, "{said}");
+        let reason = said["reason"].as_str().unwrap();
+        assert!(reason.starts_with("not reached within "), "{reason}");
+    }
+}
+
+// Breaks when the inner tracks of a disk are taken for a cache that is full.
+#[test]
+fn the_zones_of_a_disk_are_no_knee() {
+    let said = writes("sim:hdd-wd", &["--span=all", "--runs=6", "--duration=1s"]);
+    assert!(said["until_knee_bytes"].is_null(), "{said}");
+    assert!(said["reason"].as_str().unwrap().contains("zones"), "{said}");
+}
+
+// Breaks when durable writes are shown as cached ones, or a user of the terminal does not learn of the fall.
+#[test]
+fn cached_and_durable_writes_are_told_apart_and_the_fall_is_shown() {
+    let cached =
+        ["mark", "sim:qlc-pslc", "--write-only", "--tests=SEQ1MQ8T1", "--seed=3", "--span=all"];
+    let shown = run([&cached[..], &["--no-record", "--no-progress"]].concat()).stdout;
+    assert!(shown.contains("cached: burst 1800, sustained 17"), "{shown}");
+    let durable = writes("sim:qlc-pslc", &["--dsync", "--duration=1s"]);
+    assert_eq!(durable["safety"], "durable");
+    let reads = mark("sim:qlc-pslc", &["--read-only", "--tests=SEQ1MQ8T1", "--duration=1s"]).body();
+    assert!(common::tests(&reads)[0].get("writes").is_none());
+}

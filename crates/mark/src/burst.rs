@@ -1,0 +1,265 @@
+//! Writes that come fast at first and slower for good: the burst, what is sustained, and how much was written until then.
+//!
+//! A drive takes what comes first into memory, into cells that it writes with one bit, or into blocks that are empty.
+//! When those are used up its rate falls, within a run or between two.
+
+use block::{Bytes, DriveKind, Op};
+use serde::{Deserialize, Serialize};
+use stats::{Better, Knee, Progress, Quantity, Unit, Verdict, median_quantity};
+
+use crate::body::Proofs;
+use crate::execute::Executed;
+use crate::findings::CONFIDENCE;
+use crate::proofs::Case;
+use crate::run::RunFigures;
+
+/// A fall is told when what comes after takes so many times as long.
+const RATIO: f64 = 1.25;
+/// Fewer I/Os than this in all windows together make no series.
+const IOS_MIN: u64 = 256;
+/// I/Os of a group, at least: fewer, and their count alone makes a rate jump.
+const GROUP_IOS: u64 = 8;
+/// Batches whose median is a stretch's rate.
+const BATCHES: usize = 12;
+/// On this part of a disk the outermost and the innermost track differ by some percent.
+const ZONES: u64 = 16;
+/// Groups of all windows, at most about.
+const GROUPS_MAX: u64 = 1024;
+
+/// What a test of writes says of its burst, and of what comes after.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Writes {
+    /// When a write counts as complete.
+    pub safety: Safety,
+    /// What came first, in MB/s (10^6 bytes per second); null without a series. Without a knee it is what all windows had,
+    /// a burst or not.
+    pub burst_mb_s: Option<Quantity>,
+    /// What came after the knee, in MB/s; null without one.
+    pub sustained_mb_s: Option<Quantity>,
+    /// Bytes that all runs had written when the rate fell for good, since the first of them began; null when it did not.
+    pub until_knee_bytes: Option<Quantity>,
+    /// Why something is null; absent when nothing is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+/// When a write counts as complete.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Safety {
+    /// When the drive has it, maybe in a volatile cache.
+    Cached,
+    /// When a power cut could not take it any more.
+    Durable,
+}
+
+impl Safety {
+    /// In words.
+    pub fn word(self) -> &'static str {
+        match self {
+            Safety::Cached => "cached",
+            Safety::Durable => "durable",
+        }
+    }
+}
+
+/// What the runs of a test say, if it does nothing but write.
+pub(crate) fn find(case: &Case<'_>, proofs: &Proofs, executed: &Executed) -> Option<Writes> {
+    let ops = &case.phase.ops;
+    if !ops.iter().all(|share| share.op == Op::Write) {
+        return None;
+    }
+    let is_durable = ops.iter().all(|share| share.fua);
+    let safety = if is_durable { Safety::Durable } else { Safety::Cached };
+    let none = |reason: &str| {
+        let reason = Some(reason.to_owned());
+        Some(Writes {
+            safety,
+            burst_mb_s: None,
+            sustained_mb_s: None,
+            until_knee_bytes: None,
+            reason,
+        })
+    };
+    if !proofs.hold() {
+        return none("the number was withdrawn");
+    }
+    if is_over_zones(case) {
+        return none(
+            "the zones of a disk that turns differ in rate over so large a part: take a smaller --span",
+        );
+    }
+    let Some(line) = Line::new(case.runs(), case.phase.block) else {
+        return none("too few I/Os were finished for a series: take a longer --duration");
+    };
+    let Some(fall) = line.last_fall() else {
+        let all = whole(executed.written_until(case.runs().last()));
+        return Some(Writes {
+            safety,
+            burst_mb_s: line.rate(|_| true),
+            sustained_mb_s: None,
+            until_knee_bytes: None,
+            reason: Some(format!(
+                "not reached within {all}: the rate did not fall for good in any window; what a warm-up uses up is not seen (--warm-up 0s)"
+            )),
+        });
+    };
+    if proofs.undisturbed.verdict == Verdict::Refuted {
+        return none("the rate fell, and the drive was not ours alone: the fall may be another's");
+    }
+    Some(Writes { safety, reason: None, ..told(&line, &fall, case.runs(), executed) })
+}
+
+/// True when runs begin so far from each other on a disk that turns that their places alone make rates differ. A file lies
+/// in one place, as far as is known.
+fn is_over_zones(case: &Case<'_>) -> bool {
+    let info = case.info;
+    let is_large = case.region.length.0 > info.capacity_bytes.0 / ZONES;
+    info.rotational == Some(true) && info.kind != DriveKind::File && is_large
+}
+
+/// In whole GiB or MiB, as far as it matters.
+fn whole(bytes: Bytes) -> Bytes {
+    let unit = if bytes >= Bytes::gib(10) { Bytes::gib(1) } else { Bytes::mib(1) };
+    Bytes(bytes.0 / unit.0 * unit.0)
+}
+
+fn told(line: &Line, fall: &Fall, runs: &[RunFigures], executed: &Executed) -> Writes {
+    let knee = &fall.knee;
+    let error = knee.error_bytes + line.group_bytes as f64;
+    let place = |at: f64, side: Side| executed.written_at(runs, at.max(0.0) as u64, side);
+    Writes {
+        safety: Safety::Cached,
+        burst_mb_s: Some(fall.burst),
+        sustained_mb_s: Some(fall.sustained),
+        until_knee_bytes: Some(Quantity {
+            value: place(knee.at_bytes, Side::Before).0 as f64,
+            low: Some(place(knee.at_bytes - error, Side::Before).0 as f64),
+            high: Some(place(knee.at_bytes + error, Side::After).0 as f64),
+            confidence: CONFIDENCE,
+            unit: Unit::Bytes,
+            n: 1,
+            n_effective: 1.0,
+            better: Better::Higher,
+        }),
+        reason: None,
+    }
+}
+
+/// Which of two runs a place between them belongs to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Side {
+    Before,
+    After,
+}
+
+impl Executed {
+    /// Bytes that the runs up to this one wrote together, those that are not counted among them.
+    fn written_until(&self, run: Option<&RunFigures>) -> Bytes {
+        let Some(run) = run else { return Bytes::ZERO };
+        let until = self.written.iter().filter(|(position, _)| *position <= run.position);
+        until.map(|(_, bytes)| *bytes).sum()
+    }
+
+    /// Bytes that all runs had written when windows of `runs` had written `at`: their warm-ups and the runs of other tests
+    /// come on top.
+    fn written_at(&self, runs: &[RunFigures], at: u64, side: Side) -> Bytes {
+        let mut left = at;
+        for run in runs {
+            let window: u64 = run.series_bytes.iter().sum();
+            let is_here = left < window || (left == window && side == Side::Before);
+            if is_here {
+                let all = self.written_until(Some(run)).0;
+                return Bytes(all.saturating_sub(run.run.bytes) + left);
+            }
+            left -= window;
+        }
+        self.written_until(runs.last())
+    }
+}
+
+/// A fall for good, and the rates on both sides of it.
+struct Fall {
+    knee: Knee,
+    burst: Quantity,
+    sustained: Quantity,
+}
+
+/// The windows of a test's runs, one after the other, in groups of equal bytes.
+struct Line {
+    group_bytes: u64,
+    ends_ns: Vec<u64>,
+}
+
+impl Line {
+    /// `None` of too few I/Os.
+    fn new(runs: &[RunFigures], block: Bytes) -> Option<Line> {
+        let bytes: u64 = runs.iter().flat_map(|run| &run.series_bytes).sum();
+        if bytes / block.0.max(1) < IOS_MIN {
+            return None;
+        }
+        let group_bytes = (GROUP_IOS * block.0).max(bytes / GROUPS_MAX);
+        let (mut ends_ns, mut done, mut now) = (Vec::new(), 0_u64, 0.0_f64);
+        for run in runs {
+            // Slices lie wholly inside the window, whose rest is shorter than one.
+            let span = run.run.duration_ns as f64 / run.series_bytes.len().max(1) as f64;
+            for &bytes in &run.series_bytes {
+                let mut next = (ends_ns.len() as u64 + 1) * group_bytes;
+                while next <= done + bytes {
+                    let share = (next - done) as f64 / bytes as f64;
+                    ends_ns.push((now + share * span) as u64);
+                    next += group_bytes;
+                }
+                done += bytes;
+                now += span;
+            }
+        }
+        Some(Line { group_bytes, ends_ns })
+    }
+
+    fn progress(&self) -> Progress<'_> {
+        Progress { group_bytes: self.group_bytes, ends_ns: &self.ends_ns }
+    }
+
+    /// The last fall for good: memory is used up first, and cells after it.
+    fn last_fall(&self) -> Option<Fall> {
+        let (mut from, mut last) = (0, None);
+        while let Some(knee) = self.progress().knee(RATIO, from) {
+            last = self.fall(from, knee).or(last);
+            // The groups next to a knee hold some of both stretches.
+            from = from.max(knee.at_bytes.max(0.0) as u64) + 2 * self.group_bytes;
+        }
+        last
+    }
+
+    /// The fall at `knee`, of what came after `from`; none where the stretches on its two sides do not differ by as much.
+    fn fall(&self, from: u64, knee: Knee) -> Option<Fall> {
+        let begin = (from / self.group_bytes) as usize;
+        let end = (knee.at_bytes / self.group_bytes as f64) as usize;
+        let end = end.saturating_sub(1).max(begin + 1);
+        let middle = (knee.fast * knee.slow).sqrt();
+        // What was empty again after a pause is fast again, and no part of what is sustained.
+        let is_slow = |group: usize| group > end + 2 && self.bytes_per_s(group) < middle;
+        let burst = self.rate(|group| (begin..end).contains(&group))?;
+        let sustained = self.rate(is_slow)?;
+        (burst.value >= RATIO * sustained.value).then_some(Fall { knee, burst, sustained })
+    }
+
+    fn bytes_per_s(&self, group: usize) -> f64 {
+        let progress = self.progress();
+        let span = progress.time(group + 1) - progress.time(group);
+        self.group_bytes as f64 / span.max(1.0) * 1e9
+    }
+
+    /// Median rate of batches of the groups that are meant: single groups of a drive that writes in gulps have any rate.
+    fn rate(&self, is_meant: impl Fn(usize) -> bool) -> Option<Quantity> {
+        let meant: Vec<usize> = (0..self.ends_ns.len()).filter(|group| is_meant(*group)).collect();
+        let rate = |batch: &[usize]| {
+            let seconds = batch.iter().map(|group| 1.0 / self.bytes_per_s(*group)).sum::<f64>();
+            batch.len() as f64 / seconds / 1e6
+        };
+        let rates: Vec<f64> =
+            meant.chunks(meant.len().div_ceil(BATCHES).max(1)).map(rate).collect();
+        median_quantity(&rates, CONFIDENCE, Unit::MbPerS, Better::Higher)
+    }
+}
