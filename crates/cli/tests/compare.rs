@@ -78,7 +78,8 @@ fn runs_that_were_measured_in_turns_are_compared_in_blocks_later() {
     );
     fs::write(&document, &printed.stdout).unwrap();
     let documents = compare(runs.path(), &[document.to_str().unwrap(), document.to_str().unwrap()]);
-    assert_eq!(pair(&documents.exits(0))["throughput"]["ratio"]["ratio"], 1.0);
+    let documents = documents.exits(0);
+    assert_eq!(pair(&documents)["throughput"]["ratio"]["ratio"], 1.0);
     let p50 = &pair(&documents)["latency"]["p50"];
     assert_eq!((&p50["ratio"], &p50["no_interval"]), (&1.0.into(), &"not_kept".into()));
     assert_eq!((&p50["low"], &p50["high"]), (&Value::Null, &Value::Null));

@@ -40,11 +40,12 @@ pub struct Group {
     pub tie: Tie,
 }
 
-/// The sides of a test by falling median, those left out whose number was withdrawn or missing.
+/// The sides of a test by falling median, those left out whose number was withdrawn, missing or zero.
 pub(super) fn ranking(sides: &[Option<Figures>], pairs: &[Pair]) -> Vec<Ranked> {
     let median = |side: usize| {
         let figures = sides[side].as_ref().filter(|figures| figures.headline)?;
-        Some((side, figures.mb_s.median?))
+        // Zero is no speed: the runs were too short for one I/O.
+        figures.mb_s.median.filter(|median| *median > 0.0).map(|median| (side, median))
     };
     let mut ranked: Vec<(usize, f64)> = (0..sides.len()).filter_map(median).collect();
     ranked.sort_by(|a, b| b.1.total_cmp(&a.1));

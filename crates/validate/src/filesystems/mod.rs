@@ -40,7 +40,8 @@ struct Part {
 
 const DISK: &str = "Each filesystem lies on a loop device with direct I/O of its own, whose file is on this machine's disk. All share \
     that disk, and one is measured while the others wait: differences are what the filesystems make of a request above the \
-    same disk. The loop device's worker and the disk's own filesystem are in every figure.";
+    same disk. The loop device's worker and the disk's own filesystem are in every figure. `ext4-again` is a control: it differs \
+    from `ext4` in its place on the disk alone, and what those two are apart is no filesystem's doing.";
 const BTRFS: &str = "Btrfs over three such loop devices (one, for `single`), with metadata as `mkfs.btrfs` chooses. The members share one \
     disk, so none of these is as fast as on three: a stripe gains nothing, and a copy costs the disk a second write. What is \
     ranked is the work that a profile makes.";
@@ -199,7 +200,7 @@ fn page(head: &str, parts: &[Part], left: &[String]) -> String {
          I/O ([method](../method/compare.md)). Each cell is the median in MB/s and, behind it, the ranks that are left: 1 more \
          than those surely faster, to all less those surely slower; the ranks of a comparison hold together at 95 %. The \
          proof *reached* is proven for a number without a mark and unprovable for one with a question mark; a refuted one is \
-         withdrawn and not ranked.\n"
+         withdrawn and not ranked. Where half of the runs saw no request through, it is too slow to tell.\n"
     );
     parts.iter().for_each(|part| text += &section(part));
     if !left.is_empty() {
@@ -241,7 +242,8 @@ fn section(part: &Part) -> String {
 fn cell(test: &ComparedTest, side: usize) -> String {
     let Some((figures, ranked)) = standing(test, side) else { return "–".to_owned() };
     let Some((ranked, median)) = ranked.zip(figures.mb_s.median) else {
-        return "withdrawn".to_owned();
+        let is_slow = figures.headline || figures.reached != stats::Verdict::Refuted;
+        return if is_slow { "too slow to tell" } else { "withdrawn" }.to_owned();
     };
     let doubt = if figures.reached == stats::Verdict::Proven { "" } else { "?" };
     format!("{median:.2}{doubt} · {}", ranks(ranked))
@@ -268,8 +270,9 @@ mod tests {
             "sides": [side(2.0, "proven"), side(1.0, "unprovable"), side(9.0, "refuted")],
             "ranking": [{"side": 0, "best": 1, "worst": 1}, {"side": 1, "best": 2, "worst": 2}],
         });
+        let sides = ["a", "b", "c"].map(named);
         let body = json!({
-            "margin_percent": 2.0, "confidence": 0.95, "sides": ["a", "b", "c"].map(named), "tests": [test], "caveats": [],
+            "margin_percent": 2.0, "confidence": 0.95, "sides": sides, "tests": [test], "caveats": [],
         });
         let comparisons = vec![comparison(&json!({ "body": body })).unwrap()];
         Part { title: "Somewhere", words: "Words.", comparisons }
