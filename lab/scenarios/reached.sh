@@ -1,4 +1,4 @@
-# Shell functions of the scenarios reached-*: cells of the proof *reached*, see docs/lab.md.
+# Shell functions of the scenarios reached-*, cells of the proof *reached*, see docs/lab.md; and of the scenarios rank-*.
 
 # measure STACK FILESYSTEM DIRECTION LOW HIGH FLAGS...: a cell. A verdict of no is an answer too. `cached=cached` says
 # that a cache was put between, so that nothing is to be proven whatever the drives moved.
@@ -42,16 +42,17 @@ writes() {
     done
 }
 
-# make FILESYSTEM DEVICE: makes it, with nothing left to be done in the background, and mounts it.
+# make FILESYSTEM DEVICE [PLACE]: makes it, with nothing left to be done in the background, and mounts it.
 make() {
+    place=${3:-/mnt/$1}
     case $1 in
     ext4) mkfs.ext4 -q -F -E lazy_itable_init=0,lazy_journal_init=0 $2 ;;
     xfs) mkfs.xfs -q -f $2 ;;
     btrfs) mkfs.btrfs -q -f $2 >/dev/null ;;
     jfs) mkfs.jfs -q $2 >/dev/null ;;
     esac
-    mkdir -p /mnt/$1
-    mount -t $1 $2 /mnt/$1
+    mkdir -p $place
+    mount -t $1 $2 $place
 }
 
 # filesystems STACK DEVICE LOW HIGH: each of them, or those in $kinds, on a device that makes of a byte written LOW to HIGH.
@@ -63,4 +64,13 @@ filesystems() {
         writes $1 $made /mnt/$made/file $3 $4
         umount /mnt/$made
     done
+}
+
+# rank TEST DIRECTORY...: holds them against each other, reads and writes, in twelve blocks. What a drive that is held back
+# gives above its speed at the beginning of a run is over with the warm-up.
+rank() {
+    test=$1
+    shift
+    drivescope compare "$@" --tests $test --size 32MiB --runs 12 --duration 300ms --warm-up 150ms --pause 0s \
+        --seed 1 --json --no-progress --no-record || test $? = 1
 }

@@ -8,6 +8,7 @@ use anyhow::{Context as _, Result, bail};
 use block::{DriveIdentity, DriveKind, Event, RunSink, WallClock as _};
 use engine::{Sample, Samples};
 use linux::sysfs::Roots;
+use mark::compare::RunLatencies;
 use mark::{Earlier, FailedRun, Keeper, Kept, TracedRun};
 use record::{
     Document, Envelope, Head, PhaseHistogram, PhaseSeries, RecordError, Run, RunId, RunWriter,
@@ -15,6 +16,7 @@ use record::{
 };
 use serde::Serialize;
 use serde_json::{Value, json};
+use stats::histogram::LatencyBins;
 use workload::plan::Plan;
 
 use crate::args::{KeepArgs, PlaceArgs};
@@ -65,6 +67,8 @@ pub struct Recording {
     progress: Progress,
     /// Its place among others, and how many runs a block has.
     turn: Option<(Turn, u32)>,
+    /// What the runs of one among others took, for whoever holds them against each other.
+    latencies: RunLatencies,
 }
 
 enum Store {
@@ -95,6 +99,8 @@ pub struct Closed {
     pub id: Option<RunId>,
     /// Why it is not, or not to its end.
     pub trouble: Option<anyhow::Error>,
+    /// The latencies of each run, of a measurement in turns.
+    pub latencies: RunLatencies,
 }
 
 impl Recording {
@@ -120,7 +126,18 @@ impl Recording {
         };
         let progress = Progress::new(false);
         let (samples, dropped, turn) = (None, 0, None);
-        Ok(Recording { store, envelope, setup, expected, samples, dropped, progress, turn })
+        let latencies = RunLatencies::new();
+        Ok(Recording {
+            store,
+            envelope,
+            setup,
+            expected,
+            samples,
+            dropped,
+            progress,
+            turn,
+            latencies,
+        })
     }
 
     /// Also writes single I/Os to `samples`, and shows how it goes on `progress`.
@@ -232,12 +249,12 @@ impl Recording {
         }
         let samples = self.samples.map_or(Ok(()), SamplesFile::finish);
         let Store::Open(open) = self.store else {
-            return Closed { id: None, trouble: samples.err() };
+            return Closed { id: None, trouble: samples.err(), latencies: self.latencies };
         };
         let id = open.writer.id().clone();
         let recorded = open.finish(document, state, summary, notes);
         let recorded = recorded.context("the result above is whole, and its record is not");
-        Closed { id: Some(id), trouble: recorded.and(samples).err() }
+        Closed { id: Some(id), trouble: recorded.and(samples).err(), latencies: self.latencies }
     }
 }
 
@@ -337,6 +354,9 @@ impl Keeper for Recording {
     }
 
     fn over(&mut self, kept: &Kept, samples: &Samples) {
+        if self.turn.is_some() {
+            self.latencies.insert(kept.position, LatencyBins::from(&kept.latencies));
+        }
         let Store::Open(open) = &mut self.store else { return };
         if open.trouble.is_some() {
             return;
@@ -445,6 +465,15 @@ fn entry(kept: &Kept, samples: &Samples) -> serde_json::Result<StepEntry> {
 
 /// Kind of the notes that tell of runs that I/Os failed in.
 const FAILED: &str = "failed";
+
+/// The latencies of each run of a recorded mark; none when it is in the form of another version.
+pub fn latencies(run: &Run) -> Option<RunLatencies> {
+    let of = |step: &StepEntry| {
+        let kept = serde_json::from_value::<Kept>(step.figures.clone()).ok()?;
+        Some((kept.position, LatencyBins::from(&kept.latencies)))
+    };
+    run.steps.iter().map(of).collect()
+}
 
 /// The runs that a record holds.
 fn earlier(run: &Run, kind: DriveKind) -> Result<Earlier> {

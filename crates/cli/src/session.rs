@@ -3,6 +3,7 @@
 use std::io::IsTerminal;
 
 use anyhow::{Context as _, Result, bail};
+use mark::compare::RunLatencies;
 use mark::{Body, Broken};
 use record::{Document, Run, RunId, State, Summary};
 use report::{RateUnit, Style};
@@ -127,6 +128,11 @@ impl Session<'_> {
 }
 
 impl Made {
+    /// The latencies of each run, of a measurement in turns.
+    pub fn latencies(&self) -> &RunLatencies {
+        &self.closed.latencies
+    }
+
     /// Ends, when the result was shown; or tells where it is, when it could not be.
     fn shown(self, shown: Result<()>) -> Result<Exit> {
         let made = self;

@@ -78,7 +78,38 @@ fn runs_that_were_measured_in_turns_are_compared_in_blocks_later() {
     );
     fs::write(&document, &printed.stdout).unwrap();
     let documents = compare(runs.path(), &[document.to_str().unwrap(), document.to_str().unwrap()]);
-    assert_eq!(pair(&documents.exits(0))["throughput"]["ratio"]["ratio"], 1.0);
+    let documents = documents.exits(0);
+    assert_eq!(pair(&documents)["throughput"]["ratio"]["ratio"], 1.0);
+    let p50 = &pair(&documents)["latency"]["p50"];
+    assert_eq!((&p50["ratio"], &p50["no_interval"]), (&1.0.into(), &"not_kept".into()));
+    assert_eq!((&p50["low"], &p50["high"]), (&Value::Null, &Value::Null));
+}
+
+// Breaks when a tie is ranked, when the one that is surely slower is not last, or when a ratio of latencies has no interval
+// though its runs tell one, or has one though they do not.
+#[test]
+fn three_sides_are_ranked_and_ratios_of_latency_have_intervals() {
+    let runs = scratch_dir();
+    let args =
+        ["sim:hdd-sg", "sim:hdd-wd?seed=3", "sim:hdd-wd?seed=3", "--write-only", "--no-record"];
+    let found = compare(runs.path(), &[&args[..], &SHORT[..]].concat()).exits(1);
+    let test = &found.body()["tests"][0];
+    let ranks: Vec<[u64; 3]> = (test["ranking"].as_array().unwrap().iter())
+        .map(|rank| ["side", "best", "worst"].map(|key| rank[key].as_u64().unwrap()))
+        .collect();
+    assert_eq!(ranks, [[1, 1, 2], [2, 1, 2], [0, 3, 3]], "{test}");
+    let p50 = |of_pair: usize| test["pairs"][of_pair]["latency"]["p50"].clone();
+    let ends = |p50: &Value| ["low", "high"].map(|end| p50[end].as_f64().unwrap());
+    let (apart, alike) = (p50(0), p50(2));
+    assert!(ends(&apart)[1] < 1.0 && ends(&apart)[0] > 0.3, "{apart}");
+    assert_eq!(ends(&alike), [1.0, 1.0], "the same drive twice: {alike}");
+    assert!(test["sides"].as_array().unwrap().iter().all(|side| side["reached"] == "proven"));
+    let few = [&args[..], &SHORT[..1], &["--runs=5", "--quick", "--no-progress", "--seed=7"]];
+    let few = compare(runs.path(), &few.concat()).body();
+    let p50 = &few["tests"][0]["pairs"][0]["latency"]["p50"];
+    assert_eq!((&p50["no_interval"], &p50["low"]), (&"few_runs".into(), &Value::Null));
+    let ranks = few["tests"][0]["ranking"].to_string();
+    assert!(!ranks.contains("\"best\":3"), "five blocks tell nothing apart: {ranks}");
 }
 
 // Breaks when a test file stays behind, or the sides of a real filesystem are not measured in turns.

@@ -79,6 +79,10 @@ pub struct Drive {
     /// A power cut takes what was not flushed, or a part of it, see [`crate::volatile`].
     #[serde(default)]
     pub volatile: bool,
+    /// Most MiB that it moves in a second, reads and writes of all its namespaces together.
+    pub mib_per_s: Option<u32>,
+    /// Most requests that it answers in a second, in the same way.
+    pub ios_per_s: Option<u32>,
     /// Properties of the emulated device that no key here stands for, as the emulator names them.
     #[serde(default)]
     pub properties: toml::Table,
@@ -140,6 +144,8 @@ impl Drive {
             self.serial.as_ref().is_none_or(|s| s.len() <= SERIAL_CHARS_MAX && !s.is_empty()),
             "serial: 1 to {SERIAL_CHARS_MAX} characters"
         );
+        ensure!(self.mib_per_s != Some(0), "mib_per_s: 0");
+        ensure!(self.ios_per_s != Some(0), "ios_per_s: 0");
         ensure!(
             self.kind != Kind::Sd || self.size.is_some_and(|s| s.0.is_power_of_two()),
             "size: that of a memory card is a power of two"
@@ -262,6 +268,21 @@ impl Drive {
         Ok(())
     }
 
+    /// The emulator's object that holds its speed back, when it has one of its own (`throttle-group`, QEMU QMP
+    /// reference, `ThrottleLimits`).
+    pub fn throttle(&self, id: &str) -> Option<Value> {
+        let mut limits = serde_json::Map::new();
+        if let Some(mib) = self.mib_per_s {
+            limits.insert("bps-total".to_owned(), json!(u64::from(mib) << 20));
+        }
+        if let Some(ios) = self.ios_per_s {
+            limits.insert("iops-total".to_owned(), json!(ios));
+        }
+        let id = format!("{id}-speed");
+        let is_limited = !limits.is_empty();
+        is_limited.then(|| json!({"qom-type": "throttle-group", "id": id, "limits": limits}))
+    }
+
     /// The device that goes away when the drive is taken out of the running guest.
     pub fn removable(&self, id: &str) -> String {
         match self.kind {
@@ -284,6 +305,8 @@ mod tests {
     fn keys_that_a_kind_cannot_have_are_refused_by_name() {
         let cases = [
             ("kind = 'nvme'", "size: missing"),
+            ("kind = 'nvme'\nsize = '1MiB'\nios_per_s = 0", "ios_per_s: 0"),
+            ("kind = 'nvme'\nsize = '1MiB'\nmib_per_s = 0", "mib_per_s: 0"),
             ("kind = 'nvme'\nsize = '1MiB'\nnamespaces = ['1MiB']", "size: the namespaces"),
             ("kind = 'virtio'\nnamespaces = ['1MiB']", "namespaces: only NVMe"),
             ("kind = 'ata'\nsize = '1MiB'\nzoned = true", "zoned: only NVMe"),

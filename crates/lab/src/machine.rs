@@ -125,6 +125,10 @@ pub fn arguments(parts: &Parts, drives: &[Slotted]) -> Result<Vec<OsString>> {
     add(&["-device", &format!("virtio-serial-pci,addr={SLOT_PORT:x}.0")]);
     add(&["-device", &format!("virtserialport,chardev=port,name={}", crate::protocol::PORT)]);
     for slotted in drives {
+        let speed = slotted.drive.throttle(&slotted.id);
+        if let Some(group) = &speed {
+            add(&["-object", &group.to_string()]);
+        }
         for (i, image) in slotted.images(parts.images).iter().enumerate() {
             // Nothing here outlives the machine it runs on, so a flush need not reach the host's disk; but a server that
             // holds back what was not flushed has to hear of it.
@@ -134,13 +138,24 @@ pub fn arguments(parts: &Parts, drives: &[Slotted]) -> Result<Vec<OsString>> {
                 None => json!({"driver": "file", "filename": image, "discard": "unmap"}),
                 Some(path) => json!({"driver": "nbd", "server": {"type": "unix", "path": path}}),
             };
+            // The uppermost node is the one that is counted by its name.
+            let name = format!("{}-{i}", slotted.id);
+            let below = if speed.is_some() { format!("{name}-image") } else { name.clone() };
             let node = json!({
-                "driver": "raw", "node-name": format!("{}-{i}", slotted.id),
+                "driver": "raw", "node-name": below,
                 "discard": "unmap", "read-only": slotted.drive.read_only,
                 "file": file,
                 "cache": {"no-flush": no_flush},
             });
             add(&["-blockdev", &node.to_string()]);
+            if let Some(group) = &speed {
+                let throttle = json!({
+                    "driver": "throttle", "node-name": name, "throttle-group": group["id"],
+                    "discard": "unmap", "read-only": slotted.drive.read_only,
+                    "cache": {"no-flush": no_flush}, "file": below,
+                });
+                add(&["-blockdev", &throttle.to_string()]);
+            }
         }
         for device in slotted.drive.devices(&slotted.id, slotted.slot, &slotted.serial)? {
             add(&["-device", &device.to_string()]);
@@ -212,10 +227,16 @@ mod tests {
         };
         let mut drives = slots(&[scenario("x", 3)]).unwrap();
         drives[2].drive.volatile = true;
+        drives[1].drive.ios_per_s = Some(400);
         let arguments = arguments(&parts, &drives).unwrap();
         let all = arguments.join(" ".as_ref()).into_string().unwrap();
         assert!(all.contains("s/d2") && !all.contains("i/x-c.img"), "{all}");
         assert_eq!(all.matches("\"no-flush\":false").count(), 1, "{all}");
+        // A drive with a speed of its own that is not held back ranks the emulation; one under another name is not counted.
+        for part in [r#""limits":{"iops-total":400}"#, r#""throttle-group":"d1-speed""#] {
+            assert_eq!(all.matches(part).count(), 1, "{part} in {all}");
+        }
+        assert!(all.contains(r#""file":"d1-0-image","node-name":"d1-0""#), "{all}");
         for part in ["i/x-a.img", "i/x-b.img", "\"addr\":\"3.0\"", "\"addr\":\"4.0\"", " a=b"] {
             assert!(all.contains(part), "{part} in {all}");
         }

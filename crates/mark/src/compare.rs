@@ -5,11 +5,18 @@
 //! compared within their blocks; others as groups, and then what changed between their measurements is part of what is
 //! found.
 
+mod latency;
+mod ranking;
+
 use serde::{Deserialize, Serialize};
+use stats::compare::LatencyRuns;
 use stats::{Caveat, Contrast, Design, Judged, Modes, judge, two_modes};
 
 use crate::body::{Body, Latency, Spread, Test};
 use crate::findings::CONFIDENCE;
+
+pub use latency::{LatencyRatio, NoInterval, PercentileRatio, RunLatencies};
+pub use ranking::{Group, Ranked, Tie};
 
 /// Seed of the resampling that tells whether runs have two modes; it decides nothing else.
 const MODES_SEED: u64 = 0x6d6f_6465;
@@ -55,6 +62,9 @@ pub struct ComparedTest {
     pub sides: Vec<Option<Figures>>,
     /// Each later side to each earlier one.
     pub pairs: Vec<Pair>,
+    /// The sides whose number stands, by falling median, each with the ranks that it may have: all of them hold together
+    /// at the confidence of the comparison.
+    pub ranking: Vec<Ranked>,
 }
 
 /// What one side gave.
@@ -62,6 +72,8 @@ pub struct ComparedTest {
 pub struct Figures {
     /// False when *reached* or *pattern* is refuted: nothing can be held against it.
     pub headline: bool,
+    /// What the proof *reached* says: whether the bytes were the device's.
+    pub reached: stats::Verdict,
     /// Throughput over the runs, in MB/s.
     pub mb_s: Spread,
     /// Latency of all I/Os of all runs together, in nanoseconds.
@@ -89,17 +101,6 @@ pub struct Pair {
     pub dominance: Option<f64>,
     /// Percentiles of latency of all runs together, `of` to `to`: above 1 it is slower.
     pub latency: Option<LatencyRatio>,
-}
-
-/// Ratios of percentiles of merged latencies.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct LatencyRatio {
-    /// Median.
-    pub p50: f64,
-    /// 99th percentile.
-    pub p99: f64,
-    /// 99.9th percentile.
-    pub p999: f64,
 }
 
 /// What is said of a pair.
@@ -152,21 +153,32 @@ impl Comparison {
     }
 }
 
-/// Compares `sides`, each with its mark; `margin_percent` such as 2.
-pub fn compare(sides: Vec<(Side, &Body)>, margin_percent: f64) -> Comparison {
-    let (sides, bodies): (Vec<Side>, Vec<&Body>) = sides.into_iter().unzip();
+/// A side with what was measured of it.
+#[derive(Clone, Debug)]
+pub struct Measured<'a> {
+    /// What it is.
+    pub side: Side,
+    /// Its mark.
+    pub body: &'a Body,
+    /// The latencies of its runs, where they were kept.
+    pub latencies: Option<&'a RunLatencies>,
+}
+
+/// Compares `measured` sides; `margin_percent` such as 2.
+pub fn compare(measured: &[Measured<'_>], margin_percent: f64) -> Comparison {
+    let sides: Vec<Side> = measured.iter().map(|one| one.side.clone()).collect();
+    let bodies: Vec<&Body> = measured.iter().map(|one| one.body).collect();
     let mut tests: Vec<ComparedTest> = Vec::new();
     let mut contrasts: Vec<Contrast> = Vec::new();
     // Which pair each contrast is of.
     let mut places: Vec<(usize, usize)> = Vec::new();
     for key in keys(&bodies) {
-        let made: Vec<Option<&Test>> = (bodies.iter())
-            .map(|body| body.tests.iter().find(|test| Key::of(test) == key))
-            .collect();
+        let made: Vec<Option<Tested<'_>>> =
+            measured.iter().map(|one| Tested::of(one, key)).collect();
         let mut pairs = Vec::new();
         for of in 1..sides.len() {
             for to in 0..of {
-                let (Some(a), Some(b)) = (made[of], made[to]) else { continue };
+                let (Some(a), Some(b)) = (&made[of], &made[to]) else { continue };
                 let (pair, contrast) = pair((of, a), (to, b), design(&sides[of], &sides[to]));
                 if let Some(contrast) = contrast {
                     places.push((tests.len(), pairs.len()));
@@ -175,8 +187,9 @@ pub fn compare(sides: Vec<(Side, &Body)>, margin_percent: f64) -> Comparison {
                 pairs.push(pair);
             }
         }
-        let sides = made.into_iter().map(|test| test.map(figures)).collect();
-        tests.push(ComparedTest { name: key.name.to_owned(), op: key.op.to_owned(), sides, pairs });
+        let sides = made.into_iter().map(|made| made.map(|made| figures(made.test))).collect();
+        let (name, op) = (key.name.to_owned(), key.op.to_owned());
+        tests.push(ComparedTest { name, op, sides, pairs, ranking: Vec::new() });
     }
     let judged = judge(&contrasts, CONFIDENCE, margin_percent / 100.0);
     for ((test, pair), judged) in places.into_iter().zip(judged) {
@@ -188,6 +201,9 @@ pub fn compare(sides: Vec<(Side, &Body)>, margin_percent: f64) -> Comparison {
             stats::Outcome::Undecided => Verdict::Undecided,
         };
         pair.throughput = Some(judged);
+    }
+    for test in &mut tests {
+        test.ranking = ranking::ranking(&test.sides, &test.pairs);
     }
     let caveats = caveats(&sides, &bodies, &tests);
     Comparison { margin_percent, confidence: CONFIDENCE, sides, tests, caveats }
@@ -203,6 +219,20 @@ struct Key<'a> {
 impl Key<'_> {
     fn of(test: &Test) -> Key<'_> {
         Key { name: &test.name, op: &test.op }
+    }
+}
+
+/// A test as one side made it.
+struct Tested<'a> {
+    test: &'a Test,
+    latencies: Option<LatencyRuns>,
+}
+
+impl<'a> Tested<'a> {
+    fn of(one: &Measured<'a>, key: Key<'_>) -> Option<Tested<'a>> {
+        let index = one.body.tests.iter().position(|test| Key::of(test) == key)?;
+        let latencies = latency::of_test(one.body, index, one.latencies);
+        Some(Tested { test: &one.body.tests[index], latencies })
     }
 }
 
@@ -234,6 +264,7 @@ fn figures(test: &Test) -> Figures {
     let modes = two_modes(&rates(test), MODES_SEED);
     Figures {
         headline: test.headline,
+        reached: test.proofs.reached.verdict,
         mb_s: test.mb_s,
         latency_ns: test.latency_ns,
         two_modes: modes.is_some_and(|found| matches!(found.modes, Modes::Two { .. })),
@@ -242,18 +273,18 @@ fn figures(test: &Test) -> Figures {
 
 /// The pair without a verdict, and what the verdict is drawn from.
 fn pair(
-    (of, a): (usize, &Test),
-    (to, b): (usize, &Test),
+    (of, a): (usize, &Tested<'_>),
+    (to, b): (usize, &Tested<'_>),
     design: Design,
 ) -> (Pair, Option<Contrast>) {
-    let (mut ours, mut theirs) = (rates(a), rates(b));
+    let (mut ours, mut theirs) = (rates(a.test), rates(b.test));
     if design == Design::Blocks {
         // The last block of an interrupted measurement is not whole.
         let whole = ours.len().min(theirs.len());
         ours.truncate(whole);
         theirs.truncate(whole);
     }
-    let stands = a.headline && b.headline;
+    let stands = a.test.headline && b.test.headline;
     let contrast = Contrast::new(&ours, &theirs, design).filter(|_| stands);
     let pair = Pair {
         of,
@@ -263,18 +294,12 @@ fn pair(
         runs: (ours.len(), theirs.len()),
         throughput: None,
         dominance: contrast.as_ref().map(Contrast::dominance),
-        latency: latency(&a.latency_ns, &b.latency_ns).filter(|_| stands),
+        latency: contrast.as_ref().and_then(|contrast| {
+            let (a, b) = ((a.test, a.latencies.as_ref()), (b.test, b.latencies.as_ref()));
+            latency::ratio(a, b, design, contrast)
+        }),
     };
     (pair, contrast)
-}
-
-fn latency(a: &Latency, b: &Latency) -> Option<LatencyRatio> {
-    let ratio = |a: u64, b: u64| (a > 0 && b > 0).then(|| a as f64 / b as f64);
-    Some(LatencyRatio {
-        p50: ratio(a.p50, b.p50)?,
-        p99: ratio(a.p99, b.p99)?,
-        p999: ratio(a.p999, b.p999)?,
-    })
 }
 
 fn caveats(sides: &[Side], bodies: &[&Body], tests: &[ComparedTest]) -> Vec<Caveat> {

@@ -2,6 +2,8 @@
 
 mod contrast;
 mod outcome;
+mod percentiles;
+mod ranks;
 mod unpaired;
 
 use crate::interval::ranks_for_error;
@@ -10,6 +12,8 @@ use serde::{Deserialize, Serialize};
 
 pub use contrast::{Contrast, Design};
 pub use outcome::{Judged, Outcome, holm, judge};
+pub use percentiles::{LatencyRuns, NoInterval, percentile_ratio_factor};
+pub use ranks::{RankInterval, rank_intervals};
 
 /// More pairs than this are refused: all pairwise means are held in memory.
 pub const PAIRS_MAX: usize = 4096;

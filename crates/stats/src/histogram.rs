@@ -1,8 +1,10 @@
 //! Latencies in bounded memory.
 
+mod bins;
 mod encoded;
 mod percentile;
 
+pub use bins::LatencyBins;
 pub use percentile::Percentile;
 
 use hdrhistogram::Histogram;

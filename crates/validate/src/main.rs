@@ -14,6 +14,7 @@ mod coverage;
 mod cuts;
 mod engine;
 mod explain;
+mod filesystems;
 mod fio;
 mod fio_parity;
 mod fio_steady;
@@ -122,6 +123,8 @@ enum Name {
     Reached(reached::Options),
     /// The same on this machine's own filesystems, against the kernel's tracer (root and tracefs, minutes)
     Stacks(stacks::Options),
+    /// Filesystems and arrays ranked, here and on emulated drives (root and QEMU, half an hour)
+    Filesystems(filesystems::Options),
     /// What reading traces costs, in time and in memory (4 GB of disk, half an hour)
     TraceFormats(trace_formats::Options),
 }
@@ -152,7 +155,7 @@ fn main() -> ExitCode {
 type Validation = (&'static str, &'static str, fn() -> Result<bool>);
 
 /// All of them, in the order in which they run when none is named: the short ones first.
-const ALL: [Validation; 28] = [
+const ALL: [Validation; 29] = [
     ("trend", "histories, rightly said to have changed or not", || trend::run(&defaults())),
     ("serve", "served virtual drives, tried with flashbench and fio", || serve::run(&defaults())),
     ("explain", "what commands were predicted to do, and did", || explain::run(&defaults())),
@@ -178,6 +181,9 @@ const ALL: [Validation; 28] = [
     }),
     ("stacks", "the same on this machine's filesystems, against its tracer", || {
         stacks::run(&defaults())
+    }),
+    ("filesystems", "filesystems and arrays, ranked here and on emulated drives", || {
+        filesystems::run(&defaults())
     }),
     ("replay", "two drives compared by two workloads, beside published tables", || {
         replay::run(&defaults())
@@ -242,6 +248,7 @@ fn run(name: Option<Name>) -> Result<bool> {
         Some(Name::Btt(options)) => btt::run(&options),
         Some(Name::Reached(options)) => reached::run(&options),
         Some(Name::Stacks(options)) => stacks::run(&options),
+        Some(Name::Filesystems(options)) => filesystems::run(&options),
         Some(Name::Replay(options)) => replay::run(&options),
         Some(Name::ReplayVerdicts(options)) => replay_verdicts::run(&options),
         Some(Name::ReplayTiming(options)) => replay_timing::run(&options),

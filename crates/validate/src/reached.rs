@@ -13,6 +13,7 @@ use anyhow::{Context as _, Result, bail};
 use clap::Args;
 use lab::reached::{Cell, Worth};
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 
 use crate::binary::Binary;
 use crate::provenance::{self, Machine};
@@ -85,24 +86,37 @@ pub fn run(options: &Options) -> Result<bool> {
     Ok(faults.is_empty() && !cells.is_empty())
 }
 
-/// Runs the scenarios with the binary beside this one.
+/// Runs the scenarios and reads what came of them.
 fn lab(options: &Options, path: &Path) -> Result<Vec<Outcome>> {
+    match &options.scenario {
+        Some(name) => run_lab(&[name], path)?,
+        None => run_lab(&["--tag", "reached"], path)?,
+    }
+    read(path)
+}
+
+/// Runs scenarios of the lab with the binary beside this one; what came of them is then in `path`.
+///
+/// # Errors
+/// When the lab cannot run.
+pub fn run_lab(chosen: &[&str], path: &Path) -> Result<()> {
     let _ = fs::remove_file(path);
     let mut command = Command::new("scripts/lab");
-    command.arg("run").arg("--json").arg(path).env("LAB_PROGRAM", Binary::find()?.path());
-    match &options.scenario {
-        Some(name) => command.arg(name),
-        None => command.args(["--tag", "reached"]),
-    };
+    command.arg("run").arg("--json").arg(path).args(chosen);
+    command.env("LAB_PROGRAM", Binary::find()?.path());
     let status = command.stdin(Stdio::null()).status().context("scripts/lab")?;
     // 1 is a scenario that failed, which the outcomes tell better.
     if !matches!(status.code(), Some(0 | 1)) {
         bail!("scripts/lab ended with {status}");
     }
-    read(path)
+    Ok(())
 }
 
-fn read(path: &Path) -> Result<Vec<Outcome>> {
+/// Outcomes of scenarios, as far as a table needs them.
+///
+/// # Errors
+/// Names the file.
+pub fn read<O: DeserializeOwned>(path: &Path) -> Result<Vec<O>> {
     let shown = || path.display().to_string();
     serde_json::from_slice(&fs::read(path).with_context(shown)?).with_context(shown)
 }

@@ -14,6 +14,7 @@ Examples:
   drivescope compare /mnt/old /mnt/new          measured now, in turns
   drivescope compare /dev/sdb /dev/sdc --tests RND4KQ1T1 --runs 12
   drivescope compare sim:hdd-sg sim:hdd-wd --tests RND4KQ32T1 --write-only
+  drivescope compare /mnt/ext4 /mnt/xfs /mnt/btrfs --size 256MiB --runs 14
   drivescope compare 20261121T2335 last --tolerance 5%
   drivescope compare before.json after.json --json
 

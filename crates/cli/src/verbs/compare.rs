@@ -6,7 +6,7 @@ use std::thread;
 
 use anyhow::{Context as _, Result, anyhow, bail};
 use mark::Body;
-use mark::compare::{Comparison, Side, Verdict, compare, letter};
+use mark::compare::{Comparison, Measured, RunLatencies, Side, Verdict, compare, letter};
 use record::{Document, Envelope, Integrity, RunId};
 use report::{RateUnit, Style};
 use serde_json::{Value, json};
@@ -50,22 +50,28 @@ pub fn main(args: &CompareArgs, given: &Given) -> Result<Exit> {
     }
     let measured = measure(args, &live)?;
     let mut made: Vec<Made> = Vec::new();
-    let mut sides: Vec<(Side, Body)> = Vec::new();
+    let mut sides: Vec<(Side, Body, Option<RunLatencies>)> = Vec::new();
     let mut measured = measured.into_iter();
     for (name, found) in args.sides.iter().zip(found) {
         match found {
-            Found::Recorded(side, body) => sides.push((side, *body)),
+            Found::Recorded(side, body, latencies) => sides.push((side, *body, latencies)),
             Found::Target => {
                 let (one, blocks) = measured.next().context("a side was not measured")?;
                 let is_run = !args.record.no_record;
                 let side = side(name, &one.document, is_run, Some(blocks));
-                sides.push((side, one.document.body.clone()));
+                sides.push((side, one.document.body.clone(), Some(one.latencies().clone())));
                 made.push(one);
             }
         }
     }
-    let sides = sides.iter().map(|(side, body)| (side.clone(), body)).collect();
-    let comparison = compare(sides, args.margin);
+    let sides: Vec<Measured<'_>> = (sides.iter())
+        .map(|(side, body, latencies)| Measured {
+            side: side.clone(),
+            body,
+            latencies: latencies.as_ref(),
+        })
+        .collect();
+    let comparison = compare(&sides, args.margin);
     if args.json {
         print_json(SCHEMA, &comparison)?;
     } else {
@@ -94,8 +100,8 @@ fn answer(comparison: &Comparison, tolerance: Option<f64>) -> Exit {
 
 /// What a name leads to.
 enum Found {
-    /// A result that is there.
-    Recorded(Side, Box<Body>),
+    /// A result that is there, with the latencies of its runs where they were kept.
+    Recorded(Side, Box<Body>, Option<RunLatencies>),
     /// Something to measure.
     Target,
 }
@@ -127,7 +133,7 @@ fn document(name: &str, path: &Path) -> Result<Found> {
     }
     let document: Document<Body> = serde_json::from_value(value)
         .with_context(|| format!("{name}: is no whole {}", session::SCHEMA))?;
-    Ok(Found::Recorded(side(name, &document, false, None), Box::new(document.body)))
+    Ok(Found::Recorded(side(name, &document, false, None), Box::new(document.body), None))
 }
 
 fn recorded(name: &str, args: &CompareArgs) -> Result<Found> {
@@ -150,7 +156,8 @@ fn recorded(name: &str, args: &CompareArgs) -> Result<Found> {
     })?;
     let note = run.notes.iter().find(|(kind, _)| kind == BLOCKS);
     let blocks = note.and_then(|(_, note)| Some(note["comparison"].as_str()?.to_owned()));
-    Ok(Found::Recorded(side(name, &document, true, blocks), Box::new(document.body)))
+    let side = side(name, &document, true, blocks);
+    Ok(Found::Recorded(side, Box::new(document.body), recording::latencies(&run)))
 }
 
 /// `blocks` names the measurement in turns that it was part of.

@@ -1,6 +1,10 @@
 //! Sides held against each other.
 
-use mark::compare::{ComparedTest, Comparison, Figures, Pair, Side, Verdict, letter};
+use mark::compare::{
+    ComparedTest, Comparison, Figures, NoInterval, Pair, PercentileRatio, Side, Tie, Verdict,
+    letter,
+};
+use mark::findings::CONFIDENCE;
 use report::{Cell, Group, Row, Sheet, Standing, Tone};
 use stats::{Better, Design, Judged, Quantity, Unit};
 
@@ -33,10 +37,10 @@ fn named((index, side): (usize, &Side)) -> String {
     format!("{}: {}{drive}", letter(index), side.name)
 }
 
-/// A table per pair and direction, in the order of the tests.
+/// Who comes first, where there are more than two; then a table per pair and direction, in the order of the tests.
 fn groups(comparison: &Comparison) -> Vec<Group> {
-    let mut groups: Vec<Group> = Vec::new();
     let many = comparison.sides.len() > 2;
+    let mut groups: Vec<Group> = if many { rankings(comparison) } else { Vec::new() };
     for of in 1..comparison.sides.len() {
         for to in 0..of {
             for test in &comparison.tests {
@@ -64,6 +68,50 @@ fn groups(comparison: &Comparison) -> Vec<Group> {
         }
     }
     groups
+}
+
+/// The ranks of the sides, a table per direction.
+fn rankings(comparison: &Comparison) -> Vec<Group> {
+    let mut groups: Vec<Group> = Vec::new();
+    for test in &comparison.tests {
+        let title = format!("{}, ranks", title(&test.op));
+        let row = Row {
+            name: test.name.clone(),
+            standing: Standing::Stands(vec![]),
+            detail: vec![ranked(test)],
+            proofs: vec![],
+        };
+        match groups.iter_mut().find(|group| group.title == title) {
+            Some(group) => group.rows.push(row),
+            None => groups.push(Group { title, columns: vec![], rows: vec![row] }),
+        }
+    }
+    groups
+}
+
+fn ranked(test: &ComparedTest) -> String {
+    let letters = |sides: &mut dyn Iterator<Item = usize>| sides.map(letter).collect::<Vec<_>>();
+    let group = |group: mark::compare::Group| {
+        let ranks = match group.best == group.worst {
+            true => group.best.to_string(),
+            false => format!("{}–{}", group.best, group.worst),
+        };
+        let how = match group.tie {
+            Tie::Alone => "",
+            Tie::Equivalent => " (equivalent)",
+            Tie::NotToldApart => " (not told apart)",
+        };
+        format!("{ranks}: {}{how}", letters(&mut group.sides.into_iter()).join(", "))
+    };
+    let mut parts: Vec<String> = test.groups().into_iter().map(group).collect();
+    let is_left_out = |side: &usize| {
+        test.sides[*side].is_some() && !test.ranking.iter().any(|ranked| ranked.side == *side)
+    };
+    let left_out = letters(&mut (0..test.sides.len()).filter(is_left_out));
+    if !left_out.is_empty() {
+        parts.push(format!("not ranked: {}", left_out.join(", ")));
+    }
+    parts.join("; ")
 }
 
 fn row(test: &ComparedTest, pair: &Pair, comparison: &Comparison) -> Row {
@@ -126,16 +174,52 @@ pub fn probability(p: f64) -> String {
 }
 
 fn latency(pair: &Pair) -> String {
-    let Some(ratio) = pair.latency else { return String::new() };
-    let times = report::number::digits;
+    let Some(latency) = pair.latency else { return String::new() };
+    let percentiles =
+        [(latency.p50, "the median"), (latency.p99, "99 %"), (latency.p999, "99.9 %")];
+    let told = percentiles.map(|(found, at)| {
+        let interval = times(&found, pair).map_or(String::new(), |told| format!(" ({told})"));
+        format!("{}{interval} at {at}", report::number::digits(found.ratio))
+    });
+    let missing = |why: NoInterval| {
+        let lacks = percentiles.iter().filter(|(found, _)| found.no_interval == Some(why));
+        let lacks: Vec<&str> = lacks.map(|(_, at)| *at).collect();
+        let why = match why {
+            NoInterval::FewRuns => "of fewer than 6 runs",
+            NoInterval::FewLatencies => "of so few latencies",
+            NoInterval::NotKept => "without the latencies of each run",
+        };
+        let which = match lacks.len() {
+            3 => String::new(),
+            _ => format!(" at {}", lacks.join(" and ")),
+        };
+        (!lacks.is_empty()).then(|| format!("; no interval{which} {why}"))
+    };
+    let missing = [NoInterval::FewRuns, NoInterval::FewLatencies, NoInterval::NotKept].map(missing);
     format!(
-        "latency of {} to that of {}: {} at the median, {} at 99 %, {} at 99.9 %",
+        "latency of {} to that of {}: {}{}",
         letter(pair.of),
         letter(pair.to),
-        times(ratio.p50),
-        times(ratio.p99),
-        times(ratio.p999)
+        told.join(", "),
+        missing.into_iter().flatten().collect::<String>()
     )
+}
+
+/// The interval of a ratio of latencies, where there is one.
+fn times(found: &PercentileRatio, pair: &Pair) -> Option<String> {
+    found.low.zip(found.high)?;
+    let runs = pair.runs.0.min(pair.runs.1);
+    let ratio = Quantity {
+        value: found.ratio,
+        low: found.low,
+        high: found.high,
+        confidence: CONFIDENCE,
+        unit: Unit::Ratio,
+        n: runs,
+        n_effective: runs as f64,
+        better: Better::Lower,
+    };
+    Some(report::number::interval(&ratio, report::RateUnit::Mb))
 }
 
 fn closing(comparison: &Comparison) -> (String, Tone) {

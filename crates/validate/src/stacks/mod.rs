@@ -38,12 +38,7 @@ pub fn run(options: &Options) -> Result<bool> {
     let binary = Binary::find()?;
     let out = sheet::table_dir(Some(&options.out), false)?;
     let (commit, load) = (provenance::commit()?, provenance::load());
-    let work = fs::canonicalize(sheet::work_dir()?)?.join("stacks");
-    if work.exists() {
-        fs::remove_dir_all(&work)
-            .with_context(|| format!("{}: is left of a run that was killed", work.display()))?;
-    }
-    fs::create_dir_all(&work).with_context(|| format!("{}: cannot be made", work.display()))?;
+    let work = fresh_dir("stacks")?;
     let disk = disk_under(&work)?;
     let ran = Command::new("bash")
         .arg(SCRIPT)
@@ -127,7 +122,25 @@ fn disk_words(disk: &Path) -> String {
     format!("`{}`, {}", disk.display(), if rotates { "said to rotate" } else { "does not rotate" })
 }
 
-fn with_program(binary: &Binary) -> Result<std::ffi::OsString> {
+/// An empty directory of this name among test files.
+///
+/// # Errors
+/// When what a run that was killed left there cannot be removed, or it cannot be made.
+pub fn fresh_dir(name: &str) -> Result<PathBuf> {
+    let dir = fs::canonicalize(sheet::work_dir()?)?.join(name);
+    if dir.exists() {
+        fs::remove_dir_all(&dir)
+            .with_context(|| format!("{}: is left of a run that was killed", dir.display()))?;
+    }
+    fs::create_dir_all(&dir).with_context(|| format!("{}: cannot be made", dir.display()))?;
+    Ok(dir)
+}
+
+/// The PATH of a script that calls drivescope.
+///
+/// # Errors
+/// When the binary's directory is not known.
+pub fn with_program(binary: &Binary) -> Result<std::ffi::OsString> {
     let own = fs::canonicalize(binary.path())?;
     let mut path = own.parent().context("the binary has no directory")?.as_os_str().to_owned();
     path.push(":");

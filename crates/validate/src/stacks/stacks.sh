@@ -11,18 +11,8 @@ cached= number=0 recorder=
 # shellcheck source=/dev/null
 source lab/scenarios/reached.sh
 
-undo=()
-take_down() {
-    [[ -n $recorder ]] && kill "$recorder" 2>/dev/null
-    for ((at = ${#undo[@]} - 1; at >= 0; at--)); do eval "${undo[at]}" >&2 2>&1; done
-    undo=()
-}
-trap take_down EXIT
-
-# left REASON: a stack that this machine does not make.
-left() {
-    echo "left $*" >&2
-}
+# shellcheck source=/dev/null
+source crates/validate/src/stacks/make.sh
 
 # Begins to record what the disk is asked for, or ends it: the measurement lies between two counts.
 lab-host() {
@@ -42,34 +32,6 @@ lab-host() {
         kill -0 "$recorder" 2>/dev/null || { cat "$work/record.txt" >&2; exit 2; }
         sleep 0.02
     done
-}
-
-# make FILESYSTEM DEVICE…: as there, but nothing is given back to the file underneath, whose places are known.
-make() {
-    local kind=$1
-    shift
-    mkdir -p "$work/mnt/$kind"
-    case $kind in
-    ext4) mkfs.ext4 -q -F -E nodiscard,lazy_itable_init=0,lazy_journal_init=0 "$1" ;;
-    xfs) mkfs.xfs -q -f -K "$1" ;;
-    btrfs) mkfs.btrfs -q -f -K ${data:+-d "$data"} "$@" >/dev/null ;;
-    ntfs) mkfs.ntfs -q -F -Q "$1" >/dev/null ;;
-    esac && case $kind in
-    ext4 | xfs) mount -t "$kind" -o nodiscard "$1" "$work/mnt/$kind" ;;
-    btrfs) mount -t btrfs -o "nodiscard${options:+,$options}" "$1" "$work/mnt/btrfs" ;;
-    ntfs) ntfs-3g "$1" "$work/mnt/ntfs" ;;
-    esac && undo+=("umount '$work/mnt/$kind'")
-}
-
-# image NAME: 384 MiB on the disk, all of it written.
-image() {
-    [[ -e $work/leaf/$1 ]] || dd if=/dev/zero of="$work/leaf/$1" bs=1M count=384 conv=fsync 2>/dev/null
-}
-
-# attach NAME DIRECT: a loop device over an image, in `device`.
-attach() {
-    image "$1"
-    device=$(losetup --find --show --direct-io="$2" "$work/leaf/$1") && undo+=("losetup -d '$device'")
 }
 
 # cells STACK FILESYSTEM FILE LOW HIGH FLAGS…: reads and writes of a file that is filled first.
