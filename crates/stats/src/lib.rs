@@ -14,6 +14,7 @@ pub mod compare;
 pub mod drift;
 pub mod effects;
 pub mod ess;
+pub mod fio_bins;
 pub mod histogram;
 pub mod interval;
 pub mod modes;

@@ -58,7 +58,7 @@ const PTS: &[&str] = &[
 const PROBE: &[&str] = &["sim:usb-8m", "--time-budget=1s", "--no-progress", "--no-record"];
 
 /// All verbs.
-pub const VERBS: [Verb; 43] = [
+pub const VERBS: [Verb; 44] = [
     verb("mark", 1, QUICK),
     verb("plan", 0, &["--tests=RND4KQ1T1", "--seed=7"]),
     verb("run", 2, &["plan.toml", "sim:hdd-7200", "--no-progress", "--no-record"]),
@@ -92,6 +92,7 @@ pub const VERBS: [Verb; 43] = [
     verb("trace export", 1, &["shop.spc", "--to=fio", "--output=out.log"]),
     verb("flashbench", 1, &["sim:usb-8m", "-a"]),
     verb("diskspd", 1, &["sim:hdd-wd", "-d1", "-W0", "-z7"]),
+    verb("import", 1, &["cdm.txt", "--no-record"]),
     verb("import flashbench", 1, &["align.txt"]),
     verb("judge", 1, &["x_bw.1.log"]),
     verb("explain", 1, &["SEQ1MQ8T1"]),
