@@ -1,4 +1,4 @@
-//! Feeds bytes that nobody meant to one of the readers of traces, under libFuzzer: `scripts/fuzz`.
+//! Feeds bytes that nobody meant to one of the readers of traces, results and command lines, under libFuzzer: `scripts/fuzz`.
 //!
 //! One binary for all targets, so that there is one to build and to link: `DRIVESCOPE_FUZZ` names the target, or is
 //! `list`.
@@ -6,6 +6,7 @@
 #![no_main]
 
 mod check;
+mod results;
 mod target;
 
 use cap::Cap;

@@ -1,4 +1,4 @@
-//! The targets: one for each format, and one for telling them apart.
+//! The targets: one for each format of a trace, one for telling them apart, and those of [`crate::results`].
 
 use std::io::{Cursor, Write as _};
 use std::sync::OnceLock;
@@ -7,6 +7,7 @@ use trace::container::{self, Checksums};
 use trace::import::{self, AddressUnit, Format, Options, ReadFlag, SpaceRule, TimeUnit};
 
 use crate::check::{self, Read};
+use crate::results::Results;
 
 /// What reads the bytes.
 #[derive(Clone, Copy)]
@@ -15,6 +16,8 @@ pub enum Target {
     Format(Format),
     /// Whichever reader is found for them.
     Detection,
+    /// A reader of what other programs print or are asked.
+    Results(Results),
 }
 
 impl Target {
@@ -23,12 +26,17 @@ impl Target {
         static NAMED: OnceLock<Target> = OnceLock::new();
         *NAMED.get_or_init(|| {
             let name = std::env::var("DRIVESCOPE_FUZZ").unwrap_or_default();
+            let results = Results::ALL.into_iter().find(|(own, _)| *own == name);
+            if let Some((_, results)) = results {
+                return Target::Results(results);
+            }
             match name.parse() {
                 Ok(format) => Target::Format(format),
                 Err(_) if name == "detection" => Target::Detection,
                 Err(_) if name == "list" => {
                     let names = Format::ALL.map(Format::word).join("\n");
-                    let written = writeln!(std::io::stdout(), "{names}\ndetection");
+                    let results = Results::ALL.map(|(name, _)| name).join("\n");
+                    let written = writeln!(std::io::stdout(), "{names}\ndetection\n{results}");
                     std::process::exit(i32::from(written.is_err()))
                 }
                 Err(error) => panic!("DRIVESCOPE_FUZZ: {error}, detection, list"),
@@ -42,6 +50,7 @@ impl Target {
             Target::Format(Format::Container) => container(data),
             Target::Format(format) => strict_and_lenient(data, &options(data, Some(format))),
             Target::Detection => strict_and_lenient(data, &options(data, None)),
+            Target::Results(results) => results.run(data),
         }
     }
 }

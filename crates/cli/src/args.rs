@@ -5,6 +5,7 @@ mod diskspd;
 mod explain;
 mod given;
 mod health;
+mod import;
 mod judge;
 mod probe;
 mod pts;
@@ -33,15 +34,17 @@ pub use diskspd::DiskspdArgs;
 pub use explain::ExplainArgs;
 pub use given::Given;
 pub use health::HealthArgs;
+pub use import::{ImportArgs, ImportFlashbenchArgs, ImportVerb, ResultForm};
 pub use judge::JudgeArgs;
 pub use probe::{
-    AlignArgs, CapacityArgs, ChainArgs, FlashbenchArgs, ImportArgs, ImportFlashbenchArgs,
-    ImportVerb, PlainArgs, ProbeArgs, ProbeOutputArgs, ProbePlaceArgs, ProbeVerb, RowsArgs,
-    RowsVerb, ScatterArgs,
+    AlignArgs, CapacityArgs, ChainArgs, FlashbenchArgs, PlainArgs, ProbeArgs, ProbeOutputArgs,
+    ProbePlaceArgs, ProbeVerb, RowsArgs, RowsVerb, ScatterArgs,
 };
 pub use pts::{PtsArgs, PtsConsentArgs, PtsOutputArgs, TestName};
 pub use purge::{PurgeArgs, method as purge_method};
-pub use record::{KeepArgs, PlaceArgs, RecordArgs, RerunArgs, RunsArgs, RunsVerb, SamplesName};
+pub use record::{
+    KeepArgs, PlaceArgs, RecordArgs, RerunArgs, RunsArgs, RunsForm, RunsVerb, SamplesName,
+};
 pub use sim::{ServeArgs, SimArgs, SimVerb};
 pub use sweep::{SweepArgs, SweepLoadArgs};
 pub use trace::{
@@ -105,7 +108,7 @@ pub enum Verb {
     /// diskspd's command line and report, with a verdict; see diskspd --help
     #[command(disable_help_flag = true)]
     Diskspd(DiskspdArgs),
-    /// Judge what another tool printed
+    /// Results of fio, diskspd, CrystalDiskMark and flashbench, read and kept
     Import(ImportArgs),
     /// Was the drive in a steady state? Results of fio, ezFIO, TKperf, diskspd
     Judge(JudgeArgs),

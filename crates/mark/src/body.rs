@@ -6,6 +6,7 @@ use stats::{Better, Caveat, Proof, Quantity, Unit, Verdict};
 
 use crate::burst::Writes;
 use crate::findings::CONFIDENCE;
+use crate::imported::Imported;
 
 /// Everything that a mark found.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -24,6 +25,9 @@ pub struct Body {
     pub caveats: Vec<Caveat>,
     /// True when the run was ended before its plan was done.
     pub interrupted: bool,
+    /// Where it comes from, when another program measured it. What that one does not tell is 0 then, and is named there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub imported: Option<Imported>,
 }
 
 impl Body {

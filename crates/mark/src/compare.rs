@@ -8,12 +8,14 @@
 mod latency;
 mod ranking;
 
+use block::Nanos;
 use serde::{Deserialize, Serialize};
 use stats::compare::LatencyRuns;
 use stats::{Caveat, Contrast, Design, Judged, Modes, judge, two_modes};
 
-use crate::body::{Body, Latency, Spread, Test};
+use crate::body::{Body, Latency, Setup, Spread, Test};
 use crate::findings::CONFIDENCE;
+use crate::imported::Told;
 
 pub use latency::{LatencyRatio, NoInterval, PercentileRatio, RunLatencies};
 pub use ranking::{Group, Ranked, Tie};
@@ -314,6 +316,18 @@ fn caveats(sides: &[Side], bodies: &[&Body], tests: &[ComparedTest]) -> Vec<Cave
         let remedy = "measure them together, or each with one plan (drivescope run PLAN.toml)";
         doubt("settings_differ", "the comparison".to_owned(), cause, remedy);
     }
+    let imported = bodies.iter().enumerate().filter_map(|(side, body)| {
+        body.imported.as_ref().map(|imported| format!("{} by {}", letter(side), imported.tool))
+    });
+    let imported: Vec<String> = imported.collect();
+    if !imported.is_empty() {
+        let cause = format!(
+            "{} was measured by another program, whose word is all there is",
+            imported.join(", ")
+        );
+        let remedy = "measure all sides with drivescope, which proves what it says";
+        doubt("imported", "the comparison".to_owned(), cause, remedy);
+    }
     let is_apart = |pair: &Pair| pair.design == Design::Separate && pair.throughput.is_some();
     if tests.iter().flat_map(|test| &test.pairs).any(is_apart) {
         let cause =
@@ -354,22 +368,40 @@ pub fn letter(index: usize) -> String {
     }
 }
 
-/// What the sides were asked, where it differs: a setting with its values in the order of the sides.
+/// What the sides were asked, where it differs: a setting with its values in the order of the sides. What a file of
+/// another program does not tell differs from nothing.
 fn settings(bodies: &[&Body]) -> Vec<String> {
-    let setups = || bodies.iter().map(|body| &body.setup);
-    let seconds = |span: block::Nanos| format!("{} s", span.as_secs_f64());
-    let columns: [(&str, Vec<String>); 7] = [
-        ("engine", setups().map(|setup| setup.engine.clone()).collect()),
-        ("direct I/O", setups().map(|setup| yes_no(setup.direct)).collect()),
-        ("durable writes", setups().map(|setup| yes_no(setup.durable)).collect()),
-        ("region", setups().map(|setup| setup.region_bytes.to_string()).collect()),
-        ("measured time", setups().map(|setup| seconds(setup.duration_ns)).collect()),
-        ("warm-up", setups().map(|setup| seconds(setup.warm_up_ns)).collect()),
-        ("pause", setups().map(|setup| seconds(setup.pause_ns)).collect()),
+    let each = |ours: fn(&Setup) -> String, told: fn(&Told) -> Option<String>| {
+        let value = |body: &&Body| match &body.imported {
+            Some(imported) => told(&imported.told),
+            None => Some(ours(&body.setup)),
+        };
+        bodies.iter().map(value).collect::<Vec<Option<String>>>()
+    };
+    let columns: [(&str, Vec<Option<String>>); 7] = [
+        ("engine", each(|setup| setup.engine.clone(), |told| told.engine.clone())),
+        ("direct I/O", each(|setup| yes_no(setup.direct), |told| told.direct.map(yes_no))),
+        ("durable writes", each(|setup| yes_no(setup.durable), |told| told.durable.map(yes_no))),
+        ("region", each(|s| s.region_bytes.to_string(), |t| Some(t.region_bytes?.to_string()))),
+        ("measured time", each(|s| seconds(s.duration_ns), |t| t.duration_ns.map(seconds))),
+        ("warm-up", each(|s| seconds(s.warm_up_ns), |t| t.warm_up_ns.map(seconds))),
+        ("pause", each(|s| seconds(s.pause_ns), |_| None)),
     ];
-    let differs = |values: &[String]| values.windows(2).any(|pair| pair[0] != pair[1]);
+    let differs = |values: &[Option<String>]| {
+        let told: Vec<&String> = values.iter().flatten().collect();
+        told.windows(2).any(|pair| pair[0] != pair[1])
+    };
+    let words = |value: &Option<String>| value.clone().unwrap_or_else(|| "not told".to_owned());
     let told = columns.into_iter().filter(|(_, values)| differs(values));
-    told.map(|(name, values)| format!("{name} {}", values.join(" and "))).collect()
+    told.map(|(name, values)| {
+        let values: Vec<String> = values.iter().map(words).collect();
+        format!("{name} {}", values.join(" and "))
+    })
+    .collect()
+}
+
+fn seconds(span: Nanos) -> String {
+    format!("{} s", span.as_secs_f64())
 }
 
 fn yes_no(is_so: bool) -> String {

@@ -84,6 +84,7 @@ pub fn body(plan: &Plan, executed: &Executed, context: &Context<'_>) -> Body {
         tests,
         caveats: caveats::merge(caveats),
         interrupted: executed.interrupted || executed.broken.is_some(),
+        imported: None,
     }
 }
 
@@ -137,7 +138,7 @@ fn word(step: &Step, ops: &[OpShare]) -> String {
 /// their neighbours: that they do is a caveat of its own, since an interval that is sometimes missing
 /// and sometimes wider cannot be compared from one run to the next. Under a stop rule it is the rule's
 /// own, which is wider: it allows for having looked at the runs before, with the wish to stop.
-fn spread(values: &[f64], unit: Unit, until: Option<Until>) -> Spread {
+pub(crate) fn spread(values: &[f64], unit: Unit, until: Option<Until>) -> Spread {
     let median = median_quantity(values, CONFIDENCE, unit, Better::Higher);
     let interval = match until {
         None => median_interval(values, CONFIDENCE),

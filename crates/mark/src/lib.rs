@@ -11,6 +11,7 @@ pub mod diskspd;
 mod execute;
 pub mod explain;
 pub mod findings;
+pub mod imported;
 pub mod notation;
 pub mod options;
 mod proofs;

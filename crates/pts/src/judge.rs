@@ -3,14 +3,19 @@
 //! [`read`] takes files as texts and makes [`Recorded`] of them, each format in a file of its own; [`judge`] says of
 //! each what can be shown. Nothing here opens a file, so that what is said depends on the texts alone.
 
+mod crystal;
 mod diskspd;
+mod diskspd_xml;
 mod error;
 mod ezfio;
+mod fio_hist;
 mod fio_json;
 mod fio_log;
+mod fio_measured;
 mod fio_options;
 mod fio_traps;
 mod in_bytes;
+pub mod measured;
 mod recorded;
 mod series;
 mod tkperf;
@@ -51,6 +56,12 @@ pub fn format_of(text: &Text) -> Option<Format> {
         Some(Format::Ezfio)
     } else if diskspd::is_it(is) {
         Some(Format::Diskspd)
+    } else if diskspd_xml::is_it(is) {
+        Some(Format::DiskspdXml)
+    } else if crystal::is_it(is) {
+        Some(Format::CrystalDiskMark)
+    } else if fio_hist::is_it(is) {
+        Some(Format::FioHistLog)
     } else {
         log_by_name(&text.file).map(|_| Format::FioLog)
     }
@@ -62,10 +73,18 @@ pub fn format_of(text: &Text) -> Option<Format> {
 /// # Errors
 /// At the first file that is nobody's, or is damaged.
 pub fn read(texts: &[Text]) -> Result<Vec<Recorded>, JudgeError> {
+    read_as(texts, None)
+}
+
+/// As [`read`], with the format of all of them given: what is in a file is not asked then.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_as(texts: &[Text], format: Option<Format>) -> Result<Vec<Recorded>, JudgeError> {
     let mut logs = Vec::new();
     let mut others = Vec::new();
     for text in texts {
-        match format_of(text) {
+        match format.or_else(|| format_of(text)) {
             Some(Format::FioLog) => logs.push(fio_log::read(&text.file, &text.text)?),
             Some(format) => others.push((format, text)),
             None => return Err(nobodys(&text.file)),
@@ -79,6 +98,9 @@ pub fn read(texts: &[Text]) -> Result<Vec<Recorded>, JudgeError> {
             Format::Ezfio => ezfio::read(file, text)?,
             Format::Tkperf => tkperf::read(file, text)?,
             Format::Diskspd => diskspd::read(file, text)?,
+            Format::DiskspdXml => diskspd_xml::read(file, text)?,
+            Format::CrystalDiskMark => crystal::read(file, text)?,
+            Format::FioHistLog => vec![fio_hist::read(file, text)?],
             Format::FioLog => Vec::new(),
         };
         results.extend(read);
@@ -98,7 +120,8 @@ fn nobodys(file: &str) -> JudgeError {
     JudgeError::whole(
         file,
         "is no result that can be judged",
-        "give fio's JSON (--output-format=json) or logs (x_bw.1.log), ezFIO's CSV, TKperf's XML or diskspd's text",
+        "give fio's JSON (--output-format=json) or logs (x_bw.1.log), ezFIO's CSV, TKperf's XML, diskspd's text or XML, or \
+         CrystalDiskMark's text",
     )
 }
 
@@ -117,6 +140,7 @@ fn alone(logs: &[&Log]) -> Vec<Recorded> {
             result.files = logs.iter().map(|log| log.file.clone()).collect();
         }
         result.written_bytes = result.series.as_ref().and_then(Series::written_bytes);
+        result.measured = fio_log::measured(&logs);
         if result.written_bytes == Some(0) {
             result.load.pattern = Pattern::ReadsOnly;
         }

@@ -50,6 +50,6 @@ pub use index::{Listing, Row};
 pub use load::Run;
 pub use migrate::SCHEMA;
 pub use run::RunWriter;
-pub use run_id::{NotARunId, RunId, rfc3339};
+pub use run_id::{NotARunId, RunId, rfc3339, seconds_of};
 pub use runs::{Runs, default_dir};
 pub use sums::{Integrity, sha256_of_file};

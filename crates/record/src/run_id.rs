@@ -87,7 +87,7 @@ pub fn rfc3339(date: UnixNanos) -> String {
 }
 
 /// Seconds since 1970 of a date in RFC 3339; `None` when it is none.
-pub(crate) fn seconds_of(date: &str) -> Option<i64> {
+pub fn seconds_of(date: &str) -> Option<i64> {
     date.parse::<Timestamp>().ok().map(Timestamp::as_second)
 }
 

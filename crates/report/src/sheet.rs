@@ -64,6 +64,8 @@ pub enum Cell {
     Value(Quantity),
     /// Its interval.
     Interval(Quantity),
+    /// Not known.
+    Unknown,
 }
 
 /// How a sentence is coloured.

@@ -176,6 +176,7 @@ impl Page {
                         Cell::Interval(q) => {
                             format!("{:>INTERVAL$}", number::interval(q, self.style.rate))
                         }
+                        Cell::Unknown => format!("{:>VALUE$}", "–"),
                     };
                     line.push_str(&format!(" {text}"));
                 }

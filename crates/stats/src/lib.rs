@@ -15,6 +15,7 @@ pub mod course;
 pub mod drift;
 pub mod effects;
 pub mod ess;
+pub mod fio_bins;
 pub mod histogram;
 pub mod interval;
 pub mod knee;

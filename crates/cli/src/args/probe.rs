@@ -1,4 +1,4 @@
-//! Flags of `probe`, of `import`, of `rows`.
+//! Flags of `probe`, of `rows`.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -211,39 +211,6 @@ pub struct CapacityArgs {
     pub destructive: bool,
     #[command(flatten)]
     pub plain: PlainArgs,
-}
-
-/// `import`.
-#[derive(Debug, Args)]
-pub struct ImportArgs {
-    #[command(subcommand)]
-    pub verb: ImportVerb,
-}
-
-/// What can be imported.
-#[derive(Debug, Subcommand)]
-pub enum ImportVerb {
-    /// What flashbench printed: the same verdicts as of a drive
-    #[command(after_help = "\
-Examples:
-  drivescope import flashbench align.txt
-  drivescope import flashbench nr1.txt nr2.txt nr3.txt --erase-block 4MiB
-  flashbench -a /dev/sdb | drivescope import flashbench - --json")]
-    Flashbench(ImportFlashbenchArgs),
-}
-
-/// `import flashbench`.
-#[derive(Debug, Args)]
-pub struct ImportFlashbenchArgs {
-    /// Files of one device, with one or more tables each; - for standard input
-    #[arg(required = true, value_name = "FILE")]
-    pub files: Vec<PathBuf>,
-    /// Take this for the erase block
-    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
-    pub erase_block: Option<Bytes>,
-    /// Print the result as JSON
-    #[arg(long)]
-    pub json: bool,
 }
 
 /// `rows`.

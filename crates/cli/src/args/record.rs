@@ -36,6 +36,7 @@ Examples:
   drivescope runs list
   drivescope runs show last
   drivescope runs export last --output my-ssd.tar.gz
+  drivescope runs export last --format fio-json --output my-ssd.json
   drivescope runs import my-ssd.tar.gz
 
 A run is a directory of TOML, JSON, CSV and histogram files that can be read
@@ -87,7 +88,7 @@ pub enum RunsVerb {
         #[arg(long)]
         json: bool,
     },
-    /// Write runs to an archive (.tar.gz)
+    /// Write runs to an archive (.tar.gz), or one in fio's form
     Export {
         /// The runs [default: all]
         #[arg(value_name = "RUN")]
@@ -95,8 +96,11 @@ pub enum RunsVerb {
         #[command(flatten)]
         place: PlaceArgs,
         /// Where to; - for standard output
-        #[arg(long, short, value_name = "FILE.tar.gz")]
+        #[arg(long, short, value_name = "FILE")]
         output: PathBuf,
+        /// In which form
+        #[arg(long, value_enum, value_name = "FORM", default_value_t = RunsForm::Archive)]
+        format: RunsForm,
         /// Print as JSON
         #[arg(long)]
         json: bool,
@@ -120,6 +124,15 @@ pub enum RunsVerb {
         #[arg(long)]
         json: bool,
     },
+}
+
+/// Forms that runs are exported in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum RunsForm {
+    /// Whole records (.tar.gz), which `runs import` takes
+    Archive,
+    /// A mark as fio's json+: for fio's own tools, fio-plot, and `import`
+    FioJson,
 }
 
 /// Where runs are kept.

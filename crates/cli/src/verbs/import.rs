@@ -1,15 +1,26 @@
-//! `drivescope import`: what another tool printed, judged as a drive's own answers are.
+//! `drivescope import`: what another tool measured, as a recorded run; and what flashbench printed, judged as a drive's own
+//! answers are.
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
+use block::{Bytes, WallClock as _};
+use mark::imported::{Origin, Source, Told, ToldPercentile, body};
+use mark::{Pattern, TestSpec};
 use probe::flashbench::tables::{Parsed, Table};
-use probe::flashbench::{judge, parse_all};
+use probe::flashbench::{judge as judged, parse_all};
 use probe::{Finding, Verdict};
+use pts::judge::measured::{Asked, Measured, Way, joined};
+use pts::judge::{self, Format, Recorded};
+use record::{Document, Head, State, Summary};
 use serde::Serialize;
+use serde_json::json;
 
-use crate::args::{ImportArgs, ImportFlashbenchArgs, ImportVerb};
+use crate::args::{ImportArgs, ImportFlashbenchArgs, ImportVerb, KeepArgs, ResultForm};
+use crate::envelope::{SystemClock, envelope};
 use crate::exit::Exit;
+use crate::verbs::judge::texts;
+use crate::verbs::mark::run_id;
 use crate::verbs::{print_json, read_input};
-use crate::{talk, view};
+use crate::{recording, session, talk, view};
 
 /// The form of what this verb prints as JSON.
 const SCHEMA: &str = "drivescope.import/1";
@@ -28,8 +39,180 @@ struct Body {
 /// # Errors
 /// When a file cannot be read, or holds no table.
 pub fn main(args: &ImportArgs) -> Result<Exit> {
-    let ImportVerb::Flashbench(args) = &args.verb;
-    flashbench(args)
+    match &args.verb {
+        Some(ImportVerb::Flashbench(args)) => flashbench(args),
+        None => results(args),
+    }
+}
+
+fn results(args: &ImportArgs) -> Result<Exit> {
+    let form = args.format.map(Format::from);
+    let texts = texts(&args.files, form)?;
+    for (index, text) in texts.iter().enumerate() {
+        if let Some(first) = texts[..index].iter().find(|first| first.text == text.text) {
+            bail!(
+                "{}: is the same as {}, and one run is not two; leave it out",
+                text.file,
+                first.file
+            );
+        }
+    }
+    let read = joined(judge::read_as(&texts, form)?);
+    let origin = origin(&read)?;
+    let sources: Vec<Source> = read.iter().flat_map(sources).collect();
+    if sources.is_empty() {
+        bail!(
+            "{}: no run with I/O is in it; give the results of runs that came to their end",
+            read.first()
+                .and_then(|result| result.files.first())
+                .map_or("the files", String::as_str)
+        );
+    }
+    let body = body(origin, &sources);
+    let envelope = envelope(session::SCHEMA, run_id(0), &SystemClock);
+    let document = Document { envelope, body };
+    let kept = keep(args, &document)?;
+    session::show("import", &document, args.json, args.mib)?;
+    if let Some(id) = kept.filter(|_| !args.json) {
+        let place = args.place.flag();
+        talk::note(&format!("recorded; to see it again: drivescope runs show {id}{place}"));
+    }
+    Ok(Exit::Done)
+}
+
+/// Whose results they are; those of several programs are not runs of one test.
+fn origin(read: &[Recorded]) -> Result<Origin> {
+    let Some(first) = read.first() else {
+        bail!("the files hold no result; give the JSON, XML, text or logs of a run that ended")
+    };
+    for other in read {
+        if matches!(other.format, Format::Ezfio | Format::Tkperf) {
+            let file = other.files.first().map_or("", String::as_str);
+            bail!("{file}: is {}'s, which keeps no runs; ask judge about it", other.format.words());
+        }
+        if other.format.tool() != first.format.tool() {
+            bail!(
+                "the files are of {} and of {}: import those of one program at a time, and hold them against each other \
+                 with compare",
+                first.format.tool(),
+                other.format.tool()
+            );
+        }
+    }
+    Ok(Origin {
+        tool: first.format.tool().to_owned(),
+        version: first.tool_version.clone(),
+        format: first.format.words().to_owned(),
+    })
+}
+
+/// The runs of a result: what it read and what it wrote, or both where it was asked for both.
+fn sources(result: &Recorded) -> Vec<Source> {
+    let asked = &result.asked;
+    let is_mix = asked.reads_percent.is_some_and(|reads| (1..100).contains(&reads));
+    let runs: Vec<Measured> = match is_mix {
+        true => Measured::of_all(&result.measured).into_iter().collect(),
+        false => result.measured.clone(),
+    };
+    runs.into_iter().map(|run| source(result, run, is_mix)).collect()
+}
+
+fn source(result: &Recorded, run: Measured, is_mix: bool) -> Source {
+    let asked = &result.asked;
+    let op = match (run.way, asked.reads_percent) {
+        (_, Some(reads)) if is_mix => format!("mix{reads}"),
+        (Way::Write, _) => "write".to_owned(),
+        (Way::Read, _) => "read".to_owned(),
+        (Way::Both, _) => "other".to_owned(),
+    };
+    let percentile = |&(percent, ns): &(f64, u64)| ToldPercentile { percent, ns };
+    Source {
+        file: result.files.first().cloned().unwrap_or_default(),
+        job: result.name.clone(),
+        spec: spec(asked, result.load.block_bytes),
+        op,
+        block: result.load.block_bytes.map(Bytes),
+        target: asked.target.clone(),
+        told: told(result),
+        bytes: run.bytes,
+        ios: run.ios,
+        duration: run.duration_ns.map(block::Nanos),
+        bytes_per_s: run.bytes_per_s,
+        iops: run.iops,
+        submission_ns: run.submission_ns,
+        mean_ns: run.latency.mean_ns,
+        max_ns: run.latency.max_ns,
+        percentiles: run.latency.percentiles.iter().map(percentile).collect(),
+        latencies: run.latency.histogram,
+        caveats: result.caveats.clone(),
+    }
+}
+
+/// The load in our notation, when all of it is told and the notation has it.
+fn spec(asked: &Asked, block_bytes: Option<u64>) -> Option<TestSpec> {
+    let pattern = if asked.random? { Pattern::Random } else { Pattern::Sequential };
+    let (block, depth, threads) = (Bytes(block_bytes?), asked.depth?, asked.threads?);
+    // Read back, since a notation of a load beyond what it can hold is none.
+    TestSpec { pattern, block, depth, threads }.to_string().parse().ok()
+}
+
+fn told(result: &Recorded) -> Told {
+    let asked = &result.asked;
+    Told {
+        engine: asked.engine.clone(),
+        direct: asked.direct,
+        durable: asked.durable,
+        region_bytes: result.range_bytes.map(Bytes),
+        duration_ns: asked.duration,
+        warm_up_ns: asked.warm_up,
+        seed: asked.seed,
+        loops: asked.loops,
+    }
+}
+
+/// Records what was imported: a document alone, since there is no plan that could be run again.
+fn keep(args: &ImportArgs, document: &Document<mark::Body>) -> Result<Option<record::RunId>> {
+    let keep =
+        KeepArgs { place: args.place.clone(), no_record: args.no_record, keep_samples: None };
+    let Some((runs, is_asked)) = recording::place(&keep)? else { return Ok(None) };
+    let body = &document.body;
+    let summary = Summary {
+        verb: "import".to_owned(),
+        target: body.target.name.clone(),
+        drive: body.imported.as_ref().map_or(String::new(), |imported| imported.tool.clone()),
+        headline: view::mark::headline(body),
+    };
+    let head = Head {
+        envelope: document.envelope.clone(),
+        begun: SystemClock.now(),
+        plan: String::new(),
+        setup: json!({ "bare": true, "verb": summary.verb, "target": summary.target, "drive": summary.drive }),
+        steps: Some(0),
+        samples: None,
+    };
+    let made =
+        runs.create(&head).and_then(|writer| writer.finish(document, State::Finished, &summary));
+    match made {
+        Ok(saved) => Ok(Some(saved.id)),
+        Err(error) if is_asked => Err(error.into()),
+        Err(error) => {
+            talk::note(&format!("this run is not recorded: {error}"));
+            Ok(None)
+        }
+    }
+}
+
+impl From<ResultForm> for Format {
+    fn from(form: ResultForm) -> Format {
+        match form {
+            ResultForm::FioJson => Format::FioJson,
+            ResultForm::FioLog => Format::FioLog,
+            ResultForm::FioHistLog => Format::FioHistLog,
+            ResultForm::Diskspd => Format::Diskspd,
+            ResultForm::DiskspdXml => Format::DiskspdXml,
+            ResultForm::Crystaldiskmark => Format::CrystalDiskMark,
+        }
+    }
 }
 
 fn flashbench(args: &ImportFlashbenchArgs) -> Result<Exit> {
@@ -42,7 +225,7 @@ fn flashbench(args: &ImportFlashbenchArgs) -> Result<Exit> {
     let named = texts.iter().map(|(name, text)| (name.as_str(), text.as_slice()));
     let tables = parse_all(named).context("nothing of flashbench's can be read")?;
     let plain: Vec<Table> = tables.iter().map(|parsed| parsed.table.clone()).collect();
-    let findings = judge(&plain, args.erase_block.map(|bytes| bytes.0));
+    let findings = judged(&plain, args.erase_block.map(|bytes| bytes.0));
     let found = findings.iter().any(|finding| finding.verdict == Verdict::Found);
     if args.json {
         print_json(SCHEMA, Body { findings, tables })?;

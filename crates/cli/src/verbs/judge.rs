@@ -30,7 +30,7 @@ struct Body {
 /// # Errors
 /// When a file cannot be read, or is no result that is known.
 pub fn main(args: &JudgeArgs) -> Result<Exit> {
-    let texts = texts(&args.files)?;
+    let texts = texts(&args.files, None)?;
     let read = judge::read(&texts)?;
     if read.is_empty() {
         bail!("the files hold no result; give the JSON, CSV, XML or logs of a run that ended");
@@ -64,7 +64,11 @@ fn known(args: &JudgeArgs) -> Known {
 }
 
 /// The files that were named, what directories among them hold, and the logs that a JSON names and that lie beside it.
-fn texts(named: &[PathBuf]) -> Result<Vec<Text>> {
+/// `form` is what all of them are, when that was said.
+///
+/// # Errors
+/// When one cannot be read, or a directory holds no result.
+pub(super) fn texts(named: &[PathBuf], form: Option<Format>) -> Result<Vec<Text>> {
     let mut paths = Vec::new();
     let mut seen = BTreeSet::new();
     for path in named {
@@ -74,7 +78,7 @@ fn texts(named: &[PathBuf]) -> Result<Vec<Text>> {
     let mut texts = Vec::new();
     for path in paths {
         let text = text(&path)?;
-        if judge::format_of(&text) == Some(Format::FioJson) {
+        if form.is_none() && judge::format_of(&text) == Some(Format::FioJson) {
             for beside in logs_beside(&path, &text.text)? {
                 if seen.insert(beside.clone()) {
                     texts.push(self::text(&beside)?);
@@ -113,7 +117,7 @@ fn results_in(dir: &Path) -> Result<Vec<PathBuf>> {
     }
     paths.sort();
     if paths.is_empty() {
-        bail!("{}: holds no result that can be judged; name the files", dir.display());
+        bail!("{}: holds no result that can be read; name the files", dir.display());
     }
     Ok(paths)
 }

@@ -1,5 +1,7 @@
 //! `drivescope runs`: what has been recorded.
 
+mod fio;
+
 use std::fs::{self, File};
 use std::io::{self, BufWriter, ErrorKind, IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -12,7 +14,7 @@ use report::Style;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::args::{PlaceArgs, RunsVerb};
+use crate::args::{PlaceArgs, RunsForm, RunsVerb};
 use crate::drives::Named;
 use crate::durable;
 use crate::exit::{Exit, Refused};
@@ -33,7 +35,12 @@ pub fn main(verb: &RunsVerb) -> Result<Exit> {
         RunsVerb::List { drive, place, json } => list(drive.as_deref(), place, *json),
         RunsVerb::Show { run, place, json, mib } => show(run, place, *json, *mib),
         RunsVerb::Rm { runs, place, yes, json } => remove(runs, place, *yes, *json),
-        RunsVerb::Export { runs, place, output, json } => export(runs, place, output, *json),
+        RunsVerb::Export { runs, place, output, format: RunsForm::Archive, json } => {
+            export(runs, place, output, *json)
+        }
+        RunsVerb::Export { runs, place, output, format: RunsForm::FioJson, json } => {
+            fio::export(runs, place, output, *json)
+        }
         RunsVerb::Import { files, place, json } => import(files, place, *json),
         RunsVerb::Reindex { place, json } => {
             let runs = recording::runs(place)?;

@@ -23,7 +23,10 @@ pub fn sheet(verb: &str, body: &Body, rate: RateUnit) -> Sheet {
 /// The result in one line, for a list of runs.
 pub fn headline(body: &Body) -> String {
     let standing = body.tests.iter().filter(|t| t.headline).count();
-    let stand = format!("{standing} of {} numbers stand", body.tests.len());
+    let stand = match &body.imported {
+        Some(imported) => format!("as {} tells", imported.tool),
+        None => format!("{standing} of {} numbers stand", body.tests.len()),
+    };
     let first = body.tests.iter().find(|t| t.headline);
     match first.and_then(|test| Some((test, test.mb_s.quantity(Unit::MbPerS)?))) {
         None => stand,
@@ -39,6 +42,9 @@ fn subject(body: &Body) -> String {
 }
 
 fn facts(body: &Body) -> Vec<String> {
+    if let Some(imported) = &body.imported {
+        return super::imported::facts(imported);
+    }
     let setup = &body.setup;
     let runs = body.tests.iter().map(|t| t.runs.len()).max().unwrap_or(0);
     let size = number::bytes(setup.region_bytes.0 as f64);
@@ -101,7 +107,7 @@ fn row(test: &Test, body: &Body, rate: RateUnit) -> Row {
     let figures = test.mb_s.quantity(Unit::MbPerS).zip(test.iops.quantity(Unit::Iops));
     let figures = match figures {
         None => Err("no counted run was finished"),
-        Some(_) if test.runs.iter().all(|run| run.ios == 0) => {
+        Some(_) if test.runs.iter().all(|run| run.ios == 0 && run.mb_s <= 0.0) => {
             Err("no I/O finished in the measured time")
         }
         Some(figures) => Ok(figures),
@@ -117,8 +123,8 @@ fn row(test: &Test, body: &Body, rate: RateUnit) -> Row {
     let proofs = test.proofs.named().map(|(name, proof)| (name, proof.clone())).to_vec();
     let (standing, detail) = if test.headline {
         (
-            Standing::Stands(cells(test, throughput, iops)),
-            std::iter::once(spread(&test.mb_s, throughput, rate))
+            Standing::Stands(cells(test, throughput, iops, body.imported.is_some())),
+            std::iter::once(spread(&test.mb_s, throughput, rate) + &mean(test, body))
                 .chain(burst(test, rate))
                 .collect(),
         )
@@ -128,13 +134,19 @@ fn row(test: &Test, body: &Body, rate: RateUnit) -> Row {
     Row { name, standing, detail, proofs }
 }
 
-fn cells(test: &Test, rate: Quantity, iops: Quantity) -> Vec<Cell> {
+/// Of what another program measured, a 0 is what it does not tell.
+fn cells(test: &Test, rate: Quantity, iops: Quantity, is_imported: bool) -> Vec<Cell> {
     let Latency { p50, p99, p999, max, .. } = test.latency_ns;
     let time = |ns: u64| {
         let bare = Quantity { value: ns as f64, low: None, high: None, ..rate };
+        if is_imported && ns == 0 {
+            return Cell::Unknown;
+        }
         Cell::Value(Quantity { unit: Unit::Ns, better: Better::Lower, ..bare })
     };
-    let mut cells = vec![Cell::Value(rate), Cell::Interval(rate), Cell::Value(iops)];
+    let is_told = !is_imported || iops.value > 0.0;
+    let iops = if is_told { Cell::Value(iops) } else { Cell::Unknown };
+    let mut cells = vec![Cell::Value(rate), Cell::Interval(rate), iops];
     cells.extend([p50, p99, p999, max].map(time));
     cells
 }
@@ -165,6 +177,15 @@ fn burst(test: &Test, rate: RateUnit) -> Option<String> {
     ))
 }
 
+/// The mean of latencies, where it is all that another program tells of them.
+fn mean(test: &Test, body: &Body) -> String {
+    let Latency { p50, mean, .. } = test.latency_ns;
+    match body.imported.is_some() && p50 == 0 && mean > 0.0 {
+        true => format!(", mean latency {}", number::nanoseconds(mean)),
+        false => String::new(),
+    }
+}
+
 /// The reason is that of the first refuted proof, which the rows of proofs then need not repeat.
 fn withdrawn(test: &Test, median: Quantity, body: &Body, rate: RateUnit) -> Standing {
     let proofs = test.proofs.named();
@@ -188,6 +209,9 @@ fn closing(body: &Body) -> (String, Tone) {
     let standing = body.tests.iter().filter(|t| t.headline).count();
     let proven = |t: &&Test| t.proofs.named().iter().all(|(_, p)| p.verdict == Verdict::Proven);
     let full = body.tests.iter().filter(proven).count();
+    if let Some(imported) = &body.imported {
+        return (super::imported::closing(imported, tests), Tone::Mixed);
+    }
     let all = if tests == 1 {
         "The number stands".to_owned()
     } else {

@@ -40,7 +40,7 @@ impl Fixture {
         let plan = run(["plan", "--tests=RND4KQ1T1", "--seed=7", "--runs=1", "--duration=5ms"]);
         fs::write(at("plan.toml"), plan.exits(0).stdout).unwrap();
         let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/examples");
-        for name in ["shop.spc", "align.txt", "worn-nvme.commands"] {
+        for name in ["shop.spc", "align.txt", "worn-nvme.commands", "cdm.txt"] {
             fs::copy(examples.join(name), at(name)).unwrap();
         }
         fs::write(at("garbage"), [0x7f, 0, 0xff, b'\n', b'{', 0xfe]).unwrap();

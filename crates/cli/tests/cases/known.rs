@@ -93,6 +93,7 @@ pub const VERBS: [Verb; 44] = [
     verb("trace export", 1, &["shop.spc", "--to=fio", "--output=out.log"]),
     verb("flashbench", 1, &["sim:usb-8m", "-a"]),
     verb("diskspd", 1, &["sim:hdd-wd", "-d1", "-W0", "-z7"]),
+    verb("import", 1, &["cdm.txt", "--no-record"]),
     verb("import flashbench", 1, &["align.txt"]),
     verb("judge", 1, &["x_bw.1.log"]),
     verb("explain", 1, &["SEQ1MQ8T1"]),

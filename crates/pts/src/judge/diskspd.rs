@@ -1,8 +1,11 @@
 //! The text that diskspd prints, on Windows and on Linux: totals of one time span, and nothing of how they came to be.
 
-use super::error::JudgeError;
-use super::recorded::{Figure, Format, Load, Pattern, Recorded};
+use block::Nanos;
 use workload::fio_units::bytes;
+
+use super::error::JudgeError;
+use super::measured::{Asked, Measured, ToldLatency, Way};
+use super::recorded::{Figure, Format, Load, Pattern, Recorded};
 
 /// True when `text` is diskspd's.
 pub(super) fn is_it(text: &str) -> bool {
@@ -20,6 +23,9 @@ struct Input {
     is_random: Option<bool>,
     alignment_bytes: Option<u64>,
     targets: u64,
+    asked: Asked,
+    threads: Option<u16>,
+    threads_per_file: Option<u16>,
 }
 
 /// Reads the time spans of `text`.
@@ -30,10 +36,23 @@ pub(super) fn read(file: &str, text: &str) -> Result<Vec<Recorded>, JudgeError> 
     let input = input(text);
     let mut results: Vec<Recorded> = Vec::new();
     let mut table: Option<(&str, u64)> = None;
+    let mut columns = Columns::default();
+    let mut is_percentiles = false;
     for (line, number) in text.lines().zip(1_u64..) {
         let line = line.trim();
         if let Some(span) = line.strip_prefix("Results for ") {
             results.push(begun(file, span.trim_end_matches(':'), &input));
+        }
+        if line.starts_with("thread |") {
+            columns = Columns::of(line);
+        }
+        is_percentiles = (is_percentiles && !line.is_empty()) || line.starts_with("%-ile");
+        if let Some(result) = results.last_mut() {
+            if is_percentiles {
+                percentile(result, line);
+            } else if let Some(seconds) = test_time(line) {
+                result.asked.duration = Some(seconds);
+            }
         }
         let head =
             ["Total IO", "Read IO", "Write IO"].into_iter().find(|head| line.starts_with(head));
@@ -47,7 +66,7 @@ pub(super) fn read(file: &str, text: &str) -> Result<Vec<Recorded>, JudgeError> 
             })?;
             table = None;
             if let Some(result) = results.last_mut() {
-                take(result, head, total);
+                take(result, head, total, &columns, line);
             }
         }
     }
@@ -78,6 +97,10 @@ fn unfinished(file: &str, table: Option<(&str, u64)>) -> Result<(), JudgeError> 
 fn input(text: &str) -> Input {
     let mut input = Input::default();
     for line in text.lines().map(str::trim) {
+        if line.starts_with("Results for ") {
+            break;
+        }
+        asked(&mut input, line);
         let after = |name: &str| line.strip_prefix(name).map(str::trim);
         if let Some(path) = after("path:") {
             input.targets += 1;
@@ -103,6 +126,93 @@ fn input(text: &str) -> Input {
     input
 }
 
+/// What the line says of the load, in terms of ours.
+fn asked(input: &mut Input, line: &str) {
+    let after = |name: &str| line.strip_prefix(name).map(|rest| rest.trim_end_matches(')').trim());
+    let count = |text: &str| text.parse::<u16>().ok().filter(|count| *count > 0);
+    let seconds = |text: &str| text.trim_end_matches('s').parse::<f64>().ok().and_then(nanos);
+    let asked = &mut input.asked;
+    // Of Windows and of Linux: the second word of both tells how deep the queue of a thread is.
+    if let Some(depth) = after("number of outstanding I/O operations per thread:")
+        .or_else(|| after("number of outstanding I/O operations:"))
+    {
+        asked.depth = count(depth);
+    } else if let Some(threads) = after("threads per file:") {
+        input.threads_per_file = count(threads);
+    } else if let Some(threads) = after("total threads:") {
+        input.threads = count(threads);
+    } else if let Some(seed) = after("random seed:") {
+        asked.seed = seed.parse().ok();
+    } else if let Some(warm_up) = after("warm up time:") {
+        asked.warm_up = seconds(warm_up);
+    } else if let Some(ratio) = after("performing mix test (read/write ratio:") {
+        asked.reads_percent = ratio.split('/').next().and_then(|share| share.parse().ok());
+    }
+    match line {
+        "using O_DIRECT" | "software cache disabled" => asked.direct = Some(true),
+        "using software cache" => asked.direct = Some(false),
+        "using O_SYNC" | "hardware write cache disabled, writethrough on" => {
+            asked.durable = Some(true);
+        }
+        "using hardware write cache, writethrough off" => asked.durable = Some(false),
+        _ => {}
+    }
+}
+
+fn nanos(seconds: f64) -> Option<Nanos> {
+    (seconds.is_finite() && (0.0..1e9).contains(&seconds)).then_some(Nanos((seconds * 1e9) as u64))
+}
+
+/// `actual test time: 30.01s`, and on Linux `test time:         30s`.
+fn test_time(line: &str) -> Option<Nanos> {
+    let rest = line.strip_prefix("actual ").unwrap_or(line).strip_prefix("test time:")?;
+    nanos(rest.trim().trim_end_matches('s').parse().ok()?)
+}
+
+/// Where the columns of a table stand that are not in each.
+#[derive(Clone, Copy, Default)]
+struct Columns {
+    latency: Option<usize>,
+}
+
+impl Columns {
+    fn of(head: &str) -> Columns {
+        // The line of the total has no column for the thread.
+        let columns = head.split('|').skip(1);
+        Columns { latency: columns.map(str::trim).position(|name| name.starts_with("AvgLat")) }
+    }
+}
+
+/// A line of the table of percentiles: `  3-nines |      0.067 |        N/A |      0.067`.
+fn percentile(result: &mut Recorded, line: &str) {
+    let mut columns = line.split('|').map(str::trim);
+    let Some(name) = columns.next() else { return };
+    let sides = columns.map(|text| text.parse::<f64>().ok().and_then(|ms| nanos(ms / 1e3)));
+    for (way, ns) in [Way::Read, Way::Write].into_iter().zip(sides) {
+        let measured = result.measured.iter_mut().find(|measured| measured.way == way);
+        if let Some((measured, Nanos(ns))) = measured.zip(ns) {
+            set_percentile(&mut measured.latency, name, ns);
+        }
+    }
+}
+
+/// Takes what diskspd calls `min`, `25th`, `3-nines` or `max`, or a percentage.
+pub(super) fn set_percentile(latency: &mut ToldLatency, name: &str, ns: u64) {
+    let percent = match (name, name.strip_suffix("-nines"), name.strip_suffix("th")) {
+        ("min" | "0", ..) => return latency.min_ns = Some(ns),
+        ("max" | "100", ..) => return latency.max_ns = Some(ns),
+        (_, Some(nines), _) => {
+            let nines = nines.parse::<i32>().ok().filter(|nines| (2..=9).contains(nines));
+            nines.map(|nines| 100.0 * (1.0 - 10_f64.powi(-nines)))
+        }
+        (_, _, Some(percent)) => percent.parse().ok(),
+        _ => name.parse().ok(),
+    };
+    if let Some(percent) = percent.filter(|percent| (0.0..100.0).contains(percent)) {
+        latency.percentiles.push((percent, ns));
+    }
+}
+
 /// `4KiB`, `4096` or `53687091200B`: diskspd's prefixes are those of the standard.
 fn size_of(text: &str) -> Option<u64> {
     bytes(text.split_whitespace().next()?, 1000)
@@ -124,6 +234,16 @@ fn begun(file: &str, span: &str, input: &Input) -> Recorded {
     result.load =
         Load { words: format!("{order}{block}"), pattern, block_bytes: input.block_bytes };
     result.range_bytes = input.size_bytes.filter(|_| input.targets == 1);
+    let targets = u16::try_from(input.targets).ok();
+    let each = input.threads_per_file.zip(targets).and_then(|(each, of)| each.checked_mul(of));
+    result.asked = Asked {
+        target: input.path.clone().filter(|_| input.targets == 1),
+        random: input.is_random,
+        // On Linux the total is told, and a count for each file only where it was asked for.
+        threads: input.threads.or(each),
+        seed: input.asked.seed.filter(|_| input.is_random == Some(true)),
+        ..input.asked.clone()
+    };
     let apart = input.alignment_bytes.zip(input.block_bytes).filter(|(apart, block)| apart > block);
     if let Some((apart, block)) = apart {
         result.doubt(
@@ -135,31 +255,58 @@ fn begun(file: &str, span: &str, input: &Input) -> Recorded {
     result
 }
 
-/// Bytes and I/Os, and I/Os a second, of `total: bytes | I/Os | MiB/s | I/O per s | …`.
-fn total(line: &str) -> Option<(u64, f64, f64)> {
-    let mut fields = line.strip_prefix("total:")?.split('|').map(str::trim);
-    let bytes = fields.next()?.parse().ok()?;
-    fields.next()?.parse::<u64>().ok()?;
-    let mib_per_s: f64 = fields.next()?.parse().ok()?;
-    let iops: f64 = fields.next()?.parse().ok()?;
-    (mib_per_s.is_finite() && iops.is_finite()).then_some((bytes, mib_per_s, iops))
+/// What stands in the line of a table's total.
+#[derive(Clone, Copy)]
+struct Total {
+    bytes: u64,
+    ios: u64,
+    mib_per_s: f64,
+    iops: f64,
 }
 
-fn take(result: &mut Recorded, head: &str, (bytes, mib_per_s, iops): (u64, f64, f64)) {
-    let name = match head {
+/// `total: bytes | I/Os | MiB/s | I/O per s | …`.
+fn total(line: &str) -> Option<Total> {
+    let mut fields = line.strip_prefix("total:")?.split('|').map(str::trim);
+    let bytes = fields.next()?.parse().ok()?;
+    let ios = fields.next()?.parse().ok()?;
+    let mib_per_s: f64 = fields.next()?.parse().ok()?;
+    let iops: f64 = fields.next()?.parse().ok()?;
+    (mib_per_s.is_finite() && iops.is_finite()).then_some(Total { bytes, ios, mib_per_s, iops })
+}
+
+fn take(result: &mut Recorded, head: &str, total: Total, columns: &Columns, line: &str) {
+    let (way, name) = match head {
         "Write IO" => {
-            result.written_bytes = Some(bytes);
-            "write"
+            result.written_bytes = Some(total.bytes);
+            (Way::Write, "write")
         }
-        "Read IO" => "read",
+        "Read IO" => (Way::Read, "read"),
         _ => return,
     };
-    if bytes > 0 {
-        let figure = |value, unit| Figure { name: name.to_owned(), value, unit };
-        // What diskspd calls MB/s on Linux counts 2^20 bytes too.
-        let both = [figure(iops, "IOPS"), figure(mib_per_s * f64::from(1 << 20), "B/s")];
-        result.figures.extend(both);
+    if total.bytes == 0 {
+        return;
     }
+    // What diskspd calls MB/s on Linux counts 2^20 bytes too, and has two decimal places: of a slow drive, bytes and time
+    // tell more, where they are of the same time.
+    let told = total.mib_per_s * f64::from(1 << 20);
+    let seconds = result.asked.duration.map(|time| time.as_secs_f64()).filter(|time| *time > 0.0);
+    let made = seconds.map(|seconds| total.bytes as f64 / seconds);
+    let rounding = 0.0051 * f64::from(1 << 20);
+    let bytes_per_s = made.filter(|made| (made - told).abs() <= rounding).unwrap_or(told);
+    let figure = |value, unit| Figure { name: name.to_owned(), value, unit };
+    result.figures.extend([figure(total.iops, "IOPS"), figure(bytes_per_s, "B/s")]);
+    let latency_ms = columns.latency.and_then(|at| line.split('|').nth(at)?.trim().parse().ok());
+    let mean_ns = latency_ms.filter(|ms: &f64| ms.is_finite() && *ms > 0.0).map(|ms| ms * 1e6);
+    result.measured.push(Measured {
+        way,
+        bytes: Some(total.bytes),
+        ios: Some(total.ios),
+        duration_ns: result.asked.duration.map(|time| time.0),
+        bytes_per_s,
+        iops: Some(total.iops),
+        submission_ns: None,
+        latency: ToldLatency { mean_ns, ..ToldLatency::default() },
+    });
 }
 
 #[cfg(test)]
@@ -191,5 +338,38 @@ mod tests {
         assert_eq!(read("d.txt", cut).unwrap_err().line, Some(20));
         assert!(read("d.txt", &TEXT.replace("| 2 |", "| x |")).unwrap_err().line.is_some());
         assert!(!is_it("nothing"));
+    }
+
+    // A text of Windows, by its documented form: what is told there and not on Linux would be lost.
+    #[test]
+    fn a_text_of_windows_tells_its_load_and_its_latencies() {
+        let text = "Command Line: diskspd.exe -b8K -o4 -t2 -w25 -r -L -Sh f\n\nInput parameters:\n\n\ttimespan:   1\n\
+            \tduration: 30s\n\twarm up time: 5s\n\trandom seed: 7\n\tpath: 'C:\\f'\n\t\tsoftware cache disabled\n\
+            \t\thardware write cache disabled, writethrough on\n\t\tperforming mix test (read/write ratio: 75/25)\n\
+            \t\tblock size: 8KiB\n\t\tusing random I/O (alignment: 8KiB)\n\
+            \t\tnumber of outstanding I/O operations per thread: 4\n\t\tthreads per file: 2\n\n\
+            Results for timespan 1:\n*****\nactual test time:\t30.02s\nthread count:\t\t2\n\n\
+            Total IO\nthread |       bytes     |     I/Os     |    MiB/s   |  I/O per s |  AvgLat  | LatStdDev |  file\n\
+            total:     3276800 |          400 |       0.10 |      13.32 |    0.500 |     0.313\n\n\
+            Read IO\nthread |       bytes     |     I/Os     |    MiB/s   |  I/O per s |  AvgLat  | LatStdDev |  file\n\
+            total:     2457600 |          300 |       0.08 |       9.99 |    0.400 |     0.313\n\n\
+            Write IO\nthread |       bytes     |     I/Os     |    MiB/s   |  I/O per s |  AvgLat  | LatStdDev |  file\n\
+            total:      819200 |          100 |       0.03 |       3.33 |    0.800 |     0.313\n\n\n\
+            total latency distribution:\n  %-ile |  Read (ms) | Write (ms) | Total (ms)\n----\n    min |      0.067 |      0.100 |      0.067\n\
+            \x20  50th |      0.350 |      0.700 |      0.360\n3-nines |      1.500 |        N/A |      1.600\n    max |      2.000 |      3.000 |      3.000\n";
+        let result = &read("w.txt", text).unwrap()[0];
+        let asked = &result.asked;
+        assert_eq!((asked.depth, asked.threads, asked.reads_percent), (Some(4), Some(2), Some(75)));
+        assert_eq!((asked.direct, asked.durable, asked.seed), (Some(true), Some(true), Some(7)));
+        assert_eq!(asked.duration, Some(Nanos(30_020_000_000)));
+        let [read, write] = result.measured.as_slice() else { panic!("{result:?}") };
+        assert_eq!((read.ios, read.bytes, read.iops), (Some(300), Some(2_457_600), Some(9.99)));
+        assert_eq!(
+            (read.latency.mean_ns, write.latency.mean_ns),
+            (Some(400_000.0), Some(800_000.0))
+        );
+        assert_eq!(read.latency.percentile(99.9), Some(1_500_000));
+        assert_eq!(write.latency.percentiles, [(50.0, 700_000)]);
+        assert_eq!((write.latency.min_ns, write.latency.max_ns), (Some(100_000), Some(3_000_000)));
     }
 }

@@ -108,7 +108,9 @@ pub(super) fn read(file: &str, text: &str, logs: &[Log]) -> Result<Vec<Recorded>
         let count = if is_each { 1 } else { options.numjobs() };
         let threads = Threads { first: next_thread, count };
         next_thread += count;
-        results.push(one(file, &document, job, version, logs, &threads));
+        let mut result = one(file, &document, job, version, logs, &threads);
+        result.asked.is_one_of_threads = is_each && options.numjobs() > 1;
+        results.push(result);
     }
     if results.is_empty() {
         let remedy = "give the output of a run that came to its jobs";
@@ -118,7 +120,7 @@ pub(super) fn read(file: &str, text: &str, logs: &[Log]) -> Result<Vec<Recorded>
     Ok(results)
 }
 
-fn count(value: &Value, pointer: &str) -> u64 {
+pub(super) fn count(value: &Value, pointer: &str) -> u64 {
     let number = value.pointer(pointer);
     number.and_then(Value::as_u64).or_else(|| number.and_then(float_to_count)).unwrap_or(0)
 }
@@ -127,7 +129,7 @@ fn float_to_count(value: &Value) -> Option<u64> {
     value.as_f64().filter(|x| x.is_finite() && *x >= 0.0).map(|x| x as u64)
 }
 
-fn float(value: &Value, pointer: &str) -> Option<f64> {
+pub(super) fn float(value: &Value, pointer: &str) -> Option<f64> {
     value.pointer(pointer).and_then(Value::as_f64).filter(|x| x.is_finite())
 }
 
@@ -148,6 +150,8 @@ fn one(
     result.range_bytes = options.range_bytes();
     result.written_bytes = Some(written);
     result.figures = figures(job);
+    result.asked = options.asked();
+    result.measured = super::fio_measured::of(job);
     result.claim = steady_state(job, &options).map(Claim::Fio);
     let own = own_logs(logs, name, &options, threads);
     attach(&mut result, &own, Some(written));

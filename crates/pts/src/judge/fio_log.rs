@@ -4,7 +4,10 @@
 //! is a window, its block size 0 and its time the end of the window; without it a line is an I/O. With
 //! `log_window_value=both` the greatest value of the window stands behind the mean.
 
+use stats::LatencyHistogram;
+
 use super::error::JudgeError;
+use super::measured::{Measured, ToldLatency, Way};
 
 /// What the values of a log are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -163,6 +166,112 @@ fn entry(line: &str, has_both: bool) -> Option<Entry> {
     })
 }
 
+/// From here on, stamps count from 1970 and not from the beginning of a job.
+const DATES_MS: u64 = 1 << 40;
+
+/// What the `logs` of one job's threads say of each direction.
+///
+/// Logs of single I/Os tell counts, bytes and latencies as they were; logs of windows tell rates, and of latencies only
+/// the mean of the windows' means, which is no mean of the I/Os and is left out.
+pub(super) fn measured(logs: &[&Log]) -> Vec<Measured> {
+    let of_way = |(way, direction)| of_direction(logs, way, direction);
+    [(Way::Read, Direction::Read), (Way::Write, Direction::Write)]
+        .into_iter()
+        .filter_map(of_way)
+        .collect()
+}
+
+fn of_direction(logs: &[&Log], way: Way, direction: Direction) -> Option<Measured> {
+    let entries = |log: &Log| {
+        let own = log.entries.iter().filter(|entry| entry.direction == direction).copied();
+        own.collect::<Vec<Entry>>()
+    };
+    let of_kind = |kind: Kind, per_io: bool| {
+        let fits = |log: &&&Log| log.kind == kind && log.per_io == per_io;
+        let found: Vec<Vec<Entry>> = logs.iter().filter(fits).map(|log| entries(log)).collect();
+        found.into_iter().filter(|entries| !entries.is_empty()).collect::<Vec<_>>()
+    };
+    let latencies = [Kind::CompletionLatency, Kind::Latency]
+        .into_iter()
+        .map(|kind| of_kind(kind, true))
+        .find(|threads| !threads.is_empty())
+        .unwrap_or_default();
+    let single = [Kind::Bandwidth, Kind::Iops].into_iter().map(|kind| of_kind(kind, true));
+    let single = std::iter::once(latencies.clone()).chain(single).find(|all| !all.is_empty());
+    let mut found = Measured { way, ..Measured::default() };
+    let (rates, iops) = (of_kind(Kind::Bandwidth, false), of_kind(Kind::Iops, false));
+    let seconds =
+        length_ms(single.as_ref().unwrap_or(if rates.is_empty() { &iops } else { &rates })) as f64
+            / 1e3;
+    if let Some(threads) = single {
+        let each = || threads.iter().flatten();
+        let bytes = each().fold(0_u64, |sum, entry| sum.saturating_add(entry.block_bytes));
+        let ios = each().count() as u64;
+        found.bytes = Some(bytes);
+        found.ios = Some(ios);
+        if seconds > 0.0 {
+            found.bytes_per_s = bytes as f64 / seconds;
+            found.iops = Some(ios as f64 / seconds);
+        }
+    } else if seconds > 0.0 {
+        let kib = over_time(&rates);
+        found.bytes = (!rates.is_empty()).then_some((kib * 1024.0) as u64);
+        found.bytes_per_s = kib * 1024.0 / seconds;
+        let count = over_time(&iops);
+        found.ios = (!iops.is_empty()).then_some(count.round() as u64);
+        found.iops = (!iops.is_empty()).then_some(count / seconds);
+    }
+    found.duration_ns = Some((seconds * 1e9) as u64).filter(|ns| *ns > 0);
+    found.latency = of_single(&latencies);
+    (found.bytes_per_s > 0.0 || found.iops > Some(0.0)).then_some(found)
+}
+
+/// Latencies that were logged one by one.
+fn of_single(threads: &[Vec<Entry>]) -> ToldLatency {
+    let mut histogram = LatencyHistogram::new();
+    threads.iter().flatten().for_each(|entry| histogram.record(entry.value as u64));
+    ToldLatency {
+        mean_ns: histogram.mean(),
+        min_ns: histogram.min(),
+        max_ns: histogram.max(),
+        percentiles: Vec::new(),
+        histogram: (!histogram.is_empty()).then_some(histogram),
+    }
+}
+
+/// Each window's value by its length in seconds, added up; a window begins where the one before it ended.
+fn over_time(threads: &[Vec<Entry>]) -> f64 {
+    let of_thread = |entries: &Vec<Entry>| {
+        let mut before = begin_ms(entries);
+        let mut sum = 0.0;
+        for entry in entries {
+            sum += entry.value * entry.time_ms.saturating_sub(before) as f64 / 1e3;
+            before = before.max(entry.time_ms);
+        }
+        sum
+    };
+    threads.iter().map(of_thread).sum()
+}
+
+/// When the first window began: with the job, or as long before its end as the second took.
+fn begin_ms(entries: &[Entry]) -> u64 {
+    match entries {
+        [first, rest @ ..] if first.time_ms >= DATES_MS => {
+            let step =
+                rest.first().map_or(0, |second| second.time_ms.saturating_sub(first.time_ms));
+            first.time_ms.saturating_sub(step)
+        }
+        _ => 0,
+    }
+}
+
+/// From the first beginning to the last end.
+fn length_ms(threads: &[Vec<Entry>]) -> u64 {
+    let begin = threads.iter().map(|entries| begin_ms(entries)).min().unwrap_or(0);
+    let end = threads.iter().flatten().map(|entry| entry.time_ms).max().unwrap_or(0);
+    end.saturating_sub(begin)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -199,6 +308,28 @@ mod tests {
         );
         let both = read("x_lat.1.log", "500, 100, 900, 1, 0, 0\n1000, 110, 1, 1, 0, 0\n").unwrap();
         assert_eq!((both.entries[0].value, both.entries[0].direction), (100.0, Direction::Write));
+    }
+
+    // What a log adds up to is the run that is imported from it: a thread or a window too few is a slower drive.
+    #[test]
+    fn logs_add_up_to_what_was_moved() {
+        let log = |name: &str, text: &str| read(name, text).unwrap();
+        let rates =
+            "500, 1000, 0, 0, 0\n500, 500, 1, 0, 0\n1000, 3000, 0, 0, 0\n1000, 500, 1, 0, 0\n";
+        let (one, two) = (log("x_bw.1.log", rates), log("x_bw.2.log", rates));
+        let found = measured(&[&one, &two]);
+        let told = |at: usize| (found[at].way, found[at].bytes, found[at].bytes_per_s);
+        assert_eq!(told(0), (Way::Read, Some(4000 * 1024), 4_096_000.0));
+        assert_eq!(told(1), (Way::Write, Some(1000 * 1024), 1_024_000.0));
+        assert_eq!(found[0].ios, None);
+        let each = log("x_clat.1.log", "1000, 100, 0, 4096, 0\n2000, 300, 0, 4096, 0\n");
+        let found = measured(&[&each]);
+        assert_eq!((found[0].ios, found[0].bytes, found[0].iops), (Some(2), Some(8192), Some(1.0)));
+        assert_eq!(found[0].latency.histogram.as_ref().unwrap().max(), Some(300));
+        let dated = "1795387727500, 10, 1, 0, 0\n1795387728000, 10, 1, 0, 0\n";
+        assert_eq!(measured(&[&log("x_bw.1.log", dated)])[0].duration_ns, Some(1_000_000_000));
+        // Means of windows are no latencies of I/Os.
+        assert!(measured(&[&log("x_clat.1.log", "500, 100, 0, 0, 0\n")]).is_empty());
     }
 
     // An error without its line leaves the user alone with a million of them.

@@ -5,6 +5,9 @@
 
 use serde_json::{Map, Value};
 
+use block::Nanos;
+
+use super::measured::Asked;
 use super::recorded::{Load, Pattern};
 use workload::fio_units::{bytes, seconds};
 
@@ -104,6 +107,50 @@ impl<'a> Options<'a> {
         let loops = self.text(&["loops"]).and_then(|text| text.parse::<u64>().ok()).unwrap_or(1);
         let more = self.size(&["io_size", "io_limit"]).zip(self.range_bytes());
         loops > 1 || more.is_some_and(|(io, range)| io > range)
+    }
+
+    /// Engines whose calls return when the I/O has completed: one I/O at a time, whatever `iodepth` says.
+    const ONE_AT_A_TIME: [&'static str; 6] =
+        ["sync", "psync", "vsync", "pvsync", "pvsync2", "mmap"];
+
+    /// What was asked, in terms that a run of ours has too.
+    pub(super) fn asked(&self) -> Asked {
+        if !self.are_there() {
+            return Asked::default();
+        }
+        let engine = self.text(&["ioengine"]);
+        let count = |name: &str| self.text(&[name]).and_then(|text| text.parse::<u16>().ok());
+        let time = |name: &str| self.text(&[name]).and_then(|text| seconds(text, 1.0));
+        let nanos = |seconds: f64| Nanos((seconds * 1e9) as u64);
+        let direction = self.direction();
+        let is_random = direction.as_deref().map(|direction| direction.starts_with("rand"));
+        let is_mixed = matches!(direction.as_deref(), Some("rw" | "readwrite" | "randrw"));
+        let one_at_a_time = engine.is_some_and(|name| Self::ONE_AT_A_TIME.contains(&name));
+        let repeats =
+            self.switch("randrepeat").or_else(|| self.switch("allrandrepeat")) != Some(false);
+        let reads = count("rwmixread").or_else(|| 100_u16.checked_sub(count("rwmixwrite")?));
+        let each = |name: &str| self.text(&[name]) == Some("1");
+        Asked {
+            target: self.filename().map(str::to_owned),
+            engine: engine.map(str::to_owned),
+            direct: self.switch("direct").or_else(|| self.switch("buffered").map(|is_so| !is_so)),
+            durable: Some(
+                self.text(&["sync"]).is_some_and(|text| !matches!(text, "0" | "none"))
+                    || each("fsync")
+                    || each("fdatasync"),
+            ),
+            random: is_random,
+            depth: if one_at_a_time { Some(1) } else { count("iodepth").or(Some(1)) },
+            threads: u16::try_from(self.numjobs()).ok(),
+            reads_percent: is_mixed
+                .then(|| reads.and_then(|share| u8::try_from(share).ok()).unwrap_or(50)),
+            duration: time("runtime").or_else(|| time("timeout")).map(nanos),
+            warm_up: Some(time("ramp_time").map_or(Nanos::ZERO, nanos)),
+            seed: (is_random == Some(true) && repeats)
+                .then(|| self.text(&["randseed"]).and_then(|text| text.parse().ok()).unwrap_or(0)),
+            loops: self.text(&["loops"]).and_then(|text| text.parse().ok()),
+            is_one_of_threads: false,
+        }
     }
 
     fn direction(&self) -> Option<String> {

@@ -4,6 +4,8 @@
 use serde::Serialize;
 use stats::Caveat;
 
+use super::measured::{Asked, Measured};
+
 /// Whose result it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -18,6 +20,12 @@ pub enum Format {
     Tkperf,
     /// The text that diskspd prints.
     Diskspd,
+    /// The XML that diskspd prints with `-Rxml`.
+    DiskspdXml,
+    /// fio's `write_hist_log`.
+    FioHistLog,
+    /// The text that CrystalDiskMark copies.
+    CrystalDiskMark,
 }
 
 impl Format {
@@ -29,6 +37,20 @@ impl Format {
             Format::Ezfio => "ezFIO",
             Format::Tkperf => "TKperf",
             Format::Diskspd => "diskspd",
+            Format::DiskspdXml => "diskspd XML",
+            Format::FioHistLog => "fio histogram log",
+            Format::CrystalDiskMark => "CrystalDiskMark",
+        }
+    }
+
+    /// The program whose it is.
+    pub fn tool(self) -> &'static str {
+        match self {
+            Format::FioJson | Format::FioLog | Format::FioHistLog => "fio",
+            Format::Ezfio => "ezFIO",
+            Format::Tkperf => "TKperf",
+            Format::Diskspd | Format::DiskspdXml => "diskspd",
+            Format::CrystalDiskMark => "CrystalDiskMark",
         }
     }
 }
@@ -243,6 +265,12 @@ pub struct Recorded {
     pub claim: Option<Claim>,
     /// What is doubtful about it whatever its state was.
     pub caveats: Vec<Caveat>,
+    /// What was asked for, in terms that a run of ours has too.
+    #[serde(skip)]
+    pub asked: Asked,
+    /// What can stand as a run beside ours: by direction, where the tool keeps them apart.
+    #[serde(skip)]
+    pub measured: Vec<Measured>,
 }
 
 impl Recorded {
@@ -267,6 +295,8 @@ impl Recorded {
             rounds: None,
             claim: None,
             caveats: Vec::new(),
+            asked: Asked::default(),
+            measured: Vec::new(),
         }
     }
 

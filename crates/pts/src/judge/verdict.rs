@@ -183,7 +183,15 @@ fn series_remedy(recorded: &Recorded) -> &'static str {
         }
         Format::Ezfio => "judge the logs of a run of fio: ezFIO keeps a series of one test only",
         Format::Tkperf => "give the XML of a test that came to its rounds",
-        Format::Diskspd => "measure with fio and its logs: diskspd's text has totals only",
+        Format::Diskspd | Format::DiskspdXml => {
+            "measure with fio and its logs: diskspd's reports have totals only"
+        }
+        Format::CrystalDiskMark => {
+            "measure with fio and its logs: CrystalDiskMark shows the best of its runs only"
+        }
+        Format::FioHistLog => {
+            "give the bandwidth log too: a histogram log does not tell how many bytes each interval had"
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! As much of XML as TKperf writes: elements that hold text or elements, without namespaces.
+//! As much of XML as TKperf and diskspd write: elements that hold text or elements, without namespaces.
 
 use super::error::JudgeError;
 
@@ -15,13 +15,21 @@ pub(super) struct Element {
     pub(super) children: Vec<Element>,
 }
 
-/// Deepest nesting that is read: what TKperf writes has three levels.
+/// Deepest nesting that is read: what is written has seven levels.
 const DEPTH_MAX: usize = 16;
 
 impl Element {
     /// The first element called `name` in it.
     pub(super) fn child(&self, name: &str) -> Option<&Element> {
         self.children.iter().find(|child| child.name == name)
+    }
+
+    /// The elements called `name` in it, in order.
+    pub(super) fn children_called<'a>(
+        &'a self,
+        name: &'a str,
+    ) -> impl Iterator<Item = &'a Element> + 'a {
+        self.children.iter().filter(move |child| child.name == name)
     }
 }
 
@@ -33,7 +41,7 @@ pub(super) fn read(file: &str, text: &str) -> Result<Element, JudgeError> {
     let mut open: Vec<Element> = vec![Element::default()];
     let (mut rest, mut line) = (text, 1_u64);
     let fault = |line: u64, what: &str| {
-        JudgeError::at(file, line, what, "give the XML file as TKperf wrote it")
+        JudgeError::at(file, line, what, "give the XML file as it was written")
     };
     while let Some(at) = rest.find('<') {
         let (before, tag) = rest.split_at(at);

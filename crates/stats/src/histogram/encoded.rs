@@ -35,6 +35,32 @@ impl LatencyHistogram {
             .map_err(|error| error.to_string())?;
         Ok(STANDARD.encode(bytes))
     }
+
+    /// The histogram of what [`LatencyHistogram::to_hdr_text`] wrote; sum, least and greatest are exact to a bin's
+    /// width, since that form holds bins alone.
+    ///
+    /// # Errors
+    /// When the text is none, or of other bounds.
+    pub fn from_hdr_text(text: &str) -> Result<LatencyHistogram, String> {
+        let bins = bins_of(text)?;
+        let mut histogram = LatencyHistogram::new();
+        for bin in bins.iter_recorded() {
+            histogram.record_n(bin.value_iterated_to(), bin.count_at_value());
+        }
+        Ok(histogram)
+    }
+}
+
+fn bins_of(text: &str) -> Result<Histogram<u64>, String> {
+    let bytes = STANDARD.decode(text).map_err(|error| error.to_string())?;
+    let read: Result<Histogram<u64>, _> = Reader::new().deserialize(&mut bytes.as_slice());
+    let read = read.map_err(|error| error.to_string())?;
+    // Bins of other bounds could not be merged with ours.
+    let ours = LatencyHistogram::new();
+    if (read.low(), read.high(), read.sigfig()) != (1, HIGHEST_NS, ours.bins.sigfig()) {
+        return Err("a histogram of other bounds".to_owned());
+    }
+    Ok(read)
 }
 
 impl Serialize for LatencyHistogram {
@@ -53,14 +79,7 @@ impl Serialize for LatencyHistogram {
 impl<'de> Deserialize<'de> for LatencyHistogram {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<LatencyHistogram, D::Error> {
         let encoded = Encoded::deserialize(from)?;
-        let bytes = STANDARD.decode(&encoded.hdr).map_err(D::Error::custom)?;
-        let read: Histogram<u64> =
-            Reader::new().deserialize(&mut bytes.as_slice()).map_err(D::Error::custom)?;
-        // Bins of other bounds could not be merged with ours.
-        let ours = LatencyHistogram::new();
-        if (read.low(), read.high(), read.sigfig()) != (1, HIGHEST_NS, ours.bins.sigfig()) {
-            return Err(D::Error::custom("a histogram of other bounds"));
-        }
+        let read = bins_of(&encoded.hdr).map_err(D::Error::custom)?;
         Ok(LatencyHistogram {
             bins: read,
             sum_ns: encoded.sum_ns.parse().map_err(D::Error::custom)?,
@@ -87,6 +106,8 @@ mod tests {
             assert!(text.contains("\"hdr\":\"HISTF"), "{text}");
             let back: LatencyHistogram = serde_json::from_str(&text).unwrap();
             assert!(back == histogram);
+            let bins = LatencyHistogram::from_hdr_text(&histogram.to_hdr_text().unwrap()).unwrap();
+            assert!(bins.iter().eq(histogram.iter()) && bins.count() == histogram.count());
             // It can be counted and merged like the one that it was made from.
             let mut sum = back;
             sum.record(5);

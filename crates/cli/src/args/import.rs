@@ -1,0 +1,93 @@
+//! Flags of `import`.
+
+use std::path::PathBuf;
+
+use block::Bytes;
+use clap::{Args, Subcommand, ValueEnum};
+use workload::units::parse_bytes;
+
+use super::PlaceArgs;
+
+/// `import`.
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+#[command(after_help = "\
+Examples:
+  drivescope import result.json                 fio, json or json+
+  drivescope import run1.json run2.json run3.json
+                                                three runs of one test
+  drivescope import cdm.txt                     CrystalDiskMark's copied text
+  drivescope import result.xml --json           diskspd -Rxml
+  drivescope compare last sim:sata-a            what was imported, and ours
+  drivescope import flashbench align.txt        flashbench's tables, judged
+
+Files of one program become one recorded run: what they measured alike are
+runs of one test. Nothing of it is proven, and what a file does not tell is
+unknown. The form is found by what is in a file; fio's logs tell theirs by name
+(x_bw.1.log), and those that a JSON names are found beside it.")]
+pub struct ImportArgs {
+    /// Tables of flashbench instead
+    #[command(subcommand)]
+    pub verb: Option<ImportVerb>,
+    /// Results of fio, diskspd or CrystalDiskMark, or directories of them; - for
+    /// standard input
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+    /// The form of all files, when it is not found
+    #[arg(long, value_enum, value_name = "FORM")]
+    pub format: Option<ResultForm>,
+    #[command(flatten)]
+    pub place: PlaceArgs,
+    /// Only show it
+    #[arg(long, help_heading = "Record")]
+    pub no_record: bool,
+    /// Print the result as JSON
+    #[arg(long)]
+    pub json: bool,
+    /// Show throughput in MiB/s (2^20) instead of MB/s (10^6)
+    #[arg(long)]
+    pub mib: bool,
+}
+
+/// Forms of results of other programs.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum ResultForm {
+    /// fio --output-format=json or json+
+    FioJson,
+    /// fio's logs of bandwidth, IOPS and latency
+    FioLog,
+    /// fio's write_hist_log
+    FioHistLog,
+    /// diskspd's report, of Windows or Linux
+    Diskspd,
+    /// diskspd -Rxml
+    DiskspdXml,
+    /// The text that CrystalDiskMark copies
+    Crystaldiskmark,
+}
+
+/// What can be imported.
+#[derive(Debug, Subcommand)]
+pub enum ImportVerb {
+    /// What flashbench printed: the same verdicts as of a drive
+    #[command(after_help = "\
+Examples:
+  drivescope import flashbench align.txt
+  drivescope import flashbench nr1.txt nr2.txt nr3.txt --erase-block 4MiB
+  flashbench -a /dev/sdb | drivescope import flashbench - --json")]
+    Flashbench(ImportFlashbenchArgs),
+}
+
+/// `import flashbench`.
+#[derive(Debug, Args)]
+pub struct ImportFlashbenchArgs {
+    /// Files of one device, with one or more tables each; - for standard input
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+    /// Take this for the erase block
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
+    pub erase_block: Option<Bytes>,
+    /// Print the result as JSON
+    #[arg(long)]
+    pub json: bool,
+}

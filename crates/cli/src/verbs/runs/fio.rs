@@ -1,0 +1,62 @@
+//! `drivescope runs export --format fio-json`: a recorded mark as the JSON that fio would have written.
+
+use std::io::Write as _;
+use std::path::Path;
+
+use anyhow::{Context as _, Result, bail};
+use record::Integrity;
+use serde_json::json;
+
+use super::tell;
+use crate::args::PlaceArgs;
+use crate::exit::Exit;
+use crate::{durable, outputs, recording, session, talk, view};
+
+/// Exports the one run that is named.
+///
+/// # Errors
+/// When it is not one, has no result, is no mark or sweep, or the file cannot be written.
+pub(super) fn export(
+    names: &[String],
+    place: &PlaceArgs,
+    output: &Path,
+    json: bool,
+) -> Result<Exit> {
+    let [name] = names else {
+        bail!("--format fio-json takes one run, such as last: a document of fio's is of one");
+    };
+    let runs = recording::runs(place)?;
+    let id = runs.find(name)?;
+    let run = runs.load(&id)?;
+    if let Integrity::Altered(files) = runs.verify(&id)? {
+        bail!("{id}: is not what was recorded ({}), so it is not passed on", files.join(", "));
+    }
+    let document = session::of_record(&run)?.with_context(|| {
+        format!(
+            "{id}: has no result yet; go on with it first: drivescope run --resume {id}{}",
+            place.flag()
+        )
+    })?;
+    let exported = view::fio::document(&run, &document)?;
+    exported.notes.iter().for_each(|note| talk::note(note));
+    let mut text = serde_json::to_string_pretty(&exported.document)?;
+    text.push('\n');
+    if output == Path::new("-") {
+        talk::result(&text)?;
+        return Ok(Exit::Done);
+    }
+    if output.exists() {
+        bail!("{}: exists; give another name", output.display());
+    }
+    let cannot = || format!("{}: cannot be written", output.display());
+    outputs::create(output)?.write_all(text.as_bytes()).with_context(cannot)?;
+    durable::settle(output).with_context(cannot)?;
+    let name = output.display().to_string();
+    let jobs = exported.jobs;
+    let said = format!("{name}: {jobs} jobs of {id}\n");
+    tell(
+        json,
+        json!({ "file": name, "runs": [id], "jobs": jobs, "withdrawn": exported.withdrawn }),
+        &said,
+    )
+}

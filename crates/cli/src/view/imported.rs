@@ -1,0 +1,39 @@
+//! What another program measured, as a page of a mark says it.
+
+use mark::imported::Imported;
+use report::number;
+
+/// How many files are named.
+const NAMED: usize = 3;
+
+/// Where it was read from, and what is told of how it was measured.
+pub fn facts(imported: &Imported) -> Vec<String> {
+    let mut files: Vec<&str> = imported.files.iter().map(String::as_str).collect();
+    let more = files.len().saturating_sub(NAMED);
+    files.truncate(NAMED);
+    let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+    let version =
+        imported.version.as_deref().map_or(String::new(), |version| format!(", {version}"));
+    let told = &imported.told;
+    let runs = imported.tests.iter().map(|test| test.runs.len()).max().unwrap_or(0);
+    let mut facts = vec![if runs == 1 { "1 run".to_owned() } else { format!("{runs} runs") }];
+    facts.extend(told.duration_ns.map(|time| format!("of {time}")));
+    let mut how = vec![facts.join(" ")];
+    how.extend(told.engine.clone());
+    how.extend(
+        told.region_bytes.map(|bytes| format!("a range of {}", number::bytes(bytes.0 as f64))),
+    );
+    how.extend(
+        told.direct
+            .map(|is_so| if is_so { "direct I/O" } else { "through the page cache" }.to_owned()),
+    );
+    how.extend(told.durable.filter(|is_so| *is_so).map(|_| "durable writes".to_owned()));
+    vec![format!("from {}{more} ({}{version})", files.join(", "), imported.format), how.join("; ")]
+}
+
+/// What is to be thought of its numbers.
+pub fn closing(imported: &Imported, tests: usize) -> String {
+    let numbers =
+        if tests == 1 { "The number is".to_owned() } else { format!("The {tests} numbers are") };
+    format!("{numbers} as {} tells; nothing proves what it did.", imported.tool)
+}

@@ -1,0 +1,246 @@
+//! What a tool says of what it measured, in figures that can stand as a run beside runs of ours.
+
+use block::Nanos;
+use stats::LatencyHistogram;
+
+use super::recorded::Recorded;
+
+/// What was asked of the tool, as far as its file tells; what it does not tell is `None`, and never a default that
+/// the file would not tell either.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Asked {
+    /// What was measured, as the tool was told.
+    pub target: Option<String>,
+    /// How I/O was issued, such as `libaio`.
+    pub engine: Option<String>,
+    /// Whether the page cache was to be bypassed.
+    pub direct: Option<bool>,
+    /// Whether each write had to be durable before it completed.
+    pub durable: Option<bool>,
+    /// Whether addresses were drawn, or else one after the other.
+    pub random: Option<bool>,
+    /// Outstanding I/Os of a thread.
+    pub depth: Option<u16>,
+    /// Threads, of all targets together.
+    pub threads: Option<u16>,
+    /// Share of reads in percent, where both were issued.
+    pub reads_percent: Option<u8>,
+    /// Measured time.
+    pub duration: Option<Nanos>,
+    /// Load before it.
+    pub warm_up: Option<Nanos>,
+    /// What the random addresses were drawn from, where another run with the same draws the same.
+    pub seed: Option<u64>,
+    /// How often the whole was to be gone through.
+    pub loops: Option<u64>,
+    /// True when the result is one of several threads of a job, which ran at the same time.
+    pub is_one_of_threads: bool,
+}
+
+/// One direction of one result.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Measured {
+    /// Which way.
+    pub way: Way,
+    /// Bytes that were moved.
+    pub bytes: Option<u64>,
+    /// I/Os that completed.
+    pub ios: Option<u64>,
+    /// How long that took.
+    pub duration_ns: Option<u64>,
+    /// Bytes a second, as the tool says.
+    pub bytes_per_s: f64,
+    /// I/Os a second, as the tool says.
+    pub iops: Option<f64>,
+    /// Mean time that it took to issue an I/O, in nanoseconds.
+    pub submission_ns: Option<f64>,
+    /// From issue to completion.
+    pub latency: ToldLatency,
+}
+
+/// Which way the I/Os of a [`Measured`] went.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Way {
+    /// From the drive.
+    #[default]
+    Read,
+    /// To the drive.
+    Write,
+    /// Both, where the tool does not keep them apart.
+    Both,
+}
+
+/// What is told of latencies, in nanoseconds.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ToldLatency {
+    /// Arithmetic mean.
+    pub mean_ns: Option<f64>,
+    /// The shortest.
+    pub min_ns: Option<u64>,
+    /// The longest.
+    pub max_ns: Option<u64>,
+    /// Percent and value, in ascending order.
+    pub percentiles: Vec<(f64, u64)>,
+    /// All of them, where they can be counted: then percentiles of several runs can be made of it.
+    pub histogram: Option<LatencyHistogram>,
+}
+
+impl ToldLatency {
+    /// The value of the percentile `percent`, where it was told.
+    pub fn percentile(&self, percent: f64) -> Option<u64> {
+        let told = self.percentiles.iter().find(|(told, _)| (told - percent).abs() < 1e-6);
+        told.map(|(_, ns)| *ns)
+    }
+
+    /// Both as one, as far as they can be: percentiles of two cannot be made of their percentiles. `counts` are the
+    /// I/Os of each.
+    fn and(&self, other: &ToldLatency, counts: (Option<u64>, Option<u64>)) -> ToldLatency {
+        let weights = counts.0.zip(counts.1).filter(|(a, b)| a.saturating_add(*b) > 0);
+        let mean = |((a, b), (x, y)): ((u64, u64), (f64, f64))| {
+            let (a, b) = (a as f64, b as f64);
+            (a * x + b * y) / (a + b)
+        };
+        let histogram = self.histogram.clone().zip(other.histogram.as_ref());
+        let both = |a: Option<u64>, b: Option<u64>, of: fn(u64, u64) -> u64| {
+            a.zip(b).map(|(a, b)| of(a, b))
+        };
+        ToldLatency {
+            mean_ns: weights.zip(self.mean_ns.zip(other.mean_ns)).map(mean),
+            min_ns: both(self.min_ns, other.min_ns, u64::min),
+            max_ns: both(self.max_ns, other.max_ns, u64::max),
+            percentiles: Vec::new(),
+            histogram: histogram.map(|(mut ours, theirs)| {
+                ours.merge(theirs);
+                ours
+            }),
+        }
+    }
+}
+
+impl Measured {
+    /// Both as what one run did: of threads, or of reads and writes. Rates add up; the longer time is that of both.
+    #[must_use]
+    pub fn and(&self, other: &Measured) -> Measured {
+        let sum = |a: Option<u64>, b: Option<u64>| Some(a?.saturating_add(b?));
+        let submission = self.submission_ns.zip(other.submission_ns);
+        Measured {
+            way: if self.way == other.way { self.way } else { Way::Both },
+            bytes: sum(self.bytes, other.bytes),
+            ios: sum(self.ios, other.ios),
+            duration_ns: self.duration_ns.max(other.duration_ns),
+            bytes_per_s: self.bytes_per_s + other.bytes_per_s,
+            iops: self.iops.zip(other.iops).map(|(a, b)| a + b),
+            submission_ns: submission.map(|(a, b)| f64::midpoint(a, b)),
+            latency: self.latency.and(&other.latency, (self.ios, other.ios)),
+        }
+    }
+
+    /// All of `measured` as what one run did; none when nothing was moved.
+    pub fn of_all(measured: &[Measured]) -> Option<Measured> {
+        let (first, rest) = measured.split_first()?;
+        Some(rest.iter().fold(first.clone(), |sum, one| sum.and(one)))
+    }
+}
+
+/// A histogram of bins that are named by a latency in nanoseconds, with the exact shortest and longest where they are
+/// known. None when it would be empty.
+pub(super) fn histogram(
+    bins: impl IntoIterator<Item = (u64, u64)>,
+    min_ns: Option<u64>,
+    max_ns: Option<u64>,
+) -> Option<LatencyHistogram> {
+    let mut bins: Vec<(u64, u64)> = bins.into_iter().filter(|(_, count)| *count > 0).collect();
+    bins.sort_unstable();
+    let mut histogram = LatencyHistogram::new();
+    // The ends stand for one I/O each of the bins at the ends, so that counts stay as they are.
+    let end = |at: Option<&mut (u64, u64)>, ns: Option<u64>, histogram: &mut LatencyHistogram| {
+        let is_of =
+            |bin: u64, ns: u64| stats::fio_bins::index_of(ns) == stats::fio_bins::index_of(bin);
+        if let (Some((bin, count)), Some(ns)) = (at, ns)
+            && *count > 0
+            && (is_of(*bin, ns) || ns > *bin)
+        {
+            *count -= 1;
+            histogram.record(ns);
+        }
+    };
+    end(bins.last_mut(), max_ns, &mut histogram);
+    let is_first = |bin: &(u64, u64)| {
+        min_ns.is_some_and(|ns| stats::fio_bins::index_of(ns) == stats::fio_bins::index_of(bin.0))
+    };
+    end(bins.first_mut().filter(|bin| is_first(bin)), min_ns, &mut histogram);
+    // The middle of a bin may lie beyond the longest that it holds.
+    let (least, most) = (min_ns.unwrap_or(0), max_ns.unwrap_or(u64::MAX));
+    for (ns, count) in bins {
+        histogram.record_n(ns.min(most).max(least.min(most)), count);
+    }
+    (!histogram.is_empty()).then_some(histogram)
+}
+
+/// Threads of one job as one result each: fio without `group_reporting` lists each by itself, and they ran at the same
+/// time.
+pub fn joined(results: Vec<Recorded>) -> Vec<Recorded> {
+    let mut joined: Vec<Recorded> = Vec::new();
+    for result in results {
+        let is_of = |first: &Recorded| {
+            first.asked.is_one_of_threads
+                && result.asked.is_one_of_threads
+                && (&first.name, &first.files.first()) == (&result.name, &result.files.first())
+        };
+        match joined.last_mut().filter(|first| is_of(first)) {
+            Some(first) => join(first, &result),
+            None => joined.push(result),
+        }
+    }
+    joined
+}
+
+fn join(first: &mut Recorded, thread: &Recorded) {
+    for measured in &thread.measured {
+        match first.measured.iter_mut().find(|sum| sum.way == measured.way) {
+            Some(sum) => *sum = sum.and(measured),
+            None => first.measured.push(measured.clone()),
+        }
+    }
+    for caveat in &thread.caveats {
+        if !first.caveats.contains(caveat) {
+            first.caveats.push(caveat.clone());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // A histogram whose count is not that of the bins would give other percentiles after each import.
+    #[test]
+    fn ends_are_exact_and_counts_stay() {
+        let found = histogram([(14_656, 3), (33_536, 2)], Some(14_612), Some(33_400)).unwrap();
+        assert_eq!((found.count(), found.min(), found.max()), (5, Some(14_612), Some(33_400)));
+        let one = histogram([(100, 1)], Some(100), Some(100)).unwrap();
+        assert_eq!((one.count(), one.min(), one.max()), (1, Some(100), Some(100)));
+        assert!(histogram([(5, 0)], None, None).is_none());
+    }
+
+    // Percentiles that were averaged, or taken from one of two, are percentiles of nothing.
+    #[test]
+    fn percentiles_of_two_are_not_made_of_their_percentiles() {
+        let latency = |mean| ToldLatency {
+            mean_ns: Some(mean),
+            percentiles: vec![(99.0, 5)],
+            ..ToldLatency::default()
+        };
+        let one = |ios, mean| Measured {
+            ios: Some(ios),
+            iops: Some(10.0),
+            bytes_per_s: 1.0,
+            latency: latency(mean),
+            ..Measured::default()
+        };
+        let both = one(1, 100.0).and(&one(3, 200.0));
+        assert_eq!((both.ios, both.iops, both.bytes_per_s), (Some(4), Some(20.0), 2.0));
+        assert_eq!(both.latency.mean_ns, Some(175.0));
+        assert!(both.latency.percentiles.is_empty() && both.latency.histogram.is_none());
+    }
+}
