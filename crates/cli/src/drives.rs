@@ -152,9 +152,9 @@ mod tests {
     // A history in which two drives are mixed says that the one became the other.
     #[test]
     fn a_drive_is_known_by_its_serial_number_and_not_by_its_place() {
-        let sda = of(DriveKind::Block, "/dev/sda", vec![disk("sda", Some("A1"))]);
+        let sda = of(DriveKind::BlockDevice, "/dev/sda", vec![disk("sda", Some("A1"))]);
         let later = of(DriveKind::File, "/mnt/x", vec![disk("sdc", Some("A1"))]);
-        let other = of(DriveKind::Block, "/dev/sda", vec![disk("sda", Some("B2"))]);
+        let other = of(DriveKind::BlockDevice, "/dev/sda", vec![disk("sda", Some("B2"))]);
         for name in ["a1", "A1"] {
             let named = named(name);
             assert!(named.is(&sda) && named.is(&later) && !named.is(&other), "{name}");

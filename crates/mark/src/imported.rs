@@ -249,6 +249,7 @@ fn test(name: &str, sources: &[&Source], tool: &str) -> Test {
         mb_s: spread(&rates, Unit::MbPerS, None),
         iops: spread(&iops, Unit::Iops, None),
         latency_ns: of_all(sources, &runs),
+        writes: None,
         proofs: proofs(tool, sources.len()),
         runs,
     }

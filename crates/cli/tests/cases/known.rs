@@ -58,7 +58,7 @@ const PTS: &[&str] = &[
 const PROBE: &[&str] = &["sim:usb-8m", "--time-budget=1s", "--no-progress", "--no-record"];
 
 /// All verbs.
-pub const VERBS: [Verb; 44] = [
+pub const VERBS: [Verb; 45] = [
     verb("mark", 1, QUICK),
     verb("plan", 0, &["--tests=RND4KQ1T1", "--seed=7"]),
     verb("run", 2, &["plan.toml", "sim:hdd-7200", "--no-progress", "--no-record"]),
