@@ -10,6 +10,7 @@ mod probe;
 mod pts;
 mod purge;
 mod record;
+mod report;
 mod sim;
 mod sweep;
 mod trace;
@@ -41,6 +42,7 @@ pub use probe::{
 pub use pts::{PtsArgs, PtsConsentArgs, PtsOutputArgs, TestName};
 pub use purge::{PurgeArgs, method as purge_method};
 pub use record::{KeepArgs, PlaceArgs, RecordArgs, RerunArgs, RunsArgs, RunsVerb, SamplesName};
+pub use report::{ReportArgs, ShowArgs};
 pub use sim::{ServeArgs, SimArgs, SimVerb};
 pub use sweep::{SweepArgs, SweepLoadArgs};
 pub use trace::{
@@ -87,6 +89,10 @@ pub enum Verb {
     Compare(Box<CompareArgs>),
     /// One load under many settings: which parameters matter, which numbers hold
     Sweep(Box<SweepArgs>),
+    /// A recorded run as a page that needs no network, as pictures or as tables
+    Report(ReportArgs),
+    /// A recorded run in the terminal, with all its plots
+    Show(ShowArgs),
     /// List, show, remove, export and import recorded runs
     Runs(RunsArgs),
     /// What a flash device is made of: erase block, pages, open units, cells

@@ -446,19 +446,27 @@ fn entry(kept: &Kept, samples: &Samples) -> serde_json::Result<StepEntry> {
 /// Kind of the notes that tell of runs that I/Os failed in.
 const FAILED: &str = "failed";
 
-/// The runs that a record holds.
-fn earlier(run: &Run, kind: DriveKind) -> Result<Earlier> {
+/// The runs that a record holds, in the order made.
+///
+/// # Errors
+/// When they are not in the form of this version.
+pub fn kept(run: &Run) -> Result<Vec<Kept>> {
     let kept = |step: &StepEntry| {
         serde_json::from_value::<Kept>(step.figures.clone()).with_context(|| {
             format!("{}: step {} is not in the form of this version", run.id, step.position)
         })
     };
+    run.steps.iter().map(kept).collect()
+}
+
+/// What a mark that goes on begins with.
+fn earlier(run: &Run, kind: DriveKind) -> Result<Earlier> {
     let failed = |(_, payload): &(String, Value)| {
         serde_json::from_value::<FailedRun>(payload.clone()).with_context(|| {
             format!("{}: its note of a failed run is not in the form of this version", run.id)
         })
     };
-    let runs = run.steps.iter().map(kept).collect::<Result<Vec<Kept>>>()?;
+    let runs = kept(run)?;
     let told = run.notes.iter().filter(|(kind, _)| kind == FAILED);
     let failed = told.map(failed).collect::<Result<Vec<FailedRun>>>()?;
     Ok(Earlier { runs, failed, replay: kind == DriveKind::Virtual })

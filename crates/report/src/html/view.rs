@@ -3,13 +3,18 @@
 use askama::Template;
 use stats::Caveat;
 
+use super::figure::Figure;
 use super::render::parts;
-use super::{Block, Cell, Document, Facts, HtmlError, NOT_STATED, Page};
+use super::{Block, Cell, Data, Document, Facts, HtmlError, NOT_STATED, Page};
 use crate::chart::{Canvas, Chart, Inks, inline};
 use crate::sheet::Tone;
 
 /// Charts are as wide as a page and leave room for the header and a table on paper.
-const CANVAS: (u32, u32) = (1000, 520);
+pub(super) const CANVAS: (u32, u32) = (1000, 520);
+/// What the page runs. No template looks into it.
+const SCRIPT: &str = include_str!("../../templates/report.js");
+/// SHA-256 of it, in base64, as browsers are told; a test holds it.
+const SCRIPT_SHA256: &str = "ZIVUZdZ+C5nt05O27yGoG5shobqI2TPXpj/pLsQI0DQ=";
 /// Shades of cells: more are not told apart.
 const SHADES: f64 = 10.0;
 
@@ -22,6 +27,7 @@ pub(super) struct View<'a> {
     parts: Vec<PartView<'a>>,
     pages: Vec<PageView<'a>>,
     inks: Inks,
+    answers: bool,
 }
 
 /// Pages of one part.
@@ -44,7 +50,9 @@ enum BlockView<'a> {
     Table(&'a super::Table),
     /// Drawn; the only text that a template takes for markup.
     Chart(String),
+    Figure(Figure<'a>),
     Caveat(&'a Caveat),
+    Data(&'a Data),
 }
 
 impl<'a> View<'a> {
@@ -52,15 +60,20 @@ impl<'a> View<'a> {
         let mut inks = Inks::default();
         let mut pages = Vec::new();
         for (at, page) in document.pages.iter().enumerate() {
-            pages.push(PageView::of(at + 1, page, &mut inks)?);
+            pages.push(PageView::of(at + 1, page, document.answers, &mut inks)?);
         }
-        let Document { title, imprint, .. } = document;
-        Ok(View { title, imprint, parts: parts(document), pages, inks })
+        let Document { title, imprint, answers, .. } = document;
+        Ok(View { title, imprint, parts: parts(document), pages, inks, answers: *answers })
     }
 }
 
 impl<'a> PageView<'a> {
-    fn of(number: usize, page: &'a Page, inks: &mut Inks) -> Result<PageView<'a>, HtmlError> {
+    fn of(
+        number: usize,
+        page: &'a Page,
+        answers: bool,
+        inks: &mut Inks,
+    ) -> Result<PageView<'a>, HtmlError> {
         let mut charts = 0;
         let mut blocks = Vec::new();
         for block in &page.blocks {
@@ -70,9 +83,14 @@ impl<'a> PageView<'a> {
                 Block::Facts(facts) => BlockView::Facts(facts),
                 Block::Table(table) => BlockView::Table(table),
                 Block::Caveat(caveat) => BlockView::Caveat(caveat),
+                Block::Data(data) => BlockView::Data(data),
                 Block::Chart(chart) => {
                     charts += 1;
-                    BlockView::Chart(draw(chart, &format!("chart-{number}-{charts}"), inks)?)
+                    let id = format!("chart-{number}-{charts}");
+                    match answers {
+                        true => BlockView::Figure(Figure::of(chart, &id, inks)?),
+                        false => BlockView::Chart(draw(chart, &id, inks)?),
+                    }
                 }
             });
         }
