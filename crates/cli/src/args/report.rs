@@ -53,7 +53,7 @@ pub struct ReportArgs {
     /// Print what was written as JSON
     #[arg(long)]
     pub json: bool,
-    /// Show throughput in MiB/s (2^20) instead of MB/s (10^6) in tables
+    /// Show throughput in MiB/s (2^20) instead of MB/s (10^6); --csv keeps MB/s in charts
     #[arg(long)]
     pub mib: bool,
 }

@@ -89,7 +89,7 @@ fn each_run(body: &Body, op: &str, tests: &[Of<'_>]) -> Option<Chart> {
     let places = tests.iter().enumerate().flat_map(|(at, of)| {
         of.test.runs.iter().filter(|run| run.mb_s > 0.0).map(move |run| (at as f64, run.mb_s))
     });
-    chart.layers.push(Layer::Points(Points::new("runs", Hue::Sky, places.collect())));
+    chart.layers.push(Layer::Points(Points::new("runs", Hue::Blue, places.collect())));
     for (at, of) in tests.iter().enumerate() {
         let Some(median) = of.test.mb_s.median.filter(|median| *median > 0.0) else { continue };
         let interval = of.test.mb_s.low.zip(of.test.mb_s.high);

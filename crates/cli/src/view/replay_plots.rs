@@ -57,7 +57,7 @@ fn depth(body: &ReplayBody) -> Option<Chart> {
         course(body, ("original", Hue::Vermillion), |m| m.original_depth),
         course(body, ("replayed", Hue::Blue), |m| Some(m.depth)),
     ];
-    let y = Axis::new("Requests outstanding, mean", Unit::Count).with_zero();
+    let y = Axis::new("Requests outstanding, mean", Unit::Ratio).with_zero();
     over_time(body, "Fidelity: depth over time", y, layers)
 }
 
@@ -72,9 +72,11 @@ fn lateness(body: &ReplayBody) -> Option<Chart> {
     let line = |name: &str, hue: Hue, spans: &ErrorSpans| {
         let known = [(2.0, spans.p50), (100.0, spans.p99), (1000.0, spans.p999)];
         let inner = known.into_iter().filter(|(one_in, _)| *one_in < requests);
-        let points = inner.chain([(requests, spans.max)]);
-        let points = points.map(|(one_in, ns)| LinePoint::new(one_in, ns.max(1) as f64));
-        Layer::Line(Line::new(name, hue, points.collect()))
+        // Who was not late at all has no place on a logarithmic axis.
+        let points = inner.chain([(requests, spans.max)]).filter(|(_, ns)| *ns > 0);
+        let points = points.map(|(one_in, ns)| LinePoint::new(one_in, ns as f64));
+        let line = Line::new(name, hue, points.collect());
+        (!line.points.is_empty()).then_some(Layer::Line(line))
     };
     if requests < 2.0 {
         return None;
@@ -85,10 +87,12 @@ fn lateness(body: &ReplayBody) -> Option<Chart> {
     }
     if let Some(kernel) = &body.kernel {
         let spans = kernel.kernel.issue_error_ns.as_ref();
-        layers.extend(spans.map(|spans| line("kernel's Q − due", Hue::Green, spans)));
+        layers.push(spans.and_then(|spans| line("kernel's Q − due", Hue::Green, spans)));
     }
+    let layers: Vec<Layer> = layers.into_iter().flatten().collect();
     let x = Axis::new("One request in so many is later", Unit::Count).scaled(Scale::Log10);
     let y = Axis::new("Lateness", Unit::Ns).scaled(Scale::Log10);
     let subtitle = "half of all, 99 %, 99.9 %, and the latest".to_owned();
-    Some(Chart { subtitle, layers, ..Chart::new("Fidelity: lateness by share of requests", x, y) })
+    let title = "Fidelity: lateness by share of requests";
+    (!layers.is_empty()).then(|| Chart { subtitle, layers, ..Chart::new(title, x, y) })
 }

@@ -66,7 +66,7 @@ pub(crate) fn captioned(
     let words = || String::new();
     let bare = Chart { title: words(), subtitle: words(), note: words(), ..chart.clone() };
     let (light, dark) = on_both(&bare, canvas)?;
-    let data = escaped(&hover::data(chart, light.1)?);
+    let data = escaped(&hover::data(chart, light.1, canvas.rate)?);
     let more = format!(" class=\"{class}\" data-plot=\"{data}\"");
     Ok(element_of(chart, &light.0, &dark.0, &head(canvas, id, &more), id, inks))
 }

@@ -68,6 +68,8 @@ pub use describe::{
 pub use hue::Hue;
 pub(crate) use inline::{Inks, captioned, inline};
 pub use panels::Ground;
+#[cfg(test)]
+pub(crate) use panels::tests::contrast;
 pub use picture::Canvas;
 pub use png::{png, png_of_all};
 pub use svg::{svg, svg_of_all};

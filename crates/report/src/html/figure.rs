@@ -7,6 +7,8 @@ use crate::number::RateUnit;
 
 /// A telephone's: the same words on less paper, so that they are as large as those around.
 const NARROW: (u32, u32) = (420, 400);
+/// Bytes of a drawing that is made for both.
+const TWICE_MAX: usize = 60_000;
 /// Values that are listed; of more, files have all.
 const LISTED_MAX: usize = 150;
 
@@ -14,8 +16,8 @@ const LISTED_MAX: usize = 150;
 pub(super) struct Figure<'a> {
     pub chart: &'a Chart,
     pub id: String,
-    /// Drawn, for a wide page and a narrow one.
-    pub drawn: [String; 2],
+    /// Drawn, for a wide page and a narrow one; once for both where that takes much room.
+    pub drawn: Vec<String>,
     /// Its values, where they are few enough to be read.
     pub values: Option<Table>,
     /// How many there are.
@@ -26,23 +28,31 @@ impl<'a> Figure<'a> {
     /// # Errors
     ///
     /// When a value cannot be drawn.
-    pub(super) fn of(chart: &'a Chart, id: &str, inks: &mut Inks) -> Result<Figure<'a>, HtmlError> {
+    pub(super) fn of(
+        chart: &'a Chart,
+        id: &str,
+        rate: RateUnit,
+        inks: &mut Inks,
+    ) -> Result<Figure<'a>, HtmlError> {
         let mut draw = |(width, height): (u32, u32), id: &str, class: &str| {
-            let canvas = Canvas { width, height, ..Canvas::default() };
+            let canvas = Canvas { width, height, rate, ..Canvas::default() };
             let failed = |error| HtmlError::Chart { title: chart.title.clone(), error };
             captioned(chart, canvas, (id, class), inks).map_err(failed)
         };
-        let drawn = [draw(CANVAS, id, "wide")?, draw(NARROW, &format!("{id}-narrow"), "narrow")?];
+        let wide = draw(CANVAS, id, "wide")?;
+        let drawn = match wide.len() <= TWICE_MAX {
+            true => vec![wide, draw(NARROW, &format!("{id}-narrow"), "narrow")?],
+            false => vec![draw(CANVAS, id, "only")?],
+        };
         let values = rows(chart);
         let count = values.len();
-        let values = (1..=LISTED_MAX).contains(&count).then(|| table(chart, &values));
+        let values = (1..=LISTED_MAX).contains(&count).then(|| table(chart, &values, rate));
         Ok(Figure { chart, id: id.to_owned(), drawn, values, count })
     }
 }
 
 /// Values as a table: names only where there are several series, intervals only where there are any.
-fn table(chart: &Chart, values: &[Value<'_>]) -> Table {
-    let rate = RateUnit::Mb;
+fn table(chart: &Chart, values: &[Value<'_>], rate: RateUnit) -> Table {
     let is_named = values.iter().any(|value| !value.series.is_empty());
     let is_known = values.iter().any(|value| value.interval.is_some());
     let is_grid = values.iter().any(|value| value.amount.is_some());

@@ -17,6 +17,7 @@ mod view;
 use stats::Caveat;
 
 use crate::chart::{Chart, ChartError};
+use crate::number::RateUnit;
 use crate::sheet::Tone;
 
 pub use render::render;
@@ -32,6 +33,8 @@ pub struct Document {
     pub pages: Vec<Page>,
     /// Whether a script of our own is in it, with charts for narrow screens and the values of each chart.
     pub answers: bool,
+    /// Unit of throughput in charts of a page that answers.
+    pub rate: RateUnit,
 }
 
 /// A page, on screen and on paper.

@@ -60,7 +60,7 @@ impl<'a> View<'a> {
         let mut inks = Inks::default();
         let mut pages = Vec::new();
         for (at, page) in document.pages.iter().enumerate() {
-            pages.push(PageView::of(at + 1, page, document.answers, &mut inks)?);
+            pages.push(PageView::of(at + 1, page, document, &mut inks)?);
         }
         let Document { title, imprint, answers, .. } = document;
         Ok(View { title, imprint, parts: parts(document), pages, inks, answers: *answers })
@@ -71,7 +71,7 @@ impl<'a> PageView<'a> {
     fn of(
         number: usize,
         page: &'a Page,
-        answers: bool,
+        document: &Document,
         inks: &mut Inks,
     ) -> Result<PageView<'a>, HtmlError> {
         let mut charts = 0;
@@ -87,8 +87,8 @@ impl<'a> PageView<'a> {
                 Block::Chart(chart) => {
                     charts += 1;
                     let id = format!("chart-{number}-{charts}");
-                    match answers {
-                        true => BlockView::Figure(Figure::of(chart, &id, inks)?),
+                    match document.answers {
+                        true => BlockView::Figure(Figure::of(chart, &id, document.rate, inks)?),
                         false => BlockView::Chart(draw(chart, &id, inks)?),
                     }
                 }
@@ -134,4 +134,53 @@ fn style(cell: &Cell) -> String {
         names.push(name.to_owned());
     }
     names.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use base64::Engine as _;
+    use base64::engine::general_purpose::STANDARD;
+    use sha2::{Digest as _, Sha256};
+
+    use super::*;
+    use crate::chart::contrast;
+
+    // Breaks when the script was changed and its checksum was not: no browser would run it.
+    #[test]
+    fn browsers_are_told_the_script_that_is_there() {
+        let sum = STANDARD.encode(Sha256::digest(SCRIPT));
+        assert_eq!(sum, SCRIPT_SHA256, "of templates/report.js");
+        assert!(!SCRIPT.contains("</script"), "it would end there");
+    }
+
+    /// The colour of a name in a rule of the style, as `#rgb` or `#rrggbb`.
+    fn colour(rule: &str, name: &str) -> [u8; 3] {
+        let (_, rest) = rule.split_once(&format!("{name}:#")).unwrap();
+        let digits: String = rest.chars().take_while(char::is_ascii_hexdigit).collect();
+        let whole = |at: usize| match digits.len() {
+            3 => digits[at..=at].repeat(2),
+            _ => digits[2 * at..2 * at + 2].to_owned(),
+        };
+        [0, 1, 2].map(|at| u8::from_str_radix(&whole(at), 16).unwrap())
+    }
+
+    // Breaks when words of the page cannot be read by those who need contrast (WCAG 2.2, 1.4.3: 4.5 : 1), by day or night.
+    #[test]
+    fn words_stand_out_from_either_page() {
+        let style = include_str!("../../templates/report.css");
+        let rules: Vec<&str> = style.lines().filter(|line| line.contains("--paper:")).collect();
+        assert_eq!(rules.len(), 2, "light and dark");
+        for rule in rules {
+            let inks = ["--ink", "--muted", "--link", "--good", "--bad", "--warn-ink"];
+            let on = |ink, ground| (ink, ground, contrast(colour(rule, ink), colour(rule, ground)));
+            let mut all: Vec<_> = inks.map(|ink| on(ink, "--paper")).into();
+            all.extend([
+                on("--warn-ink", "--warn"),
+                on("--ink", "--warn"),
+                on("--muted", "--tint"),
+            ]);
+            let faint: Vec<_> = all.into_iter().filter(|(_, _, ratio)| *ratio < 4.5).collect();
+            assert!(faint.is_empty(), "{faint:?}");
+        }
+    }
 }

@@ -37,7 +37,7 @@ pub fn document(all: &[Recorded], rate: RateUnit) -> Document {
     };
     let names: Vec<&str> = all.iter().map(|one| one.name.as_str()).collect();
     let imprint = format!("drivescope {}; {}", env!("CARGO_PKG_VERSION"), names.join(", "));
-    Document { title, imprint, pages, answers: true }
+    Document { title, imprint, pages, answers: true, rate }
 }
 
 fn target(recorded: &Recorded) -> &str {

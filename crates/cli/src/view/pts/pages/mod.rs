@@ -31,7 +31,7 @@ pub fn document(bodies: &[Body], envelope: &Envelope, written: &str) -> Document
             header::SPECIFICATION
         ),
         pages: pages(bodies, envelope, written),
-        answers: false,
+        ..Document::default()
     }
 }
 
