@@ -11,6 +11,7 @@ mod probe;
 mod pts;
 mod purge;
 mod record;
+mod report;
 mod sim;
 mod sweep;
 mod trace;
@@ -45,6 +46,7 @@ pub use purge::{PurgeArgs, method as purge_method};
 pub use record::{
     KeepArgs, PlaceArgs, RecordArgs, RerunArgs, RunsArgs, RunsForm, RunsVerb, SamplesName,
 };
+pub use report::{ReportArgs, ShowArgs};
 pub use sim::{ServeArgs, SimArgs, SimVerb};
 pub use sweep::{SweepArgs, SweepLoadArgs};
 pub use trace::{
@@ -94,6 +96,10 @@ pub enum Verb {
     Sweep(Box<SweepArgs>),
     /// Has a drive become slower? Its recorded marks over time
     Trend(TrendArgs),
+    /// A recorded run as a page that needs no network, as pictures or as tables
+    Report(ReportArgs),
+    /// A recorded run in the terminal, with all its plots
+    Show(ShowArgs),
     /// List, show, remove, export and import recorded runs
     Runs(RunsArgs),
     /// What a flash device is made of: erase block, pages, open units, cells

@@ -15,6 +15,7 @@ mod outputs;
 mod probing;
 mod progress;
 mod purging;
+mod recorded;
 mod recording;
 mod replaying;
 mod samples;
@@ -65,6 +66,8 @@ fn main() -> ExitCode {
         Verb::Compare(args) => verbs::compare::main(args, given),
         Verb::Sweep(args) => verbs::sweep::main(args, given),
         Verb::Trend(args) => verbs::trend::main(args),
+        Verb::Report(args) => verbs::report::main(args),
+        Verb::Show(args) => verbs::show::main(args),
         Verb::Runs(args) => verbs::runs::main(&args.verb),
         Verb::Probe(args) => verbs::probe::main(args, given),
         Verb::Pts(args) => verbs::pts::main(args, given),

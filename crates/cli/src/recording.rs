@@ -468,26 +468,31 @@ const FAILED: &str = "failed";
 
 /// The latencies of each run of a recorded mark; none when it is in the form of another version.
 pub fn latencies(run: &Run) -> Option<RunLatencies> {
-    let of = |step: &StepEntry| {
-        let kept = serde_json::from_value::<Kept>(step.figures.clone()).ok()?;
-        Some((kept.position, LatencyBins::from(&kept.latencies)))
-    };
-    run.steps.iter().map(of).collect()
+    let of = |kept: &Kept| (kept.position, LatencyBins::from(&kept.latencies));
+    Some(kept(run).ok()?.iter().map(of).collect())
 }
 
-/// The runs that a record holds.
-fn earlier(run: &Run, kind: DriveKind) -> Result<Earlier> {
+/// The runs that a record holds, in the order made.
+///
+/// # Errors
+/// When they are not in the form of this version.
+pub fn kept(run: &Run) -> Result<Vec<Kept>> {
     let kept = |step: &StepEntry| {
         serde_json::from_value::<Kept>(step.figures.clone()).with_context(|| {
             format!("{}: step {} is not in the form of this version", run.id, step.position)
         })
     };
+    run.steps.iter().map(kept).collect()
+}
+
+/// What a mark that goes on begins with.
+fn earlier(run: &Run, kind: DriveKind) -> Result<Earlier> {
     let failed = |(_, payload): &(String, Value)| {
         serde_json::from_value::<FailedRun>(payload.clone()).with_context(|| {
             format!("{}: its note of a failed run is not in the form of this version", run.id)
         })
     };
-    let runs = run.steps.iter().map(kept).collect::<Result<Vec<Kept>>>()?;
+    let runs = kept(run)?;
     let told = run.notes.iter().filter(|(kind, _)| kind == FAILED);
     let failed = told.map(failed).collect::<Result<Vec<FailedRun>>>()?;
     Ok(Earlier { runs, failed, replay: kind == DriveKind::Virtual })

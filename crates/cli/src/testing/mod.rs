@@ -338,10 +338,16 @@ pub fn show_recorded(document: &Document<serde_json::Value>, json: bool) -> Resu
     if json {
         return talk::document(document);
     }
-    let several = serde_json::from_value::<Bodies>(document.body.clone());
-    let bodies = match several {
+    talk::result(&view::pts::text(&bodies(&document.body)?)?)
+}
+
+/// The tests of a document's body: one, or several.
+///
+/// # Errors
+/// When it is not in the form of this version.
+pub fn bodies(body: &serde_json::Value) -> Result<Vec<Body>> {
+    Ok(match serde_json::from_value::<Bodies>(body.clone()) {
         Ok(bodies) => bodies.tests,
-        Err(_) => vec![serde_json::from_value::<Body>(document.body.clone())?],
-    };
-    talk::result(&view::pts::text(&bodies)?)
+        Err(_) => vec![serde_json::from_value::<Body>(body.clone())?],
+    })
 }

@@ -66,7 +66,7 @@ pub fn gnuplot(body: &Body) -> String {
 }
 
 /// What there is to see, the most telling first.
-fn charts(body: &Body) -> Vec<Chart> {
+pub fn charts(body: &Body) -> Vec<Chart> {
     let evidence = &body.evidence;
     let charts = [
         evidence.scatter.as_ref().and_then(|scatter| scattered(body, scatter)),

@@ -58,7 +58,7 @@ const PTS: &[&str] = &[
 const PROBE: &[&str] = &["sim:usb-8m", "--time-budget=1s", "--no-progress", "--no-record"];
 
 /// All verbs.
-pub const VERBS: [Verb; 45] = [
+pub const VERBS: [Verb; 47] = [
     verb("mark", 1, QUICK),
     verb("plan", 0, &["--tests=RND4KQ1T1", "--seed=7"]),
     verb("run", 2, &["plan.toml", "sim:hdd-7200", "--no-progress", "--no-record"]),
@@ -66,6 +66,8 @@ pub const VERBS: [Verb; 45] = [
     verb("compare", 2, QUICK),
     verb("sweep", 1, SWEEP),
     verb("trend", 1, &["sim:hdd-7200"]),
+    verb("report", 1, &["last", "--force"]),
+    verb("show", 1, &["last"]),
     verb("runs list", 0, &[]),
     verb("runs show", 1, &["last"]),
     verb("runs rm", 1, &["last", "--yes"]),
@@ -171,6 +173,8 @@ pub fn is_alike(verb: &str, id: &str) -> bool {
         "trace compare" => &["trace", "a", "b", "rounds"],
         "trace export" => &["trace", "to", "output"],
         "runs show" => &["run"],
+        "report" => &["runs", "output", "png", "svg", "csv", "markdown"],
+        "show" => &["run", "plot", "width", "height"],
         "runs rm" => &["runs"],
         "runs export" => &["runs", "output"],
         "runs import" => &["files"],
@@ -239,12 +243,16 @@ pub fn judged(verb: &str, id: &str, is_typed: bool, value: &str) -> Judged {
         "runs_dir" if is_place => Judged::Good,
         "runs_dir" if verb.starts_with("runs") => Judged::Either,
         // Nor is it waited for who reads from a pipe.
+        // A directory that is not there is made.
+        "png" | "svg" | "csv" if verb == "report" && is_place => Judged::Good,
         "samples" | "output" | "plot" | "data" | "save" | "record_commands" | "report" | "csv"
+        | "png" | "svg" | "markdown"
             if value == "pipe" =>
         {
             Judged::Good
         }
         "samples" | "output" | "plot" | "data" | "save" | "record_commands" | "report" | "csv"
+        | "png" | "svg" | "markdown"
             if !["nowhere", "directory"].contains(&value) =>
         {
             Judged::Either

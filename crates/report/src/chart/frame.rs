@@ -16,7 +16,7 @@ pub(super) const NOTHING: &str = "no values";
 /// From where to where an axis goes, in its unit.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Span {
-    scale: Scale,
+    pub scale: Scale,
     pub low: f64,
     pub high: f64,
 }

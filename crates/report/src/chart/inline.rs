@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::describe::{Chart, ChartError, Layer};
+use super::hover;
 use super::panels::Ground;
 use super::picture::{self, Canvas};
 use super::shape::{Rgb, Shape};
@@ -46,24 +47,70 @@ pub(crate) fn inline(
     id: &str,
     inks: &mut Inks,
 ) -> Result<String, ChartError> {
-    let on = |ground| picture::shapes(chart, Canvas { ground, ..canvas });
-    // The same shapes in the same places: only grids choose their colours by the ground.
-    let (light, dark) = (on(Ground::Light)?, on(Ground::Dark)?);
-    let Canvas { width, height, .. } = canvas;
+    let (light, dark) = on_both(chart, canvas)?;
+    Ok(element_of(chart, &light.0, &dark.0, &head(canvas, id, ""), id, inks))
+}
+
+/// The same for a page whose caption has the chart's title and notes, and whose script is given its values. `class` is the
+/// element's.
+///
+/// # Errors
+///
+/// As [`inline`].
+pub(crate) fn captioned(
+    chart: &Chart,
+    canvas: Canvas,
+    (id, class): (&str, &str),
+    inks: &mut Inks,
+) -> Result<String, ChartError> {
+    let words = || String::new();
+    let bare = Chart { title: words(), subtitle: words(), note: words(), ..chart.clone() };
+    let (light, dark) = on_both(&bare, canvas)?;
+    let data = escaped(&hover::data(chart, light.1, canvas.rate)?);
+    let more = format!(" class=\"{class}\" data-plot=\"{data}\"");
+    Ok(element_of(chart, &light.0, &dark.0, &head(canvas, id, &more), id, inks))
+}
+
+/// Shapes with the box of the plot.
+type LaidOut = (Vec<Shape>, [f64; 4]);
+
+/// The same shapes in the same places: only grids choose their colours by the ground.
+fn on_both(chart: &Chart, canvas: Canvas) -> Result<(LaidOut, LaidOut), ChartError> {
+    let on = |ground| picture::laid_out(chart, Canvas { ground, ..canvas });
+    Ok((on(Ground::Light)?, on(Ground::Dark)?))
+}
+
+/// The tag that the element begins with.
+fn head(canvas: Canvas, id: &str, more: &str) -> String {
+    let (Canvas { width, height, .. }, id) = (canvas, escaped(id));
+    format!(
+        "<svg viewBox=\"0 0 {width} {height}\" font-family=\"{FONTS}\" role=\"img\" aria-labelledby=\"{id}-title {id}-desc\"{more}>"
+    )
+}
+
+fn element_of(
+    chart: &Chart,
+    light: &[Shape],
+    dark: &[Shape],
+    head: &str,
+    id: &str,
+    inks: &mut Inks,
+) -> String {
     let id = escaped(id);
     let mut text = format!(
-        "<svg viewBox=\"0 0 {width} {height}\" font-family=\"{FONTS}\" role=\"img\" aria-labelledby=\"{id}-title {id}-desc\">\n\
+        "{head}\n\
          <title id=\"{id}-title\">{}</title>\n<desc id=\"{id}-desc\">{}</desc>\n",
         escaped(&chart.title),
         escaped(&words(chart)),
     );
     for (shape, twin) in light.iter().zip(dark) {
-        inks.add(shape, shape.colour(), twin.coloured(|colour| Ground::Dark.of(colour)).colour());
+        let twin = twin.clone().coloured(|colour| Ground::Dark.of(colour));
+        inks.add(shape, shape.colour(), twin.colour());
         element(&mut text, shape, &|colour| format!("var({})", name(shape, colour)));
         text.push('\n');
     }
     text.push_str("</svg>\n");
-    Ok(text)
+    text
 }
 
 /// What is to be seen, for those who do not see it.

@@ -46,6 +46,7 @@ mod describe;
 mod frame;
 mod grid;
 mod heat;
+mod hover;
 mod hue;
 mod inline;
 mod paint;
@@ -58,15 +59,20 @@ mod svg;
 mod terminal;
 mod text;
 mod tick;
+mod values;
 
 pub use describe::{
     Across, Axis, Chart, ChartError, Extent, Heat, HeatCell, Layer, Line, LinePoint, Mark, Points,
     Scale, Side, Walk, Zone,
 };
 pub use hue::Hue;
-pub(crate) use inline::{Inks, inline};
+pub(crate) use inline::{Inks, captioned, inline};
 pub use panels::Ground;
+#[cfg(test)]
+pub(crate) use panels::tests::contrast;
 pub use picture::Canvas;
 pub use png::{png, png_of_all};
 pub use svg::{svg, svg_of_all};
-pub use terminal::terminal;
+pub use terminal::{terminal, terminal_within};
+pub(crate) use values::written;
+pub use values::{Value, axis_title, rows, unit};

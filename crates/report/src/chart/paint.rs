@@ -103,11 +103,16 @@ fn course(frame: &Frame<'_>, line: &Line, plot: &Plot, shapes: &mut Vec<Shape>) 
     arrows(beyond(|v| v < 0.0), false, stroke, plot, shapes);
 }
 
-/// Lower lines have larger dots: where lines lie on each other, all of them are seen as rings.
+/// Lower lines have larger dots than those above them with values at the same places: where lines lie on each other, all
+/// of them are seen as rings.
 fn dot_radius(frame: &Frame<'_>, line: &Line) -> f64 {
     let lines = || frame.chart.layers.iter().filter(|l| matches!(l, Layer::Line(_)));
     let this = |l: &&Layer| matches!(l, Layer::Line(other) if std::ptr::eq(other, line));
-    let above = lines().rev().take_while(|l| !this(l)).count();
+    let shares = |l: &&Layer| match l {
+        Layer::Line(other) => line.points.iter().any(|p| other.points.iter().any(|q| q.x == p.x)),
+        _ => false,
+    };
+    let above = lines().rev().take_while(|l| !this(l)).filter(shares).count();
     let step = 4.0 / (lines().count().max(2) - 1) as f64;
     4.0 + step.min(1.6) * above as f64
 }

@@ -82,6 +82,14 @@ impl Plot {
 
 /// All shapes of the chart, from the bottom up, on white.
 pub(super) fn shapes(chart: &Chart, canvas: Canvas) -> Result<Vec<Shape>, ChartError> {
+    laid_out(chart, canvas).map(|(shapes, _)| shapes)
+}
+
+/// The same, with the plot's box: left, top, right and bottom.
+pub(super) fn laid_out(
+    chart: &Chart,
+    canvas: Canvas,
+) -> Result<(Vec<Shape>, [f64; 4]), ChartError> {
     let Canvas { width, height, .. } = canvas;
     if width < LEAST.0 || height < LEAST.1 || width > MOST || height > MOST {
         return Err(ChartError::Size {
@@ -98,8 +106,9 @@ pub(super) fn shapes(chart: &Chart, canvas: Canvas) -> Result<Vec<Shape>, ChartE
     let (width, height) = (width / zoom, height / zoom);
     let mut page =
         Page { frame, width, height, rate: canvas.rate, ground: canvas.ground, shapes: Vec::new() };
-    page.draw();
-    Ok(page.shapes.into_iter().map(|shape| shape.scaled(zoom)).collect())
+    let Plot { left, top, right, bottom, .. } = page.draw();
+    let shapes = page.shapes.into_iter().map(|shape| shape.scaled(zoom)).collect();
+    Ok((shapes, [left, top, right, bottom].map(|edge| edge * zoom)))
 }
 
 struct Page<'a> {
@@ -119,7 +128,8 @@ struct Ticks {
 }
 
 impl Page<'_> {
-    fn draw(&mut self) {
+    /// Draws all of it; returns the plot's box.
+    fn draw(&mut self) -> Plot {
         let chart = self.frame.chart;
         let right_end = self.width - BORDER;
         let mut at = self.head();
@@ -165,6 +175,7 @@ impl Page<'_> {
         self.border(&plot);
         self.columns(&columns, &flags, &plot);
         self.rows(&rows, &plot, outside);
+        plot
     }
 
     fn text(&mut self, spot: Spot, text: String, size: f64, anchor: Anchor, ink: Rgb) {

@@ -27,6 +27,8 @@ const GLYPHS: [(char, char); 8] = [
 const NARROWEST: usize = 40;
 /// Most columns and lines, so that nobody's mistake fills the memory.
 const WIDEST: usize = 1000;
+/// Least rows of a plot.
+const LOWEST: usize = 6;
 /// Columns from one marker of a long line to the next.
 const STRIDE: usize = 8;
 /// Most rows of names above the plot; more are listed below it.
@@ -41,7 +43,30 @@ const TAG_ROWS: usize = 4;
 ///
 /// When the chart has a value that cannot be drawn, or the style has fewer than 40 columns.
 pub fn terminal(chart: &Chart, style: Style) -> Result<String, ChartError> {
-    let height = (style.width / 4).clamp(10, 28);
+    drawn(chart, style, (style.width / 4).clamp(10, 28))
+}
+
+/// The same in `lines` lines at most, for a screen that holds no more: the plot is as high as the words around it leave
+/// it, and never lower than six rows.
+///
+/// # Errors
+///
+/// As [`terminal`].
+pub fn terminal_within(chart: &Chart, style: Style, lines: usize) -> Result<String, ChartError> {
+    let mut height = lines.clamp(LOWEST, WIDEST);
+    loop {
+        let text = drawn(chart, style, height)?;
+        let over = text.lines().count().saturating_sub(lines);
+        // A name may find room beside a higher plot and not beside a lower one, so once may not be enough.
+        if over == 0 || height == LOWEST {
+            return Ok(text);
+        }
+        height = height.saturating_sub(over).max(LOWEST);
+    }
+}
+
+/// The chart with a plot of `height` rows.
+fn drawn(chart: &Chart, style: Style, height: usize) -> Result<String, ChartError> {
     if !(NARROWEST..=WIDEST).contains(&style.width) {
         return Err(ChartError::Size {
             width: style.width,

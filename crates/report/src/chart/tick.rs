@@ -54,7 +54,7 @@ pub(super) fn axis_title(axis: &Axis, rate: RateUnit) -> String {
 }
 
 /// What one of the axis' unit is on its ticks: 1 but for MiB/s.
-fn factor(unit: Unit, rate: RateUnit) -> f64 {
+pub(super) fn factor(unit: Unit, rate: RateUnit) -> f64 {
     match unit {
         Unit::MbPerS => rate.of_mb(1.0),
         _ => 1.0,

@@ -1,18 +1,23 @@
 //! Reports as pages in one HTML file: to be read without a network, by day and by night, on paper, and aloud.
 //!
 //! A [`Document`] is plain data, as a [`Chart`] is, and knows no instrument. The file that [`render`] makes of it
-//! holds everything that it needs: its style, and charts as SVG within it. It holds no script, and asks browsers
-//! to run none, whatever the names of drives have in them. Each page of the report is a page on paper.
+//! holds everything that it needs: its style, and charts as SVG within it. Each page of the report is a page on paper.
+//! A page that stays as it is holds no script, and asks browsers to run none, whatever the names of drives have in them;
+//! one that answers ([`Document::answers`]) holds one of our own, which sorts tables, zooms charts and reads them out, and
+//! asks browsers to run that one alone, by its checksum. Nothing is missing without it.
 //!
 //! Rejected: charts as pictures in `data:` URIs. They could not follow the reader's choice of light or dark, nor be
-//! read aloud, and would be a third larger.
+//! read aloud, and would be a third larger. Rejected, too: a library of charts in the page, which would be larger than
+//! all that a report has to say, and would have a second opinion of every axis.
 
+mod figure;
 mod render;
 mod view;
 
 use stats::Caveat;
 
 use crate::chart::{Chart, ChartError};
+use crate::number::RateUnit;
 use crate::sheet::Tone;
 
 pub use render::render;
@@ -26,6 +31,10 @@ pub struct Document {
     pub imprint: String,
     /// Its pages, in order.
     pub pages: Vec<Page>,
+    /// Whether a script of our own is in it, with charts for narrow screens and the values of each chart.
+    pub answers: bool,
+    /// Unit of throughput in charts of a page that answers.
+    pub rate: RateUnit,
 }
 
 /// A page, on screen and on paper.
@@ -58,6 +67,19 @@ pub enum Block {
     Chart(Box<Chart>),
     /// A doubt, with what to do about it.
     Caveat(Caveat),
+    /// What all of it was made of.
+    Data(Data),
+}
+
+/// Data for other programs, to be looked at and saved.
+#[derive(Clone, Debug, Default)]
+pub struct Data {
+    /// What it is.
+    pub caption: String,
+    /// Name of the file that it is saved as.
+    pub file: String,
+    /// All of it, as text.
+    pub text: String,
 }
 
 /// Names with what is known of each.

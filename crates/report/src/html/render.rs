@@ -32,7 +32,7 @@ pub(super) fn parts(document: &Document) -> Vec<PartView<'_>> {
 mod tests {
     use super::*;
     use crate::chart::{Axis, Chart, Hue, Layer, Line, LinePoint};
-    use crate::html::{Block, Cell, Facts, NOT_STATED, Page, Row, Table};
+    use crate::html::{Block, Cell, Data, Facts, NOT_STATED, Page, Row, Table};
     use crate::sheet::Tone;
     use stats::{Caveat, Unit};
 
@@ -80,7 +80,33 @@ mod tests {
             ],
         };
         let pages = vec![page("first"), page("second")];
-        Document { title: words(), imprint: words(), pages }
+        Document { title: words(), imprint: words(), pages, ..Document::default() }
+    }
+
+    /// The same with all that a page has which answers.
+    fn answering() -> Document {
+        let mut document = document();
+        let (caption, file, text) = (HOSTILE.into(), HOSTILE.into(), HOSTILE.into());
+        document.pages[0].blocks.push(Block::Data(Data { caption, file, text }));
+        Document { answers: true, ..document }
+    }
+
+    // Breaks when one field of a page that runs our script is run as well: its chart's values and data are in attributes
+    // that the script reads.
+    #[test]
+    fn a_page_that_answers_runs_our_script_alone() {
+        let html = render(&answering()).unwrap();
+        let (before, rest) = html.split_once("<script>").unwrap();
+        let (_, after) = rest.split_once("</script>").unwrap();
+        for part in [before, after] {
+            assert!(!part.contains("<script") && !part.contains("alert(\"1\")"), "{part}");
+        }
+        assert!(html.matches("&lt;script&gt;").count() > 40);
+        assert!(html.contains("script-src 'sha256-") && html.contains("default-src 'none'"));
+        // Wide and narrow, each once.
+        assert_eq!(html.matches("id=\"chart-2-1-title\"").count(), 1);
+        assert_eq!(html.matches("id=\"chart-2-1-narrow-title\"").count(), 1);
+        assert!(html.contains("2 values as a table") && html.contains("class=\"skip\""));
     }
 
     // Breaks when one field of a page reaches the file as it is: a drive states its own model and serial number.

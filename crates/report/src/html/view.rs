@@ -3,13 +3,18 @@
 use askama::Template;
 use stats::Caveat;
 
+use super::figure::Figure;
 use super::render::parts;
-use super::{Block, Cell, Document, Facts, HtmlError, NOT_STATED, Page};
+use super::{Block, Cell, Data, Document, Facts, HtmlError, NOT_STATED, Page};
 use crate::chart::{Canvas, Chart, Inks, inline};
 use crate::sheet::Tone;
 
 /// Charts are as wide as a page and leave room for the header and a table on paper.
-const CANVAS: (u32, u32) = (1000, 520);
+pub(super) const CANVAS: (u32, u32) = (1000, 520);
+/// What the page runs. No template looks into it.
+const SCRIPT: &str = include_str!("../../templates/report.js");
+/// SHA-256 of it, in base64, as browsers are told; a test holds it.
+const SCRIPT_SHA256: &str = "ZIVUZdZ+C5nt05O27yGoG5shobqI2TPXpj/pLsQI0DQ=";
 /// Shades of cells: more are not told apart.
 const SHADES: f64 = 10.0;
 
@@ -22,6 +27,7 @@ pub(super) struct View<'a> {
     parts: Vec<PartView<'a>>,
     pages: Vec<PageView<'a>>,
     inks: Inks,
+    answers: bool,
 }
 
 /// Pages of one part.
@@ -44,7 +50,9 @@ enum BlockView<'a> {
     Table(&'a super::Table),
     /// Drawn; the only text that a template takes for markup.
     Chart(String),
+    Figure(Figure<'a>),
     Caveat(&'a Caveat),
+    Data(&'a Data),
 }
 
 impl<'a> View<'a> {
@@ -52,15 +60,20 @@ impl<'a> View<'a> {
         let mut inks = Inks::default();
         let mut pages = Vec::new();
         for (at, page) in document.pages.iter().enumerate() {
-            pages.push(PageView::of(at + 1, page, &mut inks)?);
+            pages.push(PageView::of(at + 1, page, document, &mut inks)?);
         }
-        let Document { title, imprint, .. } = document;
-        Ok(View { title, imprint, parts: parts(document), pages, inks })
+        let Document { title, imprint, answers, .. } = document;
+        Ok(View { title, imprint, parts: parts(document), pages, inks, answers: *answers })
     }
 }
 
 impl<'a> PageView<'a> {
-    fn of(number: usize, page: &'a Page, inks: &mut Inks) -> Result<PageView<'a>, HtmlError> {
+    fn of(
+        number: usize,
+        page: &'a Page,
+        document: &Document,
+        inks: &mut Inks,
+    ) -> Result<PageView<'a>, HtmlError> {
         let mut charts = 0;
         let mut blocks = Vec::new();
         for block in &page.blocks {
@@ -70,9 +83,14 @@ impl<'a> PageView<'a> {
                 Block::Facts(facts) => BlockView::Facts(facts),
                 Block::Table(table) => BlockView::Table(table),
                 Block::Caveat(caveat) => BlockView::Caveat(caveat),
+                Block::Data(data) => BlockView::Data(data),
                 Block::Chart(chart) => {
                     charts += 1;
-                    BlockView::Chart(draw(chart, &format!("chart-{number}-{charts}"), inks)?)
+                    let id = format!("chart-{number}-{charts}");
+                    match document.answers {
+                        true => BlockView::Figure(Figure::of(chart, &id, document.rate, inks)?),
+                        false => BlockView::Chart(draw(chart, &id, inks)?),
+                    }
                 }
             });
         }
@@ -116,4 +134,53 @@ fn style(cell: &Cell) -> String {
         names.push(name.to_owned());
     }
     names.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use base64::Engine as _;
+    use base64::engine::general_purpose::STANDARD;
+    use sha2::{Digest as _, Sha256};
+
+    use super::*;
+    use crate::chart::contrast;
+
+    // Breaks when the script was changed and its checksum was not: no browser would run it.
+    #[test]
+    fn browsers_are_told_the_script_that_is_there() {
+        let sum = STANDARD.encode(Sha256::digest(SCRIPT));
+        assert_eq!(sum, SCRIPT_SHA256, "of templates/report.js");
+        assert!(!SCRIPT.contains("</script"), "it would end there");
+    }
+
+    /// The colour of a name in a rule of the style, as `#rgb` or `#rrggbb`.
+    fn colour(rule: &str, name: &str) -> [u8; 3] {
+        let (_, rest) = rule.split_once(&format!("{name}:#")).unwrap();
+        let digits: String = rest.chars().take_while(char::is_ascii_hexdigit).collect();
+        let whole = |at: usize| match digits.len() {
+            3 => digits[at..=at].repeat(2),
+            _ => digits[2 * at..2 * at + 2].to_owned(),
+        };
+        [0, 1, 2].map(|at| u8::from_str_radix(&whole(at), 16).unwrap())
+    }
+
+    // Breaks when words of the page cannot be read by those who need contrast (WCAG 2.2, 1.4.3: 4.5 : 1), by day or night.
+    #[test]
+    fn words_stand_out_from_either_page() {
+        let style = include_str!("../../templates/report.css");
+        let rules: Vec<&str> = style.lines().filter(|line| line.contains("--paper:")).collect();
+        assert_eq!(rules.len(), 2, "light and dark");
+        for rule in rules {
+            let inks = ["--ink", "--muted", "--link", "--good", "--bad", "--warn-ink"];
+            let on = |ink, ground| (ink, ground, contrast(colour(rule, ink), colour(rule, ground)));
+            let mut all: Vec<_> = inks.map(|ink| on(ink, "--paper")).into();
+            all.extend([
+                on("--warn-ink", "--warn"),
+                on("--ink", "--warn"),
+                on("--muted", "--tint"),
+            ]);
+            let faint: Vec<_> = all.into_iter().filter(|(_, _, ratio)| *ratio < 4.5).collect();
+            assert!(faint.is_empty(), "{faint:?}");
+        }
+    }
 }

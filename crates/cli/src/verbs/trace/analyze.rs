@@ -10,7 +10,7 @@ use crate::verbs::print_json;
 use crate::{talk, view};
 
 /// The form of what this verb prints as JSON.
-const SCHEMA: &str = "drivescope.trace-analysis/1";
+pub const SCHEMA: &str = "drivescope.trace-analysis/1";
 
 /// Runs the verb.
 ///

@@ -2,7 +2,7 @@
 
 mod charts;
 mod csv;
-mod pages;
+pub mod pages;
 mod tables;
 mod verdicts;
 
@@ -139,7 +139,8 @@ pub fn text(bodies: &[Body]) -> Result<String> {
     Ok(all)
 }
 
-fn page(body: &Body) -> Tables {
+/// A test as tables.
+pub fn page(body: &Body) -> Tables {
     let mut facts = Vec::new();
     let device = &body.device;
     let name = device.model.clone().unwrap_or_else(|| device.name.clone());

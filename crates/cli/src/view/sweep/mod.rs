@@ -1,6 +1,6 @@
 //! A sweep as a page, as pictures and as rows.
 
-mod charts;
+pub mod charts;
 mod csv;
 mod tables;
 
@@ -17,7 +17,7 @@ use crate::setup::Swept;
 use crate::verbs::sweep::is_stdout;
 use crate::{outputs, talk};
 
-pub use tables::{outlook, plan};
+pub use tables::{outlook, page, plan};
 
 /// The form of a sweep's body.
 const SCHEMA: &str = "drivescope.sweep/1";
@@ -79,7 +79,7 @@ pub fn show(document: &Document<Body>, json: bool, mib: bool) -> Result<()> {
     }
     let rate = if mib { RateUnit::Mib } else { RateUnit::Mb };
     let style = Style { rate, ..Style::default() };
-    let mut text = render_tables(&tables::page(&document.body, rate), style);
+    let mut text = render_tables(&page(&document.body, rate), style);
     if let Some(chart) = charts::first(&document.body) {
         text.push('\n');
         text += &terminal(&chart, style)?;

@@ -14,13 +14,29 @@ mod wsat;
 use pts::body::Body;
 use pts::options::Test;
 use record::Envelope;
-use report::html::Document;
+use report::html::{Document, Page};
 
 use parts::Part;
 
-/// All pages of all tests. `written` is the date and time at which the report is made.
+/// All pages of all tests, as one document. `written` is the date and time at which they ended; empty where that is not
+/// known.
 pub fn document(bodies: &[Body], envelope: &Envelope, written: &str) -> Document {
     let device = bodies.first().map_or("nothing", |body| body.device.name.as_str());
+    Document {
+        title: format!("Performance test report: {device}"),
+        imprint: format!(
+            "drivescope {}, run {}; laid out after SNIA SSS PTS {}",
+            envelope.version,
+            envelope.run_id,
+            header::SPECIFICATION
+        ),
+        pages: pages(bodies, envelope, written),
+        ..Document::default()
+    }
+}
+
+/// The pages alone. `written` as of [`document`].
+pub fn pages(bodies: &[Body], envelope: &Envelope, written: &str) -> Vec<Page> {
     let mut pages = Vec::new();
     let mut first_pages = Vec::new();
     for body in bodies {
@@ -30,19 +46,10 @@ pub fn document(bodies: &[Body], envelope: &Envelope, written: &str) -> Document
     }
     let mut all = vec![cover::page(bodies, envelope, written, &first_pages)];
     all.extend(pages);
-    Document {
-        title: format!("Performance test report: {device}"),
-        imprint: format!(
-            "drivescope {}, run {}; laid out after SNIA SSS PTS {}",
-            envelope.version,
-            envelope.run_id,
-            header::SPECIFICATION
-        ),
-        pages: all,
-    }
+    all
 }
 
-fn of_test(body: &Body, header: Vec<report::html::Facts>) -> Vec<report::html::Page> {
+fn of_test(body: &Body, header: Vec<report::html::Facts>) -> Vec<Page> {
     let mut part = Part::new(body, header);
     match body.test {
         Test::Iops => iops::pages(&mut part),

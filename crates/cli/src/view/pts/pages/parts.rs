@@ -79,7 +79,7 @@ pub fn banner(body: &Body) -> String {
         let n = body.deviations.len();
         let plural = if n == 1 { "" } else { "s" };
         said.push(format!(
-            "NOT CONFORMING to the specification: {n} deviation{plural}, listed on page 1"
+            "NOT CONFORMING to the specification: {n} deviation{plural}, listed with the conclusions"
         ));
     }
     if !body.is_steady() {

@@ -1,0 +1,234 @@
+//! What was recorded, or printed by `--json`, as what it is: for whoever shows it.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context as _, Result, bail};
+use mark::Kept;
+use record::{Document, Envelope, Integrity, Run, RunId};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use workload::plan::Plan;
+
+use crate::args::PlaceArgs;
+use crate::exit::Exit;
+use crate::replaying::{COMPARE, CompareBody, REPLAY, ReplayBody};
+use crate::setup::Setup;
+use crate::verbs::trace::ANALYSIS;
+use crate::{probing, purging, recording, session, talk, testing, view};
+
+/// A result with all that is known about its making.
+pub struct Recorded {
+    /// The run, or the file that the document was read from.
+    pub name: String,
+    /// What the user called it: `mark`.
+    pub verb: String,
+    /// What it is of.
+    pub target: String,
+    /// The result in one line; may be empty.
+    pub headline: String,
+    /// Where, when and by what it was made.
+    pub envelope: Envelope,
+    /// The result.
+    pub found: Found,
+    /// The document itself.
+    pub document: Value,
+    /// How the record stands; none of a document alone.
+    pub record: Option<Record>,
+}
+
+/// How a record stands.
+pub struct Record {
+    /// How it ended, in a word.
+    pub state: &'static str,
+    /// Whether its files are those that were recorded.
+    pub integrity: Integrity,
+}
+
+/// A result, by the instrument that made it.
+pub enum Found {
+    /// A mark, with the counted runs of each of its tests where they are recorded.
+    Mark(Box<mark::Body>, Vec<TestRuns>),
+    /// A sweep, which is a mark of many settings.
+    Sweep(Box<mark::sweep::Body>),
+    /// A probing.
+    Probe(Box<probe::Body>),
+    /// A purge.
+    Purge(Box<purging::Body>),
+    /// Enterprise tests.
+    Tests(Vec<pts::body::Body>),
+    /// A replay.
+    Replay(Box<ReplayBody>),
+    /// Drives under one trace.
+    Compare(Box<CompareBody>),
+    /// What a trace asks for.
+    Analysis(Box<trace::analyze::body::Body>),
+}
+
+/// The counted runs of a test, in the order made.
+#[derive(Default)]
+pub struct TestRuns {
+    /// What was kept of each.
+    pub runs: Vec<Kept>,
+    /// How long the slices of their series are, in nanoseconds; 0 where none is known.
+    pub slice_ns: u64,
+}
+
+impl Recorded {
+    /// The run or the document of that name.
+    ///
+    /// # Errors
+    /// When there is neither, it has no result yet, or it is of a form that cannot be shown.
+    pub fn open(name: &str, place: &PlaceArgs) -> Result<Recorded> {
+        let path = Path::new(name);
+        if path.extension().is_some_and(|end| end == "json") && path.is_file() {
+            return of_document(name, path);
+        }
+        let runs = recording::runs(place)?;
+        let id = runs.find(name)?;
+        let run = runs.load(&id)?;
+        let integrity = runs.verify(&id)?;
+        of_run(run, integrity, place)
+    }
+}
+
+fn of_run(run: Run, integrity: Integrity, place: &PlaceArgs) -> Result<Recorded> {
+    let id = &run.id;
+    let Some(document) = run.document.clone() else {
+        let place = place.flag();
+        bail!("{id}: has no result yet; go on with it first: drivescope run --resume {id}{place}");
+    };
+    let form = form_of(&document);
+    let found = match form.as_str() {
+        session::SCHEMA => measured(&run)?,
+        form => found(form, &document).with_context(|| cannot(id, form))?,
+    };
+    Ok(Recorded {
+        name: id.to_string(),
+        verb: run.summary.verb.clone(),
+        target: run.summary.target.clone(),
+        headline: run.summary.headline.clone(),
+        envelope: run.envelope.clone(),
+        found,
+        document,
+        record: Some(Record { state: run.state.word(), integrity }),
+    })
+}
+
+fn of_document(name: &str, path: &Path) -> Result<Recorded> {
+    let text = fs::read_to_string(path).with_context(|| format!("{name}: cannot be read"))?;
+    let document: Value =
+        serde_json::from_str(&text).with_context(|| format!("{name}: is no whole JSON"))?;
+    let form = form_of(&document);
+    let found = match form.as_str() {
+        session::SCHEMA => {
+            Found::Mark(Box::new(body(&document).with_context(|| cannot(name, &form))?), Vec::new())
+        }
+        form => found(form, &document).with_context(|| cannot(name, form))?,
+    };
+    let envelope: Envelope = serde_json::from_value(document["envelope"].clone())
+        .with_context(|| format!("{name}: has no envelope; give what --json printed"))?;
+    Ok(Recorded {
+        name: name.to_owned(),
+        verb: form.trim_start_matches("drivescope.").split('/').next().unwrap_or("").to_owned(),
+        target: String::new(),
+        headline: String::new(),
+        envelope,
+        found,
+        document,
+        record: None,
+    })
+}
+
+fn form_of(document: &Value) -> String {
+    document["envelope"]["schema"].as_str().unwrap_or("none").to_owned()
+}
+
+fn cannot(name: impl std::fmt::Display, form: &str) -> String {
+    format!("{name}: cannot be shown as {form}")
+}
+
+fn body<B: DeserializeOwned>(document: &Value) -> Result<B> {
+    Ok(serde_json::from_value(document["body"].clone())?)
+}
+
+fn found(form: &str, document: &Value) -> Result<Found> {
+    Ok(match form {
+        probing::SCHEMA => Found::Probe(Box::new(body(document)?)),
+        purging::SCHEMA => Found::Purge(Box::new(body(document)?)),
+        testing::SCHEMA => Found::Tests(testing::bodies(&document["body"])?),
+        REPLAY => Found::Replay(Box::new(body(document)?)),
+        COMPARE => Found::Compare(Box::new(body(document)?)),
+        ANALYSIS => Found::Analysis(Box::new(body(document)?)),
+        _ => bail!(
+            "it has the form {form}; runs can be shown, and what --json printed of mark, probe, purge, pts, trace analyze, \
+             trace replay and trace compare"
+        ),
+    })
+}
+
+/// A mark with its runs, or the sweep that it is.
+fn measured(run: &Run) -> Result<Found> {
+    let Some(document) = session::of_record(run)? else {
+        bail!("{}: has no result yet", run.id);
+    };
+    if run.is_bare() {
+        return Ok(Found::Mark(Box::new(document.body), Vec::new()));
+    }
+    let plan = Plan::from_toml(&run.plan).with_context(|| format!("{}: its plan.toml", run.id))?;
+    if let Some(sweep) = swept(run, &plan, &document)? {
+        return Ok(Found::Sweep(Box::new(sweep)));
+    }
+    let kept = recording::kept(run)?;
+    // Tests of a result stand in the order of the plan's steps.
+    let of_step = |name: &str| {
+        let is_one = |kept: &&Kept| kept.counted && kept.step == name;
+        let of_name = run.steps.iter().filter(|step| step.step == name);
+        let measured = of_name.flat_map(|step| &step.series).find(|series| series.measured);
+        TestRuns {
+            runs: kept.iter().filter(is_one).cloned().collect(),
+            slice_ns: measured.map_or(0, |series| series.slice_ns),
+        }
+    };
+    let by_test = plan.steps.iter().map(|step| of_step(&step.name)).collect();
+    Ok(Found::Mark(Box::new(document.body), by_test))
+}
+
+fn swept(
+    run: &Run,
+    plan: &Plan,
+    document: &Document<mark::Body>,
+) -> Result<Option<mark::sweep::Body>> {
+    let swept = Setup::of_record(run)?.sweep.filter(|_| run.summary.verb == "sweep");
+    Ok(swept.map(|swept| view::sweep::found(&swept, plan, document).body))
+}
+
+/// Says when a run's files are not those that were recorded; then the answer is no.
+pub fn tell_altered(recorded: &Recorded) -> Exit {
+    let integrity = recorded.record.as_ref().map(|record| &record.integrity);
+    match integrity {
+        Some(Integrity::Altered(_)) => {
+            talk::note(&format!("{}: its files are not those that were recorded", recorded.name));
+            Exit::No
+        }
+        _ => Exit::Done,
+    }
+}
+
+/// What a file of a result is called, unless the user names it.
+pub fn file_name(recorded: &[Recorded], end: &str) -> String {
+    let stem = match recorded {
+        [one] if one.record.is_some() => one.name.clone(),
+        [one] => one.envelope.run_id.to_string(),
+        all => format!(
+            "{}-runs-{}",
+            all.len(),
+            all.last().map_or("", |last| date_of(&last.envelope.run_id))
+        ),
+    };
+    format!("drivescope-{stem}.{end}")
+}
+
+fn date_of(id: &RunId) -> &str {
+    id.as_str().split('-').next().unwrap_or("")
+}
