@@ -131,6 +131,7 @@ fn number_of(cell: &report::Cell, style: Style) -> Cell {
     Cell::number(match cell {
         report::Cell::Value(quantity) => number::value(quantity, style.rate),
         report::Cell::Interval(quantity) => number::interval(quantity, style.rate),
+        report::Cell::Unknown => "–".to_owned(),
     })
 }
 
