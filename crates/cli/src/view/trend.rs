@@ -6,8 +6,8 @@ use stats::{Better, COURSE_MIN, JudgedCourse, Quantity, Unit};
 
 use super::mark::title;
 
-/// Width of the line of all runs.
-const SPARK: usize = 40;
+/// So many of the latest runs are shown one by one.
+const LATEST: usize = 10;
 
 /// Lays out the history of `drive`, of which there are so many marks.
 pub fn sheet(drive: &str, marks: usize, trend: &Trend) -> Sheet {
@@ -99,8 +99,16 @@ fn row(history: &History, confidence: f64) -> Row {
     let cells = levels.map_or(Vec::new(), |(before, now)| {
         vec![Cell::Value(before), Cell::Value(now), Cell::Value(ratio), Cell::Interval(ratio)]
     });
-    let detail = vec![said(history, course), report::spark(&rates, SPARK)];
+    let detail = vec![said(history, course), latest(&rates)];
     Row { name, standing: Standing::Stands(cells), detail, proofs: vec![] }
+}
+
+/// The latest runs in a line, the oldest of them first.
+fn latest(rates: &[f64]) -> String {
+    let from = rates.len().saturating_sub(LATEST);
+    let shown: Vec<String> = rates[from..].iter().map(|rate| report::number::digits(*rate)).collect();
+    let earlier = if from > 0 { "… " } else { "" };
+    format!("{earlier}{}", shown.join(" "))
 }
 
 fn said(history: &History, course: &JudgedCourse) -> String {

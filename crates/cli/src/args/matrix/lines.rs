@@ -341,6 +341,7 @@ pub(super) const FILES: &[(&str, &[&str])] = &[
             "report",
             "show",
             "runs list",
+            "trend",
             "runs show",
             "runs rm",
             "runs export",
