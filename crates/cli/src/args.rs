@@ -11,6 +11,7 @@ mod pts;
 mod purge;
 mod record;
 mod sim;
+mod survey;
 mod sweep;
 mod trace;
 
@@ -34,14 +35,14 @@ pub use given::Given;
 pub use health::HealthArgs;
 pub use judge::JudgeArgs;
 pub use probe::{
-    AlignArgs, CapacityArgs, ChainArgs, FlashbenchArgs, ImportArgs, ImportFlashbenchArgs,
-    ImportVerb, PlainArgs, ProbeArgs, ProbeOutputArgs, ProbePlaceArgs, ProbeVerb, RowsArgs,
-    RowsVerb, ScatterArgs,
+    ChainArgs, FlashbenchArgs, ImportArgs, ImportFlashbenchArgs, ImportVerb, PlainArgs, ProbeArgs,
+    ProbeOutputArgs, ProbePlaceArgs, ProbeVerb, RowsArgs, RowsVerb, ScatterArgs,
 };
 pub use pts::{PtsArgs, PtsConsentArgs, PtsOutputArgs, TestName};
 pub use purge::{PurgeArgs, method as purge_method};
 pub use record::{KeepArgs, PlaceArgs, RecordArgs, RerunArgs, RunsArgs, RunsVerb, SamplesName};
 pub use sim::{ServeArgs, SimArgs, SimVerb};
+pub use survey::SurveyArgs;
 pub use sweep::{SweepArgs, SweepLoadArgs};
 pub use trace::{
     CountName, ExportFormat, LayoutName, MapName, ModeName, PlayArgs, ReadingArgs, TimesName,
@@ -75,6 +76,8 @@ pub struct Cli {
 /// The verbs.
 #[derive(Debug, Subcommand)]
 pub enum Verb {
+    /// What a drive is and does, in one page of conclusions
+    Survey(Box<SurveyArgs>),
     /// Quick benchmark: throughput, IOPS and latency, each proved or withdrawn
     Mark(MarkArgs),
     /// Print the plan that `mark` would run, as TOML

@@ -42,6 +42,7 @@ mod source003;
 mod stacks;
 mod steady;
 mod stop;
+mod survey;
 mod threads;
 mod trace_formats;
 mod trace_speed;
@@ -93,6 +94,8 @@ enum Name {
     Serve(serve::Options),
     /// What the probes say of drives whose truth is known (an hour)
     Probe(probe::Options),
+    /// What surveys conclude of drives whose truth is known (a quarter of an hour)
+    Survey(survey::Options),
     /// Two drives compared by two workloads, beside the published tables (a minute)
     Replay(replay::Options),
     /// When replayed requests reach the block layer (root and tracefs, minutes)
@@ -149,7 +152,7 @@ fn main() -> ExitCode {
 type Validation = (&'static str, &'static str, fn() -> Result<bool>);
 
 /// All of them, in the order in which they run when none is named: the short ones first.
-const ALL: [Validation; 27] = [
+const ALL: [Validation; 28] = [
     ("serve", "served virtual drives, tried with flashbench and fio", || serve::run(&defaults())),
     ("explain", "what commands were predicted to do, and did", || explain::run(&defaults())),
     ("judge", "results of fio on served virtual drives, judged again", || judge::run(&defaults())),
@@ -194,6 +197,7 @@ const ALL: [Validation; 27] = [
         trace_formats::run(&defaults())
     }),
     ("probe", "what the probes say of drives whose truth is known", || probe::run(&defaults())),
+    ("survey", "what surveys conclude of drives whose truth is known", || survey::run(&defaults())),
     ("sim", "virtual drives of flash against theory", || sim::run(&defaults())),
     ("source003", "diskspd's offsets and right ones, on an article's disks", || {
         source003::run(&defaults())
@@ -244,6 +248,7 @@ fn run(name: Option<Name>) -> Result<bool> {
         Some(Name::TraceSpeed(options)) => trace_speed::run(&options),
         Some(Name::TraceFormats(options)) => trace_formats::run(&options),
         Some(Name::Probe(options)) => probe::run(&options),
+        Some(Name::Survey(options)) => survey::run(&options),
         Some(Name::Sim(options)) => sim::run(&options),
         Some(Name::Source003(options)) => source003::run(&options),
         Some(Name::Fuzz(options)) => fuzz::run(&options),
