@@ -104,16 +104,16 @@ fn words(topic: Topic, value: u64, seen: &Seen<'_>) -> String {
     }
 }
 
-/// What the probes advise on these topics, each once.
+/// What the probes advise on these topics. That of the first probing counts: a later one that was given an erase block
+/// knows no page.
 pub fn advice(seen: &Seen<'_>, about: &[&str]) -> Vec<Advice> {
-    let all = seen.probes.iter().flat_map(|body| &body.advice);
-    let mut those: Vec<Advice> = Vec::new();
-    for advice in all.filter(|advice| about.contains(&advice.topic.as_str())) {
-        if !those.contains(advice) {
-            those.push(advice.clone());
-        }
-    }
-    those
+    let on = |topic: &&str| {
+        let of = |body: &&probe::Body| -> Vec<Advice> {
+            body.advice.iter().filter(|advice| advice.topic == *topic).cloned().collect()
+        };
+        seen.probes.iter().copied().map(|body| of(&body)).find(|advice| !advice.is_empty())
+    };
+    about.iter().filter_map(on).flatten().collect()
 }
 
 fn parallelism(seen: &Seen<'_>) -> Option<Conclusion> {

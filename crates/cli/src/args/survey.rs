@@ -32,7 +32,7 @@ pub struct SurveyArgs {
     #[arg(help_heading = "Target", long, value_name = "ENGINE", default_value = "io_uring", value_parser = engine)]
     pub engine: EngineKind,
     /// Also write to a device or a file; what it holds is lost
-    #[arg(help_heading = "Target", long, requires = "consent")]
+    #[arg(help_heading = "Target", long)]
     pub write: bool,
     /// Consent to writing: the drive's serial number or by-id name, or the file's name
     #[arg(help_heading = "Target", long, value_name = "WORD", requires = "write")]
