@@ -99,10 +99,10 @@ fn over_provisioning(seen: &Seen<'_>, body: &Body, ours: &Ours) -> Conclusion {
             ),
         );
     }
-    // Of the place on the curve, a round is not told apart from the next.
+    // Of the place on the curve, a round is not told apart from the next; and what confirms it does so to this share.
     let round = body.rounds.first().map_or(0.0, |round| round.bytes_written as f64)
         / body.setup.range_bytes.max(1) as f64;
-    let off = round.max(0.01) + share * AGREES / 2.0;
+    let off = round.max(0.01) + share * AGREES;
     let value = Quantity {
         low: Some((share - off).max(0.0)),
         high: Some(share + off),
