@@ -13,6 +13,7 @@ mod purge;
 mod record;
 mod report;
 mod sim;
+mod survey;
 mod sweep;
 mod trace;
 mod trend;
@@ -38,8 +39,8 @@ pub use health::HealthArgs;
 pub use import::{ImportArgs, ImportFlashbenchArgs, ImportVerb, ResultForm};
 pub use judge::JudgeArgs;
 pub use probe::{
-    AlignArgs, CapacityArgs, ChainArgs, FlashbenchArgs, PlainArgs, ProbeArgs, ProbeOutputArgs,
-    ProbePlaceArgs, ProbeVerb, RowsArgs, RowsVerb, ScatterArgs,
+    ChainArgs, FlashbenchArgs, PlainArgs, ProbeArgs, ProbeOutputArgs, ProbePlaceArgs, ProbeVerb,
+    RowsArgs, RowsVerb, ScatterArgs,
 };
 pub use pts::{PtsArgs, PtsConsentArgs, PtsOutputArgs, TestName};
 pub use purge::{PurgeArgs, method as purge_method};
@@ -48,6 +49,7 @@ pub use record::{
 };
 pub use report::{ReportArgs, ShowArgs};
 pub use sim::{ServeArgs, SimArgs, SimVerb};
+pub use survey::SurveyArgs;
 pub use sweep::{SweepArgs, SweepLoadArgs};
 pub use trace::{
     CountName, ExportFormat, LayoutName, MapName, ModeName, PlayArgs, ReadingArgs, TimesName,
@@ -82,6 +84,8 @@ pub struct Cli {
 /// The verbs.
 #[derive(Debug, Subcommand)]
 pub enum Verb {
+    /// What a drive is and does, in one page of conclusions
+    Survey(Box<SurveyArgs>),
     /// Quick benchmark: throughput, IOPS and latency, each proved or withdrawn
     Mark(MarkArgs),
     /// Print the plan that `mark` would run, as TOML

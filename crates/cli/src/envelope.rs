@@ -41,6 +41,7 @@ pub fn envelope(schema: &str, run_id: RunId, clock: &dyn WallClock) -> Envelope 
         binary: binary(),
         arguments: std::env::args_os().skip(1).map(|a| a.to_string_lossy().into_owned()).collect(),
         drive: None,
+        parts: Vec::new(),
     }
 }
 

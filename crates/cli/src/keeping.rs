@@ -48,7 +48,7 @@ impl Keeping {
         if let Some(first) = beginning.drives.first() {
             envelope.drive = Some(serde_json::to_value(first)?);
         }
-        let none = Keeping { writer: None, trouble: None, what };
+        let none = Keeping::none(what);
         let Some((runs, is_asked)) = recording::place(keep)? else { return Ok(none) };
         for drive in beginning.drives {
             recording::warn_of_the_same_drive(&runs, drive);
@@ -69,6 +69,11 @@ impl Keeping {
                 Ok(none)
             }
         }
+    }
+
+    /// Keeps nothing.
+    pub fn none(what: &'static str) -> Keeping {
+        Keeping { writer: None, trouble: None, what }
     }
 
     /// Goes on with a record.

@@ -21,6 +21,7 @@ mod replaying;
 mod samples;
 mod session;
 mod setup;
+mod surveying;
 mod talk;
 mod testing;
 mod turns;
@@ -59,6 +60,7 @@ fn main() -> ExitCode {
         Err(error) => return end(talk::usage(error)),
     };
     let done = match &cli.verb {
+        Verb::Survey(args) => surveying::main(args, given),
         Verb::Mark(args) => verbs::mark::main(args, given),
         Verb::Plan(args) => verbs::plan::main(args),
         Verb::Run(args) => verbs::run::main(args, given),

@@ -464,7 +464,7 @@ fn agreed(leftover: &Leftover) -> Result<bool> {
 }
 
 /// A test file before it is there: what every file is at least.
-fn unopened(name: &str) -> DriveInfo {
+pub fn unopened(name: &str) -> DriveInfo {
     DriveInfo {
         name: name.to_owned(),
         kind: DriveKind::File,

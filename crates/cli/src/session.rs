@@ -127,10 +127,31 @@ impl Session<'_> {
     }
 }
 
+/// A result whose maker ends nothing and shows nothing: a part of something else.
+pub struct Taken {
+    /// The result.
+    pub body: Body,
+    /// Its run, where it is recorded to its end.
+    pub run: Option<RunId>,
+    /// The I/O that ended it early, if one did.
+    pub broken: Option<Broken>,
+}
+
 impl Made {
     /// The latencies of each run, of a measurement in turns.
     pub fn latencies(&self) -> &RunLatencies {
         &self.closed.latencies
+    }
+
+    /// Hands over what was made.
+    ///
+    /// # Errors
+    /// When the record is not whole.
+    pub fn take(self) -> Result<Taken> {
+        if let Some(trouble) = self.closed.trouble {
+            return Err(trouble);
+        }
+        Ok(Taken { body: self.document.body, run: self.closed.id, broken: self.broken })
     }
 
     /// Ends, when the result was shown; or tells where it is, when it could not be.

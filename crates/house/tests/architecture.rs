@@ -10,7 +10,7 @@ use drivescope_house::rooms::rooms;
 use drivescope_house::style::OUTSIDE;
 
 /// What each room may use. To add an arrow here is to change the architecture.
-const ALLOWED: [(&str, &[&str]); 14] = [
+const ALLOWED: [(&str, &[&str]); 15] = [
     ("block", &[]),
     ("stats", &[]),
     ("workload", &["block"]),
@@ -19,6 +19,7 @@ const ALLOWED: [(&str, &[&str]); 14] = [
     ("pts", &["block", "workload", "engine", "stats"]),
     ("probe", &["block", "workload", "engine", "stats"]),
     ("trace", &["block", "workload", "engine", "stats"]),
+    ("survey", &["block", "stats", "mark", "probe", "pts"]),
     ("sim", &["block", "stats"]),
     ("linux", &["block"]),
     ("serve", &["sim", "block"]),
@@ -28,7 +29,7 @@ const ALLOWED: [(&str, &[&str]); 14] = [
         "cli",
         &[
             "block", "stats", "workload", "engine", "mark", "pts", "probe", "trace", "sim",
-            "linux", "serve", "record", "report",
+            "linux", "serve", "record", "report", "survey",
         ],
     ),
 ];

@@ -52,6 +52,9 @@ pub struct Envelope {
     /// Which drive it was, in the words of whoever measured it: what a resumed run is held against.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drive: Option<Value>,
+    /// Runs that it was made of, in the order in which they were made; none of most.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<RunId>,
 }
 
 /// The machine that a result was made on.

@@ -20,6 +20,7 @@ pub(crate) fn head() -> Head {
         binary: None,
         arguments: Vec::new(),
         drive: None,
+        parts: Vec::new(),
     };
     Head {
         envelope,

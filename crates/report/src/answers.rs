@@ -46,6 +46,8 @@ pub struct Answer {
 pub enum Said {
     /// A value.
     Value(Quantity),
+    /// A word.
+    Word(String),
     /// There is no such thing.
     None,
     /// It is not known.
@@ -100,6 +102,7 @@ pub fn render_answers(answers: &Answers, style: Style) -> String {
 fn line(page: &mut Page, answer: &Answer, style: Style) {
     let (sign, colour, value) = match &answer.said {
         Said::Value(quantity) => ("✓", GREEN, number::value(quantity, style.rate)),
+        Said::Word(word) => ("✓", GREEN, harmless(word).into_owned()),
         Said::None => ("–", DIM, "none".to_owned()),
         Said::Unknown => ("?", YELLOW, "unknown".to_owned()),
     };

@@ -43,6 +43,7 @@ mod source003;
 mod stacks;
 mod steady;
 mod stop;
+mod survey;
 mod threads;
 mod trace_formats;
 mod trace_speed;
@@ -97,6 +98,8 @@ enum Name {
     Serve(serve::Options),
     /// What the probes say of drives whose truth is known (an hour)
     Probe(probe::Options),
+    /// What surveys conclude of drives whose truth is known (a quarter of an hour)
+    Survey(survey::Options),
     /// Two drives compared by two workloads, beside the published tables (a minute)
     Replay(replay::Options),
     /// When replayed requests reach the block layer (root and tracefs, minutes)
@@ -155,7 +158,7 @@ fn main() -> ExitCode {
 type Validation = (&'static str, &'static str, fn() -> Result<bool>);
 
 /// All of them, in the order in which they run when none is named: the short ones first.
-const ALL: [Validation; 29] = [
+const ALL: [Validation; 30] = [
     ("trend", "histories, rightly said to have changed or not", || trend::run(&defaults())),
     ("serve", "served virtual drives, tried with flashbench and fio", || serve::run(&defaults())),
     ("explain", "what commands were predicted to do, and did", || explain::run(&defaults())),
@@ -204,6 +207,7 @@ const ALL: [Validation; 29] = [
         trace_formats::run(&defaults())
     }),
     ("probe", "what the probes say of drives whose truth is known", || probe::run(&defaults())),
+    ("survey", "what surveys conclude of drives whose truth is known", || survey::run(&defaults())),
     ("sim", "virtual drives of flash against theory", || sim::run(&defaults())),
     ("source003", "diskspd's offsets and right ones, on an article's disks", || {
         source003::run(&defaults())
@@ -256,6 +260,7 @@ fn run(name: Option<Name>) -> Result<bool> {
         Some(Name::TraceSpeed(options)) => trace_speed::run(&options),
         Some(Name::TraceFormats(options)) => trace_formats::run(&options),
         Some(Name::Probe(options)) => probe::run(&options),
+        Some(Name::Survey(options)) => survey::run(&options),
         Some(Name::Sim(options)) => sim::run(&options),
         Some(Name::Source003(options)) => source003::run(&options),
         Some(Name::Fuzz(options)) => fuzz::run(&options),

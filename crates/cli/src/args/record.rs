@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::{ConsentArgs, OutputArgs, share};
+use super::{ConsentArgs, OutputArgs, named, share};
 
 /// `rerun`.
 #[derive(Debug, Args)]
@@ -53,7 +53,7 @@ pub enum RunsVerb {
     /// List recorded runs, newest first
     List {
         /// Only those of this drive: serial number, model, device, directory or virtual drive
-        #[arg(long, value_name = "DRIVE")]
+        #[arg(long, value_name = "DRIVE", value_parser = named)]
         drive: Option<String>,
         #[command(flatten)]
         place: PlaceArgs,

@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::{PlaceArgs, share};
+use super::{PlaceArgs, named, share};
 
 /// `trend`.
 #[derive(Debug, Args)]
@@ -21,7 +21,7 @@ unchanged is within the margin; undecided says about how many runs would decide.
 Exit codes: 0 no test is known to have become slower; 1 one is.")]
 pub struct TrendArgs {
     /// Serial number, world-wide identifier, model, device, directory or virtual drive
-    #[arg(value_name = "DRIVE")]
+    #[arg(value_name = "DRIVE", value_parser = named)]
     pub drive: String,
     /// What moved by no more than this share has not changed
     #[arg(long, value_name = "SHARE", value_parser = share, default_value = "2%")]

@@ -237,7 +237,25 @@ fn state(body: &Body, broken: Option<&Halt>) -> State {
     }
 }
 
+/// A probing whose maker ends nothing and shows nothing: a part of something else.
+pub struct Taken {
+    /// What was found.
+    pub body: Body,
+    /// Its run, where it is recorded.
+    pub run: Option<RunId>,
+    /// What ended it early, if anything did.
+    pub broken: Option<Halt>,
+}
+
 impl Made<'_> {
+    /// Hands over what was found.
+    ///
+    /// # Errors
+    /// When the record is not whole.
+    pub fn take(self) -> Result<Taken> {
+        Ok(Taken { body: self.document.body, run: self.recorded?, broken: self.broken })
+    }
+
     /// What was found.
     pub fn body(&self) -> &Body {
         &self.document.body

@@ -78,6 +78,29 @@ pub fn run(test: TestName, target: &str, args: &PtsArgs) -> Result<Exit> {
     if args.plan && !ask::agreed(&planned, args.output.json)? {
         return Ok(Exit::Done);
     }
+    let (job, writes) = job(test, target, (options, planned.writes), args)?;
+    job.run(writes)
+}
+
+/// Runs `test` on `target` as the flags say, and shows nothing.
+///
+/// # Errors
+/// As [`run`].
+pub fn make(test: TestName, target: &str, args: &PtsArgs) -> Result<Made> {
+    let options = options(test, args)?;
+    options.check()?;
+    let planned = ask::estimate(&options, target)?;
+    planned.refuse(target, args.consent.write_budget, args.tbw)?;
+    let (job, writes) = job(test, target, (options, planned.writes), args)?;
+    job.make(writes)
+}
+
+fn job<'a>(
+    test: TestName,
+    target: &str,
+    (options, writes): (Options, Writes),
+    args: &'a PtsArgs,
+) -> Result<(Job<'a>, Writes)> {
     must_write(target, &args.consent)?;
     let word = test.to_possible_value().map(|value| value.get_name().to_owned());
     let job = Job {
@@ -88,7 +111,7 @@ pub fn run(test: TestName, target: &str, args: &PtsArgs) -> Result<Exit> {
         purge: PurgeArgs::part(target, args.purge_method),
         resumed: None,
     };
-    job.run(planned.writes)
+    Ok((job, writes))
 }
 
 /// Goes on with the recorded run of this name, on the drive that has another name now where `target` says so.
@@ -189,18 +212,31 @@ fn options(test: TestName, args: &PtsArgs) -> Result<Options> {
 }
 
 /// What was made, recorded as far as that was possible.
-struct Made {
-    bodies: Vec<Body>,
+pub struct Made {
+    /// A body for each test.
+    pub bodies: Vec<Body>,
     envelope: Envelope,
-    halt: Option<Halt>,
-    recorded: Result<Option<RunId>>,
+    /// What ended it early, if anything did.
+    pub halt: Option<Halt>,
+    /// The run's name, or why it is not recorded to its end.
+    pub recorded: Result<Option<RunId>>,
 }
 
 impl Job<'_> {
     fn run(mut self, writes: Writes) -> Result<Exit> {
+        let resumed = self.resumed.take();
+        let made = self.on_target(writes, resumed)?;
+        self.end(made)
+    }
+
+    fn make(mut self, writes: Writes) -> Result<Made> {
+        let resumed = self.resumed.take();
+        self.on_target(writes, resumed)
+    }
+
+    fn on_target(&self, writes: Writes, resumed: Option<(RunWriter, Run)>) -> Result<Made> {
         let cancel = Arc::new(AtomicBool::new(false));
         linux::signals::install(Arc::clone(&cancel)).context("cannot watch for Ctrl-C")?;
-        let resumed = self.resumed.take();
         let place = Place {
             name: &self.target,
             engine: self.args.consent.engine,
@@ -220,8 +256,7 @@ impl Job<'_> {
         let seed = self.options.seed;
         let side_by_side = self.options.tests.contains(&Test::QdSweep);
         let mut tester = Tester { cancel: &cancel, seed, side_by_side, purge: &self.purge, work };
-        let made = opening::open(place, writes, &mut tester)?;
-        self.end(made)
+        opening::open(place, writes, &mut tester)
     }
 
     fn on(

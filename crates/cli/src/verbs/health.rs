@@ -60,6 +60,16 @@ pub fn main(args: &HealthArgs) -> Result<Exit> {
     Ok(if is_bad { Exit::No } else { Exit::Done })
 }
 
+/// What the drives below `target` say of themselves, asked so that none that rests is woken.
+///
+/// # Errors
+/// When the target is not there.
+pub fn of(target: &str) -> Result<Vec<Health>> {
+    let device = target.to_owned();
+    let args = HealthArgs { device, json: false, since: None, wake: false, record_commands: None };
+    ask(&args).map(|(_, drives)| drives)
+}
+
 fn ask(args: &HealthArgs) -> Result<(Stack, Vec<Health>)> {
     let manner = Manner { may_wake: args.wake };
     let is_real = !args.device.starts_with("sim:") && !args.device.starts_with(RECORDING);

@@ -45,6 +45,15 @@ pub fn main(args: &MarkArgs, given: &Given) -> Result<Exit> {
     if let Some(path) = plan {
         return run::plan("mark", path, target, load.seed, keep, output);
     }
+    begin(args, |session| session.run())
+}
+
+/// Begins what the flags under Load and Repetition ask for, and lets `go` have it.
+///
+/// # Errors
+/// What makes a measurement impossible.
+pub fn begin<R>(args: &MarkArgs, go: impl FnOnce(Session<'_>) -> Result<R>) -> Result<R> {
+    let MarkArgs { target, load, record: RecordArgs { keep, .. }, output, .. } = args;
     let seed = seed_of(load.seed)?;
     let run_id = run_id(seed);
     let default_size = default_size(load);
@@ -64,7 +73,7 @@ pub fn main(args: &MarkArgs, given: &Given) -> Result<Exit> {
     };
     let file_bytes = target.size.unwrap_or(default_size);
     let setup = Setup::new("mark", target, file_bytes, load.seed, keep, output);
-    Session { job: &job, run_id, setup, course: Course::New, keep, output }.run()
+    go(Session { job: &job, run_id, setup, course: Course::New, keep, output })
 }
 
 /// Size of a test file when the user names none.

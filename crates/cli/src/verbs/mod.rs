@@ -41,7 +41,7 @@ use crate::talk;
 ///
 /// # Errors
 /// When it cannot be printed.
-fn print_json<B: Serialize>(schema: &str, body: B) -> Result<()> {
+pub fn print_json<B: Serialize>(schema: &str, body: B) -> Result<()> {
     let id = RunId::new(SystemClock.now(), u64::from(std::process::id()));
     talk::document(&document(schema, id, &SystemClock, body))
 }

@@ -5,12 +5,10 @@ use std::io::Write as _;
 use anyhow::{Context as _, Result};
 use probe::{Task, align, capacity, scatter};
 
-use crate::args::{
-    AlignArgs, CapacityArgs, ChainArgs, Given, PlainArgs, ProbeArgs, ProbeVerb, ScatterArgs,
-};
+use crate::args::{ChainArgs, Given, PlainArgs, ProbeArgs, ProbeVerb, ScatterArgs};
 use crate::durable;
 use crate::exit::Exit;
-use crate::probing::{Job, must_write};
+use crate::probing::{Job, Made, must_write};
 use crate::{outputs, talk, view};
 
 /// Runs the verb.
@@ -19,30 +17,60 @@ use crate::{outputs, talk, view};
 /// What makes probing impossible.
 pub fn main(args: &ProbeArgs, given: &Given) -> Result<Exit> {
     let Some(verb) = &args.verb else { return all(&args.chain, given) };
+    if let ProbeVerb::Scatter(args) = verb {
+        return scattered(args, given);
+    }
+    let (task, args) = task(verb);
+    one(task, args, given)
+}
+
+/// Probes as the flags say, and shows nothing.
+///
+/// # Errors
+/// What makes probing impossible.
+pub fn make<'a>(args: &'a ProbeArgs, given: &'a Given) -> Result<Made<'a>> {
+    match &args.verb {
+        None => chain(&args.chain, given).make(),
+        Some(verb) => {
+            let (task, args) = task(verb);
+            job(task, args, given)?.make()
+        }
+    }
+}
+
+/// A verb's probe with its options, and its other flags.
+fn task(verb: &ProbeVerb) -> (Task, &PlainArgs) {
     match verb {
-        ProbeVerb::Align(args) => aligned(args, given),
-        ProbeVerb::OpenAu(args) => one(Task::OpenAu(Default::default()), &args.plain, given),
-        ProbeVerb::Fat(args) => one(Task::Fat, args, given),
-        ProbeVerb::Scatter(args) => scattered(args, given),
-        ProbeVerb::Interval(args) => one(Task::Interval(Default::default()), args, given),
-        ProbeVerb::Parallelism(args) => one(Task::Parallelism, args, given),
-        ProbeVerb::WriteBuffer(args) => one(Task::WriteBuffer, args, given),
-        ProbeVerb::SlcCache(args) => one(Task::SlcCache(Default::default()), args, given),
-        ProbeVerb::Surface(args) => one(Task::Surface(Default::default()), args, given),
-        ProbeVerb::Capacity(args) => held(args, given),
-        ProbeVerb::SpeedClass(args) => one(Task::SpeedClass, args, given),
+        ProbeVerb::Align(args) => (Task::Align(align::Options::default()), &args.plain),
+        ProbeVerb::OpenAu(args) => (Task::OpenAu(Default::default()), &args.plain),
+        ProbeVerb::Fat(args) => (Task::Fat, args),
+        ProbeVerb::Scatter(args) => (Task::Scatter(scatter_options(args)), &args.plain),
+        ProbeVerb::Interval(args) => (Task::Interval(Default::default()), args),
+        ProbeVerb::Parallelism(args) => (Task::Parallelism, args),
+        ProbeVerb::WriteBuffer(args) => (Task::WriteBuffer, args),
+        ProbeVerb::SlcCache(args) => (Task::SlcCache(Default::default()), args),
+        ProbeVerb::Surface(args) => (Task::Surface(Default::default()), args),
+        ProbeVerb::Capacity(args) => {
+            let keeps = !args.destructive;
+            (Task::Capacity(capacity::Options { keeps, ..Default::default() }), &args.plain)
+        }
+        ProbeVerb::SpeedClass(args) => (Task::SpeedClass, args),
     }
 }
 
 fn all(args: &ChainArgs, given: &Given) -> Result<Exit> {
-    let ChainArgs { place, row, output, record } = args;
-    let job = Job { verb: "probe".to_owned(), place, output, record, given, tasks: Task::chain() };
-    if !row {
+    let job = chain(args, given);
+    if !args.row {
         return job.run();
     }
     let made = job.make()?;
     talk::result(&view::row::of(made.body()))?;
     made.end(true)
+}
+
+fn chain<'a>(args: &'a ChainArgs, given: &'a Given) -> Job<'a> {
+    let ChainArgs { place, output, record, .. } = args;
+    Job { verb: "probe".to_owned(), place, output, record, given, tasks: Task::chain() }
 }
 
 fn one(task: Task, args: &PlainArgs, given: &Given) -> Result<Exit> {
@@ -58,20 +86,8 @@ fn job<'a>(task: Task, args: &'a PlainArgs, given: &'a Given) -> Result<Job<'a>>
     Ok(Job { verb, place, output, record, given, tasks: vec![task] })
 }
 
-fn aligned(args: &AlignArgs, given: &Given) -> Result<Exit> {
-    let options = align::Options::default();
-    one(Task::Align(options), &args.plain, given)
-}
-
 fn scattered(args: &ScatterArgs, given: &Given) -> Result<Exit> {
-    let usual = scatter::Options::default();
-    let options = scatter::Options {
-        order: args.order.unwrap_or(usual.order),
-        span: args.span.unwrap_or(usual.span),
-        block: args.blocksize,
-        ..usual
-    };
-    let job = job(Task::Scatter(options), &args.plain, given)?;
+    let job = job(Task::Scatter(scatter_options(args)), &args.plain, given)?;
     let Some(path) = &args.data else { return job.run() };
     // Found out before a minute of probing.
     let cannot = || format!("{}: cannot be written", path.display());
@@ -82,7 +98,12 @@ fn scattered(args: &ScatterArgs, given: &Given) -> Result<Exit> {
     made.show()
 }
 
-fn held(args: &CapacityArgs, given: &Given) -> Result<Exit> {
-    let options = capacity::Options { keeps: !args.destructive, ..Default::default() };
-    one(Task::Capacity(options), &args.plain, given)
+fn scatter_options(args: &ScatterArgs) -> scatter::Options {
+    let usual = scatter::Options::default();
+    scatter::Options {
+        order: args.order.unwrap_or(usual.order),
+        span: args.span.unwrap_or(usual.span),
+        block: args.blocksize,
+        ..usual
+    }
 }

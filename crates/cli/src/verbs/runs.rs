@@ -21,7 +21,7 @@ use crate::exit::{Exit, Refused};
 use crate::keeping::of_record;
 use crate::replaying::{COMPARE, REPLAY};
 use crate::verbs::{print_json, trace};
-use crate::{probing, purging, recording, session, talk, testing, view};
+use crate::{probing, purging, recording, session, surveying, talk, testing, view};
 
 /// The form of what these verbs print as JSON.
 const SCHEMA: &str = "drivescope.runs/1";
@@ -122,6 +122,7 @@ fn page(run: &Run, mib: bool) -> Result<bool> {
         form @ probing::SCHEMA => {
             show_if(of_record(run, form)?, |it| probing::show(verb, it, false))
         }
+        form @ surveying::SCHEMA => show_if(of_record(run, form)?, surveying::show),
         form @ purging::SCHEMA => show_if(of_record(run, form)?, |it| purging::print(it, false)),
         form @ testing::SCHEMA => {
             show_if(of_record(run, form)?, |it| testing::show_recorded(it, false))

@@ -27,6 +27,7 @@ pub mod row;
 pub mod runs;
 pub mod serve;
 pub mod sim;
+pub mod survey;
 pub mod sweep;
 pub mod trace_plots;
 pub mod trend;

@@ -55,10 +55,13 @@ const PTS: &[&str] = &[
     "--no-progress",
     "--no-record",
 ];
+const SURVEY: &[&str] =
+    &["sim:sdcard-4m", "--time-budget=20s", "--seed=7", "--no-progress", "--no-record"];
 const PROBE: &[&str] = &["sim:usb-8m", "--time-budget=1s", "--no-progress", "--no-record"];
 
 /// All verbs.
-pub const VERBS: [Verb; 47] = [
+pub const VERBS: [Verb; 48] = [
+    verb("survey", 1, SURVEY),
     verb("mark", 1, QUICK),
     verb("plan", 0, &["--tests=RND4KQ1T1", "--seed=7"]),
     verb("run", 2, &["plan.toml", "sim:hdd-7200", "--no-progress", "--no-record"]),

@@ -34,6 +34,7 @@ pub fn envelope(n: u32) -> Envelope {
         binary: None,
         arguments: vec!["mark".into(), "sim:usb".into()],
         drive: Some(json!({ "serial": "S1" })),
+        parts: Vec::new(),
     }
 }
 

@@ -115,7 +115,7 @@ impl Options {
 }
 
 /// Reads `A..B`.
-fn seeds(text: &str) -> Result<Range<u64>, String> {
+pub fn seeds(text: &str) -> Result<Range<u64>, String> {
     let ends = text.split_once("..").and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?)));
     match ends {
         Some((first, end)) if first < end => Ok(first..end),

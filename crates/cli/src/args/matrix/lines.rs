@@ -42,6 +42,7 @@ const READS_ONLY: &str = "it only reads, and asks the gate all the same when it 
 
 /// By verb, in the order of the help.
 pub(super) const VERBS: &[(&str, Way)] = &[
+    ("survey", Way::Writes(SURVEY)),
     ("mark", Way::Writes(MARK)),
     ("plan", Way::Reads),
     ("run", Way::Writes(RUN)),
@@ -169,6 +170,11 @@ const RERUN: &[Line] = &[line(
 .after(
     "drivescope mark $A --write --consent=$A_SERIAL --write-only --tests=RND4KQ1T1 --runs=1 --duration=50ms \
      --warm-up=0s --pause=0s --runs-dir=$HOME/whole --no-progress || test $? = 1",
+)];
+
+const SURVEY: &[Line] = &[line(
+    "survey",
+    "drivescope survey {device} --write {consent} --time-budget=20s --write-budget=64MiB --no-record --no-progress",
 )];
 
 // They read first; their budgets let them come to writing on an emulated drive.
@@ -333,6 +339,7 @@ pub(super) const FILES: &[(&str, &[&str])] = &[
     (
         "runs_dir",
         &[
+            "survey",
             "mark",
             "run",
             "rerun",

@@ -1,0 +1,63 @@
+//! Flags of `survey`.
+
+use block::{Bytes, Nanos};
+use clap::Args;
+use linux::target::EngineKind;
+use workload::units::parse_bytes;
+
+use super::{RecordArgs, engine, hazard, lasting, named};
+
+/// `survey`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  drivescope survey                        the disk under the current directory
+  drivescope survey /dev/sdb               a drive: reads only
+  drivescope survey /dev/sdb --write --consent SERIAL
+                                           everything; what it holds is lost
+  drivescope survey sim:usb-8m --seed 7    a virtual stick
+  drivescope survey /dev/sdb --plan        which parts, how long, how many bytes
+  drivescope survey --resume last          go on at the first part that is not done
+
+Each part is a run of its own, which the survey names. Without a target, and
+where the current directory cannot be measured, a virtual drive is taken.
+
+Exit codes: 0 done; 1 done, and nothing was concluded; 2 wrong use or
+environment; 3 refused for safety; 130 stopped by Ctrl-C.")]
+pub struct SurveyArgs {
+    /// Directory, file, block device, or virtual drive (sim:usb-8m) [default: the current directory]
+    #[arg(value_parser = named, help_heading = "Target")]
+    pub target: Option<String>,
+    /// How I/O is issued
+    #[arg(help_heading = "Target", long, value_name = "ENGINE", default_value = "io_uring", value_parser = engine)]
+    pub engine: EngineKind,
+    /// Also write to a device or a file; what it holds is lost
+    #[arg(help_heading = "Target", long)]
+    pub write: bool,
+    /// Consent to writing: the drive's serial number or by-id name, or the file's name
+    #[arg(help_heading = "Target", long, value_name = "WORD", requires = "write")]
+    pub consent: Option<String>,
+    /// Write although the device carries this, such as partitions or signature:vfat
+    #[arg(help_heading = "Target", long, value_name = "HAZARD", value_delimiter = ',', requires = "write", value_parser = hazard)]
+    pub allow: Vec<String>,
+    /// Longest time that all parts may take, on the drive's clock
+    #[arg(help_heading = "Limits", long, value_name = "TIME", value_parser = lasting, default_value = "15m")]
+    pub time_budget: Nanos,
+    /// Most that all parts may write, where writing is allowed
+    #[arg(help_heading = "Limits", long, value_name = "SIZE", value_parser = parse_bytes, default_value = "16GiB")]
+    pub write_budget: Bytes,
+    /// Root seed of all randomness [default: a fresh one, which is recorded]
+    #[arg(help_heading = "Limits", long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
+    pub seed: Option<u64>,
+    /// Print which parts it has, how long they take and what they write, and end
+    #[arg(long, help_heading = "Output")]
+    pub plan: bool,
+    /// Print the result as JSON
+    #[arg(long, help_heading = "Output")]
+    pub json: bool,
+    /// Show no progress
+    #[arg(long, help_heading = "Output")]
+    pub no_progress: bool,
+    #[command(flatten)]
+    pub record: RecordArgs,
+}

@@ -1,0 +1,118 @@
+//! The record of a survey: a step for each part, with the part's run.
+
+use anyhow::{Context as _, Result, bail};
+use block::{Bytes, Nanos};
+use record::{Run, RunId, RunWriter, Runs};
+use serde::{Deserialize, Serialize};
+use survey::body::{LeftOut, Part};
+use survey::parts::Instrument;
+
+use crate::recording;
+
+use super::SCHEMA;
+use super::part::{self, Found};
+use super::subject::Subject;
+
+/// What is asked of a survey, in the form that is recorded.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Asked {
+    /// The target's name.
+    pub target: String,
+    /// Why it was taken, when the user named none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chosen: Option<String>,
+    /// How I/O is issued.
+    pub engine: String,
+    /// True when the target might be overwritten.
+    pub may_write: bool,
+    /// How long all parts may take.
+    pub time_budget_ns: Nanos,
+    /// How much they may write.
+    pub write_budget_bytes: Bytes,
+    /// Root seed.
+    pub seed: u64,
+}
+
+/// What is kept of one instrument's turn.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Kept {
+    /// The part, where it was made.
+    pub part: Option<Part>,
+    /// Its run.
+    pub run: Option<RunId>,
+    /// Why it was not made, where it was not.
+    pub left_out: Option<LeftOut>,
+}
+
+/// A turn that is over: what is kept of it, and what it found.
+pub struct Turn {
+    /// What is kept.
+    pub kept: Kept,
+    /// What was found, where the part was made.
+    pub found: Option<Found>,
+}
+
+/// A recorded survey that goes on; its lock is held.
+pub struct Resumed {
+    /// Goes on with its record.
+    pub writer: RunWriter,
+    /// What is recorded.
+    pub run: Run,
+    /// What was asked.
+    pub asked: Asked,
+}
+
+/// The recorded survey of this name. The last one is the last that is a survey: its parts began after it.
+///
+/// # Errors
+/// When there is none.
+pub fn resumed(runs: &Runs, name: &str) -> Result<Resumed> {
+    let id = match name {
+        "last" => {
+            let listing = runs.list()?;
+            let last = listing.runs.into_iter().find(|row| row.verb == "survey");
+            last.with_context(|| format!("{}: holds no survey", runs.dir().display()))?.id
+        }
+        _ => runs.find(name)?,
+    };
+    let (writer, run) = runs.resume(&id)?;
+    let form = &run.envelope.schema;
+    if form != SCHEMA {
+        bail!("{id}: is no survey but of the form {form}");
+    }
+    let asked = toml::from_str(&run.plan).with_context(|| format!("{id}: its plan.toml"))?;
+    Ok(Resumed { writer, run, asked })
+}
+
+impl Resumed {
+    /// The turns that are over, with what their runs found.
+    ///
+    /// # Errors
+    /// When `subject` is another drive than the record's, or a part's run is gone or not in the form of this version.
+    pub fn turns(&self, runs: &Runs, subject: &Subject, order: &[Instrument]) -> Result<Vec<Turn>> {
+        let id = &self.run.id;
+        if let Some(difference) = recording::identity_of(&self.run)?.difference(&subject.identity) {
+            bail!(
+                "{}: is not the drive of the record: {difference}; connect that one, or begin a new survey",
+                subject.name
+            );
+        }
+        let mut turns = Vec::new();
+        for (step, instrument) in self.run.steps.iter().zip(order) {
+            let kept: Kept = serde_json::from_value(step.figures.clone())
+                .with_context(|| format!("{id}: its steps are not in the form of this version"))?;
+            let found = match &kept.run {
+                Some(part) => {
+                    let run = runs
+                        .load(part)
+                        .with_context(|| format!("{id}: its part {}", instrument.word()))?;
+                    Some(part::of_run(*instrument, &run)?)
+                }
+                None => None,
+            };
+            turns.push(Turn { kept, found });
+        }
+        Ok(turns)
+    }
+}

@@ -1,0 +1,449 @@
+//! A survey from its target to its conclusions: the parts are made one after the other, each as a run of its own, and
+//! recorded; what they say together is shown.
+
+mod keep;
+mod part;
+mod subject;
+
+use std::io::IsTerminal;
+use std::path::Path;
+
+use anyhow::{Context as _, Result, bail};
+use block::{Bytes, Nanos};
+use record::{Document, Envelope, RunId, State, Summary};
+use serde::Serialize;
+use survey::body::{self, Body, LeftOut, Setup};
+use survey::parts::{self, Allotted, Instrument, Left, Shown};
+use survey::{Seen, conclude};
+
+use crate::args::{Given, SurveyArgs};
+use crate::consent::{self, Said};
+use crate::envelope::{SystemClock, envelope};
+use crate::exit::{self, Exit};
+use crate::keeping::{Beginning, Keeping};
+use crate::verbs::mark::{run_id, seed_of};
+use crate::verbs::print_json;
+use crate::{recording, talk, view};
+
+use keep::{Asked, Kept, Resumed, Turn};
+use subject::Subject;
+
+/// The form of a survey's body.
+pub const SCHEMA: &str = "drivescope.survey/1";
+/// The form of what `--plan --json` prints.
+const PLAN_SCHEMA: &str = "drivescope.survey-plan/1";
+
+/// Flags that may stand beside `--resume`: everything else is in the record.
+const BESIDE_RESUME: [&str; 9] =
+    ["resume", "target", "write", "consent", "allow", "json", "no_progress", "runs_dir", "engine"];
+
+/// What goes on when the record does not.
+const WHAT: &str = "survey";
+
+/// A survey while it is made.
+struct Survey<'a> {
+    args: &'a SurveyArgs,
+    asked: Asked,
+    subject: Subject,
+    order: Vec<Instrument>,
+    turns: Vec<Turn>,
+    interrupted: bool,
+}
+
+/// Runs the verb; `given` are the flags that the user typed.
+///
+/// # Errors
+/// What makes a survey impossible.
+pub fn main(args: &SurveyArgs, given: &Given) -> Result<Exit> {
+    if let Some(name) = &args.record.resume {
+        return go_on(name, args, given);
+    }
+    let subject = Subject::chosen(args.target.as_deref())?;
+    let asked = Asked {
+        target: subject.name.clone(),
+        chosen: subject.chosen.clone(),
+        engine: args.engine.to_string(),
+        may_write: subject.is_not_real() || args.write,
+        time_budget_ns: args.time_budget,
+        write_budget_bytes: args.write_budget,
+        seed: seed_of(args.seed)?,
+    };
+    let survey = Survey::new(args, asked, subject);
+    if args.plan {
+        return survey.show_plan();
+    }
+    survey.consented()?;
+    let mut envelope = envelope(SCHEMA, run_id(survey.asked.seed), &SystemClock);
+    let beginning = Beginning {
+        plan: toml::to_string(&survey.asked).context("what is asked has no text form")?,
+        setup: serde_json::json!({
+            "verb": "survey",
+            "target": survey.subject.name,
+            "drive": recording::words(&survey.subject.identity),
+        }),
+        steps: u32::try_from(survey.order.len()).ok(),
+        drives: &[&survey.subject.identity],
+    };
+    let keeping = Keeping::begin(&args.record.keep, &mut envelope, beginning, WHAT)?;
+    survey.run(keeping, envelope)
+}
+
+/// Goes on with a recorded survey at the first part that is not done.
+fn go_on(name: &str, args: &SurveyArgs, given: &Given) -> Result<Exit> {
+    if let Some(other) = given.names().find(|flag| !BESIDE_RESUME.contains(flag)) {
+        bail!("--{}: is in the record; leave it out with --resume", other.replace('_', "-"));
+    }
+    let runs = recording::runs(&args.record.keep.place)?;
+    let resumed = keep::resumed(&runs, name)?;
+    let asked = resumed.asked.clone();
+    let target = args.target.clone().unwrap_or_else(|| asked.target.clone());
+    let subject = Subject::of(&target, asked.chosen.clone())?;
+    // Consent is given anew each time.
+    let asked = Asked { may_write: subject.is_not_real() || args.write, ..asked };
+    if asked.may_write != resumed.asked.may_write {
+        bail!(
+            "{}: was made {}; say so again, or begin a new survey",
+            resumed.run.id,
+            match resumed.asked.may_write {
+                true => "with --write --consent WORD",
+                false => "without --write",
+            }
+        );
+    }
+    let mut survey = Survey::new(args, asked, subject);
+    survey.consented()?;
+    survey.turns = resumed.turns(&runs, &survey.subject, &survey.order)?;
+    talk::note(&format!("going on with {} after {} parts", resumed.run.id, survey.turns.len()));
+    let Resumed { mut writer, run, .. } = resumed;
+    let now = envelope(SCHEMA, run.id.clone(), &SystemClock);
+    writer.note("resumed", &serde_json::to_value(now)?)?;
+    survey.run(Keeping::of(writer, WHAT), run.envelope)
+}
+
+/// What a survey will do, part by part.
+#[derive(Serialize)]
+pub struct Planned {
+    /// The target.
+    pub target: String,
+    /// Why it was taken, when the user named none.
+    pub chosen: Option<String>,
+    /// How long all parts may take.
+    pub time_budget_ns: Nanos,
+    /// Most that is written to what exists; none where only reading is allowed.
+    pub write_budget_bytes: Option<Bytes>,
+    /// The parts, as far as they can be foreseen: what an earlier one shows decides about a later one.
+    pub parts: Vec<PlannedPart>,
+    /// What is not looked at.
+    pub not_looked_at: Vec<LeftOut>,
+}
+
+/// A part that is planned.
+#[derive(Serialize)]
+pub struct PlannedPart {
+    /// Its name.
+    pub part: &'static str,
+    /// What it is made for.
+    pub why: &'static str,
+    /// The longest that it is given.
+    pub time_ns: Option<Nanos>,
+}
+
+impl<'a> Survey<'a> {
+    fn new(args: &'a SurveyArgs, asked: Asked, subject: Subject) -> Survey<'a> {
+        let order = parts::order(subject.sort, asked.may_write);
+        Survey { args, asked, subject, order, turns: Vec::new(), interrupted: false }
+    }
+
+    /// Asks the safety gate before the first part begins, and tells what writing costs. Each part asks it again.
+    fn consented(&self) -> Result<()> {
+        let is_real_write = self.args.write && !self.subject.is_not_real();
+        if is_real_write && self.order.len() > 1 {
+            let said = Said { consent: self.args.consent.as_ref(), allow: &self.args.allow };
+            let most = Some(self.asked.write_budget_bytes);
+            drop(consent::ask(said, Path::new(&self.subject.name), most)?);
+        }
+        Ok(())
+    }
+
+    fn planned(&self) -> Planned {
+        let mut left = self.left();
+        let part = |(at, instrument): (usize, &Instrument)| {
+            let later = &self.order[at + 1..];
+            let allotted =
+                parts::allot(*instrument, later, (left, Shown::default()), &self.subject.info);
+            let time = allotted.ok().map(|allotted| allotted.time);
+            left.time = Nanos(left.time.0.saturating_sub(time.map_or(0, |time| time.0)));
+            PlannedPart { part: instrument.word(), why: instrument.why(), time_ns: time }
+        };
+        Planned {
+            target: self.subject.name.clone(),
+            chosen: self.subject.chosen.clone(),
+            time_budget_ns: self.asked.time_budget_ns,
+            write_budget_bytes: self.asked.may_write.then_some(self.asked.write_budget_bytes),
+            parts: self.order.iter().enumerate().map(part).collect(),
+            not_looked_at: self.never_looked_at(),
+        }
+    }
+
+    fn show_plan(&self) -> Result<Exit> {
+        let planned = self.planned();
+        match self.args.json {
+            true => print_json(PLAN_SCHEMA, &planned)?,
+            false => talk::result(&view::survey::plan(&planned))?,
+        }
+        Ok(Exit::Done)
+    }
+
+    /// What no part looks at, whatever comes.
+    fn never_looked_at(&self) -> Vec<LeftOut> {
+        let unwritten =
+            parts::not_without_writing(self.subject.sort).filter(|_| !self.asked.may_write);
+        unwritten.into_iter().chain(parts::not_through(self.subject.sort)).collect()
+    }
+
+    /// What is left of the budgets after the parts that were made.
+    fn left(&self) -> Left {
+        let bytes = if self.asked.may_write { self.asked.write_budget_bytes } else { Bytes::ZERO };
+        let all = Left { time: self.asked.time_budget_ns, bytes };
+        let found = self.turns.iter().filter_map(|turn| turn.found.as_ref());
+        found.fold(all, |left, found| found.spend(left))
+    }
+
+    fn run(mut self, mut keeping: Keeping, mut envelope: Envelope) -> Result<Exit> {
+        self.tell(&view::survey::outlook(&self.planned()));
+        while let Some(instrument) = self.order.get(self.turns.len()).copied() {
+            let position = self.turns.len();
+            let turn = match self.turn(instrument, position) {
+                // Nobody asked for this directory: a virtual drive shows as well what a survey is.
+                Err(error) if position == 0 && self.may_change(&error) => {
+                    drop(keeping);
+                    return self.changed(&error, envelope);
+                }
+                turn => turn?,
+            };
+            let Some(turn) = turn else { break };
+            keeping.step(position as u32, instrument.word(), &turn.kept, Vec::new());
+            self.turns.push(turn);
+        }
+        envelope.parts = self.turns.iter().filter_map(|turn| turn.kept.run.clone()).collect();
+        let document = Document { envelope, body: self.body() };
+        let state = if self.interrupted { State::Interrupted } else { State::Finished };
+        let recorded = keeping.close(&document, state, &self.summary(&document.body));
+        self.end(&document, recorded)
+    }
+
+    /// True when the target was ours to choose, and cannot be measured.
+    fn may_change(&self, error: &anyhow::Error) -> bool {
+        let is_ours = self.subject.chosen.is_some() && !self.subject.is_not_real();
+        is_ours && exit::of(error) != Exit::Interrupted
+    }
+
+    /// The same on the virtual drive. The record that was begun stays as it is, without an end.
+    fn changed(self, error: &anyhow::Error, mut envelope: Envelope) -> Result<Exit> {
+        let subject =
+            Subject::embedded(&format!("the current directory cannot be measured ({error:#})"))?;
+        let asked = Asked {
+            target: subject.name.clone(),
+            chosen: subject.chosen.clone(),
+            may_write: true,
+            ..self.asked
+        };
+        envelope.drive = Some(serde_json::to_value(&subject.identity)?);
+        let survey = Survey::new(self.args, asked, subject);
+        survey.run(Keeping::none(WHAT), envelope)
+    }
+
+    /// Lets one instrument work, where it fits; `None` when the user stopped it.
+    fn turn(&mut self, instrument: Instrument, position: usize) -> Result<Option<Turn>> {
+        let later = &self.order[position + 1..];
+        let info = &self.subject.info;
+        let allotted = parts::allot(instrument, later, (self.left(), self.shown()), info);
+        let allotted = match allotted {
+            Ok(allotted) => allotted,
+            Err(left_out) => return Ok(Some(not_made(left_out))),
+        };
+        let words = self.words(instrument, allotted);
+        let left = Nanos(self.left().time.0 / 1_000_000_000 * 1_000_000_000);
+        self.tell(&format!(
+            "part {} of {}: {} ({}); {left} of its time are left",
+            position + 1,
+            self.order.len(),
+            instrument.word(),
+            instrument.why()
+        ));
+        let made = match part::make(&self.with_record(&words)) {
+            Ok(made) => made,
+            Err(error) => return self.failed(instrument, position, error),
+        };
+        if made.interrupted {
+            self.interrupted = true;
+            return Ok(None);
+        }
+        if let Some(why) = &made.broken {
+            talk::note(&format!("{} ended early: {why}", instrument.word()));
+        }
+        let command = view::survey::command(&words);
+        let part = body::Part {
+            part: instrument.word().to_owned(),
+            command,
+            why: instrument.why().to_owned(),
+        };
+        let kept = Kept { part: Some(part), run: made.run, left_out: None };
+        Ok(Some(Turn { kept, found: Some(made.found) }))
+    }
+
+    /// A part that cannot be made is left out and named; the first one tells that nothing can be measured.
+    fn failed(
+        &self,
+        instrument: Instrument,
+        position: usize,
+        error: anyhow::Error,
+    ) -> Result<Option<Turn>> {
+        if position == 0 || matches!(exit::of(&error), Exit::Refused | Exit::Interrupted) {
+            return Err(error);
+        }
+        Ok(Some(not_made(LeftOut {
+            what: format!("{}: {}", instrument.word(), instrument.why()),
+            why: format!("{error:#}"),
+            remedy: None,
+        })))
+    }
+
+    /// The command line of a part, the program's name first, without what is only about records and talk.
+    fn words(&self, instrument: Instrument, allotted: Allotted) -> Vec<String> {
+        let mut words = vec!["drivescope".to_owned()];
+        words.extend(instrument.verb().iter().map(|word| (*word).to_owned()));
+        words.push(self.subject.name.clone());
+        let (info, sort) = (&self.subject.info, self.subject.sort);
+        let told = (info, sort, self.shown());
+        words.extend(parts::flags(instrument, allotted, told, self.asked.may_write));
+        words.push(format!("--seed={}", self.asked.seed));
+        if !self.subject.is_not_real() {
+            words.push(format!("--engine={}", self.asked.engine));
+        }
+        if self.args.write && !self.subject.is_not_real() {
+            words.push("--write".to_owned());
+            words.extend(self.args.consent.iter().map(|word| format!("--consent={word}")));
+            words.extend(self.args.allow.iter().map(|word| format!("--allow={word}")));
+        }
+        words
+    }
+
+    /// With where it is recorded, and silent where the survey is.
+    fn with_record(&self, words: &[String]) -> Vec<String> {
+        let mut words = words.to_vec();
+        let keep = &self.args.record.keep;
+        if let Some(dir) = &keep.place.runs_dir {
+            words.push(format!("--runs-dir={}", dir.to_string_lossy()));
+        }
+        if keep.no_record {
+            words.push("--no-record".to_owned());
+        }
+        if self.args.no_progress {
+            words.push("--no-progress".to_owned());
+        }
+        words
+    }
+
+    /// What the parts that were made saw.
+    fn seen(&self) -> Seen<'_> {
+        let mut seen = Seen {
+            target: &self.subject.info,
+            stack: &self.subject.stack,
+            mark: None,
+            probes: Vec::new(),
+            wsat: None,
+            health: &self.subject.health,
+        };
+        self.turns
+            .iter()
+            .filter_map(|turn| turn.found.as_ref())
+            .for_each(|found| found.seen(&mut seen));
+        seen
+    }
+
+    fn shown(&self) -> Shown {
+        survey::shown(&self.seen())
+    }
+
+    fn body(&self) -> Body {
+        let seen = self.seen();
+        let turns = || self.turns.iter();
+        let mut caveats: Vec<stats::Caveat> = Vec::new();
+        for caveat in turns().filter_map(|turn| turn.found.as_ref()).flat_map(part::Found::caveats)
+        {
+            if !caveats.contains(caveat) {
+                caveats.push(caveat.clone());
+            }
+        }
+        let left_out = turns().filter_map(|turn| turn.kept.left_out.clone());
+        Body {
+            target: self.subject.info.clone(),
+            stack: self.subject.stack.clone(),
+            chosen: self.subject.chosen.clone(),
+            sort: self.subject.sort,
+            setup: Setup {
+                time_budget_ns: self.asked.time_budget_ns,
+                may_write: self.asked.may_write,
+                write_budget_bytes: self.asked.write_budget_bytes,
+                seed: self.asked.seed,
+            },
+            parts: turns().filter_map(|turn| turn.kept.part.clone()).collect(),
+            conclusions: conclude(&seen),
+            not_looked_at: self.never_looked_at().into_iter().chain(left_out).collect(),
+            caveats,
+            interrupted: self.interrupted,
+        }
+    }
+
+    fn summary(&self, body: &Body) -> Summary {
+        Summary {
+            verb: "survey".to_owned(),
+            target: self.subject.name.clone(),
+            drive: view::drive(&body.target, &body.stack),
+            headline: view::survey::headline(body),
+        }
+    }
+
+    fn end(&self, document: &Document<Body>, recorded: Result<Option<RunId>>) -> Result<Exit> {
+        let body = &document.body;
+        match self.args.json {
+            true => talk::document(document)?,
+            false => show(document)?,
+        }
+        let place = self.args.record.keep.place.flag();
+        if let Some(id) = recorded? {
+            if body.interrupted {
+                talk::note(&format!("go on with: drivescope survey --resume {id}{place}"));
+            } else {
+                self.tell(&format!("recorded; to see it again: drivescope runs show {id}{place}"));
+            }
+        }
+        let concluded = body.conclusions.iter().any(|said| said.verdict != probe::Verdict::Unknown);
+        Ok(match (body.interrupted, concluded) {
+            (true, _) => Exit::Interrupted,
+            (false, true) => Exit::Done,
+            (false, false) => Exit::No,
+        })
+    }
+
+    /// Says how it goes, to a person.
+    fn tell(&self, text: &str) {
+        if !self.args.no_progress && std::io::stderr().is_terminal() {
+            talk::note(text);
+        }
+    }
+}
+
+fn not_made(left_out: LeftOut) -> Turn {
+    Turn { kept: Kept { part: None, run: None, left_out: Some(left_out) }, found: None }
+}
+
+/// Prints a survey.
+///
+/// # Errors
+/// When it cannot be printed.
+pub fn show(document: &Document<Body>) -> Result<()> {
+    let answers = view::survey::answers(&document.body, &document.envelope.parts);
+    talk::result(&report::render_answers(&answers, report::Style::default()))
+}

@@ -1,0 +1,129 @@
+//! One part of a survey: the command line of an instrument, given to the parser that users' lines go through, made as
+//! a run of its own.
+
+use anyhow::{Context as _, Result, bail};
+use block::{Bytes, Nanos};
+use clap::{CommandFactory as _, FromArgMatches as _};
+use record::{Run, RunId};
+use survey::Seen;
+use survey::parts::{Instrument, Left};
+
+use crate::args::{Cli, Given, Verb};
+use crate::keeping::of_record;
+use crate::session::{self, Session};
+use crate::verbs::{mark, probe};
+use crate::{probing, testing};
+
+/// What a part found.
+pub enum Found {
+    /// The quick benchmark.
+    Mark(Box<::mark::Body>),
+    /// One probe or several.
+    Probe(Box<::probe::Body>),
+    /// Write saturation.
+    Wsat(Box<pts::body::Body>),
+}
+
+/// A part that was made.
+pub struct Made {
+    /// What it found.
+    pub found: Found,
+    /// Its run, where it is recorded.
+    pub run: Option<RunId>,
+    /// True when the user stopped it.
+    pub interrupted: bool,
+    /// What ended it early beside that, if anything did.
+    pub broken: Option<String>,
+}
+
+/// Makes the part that `words` are the command line of, the program's name first.
+///
+/// # Errors
+/// What makes it impossible.
+pub fn make(words: &[String]) -> Result<Made> {
+    let matches = Cli::command().try_get_matches_from(words)?;
+    let (cli, given) = (Cli::from_arg_matches(&matches)?, Given::of(&matches));
+    match &cli.verb {
+        Verb::Mark(args) => {
+            let made = mark::begin(args, |session: Session<'_>| session.make(&|_| Ok(Vec::new())))?;
+            let session::Taken { body, run, broken } = made.take()?;
+            let broken = broken.map(|broken| broken.to_string());
+            let interrupted = body.interrupted && broken.is_none();
+            Ok(Made { found: Found::Mark(Box::new(body)), run, interrupted, broken })
+        }
+        Verb::Probe(args) => {
+            let probing::Taken { body, run, broken } = probe::make(args, &given)?.take()?;
+            let broken = broken.map(|halt| halt.to_string());
+            let interrupted = body.interrupted && broken.is_none();
+            Ok(Made { found: Found::Probe(Box::new(body)), run, interrupted, broken })
+        }
+        Verb::Pts(args) => {
+            let (test, target) = args.test.zip(args.target.as_deref()).context("no test")?;
+            let testing::Made { bodies, halt, recorded, .. } = testing::make(test, target, args)?;
+            let body = bodies.into_iter().next().context("no test was begun")?;
+            let interrupted = matches!(halt, Some(pts::desk::Halt::Interrupted));
+            let broken = halt.filter(|_| !interrupted).map(|halt| halt.to_string());
+            Ok(Made { found: Found::Wsat(Box::new(body)), run: recorded?, interrupted, broken })
+        }
+        _ => bail!("{}: is no part of a survey", words.join(" ")),
+    }
+}
+
+/// What a recorded part found.
+///
+/// # Errors
+/// When its run has not come to its end, or is not in the form of this version.
+pub fn of_run(instrument: Instrument, run: &Run) -> Result<Found> {
+    let gone = || format!("{}: has not come to its end", run.id);
+    Ok(match instrument {
+        Instrument::Mark => {
+            Found::Mark(Box::new(of_record(run, session::SCHEMA)?.with_context(gone)?.body))
+        }
+        Instrument::Wsat => {
+            Found::Wsat(Box::new(of_record(run, testing::SCHEMA)?.with_context(gone)?.body))
+        }
+        _ => Found::Probe(Box::new(of_record(run, probing::SCHEMA)?.with_context(gone)?.body)),
+    })
+}
+
+impl Found {
+    /// Takes what it spent from what is `left`.
+    pub fn spend(&self, left: Left) -> Left {
+        let (time, bytes) = match self {
+            Found::Mark(body) => {
+                let runs: u64 = body.tests.iter().map(|test| test.runs.len() as u64).sum();
+                let each =
+                    body.setup.duration_ns.0 + body.setup.warm_up_ns.0 + body.setup.pause_ns.0;
+                let writes = body.tests.iter().filter(|test| test.op != "read");
+                let bytes = writes.flat_map(|test| &test.runs).map(|run| run.bytes).sum::<u64>();
+                // Warming up writes too, and is not counted.
+                let warm = body.setup.warm_up_ns.0 as f64 / body.setup.duration_ns.0.max(1) as f64;
+                (runs * each, (bytes as f64 * (1.0 + warm)) as u64)
+            }
+            Found::Probe(body) => (body.spent.elapsed_ns.0, body.spent.written_bytes.0),
+            Found::Wsat(body) => (0, body.bytes_written),
+        };
+        Left {
+            time: Nanos(left.time.0.saturating_sub(time)),
+            bytes: Bytes(left.bytes.0.saturating_sub(bytes)),
+        }
+    }
+
+    /// Adds it to what was seen.
+    pub fn seen<'a>(&'a self, seen: &mut Seen<'a>) {
+        match self {
+            Found::Mark(body) => seen.mark = Some(body),
+            Found::Probe(body) => seen.probes.push(body),
+            Found::Wsat(body) => seen.wsat = Some(body),
+        }
+    }
+
+    /// Its doubts.
+    pub fn caveats(&self) -> &[stats::Caveat] {
+        match self {
+            Found::Mark(body) => &body.caveats,
+            Found::Probe(body) => &body.caveats,
+            Found::Wsat(body) => &body.caveats,
+        }
+    }
+}

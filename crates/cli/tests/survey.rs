@@ -1,0 +1,52 @@
+//! `survey`: its parts, its conclusions, its record.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "these are tests")]
+
+mod common;
+
+use common::{run, scratch_dir};
+use serde_json::Value;
+
+fn said<'a>(body: &'a Value, topic: &str) -> &'a Value {
+    let all = body["conclusions"].as_array().unwrap();
+    all.iter().find(|said| said["topic"] == topic).unwrap_or_else(|| panic!("no {topic}"))
+}
+
+// Breaks when a conclusion is not what the model is, when the same survey says something else the next time, or when a
+// part's command is not one that can be typed.
+#[test]
+fn a_stick_is_told_for_what_it_is() {
+    let line = ["survey", "sim:usb-8m", "--seed=7", "--no-record", "--json"];
+    let body = run(line).json()["body"].clone();
+    assert_eq!(said(&body, "drive_kind")["value"], "memory card or stick");
+    assert_eq!(said(&body, "erase_block")["value"]["value"], 8_388_608.0);
+    assert_eq!(said(&body, "fat_zone")["value"]["value"], 4_194_304.0);
+    assert_eq!(said(&body, "queue_depth")["verdict"], "none");
+    assert_eq!(body, run(line).json()["body"]);
+    let parts = body["parts"].as_array().unwrap();
+    assert!(parts.iter().all(|part| part["command"].as_str().unwrap().starts_with("drivescope ")));
+}
+
+// Breaks when a disk is asked for what only flash has, or its rotation is read wrong.
+#[test]
+fn a_disk_is_asked_for_its_rotation() {
+    let body =
+        run(["survey", "sim:hdd-7200", "--seed=7", "--no-record", "--json"]).json()["body"].clone();
+    assert_eq!(said(&body, "rotation")["value"]["value"], 7200.0);
+    assert!(
+        !body["conclusions"].as_array().unwrap().iter().any(|said| said["topic"] == "erase_block")
+    );
+}
+
+// Breaks when the record does not lead to the parts' runs, or cannot be shown again.
+#[test]
+fn the_record_names_the_runs_of_its_parts() {
+    let dir = scratch_dir();
+    let place = format!("--runs-dir={}", dir.path().display());
+    let json = run(["survey", "sim:hdd-7200", "--seed=7", "--json", &place]).json();
+    let runs = json["envelope"]["parts"].as_array().unwrap();
+    assert_eq!(runs.len(), json["body"]["parts"].as_array().unwrap().len());
+    for id in runs.iter().chain([&json["envelope"]["run_id"]]) {
+        let shown = run(["runs", "show", id.as_str().unwrap(), &place]);
+        assert_eq!(shown.code, Some(0), "{id}");
+    }
+}

@@ -1,0 +1,67 @@
+//! What the drives at the bottom say of their own state.
+
+use block::health::{Finding, Health, Severity, Standing};
+use probe::advice::Advice;
+
+use crate::conclusion::{Conclusion, Topic, Value};
+use crate::seen::Seen;
+
+pub fn conclude(seen: &Seen<'_>) -> Vec<Conclusion> {
+    seen.health.iter().map(of_drive).collect()
+}
+
+fn of_drive(health: &Health) -> Conclusion {
+    let topic = Topic::Health;
+    let grave = |finding: &&Finding| finding.severity != Severity::Note;
+    let told = facts(health);
+    let name = &health.device;
+    let said = match health.standing {
+        Standing::NotTold => {
+            let why = health.missing.get("says_good").cloned();
+            let why = why.unwrap_or_else(|| "it does not judge itself".to_owned());
+            Conclusion::unknown(topic, format!("{name} does not tell: {why}"))
+        }
+        standing => {
+            let worst = health.findings.iter().find(grave).map(|finding| finding.cause.clone());
+            let (word, statement) = match (standing, worst) {
+                (Standing::Bad, worst) => {
+                    ("bad", worst.unwrap_or_else(|| "it says that it fails".to_owned()))
+                }
+                (Standing::Attention, worst) => {
+                    ("attention", worst.unwrap_or_else(|| "something speaks against it".to_owned()))
+                }
+                _ => (
+                    "good",
+                    "it judges itself good, and nothing that it tells speaks against that"
+                        .to_owned(),
+                ),
+            };
+            // What the drive says is what it says: there is nothing to be sure of beyond that.
+            Conclusion::found(
+                topic,
+                format!("{name}: {statement}"),
+                Value::Word(word.to_owned()),
+                None,
+            )
+        }
+    };
+    let advice = health.findings.iter().filter(grave).map(|finding| Advice {
+        topic: topic.word().to_owned(),
+        command: None,
+        why: format!("{}: {}", finding.cause, finding.remedy),
+    });
+    let said = Conclusion { advice: advice.collect(), ..said };
+    if told.is_empty() { said } else { said.seen("health", told) }
+}
+
+/// Wear, temperature, errors: what of them is told.
+fn facts(health: &Health) -> String {
+    let facts = [
+        health.life_used_percent.map(|percent| format!("{percent} % of its rated life used")),
+        health.spare_percent.map(|percent| format!("{percent} % of its spare capacity left")),
+        health.temperature_c.map(|degrees| format!("{degrees} °C")),
+        health.media_errors.map(|errors| format!("{errors} errors of its medium")),
+        health.power_on_hours.map(|hours| format!("{hours} hours with power")),
+    ];
+    facts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}

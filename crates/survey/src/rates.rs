@@ -1,0 +1,205 @@
+//! Rates, what outstanding requests bring, and the slowest reads: from the quick benchmark and its proofs.
+
+use mark::body::Test;
+use probe::Verdict;
+use stats::{Better, Quantity, Unit, Verdict as Proof};
+
+use crate::conclusion::{Conclusion, Topic, Value};
+use crate::seen::Seen;
+use crate::words::{rounded, time};
+
+/// Depths at which random reads are asked, and how their tests are called.
+const DEPTHS: [(u16, &str); 4] =
+    [(1, "RND4K Q1T1"), (4, "RND4K Q4T1"), (16, "RND4K Q16T1"), (32, "RND4K Q32T1")];
+/// Below this ratio, outstanding requests bring nothing to speak of.
+const GROWS_MIN: f64 = 1.3;
+/// A depth that brings this share of the best rate is deep enough.
+const ENOUGH: f64 = 0.9;
+/// From so many counted reads on, one in a thousand was seen often enough to be told.
+const READS_FOR_P999: u64 = 10_000;
+/// A read in a hundred, or in a thousand, that takes so many times the usual time is worth advice.
+const LONG_TAIL: f64 = 20.0;
+
+/// Rates by topic: test and operation.
+const RATES: [(Topic, &str, &str); 4] = [
+    (Topic::SequentialRead, "SEQ1M Q8T1", "read"),
+    (Topic::SequentialWrite, "SEQ1M Q8T1", "write"),
+    (Topic::RandomRead, "RND4K Q1T1", "read"),
+    (Topic::RandomWrite, "RND4K Q1T1", "write"),
+];
+
+pub fn conclude(seen: &Seen<'_>) -> Vec<Conclusion> {
+    let rates = RATES
+        .iter()
+        .filter_map(|(topic, name, op)| Some(rate(*topic, seen.test(name, op)?, &region(seen))));
+    rates.chain(depth(seen)).chain(tail(seen)).collect()
+}
+
+/// The part of the target that the benchmark used.
+fn region(seen: &Seen<'_>) -> String {
+    seen.mark.map_or(String::new(), |mark| format!("within {}", mark.setup.region_bytes))
+}
+
+/// Why a number is no property of the drive: the first of its proofs that is refuted. A spread over runs is no such
+/// reason, for the interval tells it.
+fn withdrawn(test: &Test) -> Option<String> {
+    let proofs = test.proofs.named();
+    let refuted = proofs.iter().filter(|(name, _)| *name != "repeatable");
+    let (name, proof) = refuted.into_iter().find(|(_, proof)| proof.verdict == Proof::Refuted)?;
+    Some(format!("{name} is refuted: {}", proof.reason))
+}
+
+/// Which proofs hold, in words.
+fn proofs(test: &Test) -> String {
+    let of = |verdict| {
+        let all = test.proofs.named();
+        let those: Vec<&str> =
+            all.iter().filter(|(_, p)| p.verdict == verdict).map(|(name, _)| *name).collect();
+        those.join(", ")
+    };
+    let part = |word: &str, names: String| match names.is_empty() {
+        true => String::new(),
+        false => format!("{word}: {names}"),
+    };
+    let parts = [part("proven", of(Proof::Proven)), part("unprovable", of(Proof::Unprovable))];
+    let told: Vec<String> = parts.into_iter().filter(|text| !text.is_empty()).collect();
+    format!("{} {}: {}", test.name, test.op, told.join("; "))
+}
+
+fn rate(topic: Topic, test: &Test, region: &str) -> Conclusion {
+    if let Some(why) = withdrawn(test) {
+        return Conclusion::unknown(
+            topic,
+            format!("a number was measured and is withdrawn: {why}"),
+        )
+        .seen("mark", proofs(test));
+    }
+    let sequential = matches!(topic, Topic::SequentialRead | Topic::SequentialWrite);
+    let verb = if test.op == "read" { "reads" } else { "writes" };
+    let (spread, unit) =
+        if sequential { (&test.mb_s, Unit::MbPerS) } else { (&test.iops, Unit::Iops) };
+    let Some(quantity) = spread.quantity(unit).filter(|quantity| quantity.value > 0.0) else {
+        return Conclusion::unknown(topic, "not one run of it was completed");
+    };
+    let quantity = to_one_io(quantity, test);
+    let between = match (quantity.low, quantity.high) {
+        (Some(low), Some(high)) => format!(" ({} to {})", rounded(low), rounded(high)),
+        _ => String::new(),
+    };
+    let value = rounded(quantity.value);
+    let statement = if sequential {
+        format!("it {verb} in sequence at {value} MB/s{between}, 1 MiB each, 8 at a time, {region}")
+    } else {
+        let each = time(test.latency_ns.p50 as f64);
+        format!(
+            "it {verb} 4 KiB at random places {value} times a second{between}, one at a time, {each} each, {region}"
+        )
+    };
+    let sure = quantity.low.map(|_| quantity.confidence);
+    Conclusion::found(topic, statement, Value::Number(quantity), sure).seen("mark", proofs(test))
+}
+
+/// A run counts whole I/Os: where it has few, its rate is known to one of them at either end, however well the runs
+/// agree.
+fn to_one_io(quantity: Quantity, test: &Test) -> Quantity {
+    let fewest = test.runs.iter().map(|run| run.ios).min().unwrap_or(0).max(1);
+    let off = quantity.value * 2.0 / fewest as f64;
+    Quantity {
+        low: quantity.low.map(|low| low.min(quantity.value - off)),
+        high: quantity.high.map(|high| high.max(quantity.value + off)),
+        ..quantity
+    }
+}
+
+/// The rates at random places by depth, of tests that are not withdrawn.
+fn by_depth(seen: &Seen<'_>, op: &str) -> Vec<(u16, f64)> {
+    let test = |(depth, name): &(u16, &str)| {
+        let test = seen.test(name, op).filter(|test| withdrawn(test).is_none())?;
+        Some((*depth, test.iops.median.filter(|iops| *iops > 0.0)?))
+    };
+    DEPTHS.iter().filter_map(test).collect()
+}
+
+/// How many times the rate of one request at a time the best rate is; `None` where either is not known.
+pub fn growth(seen: &Seen<'_>, op: &str) -> Option<f64> {
+    let rates = by_depth(seen, op);
+    let (_, first) = rates.first().filter(|(depth, _)| *depth == 1)?;
+    let best = rates.iter().skip(1).map(|(_, iops)| *iops).reduce(f64::max)?;
+    Some(best / first)
+}
+
+fn depth(seen: &Seen<'_>) -> Option<Conclusion> {
+    let topic = Topic::QueueDepth;
+    seen.test(DEPTHS[0].1, "read")?;
+    let rates = by_depth(seen, "read");
+    let Some(growth) = growth(seen, "read") else {
+        return Some(Conclusion::unknown(topic, "rates at too few depths stand"));
+    };
+    let told = rates.iter().map(|(depth, iops)| format!("{depth}: {}", rounded(*iops)));
+    let told = format!("random reads a second by depth: {}", told.collect::<Vec<_>>().join(", "));
+    let best = rates.iter().map(|(_, iops)| *iops).fold(0.0, f64::max);
+    let enough =
+        rates.iter().find(|(_, iops)| *iops >= ENOUGH * best).map_or(1, |(depth, _)| *depth);
+    let conclusion = if growth < GROWS_MIN {
+        let statement = "it serves one request at a time: more outstanding ones bring nothing";
+        Conclusion { verdict: Verdict::None, ..Conclusion::unknown(topic, statement) }
+            .advise("waiting requests only wait longer: keep one outstanding")
+    } else {
+        let value = Value::Number(number(growth, Unit::Ratio));
+        let statement = format!(
+            "outstanding requests make random reads {} times as many; a depth of {enough} brings most of that",
+            rounded(growth)
+        );
+        Conclusion::found(topic, statement, value, None).advise(format!(
+            "programs that read at random places should keep {enough} requests outstanding"
+        ))
+    };
+    Some(conclusion.seen("mark", told))
+}
+
+fn tail(seen: &Seen<'_>) -> Option<Conclusion> {
+    let topic = Topic::LatencyTail;
+    let test = seen.test("RND4K Q1T1", "read")?;
+    if let Some(why) = withdrawn(test) {
+        return Some(Conclusion::unknown(topic, why).seen("mark", proofs(test)));
+    }
+    let reads: u64 = test.runs.iter().map(|run| run.ios).sum();
+    let latency = &test.latency_ns;
+    let (word, slow) = match reads >= READS_FOR_P999 {
+        true => ("thousand", latency.p999),
+        false => ("hundred", latency.p99),
+    };
+    if latency.p50 == 0 || reads < 100 {
+        return Some(Conclusion::unknown(topic, format!("{reads} reads are too few to tell")));
+    }
+    let times = slow as f64 / latency.p50 as f64;
+    let statement = format!(
+        "one random read in a {word} takes {} or more, {} times the usual {}",
+        time(slow as f64),
+        rounded(times),
+        time(latency.p50 as f64)
+    );
+    let value = Value::Number(number(slow as f64, Unit::Ns));
+    let found = Conclusion::found(topic, statement, value, None)
+        .seen("mark", format!("{reads} reads, one at a time"));
+    Some(match times > LONG_TAIL {
+        true => found.advise(
+            "whoever waits for many reads at once waits for the slow ones: judge it by its tail",
+        ),
+        false => found,
+    })
+}
+
+/// A number of which no interval is known.
+pub fn number(value: f64, unit: Unit) -> Quantity {
+    Quantity {
+        value,
+        low: None,
+        high: None,
+        confidence: 0.0,
+        unit,
+        n: 1,
+        n_effective: 1.0,
+        better: Better::Neither,
+    }
+}

@@ -1,0 +1,51 @@
+//! What the parts of a survey saw, all in one place.
+
+use block::health::Health;
+use block::{DriveInfo, Medium, Stack};
+use probe::{Finding, Name, Verdict};
+
+/// What is known of a drive when its parts are done. A part that was not made is not there.
+#[derive(Clone, Debug)]
+pub struct Seen<'a> {
+    /// What it says of itself.
+    pub target: &'a DriveInfo,
+    /// What I/O to it passes through.
+    pub stack: &'a Stack,
+    /// The quick benchmark.
+    pub mark: Option<&'a mark::Body>,
+    /// Probes, in the order in which they worked.
+    pub probes: Vec<&'a probe::Body>,
+    /// Write saturation.
+    pub wsat: Option<&'a pts::body::Body>,
+    /// What the drives at the bottom say of their state.
+    pub health: &'a [Health],
+}
+
+impl Seen<'_> {
+    /// What probes said of `name`: an answer that decides, else the last one that does not.
+    pub fn finding(&self, name: Name) -> Option<&Finding> {
+        let said = || self.probes.iter().filter_map(|body| body.finding(name));
+        said().find(|finding| finding.verdict != Verdict::Unknown).or_else(|| said().last())
+    }
+
+    /// The value that probes found for `name`.
+    pub fn value(&self, name: Name) -> Option<u64> {
+        self.finding(name).filter(|finding| finding.verdict == Verdict::Found)?.value
+    }
+
+    /// The test of the quick benchmark with this name and operation.
+    pub fn test(&self, name: &str, op: &str) -> Option<&mark::body::Test> {
+        self.mark?.tests.iter().find(|test| test.name == name && test.op == op)
+    }
+
+    /// Reads of the whole range.
+    pub fn surface(&self) -> Option<&probe::surface::Evidence> {
+        self.probes.iter().find_map(|body| body.evidence.surface.as_ref())
+    }
+
+    /// True when all data lies in this machine's memory.
+    pub fn is_memory(&self) -> bool {
+        let leaves = &self.stack.leaves;
+        !leaves.is_empty() && leaves.iter().all(|leaf| leaf.medium == Medium::Ram)
+    }
+}

@@ -1,0 +1,127 @@
+//! What a flash drive is made of, as probes found it: units of erasing and programming, open units, the zone for file
+//! allocation tables, what is served at once, what it really holds.
+
+use block::Bytes;
+use probe::advice::Advice;
+use probe::{Finding, Name, Verdict};
+use stats::{Better, Quantity, Unit};
+
+use crate::conclusion::{Conclusion, Topic, Value};
+use crate::seen::Seen;
+
+/// The topics that are a probe's answer as it stands: its name, and what advice belongs to it.
+const ANSWERS: [(Topic, Name, &[&str]); 6] = [
+    (Topic::EraseBlock, Name::EraseBlock, &["partition", "ext4", "f2fs"]),
+    (Topic::Page, Name::MultiPlanePage, &[]),
+    (Topic::OpenUnits, Name::OpenAuLinear, &["streams"]),
+    (Topic::OpenUnitsRandom, Name::OpenAuRandom, &[]),
+    (Topic::FatZone, Name::FatZone, &["fat"]),
+    (Topic::RealCapacity, Name::RealCapacity, &["capacity"]),
+];
+
+pub fn conclude(seen: &Seen<'_>) -> Vec<Conclusion> {
+    // Of a disk that turns, flash's units are no question.
+    if seen.target.rotational == Some(true) {
+        return Vec::new();
+    }
+    let answers = ANSWERS.iter().filter_map(|(topic, name, about)| {
+        let finding = seen.finding(*name)?;
+        let words = |value| words(*topic, value, seen);
+        let mut said = of_finding(*topic, finding, words);
+        // All flash is erased in blocks and programmed in pages: that none shows is not that there is none.
+        if finding.verdict == Verdict::None && matches!(topic, Topic::EraseBlock | Topic::Page) {
+            let why = format!("there is one, and it does not show: {}", finding.reason);
+            said = Conclusion::unknown(*topic, why).seen("probe", finding.reason.clone());
+        }
+        said.advice = advice(seen, about);
+        Some(said)
+    });
+    answers.chain(parallelism(seen)).collect()
+}
+
+/// What a probe's answer is as a conclusion; `words` says what a value means.
+pub fn of_finding(topic: Topic, finding: &Finding, words: impl Fn(u64) -> String) -> Conclusion {
+    let said = match (finding.verdict, finding.value) {
+        (Verdict::Found, Some(value)) => Conclusion::found(
+            topic,
+            words(value),
+            Value::Number(quantity(finding, value)),
+            finding.confidence,
+        ),
+        (Verdict::None, _) => {
+            Conclusion::none(topic, finding.reason.clone(), finding.confidence.unwrap_or(0.0))
+        }
+        _ => Conclusion::unknown(topic, finding.reason.clone()),
+    };
+    said.seen("probe", finding.reason.clone())
+}
+
+fn quantity(finding: &Finding, value: u64) -> Quantity {
+    let unit = match finding.unit {
+        probe::Unit::Bytes => Unit::Bytes,
+        probe::Unit::Count => Unit::Count,
+    };
+    Quantity {
+        value: value as f64,
+        low: finding.low.map(|low| low as f64),
+        high: finding.high.map(|high| high as f64),
+        confidence: finding.confidence.unwrap_or(0.0),
+        unit,
+        n: 1,
+        n_effective: 1.0,
+        better: Better::Neither,
+    }
+}
+
+fn words(topic: Topic, value: u64, seen: &Seen<'_>) -> String {
+    let units = |count: u64| if count == 1 { "unit" } else { "units" };
+    match topic {
+        Topic::EraseBlock => format!("it erases and maps in units of {}", Bytes(value)),
+        Topic::Page => {
+            let plane = seen.value(Name::Page).filter(|page| *page < value);
+            let plane = plane.map_or(String::new(), |page| format!(", {} a plane", Bytes(page)));
+            format!("it programs {} at once{plane}", Bytes(value))
+        }
+        Topic::OpenUnits => format!(
+            "{value} {} may be written in order at once; one more costs a merge each",
+            units(value)
+        ),
+        Topic::OpenUnitsRandom if value == 0 => {
+            "writing out of order closes even one unit".to_owned()
+        }
+        Topic::OpenUnitsRandom => {
+            format!("{value} {} may be written out of order at once", units(value))
+        }
+        Topic::FatZone => {
+            format!("its first {} are kept in another way, for small writes", Bytes(value))
+        }
+        Topic::RealCapacity if value < seen.target.capacity_bytes.0 => format!(
+            "it holds {} of the {} that it states: what is written beyond is lost",
+            Bytes(value),
+            seen.target.capacity_bytes
+        ),
+        _ => format!("it holds the {} that it states", Bytes(value)),
+    }
+}
+
+/// What the probes advise on these topics. That of the first probing counts: a later one that was given an erase block
+/// knows no page.
+pub fn advice(seen: &Seen<'_>, about: &[&str]) -> Vec<Advice> {
+    let on = |topic: &&str| {
+        let of = |body: &&probe::Body| -> Vec<Advice> {
+            body.advice.iter().filter(|advice| advice.topic == *topic).cloned().collect()
+        };
+        seen.probes.iter().copied().map(|body| of(&body)).find(|advice| !advice.is_empty())
+    };
+    about.iter().filter_map(on).flatten().collect()
+}
+
+fn parallelism(seen: &Seen<'_>) -> Option<Conclusion> {
+    let (interleave, chunk) = (seen.finding(Name::Interleave)?, seen.value(Name::Chunk));
+    Some(of_finding(Topic::Parallelism, interleave, |value| match chunk {
+        Some(chunk) => {
+            format!("{value} reads of {} are served at once, where they lie apart", Bytes(chunk))
+        }
+        None => format!("{value} reads are served at once"),
+    }))
+}

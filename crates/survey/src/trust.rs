@@ -1,0 +1,44 @@
+//! Whether the numbers can be trusted: the proofs of all rates, and the doubts of all parts.
+
+use stats::Verdict;
+
+use crate::conclusion::{Conclusion, Topic, Value};
+use crate::seen::Seen;
+
+pub fn conclude(seen: &Seen<'_>) -> Option<Conclusion> {
+    let mark = seen.mark?;
+    let topic = Topic::Trust;
+    let refuted = |test: &&mark::body::Test| {
+        test.proofs.named().iter().any(|(_, proof)| proof.verdict == Verdict::Refuted)
+    };
+    let (all, doubtful) = (mark.tests.len(), mark.tests.iter().filter(refuted).count());
+    if all == 0 {
+        return Some(Conclusion::unknown(topic, "nothing was measured"));
+    }
+    let named: Vec<&str> = mark
+        .tests
+        .iter()
+        .flat_map(|test| test.proofs.named())
+        .filter(|(_, proof)| proof.verdict == Verdict::Refuted)
+        .map(|(name, _)| name)
+        .fold(Vec::new(), |mut names, name| {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+            names
+        });
+    let caveats: usize =
+        mark.caveats.len() + seen.probes.iter().map(|body| body.caveats.len()).sum::<usize>();
+    let told = format!("{all} rates with six proofs each; {caveats} doubts of all parts");
+    let (word, statement) = match doubtful {
+        0 => ("yes", format!("none of the six proofs of {all} rates is refuted")),
+        some if some == all => {
+            ("no", format!("of each of {all} rates a proof is refuted: {}", named.join(", ")))
+        }
+        some => (
+            "in part",
+            format!("of {some} of {all} rates a proof is refuted: {}", named.join(", ")),
+        ),
+    };
+    Some(Conclusion::found(topic, statement, Value::Word(word.to_owned()), None).seen("mark", told))
+}
