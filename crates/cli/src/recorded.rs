@@ -15,7 +15,7 @@ use crate::exit::Exit;
 use crate::replaying::{COMPARE, CompareBody, REPLAY, ReplayBody};
 use crate::setup::Setup;
 use crate::verbs::trace::ANALYSIS;
-use crate::{probing, purging, recording, session, talk, testing, view};
+use crate::{probing, purging, recording, session, surveying, talk, testing, view};
 
 /// A result with all that is known about its making.
 pub struct Recorded {
@@ -53,6 +53,8 @@ pub enum Found {
     Sweep(Box<mark::sweep::Body>),
     /// A probing.
     Probe(Box<probe::Body>),
+    /// What all instruments say together.
+    Survey(Box<survey::body::Body>),
     /// A purge.
     Purge(Box<purging::Body>),
     /// Enterprise tests.
@@ -90,6 +92,26 @@ impl Recorded {
         let integrity = runs.verify(&id)?;
         of_run(run, integrity, place)
     }
+}
+
+/// The runs and documents of these names, each survey with the runs that are its parts behind it.
+///
+/// # Errors
+/// As [`Recorded::open`].
+pub fn open_all(names: &[String], place: &PlaceArgs) -> Result<Vec<Recorded>> {
+    let mut all: Vec<Recorded> = Vec::new();
+    for name in names {
+        let one = Recorded::open(name, place)?;
+        let parts = one.envelope.parts.clone();
+        all.push(one);
+        for part in parts {
+            match Recorded::open(part.as_str(), place) {
+                Ok(part) => all.push(part),
+                Err(why) => talk::note(&format!("{part}, a part of {name}, is left out: {why:#}")),
+            }
+        }
+    }
+    Ok(all)
 }
 
 fn of_run(run: Run, integrity: Integrity, place: &PlaceArgs) -> Result<Recorded> {
@@ -155,14 +177,15 @@ fn body<B: DeserializeOwned>(document: &Value) -> Result<B> {
 fn found(form: &str, document: &Value) -> Result<Found> {
     Ok(match form {
         probing::SCHEMA => Found::Probe(Box::new(body(document)?)),
+        surveying::SCHEMA => Found::Survey(Box::new(body(document)?)),
         purging::SCHEMA => Found::Purge(Box::new(body(document)?)),
         testing::SCHEMA => Found::Tests(testing::bodies(&document["body"])?),
         REPLAY => Found::Replay(Box::new(body(document)?)),
         COMPARE => Found::Compare(Box::new(body(document)?)),
         ANALYSIS => Found::Analysis(Box::new(body(document)?)),
         _ => bail!(
-            "it has the form {form}; runs can be shown, and what --json printed of mark, probe, purge, pts, trace analyze, \
-             trace replay and trace compare"
+            "it has the form {form}; runs can be shown, and what --json printed of survey, mark, probe, purge, pts, \
+             trace analyze, trace replay and trace compare"
         ),
     })
 }

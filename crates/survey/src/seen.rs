@@ -25,7 +25,7 @@ impl Seen<'_> {
     /// What probes said of `name`: an answer that decides, else the last one that does not.
     pub fn finding(&self, name: Name) -> Option<&Finding> {
         let said = || self.probes.iter().filter_map(|body| body.finding(name));
-        said().find(|finding| finding.verdict != Verdict::Unknown).or_else(|| said().last())
+        said().find(|finding| finding.verdict != Verdict::Unknown).or_else(|| said().next_back())
     }
 
     /// The value that probes found for `name`.

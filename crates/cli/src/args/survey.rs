@@ -5,7 +5,7 @@ use clap::Args;
 use linux::target::EngineKind;
 use workload::units::parse_bytes;
 
-use super::{RecordArgs, engine, hazard, lasting, named};
+use super::{RecordArgs, hazard, lasting, named};
 
 /// `survey`.
 #[derive(Debug, Args)]
@@ -29,7 +29,7 @@ pub struct SurveyArgs {
     #[arg(value_parser = named, help_heading = "Target")]
     pub target: Option<String>,
     /// How I/O is issued
-    #[arg(help_heading = "Target", long, value_name = "ENGINE", default_value = "io_uring", value_parser = engine)]
+    #[arg(help_heading = "Target", long, value_name = "ENGINE", default_value = "io_uring")]
     pub engine: EngineKind,
     /// Also write to a device or a file; what it holds is lost
     #[arg(help_heading = "Target", long)]

@@ -35,8 +35,7 @@ pub fn main(args: &ReportArgs) -> Result<Exit> {
     if to_stdout && args.json {
         bail!("--markdown=- and --json both print to standard output; give --markdown a file");
     }
-    let runs = args.runs.iter().map(|name| Recorded::open(name, &args.place));
-    let runs: Vec<Recorded> = runs.collect::<Result<_>>()?;
+    let runs = recorded::open_all(&args.runs, &args.place)?;
     let altered: Vec<Exit> = runs.iter().map(recorded::tell_altered).collect();
     let rate = if args.mib { RateUnit::Mib } else { RateUnit::Mb };
     let document = view::document(&runs, rate);

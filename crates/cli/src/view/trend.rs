@@ -106,7 +106,8 @@ fn row(history: &History, confidence: f64) -> Row {
 /// The latest runs in a line, the oldest of them first.
 fn latest(rates: &[f64]) -> String {
     let from = rates.len().saturating_sub(LATEST);
-    let shown: Vec<String> = rates[from..].iter().map(|rate| report::number::digits(*rate)).collect();
+    let shown: Vec<String> =
+        rates[from..].iter().map(|rate| report::number::digits(*rate)).collect();
     let earlier = if from > 0 { "… " } else { "" };
     format!("{earlier}{}", shown.join(" "))
 }

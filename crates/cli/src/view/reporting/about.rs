@@ -39,13 +39,18 @@ fn method(found: &Found) -> &'static str {
         Found::Sweep(_) => {
             "One load was measured under many settings, each several times, in an order that is shuffled over all of \
              them. A setting is usable when its runs lie close enough together, with an interval; which factors matter \
-             is told by a permutation test over the runs. More: docs/method/sweep.md."
+             is told by an analysis of variance within the blocks. More: docs/method/sweep.md."
         }
         Found::Probe(_) => {
             "What a flash device is made of shows in its access times. Each probe asks for single accesses, one after \
              the other, that would take longer if a boundary or a unit lay where it looks; the inference from those times \
              to an answer is pure and says how sure it is. More: docs/method/probe.md and the page of each probe beside \
              it."
+        }
+        Found::Survey(_) => {
+            "Health, mark, probes and, where writing is allowed, write saturation were asked in the order that suits what the \
+             drive says it is; each is a run of its own. What is concluded follows from their results alone, and what they do \
+             not tell is unknown. More: docs/method/survey.md."
         }
         Found::Purge(_) => {
             "The drive was emptied as a whole by a command of its own, or by discards or zeros; the same places were read \

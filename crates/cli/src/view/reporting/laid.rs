@@ -172,6 +172,7 @@ fn of_answers(answers: &Answers, style: Style) -> Vec<Block> {
             Said::Value(quantity) => {
                 Cell::number(number::value(quantity, style.rate)).toned(Tone::Good)
             }
+            Said::Word(word) => Cell::words(word.clone()).toned(Tone::Good),
             Said::None => Cell::words("none"),
             Said::Unknown => Cell::words("unknown").toned(Tone::Mixed),
         };

@@ -81,6 +81,9 @@ pub fn laid(recorded: &Recorded, rate: RateUnit) -> Laid {
         }
         Found::Sweep(body) => Laid::Tables(Box::new(view::sweep::page(body, rate))),
         Found::Probe(body) => Laid::Answers(Box::new(view::probe::answers(&recorded.verb, body))),
+        Found::Survey(body) => {
+            Laid::Answers(Box::new(view::survey::answers(body, &recorded.envelope.parts)))
+        }
         Found::Purge(body) => Laid::Listing(view::purge::listing(body)),
         Found::Replay(body) => Laid::Tables(Box::new(view::replay::tables(body))),
         Found::Compare(body) => Laid::Tables(Box::new(view::replay::compared(body))),
@@ -103,7 +106,8 @@ fn charts(found: &Found) -> Vec<Chart> {
             view::trace_plots::charts(body).into_iter().map(|(_, chart)| chart).collect()
         }
         // Of tests the pages of the specification have them.
-        Found::Purge(_) | Found::Compare(_) | Found::Tests(_) => Vec::new(),
+        // A survey's are those of its parts.
+        Found::Purge(_) | Found::Compare(_) | Found::Tests(_) | Found::Survey(_) => Vec::new(),
     }
 }
 
