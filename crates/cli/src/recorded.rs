@@ -130,11 +130,17 @@ fn of_run(run: Run, integrity: Integrity, place: &PlaceArgs) -> Result<Recorded>
         verb: run.summary.verb.clone(),
         target: run.summary.target.clone(),
         headline: run.summary.headline.clone(),
-        envelope: run.envelope.clone(),
+        envelope: whole_envelope(&run, &document),
         found,
         document,
         record: Some(Record { state: run.state.word(), integrity }),
     })
+}
+
+/// The envelope of the result, which names the parts that were not known when the run was begun.
+fn whole_envelope(run: &Run, document: &Value) -> Envelope {
+    let printed = serde_json::from_value(document["envelope"].clone());
+    printed.unwrap_or_else(|_| run.envelope.clone())
 }
 
 fn of_document(name: &str, path: &Path) -> Result<Recorded> {

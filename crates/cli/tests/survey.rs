@@ -50,3 +50,36 @@ fn the_record_names_the_runs_of_its_parts() {
         assert_eq!(shown.code, Some(0), "{id}");
     }
 }
+
+// A person who typed one command wants one thing to look at, and in it what each part saw.
+#[test]
+fn a_report_has_the_survey_and_the_charts_of_its_parts() {
+    let dir = scratch_dir();
+    let place = format!("--runs-dir={}", dir.path().display());
+    let page = dir.path().join("page.html");
+    let file = format!("--report={}", page.display());
+    let ran = run(["survey", "sim:usb-8m", "--seed=7", "--no-progress", &place, &file]).exits(0);
+    assert!(ran.stderr.trim_end().lines().last().unwrap().contains("page.html"), "{}", ran.stderr);
+    let page = std::fs::read_to_string(page).unwrap();
+    for words in ["survey: sim:usb-8m", "erase block", "Read: latency by share of I/Os", "<svg"] {
+        assert!(page.contains(words), "{words} is missing");
+    }
+    assert!(page.len() < 1_000_000, "{} bytes", page.len());
+}
+
+// Where the current directory lies in memory nothing may be measured; who only wants to see the program sees it all the same,
+// and is told what of.
+#[test]
+fn without_a_disk_a_virtual_drive_is_surveyed_and_that_is_said() {
+    let Ok(memory) = tempfile::tempdir_in("/dev/shm") else {
+        println!("skipped: needs /dev/shm");
+        return;
+    };
+    let dir = scratch_dir();
+    let place = format!("--runs-dir={}", dir.path().display());
+    let mut survey = common::drivescope(["survey", "--no-progress", "--seed=7", "--json", &place]);
+    let ran: common::Ran = survey.current_dir(memory.path()).output().unwrap().into();
+    let body = ran.exits(0).json()["body"].clone();
+    assert!(body["target"]["name"].as_str().unwrap().starts_with("sim:"), "{}", body["target"]);
+    assert!(body["chosen"].as_str().is_some_and(|why| !why.is_empty()));
+}

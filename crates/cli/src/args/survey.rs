@@ -1,5 +1,7 @@
 //! Flags of `survey`.
 
+use std::path::PathBuf;
+
 use block::{Bytes, Nanos};
 use clap::Args;
 use linux::target::EngineKind;
@@ -17,6 +19,7 @@ Examples:
                                            everything; what it holds is lost
   drivescope survey sim:usb-8m --seed 7    a virtual stick
   drivescope survey /dev/sdb --plan        which parts, how long, how many bytes
+  drivescope survey --report disk.html     the whole as a page, with every chart
   drivescope survey --resume last          go on at the first part that is not done
 
 Each part is a run of its own, which the survey names. Without a target, and
@@ -52,6 +55,9 @@ pub struct SurveyArgs {
     /// Print which parts it has, how long they take and what they write, and end
     #[arg(long, help_heading = "Output")]
     pub plan: bool,
+    /// Write a report of it and of all its parts (HTML) into this file
+    #[arg(long, value_name = "FILE", conflicts_with = "no_record", help_heading = "Output")]
+    pub report: Option<PathBuf>,
     /// Print the result as JSON
     #[arg(long, help_heading = "Output")]
     pub json: bool,

@@ -23,7 +23,8 @@ use crate::exit::{self, Exit};
 use crate::keeping::{Beginning, Keeping};
 use crate::verbs::mark::{run_id, seed_of};
 use crate::verbs::print_json;
-use crate::{recording, talk, view};
+use crate::verbs::report::page;
+use crate::{outputs, recording, talk, view};
 
 use keep::{Asked, Kept, Resumed, Turn};
 use subject::Subject;
@@ -73,18 +74,8 @@ pub fn main(args: &SurveyArgs, given: &Given) -> Result<Exit> {
         return survey.show_plan();
     }
     survey.consented()?;
-    let mut envelope = envelope(SCHEMA, run_id(survey.asked.seed), &SystemClock);
-    let beginning = Beginning {
-        plan: toml::to_string(&survey.asked).context("what is asked has no text form")?,
-        setup: serde_json::json!({
-            "verb": "survey",
-            "target": survey.subject.name,
-            "drive": recording::words(&survey.subject.identity),
-        }),
-        steps: u32::try_from(survey.order.len()).ok(),
-        drives: &[&survey.subject.identity],
-    };
-    let keeping = Keeping::begin(&args.record.keep, &mut envelope, beginning, WHAT)?;
+    args.report.as_deref().map_or(Ok(()), outputs::check)?;
+    let (keeping, envelope) = survey.begun()?;
     survey.run(keeping, envelope)
 }
 
@@ -154,6 +145,23 @@ impl<'a> Survey<'a> {
         Survey { args, asked, subject, order, turns: Vec::new(), interrupted: false }
     }
 
+    /// A record that is begun.
+    fn begun(&self) -> Result<(Keeping, Envelope)> {
+        let mut envelope = envelope(SCHEMA, run_id(self.asked.seed), &SystemClock);
+        let beginning = Beginning {
+            plan: toml::to_string(&self.asked).context("what is asked has no text form")?,
+            setup: serde_json::json!({
+                "verb": "survey",
+                "target": self.subject.name,
+                "drive": recording::words(&self.subject.identity),
+            }),
+            steps: u32::try_from(self.order.len()).ok(),
+            drives: &[&self.subject.identity],
+        };
+        let keeping = Keeping::begin(&self.args.record.keep, &mut envelope, beginning, WHAT)?;
+        Ok((keeping, envelope))
+    }
+
     /// Asks the safety gate before the first part begins, and tells what writing costs. Each part asks it again.
     fn consented(&self) -> Result<()> {
         let is_real_write = self.args.write && !self.subject.is_not_real();
@@ -217,7 +225,7 @@ impl<'a> Survey<'a> {
                 // Nobody asked for this directory: a virtual drive shows as well what a survey is.
                 Err(error) if position == 0 && self.may_change(&error) => {
                     drop(keeping);
-                    return self.changed(&error, envelope);
+                    return self.changed(&error);
                 }
                 turn => turn?,
             };
@@ -239,7 +247,7 @@ impl<'a> Survey<'a> {
     }
 
     /// The same on the virtual drive. The record that was begun stays as it is, without an end.
-    fn changed(self, error: &anyhow::Error, mut envelope: Envelope) -> Result<Exit> {
+    fn changed(self, error: &anyhow::Error) -> Result<Exit> {
         let subject =
             Subject::embedded(&format!("the current directory cannot be measured ({error:#})"))?;
         let asked = Asked {
@@ -248,9 +256,9 @@ impl<'a> Survey<'a> {
             may_write: true,
             ..self.asked
         };
-        envelope.drive = Some(serde_json::to_value(&subject.identity)?);
         let survey = Survey::new(self.args, asked, subject);
-        survey.run(Keeping::none(WHAT), envelope)
+        let (keeping, envelope) = survey.begun()?;
+        survey.run(keeping, envelope)
     }
 
     /// Lets one instrument work, where it fits; `None` when the user stopped it.
@@ -417,6 +425,14 @@ impl<'a> Survey<'a> {
                 talk::note(&format!("go on with: drivescope survey --resume {id}{place}"));
             } else {
                 self.tell(&format!("recorded; to see it again: drivescope runs show {id}{place}"));
+            }
+            if let Some(path) = &self.args.report {
+                let bytes = page(id.as_str(), &self.args.record.keep.place, path)?;
+                talk::note(&format!(
+                    "the report lies in {} ({})",
+                    path.display(),
+                    report::number::bytes(bytes as f64)
+                ));
             }
         }
         let concluded = body.conclusions.iter().any(|said| said.verdict != probe::Verdict::Unknown);

@@ -10,7 +10,7 @@ use report::html::{Block, Document};
 use report::{RateUnit, Style};
 use serde_json::{Value, json};
 
-use crate::args::ReportArgs;
+use crate::args::{PlaceArgs, ReportArgs};
 use crate::exit::Exit;
 use crate::recorded::{self, Recorded};
 use crate::verbs::print_json;
@@ -92,6 +92,18 @@ pub fn main(args: &ReportArgs) -> Result<Exit> {
         talk::result(&outputs.iter().map(line).collect::<String>())?;
     }
     Ok(if altered.contains(&Exit::No) { Exit::No } else { Exit::Done })
+}
+
+/// Writes the page of one run into `path`, over what is there, and tells how long it is.
+///
+/// # Errors
+/// When the run cannot be shown, or the file not be written.
+pub fn page(run: &str, place: &PlaceArgs, path: &Path) -> Result<usize> {
+    let runs = recorded::open_all(&[run.to_owned()], place)?;
+    let html = report::html::render(&view::document(&runs, RateUnit::default()))?;
+    let written = outputs::create(path)?.write_all(html.as_bytes());
+    written.with_context(|| format!("{}: cannot be written", path.display()))?;
+    Ok(html.len())
 }
 
 /// Where the page is to be; none where only other forms were asked for.

@@ -127,6 +127,7 @@ pub fn usual(verb: &str, id: &str) -> Vec<&'static str> {
         "resume" => usual = vec!["--no-progress"],
         "device" if verb == "pts" => usual = vec!["--resume=last", "--no-progress"],
         "keep_samples" | "runs_dir" => drop(&["--no-record"]),
+        "report" if verb == "survey" => drop(&["--no-record"]),
         // These ask for others.
         "allow" | "consent" if verb == "purge" => {}
         "allow" => usual.push("--write"),
@@ -260,8 +261,9 @@ pub fn judged(verb: &str, id: &str, is_typed: bool, value: &str) -> Judged {
         {
             Judged::Either
         }
-        "target" if verb == "mark" && value == "directory" => Judged::Good,
-        "target" if verb == "run" && value == "directory" => Judged::Good,
+        "target" if ["mark", "run", "survey"].contains(&verb) && value == "directory" => {
+            Judged::Good
+        }
         "sides" if value == "directory" => Judged::Good,
         // A few bytes are a drive of which nothing is found.
         "target" if verb.starts_with("probe") && value == "garbage" => Judged::Either,

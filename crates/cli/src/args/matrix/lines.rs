@@ -402,6 +402,7 @@ pub(super) const OUTPUTS: &[(&str, &str, &str)] = &[
         "samples",
         "drivescope mark sim:hdd-7200 --quick --tests=RND4KQ1T1 --runs=1; drivescope rerun last --samples={device}",
     ),
+    ("survey", "report", "drivescope survey sim:hdd-7200 --seed=7 --report={device}"),
     (
         "sweep",
         "samples",
