@@ -35,8 +35,18 @@ pub const SCHEMA: &str = "drivescope.survey/1";
 const PLAN_SCHEMA: &str = "drivescope.survey-plan/1";
 
 /// Flags that may stand beside `--resume`: everything else is in the record.
-const BESIDE_RESUME: [&str; 9] =
-    ["resume", "target", "write", "consent", "allow", "json", "no_progress", "runs_dir", "engine"];
+const BESIDE_RESUME: [&str; 10] = [
+    "resume",
+    "target",
+    "write",
+    "consent",
+    "allow",
+    "json",
+    "no_progress",
+    "runs_dir",
+    "engine",
+    "report",
+];
 
 /// What goes on when the record does not.
 const WHAT: &str = "survey";
@@ -74,9 +84,14 @@ pub fn main(args: &SurveyArgs, given: &Given) -> Result<Exit> {
         return survey.show_plan();
     }
     survey.consented()?;
-    args.report.as_deref().map_or(Ok(()), outputs::check)?;
+    can_report(args)?;
     let (keeping, envelope) = survey.begun()?;
     survey.run(keeping, envelope)
+}
+
+/// Found out before the time that a survey takes: a report that could not be written.
+fn can_report(args: &SurveyArgs) -> Result<()> {
+    args.report.as_deref().map_or(Ok(()), |path| outputs::create(path).map(drop))
 }
 
 /// Goes on with a recorded survey at the first part that is not done.
@@ -86,6 +101,7 @@ fn go_on(name: &str, args: &SurveyArgs, given: &Given) -> Result<Exit> {
     }
     let runs = recording::runs(&args.record.keep.place)?;
     let resumed = keep::resumed(&runs, name)?;
+    can_report(args)?;
     let asked = resumed.asked.clone();
     let target = args.target.clone().unwrap_or_else(|| asked.target.clone());
     let subject = Subject::of(&target, asked.chosen.clone())?;

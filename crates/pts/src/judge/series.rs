@@ -70,7 +70,7 @@ fn step_ms(logs: &[&Log], per_io: bool, first: u64, last: u64) -> Option<u64> {
 fn end_ms(logs: &[&Log], step: u64) -> Option<u64> {
     let ends = || logs.iter().filter_map(|log| log.entries.iter().map(|e| e.time_ms).max());
     let (least, greatest) = (ends().min()?, ends().max()?);
-    Some(if greatest - least <= 2 * step { least } else { greatest })
+    Some(if greatest - least <= step.saturating_mul(2) { least } else { greatest })
 }
 
 /// Share of the time of `logs` that is more or less than a window's usual length. fio takes a window's mean over its own
