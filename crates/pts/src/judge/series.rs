@@ -14,6 +14,13 @@ const PER_IO_BINS: u64 = 1000;
 /// Most bins of a series. A log that asks for more has times that fio does not write.
 const BINS_MAX: u64 = 10_000_000;
 
+/// Most bins for a line of a log: fio writes a line for each window in which there was an I/O, so a few lines with times
+/// far apart ask for memory without telling anything. Below [`BINS_FREE`] bins nobody counts.
+const BINS_A_LINE: u64 = 20;
+
+/// Bins that any log may have, however few its lines are.
+const BINS_FREE: u64 = 100_000;
+
 /// Times from here on, in ms, are no time since a job began but a date (`log_unix_epoch`): some day of 2001.
 const EPOCH_FROM_MS: u64 = 1_000_000_000_000;
 
@@ -26,7 +33,7 @@ struct Piece {
 }
 
 /// The series of `logs`, all of one job and of one kind. `block_bytes` is what an I/O has, where all have the same.
-/// None when there is not one whole bin in it, or when there are more than ten million.
+/// None when there is not one whole bin in it, or when there are more than ten million, or far more than lines.
 pub fn of(logs: &[&Log], block_bytes: Option<u64>) -> Option<Series> {
     let kind = logs.first()?.kind;
     let per_io = logs.iter().any(|log| log.per_io);
@@ -35,7 +42,9 @@ pub fn of(logs: &[&Log], block_bytes: Option<u64>) -> Option<Series> {
     let step = step_ms(logs, per_io, first, last)?;
     let begin = if first >= EPOCH_FROM_MS { first.saturating_sub(step) } else { 0 };
     let bins = (end_ms(logs, step)?.saturating_sub(begin)) / step;
-    if bins == 0 || bins > BINS_MAX {
+    let lines = logs.iter().map(|log| log.entries.len() as u64).sum::<u64>();
+    let most = lines.saturating_mul(BINS_A_LINE).max(BINS_FREE).min(BINS_MAX);
+    if bins == 0 || bins > most {
         return None;
     }
     match kind {
@@ -296,6 +305,15 @@ mod tests {
         let off = share("500, 1, 1, 0, 0\n1050, 1, 1, 0, 0\n1500, 1, 1, 0, 0\n2000, 1, 1, 0, 0\n");
         assert!((off - 100.0 / 2000.0).abs() < 1e-9, "{off}");
         assert_eq!(share("5, 1, 1, 4096, 0\n7, 1, 1, 4096, 0\n"), 0.0);
+    }
+
+    // Four lines of text would ask for a gigabyte.
+    #[test]
+    fn times_far_apart_are_no_series() {
+        let text = |last: u64| format!("1, 1, 1, 0, 0\n2, 1, 1, 0, 0\n3, 1, 1, 0, 0\n{last}, 1, 1, 0, 0\n");
+        let read = |last| fio_log::read("x_bw.1.log", &text(last)).unwrap();
+        assert_eq!(of(&[&read(9_000_000)], None), None);
+        assert!(of(&[&read(90_000)], None).is_some());
     }
 
     // A log with dates would begin half a century before its first line.
