@@ -43,7 +43,7 @@ pub fn of(logs: &[&Log], block_bytes: Option<u64>) -> Option<Series> {
     let begin = if first >= EPOCH_FROM_MS { first.saturating_sub(step) } else { 0 };
     let bins = (end_ms(logs, step)?.saturating_sub(begin)) / step;
     let lines = logs.iter().map(|log| log.entries.len() as u64).sum::<u64>();
-    let most = lines.saturating_mul(BINS_A_LINE).max(BINS_FREE).min(BINS_MAX);
+    let most = lines.saturating_mul(BINS_A_LINE).clamp(BINS_FREE, BINS_MAX);
     if bins == 0 || bins > most {
         return None;
     }
@@ -310,7 +310,9 @@ mod tests {
     // Four lines of text would ask for a gigabyte.
     #[test]
     fn times_far_apart_are_no_series() {
-        let text = |last: u64| format!("1, 1, 1, 0, 0\n2, 1, 1, 0, 0\n3, 1, 1, 0, 0\n{last}, 1, 1, 0, 0\n");
+        let text = |last: u64| {
+            format!("1, 1, 1, 0, 0\n2, 1, 1, 0, 0\n3, 1, 1, 0, 0\n{last}, 1, 1, 0, 0\n")
+        };
         let read = |last| fio_log::read("x_bw.1.log", &text(last)).unwrap();
         assert_eq!(of(&[&read(9_000_000)], None), None);
         assert!(of(&[&read(90_000)], None).is_some());
