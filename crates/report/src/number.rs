@@ -149,9 +149,19 @@ pub fn share(share: f64) -> String {
     if percent.abs() < 9.95 { format!("{percent:.1} %") } else { format!("{percent:.0} %") }
 }
 
+/// A count with what is counted: `1 run`, `2 runs`. Only for words whose plural ends in s.
+pub fn counted(count: usize, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_of_them_is_no_plural() {
+        assert_eq!([0, 1, 2].map(|n| counted(n, "run")), ["0 runs", "1 run", "2 runs"]);
+    }
 
     #[test]
     fn numbers_keep_four_digits_at_most_over_all_scales() {

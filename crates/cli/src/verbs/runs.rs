@@ -162,7 +162,7 @@ fn remove(names: &[String], place: &PlaceArgs, yes: bool, json: bool) -> Result<
     let runs = recording::runs(place)?;
     let ids = found(&runs, names)?;
     let list = ids.iter().map(RunId::as_str).collect::<Vec<_>>().join(", ");
-    let count = if ids.len() == 1 { "1 run".to_owned() } else { format!("{} runs", ids.len()) };
+    let count = report::number::counted(ids.len(), "run");
     if !yes {
         if !(io::stdin().is_terminal() && io::stderr().is_terminal()) {
             return Err(Refused(format!("{list}: is removed with --yes only")).into());

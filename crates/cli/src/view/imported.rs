@@ -16,7 +16,7 @@ pub fn facts(imported: &Imported) -> Vec<String> {
         imported.version.as_deref().map_or(String::new(), |version| format!(", {version}"));
     let told = &imported.told;
     let runs = imported.tests.iter().map(|test| test.runs.len()).max().unwrap_or(0);
-    let mut facts = vec![if runs == 1 { "1 run".to_owned() } else { format!("{runs} runs") }];
+    let mut facts = vec![number::counted(runs, "run")];
     facts.extend(told.duration_ns.map(|time| format!("of {time}")));
     let mut how = vec![facts.join(" ")];
     how.extend(told.engine.clone());

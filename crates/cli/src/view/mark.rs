@@ -62,7 +62,7 @@ fn facts(body: &Body) -> Vec<String> {
         (_, false) => ", through the page cache",
     };
     let durable = if setup.durable { ", durable writes" } else { "" };
-    let runs = if runs == 1 { "1 run".to_owned() } else { format!("{runs} runs") };
+    let runs = number::counted(runs, "run");
     // A plan may bound its phases by bytes or I/Os instead.
     let timed = match (setup.duration_ns, setup.warm_up_ns) {
         (Nanos::ZERO, _) => String::new(),

@@ -154,8 +154,9 @@ fn closing(body: &Body) -> (String, Tone) {
     if body.interrupted {
         return (format!("Ended early, after {from}."), Tone::Bad);
     }
-    let text =
-        format!("{} conclusions, and {unknown} questions left open, from {from}.", all - unknown);
+    let conclusions = number::counted(all - unknown, "conclusion");
+    let open = number::counted(unknown, "question");
+    let text = format!("{conclusions}, and {open} left open, from {from}.");
     (text, if unknown == 0 { Tone::Good } else { Tone::Mixed })
 }
 

@@ -1,7 +1,7 @@
 //! The history of a drive.
 
 use mark::trend::{History, Trend, Verdict};
-use report::{Cell, Group, Row, Sheet, Standing, Tone};
+use report::{Cell, Group, Row, Sheet, Standing, Tone, number};
 use stats::{Better, COURSE_MIN, JudgedCourse, Quantity, Unit};
 
 use super::mark::title;
@@ -34,7 +34,7 @@ pub fn sheet(drive: &str, marks: usize, trend: &Trend) -> Sheet {
         title: "trend".to_owned(),
         facts: vec![
             drive.to_owned(),
-            format!("{}, {}", plural(marks, "recorded mark"), dates(trend)),
+            format!("{}, {}", number::counted(marks, "recorded mark"), dates(trend)),
             format!(
                 "MB/s; a ratio within {} % of 1 on either side is no change",
                 trend.margin_percent
@@ -50,10 +50,6 @@ pub fn sheet(drive: &str, marks: usize, trend: &Trend) -> Sheet {
 fn many<'a>(mut places: impl Iterator<Item = &'a str>) -> bool {
     let first = places.next();
     places.any(|place| Some(place) != first)
-}
-
-fn plural(count: usize, what: &str) -> String {
-    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }
 
 fn dates(trend: &Trend) -> String {
@@ -77,7 +73,7 @@ fn row(history: &History, confidence: f64) -> Row {
     let Some(course) = &history.course else {
         let count = history.points.len();
         let missing = COURSE_MIN.saturating_sub(count);
-        let reason = format!("{}: {missing} more would tell", plural(count, "run"));
+        let reason = format!("{}: {missing} more would tell", number::counted(count, "run"));
         let standing = Standing::Withdrawn { reason, instead: String::new() };
         return Row { name, standing, detail: vec![], proofs: vec![] };
     };
@@ -106,8 +102,7 @@ fn row(history: &History, confidence: f64) -> Row {
 /// The latest runs in a line, the oldest of them first.
 fn latest(rates: &[f64]) -> String {
     let from = rates.len().saturating_sub(LATEST);
-    let shown: Vec<String> =
-        rates[from..].iter().map(|rate| report::number::digits(*rate)).collect();
+    let shown: Vec<String> = rates[from..].iter().map(|rate| number::digits(*rate)).collect();
     let earlier = if from > 0 { "… " } else { "" };
     format!("{earlier}{}", shown.join(" "))
 }
@@ -135,11 +130,17 @@ fn closing(trend: &Trend) -> (String, Tone) {
     match trend.verdict {
         Verdict::Slower => {
             let slower = count(Verdict::Slower);
-            (format!("It has become slower in {slower} of {}.", plural(all, "test")), Tone::Bad)
+            (
+                format!("It has become slower in {slower} of {}.", number::counted(all, "test")),
+                Tone::Bad,
+            )
         }
         Verdict::Faster => {
             let faster = count(Verdict::Faster);
-            (format!("It has become faster in {faster} of {}.", plural(all, "test")), Tone::Good)
+            (
+                format!("It has become faster in {faster} of {}.", number::counted(all, "test")),
+                Tone::Good,
+            )
         }
         Verdict::Unchanged => ("It is what it was.".to_owned(), Tone::Good),
         Verdict::Undecided => {
@@ -147,7 +148,7 @@ fn closing(trend: &Trend) -> (String, Tone) {
             let sure = count(Verdict::Unchanged);
             let text = format!(
                 "No change is known: {sure} of {} unchanged, {open} undecided.",
-                plural(all, "test")
+                number::counted(all, "test")
             );
             (text, Tone::Mixed)
         }
