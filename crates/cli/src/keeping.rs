@@ -1,10 +1,12 @@
 //! The record of a measurement that is made of steps: what probing and replaying share.
 
+use std::path::Path;
+
 use anyhow::{Context as _, Result};
 use block::{DriveIdentity, WallClock as _};
 use record::{
-    Document, Envelope, Head, RecordError, Run, RunId, RunWriter, SampleRow, SamplesFormat, State,
-    StepEntry, Summary,
+    Document, Envelope, Head, RecordError, Run, RunId, RunWriter, Runs, SampleRow, SamplesFormat,
+    State, StepEntry, Summary,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -126,6 +128,18 @@ impl Keeping {
             histograms: Vec::new(),
             figures,
         })
+    }
+
+    /// Takes back a record in which nothing is yet.
+    pub fn withdraw(self) {
+        let Some(writer) = self.writer else { return };
+        let (id, place) = (writer.id().clone(), writer.dir().parent().map(Path::to_path_buf));
+        // Its lock goes with it.
+        drop(writer);
+        let removed = place.map(|place| Runs::at(place).remove(&id));
+        if let Some(Err(error)) = removed {
+            talk::note(&format!("the run {id} holds nothing, and could not be removed: {error}"));
+        }
     }
 
     /// Ends the record; the run's name when it is whole.

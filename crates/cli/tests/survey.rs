@@ -83,3 +83,27 @@ fn without_a_disk_a_virtual_drive_is_surveyed_and_that_is_said() {
     assert!(body["target"]["name"].as_str().unwrap().starts_with("sim:"), "{}", body["target"]);
     assert!(body["chosen"].as_str().is_some_and(|why| !why.is_empty()));
 }
+
+// A directory that turns out to take no file leaves no run behind that holds nothing and never ended.
+#[test]
+fn what_was_begun_where_nothing_can_be_measured_is_taken_back() {
+    let dir = scratch_dir();
+    let place = format!("--runs-dir={}", dir.path().display());
+    let mut survey = common::drivescope(["survey", "--no-progress", "--seed=7", "--json", &place]);
+    let ran: common::Ran = survey.current_dir("/sys").output().unwrap().into();
+    assert!(ran.exits(0).json()["body"]["target"]["name"].as_str().unwrap().starts_with("sim:"));
+    let listed = run(["runs", "list", "--json", &place]).json();
+    let listed = listed["body"]["runs"].as_array().unwrap().clone();
+    assert!(listed.len() > 1, "{listed:?}");
+    assert!(listed.iter().all(|run| run["state"] == "finished"), "{listed:?}");
+}
+
+// The advice of a part names flags that a survey does not have.
+#[test]
+fn a_file_without_a_block_is_refused_in_the_words_of_a_survey() {
+    let dir = scratch_dir();
+    let file = dir.path().join("small");
+    std::fs::write(&file, [7; 4096]).unwrap();
+    let ran = run(["survey", file.to_str().unwrap(), "--no-record"]).exits(2);
+    assert!(ran.stderr.contains("small: has 4KiB") && ran.stderr.contains("name a larger file"));
+}

@@ -240,7 +240,7 @@ impl<'a> Survey<'a> {
             let turn = match self.turn(instrument, position) {
                 // Nobody asked for this directory: a virtual drive shows as well what a survey is.
                 Err(error) if position == 0 && self.may_change(&error) => {
-                    drop(keeping);
+                    keeping.withdraw();
                     return self.changed(&error);
                 }
                 turn => turn?,
@@ -262,7 +262,7 @@ impl<'a> Survey<'a> {
         is_ours && exit::of(error) != Exit::Interrupted
     }
 
-    /// The same on the virtual drive. The record that was begun stays as it is, without an end.
+    /// The same on the virtual drive, with a record of its own.
     fn changed(self, error: &anyhow::Error) -> Result<Exit> {
         let subject =
             Subject::embedded(&format!("the current directory cannot be measured ({error:#})"))?;

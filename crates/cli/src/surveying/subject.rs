@@ -3,15 +3,18 @@
 use std::fs;
 use std::path::Path;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 use block::health::Health;
-use block::{DriveIdentity, DriveInfo, DriveKind, Environment as _, Stack, Target as _};
+use block::{Bytes, DriveIdentity, DriveInfo, DriveKind, Environment as _, Stack, Target as _};
 use linux::sysfs::Roots;
 use survey::parts::Sort;
 
 use crate::measure::{identity_by_name, unopened};
 use crate::opening::null_stack;
 use crate::verbs::health;
+
+/// What a survey reads in one piece: of less there is no rate.
+const SMALLEST: Bytes = Bytes(1 << 20);
 
 /// The virtual drive that is taken where nothing can be measured.
 pub const EMBEDDED: &str = "sim:usb-8m";
@@ -80,6 +83,7 @@ impl Subject {
         let mut info = unopened(name);
         if !meta.is_dir() {
             info.capacity_bytes = linux::target::size_of(path)?;
+            enough(name, info.capacity_bytes)?;
         }
         if !meta.is_dir() && !meta.is_file() {
             info.kind = DriveKind::BlockDevice;
@@ -124,6 +128,15 @@ impl Subject {
     pub fn is_not_real(&self) -> bool {
         matches!(self.info.kind, DriveKind::Virtual | DriveKind::Null)
     }
+}
+
+fn enough(name: &str, size: Bytes) -> Result<()> {
+    if size < SMALLEST {
+        bail!(
+            "{name}: has {size}, and a survey reads blocks of {SMALLEST}; name a larger file, its directory or a device"
+        );
+    }
+    Ok(())
 }
 
 fn in_memory(stack: &Stack) -> bool {
