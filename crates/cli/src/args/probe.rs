@@ -54,22 +54,50 @@ pub enum ProbeVerb {
     /// How many erase blocks may be open at once; writes
     OpenAu(OpenAuArgs),
     /// The zone at the beginning for file allocation tables; writes
+    #[command(after_help = "\
+Examples:
+  drivescope probe fat sim:sdcard-4m
+  drivescope probe fat /dev/mmcblk0 --write --consent SERIAL")]
     Fat(PlainArgs),
     /// Access times by offset: bands of cells, slower and faster zones, periods
     Scatter(ScatterArgs),
     /// Access time and rate, from reads of growing size
+    #[command(after_help = "\
+Examples:
+  drivescope probe interval sim:card-3m
+  drivescope probe interval /dev/sdb --plot interval.svg")]
     Interval(PlainArgs),
     /// Chunk, interleaving and mapping policy
+    #[command(after_help = "\
+Examples:
+  drivescope probe parallelism sim:tlc-pslc
+  drivescope probe parallelism /dev/nvme0n1")]
     Parallelism(PlainArgs),
     /// Memory that takes writes before the medium does; writes
+    #[command(after_help = "\
+Examples:
+  drivescope probe write-buffer sim:usb-8m
+  drivescope probe write-buffer /dev/mmcblk0 --write --consent SERIAL")]
     WriteBuffer(PlainArgs),
     /// The part written with one bit a cell: size, plateaus, recovery; writes
+    #[command(after_help = "\
+Examples:
+  drivescope probe slc-cache sim:tlc-pslc
+  drivescope probe slc-cache /dev/nvme0n1 --write --consent SERIAL --write-budget 64GB")]
     SlcCache(PlainArgs),
     /// Speed and access time over the whole range
+    #[command(after_help = "\
+Examples:
+  drivescope probe surface sim:hdd-7200
+  drivescope probe surface /dev/sdb --plot surface.svg")]
     Surface(PlainArgs),
     /// What the drive really holds; writes, and restores what it overwrote
     Capacity(CapacityArgs),
     /// Speed classes of SD cards; writes
+    #[command(after_help = "\
+Examples:
+  drivescope probe speed-class sim:sdcard-4m
+  drivescope probe speed-class /dev/mmcblk0 --write --consent SERIAL")]
     SpeedClass(PlainArgs),
 }
 

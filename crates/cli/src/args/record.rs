@@ -51,6 +51,10 @@ pub struct RunsArgs {
 #[derive(Debug, Subcommand)]
 pub enum RunsVerb {
     /// List recorded runs, newest first
+    #[command(after_help = "\
+Examples:
+  drivescope runs list
+  drivescope runs list --drive sim:hdd-wd --json")]
     List {
         /// Only those of this drive: serial number, model, device, directory or virtual drive
         #[arg(long, value_name = "DRIVE", value_parser = named)]
@@ -62,6 +66,10 @@ pub enum RunsVerb {
         json: bool,
     },
     /// Show a run as it was recorded
+    #[command(after_help = "\
+Examples:
+  drivescope runs show last
+  drivescope runs show 20261121T2335 --json")]
     Show {
         /// The run
         run: String,
@@ -75,6 +83,10 @@ pub enum RunsVerb {
         mib: bool,
     },
     /// Remove runs
+    #[command(after_help = "\
+Examples:
+  drivescope runs rm 20261121T2335
+  drivescope runs rm last --yes")]
     Rm {
         /// The runs
         #[arg(required = true, value_name = "RUN")]
@@ -89,6 +101,10 @@ pub enum RunsVerb {
         json: bool,
     },
     /// Write runs to an archive (.tar.gz), or one in fio's form
+    #[command(after_help = "\
+Examples:
+  drivescope runs export last --output my-ssd.tar.gz
+  drivescope runs export last --format fio-json --output my-ssd.json")]
     Export {
         /// The runs [default: all]
         #[arg(value_name = "RUN")]
@@ -106,6 +122,10 @@ pub enum RunsVerb {
         json: bool,
     },
     /// Take runs from archives, or from what --json printed
+    #[command(after_help = "\
+Examples:
+  drivescope runs import my-ssd.tar.gz
+  drivescope runs import theirs.json")]
     Import {
         /// Archives (.tar.gz) or documents (.json)
         #[arg(required = true)]
@@ -117,6 +137,10 @@ pub enum RunsVerb {
         json: bool,
     },
     /// Make the index anew from the runs' directories
+    #[command(after_help = "\
+Examples:
+  drivescope runs reindex
+  drivescope runs reindex --runs-dir /mnt/usb/runs")]
     Reindex {
         #[command(flatten)]
         place: PlaceArgs,
