@@ -106,11 +106,12 @@ fn bar(share: f64, text: &str, width: usize) -> String {
 /// What it is of, and the signs of all proofs; in another line why the first that is refuted is so.
 fn proven(of: &str, proofs: &[(&'static str, Proof)], width: usize) -> Vec<String> {
     let bare = signs(proofs, |_, text| text.to_owned());
-    let room = width.saturating_sub(bare.width() + 2);
-    let mut lines = match room >= of.width().min(LEAST_NAME) {
-        true => vec![format!("{}  {}", cut(Ansi::new(), of, room), signs(proofs, paint))],
-        // Signs in colour cannot be cut.
-        false => vec![cut(Ansi::new(), of, width), cut(Ansi::new(), &bare, width)],
+    let (name, wide) = (cut(Ansi::new(), of, width), bare.width());
+    let mut lines = match of.width() + 2 + wide {
+        both if both <= width => vec![format!("{name}  {}", signs(proofs, paint))],
+        _ if wide <= width => vec![name, signs(proofs, paint)],
+        // What is in colour cannot be cut.
+        _ => vec![name, cut(Ansi::new(), &bare, width)],
     };
     let refuted = proofs.iter().find(|(_, proof)| proof.verdict == Verdict::Refuted);
     lines.extend(refuted.map(|(name, proof)| {
@@ -118,9 +119,6 @@ fn proven(of: &str, proofs: &[(&'static str, Proof)], width: usize) -> Vec<Strin
     }));
     lines
 }
-
-/// Columns that what is proven keeps beside the signs.
-const LEAST_NAME: usize = 12;
 
 #[cfg(test)]
 mod tests {

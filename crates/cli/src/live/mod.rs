@@ -211,18 +211,19 @@ impl Shared {
             }
             while !self.is_over() && began.elapsed() < FRAME {
                 let keys = terminal::keys(wake, FRAME.saturating_sub(began.elapsed()));
-                keys.into_iter().for_each(|key| self.key(key));
+                keys.into_iter().for_each(|key| self.key(key, &mut frame));
             }
         }
         terminal::give_back();
         talk::release();
     }
 
-    fn key(&self, key: u8) {
+    fn key(&self, key: u8, frame: &mut Frame) {
         match key {
             b'q' | b'Q' => {
                 // A second one would end it at once, which is what Ctrl-C is for.
                 if !std::mem::replace(&mut self.model().is_ending, true) {
+                    self.show(frame);
                     terminal::interrupt();
                 }
             }

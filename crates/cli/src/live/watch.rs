@@ -60,6 +60,6 @@ impl Watch {
         let celsius = last.and_then(|run| run.after.temperature_c);
         let written = so_far.written.iter().map(|(_, bytes)| *bytes).sum();
         let test = test.map(|test| view::live::of_test(&test, whole, tests));
-        test.into_iter().flatten().chain([view::live::of_run(written, celsius)]).collect()
+        test.into_iter().flatten().chain(view::live::of_run(written, celsius)).collect()
     }
 }

@@ -159,12 +159,12 @@ pub fn of_test(test: &Test, whole: usize, tests: usize) -> Vec<Item> {
 }
 
 /// What a run of a test leaves that is to be known while others follow.
-pub fn of_run(written: Bytes, temperature_c: Option<f64>) -> Item {
-    let written = format!("written {}", number::bytes(written.0 as f64));
-    Item::Text(match temperature_c {
-        Some(celsius) => format!("{written}, drive at {celsius:.0} °C"),
-        None => written,
-    })
+pub fn of_run(written: Bytes, temperature_c: Option<f64>) -> Option<Item> {
+    let written =
+        (written > Bytes::ZERO).then(|| format!("written {}", number::bytes(written.0 as f64)));
+    let warm = temperature_c.map(|celsius| format!("drive at {celsius:.0} °C"));
+    let told: Vec<String> = written.into_iter().chain(warm).collect();
+    (!told.is_empty()).then(|| Item::Text(told.join(", ")))
 }
 
 /// What the last stretch of an enterprise test says, and what was written by all of them, of a budget if there is one.
