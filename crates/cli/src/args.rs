@@ -329,6 +329,8 @@ pub struct OutputArgs {
     /// Show no progress
     #[arg(long)]
     pub no_progress: bool,
+    #[command(flatten)]
+    pub live: LiveArgs,
     /// Write every single I/O to this CSV file
     #[arg(long, value_name = "FILE.csv")]
     pub samples: Option<PathBuf>,
@@ -336,6 +338,18 @@ pub struct OutputArgs {
     #[arg(long, value_name = "N", default_value_t = 1_000_000,
           value_parser = clap::value_parser!(u64).range(1..=20_000_000))]
     pub samples_max: u64,
+}
+
+/// Whether it is shown on a full screen while it goes on.
+#[derive(Clone, Copy, Debug, Default, Args)]
+#[command(next_help_heading = "Output")]
+pub struct LiveArgs {
+    /// Show curve, state and time left on a full screen while it goes on; q ends it
+    #[arg(long, conflicts_with_all = ["no_live", "no_progress"])]
+    pub live: bool,
+    /// Show a line of progress instead
+    #[arg(long)]
+    pub no_live: bool,
 }
 
 /// How a load is made, whatever the load.

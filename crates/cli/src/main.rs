@@ -9,6 +9,7 @@ mod exit;
 mod facing;
 mod keeping;
 mod limit;
+mod live;
 mod measure;
 mod opening;
 mod outputs;

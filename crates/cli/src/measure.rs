@@ -1,6 +1,6 @@
 //! From a plan and a named target to the findings: the glue that `mark` and `run` share.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::IsTerminal;
 use std::os::fd::AsRawFd;
@@ -27,6 +27,7 @@ use crate::args::{Span, TargetArgs};
 use crate::consent;
 use crate::exit::Refused;
 use crate::limit::Limit;
+use crate::live::Watch;
 use crate::opening::null_stack;
 use crate::recording::Recording;
 use crate::talk;
@@ -278,6 +279,22 @@ impl Desk<'_> {
         how: &How,
     ) -> Result<Measured> {
         let earlier = self.recording.begin(&plan, &how.identity)?;
+        let ops = || plan.steps.iter().flat_map(|s| &s.phases).flat_map(|p| &p.ops);
+        let durable = ops().any(|o| o.fua) && ops().all(|o| o.fua || o.op != Op::Write);
+        if self.recording.is_live() {
+            self.recording.watched(Watch {
+                plan: plan.clone(),
+                info: target.info().clone(),
+                stack: environment.stack().clone(),
+                extents: how.extents.clone(),
+                engine: how.engine.clone(),
+                direct: how.direct,
+                durable,
+                cpus: self.cpus(),
+                polling: how.polling,
+                proven: BTreeMap::new(),
+            });
+        }
         let control = Control { cancel: &self.cancel, trace_cap: self.job.trace_cap };
         let keeper = &mut *self.recording;
         let around = Around { engines, ceilings, earlier, control, keeper };
@@ -285,8 +302,6 @@ impl Desk<'_> {
         let capacity = target.info().capacity_bytes;
         self.look_again(&plan, capacity, &mut executed)?;
         let extents_after = environment.extents();
-        let ops = || plan.steps.iter().flat_map(|s| &s.phases).flat_map(|p| &p.ops);
-        let durable = ops().any(|o| o.fua) && ops().all(|o| o.fua || o.op != Op::Write);
         let context = findings::Context {
             info: target.info(),
             stack: environment.stack(),

@@ -1,17 +1,26 @@
-//! Progress on stderr, from the run's events. Drawn on the thread that receives them, which is none of
-//! those that measure.
+//! Progress on stderr, from the run's events: a line, or a live view. Drawn on the thread that receives them or on one of
+//! its own, which is none of those that measure.
 
-use std::collections::VecDeque;
-
-use block::{Bytes, Event, Nanos, RunSink};
+use anyhow::Result;
+use block::{Event, RunSink};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use crate::live::{Live, Model, Recent, Showing};
+
+/// How it goes, for whoever looks.
+pub enum Progress {
+    /// In a line, if at all.
+    Line(Box<Line>),
+    /// On a full screen.
+    Live(Live),
+}
+
 /// Draws one line.
-pub struct Progress {
+pub struct Line {
     bar: ProgressBar,
     step: String,
     phase: String,
-    recent: VecDeque<(Nanos, Bytes)>,
+    recent: Recent,
     /// Steps are repeated, and it is told which time it is.
     repeats: bool,
     /// Lines below it.
@@ -19,35 +28,61 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Draws when stderr is a terminal and `wanted`; otherwise stays silent.
+    /// A line, drawn when stderr is a terminal and `wanted`.
     pub fn new(wanted: bool) -> Progress {
         let bar = bar(wanted);
         let (step, phase) = (String::new(), String::new());
-        let (recent, notes) = (VecDeque::new(), Vec::new());
-        Progress { bar, step, phase, recent, repeats: true, notes }
+        let (recent, notes) = (Recent::default(), Vec::new());
+        Progress::Line(Box::new(Line { bar, step, phase, recent, repeats: true, notes }))
+    }
+
+    /// A live view, or a line where there is to be none.
+    ///
+    /// # Errors
+    /// When a live view is asked for, and the terminal is not good for it.
+    pub fn of(showing: &Showing<'_>) -> Result<Progress> {
+        Ok(match showing.is_live()? {
+            true => Progress::Live(Live::new(showing)),
+            false => Progress::new(!showing.is_quiet),
+        })
     }
 
     /// For steps of which none is made twice.
     pub fn once(mut self) -> Progress {
-        self.repeats = false;
+        match &mut self {
+            Progress::Line(line) => line.repeats = false,
+            Progress::Live(live) => live.tell(|model| model.is_once = true),
+        }
         self
     }
 
-    /// Shows `notes` below from now on, each in a line of its own.
-    pub fn note(&mut self, notes: impl IntoIterator<Item = String>) {
-        self.notes = notes.into_iter().collect();
-        self.show();
+    /// True where a live view is shown, for whom it is worth while to find out more.
+    pub fn is_live(&self) -> bool {
+        matches!(self, Progress::Live(_))
     }
 
-    fn rate(&self) -> String {
-        let (span, bytes) = self
-            .recent
-            .iter()
-            .fold((0u64, 0u64), |(span, bytes), (n, b)| (span + n.0, bytes + b.0));
-        if span == 0 {
-            return String::new();
+    /// Changes what a live view knows.
+    pub fn tell(&self, change: impl FnOnce(&mut Model)) {
+        if let Progress::Live(live) = self {
+            live.tell(change);
         }
-        format!("{} MB/s", report::number::digits(bytes as f64 * 1e3 / span as f64))
+    }
+
+    /// Shows `notes` below the line from now on, each in a line of its own. A live view is told more, by [`Self::tell`].
+    pub fn note(&mut self, notes: impl IntoIterator<Item = String>) {
+        if let Progress::Line(line) = self {
+            line.notes = notes.into_iter().collect();
+            line.show();
+        }
+    }
+}
+
+impl Line {
+    fn rate(&self) -> String {
+        let rate = self.recent.rates();
+        rate.map_or(String::new(), |rate| {
+            format!("{} MB/s", report::number::digits(rate.bytes / 1e6))
+        })
     }
 
     fn show(&self) {
@@ -73,10 +108,16 @@ pub fn bar(wanted: bool) -> ProgressBar {
 
 const TEMPLATE: &str = "{pos:>3}/{len} {bar:16.cyan} {elapsed:>4} {msg}";
 
-/// Intervals that the rate shown is taken over.
-const RECENT: usize = 5;
-
 impl RunSink for Progress {
+    fn event(&mut self, event: &Event) {
+        match self {
+            Progress::Line(line) => line.event(event),
+            Progress::Live(live) => live.event(event),
+        }
+    }
+}
+
+impl RunSink for Line {
     fn event(&mut self, event: &Event) {
         match event {
             Event::Preparing { what, done_bytes, total_bytes } => {
@@ -92,7 +133,7 @@ impl RunSink for Progress {
                     false => step.clone(),
                 };
                 self.phase.clear();
-                self.recent.clear();
+                self.recent = Recent::default();
                 self.show();
             }
             Event::PhaseStarted { phase, .. } => {
@@ -101,14 +142,10 @@ impl RunSink for Progress {
                     true => String::new(),
                     false => format!("({phase})"),
                 };
-                self.recent.clear();
                 self.show();
             }
-            Event::Interval { length, bytes, .. } => {
-                self.recent.push_back((*length, *bytes));
-                if self.recent.len() > RECENT {
-                    self.recent.pop_front();
-                }
+            Event::Interval { at, length, ios, bytes } => {
+                self.recent.add(*at, *length, *ios, *bytes);
                 self.show();
             }
             Event::StepFinished { position, .. } => self.bar.set_position(u64::from(*position) + 1),
@@ -117,7 +154,7 @@ impl RunSink for Progress {
     }
 }
 
-impl Drop for Progress {
+impl Drop for Line {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
     }

@@ -9,7 +9,7 @@ use block::{DriveIdentity, DriveKind, Event, RunSink, WallClock as _};
 use engine::{Sample, Samples};
 use linux::sysfs::Roots;
 use mark::compare::RunLatencies;
-use mark::{Earlier, FailedRun, Keeper, Kept, TracedRun};
+use mark::{Earlier, Executed, FailedRun, Keeper, Kept, TracedRun};
 use record::{
     Document, Envelope, Head, PhaseHistogram, PhaseSeries, RecordError, Run, RunId, RunWriter,
     Runs, SampleRow, State, StepEntry, Summary,
@@ -21,6 +21,7 @@ use workload::plan::Plan;
 
 use crate::args::{KeepArgs, PlaceArgs};
 use crate::envelope::{SystemClock, envelope};
+use crate::live::Watch;
 use crate::progress::Progress;
 use crate::samples::SamplesFile;
 use crate::setup::Setup;
@@ -65,6 +66,8 @@ pub struct Recording {
     /// Single I/Os beyond the cap.
     dropped: u64,
     progress: Progress,
+    /// Judges what there is so far, for a live view.
+    watch: Option<Watch>,
     /// Its place among others, and how many runs a block has.
     turn: Option<(Turn, u32)>,
     /// What the runs of one among others took, for whoever holds them against each other.
@@ -125,7 +128,7 @@ impl Recording {
             }
         };
         let progress = Progress::new(false);
-        let (samples, dropped, turn) = (None, 0, None);
+        let (samples, dropped, turn, watch) = (None, 0, None, None);
         let latencies = RunLatencies::new();
         Ok(Recording {
             store,
@@ -135,6 +138,7 @@ impl Recording {
             samples,
             dropped,
             progress,
+            watch,
             turn,
             latencies,
         })
@@ -143,6 +147,18 @@ impl Recording {
     /// Also writes single I/Os to `samples`, and shows how it goes on `progress`.
     pub fn with(self, samples: Option<SamplesFile>, progress: Progress) -> Recording {
         Recording { samples, progress, ..self }
+    }
+
+    /// True where a live view is shown.
+    pub fn is_live(&self) -> bool {
+        self.progress.is_live()
+    }
+
+    /// Shows from now on what `watch` says after each run.
+    pub fn watched(&mut self, watch: Watch) {
+        let is_open = watch.plan.schedule.until.is_some();
+        self.progress.tell(|model| model.is_open = is_open);
+        self.watch = Some(watch);
     }
 
     /// Waits before each block of runs until it is their turn.
@@ -368,6 +384,13 @@ impl Keeper for Recording {
         });
         if let Err(error) = written {
             open.stop(error);
+        }
+    }
+
+    fn stands(&mut self, so_far: &Executed, step: usize) {
+        if let Some(watch) = &mut self.watch {
+            let facts = watch.facts(so_far, step);
+            self.progress.tell(|model| model.facts = facts);
         }
     }
 

@@ -13,6 +13,7 @@ use workload::plan::Plan;
 use crate::args::{KeepArgs, OutputArgs};
 use crate::envelope::{SystemClock, envelope};
 use crate::exit::Exit;
+use crate::live::Showing;
 use crate::measure::{Job, Measured, measure};
 use crate::progress::Progress;
 use crate::recording::{Closed, Course, Recording};
@@ -61,12 +62,19 @@ impl Session<'_> {
     /// # Errors
     /// What makes a measurement impossible.
     pub fn make(self, derive: &dyn Fn(&Body) -> Result<Notes>) -> Result<Made> {
+        self.output.live.check()?;
         let create = |path| SamplesFile::create(path, &self.job.target.target);
         let samples = self.output.samples.as_deref().map(create).transpose()?;
         let (verb, target) = (self.setup.verb.clone(), self.setup.target.clone());
         let envelope = envelope(SCHEMA, self.run_id, &SystemClock);
         let recording = Recording::prepare(self.keep, envelope, self.setup, self.course)?;
-        let progress = Progress::new(!self.output.no_progress);
+        let progress = Progress::of(&Showing {
+            flags: self.output.live,
+            is_quiet: self.output.no_progress,
+            by_default: verb == "sweep",
+            verb: &verb,
+            target: &target,
+        })?;
         let mut recording = recording.with(samples, progress).in_turns(self.job.turn);
         let measured = measure(self.job, &mut recording)?;
         let Measured { body, broken, notes } = measured;

@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::io::{BufRead, Write};
+use std::sync::{Mutex, PoisonError};
 
 use anstyle::{AnsiColor, Style};
 use anyhow::{Context as _, Result, bail};
@@ -51,8 +52,32 @@ pub fn usage(error: &clap::Error) -> Result<Exit> {
     Ok(Exit::Failed)
 }
 
+/// What was said while something else had the screen.
+static HELD: Mutex<Option<String>> = Mutex::new(None);
+
+/// What is said from now on is kept until [`release`]: something else has the screen.
+pub fn hold() {
+    HELD.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default();
+}
+
+/// Says what was kept, and keeps nothing any more.
+pub fn release() {
+    let held = HELD.lock().unwrap_or_else(PoisonError::into_inner).take();
+    say(&held.unwrap_or_default());
+}
+
+/// The last line that was kept, without its colours.
+pub fn last_held() -> Option<String> {
+    let held = HELD.lock().unwrap_or_else(PoisonError::into_inner);
+    let last = held.as_ref()?.lines().last()?;
+    Some(anstream::adapter::strip_str(last).to_string())
+}
+
 /// Writes to stderr. That nobody can read there is no reason to lose a measurement.
 fn say(text: &str) {
+    if let Some(held) = HELD.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
+        return held.push_str(text);
+    }
     let _ = anstream::stderr().lock().write_all(text.as_bytes());
 }
 

@@ -19,6 +19,7 @@ pub mod signature;
 pub mod stack;
 pub mod sysfs;
 pub mod target;
+pub mod terminal;
 pub mod tracer;
 pub mod written;
 

@@ -11,14 +11,14 @@ use rustix::process::{Pid, Signal, kill_process};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-use crate::{scheduler, scratch, tracer};
+use crate::{scheduler, scratch, terminal, tracer};
 
 /// Exit status of a shell command that Ctrl-C ended: 128 and the signal's number.
 const EXIT_INTERRUPTED: i32 = 130;
 
 /// From now on, SIGINT, SIGTERM and SIGHUP set `cancel`, and whoever measures winds up on its own:
-/// files are removed by their owners. A second one removes the scratch files, puts schedulers back
-/// and ends recordings at once, and ends the process with status 130.
+/// files are removed by their owners. A second one gives the terminal's screen back, removes the scratch files, puts
+/// schedulers back and ends recordings at once, and ends the process with status 130.
 ///
 /// A thread of its own waits for the signals, since a handler may neither lock nor allocate.
 ///
@@ -46,6 +46,7 @@ pub fn install_patient(cancel: Arc<AtomicBool>, patience: Duration) -> io::Resul
                 continue;
             };
             if first.elapsed() >= patience {
+                terminal::close();
                 scratch::remove_all();
                 scheduler::restore_all();
                 // Last, since this may wait for a moment.

@@ -159,6 +159,9 @@ pub trait Keeper: RunSink {
     /// A run is over. `samples` is what `kept` was made of, without its single I/Os.
     fn over(&mut self, kept: &Kept, samples: &Samples);
 
+    /// This is all so far, after a run of the step with this index. Does nothing unless somebody looks.
+    fn stands(&mut self, _so_far: &Executed, _step: usize) {}
+
     /// An I/O of a run failed; the mark ends with it.
     fn failed(&mut self, run: &FailedRun);
 
@@ -320,6 +323,7 @@ pub fn execute<T: Target>(
             Some(_) => return Err(MarkError::diverged(&slot, step)),
         }
         count(&mut executed, slot.step, kept);
+        keeper.stands(&executed, slot.step);
     }
     Ok(executed)
 }

@@ -53,25 +53,9 @@ pub struct Context<'a> {
 pub fn body(plan: &Plan, executed: &Executed, context: &Context<'_>) -> Body {
     let mut tests = Vec::with_capacity(plan.steps.len());
     let mut caveats = caveats::of_the_whole(plan, executed, context);
-    for (step, runs) in plan.steps.iter().zip(&executed.tests) {
-        let Some(phase) = step.phases.iter().find(|p| p.measured) else { continue };
-        let case = Case {
-            step,
-            phase,
-            test: runs,
-            failed: executed.failed.iter().filter(|run| run.step == step.name).collect(),
-            info: context.info,
-            stack: context.stack,
-            extents: context.extents.as_ref(),
-            region: executed.region,
-            cpus: context.cpus,
-            direct: context.direct,
-            polling: context.polling,
-            modes: two_modes(&rates(runs), MODES_SEED),
-        };
-        let proofs = proofs::judge(&case);
-        let writes = burst::find(&case, &proofs, executed);
-        let test = Test { writes, ..test(step, phase, runs, proofs, plan.schedule.until) };
+    for index in 0..plan.steps.len() {
+        let Some(case) = case(plan, executed, index, context) else { continue };
+        let test = tested(&case, executed, plan.schedule.until);
         caveats.extend(caveats::of_test(&test, &case, context));
         tests.push(test);
     }
@@ -86,6 +70,47 @@ pub fn body(plan: &Plan, executed: &Executed, context: &Context<'_>) -> Body {
         interrupted: executed.interrupted || executed.broken.is_some(),
         imported: None,
     }
+}
+
+/// What the test of the step with this index has come to after the runs that were made so far; `None` of a step that
+/// measures nothing.
+pub fn so_far(
+    plan: &Plan,
+    executed: &Executed,
+    index: usize,
+    context: &Context<'_>,
+) -> Option<Test> {
+    let case = case(plan, executed, index, context)?;
+    Some(tested(&case, executed, plan.schedule.until))
+}
+
+fn case<'a>(
+    plan: &'a Plan,
+    executed: &'a Executed,
+    index: usize,
+    context: &'a Context<'_>,
+) -> Option<Case<'a>> {
+    let (step, runs) = (plan.steps.get(index)?, executed.tests.get(index)?);
+    Some(Case {
+        step,
+        phase: step.phases.iter().find(|p| p.measured)?,
+        test: runs,
+        failed: executed.failed.iter().filter(|run| run.step == step.name).collect(),
+        info: context.info,
+        stack: context.stack,
+        extents: context.extents.as_ref(),
+        region: executed.region,
+        cpus: context.cpus,
+        direct: context.direct,
+        polling: context.polling,
+        modes: two_modes(&rates(runs), MODES_SEED),
+    })
+}
+
+fn tested(case: &Case<'_>, executed: &Executed, until: Option<Until>) -> Test {
+    let proofs = proofs::judge(case);
+    let writes = burst::find(case, &proofs, executed);
+    Test { writes, ..test(case.step, case.phase, case.test, proofs, until) }
 }
 
 fn test(step: &Step, phase: &Phase, runs: &TestRuns, proofs: Proofs, until: Option<Until>) -> Test {

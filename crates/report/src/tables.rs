@@ -154,7 +154,7 @@ fn display_width(text: &str) -> usize {
 }
 
 /// `text` in exactly `width` columns: filled up with blanks, or cut before the last, which is then an ellipsis.
-fn fit(text: &str, width: usize) -> String {
+pub(crate) fn fit(text: &str, width: usize) -> String {
     let text = harmless(text);
     let mut cut = String::new();
     if display_width(&text) > width {

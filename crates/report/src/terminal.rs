@@ -61,6 +61,15 @@ fn sign(verdict: Verdict) -> (&'static str, Ansi) {
     }
 }
 
+/// The signs of all proofs in one line, each as `paint` has it.
+pub(crate) fn signs(proofs: &[(&str, Proof)], paint: impl Fn(Ansi, &str) -> String) -> String {
+    let signed = |(name, proof): &(&str, Proof)| {
+        let (sign, colour) = sign(proof.verdict);
+        paint(colour, &format!("{sign}{name}"))
+    };
+    proofs.iter().map(signed).collect::<Vec<_>>().join(" ")
+}
+
 /// A sheet as text, with a line feed at its end.
 pub fn render_sheet(sheet: &Sheet, style: Style) -> String {
     let mut page = Page::new(style);
@@ -202,15 +211,7 @@ impl Page {
         if row.proofs.is_empty() {
             return;
         }
-        let signs: Vec<String> = row
-            .proofs
-            .iter()
-            .map(|(name, proof)| {
-                let (sign, colour) = sign(proof.verdict);
-                paint(colour, &format!("{sign}{name}"))
-            })
-            .collect();
-        self.line(&format!("  {}", signs.join(" ")));
+        self.line(&format!("  {}", signs(&row.proofs, paint)));
         for (name, proof) in unproven(row) {
             let (sign, colour) = sign(proof.verdict);
             let lead = format!("    {} {name}: ", paint(colour, sign));

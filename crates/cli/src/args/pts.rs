@@ -10,7 +10,7 @@ use pts::options::{Addresses, Load, Minute, Rule, Test};
 use workload::units::{parse_bytes, parse_nanos};
 
 use super::purge::{Asked, method};
-use super::{KeepArgs, Span, hazard, named, picture, share, span};
+use super::{KeepArgs, LiveArgs, Span, hazard, named, picture, share, span};
 
 /// `pts`.
 #[derive(Debug, Args)]
@@ -150,6 +150,8 @@ pub struct PtsOutputArgs {
     /// Show no progress
     #[arg(long)]
     pub no_progress: bool,
+    #[command(flatten)]
+    pub live: LiveArgs,
 }
 
 /// Names of tests.

@@ -7,7 +7,7 @@ use clap::Args;
 use linux::target::EngineKind;
 use workload::units::parse_bytes;
 
-use super::{RecordArgs, hazard, lasting, named};
+use super::{LiveArgs, RecordArgs, hazard, lasting, named};
 
 /// `survey`.
 #[derive(Debug, Args)]
@@ -64,6 +64,8 @@ pub struct SurveyArgs {
     /// Show no progress
     #[arg(long, help_heading = "Output")]
     pub no_progress: bool,
+    #[command(flatten)]
+    pub live: LiveArgs,
     #[command(flatten)]
     pub record: RecordArgs,
 }

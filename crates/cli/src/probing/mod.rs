@@ -15,9 +15,10 @@ use probe::chain::{self, Around, Done, Earlier};
 use probe::{Body, Halt, Name, Plan, Task};
 use record::{Document, Run, RunId, RunWriter, State, Summary};
 
-use crate::args::{Given, ProbeOutputArgs, ProbePlaceArgs, RecordArgs};
+use crate::args::{Given, LiveArgs, ProbeOutputArgs, ProbePlaceArgs, RecordArgs};
 use crate::envelope::{SystemClock, envelope};
 use crate::exit::Exit;
+use crate::live::Showing;
 use crate::progress::Progress;
 use crate::verbs::mark::{run_id, seed_of};
 use crate::{outputs, recording, talk, view};
@@ -151,7 +152,13 @@ impl<'a> Job<'a> {
             None => envelope(SCHEMA, run_id(seed), &SystemClock),
         };
         let replay = opened.identity.kind == DriveKind::Virtual;
-        let progress = Progress::new(!self.output.no_progress);
+        let progress = Progress::of(&Showing {
+            flags: LiveArgs::default(),
+            is_quiet: self.output.no_progress,
+            by_default: false,
+            verb: &self.verb,
+            target: &opened.identity.name,
+        })?;
         let (mut record, earlier) = match resumed {
             Some(Resumed { writer, run, done, .. }) => {
                 let record = ProbeRecord::go_on(writer, &run, &opened.identity, progress)?;

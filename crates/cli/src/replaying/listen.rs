@@ -12,6 +12,7 @@ use trace::{Io, Space, TraceError, TraceInfo};
 
 use super::play::{Listener, Played};
 use crate::progress::Progress;
+use crate::view;
 
 /// Requests that are held against the kernel's tracer, at most: some 50 MB.
 pub const CHECKED_MAX: usize = 1_000_000;
@@ -44,19 +45,21 @@ pub struct Ear<'a> {
     last_due: Nanos,
     told: Nanos,
     since: (u64, u64),
+    /// Requests, the longest that one was issued after it could be, and those that failed.
+    seen: (u64, Nanos, u64),
 }
 
 impl<'a> Ear<'a> {
     /// For a replay that is shown as `what`, the `position`th (from 0) of `positions`.
     pub fn new(
         wanted: Wanted<'a>,
-        progress: bool,
+        progress: Progress,
         what: &str,
         (position, positions): (u32, u32),
     ) -> Ear<'a> {
         Ear {
             wanted,
-            progress: Progress::new(progress),
+            progress,
             what: (what.to_owned(), position, positions),
             judge: None,
             check: None,
@@ -64,6 +67,7 @@ impl<'a> Ear<'a> {
             last_due: Nanos::ZERO,
             told: Nanos::ZERO,
             since: (0, 0),
+            seen: (0, Nanos::ZERO, 0),
         }
     }
 
@@ -86,12 +90,17 @@ impl<'a> Ear<'a> {
             self.since.0 += 1;
             self.since.1 += one.planned.len.0;
             self.last_due = self.last_due.max(one.planned.at);
+            let (ios, late, failed) = self.seen;
+            let late = late.max(Nanos(one.issued.0.saturating_sub(one.ready.0)));
+            self.seen = (ios + 1, late, failed + u64::from(one.outcome.bytes().is_err()));
         }
         let Some(at) = replayed.iter().map(|one| one.completed).max() else { return };
         if at.0 >= self.told.0.saturating_add(TELL_EVERY.0) {
             let length = Nanos(at.0 - self.told.0);
             let (ios, bytes) = (self.since.0, Bytes(self.since.1));
             self.progress.event(&Event::Interval { at, length, ios, bytes });
+            let (ios, late, failed) = self.seen;
+            self.progress.tell(|model| model.facts = view::live::of_replay(ios, late, failed));
             (self.told, self.since) = (at, (0, 0));
         }
     }
@@ -105,7 +114,7 @@ impl Listener for Ear<'_> {
             positions,
             step,
             run: 0,
-            planned: None,
+            planned: plan.planned(),
         });
         let mut judge = Judge::new(plan, None);
         if let Some(path) = self.wanted.save {

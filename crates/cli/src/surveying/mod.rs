@@ -24,7 +24,7 @@ use crate::keeping::{Beginning, Keeping};
 use crate::verbs::mark::{run_id, seed_of};
 use crate::verbs::print_json;
 use crate::verbs::report::page;
-use crate::{outputs, recording, talk, view};
+use crate::{live, outputs, recording, talk, view};
 
 use keep::{Asked, Kept, Resumed, Turn};
 use subject::Subject;
@@ -35,7 +35,7 @@ pub const SCHEMA: &str = "drivescope.survey/1";
 const PLAN_SCHEMA: &str = "drivescope.survey-plan/1";
 
 /// Flags that may stand beside `--resume`: everything else is in the record.
-const BESIDE_RESUME: [&str; 10] = [
+const BESIDE_RESUME: [&str; 12] = [
     "resume",
     "target",
     "write",
@@ -43,6 +43,8 @@ const BESIDE_RESUME: [&str; 10] = [
     "allow",
     "json",
     "no_progress",
+    "live",
+    "no_live",
     "runs_dir",
     "engine",
     "report",
@@ -66,6 +68,7 @@ struct Survey<'a> {
 /// # Errors
 /// What makes a survey impossible.
 pub fn main(args: &SurveyArgs, given: &Given) -> Result<Exit> {
+    args.live.check()?;
     if let Some(name) = &args.record.resume {
         return go_on(name, args, given);
     }
@@ -295,6 +298,15 @@ impl<'a> Survey<'a> {
             instrument.word(),
             instrument.why()
         ));
+        live::go_within(
+            format!(
+                "part {} of {} of a survey: {}",
+                position + 1,
+                self.order.len(),
+                instrument.why()
+            ),
+            !self.args.live.no_live,
+        );
         let made = match part::make(&self.with_record(&words)) {
             Ok(made) => made,
             Err(error) => return self.failed(instrument, position, error),

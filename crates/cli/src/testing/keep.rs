@@ -31,6 +31,8 @@ pub struct PtsRecord {
     part: Vec<Kept>,
     position: u32,
     progress: Progress,
+    /// What stretches wrote in this process, and the most that may be written.
+    written: (Bytes, Option<Bytes>),
 }
 
 impl PtsRecord {
@@ -49,7 +51,13 @@ impl PtsRecord {
         let plan = options.to_toml().context("the plan has no text form")?;
         let beginning = Beginning { plan, setup, steps: None, drives: &[identity] };
         let keeping = Keeping::begin(keep, envelope, beginning, WHAT)?;
-        Ok(PtsRecord { keeping, part: Vec::new(), position: 0, progress })
+        Ok(PtsRecord {
+            keeping,
+            part: Vec::new(),
+            position: 0,
+            progress,
+            written: (Bytes::ZERO, None),
+        })
     }
 
     /// Goes on with the record of `run`, of which `earlier` is what counts.
@@ -77,7 +85,12 @@ impl PtsRecord {
         writer.note(RESUMED, &circumstances)?;
         let keeping = Keeping::of(writer, WHAT);
         let (part, position) = (Vec::new(), run.steps.len() as u32);
-        Ok(PtsRecord { keeping, part, position, progress })
+        Ok(PtsRecord { keeping, part, position, progress, written: (Bytes::ZERO, None) })
+    }
+
+    /// Shows from now on what is written beside the most that may be.
+    pub fn tell_budget(&mut self, budget: Option<Bytes>) {
+        self.written.1 = budget;
     }
 
     /// Ends the record; the run's name when it is whole.
@@ -124,7 +137,12 @@ impl Keeper for PtsRecord {
     fn keep(&mut self, kept: &Kept, _: Option<&Samples>) {
         self.part.push(kept.clone());
         match kept {
-            Kept::Window { .. } => {}
+            Kept::Window { window, .. } => {
+                self.written.0 = self.written.0 + Bytes(window.bytes_written);
+                let (written, budget) = self.written;
+                let facts = || view::live::of_window(window, written, budget);
+                self.progress.tell(|model| model.facts = facts());
+            }
             Kept::Purged { test, .. } => self.write(&format!("purge before {}", test.word())),
             Kept::Whole { what, .. } => self.write(what),
         }
@@ -132,6 +150,11 @@ impl Keeper for PtsRecord {
 
     fn stands(&mut self, standing: &Standing) {
         self.progress.note(view::pts::standing(standing));
+        self.progress.tell(|model| {
+            model.standing = Some(view::live::of_standing(standing));
+            model.tracked = Some(view::live::tracked(standing));
+            model.tell_left(standing.left);
+        });
     }
 }
 

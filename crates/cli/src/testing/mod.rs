@@ -24,6 +24,7 @@ use serde_json::json;
 use crate::args::{Given, PtsArgs, PtsConsentArgs, PtsOutputArgs, PurgeArgs, TestName};
 use crate::envelope::{SystemClock, envelope};
 use crate::exit::{Exit, Refused};
+use crate::live::Showing;
 use crate::opening::{self, Place, Writes};
 use crate::progress::Progress;
 use crate::verbs::mark::{run_id, seed_of};
@@ -48,7 +49,7 @@ struct Job<'a> {
 }
 
 /// Flags that may stand beside `--resume`: everything else is in the record.
-const BESIDE_RESUME: [&str; 14] = [
+const BESIDE_RESUME: [&str; 16] = [
     "resume",
     "device",
     "write",
@@ -63,6 +64,8 @@ const BESIDE_RESUME: [&str; 14] = [
     "csv",
     "plot",
     "no_progress",
+    "live",
+    "no_live",
 ];
 
 /// Runs `test` on `target` as the flags say.
@@ -72,6 +75,7 @@ const BESIDE_RESUME: [&str; 14] = [
 pub fn run(test: TestName, target: &str, args: &PtsArgs) -> Result<Exit> {
     let options = options(test, args)?;
     options.check()?;
+    args.output.live.check()?;
     check_outputs(&args.output)?;
     let planned = ask::estimate(&options, target)?;
     planned.refuse(target, args.consent.write_budget, args.tbw)?;
@@ -130,6 +134,7 @@ fn go_on(name: &str, target: Option<&str>, args: &PtsArgs, given: &Given) -> Res
     if let Some(other) = given.names().find(|flag| !BESIDE_RESUME.contains(flag)) {
         bail!("--{}: is in the record; leave it out with --resume", other.replace('_', "-"));
     }
+    args.output.live.check()?;
     check_outputs(&args.output)?;
     let runs = recording::runs(&args.keep.place)?;
     let id = runs.find(name)?;
@@ -266,7 +271,15 @@ impl Job<'_> {
         resumed: Option<(RunWriter, Run)>,
     ) -> Result<Made> {
         let identity = &opened.identity;
-        let progress = Progress::new(!self.args.output.no_progress).once();
+        let progress = Progress::of(&Showing {
+            flags: self.args.output.live,
+            is_quiet: self.args.output.no_progress,
+            by_default: true,
+            verb: &self.verb,
+            target: &self.target,
+        })?;
+        progress.tell(|model| model.is_open = true);
+        let progress = progress.once();
         let (mut record, earlier, envelope) = match resumed {
             Some((writer, run)) => {
                 let earlier = keep::earlier(&run, identity.kind == DriveKind::Virtual)?;
@@ -295,6 +308,7 @@ impl Job<'_> {
                 (record, Earlier::default(), envelope)
             }
         };
+        record.tell_budget(self.options.write_budget);
         let Ran { bodies, halt } = pts::run::run(rig, &self.options, earlier, &mut record)?;
         let state = match &halt {
             None => State::Finished,

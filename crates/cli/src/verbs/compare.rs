@@ -12,7 +12,7 @@ use report::{RateUnit, Style};
 use serde_json::{Value, json};
 use workload::rng::Rng;
 
-use crate::args::{CompareArgs, ConsentArgs, Given, LoadArgs, OutputArgs, TargetArgs};
+use crate::args::{CompareArgs, ConsentArgs, Given, LiveArgs, LoadArgs, OutputArgs, TargetArgs};
 use crate::exit::Exit;
 use crate::measure::Job;
 use crate::recording::{self, Course};
@@ -239,6 +239,7 @@ fn alone(
         json: args.json,
         mib: args.mib,
         no_progress: true,
+        live: LiveArgs::default(),
         samples: None,
         samples_max: SAMPLES_MAX,
     };

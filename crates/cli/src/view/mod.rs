@@ -11,6 +11,7 @@ pub mod import;
 pub mod import_trace;
 pub mod imported;
 pub mod judge;
+pub mod live;
 pub mod load;
 pub mod mark;
 pub mod mark_plots;

@@ -145,6 +145,11 @@ impl Plan {
         }
     }
 
+    /// How long the replay takes when nothing holds it up; `None` where the drive decides.
+    pub fn planned(&self) -> Option<Nanos> {
+        matches!(self.options.mode, Mode::Timed | Mode::Scaled(_)).then(|| self.span())
+    }
+
     /// Where the times of the original come from.
     pub fn original(&self) -> Origin {
         if self.referred {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::args::named;
+use crate::args::{LiveArgs, named};
 
 use super::{PlayArgs, ReadingArgs, RunRecordArgs};
 
@@ -40,6 +40,8 @@ pub struct TraceReplayArgs {
     /// Show no progress
     #[arg(long, help_heading = "Output")]
     pub no_progress: bool,
+    #[command(flatten)]
+    pub live: LiveArgs,
     #[command(flatten)]
     pub reading: ReadingArgs,
     #[command(flatten)]

@@ -13,6 +13,7 @@ use crate::args::TraceCompareArgs;
 use crate::envelope::{SystemClock, envelope};
 use crate::exit::Exit;
 use crate::keeping::{Beginning, Keeping};
+use crate::progress::Progress;
 use crate::replaying::{
     self, COMPARE, CompareBody, Drive, Ear, Heard, Job, On, Played, Reference, ReferenceBody,
     Wanted, ask,
@@ -116,7 +117,7 @@ impl Match<'_> {
         // A pair of rounds has one seed, and each pair another.
         let on = On { name, consent, seed: self.job.seed.wrapping_add(u64::from(place.0 / 2)) };
         let wanted = Wanted { save: None, check: false };
-        let mut ear = Ear::new(wanted, !self.args.no_progress, name, place);
+        let mut ear = Ear::new(wanted, Progress::new(!self.args.no_progress), name, place);
         let played = self.job.play(on, &self.job.options, self.times.as_mut(), &mut ear)?;
         let cancelled = played.ended.reason == engine::replay::Reason::Cancelled;
         let Heard { body, last_due, .. } = ear.finish(&played)?;

@@ -10,6 +10,8 @@ use crate::args::TraceReplayArgs;
 use crate::envelope::{SystemClock, envelope};
 use crate::exit::Exit;
 use crate::keeping::{Beginning, Keeping};
+use crate::live::Showing;
+use crate::progress::Progress;
 use crate::replaying::{
     self, Drive, Ear, Heard, Job, On, Played, REPLAY, Reference, ReferenceBody, ReplayBody,
     Verified, Wanted, ask, verified,
@@ -22,6 +24,7 @@ use crate::{recording, talk, view};
 /// # Errors
 /// What makes a replay impossible.
 pub fn main(args: &TraceReplayArgs) -> Result<Exit> {
+    args.live.check()?;
     let job = Job::new(&args.trace, &args.reading, &args.play)?;
     // Before the reference drive is written to: a replay that is refused must not have cost it its data.
     job.foresee(On { name: &args.target, consent: word(args), seed: job.seed })?;
@@ -64,7 +67,14 @@ fn played(
     let on = On { name: &args.target, consent: word(args), seed: job.seed };
     let wanted = Wanted { save: args.save.as_deref(), check: args.verify };
     let replay = || -> Result<(Played, Heard)> {
-        let mut ear = Ear::new(wanted, !args.no_progress, "replay", (0, 1));
+        let progress = Progress::of(&Showing {
+            flags: args.live,
+            is_quiet: args.no_progress,
+            by_default: true,
+            verb: "trace replay",
+            target: &args.target,
+        })?;
+        let mut ear = Ear::new(wanted, progress.once(), "replay", (0, 1));
         let played = job.play(on, &job.options, reference, &mut ear)?;
         let heard = ear.finish(&played)?;
         Ok((played, heard))

@@ -59,11 +59,16 @@ pub fn standing(standing: &Standing) -> [String; 2] {
         (least, Some(most)) if least == most => format!("; {} left", time(most)),
         (least, Some(most)) => format!("; {} to {} left", time(least), time(most)),
     };
-    let pts = if standing.pts == "steady" { "steady" } else { "not yet" };
     [
         format!("{course} {value} after {:.2} fills", standing.fills),
-        format!("by bytes {}, by PTS {pts}{left}", state_words(&standing.ours)),
+        format!("{}{left}", verdicts_so_far(standing)),
     ]
+}
+
+/// The verdicts on a test that goes on.
+pub fn verdicts_so_far(standing: &Standing) -> String {
+    let pts = if standing.pts == "steady" { "steady" } else { "not yet" };
+    format!("by bytes {}, by PTS {pts}", state_words(&standing.ours))
 }
 
 /// Characters of a course in the progress.
