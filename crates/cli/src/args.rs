@@ -160,7 +160,7 @@ pub struct MarkArgs {
     /// Run this plan instead of what the flags under Load and Repetition say
     #[arg(long, value_name = "PLAN.toml", help_heading = "Load", conflicts_with_all = [
         "quick", "profile", "tests", "read_only", "write_only", "mix", "duration", "warm_up",
-        "pause", "dsync", "shared_cursor", "compressible", "dedup", "runs", "discard_first",
+        "pause", "dsync", "cache_probe", "shared_cursor", "compressible", "dedup", "runs", "discard_first",
         "order", "until", "budget"])]
     pub plan: Option<PathBuf>,
     #[command(flatten)]
@@ -362,6 +362,10 @@ pub struct HowArgs {
     /// Threads of a sequential test take turns on one cursor, instead of a part each
     #[arg(long)]
     pub shared_cursor: bool,
+    /// Most time for finding out what the drive's own cache holds, where the
+    /// result depends on it; 0s for never
+    #[arg(long, value_name = "TIME", value_parser = parse_nanos, default_value = "1s")]
+    pub cache_probe: Nanos,
     /// Share of the written data that compresses away, in percent
     #[arg(long, value_name = "PERCENT", default_value_t = 0,
           value_parser = clap::value_parser!(u8).range(0..=100))]

@@ -13,13 +13,13 @@ use block::{
     Bytes, DriveIdentity, DriveInfo, DriveKind, EngineKind, Environment, Event, Extents, Op,
     RunSink, Target,
 };
-use engine::{Control, Way};
+use engine::{Control, TargetBench, Way};
 use linux::drive::{Engine, NullTarget};
 use linux::environment::RealEnvironment;
 use linux::scratch::{self, Leftover, ScratchFile};
 use linux::sysfs::Roots;
 use linux::target::{Access, AnyTarget, EngineTarget, OpenOptions, RealTarget};
-use mark::{Around, Body, Broken, Ceiling, Engines, Executed, findings};
+use mark::{Around, Body, Broken, Ceiling, Engines, Executed, cache, findings};
 use workload::content::SectorContent;
 use workload::plan::{Plan, Region};
 
@@ -301,6 +301,7 @@ impl Desk<'_> {
         let mut executed = mark::execute(&plan, target, environment, around)?;
         let capacity = target.info().capacity_bytes;
         self.look_again(&plan, capacity, &mut executed)?;
+        let cache = self.cache(&plan, target, environment, &executed, how.direct);
         let extents_after = environment.extents();
         let context = findings::Context {
             info: target.info(),
@@ -312,9 +313,33 @@ impl Desk<'_> {
             cpus: self.cpus(),
             polling: how.polling,
             extents_after,
+            cache,
         };
         let body = findings::body(&plan, &executed, &context);
         Ok(Measured { body, broken: executed.broken, notes: Vec::new() })
+    }
+
+    /// What the drive's own cache holds, where that decides what the runs show and the drive does not tell. The runs
+    /// stand whatever becomes of it.
+    fn cache<T: Target>(
+        &self,
+        plan: &Plan,
+        target: &mut T,
+        environment: &mut dyn Environment,
+        executed: &Executed,
+        direct: bool,
+    ) -> Option<cache::Found> {
+        if !cache::is_wanted(plan, executed, target.info(), direct) {
+            return None;
+        }
+        let area = cache::area(executed.region, target.info().capacity_bytes);
+        let name = target.info().name.clone();
+        let mut bench = TargetBench::new(target, environment, &self.cancel);
+        let found = cache::ask(&mut bench, area, plan.schedule.cache_probe, plan.seed);
+        let tell = |error| {
+            talk::note(&format!("{name}: what its cache holds could not be asked: {error}"));
+        };
+        found.map_err(tell).ok()
     }
 
     /// The plan for a target of `capacity` whose size is not ours to choose: the user's span, else the

@@ -114,3 +114,43 @@ fn what_stands_around_a_model_is_told_with_its_defaults() {
     assert_eq!(body["parameters"]["heat"]["ambient_c"], 30);
     assert!(body["parameters"].get("host").is_none(), "as a file would have it");
 }
+
+/// Breaks when a disk that keeps the size of its cache to itself, as real ones do, is believed the speed of that cache; or
+/// when asking it costs a number that its platters made.
+#[test]
+fn a_disk_that_does_not_tell_its_cache_is_asked() {
+    let marked = |more: &str, size: &str| {
+        let spec = format!("sim:hdd-7200?seed=7{more}");
+        let test =
+            ["--tests=SEQ1MQ1T1", "--seed=7", "--read-only", "--duration=500ms", "--json", size];
+        run([&["mark", spec.as_str()][..], &test].concat())
+    };
+    let withheld = "&identity.withholds_cache=true";
+    let pattern = |body: &Value| tests(body)[0]["proofs"]["pattern"].clone();
+    let within = marked(withheld, "--size=8MiB").exits(1).body();
+    let proof = pattern(&within);
+    assert_eq!(proof["verdict"], "refuted", "{proof}");
+    assert_eq!(proof["evidence"]["cache_probe"], "seen", "{proof}");
+    // Its segments are of 16 MiB.
+    assert_eq!(within["cache"]["in_sequence"]["served_bytes"], 16 << 20);
+    assert_eq!(within["cache"]["in_sequence"]["not_served_bytes"], 32 << 20);
+    // It has 16 of them.
+    assert_eq!(within["cache"]["scattered"]["served_bytes"], 16 * 4096);
+    assert_eq!(within["cache"]["scattered"]["not_served_bytes"], 32 * 4096);
+    assert!(within["cache"]["took_ns"].as_u64().unwrap() < 1_100_000_000, "{}", within["cache"]);
+
+    let beyond = marked(withheld, "--size=512MiB").exits(0).body();
+    assert_eq!(pattern(&beyond)["verdict"], "proven");
+    let none = "&memory.read_bytes=4096&memory.segments=1&memory.segment_bytes=4096&memory.read_ahead_bytes=0";
+    let bare = marked(&format!("{withheld}{none}"), "--size=8MiB").exits(0).body();
+    assert_eq!(bare["cache"]["answer"], "none_seen");
+    assert_eq!(pattern(&bare)["verdict"], "proven");
+
+    let told = marked("", "--size=8MiB").exits(1).body();
+    assert!(told["cache"].is_null(), "it tells, and need not be asked");
+    let spec = format!("sim:hdd-7200?seed=7{withheld}");
+    let never = ["--size=8MiB", "--tests=SEQ1MQ1T1", "--read-only", "--cache-probe=0s", "--json"];
+    let never = run([&["mark", spec.as_str()][..], &never].concat()).exits(0).body();
+    assert!(never["cache"].is_null());
+    assert_eq!(pattern(&never)["verdict"], "unprovable", "a disk may have any cache");
+}

@@ -87,6 +87,7 @@ fn judged<T: Target>(
         cpus: std::thread::available_parallelism().map_or(1, usize::from),
         polling: false,
         extents_after: None,
+        cache: None,
     };
     findings::body(&plan, &done, &context).tests.remove(0).proofs.unhindered
 }

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use stats::{Better, Caveat, Proof, Quantity, Unit, Verdict};
 
 use crate::burst::Writes;
+use crate::cache;
 use crate::findings::CONFIDENCE;
 use crate::imported::Imported;
 
@@ -25,6 +26,9 @@ pub struct Body {
     pub caveats: Vec<Caveat>,
     /// True when the run was ended before its plan was done.
     pub interrupted: bool,
+    /// What reading again said of the drive's own cache; absent where nothing depended on it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache: Option<cache::Found>,
     /// Where it comes from, when another program measured it. What that one does not tell is 0 then, and is named there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported: Option<Imported>,

@@ -9,6 +9,7 @@ use crate::body::Test;
 use crate::execute::{Broken, Executed};
 use crate::findings::Context;
 use crate::options::Direction;
+use crate::proofs::pattern::TAKEN_BY_CACHE;
 use crate::proofs::{Case, by_cache_devices, degraded};
 
 /// Fewest bytes per extent at which a file counts as laid out in one piece, for a disk that turns.
@@ -239,6 +240,13 @@ pub(crate) fn of_test(test: &Test, case: &Case<'_>, context: &Context<'_>) -> Ve
             "maybe_never_written",
             "a solid-state drive answers reads of blocks that were never written, or were trimmed, without its flash".to_owned(),
             "if that may be so here, write the span first, or measure a file on its filesystem",
+        );
+    }
+    if proofs.pattern.evidence.contains_key(TAKEN_BY_CACHE) {
+        add(
+            TAKEN_BY_CACHE,
+            proofs.pattern.reason.clone(),
+            "take a longer --warm-up and --duration, so that more is written than the cache holds, or --dsync",
         );
     }
     let is_volatile = context.info.write_cache == Some(WriteCache::WriteBack);

@@ -9,6 +9,7 @@ use workload::plan::{OpShare, Phase, Plan, Step, Until};
 
 use crate::body::{Body, Proofs, Setup, Spread, Test};
 use crate::burst;
+use crate::cache;
 use crate::caveats;
 use crate::execute::{Executed, TestRuns};
 use crate::notation::{Pattern, TestSpec};
@@ -47,6 +48,8 @@ pub struct Context<'a> {
     pub polling: bool,
     /// Layout of the target's file after the last run.
     pub extents_after: Option<Extents>,
+    /// What reading again said of the drive's cache, where it was asked.
+    pub cache: Option<cache::Found>,
 }
 
 /// Draws the findings of `executed`, the runs of `plan`.
@@ -68,6 +71,7 @@ pub fn body(plan: &Plan, executed: &Executed, context: &Context<'_>) -> Body {
         tests,
         caveats: caveats::merge(caveats),
         interrupted: executed.interrupted || executed.broken.is_some(),
+        cache: context.cache.clone(),
         imported: None,
     }
 }
@@ -103,6 +107,7 @@ fn case<'a>(
         cpus: context.cpus,
         direct: context.direct,
         polling: context.polling,
+        cache: context.cache.as_ref(),
         modes: two_modes(&rates(runs), MODES_SEED),
     })
 }

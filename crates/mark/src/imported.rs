@@ -162,6 +162,7 @@ pub fn body(origin: Origin, sources: &[Source]) -> Body {
         tests: made,
         caveats: crate::caveats::merge([caveats, all].concat()),
         interrupted: false,
+        cache: None,
         imported: Some(Imported {
             tool: origin.tool,
             version: origin.version,

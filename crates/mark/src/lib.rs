@@ -5,6 +5,7 @@
 
 pub mod body;
 pub mod burst;
+pub mod cache;
 mod caveats;
 pub mod compare;
 pub mod diskspd;

@@ -130,6 +130,8 @@ pub struct Options {
     pub discard_first: u32,
     /// Order of the runs.
     pub order: Order,
+    /// Most time for telling the drive's cache from its medium, after the runs and where it decides; zero for never.
+    pub cache_probe: Nanos,
     /// Goes on until the medians are this precise.
     pub until: Option<Until>,
     /// Root of all randomness.
@@ -156,6 +158,7 @@ impl Default for Options {
             runs: Options::RUNS,
             discard_first: 0,
             order: Order::Interleaved,
+            cache_probe: Schedule::CACHE_PROBE,
             until: None,
             seed: 0,
             region: None,
@@ -199,6 +202,7 @@ impl Options {
                 order: self.order,
                 discard_first: self.discard_first,
                 pause: self.pause,
+                cache_probe: self.cache_probe,
                 until: self.until,
             },
             steps,
@@ -253,6 +257,7 @@ mod tests {
             runs: Options::RUNS,
             discard_first: 0,
             order: Order::Interleaved,
+            cache_probe: Schedule::CACHE_PROBE,
             until: None,
             seed: 7,
             region: None,

@@ -29,6 +29,9 @@ pub(crate) struct Identity {
     /// Constant temperature; none when the drive has no sensor.
     #[serde(default)]
     pub(crate) temperature_c: Option<f64>,
+    /// True when it does not tell how large its memory is, as real drives do not.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) withholds_cache: bool,
 }
 
 impl Identity {
@@ -125,6 +128,9 @@ impl Loaded {
 
     fn info(&self) -> DriveInfo {
         let mut info = self.whole.model.info(&self.name);
+        if self.whole.model.identity().withholds_cache {
+            info.cache_bytes = None;
+        }
         self.whole.around.tell(&mut info);
         info
     }

@@ -28,6 +28,7 @@ mod loop_device;
 mod middle;
 mod one_cpu;
 mod order;
+mod pattern;
 mod plan;
 mod postgres;
 mod probe;
@@ -84,6 +85,8 @@ enum Name {
     Trend(trend::Options),
     /// How often mark's intervals and verdicts are right on a virtual disk (minutes)
     Coverage(coverage::Options),
+    /// How often a drive's cache is rightly told by reading again (minutes)
+    Pattern(pattern::Options),
     /// Runs killed at random moments, which have to go on (minutes)
     Kills(kills::Options),
     /// Scenarios on emulated drives (QEMU, an hour or more)
@@ -158,7 +161,7 @@ fn main() -> ExitCode {
 type Validation = (&'static str, &'static str, fn() -> Result<bool>);
 
 /// All of them, in the order in which they run when none is named: the short ones first.
-const ALL: [Validation; 30] = [
+const ALL: [Validation; 31] = [
     ("trend", "histories, rightly said to have changed or not", || trend::run(&defaults())),
     ("serve", "served virtual drives, tried with flashbench and fio", || serve::run(&defaults())),
     ("explain", "what commands were predicted to do, and did", || explain::run(&defaults())),
@@ -171,6 +174,7 @@ const ALL: [Validation; 30] = [
     ("coverage", "how often mark's verdicts are right on a virtual disk", || {
         coverage::run(&defaults())
     }),
+    ("pattern", "how often a drive's cache is rightly told", || pattern::run(&defaults())),
     ("loop", "what a read costs in our loop and in fio's", || hot_loop::run(&defaults())),
     ("fio-parity", "paired rounds beside fio on a direct-I/O loop device", || {
         fio_parity::run(&defaults())
@@ -242,6 +246,7 @@ fn run(name: Option<Name>) -> Result<bool> {
         Some(Name::Lab(options)) => lab::run(&options),
         Some(Name::Cuts(options)) => cuts::run(&options),
         Some(Name::Coverage(options)) => coverage::run(&options),
+        Some(Name::Pattern(options)) => pattern::run(&options),
         Some(Name::Loop(options)) => hot_loop::run(&options),
         Some(Name::FioParity(options)) => fio_parity::run(&options),
         Some(Name::FioSteady(options)) => fio_steady::run(&options),

@@ -12,6 +12,7 @@ pub mod audit;
 pub mod content;
 pub mod distance;
 pub mod fio_units;
+mod op_name;
 pub mod permutation;
 pub mod plan;
 pub mod rng;

@@ -72,6 +72,10 @@ pub struct Schedule {
     /// Idle time before each run.
     #[serde(with = "units::nanos")]
     pub pause: Nanos,
+    /// Most time for telling the drive's cache from its medium by reading again, after the runs and only where it decides
+    /// what they show; zero for never.
+    #[serde(with = "units::nanos", skip_serializing_if = "is_usual")]
+    pub cache_probe: Nanos,
     /// Goes on until the numbers are good enough.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<Until>,
@@ -84,9 +88,20 @@ impl Default for Schedule {
             order: Order::Interleaved,
             discard_first: 0,
             pause: Nanos::ZERO,
+            cache_probe: Schedule::CACHE_PROBE,
             until: None,
         }
     }
+}
+
+impl Schedule {
+    /// Time for the drive's cache by default: enough for some tens of MiB of a disk.
+    pub const CACHE_PROBE: Nanos = Nanos::secs(1);
+}
+
+/// What every plan without a word about it has.
+fn is_usual(cache_probe: &Nanos) -> bool {
+    *cache_probe == Schedule::CACHE_PROBE
 }
 
 /// Order of the runs of several steps.
@@ -174,35 +189,13 @@ impl Phase {
 #[serde(deny_unknown_fields)]
 pub struct OpShare {
     /// The operation.
-    #[serde(with = "op_name")]
+    #[serde(with = "crate::op_name")]
     pub op: Op,
     /// Force unit access (reads and writes).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub fua: bool,
     /// Share of the requests, 1–100.
     pub percent: u8,
-}
-
-mod op_name {
-    use block::Op;
-    use serde::{Deserialize, Deserializer, Serializer};
-
-    const NAMES: [(Op, &str); 4] =
-        [(Op::Read, "read"), (Op::Write, "write"), (Op::Flush, "flush"), (Op::Discard, "discard")];
-
-    pub fn serialize<S: Serializer>(op: &Op, to: S) -> Result<S::Ok, S::Error> {
-        let name = NAMES.iter().find(|(known, _)| known == op).map_or("", |(_, name)| name);
-        to.serialize_str(name)
-    }
-
-    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Op, D::Error> {
-        let text = String::deserialize(from)?;
-        NAMES.iter().find(|(_, name)| *name == text).map(|(op, _)| *op).ok_or_else(|| {
-            serde::de::Error::custom(format!(
-                "`{text}` is not an operation: write read, write, flush or discard"
-            ))
-        })
-    }
 }
 
 /// When requests are issued.

@@ -107,12 +107,14 @@ fn a_schedule() -> impl Strategy<Value = Schedule> {
         half_width_percent,
         budget: Nanos(budget),
     });
-    (1..=u32::MAX, order, any::<u32>(), any::<u64>(), option::of(until)).prop_map(
-        |(runs, order, discard_first, pause, until)| Schedule {
+    let times = (any::<u64>(), any::<u64>());
+    (1..=u32::MAX, order, any::<u32>(), times, option::of(until)).prop_map(
+        |(runs, order, discard_first, (pause, cache_probe), until)| Schedule {
             runs,
             order,
             discard_first,
             pause: Nanos(pause),
+            cache_probe: Nanos(cache_probe),
             until,
         },
     )

@@ -127,6 +127,7 @@ pub fn options(args: &LoadArgs, seed: u64, may_write: bool) -> Options {
             OrderName::Interleaved => Order::Interleaved,
             OrderName::Blocked => Order::Blocked,
         },
+        cache_probe: args.how.cache_probe,
         until: args
             .until
             .map(|half_width_percent| Until { half_width_percent, budget: args.budget }),

@@ -161,6 +161,7 @@ fn common(load: &SweepLoadArgs, seed: u64) -> Options {
         pause: load.pause,
         runs: load.runs,
         discard_first: load.discard_first,
+        cache_probe: load.how.cache_probe,
         seed,
         content: Content {
             compressible_percent: load.how.compressible,

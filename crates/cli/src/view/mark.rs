@@ -3,6 +3,7 @@
 use block::{Bytes, DriveKind, Medium, Nanos};
 use mark::Body;
 use mark::body::{Latency, Spread, Test};
+use mark::cache::{Answer, Found, Held};
 use report::number;
 use report::{Cell, Group, RateUnit, Row, Sheet, Standing, Tone};
 use stats::{Better, Quantity, Unit, Verdict};
@@ -69,10 +70,32 @@ fn facts(body: &Body) -> Vec<String> {
         (time, Nanos::ZERO) => format!(" of {time}"),
         (time, warm_up) => format!(" of {time} each after {warm_up} of warm-up"),
     };
-    vec![
+    let mut facts = vec![
         format!("{region}; {}{access}{durable}", setup.engine),
         format!("{runs}{timed}; seed {}", setup.seed),
-    ]
+    ];
+    facts.extend(body.cache.as_ref().map(cache));
+    facts
+}
+
+/// What reading again said of the drive's own cache.
+fn cache(found: &Found) -> String {
+    let held = |held: &Held| match (held.served_bytes, held.not_served_bytes) {
+        (Some(served), Some(not)) => format!("{served} served again and {not} not"),
+        (Some(served), None) => format!("{served} served again, or more"),
+        (None, Some(not)) => format!("{not} not served again"),
+        (None, None) => "not told".to_owned(),
+    };
+    let spent = number::bytes(found.read_bytes.0 as f64);
+    let what = match found.answer {
+        Answer::Seen => format!(
+            "seen, in sequence {}, scattered {}",
+            held(&found.in_sequence),
+            held(&found.scattered)
+        ),
+        answer => answer.word().to_owned(),
+    };
+    format!("drive's cache: {what} ({spent} read to tell)")
 }
 
 /// A table per direction, in the order of the tests.

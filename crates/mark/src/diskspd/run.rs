@@ -139,6 +139,7 @@ pub fn run<T: Target>(
         cpus: how.cpus,
         polling: false,
         extents_after,
+        cache: None,
     };
     let body = findings::body(plan, &executed, &context);
     Ok(Outcome { window, threads, body, broken: executed.broken })

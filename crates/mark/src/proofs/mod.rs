@@ -1,7 +1,7 @@
 //! The six proofs. Each is a pure function from what was seen of one test to a verdict with its reason.
 
 mod expected;
-mod pattern;
+pub(crate) mod pattern;
 mod reached;
 mod repeatable;
 mod steady;
@@ -15,6 +15,7 @@ use stats::{ModeTest, Modes, Proof, Verdict};
 use workload::plan::{Phase, Region, Step};
 
 use crate::body::Proofs;
+use crate::cache::Found;
 use crate::execute::{FailedRun, TestRuns};
 use crate::run::RunFigures;
 
@@ -39,6 +40,8 @@ pub(crate) struct Case<'a> {
     pub(crate) direct: bool,
     /// True when the engine polls for completions.
     pub(crate) polling: bool,
+    /// What reading again said of the drive's cache, where it was asked.
+    pub(crate) cache: Option<&'a Found>,
     /// Whether the runs' throughputs fall into two groups.
     pub(crate) modes: Option<ModeTest>,
 }

@@ -1,24 +1,24 @@
 //! *Pattern*: the addresses issued were the addresses meant, and not such that the drive's own cache
 //! could answer them.
 
-use block::{Bytes, Op};
-use stats::{Proof, Verdict};
+use block::{Bytes, Op, WriteCache};
+use stats::{Evidence, Proof, Verdict, paired_ratio};
 use workload::audit::{AuditSummary, uniform_unique};
 use workload::plan::{Address, Phase};
 
 use super::{Case, percent};
-
-/// Most that the drive's cache may have been able to serve before the number is the cache's.
-const CACHE_SHARE: f64 = 0.05;
-
-/// A region of fewer caches than this may be served from what the runs before left in the cache.
-const REGION_CACHES: u64 = 2;
-
-/// DRAM of a disk that does not tell: the largest that common disks have.
-const ASSUMED_DISK_CACHE: Bytes = Bytes::mib(256);
+use crate::cache::{ASSUMED, Answer, Found, REGION_CACHES, SHARE};
+use crate::findings::CONFIDENCE;
+use crate::run::RunFigures;
 
 /// Share by which an estimated count of distinct blocks may be off.
 const INEXACT: f64 = 0.01;
+
+/// Evidence that a volatile cache took the writes, and the caveat of that.
+pub(crate) const TAKEN_BY_CACHE: &str = "taken_by_cache";
+
+/// A number of writes that is so many times too good is not the medium's.
+const TWICE: f64 = 2.0;
 
 /// Standard deviations that the count of distinct random blocks may lie from its expectation.
 const SIGMAS: f64 = 6.0;
@@ -28,7 +28,7 @@ pub(super) fn judge(case: &Case<'_>) -> Proof {
     if proof.verdict == Verdict::Refuted {
         return describe(case, proof);
     }
-    describe(case, against_cache(case, proof))
+    describe(case, against_write_cache(case, against_cache(case, proof)))
 }
 
 /// True when every phase of the step that carries addresses draws them alike. There is one account of
@@ -139,7 +139,7 @@ fn too_soon(case: &Case<'_>, audit: &AuditSummary, places: u64) -> Option<String
         _ => return None,
     };
     let share = audit.share_within(Bytes(window));
-    (share > CACHE_SHARE + chance).then(|| {
+    (share > SHARE + chance).then(|| {
         format!(
             "{} of the bytes were transferred again within {}, and {meant}",
             percent(share),
@@ -163,29 +163,144 @@ fn against_cache(case: &Case<'_>, proof: Proof) -> Proof {
     if !case.does(Op::Read) {
         return proof;
     }
-    let (cache, known) = match (case.info.cache_bytes, case.info.rotational) {
-        (Some(cache), _) => (cache, true),
-        (None, Some(true)) => (ASSUMED_DISK_CACHE, false),
-        _ => return proof.with("drive_cache", "the drive does not tell its size"),
+    let seen = case.cache.map(|found| evidence_of(case, found));
+    let told = case.info.cache_bytes.map(|cache| Limits::told(cache, "the drive's cache"));
+    let usual = || (case.info.rotational == Some(true)).then(Limits::usual);
+    let asked = case.cache.and_then(|found| Limits::asked(case, found));
+    let none = case.cache.is_some_and(|found| found.answer == Answer::NoneSeen);
+    let limits = told.or(asked).or_else(|| usual().filter(|_| !none));
+    let proof = match limits {
+        Some(limits) => limits.judge(case, proof),
+        None if none => proof,
+        None => proof.with("drive_cache", "the drive does not tell its size"),
     };
-    let share = case.runs().iter().map(|r| r.audit.share_within(cache)).fold(0.0, f64::max);
-    let word = if known { "the drive's" } else { "a disk's usual" };
-    let region = case.phase.region.map_or(case.region.length, |part| part.length);
-    let small = region.0 < REGION_CACHES * cache.0;
-    let proof = if share > CACHE_SHARE && known {
-        let again = percent(share);
-        let reason =
-            format!("{again} of the reads returned to data that fits {word} cache of {cache}");
-        Proof { verdict: Verdict::Refuted, reason, ..proof }
-    } else if share > CACHE_SHARE || small {
-        let reason = format!(
-            "{word} cache of {cache} may hold much of the {region} that were read: take a larger --size"
-        );
-        Proof { verdict: Verdict::Unprovable, reason, ..proof }
-    } else {
-        proof
+    match seen {
+        Some(evidence) => {
+            evidence.into_iter().fold(proof, |proof, (name, value)| proof.with(name, value))
+        }
+        None => proof,
+    }
+}
+
+/// What may have come from the drive's cache.
+struct Limits {
+    /// Data that came again within so much were served by it.
+    surely: Option<Bytes>,
+    /// Data that came again later than this were not.
+    maybe: Bytes,
+    /// So much of what the runs before read may still be in it.
+    held: Bytes,
+    /// Whose it is.
+    word: &'static str,
+}
+
+impl Limits {
+    fn told(cache: Bytes, word: &'static str) -> Limits {
+        Limits { surely: Some(cache), maybe: cache, held: cache, word }
+    }
+
+    /// A disk has one, and does not tell.
+    fn usual() -> Limits {
+        Limits { surely: None, maybe: ASSUMED, held: ASSUMED, word: "a disk's usual cache" }
+    }
+
+    /// What was seen when the drive was asked; `None` when that was nothing.
+    fn asked(case: &Case<'_>, found: &Found) -> Option<Limits> {
+        if found.answer != Answer::Seen {
+            return None;
+        }
+        let held = found.held(case.phase);
+        // Each submitter reads a run of its own, and one run alone was tried.
+        let runs = u64::from(case.step.submitters);
+        let maybe = held.not_served_bytes.map(|bytes| Bytes(bytes.0.saturating_mul(runs)));
+        Some(Limits {
+            surely: held.served_bytes,
+            maybe: maybe.unwrap_or(ASSUMED),
+            held: found.beyond().unwrap_or(ASSUMED),
+            word: "the drive's cache, as reading again shows it,",
+        })
+    }
+
+    fn judge(&self, case: &Case<'_>, proof: Proof) -> Proof {
+        let most = |cache: Bytes| {
+            case.runs().iter().map(|r| r.audit.share_within(cache)).fold(0.0, f64::max)
+        };
+        let region = case.phase.region.map_or(case.region.length, |part| part.length);
+        let is_small = region.0 < REGION_CACHES * self.held.0;
+        let word = self.word;
+        let surely =
+            self.surely.map(|cache| (cache, most(cache))).filter(|(_, share)| *share > SHARE);
+        let proof = if let Some((cache, share)) = surely {
+            let again = percent(share);
+            let reason =
+                format!("{again} of the reads returned to data that fits {word} of {cache}");
+            Proof { verdict: Verdict::Refuted, reason, ..proof }
+        } else if most(self.maybe) > SHARE || is_small {
+            let reason = format!(
+                "{word} of {} may hold much of the {region} that were read: take a larger --size",
+                self.maybe.max(self.held)
+            );
+            Proof { verdict: Verdict::Unprovable, reason, ..proof }
+        } else {
+            proof
+        };
+        proof.with("drive_cache_bytes", self.maybe.0).with("share_within_cache", most(self.maybe))
+    }
+}
+
+/// What reading again showed of data that are read as this test reads them.
+fn evidence_of(case: &Case<'_>, found: &Found) -> Vec<(&'static str, Evidence)> {
+    let held = found.held(case.phase);
+    let bytes = |name, bytes: Option<Bytes>| bytes.map(|bytes| (name, bytes.0.into()));
+    let answer = Some(("cache_probe", found.answer.word().into()));
+    let all = [
+        answer,
+        bytes("cache_probe_served_bytes", held.served_bytes),
+        bytes("cache_probe_not_served_bytes", held.not_served_bytes),
+    ];
+    all.into_iter().flatten().collect()
+}
+
+/// Doubts the number of writes that the drive's volatile cache took, and that were not on the medium until long after: with
+/// the flush that ends each run, they took more than twice as long as the number says. Where the drive tells the size of its
+/// cache and a run wrote more, most of them were on the medium, whatever made the flush long. It is doubted and not
+/// withdrawn, since it is what the drive does with a burst, and is shown as that.
+fn against_write_cache(case: &Case<'_>, proof: Proof) -> Proof {
+    let writes_only = case.phase.ops.iter().all(|share| share.op == Op::Write);
+    let durable = case.phase.ops.iter().all(|share| share.fua);
+    let is_flush = |phase: &Phase| phase.ops.iter().all(|share| share.op == Op::Flush);
+    let is_volatile = case.info.write_cache == Some(WriteCache::WriteBack);
+    if !writes_only || durable || !is_volatile {
+        return proof;
+    }
+    let most = case.runs().iter().map(|run| run.totals.written).fold(Bytes::ZERO, Bytes::max);
+    let proof = proof.with("written_bytes_run_max", most.0);
+    let proof = match case.info.cache_bytes {
+        Some(cache) => proof.with("write_cache_bytes", cache.0),
+        None => proof,
     };
-    proof.with("drive_cache_bytes", cache.0).with("share_within_cache", share)
+    if !case.step.phases.last().is_some_and(is_flush) {
+        return proof.with("flushed", false);
+    }
+    let flushed =
+        |run: &RunFigures| run.totals.written.0 as f64 * 1e3 / run.elapsed_ns.max(1) as f64;
+    let rates: Vec<f64> = case.runs().iter().map(flushed).collect();
+    let Some(ratio) = paired_ratio(&case.rates(), &rates, CONFIDENCE).map(|r| r.hodges_lehmann)
+    else {
+        return proof;
+    };
+    let proof = proof.with("rate_per_flushed_rate", ratio.ratio);
+    let fits = case.info.cache_bytes.is_none_or(|cache| most <= cache);
+    let Some(least) =
+        ratio.low.filter(|low| *low > TWICE && fits && proof.verdict != Verdict::Refuted)
+    else {
+        return proof;
+    };
+    let reason = format!(
+        "with the flush after them the writes took at least {least:.1} times as long: the drive's volatile cache took what \
+         was measured, up to {most} a run"
+    );
+    Proof { verdict: Verdict::Unprovable, reason, ..proof }.with(TAKEN_BY_CACHE, true)
 }
 
 fn describe(case: &Case<'_>, proof: Proof) -> Proof {

@@ -5,6 +5,7 @@ use block::{
     PageCache, Snapshot, Stack, TaskIo, Time,
 };
 use drivescope_mark::body::{Body, Latency, Run, Test};
+use drivescope_mark::cache::Found;
 use drivescope_mark::{
     Broken, Ceiling, Direction, Executed, FailedRun, Options, RunFigures, TestRuns, TestSpec,
     findings,
@@ -27,6 +28,7 @@ pub struct World {
     pub ceiling: Option<Ceiling>,
     pub engine: &'static str,
     pub direct: bool,
+    pub cache: Option<Found>,
     pub broken: Option<Broken>,
     pub failed: Vec<FailedRun>,
 }
@@ -78,6 +80,7 @@ impl World {
             ceiling: Some(Ceiling { iops: 1e6, through_kernel: true }),
             engine: "io_uring",
             direct: true,
+            cache: None,
             broken: None,
             failed: Vec::new(),
         }
@@ -113,6 +116,7 @@ impl World {
             cpus: 2,
             polling: false,
             extents_after: None,
+            cache: self.cache.clone(),
         };
         findings::body(&self.plan, &executed, &context)
     }

@@ -41,6 +41,7 @@ impl CardModel {
                 model: "drivescope random card".to_owned(),
                 serial: Some(format!("{seed:020}")),
                 temperature_c: None,
+                withholds_cache: false,
             },
             geometry,
             link,

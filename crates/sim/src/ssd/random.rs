@@ -44,6 +44,7 @@ impl SsdModel {
                 model: "drivescope random SSD".to_owned(),
                 serial: Some(format!("{seed:020}")),
                 temperature_c: None,
+                withholds_cache: false,
             },
             layout,
             nand,

@@ -1,0 +1,151 @@
+//! Reads, and reads again. Nothing is ever written.
+
+use std::collections::VecDeque;
+
+use block::{Bytes, Nanos, Op};
+use engine::{Bench, BenchError};
+use workload::content::SectorContent;
+use workload::plan::{Content, Region};
+use workload::rng::Rng;
+use workload::script::{Access, Script};
+
+use super::infer::{self, Pairs, Where};
+use super::{Area, Found, Held, Look, Served};
+
+/// Length of the part of the drive that is read in, where there is so much.
+pub(super) const AREA: Bytes = Bytes::gib(1);
+/// Pairs of a look.
+const PAIRS: usize = 16;
+/// Transfer of a run: a disk's platters take several times as long for it as its link.
+const RUN_BLOCK: Bytes = Bytes::kib(256);
+/// The shortest run, which is read again as a whole.
+const RUN_MIN: Bytes = Bytes(RUN_BLOCK.0 * PAIRS as u64);
+/// Scattered blocks lie in different parts of this length, so that reading ahead brings none of the others.
+const STRIDE: Bytes = Bytes::mib(2);
+/// Share of the time that runs may take; what they leave is for scattered blocks.
+const RUN_SHARE: f64 = 0.6;
+/// Keeps this draw apart from those of the runs.
+const PATH: [u64; 1] = [0x6361_6368_65];
+
+/// Asks the drive on `bench` what it holds of data read in `area`, for at most about `budget`, in an order that `seed`
+/// draws.
+///
+/// # Errors
+/// [`BenchError`] when a read fails, or the user wants to stop.
+pub fn ask(
+    bench: &mut dyn Bench,
+    area: Area,
+    budget: Nanos,
+    seed: u64,
+) -> Result<Found, BenchError> {
+    let info = bench.info();
+    let block = Bytes::kib(4).max(info.physical_block_bytes).max(info.logical_block_bytes);
+    let place = Where { turns: info.rotational == Some(true), may_be_held: area.may_be_held };
+    let began = bench.now();
+    let mut asker = Asker { bench, area: area.region, began, read: Bytes::ZERO };
+    let in_sequence = asker.in_sequence(Nanos((budget.0 as f64 * RUN_SHARE) as u64))?;
+    let (scattered, firsts) = asker.scattered(block, budget, seed)?;
+    let spent = (asker.read, asker.spent());
+    Ok(infer::found(in_sequence, scattered, &firsts, place, spent))
+}
+
+struct Asker<'a> {
+    bench: &'a mut dyn Bench,
+    area: Region,
+    began: Nanos,
+    read: Bytes,
+}
+
+impl Asker<'_> {
+    /// Runs twice as long each time, each in a place of its own in the second half of the area: where the area is what was
+    /// measured, sequential tests begin in the first.
+    fn in_sequence(&mut self, until: Nanos) -> Result<Held, BenchError> {
+        let middle = Bytes(self.area.length.0 / 2).round_down(STRIDE);
+        let (mut looks, mut length, mut at) = (Vec::new(), RUN_MIN, middle);
+        let mut last = Nanos::ZERO;
+        while at + length <= self.area.length && self.has_time(last, until) {
+            let began = self.spent();
+            let blocks = (0..length.0 / RUN_BLOCK.0).map(|i| at + Bytes(i * RUN_BLOCK.0));
+            let first = self.read(blocks.clone(), RUN_BLOCK)?;
+            let again = self.read(blocks.take(PAIRS), RUN_BLOCK)?;
+            let first = first[..PAIRS.min(first.len())].to_vec();
+            last = self.spent() - began;
+            if is_last(&mut looks, &Pairs { bytes: length, first, again }) {
+                break;
+            }
+            at = at + length + STRIDE;
+            length = Bytes(2 * length.0);
+        }
+        Ok(infer::held(looks))
+    }
+
+    /// Blocks of the first half of the area, twice as many each time; those that were read longest ago are read again, so
+    /// that each comes back after all the others. With them, the times of all first reads.
+    fn scattered(
+        &mut self,
+        block: Bytes,
+        until: Nanos,
+        seed: u64,
+    ) -> Result<(Held, Vec<f64>), BenchError> {
+        let mut places: Vec<u64> = (0..self.area.length.0 / 2 / STRIDE.0).collect();
+        Rng::for_path(seed, &PATH).shuffle(&mut places);
+        let mut places = places.into_iter().map(|place| Bytes(place * STRIDE.0));
+        // By their last use, with the time of the first.
+        let mut used: VecDeque<(Bytes, f64)> = VecDeque::new();
+        let (mut looks, mut firsts, mut count) = (Vec::new(), Vec::new(), PAIRS);
+        let mut last = Nanos::ZERO;
+        while self.has_time(last, until) {
+            let began = self.spent();
+            let fresh: Vec<Bytes> = places.by_ref().take(count - used.len()).collect();
+            if fresh.len() + used.len() < count {
+                break;
+            }
+            let times = self.read(fresh.iter().copied(), block)?;
+            firsts.extend(&times);
+            used.extend(fresh.into_iter().zip(times));
+            let oldest: Vec<(Bytes, f64)> = used.drain(..PAIRS).collect();
+            let again = self.read(oldest.iter().map(|(place, _)| *place), block)?;
+            let first = oldest.iter().map(|(_, time)| *time).collect();
+            used.extend(oldest);
+            last = self.spent() - began;
+            let bytes = Bytes(count as u64 * block.0);
+            if is_last(&mut looks, &Pairs { bytes, first, again }) {
+                break;
+            }
+            count *= 2;
+        }
+        Ok((infer::held(looks), firsts))
+    }
+
+    fn spent(&self) -> Nanos {
+        self.bench.now() - self.began
+    }
+
+    /// True when as much as `last` took, and once more, fits into the time.
+    fn has_time(&self, last: Nanos, until: Nanos) -> bool {
+        self.spent() + last + last <= until
+    }
+
+    /// Times of reads one after the other, in nanoseconds. Places are relative to the area.
+    fn read(
+        &mut self,
+        places: impl Iterator<Item = Bytes>,
+        len: Bytes,
+    ) -> Result<Vec<f64>, BenchError> {
+        let base = self.area.offset;
+        let access = |place| Access { op: Op::Read, fua: false, offset: base + place, len };
+        let script = Script::one_by_one(places.map(access));
+        self.read = self.read + Bytes(script.accesses().len() as u64 * len.0);
+        let nothing = || Box::new(SectorContent::new(Content::default(), 0, 0)) as _;
+        let samples = self.bench.run(&script, &nothing)?;
+        Ok(samples.iter().map(|sample| (sample.completed - sample.issued).0 as f64).collect())
+    }
+}
+
+/// Takes note of a look; true when no larger one is worth its time, or looks are used up.
+fn is_last(looks: &mut Vec<Look>, pairs: &Pairs) -> bool {
+    let Some(look) = pairs.look() else { return true };
+    let served = look.served;
+    looks.push(look);
+    served == Served::No || looks.len() >= infer::LOOKS_MAX / 2
+}
