@@ -28,8 +28,8 @@ const DAYS: Nanos = Nanos::secs(7 * 86_400);
 /// What is told of consent, beside flashbench's own options.
 const CONSENT_HELP: &str = "
 Before -O, -f and -p write to a real device:
-      --consent=WORD       the drive's serial number or by-id name, or the file's
-                           name
+      --consent=WORD       the drive's serial number or by-id name, or the
+                           file's name
       --allow=HAZARD       what on it may be lost, such as partitions or
                            signature:vfat
 ";
