@@ -136,8 +136,8 @@ pub enum Verb {
     Sim(SimArgs),
     /// Print a completion script for a shell
     Completions(CompletionsArgs),
-    /// Print the man page
-    Man,
+    /// Print a page of the manual
+    Man(ManArgs),
 }
 
 /// `mark`.
@@ -434,11 +434,35 @@ pub struct DevicesArgs {
 /// `completions`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Example:
-  drivescope completions bash > ~/.local/share/bash-completion/completions/drivescope")]
+Examples:
+  source <(drivescope completions bash)            in ~/.bashrc
+  source <(drivescope completions zsh)             in ~/.zshrc, after compinit
+  drivescope completions fish | source             in config.fish
+
+The script asks the program itself, so that verbs, flags, virtual drives, recorded
+runs and devices are those of now.")]
 pub struct CompletionsArgs {
     /// The shell
     pub shell: Shell,
+}
+
+/// `man`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  drivescope man | man -l -
+  drivescope man trace record > drivescope-trace-record.1
+  drivescope man --list        the pages, and the words that print each")]
+pub struct ManArgs {
+    /// The verb, such as trace record [default: the program as a whole]
+    #[arg(value_name = "VERB", conflicts_with = "list")]
+    pub verb: Vec<String>,
+    /// List the pages: name, and words of the verb
+    #[arg(long)]
+    pub list: bool,
+    /// Date at the foot of the page, as YYYY-MM-DD
+    #[arg(long, value_name = "DATE", value_parser = date, conflicts_with = "list")]
+    pub date: Option<String>,
 }
 
 /// Names of profiles.
@@ -515,6 +539,15 @@ fn lasting(text: &str) -> Result<Nanos, String> {
         Ok(Nanos::ZERO) => Err("nothing can be measured in no time; write such as 3s".to_owned()),
         Ok(span) => Ok(span),
         Err(error) => Err(error.to_string()),
+    }
+}
+
+/// A date as it stands at the foot of a page.
+fn date(text: &str) -> Result<String, String> {
+    let shape = text.chars().map(|c| if c.is_ascii_digit() { '0' } else { c });
+    match shape.eq("0000-00-00".chars()) {
+        true => Ok(text.to_owned()),
+        false => Err("write a date such as 2026-01-31".to_owned()),
     }
 }
 

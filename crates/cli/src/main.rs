@@ -1,6 +1,7 @@
 //! The drivescope binary: flags and glue. It alone wires drive, environment, sink and wall clock together.
 
 mod args;
+mod completing;
 mod consent;
 mod drives;
 mod durable;
@@ -10,6 +11,7 @@ mod facing;
 mod keeping;
 mod limit;
 mod live;
+mod manual;
 mod measure;
 mod opening;
 mod outputs;
@@ -52,6 +54,9 @@ fn main() -> ExitCode {
             }
         });
     }
+    if completing::complete() {
+        return ExitCode::SUCCESS;
+    }
     let parsed = Cli::command().try_get_matches().and_then(|matches| {
         let cli = Cli::from_arg_matches(&matches)?;
         Ok((cli, Given::of(&matches)))
@@ -86,7 +91,7 @@ fn main() -> ExitCode {
         Verb::Purge(args) => verbs::purge::main(args),
         Verb::Sim(args) => verbs::sim::main(args),
         Verb::Completions(args) => verbs::shell::completions(args),
-        Verb::Man => verbs::shell::man(),
+        Verb::Man(args) => verbs::shell::man(args),
     };
     end(done)
 }

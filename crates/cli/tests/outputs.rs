@@ -23,7 +23,7 @@ fn lines() -> Vec<Vec<&'static str>> {
     for verb in ends.filter(|verb| !verb.name.starts_with("probe ") && verb.name != "trace compare")
     {
         let line = verb.name.split(' ').chain(usual(verb.name, ""));
-        let json = !["flashbench", "diskspd", "completions"].contains(&verb.name);
+        let json = !["flashbench", "diskspd", "completions", "man"].contains(&verb.name);
         lines.push(line.chain(json.then_some("--json")).collect());
     }
     lines.extend([vec!["devices"], vec!["runs", "show", "last"], vec!["sim", "list"]]);

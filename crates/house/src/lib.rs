@@ -4,6 +4,7 @@
 //! Nothing here is part of the product, and nothing of the product depends on it.
 
 pub mod documents;
+pub mod licences;
 pub mod program;
 pub mod repository;
 pub mod rooms;

@@ -124,6 +124,15 @@ impl<F: Files> Runs<F> {
         }
     }
 
+    /// The names of all runs, newest first, by their directories alone: nothing is read, and no index is made.
+    ///
+    /// # Errors
+    /// When the directory cannot be listed.
+    pub fn ids(&self) -> Result<Vec<RunId>, RecordError> {
+        let ids = store::ids(&self.files, &self.dir)?;
+        Ok(age::newest(&self.files, &self.dir, &ids).collect())
+    }
+
     /// Reads a run.
     ///
     /// # Errors

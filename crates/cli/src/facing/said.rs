@@ -16,8 +16,9 @@ Not of diskspd:
                            by-id name
       --allow=HAZARD       what on it may be lost, such as partitions
 
-What the report is worth is told on stderr: whether the bytes reached the device,
-whether offsets were the ones meant, and whether this machine was the limit.
+What the report is worth is told on stderr: whether the bytes reached the
+device, whether offsets were the ones meant, and whether this machine was the
+limit.
 ";
 
 /// What they say.

@@ -23,10 +23,15 @@ pub fn main(called: &str, args: &[OsString]) -> Result<Exit> {
     let (said, words) = Said::take(words)?;
     let options = match Options::parse(&words) {
         Err(UsageError::Help) => {
-            talk::result(&format!("{HELP}{OWN_HELP}"))?;
+            talk::result(&help())?;
             return Ok(Exit::Done);
         }
         parsed => parsed?,
     };
     Face { command_line, options: &options, said: &said }.carry_out()
+}
+
+/// diskspd's options, and those that it does not have.
+pub fn help() -> String {
+    format!("{HELP}{OWN_HELP}")
 }

@@ -28,8 +28,10 @@ const DAYS: Nanos = Nanos::secs(7 * 86_400);
 /// What is told of consent, beside flashbench's own options.
 const CONSENT_HELP: &str = "
 Before -O, -f and -p write to a real device:
-      --consent=WORD       the drive's serial number or by-id name, or the file's name
-      --allow=HAZARD       what on it may be lost, such as partitions or signature:vfat
+      --consent=WORD       the drive's serial number or by-id name, or the
+                           file's name
+      --allow=HAZARD       what on it may be lost, such as partitions or
+                           signature:vfat
 ";
 
 /// Runs the verb with the arguments behind its name.
@@ -44,7 +46,7 @@ pub fn main(args: &[OsString]) -> Result<Exit> {
     let (said, words) = consent(words.collect::<Result<Vec<String>>>()?);
     let options = match Options::parse(&words) {
         Err(UsageError::Help) => {
-            talk::result(&format!("{HELP}{CONSENT_HELP}"))?;
+            talk::result(&help())?;
             return Ok(Exit::Done);
         }
         parsed => parsed?,
@@ -61,6 +63,11 @@ pub fn main(args: &[OsString]) -> Result<Exit> {
         }
         on(bench, opened, &options)
     })
+}
+
+/// flashbench's options, and those of consent.
+pub fn help() -> String {
+    format!("{HELP}{CONSENT_HELP}")
 }
 
 /// Words of consent, and the rest.

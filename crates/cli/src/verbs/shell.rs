@@ -1,38 +1,36 @@
-//! Completions and the man page, made from the definitions of the flags.
+//! Completions and the manual, made from the definitions of the flags.
 
-use anyhow::{Context as _, Result};
-use clap::CommandFactory;
+use anyhow::{Result, bail};
 
-use crate::args::{Cli, CompletionsArgs};
+use crate::args::{CompletionsArgs, ManArgs};
 use crate::exit::Exit;
-use crate::talk;
+use crate::manual::pages;
+use crate::{completing, talk};
 
 /// Prints a completion script.
 ///
 /// # Errors
 /// When stdout cannot be written to.
 pub fn completions(args: &CompletionsArgs) -> Result<Exit> {
-    let mut text = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "drivescope", &mut text);
-    talk::result(&String::from_utf8_lossy(&text))?;
+    talk::result(&completing::script(args.shell)?)?;
     Ok(Exit::Done)
 }
 
-/// Prints the man page, with a section for each verb.
+/// Prints a page of the manual, or the names of all.
 ///
 /// # Errors
-/// When stdout cannot be written to.
-pub fn man() -> Result<Exit> {
-    let mut command = Cli::command();
-    command.build();
-    let mut text = Vec::new();
-    clap_mangen::Man::new(command.clone()).render(&mut text).context("cannot render")?;
-    for verb in command.get_subcommands().filter(|c| c.get_name() != "help") {
-        let page = clap_mangen::Man::new(verb.clone());
-        page.render_synopsis_section(&mut text).context("cannot render")?;
-        page.render_description_section(&mut text).context("cannot render")?;
-        page.render_options_section(&mut text).context("cannot render")?;
+/// When there is no such page, or stdout cannot be written to.
+pub fn man(args: &ManArgs) -> Result<Exit> {
+    let pages = pages();
+    if args.list {
+        let line = |words: &[String], name: &str| format!("{name} {}", words.join(" "));
+        let lines = pages.iter().map(|page| line(&page.words, &page.name).trim().to_owned() + "\n");
+        talk::result(&lines.collect::<String>())?;
+        return Ok(Exit::Done);
     }
-    talk::result(&String::from_utf8_lossy(&text))?;
+    let Some(page) = pages.iter().find(|page| page.words == args.verb) else {
+        bail!("{}: there is no such page; drivescope man --list names all", args.verb.join(" "));
+    };
+    talk::result(&page.render(args.date.as_deref().unwrap_or_default())?)?;
     Ok(Exit::Done)
 }

@@ -60,7 +60,7 @@ const SURVEY: &[&str] =
 const PROBE: &[&str] = &["sim:usb-8m", "--time-budget=1s", "--no-progress", "--no-record"];
 
 /// All verbs.
-pub const VERBS: [Verb; 48] = [
+pub const VERBS: [Verb; 49] = [
     verb("survey", 1, SURVEY),
     verb("mark", 1, QUICK),
     verb("plan", 0, &["--tests=RND4KQ1T1", "--seed=7"]),
@@ -109,6 +109,7 @@ pub const VERBS: [Verb; 48] = [
     verb("sim show", 1, &["hdd-7200"]),
     endless("sim serve", 2, &["hdd-7200", "mountpoint"]),
     verb("completions", 1, &["bash"]),
+    verb("man", 0, &["mark"]),
 ];
 
 /// The usual line of a verb in which this argument is tried.

@@ -47,6 +47,14 @@ struct Event {
 }
 const _: () = assert!(size_of::<Event>() == 32);
 
+/// The call that fetches events and takes a timespec of 64 bits a field. On processors of 32 bits `io_getevents(2)` takes one
+/// of 32, and would read a wait of less than a second as none; `io_pgetevents_time64` (Linux 5.1, the same number everywhere) takes a signal mask behind it, which
+/// `io_getevents` does not look at.
+#[cfg(target_pointer_width = "64")]
+const GET_EVENTS: libc::c_long = libc::SYS_io_getevents;
+#[cfg(target_pointer_width = "32")]
+const GET_EVENTS: libc::c_long = 416;
+
 const PREAD: u16 = 0;
 const PWRITE: u16 = 1;
 const FDSYNC: u16 = 3;
@@ -209,12 +217,13 @@ impl<'a> Aio<'a> {
         // timespec; both live through the call.
         let answer = unsafe {
             libc::syscall(
-                libc::SYS_io_getevents,
+                GET_EVENTS,
                 self.context.0,
                 libc::c_long::from(wait),
                 self.events.len() as libc::c_long,
                 self.events.as_mut_ptr(),
                 if unlimited { std::ptr::null() } else { &raw const limit },
+                std::ptr::null::<libc::c_void>(),
             )
         };
         if answer < 0 {

@@ -1,0 +1,104 @@
+//! What stands below the flags in the help of a verb, taken apart: examples, exit codes, and what else is to be said.
+
+/// An example.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Example {
+    /// The command, in one or more lines.
+    pub command: Vec<String>,
+    /// What it does, where that is said.
+    pub comment: String,
+}
+
+/// The parts of that text.
+#[derive(Debug, Default)]
+pub(super) struct Help {
+    pub examples: Vec<Example>,
+    /// Exit codes that mean something of their own here, with what that is.
+    pub codes: Vec<(u8, String)>,
+    /// All else.
+    pub paragraphs: Vec<String>,
+}
+
+impl Help {
+    /// Takes `text` apart.
+    pub fn of(text: &str) -> Help {
+        let mut help = Help::default();
+        for part in text.split("\n\n").map(str::trim_end).filter(|part| !part.trim().is_empty()) {
+            let (first, rest) = part.split_once('\n').unwrap_or((part, ""));
+            if ["Example:", "Examples:"].contains(&first.trim()) {
+                rest.lines().for_each(|line| help.example(line));
+            } else if let Some(codes) = one_line(part).strip_prefix("Exit codes: ") {
+                help.codes = exit_codes(codes);
+            } else {
+                help.paragraphs.push(one_line(part));
+            }
+        }
+        help
+    }
+
+    /// A line of the examples: a command, perhaps with a comment far to its right, or what goes on from the line before.
+    fn example(&mut self, line: &str) {
+        let is_new = line.starts_with("  ") && !line.starts_with("   ");
+        let text = line.trim();
+        let last = self.examples.last_mut();
+        match last {
+            Some(last) if !is_new && last.command.last().is_some_and(|c| c.ends_with('\\')) => {
+                last.command.push(format!("    {text}"));
+            }
+            Some(last) if !is_new => {
+                last.comment = format!("{} {text}", last.comment).trim().to_owned();
+            }
+            _ => {
+                let (command, comment) = text.split_once("  ").unwrap_or((text, ""));
+                let command = vec![command.to_owned()];
+                self.examples.push(Example { command, comment: comment.trim().to_owned() });
+            }
+        }
+    }
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// `0 done; 1 done, and not steady; 130 stopped by Ctrl-C.` as its items. What has no number in front belongs to the
+/// item before it.
+fn exit_codes(text: &str) -> Vec<(u8, String)> {
+    let mut codes: Vec<(u8, String)> = Vec::new();
+    for item in text.trim_end_matches('.').split("; ") {
+        let numbered = item.split_once(' ').and_then(|(n, said)| Some((n.parse().ok()?, said)));
+        match (numbered, codes.last_mut()) {
+            (Some((code, said)), _) => codes.push((code, said.to_owned())),
+            (None, Some(last)) => last.1 += &format!("; {item}"),
+            (None, None) => {}
+        }
+    }
+    codes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Were a comment taken for a part of the command, the page would tell to type it.
+    #[test]
+    fn commands_comments_codes_and_prose_are_told_apart() {
+        let help = Help::of(
+            "Examples:\n  a b              what it does\n  a --long\n                   said below\n  c \\\n      d\n\n\
+             Some words\nover two lines.\n\nExit codes: 0 done; 1 not steady, or\nworse; or so; 130 stopped.",
+        );
+        let example = |command: &[&str], comment: &str| Example {
+            command: command.iter().map(|line| (*line).to_owned()).collect(),
+            comment: comment.to_owned(),
+        };
+        let wanted = [
+            example(&["a b"], "what it does"),
+            example(&["a --long"], "said below"),
+            example(&["c \\", "    d"], ""),
+        ];
+        assert_eq!(help.examples, wanted);
+        assert_eq!(help.paragraphs, ["Some words over two lines."]);
+        let codes = [(0, "done"), (1, "not steady, or worse; or so"), (130, "stopped")];
+        assert_eq!(help.codes, codes.map(|(code, said)| (code, said.to_owned())));
+    }
+}
