@@ -48,6 +48,8 @@ impl Watch {
             cpus: self.cpus,
             polling: self.polling,
             extents_after: None,
+            // Asked when all runs are over.
+            cache: None,
         };
         let test = findings::so_far(&self.plan, so_far, step, &context);
         let is_proven = |test: &Test| {
