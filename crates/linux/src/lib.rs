@@ -23,3 +23,4 @@ pub mod tracer;
 pub mod written;
 
 mod syscalls;
+mod zfs;
