@@ -49,6 +49,9 @@ pub struct Snapshot {
     pub steal_ns: Option<Nanos>,
     /// Pages of the target's file in the page cache.
     pub page_cache: Option<PageCache>,
+    /// What ZFS's own cache did, for all files of this machine; left out where no layer is ZFS.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arc: Option<ArcCounters>,
     /// Drive temperature in degrees Celsius.
     pub temperature_c: Option<f64>,
     /// Count of thermal throttling events of drive or CPU. Of an NVMe drive: its transitions into thermal management,
@@ -103,6 +106,17 @@ pub struct ArrayState {
     pub degraded: u64,
     /// `resync`, `recover`, `check`, `repair`, `reshape`; absent while it does nothing of the kind.
     pub sync_action: Option<String>,
+}
+
+/// Lookups of data in ZFS's own cache, the ARC, since the module was loaded (`/proc/spl/kstat/zfs/arcstats`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ArcCounters {
+    /// Asked for by a program, and there.
+    pub demand_data_hits: u64,
+    /// Asked for by a program, and fetched.
+    pub demand_data_misses: u64,
+    /// Fetched because ZFS foresaw that it would be asked for.
+    pub prefetch_data_misses: u64,
 }
 
 /// Block I/O that the kernel charged to this process (`/proc/self/io`).

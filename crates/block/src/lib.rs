@@ -22,8 +22,8 @@ pub use drive::{
 };
 pub use engine_kind::EngineKind;
 pub use environment::{
-    ArrayState, CpuTimes, DeviceCounters, Endurance, Environment, Extents, Layer, Leaf, LinkState,
-    Medium, PageCache, Snapshot, Stack, TaskIo,
+    ArcCounters, ArrayState, CpuTimes, DeviceCounters, Endurance, Environment, Extents, Layer,
+    Leaf, LinkState, Medium, PageCache, Snapshot, Stack, TaskIo,
 };
 pub use identity::{DriveIdentity, LeafIdentity};
 pub use sink::{Event, NullSink, RunSink, UnixNanos, WallClock};

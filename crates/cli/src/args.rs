@@ -255,6 +255,10 @@ pub struct TargetArgs {
     /// Go through the page cache on purpose
     #[arg(long)]
     pub buffered: bool,
+    /// Make the test file of a directory on Btrfs one that is written in place:
+    /// no copies on write, no checksums, no compression
+    #[arg(long)]
+    pub no_cow: bool,
     /// Keep the submitters on these CPUs, such as 0,2
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub cpus: Option<Vec<usize>>,

@@ -16,7 +16,7 @@ use block::{
 use engine::{Control, TargetBench, Way};
 use linux::drive::{Engine, NullTarget};
 use linux::environment::RealEnvironment;
-use linux::scratch::{self, Leftover, ScratchFile};
+use linux::scratch::{self, Copying, Leftover, ScratchFile};
 use linux::sysfs::Roots;
 use linux::target::{Access, AnyTarget, EngineTarget, OpenOptions, RealTarget};
 use mark::{Around, Body, Broken, Ceiling, Engines, Executed, cache, findings};
@@ -88,6 +88,9 @@ pub fn measure(job: &Job<'_>, recording: &mut Recording) -> Result<Measured> {
     };
     let mut desk = Desk { job, cancel, recording };
     let name = job.target.target.as_str();
+    if job.target.no_cow && !Path::new(name).is_dir() {
+        bail!("{name}: --no-cow is about the test file that a directory gets; leave it out");
+    }
     if name.starts_with("sim:") {
         return desk.on_virtual(name);
     }
@@ -143,14 +146,22 @@ impl Desk<'_> {
         }
         // What can be known to fail is told before gigabytes are written; the rest when it is open.
         plan.fit(&DriveInfo { capacity_bytes: size, ..unopened(&name) })?;
+        let copying = if self.job.target.no_cow { Copying::Off } else { Copying::Usual };
         let mut payload = SectorContent::new(plan.content, plan.seed, u16::MAX);
         let (sink, run_id) = (&mut *self.recording, self.job.run_id);
         let mut progress = |done_bytes, total_bytes| {
             let what = "writing the test file".to_owned();
             sink.event(&Event::Preparing { what, done_bytes, total_bytes });
         };
-        let scratch =
-            ScratchFile::create(dir, size, run_id, &mut payload, &mut progress, &self.cancel)?;
+        let scratch = ScratchFile::create_with(
+            copying,
+            dir,
+            size,
+            run_id,
+            &mut payload,
+            &mut progress,
+            &self.cancel,
+        )?;
         // Opened anew, so that `scratch` keeps the descriptor that tells other runs that the file has an
         // owner; and through that descriptor, for whoever may write to the directory could have put
         // something else under the name meanwhile.
@@ -225,6 +236,7 @@ impl Desk<'_> {
             engine: args.engine.to_string(),
             direct: !args.buffered,
             polling: args.iopoll,
+            in_place: scratch::is_written_in_place(opened.file()),
             extents,
             identity,
         };
@@ -312,6 +324,7 @@ impl Desk<'_> {
             durable,
             cpus: self.cpus(),
             polling: how.polling,
+            in_place: how.in_place,
             extents_after,
             cache,
         };
@@ -456,6 +469,8 @@ struct How {
     engine: String,
     direct: bool,
     polling: bool,
+    /// A filesystem that copies on write does not do so with the target.
+    in_place: bool,
     extents: Option<Extents>,
     identity: DriveIdentity,
 }
@@ -464,7 +479,14 @@ impl How {
     /// A target without layers under it, which is who its name says.
     fn not_real(engine: &str, info: &DriveInfo) -> How {
         let identity = identity_by_name(info);
-        How { engine: engine.to_owned(), direct: true, polling: false, extents: None, identity }
+        How {
+            engine: engine.to_owned(),
+            direct: true,
+            polling: false,
+            in_place: false,
+            extents: None,
+            identity,
+        }
     }
 }
 

@@ -25,6 +25,9 @@ pub struct Setup {
     pub iopoll: bool,
     /// True when I/O went through the page cache on purpose.
     pub buffered: bool,
+    /// True when the test file was to be written in place (Btrfs).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub no_cow: bool,
     /// CPUs of the submitters, when they were chosen.
     pub cpus: Option<Vec<usize>>,
     /// Seed that a virtual drive's own noise took from the user's.
@@ -80,6 +83,7 @@ impl Setup {
             engine: target.engine.to_string(),
             iopoll: target.iopoll,
             buffered: target.buffered,
+            no_cow: target.no_cow,
             cpus: target.cpus.clone(),
             drive_seed,
             samples_max: output.samples_max,
@@ -129,6 +133,7 @@ impl Setup {
             engine: engine.with_context(|| format!("{}: no such engine here", self.engine))?,
             iopoll: self.iopoll,
             buffered: self.buffered,
+            no_cow: self.no_cow,
             cpus: self.cpus.clone(),
             consent,
         })

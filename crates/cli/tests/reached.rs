@@ -81,6 +81,45 @@ fn filesystems_on_a_loop_with_direct_io_reach_the_disk_under_it() {
     }
 }
 
+/// If it failed, whoever wants the drive's number on Btrfs would have no way to it, or would not be told what that way leaves
+/// out; and a flag that does nothing would be taken elsewhere.
+#[test]
+fn a_file_without_copy_on_write_reaches_the_disk_under_btrfs() {
+    if !has_means(&["losetup", "mkfs.btrfs", "mkfs.ext4"]) {
+        return;
+    }
+    if !filesystem_is_known("btrfs") {
+        return skip("the kernel has no btrfs");
+    }
+    let device = Loop::new(512 << 20, true);
+    device.mkfs("btrfs");
+    let mounted = Mounted::new("btrfs", device.dev(), "");
+    let write = ["--size=64MiB", "--write-only", "--quick", "--tests=SEQ1MQ1T1", "--runs=3"];
+    let codes = |body: &Value| -> Vec<String> {
+        let caveats = body["caveats"].as_array().unwrap();
+        caveats.iter().map(|caveat| caveat["code"].as_str().unwrap().to_owned()).collect()
+    };
+    let has = |codes: &[String], code: &str| codes.iter().any(|known| known == code);
+    let in_place = mark(mounted.path(), &[&write[..], &["--no-cow"]].concat()).exits(0).body();
+    assert_reached(&in_place);
+    assert_eq!(in_place["setup"]["in_place"], true);
+    let told = codes(&in_place);
+    assert!(has(&told, "written_in_place") && !has(&told, "copy_on_write"), "{told:?}");
+    let usual = mark(mounted.path(), &write).body();
+    assert!(usual["setup"]["in_place"].is_null());
+    let caveats = usual["caveats"].as_array().unwrap();
+    let offer = caveats.iter().find(|caveat| caveat["code"] == "copy_on_write").unwrap();
+    assert!(offer["remedy"].as_str().unwrap().contains("--no-cow"), "{offer}");
+    assert!(names(mounted.path()).iter().all(|name| !name.contains("drivescope")));
+
+    let elsewhere = Loop::new(256 << 20, true);
+    elsewhere.mkfs("ext4");
+    let ext4 = Mounted::new("ext4", elsewhere.dev(), "");
+    let refused = mark(ext4.path(), &[&write[..], &["--no-cow"]].concat()).exits(2);
+    assert!(refused.stderr.contains("--no-cow is for Btrfs"), "{}", refused.stderr);
+    assert!(names(ext4.path()).iter().all(|name| !name.contains("drivescope")), "nothing is left");
+}
+
 #[test]
 fn a_loop_device_with_direct_io_reaches_the_disk_under_it() {
     if !has_means(&["losetup"]) {

@@ -215,6 +215,10 @@ impl Environment for RealEnvironment {
                 None
             }
         };
+        let arc = match self.stack.layers.iter().any(|layer| layer.kind == "zfs") {
+            true => crate::zfs::arc(&self.roots).map_err(|why| keep("arc", why)).ok(),
+            false => None,
+        };
         self.ask_drives(&mut missing);
         let devices = self.devices(&mut missing);
         Snapshot {
@@ -224,6 +228,7 @@ impl Environment for RealEnvironment {
             run_delay_ns,
             steal_ns,
             page_cache,
+            arc,
             temperature_c: self.temperature(),
             throttle_events: self.throttle_events(),
             media_errors: self.media_errors(),

@@ -24,3 +24,4 @@ pub mod tracer;
 pub mod written;
 
 mod syscalls;
+mod zfs;

@@ -13,7 +13,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use block::{Bytes, Extents, Payload, UnixNanos};
-use rustix::fs::{Advice, FlockOperation, OFlags};
+use rustix::fs::{Advice, FlockOperation, IFlags, OFlags};
 use rustix::io::Errno;
 use thiserror::Error;
 
@@ -88,6 +88,16 @@ pub enum ScratchError {
     /// The user asked to stop; the file was removed.
     #[error("stopped while the test file was written; it was removed")]
     Cancelled,
+    /// The filesystem does not make files that are written in place on request.
+    #[error(
+        "{}: --no-cow is for Btrfs, and this filesystem has no such flag ({source}): leave it out", .dir.display()
+    )]
+    NoCow {
+        /// The directory.
+        dir: PathBuf,
+        /// The kernel's answer.
+        source: io::Error,
+    },
     /// The kernel refused something.
     #[error("{}: cannot {action}: {source}", .path.display())]
     Io {
@@ -98,6 +108,17 @@ pub enum ScratchError {
         /// The kernel's answer.
         source: io::Error,
     },
+}
+
+/// How a filesystem that copies on write treats a test file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Copying {
+    /// As any file: on Btrfs each write goes to a new place, with a checksum, compressed where the mount says so.
+    #[default]
+    Usual,
+    /// Written in place, without checksums and compression (`chattr +C`, `FS_NOCOW_FL` of `ioctl_iflags(2)`), which Btrfs
+    /// alone lets be asked for, of an empty file.
+    Off,
 }
 
 /// A test file. Removed when dropped.
@@ -127,6 +148,22 @@ impl ScratchFile {
         progress: &mut dyn FnMut(Bytes, Bytes),
         cancel: &AtomicBool,
     ) -> Result<ScratchFile, ScratchError> {
+        ScratchFile::create_with(Copying::Usual, dir, size, run_id, payload, progress, cancel)
+    }
+
+    /// As [`ScratchFile::create`], treated by the filesystem as `copying` says.
+    ///
+    /// # Errors
+    /// As there, and [`ScratchError::NoCow`].
+    pub fn create_with(
+        copying: Copying,
+        dir: &Path,
+        size: Bytes,
+        run_id: &str,
+        payload: &mut dyn Payload,
+        progress: &mut dyn FnMut(Bytes, Bytes),
+        cancel: &AtomicBool,
+    ) -> Result<ScratchFile, ScratchError> {
         let io = |path: &Path, action| {
             let path = path.to_owned();
             move |source: io::Error| ScratchError::Io { path, action, source }
@@ -148,6 +185,10 @@ impl ScratchFile {
         // From here on, dropping `scratch` removes the file.
         let mut scratch =
             ScratchFile { file, path, size, extents: Extents::default(), direct: false };
+        if copying == Copying::Off {
+            write_in_place(&scratch.file)
+                .map_err(|source| ScratchError::NoCow { dir: dir.to_owned(), source })?;
+        }
         match scratch.fill(payload, progress, cancel) {
             Ok(true) => {}
             Ok(false) => return Err(ScratchError::Cancelled),
@@ -278,6 +319,21 @@ impl Drop for ScratchFile {
         let _ = fs::remove_file(&self.path);
         alive.retain(|path| *path != self.path);
     }
+}
+
+/// Lets an empty file be written in place, and looks whether it will be: the flag alone can be taken and dropped.
+fn write_in_place(file: &File) -> io::Result<()> {
+    let flags = rustix::fs::ioctl_getflags(file)?;
+    rustix::fs::ioctl_setflags(file, flags | IFlags::NOCOW)?;
+    match is_written_in_place(file) {
+        true => Ok(()),
+        false => Err(Errno::OPNOTSUPP.into()),
+    }
+}
+
+/// True for a file of a filesystem that copies on write, which is exempt from that (`chattr +C`).
+pub fn is_written_in_place(file: &File) -> bool {
+    rustix::fs::ioctl_getflags(file).is_ok_and(|flags| flags.contains(IFlags::NOCOW))
 }
 
 fn is_run_id(text: &str) -> bool {

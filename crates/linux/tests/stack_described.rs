@@ -5,8 +5,9 @@ mod common;
 
 use std::fs;
 
-use block::{Bytes, Medium, Stack};
+use block::{Bytes, Environment as _, Medium, Stack};
 use common::Machine;
+use drivescope_linux::environment::RealEnvironment;
 use drivescope_linux::stack::{self, StackError};
 
 fn kinds(stack: &Stack) -> Vec<&str> {
@@ -216,6 +217,57 @@ fn caches_of_zfs_and_of_fuse_daemons_are_told() {
     let stack = stack::resolve(&machine.roots, &file).unwrap();
     assert_eq!(leaves(&stack), [("sda", Medium::Device)]);
     assert!(stack.layers[1].page_cache.as_deref().unwrap().contains("sda"));
+}
+
+/// Breaks when a ZFS that ignores O_DIRECT is believed to honour it, and its cache's speed with it; or when one that honours it
+/// is refuted for a cache that was bypassed.
+#[test]
+fn zfs_is_told_by_its_version() {
+    for (version, enabled, ignores) in [
+        ("2.1.5-1ubuntu6", None, true),
+        ("2.2.6-1", None, true),
+        ("2.3.0-1", None, false),
+        ("2.3.1", Some("0"), true),
+        ("2.10.0-rc2", Some("1"), false),
+        ("3.0.0", None, false),
+        ("unknown", None, true),
+    ] {
+        let machine = Machine::new();
+        let module = machine.roots.sys.join("module/zfs");
+        fs::create_dir_all(module.join("parameters")).unwrap();
+        fs::write(module.join("version"), format!("{version}\n")).unwrap();
+        if let Some(enabled) = enabled {
+            fs::write(module.join("parameters/zfs_dio_enabled"), enabled).unwrap();
+        }
+        let file = machine.mounted("0:60 /", "zfs tank/home rw");
+        let stack = stack::resolve(&machine.roots, &file).unwrap();
+        let zfs = &stack.layers[1];
+        assert_eq!(zfs.page_cache.is_some(), ignores, "{version}");
+        assert_eq!(zfs.attributes["version"], version);
+        let word = if ignores { "ignored" } else { "honoured" };
+        assert_eq!(zfs.attributes["direct_io"], word, "{version}");
+        assert_eq!(zfs.attributes["source"], "tank/home", "the remedy names it");
+    }
+}
+
+/// Breaks when what ZFS's cache did is not counted around the runs.
+#[test]
+fn the_counters_of_zfs_are_read() {
+    let machine = Machine::new();
+    let file = machine.mounted("0:60 /", "zfs tank/home rw");
+    let stack = stack::resolve(&machine.roots, &file).unwrap();
+    let mut environment = RealEnvironment::new(machine.roots.clone(), stack.clone(), None);
+    assert!(environment.snapshot().missing["arc"].contains("arcstats"));
+    let kstat = machine.roots.proc.join("spl/kstat/zfs");
+    fs::create_dir_all(&kstat).unwrap();
+    let text = "9 1 0x01 147 39984 6083 10\nname type data\nhits 4 900\ndemand_data_hits 4 700\n\
+                demand_data_misses 4 50\nprefetch_data_hits 4 1\nprefetch_data_misses 4 20\n";
+    fs::write(kstat.join("arcstats"), text).unwrap();
+    let snapshot = environment.snapshot();
+    let arc = snapshot.arc.unwrap();
+    let counts = (arc.demand_data_hits, arc.demand_data_misses, arc.prefetch_data_misses);
+    assert_eq!(counts, (700, 50, 20));
+    assert!(!snapshot.missing.contains_key("arc"));
 }
 
 /// Physical offsets must be those of the disk: an outer zone is judged by them.

@@ -86,6 +86,7 @@ fn judged<T: Target>(
         durable: false,
         cpus: std::thread::available_parallelism().map_or(1, usize::from),
         polling: false,
+        in_place: false,
         extents_after: None,
         cache: None,
     };

@@ -48,6 +48,10 @@ pub struct Setup {
     pub engine: String,
     /// True when the page cache was bypassed on request (O_DIRECT).
     pub direct: bool,
+    /// True for a file that its filesystem, which copies on write, writes in place all the same: without checksums and
+    /// compression (Btrfs: `--no-cow`, `chattr +C`).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub in_place: bool,
     /// True when each write had to be durable before it completed.
     pub durable: bool,
     /// Size of the region that was used.

@@ -1,6 +1,6 @@
 //! Doubts about a mark, each with its cause and what would remove it.
 
-use block::{DriveInfo, DriveKind, EngineKind, Medium, Nanos, Op, WriteCache};
+use block::{DriveInfo, DriveKind, EngineKind, Layer, Medium, Nanos, Op, WriteCache};
 use engine::Trouble;
 use stats::{Caveat, Verdict};
 use workload::plan::Plan;
@@ -97,16 +97,63 @@ pub(crate) fn of_the_whole(plan: &Plan, executed: &Executed, context: &Context<'
             "measure on a filesystem with more free space in one piece, or the device itself",
         ));
     }
-    let copies = context.stack.layers.iter().any(|l| l.kind == "btrfs" || l.kind == "bcachefs");
-    if copies && plan.alters() {
-        caveats.push(caveat(
-            "copy_on_write",
+    caveats.extend(of_copying(plan, context));
+    caveats.extend(of_zfs(context));
+    caveats
+}
+
+/// Doubts about a filesystem that copies on write, or was told not to.
+fn of_copying(plan: &Plan, context: &Context<'_>) -> Option<Caveat> {
+    let target = context.info.name.as_str();
+    let copying =
+        context.stack.layers.iter().find(|l| l.kind == "btrfs" || l.kind == "bcachefs")?;
+    if context.in_place {
+        return Some(caveat(
+            "written_in_place",
             target,
-            "the filesystem copies on write and checksums: each write moves the data elsewhere, and the kernel may buffer direct writes",
-            "this is the filesystem's number; for the drive's, measure a directory without copying (chattr +C) or the device",
+            "the file is written in place, which files of this filesystem usually are not: the numbers are without its checksums, its compression and its copies on write",
+            "for what usual files get, leave --no-cow out, or measure one without chattr +C",
         ));
     }
-    caveats
+    let remedy = match copying.kind.as_str() {
+        "btrfs" => {
+            "this is the filesystem's number; for one nearer to the drive's, add --no-cow, which makes a test file in a directory without copying and checksums, or measure the device"
+        }
+        _ => {
+            "this is the filesystem's number; for the drive's, measure a directory without copying (chattr +C) or the device"
+        }
+    };
+    let cause = "the filesystem copies on write and checksums: each write moves the data elsewhere, and the kernel may buffer direct writes";
+    plan.alters().then(|| caveat("copy_on_write", target, cause, remedy))
+}
+
+/// Doubts about ZFS's own cache.
+fn of_zfs(context: &Context<'_>) -> Option<Caveat> {
+    let zfs = context.stack.layers.iter().find(|layer| layer.kind == "zfs")?;
+    let version = zfs.attributes.get("version");
+    let named = version.map_or("this ZFS".to_owned(), |version| format!("ZFS {version}"));
+    let cause = match zfs.attributes.get("direct_io").map(String::as_str) {
+        Some("honoured") => format!(
+            "{named} lets direct I/O bypass its cache (ARC), unless the dataset's property direct is disabled, a transfer is not aligned, or the data are in the cache already"
+        ),
+        Some(_) => format!(
+            "{named} ignores O_DIRECT: reads come from its cache (ARC), and writes go to it"
+        ),
+        None => {
+            "ZFS before 2.3 ignores O_DIRECT: reads come from its cache (ARC), and writes go to it"
+                .to_owned()
+        }
+    };
+    Some(caveat("zfs_cache", &context.info.name, cause, zfs_remedy(zfs)))
+}
+
+/// How to get a dataset whose data are not cached. It is not made for the user: a dataset stays, and is mounted, when we
+/// are gone.
+fn zfs_remedy(zfs: &Layer) -> String {
+    let dataset = zfs.attributes.get("source").map_or("POOL", String::as_str);
+    format!(
+        "make a dataset that keeps only metadata in the cache, `zfs create -o primarycache=metadata -o compression=off {dataset}/drivescope`, measure its mount point, and afterwards `zfs destroy {dataset}/drivescope`"
+    )
 }
 
 /// What to do when it ended early, by what ended it.
@@ -186,7 +233,7 @@ pub(crate) fn of_test(test: &Test, case: &Case<'_>, context: &Context<'_>) -> Ve
     }
     let proofs = &test.proofs;
     if proofs.reached.verdict == Verdict::Refuted {
-        add("not_reached", proofs.reached.reason.clone(), reached_remedy(case, context));
+        add("not_reached", proofs.reached.reason.clone(), &reached_remedy(case, context));
     }
     if proofs.pattern.verdict == Verdict::Refuted {
         add(
@@ -332,7 +379,14 @@ fn of_arrays(subject: &str, case: &Case<'_>) -> Vec<Caveat> {
     caveats
 }
 
-fn reached_remedy(case: &Case<'_>, context: &Context<'_>) -> &'static str {
+fn reached_remedy(case: &Case<'_>, context: &Context<'_>) -> String {
+    if let Some(zfs) = case.stack.layers.iter().find(|layer| layer.kind == "zfs") {
+        return zfs_remedy(zfs);
+    }
+    usual_remedy(case, context).to_owned()
+}
+
+fn usual_remedy(case: &Case<'_>, context: &Context<'_>) -> &'static str {
     let memory = case.stack.leaves.iter().any(|l| l.medium == Medium::Ram);
     let between = case.stack.layers.iter().any(|l| l.page_cache.is_some());
     let unwritten = case.extents.is_some_and(|e| e.hole_bytes.0 + e.unwritten_bytes.0 > 0);

@@ -46,6 +46,8 @@ pub struct Context<'a> {
     pub cpus: usize,
     /// True when the engine asks for completions over and over instead of waiting for them.
     pub polling: bool,
+    /// True for a file that its filesystem, which copies on write, writes in place all the same (Btrfs: `chattr +C`).
+    pub in_place: bool,
     /// Layout of the target's file after the last run.
     pub extents_after: Option<Extents>,
     /// What reading again said of the drive's cache, where it was asked.
@@ -212,6 +214,7 @@ fn setup(plan: &Plan, executed: &Executed, context: &Context<'_>) -> Setup {
     Setup {
         engine: engines(plan, context.engine),
         direct: context.direct,
+        in_place: context.in_place,
         durable: context.durable,
         region_bytes: executed.region.length,
         region_offset_bytes: executed.region.offset,

@@ -222,6 +222,7 @@ fn setup(tool: &str, told: &Told, tests: &[(String, Vec<&Source>)]) -> Setup {
     Setup {
         engine: told.engine.clone().unwrap_or_else(|| tool.to_owned()),
         direct: told.direct == Some(true),
+        in_place: false,
         durable: told.durable == Some(true),
         region_bytes: told.region_bytes.unwrap_or_default(),
         region_offset_bytes: Bytes::ZERO,

@@ -4,9 +4,8 @@ mod world;
 
 use block::{
     Bytes, CpuTimes, DriveKind, Errno, Extents, Layer, Leaf, LinkState, Medium, Nanos, Op,
-    PageCache, TaskIo, Time, WriteCache,
+    PageCache, TaskIo, Time,
 };
-use drivescope_mark::cache::{Answer, Found, Held};
 use drivescope_mark::{Broken, Ceiling, Direction, FailedRun, RunFigures};
 use engine::{Failure, FailureKind};
 use stats::{Evidence, Verdict};
@@ -151,71 +150,6 @@ fn pattern_holds_reads_against_the_drives_own_cache() {
     assert_eq!(laps(Some(Bytes::mib(16)), true), Verdict::Proven);
     assert_eq!(laps(None, true), Verdict::Unprovable, "a disk that does not tell may have 256 MiB");
     assert_eq!(laps(None, false), Verdict::Proven);
-}
-
-/// What reading again said: `served` and `not_served` MiB, in both ways of reading.
-fn asked(answer: Answer, served: Option<u64>, not_served: Option<u64>) -> Found {
-    let (served_bytes, not_served_bytes) = (served.map(Bytes::mib), not_served.map(Bytes::mib));
-    let held = || Held { served_bytes, not_served_bytes, looks: Vec::new() };
-    Found {
-        answer,
-        reason: String::new(),
-        in_sequence: held(),
-        scattered: held(),
-        read_bytes: Bytes::mib(8),
-        took_ns: Nanos::secs(1),
-    }
-}
-
-/// Breaks when a number that the drive's cache made stands because the drive keeps its size to itself; or when one of the
-/// medium's is withdrawn, or doubted, although the drive was seen to have no such cache.
-#[test]
-fn pattern_holds_reads_against_a_cache_that_was_found_by_asking() {
-    let laps = |found: Found, rotational| {
-        let mut world = World::sound().each(|_, run| {
-            let slots: Vec<u64> = (0..500).map(|i| i % 64).collect();
-            run.audit = audit(MIB, &slots);
-            run.audit.slots = 64;
-        });
-        world.info.rotational = Some(rotational);
-        world.cache = Some(found);
-        world.test().proofs.pattern.verdict
-    };
-    let seen = |served, not_served| asked(Answer::Seen, Some(served), not_served);
-    for rotational in [true, false] {
-        assert_eq!(laps(seen(64, Some(128)), rotational), Verdict::Refuted);
-        assert_eq!(laps(seen(16, Some(128)), rotational), Verdict::Unprovable, "between the ends");
-        assert_eq!(laps(seen(16, Some(32)), rotational), Verdict::Proven);
-        assert_eq!(laps(seen(16, None), rotational), Verdict::Unprovable, "no upper end");
-        assert_eq!(laps(asked(Answer::NoneSeen, None, Some(4)), rotational), Verdict::Proven);
-    }
-    let undecided = || asked(Answer::Undecided, None, None);
-    assert_eq!(laps(undecided(), true), Verdict::Unprovable, "a disk may have 256 MiB");
-    assert_eq!(laps(undecided(), false), Verdict::Proven);
-}
-
-/// Breaks when what a volatile cache takes in passing is shown as a drive's speed of writing without a word; or when writes
-/// that were mostly on the medium are doubted.
-#[test]
-fn pattern_holds_writes_against_the_flush_after_them() {
-    let with = |elapsed_per_second: f64, write_cache, told: Option<u64>| {
-        let mut world = World::sound().each(|_, run| {
-            run.totals.written = Bytes(run.run.bytes);
-            run.elapsed_ns = (1e9 * elapsed_per_second) as u64;
-        });
-        world.plan = plan("SEQ1MQ8T1", Direction::Write);
-        world.info.write_cache = Some(write_cache);
-        world.info.cache_bytes = told.map(Bytes::mib);
-        world.test().proofs.pattern
-    };
-    let (back, through) = (WriteCache::WriteBack, WriteCache::WriteThrough);
-    let swallowed = with(3.0, back, None);
-    assert_eq!(swallowed.verdict, Verdict::Unprovable);
-    assert!(swallowed.reason.contains("3.0 times as long"), "{}", swallowed.reason);
-    assert_eq!(with(3.0, back, Some(1024)).verdict, Verdict::Unprovable);
-    assert_eq!(with(3.0, back, Some(64)).verdict, Verdict::Proven, "500 MiB do not fit 64");
-    assert_eq!(with(1.1, back, None).verdict, Verdict::Proven);
-    assert_eq!(with(3.0, through, None).verdict, Verdict::Proven, "nothing is volatile");
 }
 
 #[test]

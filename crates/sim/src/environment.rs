@@ -236,6 +236,7 @@ impl Environment for VirtualEnvironment {
             process_cpu: None,
             run_delay_ns: None,
             steal_ns: Some(Nanos::ZERO),
+            arc: None,
             page_cache: Some(PageCache {
                 cached_bytes: Bytes::ZERO,
                 dirty_bytes: Some(Bytes::ZERO),

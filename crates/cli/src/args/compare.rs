@@ -52,6 +52,10 @@ pub struct CompareArgs {
     /// Go through the page cache on purpose
     #[arg(long, help_heading = "Targets")]
     pub buffered: bool,
+    /// Make test files in directories on Btrfs that are written in place: no
+    /// copies on write, no checksums, no compression
+    #[arg(long)]
+    pub no_cow: bool,
     /// Keep the submitters on these CPUs, such as 0,2
     #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = "Targets")]
     pub cpus: Option<Vec<usize>>,

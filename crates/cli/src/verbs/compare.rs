@@ -232,6 +232,7 @@ fn alone(
         engine: args.engine,
         iopoll: false,
         buffered: args.buffered,
+        no_cow: args.no_cow,
         cpus: args.cpus.clone(),
         consent: ConsentArgs::default(),
     };

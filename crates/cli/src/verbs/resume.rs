@@ -102,7 +102,7 @@ fn agree_on_samples(
 }
 
 fn agree(asked: &Asked<'_>, setup: &Setup, plan: &Plan) -> Result<()> {
-    let TargetArgs { size, span, engine, iopoll, buffered, cpus, .. } = asked.target;
+    let TargetArgs { size, span, engine, iopoll, buffered, no_cow, cpus, .. } = asked.target;
     let region = plan.region.map(|r| r.length);
     let contradicts = [
         ("size", size.is_some() && *size != setup.file_bytes && *size != region),
@@ -110,6 +110,7 @@ fn agree(asked: &Asked<'_>, setup: &Setup, plan: &Plan) -> Result<()> {
         ("engine", engine.to_string() != setup.engine),
         ("iopoll", *iopoll != setup.iopoll),
         ("buffered", *buffered != setup.buffered),
+        ("no-cow", *no_cow != setup.no_cow),
         ("cpus", *cpus != setup.cpus),
     ];
     for (flag, differs) in contradicts {

@@ -62,6 +62,7 @@ fn facts(body: &Body) -> Vec<String> {
         (_, true) => ", direct I/O",
         (_, false) => ", through the page cache",
     };
+    let in_place = if setup.in_place { ", written in place (no copy on write)" } else { "" };
     let durable = if setup.durable { ", durable writes" } else { "" };
     let runs = number::counted(runs, "run");
     // A plan may bound its phases by bytes or I/Os instead.
@@ -71,7 +72,7 @@ fn facts(body: &Body) -> Vec<String> {
         (time, warm_up) => format!(" of {time} each after {warm_up} of warm-up"),
     };
     let mut facts = vec![
-        format!("{region}; {}{access}{durable}", setup.engine),
+        format!("{region}; {}{access}{in_place}{durable}", setup.engine),
         format!("{runs}{timed}; seed {}", setup.seed),
     ];
     facts.extend(body.cache.as_ref().map(cache));

@@ -9,6 +9,7 @@ use block::Medium;
 use super::{Attributes, Walk};
 use crate::mounts::Mount;
 use crate::sysfs::{BlockNode, DevNo, names_in};
+use crate::zfs;
 
 /// Filesystems in this machine's memory.
 const IN_MEMORY: [&str; 5] = ["tmpfs", "ramfs", "devtmpfs", "hugetlbfs", "rootfs"];
@@ -164,9 +165,22 @@ impl Walk<'_> {
     }
 
     fn zfs(&mut self, layer: usize, dataset: &str) {
-        self.stack.layers[layer].page_cache = Some(
-            "ZFS's own cache (ARC): before OpenZFS 2.3 direct I/O does not bypass it".to_owned(),
-        );
+        let version = zfs::version(self.roots);
+        if let Some(version) = &version {
+            let direct = zfs::honours_direct(self.roots, version);
+            let attributes = &mut self.stack.layers[layer].attributes;
+            attributes.insert("version".to_owned(), version.clone());
+            attributes.insert(
+                "direct_io".to_owned(),
+                if direct { "honoured" } else { "ignored" }.to_owned(),
+            );
+        }
+        if !version.is_some_and(|version| zfs::honours_direct(self.roots, &version)) {
+            self.stack.layers[layer].page_cache = Some(
+                "ZFS's own cache (ARC): before OpenZFS 2.3 direct I/O does not bypass it"
+                    .to_owned(),
+            );
+        }
         let note = "sysfs does not show the members of a ZFS pool: `zpool status` does";
         self.lost(layer, dataset, Medium::Unknown, note);
     }

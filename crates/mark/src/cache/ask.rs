@@ -60,23 +60,34 @@ impl Asker<'_> {
     /// Runs twice as long each time, each in a place of its own in the second half of the area: where the area is what was
     /// measured, sequential tests begin in the first.
     fn in_sequence(&mut self, until: Nanos) -> Result<Held, BenchError> {
-        let middle = Bytes(self.area.length.0 / 2).round_down(STRIDE);
-        let (mut looks, mut length, mut at) = (Vec::new(), RUN_MIN, middle);
-        let mut last = Nanos::ZERO;
-        while at + length <= self.area.length && self.has_time(last, until) {
+        let mut at = Bytes(self.area.length.0 / 2).round_down(STRIDE);
+        let (mut looks, mut length, mut last) = (Vec::new(), RUN_MIN, Nanos::ZERO);
+        while self.has_time(last, until) && !is_last(&looks) {
             let began = self.spent();
-            let blocks = (0..length.0 / RUN_BLOCK.0).map(|i| at + Bytes(i * RUN_BLOCK.0));
-            let first = self.read(blocks.clone(), RUN_BLOCK)?;
-            let again = self.read(blocks.take(PAIRS), RUN_BLOCK)?;
-            let first = first[..PAIRS.min(first.len())].to_vec();
+            let Some(look) = self.run(&mut at, length)? else { break };
+            let confirmed = match look.served {
+                Served::Yes => self.run(&mut at, length)?,
+                _ => None,
+            };
+            looks.push(both(look, confirmed));
             last = self.spent() - began;
-            if is_last(&mut looks, &Pairs { bytes: length, first, again }) {
-                break;
-            }
-            at = at + length + STRIDE;
             length = Bytes(2 * length.0);
         }
         Ok(infer::held(looks))
+    }
+
+    /// Reads a run at `at`, and its first blocks again; `None` where there is no room for it.
+    fn run(&mut self, at: &mut Bytes, length: Bytes) -> Result<Option<Look>, BenchError> {
+        if *at + length > self.area.length {
+            return Ok(None);
+        }
+        let begin = *at;
+        *at = begin + length + STRIDE;
+        let blocks = (0..length.0 / RUN_BLOCK.0).map(|i| begin + Bytes(i * RUN_BLOCK.0));
+        let mut first = self.read(blocks.clone(), RUN_BLOCK)?;
+        let again = self.read(blocks.take(PAIRS), RUN_BLOCK)?;
+        first.truncate(PAIRS);
+        Ok(Pairs { bytes: length, first, again }.look())
     }
 
     /// Blocks of the first half of the area, twice as many each time; those that were read longest ago are read again, so
@@ -94,7 +105,7 @@ impl Asker<'_> {
         let mut used: VecDeque<(Bytes, f64)> = VecDeque::new();
         let (mut looks, mut firsts, mut count) = (Vec::new(), Vec::new(), PAIRS);
         let mut last = Nanos::ZERO;
-        while self.has_time(last, until) {
+        while self.has_time(last, until) && !is_last(&looks) {
             let began = self.spent();
             let fresh: Vec<Bytes> = places.by_ref().take(count - used.len()).collect();
             if fresh.len() + used.len() < count {
@@ -103,18 +114,30 @@ impl Asker<'_> {
             let times = self.read(fresh.iter().copied(), block)?;
             firsts.extend(&times);
             used.extend(fresh.into_iter().zip(times));
-            let oldest: Vec<(Bytes, f64)> = used.drain(..PAIRS).collect();
-            let again = self.read(oldest.iter().map(|(place, _)| *place), block)?;
-            let first = oldest.iter().map(|(_, time)| *time).collect();
-            used.extend(oldest);
+            let Some(look) = self.oldest(&mut used, block)? else { break };
+            let confirmed = match look.served {
+                Served::Yes => self.oldest(&mut used, block)?,
+                _ => None,
+            };
+            looks.push(both(look, confirmed));
             last = self.spent() - began;
-            let bytes = Bytes(count as u64 * block.0);
-            if is_last(&mut looks, &Pairs { bytes, first, again }) {
-                break;
-            }
             count *= 2;
         }
         Ok((infer::held(looks), firsts))
+    }
+
+    /// Reads again what was read longest ago.
+    fn oldest(
+        &mut self,
+        used: &mut VecDeque<(Bytes, f64)>,
+        block: Bytes,
+    ) -> Result<Option<Look>, BenchError> {
+        let bytes = Bytes(used.len() as u64 * block.0);
+        let oldest: Vec<(Bytes, f64)> = used.drain(..PAIRS).collect();
+        let again = self.read(oldest.iter().map(|(place, _)| *place), block)?;
+        let first = oldest.iter().map(|(_, time)| *time).collect();
+        used.extend(oldest);
+        Ok(Pairs { bytes, first, again }.look())
     }
 
     fn spent(&self) -> Nanos {
@@ -142,10 +165,18 @@ impl Asker<'_> {
     }
 }
 
-/// Takes note of a look; true when no larger one is worth its time, or looks are used up.
-fn is_last(looks: &mut Vec<Look>, pairs: &Pairs) -> bool {
-    let Some(look) = pairs.look() else { return true };
-    let served = look.served;
-    looks.push(look);
-    served == Served::No || looks.len() >= infer::LOOKS_MAX / 2
+/// What is seen twice is taken for seen: for a while all reads of a machine may be slow because of something else, and then
+/// what comes after it looks like a cache.
+fn both(look: Look, confirmed: Option<Look>) -> Look {
+    match (look.served, confirmed.map(|look| look.served)) {
+        (Served::Yes, Some(Served::Yes)) => look,
+        (Served::Yes, _) => Look { served: Served::Unclear, ..look },
+        _ => look,
+    }
+}
+
+/// True when no larger amount is worth its time, or looks are used up.
+fn is_last(looks: &[Look]) -> bool {
+    let is_no = |look: &Look| look.served == Served::No;
+    looks.last().is_some_and(is_no) || looks.len() >= infer::LOOKS_MAX / 2
 }

@@ -138,6 +138,7 @@ pub fn run<T: Target>(
         durable,
         cpus: how.cpus,
         polling: false,
+        in_place: false,
         extents_after,
         cache: None,
     };

@@ -1,5 +1,7 @@
 //! Runs made up for a proof: a sound world, in which each check spoils one thing.
 
+#![allow(dead_code, reason = "each file of tests takes a part of it")]
+
 use block::{
     Bytes, CpuTimes, DeviceCounters, DriveInfo, DriveKind, Extents, Layer, Leaf, Medium, Nanos, Op,
     PageCache, Snapshot, Stack, TaskIo, Time,
@@ -28,6 +30,7 @@ pub struct World {
     pub ceiling: Option<Ceiling>,
     pub engine: &'static str,
     pub direct: bool,
+    pub in_place: bool,
     pub cache: Option<Found>,
     pub broken: Option<Broken>,
     pub failed: Vec<FailedRun>,
@@ -80,6 +83,7 @@ impl World {
             ceiling: Some(Ceiling { iops: 1e6, through_kernel: true }),
             engine: "io_uring",
             direct: true,
+            in_place: false,
             cache: None,
             broken: None,
             failed: Vec::new(),
@@ -115,6 +119,7 @@ impl World {
             durable: false,
             cpus: 2,
             polling: false,
+            in_place: self.in_place,
             extents_after: None,
             cache: self.cache.clone(),
         };
