@@ -168,19 +168,17 @@ pub fn keys(wake: &PipeReader, wait: Duration) -> Vec<u8> {
     keys
 }
 
-/// Gives the screen back, and stops this process and what was started with it, as Ctrl-Z does. Returns when it goes on;
+/// With the screen given back, stops this process and what was started with it, as Ctrl-Z does. Returns when it goes on;
 /// at once where nobody could let it go on.
 pub fn suspend() {
-    give_back();
     // The kernel decides: a process that no shell looks after is not stopped.
     let _ = kill_current_process_group(Signal::TSTP);
     // Another thread may be given the signal, and this one goes on for a moment.
     thread::sleep(STOPPING);
 }
 
-/// Gives the screen back, and ends this process as Ctrl-\ does.
+/// With the screen given back, ends this process as Ctrl-\ does.
 pub fn quit() {
-    give_back();
     let _ = kill_current_process_group(Signal::QUIT);
 }
 

@@ -16,7 +16,7 @@ use super::{KeepArgs, LiveArgs, Span, hazard, named, picture, share, span};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  drivescope pts wsat 'sim:mlc-nvme?capacity=4GiB' --minute 2%
+  drivescope pts wsat 'sim:mlc-nvme?capacity=8GiB' --minute 2%
   drivescope pts all 'sim:enterprise-28op?capacity=8GiB' --minute 50ms
   drivescope pts iops /dev/nvme0n1 --plan       how long, how many bytes; asks
   sudo drivescope pts iops /dev/nvme0n1 --write --consent SERIAL

@@ -220,18 +220,19 @@ impl Shared {
 
     fn key(&self, key: u8, frame: &mut Frame) {
         match key {
-            b'q' | b'Q' => {
-                // A second one would end it at once, which is what Ctrl-C is for.
-                if !std::mem::replace(&mut self.model().is_ending, true) {
-                    self.show(frame);
-                    terminal::interrupt();
-                }
+            // A second one would end it at once, which is what Ctrl-C is for.
+            b'q' | b'Q' if !self.model().is_ending => {
+                self.model().is_ending = true;
+                self.show(frame);
+                terminal::interrupt();
             }
             terminal::SUSPEND => {
+                terminal::give_back();
                 talk::release();
                 terminal::suspend();
             }
             terminal::QUIT => {
+                terminal::give_back();
                 talk::release();
                 terminal::quit();
             }

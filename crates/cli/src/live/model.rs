@@ -122,7 +122,7 @@ impl Model {
             Event::StepFinished { .. } => self.end_step(),
             Event::Pausing { span, .. } => {
                 self.end_step();
-                self.over = self.over + *span;
+                self.over += *span;
             }
         }
     }
@@ -130,7 +130,7 @@ impl Model {
     fn end_step(&mut self) {
         if let Some(step) = self.step.as_mut().filter(|step| !step.is_over) {
             step.is_over = true;
-            self.over = self.over + step.at;
+            self.over += step.at;
             self.count += 1;
         }
     }

@@ -138,7 +138,7 @@ impl Keeper for PtsRecord {
         self.part.push(kept.clone());
         match kept {
             Kept::Window { window, .. } => {
-                self.written.0 = self.written.0 + Bytes(window.bytes_written);
+                self.written.0 += Bytes(window.bytes_written);
                 let (written, budget) = self.written;
                 let facts = || view::live::of_window(window, written, budget);
                 self.progress.tell(|model| model.facts = facts());
