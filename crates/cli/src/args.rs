@@ -443,8 +443,8 @@ Examples:
   source <(drivescope completions zsh)             in ~/.zshrc, after compinit
   drivescope completions fish | source             in config.fish
 
-The script asks the program itself, so that verbs, flags, virtual drives, recorded
-runs and devices are those of now.")]
+The script asks the program itself, so that verbs, flags, virtual drives,
+recorded runs and devices are those of now.")]
 pub struct CompletionsArgs {
     /// The shell
     pub shell: Shell,

@@ -6,10 +6,11 @@ use mark::diskspd::Manner;
 /// What is told of them, beside diskspd's own options.
 pub const OWN_HELP: &str = "
 Not of diskspd:
-      --emulate=diskspd-linux  make offsets as diskspd for Linux does, to see what
-                           comes of it: a cursor for each transfer outstanding,
-                           all threads at the same place or with the same draws,
-                           -r at multiples of 64K, the same seed each time
+      --emulate=diskspd-linux  make offsets as diskspd for Linux does, to see
+                           what comes of it: a cursor for each transfer
+                           outstanding, all threads at the same place or with
+                           the same draws, -r at multiples of 64K, the same seed
+                           each time
       --strict             exit code 1 when what the report shows is refuted;
                            it is 0 otherwise, so that scripts run unchanged
       --consent=WORD       before -w writes to a device: its serial number or
