@@ -302,6 +302,7 @@ impl Desk<'_> {
                 engine: how.engine.clone(),
                 direct: how.direct,
                 durable,
+                in_place: how.in_place,
                 cpus: self.cpus(),
                 polling: how.polling,
                 proven: BTreeMap::new(),

@@ -27,6 +27,8 @@ pub struct Watch {
     pub direct: bool,
     /// True when each write has to be durable.
     pub durable: bool,
+    /// True when a file is written in place.
+    pub in_place: bool,
     /// CPUs that the submitters can run on.
     pub cpus: usize,
     /// True when completions are asked for over and over.
@@ -50,6 +52,7 @@ impl Watch {
             extents_after: None,
             // Asked when all runs are over.
             cache: None,
+            in_place: self.in_place,
         };
         let test = findings::so_far(&self.plan, so_far, step, &context);
         let is_proven = |test: &Test| {
