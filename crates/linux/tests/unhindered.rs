@@ -28,6 +28,7 @@ fn reads(test: &str) -> Plan {
         runs: 3,
         discard_first: 0,
         order: Order::Interleaved,
+        cache_probe: Nanos::ZERO,
         until: None,
         seed: 1,
         region: None,
