@@ -25,7 +25,7 @@ const STRIDE: Bytes = Bytes::mib(2);
 /// Share of the time that runs may take; what they leave is for scattered blocks.
 const RUN_SHARE: f64 = 0.6;
 /// Keeps this draw apart from those of the runs.
-const PATH: [u64; 1] = [0x6361_6368_65];
+const PATH: [u64; 1] = [0x0063_6163_6865];
 
 /// Asks the drive on `bench` what it holds of data read in `area`, for at most about `budget`, in an order that `seed`
 /// draws.
@@ -158,7 +158,7 @@ impl Asker<'_> {
         let base = self.area.offset;
         let access = |place| Access { op: Op::Read, fua: false, offset: base + place, len };
         let script = Script::one_by_one(places.map(access));
-        self.read = self.read + Bytes(script.accesses().len() as u64 * len.0);
+        self.read += Bytes(script.accesses().len() as u64 * len.0);
         let nothing = || Box::new(SectorContent::new(Content::default(), 0, 0)) as _;
         let samples = self.bench.run(&script, &nothing)?;
         Ok(samples.iter().map(|sample| (sample.completed - sample.issued).0 as f64).collect())
