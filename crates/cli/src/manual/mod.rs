@@ -254,7 +254,7 @@ mod tests {
         let text = page("mark");
         assert!(text.contains("\n\\fBdrivescope mark \\-\\-quick /mnt/usb\\fR\n.RS 4\n\\fIa shorter one, under 45 s\\fR\n.RE\n"), "{text}");
         assert!(
-            page("sweep").contains("block=4K..1M \\e\\fR\n.br\n\\fB"),
+            page("sweep").contains("block=4K..1M \\\\\\fR\n.br\n\\fB"),
             "a broken command goes on"
         );
     }
