@@ -22,6 +22,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use block::{Bytes, Nanos};
+use clap::builder::NonEmptyStringValueParser;
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
@@ -459,7 +460,7 @@ Examples:
   drivescope man --list        the pages, and the words that print each")]
 pub struct ManArgs {
     /// The verb, such as trace record [default: the program as a whole]
-    #[arg(value_name = "VERB", conflicts_with = "list")]
+    #[arg(value_name = "VERB", conflicts_with = "list", value_parser = NonEmptyStringValueParser::new())]
     pub verb: Vec<String>,
     /// List the pages: name, and words of the verb
     #[arg(long)]

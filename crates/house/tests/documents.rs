@@ -76,7 +76,7 @@ fn every_flag_that_is_named_exists() {
     let known: BTreeSet<&str> = help.split(word).filter(|w| w.starts_with("--")).collect();
     // Flags of other programs that the documents name.
     let others = [
-        "--live",
+        "--locked",
         "--release",
         "--direct-io",
         "--read_iolog",
