@@ -204,6 +204,8 @@ schema = "drivescope.plan/1"
 seed = 7
 [schedule]
 runs = 1
+# What lies below the loop may hold a file so small, and has no part in which addresses are issued.
+cache_probe = "0s"
 [[step]]
 name = "counted"
 submitters = 2

@@ -38,8 +38,10 @@ fn assert_read_ratio(test: &Value) {
 fn a_directory_on_a_disk_is_reached_by_every_engine() {
     let dir = scratch_dir();
     for engine in ENGINES {
-        let args = ["--size=64MiB", "--tests=SEQ1MQ1T1,RND4KQ1T1", "--engine", engine];
-        let ran = mark(dir.path(), &args);
+        // What the disk itself holds of a file that is so small is another proof's question.
+        let size = ["--size=64MiB", "--cache-probe=0s"];
+        let args = ["--tests=SEQ1MQ1T1,RND4KQ1T1", "--engine", engine];
+        let ran = mark(dir.path(), &[&size[..], &args].concat());
         let body = ran.body();
         if body["stack"]["layers"][1]["kind"] != "ext4" {
             return skip("the build directory is not on ext4");

@@ -141,6 +141,8 @@ pub struct Planned {
     pub time_budget_ns: Nanos,
     /// Most that is written to what exists; none where only reading is allowed.
     pub write_budget_bytes: Option<Bytes>,
+    /// A test file is made in the target, a directory, and removed.
+    pub makes_test_file: bool,
     /// The parts, as far as they can be foreseen: what an earlier one shows decides about a later one.
     pub parts: Vec<PlannedPart>,
     /// What is not looked at.
@@ -207,6 +209,7 @@ impl<'a> Survey<'a> {
             chosen: self.subject.chosen.clone(),
             time_budget_ns: self.asked.time_budget_ns,
             write_budget_bytes: self.asked.may_write.then_some(self.asked.write_budget_bytes),
+            makes_test_file: self.subject.sort == parts::Sort::Directory,
             parts: self.order.iter().enumerate().map(part).collect(),
             not_looked_at: self.never_looked_at(),
         }

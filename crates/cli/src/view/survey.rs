@@ -169,10 +169,11 @@ pub fn plan(planned: &Planned) -> String {
     };
     let mut facts: Vec<(String, String)> = planned.parts.iter().map(part).collect();
     facts.push(("in all".to_owned(), time(planned.time_budget_ns)));
-    let writes = planned.write_budget_bytes;
-    let writes = writes.map_or("nothing, but for a test file in a directory".to_owned(), |most| {
-        format!("{} at most", number::bytes(most.0 as f64))
-    });
+    let writes = match planned.write_budget_bytes {
+        Some(most) => format!("{} at most", number::bytes(most.0 as f64)),
+        None if planned.makes_test_file => "a test file, which is removed".to_owned(),
+        None => "nothing".to_owned(),
+    };
     facts.push(("written".to_owned(), writes));
     facts.extend(
         planned.not_looked_at.iter().map(|left| ("not looked at".to_owned(), in_words(left))),

@@ -90,32 +90,44 @@ impl Asker<'_> {
         Ok(Pairs { bytes: length, first, again }.look())
     }
 
-    /// Blocks of the first half of the area, of which twice as many are in use each time. With the looks, the times of all
-    /// first reads.
+    /// Blocks of the first half of the area, twice as many each time; those that were read longest ago are read again, so
+    /// that each comes back after all the others. With them, the times of all first reads.
     fn scattered(
         &mut self,
         block: Bytes,
         until: Nanos,
         seed: u64,
     ) -> Result<(Held, Vec<f64>), BenchError> {
-        let mut unread: Vec<Bytes> =
-            (0..self.area.length.0 / 2 / STRIDE.0).map(|part| Bytes(part * STRIDE.0)).collect();
-        Rng::for_path(seed, &PATH).shuffle(&mut unread);
-        let mut blocks = Blocks { unread, used: VecDeque::new() };
+        let mut places: Vec<u64> = (0..self.area.length.0 / 2 / STRIDE.0).collect();
+        Rng::for_path(seed, &PATH).shuffle(&mut places);
+        let mut places = places.into_iter().map(|place| Bytes(place * STRIDE.0));
+        // By their last use, with the time of the first.
+        let mut used: VecDeque<(Bytes, f64)> = VecDeque::new();
         let (mut looks, mut firsts, mut count) = (Vec::new(), Vec::new(), PAIRS);
         let mut last = Nanos::ZERO;
         while self.has_time(last, until) && !is_last(&looks) {
             let began = self.spent();
-            let more = count - blocks.used.len();
-            if blocks.unread.len() < more + PAIRS {
+            let fresh: Vec<Bytes> = places.by_ref().take(count - used.len()).collect();
+            if fresh.len() + used.len() < count {
                 break;
             }
-            let fresh: Vec<Bytes> = blocks.fresh().take(more).collect();
-            firsts.extend(self.read(fresh.iter().copied(), block)?);
-            blocks.used.extend(fresh);
-            let Some(look) = self.oldest(&mut blocks, block, &mut firsts)? else { break };
+            let times = self.read(fresh.iter().copied(), block)?;
+            firsts.extend(&times);
+            used.extend(fresh.into_iter().zip(times));
+            let Some(look) = self.oldest(&mut used, block)? else { break };
             let confirmed = match look.served {
-                Served::Yes => self.oldest(&mut blocks, block, &mut firsts)?,
+                // The same blocks would be held against the same first reads, and those of this moment may all have been
+                // slow: others are, which the next look needs too.
+                Served::Yes if count == PAIRS => {
+                    let fresh: Vec<Bytes> = places.by_ref().take(PAIRS).collect();
+                    let times = self.read(fresh.iter().copied(), block)?;
+                    firsts.extend(&times);
+                    let mut others = fresh.into_iter().zip(times).collect();
+                    let confirmed = self.oldest(&mut others, block)?;
+                    used.extend(others);
+                    confirmed
+                }
+                Served::Yes => self.oldest(&mut used, block)?,
                 _ => None,
             };
             looks.push(both(look, confirmed));
@@ -125,31 +137,17 @@ impl Asker<'_> {
         Ok((infer::held(looks), firsts))
     }
 
-    /// Reads again what was read longest ago, and by turns with it what was never read, which takes the place of the next
-    /// oldest: so a second read is held against a first one of the same moment. Against that of its own block, reads that
-    /// were slow at the beginning, because the machine was waking up or busy, would show a cache where there is none.
+    /// Reads again what was read longest ago.
     fn oldest(
         &mut self,
-        blocks: &mut Blocks,
+        used: &mut VecDeque<(Bytes, f64)>,
         block: Bytes,
-        firsts: &mut Vec<f64>,
     ) -> Result<Option<Look>, BenchError> {
-        let bytes = Bytes(blocks.used.len() as u64 * block.0);
-        if blocks.unread.len() < PAIRS {
-            return Ok(None);
-        }
-        let mut turns = Vec::with_capacity(2 * PAIRS);
-        for _ in 0..PAIRS {
-            let oldest = blocks.used.pop_front();
-            blocks.used.pop_front();
-            let pair: Vec<Bytes> = oldest.into_iter().chain(blocks.fresh().take(1)).collect();
-            blocks.used.extend(&pair);
-            turns.extend(pair);
-        }
-        let times = self.read(turns.into_iter(), block)?;
-        let (again, first): (Vec<f64>, Vec<f64>) =
-            times.chunks_exact(2).map(|pair| (pair[0], pair[1])).unzip();
-        firsts.extend(&first);
+        let bytes = Bytes(used.len() as u64 * block.0);
+        let oldest: Vec<(Bytes, f64)> = used.drain(..PAIRS.min(used.len())).collect();
+        let again = self.read(oldest.iter().map(|(place, _)| *place), block)?;
+        let first = oldest.iter().map(|(_, time)| *time).collect();
+        used.extend(oldest);
         Ok(Pairs { bytes, first, again }.look())
     }
 
@@ -175,20 +173,6 @@ impl Asker<'_> {
         let nothing = || Box::new(SectorContent::new(Content::default(), 0, 0)) as _;
         let samples = self.bench.run(&script, &nothing)?;
         Ok(samples.iter().map(|sample| (sample.completed - sample.issued).0 as f64).collect())
-    }
-}
-
-/// Places of scattered blocks.
-struct Blocks {
-    /// Never read, in the order in which they are taken from the end.
-    unread: Vec<Bytes>,
-    /// Read, by their last use.
-    used: VecDeque<Bytes>,
-}
-
-impl Blocks {
-    fn fresh(&mut self) -> impl Iterator<Item = Bytes> {
-        std::iter::from_fn(|| self.unread.pop())
     }
 }
 

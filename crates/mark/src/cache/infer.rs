@@ -17,7 +17,7 @@ const HALF: f64 = 0.5;
 /// quarter find their block so soon, even if the arm needed no time.
 const QUARTER_TURN: Nanos = Nanos(1_000_000);
 
-/// One amount of data: the times of first reads and of second ones, in nanoseconds, each two of the same place or moment.
+/// One amount of data: the times of the first reads and of the second, by block, in nanoseconds.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Pairs {
     pub(super) bytes: Bytes,
@@ -26,7 +26,7 @@ pub(super) struct Pairs {
 }
 
 impl Pairs {
-    /// What they say. Were there no cache, either of the two reads might be the faster, so that the logarithms of
+    /// What they say. Were there no cache, either of two reads of a block might be the faster, so that the logarithms of
     /// the ratios lie about zero alike on both sides, which is all that Wilcoxon's signed-rank test asks for.
     pub(super) fn look(&self) -> Option<Look> {
         let confidence = 1.0 - ERROR / LOOKS_MAX as f64;

@@ -33,7 +33,7 @@ fn load(options: &Options, path: &str, target: Option<u64>) -> Load {
     load.span = end.map(|end| end.saturating_sub(options.base_offset));
     load.increment = options.thread_stride.unwrap_or(0);
     load.time = Some(Nanos::secs(u64::from(options.duration_s)));
-    load.warm_up = Nanos::secs(u64::from(options.warm_up_s + options.cool_down_s));
+    load.warm_up = Nanos::secs(u64::from(options.warm_up_s) + u64::from(options.cool_down_s));
     load.rate = options.bytes_per_ms.map(|bytes| bytes as f64 * 1000.0);
     load.way = if options.caching.direct { Way::Direct } else { Way::PageCache };
     let asked = u64::from(options.depth);

@@ -63,8 +63,8 @@ fn addresses(load: &Load, job: &Job, add: &mut impl FnMut(&str, String, &str)) {
     let overlap = sharers > 1 && load.increment < load.span.unwrap_or(u64::MAX);
     let in_order = matches!(load.order, Order::Sequential | Order::Strided { .. });
     match load.order {
-        Order::PrivateCursors { cursors } if cursors * sharers > 1 => {
-            let times = cursors * if load.increment == 0 { sharers } else { 1 };
+        Order::PrivateCursors { cursors } if cursors.saturating_mul(sharers) > 1 => {
+            let times = cursors.saturating_mul(if load.increment == 0 { sharers } else { 1 });
             add(
                 "same_addresses",
                 format!(

@@ -98,7 +98,11 @@ fn region(load: &Load) -> Option<Bytes> {
         Order::RandomOnce | Order::RandomFree { .. } | Order::Other | Order::Strided { .. } => {
             load.span.map(|span| {
                 let others = (load.sharers() - 1).saturating_mul(load.increment);
-                let files = if load.own_files { load.files * load.copies } else { load.files };
+                let files = if load.own_files {
+                    load.files.saturating_mul(load.copies)
+                } else {
+                    load.files
+                };
                 span.saturating_add(others).saturating_mul(files)
             })
         }

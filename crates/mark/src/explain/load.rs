@@ -181,7 +181,7 @@ impl Load {
         let others =
             (sharers - 1).saturating_mul(self.increment.min(span).saturating_mul(self.files));
         // Copies that begin further on reach as much further; with gaps of the pattern in it, in their share.
-        let others = (others as f64 * (pass as f64 / (span * self.files) as f64)) as u64;
+        let others = (others as f64 * (pass as f64 / (span as f64 * self.files as f64))) as u64;
         let all = pass.saturating_add(others);
         Some(if self.own_files { all.saturating_mul(self.copies) } else { all })
     }

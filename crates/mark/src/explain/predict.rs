@@ -51,7 +51,7 @@ pub(super) fn job(load: &Load) -> Job {
 /// All that is addressed, gaps included: fio writes the whole file.
 fn laid_out(load: &Load) -> Option<Bytes> {
     let one = load.span?.saturating_add((load.sharers() - 1).saturating_mul(load.increment));
-    let files = if load.own_files { load.files * load.copies } else { load.files };
+    let files = if load.own_files { load.files.saturating_mul(load.copies) } else { load.files };
     Some(Bytes(one.saturating_mul(files)))
 }
 
@@ -91,8 +91,9 @@ fn total(load: &Load, ends_by: EndsBy) -> Amount {
         }
         (EndsBy::Size, Some(all), _) => Amount::exactly(all),
         (EndsBy::Time | EndsBy::SizeOrTime, all, Some(paced)) => {
-            let slack = load.block_max().saturating_mul(load.copies * load.depth.0.max(1));
-            let most = ((1.0 + PACE) * paced) as u64 + slack;
+            let slack =
+                load.block_max().saturating_mul(load.copies.saturating_mul(load.depth.0.max(1)));
+            let most = (((1.0 + PACE) * paced) as u64).saturating_add(slack);
             Amount {
                 min: 0,
                 expected: Some((paced as u64).min(all.unwrap_or(u64::MAX))),
@@ -142,8 +143,11 @@ fn ios(load: &Load, transferred: Amount) -> Amount {
         // Each copy's last transfer may be a short one.
         let each = bytes.div_ceil(block);
         let back = if load.reads_back { 2 } else { 1 };
-        if transferred.exact() == Some(bytes * load.copies * back) {
-            return Amount::exactly(each * load.copies * back);
+        let all = |each: u64| each.checked_mul(load.copies)?.checked_mul(back);
+        if let (Some(bytes), Some(ios)) = (all(bytes), all(each))
+            && transferred.exact() == Some(bytes)
+        {
+            return Amount::exactly(ios);
         }
     }
     match load.block() {
@@ -227,7 +231,7 @@ fn touched(load: &Load, each: u64, pass: u64, reach: u64) -> u64 {
         return reach;
     }
     let step = load.increment.min(each);
-    each + (load.copies - 1).saturating_mul(step)
+    each.saturating_add((load.copies - 1).saturating_mul(step))
 }
 
 /// Each of the copies has taken blocks of its own choice: of `slots`, an equal share each.
@@ -276,7 +280,7 @@ fn duplicates(load: &Load, ends_by: EndsBy, transferred: Amount, unique: Amount)
     let of = |times: u64| 1.0 - 1.0 / times.max(1) as f64;
     let one_after_another = match load.order {
         Order::Sequential | Order::Strided { .. } => Some(load.sharers()),
-        Order::PrivateCursors { cursors } => Some(cursors * load.sharers()),
+        Order::PrivateCursors { cursors } => Some(cursors.saturating_mul(load.sharers())),
         Order::RandomFree { .. } if load.alike => Some(load.sharers()),
         _ => None,
     };
@@ -338,7 +342,8 @@ fn flushes(load: &Load, written: Amount) -> Amount {
             Amount::exactly(each.saturating_mul(load.copies))
         }
         (Durable::Every(writes), _) => {
-            let most = |bytes: u64| bytes / load.block_min() / writes.max(1) + load.copies;
+            let most =
+                |bytes: u64| (bytes / load.block_min() / writes.max(1)).saturating_add(load.copies);
             Amount::up_to(written.max.map(most))
         }
         (Durable::AtEnd, _) if load.writes() => Amount::exactly(load.copies),

@@ -238,6 +238,15 @@ fn plans_can_be_read_back() {
     }
 }
 
+/// If it failed, files larger than any storage would end `explain` with an arithmetic error.
+#[test]
+fn more_bytes_than_can_be_counted_are_no_error() {
+    let job = &explained("fio --name=x --numjobs=4 --filesize=4300000000g --bs=4k").jobs[0];
+    assert_eq!(job.read_bytes.min, u64::MAX, "{job:?}");
+    let job = &explained("fio --name=x --filesize=400000000000000 --nrfiles=46120").jobs[0];
+    assert_eq!(job.unique_bytes.max, Some(u64::MAX), "{job:?}");
+}
+
 proptest! {
     /// Whatever is typed gets an answer or an error; and what is told of it does not contradict itself.
     #[test]

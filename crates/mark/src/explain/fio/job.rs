@@ -209,8 +209,8 @@ fn order(job: &Job, direction: &Direction<'_>, load: &Load) -> Result<Order, Exp
             (true, gap) if gap == block => Order::SameBlock,
             (true, _) => Order::Other,
             // Where the last step does not end with the span, fio stops instead of going around.
-            (false, gap) if load.span.is_some_and(|span| span % (block + gap) == 0) => {
-                Order::Strided { step_bytes: block + gap }
+            (false, gap) if load.span.is_some_and(|span| span % block.saturating_add(gap) == 0) => {
+                Order::Strided { step_bytes: block.saturating_add(gap) }
             }
             (false, _) => Order::Other,
         });
@@ -257,7 +257,7 @@ fn ends(
     let pass = if load.order == Order::SameBlock { load.span } else { load.pass() };
     // In steps too, as many bytes are transferred as there are in the span: it is gone through several times.
     let pass = if matches!(load.order, Order::Strided { .. }) {
-        load.span.map(|s| s * load.files)
+        load.span.map(|s| s.saturating_mul(load.files))
     } else {
         pass
     };
