@@ -62,7 +62,8 @@ impl Asker<'_> {
     fn in_sequence(&mut self, until: Nanos) -> Result<Held, BenchError> {
         let mut at = Bytes(self.area.length.0 / 2).round_down(STRIDE);
         let (mut looks, mut length, mut last) = (Vec::new(), RUN_MIN, Nanos::ZERO);
-        while self.has_time(last, until) && !is_last(&looks) {
+        // A run twice as long takes twice the time.
+        while self.has_time(last + last, until) && !is_last(&looks) {
             let began = self.spent();
             let Some(look) = self.run(&mut at, length)? else { break };
             let confirmed = match look.served {
@@ -104,9 +105,8 @@ impl Asker<'_> {
         // By their last use, with the time of the first.
         let mut used: VecDeque<(Bytes, f64)> = VecDeque::new();
         let (mut looks, mut firsts, mut count) = (Vec::new(), Vec::new(), PAIRS);
-        let mut last = Nanos::ZERO;
-        while self.has_time(last, until) && !is_last(&looks) {
-            let began = self.spent();
+        let mut next = Nanos::ZERO;
+        while self.has_time(next, until) && !is_last(&looks) {
             let fresh: Vec<Bytes> = places.by_ref().take(count - used.len()).collect();
             if fresh.len() + used.len() < count {
                 break;
@@ -131,8 +131,10 @@ impl Asker<'_> {
                 _ => None,
             };
             looks.push(both(look, confirmed));
-            last = self.spent() - began;
             count *= 2;
+            let reads = count.saturating_sub(used.len()) + PAIRS;
+            let each = firsts.iter().sum::<f64>() / firsts.len() as f64;
+            next = Nanos((reads as f64 * each) as u64);
         }
         Ok((infer::held(looks), firsts))
     }
@@ -155,9 +157,9 @@ impl Asker<'_> {
         self.bench.now() - self.began
     }
 
-    /// True when as much as `last` took, and once more, fits into the time.
-    fn has_time(&self, last: Nanos, until: Nanos) -> bool {
-        self.spent() + last + last <= until
+    /// True when what takes `next` fits into the time.
+    fn has_time(&self, next: Nanos, until: Nanos) -> bool {
+        self.spent() + next <= until
     }
 
     /// Times of reads one after the other, in nanoseconds. Places are relative to the area.
