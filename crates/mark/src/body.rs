@@ -100,6 +100,14 @@ pub struct Test {
     pub proofs: Proofs,
 }
 
+impl Test {
+    /// I/Os that the counted runs have of each, as a median; 0 where none is known.
+    pub fn ios_of_a_run(&self) -> f64 {
+        let ios: Vec<f64> = self.runs.iter().map(|run| run.ios as f64).collect();
+        stats::median(&ios).unwrap_or(0.0)
+    }
+}
+
 /// One counted run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Run {

@@ -288,6 +288,8 @@ fn pair(
     }
     let stands = a.test.headline && b.test.headline;
     let contrast = Contrast::new(&ours, &theirs, design).filter(|_| stands);
+    let contrast =
+        contrast.map(|found| found.of_counts((a.test.ios_of_a_run(), b.test.ios_of_a_run())));
     let pair = Pair {
         of,
         to,

@@ -98,7 +98,9 @@ fn median(test: &Test) -> Option<f64> {
 fn repeated_test(before: &Test, after: Option<&Test>, margin_percent: f64) -> RepeatedTest {
     let rates = |test: &Test| test.runs.iter().map(|r| r.mb_s).collect::<Vec<f64>>();
     let rates = (rates(before), after.map(rates).unwrap_or_default());
+    let counts = (after.map_or(0.0, Test::ios_of_a_run), before.ios_of_a_run());
     let contrast = Contrast::new(&rates.1, &rates.0, Design::Separate);
+    let contrast = contrast.map(|found| found.of_counts(counts));
     let ratio = contrast.map(|found| found.estimate(CONFIDENCE));
     let stands = before.headline && after.is_some_and(|t| t.headline);
     let same = !rates.0.is_empty() && rates.0 == rates.1;

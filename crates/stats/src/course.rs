@@ -119,7 +119,7 @@ pub fn judge_courses(courses: &[Course], confidence: f64, margin: f64) -> Vec<Ju
             ratio: seen.estimate(confidence),
             p_value: p_values[index],
             p_holm: adjusted[index],
-            values_to_decide: (turn == Turn::Undecided).then(|| seen.runs_to_decide(margin)),
+            values_to_decide: seen.runs_to_decide(margin).filter(|_| turn == Turn::Undecided),
         }
     };
     courses.iter().enumerate().map(judged).collect()

@@ -199,3 +199,37 @@ fn percentiles_of_a_histogram_take_the_nearest_rank() {
     histogram.clear();
     assert!(histogram == LatencyHistogram::new());
 }
+
+#[test]
+fn one_io_more_or_less_tells_no_two_apart() {
+    // Each of 12 runs moved 15 requests here and 14 there: certain, and no more than what a count leaves open.
+    let runs = |ios: f64| vec![ios; 12];
+    let found = |ios: (f64, f64), design: Design| {
+        let contrast = Contrast::new(&runs(ios.0), &runs(ios.1), design).unwrap();
+        judge(&[contrast.of_counts(ios)], 0.95, 0.02).remove(0)
+    };
+    for design in [Design::Blocks, Design::Separate] {
+        let few = found((15.0, 14.0), design);
+        assert_eq!((few.outcome, few.runs_to_decide), (Outcome::Undecided, None), "{few:?}");
+        assert!(few.ratio.low.unwrap() < 1.0 && few.p_value == 1.0, "{few:?}");
+        let same = found((14.0, 14.0), design);
+        assert_eq!((same.outcome, same.runs_to_decide), (Outcome::Undecided, None), "{same:?}");
+        assert_eq!(found((1500.0, 1400.0), design).outcome, Outcome::Higher);
+        assert_eq!(found((1400.0, 1500.0), design).outcome, Outcome::Lower);
+        assert_eq!(found((1400.0, 1400.0), design).outcome, Outcome::Equivalent);
+        assert_eq!(found((28.0, 14.0), design).outcome, Outcome::Higher);
+    }
+}
+
+#[test]
+fn counts_leave_the_p_value_with_its_interval() {
+    let (a, b) =
+        ([31.0, 33.0, 32.0, 34.0, 32.5, 33.5, 31.5], [30.0, 31.5, 29.5, 31.0, 30.5, 30.2, 29.2]);
+    let exact = Contrast::new(&a, &b, Design::Separate).unwrap();
+    let counted = exact.clone().of_counts((32.5, 28.5));
+    assert!(exact.p_value() < 0.05 && counted.p_value() > 0.05, "{exact:?} {counted:?}");
+    let (exact, counted) = (exact.estimate(0.95), counted.estimate(0.95));
+    assert!(exact.low.unwrap() > 1.0 && counted.low.unwrap() < 1.0, "{exact:?} {counted:?}");
+    let widened = exact.low.unwrap() / counted.low.unwrap();
+    assert!((widened - (1.0 + 1.0 / 32.5) * (1.0 + 1.0 / 28.5)).abs() < 1e-9, "{widened}");
+}

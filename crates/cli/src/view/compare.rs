@@ -163,6 +163,9 @@ fn said(pair: &Pair, judged: &Judged) -> String {
         (Verdict::Undecided, None, Some(runs)) => {
             format!(": about {runs} runs of each would decide")
         }
+        (Verdict::Undecided, None, None) => {
+            ": one I/O more or less of a run is as much, and longer runs would decide".to_owned()
+        }
         _ => String::new(),
     };
     format!("{}{why}; {runs}, p {}", pair.outcome.word(), probability(judged.p_holm))

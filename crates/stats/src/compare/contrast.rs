@@ -42,6 +42,7 @@ pub struct Contrast {
     error: f64,
     trend: f64,
     dominance: f64,
+    grain: f64,
 }
 
 impl Contrast {
@@ -81,6 +82,7 @@ impl Contrast {
             error: stretch * deviation / (n as f64).sqrt(),
             trend: trend(&apart),
             dominance: balance(&apart),
+            grain: 0.0,
         })
     }
 
@@ -103,12 +105,21 @@ impl Contrast {
             stretch,
             error: stretch * (variance(a) / m + variance(b) / n).sqrt(),
             trend: if trends[0].abs() > trends[1].abs() { trends[0] } else { trends[1] },
+            grain: 0.0,
         })
     }
 
     /// The same for runs of which it is known that none resembles the one before more than any other: nothing is stretched.
     pub fn of_independent(self) -> Contrast {
         Contrast { error: self.error / self.stretch, stretch: 1.0, ..self }
+    }
+
+    /// The same for values that count something within a window, of which a run of `a` has about `counts.0` and one of `b`
+    /// `counts.1`. A count tells its rate to one more or less, and runs that all come out the same do not tell it better:
+    /// the interval is widened by one of each, and what lies within is told neither apart nor alike.
+    pub fn of_counts(self, counts: (f64, f64)) -> Contrast {
+        let one_of = |count: f64| if count > 0.0 { (1.0 / count).ln_1p() } else { 0.0 };
+        Contrast { grain: one_of(counts.0) + one_of(counts.1), ..self }
     }
 
     /// Hodges and Lehmann's estimate of a / b.
@@ -148,16 +159,17 @@ impl Contrast {
             Design::Separate => unpaired::rank_sum(self.n.0, self.n.1, tail),
         }?;
         let ends = (self.shifts[rank - 1], self.shifts[self.shifts.len() - rank]);
-        Some((self.stretched(ends.0), self.stretched(ends.1)))
+        Some((self.stretched(ends.0) - self.grain, self.stretched(ends.1) + self.grain))
     }
 
     /// Two-sided p-value of no difference: the least error at which the interval excludes it, with the same stretch.
     /// Differences of exactly zero speak against one.
     pub fn p_value(&self) -> f64 {
-        let against = |wrong: fn(f64) -> bool| {
+        let against = |wrong: &dyn Fn(f64) -> bool| {
             self.shifts.iter().filter(|shift| wrong(self.stretched(**shift))).count()
         };
-        let least = against(|shift| shift <= 0.0).min(against(|shift| shift >= 0.0));
+        let least =
+            against(&|shift| shift <= self.grain).min(against(&|shift| shift >= -self.grain));
         let tail = match self.design {
             Design::Blocks => signed_rank_tail(self.n.0, least),
             Design::Separate => unpaired::rank_sum_tail(self.n.0, self.n.1, least),
@@ -186,23 +198,27 @@ impl Contrast {
     }
 
     /// Runs of each that would decide, in all: with 80 % probability, if the two are as far apart as it looks now, their
-    /// interval excludes no difference, or lies within `margin` (0.02 for 2 %), whichever takes fewer. At most a million.
+    /// interval excludes no difference, or lies within `margin` (0.02 for 2 %), whichever takes fewer. At most a million;
+    /// `None` where no number of runs would, because a run counts too little ([`Contrast::of_counts`]).
     ///
     /// How far runs spread is known as poorly as there are runs: what it is at most, with 80 % confidence, is counted with.
-    pub fn runs_to_decide(&self, margin: f64) -> usize {
-        let reach = margin.ln_1p();
+    pub fn runs_to_decide(&self, margin: f64) -> Option<usize> {
         let apart = self.middle.abs();
+        let (beyond, within) = (apart - self.grain, margin.ln_1p() - apart - self.grain);
+        if self.grain > 0.0 && beyond <= 0.0 && within <= 0.0 {
+            return None;
+        }
         let error = self.error * spread_at_most(self.degrees());
         let errors =
             |room: f64, per: f64| if room > 0.0 { per * error / room } else { f64::INFINITY };
-        let fold = errors(apart, TO_DIFFER).min(errors(reach - apart, TO_AGREE));
+        let fold = errors(beyond, TO_DIFFER).min(errors(within, TO_AGREE));
         let now = self.n.0.min(self.n.1);
         let fewest = match self.design {
             Design::Blocks => FEWEST_BLOCKS,
             Design::Separate => FEWEST_RUNS,
         };
         let needed = (now as f64 * fold * fold).ceil().clamp(0.0, RUNS_MAX) as usize;
-        needed.max(now + 1).max(fewest)
+        Some(needed.max(now + 1).max(fewest))
     }
 }
 

@@ -29,7 +29,8 @@ pub struct Judged {
     pub p_value: f64,
     /// The same by Holm's procedure over all tests judged together.
     pub p_holm: f64,
-    /// Runs of each at which it would be decided; `None` where it is, or where more runs would not help.
+    /// Runs of each at which it would be decided; `None` where it is, where the values
+    /// moved too far ([`Judged::drift`]), or where runs count so little that more of them would not help.
     pub runs_to_decide: Option<usize>,
     /// How far the values moved while they were measured, as a ratio, where that forbids an answer: further than the two
     /// are apart, and out of the margin where they would be equivalent.
@@ -63,7 +64,7 @@ pub fn judge(contrasts: &[Contrast], confidence: f64, margin: f64) -> Vec<Judged
             ratio,
             p_value: p_values[index],
             p_holm: adjusted[index],
-            runs_to_decide: is_open.then(|| contrast.runs_to_decide(margin)),
+            runs_to_decide: contrast.runs_to_decide(margin).filter(|_| is_open),
             drift,
         }
     };
