@@ -18,7 +18,7 @@ use block::{Bytes, Nanos, Op, Time};
 
 use self::geometry::Spot;
 pub(crate) use self::model::HddModel;
-use self::model::PIECE_BYTES;
+use self::model::{HitsModel, PIECE_BYTES};
 use self::platters::{Mode, Platters, Trail};
 use self::readcache::{ReadCache, SegmentId};
 use self::schedule::Pending;
@@ -44,6 +44,8 @@ enum Event {
     Received,
     /// All of a write that must reach the platters is in memory; it was decoded at the given time.
     Staged(Command, Time),
+    /// The link may be free for what waits behind the platters' data.
+    Link,
     /// The host has seen the command's status.
     Done(Command),
 }
@@ -106,6 +108,7 @@ struct Figures {
     command: Nanos,
     command_jitter: u64,
     access: Nanos,
+    hits: HitsModel,
 }
 
 /// The disk.
@@ -124,6 +127,10 @@ pub(crate) struct Hdd {
     decoder_free: Time,
     link_free: Time,
     reads: ReadCache,
+    /// Reads that memory serves and that wait for the link.
+    hits: VecDeque<Command>,
+    /// The last [`Event::Link`] is for then.
+    link_looked_at: Time,
     dirty: WriteCache<Spot>,
     incoming: VecDeque<Incoming>,
     /// The first incoming write has a piece on the link.
@@ -168,6 +175,7 @@ impl Hdd {
             command: Nanos(link.command_ns),
             command_jitter: link.command_jitter_ns,
             access: Nanos(link.access_ns),
+            hits: link.hits,
         };
         let mut hdd = Hdd {
             figures,
@@ -180,6 +188,8 @@ impl Hdd {
             decoder_free: Time::ZERO,
             link_free: Time::ZERO,
             reads: ReadCache::new(count(memory.segments), memory.segment_bytes, memory.read_bytes),
+            hits: VecDeque::new(),
+            link_looked_at: Time::ZERO,
             dirty: WriteCache::new(),
             incoming: VecDeque::new(),
             receiving: false,
@@ -215,6 +225,7 @@ impl Hdd {
             Event::Written => self.written(now),
             Event::Received => self.received(now),
             Event::Staged(command, decoded) => self.stage(command, decoded, now),
+            Event::Link => self.send_hits(now),
             Event::Done(command) => {
                 self.held -= 1;
                 if command.op == Op::Flush {
@@ -276,7 +287,13 @@ impl Hdd {
         }
         if from == command.end() {
             self.media.cache_served_read_bytes += Bytes(command.len);
-            self.send(command, now, now);
+            match self.figures.hits {
+                HitsModel::InTurn => self.send(command, now, now),
+                HitsModel::Yield => {
+                    self.hits.push_back(command);
+                    self.send_hits(now);
+                }
+            }
             // What the host takes from memory makes room for reading further ahead.
             self.consider(now);
             return;
@@ -302,6 +319,20 @@ impl Hdd {
         let ends = (begins + whole).max(ready + tail);
         self.link_free = ends;
         self.done(command, ends);
+    }
+
+    /// Sends what waits behind the data of the platters, one after the other whenever the link has nothing else to do. The
+    /// platters bring no more than is waited for, so this comes.
+    fn send_hits(&mut self, now: Time) {
+        while self.link_free <= now
+            && let Some(command) = self.hits.pop_front()
+        {
+            self.send(command, now, now);
+        }
+        if !self.hits.is_empty() && self.link_looked_at < self.link_free {
+            self.link_looked_at = self.link_free;
+            self.events.push(self.link_free, Event::Link);
+        }
     }
 
     // ---- writes

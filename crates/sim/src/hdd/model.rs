@@ -113,6 +113,20 @@ pub(super) struct LinkModel {
     pub(super) command_jitter_ns: u64,
     /// Planning an access to the platters; hidden behind other work when there is any.
     pub(super) access_ns: u64,
+    /// When data that is in memory crosses the link; `in_turn` where it is not stated.
+    #[serde(default)]
+    pub(super) hits: HitsModel,
+}
+
+/// Which of several reads has the link.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum HitsModel {
+    /// Whichever was ready first.
+    #[default]
+    InTurn,
+    /// What the platters bring goes before what memory holds.
+    Yield,
 }
 
 impl HddModel {
