@@ -25,6 +25,10 @@ const BATCHES: usize = 12;
 const ZONES: u64 = 16;
 /// Groups of all windows, at most about.
 const GROUPS_MAX: u64 = 1024;
+/// How a run ends is told by this part of its window, or by so many I/Os where that has fewer.
+const END_PART: usize = 16;
+/// Runs end slowly from one on when of it and those that follow no more than this part ends fast.
+const FAST_PART: usize = 4;
 
 /// What a test of writes says of its burst, and of what comes after.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -89,7 +93,8 @@ pub(crate) fn find(case: &Case<'_>, proofs: &Proofs, executed: &Executed) -> Opt
             "the zones of a disk that turns differ in rate over so large a part: take a smaller --span",
         );
     }
-    let Some(line) = Line::new(case.runs(), case.phase.block) else {
+    let windows = windows(case.runs(), case.phase.block);
+    let Some(line) = Line::new(&windows, case.phase.block) else {
         return none("too few I/Os were finished for a series: take a longer --duration");
     };
     let Some(fall) = line.last_fall() else {
@@ -107,7 +112,7 @@ pub(crate) fn find(case: &Case<'_>, proofs: &Proofs, executed: &Executed) -> Opt
     if proofs.undisturbed.verdict == Verdict::Refuted {
         return none("the rate fell, and the drive was not ours alone: the fall may be another's");
     }
-    Some(Writes { safety, reason: None, ..told(&line, &fall, case.runs(), executed) })
+    Some(Writes { safety, reason: None, ..told(&line, &fall, &windows, executed) })
 }
 
 /// True when runs begin so far from each other on a disk that turns that their places alone make rates differ. A file lies
@@ -124,10 +129,10 @@ fn whole(bytes: Bytes) -> Bytes {
     Bytes(bytes.0 / unit.0 * unit.0)
 }
 
-fn told(line: &Line, fall: &Fall, runs: &[RunFigures], executed: &Executed) -> Writes {
+fn told(line: &Line, fall: &Fall, windows: &[Window<'_>], executed: &Executed) -> Writes {
     let knee = &fall.knee;
     let error = knee.error_bytes + line.group_bytes as f64;
-    let place = |at: f64, side: Side| executed.written_at(runs, at.max(0.0) as u64, side);
+    let place = |at: f64, side: Side| executed.written_at(windows, at.max(0.0) as u64, side);
     Writes {
         safety: Safety::Cached,
         burst_mb_s: Some(fall.burst),
@@ -161,21 +166,77 @@ impl Executed {
         until.map(|(_, bytes)| *bytes).sum()
     }
 
-    /// Bytes that all runs had written when windows of `runs` had written `at`: their warm-ups and the runs of other tests
+    /// Bytes that all runs had written when `windows` had written `at`: their warm-ups and the runs of other tests
     /// come on top.
-    fn written_at(&self, runs: &[RunFigures], at: u64, side: Side) -> Bytes {
+    fn written_at(&self, windows: &[Window<'_>], at: u64, side: Side) -> Bytes {
         let mut left = at;
-        for run in runs {
-            let window: u64 = run.series_bytes.iter().sum();
-            let is_here = left < window || (left == window && side == Side::Before);
+        for window in windows {
+            let bytes: u64 = window.slices().iter().sum();
+            let is_here = left < bytes || (left == bytes && side == Side::Before);
             if is_here {
-                let all = self.written_until(Some(run)).0;
-                return Bytes(all.saturating_sub(run.run.bytes) + left);
+                let all = self.written_until(Some(window.run)).0;
+                return Bytes(all.saturating_sub(window.run.run.bytes) + window.skipped() + left);
             }
-            left -= window;
+            left -= bytes;
         }
-        self.written_until(runs.last())
+        self.written_until(windows.last().map(|window| window.run))
     }
+}
+
+/// What of a run's window is looked at.
+struct Window<'a> {
+    run: &'a RunFigures,
+    /// Slices at its beginning that are left out.
+    head: usize,
+}
+
+impl Window<'_> {
+    /// Bytes of each slice that is looked at.
+    fn slices(&self) -> &[u64] {
+        self.run.series_bytes.get(self.head..).unwrap_or_default()
+    }
+
+    /// Bytes of those that are not.
+    fn skipped(&self) -> u64 {
+        self.run.series_bytes.iter().take(self.head).sum()
+    }
+}
+
+/// Bytes per slice at the end of a run.
+fn end_rate(run: &RunFigures, block: Bytes) -> f64 {
+    let slices = &run.series_bytes;
+    let (mut count, mut bytes) = (0, 0);
+    for slice in slices.iter().rev() {
+        count += 1;
+        bytes += slice;
+        if count >= slices.len() / END_PART && bytes >= GROUP_IOS * block.0 {
+            break;
+        }
+    }
+    bytes as f64 / (count as f64).max(1.0)
+}
+
+/// The windows of the runs, in order. A drive that rested between two runs, or was told to flush, takes the first bytes of
+/// the next one fast again. That is no part of what it sustains: once runs end slowly, those that follow are looked at
+/// from where they are slow. The first of them may have begun in the burst, but no faster than the one before it ended.
+fn windows(runs: &[RunFigures], block: Bytes) -> Vec<Window<'_>> {
+    let ends: Vec<f64> = runs.iter().map(|run| end_rate(run, block)).collect();
+    let slow = stats::median(&ends[ends.len() / 2..]).unwrap_or(0.0) * RATIO;
+    let is_settled = |from: &usize| {
+        let fast = ends[*from..].iter().filter(|end| **end > slow).count();
+        ends[*from] <= slow && fast * FAST_PART <= ends.len() - from
+    };
+    let first_slow = (0..ends.len()).find(is_settled).unwrap_or(ends.len());
+    let head = |(index, run): (usize, &RunFigures)| {
+        let most = match index.checked_sub(1) {
+            Some(before) if index == first_slow => slow.max(RATIO * ends[before]),
+            Some(_) if index > first_slow => slow,
+            _ => f64::INFINITY,
+        };
+        run.series_bytes.iter().take_while(|slice| **slice as f64 > most).count()
+    };
+    let heads = runs.iter().enumerate().map(head);
+    runs.iter().zip(heads).map(|(run, head)| Window { run, head }).collect()
 }
 
 /// A fall for good, and the rates on both sides of it.
@@ -193,17 +254,18 @@ struct Line {
 
 impl Line {
     /// `None` of too few I/Os.
-    fn new(runs: &[RunFigures], block: Bytes) -> Option<Line> {
-        let bytes: u64 = runs.iter().flat_map(|run| &run.series_bytes).sum();
+    fn new(windows: &[Window<'_>], block: Bytes) -> Option<Line> {
+        let bytes: u64 = windows.iter().flat_map(Window::slices).sum();
         if bytes / block.0.max(1) < IOS_MIN {
             return None;
         }
         let group_bytes = (GROUP_IOS * block.0).max(bytes / GROUPS_MAX);
         let (mut ends_ns, mut done, mut now) = (Vec::new(), 0_u64, 0.0_f64);
-        for run in runs {
+        for window in windows {
             // Slices lie wholly inside the window, whose rest is shorter than one.
+            let run = window.run;
             let span = run.run.duration_ns as f64 / run.series_bytes.len().max(1) as f64;
-            for &bytes in &run.series_bytes {
+            for &bytes in window.slices() {
                 let mut next = (ends_ns.len() as u64 + 1) * group_bytes;
                 while next <= done + bytes {
                     let share = (next - done) as f64 / bytes as f64;

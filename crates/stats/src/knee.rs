@@ -10,6 +10,9 @@ const BINS_MAX: usize = 1024;
 /// Changes that are smaller than this in the logarithm of a bin's time are taken for noise.
 const SCALE_MIN: f64 = 0.05;
 
+/// What is slow for fewer groups is no plateau.
+const LASTING_GROUPS: usize = 8;
+
 /// The place at which a fast stretch ends.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Knee {
@@ -61,8 +64,8 @@ impl Progress<'_> {
     }
 
     /// The first knee after `from_bytes`: where it slows down for good by `ratio`. For good: what follows, for a quarter
-    /// of what came before and eight groups at least, takes so many times as long as all that came since `from_bytes`,
-    /// in each of its halves.
+    /// of what came before or for as much time, and eight groups at least, takes so many times as long as all that came since
+    /// `from_bytes`, in each of its halves.
     pub fn knee(&self, ratio: f64, from_bytes: u64) -> Option<Knee> {
         let cut = self.cut();
         let first = (from_bytes.div_ceil(self.group_bytes.max(1)) as usize).min(self.ends_ns.len());
@@ -72,7 +75,12 @@ impl Progress<'_> {
 
     fn lasting(&self, ratio: f64, first: usize, at: usize) -> Option<Knee> {
         let groups = self.ends_ns.len();
-        let last = at + ((at - first) / 4).max(8);
+        let fewest = at + LASTING_GROUPS;
+        let quarter = fewest.max(at + (at - first) / 4);
+        // What is very slow takes long to come to a quarter.
+        let span = self.time(at) - self.time(first);
+        let is_long = |last: &usize| self.time(*last) - self.time(at) >= span;
+        let last = (fewest..quarter.min(groups + 1)).find(is_long).unwrap_or(quarter);
         if last > groups {
             return None;
         }
@@ -137,6 +145,12 @@ mod tests {
         let pauses =
             ends((0..200).map(|g| if (80..84).contains(&g) { 9_000_000 } else { 1_000_000 }));
         assert_eq!(Progress { group_bytes: 1_000_000, ends_ns: &pauses }.knee(1.25, 0), None);
+        // Ten groups are no quarter of eighty, but as slow as that they are most of the time.
+        let short = |slow: u64| ends((0..90).map(move |g| if g < 80 { 1_000_000 } else { slow }));
+        let knee = |ends: &[u64]| Progress { group_bytes: 1_000_000, ends_ns: ends }.knee(1.25, 0);
+        let found = knee(&short(12_000_000)).unwrap();
+        assert!((found.at_bytes - 80e6).abs() < 1e6, "{found:?}");
+        assert_eq!(knee(&short(4_000_000)), None);
         assert_eq!(Progress { group_bytes: 1_000_000, ends_ns: &[] }.knee(1.25, 0), None);
     }
 }

@@ -8,6 +8,7 @@
 
 mod binary;
 mod btt;
+mod burst;
 mod children;
 mod compare;
 mod coverage;
@@ -87,6 +88,8 @@ enum Name {
     Coverage(coverage::Options),
     /// How often a drive's cache is rightly told by reading again (minutes)
     Pattern(pattern::Options),
+    /// Where writes are said to become slow for good, on drives whose caches are known (a minute)
+    Burst(burst::Options),
     /// Runs killed at random moments, which have to go on (minutes)
     Kills(kills::Options),
     /// Scenarios on emulated drives (QEMU, an hour or more)
@@ -161,7 +164,7 @@ fn main() -> ExitCode {
 type Validation = (&'static str, &'static str, fn() -> Result<bool>);
 
 /// All of them, in the order in which they run when none is named: the short ones first.
-const ALL: [Validation; 31] = [
+const ALL: [Validation; 32] = [
     ("trend", "histories, rightly said to have changed or not", || trend::run(&defaults())),
     ("serve", "served virtual drives, tried with flashbench and fio", || serve::run(&defaults())),
     ("explain", "what commands were predicted to do, and did", || explain::run(&defaults())),
@@ -169,6 +172,7 @@ const ALL: [Validation; 31] = [
     ("latency", "recorded latency against the kernel's own, beside fio's", || {
         latency::run(&defaults())
     }),
+    ("burst", "where writes become slow for good", || burst::run(&defaults())),
     ("kills", "runs killed at random moments, which have to go on", || kills::run(&defaults())),
     ("cuts", "the power cut under the store of runs", || cuts::run(&defaults())),
     ("coverage", "how often mark's verdicts are right on a virtual disk", || {
@@ -242,6 +246,7 @@ fn run(name: Option<Name>) -> Result<bool> {
         Some(Name::Judge(options)) => judge::run(&options),
         Some(Name::Explain(options)) => explain::run(&options),
         Some(Name::Latency(options)) => latency::run(&options),
+        Some(Name::Burst(options)) => burst::run(&options),
         Some(Name::Kills(options)) => kills::run(&options),
         Some(Name::Lab(options)) => lab::run(&options),
         Some(Name::Cuts(options)) => cuts::run(&options),
