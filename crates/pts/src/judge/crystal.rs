@@ -38,13 +38,21 @@ struct Section {
 /// Reads the results of `text`.
 ///
 /// # Errors
-/// At a line whose figures cannot be read, or when there is none.
+/// At a line whose figures cannot be read, when there is none, or when the text ends before what stands below them.
 pub(super) fn read(file: &str, text: &str) -> Result<Vec<Recorded>, JudgeError> {
     let foot = foot(text);
     let mut section = None;
     let mut results = Vec::new();
+    let (mut is_below, mut is_whole) = (false, false);
     for (line, number) in text.lines().zip(1_u64..) {
         let line = line.trim();
+        let name = line.split_once(':').map(|(name, _)| name.trim());
+        is_below |= matches!(name, Some("Test" | "Date"));
+        is_whole |= name == Some("Date");
+        // Below the results stands the user's own comment too, which may speak of MB/s.
+        if is_below {
+            continue;
+        }
         if line.starts_with('[') {
             section = heading(line);
         }
@@ -67,6 +75,11 @@ pub(super) fn read(file: &str, text: &str) -> Result<Vec<Recorded>, JudgeError> 
     if results.is_empty() {
         let remedy = "run at least one test, and copy the text then";
         return Err(JudgeError::whole(file, "CrystalDiskMark's text has no results", remedy));
+    }
+    if !is_whole {
+        let what = "the text ends before its date, and results may be missing";
+        let remedy = "give the text as it was copied, from its first line to its last";
+        return Err(JudgeError::at(file, text.lines().count() as u64, what, remedy));
     }
     Ok(results)
 }
@@ -263,7 +276,8 @@ mod tests {
     const HEAD: &str = "* MB/s = 1,000,000 bytes/s [SATA/600 = 600,000,000 bytes/s]\n";
 
     fn read_of(lines: &str) -> Vec<Recorded> {
-        let text = format!("CrystalDiskMark 8.0.4 x64 (C) hiyohiyo\n{HEAD}{lines}");
+        let text =
+            format!("CrystalDiskMark 8.0.4 x64 (C) hiyohiyo\n{HEAD}{lines}   Date: 2026/11/02\n");
         assert!(is_it(&text));
         read("c.txt", &text).unwrap()
     }
@@ -326,7 +340,7 @@ mod tests {
     // A result that was left out without a word, or read as 0, would be missed by nobody.
     #[test]
     fn what_cannot_be_read_is_named_and_what_was_not_run_is_left_out() {
-        let line = |line: &str| read("c.txt", &format!("{HEAD}[Read]\n{line}\n"));
+        let line = |line: &str| read("c.txt", &format!("{HEAD}[Read]\n{line}\nDate: 1\n"));
         let error = line("  SEQ 1MiB (Q=  8, T= 1):  fast MB/s").unwrap_err();
         assert_eq!(error.line, Some(3));
         assert!(line("  SEQ 1MiB (Q=  8, T= 1):  5.0 MB/s [ x IOPS]").is_err());
@@ -334,6 +348,8 @@ mod tests {
             line("  SEQ 1MiB (Q=  8, T= 1):     0.000 MB/s [      0.0 IOPS] <     0.00 us>")
                 .is_err()
         );
-        assert!(read("c.txt", &format!("{HEAD}  SEQ 1MiB (Q=  8, T= 1):  5.0 MB/s\n")).is_err());
+        let of_no_section =
+            format!("{HEAD}  SEQ 1MiB (Q=  8, T= 1):  5.0 MB/s\n   Date: 2026/11/02\n");
+        assert_eq!(read("c.txt", &of_no_section).unwrap_err().line, Some(2));
     }
 }

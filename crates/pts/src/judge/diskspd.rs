@@ -31,16 +31,19 @@ struct Input {
 /// Reads the time spans of `text`.
 ///
 /// # Errors
-/// When a table has no total, with the line of its head.
+/// When a table or the percentiles are missing or have no end, with the line.
 pub(super) fn read(file: &str, text: &str) -> Result<Vec<Recorded>, JudgeError> {
     let input = input(text);
     let mut results: Vec<Recorded> = Vec::new();
     let mut table: Option<(&str, u64)> = None;
     let mut columns = Columns::default();
     let mut is_percentiles = false;
+    let mut awaited: Option<&str> = None;
     for (line, number) in text.lines().zip(1_u64..) {
         let line = line.trim();
         if let Some(span) = line.strip_prefix("Results for ") {
+            whole(file, awaited, number)?;
+            awaited = Some("Total IO");
             results.push(begun(file, span.trim_end_matches(':'), &input));
         }
         if line.starts_with("thread |") {
@@ -50,6 +53,7 @@ pub(super) fn read(file: &str, text: &str) -> Result<Vec<Recorded>, JudgeError> 
         if let Some(result) = results.last_mut() {
             if is_percentiles {
                 percentile(result, line);
+                awaited = awaited.filter(|_| !is_last_percentile(line));
             } else if let Some(seconds) = test_time(line) {
                 result.asked.duration = Some(seconds);
             }
@@ -65,12 +69,18 @@ pub(super) fn read(file: &str, text: &str) -> Result<Vec<Recorded>, JudgeError> 
                 JudgeError::at(file, number, "a total without bytes and I/Os", remedy)
             })?;
             table = None;
+            awaited = match head {
+                "Total IO" => Some("Read IO"),
+                "Read IO" => Some("Write IO"),
+                _ => columns.latency.map(|_| "max"),
+            };
             if let Some(result) = results.last_mut() {
                 take(result, head, total, &columns, line);
             }
         }
     }
     unfinished(file, table)?;
+    whole(file, awaited, text.lines().count() as u64)?;
     for result in &mut results {
         if result.written_bytes == Some(0) {
             result.load.pattern = Pattern::ReadsOnly;
@@ -92,6 +102,19 @@ fn unfinished(file: &str, table: Option<(&str, u64)>) -> Result<(), JudgeError> 
         what,
         "give the whole text, with the line that begins with total:",
     ))
+}
+
+/// A time span has all three tables, and with `-L` one of percentiles that goes up to `max`: without one of them a
+/// direction would be taken for one that was not asked for.
+fn whole(file: &str, awaited: Option<&str>, line: u64) -> Result<(), JudgeError> {
+    let Some(name) = awaited else { return Ok(()) };
+    let what = format!("the results end before {name}");
+    Err(JudgeError::at(file, line, what, "give the whole text, as diskspd printed it"))
+}
+
+/// The row of the longest, with the column of each direction and that of both.
+fn is_last_percentile(line: &str) -> bool {
+    line.starts_with("max") && line.split('|').count() > 3
 }
 
 fn input(text: &str) -> Input {
@@ -117,8 +140,8 @@ fn input(text: &str) -> Input {
             input.is_random = Some(true);
             input.alignment_bytes = size_of(alignment.trim_end_matches(')'));
         } else if input.is_random.is_none()
-            && line.starts_with("using ")
-            && line.contains("sequential I/O")
+            && (line.starts_with("using sequential I/O")
+                || line.starts_with("using interlocked sequential I/O"))
         {
             input.is_random = Some(false);
         }
@@ -160,7 +183,8 @@ fn asked(input: &mut Input, line: &str) {
 }
 
 fn nanos(seconds: f64) -> Option<Nanos> {
-    (seconds.is_finite() && (0.0..1e9).contains(&seconds)).then_some(Nanos((seconds * 1e9) as u64))
+    (seconds.is_finite() && (0.0..1e9).contains(&seconds))
+        .then_some(Nanos((seconds * 1e9).round() as u64))
 }
 
 /// `actual test time: 30.01s`, and on Linux `test time:         30s`.
@@ -270,7 +294,10 @@ fn total(line: &str) -> Option<Total> {
     let bytes = fields.next()?.parse().ok()?;
     let ios = fields.next()?.parse().ok()?;
     let mib_per_s: f64 = fields.next()?.parse().ok()?;
-    let iops: f64 = fields.next()?.parse().ok()?;
+    // Two places are always printed; fewer are a figure that was cut off.
+    let iops = fields.next()?;
+    iops.split_once('.').filter(|(_, places)| places.len() >= 2)?;
+    let iops: f64 = iops.parse().ok()?;
     (mib_per_s.is_finite() && iops.is_finite()).then_some(Total { bytes, ios, mib_per_s, iops })
 }
 

@@ -63,7 +63,7 @@ fn is_set(element: &Element, name: &str) -> bool {
 
 fn seconds(element: &Element, name: &str) -> Option<Nanos> {
     let seconds = number(element, name).filter(|seconds| *seconds < 1e9)?;
-    Some(Nanos((seconds * 1e9) as u64))
+    Some(Nanos((seconds * 1e9).round() as u64))
 }
 
 fn take_asked(result: &mut Recorded, span: &Element) {
@@ -73,7 +73,10 @@ fn take_asked(result: &mut Recorded, span: &Element) {
     let small = |count: u64| u16::try_from(count).ok().filter(|count| *count > 0);
     let first = targets.first();
     let of = |name: &str| first.and_then(|target| count(target, name));
-    let random = first.map(|target| target.child("Random").is_some());
+    // With a ratio some I/Os go on after the one before, which is neither order.
+    let random = first
+        .filter(|target| target.child("RandomRatio").is_none())
+        .map(|target| target.child("Random").is_some());
     let each = targets
         .iter()
         .try_fold(0, |sum: u64, target| sum.checked_add(count(target, "ThreadsPerFile")?));
@@ -170,7 +173,7 @@ fn measured(way: Way, side: &str, moved: (u64, u64, Nanos), span: &Element) -> M
             let name = bucket.child("Percentile").map(|name| name.text.trim().to_owned());
             let value = ns(bucket, &format!("{side}Milliseconds"));
             if let Some((name, ns)) = name.zip(value) {
-                set_percentile(&mut latency, &name, ns as u64);
+                set_percentile(&mut latency, &name, ns.round() as u64);
             }
         }
     }

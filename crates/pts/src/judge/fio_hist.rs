@@ -7,6 +7,7 @@
 use stats::fio_bins;
 
 use super::error::JudgeError;
+use super::fio_log::unended;
 use super::measured::{Measured, ToldLatency, Way, histogram};
 use super::recorded::{Format, Pattern, Recorded};
 
@@ -44,6 +45,7 @@ struct Sum {
 /// When a line is none of fio's, with its number.
 pub(super) fn read(file: &str, text: &str) -> Result<Recorded, JudgeError> {
     let mut sums = [Sum::default(), Sum::default()];
+    unended(file, text)?;
     for (line, number) in text.lines().zip(1_u64..).filter(|(line, _)| !line.trim().is_empty()) {
         let fault = || {
             let what = "is no line of a histogram log of fio (time, direction, block size, counts)";

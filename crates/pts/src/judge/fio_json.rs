@@ -30,7 +30,9 @@ fn last_document(file: &str, text: &str) -> Result<(Value, u64), JudgeError> {
                     found = Some((value, line));
                     end
                 }
-                Some(Err(error)) if rest.contains("\"fio version\"") => {
+                // What ends too early was cut off, whatever stood before it: a whole document is then of a part of
+                // the run.
+                Some(Err(error)) if error.is_eof() || rest.contains("\"fio version\"") => {
                     let number = line.saturating_add(error.line() as u64).saturating_sub(1);
                     let what = format!("fio's JSON cannot be read: {error}");
                     let remedy =

@@ -123,11 +123,22 @@ pub fn read(file: &str, text: &str) -> Result<Log, JudgeError> {
     };
     let has_both = !is_direction(2) && is_direction(3);
     let mut entries = Vec::new();
+    unended(file, text)?;
     for (line, number) in lines() {
         entries.push(entry(line, has_both).ok_or_else(|| not_a_line(file, number, line))?);
     }
     let per_io = entries.iter().any(|entry| entry.block_bytes > 0);
     Ok(Log { file: file.to_owned(), kind, prefix, thread, entries, per_io })
+}
+
+/// A last line without its end, which fio always writes, was cut off, perhaps within a number.
+pub(super) fn unended(file: &str, text: &str) -> Result<(), JudgeError> {
+    if text.is_empty() || text.ends_with('\n') {
+        return Ok(());
+    }
+    let remedy = "give the whole file, or remove this line; end it if it is whole";
+    let number = text.lines().count() as u64;
+    Err(JudgeError::at(file, number, "the last line has no end and may be cut off", remedy))
 }
 
 fn not_a_line(file: &str, number: u64, line: &str) -> JudgeError {
@@ -200,9 +211,9 @@ fn of_direction(logs: &[&Log], way: Way, direction: Direction) -> Option<Measure
     let single = std::iter::once(latencies.clone()).chain(single).find(|all| !all.is_empty());
     let mut found = Measured { way, ..Measured::default() };
     let (rates, iops) = (of_kind(Kind::Bandwidth, false), of_kind(Kind::Iops, false));
-    let seconds =
-        length_ms(single.as_ref().unwrap_or(if rates.is_empty() { &iops } else { &rates })) as f64
-            / 1e3;
+    let length_ms =
+        length_ms(single.as_ref().unwrap_or(if rates.is_empty() { &iops } else { &rates }));
+    let seconds = length_ms as f64 / 1e3;
     if let Some(threads) = single {
         let each = || threads.iter().flatten();
         let bytes = each().fold(0_u64, |sum, entry| sum.saturating_add(entry.block_bytes));
@@ -221,7 +232,7 @@ fn of_direction(logs: &[&Log], way: Way, direction: Direction) -> Option<Measure
         found.ios = (!iops.is_empty()).then_some(count.round() as u64);
         found.iops = (!iops.is_empty()).then_some(count / seconds);
     }
-    found.duration_ns = Some((seconds * 1e9) as u64).filter(|ns| *ns > 0);
+    found.duration_ns = Some(length_ms.saturating_mul(1_000_000)).filter(|ns| *ns > 0);
     found.latency = of_single(&latencies);
     (found.bytes_per_s > 0.0 || found.iops > Some(0.0)).then_some(found)
 }

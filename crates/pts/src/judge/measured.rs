@@ -95,17 +95,12 @@ impl ToldLatency {
     /// Both as one, as far as they can be: percentiles of two cannot be made of their percentiles. `counts` are the
     /// I/Os of each.
     fn and(&self, other: &ToldLatency, counts: (Option<u64>, Option<u64>)) -> ToldLatency {
-        let weights = counts.0.zip(counts.1).filter(|(a, b)| a.saturating_add(*b) > 0);
-        let mean = |((a, b), (x, y)): ((u64, u64), (f64, f64))| {
-            let (a, b) = (a as f64, b as f64);
-            (a * x + b * y) / (a + b)
-        };
         let histogram = self.histogram.clone().zip(other.histogram.as_ref());
         let both = |a: Option<u64>, b: Option<u64>, of: fn(u64, u64) -> u64| {
             a.zip(b).map(|(a, b)| of(a, b))
         };
         ToldLatency {
-            mean_ns: weights.zip(self.mean_ns.zip(other.mean_ns)).map(mean),
+            mean_ns: mean_of_both(counts, self.mean_ns.zip(other.mean_ns)),
             min_ns: both(self.min_ns, other.min_ns, u64::min),
             max_ns: both(self.max_ns, other.max_ns, u64::max),
             percentiles: Vec::new(),
@@ -117,12 +112,19 @@ impl ToldLatency {
     }
 }
 
+/// The mean of all I/Os of two, of which each has its count and its mean; none where a part of that is not told.
+fn mean_of_both(counts: (Option<u64>, Option<u64>), means: Option<(f64, f64)>) -> Option<f64> {
+    let (a, b) = (counts.0? as f64, counts.1? as f64);
+    let (x, y) = means?;
+    (a + b > 0.0).then(|| (a * x + b * y) / (a + b))
+}
+
 impl Measured {
     /// Both as what one run did: of threads, or of reads and writes. Rates add up; the longer time is that of both.
     #[must_use]
     pub fn and(&self, other: &Measured) -> Measured {
         let sum = |a: Option<u64>, b: Option<u64>| Some(a?.saturating_add(b?));
-        let submission = self.submission_ns.zip(other.submission_ns);
+        let counts = (self.ios, other.ios);
         Measured {
             way: if self.way == other.way { self.way } else { Way::Both },
             bytes: sum(self.bytes, other.bytes),
@@ -130,8 +132,8 @@ impl Measured {
             duration_ns: self.duration_ns.max(other.duration_ns),
             bytes_per_s: self.bytes_per_s + other.bytes_per_s,
             iops: self.iops.zip(other.iops).map(|(a, b)| a + b),
-            submission_ns: submission.map(|(a, b)| f64::midpoint(a, b)),
-            latency: self.latency.and(&other.latency, (self.ios, other.ios)),
+            submission_ns: mean_of_both(counts, self.submission_ns.zip(other.submission_ns)),
+            latency: self.latency.and(&other.latency, counts),
         }
     }
 
