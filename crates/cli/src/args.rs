@@ -300,10 +300,10 @@ pub struct LoadArgs {
     pub pause: Option<Nanos>,
     #[command(flatten)]
     pub how: HowArgs,
-    /// Runs of each test; 6 are the fewest that have a 95 % interval
-    #[arg(help_heading = "Repetition", long, value_name = "N", default_value_t = mark::Options::RUNS,
-          value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    pub runs: u32,
+    /// Runs of each test [default: 6, the fewest that have a 95 % interval; of
+    /// targets that are compared, the fewest that can tell all tests apart]
+    #[arg(help_heading = "Repetition", long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub runs: Option<u32>,
     /// Runs of each test before the counted ones, kept out of the result
     #[arg(help_heading = "Repetition", long, value_name = "N", default_value_t = 0, num_args = 0..=1, default_missing_value = "1")]
     pub discard_first: u32,

@@ -238,6 +238,43 @@ fn what_was_imported_is_shown_and_compared() {
         .fails(2, &["x.log", "x_bw.1.log"]);
 }
 
+// Breaks when logs of two threads that happen to be equal are taken for one that is given twice, or a copy is not.
+#[test]
+fn equal_logs_of_two_threads_are_two_and_a_copy_is_refused() {
+    let dir = scratch_dir();
+    let log = "100, 50000, 0, 0\n200, 50000, 0, 0\n300, 50000, 0, 0\n";
+    let file = |name: &str| {
+        let path = dir.path().join(name);
+        fs::write(&path, log).unwrap();
+        path
+    };
+    let threads = ["x_bw.1.log", "x_bw.2.log"].map(file);
+    let body = run([Path::new("import"), &threads[0], &threads[1], Path::new("--json")]).body();
+    let both = body["tests"][0]["runs"][0]["mb_s"].as_f64().unwrap();
+    near(both, 2.0 * 50_000.0 * 1024.0 / 1e6, 0.01);
+    run([Path::new("import"), &threads[0], &file("y_bw.1.log")])
+        .fails(2, &["y_bw.1.log", "the same as"]);
+}
+
+// Breaks when a text that a Windows program saved as "Unicode" cannot be read.
+#[test]
+fn utf16_is_read_as_utf8_is() {
+    let dir = scratch_dir();
+    let example = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/examples/cdm.txt");
+    let text = fs::read_to_string(example).unwrap();
+    let little: Vec<u8> =
+        std::iter::once(0xfeff).chain(text.encode_utf16()).flat_map(u16::to_le_bytes).collect();
+    let big: Vec<u8> =
+        std::iter::once(0xfeff).chain(text.encode_utf16()).flat_map(u16::to_be_bytes).collect();
+    let marked = format!("\u{feff}{text}").into_bytes();
+    let tests = |path: &str| run(["import", path, "--json"]).body()["tests"].clone();
+    for (name, bytes) in [("le.txt", little), ("be.txt", big), ("utf8.txt", marked)] {
+        let path = dir.path().join(name);
+        fs::write(&path, bytes).unwrap();
+        assert_eq!(tests(path.to_str().unwrap()), tests(example), "{name}");
+    }
+}
+
 /// Exports the last run in `runs`, and hands the document back.
 fn export(dir: &Path, runs: &str) -> (String, Value) {
     let file = dir.join("out.json");

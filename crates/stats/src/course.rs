@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::compare::{Agreement, Contrast, Design, RatioEstimate, agreement, holm};
+use crate::compare::{Agreement, Contrast, Design, RatioEstimate, agreement, holm, open};
 use crate::sample;
 use crate::shift::{Shift, shift};
 
@@ -99,6 +99,7 @@ pub fn judge_courses(courses: &[Course], confidence: f64, margin: f64) -> Vec<Ju
     let error = 1.0 - confidence;
     let p_values: Vec<f64> = courses.iter().map(Course::p_value).collect();
     let adjusted = holm(&p_values);
+    let open = open(&adjusted, error);
     let judged = |(index, course): (usize, &Course)| {
         let agrees = |contrast: &Contrast| {
             let narrow = contrast.estimate(1.0 - 2.0 * error);
@@ -119,7 +120,7 @@ pub fn judge_courses(courses: &[Course], confidence: f64, margin: f64) -> Vec<Ju
             ratio: seen.estimate(confidence),
             p_value: p_values[index],
             p_holm: adjusted[index],
-            values_to_decide: seen.runs_to_decide(margin).filter(|_| turn == Turn::Undecided),
+            values_to_decide: seen.runs_to_decide(margin, open).filter(|_| turn == Turn::Undecided),
         }
     };
     courses.iter().enumerate().map(judged).collect()

@@ -200,6 +200,27 @@ fn percentiles_of_a_histogram_take_the_nearest_rank() {
     assert!(histogram == LatencyHistogram::new());
 }
 
+// Breaks when a user is told to make runs of which no order, however extreme, is rare enough.
+#[test]
+fn the_fewest_runs_that_decide_grow_with_the_tests_that_are_judged_together() {
+    let fewest = |design: Design| [1, 2, 4, 8, 24].map(|tests| design.fewest_runs(tests));
+    assert_eq!(fewest(Design::Blocks), [6, 7, 8, 9, 10]);
+    assert_eq!(fewest(Design::Separate), [4, 5, 5, 6, 7]);
+    assert_eq!(Design::Blocks.fewest_runs(0), 6);
+    let twice = |n: usize, design: Design| {
+        let slow: Vec<f64> = (0..n).map(|run| 100.0 + run as f64 / 100.0).collect();
+        let fast: Vec<f64> = slow.iter().rev().map(|rate| 2.0 * rate).collect();
+        let contrast = Contrast::new(&slow, &fast, design).unwrap();
+        judge(&vec![contrast; 8], 0.95, 0.02)
+    };
+    for design in [Design::Blocks, Design::Separate] {
+        let fewest = design.fewest_runs(8);
+        let before = twice(fewest - 1, design);
+        assert!(before.iter().all(|test| test.runs_to_decide == Some(fewest)), "{before:?}");
+        assert!(twice(fewest, design).iter().all(|test| test.outcome == Outcome::Lower));
+    }
+}
+
 #[test]
 fn one_io_more_or_less_tells_no_two_apart() {
     // Each of 12 runs moved 15 requests here and 14 there: certain, and no more than what a count leaves open.

@@ -5,11 +5,13 @@ use std::path::Path;
 use std::thread;
 
 use anyhow::{Context as _, Result, anyhow, bail};
-use mark::Body;
 use mark::compare::{Comparison, Measured, RunLatencies, Side, Verdict, compare, letter};
+use mark::{Body, Options};
 use record::{Document, Envelope, Integrity, RunId};
 use report::{RateUnit, Style};
 use serde_json::{Value, json};
+use stats::Design;
+use workload::plan::Plan;
 use workload::rng::Rng;
 
 use crate::args::{CompareArgs, ConsentArgs, Given, LiveArgs, LoadArgs, OutputArgs, TargetArgs};
@@ -179,9 +181,9 @@ fn measure(args: &CompareArgs, live: &[usize]) -> Result<Vec<(Made, String)>> {
     }
     let seed = seed_of(args.load.seed)?;
     let comparison = run_id(seed).to_string();
-    let plan = options(&args.load, seed, true).plan();
-    plan.check()?;
-    let blocks = args.load.runs.saturating_add(args.load.discard_first);
+    let runs = runs_of_each(args, live.len(), options(&args.load, seed, true).plan().steps.len());
+    let plan = plan_of(args, seed, true, runs)?;
+    let blocks = plan.schedule.runs.saturating_add(args.load.discard_first);
     let names: Vec<String> = live.iter().map(|&side| args.sides[side].clone()).collect();
     let turns = Turns::among(&names, seed, blocks, !args.no_progress);
     let Some(first) = turns.first() else { return Ok(Vec::new()) };
@@ -189,7 +191,7 @@ fn measure(args: &CompareArgs, live: &[usize]) -> Result<Vec<(Made, String)>> {
     let one = |turn: &Turn, side: usize| {
         let _leaving = Leaving(turn);
         turn.prepare();
-        let made = alone(args, side, seed, &comparison, turn);
+        let made = alone(args, side, (seed, runs), &comparison, turn);
         turn.leave(made.is_err());
         made
     };
@@ -207,6 +209,30 @@ fn measure(args: &CompareArgs, live: &[usize]) -> Result<Vec<(Made, String)>> {
     made.into_iter().map(|made| Ok((made?, comparison.clone()))).collect()
 }
 
+/// Runs of each test: as many as are asked for, or the fewest blocks in which all tests of all pairs can be told apart
+/// together. Six have intervals, but of eight tests they leave each undecided, however far the sides are apart.
+fn runs_of_each(args: &CompareArgs, live: usize, tests: usize) -> u32 {
+    let pairs = live * live.saturating_sub(1) / 2;
+    let fewest = Design::Blocks.fewest_runs(tests * pairs);
+    let usual = u32::try_from(fewest).unwrap_or(u32::MAX).max(Options::RUNS);
+    if let Some(asked) = args.load.runs {
+        if pairs > 0 && asked < usual {
+            talk::note(&format!(
+                "with fewer than {usual} runs of each, not all of {} can be told faster or slower at 95 % together",
+                report::number::counted(tests * pairs, "comparison")
+            ));
+        }
+        return asked;
+    }
+    usual
+}
+
+fn plan_of(args: &CompareArgs, seed: u64, may_write: bool, runs: u32) -> Result<Plan> {
+    let plan = Options { runs, ..options(&args.load, seed, may_write) }.plan();
+    plan.check()?;
+    Ok(plan)
+}
+
 /// Leaves also when the measurement panics: the others would wait for ever.
 struct Leaving<'a>(&'a Turn);
 
@@ -220,7 +246,7 @@ impl Drop for Leaving<'_> {
 fn alone(
     args: &CompareArgs,
     side: usize,
-    seed: u64,
+    (seed, runs): (u64, u32),
     comparison: &str,
     turn: &Turn,
 ) -> Result<Made> {
@@ -252,11 +278,7 @@ fn alone(
     let default_size = default_size(&args.load);
     let job = Job {
         target: &target,
-        plan: &|may_write| {
-            let plan = options(&args.load, seed, may_write).plan();
-            plan.check()?;
-            Ok(plan)
-        },
+        plan: &|may_write| plan_of(args, seed, may_write, runs),
         default_size,
         default_span: Some(SIZE),
         run_id: run_id.as_str(),

@@ -45,11 +45,25 @@ pub fn main(args: &ImportArgs) -> Result<Exit> {
     }
 }
 
+/// True of fio's logs of one kind of two threads, which may well be equal, such as the times that submitting took.
+fn are_threads(one: &judge::Text, other: &judge::Text) -> bool {
+    let named = |text: &judge::Text| {
+        let directory = text.file.rsplit_once('/').map(|(directory, _)| directory.to_owned());
+        judge::log_by_name(&text.file).map(|name| (directory, name))
+    };
+    let (Some((here, one)), Some((there, other))) = (named(one), named(other)) else {
+        return false;
+    };
+    let (kind, prefix, thread) = one;
+    here == there && (kind, prefix) == (other.0, other.1) && thread != other.2
+}
+
 fn results(args: &ImportArgs) -> Result<Exit> {
     let form = args.format.map(Format::from);
     let texts = texts(&args.files, form)?;
     for (index, text) in texts.iter().enumerate() {
-        if let Some(first) = texts[..index].iter().find(|first| first.text == text.text) {
+        let is_same = |first: &&judge::Text| first.text == text.text && !are_threads(first, text);
+        if let Some(first) = texts[..index].iter().find(is_same) {
             bail!(
                 "{}: is the same as {}, and one run is not two; leave it out",
                 text.file,

@@ -94,12 +94,21 @@ fn text(path: &Path) -> Result<Text> {
     let bytes = read_input(path)?;
     let file =
         if path == Path::new("-") { "standard input".into() } else { path.to_string_lossy() };
-    let text = match String::from_utf8(bytes) {
-        Ok(text) => text,
-        // Names in the texts of other programs may be of any bytes; figures are not.
-        Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
-    };
+    // Names in the texts of other programs may be of any bytes; figures are not.
+    let text = utf16(&bytes).unwrap_or_else(|| String::from_utf8_lossy(&bytes).into_owned());
+    let text = text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text);
     Ok(Text { file: file.into_owned(), text })
+}
+
+/// What Windows programs save as "Unicode": UTF-16, in the order of bytes that its first two tell.
+fn utf16(bytes: &[u8]) -> Option<String> {
+    let (read, rest): (fn([u8; 2]) -> u16, _) = match bytes {
+        [0xff, 0xfe, rest @ ..] => (u16::from_le_bytes, rest),
+        [0xfe, 0xff, rest @ ..] => (u16::from_be_bytes, rest),
+        _ => return None,
+    };
+    let units: Vec<u16> = rest.chunks_exact(2).map(|pair| read([pair[0], pair[1]])).collect();
+    String::from_utf16(&units).ok()
 }
 
 /// Files of the directory `dir` that are results; others lie beside them, such as ezFIO's copy of itself.

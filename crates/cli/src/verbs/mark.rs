@@ -121,7 +121,7 @@ pub fn options(args: &LoadArgs, seed: u64, may_write: bool) -> Options {
         duration: quick(args.duration, Options::QUICK_DURATION, Options::DURATION),
         warm_up: quick(args.warm_up, Options::QUICK_WARM_UP, Options::WARM_UP),
         pause: quick(args.pause, Options::QUICK_PAUSE, Options::PAUSE),
-        runs: args.runs,
+        runs: args.runs.unwrap_or(Options::RUNS),
         discard_first: args.discard_first,
         order: match args.order {
             OrderName::Interleaved => Order::Interleaved,

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use statrs::distribution::{ChiSquared, ContinuousCDF};
 
 use super::{PAIRS_MAX, RatioEstimate, signed_rank, signed_rank_tail, unpaired};
-use crate::{drift, sample};
+use crate::{drift, normal, sample};
 
 /// How two groups of runs were made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -15,6 +15,24 @@ pub enum Design {
     Blocks,
     /// Each by itself. What changed between the two is part of what is found.
     Separate,
+}
+
+impl Design {
+    /// The fewest runs of each at which one of so many tests, judged `together` by Holm's procedure, can be told apart with
+    /// 95 % confidence: the p-value of the most extreme order, times their count, is 5 % then.
+    pub fn fewest_runs(self, together: usize) -> usize {
+        let together = together.max(1) as f64;
+        // Of n blocks all 2^n signs are as likely; of two groups of n, all choices of n out of 2n.
+        let (mut n, mut p) = (1.0_f64, 1.0_f64);
+        while p * together > 0.05 {
+            n += 1.0;
+            p = match self {
+                Design::Blocks => p / 2.0,
+                Design::Separate => p * n / (2.0 * (2.0 * n - 1.0)),
+            };
+        }
+        n as usize
+    }
 }
 
 /// Runs that resemble the one before are worth fewer. Of how many is told by the correlation of neighbours, which a
@@ -198,11 +216,11 @@ impl Contrast {
     }
 
     /// Runs of each that would decide, in all: with 80 % probability, if the two are as far apart as it looks now, their
-    /// interval excludes no difference, or lies within `margin` (0.02 for 2 %), whichever takes fewer. At most a million;
-    /// `None` where no number of runs would, because a run counts too little ([`Contrast::of_counts`]).
+    /// interval excludes no difference, as one of so many tests that are open `together`, or lies within `margin` (0.02 for
+    /// 2 %), whichever takes fewer. At most a million; `None` where no number of runs would, because a run counts too little ([`Contrast::of_counts`]).
     ///
     /// How far runs spread is known as poorly as there are runs: what it is at most, with 80 % confidence, is counted with.
-    pub fn runs_to_decide(&self, margin: f64) -> Option<usize> {
+    pub fn runs_to_decide(&self, margin: f64, together: usize) -> Option<usize> {
         let apart = self.middle.abs();
         let (beyond, within) = (apart - self.grain, margin.ln_1p() - apart - self.grain);
         if self.grain > 0.0 && beyond <= 0.0 && within <= 0.0 {
@@ -211,14 +229,16 @@ impl Contrast {
         let error = self.error * spread_at_most(self.degrees());
         let errors =
             |room: f64, per: f64| if room > 0.0 { per * error / room } else { f64::INFINITY };
-        let fold = errors(beyond, TO_DIFFER).min(errors(within, TO_AGREE));
+        let quantile = |tests: usize| normal::quantile(1.0 - 0.025 / tests.max(1) as f64);
+        let to_differ = TO_DIFFER + quantile(together) - quantile(1);
         let now = self.n.0.min(self.n.1);
-        let fewest = match self.design {
-            Design::Blocks => FEWEST_BLOCKS,
-            Design::Separate => FEWEST_RUNS,
+        let needed = |fold: f64, fewest: usize| {
+            let needed = (now as f64 * fold * fold).ceil().clamp(0.0, RUNS_MAX) as usize;
+            needed.max(now + 1).max(fewest)
         };
-        let needed = (now as f64 * fold * fold).ceil().clamp(0.0, RUNS_MAX) as usize;
-        Some(needed.max(now + 1).max(fewest))
+        let differ = needed(errors(beyond, to_differ), self.design.fewest_runs(together));
+        let agree = needed(errors(within, TO_AGREE), self.design.fewest_runs(1));
+        Some(differ.min(agree))
     }
 }
 
@@ -233,10 +253,6 @@ const TO_DIFFER: f64 = 2.80;
 /// Standard errors to each end of the margin at which the 90 % interval of no difference lies within it in 80 % of cases:
 /// 1.645 + 1.282.
 const TO_AGREE: f64 = 2.93;
-/// Fewer blocks have no 95 % interval.
-const FEWEST_BLOCKS: usize = 6;
-/// Fewer runs of each have none.
-const FEWEST_RUNS: usize = 4;
 const RUNS_MAX: f64 = 1e6;
 
 /// Values above zero less those below, as a share of all.

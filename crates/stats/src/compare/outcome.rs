@@ -44,6 +44,7 @@ pub fn judge(contrasts: &[Contrast], confidence: f64, margin: f64) -> Vec<Judged
     let error = 1.0 - confidence;
     let p_values: Vec<f64> = contrasts.iter().map(Contrast::p_value).collect();
     let adjusted = holm(&p_values);
+    let open = open(&adjusted, error);
     let judged = |(index, contrast): (usize, &Contrast)| {
         let ratio = contrast.estimate(confidence);
         let narrow = contrast.estimate(1.0 - 2.0 * error);
@@ -64,11 +65,16 @@ pub fn judge(contrasts: &[Contrast], confidence: f64, margin: f64) -> Vec<Judged
             ratio,
             p_value: p_values[index],
             p_holm: adjusted[index],
-            runs_to_decide: contrast.runs_to_decide(margin).filter(|_| is_open),
+            runs_to_decide: contrast.runs_to_decide(margin, open).filter(|_| is_open),
             drift,
         }
     };
     contrasts.iter().enumerate().map(judged).collect()
+}
+
+/// How many of the tests are not yet told apart: more runs leave Holm's procedure with the others decided first.
+pub(crate) fn open(adjusted: &[f64], error: f64) -> usize {
+    adjusted.iter().filter(|p| **p > error).count()
 }
 
 /// p-values of tests that are judged together: the least times their count, the next times one less, and so on, none
