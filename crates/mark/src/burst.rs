@@ -27,6 +27,8 @@ const ZONES: u64 = 16;
 const GROUPS_MAX: u64 = 1024;
 /// How a run ends is told by this part of its window, or by so many I/Os where that has fewer.
 const END_PART: usize = 16;
+/// Later runs begin with as much of a burst when they have this part of what the first one had.
+const AGAIN_MIN: f64 = 0.8;
 /// Runs end slowly from one on when of it and those that follow no more than this part ends fast.
 const FAST_PART: usize = 4;
 
@@ -40,7 +42,8 @@ pub struct Writes {
     pub burst_mb_s: Option<Quantity>,
     /// What came after the knee, in MB/s; null without one.
     pub sustained_mb_s: Option<Quantity>,
-    /// Bytes that all runs had written when the rate fell for good, since the first of them began; null when it did not.
+    /// Bytes that all runs had written when the rate fell for good, since the first of them began, or, where each run begins
+    /// with as much of a burst again, since that run did; null when it did not.
     pub until_knee_bytes: Option<Quantity>,
     /// Why something is null; absent when nothing is.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -132,7 +135,10 @@ fn whole(bytes: Bytes) -> Bytes {
 fn told(line: &Line, fall: &Fall, windows: &[Window<'_>], executed: &Executed) -> Writes {
     let knee = &fall.knee;
     let error = knee.error_bytes + line.group_bytes as f64;
-    let place = |at: f64, side: Side| executed.written_at(windows, at.max(0.0) as u64, side);
+    let before = executed.made_room_for(windows, knee.at_bytes.max(0.0) as u64);
+    let place = |at: f64, side: Side| {
+        Bytes(executed.written_at(windows, at.max(0.0) as u64, side).0.saturating_sub(before))
+    };
     Writes {
         safety: Safety::Cached,
         burst_mb_s: Some(fall.burst),
@@ -180,6 +186,38 @@ impl Executed {
             left -= bytes;
         }
         self.written_until(windows.last().map(|window| window.run))
+    }
+}
+
+impl Executed {
+    /// What a run wrote, its warm-up with it.
+    fn written_by(&self, run: &RunFigures) -> u64 {
+        let own = self.written.iter().filter(|(position, _)| *position == run.position);
+        own.map(|(_, bytes)| bytes.0).sum()
+    }
+
+    /// Bytes that had been written before the run of the knee at `at`, and that the drive had made room for again: those of a
+    /// memory that is empty again after each rest, so that each later run begins with as much of a burst; otherwise none.
+    fn made_room_for(&self, windows: &[Window<'_>], at: u64) -> u64 {
+        let mut left = at;
+        for (index, window) in windows.iter().enumerate() {
+            let bytes: u64 = window.slices().iter().sum();
+            if left > bytes {
+                left -= bytes;
+                continue;
+            }
+            let warm_up = |run: &RunFigures| self.written_by(run).saturating_sub(run.run.bytes);
+            let here = (warm_up(window.run) + window.skipped() + left) as f64;
+            let again = |later: &Window<'_>| match later.skipped() {
+                0 => 0.0,
+                head => (warm_up(later.run) + head) as f64,
+            };
+            let again: Vec<f64> = windows[index + 1..].iter().map(again).collect();
+            let is_again = stats::median(&again).is_some_and(|again| again >= AGAIN_MIN * here);
+            let all = self.written_until(Some(window.run)).0;
+            return if is_again { all.saturating_sub(self.written_by(window.run)) } else { 0 };
+        }
+        0
     }
 }
 
