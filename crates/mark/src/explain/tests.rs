@@ -62,6 +62,19 @@ fn fios_totals_and_addresses_are_those_that_it_logs() {
     }
 }
 
+// Breaks when the section `global` of a command line is taken for a job, or what it says is lost to those behind it.
+#[test]
+fn a_section_global_is_for_the_jobs_that_follow() {
+    let line = "fio --size=2m --name=job1 --name=global --rw=randread --size=1m --name=job2";
+    let jobs = explained(line).jobs;
+    let of = |job: &explained::Job| (job.name.clone(), job.read_bytes.exact(), job.order);
+    assert_eq!(jobs.len(), 2);
+    assert_eq!(of(&jobs[0]), ("job1".to_owned(), Some(2 * MIB), Order::Sequential));
+    assert_eq!(of(&jobs[1]), ("job2".to_owned(), Some(MIB), Order::RandomOnce));
+    // fio runs nothing of a section `global` alone.
+    assert!(refused("fio --name=global --rw=read --size=1m").contains("no job"));
+}
+
 // Draws without a map: fio's own count of 2,617,344 different bytes lies within.
 #[test]
 fn what_is_drawn_has_bounds() {

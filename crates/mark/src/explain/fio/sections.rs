@@ -177,6 +177,8 @@ pub(super) fn command_line(
     let mut all = BTreeMap::new();
     let mut jobs: Vec<Job> = Vec::new();
     let mut only = Vec::new();
+    // A section of that name is for the jobs that follow, as it is in a job file.
+    let mut is_global = false;
     let mut rest = words.iter();
     while let Some(word) = rest.next() {
         let Some((name, value)) = option(word) else { continue };
@@ -197,6 +199,11 @@ pub(super) fn command_line(
         let name = known::canonical(name);
         if name == "name" {
             let name = value.unwrap_or_default();
+            // fio looks at the beginning of the name alone, in small letters.
+            is_global = name.starts_with("global");
+            if is_global {
+                continue;
+            }
             jobs.push(Job { name, options: all.clone() });
             continue;
         }
@@ -207,7 +214,10 @@ pub(super) fn command_line(
         if known::kind(name) == Kind::OfTheProgram {
             continue;
         }
-        let options = jobs.last_mut().map_or(&mut all, |job| &mut job.options);
+        let options = match jobs.last_mut() {
+            Some(job) if !is_global => &mut job.options,
+            _ => &mut all,
+        };
         options.insert(name.to_owned(), Given { value, place });
     }
     for file in job_files(words) {
@@ -221,7 +231,7 @@ pub(super) fn command_line(
         jobs.extend(read.into_iter().filter(|job| only.is_empty() || only.contains(&job.name)));
     }
     // Options without a name are a job too, for fio 3 from the second word on.
-    if jobs.is_empty() && !all.is_empty() {
+    if jobs.is_empty() && !all.is_empty() && !is_global {
         jobs.push(Job { name: "fio".to_owned(), options: all });
     }
     Ok(jobs)
