@@ -67,12 +67,25 @@ fn fios_totals_and_addresses_are_those_that_it_logs() {
 fn a_section_global_is_for_the_jobs_that_follow() {
     let line = "fio --size=2m --name=job1 --name=global --rw=randread --size=1m --name=job2";
     let jobs = explained(line).jobs;
-    let of = |job: &explained::Job| (job.name.clone(), job.read_bytes.exact(), job.order);
+    let of = |job: &Job| (job.name.clone(), job.read_bytes.exact(), job.order);
     assert_eq!(jobs.len(), 2);
     assert_eq!(of(&jobs[0]), ("job1".to_owned(), Some(2 * MIB), Order::Sequential));
     assert_eq!(of(&jobs[1]), ("job2".to_owned(), Some(MIB), Order::RandomOnce));
     // fio runs nothing of a section `global` alone.
     assert!(refused("fio --name=global --rw=read --size=1m").contains("no job"));
+}
+
+// Breaks when the line to run instead goes over another part of a device than the command does.
+#[test]
+fn of_a_device_the_same_part_is_used_instead() {
+    let of = |rest: &str| {
+        let line = format!("fio --name=x --filename=/dev/sdb --direct=1 --runtime=9 {rest}");
+        explained(&line).equivalent.commands.join("; ")
+    };
+    assert!(of("--offset=100G --size=10G").contains("--span 100GiB+10GiB"));
+    assert!(of("--size=10G").contains("--span 10GiB"));
+    assert!(of("--rw=randread").contains("--span all"));
+    assert!(of("--rw=randrw").contains("/dev/sdb --span all"));
 }
 
 // Draws without a map: fio's own count of 2,617,344 different bytes lies within.

@@ -35,7 +35,8 @@ pub(super) fn load(job: &Job, target: Option<u64>) -> Result<Load, ExplainError>
     load.cursor_each = !direction.random;
     load.copies = job.number("numjobs")?.unwrap_or(1).clamp(1, 1 << 16);
     let span = span(job, target)?;
-    (load.files, load.span, load.increment) = (span.files, span.bytes, span.increment);
+    (load.files, load.span) = (span.files, span.bytes);
+    (load.offset, load.increment) = (span.offset, span.increment);
     names(job, &mut load);
     load.order = order(job, &direction, &load)?;
     if let (Some(span), Some(block)) = (load.span, load.block())

@@ -10,6 +10,8 @@ pub(super) struct Span {
     pub files: u64,
     /// Bytes of each file; none where the target's size decides.
     pub bytes: Option<u64>,
+    /// Where in each file the first copy begins.
+    pub offset: u64,
     /// From where one copy begins to where the next does.
     pub increment: u64,
     /// Bytes that are transferred in one go over it, where that is less than all of it.
@@ -58,7 +60,7 @@ pub(super) fn span(job: &Job, target: Option<u64>) -> Result<Span, ExplainError>
         (Some(size), None) => (Some(size / files), None),
         (None, room) => (room, None),
     };
-    Ok(Span { files, bytes, increment, limit })
+    Ok(Span { files, bytes, offset, increment, limit })
 }
 
 /// Bytes after which a copy ends, of `pass` bytes in a pass; `block` is the one size of its transfers.
