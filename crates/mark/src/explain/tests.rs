@@ -88,6 +88,17 @@ fn of_a_device_the_same_part_is_used_instead() {
     assert!(of("--rw=randrw").contains("/dev/sdb --span all"));
 }
 
+// Breaks when a regular file is taken to end where it ends now, although fio makes it larger; a device cannot grow.
+#[test]
+fn a_size_is_cut_off_at_the_end_of_devices_only() {
+    let of = |name: &str| {
+        let given = read("", &format!("fio --name=x --filename={name} --size=8m")).unwrap();
+        let found = explain(&given, &BTreeMap::new(), Some(Bytes::mib(4))).unwrap();
+        found.jobs[0].read_bytes.exact()
+    };
+    assert_eq!((of("f"), of("/dev/sdb")), (Some(8 * MIB), Some(4 * MIB)));
+}
+
 // Draws without a map: fio's own count of 2,617,344 different bytes lies within.
 #[test]
 fn what_is_drawn_has_bounds() {

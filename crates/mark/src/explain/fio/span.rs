@@ -54,11 +54,16 @@ pub(super) fn span(job: &Job, target: Option<u64>) -> Result<Span, ExplainError>
     };
     let increment = resolve("offset_increment", job.size("offset_increment")?)?.unwrap_or(0);
     let room = file.map(|file| file.saturating_sub(offset));
-    let (bytes, limit) = match (size, room) {
+    // A regular file is made as large as size asks for; only a device ends where it ends, and a file whose size is given.
+    let is_device = job
+        .text("filename")
+        .is_some_and(|names| names.split(':').all(|name| name.starts_with("/dev/")));
+    let cap = room.filter(|_| is_device || job.given("filesize").is_some());
+    let (bytes, limit) = match (size, cap) {
         (Some(size), Some(room)) if files == 1 => (Some(size.min(room)), None),
         (Some(size), Some(room)) => (Some(room), Some(size.min(room.saturating_mul(files)))),
         (Some(size), None) => (Some(size / files), None),
-        (None, room) => (room, None),
+        (None, _) => (room, None),
     };
     Ok(Span { files, bytes, offset, increment, limit })
 }
