@@ -99,6 +99,17 @@ fn a_size_is_cut_off_at_the_end_of_devices_only() {
     assert_eq!((of("f"), of("/dev/sdb")), (Some(8 * MIB), Some(4 * MIB)));
 }
 
+// Breaks when copies that begin further on are taken to go beyond a file whose size is given.
+#[test]
+fn copies_that_begin_further_on_end_with_the_file() {
+    let line = "fio --name=x --filename=g --filesize=16m --numjobs=4 --offset_increment=2m --bs=64k --rw=write";
+    let jobs = explained(line).jobs;
+    let bytes: Vec<_> = jobs.iter().filter_map(|job| job.write_bytes.exact()).collect();
+    assert_eq!(bytes, [16 * MIB, 14 * MIB, 12 * MIB, 10 * MIB]);
+    assert!(!codes(line).contains(&"same_addresses".to_owned()));
+    assert!(!codes(&line.replace("filesize", "size")).contains(&"same_addresses".to_owned()));
+}
+
 // Draws without a map: fio's own count of 2,617,344 different bytes lies within.
 #[test]
 fn what_is_drawn_has_bounds() {

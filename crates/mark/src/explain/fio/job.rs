@@ -25,8 +25,12 @@ struct Direction<'a> {
     suffix: Option<&'a str>,
 }
 
-/// Reads the options of `job`; `target` is the size of what it works on, where that is known.
-pub(super) fn load(job: &Job, target: Option<u64>) -> Result<Load, ExplainError> {
+/// Reads the options of `job`, for all of its copies or for one of them; `target` is the size of what it works on, where that is known.
+pub(super) fn load(
+    job: &Job,
+    target: Option<u64>,
+    copy: Option<u64>,
+) -> Result<Load, ExplainError> {
     let direction = direction(job)?;
     let read_percent = read_percent(job, &direction)?;
     let blocks = blocks(job, &direction, read_percent)?;
@@ -34,7 +38,10 @@ pub(super) fn load(job: &Job, target: Option<u64>) -> Result<Load, ExplainError>
     (load.blocks, load.read_percent) = (blocks, read_percent);
     load.cursor_each = !direction.random;
     load.copies = job.number("numjobs")?.unwrap_or(1).clamp(1, 1 << 16);
-    let span = span(job, target)?;
+    let span = span(job, target, copy)?;
+    if copy.is_some() {
+        load.copies = 1;
+    }
     (load.files, load.span) = (span.files, span.bytes);
     (load.offset, load.increment) = (span.offset, span.increment);
     names(job, &mut load);

@@ -18,8 +18,12 @@ pub(super) struct Span {
     pub limit: Option<u64>,
 }
 
-/// Reads what says so. `target` is the size of what the job works on, where that is known.
-pub(super) fn span(job: &Job, target: Option<u64>) -> Result<Span, ExplainError> {
+/// Reads what says so, for all copies or for the one of this number. `target` is the size of what the job works on, where that is known.
+pub(super) fn span(
+    job: &Job,
+    target: Option<u64>,
+    copy: Option<u64>,
+) -> Result<Span, ExplainError> {
     let named = job.text("filename").map(|names| names.split(':').count() as u64);
     let files = match named {
         Some(names) => names,
@@ -53,6 +57,10 @@ pub(super) fn span(job: &Job, target: Option<u64>) -> Result<Span, ExplainError>
         (offset, _) => resolve("offset", offset)?.unwrap_or(0),
     };
     let increment = resolve("offset_increment", job.size("offset_increment")?)?.unwrap_or(0);
+    let (offset, increment) = match copy {
+        Some(copy) => (offset.saturating_add(copy.saturating_mul(increment)), 0),
+        None => (offset, increment),
+    };
     let room = file.map(|file| file.saturating_sub(offset));
     // A regular file is made as large as size asks for; only a device ends where it ends, and a file whose size is given.
     let is_device = job
