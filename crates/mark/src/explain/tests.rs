@@ -110,6 +110,17 @@ fn copies_that_begin_further_on_end_with_the_file() {
     assert!(!codes(&line.replace("filesize", "size")).contains(&"same_addresses".to_owned()));
 }
 
+// fio 3.33 drew 80 % writes, covered all with lfsr, and issued nothing: breaks when one of these is told otherwise.
+#[test]
+fn small_print_of_fio_is_kept() {
+    let mix = "fio --name=x --rw=randrw --size=8m --rwmixread=90 --rwmixwrite=80";
+    assert!(explained(mix).jobs[0].write_bytes.holds(6_815_744));
+    let lfsr = "fio --name=x --rw=randread --size=8m --random_generator=lfsr --norandommap";
+    assert_eq!(explained(lfsr).jobs[0].unique_bytes.exact(), Some(8 * MIB));
+    let made = "fio --name=x --rw=read --size=8m --create_only=1";
+    assert_eq!(explained(made).jobs[0].read_bytes.exact(), Some(0));
+}
+
 // Draws without a map: fio's own count of 2,617,344 different bytes lies within.
 #[test]
 fn what_is_drawn_has_bounds() {

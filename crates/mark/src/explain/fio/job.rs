@@ -58,6 +58,9 @@ pub(super) fn load(
         return Err(job.error("size", what));
     }
     ends(job, &direction, &span, &mut load)?;
+    if job.switch("create_only")? {
+        (load.bytes, load.time) = (Some(0), None);
+    }
     issued(job, &mut load)?;
     written(job, &mut load)?;
     let repeats =
@@ -236,6 +239,8 @@ fn order(job: &Job, direction: &Direction<'_>, load: &Load) -> Result<Order, Exp
     Ok(match (align, job.switch("norandommap")?) {
         // Any alignment turns the map off, says fio.
         (Some(align_bytes), _) if align_bytes > 0 => Order::RandomFree { align_bytes },
+        // This generator repeats nothing by itself.
+        (_, true) if job.text("random_generator") == Some("lfsr") => Order::RandomOnce,
         (_, true) => Order::RandomFree { align_bytes: block },
         (_, false) => Order::RandomOnce,
     })

@@ -218,7 +218,7 @@ pub(super) fn command_line(
             Some(job) if !is_global => &mut job.options,
             _ => &mut all,
         };
-        options.insert(name.to_owned(), Given { value, place });
+        put(options, name, Given { value, place });
     }
     for file in job_files(words) {
         let text = files.get(&file).ok_or_else(|| {
@@ -240,6 +240,16 @@ pub(super) fn command_line(
 /// Jobs of a job file.
 pub(super) fn job_file(file: &str, text: &str) -> Result<Vec<Job>, ExplainError> {
     of_lines(file, text, BTreeMap::new())
+}
+
+/// Keeps an option. Each share of a mix says the other too, so the later one holds.
+fn put(options: &mut BTreeMap<String, Given>, name: &str, given: Given) {
+    match name {
+        "rwmixread" => drop(options.remove("rwmixwrite")),
+        "rwmixwrite" => drop(options.remove("rwmixread")),
+        _ => {}
+    }
+    options.insert(name.to_owned(), given);
 }
 
 fn of_lines(
@@ -288,7 +298,7 @@ fn of_lines(
             }
         };
         let place = format!("{}: {name}", place());
-        options.insert(known::canonical(name).to_owned(), Given { value, place });
+        put(options, known::canonical(name), Given { value, place });
     }
     Ok(jobs)
 }
