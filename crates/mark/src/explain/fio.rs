@@ -27,7 +27,14 @@ pub(super) fn command_line(
     files: &BTreeMap<String, String>,
     target_bytes: Option<u64>,
 ) -> Result<Vec<Load>, ExplainError> {
-    loads(&sections::command_line(words, files)?, target_bytes)
+    let loads = loads(&sections::command_line(words, files)?, target_bytes)?;
+    if words.iter().any(|word| word == "--readonly") && loads.iter().any(Load::writes) {
+        return Err(ExplainError::value(
+            "--readonly",
+            "fio refuses to write with it; leave it out, or read",
+        ));
+    }
+    Ok(loads)
 }
 
 /// The loads of a job file's text.

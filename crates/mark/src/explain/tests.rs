@@ -119,6 +119,15 @@ fn small_print_of_fio_is_kept() {
     assert_eq!(explained(lfsr).jobs[0].unique_bytes.exact(), Some(8 * MIB));
     let made = "fio --name=x --rw=read --size=8m --create_only=1";
     assert_eq!(explained(made).jobs[0].read_bytes.exact(), Some(0));
+    assert!(refused("fio --readonly --name=x --rw=write --size=8m").contains("--readonly"));
+    assert!(refused("fio --name=x --rw=read --size=8m --zonesize=1m").contains("zonemode"));
+    // 6,529,024 bytes were written, and not 8 MiB.
+    for rest in ["--rw=randwrite --bs=4k,8k", "--rw=read --zonemode=strided --zonesize=1m"] {
+        let job = &explained(&format!("fio --name=x --size=8m {rest}")).jobs[0];
+        let both = (job.read_bytes.exact(), job.write_bytes.exact());
+        assert!(both.0.is_none() || both.1.is_none(), "{rest}: {both:?}");
+        assert_eq!(job.ios.exact(), None, "{rest}");
+    }
 }
 
 // Draws without a map: fio's own count of 2,617,344 different bytes lies within.

@@ -58,6 +58,18 @@ pub(super) fn load(
         return Err(job.error("size", what));
     }
     ends(job, &direction, &span, &mut load)?;
+    let zoned = job.text("zonemode").is_some_and(|mode| mode != "none");
+    if !zoned && job.number("zonesize")?.is_some_and(|bytes| bytes > 0) {
+        return Err(job.error("zonesize", "fio refuses it without zonemode; add zonemode=strided"));
+    }
+    // Random I/O in blocks that differ by direction ends where fio's map has no room left, which is not known here.
+    let by_direction = direction.random
+        && job.text("bs").is_some_and(|text| {
+            text.split_once(',').is_some_and(|(first, rest)| rest.split(',').any(|b| b != first))
+        });
+    if zoned || by_direction {
+        (load.order, load.bytes) = (Order::Other, None);
+    }
     if job.switch("create_only")? {
         (load.bytes, load.time) = (Some(0), None);
     }
