@@ -60,7 +60,8 @@ pub(super) fn of_all(loads: &[Load]) -> Vec<Caveat> {
 
 fn addresses(load: &Load, job: &Job, add: &mut impl FnMut(&str, String, &str)) {
     let sharers = load.sharers();
-    let overlap = sharers > 1 && load.increment < load.span.unwrap_or(u64::MAX);
+    // Those that begin further on come to the same data later, and not at once.
+    let overlap = sharers > 1 && load.increment == 0;
     let in_order = matches!(load.order, Order::Sequential | Order::Strided { .. });
     match load.order {
         Order::PrivateCursors { cursors } if cursors.saturating_mul(sharers) > 1 => {

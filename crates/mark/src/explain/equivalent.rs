@@ -72,6 +72,9 @@ fn differences(load: &Load, note: &mut impl FnMut(&str)) {
     if load.files > 1 || (load.own_files && load.copies > 1) {
         note("one file or device is used, as large as all of them together");
     }
+    if load.offset > 0 && region(load).is_none() && place(load).starts_with("/dev/") {
+        note("all of the device is used, and not only what lies behind the offset");
+    }
     if load.block().is_none() {
         note("blocks of several sizes are those of the plan; mark takes the largest");
     }
@@ -209,10 +212,22 @@ fn place(load: &Load) -> String {
 /// The directory or device, and how much of it is used.
 fn sized(load: &Load) -> String {
     let place = place(load);
-    let flag = if place.starts_with("/dev/") { "--span" } else { "--size" };
-    match region(load) {
-        Some(bytes) => format!("{place} {flag} {bytes}"),
+    match extent(load) {
+        Some(flag) => format!("{place} {flag}"),
         None => place,
+    }
+}
+
+/// The flag that says how much is used. Of a device it has to say so even where the command leaves it to the device:
+/// `mark` takes only the first GiB by itself.
+fn extent(load: &Load) -> Option<String> {
+    match (place(load).starts_with("/dev/"), region(load)) {
+        (false, bytes) => bytes.map(|bytes| format!("--size {bytes}")),
+        (true, Some(bytes)) if load.offset > 0 => {
+            Some(format!("--span {}+{bytes}", Bytes(load.offset)))
+        }
+        (true, Some(bytes)) => Some(format!("--span {bytes}")),
+        (true, None) => Some("--span all".to_owned()),
     }
 }
 
@@ -226,9 +241,7 @@ fn flags(load: &Load) -> String {
             flags.push(format!("--warm-up {}", load.warm_up));
         }
     }
-    if let Some(bytes) = region(load) {
-        flags.push(format!("{} {bytes}", if is_device { "--span" } else { "--size" }));
-    }
+    flags.extend(extent(load));
     if load.writes() && matches!(load.durable, Durable::Each | Durable::Every(_)) {
         flags.push("--dsync".to_owned());
     }

@@ -27,7 +27,14 @@ pub(super) fn command_line(
     files: &BTreeMap<String, String>,
     target_bytes: Option<u64>,
 ) -> Result<Vec<Load>, ExplainError> {
-    loads(&sections::command_line(words, files)?, target_bytes)
+    let loads = loads(&sections::command_line(words, files)?, target_bytes)?;
+    if words.iter().any(|word| word == "--readonly") && loads.iter().any(Load::writes) {
+        return Err(ExplainError::value(
+            "--readonly",
+            "fio refuses to write with it; leave it out, or read",
+        ));
+    }
+    Ok(loads)
 }
 
 /// The loads of a job file's text.
@@ -47,9 +54,20 @@ fn loads(jobs: &[sections::Job], target_bytes: Option<u64>) -> Result<Vec<Load>,
         if waits && !loads.is_empty() {
             group += 1;
         }
-        let mut load = job::load(job, target_bytes)?;
-        load.group = group;
-        loads.push(load);
+        let load = job::load(job, target_bytes, None)?;
+        let furthest = (load.copies - 1).saturating_mul(load.increment);
+        let end = load.offset.saturating_add(furthest).saturating_add(load.span.unwrap_or(0));
+        let cut = job.number("filesize").ok().flatten().is_some_and(|filesize| end > filesize);
+        let first = loads.len();
+        if cut && load.increment > 0 {
+            // Copies that begin further on have less of the file before them: each is a load of its own.
+            for copy in 0..load.copies {
+                loads.push(job::load(job, target_bytes, Some(copy))?);
+            }
+        } else {
+            loads.push(load);
+        }
+        loads[first..].iter_mut().for_each(|load| load.group = group);
     }
     match loads.is_empty() {
         true => Err(ExplainError::value("fio", "there is no job; name one with --name=NAME")),

@@ -32,6 +32,8 @@ pub(super) struct Load {
     pub order: Order,
     /// Bytes of each file that a copy goes over; none where the target's size decides.
     pub span: Option<u64>,
+    /// Where in each file the first copy begins.
+    pub offset: u64,
     /// From where one copy begins to where the next does.
     pub increment: u64,
     /// Bytes after which a copy ends, over all its passes.
@@ -104,6 +106,7 @@ impl Load {
             reads_back: false,
             order: Order::Sequential,
             span: None,
+            offset: 0,
             increment: 0,
             bytes: None,
             time: None,

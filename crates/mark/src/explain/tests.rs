@@ -62,6 +62,74 @@ fn fios_totals_and_addresses_are_those_that_it_logs() {
     }
 }
 
+// Breaks when the section `global` of a command line is taken for a job, or what it says is lost to those behind it.
+#[test]
+fn a_section_global_is_for_the_jobs_that_follow() {
+    let line = "fio --size=2m --name=job1 --name=global --rw=randread --size=1m --name=job2";
+    let jobs = explained(line).jobs;
+    let of = |job: &Job| (job.name.clone(), job.read_bytes.exact(), job.order);
+    assert_eq!(jobs.len(), 2);
+    assert_eq!(of(&jobs[0]), ("job1".to_owned(), Some(2 * MIB), Order::Sequential));
+    assert_eq!(of(&jobs[1]), ("job2".to_owned(), Some(MIB), Order::RandomOnce));
+    // fio runs nothing of a section `global` alone.
+    assert!(refused("fio --name=global --rw=read --size=1m").contains("no job"));
+}
+
+// Breaks when the line to run instead goes over another part of a device than the command does.
+#[test]
+fn of_a_device_the_same_part_is_used_instead() {
+    let of = |rest: &str| {
+        let line = format!("fio --name=x --filename=/dev/sdb --direct=1 --runtime=9 {rest}");
+        explained(&line).equivalent.commands.join("; ")
+    };
+    assert!(of("--offset=100G --size=10G").contains("--span 100GiB+10GiB"));
+    assert!(of("--size=10G").contains("--span 10GiB"));
+    assert!(of("--rw=randread").contains("--span all"));
+    assert!(of("--rw=randrw").contains("/dev/sdb --span all"));
+}
+
+// Breaks when a regular file is taken to end where it ends now, although fio makes it larger; a device cannot grow.
+#[test]
+fn a_size_is_cut_off_at_the_end_of_devices_only() {
+    let of = |name: &str| {
+        let given = read("", &format!("fio --name=x --filename={name} --size=8m")).unwrap();
+        let found = explain(&given, &BTreeMap::new(), Some(Bytes::mib(4))).unwrap();
+        found.jobs[0].read_bytes.exact()
+    };
+    assert_eq!((of("f"), of("/dev/sdb")), (Some(8 * MIB), Some(4 * MIB)));
+}
+
+// Breaks when copies that begin further on are taken to go beyond a file whose size is given.
+#[test]
+fn copies_that_begin_further_on_end_with_the_file() {
+    let line = "fio --name=x --filename=g --filesize=16m --numjobs=4 --offset_increment=2m --bs=64k --rw=write";
+    let jobs = explained(line).jobs;
+    let bytes: Vec<_> = jobs.iter().filter_map(|job| job.write_bytes.exact()).collect();
+    assert_eq!(bytes, [16 * MIB, 14 * MIB, 12 * MIB, 10 * MIB]);
+    assert!(!codes(line).contains(&"same_addresses".to_owned()));
+    assert!(!codes(&line.replace("filesize", "size")).contains(&"same_addresses".to_owned()));
+}
+
+// fio 3.33 drew 80 % writes, covered all with lfsr, and issued nothing: breaks when one of these is told otherwise.
+#[test]
+fn small_print_of_fio_is_kept() {
+    let mix = "fio --name=x --rw=randrw --size=8m --rwmixread=90 --rwmixwrite=80";
+    assert!(explained(mix).jobs[0].write_bytes.holds(6_815_744));
+    let lfsr = "fio --name=x --rw=randread --size=8m --random_generator=lfsr --norandommap";
+    assert_eq!(explained(lfsr).jobs[0].unique_bytes.exact(), Some(8 * MIB));
+    let made = "fio --name=x --rw=read --size=8m --create_only=1";
+    assert_eq!(explained(made).jobs[0].read_bytes.exact(), Some(0));
+    assert!(refused("fio --readonly --name=x --rw=write --size=8m").contains("--readonly"));
+    assert!(refused("fio --name=x --rw=read --size=8m --zonesize=1m").contains("zonemode"));
+    // 6,529,024 bytes were written, and not 8 MiB.
+    for rest in ["--rw=randwrite --bs=4k,8k", "--rw=read --zonemode=strided --zonesize=1m"] {
+        let job = &explained(&format!("fio --name=x --size=8m {rest}")).jobs[0];
+        let both = (job.read_bytes.exact(), job.write_bytes.exact());
+        assert!(both.0.is_none() || both.1.is_none(), "{rest}: {both:?}");
+        assert_eq!(job.ios.exact(), None, "{rest}");
+    }
+}
+
 // Draws without a map: fio's own count of 2,617,344 different bytes lies within.
 #[test]
 fn what_is_drawn_has_bounds() {

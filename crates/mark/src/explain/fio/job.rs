@@ -25,8 +25,12 @@ struct Direction<'a> {
     suffix: Option<&'a str>,
 }
 
-/// Reads the options of `job`; `target` is the size of what it works on, where that is known.
-pub(super) fn load(job: &Job, target: Option<u64>) -> Result<Load, ExplainError> {
+/// Reads the options of `job`, for all of its copies or for one of them; `target` is the size of what it works on, where that is known.
+pub(super) fn load(
+    job: &Job,
+    target: Option<u64>,
+    copy: Option<u64>,
+) -> Result<Load, ExplainError> {
     let direction = direction(job)?;
     let read_percent = read_percent(job, &direction)?;
     let blocks = blocks(job, &direction, read_percent)?;
@@ -34,8 +38,12 @@ pub(super) fn load(job: &Job, target: Option<u64>) -> Result<Load, ExplainError>
     (load.blocks, load.read_percent) = (blocks, read_percent);
     load.cursor_each = !direction.random;
     load.copies = job.number("numjobs")?.unwrap_or(1).clamp(1, 1 << 16);
-    let span = span(job, target)?;
-    (load.files, load.span, load.increment) = (span.files, span.bytes, span.increment);
+    let span = span(job, target, copy)?;
+    if copy.is_some() {
+        load.copies = 1;
+    }
+    (load.files, load.span) = (span.files, span.bytes);
+    (load.offset, load.increment) = (span.offset, span.increment);
     names(job, &mut load);
     load.order = order(job, &direction, &load)?;
     if let (Some(span), Some(block)) = (load.span, load.block())
@@ -50,6 +58,21 @@ pub(super) fn load(job: &Job, target: Option<u64>) -> Result<Load, ExplainError>
         return Err(job.error("size", what));
     }
     ends(job, &direction, &span, &mut load)?;
+    let zoned = job.text("zonemode").is_some_and(|mode| mode != "none");
+    if !zoned && job.number("zonesize")?.is_some_and(|bytes| bytes > 0) {
+        return Err(job.error("zonesize", "fio refuses it without zonemode; add zonemode=strided"));
+    }
+    // Random I/O in blocks that differ by direction ends where fio's map has no room left, which is not known here.
+    let by_direction = direction.random
+        && job.text("bs").is_some_and(|text| {
+            text.split_once(',').is_some_and(|(first, rest)| rest.split(',').any(|b| b != first))
+        });
+    if zoned || by_direction {
+        (load.order, load.bytes) = (Order::Other, None);
+    }
+    if job.switch("create_only")? {
+        (load.bytes, load.time) = (Some(0), None);
+    }
     issued(job, &mut load)?;
     written(job, &mut load)?;
     let repeats =
@@ -228,6 +251,8 @@ fn order(job: &Job, direction: &Direction<'_>, load: &Load) -> Result<Order, Exp
     Ok(match (align, job.switch("norandommap")?) {
         // Any alignment turns the map off, says fio.
         (Some(align_bytes), _) if align_bytes > 0 => Order::RandomFree { align_bytes },
+        // This generator repeats nothing by itself.
+        (_, true) if job.text("random_generator") == Some("lfsr") => Order::RandomOnce,
         (_, true) => Order::RandomFree { align_bytes: block },
         (_, false) => Order::RandomOnce,
     })

@@ -177,6 +177,8 @@ pub(super) fn command_line(
     let mut all = BTreeMap::new();
     let mut jobs: Vec<Job> = Vec::new();
     let mut only = Vec::new();
+    // A section of that name is for the jobs that follow, as it is in a job file.
+    let mut is_global = false;
     let mut rest = words.iter();
     while let Some(word) = rest.next() {
         let Some((name, value)) = option(word) else { continue };
@@ -197,6 +199,11 @@ pub(super) fn command_line(
         let name = known::canonical(name);
         if name == "name" {
             let name = value.unwrap_or_default();
+            // fio looks at the beginning of the name alone, in small letters.
+            is_global = name.starts_with("global");
+            if is_global {
+                continue;
+            }
             jobs.push(Job { name, options: all.clone() });
             continue;
         }
@@ -207,8 +214,11 @@ pub(super) fn command_line(
         if known::kind(name) == Kind::OfTheProgram {
             continue;
         }
-        let options = jobs.last_mut().map_or(&mut all, |job| &mut job.options);
-        options.insert(name.to_owned(), Given { value, place });
+        let options = match jobs.last_mut() {
+            Some(job) if !is_global => &mut job.options,
+            _ => &mut all,
+        };
+        put(options, name, Given { value, place });
     }
     for file in job_files(words) {
         let text = files.get(&file).ok_or_else(|| {
@@ -221,7 +231,7 @@ pub(super) fn command_line(
         jobs.extend(read.into_iter().filter(|job| only.is_empty() || only.contains(&job.name)));
     }
     // Options without a name are a job too, for fio 3 from the second word on.
-    if jobs.is_empty() && !all.is_empty() {
+    if jobs.is_empty() && !all.is_empty() && !is_global {
         jobs.push(Job { name: "fio".to_owned(), options: all });
     }
     Ok(jobs)
@@ -230,6 +240,16 @@ pub(super) fn command_line(
 /// Jobs of a job file.
 pub(super) fn job_file(file: &str, text: &str) -> Result<Vec<Job>, ExplainError> {
     of_lines(file, text, BTreeMap::new())
+}
+
+/// Keeps an option. Each share of a mix says the other too, so the later one holds.
+fn put(options: &mut BTreeMap<String, Given>, name: &str, given: Given) {
+    match name {
+        "rwmixread" => drop(options.remove("rwmixwrite")),
+        "rwmixwrite" => drop(options.remove("rwmixread")),
+        _ => {}
+    }
+    options.insert(name.to_owned(), given);
 }
 
 fn of_lines(
@@ -278,7 +298,7 @@ fn of_lines(
             }
         };
         let place = format!("{}: {name}", place());
-        options.insert(known::canonical(name).to_owned(), Given { value, place });
+        put(options, known::canonical(name), Given { value, place });
     }
     Ok(jobs)
 }

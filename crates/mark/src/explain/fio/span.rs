@@ -10,14 +10,20 @@ pub(super) struct Span {
     pub files: u64,
     /// Bytes of each file; none where the target's size decides.
     pub bytes: Option<u64>,
+    /// Where in each file the first copy begins.
+    pub offset: u64,
     /// From where one copy begins to where the next does.
     pub increment: u64,
     /// Bytes that are transferred in one go over it, where that is less than all of it.
     pub limit: Option<u64>,
 }
 
-/// Reads what says so. `target` is the size of what the job works on, where that is known.
-pub(super) fn span(job: &Job, target: Option<u64>) -> Result<Span, ExplainError> {
+/// Reads what says so, for all copies or for the one of this number. `target` is the size of what the job works on, where that is known.
+pub(super) fn span(
+    job: &Job,
+    target: Option<u64>,
+    copy: Option<u64>,
+) -> Result<Span, ExplainError> {
     let named = job.text("filename").map(|names| names.split(':').count() as u64);
     let files = match named {
         Some(names) => names,
@@ -51,14 +57,23 @@ pub(super) fn span(job: &Job, target: Option<u64>) -> Result<Span, ExplainError>
         (offset, _) => resolve("offset", offset)?.unwrap_or(0),
     };
     let increment = resolve("offset_increment", job.size("offset_increment")?)?.unwrap_or(0);
+    let (offset, increment) = match copy {
+        Some(copy) => (offset.saturating_add(copy.saturating_mul(increment)), 0),
+        None => (offset, increment),
+    };
     let room = file.map(|file| file.saturating_sub(offset));
-    let (bytes, limit) = match (size, room) {
+    // A regular file is made as large as size asks for; only a device ends where it ends, and a file whose size is given.
+    let is_device = job
+        .text("filename")
+        .is_some_and(|names| names.split(':').all(|name| name.starts_with("/dev/")));
+    let cap = room.filter(|_| is_device || job.given("filesize").is_some());
+    let (bytes, limit) = match (size, cap) {
         (Some(size), Some(room)) if files == 1 => (Some(size.min(room)), None),
         (Some(size), Some(room)) => (Some(room), Some(size.min(room.saturating_mul(files)))),
         (Some(size), None) => (Some(size / files), None),
-        (None, room) => (room, None),
+        (None, _) => (room, None),
     };
-    Ok(Span { files, bytes, increment, limit })
+    Ok(Span { files, bytes, offset, increment, limit })
 }
 
 /// Bytes after which a copy ends, of `pass` bytes in a pass; `block` is the one size of its transfers.
