@@ -216,8 +216,12 @@ fn ends(load: &Load, job: &Job, add: &mut impl FnMut(&str, String, &str)) {
         add(
             "ends_early",
             format!(
-                "above {:.0} MB/s the data end before {time} are over, and a fast drive is measured for moments",
-                rate / 1e6
+                "above {} MB/s the data end before {time} are over, and a fast drive is measured for moments",
+                if rate < 1e7 {
+                    format!("{:.2}", rate / 1e6)
+                } else {
+                    format!("{:.0}", rate / 1e6)
+                }
             ),
             "add time_based, or take more data",
         );
