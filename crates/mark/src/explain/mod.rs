@@ -105,9 +105,10 @@ fn loads(
     files: &BTreeMap<String, String>,
     target: Option<u64>,
 ) -> Result<(Tool, Vec<Load>), ExplainError> {
-    Ok(match program.to_ascii_lowercase().as_str() {
+    let (name, exe) = words::name(program);
+    Ok(match name.as_str() {
         "fio" => (Tool::Fio, fio::command_line(rest, files, target)?),
-        "diskspd" => (Tool::Diskspd, diskspd::loads(rest, target)?),
+        "diskspd" => (Tool::Diskspd, diskspd::loads(rest, target, exe)?),
         "dd" => (Tool::Dd, dd::loads(rest, target)?),
         "hdparm" => (Tool::Hdparm, hdparm::loads(rest, target)?),
         "kdiskmark" => (Tool::Kdiskmark, kdiskmark::loads(rest)?),

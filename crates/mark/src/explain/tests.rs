@@ -153,6 +153,29 @@ fn diskspds_cursors_and_seeds_repeat_addresses() {
     assert!(!codes("diskspd -c1G -b1M -o1 -t1 -Sd f").contains(&"same_addresses".to_owned()));
 }
 
+// What Windows's program does told with the faults of the one for Linux would be wrong of every CrystalDiskMark.
+#[test]
+fn crystaldiskmarks_commands_are_those_of_windows() {
+    let line = "diskspd -b4K -o32 -t16 -W0 -S -w0 -r -Z4K -ag -d5 -L f";
+    let job = &explained(line).jobs[0];
+    assert_eq!((job.way, job.depth_effective, job.threads), (Way::Direct, 32, 16));
+    assert_eq!(job.order, Order::RandomFree { align_bytes: 4096 });
+    let found = codes(line);
+    assert!(found.contains(&"of_windows".to_owned()), "{found:?}");
+    for code in ["aligned_to_64k", "latency_of_garbage", "same_addresses", "same_content"] {
+        assert!(!found.contains(&code.to_owned()), "{code}: {found:?}");
+    }
+    assert!(codes(&line.replace("-w0", "-w100")).contains(&"same_content".to_owned()));
+    for program in ["diskspd.exe", "DISKSPD.EXE", "C:\\tools\\diskspd.exe", "DiskSpd64.exe"] {
+        let job = &explained(&format!("{program} -b1M -o8 -t1 -Sh -d5 -c1G C:\\t\\f.dat")).jobs[0];
+        assert_eq!(job.order, Order::PrivateCursors { cursors: 1 }, "{program}");
+        assert_eq!(job.targets, ["C:\\t\\f.dat"]);
+    }
+    // The same without a name or an option of Windows's is the one for Linux.
+    let job = &explained("diskspd -b1M -o8 -t1 -Sh -d5 -c1G f").jobs[0];
+    assert_eq!(job.order, Order::PrivateCursors { cursors: 8 });
+}
+
 #[test]
 fn dd_hdparm_and_kdiskmark_are_read() {
     let dd = explained("dd if=/dev/zero of=f bs=1M count=1024 conv=fdatasync");

@@ -28,6 +28,9 @@ pub fn split(line: &str) -> Result<Vec<String>, ExplainError> {
             }
             '"' => quoted(&mut letters, word.get_or_insert_default())?,
             // At the end of a line it joins the next one.
+            '\\' if word.as_deref().is_some_and(is_windows_path) => {
+                word.get_or_insert_default().push('\\');
+            }
             '\\' => match letters.next() {
                 None | Some('\n') => {}
                 Some(other) => word.get_or_insert_default().push(other),
@@ -40,6 +43,12 @@ pub fn split(line: &str) -> Result<Vec<String>, ExplainError> {
     }
     words.extend(word);
     Ok(words)
+}
+
+/// True for the beginning of a path with a drive's letter: a backslash parts directories there, and hides nothing.
+fn is_windows_path(word: &str) -> bool {
+    let mut letters = word.chars();
+    letters.next().is_some_and(|c| c.is_ascii_alphabetic()) && letters.next() == Some(':')
 }
 
 fn quoted(letters: &mut std::str::Chars<'_>, word: &mut String) -> Result<(), ExplainError> {
@@ -69,10 +78,24 @@ pub(super) fn program(words: &[String]) -> Option<(&str, &[String])> {
         if BEFORE.contains(&first.as_str()) || sets || ["$", "#"].contains(&first.as_str()) {
             rest = behind;
         } else {
-            return Some((first.rsplit('/').next().unwrap_or(first), behind));
+            return Some((first.rsplit(['/', '\\']).next().unwrap_or(first), behind));
         }
     }
     None
+}
+
+/// A program's name as it is known here, and whether it is one of Windows's. CrystalDiskMark brings diskspd under names
+/// that tell the processor.
+pub(super) fn name(program: &str) -> (String, bool) {
+    let lower = program.to_ascii_lowercase();
+    let (name, exe) = match lower.strip_suffix(".exe") {
+        Some(name) => (name, true),
+        None => (lower.as_str(), false),
+    };
+    let of_diskspd = name
+        .strip_prefix("diskspd")
+        .filter(|rest| exe && rest.chars().all(|c| c.is_ascii_digit() || c == 'a' || c == 'l'));
+    (if of_diskspd.is_some() { "diskspd" } else { name }.to_owned(), exe)
 }
 
 #[cfg(test)]
@@ -82,13 +105,14 @@ mod tests {
     // A word taken apart wrongly is another option than the one that will run.
     #[test]
     fn words_are_those_of_a_shell() {
-        let cases: [(&str, &[&str]); 7] = [
+        let cases: [(&str, &[&str]); 8] = [
             ("fio --name=x  --bs=4k", &["fio", "--name=x", "--bs=4k"]),
             ("a 'b c' \"d \\\" e\" f\\ g", &["a", "b c", "d \" e", "f g"]),
             ("a'b'\"c\" ''", &["abc", ""]),
             ("fio \\\n --bs=4k # why", &["fio", "--bs=4k"]),
             ("dd if=$HOME/* of=~", &["dd", "if=$HOME/*", "of=~"]),
             ("\"a\\b\"", &["a\\b"]),
+            ("C:\\tools\\d.exe D:\\f", &["C:\\tools\\d.exe", "D:\\f"]),
             ("", &[]),
         ];
         for (line, words) in cases {
