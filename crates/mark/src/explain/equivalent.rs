@@ -45,6 +45,11 @@ pub(super) fn of(loads: &[Load]) -> Equivalent {
 }
 
 fn differences(load: &Load, note: &mut impl FnMut(&str)) {
+    if load.offset > 0 && load.span.is_none() && place(load).starts_with("/dev/") {
+        note(
+            "16 GiB are gone over from where it begins, since the command does not tell where it ends",
+        );
+    }
     if load.time.is_none() {
         note("mark ends a run by time (3 s, after 1 s of warm-up); the plan ends it by bytes");
     }
@@ -106,9 +111,28 @@ fn region(load: &Load) -> Option<Bytes> {
                 span.saturating_add(others).saturating_mul(files)
             })
         }
-        _ => load.reach(),
+        // A short last transfer is left out.
+        _ => load.reach().map(|bytes| match load.block() {
+            Some(block) if load.short_end => bytes / block * block,
+            _ => bytes,
+        }),
     };
     whole.filter(|bytes| *bytes > 0).map(Bytes)
+}
+
+/// Gone over from an offset on, where the command names no end.
+const FROM_OFFSET: Bytes = Bytes::gib(16);
+
+/// How much of the device or file is used, and on a device from where.
+fn extent(load: &Load, is_device: bool) -> Option<String> {
+    match (region(load), load.offset) {
+        (region, offset) if is_device && offset > 0 => {
+            Some(format!("--span {}+{}", Bytes(offset), region.unwrap_or(FROM_OFFSET)))
+        }
+        (Some(bytes), _) if is_device => Some(format!("--span {bytes}")),
+        (Some(bytes), _) => Some(format!("--size {bytes}")),
+        (None, _) => None,
+    }
 }
 
 fn depth(load: &Load) -> u16 {
@@ -209,9 +233,8 @@ fn place(load: &Load) -> String {
 /// The directory or device, and how much of it is used.
 fn sized(load: &Load) -> String {
     let place = place(load);
-    let flag = if place.starts_with("/dev/") { "--span" } else { "--size" };
-    match region(load) {
-        Some(bytes) => format!("{place} {flag} {bytes}"),
+    match extent(load, place.starts_with("/dev/")) {
+        Some(extent) => format!("{place} {extent}"),
         None => place,
     }
 }
@@ -226,9 +249,7 @@ fn flags(load: &Load) -> String {
             flags.push(format!("--warm-up {}", load.warm_up));
         }
     }
-    if let Some(bytes) = region(load) {
-        flags.push(format!("{} {bytes}", if is_device { "--span" } else { "--size" }));
-    }
+    flags.extend(extent(load, is_device));
     if load.writes() && matches!(load.durable, Durable::Each | Durable::Every(_)) {
         flags.push("--dsync".to_owned());
     }

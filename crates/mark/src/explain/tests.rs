@@ -153,6 +153,49 @@ fn diskspds_cursors_and_seeds_repeat_addresses() {
     assert!(!codes("diskspd -c1G -b1M -o1 -t1 -Sd f").contains(&"same_addresses".to_owned()));
 }
 
+// Without its offset the line that is printed measures another place of the disk.
+#[test]
+fn where_a_read_begins_is_kept() {
+    for (line, expected) in [
+        ("dd if=/dev/sdb bs=1M skip=102400 count=1024", "--span 100GiB+1GiB"),
+        ("dd if=/dev/sdb bs=1M skip=1073741824B count=1024 of=/dev/null", "--span 1GiB+1GiB"),
+        ("dd if=/dev/zero of=/dev/sdb bs=1M seek=1024 count=1024", "--span 1GiB+1GiB"),
+        ("hdparm -t --offset 500 /dev/sda", "--span 500GiB+16GiB"),
+    ] {
+        let commands = explained(line).equivalent.commands;
+        assert!(commands[0].contains(expected), "{line}: {commands:?}");
+    }
+    let away = explained("hdparm -t --offset 500 /dev/sda");
+    assert!(away.jobs[0].what.contains("from 500GiB on"), "{}", away.jobs[0].what);
+    assert!(!away.caveats.iter().any(|caveat| caveat.cause.contains("the first gigabytes")));
+}
+
+// Each of these was run with dd of coreutils 9: another count of bytes is a prediction of another program.
+#[test]
+fn dds_last_block_and_largest_read_are_its_own() {
+    for (line, bytes, ios) in [
+        ("dd if=/dev/zero of=f bs=1M count=16MB iflag=count_bytes", 16_000_000, 16),
+        ("dd if=/dev/zero of=f bs=1M count=4B", 4, 1),
+        ("dd if=/dev/zero of=f bs=2G count=1", 2_147_479_552, 1),
+        ("dd if=/dev/zero of=f bs=2G count=1 iflag=fullblock", 1 << 31, 2),
+        ("dd if=/dev/zero of=/dev/null bs=1M count=4", 4 * MIB, 4),
+    ] {
+        let whole = explained(line);
+        let job = &whole.jobs[0];
+        let exact = job.read_bytes.exact().unwrap() + job.write_bytes.exact().unwrap();
+        let found = (exact, job.ios.exact(), job.unique_bytes.exact());
+        assert_eq!(found, (bytes, Some(ios), Some(bytes)), "{line}");
+        assert_eq!(job.reuse, Reuse::Never, "{line}");
+    }
+    let small = "small_blocks".to_owned();
+    assert!(codes("dd if=/dev/zero of=f bs=512 count=1000").contains(&small));
+    for flag in ["dsync", "direct"] {
+        let line = format!("dd if=/dev/zero of=f bs=512 count=1000 oflag={flag}");
+        assert!(!codes(&line).contains(&small), "{line}");
+    }
+    assert!(codes("dd if=/dev/zero of=/dev/null").contains(&"no_drive".to_owned()));
+}
+
 // Refused, the commands of most guides could not be explained; unsaid, what follows would seem to be a part of it.
 #[test]
 fn a_command_is_found_in_a_line() {
@@ -223,7 +266,6 @@ fn errors_name_the_place_and_what_to_do() {
         ("[x]\nbs=4k\nsize=what", &["job.fio, line 3", "size", "`what`"]),
         ("[global\n", &["job.fio, line 1", "]"]),
         ("dd if=x of=y bs=1.5M", &["bs", "1MB"]),
-        ("dd if=/dev/zero of=/dev/null", &["memory"]),
         ("hdparm -I /dev/sda", &["-I", "-t"]),
         ("diskspd -q f", &["diskspd", "-q"]),
         ("kdiskmark SEQ1M", &["SEQ1M", "SEQ1MQ8T1"]),
