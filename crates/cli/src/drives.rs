@@ -36,7 +36,7 @@ impl Named {
     /// True when `identity` is of this drive.
     fn is(&self, identity: &DriveIdentity) -> bool {
         let name = self.name.as_str();
-        if matches!(identity.kind, DriveKind::Virtual | DriveKind::Null) {
+        if is_virtual(identity) {
             // With parameters that were not named it is one of several.
             let rest = identity.name.strip_prefix(name);
             return rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('?'));
@@ -72,6 +72,10 @@ impl Named {
                 found.push((run, identity));
             }
         }
+        // A virtual drive that was named in full is that one, also where others have more parameters.
+        if found.iter().any(|(_, identity)| is_virtual(identity) && identity.name == self.name) {
+            found.retain(|(_, identity)| identity.name == self.name);
+        }
         Ok(found)
     }
 
@@ -93,6 +97,10 @@ impl Named {
         }
         Ok(found)
     }
+}
+
+fn is_virtual(identity: &DriveIdentity) -> bool {
+    matches!(identity.kind, DriveKind::Virtual | DriveKind::Null)
 }
 
 /// A device with a serial number or a world-wide identifier is known by that, another by its name and size.

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use clap::builder::{OsStringValueParser, TypedValueParser as _};
 
 use super::PlaceArgs;
 
@@ -42,7 +43,7 @@ pub struct ReportArgs {
     pub csv: Option<PathBuf>,
     /// The same as Markdown; - for standard output [default: drivescope-RUN.md]
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true,
-          default_missing_value = "")]
+          default_missing_value = "", value_parser = OsStringValueParser::new().map(PathBuf::from))]
     pub markdown: Option<PathBuf>,
     /// Pictures on a dark ground
     #[arg(long)]
@@ -64,7 +65,7 @@ pub struct ReportArgs {
 Examples:
   drivescope show last                      the result, and all its plots
   drivescope show last --plot latency       only plots that are named so
-  drivescope show last --plot reads --width 120 --height 40
+  drivescope show last --plot latency --width 120 --height 40
   drivescope show analysis.json             what `trace analyze --json` printed
 
 Plots fit 80 × 24; without colour, layers are told apart by their glyphs. A RUN

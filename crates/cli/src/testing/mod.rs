@@ -208,7 +208,8 @@ fn options(test: TestName, args: &PtsArgs) -> Result<Options> {
         wipc_fills: args.fills,
         wsat: args.load.into(),
         dirth: args.load.into(),
-        write_budget: args.consent.write_budget,
+        // Both are limits of what may be written, and the lower one holds.
+        write_budget: args.consent.write_budget.into_iter().chain(args.tbw).min(),
         over_provisioning: args.over_provisioning.map(|percent| percent / 100.0),
         in_place: args.in_place,
         open_loop: args.open_loop.map(|percent| percent / 100.0),

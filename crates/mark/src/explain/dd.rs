@@ -15,6 +15,9 @@ const ZEROS: &str = "/dev/zero";
 const RANDOM: [&str; 2] = ["/dev/urandom", "/dev/random"];
 const NOWHERE: &str = "/dev/null";
 
+/// No read(2) or write(2) of Linux transfers more than this.
+const CALL_MAX: u64 = 0x7fff_f000;
+
 #[derive(Default)]
 struct Given {
     input: Option<String>,
@@ -24,6 +27,7 @@ struct Given {
     count: Option<u64>,
     count_is_bytes: bool,
     skip: Option<(u64, bool)>,
+    seek: Option<(u64, bool)>,
     iflag: Vec<String>,
     oflag: Vec<String>,
     conv: Vec<String>,
@@ -36,19 +40,27 @@ pub(super) fn loads(words: &[String], target: Option<u64>) -> Result<Vec<Load>, 
     let mut loads = Vec::new();
     let copies = |load: &mut Load, block: u64, flags: &[String]| {
         let has = |flag: &str| flags.iter().any(|given| given == flag);
-        load.blocks = vec![(block, 100.0)];
+        load.blocks = vec![(block.min(CALL_MAX), 100.0)];
+        load.short_end = true;
         load.way = if has("direct") { Way::Direct } else { Way::PageCache };
         if has("dsync") || has("sync") {
             load.durable = Durable::Each;
         }
     };
     let (ibs, obs) = (given.ibs.unwrap_or(BLOCK), given.obs.unwrap_or(BLOCK));
-    let skipped = given
-        .skip
-        .map_or(0, |(count, is_bytes)| if is_bytes { count } else { count.saturating_mul(ibs) });
-    let counted = given
-        .count
-        .map(|count| if given.count_is_bytes { count } else { count.saturating_mul(ibs) });
+    let place = |given: Option<(u64, bool)>, block: u64| match given {
+        Some((count, true)) => count,
+        Some((count, false)) => count.saturating_mul(block),
+        None => 0,
+    };
+    let (skipped, sought) = (place(given.skip, ibs), place(given.seek, obs));
+    // A read that was cut short counts as a block, unless fullblock asks for the rest of it.
+    let is_full = given.iflag.iter().any(|flag| flag == "fullblock");
+    let a_read = if is_full { ibs } else { ibs.min(CALL_MAX) };
+    let counted = given.count.map(|count| match given.count_is_bytes {
+        true => (count / ibs).saturating_mul(a_read).saturating_add((count % ibs).min(a_read)),
+        false => count.saturating_mul(a_read),
+    });
     let room = target.map(|bytes| bytes.saturating_sub(skipped));
     let bytes = match (counted, room) {
         (Some(counted), Some(room)) => Some(counted.min(room)),
@@ -61,7 +73,7 @@ pub(super) fn loads(words: &[String], target: Option<u64>) -> Result<Vec<Load>, 
         load.targets = vec![source.to_owned()];
         copies(&mut load, ibs, &given.iflag);
         load.durable = Durable::No;
-        (load.bytes, load.span) = (bytes, bytes);
+        (load.bytes, load.span, load.offset) = (bytes, bytes, skipped);
         loads.push(load);
     }
     if let Some(output) = given.output.as_deref().filter(|output| *output != NOWHERE) {
@@ -69,7 +81,7 @@ pub(super) fn loads(words: &[String], target: Option<u64>) -> Result<Vec<Load>, 
         load.targets = vec![output.to_owned()];
         copies(&mut load, obs, &given.oflag);
         load.read_percent = 0;
-        (load.bytes, load.span) = (bytes, bytes);
+        (load.bytes, load.span, load.offset) = (bytes, bytes, sought);
         let has = |word: &str| given.conv.iter().any(|conv| conv == word);
         if load.durable == Durable::No && (has("fsync") || has("fdatasync")) {
             load.durable = Durable::AtEnd;
@@ -82,19 +94,27 @@ pub(super) fn loads(words: &[String], target: Option<u64>) -> Result<Vec<Load>, 
         writing_doubts(&given, source, bytes.is_none(), &mut load);
         loads.push(load);
     }
-    let Some(first) = loads.first_mut() else {
-        return Err(ExplainError::value(
-            "of",
-            "nothing but memory is read and written; name a file or device",
+    if loads.is_empty() {
+        return Ok(vec![within_memory(source, ibs, counted)]);
+    }
+    let Some(first) = loads.first_mut() else { return Ok(loads) };
+    if ibs > CALL_MAX && !is_full {
+        first.doubts.push(caveat(
+            "short_reads",
+            "dd",
+            "a read transfers 2147479552 bytes at most, and counts as a block of bs even so: less is copied than bs times count",
+            "take bs=1M with a larger count, or iflag=fullblock",
         ));
-    };
+    }
     first.doubts.push(caveat(
         "one_at_a_time",
         "dd",
         "dd has one I/O outstanding and copies between two buffers: a drive that needs more to be busy is not",
         "take SEQ1MQ8T1 beside SEQ1MQ1T1",
     ));
-    if first.block_max() < 64 << 10 {
+    // Through the page cache most calls find or leave their data in memory; all others wait for the drive.
+    let waits = first.way == Way::Direct || first.writes() && first.durable == Durable::Each;
+    if first.block_max() < 64 << 10 && !waits {
         let cause = format!(
             "blocks of {} measure the system calls more than the drive",
             Bytes(first.block_max())
@@ -109,6 +129,30 @@ pub(super) fn loads(words: &[String], target: Option<u64>) -> Result<Vec<Load>, 
         first.doubts.push(caveat("not_predicted", "dd", cause, "leave it out"));
     }
     Ok(loads)
+}
+
+/// What is made in memory and goes nowhere.
+fn within_memory(source: &str, block: u64, bytes: Option<u64>) -> Load {
+    let mut load = Load::new("dd reads", block.min(CALL_MAX));
+    load.targets = vec![source.to_owned()];
+    load.way = Way::Memory;
+    load.short_end = true;
+    (load.bytes, load.span) = (bytes, bytes);
+    load.doubts.push(caveat(
+        "no_drive",
+        "dd",
+        "nothing but memory is read and written: no drive is reached, and the rate is the processor's",
+        "name a file or device",
+    ));
+    if bytes.is_none() {
+        load.doubts.push(caveat(
+            "no_end",
+            "dd",
+            "without count it does not end",
+            "add count=1024 with bs=1M",
+        ));
+    }
+    load
 }
 
 fn writing_doubts(given: &Given, source: &str, endless: bool, load: &mut Load) {
@@ -157,7 +201,7 @@ fn read(words: &[String]) -> Result<Given, ExplainError> {
             "skip" | "iseek" => {
                 given.skip = Some((number()?, value.ends_with('B') && value.len() > 1))
             }
-            "seek" | "oseek" => drop(number()?),
+            "seek" | "oseek" => given.seek = Some((number()?, false)),
             "iflag" => given.iflag = list(value),
             "oflag" => given.oflag = list(value),
             "conv" => given.conv = list(value),
@@ -174,7 +218,11 @@ fn read(words: &[String]) -> Result<Given, ExplainError> {
         |name: &str| words.iter().rev().find_map(|word| word.strip_prefix(name)).is_some_and(plain);
     given.count_is_bytes = by_flag || of("count=");
     let skip_by_flag = given.iflag.iter().any(|flag| flag == "skip_bytes");
-    given.skip = given.skip.map(|(count, _)| (count, skip_by_flag || of("skip=")));
+    let is_bytes = skip_by_flag || of("skip=") || of("iseek=");
+    given.skip = given.skip.map(|(count, _)| (count, is_bytes));
+    let seek_by_flag = given.oflag.iter().any(|flag| flag == "seek_bytes");
+    let is_bytes = seek_by_flag || of("seek=") || of("oseek=");
+    given.seek = given.seek.map(|(count, _)| (count, is_bytes));
     const FLAGS: [&str; 12] = [
         "direct",
         "dsync",

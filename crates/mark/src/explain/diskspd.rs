@@ -2,6 +2,9 @@
 //!
 //! github.com/microsoft/diskspd-for-linux: `thread.cc` (each I/O outstanding goes on from its own last offset; each
 //! thread has the same seed), `target.h` (threads begin at the same place), `options.h` (`-r` alone keeps 64 KiB).
+//! Of a command that only diskspd for Windows understands, that one's behaviour is told, as its manual has it.
+
+mod windows;
 
 use block::{Bytes, Nanos};
 
@@ -10,18 +13,40 @@ use super::error::ExplainError;
 use super::explained::{Order, Way};
 use super::load::{Content, Durable, Load};
 use crate::diskspd::{Engine, Fill, Options, Seed};
+use windows::Windows;
 
 /// What `-r` without a size aligns to.
 const ALIGN: u64 = 64 << 10;
 
-/// The loads of diskspd with these options; `target` is the size of what it works on, where that is known.
-pub(super) fn loads(words: &[String], target: Option<u64>) -> Result<Vec<Load>, ExplainError> {
-    let options =
-        Options::parse(words).map_err(|error| ExplainError::value("diskspd", error.to_string()))?;
-    Ok(options.targets.iter().map(|path| load(&options, path, target)).collect())
+/// Whose behaviour is told.
+struct Program {
+    /// That of diskspd for Windows.
+    windows: bool,
+    /// What only that one knows.
+    only: Windows,
 }
 
-fn load(options: &Options, path: &str, target: Option<u64>) -> Load {
+/// The loads of diskspd with these options; `target` is the size of what it works on, where that is known, and `exe` that
+/// the program's name is one of Windows's.
+pub(super) fn loads(
+    words: &[String],
+    target: Option<u64>,
+    exe: bool,
+) -> Result<Vec<Load>, ExplainError> {
+    let (kept, mut only) = windows::read(words);
+    let options =
+        Options::parse(&kept).map_err(|error| ExplainError::value("diskspd", error.to_string()))?;
+    for option in &options.windows {
+        // What stands for another word was noted as it was typed.
+        if words.contains(option) && !only.told_by.contains(option) {
+            only.told_by.push(option.clone());
+        }
+    }
+    let program = Program { windows: exe || !only.told_by.is_empty(), only };
+    Ok(options.targets.iter().map(|path| load(&options, &program, path, target)).collect())
+}
+
+fn load(options: &Options, program: &Program, path: &str, target: Option<u64>) -> Load {
     let mut load = Load::new("diskspd", options.block);
     load.targets = vec![path.to_owned()];
     load.copies = u64::from(options.threads_of_target());
@@ -34,19 +59,29 @@ fn load(options: &Options, path: &str, target: Option<u64>) -> Load {
     load.increment = options.thread_stride.unwrap_or(0);
     load.time = Some(Nanos::secs(u64::from(options.duration_s)));
     load.warm_up = Nanos::secs(u64::from(options.warm_up_s) + u64::from(options.cool_down_s));
-    load.rate = options.bytes_per_ms.map(|bytes| bytes as f64 * 1000.0);
+    load.rate = match program.only.iops {
+        Some(ios) => Some(ios as f64 * options.block as f64),
+        None => options.bytes_per_ms.map(|bytes| bytes as f64 * 1000.0),
+    };
     load.way = if options.caching.direct { Way::Direct } else { Way::PageCache };
     let asked = u64::from(options.depth);
     // The kernel does buffered I/O within io_submit(2), which returns when it is done.
-    let one = load.way == Way::PageCache && options.engine == Engine::Libaio;
+    let is_libaio = options.engine == Engine::Libaio && !program.windows;
+    let one = load.way == Way::PageCache && is_libaio;
     load.depth = (asked, if one { 1 } else { asked });
     load.durable = if options.caching.durable { Durable::Each } else { Durable::No };
     load.content = match options.buffers.fill {
+        // What a buffer with a size does is said by a doubt of its own.
+        _ if program.only.source.is_some() => Content::Unknown,
         Fill::Zeros => Content::Zeros,
+        Fill::Random if program.windows => Content::Random,
         Fill::Ramp | Fill::Random => Content::Repeated,
     };
-    order(options, asked, &mut load);
-    doubts(options, &mut load);
+    match program.windows {
+        true => order_on_windows(options, &mut load),
+        false => order(options, asked, &mut load),
+    }
+    doubts(options, program, &mut load);
     load
 }
 
@@ -73,10 +108,48 @@ fn order(options: &Options, depth: u64, load: &mut Load) {
     };
 }
 
-fn doubts(options: &Options, load: &mut Load) {
+/// One cursor for a thread's queue, a seed for each thread, and random offsets that are multiples of the block.
+fn order_on_windows(options: &Options, load: &mut Load) {
+    match options.random {
+        Some(random) => {
+            let align_bytes = random.align.unwrap_or(options.block);
+            let is_mix = random.percent.is_some();
+            load.order = if is_mix { Order::Other } else { Order::RandomFree { align_bytes } };
+            load.same_each_time = options.seed != Seed::Fresh;
+        }
+        None => order(options, 1, load),
+    }
+}
+
+fn doubts(options: &Options, program: &Program, load: &mut Load) {
+    let writes = load.writes();
     let mut add = |code: &str, cause: String, remedy: &str| {
         load.doubts.push(caveat(code, "diskspd", cause, remedy));
     };
+    if !program.only.strange.is_empty() {
+        let cause = format!(
+            "what {} does is not predicted here: what is told may not hold",
+            program.only.strange.join(", ")
+        );
+        add("not_predicted", cause, "leave it out");
+    }
+    if let Some(source) = program.only.source.as_ref().filter(|_| writes) {
+        let cause = format!(
+            "all that is written is taken from {source} of random bytes: it does not compress, and repeats"
+        );
+        add("same_content", cause, "write data that are new each time (-Zr)");
+    }
+    if program.windows {
+        let why = match program.only.told_by.is_empty() {
+            true => "the program's name is that of".to_owned(),
+            false => format!("{}: known only to", program.only.told_by.join(", ")),
+        };
+        let cause = format!(
+            "{why} diskspd for Windows: what is told follows its manual, and the one for Linux does otherwise"
+        );
+        add("of_windows", cause, "explain the line without it for the one for Linux");
+        return;
+    }
     if options.random.is_some_and(|random| random.align.is_none()) && options.block != ALIGN {
         let cause = format!(
             "-r without a size draws multiples of {}, and not of the block: no other {} are ever touched",
@@ -105,12 +178,5 @@ fn doubts(options: &Options, load: &mut Load) {
             cause,
             "let drivescope make the file, or write random data to it before",
         );
-    }
-    if !options.windows.is_empty() {
-        let cause = format!(
-            "{} is an option of diskspd for Windows: the one for Linux refuses it",
-            options.windows.join(", ")
-        );
-        add("of_windows", cause, "leave it out");
     }
 }

@@ -86,7 +86,7 @@ fn addresses(load: &Load, job: &Job, add: &mut impl FnMut(&str, String, &str)) {
         Order::SameBlock => add(
             "same_addresses",
             "the same block is transferred over and over: a cache answers".to_owned(),
-            "leave the offset of the pattern out",
+            "let it go on to other blocks (fio: leave the offset behind rw out; hdparm: take -t)",
         ),
         _ if in_order && overlap => add(
             "same_addresses",
@@ -223,7 +223,7 @@ fn ends(load: &Load, job: &Job, add: &mut impl FnMut(&str, String, &str)) {
                     format!("{:.0}", rate / 1e6)
                 }
             ),
-            "add time_based, or take more data",
+            "take more data (fio: or add time_based)",
         );
     }
     if load.span.is_none() {

@@ -45,6 +45,11 @@ pub(super) fn of(loads: &[Load]) -> Equivalent {
 }
 
 fn differences(load: &Load, note: &mut impl FnMut(&str)) {
+    if load.offset > 0 && region(load).is_none() && place(load).starts_with("/dev/") {
+        note(
+            "16 GiB are gone over from where it begins, since the command does not tell where it ends",
+        );
+    }
     if load.time.is_none() {
         note("mark ends a run by time (3 s, after 1 s of warm-up); the plan ends it by bytes");
     }
@@ -71,9 +76,6 @@ fn differences(load: &Load, note: &mut impl FnMut(&str)) {
     }
     if load.files > 1 || (load.own_files && load.copies > 1) {
         note("one file or device is used, as large as all of them together");
-    }
-    if load.offset > 0 && region(load).is_none() && place(load).starts_with("/dev/") {
-        note("all of the device is used, and not only what lies behind the offset");
     }
     if load.block().is_none() {
         note("blocks of several sizes are those of the plan; mark takes the largest");
@@ -109,10 +111,17 @@ fn region(load: &Load) -> Option<Bytes> {
                 span.saturating_add(others).saturating_mul(files)
             })
         }
-        _ => load.reach(),
+        // A short last transfer is left out.
+        _ => load.reach().map(|bytes| match load.block() {
+            Some(block) if load.short_end => bytes / block * block,
+            _ => bytes,
+        }),
     };
     whole.filter(|bytes| *bytes > 0).map(Bytes)
 }
+
+/// Gone over from an offset on, where the command names no end.
+const FROM_OFFSET: Bytes = Bytes::gib(16);
 
 fn depth(load: &Load) -> u16 {
     u16::try_from(load.depth.0).unwrap_or(u16::MAX)
@@ -218,16 +227,18 @@ fn sized(load: &Load) -> String {
     }
 }
 
-/// The flag that says how much is used. Of a device it has to say so even where the command leaves it to the device:
-/// `mark` takes only the first GiB by itself.
+/// The flag that says how much is used, and of a device from where. Of a device it has to say so even where the command leaves
+/// it to the device: `mark` takes only the first GiB by itself.
 fn extent(load: &Load) -> Option<String> {
-    match (place(load).starts_with("/dev/"), region(load)) {
-        (false, bytes) => bytes.map(|bytes| format!("--size {bytes}")),
-        (true, Some(bytes)) if load.offset > 0 => {
-            Some(format!("--span {}+{bytes}", Bytes(load.offset)))
+    let region = region(load);
+    match (place(load).starts_with("/dev/"), load.offset) {
+        (false, _) => region.map(|bytes| format!("--size {bytes}")),
+        (true, 0) => {
+            Some(region.map_or("--span all".to_owned(), |bytes| format!("--span {bytes}")))
         }
-        (true, Some(bytes)) => Some(format!("--span {bytes}")),
-        (true, None) => Some("--span all".to_owned()),
+        (true, offset) => {
+            Some(format!("--span {}+{}", Bytes(offset), region.unwrap_or(FROM_OFFSET)))
+        }
     }
 }
 

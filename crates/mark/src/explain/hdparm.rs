@@ -1,6 +1,6 @@
 //! hdparm's timings: `-t` reads a device in order, `-T` reads the same of it from memory.
 
-use block::Nanos;
+use block::{Bytes, Nanos};
 
 use super::doubts::caveat;
 use super::error::ExplainError;
@@ -84,10 +84,18 @@ pub(super) fn loads(words: &[String], target: Option<u64>) -> Result<Vec<Load>, 
             let mut load = add("hdparm -t", DEVICE);
             let room = target.map(|bytes| (bytes.saturating_sub(offset)) / BLOCK * BLOCK);
             (load.span, load.bytes) = (room, room);
+            load.offset = offset;
+            let cause = match offset {
+                0 => "only the first gigabytes are read, which are a disk's fastest tracks: its inner ones have half the rate".to_owned(),
+                offset => format!(
+                    "only some gigabytes from {} on are read: a disk's outer tracks have twice the rate of its inner ones",
+                    Bytes(offset)
+                ),
+            };
             load.doubts.push(caveat(
                 "outer_tracks",
                 "hdparm -t",
-                "only the first gigabytes are read, which are a disk's fastest tracks: its inner ones have half the rate",
+                cause,
                 "measure at several offsets with --span",
             ));
             loads.push(load);

@@ -32,8 +32,10 @@ pub(super) struct Load {
     pub order: Order,
     /// Bytes of each file that a copy goes over; none where the target's size decides.
     pub span: Option<u64>,
-    /// Where in each file the first copy begins.
+    /// Where the span of the first copy begins.
     pub offset: u64,
+    /// The last transfer of a pass may be a short one.
+    pub short_end: bool,
     /// From where one copy begins to where the next does.
     pub increment: u64,
     /// Bytes after which a copy ends, over all its passes.
@@ -107,6 +109,7 @@ impl Load {
             order: Order::Sequential,
             span: None,
             offset: 0,
+            short_end: false,
             increment: 0,
             bytes: None,
             time: None,
@@ -170,6 +173,7 @@ impl Load {
                 // Neighbours overlap where the alignment is finer than the block.
                 slots.saturating_mul(block.min(align_bytes)).min(span)
             }
+            (Order::Sequential, Some(_)) if self.short_end => span,
             (_, Some(block)) => span / block * block,
             (_, None) => span,
         };

@@ -34,6 +34,8 @@ pub use words::split;
 pub enum Given {
     /// A program and its arguments.
     Words(Vec<String>),
+    /// The same, of a line that holds more than this command.
+    Within(Vec<String>),
     /// A job file of fio: its name, for errors, and its text.
     JobFile(String, String),
 }
@@ -41,7 +43,7 @@ pub enum Given {
 /// What a text holds: a job file of fio, or a command line.
 ///
 /// # Errors
-/// When it holds neither, or several commands.
+/// When it holds neither, several lines, or commands of which none is known.
 pub fn read(name: &str, text: &str) -> Result<Given, ExplainError> {
     if fio::is_job_file(text) {
         return Ok(Given::JobFile(name.to_owned(), text.to_owned()));
@@ -56,13 +58,14 @@ pub fn read(name: &str, text: &str) -> Result<Given, ExplainError> {
     if let Some((index, _)) = lines.next() {
         return Err(ExplainError::Several(index + 1));
     }
-    split(line).map(Given::Words)
+    let (words, is_all) = words::known_command(line)?;
+    Ok(if is_all { Given::Words(words) } else { Given::Within(words) })
 }
 
 /// Job files that a command of fio names: [`explain`] needs their texts.
 pub fn job_files(given: &Given) -> Vec<String> {
     match given {
-        Given::Words(words) => match words::program(words) {
+        Given::Words(words) | Given::Within(words) => match words::program(words) {
             Some(("fio", rest)) => fio::job_files(rest),
             _ => Vec::new(),
         },
@@ -85,7 +88,7 @@ pub fn explain(
         Given::JobFile(name, text) => {
             (format!("fio {name}"), Tool::Fio, fio::job_file(name, text, target)?)
         }
-        Given::Words(words) => {
+        Given::Words(words) | Given::Within(words) => {
             let (program, rest) = words::program(words).ok_or(ExplainError::Empty)?;
             let (tool, loads) = loads(program, rest, files, target)?;
             (words.join(" "), tool, loads)
@@ -95,6 +98,14 @@ pub fn explain(
     let mut caveats: Vec<_> =
         loads.iter().zip(&jobs).flat_map(|(load, job)| doubts::of(load, job)).collect();
     caveats.extend(doubts::of_all(&loads));
+    if matches!(given, Given::Within(_)) {
+        caveats.push(doubts::caveat(
+            "not_all_of_the_line",
+            "the command",
+            "what stands around it in the line, such as other commands, pipes and files, is not looked at: it may write, flush or take time too",
+            "give the command by itself",
+        ));
+    }
     let equivalent = equivalent::of(&loads);
     Ok(Explained { command, tool, jobs, caveats: merge(caveats), equivalent })
 }
@@ -105,9 +116,10 @@ fn loads(
     files: &BTreeMap<String, String>,
     target: Option<u64>,
 ) -> Result<(Tool, Vec<Load>), ExplainError> {
-    Ok(match program.to_ascii_lowercase().as_str() {
+    let (name, exe) = words::name(program);
+    Ok(match name.as_str() {
         "fio" => (Tool::Fio, fio::command_line(rest, files, target)?),
-        "diskspd" => (Tool::Diskspd, diskspd::loads(rest, target)?),
+        "diskspd" => (Tool::Diskspd, diskspd::loads(rest, target, exe)?),
         "dd" => (Tool::Dd, dd::loads(rest, target)?),
         "hdparm" => (Tool::Hdparm, hdparm::loads(rest, target)?),
         "kdiskmark" => (Tool::Kdiskmark, kdiskmark::loads(rest)?),

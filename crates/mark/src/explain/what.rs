@@ -71,6 +71,7 @@ fn object(load: &Load) -> String {
         Some(span) if many => format!("{} each{files}", Bytes(span)),
         Some(span) => format!("{}{files}", Bytes(span)),
         None if many && load.increment == 0 => "the same, all of the target".to_owned(),
+        None if load.offset > 0 => format!("the target from {} on", Bytes(load.offset)),
         None => "all of the target".to_owned(),
     }
 }
