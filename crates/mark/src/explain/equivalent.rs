@@ -108,7 +108,8 @@ fn region(load: &Load) -> Option<Bytes> {
                 } else {
                     load.files
                 };
-                span.saturating_add(others).saturating_mul(files)
+                let all = span.saturating_add(others).saturating_mul(files);
+                all.min(load.limit.unwrap_or(u64::MAX))
             })
         }
         // A short last transfer is left out.
