@@ -56,7 +56,12 @@ fn load(options: &Options, program: &Program, path: &str, target: Option<u64>) -
         (end, size) => end.or(size),
     };
     load.span = end.map(|end| end.saturating_sub(options.base_offset));
-    load.increment = options.thread_stride.unwrap_or(0);
+    // Random offsets are drawn from all of it, wherever a thread begins.
+    let apart = options.thread_stride.unwrap_or(0);
+    load.increment = if options.random.is_some() { 0 } else { apart };
+    // A thread that comes to the end goes on from its beginning, so that none is beyond it.
+    load.limit = load.span;
+    load.offset = options.base_offset;
     load.time = Some(Nanos::secs(u64::from(options.duration_s)));
     load.warm_up = Nanos::secs(u64::from(options.warm_up_s) + u64::from(options.cool_down_s));
     load.rate = match program.only.iops {
@@ -103,7 +108,18 @@ fn order(options: &Options, depth: u64, load: &mut Load) {
             load.increment = load.span.unwrap_or(0).max(1);
             Order::Sequential
         }
+        // Where one cursor is all that a thread has, those of several are that of any program.
+        (false, true) if depth == 1 => Order::Sequential,
         (false, true) => Order::PrivateCursors { cursors: depth },
+        (true, false) if step > options.block => {
+            load.span = load.span.map(|span| span / load.copies);
+            load.increment = load.span.unwrap_or(0).max(1);
+            Order::Strided { step_bytes: step }
+        }
+        (false, false) if step > options.block => {
+            load.cursors = depth;
+            Order::Strided { step_bytes: step }
+        }
         (_, false) => Order::Other,
     };
 }

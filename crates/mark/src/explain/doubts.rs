@@ -88,6 +88,23 @@ fn addresses(load: &Load, job: &Job, add: &mut impl FnMut(&str, String, &str)) {
             "the same block is transferred over and over: a cache answers".to_owned(),
             "let it go on to other blocks (fio: leave the offset behind rw out; hdparm: take -t)",
         ),
+        _ if load.cursors > 1 => add(
+            "same_addresses",
+            format!(
+                "each of the {} I/Os outstanding goes through all by itself: every block is transferred {} times within moments",
+                load.cursors,
+                load.cursors.saturating_mul(if load.increment == 0 { sharers } else { 1 })
+            ),
+            "take -o1 -t1, or a program with one cursor for its queue",
+        ),
+        _ if in_order && overlap && load.limit.is_some() && load.increment > 0 => add(
+            "same_addresses",
+            format!(
+                "{sharers} threads begin {} apart, and each goes on into what the next has been through: that may come from a cache",
+                Bytes(load.increment)
+            ),
+            "end before that, or take one thread with a deeper queue",
+        ),
         _ if in_order && overlap => add(
             "same_addresses",
             format!(

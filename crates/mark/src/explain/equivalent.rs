@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use block::{Bytes, Nanos, Op};
 use workload::plan::{
-    Address, Arrival, Content as PlanContent, Gaps, OpShare, Phase, Plan, SCHEMA, Schedule, Share,
-    Step, Stop,
+    Address, Arrival, Content as PlanContent, Gaps, OpShare, Phase, Plan, Region, SCHEMA, Schedule,
+    Share, Step, Stop,
 };
 
 use super::explained::{Equivalent, Order, Way};
@@ -108,7 +108,8 @@ fn region(load: &Load) -> Option<Bytes> {
                 } else {
                     load.files
                 };
-                span.saturating_add(others).saturating_mul(files)
+                let all = span.saturating_add(others).saturating_mul(files);
+                all.min(load.limit.unwrap_or(u64::MAX))
             })
         }
         // A short last transfer is left out.
@@ -287,11 +288,22 @@ fn plan(loads: &[&Load]) -> Option<Plan> {
     Some(Plan {
         schema: SCHEMA.to_owned(),
         seed: SEED,
-        region: None,
+        region: place_of_all(loads),
         content: content.unwrap_or_default(),
         schedule: Schedule { runs: Options::RUNS, pause: Options::PAUSE, ..Schedule::default() },
         steps,
     })
+}
+
+/// Where all loads go, if that is one part of a device which begins behind its first byte.
+fn place_of_all(loads: &[&Load]) -> Option<Region> {
+    let part = |load: &Load| {
+        let offset = Bytes(load.offset);
+        let length = region(load)?;
+        (load.offset > 0 && place(load).starts_with("/dev/")).then_some(Region { offset, length })
+    };
+    let first = part(loads.first()?)?;
+    loads.iter().all(|load| part(load) == Some(first)).then_some(first)
 }
 
 fn step(load: &Load, name: String) -> Option<Step> {

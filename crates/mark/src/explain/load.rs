@@ -36,6 +36,10 @@ pub(super) struct Load {
     pub offset: u64,
     /// The last transfer of a pass may be a short one.
     pub short_end: bool,
+    /// Cursors of each copy, at least 1, that go through the same steps; those without gaps are an order of their own.
+    pub cursors: u64,
+    /// No copy goes beyond so many bytes from where the first begins.
+    pub limit: Option<u64>,
     /// From where one copy begins to where the next does.
     pub increment: u64,
     /// Bytes after which a copy ends, over all its passes.
@@ -110,6 +114,8 @@ impl Load {
             span: None,
             offset: 0,
             short_end: false,
+            cursors: 1,
+            limit: None,
             increment: 0,
             bytes: None,
             time: None,
@@ -189,7 +195,7 @@ impl Load {
             (sharers - 1).saturating_mul(self.increment.min(span).saturating_mul(self.files));
         // Copies that begin further on reach as much further; with gaps of the pattern in it, in their share.
         let others = (others as f64 * (pass as f64 / (span as f64 * self.files as f64))) as u64;
-        let all = pass.saturating_add(others);
+        let all = pass.saturating_add(others).min(self.limit.unwrap_or(u64::MAX));
         Some(if self.own_files { all.saturating_mul(self.copies) } else { all })
     }
 }

@@ -279,7 +279,9 @@ fn duplicates(load: &Load, ends_by: EndsBy, transferred: Amount, unique: Amount)
     let wraps = load.bytes.is_none() || load.bytes > load.pass();
     let of = |times: u64| 1.0 - 1.0 / times.max(1) as f64;
     let one_after_another = match load.order {
-        Order::Sequential | Order::Strided { .. } => Some(load.sharers()),
+        Order::Sequential | Order::Strided { .. } => {
+            Some(load.sharers().saturating_mul(load.cursors))
+        }
         Order::PrivateCursors { cursors } => Some(cursors.saturating_mul(load.sharers())),
         Order::RandomFree { .. } if load.alike => Some(load.sharers()),
         _ => None,
@@ -318,7 +320,7 @@ fn reuse(load: &Load, ends_by: EndsBy) -> Reuse {
         }
         (Order::RandomFree { .. } | Order::Other, Some(bytes)) => Reuse::AtRandom { bytes },
         (Order::RandomOnce, Some(bytes)) if load.sharers() > 1 => Reuse::AtRandom { bytes },
-        (Order::Sequential | Order::Strided { .. }, _) if same_place => {
+        (Order::Sequential | Order::Strided { .. }, _) if same_place || load.cursors > 1 => {
             Reuse::AtOnce { within_bytes: abreast }
         }
         (_, Some(bytes))

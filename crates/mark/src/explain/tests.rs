@@ -221,6 +221,24 @@ fn diskspds_cursors_and_seeds_repeat_addresses() {
     assert!(!codes("diskspd -c1G -b1M -o1 -t1 -Sd f").contains(&"same_addresses".to_owned()));
 }
 
+// A stride is no random order, threads stay within the file, and one cursor repeats nothing.
+#[test]
+fn diskspds_strides_and_beginnings_are_its_own() {
+    let line = "diskspd -c1G -b64K -s1M -o4 -t2 -Sd f";
+    let job = &explained(line).jobs[0];
+    assert_eq!(job.order, Order::Strided { step_bytes: MIB });
+    assert_eq!(job.duplicate_share.expected, Some(0.875));
+    let told = explained(line).caveats;
+    assert!(told.iter().any(|told| told.cause.contains("transferred 8 times")), "{told:?}");
+    let apart = "diskspd -c1G -b1M -o1 -t4 -T256M -Sd f";
+    let whole = explained(apart);
+    assert_eq!(whole.jobs[0].span_bytes.map(|bytes| bytes.0), Some(1 << 30));
+    let untrue = |cause: &str| cause.contains("1 times") || cause.contains("the 1 I/Os");
+    assert!(!whole.caveats.iter().any(|told| untrue(&told.cause)), "{:?}", whole.caveats);
+    let commands = whole.equivalent.commands;
+    assert!(commands[0].contains("--size 1GiB"), "{commands:?}");
+}
+
 // Without its offset the line that is printed measures another place of the disk.
 #[test]
 fn where_a_read_begins_is_kept() {
@@ -233,6 +251,8 @@ fn where_a_read_begins_is_kept() {
         let commands = explained(line).equivalent.commands;
         assert!(commands[0].contains(expected), "{line}: {commands:?}");
     }
+    let plan = explained("dd if=/dev/sdb bs=1M skip=1024 count=64").equivalent.plan.unwrap();
+    assert_eq!(plan.region.map(|part| (part.offset.0, part.length.0)), Some((1 << 30, 64 * MIB)));
     let away = explained("hdparm -t --offset 500 /dev/sda");
     assert!(away.jobs[0].what.contains("from 500GiB on"), "{}", away.jobs[0].what);
     assert!(!away.caveats.iter().any(|caveat| caveat.cause.contains("the first gigabytes")));
@@ -288,7 +308,7 @@ fn crystaldiskmarks_commands_are_those_of_windows() {
     assert!(codes(&line.replace("-w0", "-w100")).contains(&"same_content".to_owned()));
     for program in ["diskspd.exe", "DISKSPD.EXE", "C:\\tools\\diskspd.exe", "DiskSpd64.exe"] {
         let job = &explained(&format!("{program} -b1M -o8 -t1 -Sh -d5 -c1G C:\\t\\f.dat")).jobs[0];
-        assert_eq!(job.order, Order::PrivateCursors { cursors: 1 }, "{program}");
+        assert_eq!(job.order, Order::Sequential, "{program}");
         assert_eq!(job.targets, ["C:\\t\\f.dat"]);
     }
     // The same without a name or an option of Windows's is the one for Linux.
