@@ -2,7 +2,7 @@
 //!
 //! github.com/microsoft/diskspd-for-linux: `thread.cc` (each I/O outstanding goes on from its own last offset; each
 //! thread has the same seed), `target.h` (threads begin at the same place), `options.h` (`-r` alone keeps 64 KiB).
-//! Of a command that only diskspd for Windows understands, that one's behaviour is told, as its manual has it.
+//! Of a command that only diskspd for Windows understands, that one's behaviour is told, as its notes describe it; it was not run.
 
 mod windows;
 
@@ -161,7 +161,7 @@ fn doubts(options: &Options, program: &Program, load: &mut Load) {
             false => format!("{}: known only to", program.only.told_by.join(", ")),
         };
         let cause = format!(
-            "{why} diskspd for Windows: what is told follows its manual, and the one for Linux does otherwise"
+            "{why} diskspd for Windows: what is told is that one's as it is described, and was not run; the one for Linux does otherwise"
         );
         add("of_windows", cause, "explain the line without it for the one for Linux");
         return;
