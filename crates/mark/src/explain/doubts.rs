@@ -97,7 +97,7 @@ fn addresses(load: &Load, job: &Job, add: &mut impl FnMut(&str, String, &str)) {
             ),
             "take -o1 -t1, or a program with one cursor for its queue",
         ),
-        _ if in_order && overlap && load.limit.is_some() && load.increment > 0 => add(
+        _ if in_order && load.limit.is_some() && runs_into_the_next(load, sharers) => add(
             "same_addresses",
             format!(
                 "{sharers} threads begin {} apart, and each goes on into what the next has been through: that may come from a cache",
@@ -226,6 +226,11 @@ fn caches(load: &Load, job: &Job, add: &mut impl FnMut(&str, String, &str)) {
         ),
         _ => {}
     }
+}
+
+/// True of copies that begin apart, and nearer to each other than each goes.
+fn runs_into_the_next(load: &Load, sharers: u64) -> bool {
+    sharers > 1 && load.increment > 0 && load.increment < load.span.unwrap_or(u64::MAX)
 }
 
 fn ends(load: &Load, job: &Job, add: &mut impl FnMut(&str, String, &str)) {

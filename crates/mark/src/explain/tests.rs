@@ -99,6 +99,18 @@ fn a_size_is_cut_off_at_the_end_of_devices_only() {
     assert_eq!((of("f"), of("/dev/sdb")), (Some(8 * MIB), Some(4 * MIB)));
 }
 
+// Breaks when threads that begin apart, and go on into what the next one has been through, are told of no repetition.
+#[test]
+fn threads_that_begin_apart_run_into_each_other() {
+    let of = |line: &str| {
+        let found =
+            explain(&read("", line).unwrap(), &BTreeMap::new(), Some(Bytes::gib(1))).unwrap();
+        found.caveats.iter().any(|caveat| caveat.cause.contains("goes on into what the next"))
+    };
+    assert!(of("diskspd -b64K -t4 -T256M -o1 -Sd f"));
+    assert!(!of("diskspd -b64K -t1 -T256M -o1 -Sd f"));
+}
+
 // Breaks when copies that begin further on are taken to go beyond a file whose size is given.
 #[test]
 fn copies_that_begin_further_on_end_with_the_file() {
