@@ -50,8 +50,9 @@ impl Keeping {
         if let Some(first) = beginning.drives.first() {
             envelope.drive = Some(serde_json::to_value(first)?);
         }
-        let none = Keeping::none(what);
-        let Some((runs, is_asked)) = recording::place(keep)? else { return Ok(none) };
+        let Some((runs, is_asked)) = recording::place(keep)? else {
+            return Ok(Keeping::none(what));
+        };
         for drive in beginning.drives {
             recording::warn_of_the_same_drive(&runs, drive);
         }
@@ -64,11 +65,11 @@ impl Keeping {
             samples: Some(keep.keep_samples.map_or(SamplesFormat::Parquet, SamplesFormat::from)),
         };
         match runs.create(&head) {
-            Ok(writer) => Ok(Keeping { writer: Some(writer), ..none }),
+            Ok(writer) => Ok(Keeping::of(writer, what)),
             Err(error) if is_asked => Err(error.into()),
             Err(error) => {
                 talk::note(&format!("this run is not recorded: {error}"));
-                Ok(none)
+                Ok(Keeping::none(what))
             }
         }
     }
@@ -130,38 +131,47 @@ impl Keeping {
         })
     }
 
-    /// Takes back a record in which nothing is yet.
-    pub fn withdraw(self) {
-        let Some(writer) = self.writer else { return };
-        let (id, place) = (writer.id().clone(), writer.dir().parent().map(Path::to_path_buf));
-        // Its lock goes with it.
-        drop(writer);
-        let removed = place.map(|place| Runs::at(place).remove(&id));
-        if let Some(Err(error)) = removed {
-            talk::note(&format!("the run {id} holds nothing, and could not be removed: {error}"));
-        }
-    }
-
     /// Ends the record; the run's name when it is whole.
     ///
     /// # Errors
     /// When it is not.
     pub fn close<B: Serialize>(
-        self,
+        mut self,
         document: &Document<B>,
         state: State,
         summary: &Summary,
     ) -> Result<Option<RunId>> {
         const NOT_WHOLE: &str = "the result above is whole, and its record is not";
-        if let Some(trouble) = self.trouble {
+        if let Some(trouble) = self.trouble.take() {
             return Err(trouble).context(NOT_WHOLE);
         }
-        let Some(writer) = self.writer else { return Ok(None) };
+        let Some(writer) = self.writer.take() else { return Ok(None) };
         let saved = writer.finish(document, state, summary).context(NOT_WHOLE)?;
         for (position, why) in &saved.samples_lost {
             talk::note(&format!("the single I/Os of step {position} are not recorded: {why}"));
         }
         Ok(Some(saved.id))
+    }
+}
+
+/// What was begun and came to nothing, as when the first step showed that it is not possible, leaves no record.
+impl Drop for Keeping {
+    fn drop(&mut self) {
+        self.writer.take().into_iter().for_each(withdraw_untouched);
+    }
+}
+
+/// Takes back a record that nothing came into: it could not be shown, and would be the last run.
+pub fn withdraw_untouched(writer: RunWriter) {
+    if !writer.is_untouched() {
+        return;
+    }
+    let (id, place) = (writer.id().clone(), writer.dir().parent().map(Path::to_path_buf));
+    // Its lock goes with it.
+    drop(writer);
+    let removed = place.map(|place| Runs::at(place).remove(&id));
+    if let Some(Err(error)) = removed {
+        talk::note(&format!("the run {id} holds nothing, and could not be removed: {error}"));
     }
 }
 

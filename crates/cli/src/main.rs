@@ -20,6 +20,7 @@ mod progress;
 mod purging;
 mod recorded;
 mod recording;
+mod records;
 mod replaying;
 mod samples;
 mod session;

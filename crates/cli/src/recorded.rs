@@ -15,7 +15,7 @@ use crate::exit::Exit;
 use crate::replaying::{COMPARE, CompareBody, REPLAY, ReplayBody};
 use crate::setup::Setup;
 use crate::verbs::trace::ANALYSIS;
-use crate::{probing, purging, recording, session, surveying, talk, testing, view};
+use crate::{probing, purging, recording, records, session, surveying, talk, testing, view};
 
 /// A result with all that is known about its making.
 pub struct Recorded {
@@ -90,7 +90,10 @@ impl Recorded {
         let id = runs.find(name)?;
         let run = runs.load(&id)?;
         let integrity = runs.verify(&id)?;
-        of_run(run, integrity, place)
+        if run.document.is_none() {
+            return Err(records::without_result(&run, &runs, place));
+        }
+        of_run(run, integrity)
     }
 }
 
@@ -114,12 +117,9 @@ pub fn open_all(names: &[String], place: &PlaceArgs) -> Result<Vec<Recorded>> {
     Ok(all)
 }
 
-fn of_run(run: Run, integrity: Integrity, place: &PlaceArgs) -> Result<Recorded> {
+fn of_run(run: Run, integrity: Integrity) -> Result<Recorded> {
     let id = &run.id;
-    let Some(document) = run.document.clone() else {
-        let place = place.flag();
-        bail!("{id}: has no result yet; go on with it first: drivescope run --resume {id}{place}");
-    };
+    let document = run.document.clone().with_context(|| format!("{id}: has no result yet"))?;
     let form = form_of(&document);
     let found = match form.as_str() {
         session::SCHEMA => measured(&run)?,

@@ -21,6 +21,7 @@ use workload::plan::Plan;
 
 use crate::args::{KeepArgs, PlaceArgs};
 use crate::envelope::{SystemClock, envelope};
+use crate::keeping::withdraw_untouched;
 use crate::live::Watch;
 use crate::progress::Progress;
 use crate::samples::SamplesFile;
@@ -145,8 +146,9 @@ impl Recording {
     }
 
     /// Also writes single I/Os to `samples`, and shows how it goes on `progress`.
-    pub fn with(self, samples: Option<SamplesFile>, progress: Progress) -> Recording {
-        Recording { samples, progress, ..self }
+    pub fn with(mut self, samples: Option<SamplesFile>, progress: Progress) -> Recording {
+        (self.samples, self.progress) = (samples, progress);
+        self
     }
 
     /// True where a live view is shown.
@@ -162,8 +164,9 @@ impl Recording {
     }
 
     /// Waits before each block of runs until it is their turn.
-    pub fn in_turns(self, turn: Option<&Turn>) -> Recording {
-        Recording { turn: turn.map(|turn| (turn.clone(), 1)), ..self }
+    pub fn in_turns(mut self, turn: Option<&Turn>) -> Recording {
+        self.turn = turn.map(|turn| (turn.clone(), 1));
+        self
     }
 
     /// Where, when and by what the run was begun.
@@ -252,25 +255,35 @@ impl Recording {
     /// Keeps the result, and beside it what the caller notes. What went wrong is returned and not an
     /// error here: the result is shown first.
     pub fn close<B: Serialize>(
-        self,
+        mut self,
         document: &Document<B>,
         state: State,
         summary: &Summary,
         notes: &[(&str, Value)],
     ) -> Closed {
-        drop(self.progress);
+        self.progress = Progress::new(false);
         if self.dropped > 0 {
             let dropped = self.dropped;
             talk::note(&format!("{dropped} single I/Os beyond --samples-max were left out"));
         }
-        let samples = self.samples.map_or(Ok(()), SamplesFile::finish);
-        let Store::Open(open) = self.store else {
-            return Closed { id: None, trouble: samples.err(), latencies: self.latencies };
+        let samples = self.samples.take().map_or(Ok(()), SamplesFile::finish);
+        let latencies = std::mem::take(&mut self.latencies);
+        let Store::Open(open) = std::mem::replace(&mut self.store, Store::Off) else {
+            return Closed { id: None, trouble: samples.err(), latencies };
         };
         let id = open.writer.id().clone();
         let recorded = open.finish(document, state, summary, notes);
         let recorded = recorded.context("the result above is whole, and its record is not");
-        Closed { id: Some(id), trouble: recorded.and(samples).err(), latencies: self.latencies }
+        Closed { id: Some(id), trouble: recorded.and(samples).err(), latencies }
+    }
+}
+
+/// What was begun and came to nothing leaves no record.
+impl Drop for Recording {
+    fn drop(&mut self) {
+        if let Store::Open(open) = std::mem::replace(&mut self.store, Store::Off) {
+            withdraw_untouched(open.writer);
+        }
     }
 }
 

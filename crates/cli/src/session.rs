@@ -17,6 +17,7 @@ use crate::live::Showing;
 use crate::measure::{Job, Measured, measure};
 use crate::progress::Progress;
 use crate::recording::{Closed, Course, Recording};
+use crate::records::Kind;
 use crate::samples::SamplesFile;
 use crate::setup::{Setup, Swept};
 use crate::view::sweep::SweepFiles;
@@ -208,13 +209,13 @@ impl Made {
 /// The document of a recorded mark.
 ///
 /// # Errors
-/// When it is of another form, of a newer version perhaps.
+/// When another verb made it.
 pub fn of_record(run: &Run) -> Result<Option<Document<Body>>> {
-    let Some(document) = run.document.clone() else { return Ok(None) };
-    let form = document["envelope"]["schema"].as_str().unwrap_or("none").to_owned();
-    if form != SCHEMA {
-        bail!("{}: its result has the form {form}, and this version reads {SCHEMA}", run.id);
+    let kind = Kind::of(run);
+    if kind != Kind::Mark {
+        bail!("{}: is {}, and a mark, run or sweep is wanted here", run.id, kind.noun());
     }
+    let Some(document) = run.document.clone() else { return Ok(None) };
     let read = serde_json::from_value(document);
     read.map(Some).with_context(|| format!("{}: its document.json is no {SCHEMA}", run.id))
 }

@@ -8,7 +8,7 @@ use record::{Run, RunId, SamplesFormat};
 use serde::{Deserialize, Serialize};
 
 use crate::args::{ConsentArgs, KeepArgs, OutputArgs, SamplesName, TargetArgs};
-use crate::{probing, purging, talk, testing};
+use crate::talk;
 
 /// The setup of a recorded run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -102,19 +102,6 @@ impl Setup {
         let id = &run.id;
         if run.is_bare() {
             bail!("{id}: was imported as a document alone, without what it takes to make it again");
-        }
-        if run.envelope.schema == probing::SCHEMA {
-            bail!(
-                "{id}: is a probing; go on with it by `drivescope probe --resume {id}`, or probe anew"
-            );
-        }
-        if run.envelope.schema == testing::SCHEMA {
-            bail!(
-                "{id}: is a run of pts; go on with it by `drivescope pts --resume {id}`, or begin anew"
-            );
-        }
-        if run.envelope.schema == purging::SCHEMA {
-            bail!("{id}: is a purge, which is not gone on with or repeated; purge the drive anew");
         }
         serde_json::from_value(run.setup.clone())
             .with_context(|| format!("{id}: its setup.json is not one of this version"))

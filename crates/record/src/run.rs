@@ -43,6 +43,10 @@ pub struct RunWriter<F: Files = RealFiles> {
     is_full: bool,
     /// What is still to be done before anything of a run that goes on may change.
     reopen: Option<Reopen>,
+    /// True when it goes on with nothing.
+    is_new: bool,
+    /// True when single I/Os were given to it, whatever became of them.
+    has_samples: bool,
     positions: BTreeSet<u32>,
     last: Option<(u32, String)>,
     samples_lost: Vec<(u32, String)>,
@@ -92,6 +96,8 @@ impl<F: Files> RunWriter<F> {
             journal_bytes_max: READ_MAX,
             is_full: false,
             reopen: None,
+            is_new: true,
+            has_samples: false,
             positions: BTreeSet::new(),
             last: None,
             samples_lost: Vec::new(),
@@ -124,6 +130,8 @@ impl<F: Files> RunWriter<F> {
             journal_bytes_max: READ_MAX,
             is_full: false,
             reopen: Some(Reopen { is_torn: run.torn_bytes > 0 }),
+            is_new: false,
+            has_samples: false,
             positions: run.steps.iter().map(|s| s.position).collect(),
             last: run.steps.last().map(|s| (s.position, s.step.clone())),
             samples_lost: run.samples_lost.clone(),
@@ -172,6 +180,11 @@ impl<F: Files> RunWriter<F> {
         &self.dir
     }
 
+    /// True while a run is new and nothing was recorded or refused: it holds what it was begun with.
+    pub fn is_untouched(&self) -> bool {
+        self.is_new && self.entries == 0 && !self.has_samples && self.failed.is_none()
+    }
+
     /// Records a finished step. When this returns, the step is on disk.
     ///
     /// # Errors
@@ -211,6 +224,7 @@ impl<F: Files> RunWriter<F> {
         self.check()?;
         let format = self.format.ok_or_else(|| RecordError::NoSamples { id: self.id.clone() })?;
         self.open_again()?;
+        self.has_samples = true;
         let dir = self.dir.join(SAMPLES);
         let written = write_samples(&self.files, &dir, format, position, rows);
         self.samples_lost.retain(|(lost, _)| *lost != position);

@@ -89,7 +89,7 @@ impl<F: Files> Runs<F> {
         let found = load::load(&self.files, &self.path(id), id)?;
         let why = match &found.run {
             run if run.is_bare() => "it was imported as a document alone, which tells no plan",
-            run if run.state == State::Finished => "it is finished; repeat it with `rerun`",
+            run if run.state == State::Finished => "it is finished",
             run => {
                 self.check(run, found.sums.as_ref())?;
                 let writer = RunWriter::resume(&self.files, &self.dir, &found, lock)?;

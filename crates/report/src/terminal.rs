@@ -141,6 +141,8 @@ impl Page {
         let options = textwrap::Options::new(self.style.width)
             .initial_indent(first)
             .subsequent_indent(rest)
+            // Names and commands are copied from here: they are parted where they have a space.
+            .word_splitter(textwrap::WordSplitter::NoHyphenation)
             .break_words(false);
         let mut lead = first;
         for line in textwrap::wrap(&harmless(words), options) {

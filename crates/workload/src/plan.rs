@@ -389,7 +389,7 @@ impl Plan {
             return wrong(
                 "region",
                 format!(
-                    "it ends beyond {}, which holds {} bytes; take a shorter span",
+                    "it ends beyond {}, which holds {} bytes; give a smaller --size or a shorter --span",
                     info.name, info.capacity_bytes.0
                 ),
             );

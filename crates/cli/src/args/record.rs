@@ -171,15 +171,9 @@ pub struct PlaceArgs {
 impl PlaceArgs {
     /// The flag again, with a space before it, for a command that is told to the user.
     pub fn flag(&self) -> String {
-        let quoted = |text: &str| match text
-            .contains(|c: char| !c.is_alphanumeric() && !"/._-+".contains(c))
-        {
-            true => format!("'{}'", text.replace('\'', "'\\''")),
-            false => text.to_owned(),
-        };
-        self.runs_dir
-            .as_ref()
-            .map_or(String::new(), |dir| format!(" --runs-dir {}", quoted(&dir.to_string_lossy())))
+        self.runs_dir.as_ref().map_or(String::new(), |dir| {
+            format!(" --runs-dir {}", crate::talk::quoted(&dir.to_string_lossy()))
+        })
     }
 }
 

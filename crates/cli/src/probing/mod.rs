@@ -20,6 +20,7 @@ use crate::envelope::{SystemClock, envelope};
 use crate::exit::Exit;
 use crate::live::Showing;
 use crate::progress::Progress;
+use crate::records::{self, Kind};
 use crate::verbs::mark::{run_id, seed_of};
 use crate::{outputs, recording, talk, view};
 
@@ -86,7 +87,7 @@ impl<'a> Job<'a> {
     ///
     /// # Errors
     /// What makes probing impossible.
-    pub fn make(self) -> Result<Made<'a>> {
+    pub fn make(mut self) -> Result<Made<'a>> {
         let cancel = Arc::new(AtomicBool::new(false));
         linux::signals::install(cancel.clone()).context("cannot watch for Ctrl-C")?;
         let mut resumed = self.record.resume.as_ref().map(|run| self.resumed(run)).transpose()?;
@@ -95,6 +96,9 @@ impl<'a> Job<'a> {
             let setup = &resumed.run.setup;
             place.target = place.target.or_else(|| setup["target"].as_str().map(str::to_owned));
             place.seed = setup["drive_seed"].as_u64();
+            if let Some(verb) = setup["verb"].as_str() {
+                verb.clone_into(&mut self.verb);
+            }
         }
         let seed = match &resumed {
             Some(resumed) => resumed.plan.seed,
@@ -118,13 +122,7 @@ impl<'a> Job<'a> {
         }
         let runs = recording::runs(&self.record.keep.place)?;
         let id = runs.find(name)?;
-        let (writer, run) = runs.resume(&id)?;
-        let form = &run.envelope.schema;
-        if form != SCHEMA {
-            bail!(
-                "{id}: is no probing but of the form {form}; go on with `drivescope run --resume`"
-            );
-        }
+        let (writer, run) = records::resume(&runs, &id, Kind::Probing, &self.record.keep.place)?;
         let plan = Plan::from_toml(&run.plan).with_context(|| format!("{id}: its plan.toml"))?;
         let done = run.steps.iter().map(|step| serde_json::from_value(step.figures.clone()));
         let done = done

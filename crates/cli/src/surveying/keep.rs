@@ -7,9 +7,10 @@ use serde::{Deserialize, Serialize};
 use survey::body::{LeftOut, Part};
 use survey::parts::Instrument;
 
+use crate::args::PlaceArgs;
 use crate::recording;
+use crate::records::{self, Kind};
 
-use super::SCHEMA;
 use super::part::{self, Found};
 use super::subject::Subject;
 
@@ -67,7 +68,7 @@ pub struct Resumed {
 ///
 /// # Errors
 /// When there is none.
-pub fn resumed(runs: &Runs, name: &str) -> Result<Resumed> {
+pub fn resumed(runs: &Runs, name: &str, place: &PlaceArgs) -> Result<Resumed> {
     let id = match name {
         "last" => {
             let listing = runs.list()?;
@@ -76,11 +77,7 @@ pub fn resumed(runs: &Runs, name: &str) -> Result<Resumed> {
         }
         _ => runs.find(name)?,
     };
-    let (writer, run) = runs.resume(&id)?;
-    let form = &run.envelope.schema;
-    if form != SCHEMA {
-        bail!("{id}: is no survey but of the form {form}");
-    }
+    let (writer, run) = records::resume(runs, &id, Kind::Survey, place)?;
     let asked = toml::from_str(&run.plan).with_context(|| format!("{id}: its plan.toml"))?;
     Ok(Resumed { writer, run, asked })
 }

@@ -103,7 +103,7 @@ fn go_on(name: &str, args: &SurveyArgs, given: &Given) -> Result<Exit> {
         bail!("--{}: is in the record; leave it out with --resume", other.replace('_', "-"));
     }
     let runs = recording::runs(&args.record.keep.place)?;
-    let resumed = keep::resumed(&runs, name)?;
+    let resumed = keep::resumed(&runs, name, &args.record.keep.place)?;
     can_report(args)?;
     let asked = resumed.asked.clone();
     let target = args.target.clone().unwrap_or_else(|| asked.target.clone());
@@ -246,7 +246,7 @@ impl<'a> Survey<'a> {
             let turn = match self.turn(instrument, position) {
                 // Nobody asked for this directory: a virtual drive shows as well what a survey is.
                 Err(error) if position == 0 && self.may_change(&error) => {
-                    keeping.withdraw();
+                    drop(keeping);
                     return self.changed(&error);
                 }
                 turn => turn?,
@@ -321,7 +321,7 @@ impl<'a> Survey<'a> {
         if let Some(why) = &made.broken {
             talk::note(&format!("{} ended early: {why}", instrument.word()));
         }
-        let command = view::survey::command(&words);
+        let command = talk::command(&words);
         let part = body::Part {
             part: instrument.word().to_owned(),
             command,

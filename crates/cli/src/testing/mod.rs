@@ -27,6 +27,7 @@ use crate::exit::{Exit, Refused};
 use crate::live::Showing;
 use crate::opening::{self, Place, Writes};
 use crate::progress::Progress;
+use crate::records::{self, Kind};
 use crate::verbs::mark::{run_id, seed_of};
 use crate::{outputs, recording, talk, view};
 
@@ -138,11 +139,7 @@ fn go_on(name: &str, target: Option<&str>, args: &PtsArgs, given: &Given) -> Res
     check_outputs(&args.output)?;
     let runs = recording::runs(&args.keep.place)?;
     let id = runs.find(name)?;
-    let (writer, run) = runs.resume(&id)?;
-    let form = &run.envelope.schema;
-    if form != SCHEMA {
-        bail!("{id}: is no run of pts but of the form {form}");
-    }
+    let (writer, run) = records::resume(&runs, &id, Kind::Tests, &args.keep.place)?;
     let mut options =
         Options::from_toml(&run.plan).with_context(|| format!("{id}: its plan.toml"))?;
     if args.consent.write_budget.is_some() {

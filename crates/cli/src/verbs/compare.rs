@@ -23,7 +23,7 @@ use crate::setup::Setup;
 use crate::turns::{Turn, Turns};
 use crate::verbs::mark::{SIZE, default_size, options, run_id, seed_of};
 use crate::verbs::print_json;
-use crate::{talk, view};
+use crate::{records, talk, view};
 
 /// The form of what this verb prints as JSON.
 const SCHEMA: &str = "drivescope.comparison/1";
@@ -152,10 +152,8 @@ fn recorded(name: &str, args: &CompareArgs) -> Result<Found> {
             files.join(", ")
         );
     }
-    let document = session::of_record(&run)?.with_context(|| {
-        let place = args.record.place.flag();
-        format!("{id}: has no result yet; go on with it first: drivescope run --resume {id}{place}")
-    })?;
+    let document = session::of_record(&run)?
+        .ok_or_else(|| records::without_result(&run, &runs, &args.record.place))?;
     let note = run.notes.iter().find(|(kind, _)| kind == BLOCKS);
     let blocks = note.and_then(|(_, note)| Some(note["comparison"].as_str()?.to_owned()));
     let side = side(name, &document, true, blocks);

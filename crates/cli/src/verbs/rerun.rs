@@ -3,7 +3,7 @@
 use anyhow::{Context as _, Result, bail};
 use mark::Body;
 use mark::repeat::{self, Repeat};
-use record::{Document, Envelope, Integrity, Run, RunId, State};
+use record::{Document, Envelope, Integrity, Run, RunId, Runs, State};
 use report::Style;
 use serde::Serialize;
 use workload::plan::Plan;
@@ -12,6 +12,7 @@ use crate::args::{PlaceArgs, RerunArgs};
 use crate::exit::Exit;
 use crate::measure::Job;
 use crate::recording::{self, Course, identity_of};
+use crate::records::{self, Kind};
 use crate::session::{self, Session};
 use crate::setup::Setup;
 use crate::verbs::mark::run_id;
@@ -49,7 +50,7 @@ pub fn main(args: &RerunArgs) -> Result<Exit> {
             files.join(", ")
         );
     }
-    let original = original(&run, &args.record.place)?;
+    let original = original(&run, &runs, &args.record.place)?;
     let mut setup = Setup::of_record(&run)?;
     let plan = Plan::from_toml(&run.plan).with_context(|| format!("{id}: its plan.toml"))?;
     let target = setup.target_args(args.consent.clone())?;
@@ -95,17 +96,21 @@ pub fn main(args: &RerunArgs) -> Result<Exit> {
 }
 
 /// The result of the recorded run, when it is whole.
-fn original(run: &Run, place: &PlaceArgs) -> Result<Document<Body>> {
-    let (id, flag) = (&run.id, place.flag());
-    let first = || format!("go on with it first: drivescope run --resume {id}{flag}");
+fn original(run: &Run, runs: &Runs, place: &PlaceArgs) -> Result<Document<Body>> {
+    let (id, kind) = (&run.id, Kind::of(run));
+    if kind != Kind::Mark {
+        let next = records::next(run, place);
+        bail!("{id}: is {}, and rerun repeats a mark, run or sweep; {next}", kind.noun());
+    }
     match (session::of_record(run)?, run.state) {
-        (None, _) => bail!("{id}: has no result yet; {}", first()),
+        (None, _) => Err(records::without_result(run, runs, place)),
         (Some(document), State::Finished) => Ok(document),
         (Some(_), _) if run.is_bare() => {
             bail!("{id}: was imported as a document alone, of a run that was interrupted")
         }
         (Some(_), state) => {
-            bail!("{id}: is {}, so its result is not whole; {}", state.word(), first())
+            let next = records::how_to_go_on(run, place);
+            bail!("{id}: is {}, so its result is not whole; {next}", state.word())
         }
     }
 }

@@ -8,6 +8,7 @@ use crate::args::{Given, KeepArgs, OutputArgs, TargetArgs};
 use crate::exit::Exit;
 use crate::measure::Job;
 use crate::recording::{self, Course};
+use crate::records::{self, Kind};
 use crate::session::Session;
 use crate::setup::Setup;
 use crate::verbs::run::file_size;
@@ -48,7 +49,7 @@ pub fn with(
     let runs = recording::runs(&keep.place)?;
     let id = runs.find(name)?;
     // From here on the run is ours: a test file that it left has no other owner.
-    let (writer, run) = runs.resume(&id)?;
+    let (writer, run) = records::resume(&runs, &id, Kind::Mark, &keep.place)?;
     let setup = Setup::of_record(&run)?;
     let plan = Plan::from_toml(&run.plan).with_context(|| format!("{id}: its plan.toml"))?;
     let agreed = agree(asked, &setup, &plan);

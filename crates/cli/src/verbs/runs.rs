@@ -105,7 +105,7 @@ fn show(name: &str, place: &PlaceArgs, json: bool, mib: bool) -> Result<Exit> {
         if page(&run, mib)? {
             talk::result("\n")?;
         }
-        let about = view::runs::about(&run, &integrity, live, &place.flag());
+        let about = view::runs::about(&run, &integrity, live, place);
         talk::result(&report::render_listing(&about, Style::default()))?;
     }
     if let Integrity::Altered(_) = integrity {

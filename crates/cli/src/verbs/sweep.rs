@@ -115,8 +115,8 @@ fn go_on(run: &str, args: &SweepArgs, given: &Given, files: &SweepFiles) -> Resu
     let asked = Asked { target: &args.target, given, plan: &asked, seed: args.load.seed };
     resume::with(run, &asked, &args.record.keep, &args.output, |session| {
         let Some(swept) = session.setup.sweep.clone() else {
-            let id = &session.run_id;
-            bail!("{id}: is no sweep; go on with it by `drivescope run --resume {id}`");
+            let (id, place) = (&session.run_id, args.record.keep.place.flag());
+            bail!("{id}: is no sweep; go on with it: drivescope run --resume {id}{place}");
         };
         session.run_as_sweep(&swept, files)
     })

@@ -5,6 +5,9 @@ use std::path::Path;
 use record::{Integrity, Row, Run, State};
 use report::{Entry, Listing, Tone};
 
+use crate::args::PlaceArgs;
+use crate::{records, talk};
+
 /// Lays out all runs of the directory `dir`.
 pub fn listing(dir: &Path, runs: &record::Listing) -> Listing {
     let mut entries: Vec<Entry> = runs.runs.iter().map(row).collect();
@@ -44,8 +47,8 @@ fn state(state: State, live: bool) -> (&'static str, Tone) {
     }
 }
 
-/// What is known of one run beside its result. `place` is the flag that leads to where it is.
-pub fn about(run: &Run, integrity: &Integrity, live: bool, place: &str) -> Listing {
+/// What is known of one run beside its result. `place` leads to where it is.
+pub fn about(run: &Run, integrity: &Integrity, live: bool, place: &PlaceArgs) -> Listing {
     let (word, tone) = state(run.state, live);
     let known = run.steps_known.map_or(String::new(), |known| format!(" of {known}"));
     let envelope = &run.envelope;
@@ -56,7 +59,7 @@ pub fn about(run: &Run, integrity: &Integrity, live: bool, place: &str) -> Listi
     let facts = [
         ("made", format!("{} on {}, Linux {}{machine}", envelope.date, host.name, host.kernel)),
         ("with", format!("drivescope {}{}", envelope.version, binary.unwrap_or_default())),
-        ("command", format!("drivescope {}", envelope.arguments.join(" "))),
+        ("command", format!("drivescope {}", talk::command(&envelope.arguments))),
         ("target", run.summary.target.clone()),
         ("drive", run.summary.drive.clone()),
         ("runs", format!("{}{known}", run.steps.len())),
@@ -70,7 +73,7 @@ pub fn about(run: &Run, integrity: &Integrity, live: bool, place: &str) -> Listi
         } else if run.is_bare() {
             format!("{word}; imported as a document alone, so it cannot be gone on with")
         } else {
-            format!("{word}; go on with it: drivescope run --resume {}{place}", run.id)
+            format!("{word}; {}", records::how_to_go_on(run, place))
         };
         notes.push((tone, how));
     }

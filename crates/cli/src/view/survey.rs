@@ -199,15 +199,3 @@ pub fn outlook(planned: &Planned) -> String {
     let time = number::nanoseconds(planned.time_budget_ns.0 as f64);
     format!("{}: {} in {time} at most{writes}", planned.target, parts.join(", "))
 }
-
-/// A command line to be copied.
-pub fn command(words: &[String]) -> String {
-    let quoted = |word: &String| {
-        let is_plain = |c: char| c.is_alphanumeric() || "/._-+=:,%".contains(c);
-        match word.chars().all(is_plain) && !word.is_empty() {
-            true => word.clone(),
-            false => format!("'{}'", word.replace('\'', "'\\''")),
-        }
-    };
-    words.iter().map(quoted).collect::<Vec<_>>().join(" ")
-}

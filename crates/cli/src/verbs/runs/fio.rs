@@ -10,7 +10,7 @@ use serde_json::json;
 use super::tell;
 use crate::args::PlaceArgs;
 use crate::exit::Exit;
-use crate::{durable, outputs, recording, session, talk, view};
+use crate::{durable, outputs, recording, records, session, talk, view};
 
 /// Exports the one run that is named.
 ///
@@ -31,12 +31,8 @@ pub(super) fn export(
     if let Integrity::Altered(files) = runs.verify(&id)? {
         bail!("{id}: is not what was recorded ({}), so it is not passed on", files.join(", "));
     }
-    let document = session::of_record(&run)?.with_context(|| {
-        format!(
-            "{id}: has no result yet; go on with it first: drivescope run --resume {id}{}",
-            place.flag()
-        )
-    })?;
+    let document =
+        session::of_record(&run)?.ok_or_else(|| records::without_result(&run, &runs, place))?;
     let exported = view::fio::document(&run, &document)?;
     exported.notes.iter().for_each(|note| talk::note(note));
     let mut text = serde_json::to_string_pretty(&exported.document)?;
