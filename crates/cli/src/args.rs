@@ -7,6 +7,7 @@ mod given;
 mod health;
 mod import;
 mod judge;
+pub mod line;
 mod probe;
 mod pts;
 mod purge;
@@ -343,6 +344,9 @@ pub struct OutputArgs {
     #[arg(long, value_name = "N", default_value_t = 1_000_000,
           value_parser = clap::value_parser!(u64).range(1..=20_000_000))]
     pub samples_max: u64,
+    /// Write over files that exist
+    #[arg(long)]
+    pub force: bool,
 }
 
 /// Whether it is shown on a full screen while it goes on.

@@ -1,14 +1,18 @@
-//! Files that something is written to beside the result: never a drive, however it was named.
+//! Files that something is written to beside the result: never a drive, however it was named; whole or not there; and over
+//! another file only when that was said.
 
 use std::fs::{self, File, FileType, OpenOptions};
+use std::io::{self, BufWriter, ErrorKind, Write};
 use std::os::unix::fs::FileTypeExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 
+use crate::durable;
 use crate::exit::Refused;
 
-/// Makes the file at `path`, or empties the one that is there. A pipe or a terminal is taken as it is.
+/// Makes the file at `path`, or empties the one that is there, for what goes to it bit by bit. A pipe or a terminal is taken
+/// as it is.
 ///
 /// # Errors
 /// [`Refused`] where a block device is, also through a link: nobody means to have a drawing over a drive's first
@@ -16,8 +20,8 @@ use crate::exit::Refused;
 pub fn create(path: &Path) -> Result<File> {
     // Looked at before it is opened, since udev looks at every device that was open for writing; and again when it
     // is open, since another may have taken its name.
-    check(path)?;
-    let cannot = || format!("{}: cannot be written", path.display());
+    check_dir(path)?;
+    let cannot = || cannot(path);
     let file = OpenOptions::new().write(true).create(true).truncate(false).open(path);
     let file = file.with_context(cannot)?;
     let kind = file.metadata().with_context(cannot)?.file_type();
@@ -28,12 +32,62 @@ pub fn create(path: &Path) -> Result<File> {
     Ok(file)
 }
 
-/// Looks whether something may be written to `path`, before hours are spent on what is to be written.
+/// Looks whether a file may be written to `path`, before hours are spent on what is to be written. `force` allows that
+/// there is one; an empty one holds nothing that could be lost.
+///
+/// # Errors
+/// [`Refused`] where a block device is; else what is in the way, and what to do.
+pub fn check(path: &Path, force: bool) -> Result<()> {
+    not_in_the_way(path, force)?;
+    match fs::metadata(path) {
+        Ok(meta) if !meta.is_file() => Ok(()),
+        // What a link leads to is replaced, and not the link.
+        Ok(_) => writable(&fs::canonicalize(path).with_context(|| cannot(path))?),
+        Err(_) => writable(path),
+    }
+}
+
+fn not_in_the_way(path: &Path, force: bool) -> Result<()> {
+    if path.file_name().is_none() {
+        bail!("{}: is a directory, and a file's name belongs there", path.display());
+    }
+    match fs::metadata(path) {
+        Ok(meta) if meta.is_dir() => {
+            bail!("{}: is a directory, and a file's name belongs there", path.display())
+        }
+        Ok(meta) if meta.is_file() => {
+            if meta.len() > 0 && !force {
+                bail!("{}: exists; --force writes over it, or name another file", path.display());
+            }
+            Ok(())
+        }
+        Ok(meta) => refuse_drive(path, meta.file_type()),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error).with_context(|| cannot(path)),
+    }
+}
+
+/// Looks whether files may be written into the directory `path`, which may have to be made.
 ///
 /// # Errors
 /// [`Refused`] where a block device is.
-pub fn check(path: &Path) -> Result<()> {
+pub fn check_dir(path: &Path) -> Result<()> {
     fs::metadata(path).map_or(Ok(()), |meta| refuse_drive(path, meta.file_type()))
+}
+
+/// Looks whether a name can be made beside `path`.
+fn writable(path: &Path) -> Result<()> {
+    let made = temporary(path).and_then(|(name, _)| fs::remove_file(name));
+    made.with_context(|| cannot(path))
+}
+
+/// A new file beside `path`, and its name, which says whose it is.
+fn temporary(path: &Path) -> io::Result<(PathBuf, File)> {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".{}.part", std::process::id()));
+    let name = path.with_file_name(name);
+    let file = OpenOptions::new().write(true).create_new(true).open(&name)?;
+    Ok((name, file))
 }
 
 fn refuse_drive(path: &Path, kind: FileType) -> Result<()> {
@@ -42,6 +96,93 @@ fn refuse_drive(path: &Path, kind: FileType) -> Result<()> {
         return Err(Refused(why).into());
     }
     Ok(())
+}
+
+fn cannot(path: &Path) -> String {
+    format!("{}: cannot be written", path.display())
+}
+
+/// Writes a whole file.
+///
+/// # Errors
+/// As [`check`], or the system's answer; then what was there before is there still.
+pub fn write(path: &Path, bytes: &[u8], force: bool) -> Result<()> {
+    let mut part = Part::begin(path, force)?;
+    part.write_all(bytes).with_context(|| cannot(path))?;
+    part.finish()
+}
+
+/// A file in the making: under a name of its own beside the one that was asked for, which it takes when it is whole.
+/// Dropped before, it leaves what was there as it was. A pipe or a terminal is written to as it is.
+pub struct Part {
+    out: BufWriter<File>,
+    path: PathBuf,
+    temporary: Option<PathBuf>,
+    force: bool,
+}
+
+impl Part {
+    /// Begins a file that is to be at `path`.
+    ///
+    /// # Errors
+    /// As [`check`], or the system's answer, with the path.
+    pub fn begin(path: &Path, force: bool) -> Result<Part> {
+        check(path, force)?;
+        if fs::metadata(path).is_ok_and(|meta| !meta.is_file()) {
+            let out = BufWriter::new(create(path)?);
+            return Ok(Part { out, path: path.to_owned(), temporary: None, force });
+        }
+        // What a link leads to is replaced, and not the link.
+        let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let (temporary, file) = temporary(&path).with_context(|| cannot(&path))?;
+        Ok(Part { out: BufWriter::new(file), path, temporary: Some(temporary), force })
+    }
+
+    /// Gives the file its name, and waits until both are durable.
+    ///
+    /// # Errors
+    /// The system's answer, with the path; then there is no new file.
+    pub fn finish(mut self) -> Result<()> {
+        self.out.flush().with_context(|| cannot(&self.path))?;
+        let Some(temporary) = &self.temporary else { return Ok(()) };
+        // Before it takes the name, which may be that of an earlier file: a power cut leaves one of the two.
+        self.out.get_ref().sync_all().with_context(|| cannot(&self.path))?;
+        not_in_the_way(&self.path, self.force)?;
+        self.placed(temporary).with_context(|| cannot(&self.path))?;
+        self.temporary = None;
+        durable::settle_name(&self.path).with_context(|| cannot(&self.path))
+    }
+
+    fn placed(&self, temporary: &Path) -> io::Result<()> {
+        if self.path.exists() {
+            return fs::rename(temporary, &self.path);
+        }
+        // Unlike a rename, a link does not replace what took the name meanwhile; FAT has none.
+        match fs::hard_link(temporary, &self.path) {
+            Ok(()) => fs::remove_file(temporary),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => Err(error),
+            Err(_) => fs::rename(temporary, &self.path),
+        }
+    }
+}
+
+impl Write for Part {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.out.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+impl Drop for Part {
+    fn drop(&mut self) {
+        if let Some(temporary) = &self.temporary {
+            // Nobody is left to be told; the name says what it is.
+            let _ = fs::remove_file(temporary);
+        }
+    }
 }
 
 #[cfg(test)]
@@ -54,10 +195,45 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("plot.svg");
         fs::write(&path, "a longer text than the new one").unwrap();
-        std::io::Write::write_all(&mut create(&path).unwrap(), b"new").unwrap();
+        Write::write_all(&mut create(&path).unwrap(), b"new").unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"new");
         create(Path::new("/dev/null")).unwrap();
         let error = format!("{:#}", create(&dir.path().join("no/file")).unwrap_err());
         assert!(error.contains("no/file: cannot be written"), "{error}");
+    }
+
+    // Breaks when a file is written over unasked, is there before it is whole, or loses what was there to one that failed.
+    #[test]
+    fn a_file_takes_its_name_when_it_is_whole_and_from_another_only_by_force() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("result.csv");
+        let names = || fs::read_dir(dir.path()).unwrap().count();
+        let mut part = Part::begin(&path, false).unwrap();
+        part.write_all(b"half").unwrap();
+        assert!(!path.exists());
+        drop(part);
+        assert_eq!(names(), 0);
+        write(&path, b"first", false).unwrap();
+        let error = format!("{:#}", write(&path, b"second", false).unwrap_err());
+        assert!(error.contains("result.csv: exists; --force"), "{error}");
+        assert_eq!(fs::read(&path).unwrap(), b"first");
+        write(&path, b"third", true).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"third");
+        // Another makes the file while this one is written.
+        fs::remove_file(&path).unwrap();
+        let mut part = Part::begin(&path, false).unwrap();
+        part.write_all(b"mine").unwrap();
+        fs::write(&path, "another's").unwrap();
+        part.finish().unwrap_err();
+        assert_eq!(fs::read(&path).unwrap(), b"another's");
+        assert_eq!(names(), 1);
+        // A link stays one.
+        let link = dir.path().join("link");
+        std::os::unix::fs::symlink(&path, &link).unwrap();
+        write(&link, b"through", true).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"through");
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        let full = format!("{:#}", write(Path::new("/dev/full"), b"text", false).unwrap_err());
+        assert!(full.starts_with("/dev/full: cannot be written"), "{full}");
     }
 }

@@ -3,9 +3,9 @@
 use anyhow::{Result, anyhow, bail};
 use record::{RecordError, Run, RunId, RunWriter, Runs, State};
 
-use crate::args::PlaceArgs;
+use crate::args::{PlaceArgs, line};
 use crate::replaying::{COMPARE, REPLAY};
-use crate::{probing, purging, session, surveying, talk, testing};
+use crate::{probing, purging, session, surveying, testing};
 
 /// What made a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,7 +110,7 @@ fn how_to_repeat(run: &Run, place: &PlaceArgs) -> String {
 fn anew(run: &Run) -> String {
     match run.envelope.arguments.as_slice() {
         [] => "measure anew".to_owned(),
-        words => format!("to make it anew: drivescope {}", talk::command(words)),
+        words => format!("to make it anew: drivescope {}", line::command(words)),
     }
 }
 

@@ -64,7 +64,8 @@ impl Session<'_> {
     /// What makes a measurement impossible.
     pub fn make(self, derive: &dyn Fn(&Body) -> Result<Notes>) -> Result<Made> {
         self.output.live.check()?;
-        let create = |path| SamplesFile::create(path, &self.job.target.target);
+        let force = self.output.force;
+        let create = |path| SamplesFile::create(path, &self.job.target.target, force);
         let samples = self.output.samples.as_deref().map(create).transpose()?;
         let (verb, target) = (self.setup.verb.clone(), self.setup.target.clone());
         let envelope = envelope(SCHEMA, self.run_id, &SystemClock);

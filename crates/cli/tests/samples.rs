@@ -56,7 +56,7 @@ fn a_run_that_fails_leaves_the_earlier_file() {
     let dir = scratch_dir();
     let path = dir.path().join("io.csv");
     fs::write(&path, "earlier").unwrap();
-    let mut command = drivescope(["mark", "sim:no-such-disk", "--samples"]);
+    let mut command = drivescope(["mark", "sim:no-such-disk", "--force", "--samples"]);
     common::Ran::from(command.arg(&path).output().unwrap()).fails(2, &["no-such-disk"]);
     assert_eq!(fs::read_to_string(&path).unwrap(), "earlier");
     assert_eq!(names(dir.path()), ["io.csv"]);

@@ -161,6 +161,9 @@ pub struct ProbeOutputArgs {
     /// Draw the result's plot into this file (.svg or .png)
     #[arg(long, value_name = "FILE", value_parser = PathBufValueParser::new().try_map(picture))]
     pub plot: Option<PathBuf>,
+    /// Write over files that exist
+    #[arg(long)]
+    pub force: bool,
     /// Show no progress
     #[arg(long)]
     pub no_progress: bool,

@@ -114,6 +114,9 @@ Examples:
         /// Where to; - for standard output
         #[arg(long, short, value_name = "FILE")]
         output: PathBuf,
+        /// Write over a file that exists
+        #[arg(long)]
+        force: bool,
         /// In which form
         #[arg(long, value_enum, value_name = "FORM", default_value_t = RunsForm::Archive)]
         format: RunsForm,
@@ -172,7 +175,7 @@ impl PlaceArgs {
     /// The flag again, with a space before it, for a command that is told to the user.
     pub fn flag(&self) -> String {
         self.runs_dir.as_ref().map_or(String::new(), |dir| {
-            format!(" --runs-dir {}", crate::talk::quoted(&dir.to_string_lossy()))
+            format!(" --runs-dir {}", super::line::quoted(&dir.to_string_lossy()))
         })
     }
 }

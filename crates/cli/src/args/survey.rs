@@ -58,6 +58,9 @@ pub struct SurveyArgs {
     /// Write a report of it and of all its parts (HTML) into this file
     #[arg(long, value_name = "FILE", conflicts_with = "no_record", help_heading = "Output")]
     pub report: Option<PathBuf>,
+    /// Write over files that exist
+    #[arg(long, help_heading = "Output")]
+    pub force: bool,
     /// Print the result as JSON
     #[arg(long, help_heading = "Output")]
     pub json: bool,

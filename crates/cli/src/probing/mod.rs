@@ -31,7 +31,7 @@ pub use open::{Opened, must_write, with_bench};
 pub const SCHEMA: &str = "drivescope.probe/1";
 
 /// Flags that may stand beside `--resume`: everything else is in the record.
-const BESIDE_RESUME: [&str; 12] = [
+const BESIDE_RESUME: [&str; 13] = [
     "resume",
     "target",
     "write",
@@ -42,6 +42,7 @@ const BESIDE_RESUME: [&str; 12] = [
     "row",
     "json",
     "plot",
+    "force",
     "no_progress",
     "runs_dir",
 ];
@@ -108,6 +109,12 @@ impl<'a> Job<'a> {
             Some(Resumed { plan, .. }) => (&plan.tasks, plan.write_budget_bytes),
             None => (&self.tasks, place.write_budget),
         };
+        if self.output.plot.is_some() && !tasks.iter().any(view::plots::is_drawn) {
+            bail!(
+                "--plot: {} is told in words and numbers, and has no plot; leave it out",
+                self.verb
+            );
+        }
         // Also `align` writes where it may: what reads do not show.
         let writes = (place.write || tasks.iter().any(Task::must_write)).then_some(most);
         with_bench(&place, writes, &cancel, &mut |bench, opened| {
@@ -229,7 +236,10 @@ impl<'a> Job<'a> {
     /// # Errors
     /// What makes probing impossible, or its result unwritable.
     pub fn run(self) -> Result<Exit> {
-        self.output.plot.as_deref().map_or(Ok(()), outputs::check)?;
+        self.output
+            .plot
+            .as_deref()
+            .map_or(Ok(()), |path| outputs::check(path, self.output.force))?;
         self.make()?.show()
     }
 }
@@ -273,7 +283,7 @@ impl Made<'_> {
     pub fn show(self) -> Result<Exit> {
         show(&self.verb, &self.document, self.output.json)?;
         if let Some(path) = &self.output.plot {
-            view::plots::draw(&self.document.body, path)?;
+            view::plots::draw(&self.document.body, path, self.output.force)?;
         }
         let json = self.output.json;
         self.end(json)

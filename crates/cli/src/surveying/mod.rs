@@ -16,7 +16,7 @@ use survey::body::{self, Body, LeftOut, Setup};
 use survey::parts::{self, Allotted, Instrument, Left, Shown};
 use survey::{Seen, conclude};
 
-use crate::args::{Given, SurveyArgs};
+use crate::args::{Given, SurveyArgs, line};
 use crate::consent::{self, Said};
 use crate::envelope::{SystemClock, envelope};
 use crate::exit::{self, Exit};
@@ -35,7 +35,7 @@ pub const SCHEMA: &str = "drivescope.survey/1";
 const PLAN_SCHEMA: &str = "drivescope.survey-plan/1";
 
 /// Flags that may stand beside `--resume`: everything else is in the record.
-const BESIDE_RESUME: [&str; 12] = [
+const BESIDE_RESUME: [&str; 13] = [
     "resume",
     "target",
     "write",
@@ -48,6 +48,7 @@ const BESIDE_RESUME: [&str; 12] = [
     "runs_dir",
     "engine",
     "report",
+    "force",
 ];
 
 /// What goes on when the record does not.
@@ -94,7 +95,7 @@ pub fn main(args: &SurveyArgs, given: &Given) -> Result<Exit> {
 
 /// Found out before the time that a survey takes: a report that could not be written.
 fn can_report(args: &SurveyArgs) -> Result<()> {
-    args.report.as_deref().map_or(Ok(()), |path| outputs::create(path).map(drop))
+    args.report.as_deref().map_or(Ok(()), |path| outputs::check(path, args.force))
 }
 
 /// Goes on with a recorded survey at the first part that is not done.
@@ -321,7 +322,7 @@ impl<'a> Survey<'a> {
         if let Some(why) = &made.broken {
             talk::note(&format!("{} ended early: {why}", instrument.word()));
         }
-        let command = talk::command(&words);
+        let command = line::command(&words);
         let part = body::Part {
             part: instrument.word().to_owned(),
             command,
@@ -458,7 +459,7 @@ impl<'a> Survey<'a> {
                 self.tell(&format!("recorded; to see it again: drivescope runs show {id}{place}"));
             }
             if let Some(path) = &self.args.report {
-                let bytes = page(id.as_str(), &self.args.record.keep.place, path)?;
+                let bytes = page(id.as_str(), &self.args.record.keep.place, path, self.args.force)?;
                 talk::note(&format!(
                     "the report lies in {} ({})",
                     path.display(),

@@ -50,7 +50,7 @@ struct Job<'a> {
 }
 
 /// Flags that may stand beside `--resume`: everything else is in the record.
-const BESIDE_RESUME: [&str; 16] = [
+const BESIDE_RESUME: [&str; 17] = [
     "resume",
     "device",
     "write",
@@ -64,6 +64,7 @@ const BESIDE_RESUME: [&str; 16] = [
     "report",
     "csv",
     "plot",
+    "force",
     "no_progress",
     "live",
     "no_live",
@@ -179,7 +180,7 @@ fn must_write(target: &str, consent: &PtsConsentArgs) -> Result<()> {
 
 fn check_outputs(output: &PtsOutputArgs) -> Result<()> {
     for path in [&output.plot, &output.report, &output.csv].into_iter().flatten() {
-        outputs::check(path)?;
+        outputs::check(path, output.force)?;
     }
     Ok(())
 }
@@ -331,7 +332,7 @@ impl Job<'_> {
 
     fn end(&self, made: Made) -> Result<Exit> {
         let Made { bodies, envelope, halt, recorded } = made;
-        view::pts::write(&bodies, &envelope, &self.args.output)?;
+        let written = view::pts::write(&bodies, &envelope, &self.args.output);
         match bodies.as_slice() {
             [one] => show(&document(&envelope, one), &bodies, self.args.output.json)?,
             all => {
@@ -353,6 +354,7 @@ impl Job<'_> {
                 _ => {}
             }
         }
+        written?;
         match halt {
             Some(Halt::Interrupted) => return Ok(Exit::Interrupted),
             Some(Halt::Budget { .. }) => {

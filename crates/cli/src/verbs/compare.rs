@@ -267,6 +267,7 @@ fn alone(
         live: LiveArgs::default(),
         samples: None,
         samples_max: SAMPLES_MAX,
+        force: false,
     };
     // Two virtual drives of one kind are two drives, unless they are named as one.
     let own = Rng::for_path(seed, &[side as u64]).next_u64();

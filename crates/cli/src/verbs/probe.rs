@@ -1,12 +1,9 @@
 //! `drivescope probe`: what a flash device is made of.
 
-use std::io::Write as _;
-
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use probe::{Task, align, capacity, scatter};
 
 use crate::args::{ChainArgs, Given, PlainArgs, ProbeArgs, ProbeVerb, ScatterArgs};
-use crate::durable;
 use crate::exit::Exit;
 use crate::probing::{Job, Made, must_write};
 use crate::{outputs, talk, view};
@@ -89,12 +86,11 @@ fn job<'a>(task: Task, args: &'a PlainArgs, given: &'a Given) -> Result<Job<'a>>
 fn scattered(args: &ScatterArgs, given: &Given) -> Result<Exit> {
     let job = job(Task::Scatter(scatter_options(args)), &args.plain, given)?;
     let Some(path) = &args.data else { return job.run() };
+    let force = args.plain.output.force;
     // Found out before a minute of probing.
-    let cannot = || format!("{}: cannot be written", path.display());
-    let mut file = outputs::create(path)?;
+    outputs::check(path, force)?;
     let made = job.make()?;
-    file.write_all(view::plots::gnuplot(made.body()).as_bytes()).with_context(cannot)?;
-    durable::settle(path).with_context(cannot)?;
+    outputs::write(path, view::plots::gnuplot(made.body()).as_bytes(), force)?;
     made.show()
 }
 

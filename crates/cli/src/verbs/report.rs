@@ -1,7 +1,6 @@
 //! `drivescope report`: recorded runs as a page, as pictures, as Markdown and as tables.
 
 use std::fs;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
@@ -94,15 +93,14 @@ pub fn main(args: &ReportArgs) -> Result<Exit> {
     Ok(if altered.contains(&Exit::No) { Exit::No } else { Exit::Done })
 }
 
-/// Writes the page of one run into `path`, over what is there, and tells how long it is.
+/// Writes the page of one run into `path`, and tells how long it is.
 ///
 /// # Errors
 /// When the run cannot be shown, or the file not be written.
-pub fn page(run: &str, place: &PlaceArgs, path: &Path) -> Result<usize> {
+pub fn page(run: &str, place: &PlaceArgs, path: &Path, force: bool) -> Result<usize> {
     let runs = recorded::open_all(&[run.to_owned()], place)?;
     let html = report::html::render(&view::document(&runs, RateUnit::default()))?;
-    let written = outputs::create(path)?.write_all(html.as_bytes());
-    written.with_context(|| format!("{}: cannot be written", path.display()))?;
+    outputs::write(path, html.as_bytes(), force)?;
     Ok(html.len())
 }
 
@@ -158,22 +156,10 @@ fn markdown(
 /// All files, or none where one is in the way: asked before the first is written.
 fn write(all: &[Output], args: &ReportArgs) -> Result<()> {
     for dir in [&args.png, &args.svg, &args.csv].into_iter().flatten() {
-        outputs::check(dir)?;
+        outputs::check_dir(dir)?;
         fs::create_dir_all(dir)
             .with_context(|| format!("{}: the directory cannot be made", dir.display()))?;
     }
-    for output in all {
-        outputs::check(&output.path)?;
-        if output.path.exists() && !args.force {
-            bail!(
-                "{}: exists; --force writes over it, --output names another file",
-                output.path.display()
-            );
-        }
-    }
-    for output in all {
-        let written = outputs::create(&output.path)?.write_all(&output.bytes);
-        written.with_context(|| format!("{}: cannot be written", output.path.display()))?;
-    }
-    Ok(())
+    all.iter().try_for_each(|output| outputs::check(&output.path, args.force))?;
+    all.iter().try_for_each(|output| outputs::write(&output.path, &output.bytes, args.force))
 }

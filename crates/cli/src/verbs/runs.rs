@@ -2,8 +2,7 @@
 
 mod fio;
 
-use std::fs::{self, File};
-use std::io::{self, BufWriter, ErrorKind, IsTerminal, Write};
+use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,9 +15,9 @@ use serde_json::{Value, json};
 
 use crate::args::{PlaceArgs, RunsForm, RunsVerb};
 use crate::drives::Named;
-use crate::durable;
 use crate::exit::{Exit, Refused};
 use crate::keeping::of_record;
+use crate::outputs::Part;
 use crate::replaying::{COMPARE, REPLAY};
 use crate::verbs::{print_json, trace};
 use crate::{probing, purging, recording, session, surveying, talk, testing, view};
@@ -35,11 +34,11 @@ pub fn main(verb: &RunsVerb) -> Result<Exit> {
         RunsVerb::List { drive, place, json } => list(drive.as_deref(), place, *json),
         RunsVerb::Show { run, place, json, mib } => show(run, place, *json, *mib),
         RunsVerb::Rm { runs, place, yes, json } => remove(runs, place, *yes, *json),
-        RunsVerb::Export { runs, place, output, format: RunsForm::Archive, json } => {
-            export(runs, place, output, *json)
+        RunsVerb::Export { runs, place, output, force, format: RunsForm::Archive, json } => {
+            export(runs, place, (output, *force), *json)
         }
-        RunsVerb::Export { runs, place, output, format: RunsForm::FioJson, json } => {
-            fio::export(runs, place, output, *json)
+        RunsVerb::Export { runs, place, output, force, format: RunsForm::FioJson, json } => {
+            fio::export(runs, place, (output, *force), *json)
         }
         RunsVerb::Import { files, place, json } => import(files, place, *json),
         RunsVerb::Reindex { place, json } => {
@@ -190,7 +189,12 @@ fn found(runs: &Runs, names: &[String]) -> Result<Vec<RunId>> {
     Ok(ids)
 }
 
-fn export(names: &[String], place: &PlaceArgs, output: &Path, json: bool) -> Result<Exit> {
+fn export(
+    names: &[String],
+    place: &PlaceArgs,
+    (output, force): (&Path, bool),
+    json: bool,
+) -> Result<Exit> {
     let runs = recording::runs(place)?;
     let (ids, is_all) = match names {
         [] => all(&runs)?,
@@ -211,7 +215,7 @@ fn export(names: &[String], place: &PlaceArgs, output: &Path, json: bool) -> Res
     }
     let cancel = Arc::new(AtomicBool::new(false));
     linux::signals::install(cancel.clone()).context("cannot watch for Ctrl-C")?;
-    let exported = to_file(&runs, &ids, output, &cancel);
+    let exported = to_file(&runs, &ids, (output, force), &cancel);
     if cancel.load(Ordering::Relaxed) {
         talk::note(&format!("stopped; there is no {}", output.display()));
         return Ok(Exit::Interrupted);
@@ -267,35 +271,16 @@ impl<W: Write> Write for Stoppable<'_, W> {
     }
 }
 
-/// Under a temporary name until it is whole; an archive that exists is not written over.
-fn to_file(runs: &Runs, ids: &[RunId], output: &Path, cancel: &AtomicBool) -> Result<Exported> {
-    let cannot = || format!("{}: cannot be written", output.display());
-    if output.exists() {
-        bail!("{}: exists; give another name", output.display());
-    }
-    let mut name = output.file_name().with_context(cannot)?.to_owned();
-    name.push(format!(".{}.part", std::process::id()));
-    let part = output.with_file_name(name);
-    let written = || -> Result<Exported> {
-        let mut out = BufWriter::new(File::create_new(&part).with_context(cannot)?);
-        let exported = runs.export(ids, &mut Stoppable(&mut out, cancel))?;
-        let file = out.into_inner().map_err(|error| error.into_error());
-        file.and_then(|file| file.sync_all()).with_context(cannot)?;
-        // Unlike a rename, a link does not replace what took the name meanwhile; FAT has none.
-        match fs::hard_link(&part, output) {
-            Err(error) if error.kind() != ErrorKind::AlreadyExists && !output.exists() => {
-                fs::rename(&part, output)
-            }
-            linked => linked,
-        }
-        .with_context(cannot)?;
-        Ok(exported)
-    };
-    let result = written();
-    let _ = fs::remove_file(&part);
-    // Both names: the archive is told of when no power cut can take it away.
-    let exported = result?;
-    durable::settle_name(output).with_context(cannot)?;
+fn to_file(
+    runs: &Runs,
+    ids: &[RunId],
+    (output, force): (&Path, bool),
+    cancel: &AtomicBool,
+) -> Result<Exported> {
+    let mut part = Part::begin(output, force)?;
+    let exported = runs.export(ids, &mut Stoppable(&mut part, cancel));
+    let exported = exported.with_context(|| output.display().to_string())?;
+    part.finish()?;
     Ok(exported)
 }
 

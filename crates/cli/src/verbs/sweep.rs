@@ -46,7 +46,8 @@ pub struct Planned<'a> {
 /// # Errors
 /// What makes a measurement impossible.
 pub fn main(args: &SweepArgs, given: &Given) -> Result<Exit> {
-    let files = SweepFiles { csv: args.csv.clone(), plot: args.plot.clone() };
+    let files =
+        SweepFiles { csv: args.csv.clone(), plot: args.plot.clone(), force: args.output.force };
     if files.is_csv_on_stdout() && args.output.json {
         bail!("--csv - and --json both print to standard output; give --csv a file");
     }

@@ -1,11 +1,10 @@
 //! Probings as charts.
 
-use std::io::Write as _;
 use std::path::Path;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Result, bail};
 use probe::scatter::{Evidence, Part, Point};
-use probe::{Body, Name, align, interval, open_au, slc_cache, surface};
+use probe::{Body, Name, Task, align, interval, open_au, slc_cache, surface};
 use report::chart::{
     Across, Axis, Canvas, Chart, Ground, Hue, Layer, Line, LinePoint, Mark, Points, Scale, Side,
     Walk, Zone, png_of_all, svg_of_all, terminal,
@@ -21,19 +20,19 @@ use crate::view::drive;
 ///
 /// # Errors
 /// When there is nothing to draw, the file's name has no known end, or it cannot be written.
-pub fn draw(body: &Body, path: &Path) -> Result<()> {
+pub fn draw(body: &Body, path: &Path, force: bool) -> Result<()> {
     let name = path.display();
     let Some(chart) = charts(body).into_iter().next() else {
         bail!("{name}: there is nothing to draw of what was probed");
     };
-    write(&[chart], path, Ground::Light)
+    write(&[chart], path, Ground::Light, force)
 }
 
 /// Writes charts into one file, as its name ends: one alone, and several in two columns.
 ///
 /// # Errors
 /// When a value cannot be drawn, the file's name has no known end, or it cannot be written.
-pub fn write(charts: &[Chart], path: &Path, ground: Ground) -> Result<()> {
+pub fn write(charts: &[Chart], path: &Path, ground: Ground, force: bool) -> Result<()> {
     let name = path.display();
     let canvas = Canvas { ground, ..Canvas::default() };
     let bytes = match path.extension().and_then(|end| end.to_str()) {
@@ -41,8 +40,7 @@ pub fn write(charts: &[Chart], path: &Path, ground: Ground) -> Result<()> {
         Some("png") => png_of_all(charts, canvas, 2)?,
         _ => bail!("{name}: end the name in .svg or .png, which says how it is drawn"),
     };
-    let written = outputs::create(path)?.write_all(&bytes);
-    written.with_context(|| format!("{name}: cannot be written"))
+    outputs::write(path, &bytes, force)
 }
 
 /// The plot of a single probe, for a terminal; empty where there is none.
@@ -63,6 +61,23 @@ pub fn gnuplot(body: &Body) -> String {
         .filter(|point| point.part == Part::Beginning)
         .map(|point| line::scatter(point.offset, point.min_ns as i64) + "\n")
         .collect()
+}
+
+/// True of a probe that [`charts`] can draw.
+pub fn is_drawn(task: &Task) -> bool {
+    match task {
+        Task::Align(_)
+        | Task::OpenAu(_)
+        | Task::Scatter(_)
+        | Task::Interval(_)
+        | Task::SlcCache(_)
+        | Task::Surface(_) => true,
+        Task::Fat
+        | Task::Parallelism
+        | Task::WriteBuffer
+        | Task::Capacity(_)
+        | Task::SpeedClass => false,
+    }
 }
 
 /// What there is to see, the most telling first.

@@ -5,8 +5,8 @@ use std::path::Path;
 use record::{Integrity, Row, Run, State};
 use report::{Entry, Listing, Tone};
 
-use crate::args::PlaceArgs;
-use crate::{records, talk};
+use crate::args::{PlaceArgs, line};
+use crate::records;
 
 /// Lays out all runs of the directory `dir`.
 pub fn listing(dir: &Path, runs: &record::Listing) -> Listing {
@@ -59,7 +59,7 @@ pub fn about(run: &Run, integrity: &Integrity, live: bool, place: &PlaceArgs) ->
     let facts = [
         ("made", format!("{} on {}, Linux {}{machine}", envelope.date, host.name, host.kernel)),
         ("with", format!("drivescope {}{}", envelope.version, binary.unwrap_or_default())),
-        ("command", format!("drivescope {}", talk::command(&envelope.arguments))),
+        ("command", format!("drivescope {}", line::command(&envelope.arguments))),
         ("target", run.summary.target.clone()),
         ("drive", run.summary.drive.clone()),
         ("runs", format!("{}{known}", run.steps.len())),

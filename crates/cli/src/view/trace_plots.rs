@@ -28,12 +28,12 @@ const STEPS: usize = 160;
 ///
 /// # Errors
 /// When there is nothing to draw, the file's name has no known end, or it cannot be written.
-pub fn draw(body: &Body, path: &Path, ground: Ground) -> Result<()> {
+pub fn draw(body: &Body, path: &Path, ground: Ground, force: bool) -> Result<()> {
     let charts: Vec<Chart> = charts(body).into_iter().map(|(_, chart)| chart).collect();
     if charts.is_empty() {
         bail!("{}: there is nothing to draw of what was looked at", path.display());
     }
-    plots::write(&charts, path, ground)
+    plots::write(&charts, path, ground, force)
 }
 
 /// What there is to see, each with a word for it: where and when, load over time, then distributions.

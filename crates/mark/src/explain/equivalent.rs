@@ -154,7 +154,7 @@ fn commands(loads: &[&Load], has_plan: bool) -> Vec<String> {
     for load in loads {
         let is_plain = load.read_percent == 0 || load.read_percent == 100;
         let Some(test) = test(load).filter(|_| is_plain && load.rate.is_none()) else {
-            planned.insert(sized(load));
+            planned.insert(place(load));
             continue;
         };
         let (place, flags) = (place(load), flags(load));
@@ -219,15 +219,6 @@ fn place(load: &Load) -> String {
     }
 }
 
-/// The directory or device, and how much of it is used.
-fn sized(load: &Load) -> String {
-    let place = place(load);
-    match extent(load) {
-        Some(flag) => format!("{place} {flag}"),
-        None => place,
-    }
-}
-
 /// The flag that says how much is used, and of a device from where. Of a device it has to say so even where the command leaves
 /// it to the device: `mark` takes only the first GiB by itself.
 fn extent(load: &Load) -> Option<String> {
@@ -269,6 +260,7 @@ fn flags(load: &Load) -> String {
 
 fn plan(loads: &[&Load]) -> Option<Plan> {
     let mut steps: Vec<Step> = Vec::new();
+    let parts = Parts::of(loads);
     for load in loads {
         let mut name = load.name.clone();
         for again in 2.. {
@@ -277,7 +269,7 @@ fn plan(loads: &[&Load]) -> Option<Plan> {
             }
             name = format!("{} ({again})", load.name);
         }
-        steps.push(step(load, name)?);
+        steps.push(step(load, name, parts.within(load))?);
     }
     let content = loads.iter().find_map(|load| match load.content {
         Content::Shares(packs, repeats) if load.writes() => {
@@ -288,25 +280,55 @@ fn plan(loads: &[&Load]) -> Option<Plan> {
     Some(Plan {
         schema: SCHEMA.to_owned(),
         seed: SEED,
-        region: place_of_all(loads),
+        region: parts.whole,
         content: content.unwrap_or_default(),
         schedule: Schedule { runs: Options::RUNS, pause: Options::PAUSE, ..Schedule::default() },
         steps,
     })
 }
 
-/// Where all loads go, if that is one part of a device which begins behind its first byte.
-fn place_of_all(loads: &[&Load]) -> Option<Region> {
-    let part = |load: &Load| {
-        let offset = Bytes(load.offset);
-        let length = region(load)?;
-        (load.offset > 0 && place(load).starts_with("/dev/")).then_some(Region { offset, length })
-    };
-    let first = part(loads.first()?)?;
-    loads.iter().all(|load| part(load) == Some(first)).then_some(first)
+/// Which parts of a target loads go over.
+struct Parts {
+    /// What holds all of them; none where one of them goes as far as the target does.
+    whole: Option<Region>,
 }
 
-fn step(load: &Load, name: String) -> Option<Step> {
+impl Parts {
+    fn of(loads: &[&Load]) -> Parts {
+        let parts: Option<Vec<Region>> = loads.iter().map(|load| part(load)).collect();
+        let parts = parts.unwrap_or_default();
+        let begin = parts.iter().map(|part| part.offset.0).min();
+        let end = parts.iter().map(|part| part.offset.0.saturating_add(part.length.0)).max();
+        let whole = begin
+            .zip(end)
+            .map(|(begin, end)| Region { offset: Bytes(begin), length: Bytes(end - begin) });
+        Parts { whole }
+    }
+
+    /// The part of `load`, from the beginning of what holds all; none when it is that.
+    fn within(&self, load: &Load) -> Option<Region> {
+        let part = part(load)?;
+        match self.whole {
+            Some(whole) if whole == part => None,
+            Some(whole) => Some(Region { offset: Bytes(part.offset.0 - whole.offset.0), ..part }),
+            // How large a file is that is only made for it, nobody says.
+            None => place(load).starts_with("/dev/").then_some(part),
+        }
+    }
+}
+
+/// What `load` goes over: of a device, or of a file that is made for it.
+fn part(load: &Load) -> Option<Region> {
+    let is_device = place(load).starts_with("/dev/");
+    let unit = if load.block_max().is_multiple_of(4096) { 4096 } else { 512 };
+    // Each copy has room for a block at least, and in sequence for a pass: what copies share, the plan parts among them.
+    let of_copy = load.pass().filter(|_| !load.order.is_random()).unwrap_or(0);
+    let least = of_copy.max(load.block_max()).checked_mul(load.copies)?;
+    let length = Bytes(region(load)?.0.max(least).checked_next_multiple_of(unit)?);
+    Some(Region { offset: Bytes(if is_device { load.offset } else { 0 }), length })
+}
+
+fn step(load: &Load, name: String, region: Option<Region>) -> Option<Step> {
     let depth = depth(load);
     let submitters = u16::try_from(load.copies).ok()?;
     let block = load.block_max();
@@ -334,7 +356,7 @@ fn step(load: &Load, name: String) -> Option<Step> {
         stop,
         arrival,
         ops: direction.ops(durable),
-        region: None,
+        region,
     };
     let mut phases = Vec::new();
     if load.warm_up > Nanos::ZERO {

@@ -1,5 +1,6 @@
+use block::{DriveInfo, DriveKind};
 use proptest::prelude::*;
-use workload::plan::Plan;
+use workload::plan::{Plan, Region};
 
 use super::*;
 
@@ -85,7 +86,8 @@ fn of_a_device_the_same_part_is_used_instead() {
     assert!(of("--offset=100G --size=10G").contains("--span 100GiB+10GiB"));
     assert!(of("--size=10G").contains("--span 10GiB"));
     assert!(of("--rw=randread").contains("--span all"));
-    assert!(of("--rw=randrw").contains("/dev/sdb --span all"));
+    // All of it is what a plan without a region goes over.
+    assert_eq!(of("--rw=randrw"), "drivescope run PLAN.toml /dev/sdb");
 }
 
 // Breaks when a regular file is taken to end where it ends now, although fio makes it larger; a device cannot grow.
@@ -396,7 +398,7 @@ fn places_stay_what_they_are() {
         assert!(commands[0].contains(place), "{file}: {commands:?}");
     }
     let mixed = explained("fio --name=x --rw=randrw --size=1g --filename=/mnt/a/f").equivalent;
-    assert_eq!(mixed.commands, ["drivescope run PLAN.toml /mnt/a --size 1GiB"]);
+    assert_eq!(mixed.commands, ["drivescope run PLAN.toml /mnt/a"]);
 }
 
 #[test]
@@ -409,6 +411,45 @@ fn plans_can_be_read_back() {
     ] {
         let plan = explained(line).equivalent.plan.unwrap();
         assert_eq!(Plan::from_toml(&plan.to_toml().unwrap()).unwrap(), plan, "{line}");
+    }
+}
+
+// Without it the plan measures a gigabyte, or all of a disk, where the command goes over a part.
+#[test]
+fn a_plan_goes_over_what_the_command_does() {
+    let drive = DriveInfo {
+        name: "a disk".to_owned(),
+        kind: DriveKind::Null,
+        model: None,
+        serial: None,
+        capacity_bytes: Bytes::gib(4096),
+        logical_block_bytes: Bytes(512),
+        physical_block_bytes: Bytes(4096),
+        rotational: None,
+        write_cache: None,
+        cache_bytes: None,
+        link_bytes_per_s: None,
+    };
+    let two = "fio --filename=/dev/sdb --size=64m --name=a --bs=4k --name=b --offset=1g --size=256m --bs=1m";
+    for (line, whole, parts) in [
+        ("fio --name=x --filename=/mnt/a/f --bs=4k --size=64m", Some((0, 64 * MIB)), [None, None]),
+        ("fio --name=x --filename=/dev/sdb --bs=4k --size=64m", Some((0, 64 * MIB)), [None, None]),
+        ("fio --name=x --filename=/dev/sdb --bs=4k", None, [None, None]),
+        (two, Some((0, 1280 * MIB)), [Some((0, 64 * MIB)), Some((1 << 30, 256 * MIB))]),
+        (
+            "fio --name=x --rw=read --bs=64k --numjobs=4 --size=8m",
+            Some((0, 32 * MIB)),
+            [None, None],
+        ),
+        ("diskspd -c1G -b4K -o32 -t16 -r -w100 f", Some((0, 1 << 30)), [None, None]),
+    ] {
+        let plan = explained(line).equivalent.plan.unwrap();
+        let bytes = |part: Region| (part.offset.0, part.length.0);
+        assert_eq!(plan.region.map(bytes), whole, "{line}");
+        for (step, part) in plan.steps.iter().zip(parts) {
+            assert!(step.phases.iter().all(|phase| phase.region.map(bytes) == part), "{line}");
+        }
+        plan.fit(&drive).unwrap();
     }
 }
 

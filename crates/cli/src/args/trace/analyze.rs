@@ -44,6 +44,9 @@ pub struct TraceAnalyzeArgs {
     /// Draw all there is to see into a file, as its name ends (.svg or .png)
     #[arg(long, value_name = "FILE", value_parser = PathBufValueParser::new().try_map(picture))]
     pub plot: Option<PathBuf>,
+    /// Write over files that exist
+    #[arg(long)]
+    pub force: bool,
     /// Draw it on a dark page
     #[arg(long, requires = "plot")]
     pub dark: bool,

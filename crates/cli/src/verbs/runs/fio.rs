@@ -1,16 +1,15 @@
 //! `drivescope runs export --format fio-json`: a recorded mark as the JSON that fio would have written.
 
-use std::io::Write as _;
 use std::path::Path;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Result, bail};
 use record::Integrity;
 use serde_json::json;
 
 use super::tell;
 use crate::args::PlaceArgs;
 use crate::exit::Exit;
-use crate::{durable, outputs, recording, records, session, talk, view};
+use crate::{outputs, recording, records, session, talk, view};
 
 /// Exports the one run that is named.
 ///
@@ -19,7 +18,7 @@ use crate::{durable, outputs, recording, records, session, talk, view};
 pub(super) fn export(
     names: &[String],
     place: &PlaceArgs,
-    output: &Path,
+    (output, force): (&Path, bool),
     json: bool,
 ) -> Result<Exit> {
     let [name] = names else {
@@ -41,12 +40,7 @@ pub(super) fn export(
         talk::result(&text)?;
         return Ok(Exit::Done);
     }
-    if output.exists() {
-        bail!("{}: exists; give another name", output.display());
-    }
-    let cannot = || format!("{}: cannot be written", output.display());
-    outputs::create(output)?.write_all(text.as_bytes()).with_context(cannot)?;
-    durable::settle(output).with_context(cannot)?;
+    outputs::write(output, text.as_bytes(), force)?;
     let name = output.display().to_string();
     let jobs = exported.jobs;
     let said = format!("{name}: {jobs} jobs of {id}\n");

@@ -7,7 +7,7 @@ use trace::{analyze, import};
 use crate::args::TraceAnalyzeArgs;
 use crate::exit::Exit;
 use crate::verbs::print_json;
-use crate::{talk, view};
+use crate::{outputs, talk, view};
 
 /// The form of what this verb prints as JSON.
 pub const SCHEMA: &str = "drivescope.trace-analysis/1";
@@ -23,11 +23,12 @@ pub fn main(args: &TraceAnalyzeArgs) -> Result<Exit> {
             "--from {from} is not before --until {until}: no I/O is between them"
         );
     }
+    args.plot.as_deref().map_or(Ok(()), |path| outputs::check(path, args.force))?;
     let mut source = import::open(&args.traces, &args.reading.options())?;
     let body = analyze::run(&args.options(), &mut *source)?;
     if let Some(path) = &args.plot {
         let ground = if args.dark { Ground::Dark } else { Ground::Light };
-        view::trace_plots::draw(&body, path, ground)?;
+        view::trace_plots::draw(&body, path, ground, args.force)?;
     }
     if args.json {
         print_json(SCHEMA, body)?;

@@ -1,9 +1,8 @@
 //! Every sample window as CSV: a row a table's row.
 
-use std::io::Write as _;
 use std::path::Path;
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use pts::body::Body;
 
 use crate::outputs;
@@ -12,8 +11,7 @@ use crate::outputs;
 ///
 /// # Errors
 /// When the file cannot be written.
-pub fn write(bodies: &[Body], path: &Path) -> Result<()> {
-    let cannot = || format!("{}: cannot be written", path.display());
+pub fn write(bodies: &[Body], path: &Path, force: bool) -> Result<()> {
     let mut text = String::from("test,table,row,column,value\n");
     let quoted = |field: &str| match field.contains([',', '"', '\n']) {
         true => format!("\"{}\"", field.replace('"', "\"\"")),
@@ -31,5 +29,5 @@ pub fn write(bodies: &[Body], path: &Path) -> Result<()> {
             }
         }
     }
-    outputs::create(path)?.write_all(text.as_bytes()).with_context(cannot)
+    outputs::write(path, text.as_bytes(), force)
 }

@@ -6,9 +6,7 @@ pub mod pages;
 mod tables;
 mod verdicts;
 
-use std::io::Write as _;
-
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use block::{Nanos, WallClock as _};
 use pts::body::{Body, Steady};
 use pts::estimate::Estimate;
@@ -244,20 +242,19 @@ fn closing(body: &Body) -> (String, Tone) {
 /// When one cannot be written.
 pub fn write(bodies: &[Body], envelope: &Envelope, output: &PtsOutputArgs) -> Result<()> {
     if let Some(path) = &output.csv {
-        csv::write(bodies, path)?;
+        csv::write(bodies, path, output.force)?;
     }
     if let Some(path) = &output.report {
-        let cannot = || format!("{}: cannot be written", path.display());
         let written = record::rfc3339(SystemClock.now());
         let html = report::html::render(&pages::document(bodies, envelope, &written))?;
-        outputs::create(path)?.write_all(html.as_bytes()).with_context(cannot)?;
+        outputs::write(path, html.as_bytes(), output.force)?;
     }
     if let Some(path) = &output.plot {
         let all: Vec<_> = bodies.iter().filter_map(charts::main).collect();
         if all.is_empty() {
             anyhow::bail!("{}: there is nothing to draw of what was tested", path.display());
         }
-        super::plots::write(&all, path, Ground::Light)?;
+        super::plots::write(&all, path, Ground::Light, output.force)?;
     }
     Ok(())
 }

@@ -1,9 +1,8 @@
 //! A row a run, for spreadsheets and for those who compute themselves.
 
-use std::io::Write as _;
 use std::path::Path;
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use block::{Bytes, Nanos};
 use mark::sweep::Body;
 use mark::sweep::body::{SettingFigures, SettingRun};
@@ -25,13 +24,12 @@ const COLUMNS: &str = "No.,Type,Target,Data_size,BlockSize(b),MeasTime(d),IO_dep
 ///
 /// # Errors
 /// When the file cannot be written.
-pub fn write(body: &Body, path: &Path) -> Result<()> {
+pub fn write(body: &Body, path: &Path, force: bool) -> Result<()> {
     let text = text(body);
     if is_stdout(path) {
         return talk::result(&text);
     }
-    let written = outputs::create(path)?.write_all(text.as_bytes());
-    written.with_context(|| format!("{}: cannot be written", path.display()))
+    outputs::write(path, text.as_bytes(), force)
 }
 
 fn text(body: &Body) -> String {

@@ -29,16 +29,18 @@ pub struct SweepFiles {
     pub csv: Option<PathBuf>,
     /// Pictures.
     pub plot: Option<PathBuf>,
+    /// True when they may be written over others.
+    pub force: bool,
 }
 
 impl SweepFiles {
     /// Looks whether they may be written, before hours are spent on what is to be written.
     ///
     /// # Errors
-    /// When one is a block device.
+    /// What is in the way.
     pub fn check(&self) -> Result<()> {
         let csv = self.csv.as_ref().filter(|path| !is_stdout(path));
-        csv.into_iter().chain(&self.plot).try_for_each(|path| outputs::check(path))
+        csv.into_iter().chain(&self.plot).try_for_each(|path| outputs::check(path, self.force))
     }
 
     /// True when rows go where the page would.
@@ -52,10 +54,13 @@ impl SweepFiles {
     /// When one cannot be written.
     pub fn write(&self, document: &Document<Body>) -> Result<()> {
         if let Some(path) = &self.csv {
-            csv::write(&document.body, path)?;
+            csv::write(&document.body, path, self.force)?;
         }
         match &self.plot {
-            Some(path) => super::plots::write(&charts::all(&document.body), path, Ground::Light),
+            Some(path) => {
+                let charts = charts::all(&document.body);
+                super::plots::write(&charts, path, Ground::Light, self.force)
+            }
             None => Ok(()),
         }
     }
