@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use clap_complete::engine::CompletionCandidate;
 
 use super::offers::{beginning, drives, hazards, word};
-use crate::verbs;
+use crate::args::{diskspd_options, flashbench_options};
 
 /// Values of diskspd's options that are one of a few; they stand right behind their option.
 const DISKSPD: [(&str, &str); 11] = [
@@ -23,11 +23,11 @@ const DISKSPD: [(&str, &str); 11] = [
 ];
 
 pub(super) fn flashbench(typed: &OsStr) -> Vec<CompletionCandidate> {
-    offered(typed, &verbs::flashbench::help(), &[])
+    offered(typed, &flashbench_options(), &[])
 }
 
 pub(super) fn diskspd(typed: &OsStr) -> Vec<CompletionCandidate> {
-    offered(typed, &verbs::diskspd::help(), &DISKSPD)
+    offered(typed, &diskspd_options(), &DISKSPD)
 }
 
 fn offered(typed: &OsStr, help: &str, values: &[(&str, &str)]) -> Vec<CompletionCandidate> {
