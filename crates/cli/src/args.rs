@@ -3,6 +3,7 @@
 mod compare;
 mod diskspd;
 mod explain;
+mod flashbench;
 mod given;
 mod health;
 mod import;
@@ -13,6 +14,7 @@ mod pts;
 mod purge;
 mod record;
 mod report;
+mod shell;
 mod sim;
 mod survey;
 mod sweep;
@@ -23,10 +25,8 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use block::{Bytes, Nanos};
-use clap::builder::NonEmptyStringValueParser;
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use clap_complete::Shell;
 use linux::gate::Hazard;
 use linux::target::EngineKind;
 use mark::{Profile, TestSpec};
@@ -34,15 +34,16 @@ use workload::plan::Region;
 use workload::units::{parse_bytes, parse_nanos};
 
 pub use compare::CompareArgs;
-pub use diskspd::DiskspdArgs;
+pub use diskspd::{DiskspdArgs, diskspd_help, diskspd_options};
 pub use explain::ExplainArgs;
+pub use flashbench::{FlashbenchArgs, flashbench_help, flashbench_options};
 pub use given::Given;
 pub use health::HealthArgs;
 pub use import::{ImportArgs, ImportFlashbenchArgs, ImportVerb, ResultForm};
 pub use judge::JudgeArgs;
 pub use probe::{
-    ChainArgs, FlashbenchArgs, PlainArgs, ProbeArgs, ProbeOutputArgs, ProbePlaceArgs, ProbeVerb,
-    RowsArgs, RowsVerb, ScatterArgs,
+    ChainArgs, PlainArgs, ProbeArgs, ProbeOutputArgs, ProbePlaceArgs, ProbeVerb, RowsArgs,
+    RowsVerb, ScatterArgs,
 };
 pub use pts::{PtsArgs, PtsConsentArgs, PtsOutputArgs, TestName};
 pub use purge::{PurgeArgs, method as purge_method};
@@ -50,6 +51,7 @@ pub use record::{
     KeepArgs, PlaceArgs, RecordArgs, RerunArgs, RunsArgs, RunsForm, RunsVerb, SamplesName,
 };
 pub use report::{ReportArgs, ShowArgs};
+pub use shell::{CompletionsArgs, ManArgs};
 pub use sim::{ServeArgs, SimArgs, SimVerb};
 pub use survey::SurveyArgs;
 pub use sweep::{SweepArgs, SweepLoadArgs};
@@ -146,13 +148,13 @@ pub enum Verb {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  drivescope mark                           8 tests, 6 runs each, under 4 minutes
-  drivescope mark --quick /mnt/usb          a shorter one, under 45 s
-  drivescope mark --profile nvme --json     for scripts
+  drivescope mark                          8 tests, 6 runs each, under 4 minutes
+  drivescope mark --quick /mnt/usb         a shorter one, under 45 s
+  drivescope mark --profile nvme --json    for scripts
   drivescope mark --tests SEQ1MQ8T1,RND4KQ1T1 --until 2% --budget 5m
-  drivescope mark /dev/sdb --span 1GiB      a device: reads only
-  drivescope mark sim:hdd-7200 --seed 7     a virtual disk, the same each time
-  drivescope mark --resume last             go on after Ctrl-C, a crash, a reboot
+  drivescope mark /dev/sdb --span 1GiB     a device: reads only
+  drivescope mark sim:hdd-7200 --seed 7    a virtual disk, the same each time
+  drivescope mark --resume last            go on after Ctrl-C, a crash, a reboot
 
 A directory gets a test file, which is always removed. An existing file or a
 device is only read, unless --write and --consent say otherwise.")]
@@ -440,40 +442,6 @@ pub struct DevicesArgs {
     pub json: bool,
 }
 
-/// `completions`.
-#[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  source <(drivescope completions bash)            in ~/.bashrc
-  source <(drivescope completions zsh)             in ~/.zshrc, after compinit
-  drivescope completions fish | source             in config.fish
-
-The script asks the program itself, so that verbs, flags, virtual drives,
-recorded runs and devices are those of now.")]
-pub struct CompletionsArgs {
-    /// The shell
-    pub shell: Shell,
-}
-
-/// `man`.
-#[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  drivescope man | man -l -
-  drivescope man trace record > drivescope-trace-record.1
-  drivescope man --list        the pages, and the words that print each")]
-pub struct ManArgs {
-    /// The verb, such as trace record [default: the program as a whole]
-    #[arg(value_name = "VERB", conflicts_with = "list", value_parser = NonEmptyStringValueParser::new())]
-    pub verb: Vec<String>,
-    /// List the pages: name, and words of the verb
-    #[arg(long)]
-    pub list: bool,
-    /// Date at the foot of the page, as YYYY-MM-DD
-    #[arg(long, value_name = "DATE", value_parser = date, conflicts_with = "list")]
-    pub date: Option<String>,
-}
-
 /// Names of profiles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ProfileName {
@@ -548,15 +516,6 @@ fn lasting(text: &str) -> Result<Nanos, String> {
         Ok(Nanos::ZERO) => Err("nothing can be measured in no time; write such as 3s".to_owned()),
         Ok(span) => Ok(span),
         Err(error) => Err(error.to_string()),
-    }
-}
-
-/// A date as it stands at the foot of a page.
-fn date(text: &str) -> Result<String, String> {
-    let shape = text.chars().map(|c| if c.is_ascii_digit() { '0' } else { c });
-    match shape.eq("0000-00-00".chars()) {
-        true => Ok(text.to_owned()),
-        false => Err("write a date such as 2026-01-31".to_owned()),
     }
 }
 

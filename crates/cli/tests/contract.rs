@@ -233,38 +233,3 @@ fn no_color_is_respected() {
     assert!(colours(&[("CLICOLOR_FORCE", "1")]), "colour can be had");
     assert!(!colours(&[("CLICOLOR_FORCE", "1"), ("NO_COLOR", "1")]));
 }
-
-/// Words behind `Commands:` in the help of `words`, without `help`.
-fn verbs_of(words: &[String], help: &str) -> Vec<Vec<String>> {
-    let listed = help.lines().skip_while(|line| *line != "Commands:").skip(1);
-    let names = listed
-        .take_while(|line| !line.is_empty())
-        .filter(|line| line.starts_with("  ") && !line.starts_with("   "))
-        .filter_map(|line| line.split_whitespace().next())
-        .filter(|name| *name != "help");
-    names.map(|name| [words, &[name.to_owned()]].concat()).collect()
-}
-
-// Whoever does not know a verb reads its examples before its flags; faces answer in the words of the program they imitate.
-#[test]
-fn every_verb_shows_examples() {
-    let mut left = vec![Vec::<String>::new()];
-    let mut seen = 0;
-    while let Some(words) = left.pop() {
-        if matches!(words.first().map(String::as_str), Some("flashbench" | "diskspd")) {
-            continue;
-        }
-        let asked = words.iter().map(String::as_str).chain(["--help"]);
-        let help = run(asked).exits(0).stdout;
-        let under = verbs_of(&words, &help);
-        let verb = ["drivescope"].into_iter().chain(words.iter().map(String::as_str));
-        let verb = verb.collect::<Vec<_>>().join(" ");
-        let examples = help.lines().skip_while(|line| !line.starts_with("Example"));
-        let shows = examples.filter(|line| line.contains(&verb)).count() > 0;
-        // What only has verbs of its own is shown by those.
-        assert!(shows || !under.is_empty(), "{verb} has no example: {help}");
-        seen += 1;
-        left.extend(under);
-    }
-    assert!(seen > 40, "{seen} were found");
-}

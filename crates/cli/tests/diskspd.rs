@@ -130,6 +130,11 @@ fn wrong_use_is_one_clear_error() {
     fails("-d1 .", &["directory"]);
     let help = face("--help", dir.path()).exits(0);
     assert!(help.stdout.contains("-T SIZE") && help.stdout.contains("--emulate"));
+    assert_eq!(face("-h", dir.path()).exits(0).stdout, help.stdout);
+    assert!(run(["help", "diskspd"]).exits(0).stdout.contains("-T SIZE"));
+    fails("-h sim:hdd-wd", &["-h", "Windows"]);
+    let version = face("--version", dir.path()).exits(0).stdout;
+    assert_eq!(version, concat!("diskspd (drivescope ", env!("CARGO_PKG_VERSION"), ")\n"));
 }
 
 // Breaks when what is not one's own to lose is written to: a device asks for a word, whatever diskspd did.

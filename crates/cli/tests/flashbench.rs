@@ -131,4 +131,6 @@ fn wrong_use_is_one_clear_error() {
     face(&["--frobnicate", "sim:usb-8m"], dir.path()).fails(2, &["--frobnicate"]);
     let help = face(&["--help"], dir.path()).exits(0);
     assert!(help.stdout.contains("--open-au-nr"), "{}", help.stdout);
+    let version = face(&["--version"], dir.path()).exits(0).stdout;
+    assert_eq!(version, concat!("flashbench (drivescope ", env!("CARGO_PKG_VERSION"), ")\n"));
 }

@@ -1,4 +1,4 @@
-//! The manual and the completions as a user meets them: through man and through a shell.
+//! The manual as a user meets it: through man.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "these are tests")]
 
@@ -8,8 +8,8 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use common::run;
 use common::storage::has_tools;
-use common::{drivescope, run};
 
 /// Broken markup shows as stray dots and letters in a terminal, and Debian refuses it in a package. And were a line wider
 /// than 80 columns, every terminal of that width would break it.
@@ -51,67 +51,4 @@ fn a_page_that_is_not_there_is_refused() {
     run(["man", "trace", "recor"])
         .exits(2)
         .says(&["trace recor: there is no such page", "man --list"]);
-}
-
-/// What bash offers for a line, asked as readline asks: words parted at `:` and `=` too, the cursor at the end.
-fn offered(words: &[&str], runs: &Path) -> Vec<String> {
-    let script = run(["completions", "bash"]).exits(0).stdout;
-    let line: String = words.concat();
-    let parts: Vec<&str> = words.iter().map(|word| word.trim()).collect();
-    let last = *parts.last().unwrap();
-    let typed = if [":", "="].contains(&last) { "" } else { last };
-    let program = Path::new(env!("CARGO_BIN_EXE_drivescope")).parent().unwrap();
-    let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap());
-    let asked = Command::new("bash")
-        .args(["--norc", "-c"])
-        .arg(format!(
-            "{script}\nCOMP_LINE=$1 COMP_POINT=${{#1}} typed=$2; shift 2; COMP_WORDS=(\"$@\") \
-             COMP_CWORD=$(($# - 1)); _drivescope drivescope \"$typed\" ''; printf '%s\\n' \"${{COMPREPLY[@]}}\""
-        ))
-        .args(["bash", &line, typed])
-        .args(parts)
-        .env("PATH", path)
-        .env("DRIVESCOPE_RUNS_DIR", runs)
-        .output()
-        .unwrap();
-    let text = String::from_utf8(asked.stdout).unwrap();
-    text.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect()
-}
-
-/// Were the parts of `sim:usb` not put together, bash would offer nothing behind the colon; were they not taken off the
-/// answer, it would type `sim:sim:usb-8m`.
-#[test]
-fn bash_offers_verbs_flags_values_virtual_drives_and_runs() {
-    let dir = tempfile::tempdir().unwrap();
-    let runs = dir.path().join("runs");
-    let none = offered(&["drivescope ", "runs ", "show ", "la"], &runs);
-    assert!(!none.contains(&"last".to_owned()), "there is no run yet: {none:?}");
-    let mark =
-        ["mark", "sim:hdd-7200", "--quick", "--tests=RND4KQ1T1", "--no-progress", "--seed=7"];
-    assert!(drivescope(mark).env("DRIVESCOPE_RUNS_DIR", &runs).status().unwrap().code().is_some());
-    let cases: [(&[&str], &[&str]); 8] = [
-        (&["drivescope ", "mar"], &["mark"]),
-        (&["drivescope ", "trace ", "rec"], &["record"]),
-        (&["drivescope ", "mark ", "--iop"], &["--iopoll"]),
-        (&["drivescope ", "mark ", "--profile", "=", "real"], &["real-world"]),
-        (&["drivescope ", "mark ", "--engine ", "lib"], &["libaio"]),
-        (&["drivescope ", "mark ", "sim", ":", "usb"], &["usb-8m", "usb-tlc"]),
-        (&["drivescope ", "sim ", "show ", "hdd-7"], &["hdd-7200"]),
-        (&["drivescope ", "runs ", "show ", "la"], &["last"]),
-    ];
-    for (words, wanted) in cases {
-        assert_eq!(offered(words, &runs), wanted, "{words:?}");
-    }
-    let all = offered(&["drivescope ", "mark ", "sim", ":"], &runs);
-    assert!(all.contains(&"mlc-nvme".to_owned()) && all.len() > 10, "{all:?}");
-}
-
-/// A word with a blank in it, typed as it is, would be two.
-#[test]
-fn a_file_with_a_blank_is_offered_as_one_word() {
-    let dir = tempfile::tempdir().unwrap();
-    fs::write(dir.path().join("my plan.toml"), "").unwrap();
-    let typed = format!("{}/my", dir.path().display());
-    let wanted = format!("{}/my\\ plan.toml", dir.path().display());
-    assert_eq!(offered(&["drivescope ", "run ", &typed], dir.path()), [wanted]);
 }

@@ -134,6 +134,12 @@ pub fn list(roots: &Roots) -> Vec<Device> {
         .collect()
 }
 
+/// The same disks by path, with their models. No device is opened, so that none that rests is woken.
+pub fn names(roots: &Roots) -> Vec<(PathBuf, Option<String>)> {
+    let disks = BlockNode::disks(roots).into_iter().filter(|node| node.size() > Bytes::ZERO);
+    disks.map(|node| (node.dev_path(roots), Identity::of(roots, &node).model)).collect()
+}
+
 /// Whether sysfs lists the disks of this machine at all: an empty [`list`] may be of a sandbox.
 ///
 /// # Errors

@@ -7,7 +7,7 @@
 //! Offsets and magic numbers are facts of the formats, gathered from the kernel's headers and the
 //! documentation of libblkid.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::fs::File;
 use std::io;
@@ -65,6 +65,13 @@ impl fmt::Display for Signature {
             if self.kind.starts_with(['a', 'e', 'i', 'o', 'u', 'x']) { "an" } else { "a" };
         write!(f, "{article} {} {what}", self.kind)
     }
+}
+
+/// The kinds that are known, but partition tables: what `--allow signature:<kind>` may name.
+pub fn kinds() -> BTreeSet<&'static str> {
+    let of_table = MAGICS.iter().filter(|magic| magic.usage != Usage::Table);
+    let by_code = ["ext2", "ext3", "ext4", "jbd", "zfs", "swap", "suspend"];
+    of_table.map(|magic| magic.kind).chain(by_code).collect()
 }
 
 /// Signatures on an open file or device of `size`.

@@ -18,11 +18,12 @@ Examples:
   drivescope compare 20261121T2335 last --tolerance 5%
   drivescope compare before.json after.json --json
 
-A side is a recorded run (its id, the beginning of it, or last), what mark --json
-printed, or a target. Targets are measured in blocks, each with a run of every
-target in random order, so that what changes with time falls on all alike. A
-directory gets a test file; existing files and devices are only read: to compare
-what writing to them does, mark them with --write and compare the runs.
+A side is a recorded run (its id, the beginning of it, or last), what
+mark --json printed, or a target. Targets are measured in blocks, each with a
+run of every target in random order, so that what changes with time falls on all
+alike. A directory gets a test file; existing files and devices are only read:
+to compare what writing to them does, mark them with --write and compare the
+runs.
 
 Each side is held against those named before it. Faster and slower hold together
 at 95 %, over all tests; equivalent is within the margin; undecided says about

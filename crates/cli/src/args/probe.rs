@@ -1,6 +1,5 @@
 //! Flags of `probe`, of `rows`.
 
-use std::ffi::OsString;
 use std::path::PathBuf;
 
 use block::{Bytes, Nanos};
@@ -83,7 +82,8 @@ Examples:
     #[command(after_help = "\
 Examples:
   drivescope probe slc-cache sim:tlc-pslc
-  drivescope probe slc-cache /dev/nvme0n1 --write --consent SERIAL --write-budget 64GB")]
+  drivescope probe slc-cache /dev/nvme0n1 --write --consent SERIAL \\
+      --write-budget 64GB")]
     SlcCache(PlainArgs),
     /// Speed and access time over the whole range
     #[command(after_help = "\
@@ -200,7 +200,8 @@ pub struct AlignArgs {
 #[command(after_help = "\
 Examples:
   drivescope probe open-au sim:sdcard-4m
-  drivescope probe open-au /dev/mmcblk0 --erase-block 4MiB --write --consent SERIAL")]
+  drivescope probe open-au /dev/mmcblk0 --erase-block 4MiB \\
+      --write --consent SERIAL")]
 pub struct OpenAuArgs {
     #[command(flatten)]
     pub plain: PlainArgs,
@@ -211,7 +212,8 @@ pub struct OpenAuArgs {
 #[command(after_help = "\
 Examples:
   drivescope probe scatter sim:usb-tlc --plot bands.png
-  drivescope probe scatter /dev/sdb --order 12 --blocksize 8KiB --span 4 --data scatter.txt
+  drivescope probe scatter /dev/sdb --order 12 --blocksize 8KiB --span 4 \\
+      --data scatter.txt
   gnuplot -p -e 'plot \"scatter.txt\"'")]
 pub struct ScatterArgs {
     /// Reads at 2^N places from the beginning
@@ -246,6 +248,10 @@ pub struct CapacityArgs {
 
 /// `rows`.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  drivescope probe /dev/sdb --row >> rows.txt        a row of a drive
+  drivescope rows merge rows.txt from-the-list.txt   a table of all")]
 pub struct RowsArgs {
     #[command(subcommand)]
     pub verb: RowsVerb,
@@ -267,12 +273,4 @@ Examples:
         #[arg(long)]
         json: bool,
     },
-}
-
-/// `flashbench`.
-#[derive(Debug, Args)]
-pub struct FlashbenchArgs {
-    /// flashbench's options, and the device
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTION|DEVICE")]
-    pub arguments: Vec<OsString>,
 }

@@ -11,7 +11,7 @@ use super::PlaceArgs;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  drivescope report last                    drivescope-RUN.html in this directory
+  drivescope report last                    drivescope-RUN.html, written here
   drivescope report last -o stick.html      under another name
   drivescope report 20261121T2335 last      several runs, with an index
   drivescope report last --svg figures --csv tables

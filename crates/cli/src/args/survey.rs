@@ -20,7 +20,7 @@ Examples:
   drivescope survey sim:usb-8m --seed 7    a virtual stick
   drivescope survey /dev/sdb --plan        which parts, how long, how many bytes
   drivescope survey --report disk.html     the whole as a page, with every chart
-  drivescope survey --resume last          go on at the first part that is not done
+  drivescope survey --resume last          go on where it was stopped
 
 Each part is a run of its own, which the survey names. Without a target, and
 where the current directory cannot be measured, a virtual drive is taken.

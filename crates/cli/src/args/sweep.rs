@@ -29,8 +29,8 @@ size, warm-up, duration, order (blocked, interleaved) or engine (io_uring,
 libaio, psync; of files and devices). LEVELS are values and ranges: 1..32
 doubles (1, 2, 4 ... 32), 1..9/4 adds (1, 5, 9). A bare time counts seconds.
 
-All levels of all factors meet, unless --one-at-a-time. Each block has one run of
-every setting, in an order drawn anew.
+All levels of all factors meet, unless --one-at-a-time. Each block has one run
+of every setting, in an order drawn anew.
 
 Exit codes: 0 done; 1 done, and a number was withdrawn.")]
 pub struct SweepArgs {

@@ -23,7 +23,7 @@ use crate::limit::Limit;
 use crate::opening::{self, Opened, Place, Visitor, Writes};
 use crate::talk;
 use around::{Around, Busy};
-pub use said::{OWN_HELP, Said};
+pub use said::Said;
 use start::Start;
 
 /// Most single I/Os of one target that are kept to count them by intervals: some 70 MB.

@@ -3,25 +3,6 @@
 use anyhow::{Result, bail};
 use mark::diskspd::Manner;
 
-/// What is told of them, beside diskspd's own options.
-pub const OWN_HELP: &str = "
-Not of diskspd:
-      --emulate=diskspd-linux  make offsets as diskspd for Linux does, to see
-                           what comes of it: a cursor for each transfer
-                           outstanding, all threads at the same place or with
-                           the same draws, -r at multiples of 64K, the same seed
-                           each time
-      --strict             exit code 1 when what the report shows is refuted;
-                           it is 0 otherwise, so that scripts run unchanged
-      --consent=WORD       before -w writes to a device: its serial number or
-                           by-id name
-      --allow=HAZARD       what on it may be lost, such as partitions
-
-What the report is worth is told on stderr: whether the bytes reached the
-device, whether offsets were the ones meant, and whether this machine was the
-limit.
-";
-
 /// What they say.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Said {

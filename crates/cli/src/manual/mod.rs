@@ -6,14 +6,15 @@
 
 mod around;
 mod help;
+#[cfg(test)]
+mod shown;
 
 use anyhow::{Context as _, Result};
 use clap::{Command, CommandFactory};
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, bold, italic, roman};
 
-use crate::args::Cli;
-use crate::verbs::{diskspd, flashbench};
+use crate::args::{Cli, diskspd_options, flashbench_options};
 use help::Help;
 
 /// What the program is, for who has never heard of it.
@@ -101,8 +102,8 @@ impl Page {
     /// The help of a face, which has words of its own.
     fn face(&self) -> Option<String> {
         match self.words.first().map(String::as_str) {
-            Some("flashbench") => Some(flashbench::help()),
-            Some("diskspd") => Some(diskspd::help()),
+            Some("flashbench") => Some(flashbench_options()),
+            Some("diskspd") => Some(diskspd_options()),
             _ => None,
         }
     }

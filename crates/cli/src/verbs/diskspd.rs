@@ -3,11 +3,12 @@
 use std::ffi::OsString;
 
 use anyhow::{Context as _, Result};
-use mark::diskspd::{HELP, Options, UsageError};
+use mark::diskspd::{Options, UsageError};
 
+use crate::args::diskspd_help;
 use crate::exit::Exit;
-use crate::facing::{Face, OWN_HELP, Said};
-use crate::talk;
+use crate::facing::{Face, Said};
+use crate::verbs::{print, version};
 
 /// Runs the verb with the arguments behind its name; `called` is what it was called by.
 ///
@@ -20,18 +21,18 @@ pub fn main(called: &str, args: &[OsString]) -> Result<Exit> {
     });
     let words = words.collect::<Result<Vec<String>>>()?;
     let command_line = std::iter::once(called.to_owned()).chain(words.iter().cloned()).collect();
+    // Alone, neither can mean anything else; beside a target, -h is what diskspd for Windows calls -Sh.
+    match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["-h"] => return print(&diskspd_help()),
+        ["--version"] => return print(&version("diskspd")),
+        _ => {}
+    }
     let (said, words) = Said::take(words)?;
     let options = match Options::parse(&words) {
         Err(UsageError::Help) => {
-            talk::result(&help())?;
-            return Ok(Exit::Done);
+            return print(&diskspd_help());
         }
         parsed => parsed?,
     };
     Face { command_line, options: &options, said: &said }.carry_out()
-}
-
-/// diskspd's options, and those that it does not have.
-pub fn help() -> String {
-    format!("{HELP}{OWN_HELP}")
 }

@@ -11,28 +11,20 @@ use anyhow::{Context as _, Result, anyhow};
 use block::{Bytes, Nanos};
 use engine::Bench;
 use linux::target::EngineKind;
-use probe::flashbench::face::{FaceError, HELP, Options, Row, UsageError, run};
+use probe::flashbench::face::{FaceError, Options, Row, UsageError, run};
 use probe::flashbench::judge;
 use probe::{Desk, Finding, Halt, NoKeeper, Terms, Verdict};
 use report::flashbench as line;
 use workload::plan::Region;
 
-use crate::args::ProbePlaceArgs;
+use crate::args::{ProbePlaceArgs, flashbench_help};
 use crate::exit::{Exit, Refused};
 use crate::probing::{Opened, with_bench};
+use crate::verbs::{print, version};
 use crate::{outputs, talk, view};
 
 /// flashbench itself knows no limit; what it is asked for is bounded by its options.
 const DAYS: Nanos = Nanos::secs(7 * 86_400);
-
-/// What is told of consent, beside flashbench's own options.
-const CONSENT_HELP: &str = "
-Before -O, -f and -p write to a real device:
-      --consent=WORD       the drive's serial number or by-id name, or the
-                           file's name
-      --allow=HAZARD       what on it may be lost, such as partitions or
-                           signature:vfat
-";
 
 /// Runs the verb with the arguments behind its name.
 ///
@@ -43,11 +35,14 @@ pub fn main(args: &[OsString]) -> Result<Exit> {
         let text = word.to_str().map(str::to_owned);
         text.with_context(|| format!("{}: is no UTF-8", word.to_string_lossy()))
     });
-    let (said, words) = consent(words.collect::<Result<Vec<String>>>()?);
+    let words = words.collect::<Result<Vec<String>>>()?;
+    if words == ["--version"] {
+        return print(&version("flashbench"));
+    }
+    let (said, words) = consent(words);
     let options = match Options::parse(&words) {
         Err(UsageError::Help) => {
-            talk::result(&help())?;
-            return Ok(Exit::Done);
+            return print(&flashbench_help());
         }
         parsed => parsed?,
     };
@@ -63,11 +58,6 @@ pub fn main(args: &[OsString]) -> Result<Exit> {
         }
         on(bench, opened, &options)
     })
-}
-
-/// flashbench's options, and those of consent.
-pub fn help() -> String {
-    format!("{HELP}{CONSENT_HELP}")
 }
 
 /// Words of consent, and the rest.

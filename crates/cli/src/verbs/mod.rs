@@ -35,7 +35,22 @@ use record::RunId;
 use serde::Serialize;
 
 use crate::envelope::{SystemClock, document};
+use crate::exit::Exit;
 use crate::talk;
+
+/// Prints `text`, and is done.
+///
+/// # Errors
+/// When it cannot be printed.
+fn print(text: &str) -> Result<Exit> {
+    talk::result(text)?;
+    Ok(Exit::Done)
+}
+
+/// What a face says of its version: `diskspd (drivescope 0.1.0)`.
+fn version(face: &str) -> String {
+    format!("{face} (drivescope {})\n", env!("CARGO_PKG_VERSION"))
+}
 
 /// Prints `body` as a document of form `schema`: for verbs that keep no run, and are numbered by their process.
 ///

@@ -1,6 +1,9 @@
 //! `drivescope probe`: what a flash device is made of.
 
-use anyhow::Result;
+use std::path::Path;
+
+use anyhow::{Result, bail};
+use clap::Subcommand as _;
 use probe::{Task, align, capacity, scatter};
 
 use crate::args::{ChainArgs, Given, PlainArgs, ProbeArgs, ProbeVerb, ScatterArgs};
@@ -13,7 +16,10 @@ use crate::{outputs, talk, view};
 /// # Errors
 /// What makes probing impossible.
 pub fn main(args: &ProbeArgs, given: &Given) -> Result<Exit> {
-    let Some(verb) = &args.verb else { return all(&args.chain, given) };
+    let Some(verb) = &args.verb else {
+        is_something(args.chain.place.name())?;
+        return all(&args.chain, given);
+    };
     if let ProbeVerb::Scatter(args) = verb {
         return scattered(args, given);
     }
@@ -53,6 +59,21 @@ fn task(verb: &ProbeVerb) -> (Task, &PlainArgs) {
         }
         ProbeVerb::SpeedClass(args) => (Task::SpeedClass, args),
     }
+}
+
+/// A word that is neither a probe nor a thing to be probed was meant for a probe, or for a drive: both are told.
+fn is_something(word: &str) -> Result<()> {
+    let is_word = !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
+    if !is_word || Path::new(word).exists() {
+        return Ok(());
+    }
+    let known = ProbeVerb::augment_subcommands(clap::Command::new("probe"));
+    let names: Vec<&str> = known.get_subcommands().map(clap::Command::get_name).collect();
+    bail!(
+        "{word}: there is no such probe, device or file; probes are {}; what is probed is named such as /dev/sdb or \
+         sim:usb-8m",
+        names.join(", ")
+    );
 }
 
 fn all(args: &ChainArgs, given: &Given) -> Result<Exit> {

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use block::Bytes;
 
 use super::magics::MAGICS;
-use super::{Usage, probe};
+use super::{Usage, kinds, probe};
 
 /// Size of the scenario's drive.
 const SIZE: u64 = 8 << 20;
@@ -141,6 +141,8 @@ fn what_is_planted_is_found() {
         let is_there =
             found.iter().any(|one| one.kind == planted.kind && one.usage == planted.usage);
         assert!(is_there, "{}: {found:?}", planted.name());
+        let is_offered = planted.usage == Usage::Table || kinds().contains(planted.kind);
+        assert!(is_offered, "{}: is none of the kinds", planted.name());
     }
 }
 

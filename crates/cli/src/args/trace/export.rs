@@ -20,7 +20,7 @@ pub struct TraceExportArgs {
     pub trace: Vec<PathBuf>,
 
     /// The format to write
-    #[arg(long, value_name = "FORMAT")]
+    #[arg(long, value_name = "FORM")]
     pub to: ExportFormat,
 
     /// The file to write

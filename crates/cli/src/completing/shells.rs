@@ -1,0 +1,141 @@
+//! The scripts of shells whose script is not clap's.
+
+use std::ffi::OsString;
+use std::io::Write;
+use std::path::Path;
+
+use clap::Command;
+use clap_complete::env::EnvCompleter;
+
+/// bash, which parts words also at `:` and `=`. Parted so, `sim:usb` would reach the program as three words; here they
+/// are put together before, and of the answers what stands before the last of those signs is taken off again.
+pub(super) struct Bash;
+
+const BASH: &str = r#"_drivescope() {
+    local rest=$COMP_LINE word part words=() index
+    for ((index = 0; index <= COMP_CWORD; index++)); do
+        word=${COMP_WORDS[index]}
+        part=${rest#"${rest%%[![:space:]]*}"}
+        if ((index > 0)) && [[ $part == "$rest" && -n $word ]]; then
+            words[-1]+=$word
+        else
+            words+=("$word")
+        fi
+        rest=${part#"$word"}
+    done
+    local whole=${words[-1]}
+    # The word ends where the cursor is. Behind a sign nothing has been typed yet, and bash names the sign.
+    [[ ${COMP_WORDS[COMP_CWORD]} == *[:=] ]] || whole=${whole%"${COMP_WORDS[COMP_CWORD]}"}$2
+    words[-1]=$whole
+    local before=${whole%"${whole##*[:=]}"} answers answer
+    mapfile -t answers < <(_CLAP_COMPLETE_INDEX=$((${#words[@]} - 1)) _CLAP_IFS=$'\n' \
+        VARIABLE=bash NAME -- "${words[@]}" 2>/dev/null)
+    COMPREPLY=()
+    for answer in "${answers[@]}"; do
+        answer=${answer#"$before"}
+        [[ $answer == *[[:space:]]* ]] && printf -v answer %q "$answer"
+        [[ -n $answer ]] && COMPREPLY+=("$answer")
+    done
+    if [[ ${#COMPREPLY[@]} == 1 && ${COMPREPLY[0]} == *[=/:] ]]; then
+        compopt -o nospace 2>/dev/null
+    fi
+}
+complete -o nosort -F _drivescope BIN
+"#;
+
+impl EnvCompleter for Bash {
+    fn name(&self) -> &'static str {
+        "bash"
+    }
+
+    fn is(&self, name: &str) -> bool {
+        name == "bash"
+    }
+
+    fn write_registration(
+        &self,
+        variable: &str,
+        _: &str,
+        bin: &str,
+        completer: &str,
+        out: &mut dyn Write,
+    ) -> std::io::Result<()> {
+        let script = BASH.replace("VARIABLE", variable).replace("NAME", completer);
+        out.write_all(script.replace("BIN", bin).as_bytes())
+    }
+
+    fn write_complete(
+        &self,
+        command: &mut Command,
+        arguments: Vec<OsString>,
+        here: Option<&Path>,
+        out: &mut dyn Write,
+    ) -> std::io::Result<()> {
+        clap_complete::env::Bash.write_complete(command, arguments, here, out)
+    }
+}
+
+/// zsh. clap's script completes nothing at the first Tab where it is loaded from `fpath`: the first call of a function
+/// runs its file, and that one only defines another function. It also sets a space behind `depth=`.
+pub(super) struct Zsh;
+
+const ZSH: &str = r#"#compdef BIN
+_drivescope() {
+    local -a answers values open closed
+    local answer value
+    answers=("${(@f)$(_CLAP_COMPLETE_INDEX=$((CURRENT - 1)) _CLAP_IFS=$'\n' \
+        VARIABLE=zsh NAME -- "${words[@]}" 2>/dev/null)}")
+    for answer in $answers; do
+        # What stands before the first colon without a backslash is the value, and the rest says what it is.
+        value=${answer//\\:/$'\0'}
+        value=${value%%:*}
+        if [[ $value == *[=/$'\0'] ]]; then
+            open+=("$answer")
+        else
+            closed+=("$answer")
+        fi
+    done
+    # Behind these the word goes on.
+    (($#open)) && _describe -V values open -S ''
+    (($#closed)) && _describe -V values closed
+}
+
+# In a file that fpath has, this is a part of the function at its first call; in a script that is read, it is not.
+if [[ ${funcstack[1]} == _drivescope ]]; then
+    _drivescope "$@"
+else
+    compdef _drivescope BIN
+fi
+"#;
+
+impl EnvCompleter for Zsh {
+    fn name(&self) -> &'static str {
+        "zsh"
+    }
+
+    fn is(&self, name: &str) -> bool {
+        name == "zsh"
+    }
+
+    fn write_registration(
+        &self,
+        variable: &str,
+        _: &str,
+        bin: &str,
+        completer: &str,
+        out: &mut dyn Write,
+    ) -> std::io::Result<()> {
+        let script = ZSH.replace("VARIABLE", variable).replace("NAME", completer);
+        out.write_all(script.replace("BIN", bin).as_bytes())
+    }
+
+    fn write_complete(
+        &self,
+        command: &mut Command,
+        arguments: Vec<OsString>,
+        here: Option<&Path>,
+        out: &mut dyn Write,
+    ) -> std::io::Result<()> {
+        clap_complete::env::Zsh.write_complete(command, arguments, here, out)
+    }
+}
