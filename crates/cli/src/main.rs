@@ -13,6 +13,7 @@ mod limit;
 mod live;
 mod manual;
 mod measure;
+mod misuse;
 mod opening;
 mod outputs;
 mod probing;
@@ -63,7 +64,7 @@ fn main() -> ExitCode {
     });
     let (cli, given) = match &parsed {
         Ok(parsed) => parsed,
-        Err(error) => return end(talk::usage(error)),
+        Err(error) => return end(misuse::tell(error)),
     };
     let done = match &cli.verb {
         Verb::Survey(args) => surveying::main(args, given),

@@ -28,7 +28,7 @@ use crate::consent;
 use crate::exit::Refused;
 use crate::limit::Limit;
 use crate::live::Watch;
-use crate::opening::null_stack;
+use crate::opening::{null_stack, tell_without_effect};
 use crate::recording::Recording;
 use crate::talk;
 use crate::turns::Turn;
@@ -91,6 +91,9 @@ pub fn measure(job: &Job<'_>, recording: &mut Recording) -> Result<Measured> {
     if job.target.no_cow && !Path::new(name).is_dir() {
         bail!("{name}: --no-cow is about the test file that a directory gets; leave it out");
     }
+    let args = job.target;
+    let others = [("--iopoll", args.iopoll), ("--buffered", args.buffered)];
+    tell_without_effect(name, args.engine, args.cpus.as_deref(), &others);
     if name.starts_with("sim:") {
         return desk.on_virtual(name);
     }
