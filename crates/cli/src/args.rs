@@ -57,7 +57,7 @@ pub use trace::{
     TraceRecordArgs, TraceReplayArgs, TraceVerb,
 };
 pub use trend::TrendArgs;
-use values::{cpus, date, hazard, lasting, named, percent, picture, share, span, spare};
+use values::{cpus, date, hazard, lasting, named, percent, picture, share, size, span, spare};
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Yellow.on_default().bold())

@@ -32,6 +32,7 @@ mod turns;
 mod verbs;
 mod view;
 mod ways;
+mod whose;
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};

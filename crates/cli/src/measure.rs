@@ -133,6 +133,11 @@ impl Desk<'_> {
         if self.job.target.span.is_some() {
             bail!("{name}: --span is for files and devices; for a directory, give --size");
         }
+        scratch::may_create(dir).with_context(|| {
+            format!(
+                "{name}: no test file can be made there; name a directory that you may write to"
+            )
+        })?;
         let roots = Roots::default();
         let stack = linux::stack::resolve(&roots, dir)?;
         let identity = linux::describe::identify(&roots, &stack, dir, &unopened(&name));

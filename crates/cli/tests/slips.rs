@@ -3,6 +3,9 @@
 
 mod common;
 
+use std::fs;
+use std::path::Path;
+
 use common::{run, scratch_dir};
 
 /// Breaks when a bare 2 is 2 % of one flag and twice the whole of another.
@@ -118,4 +121,130 @@ fn numbers_are_asked_for_in_words() {
         let (name, value) = flag.split_once('=').unwrap();
         ran.fails(2, &[name, value, words]);
     }
+}
+
+/// Breaks when what is wrong with a virtual drive's name is told in a programmer's types.
+#[test]
+fn a_virtual_drive_is_asked_for_in_words() {
+    let wrong = |name: &str, words: &[&str]| {
+        run(["sim", "show", name]).fails(2, words);
+    };
+    wrong("hdd-wd,capacity=1GiB,seed=3", &["sim:hdd-wd?capacity=1GiB&seed=3"]);
+    wrong("usb-8m?faults.ignores_flush=2", &["?faults.ignores_flush", "`2` is not true or false"]);
+    wrong("hdd-wd?link.rate=1", &["?link.rate", "no field `rate`", "bytes_per_s"]);
+    wrong("hdd-wd?link.bytes_per_s=x", &["?link.bytes_per_s", "`x` is not a whole number"]);
+}
+
+/// Files as newcomers have them.
+fn files(dir: &Path) {
+    let quick = ["--tests=RND4KQ1T1", "--duration=20ms", "--warm-up=0", "--runs=1", "--seed=7"];
+    let mark = ["mark", "sim:hdd-wd", "--json", "--no-progress", "--no-record"];
+    let printed = run(mark.iter().chain(&quick)).exits(0).stdout;
+    let flashbench = run(["flashbench", "sim:usb-8m", "-a"]).stdout;
+    let path = |name: &str| dir.join(name);
+    fs::write(path("mark.txt"), &printed).unwrap();
+    fs::write(path("mark.json"), &printed).unwrap();
+    fs::write(path("cut.json"), &printed[..printed.len() / 2]).unwrap();
+    fs::write(path("a.json"), "{\"a\": 1}").unwrap();
+    fs::write(path("empty"), "").unwrap();
+    fs::write(path("empty.json"), "").unwrap();
+    fs::write(path("random"), [0x91, 0xc3, 0x28, 0xff].repeat(1000)).unwrap();
+    fs::write(path("runs.tar.gz"), [0x1f, 0x8b, 8, 0]).unwrap();
+    fs::write(path("align.txt"), flashbench).unwrap();
+    fs::create_dir(path("directory")).unwrap();
+}
+
+/// Breaks when a file of another kind is called an unknown run, or its error does not lead to the verb that reads it.
+#[test]
+fn a_file_for_another_verb_is_told_as_what_it_is() {
+    let dir = scratch_dir();
+    files(dir.path());
+    let at = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
+    let wrong = |verb: &[&str], name: &str, words: &[&str]| {
+        let path = at(name);
+        let ran = run(verb.iter().copied().chain([&*path]));
+        for raw in ["struct", "EOF", "invalid type", "expected value", "has the form none"] {
+            assert!(!ran.stderr.contains(raw), "{raw}: {}", ran.stderr);
+        }
+        ran.fails(2, &[&[&*path], words].concat());
+    };
+    for verb in ["report", "show"] {
+        wrong(&[verb], "random", &["is neither a recorded run nor what --json printed"]);
+        wrong(&[verb], "empty", &["is empty"]);
+        wrong(&[verb], "a.json", &["has no envelope", "give what --json printed"]);
+        wrong(&[verb], "cut.json", &["is no whole JSON", "line"]);
+        wrong(&[verb], "directory", &["is a directory"]);
+        wrong(&[verb], "align.txt", &["flashbench", "drivescope import flashbench"]);
+        wrong(&[verb], "runs.tar.gz", &["drivescope runs import"]);
+    }
+    run(["show", &at("mark.txt")]).exits(0);
+    wrong(&["compare", &at("mark.json")], "a.json", &["has no envelope"]);
+    wrong(&["compare", &at("mark.json")], "empty.json", &["is empty"]);
+    run(["compare", &at("mark.json"), &at("mark.txt")]).exits(0);
+    wrong(&["runs", "import"], "a.json", &["has no envelope", "nothing was imported"]);
+    wrong(&["runs", "import"], "random", &["neither an archive", "nothing was imported"]);
+    wrong(&["runs", "import"], "empty", &["is empty"]);
+    wrong(&["runs", "import"], "align.txt", &["drivescope import flashbench"]);
+    wrong(&["import"], "mark.json", &["drivescope runs import"]);
+    wrong(&["import"], "runs.tar.gz", &["drivescope runs import"]);
+    wrong(&["import"], "align.txt", &["drivescope import flashbench"]);
+    wrong(&["import", "flashbench"], "mark.json", &["drivescope runs import"]);
+    wrong(&["mark", "--plan"], "random", &["is no text", "drivescope plan"]);
+    let log = "{\"fio version\" : \"fio-3.36\", \"jobs\" : []}";
+    fs::write(at("fio.json"), log).unwrap();
+    wrong(&["runs", "import"], "fio.json", &["result of fio", "drivescope import"]);
+    wrong(&["report"], "fio.json", &["result of fio", "drivescope import"]);
+    wrong(&["trace", "import", "x", "--output"], "no/out", &["there is no directory"]);
+    wrong(&["trace", "export", "x", "--to=fio", "-o"], "no/out", &["there is no directory"]);
+    run(["trace", "record", "sim:hdd-wd"]).fails(2, &["sim:hdd-wd", "drivescope sim serve"]);
+    run(["mark", "/proc/cpuinfo"]).fails(2, &["/proc/cpuinfo", "is not storage"]);
+    run(["mark", "/proc/cpuinfo", "--buffered"]).fails(2, &["/proc/cpuinfo", "is not storage"]);
+}
+
+/// Breaks when a slip in a directory's name makes a directory.
+#[test]
+fn a_directory_that_is_not_there_is_not_indexed() {
+    let dir = scratch_dir();
+    let nowhere = dir.path().join("nowhere");
+    let ran = run(["runs", "reindex", "--runs-dir", nowhere.to_str().unwrap()]);
+    ran.fails(2, &["nowhere", "there is no such directory"]);
+    assert!(!nowhere.exists());
+}
+
+/// Breaks when a list of runs leaves the result of some out, or finds a virtual drive by its long name only.
+#[test]
+fn a_list_says_what_each_probe_has_come_to() {
+    let dir = scratch_dir();
+    let place = format!("--runs-dir={}", dir.path().display());
+    for verb in ["interval", "surface", "speed-class"] {
+        let probe = ["probe", verb, "sim:usb-8m", "--time-budget=20s", "--seed=7", "--no-progress"];
+        run(probe.iter().copied().chain([&*place])).exits(0);
+    }
+    // As one line, whatever the width of the page.
+    let listed = |words: &[&str]| {
+        let ran = run(["runs", "list", &place].iter().chain(words)).exits(0);
+        ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let list = listed(&[]);
+    assert!(!list.contains("nothing found"), "{list}");
+    for words in ["access time:", "rate beyond it:", "speed: mean", "not met: A1, A2"] {
+        assert!(list.contains(words), "{words}: {list}");
+    }
+    for name in ["sim:usb-8m", "usb-8m", "drivescope USB stick 8GB", "DRIVESCOPE usb stick 8gb"] {
+        let found = listed(&["--drive", name]);
+        assert_eq!(found.matches("probe ").count(), 3, "{name}: {found}");
+    }
+    run(["runs", "list", &place, "--drive", "usb-8"]).fails(2, &["usb-8"]);
+}
+
+/// Breaks when an error leads nowhere.
+#[test]
+fn errors_say_what_to_type_instead() {
+    let pts = ["pts", "iops", "sim:hdd-wd", "--minute=1ms", "--no-progress", "--no-record"];
+    run(pts).says(&["the purge before iops failed", "--no-purge"]);
+    let resume = ["pts", "iops", "sim:hdd-wd", "--resume=last"];
+    run(resume).fails(2, &["is in the record", "leave it out: drivescope pts --resume last"]);
+    run(["probe", "sim:usb-8m", "--row", "--json"]).fails(2, &["--row", "--json"]);
+    let explain = |size: &str| run(["explain", "SEQ1MQ8T1", "--target-size", size]).exits(0).stdout;
+    assert_eq!(explain("1073741824"), explain("1GiB"));
 }

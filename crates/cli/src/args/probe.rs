@@ -38,7 +38,7 @@ pub struct ChainArgs {
     #[command(flatten)]
     pub place: ProbePlaceArgs,
     /// Print one line for a survey, without a serial number or anything else of yours
-    #[arg(long, help_heading = "Output")]
+    #[arg(long, help_heading = "Output", conflicts_with = "json")]
     pub row: bool,
     #[command(flatten)]
     pub output: ProbeOutputArgs,

@@ -27,6 +27,14 @@ pub(super) fn span(text: &str) -> Result<Span, String> {
     Ok(Span::Part(Region { offset, length }))
 }
 
+/// A size, or as the commands that are explained have it: a bare number of bytes.
+pub(super) fn size(text: &str) -> Result<Bytes, String> {
+    match text.parse::<u64>() {
+        Ok(bytes) => Ok(Bytes(bytes)),
+        Err(_) => parse_bytes(text).map_err(|error| error.to_string()),
+    }
+}
+
 /// A time that does not end before it begins.
 pub(super) fn lasting(text: &str) -> Result<Nanos, String> {
     match parse_nanos(text) {

@@ -12,9 +12,10 @@ pub use compare::show as show_compare;
 pub use replay::show as show_replay;
 
 use std::io::ErrorKind;
+use std::path::Path;
 
 use ::trace::{Existing, TraceError};
-use anyhow::{Result, anyhow};
+use anyhow::{Result, anyhow, bail};
 
 use crate::args::{TraceArgs, TraceVerb};
 use crate::exit::Exit;
@@ -37,6 +38,22 @@ pub fn main(args: &TraceArgs) -> Result<Exit> {
 /// What becomes of a file that is there already.
 fn existing(force: bool) -> Existing {
     if force { Existing::Replace } else { Existing::Keep }
+}
+
+/// Looks whether there is a directory for the file at `path`, before anything is read or recorded for it.
+///
+/// # Errors
+/// When there is none.
+fn check_place(path: &Path) -> Result<()> {
+    let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty());
+    match dir.filter(|dir| !dir.is_dir()) {
+        Some(dir) => bail!(
+            "{}: cannot be written, for there is no directory {}; make it, or name another with --output",
+            path.display(),
+            dir.display()
+        ),
+        None => Ok(()),
+    }
 }
 
 /// Names the flag where a file that is there already is the reason.

@@ -20,6 +20,7 @@ const SCHEMA: &str = "drivescope.trace-export/1";
 /// # Errors
 /// When the trace cannot be read, or the file cannot be written.
 pub fn main(args: &TraceExportArgs) -> Result<Exit> {
+    super::check_place(&args.output)?;
     let mut source = import::open(&args.trace, &args.reading.options())?;
     let exported = write(args, &mut *source).map_err(in_the_way)?;
     for note in &exported.notes {

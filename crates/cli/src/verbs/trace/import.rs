@@ -87,6 +87,7 @@ pub struct FileWritten {
 /// # Errors
 /// When the trace cannot be read, or the file not be written.
 pub fn main(args: &TraceImportArgs) -> Result<Exit> {
+    args.output.as_deref().map_or(Ok(()), super::check_place)?;
     let mut source = import::open(&args.files, &args.reading.options())?;
     let imported =
         run(&mut *source, args.output.as_deref(), existing(args.force)).map_err(in_the_way)?;

@@ -84,6 +84,7 @@ pub fn main(args: &TraceRecordArgs) -> Result<Exit> {
     if existing == Existing::Keep && path.symlink_metadata().is_ok() {
         bail!("{}: is there already; --force replaces it, -o names another", path.display());
     }
+    super::check_place(&path)?;
     warn_of_own_writes(&path, &subjects);
     // Before anything is begun, so that no signal leaves it half-way.
     let cancel = Arc::new(AtomicBool::new(false));
@@ -115,6 +116,13 @@ fn subjects(args: &TraceRecordArgs) -> Result<Vec<Subject>> {
     let roots = Roots::default();
     let mut subjects: Vec<Subject> = Vec::new();
     for path in &args.devices {
+        let name = path.to_string_lossy();
+        if name.starts_with("sim:") || name == "null:" {
+            bail!(
+                "{name}: is no device of the kernel, which is what is recorded; `drivescope sim serve` makes a file of a \
+                 virtual drive, and `losetup` a device of that"
+            );
+        }
         let subject = Subject::find(&roots, path)?;
         if let Some(found) = &subject.found {
             talk::note(found);
