@@ -20,14 +20,13 @@ mod survey;
 mod sweep;
 mod trace;
 mod trend;
+mod values;
 
-use std::ffi::OsStr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use block::{Bytes, Nanos};
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use linux::gate::Hazard;
 use linux::target::EngineKind;
 use mark::{Profile, TestSpec};
 use workload::plan::Region;
@@ -61,6 +60,7 @@ pub use trace::{
     TraceRecordArgs, TraceReplayArgs, TraceVerb,
 };
 pub use trend::TrendArgs;
+use values::{cpus, hazard, lasting, named, percent, picture, share, size, span, spare};
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Yellow.on_default().bold())
@@ -263,9 +263,9 @@ pub struct TargetArgs {
     /// no copies on write, no checksums, no compression
     #[arg(long)]
     pub no_cow: bool,
-    /// Keep the submitters on these CPUs, such as 0,2
-    #[arg(long, value_name = "LIST", value_delimiter = ',')]
-    pub cpus: Option<Vec<usize>>,
+    /// Keep the submitters on these CPUs, such as 0,2-3
+    #[arg(long, value_name = "LIST", value_parser = cpus)]
+    pub cpus: Option<Cpus>,
     #[command(flatten)]
     pub consent: ConsentArgs,
 }
@@ -290,7 +290,7 @@ pub struct LoadArgs {
     #[arg(long)]
     pub write_only: bool,
     /// Also mix reads and writes, with this percentage of reads
-    #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u8).range(1..=99))]
+    #[arg(long, value_name = "PERCENT", value_parser = percent::<1, 99>)]
     pub mix: Option<u8>,
     /// Measured time of each run [default: 3s; --quick: 500ms]
     #[arg(long, value_name = "TIME", value_parser = lasting)]
@@ -379,11 +379,11 @@ pub struct HowArgs {
     pub cache_probe: Nanos,
     /// Share of the written data that compresses away, in percent
     #[arg(long, value_name = "PERCENT", default_value_t = 0,
-          value_parser = clap::value_parser!(u8).range(0..=100))]
+          value_parser = percent::<0, 100>)]
     pub compressible: u8,
     /// Share of written 4 KiB blocks that repeat an earlier one, in percent
     #[arg(long, value_name = "PERCENT", default_value_t = 0,
-          value_parser = clap::value_parser!(u8).range(0..=100))]
+          value_parser = percent::<0, 100>)]
     pub dedup: u8,
 }
 
@@ -478,6 +478,9 @@ pub enum OrderName {
     Blocked,
 }
 
+/// Numbers of CPUs, each once. A type of its own name, so that clap takes it for one value.
+pub type Cpus = Vec<usize>;
+
 /// A part of a target, or all of it.
 #[derive(Clone, Copy, Debug)]
 pub enum Span {
@@ -495,62 +498,6 @@ impl Span {
             Span::Part(region) => Some(region),
         }
     }
-}
-
-fn span(text: &str) -> Result<Span, String> {
-    if text == "all" {
-        return Ok(Span::All);
-    }
-    let (offset, length) = text.split_once('+').unwrap_or(("0", text));
-    let offset = parse_bytes(offset).map_err(|e| e.to_string())?;
-    let length = parse_bytes(length).map_err(|e| e.to_string())?;
-    if length == Bytes::ZERO {
-        return Err("a span of no bytes cannot be measured".to_owned());
-    }
-    Ok(Span::Part(Region { offset, length }))
-}
-
-/// A time that does not end before it begins.
-fn lasting(text: &str) -> Result<Nanos, String> {
-    match parse_nanos(text) {
-        Ok(Nanos::ZERO) => Err("nothing can be measured in no time; write such as 3s".to_owned()),
-        Ok(span) => Ok(span),
-        Err(error) => Err(error.to_string()),
-    }
-}
-
-/// The name of something: a script's variable that is empty names nothing.
-fn named(text: &str) -> Result<String, String> {
-    match text.is_empty() {
-        true => Err("a name is wanted, and this is empty".to_owned()),
-        false => Ok(text.to_owned()),
-    }
-}
-
-/// A file to draw into, whose name says how. Told here, not after the hour that the measurement may take.
-fn picture(path: PathBuf) -> Result<PathBuf, String> {
-    let end = path.extension().and_then(OsStr::to_str);
-    let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty());
-    match end {
-        Some("svg" | "png") if dir.is_none_or(Path::is_dir) => Ok(path),
-        Some("svg" | "png") => Err("there is no such directory".to_owned()),
-        _ => Err("end the name in .svg or .png, which says how it is drawn".to_owned()),
-    }
-}
-
-/// What the safety gate may be told to allow; checked here, so that a slip is told whatever the target is.
-fn hazard(text: &str) -> Result<String, String> {
-    let known = text.parse::<Hazard>().map_err(|error| error.to_string());
-    known.map(|_| text.to_owned())
-}
-
-fn share(text: &str) -> Result<f64, String> {
-    let number = text.strip_suffix('%').unwrap_or(text).trim();
-    number
-        .parse::<f64>()
-        .ok()
-        .filter(|percent| *percent > 0.0 && *percent <= 100.0)
-        .ok_or_else(|| "write a share above 0% and up to 100%, such as 2%".to_owned())
 }
 
 #[cfg(test)]

@@ -38,8 +38,12 @@ impl Named {
         let name = self.name.as_str();
         if is_virtual(identity) {
             // With parameters that were not named it is one of several.
-            let rest = identity.name.strip_prefix(name);
-            return rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('?'));
+            let begins = |with: &str| {
+                let rest = with.strip_prefix(name);
+                rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('?'))
+            };
+            let bare = identity.name.strip_prefix("sim:");
+            return begins(&identity.name) || bare.is_some_and(begins) || self.is_told(identity);
         }
         if self.path.as_ref().is_some_and(|path| *path == identity.name) && self.leaves.is_empty() {
             return true;
@@ -57,6 +61,14 @@ impl Named {
             || identity.leaves.iter().any(|leaf| {
                 alike(&leaf.serial) || alike(&leaf.wwid) || alike(&leaf.model) || leaf.name == name
             })
+    }
+
+    /// True when the virtual drive `identity` says that its model or serial number is this.
+    fn is_told(&self, identity: &DriveIdentity) -> bool {
+        // Of a model whose file is gone, nothing is known.
+        let Ok(drive) = sim::show(&identity.name) else { return false };
+        let told = [drive.info.model, drive.info.serial];
+        told.iter().flatten().any(|told| told.trim().eq_ignore_ascii_case(&self.name))
     }
 
     /// The recorded runs of it, the oldest first. Runs that do not tell their drive are not looked at.
@@ -180,6 +192,8 @@ mod tests {
     fn a_virtual_drive_is_its_name_with_all_that_was_said() {
         let drive = of(DriveKind::Virtual, "sim:hdd-wd?seed=3", Vec::new());
         assert!(named("sim:hdd-wd").is(&drive) && named("sim:hdd-wd?seed=3").is(&drive));
+        assert!(named("hdd-wd").is(&drive) && named("drivescope hdd wd 4tb").is(&drive));
+        assert!(!named("hdd").is(&drive) && !named("drivescope HDD 4TB").is(&drive));
         assert!(!named("sim:hdd").is(&drive) && !named("sim:hdd-wd?seed=30").is(&drive));
     }
 }

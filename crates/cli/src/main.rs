@@ -13,6 +13,7 @@ mod limit;
 mod live;
 mod manual;
 mod measure;
+mod misuse;
 mod opening;
 mod outputs;
 mod probing;
@@ -32,6 +33,7 @@ mod turns;
 mod verbs;
 mod view;
 mod ways;
+mod whose;
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -64,7 +66,7 @@ fn main() -> ExitCode {
     });
     let (cli, given) = match &parsed {
         Ok(parsed) => parsed,
-        Err(error) => return end(talk::usage(error)),
+        Err(error) => return end(misuse::tell(error)),
     };
     let done = match &cli.verb {
         Verb::Survey(args) => surveying::main(args, given),

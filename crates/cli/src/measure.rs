@@ -28,7 +28,7 @@ use crate::consent;
 use crate::exit::Refused;
 use crate::limit::Limit;
 use crate::live::Watch;
-use crate::opening::null_stack;
+use crate::opening::{null_stack, tell_without_effect};
 use crate::recording::Recording;
 use crate::talk;
 use crate::turns::Turn;
@@ -91,6 +91,9 @@ pub fn measure(job: &Job<'_>, recording: &mut Recording) -> Result<Measured> {
     if job.target.no_cow && !Path::new(name).is_dir() {
         bail!("{name}: --no-cow is about the test file that a directory gets; leave it out");
     }
+    let args = job.target;
+    let others = [("--iopoll", args.iopoll), ("--buffered", args.buffered)];
+    tell_without_effect(name, args.engine, args.cpus.as_deref(), &others);
     if name.starts_with("sim:") {
         return desk.on_virtual(name);
     }
@@ -130,6 +133,11 @@ impl Desk<'_> {
         if self.job.target.span.is_some() {
             bail!("{name}: --span is for files and devices; for a directory, give --size");
         }
+        scratch::may_create(dir).with_context(|| {
+            format!(
+                "{name}: no test file can be made there; name a directory that you may write to"
+            )
+        })?;
         let roots = Roots::default();
         let stack = linux::stack::resolve(&roots, dir)?;
         let identity = linux::describe::identify(&roots, &stack, dir, &unopened(&name));

@@ -12,6 +12,7 @@ use linux::target::{Access, AnyTarget, EngineKind, OpenOptions, RealTarget};
 
 use crate::consent::{self, Said};
 use crate::measure::identity_by_name;
+use crate::talk;
 
 /// What is to be opened, and what may be done there.
 #[derive(Clone, Copy, Debug)]
@@ -34,6 +35,31 @@ pub struct Place<'a> {
     pub seed: Option<u64>,
     /// What cannot be done with a wrong name, as the end of "cannot be …".
     pub what: &'static str,
+}
+
+/// Says which flags do nothing on a drive that no kernel stands before. Only those that were set to something else than
+/// their default: who leaves them alone expects nothing of them.
+pub fn tell_without_effect(
+    name: &str,
+    engine: EngineKind,
+    cpus: Option<&[usize]>,
+    others: &[(&'static str, bool)],
+) {
+    let is_null = name == "null:";
+    if !is_null && !name.starts_with("sim:") {
+        return;
+    }
+    let by_name =
+        [("--engine", engine != EngineKind::default()), ("--cpus", cpus.is_some() && !is_null)];
+    let given = by_name.iter().chain(others).filter(|(_, is_given)| *is_given);
+    let flags: Vec<&str> = given.map(|(flag, _)| *flag).collect();
+    let does = match flags.len() {
+        0 => return,
+        1 => "does",
+        _ => "do",
+    };
+    let flags = flags.join(", ");
+    talk::note(&format!("{flags} {does} nothing on {name}: no kernel stands before it"));
 }
 
 /// A drive that is open.

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
 use mark::Kept;
-use record::{Document, Envelope, Integrity, Run, RunId};
+use record::{Document, Envelope, Integrity, RecordError, Run, RunId};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use workload::plan::Plan;
@@ -15,6 +15,7 @@ use crate::exit::Exit;
 use crate::replaying::{COMPARE, CompareBody, REPLAY, ReplayBody};
 use crate::setup::Setup;
 use crate::verbs::trace::ANALYSIS;
+use crate::whose::{self, Reader};
 use crate::{probing, purging, recording, records, session, surveying, talk, testing, view};
 
 /// A result with all that is known about its making.
@@ -87,7 +88,14 @@ impl Recorded {
             return of_document(name, path);
         }
         let runs = recording::runs(place)?;
-        let id = runs.find(name)?;
+        let id = match runs.find(name) {
+            Err(RecordError::Unknown { .. } | RecordError::NoRuns { .. })
+                if path.is_file() || path.is_dir() =>
+            {
+                return of_document(name, path);
+            }
+            found => found?,
+        };
         let run = runs.load(&id)?;
         let integrity = runs.verify(&id)?;
         if run.document.is_none() {
@@ -144,10 +152,7 @@ fn whole_envelope(run: &Run, document: &Value) -> Envelope {
 }
 
 fn of_document(name: &str, path: &Path) -> Result<Recorded> {
-    let text = fs::read_to_string(path).with_context(|| format!("{name}: cannot be read"))?;
-    let document: Value =
-        serde_json::from_str(&text).with_context(|| format!("{name}: is no whole JSON"))?;
-    let form = form_of(&document);
+    let (form, document) = read(name, path)?;
     let found = match form.as_str() {
         session::SCHEMA => {
             Found::Mark(Box::new(body(&document).with_context(|| cannot(name, &form))?), Vec::new())
@@ -155,7 +160,7 @@ fn of_document(name: &str, path: &Path) -> Result<Recorded> {
         form => found(form, &document).with_context(|| cannot(name, form))?,
     };
     let envelope: Envelope = serde_json::from_value(document["envelope"].clone())
-        .with_context(|| format!("{name}: has no envelope; give what --json printed"))?;
+        .with_context(|| format!("{name}: its envelope is not whole; give what --json printed"))?;
     Ok(Recorded {
         name: name.to_owned(),
         verb: form.trim_start_matches("drivescope.").split('/').next().unwrap_or("").to_owned(),
@@ -166,6 +171,32 @@ fn of_document(name: &str, path: &Path) -> Result<Recorded> {
         document,
         record: None,
     })
+}
+
+/// The document in the file at `path`, and its form.
+///
+/// # Errors
+/// When it is nothing that `--json` printed: then whose it is, where that is known.
+pub fn read(name: &str, path: &Path) -> Result<(String, Value)> {
+    if !path.is_dir() {
+        let bytes = fs::read(path).with_context(|| format!("{name}: cannot be read"))?;
+        match serde_json::from_slice::<Value>(&bytes) {
+            Ok(document) if document["envelope"]["schema"].is_string() => {
+                return Ok((form_of(&document), document));
+            }
+            Err(error) if bytes.starts_with(b"{") => {
+                bail!(
+                    "{name}: is no whole JSON: it breaks off or is broken in line {}",
+                    error.line()
+                )
+            }
+            _ => {}
+        }
+    }
+    match whose::advice(path, Reader::Show) {
+        Some(advice) => bail!(advice),
+        None => bail!("{name}: is neither a recorded run nor what --json printed of one"),
+    }
 }
 
 fn form_of(document: &Value) -> String {
@@ -190,7 +221,7 @@ fn found(form: &str, document: &Value) -> Result<Found> {
         COMPARE => Found::Compare(Box::new(body(document)?)),
         ANALYSIS => Found::Analysis(Box::new(body(document)?)),
         _ => bail!(
-            "it has the form {form}; runs can be shown, and what --json printed of survey, mark, probe, purge, pts, \
+            "no page is made of it; pages are made of recorded runs, and of what --json printed of survey, mark, probe, purge, pts, \
              trace analyze, trace replay and trace compare"
         ),
     })

@@ -1,16 +1,12 @@
 //! What is said beside the result: on stderr, so that stdout holds the result alone.
 
-use std::ffi::OsString;
 use std::io::{BufRead, Write};
 use std::sync::{Mutex, PoisonError};
 
 use anstyle::{AnsiColor, Style};
-use anyhow::{Context as _, Result, bail};
-use clap::error::ErrorKind;
+use anyhow::{Context as _, Result};
 use record::Document;
 use serde::Serialize;
-
-use crate::exit::Exit;
 
 const YELLOW: Style = AnsiColor::Yellow.on_default();
 const RED: Style = AnsiColor::Red.on_default().bold();
@@ -23,33 +19,6 @@ pub fn note(text: &str) {
 /// Says why there is no result.
 pub fn error(error: &anyhow::Error) {
     say(&format!("{RED}error:{RED:#} {}\n", harmless(&causes(error))));
-}
-
-/// Says what is wrong with the command line, or shows the help that was asked for.
-///
-/// # Errors
-/// When the help cannot be written, or an argument is no text.
-pub fn usage(error: &clap::Error) -> Result<Exit> {
-    if error.kind() == ErrorKind::InvalidUtf8 {
-        let is_other = |word: &OsString| word.to_str().is_none();
-        let words = std::env::args_os().skip(1).filter(is_other);
-        let words: Vec<String> = words.map(|word| format!("{word:?}")).collect();
-        bail!(
-            "{}: is no UTF-8; of all arguments, only paths may be of other bytes",
-            words.join(", ")
-        );
-    }
-    let text = error.render();
-    if !error.use_stderr() {
-        return result(&text.ansi().to_string()).map(|()| Exit::Done);
-    }
-    // Its colours are our own, unless a terminal would take something that was typed for an order.
-    let is_harmless = |word: OsString| !word.to_string_lossy().contains(char::is_control);
-    match std::env::args_os().all(is_harmless) {
-        true => say(&text.ansi().to_string()),
-        false => say(&harmless(&text.to_string())),
-    }
-    Ok(Exit::Failed)
 }
 
 /// What was said while something else had the screen.
@@ -74,7 +43,7 @@ pub fn last_held() -> Option<String> {
 }
 
 /// Writes to stderr. That nobody can read there is no reason to lose a measurement.
-fn say(text: &str) {
+pub fn say(text: &str) {
     if let Some(held) = HELD.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
         return held.push_str(text);
     }
@@ -82,7 +51,7 @@ fn say(text: &str) {
 }
 
 /// Several lines may be meant, and an escape sequence from a file never is.
-fn harmless(text: &str) -> String {
+pub fn harmless(text: &str) -> String {
     text.split('\n').map(report::harmless).collect::<Vec<_>>().join("\n")
 }
 

@@ -141,7 +141,8 @@ fn missing_permission_is_named_with_the_way_out() {
         run_as_nobody(&at("drivescope"), &[&[path.to_str().unwrap()], more].concat())
     };
     as_nobody("secret", &[]).fails(2, &["secret", "ermission"]);
-    as_nobody("locked", &[]).fails(2, &["locked", "ermission denied"]);
+    as_nobody("locked", &[])
+        .fails(2, &["locked", "no test file can be made there", "ermission denied"]);
     as_nobody("readable", &["--write", "--consent=readable"]).fails(2, &["readable", "ermission"]);
     let read = as_nobody("readable", &[]);
     assert_ne!(read.code, Some(2), "reading needs no more than read permission: {}", read.stderr);

@@ -198,7 +198,7 @@ fn the_index_is_made_anew_whatever_happens_to_it() {
     fs::remove_dir_all(dir.path().join(&ids[0])).unwrap();
     assert_eq!(listed(dir.path()), ids[1..]);
     fs::write(&index, b"rubbish").unwrap();
-    runs(dir.path(), &["reindex"]).exits(0).prints(&["1 runs are indexed"]);
+    runs(dir.path(), &["reindex"]).exits(0).prints(&["1 run is indexed"]);
     assert!(fs::read(&index).unwrap().starts_with(b"SQLite format 3\0"));
     // Not a word of it is asked when a run is shown.
     fs::remove_file(&index).unwrap();

@@ -460,6 +460,17 @@ pub fn reclaim(dir: &Path, run_id: &str) -> io::Result<Option<Leftover>> {
     Err(io::Error::new(io::ErrorKind::ResourceBusy, "it belongs to another process"))
 }
 
+/// Looks whether a scratch file can be made in `dir`.
+///
+/// # Errors
+/// The system's answer where it cannot: no permission, or a filesystem that is read-only.
+pub fn may_create(dir: &Path) -> io::Result<()> {
+    use rustix::fs::{Access, AtFlags, CWD, accessat};
+    // As the process acts, not as who called it: a program may be run for another.
+    let wanted = Access::WRITE_OK | Access::EXEC_OK;
+    accessat(CWD, dir, wanted, AtFlags::EACCESS).map_err(io::Error::from)
+}
+
 /// True on filesystems that keep no modes and show the same for every file: sticks and cards.
 fn shows_modes_of_its_own(file: &File) -> bool {
     // linux/magic.h: MSDOS_SUPER_MAGIC, EXFAT_SUPER_MAGIC, NTFS3 ("sftn"), FUSE_SUPER_MAGIC.

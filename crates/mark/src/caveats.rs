@@ -47,7 +47,8 @@ pub(crate) fn of_the_whole(plan: &Plan, executed: &Executed, context: &Context<'
             "resumed",
             target,
             format!(
-                "the first {made} runs were made before an interruption, and the rest after it: the drive rested meanwhile, and a test file lies where it was made anew"
+                "the first {} made before an interruption, and the rest after it: the drive rested meanwhile, and a test file lies where it was made anew",
+                if made == 1 { "run was".to_owned() } else { format!("{made} runs were") }
             ),
             "for numbers of one stretch, run it again without --resume",
         ));
@@ -197,7 +198,10 @@ pub(crate) fn of_test(test: &Test, case: &Case<'_>, context: &Context<'_>) -> Ve
     if !rates.is_empty() && test.mb_s.low.is_none() {
         add(
             "few_runs",
-            format!("{} runs have no 95 % interval", rates.len()),
+            match rates.len() {
+                1 => "1 run has no 95 % interval".to_owned(),
+                runs => format!("{runs} runs have no 95 % interval"),
+            },
             "take --runs 6 or more",
         );
     }

@@ -34,7 +34,9 @@ pub enum Halt {
         load: String,
     },
     /// The drive could not be emptied.
-    #[error("the purge before {test} failed: {why}")]
+    #[error(
+        "the purge before {test} failed: {why}; take another --purge-method, or test the drive as it is with --no-purge"
+    )]
     Purge {
         /// The test.
         test: &'static str,

@@ -350,8 +350,12 @@ impl Options {
         }
         if self.wipc_fills != 2 {
             found.push(format!(
-                "{} fills of workload-independent preconditioning, where the specification has 2",
-                self.wipc_fills
+                "{} of workload-independent preconditioning, where the specification has 2",
+                if self.wipc_fills == 1 {
+                    "1 fill".to_owned()
+                } else {
+                    format!("{} fills", self.wipc_fills)
+                }
             ));
         }
         if self.addresses != Addresses::Uniform {

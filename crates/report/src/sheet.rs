@@ -55,6 +55,8 @@ pub enum Standing {
         /// What the number is, in words.
         instead: String,
     },
+    /// There are none yet: why, and what it takes.
+    Open(String),
 }
 
 /// One field of a row.

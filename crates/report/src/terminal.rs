@@ -157,7 +157,7 @@ impl Page {
         let mut head = format!("{:<NAME$}", harmless(&group.title));
         let cells = group.rows.iter().find_map(|row| match &row.standing {
             Standing::Stands(cells) => Some(cells),
-            Standing::Withdrawn { .. } => None,
+            Standing::Withdrawn { .. } | Standing::Open(_) => None,
         });
         for (index, column) in group.columns.iter().enumerate() {
             let wide =
@@ -200,6 +200,10 @@ impl Page {
                 if !instead.is_empty() {
                     self.wrapped("    ", instead, DIM);
                 }
+            }
+            Standing::Open(reason) => {
+                let lead = format!("{:<NAME$} ", harmless(&row.name));
+                self.hanging(&lead, "    ", reason, Ansi::new());
             }
         }
         for detail in &row.detail {
@@ -258,7 +262,7 @@ impl Page {
 /// Proofs whose reason is worth a line: those not proven, but for the one that a withdrawn row begins with.
 fn unproven(row: &Row) -> Vec<&(&'static str, Proof)> {
     let said = match &row.standing {
-        Standing::Withdrawn { reason, .. } => Some(reason),
+        Standing::Withdrawn { reason, .. } | Standing::Open(reason) => Some(reason),
         Standing::Stands(_) => None,
     };
     let open = |p: &&(&str, Proof)| p.1.verdict != Verdict::Proven && Some(&p.1.reason) != said;

@@ -11,7 +11,7 @@ use crate::built_in;
 use crate::check::within;
 use crate::describe::{ModelDescription, Parameters, Truth};
 use crate::environment::{Surroundings, Thermometer};
-use crate::error::SimError;
+use crate::error::{SimError, in_words};
 use crate::kind::{Fault, KINDS, Model};
 use crate::spec::{self, Spec};
 use crate::target::Parts;
@@ -223,6 +223,9 @@ fn find(spec: &Spec, seed: u64) -> Result<(Whole, toml::Table), SimError> {
         return parse(&file, text);
     }
     let Some(model) = built_in::drawn_kind(&spec.model).and_then(|k| Model::random(k, seed)) else {
+        if let Some(meant) = parted(&spec.model) {
+            return Err(SimError::Separator { name: spec.model.clone(), meant });
+        }
         let known: Vec<String> = built_in::list().into_iter().map(|info| info.name).collect();
         return Err(SimError::UnknownModel { name: spec.model.clone(), known: known.join(", ") });
     };
@@ -232,12 +235,20 @@ fn find(spec: &Spec, seed: u64) -> Result<(Whole, toml::Table), SimError> {
     Ok((Whole { model, around: Around::default() }, table))
 }
 
+/// `hdd-wd,seed=3,capacity=1TB` as it is written: `hdd-wd?seed=3&capacity=1TB`. None where no model's name begins it.
+fn parted(name: &str) -> Option<String> {
+    let at = name.find([',', '&', ';', ':'])?;
+    let (model, rest) = (&name[..at], &name[at + 1..]);
+    let is_known = built_in::text(model).is_some() || built_in::drawn_kind(model).is_some();
+    (is_known && rest.contains('=')).then(|| format!("{model}?{}", rest.replace([',', ';'], "&")))
+}
+
 /// Reads and checks a model's text.
 fn parse(file: &str, text: &str) -> Result<(Whole, toml::Table), SimError> {
     let syntax = |e: toml::de::Error| SimError::Syntax {
         file: file.to_owned(),
         line: e.span().map_or(1, |span| line_at(text, span.start)),
-        what: e.message().to_owned(),
+        what: in_words(e.message()),
     };
     let value = |(key, what): Fault| SimError::Value {
         file: file.to_owned(),
@@ -291,7 +302,7 @@ fn override_with(mut whole: Whole, mut table: toml::Table, spec: &Spec) -> Resul
         paths.push((path.to_owned(), key));
         match Whole::from_table(&whole.model, table.clone()) {
             Ok(read) => (whole, pending) = (read, None),
-            Err(e) => pending = pending.or_else(|| Some(fault(e.message().to_owned()))),
+            Err(e) => pending = pending.or_else(|| Some(fault(in_words(e.message())))),
         }
     }
     if let Some(error) = pending {

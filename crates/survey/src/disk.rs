@@ -199,7 +199,10 @@ fn slow_places(seen: &Seen<'_>, surface: &probe::surface::Evidence) -> Conclusio
         .seen("surface", told);
     }
     let value = Value::Number(number(spots.len() as f64, Unit::Count));
-    let statement = format!("{} places are far slower to read than those around them", spots.len());
+    let statement = match spots.len() {
+        1 => "1 place is far slower to read than those around it".to_owned(),
+        spots => format!("{spots} places are far slower to read than those around them"),
+    };
     Conclusion::found(topic, statement, value, 0.95)
         .seen("surface", told)
         .advise("read them again another day; what stays slow may be about to fail")

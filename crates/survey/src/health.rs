@@ -60,7 +60,10 @@ fn facts(health: &Health) -> String {
         health.life_used_percent.map(|percent| format!("{percent} % of its rated life used")),
         health.spare_percent.map(|percent| format!("{percent} % of its spare capacity left")),
         health.temperature_c.map(|degrees| format!("{degrees} °C")),
-        health.media_errors.map(|errors| format!("{errors} errors of its medium")),
+        health.media_errors.map(|errors| match errors {
+            1 => "1 error of its medium".to_owned(),
+            errors => format!("{errors} errors of its medium"),
+        }),
         health.power_on_hours.map(|hours| format!("{hours} hours with power")),
     ];
     facts.into_iter().flatten().collect::<Vec<_>>().join(", ")

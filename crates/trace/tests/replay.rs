@@ -199,7 +199,7 @@ fn addresses_beyond_the_target_are_refused_or_mapped() {
         case
     };
     let refused = case(Fit::Identity, Layout::Packed).plan(small, false).unwrap_err().to_string();
-    assert!(refused.contains("wrapped, scaled or hashed"), "{refused}");
+    assert!(refused.contains("--map wrap, --map scale or --map hash"), "{refused}");
     for fit in [Fit::Wrap, Fit::Scale, Fit::Hash { seed: 3 }] {
         for layout in [Layout::Packed, Layout::SideBySide, Layout::Overlaid] {
             let done = case(fit, layout.clone()).run(small);

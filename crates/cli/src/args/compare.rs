@@ -5,7 +5,7 @@ use clap::Args;
 use linux::target::EngineKind;
 use workload::units::parse_bytes;
 
-use super::{KeepArgs, LoadArgs, Span, named, share, span};
+use super::{Cpus, KeepArgs, LoadArgs, Span, cpus, named, share, span};
 
 /// `compare`.
 #[derive(Debug, Args)]
@@ -57,9 +57,9 @@ pub struct CompareArgs {
     /// copies on write, no checksums, no compression
     #[arg(long)]
     pub no_cow: bool,
-    /// Keep the submitters on these CPUs, such as 0,2
-    #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = "Targets")]
-    pub cpus: Option<Vec<usize>>,
+    /// Keep the submitters on these CPUs, such as 0,2-3
+    #[arg(long, value_name = "LIST", value_parser = cpus, help_heading = "Targets")]
+    pub cpus: Option<Cpus>,
     #[command(flatten)]
     pub load: LoadArgs,
     #[command(flatten)]

@@ -2,7 +2,8 @@
 
 use block::Bytes;
 use clap::Args;
-use workload::units::parse_bytes;
+
+use super::size;
 
 /// `explain`.
 #[derive(Debug, Args)]
@@ -24,7 +25,7 @@ pub struct ExplainArgs {
     #[arg(required = true, value_name = "COMMAND")]
     pub command: Vec<String>,
     /// Size of the file or device, where the command leaves it to that
-    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
+    #[arg(long, value_name = "SIZE", value_parser = size)]
     pub target_size: Option<Bytes>,
     /// Print what to run instead as a plan, in TOML
     #[arg(long, conflicts_with = "json")]

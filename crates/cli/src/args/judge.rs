@@ -6,6 +6,8 @@ use block::Bytes;
 use clap::Args;
 use workload::units::parse_bytes;
 
+use super::spare;
+
 /// `judge`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -40,7 +42,7 @@ pub struct JudgeArgs {
     #[arg(long)]
     pub filled: bool,
     /// Spare space of the drive, as a share of its capacity
-    #[arg(long, value_name = "SHARE", value_parser = share)]
+    #[arg(long, value_name = "SHARE", value_parser = spare)]
     pub over_provisioning: Option<f64>,
     /// Addresses were drawn uniformly, each from all (fio's norandommap)
     #[arg(long)]
@@ -48,16 +50,4 @@ pub struct JudgeArgs {
     /// Print as JSON
     #[arg(long)]
     pub json: bool,
-}
-
-/// `7%` or `0.07`.
-fn share(text: &str) -> Result<f64, String> {
-    let (number, scale) = match text.strip_suffix('%') {
-        Some(number) => (number, 0.01),
-        None => (text, 1.0),
-    };
-    let share = number.trim().parse::<f64>().ok().map(|number| number * scale);
-    share
-        .filter(|share| share.is_finite() && *share > 0.0)
-        .ok_or_else(|| format!("{text:?} is no share above 0, such as 7% or 0.07"))
 }

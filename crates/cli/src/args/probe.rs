@@ -8,7 +8,7 @@ use clap::{Args, Subcommand};
 use linux::target::EngineKind;
 use workload::units::parse_bytes;
 
-use super::{RecordArgs, Span, hazard, lasting, named, picture, span};
+use super::{Cpus, RecordArgs, Span, cpus, hazard, lasting, named, picture, span};
 
 /// `probe`.
 #[derive(Debug, Args)]
@@ -37,7 +37,7 @@ pub struct ChainArgs {
     #[command(flatten)]
     pub place: ProbePlaceArgs,
     /// Print one line for a survey, without a serial number or anything else of yours
-    #[arg(long, help_heading = "Output")]
+    #[arg(long, help_heading = "Output", conflicts_with = "json")]
     pub row: bool,
     #[command(flatten)]
     pub output: ProbeOutputArgs,
@@ -115,9 +115,9 @@ pub struct ProbePlaceArgs {
     /// How I/O is issued
     #[arg(long, value_name = "ENGINE", default_value = "io_uring")]
     pub engine: EngineKind,
-    /// Keep the tester on these CPUs, such as 0,2
-    #[arg(long, value_name = "LIST", value_delimiter = ',')]
-    pub cpus: Option<Vec<usize>>,
+    /// Keep the tester on these CPUs, such as 0,2-3
+    #[arg(long, value_name = "LIST", value_parser = cpus)]
+    pub cpus: Option<Cpus>,
     /// Also write to a device or a file; what it holds is lost
     #[arg(long)]
     pub write: bool,

@@ -10,7 +10,7 @@ use pts::options::{Addresses, Load, Minute, Rule, Test};
 use workload::units::{parse_bytes, parse_nanos};
 
 use super::purge::{Asked, method};
-use super::{KeepArgs, LiveArgs, Span, hazard, named, picture, share, span};
+use super::{Cpus, KeepArgs, LiveArgs, Span, cpus, hazard, named, picture, share, span, spare};
 
 /// `pts`.
 #[derive(Debug, Args)]
@@ -71,7 +71,7 @@ pub struct PtsArgs {
     #[arg(long, value_enum, default_value_t = AddressesName::Uniform)]
     pub addresses: AddressesName,
     /// Over-provisioning of the drive, where it is known, such as 7%
-    #[arg(long, value_name = "SHARE", value_parser = share)]
+    #[arg(long, value_name = "SHARE", value_parser = spare)]
     pub over_provisioning: Option<f64>,
     /// The medium is written in place (no flash): nothing has to be used up first
     #[arg(long)]
@@ -126,9 +126,9 @@ pub struct PtsConsentArgs {
     /// How I/O is issued
     #[arg(long, value_name = "ENGINE", default_value = "io_uring")]
     pub engine: EngineKind,
-    /// Keep the submitters on these CPUs, such as 0,2
-    #[arg(long, value_name = "LIST", value_delimiter = ',')]
-    pub cpus: Option<Vec<usize>>,
+    /// Keep the submitters on these CPUs, such as 0,2-3
+    #[arg(long, value_name = "LIST", value_parser = cpus)]
+    pub cpus: Option<Cpus>,
 }
 
 /// How the result is shown.

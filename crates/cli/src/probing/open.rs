@@ -43,6 +43,7 @@ pub fn with_bench<R>(
     if name == "null:" {
         bail!("null: has no times of its own; name a device, a file or sim:usb-8m");
     }
+    opening::tell_without_effect(name, place.engine, place.cpus.as_deref(), &[]);
     let opened = Place {
         name,
         engine: place.engine,

@@ -173,6 +173,8 @@ impl Job<'_> {
     /// # Errors
     /// The safety gate's refusal.
     pub fn foresee(&self, on: On<'_>) -> Result<()> {
+        let tester = &self.args.tester;
+        opening::tell_without_effect(on.name, tester.engine, tester.cpus.as_deref(), &[]);
         let writes = ask::writes(self.args, &self.survey, on.name)?;
         let discards = writes == trace::replay::Writes::Issue;
         let options = Options { writes, discards, ..self.options.clone() };

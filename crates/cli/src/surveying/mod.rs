@@ -124,7 +124,8 @@ fn go_on(name: &str, args: &SurveyArgs, given: &Given) -> Result<Exit> {
     let mut survey = Survey::new(args, asked, subject);
     survey.consented()?;
     survey.turns = resumed.turns(&runs, &survey.subject, &survey.order)?;
-    talk::note(&format!("going on with {} after {} parts", resumed.run.id, survey.turns.len()));
+    let done = report::number::counted(survey.turns.len(), "part");
+    talk::note(&format!("going on with {} after {done}", resumed.run.id));
     let Resumed { mut writer, run, .. } = resumed;
     let now = envelope(SCHEMA, run.id.clone(), &SystemClock);
     writer.note("resumed", &serde_json::to_value(now)?)?;

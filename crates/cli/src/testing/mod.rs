@@ -133,8 +133,15 @@ pub fn resume(name: &str, target: Option<&str>, args: &PtsArgs, given: &Given) -
 }
 
 fn go_on(name: &str, target: Option<&str>, args: &PtsArgs, given: &Given) -> Result<Exit> {
-    if let Some(other) = given.names().find(|flag| !BESIDE_RESUME.contains(flag)) {
-        bail!("--{}: is in the record; leave it out with --resume", other.replace('_', "-"));
+    match given.names().find(|flag| !BESIDE_RESUME.contains(flag)) {
+        None => {}
+        Some(word @ ("test" | "target")) => bail!(
+            "the {word} is in the record; leave it out: drivescope pts --resume {name}; when the drive has another name \
+             now, add --device DEVICE"
+        ),
+        Some(flag) => {
+            bail!("--{}: is in the record; leave it out with --resume", flag.replace('_', "-"))
+        }
     }
     args.output.live.check()?;
     check_outputs(&args.output)?;
@@ -241,6 +248,8 @@ impl Job<'_> {
     fn on_target(&self, writes: Writes, resumed: Option<(RunWriter, Run)>) -> Result<Made> {
         let cancel = Arc::new(AtomicBool::new(false));
         linux::signals::install(Arc::clone(&cancel)).context("cannot watch for Ctrl-C")?;
+        let how = &self.args.consent;
+        opening::tell_without_effect(&self.target, how.engine, how.cpus.as_deref(), &[]);
         let place = Place {
             name: &self.target,
             engine: self.args.consent.engine,

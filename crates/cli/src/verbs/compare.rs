@@ -9,7 +9,7 @@ use mark::compare::{Comparison, Measured, RunLatencies, Side, Verdict, compare, 
 use mark::{Body, Options};
 use record::{Document, Envelope, Integrity, RunId};
 use report::{RateUnit, Style};
-use serde_json::{Value, json};
+use serde_json::json;
 use stats::Design;
 use workload::plan::Plan;
 use workload::rng::Rng;
@@ -23,7 +23,7 @@ use crate::setup::Setup;
 use crate::turns::{Turn, Turns};
 use crate::verbs::mark::{SIZE, default_size, options, run_id, seed_of};
 use crate::verbs::print_json;
-use crate::{records, talk, view};
+use crate::{recorded, records, talk, view, whose};
 
 /// The form of what this verb prints as JSON.
 const SCHEMA: &str = "drivescope.comparison/1";
@@ -114,19 +114,19 @@ fn find(name: &str, args: &CompareArgs) -> Result<Found> {
     }
     let path = Path::new(name);
     match fs::metadata(path) {
-        Ok(meta) if meta.is_file() && path.extension().is_some_and(|end| end == "json") => {
-            document(name, path)
-        }
+        Ok(meta) if meta.is_file() && is_document(path) => document(name, path),
         Ok(_) => Ok(Found::Target),
-        Err(_) => recorded(name, args),
+        Err(_) => of_run(name, args),
     }
 }
 
+/// A file that is called so is one, whatever is in it: nobody means to measure it.
+fn is_document(path: &Path) -> bool {
+    path.extension().is_some_and(|end| end == "json") || whose::is_document(path)
+}
+
 fn document(name: &str, path: &Path) -> Result<Found> {
-    let text = fs::read_to_string(path).with_context(|| format!("{name}: cannot be read"))?;
-    let value: Value =
-        serde_json::from_str(&text).with_context(|| format!("{name}: is no whole JSON"))?;
-    let form = value["envelope"]["schema"].as_str().unwrap_or("none").to_owned();
+    let (form, value) = recorded::read(name, path)?;
     if form != session::SCHEMA {
         bail!(
             "{name}: has the form {form}; what `drivescope mark --json` prints is {}",
@@ -138,7 +138,7 @@ fn document(name: &str, path: &Path) -> Result<Found> {
     Ok(Found::Recorded(side(name, &document, false, None), Box::new(document.body), None))
 }
 
-fn recorded(name: &str, args: &CompareArgs) -> Result<Found> {
+fn of_run(name: &str, args: &CompareArgs) -> Result<Found> {
     let runs = recording::runs(&args.record.place)?;
     let id = runs.find(name).with_context(|| {
         format!(

@@ -20,6 +20,7 @@ use crate::exit::Exit;
 use crate::verbs::judge::texts;
 use crate::verbs::mark::run_id;
 use crate::verbs::{print_json, read_input};
+use crate::whose::{self, Reader};
 use crate::{recording, session, talk, view};
 
 /// The form of what this verb prints as JSON.
@@ -71,7 +72,15 @@ fn results(args: &ImportArgs) -> Result<Exit> {
             );
         }
     }
-    let read = joined(judge::read_as(&texts, form)?);
+    let read = joined(match judge::read_as(&texts, form) {
+        Ok(read) => read,
+        Err(error) => {
+            match args.files.iter().find_map(|path| whose::advice(path, Reader::Import)) {
+                Some(advice) => bail!(advice),
+                None => return Err(error.into()),
+            }
+        }
+    });
     let origin = origin(&read)?;
     let sources: Vec<Source> = read.iter().flat_map(sources).collect();
     if sources.is_empty() {
@@ -237,7 +246,15 @@ fn flashbench(args: &ImportFlashbenchArgs) -> Result<Exit> {
     });
     let texts: Vec<(String, Vec<u8>)> = texts.collect::<Result<_>>()?;
     let named = texts.iter().map(|(name, text)| (name.as_str(), text.as_slice()));
-    let tables = parse_all(named).context("nothing of flashbench's can be read")?;
+    let tables = match parse_all(named) {
+        Ok(tables) => tables,
+        Err(error) => {
+            match args.files.iter().find_map(|path| whose::advice(path, Reader::Flashbench)) {
+                Some(advice) => bail!(advice),
+                None => return Err(error).context("nothing of flashbench's can be read"),
+            }
+        }
+    };
     let plain: Vec<Table> = tables.iter().map(|parsed| parsed.table.clone()).collect();
     let findings = judged(&plain, args.erase_block.map(|bytes| bytes.0));
     let found = findings.iter().any(|finding| finding.verdict == Verdict::Found);

@@ -58,7 +58,7 @@ fn known(args: &JudgeArgs) -> Known {
         drive_bytes: args.capacity.map(|bytes| bytes.0),
         range_is_drive: args.whole_drive,
         start,
-        over_provisioning: args.over_provisioning,
+        over_provisioning: args.over_provisioning.map(|percent| percent / 100.0),
         is_uniform: args.uniform,
     }
 }

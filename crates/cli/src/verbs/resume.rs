@@ -115,8 +115,8 @@ fn agree(asked: &Asked<'_>, setup: &Setup, plan: &Plan) -> Result<()> {
         ("cpus", *cpus != setup.cpus),
     ];
     for (flag, differs) in contradicts {
-        if differs && asked.given.has(flag) {
-            bail!("--{flag} is not that of the record");
+        if differs && asked.given.has(&flag.replace('-', "_")) {
+            bail!("--{flag} is not that of the record; leave it out with --resume");
         }
     }
     if asked.seed.is_some_and(|seed| seed != plan.seed) {

@@ -1,9 +1,9 @@
 //! `drivescope run PLAN.toml`: a plan from a file.
 
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 use block::Bytes;
 use workload::plan::Plan;
 
@@ -89,6 +89,11 @@ pub fn read(path: &Path) -> Result<Plan> {
     } else {
         std::fs::read_to_string(path)
     };
-    let text = text.with_context(|| format!("{name}: cannot be read"))?;
+    let text = match text {
+        Err(error) if error.kind() == ErrorKind::InvalidData => {
+            bail!("{name}: is no text, and a plan is: `drivescope plan` prints one")
+        }
+        text => text.with_context(|| format!("{name}: cannot be read"))?,
+    };
     Plan::from_toml(&text).with_context(|| format!("{name}: is no plan that can be run"))
 }

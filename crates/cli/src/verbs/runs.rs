@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context as _, Result, bail};
-use record::{Exported, Integrity, Run, RunId, Runs};
+use record::{Exported, Integrity, RecordError, Run, RunId, Runs};
 use report::Style;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -20,6 +20,7 @@ use crate::keeping::of_record;
 use crate::outputs::Part;
 use crate::replaying::{COMPARE, REPLAY};
 use crate::verbs::{print_json, trace};
+use crate::whose::{self, Reader};
 use crate::{probing, purging, recording, session, surveying, talk, testing, view};
 
 /// The form of what these verbs print as JSON.
@@ -43,9 +44,13 @@ pub fn main(verb: &RunsVerb) -> Result<Exit> {
         RunsVerb::Import { files, place, json } => import(files, place, *json),
         RunsVerb::Reindex { place, json } => {
             let runs = recording::runs(place)?;
-            let count = runs.reindex()?;
             let dir = runs.dir().display().to_string();
-            let text = format!("{dir}: {count} runs are indexed\n");
+            if !runs.dir().is_dir() {
+                bail!("{dir}: there is no such directory, so no run is in it");
+            }
+            let count = runs.reindex()?;
+            let are = if count == 1 { "is" } else { "are" };
+            let text = format!("{dir}: {} {are} indexed\n", report::number::counted(count, "run"));
             tell(*json, json!({ "dir": dir, "indexed": count }), &text)
         }
     }
@@ -222,7 +227,9 @@ fn export(
     }
     let Exported { runs: count, files, bytes } = exported?;
     let name = output.display().to_string();
-    let text = format!("{name}: {count} runs, {files} files\n");
+    let (of_runs, of_files) =
+        (report::number::counted(count, "run"), report::number::counted(files, "file"));
+    let text = format!("{name}: {of_runs}, {of_files}\n");
     tell(json, json!({ "file": name, "runs": ids, "files": files, "bytes": bytes }), &text)?;
     Ok(exit)
 }
@@ -288,7 +295,14 @@ fn import(files: &[PathBuf], place: &PlaceArgs, json: bool) -> Result<Exit> {
     let runs = recording::runs(place)?;
     let (mut added, mut skipped, mut text) = (Vec::new(), Vec::new(), String::new());
     for file in files {
-        let imported = runs.import(file, &[session::SCHEMA])?;
+        let imported = runs.import(file, &[session::SCHEMA]).map_err(|error| {
+            let is_other = matches!(error, RecordError::Archive { .. });
+            let advice = is_other.then(|| whose::advice(file, Reader::Runs)).flatten();
+            match advice {
+                Some(advice) => anyhow::Error::msg(advice),
+                None => error.into(),
+            }
+        })?;
         for id in imported.added {
             text += &format!("{}: took {id}\n", file.display());
             added.push(id);

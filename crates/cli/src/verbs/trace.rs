@@ -43,7 +43,7 @@ fn existing(force: bool) -> Existing {
 fn in_the_way(error: TraceError) -> anyhow::Error {
     match error {
         TraceError::Io { source, file } if source.kind() == ErrorKind::AlreadyExists => {
-            anyhow!("{file} exists; --force replaces it")
+            anyhow!("{file}: exists; --force writes over it, or name another file")
         }
         other => other.into(),
     }

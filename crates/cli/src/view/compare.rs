@@ -153,8 +153,8 @@ fn row(test: &ComparedTest, pair: &Pair, comparison: &Comparison) -> Row {
 fn said(pair: &Pair, judged: &Judged) -> String {
     let (of, to) = pair.runs;
     let runs = match pair.design {
-        Design::Blocks => format!("{of} blocks"),
-        Design::Separate => format!("{to} and {of} runs"),
+        Design::Blocks => report::number::counted(of, "block"),
+        Design::Separate => format!("{to} and {}", report::number::counted(of, "run")),
     };
     let why = match (pair.outcome, judged.drift, judged.runs_to_decide) {
         (Verdict::Undecided, Some(_), _) => {

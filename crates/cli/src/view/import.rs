@@ -26,14 +26,17 @@ pub fn answers(tables: &[Parsed], findings: &[Finding]) -> Answers {
 fn fact(parsed: &Parsed) -> String {
     let size = |bytes: u64| number::bytes(bytes as f64);
     let what = match &parsed.table {
-        Table::Align(table) => format!("align, {} rows", table.rows.len()),
+        Table::Align(table) => format!("align, {}", number::counted(table.rows.len(), "row")),
         Table::OpenAu(table) => {
             let units = table.nr.map_or("an unknown count of".to_owned(), |nr| nr.to_string());
             let order = if table.random == Some(true) { "at random" } else { "in order" };
-            format!("open-au, {units} units {order}, {} rows", table.rows.len())
+            let rows = number::counted(table.rows.len(), "row");
+            format!("open-au, {units} units {order}, {rows}")
         }
-        Table::FindFat(table) => format!("find-fat, {} rows", table.rows.len()),
-        Table::Scatter(table) => format!("scatter, {} places", table.points.len()),
+        Table::FindFat(table) => format!("find-fat, {}", number::counted(table.rows.len(), "row")),
+        Table::Scatter(table) => {
+            format!("scatter, {}", number::counted(table.points.len(), "place"))
+        }
         Table::Other(other) => {
             format!("{:?}, {} lines, from which nothing is inferred", other.kind, other.lines)
         }

@@ -201,7 +201,8 @@ pub fn of_replay(ios: u64, late_max: Nanos, failed: u64) -> Vec<Item> {
     let late = number::nanoseconds(late_max.0 as f64);
     let ios = number::thousands(ios as f64);
     let told = Item::Text(format!("{ios} requests, issued at most {late} after they could be"));
-    let failed = (failed > 0).then(|| Item::Warning(format!("{failed} requests failed")));
+    let failed = (failed > 0)
+        .then(|| Item::Warning(format!("{} failed", number::counted(failed as usize, "request"))));
     std::iter::once(told).chain(failed).collect()
 }
 

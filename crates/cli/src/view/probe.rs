@@ -26,8 +26,21 @@ pub fn answers(verb: &str, body: &Body) -> Answers {
 /// The result in one line, for a list of runs.
 pub fn headline(body: &Body) -> String {
     let found: Vec<String> = body.findings.iter().filter_map(in_words).collect();
-    if found.is_empty() { "nothing found".to_owned() } else { found.join(", ") }
+    if !found.is_empty() {
+        return found.join(", ");
+    }
+    if !body.findings.is_empty() {
+        return "nothing found".to_owned();
+    }
+    // Of probes that measure and answer nothing, what they have measured.
+    let figures = figures(body).into_iter().filter(|(name, _)| TELLING.contains(&name.as_str()));
+    let figures: Vec<String> = figures.map(|(name, text)| format!("{name} {text}")).collect();
+    if figures.is_empty() { "nothing measured".to_owned() } else { figures.join("; ") }
 }
+
+/// Figures that say in a line what a probe without answers has come to.
+const TELLING: [&str; 6] =
+    ["access time:", "rate beyond it:", "speed:", "classes met:", "not met:", "undecided:"];
 
 /// Answers of a table that others measured, which have no drive.
 pub fn of_findings(title: String, facts: Vec<String>, findings: &[Finding]) -> Answers {

@@ -249,7 +249,11 @@ pub fn compared(body: &CompareBody) -> Tables {
     facts.push(format!("{}; addresses {}", body.plan.layout, body.plan.addresses));
     facts.extend(body.on.iter().map(|drive| format!("{}: {}", name(drive), drive_words(drive))));
     let rounds = compared.drives[0].rounds.len();
-    facts.push(format!("{rounds} rounds each, interleaved; seed {}", body.seed));
+    facts.push(format!(
+        "{} each, interleaved; seed {}",
+        report::number::counted(rounds, "round"),
+        body.seed
+    ));
     facts.extend(body.plan.notes.iter().cloned());
     let decided = matches!(compared.verdict, Suits::A | Suits::B);
     let closing = match (&compared.winner, compared.by) {

@@ -78,7 +78,7 @@ fn said(test: &RepeatedTest) -> String {
         Outcome::Undecided => "undecided: the interval reaches beyond the margin",
         Outcome::NotComparable => "not comparable: a number was withdrawn",
     };
-    format!("{outcome}; {before} and {again} runs")
+    format!("{outcome}; {before} and {}", report::number::counted(again, "run"))
 }
 
 fn closing(repeat: &Repeat) -> (String, Tone) {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use record::{Integrity, Row, Run, State};
-use report::{Entry, Listing, Tone};
+use report::{Entry, Listing, Tone, number};
 
 use crate::args::{PlaceArgs, line};
 use crate::records;
@@ -28,8 +28,13 @@ fn row(row: &Row) -> Entry {
     }
     let mut notes = Vec::new();
     if row.state != State::Finished {
-        let known = row.steps_known.map_or(String::new(), |known| format!(" of {known}"));
-        notes.push((tone, format!("{word} after {}{known} runs", row.steps_done)));
+        let done = match row.steps_known {
+            Some(known) => {
+                format!("{} of {}", row.steps_done, number::counted(known as usize, "run"))
+            }
+            None => number::counted(row.steps_done as usize, "run"),
+        };
+        notes.push((tone, format!("{word} after {done}")));
     }
     if !row.headline.is_empty() {
         notes.push((Tone::Good, row.headline.clone()));
@@ -79,7 +84,8 @@ pub fn about(run: &Run, integrity: &Integrity, live: bool, place: &PlaceArgs) ->
     }
     notes.push(match integrity {
         Integrity::AsRecorded { files } => {
-            (Tone::Good, format!("as recorded: {files} files have their checksums"))
+            let have = if *files == 1 { "has its checksum" } else { "have their checksums" };
+            (Tone::Good, format!("as recorded: {} {have}", number::counted(*files, "file")))
         }
         Integrity::Unsealed => (Tone::Mixed, "no checksums yet: it has not ended".to_owned()),
         Integrity::Altered(files) => (Tone::Bad, format!("altered: {}", files.join(", "))),

@@ -73,8 +73,9 @@ fn row(history: &History, confidence: f64) -> Row {
     let Some(course) = &history.course else {
         let count = history.points.len();
         let missing = COURSE_MIN.saturating_sub(count);
-        let reason = format!("{}: {missing} more would tell", number::counted(count, "run"));
-        let standing = Standing::Withdrawn { reason, instead: String::new() };
+        let are = if count == 1 { "is" } else { "are" };
+        let runs = number::counted(count, "run");
+        let standing = Standing::Open(format!("{runs} {are} too few; {missing} more would tell"));
         return Row { name, standing, detail: vec![], proofs: vec![] };
     };
     let rates = history.rates();
@@ -115,7 +116,11 @@ fn said(history: &History, course: &JudgedCourse) -> String {
         (Some(since), _) => {
             let at = course.at.unwrap_or(0);
             let (day, run) = (day(&since.date), &since.run_id);
-            format!("{word} since {day} ({run}); {at} runs before, {} since, p {p}", count - at)
+            format!(
+                "{word} since {day} ({run}); {} before, {} since, p {p}",
+                number::counted(at, "run"),
+                count - at
+            )
         }
         (None, Some(runs)) => {
             format!("{word}: about {} in all would decide; {count} runs, p {p}", 2 * runs)

@@ -132,8 +132,21 @@ impl TargetError {
                 TargetError::Empty { path, remedy: "put a medium into the drive" }
             }
             // EINVAL is the kernel's word for a filesystem without direct I/O (open(2)).
-            Some(libc::EINVAL) if options.direct => TargetError::NoDirectIo { path },
+            Some(libc::EINVAL) if options.direct => {
+                match rustix::fs::statfs(&*path).is_ok_and(|found| is_made_up(&found)) {
+                    true => TargetError::made_up(&path),
+                    false => TargetError::NoDirectIo { path },
+                }
+            }
             _ => TargetError::Io { path, action: "open", source },
+        }
+    }
+
+    /// The error for a file that is no storage, whatever it looks like.
+    pub(super) fn made_up(path: &str) -> TargetError {
+        TargetError::NotStorage {
+            path: path.to_owned(),
+            what: "a file whose content the kernel makes up (as in /proc and /sys)",
         }
     }
 
@@ -144,6 +157,22 @@ impl TargetError {
     ) -> impl FnOnce(E) -> TargetError {
         move |source| TargetError::Io { path: path.to_owned(), action, source: source.into() }
     }
+}
+
+/// True on filesystems that show what the kernel knows as files: nothing of them lies on a drive.
+pub(super) fn is_made_up(found: &rustix::fs::StatFs) -> bool {
+    // linux/magic.h: PROC, SYSFS, DEBUGFS, TRACEFS, SECURITYFS, CGROUP, CGROUP2, BPF_FS.
+    const MAGICS: [u64; 8] = [
+        0x9fa0,
+        0x6265_6572,
+        0x6462_6720,
+        0x7472_6163,
+        0x7363_6673,
+        0x0027_e0eb,
+        0x6367_7270,
+        0xcafe_4a11,
+    ];
+    MAGICS.contains(&(found.f_type as u64 & 0xFFFF_FFFF))
 }
 
 /// What a user can do about an `error` of `engine`.

@@ -5,10 +5,13 @@ use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 
 use block::{Bytes, DriveInfo, DriveKind};
-use rustix::fs::{AtFlags, SeekFrom, StatxFlags, ioctl_blkpbszget, ioctl_blksszget, seek, statx};
+use rustix::fs::{
+    AtFlags, SeekFrom, StatxFlags, fstatfs, ioctl_blkpbszget, ioctl_blksszget, seek, statx,
+};
 use rustix::io::Errno;
 
 use super::TargetError;
+use super::error::is_made_up;
 
 /// What the memory and the place of a transfer are aligned to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,6 +79,9 @@ impl Geometry {
     pub fn of(file: &File, name: &str, direct: bool) -> Result<Geometry, TargetError> {
         let metadata = file.metadata().map_err(TargetError::io(name, "look at"))?;
         let kind = check_type(name, metadata.file_type())?;
+        if kind != DriveKind::BlockDevice && fstatfs(file).is_ok_and(|found| is_made_up(&found)) {
+            return Err(TargetError::made_up(name));
+        }
         let reported = reported_align(file).map_err(TargetError::io(name, "look at"))?;
         // Both zero is the kernel's way to say that this file does no direct I/O (statx(2)).
         if direct && reported == Some((0, 0)) {

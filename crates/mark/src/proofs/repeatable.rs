@@ -15,7 +15,10 @@ pub(super) fn judge(case: &Case<'_>) -> Proof {
     let proof = match median_interval(&rates, CONFIDENCE) {
         None => Proof::new(
             Verdict::Unprovable,
-            format!("{n} runs have no 95 % interval of the median; at least 6 are needed"),
+            format!(
+                "{n} {} no 95 % interval of the median; at least 6 are needed",
+                if n == 1 { "run has" } else { "runs have" }
+            ),
         ),
         Some(interval) => {
             let half = (interval.high - center).max(center - interval.low) / center;

@@ -36,7 +36,10 @@ pub(super) fn judge(case: &Case<'_>) -> Proof {
     let verdict = match (foreign, steal, throttled) {
         (_, _, Some(events)) if events > 0 => Proof::new(
             Verdict::Refuted,
-            format!("the drive or the CPU was throttled by heat, or warned of it, {events} times"),
+            format!(
+                "the drive or the CPU was throttled by heat, or warned of it, {}",
+                if events == 1 { "once".to_owned() } else { format!("{events} times") }
+            ),
         ),
         (Some((bytes, share)), _, _) if share > FOREIGN && bytes > FOREIGN_FLOOR => Proof::new(
             Verdict::Refuted,

@@ -196,8 +196,18 @@ impl<F: Files> Runs<F> {
         if bytes.len() as u64 > DOCUMENT_MAX {
             return Err(wrong(format!("is larger than {DOCUMENT_MAX} bytes, and no archive")));
         }
-        let document: Value = serde_json::from_slice(&bytes)
-            .map_err(|e| wrong(format!("is neither an archive nor a document in JSON: {e}")))?;
+        if bytes.is_empty() {
+            return Err(wrong("is empty".to_owned()));
+        }
+        let document: Value = serde_json::from_slice(&bytes).map_err(|_| {
+            wrong(
+                "is neither an archive of runs nor a whole document as --json prints it".to_owned(),
+            )
+        })?;
+        if document["envelope"].is_null() {
+            let what = "is JSON, but nothing that drivescope printed: it has no envelope";
+            return Err(wrong(what.to_owned()));
+        }
         if let Some(schema) = document["envelope"]["schema"].as_str() {
             accept(schema, accepted).map_err(wrong)?;
         }

@@ -248,7 +248,7 @@ fn fitting(fit: Fit, extent: u64, window: u64, target: &DriveInfo) -> Result<Fit
         Fit::Identity if extent <= window => Ok(Fitting::Identity),
         Fit::Identity => Err(TraceError::Unsuited(format!(
             "the trace uses addresses up to byte {extent}, and {} has {window} to be used: \
-             have them wrapped, scaled or hashed (--map)",
+             have them wrapped, scaled or hashed by --map wrap, --map scale or --map hash",
             target.name
         ))),
         Fit::Wrap => Ok(Fitting::Wrap),

@@ -5,7 +5,7 @@ use clap::{Args, ValueEnum};
 use linux::target::EngineKind;
 use workload::units::{parse_bytes, parse_nanos};
 
-use crate::args::{KeepArgs, PlaceArgs, Span, hazard, lasting, named, span};
+use crate::args::{Cpus, KeepArgs, PlaceArgs, Span, cpus, hazard, lasting, named, span};
 
 /// When requests are issued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -140,9 +140,9 @@ pub struct TesterArgs {
     /// Never sleep: a CPU each for the submitters, and the least error
     #[arg(long)]
     pub spin: bool,
-    /// Keep the submitters on these CPUs, such as 0,2
-    #[arg(long, value_name = "LIST", value_delimiter = ',')]
-    pub cpus: Option<Vec<usize>>,
+    /// Keep the submitters on these CPUs, such as 0,2-3
+    #[arg(long, value_name = "LIST", value_parser = cpus)]
+    pub cpus: Option<Cpus>,
     /// I/O errors that a replay goes on after
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub errors: u64,

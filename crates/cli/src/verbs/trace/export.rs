@@ -7,8 +7,8 @@ use trace::{Source, TraceError, import};
 
 use crate::args::{ExportFormat, TraceExportArgs};
 use crate::exit::Exit;
-use crate::talk;
 use crate::verbs::print_json;
+use crate::{outputs, talk};
 
 use super::{existing, in_the_way};
 
@@ -20,6 +20,7 @@ const SCHEMA: &str = "drivescope.trace-export/1";
 /// # Errors
 /// When the trace cannot be read, or the file cannot be written.
 pub fn main(args: &TraceExportArgs) -> Result<Exit> {
+    outputs::check(&args.output, args.force)?;
     let mut source = import::open(&args.trace, &args.reading.options())?;
     let exported = write(args, &mut *source).map_err(in_the_way)?;
     for note in &exported.notes {

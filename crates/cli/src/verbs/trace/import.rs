@@ -10,7 +10,7 @@ use trace::{Io, Kind, Source, TraceError, TraceInfo, each_batch, import};
 use crate::args::TraceImportArgs;
 use crate::exit::Exit;
 use crate::verbs::print_json;
-use crate::{talk, view};
+use crate::{outputs, talk, view};
 
 use super::{existing, in_the_way};
 
@@ -87,6 +87,7 @@ pub struct FileWritten {
 /// # Errors
 /// When the trace cannot be read, or the file not be written.
 pub fn main(args: &TraceImportArgs) -> Result<Exit> {
+    args.output.as_deref().map_or(Ok(()), |path| outputs::check(path, args.force))?;
     let mut source = import::open(&args.files, &args.reading.options())?;
     let imported =
         run(&mut *source, args.output.as_deref(), existing(args.force)).map_err(in_the_way)?;

@@ -17,13 +17,12 @@ use linux::tracer::{self, Options, Recorded, Subject, Tracer};
 use record::RunId;
 use report::{Style, number};
 use serde::Serialize;
-use trace::container::Existing;
 
 use crate::args::TraceRecordArgs;
 use crate::envelope::SystemClock;
 use crate::exit::Exit;
 use crate::verbs::print_json;
-use crate::{talk, view};
+use crate::{outputs, talk, view};
 
 use command::{Command, Ended};
 use keep::{Keeper, Kept};
@@ -81,9 +80,7 @@ pub fn main(args: &TraceRecordArgs) -> Result<Exit> {
     let subjects = subjects(args)?;
     let path = args.output.clone().unwrap_or_else(|| usual_name(&subjects));
     let existing = super::existing(args.force);
-    if existing == Existing::Keep && path.symlink_metadata().is_ok() {
-        bail!("{}: is there already; --force replaces it, -o names another", path.display());
-    }
+    outputs::check(&path, args.force)?;
     warn_of_own_writes(&path, &subjects);
     // Before anything is begun, so that no signal leaves it half-way.
     let cancel = Arc::new(AtomicBool::new(false));
@@ -115,6 +112,13 @@ fn subjects(args: &TraceRecordArgs) -> Result<Vec<Subject>> {
     let roots = Roots::default();
     let mut subjects: Vec<Subject> = Vec::new();
     for path in &args.devices {
+        let name = path.to_string_lossy();
+        if name.starts_with("sim:") || name == "null:" {
+            bail!(
+                "{name}: is no device of the kernel, which is what is recorded; `drivescope sim serve` makes a file of a \
+                 virtual drive, and `losetup` a device of that"
+            );
+        }
         let subject = Subject::find(&roots, path)?;
         if let Some(found) = &subject.found {
             talk::note(found);

@@ -32,7 +32,12 @@ pub fn headline(bodies: &[Body]) -> String {
     let of = |body: &Body| {
         let word = match (&body.steady, body.is_whole) {
             (_, false) => "broken off",
-            (Some(steady), _) => state_words(&steady.ours.state),
+            (Some(steady), _) => match steady.ours.state.as_str() {
+                "fresh" => "not steady: still fresh",
+                "transition" => "not steady: in transition",
+                "throttled" => "not steady: throttled",
+                state => state_words(state),
+            },
             (None, _) => "done",
         };
         format!("{} {word}", body.test.word())
@@ -102,7 +107,9 @@ pub fn plan(estimate: &Estimate) -> Listing {
             true => format!("{:.0}", test.fills),
             false => format!("{:.0} to {:.0}", test.fills, test.fills_max),
         };
-        fact(test.test.word(), format!("{minutes} minutes, {fills} fills"));
+        let plural = |count: &str| if count == "1" { "" } else { "s" };
+        let (s, of_fills) = (plural(&minutes), plural(&fills));
+        fact(test.test.word(), format!("{minutes} minute{s}, {fills} fill{of_fills}"));
     }
     let notes = estimate.deviations.iter().map(|words| (Tone::Mixed, words.clone())).collect();
     let entry = Entry {

@@ -88,7 +88,8 @@ fn run(recorded: &Recorded) -> Facts {
         || format!("a document alone: {}", recorded.name),
         |record| match &record.integrity {
             Integrity::AsRecorded { files } => {
-                format!("{}; {files} files have their checksums", record.state)
+                let have = if *files == 1 { "has its checksum" } else { "have their checksums" };
+                format!("{}; {} {have}", record.state, number::counted(*files, "file"))
             }
             Integrity::Unsealed => format!("{}; no checksums yet", record.state),
             Integrity::Altered(files) => format!("altered since: {}", files.join(", ")),

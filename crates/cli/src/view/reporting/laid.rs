@@ -118,6 +118,10 @@ fn of_group(group: &report::Group, style: Style) -> [Block; 2] {
                     .chain(vec![Cell::default(); group.columns.len() - 1])
                     .collect()
             }
+            Standing::Open(reason) => {
+                notes.push(format!("{}: {reason}", row.name));
+                vec![Cell::default(); group.columns.len()]
+            }
         };
         cells.push(Cell::words(row.detail.join("; ")));
         Row { name: row.name.clone(), cells }

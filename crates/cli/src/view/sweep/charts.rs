@@ -42,12 +42,15 @@ fn chart(body: &Body, title: &str, subtitle: String, (x, y): (Axis, Axis)) -> Ch
     Chart {
         subtitle,
         note: format!(
-            "{}, {}; {} {}; {} runs each; seed {}",
+            "{}, {}; {} {}; {} each; seed {}",
             body.target.name,
             drive(&body.target, &body.stack),
             base.test(),
             base.op.word(),
-            body.settings.iter().map(|setting| setting.runs.len()).max().unwrap_or(0),
+            report::number::counted(
+                body.settings.iter().map(|setting| setting.runs.len()).max().unwrap_or(0),
+                "run"
+            ),
             body.setup.seed
         ),
         ..Chart::new(title, x, y)

@@ -20,10 +20,10 @@ const REASONS_MAX: usize = 6;
 /// What will be done, in one line.
 pub fn outlook(planned: &Planned<'_>) -> String {
     format!(
-        "{} settings × {} runs = {} runs, {} without flushes and preparation",
-        planned.settings.len(),
-        planned.runs_of_each,
-        planned.runs,
+        "{} × {} = {}, {} without flushes and preparation",
+        number::counted(planned.settings.len(), "setting"),
+        number::counted(planned.runs_of_each as usize, "run"),
+        number::counted(planned.runs as usize, "run"),
         duration(planned.time_ns.as_secs_f64())
     )
 }
@@ -109,8 +109,9 @@ fn facts(body: &Body) -> Vec<String> {
         varied.join("; "),
         format!("about {}", fixed.join(", ")),
         format!(
-            "{} settings{design}, {runs} runs each; {}; seed {}",
-            body.settings.len(),
+            "{}{design}, {} each; {}; seed {}",
+            number::counted(body.settings.len(), "setting"),
+            number::counted(runs, "run"),
             body.setup.engine,
             body.setup.seed
         ),

@@ -1,0 +1,139 @@
+//! How the values of flags are read: what is no value is refused with what may stand there.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use block::{Bytes, Nanos};
+use linux::gate::Hazard;
+use linux::host::allowed_processors;
+use workload::plan::Region;
+use workload::units::{parse_bytes, parse_nanos};
+
+use super::{Cpus, Span};
+
+/// No machine has a CPU of a higher number; a range up to it can be walked.
+const CPU_MAX: usize = 1 << 16;
+
+pub(super) fn span(text: &str) -> Result<Span, String> {
+    if text == "all" {
+        return Ok(Span::All);
+    }
+    let (offset, length) = text.split_once('+').unwrap_or(("0", text));
+    let offset = parse_bytes(offset).map_err(|e| e.to_string())?;
+    let length = parse_bytes(length).map_err(|e| e.to_string())?;
+    if length == Bytes::ZERO {
+        return Err("a span of no bytes cannot be measured".to_owned());
+    }
+    Ok(Span::Part(Region { offset, length }))
+}
+
+/// A size, or as the commands that are explained have it: a bare number of bytes.
+pub(super) fn size(text: &str) -> Result<Bytes, String> {
+    match text.parse::<u64>() {
+        Ok(bytes) => Ok(Bytes(bytes)),
+        Err(_) => parse_bytes(text).map_err(|error| error.to_string()),
+    }
+}
+
+/// A time that does not end before it begins.
+pub(super) fn lasting(text: &str) -> Result<Nanos, String> {
+    match parse_nanos(text) {
+        Ok(Nanos::ZERO) => Err("nothing can be measured in no time; write such as 3s".to_owned()),
+        Ok(span) => Ok(span),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// CPUs as `taskset` lists them: `0,2-3`. None but those that this process may run on, so that it is told before
+/// anything is made or written.
+pub(super) fn cpus(text: &str) -> Result<Cpus, String> {
+    let allowed = allowed_processors();
+    let list = || allowed.iter().map(usize::to_string).collect::<Vec<_>>().join(",");
+    let mut cpus = Cpus::new();
+    for item in text.split(',') {
+        let (from, to) = item.split_once('-').unwrap_or((item, item));
+        let number = |text: &str| text.trim().parse::<usize>().ok();
+        let (from, to) = match (number(from), number(to)) {
+            (Some(from), Some(to)) if from <= to => (from, to),
+            _ => {
+                return Err(format!("`{item}` is no CPU; write numbers and ranges, such as 0,2-3"));
+            }
+        };
+        // Of a range that nobody could hold, its first CPU out of reach is told.
+        for cpu in from..=to {
+            if !allowed.is_empty() && !allowed.contains(&cpu) {
+                return Err(format!(
+                    "there is no CPU {cpu} that this program may use; name some of {}",
+                    list()
+                ));
+            }
+            if cpu > CPU_MAX {
+                return Err(format!("there is no CPU {cpu}"));
+            }
+            if !cpus.contains(&cpu) {
+                cpus.push(cpu);
+            }
+        }
+    }
+    Ok(cpus)
+}
+
+/// The name of something: a script's variable that is empty names nothing.
+pub(super) fn named(text: &str) -> Result<String, String> {
+    match text.is_empty() {
+        true => Err("a name is wanted, and this is empty".to_owned()),
+        false => Ok(text.to_owned()),
+    }
+}
+
+/// A file to draw into, whose name says how. Told here, not after the hour that the measurement may take.
+pub(super) fn picture(path: PathBuf) -> Result<PathBuf, String> {
+    let end = path.extension().and_then(OsStr::to_str);
+    let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty());
+    match end {
+        Some("svg" | "png") if dir.is_none_or(Path::is_dir) => Ok(path),
+        Some("svg" | "png") => Err("there is no such directory".to_owned()),
+        _ => Err("end the name in .svg or .png, which says how it is drawn".to_owned()),
+    }
+}
+
+/// What the safety gate may be told to allow; checked here, so that a slip is told whatever the target is.
+pub(super) fn hazard(text: &str) -> Result<String, String> {
+    let known = text.parse::<Hazard>().map_err(|error| error.to_string());
+    known.map(|_| text.to_owned())
+}
+
+/// A share of a whole, in percent. A bare 2 may mean 2 % or twice the whole, so it is asked for again rather than guessed.
+pub(super) fn share(text: &str) -> Result<f64, String> {
+    share_up_to(100.0, text)
+}
+
+/// Spare space of a drive as a share of its capacity, in percent: of a drive that was made smaller, more than that.
+pub(super) fn spare(text: &str) -> Result<f64, String> {
+    share_up_to(1000.0, text)
+}
+
+fn share_up_to(most: f64, text: &str) -> Result<f64, String> {
+    let wanted = || format!("write a share above 0% and up to {most}%, such as 2% or 0.02");
+    let number = |text: &str| text.trim().parse::<f64>().ok().filter(|n| n.is_finite() && *n > 0.0);
+    let percent = match text.strip_suffix('%') {
+        Some(percent) => number(percent),
+        None => match number(text) {
+            // Rounded, because 0.07 of 100 is not 7 in binary.
+            Some(part) if part < 1.0 => Some((part * 1e11).round() / 1e9),
+            Some(bare) if bare <= most => {
+                return Err(format!("is it {bare} % or {} %? write {bare}%", bare * 100.0));
+            }
+            _ => None,
+        },
+    };
+    percent.filter(|percent| *percent > 0.0 && *percent <= most).ok_or_else(wanted)
+}
+
+/// A whole percentage, with or without its sign: the flag says what it is in.
+pub(super) fn percent<const LEAST: u8, const MOST: u8>(text: &str) -> Result<u8, String> {
+    let number = text.strip_suffix('%').unwrap_or(text).trim().parse::<u8>().ok();
+    number
+        .filter(|percent| (LEAST..=MOST).contains(percent))
+        .ok_or_else(|| format!("write a whole percentage from {LEAST} to {MOST}, such as 50%"))
+}

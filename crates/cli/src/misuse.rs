@@ -1,0 +1,73 @@
+//! What is wrong with a command line, in the words of who typed it.
+
+use std::error::Error as _;
+use std::ffi::OsString;
+use std::num::{IntErrorKind, ParseIntError};
+
+use anyhow::{Result, bail};
+use clap::error::ErrorKind;
+
+use crate::exit::Exit;
+use crate::talk;
+
+/// Says what is wrong with the command line, or shows the help that was asked for.
+///
+/// # Errors
+/// When the help cannot be written, or an argument is no text.
+pub fn tell(error: &clap::Error) -> Result<Exit> {
+    if error.kind() == ErrorKind::InvalidUtf8 {
+        let is_other = |word: &OsString| word.to_str().is_none();
+        let words = std::env::args_os().skip(1).filter(is_other);
+        let words: Vec<String> = words.map(|word| format!("{word:?}")).collect();
+        bail!(
+            "{}: is no UTF-8; of all arguments, only paths may be of other bytes",
+            words.join(", ")
+        );
+    }
+    let text = error.render();
+    if !error.use_stderr() {
+        return talk::result(&text.ansi().to_string()).map(|()| Exit::Done);
+    }
+    // Its colours are our own, unless a terminal would take something that was typed for an order.
+    let is_harmless = |word: OsString| !word.to_string_lossy().contains(char::is_control);
+    match std::env::args_os().all(is_harmless) {
+        true => talk::say(&mended(error, text.ansi().to_string())),
+        false => talk::say(&talk::harmless(&mended(error, text.to_string()))),
+    }
+    Ok(Exit::Failed)
+}
+
+/// `text` with the cause of `error` said in words, where it is said in those of the language that this is written in.
+/// Mended here rather than by a parser for each flag: so it holds for every number, also of flags that are yet to come.
+fn mended(error: &clap::Error, text: String) -> String {
+    let Some(cause) = error.source() else { return text };
+    let said = cause.to_string();
+    let words = match cause.downcast_ref::<ParseIntError>().map(ParseIntError::kind) {
+        Some(IntErrorKind::Empty) => "a number is wanted, and this is empty".to_owned(),
+        Some(IntErrorKind::PosOverflow) => "the number is too large".to_owned(),
+        Some(IntErrorKind::NegOverflow) => "the number is too small".to_owned(),
+        Some(_) => "write a whole number, without sign or unit".to_owned(),
+        None => match said.split_once(" is not in ").and_then(|(_, bounds)| in_words(bounds)) {
+            Some(words) => words,
+            None => return text,
+        },
+    };
+    // The last one: what was typed stands before it, and may be the same.
+    match text.rfind(&said) {
+        Some(at) => format!("{}{words}{}", &text[..at], &text[at + said.len()..]),
+        None => text,
+    }
+}
+
+/// `1..=100` as it is said.
+fn in_words(bounds: &str) -> Option<String> {
+    let (least, most) = bounds.split_once("..")?;
+    let (least, most) =
+        (least.parse::<i128>().ok(), most.trim_start_matches('=').parse::<i128>().ok());
+    match (least, most) {
+        (Some(least), Some(most)) => Some(format!("write a whole number from {least} to {most}")),
+        (None, Some(most)) => Some(format!("write a whole number up to {most}")),
+        (Some(least), None) => Some(format!("write a whole number from {least} up")),
+        (None, None) => None,
+    }
+}

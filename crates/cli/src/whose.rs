@@ -1,0 +1,120 @@
+//! Whose a file is that was given to the wrong verb, by what is in it: so that the error can name the right one.
+
+use std::fs::File;
+use std::io::Read as _;
+use std::path::Path;
+
+use probe::flashbench::parse_all;
+use pts::judge::{self, Text};
+use serde_json::Value;
+
+/// So much of a file is looked at.
+const LOOK_BYTES: u64 = 64 << 20;
+
+/// Who was given the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reader {
+    /// `runs import`, which takes what drivescope exported or printed.
+    Runs,
+    /// `import`, which takes what other programs printed.
+    Import,
+    /// `import flashbench`.
+    Flashbench,
+    /// What shows or compares results.
+    Show,
+}
+
+/// What a file is.
+enum Whose {
+    Nothing,
+    Directory,
+    Archive,
+    Trace,
+    /// What `--json` printed, of this form.
+    Document(String),
+    Result(&'static str),
+    Flashbench,
+    Json,
+    Binary,
+}
+
+/// What to do with the file at `path` instead of giving it to `reader`; none where nothing is known of it.
+pub fn advice(path: &Path, reader: Reader) -> Option<String> {
+    let name = path.display();
+    let said = match (whose(path)?, reader) {
+        (Whose::Nothing, _) => "is empty: there is no result in it".to_owned(),
+        (Whose::Directory, Reader::Show) => {
+            "is a directory; name a recorded run, or a file that --json was printed to".to_owned()
+        }
+        (Whose::Archive, Reader::Import | Reader::Flashbench | Reader::Show) => {
+            format!("is packed, as `drivescope runs export` packs runs; read it with: drivescope runs import {name}")
+        }
+        (Whose::Trace, _) => {
+            format!("is a table in Parquet, as a trace is; read it with: drivescope trace analyze {name}")
+        }
+        (Whose::Document(form), Reader::Import | Reader::Flashbench) if form == crate::session::SCHEMA => {
+            format!("is drivescope's own result; take it in with: drivescope runs import {name}")
+        }
+        (Whose::Document(form), Reader::Import | Reader::Flashbench) => {
+            format!("is drivescope's own ({form}); see it with: drivescope report {name}")
+        }
+        (Whose::Result(whose), Reader::Runs | Reader::Flashbench | Reader::Show) => {
+            format!("is a result of {whose}; read it with: drivescope import {name}")
+        }
+        (Whose::Flashbench, Reader::Runs | Reader::Import | Reader::Show) => {
+            format!("is what flashbench printed; read it with: drivescope import flashbench {name}")
+        }
+        (Whose::Json, Reader::Show) => {
+            "is JSON, but nothing that drivescope printed: it has no envelope; give what --json printed, or the name of a \
+             run"
+                .to_owned()
+        }
+        (Whose::Binary, Reader::Show) => {
+            "is neither a recorded run nor what --json printed, but other data".to_owned()
+        }
+        _ => return None,
+    };
+    Some(format!("{name}: {said}"))
+}
+
+/// True of a file that `--json` was printed to, whatever it is called.
+pub fn is_document(path: &Path) -> bool {
+    let mut first = [0];
+    let begins = |mut file: File| file.read_exact(&mut first).is_ok() && first == *b"{";
+    // A disk's image is not read to its end for this.
+    path.is_file()
+        && File::open(path).is_ok_and(begins)
+        && matches!(whose(path), Some(Whose::Document(_)))
+}
+
+fn whose(path: &Path) -> Option<Whose> {
+    if path.is_dir() {
+        return Some(Whose::Directory);
+    }
+    let mut bytes = Vec::new();
+    // What waits for a writer has no content to look at.
+    let file = path.is_file().then(|| File::open(path).ok()).flatten()?;
+    file.take(LOOK_BYTES).read_to_end(&mut bytes).ok()?;
+    match bytes.as_slice() {
+        [] => return Some(Whose::Nothing),
+        [0x1f, 0x8b, ..] => return Some(Whose::Archive),
+        [b'P', b'A', b'R', b'1', ..] => return Some(Whose::Trace),
+        _ => {}
+    }
+    let json = serde_json::from_slice::<Value>(&bytes).ok();
+    if let Some(form) = json.as_ref().and_then(|json| json["envelope"]["schema"].as_str()) {
+        return Some(Whose::Document(form.to_owned()));
+    }
+    let name = path.to_string_lossy().into_owned();
+    if parse_all([(name.as_str(), bytes.as_slice())]).is_ok() {
+        return Some(Whose::Flashbench);
+    }
+    let is_text = std::str::from_utf8(&bytes).is_ok();
+    let text = Text { file: name, text: String::from_utf8_lossy(&bytes).into_owned() };
+    match (judge::format_of(&text), json) {
+        (Some(format), _) => Some(Whose::Result(format.tool())),
+        (None, Some(_)) => Some(Whose::Json),
+        (None, None) if !is_text => Some(Whose::Binary),
+        _ => None,
+    }
+}
