@@ -156,6 +156,7 @@ fn zsh_completes_at_the_first_tab_however_the_script_is_loaded() {
     fs::create_dir(&functions).unwrap();
     let script = run(["completions", "zsh"]).exits(0).stdout;
     fs::write(functions.join("_drivescope"), script).unwrap();
+    fs::write(dir.path().join("my file.json"), "").unwrap();
     let init = "autoload -Uz compinit; compinit -u -D";
     let ways = [
         format!("fpath=({} $fpath); {init}", functions.display()),
@@ -169,6 +170,9 @@ fn zsh_completes_at_the_first_tab_however_the_script_is_loaded() {
         ("drivescope mark --profile=rea\t", "drivescope mark --profile=real-world "),
         ("drivescope mark --allow sig\text4\t", "drivescope mark --allow signature:ext4 "),
         ("drivescope report ./func\t", "drivescope report ./functions/"),
+        ("drivescope report ~/func\t", "drivescope report ~/functions/"),
+        ("drivescope report my\\ f\t", "drivescope report my\\ file.json "),
+        ("drivescope report my\t", "drivescope report my\\ file.json "),
     ];
     let others = lines.into_iter().map(|line| (&ways[0], line));
     for (way, (typed, wanted)) in ways.iter().map(|way| (way, mark)).chain(others) {

@@ -81,23 +81,30 @@ pub(super) struct Zsh;
 
 const ZSH: &str = r#"#compdef BIN
 _drivescope() {
-    local -a answers values open closed
-    local answer value
+    local -a answers open closed open_words closed_words
+    local answer value word
     answers=("${(@f)$(_CLAP_COMPLETE_INDEX=$((CURRENT - 1)) _CLAP_IFS=$'\n' \
-        VARIABLE=zsh NAME -- "${words[@]}" 2>/dev/null)}")
+        VARIABLE=zsh NAME -- "${(Q@)words}" 2>/dev/null)}")
     for answer in $answers; do
         # What stands before the first colon without a backslash is the value, and the rest says what it is.
         value=${answer//\\:/$'\0'}
-        value=${value%%:*}
-        if [[ $value == *[=/$'\0'] ]]; then
-            open+=("$answer")
+        value=${${value%%:*}//$'\0'/:}
+        value=${value//\\\\/\\}
+        # Quoted as a whole, ~ would be a name like any other.
+        case $value in
+            '~/'*) word="~/${(q)value#\~/}" ;;
+            *) word=${(q)value} ;;
+        esac
+        word=${${word//\\/\\\\}//:/\\:}
+        if [[ $value == *[=/:] ]]; then
+            open+=("$answer") open_words+=("$word")
         else
-            closed+=("$answer")
+            closed+=("$answer") closed_words+=("$word")
         fi
     done
     # Behind these the word goes on.
-    (($#open)) && _describe -V values open -S ''
-    (($#closed)) && _describe -V values closed
+    (($#open)) && _describe -V values open open_words -Q -S ''
+    (($#closed)) && _describe -V values closed closed_words -Q
 }
 
 # In a file that fpath has, this is a part of the function at its first call; in a script that is read, it is not.
