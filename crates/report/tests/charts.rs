@@ -74,7 +74,7 @@ fn a_png_has_the_size_asked_for_and_shows_all_classes() {
     };
     let plot = 150..520;
     // Blue, vermillion and orange dots, and a light orange ground of an eighth of the plot.
-    for rgb in [[0, 114, 178], [213, 94, 0], [230, 159, 0]] {
+    for rgb in [[0, 114, 178], [213, 94, 0], [110, 75, 0]] {
         assert!(count(rgb, plot.clone()) > 300, "{rgb:?}: {}", count(rgb, plot));
     }
     let shade = count([251, 240, 214], plot.clone()) as f64 / (370.0 * 900.0);
@@ -133,7 +133,7 @@ fn a_spike_in_a_small_class_flattens_nothing() {
     };
     let few = (0..12).map(|i| (f64::from(i), if i == 5 { 30e6 } else { 2e6 })).collect();
     let mut chart = points([]);
-    chart.layers = vec![Layer::Points(many), Layer::Points(Points::new("zone", Hue::Orange, few))];
+    chart.layers = vec![Layer::Points(many), Layer::Points(Points::new("zone", Hue::Brown, few))];
     let text = plain(&chart, 80);
     assert!(text.contains("▲ 1 above, up to 30 ms"), "{text}");
 }
@@ -255,7 +255,7 @@ fn zones_of_one_name_are_told_once_with_their_count() {
         assert!(text.contains("slow stripe (12×)"), "{text}");
     }
     // Each of the twelve is shaded and has its bar, and the legend has one.
-    let boxes = svg(&chart, SMALL).unwrap().matches("fill=\"#cc79a7\"").count();
+    let boxes = svg(&chart, SMALL).unwrap().matches("fill=\"#be5f96\"").count();
     assert_eq!(boxes, 12 + 12 + 1);
 }
 

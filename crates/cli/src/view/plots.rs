@@ -126,7 +126,7 @@ fn scattered(body: &Body, evidence: &Evidence) -> Option<Chart> {
         let name = if zone.slower_ns > 0.0 { "slow zone" } else { "fast zone" };
         chart.layers.push(Layer::Zone(Zone {
             name: name.to_owned(),
-            hue: Hue::Orange,
+            hue: Hue::Brown,
             across: Across::X,
             from: zone.offset as f64,
             to: (zone.offset + zone.length).min(end) as f64,

@@ -220,7 +220,7 @@ fn latency(timeline: &TimelineBody) -> Option<Chart> {
     known.then(|| {
         let layers = vec![
             of("longest", Hue::Vermillion, |q2c| q2c.max_ns),
-            of("99 % within", Hue::Orange, |q2c| q2c.p99_ns),
+            of("99 % within", Hue::Brown, |q2c| q2c.p99_ns),
             of("half within", Hue::Blue, |q2c| q2c.p50_ns),
         ];
         let y = Axis::new("From arrival to completion (Q2C)", Unit::Ns).scaled(Scale::Log10);
@@ -269,7 +269,7 @@ fn phases(body: &Body) -> Option<Chart> {
         ("D2C", Hue::Vermillion, phases.d2c),
         ("I2D", Hue::Green, phases.i2d),
         ("Q2G", Hue::Purple, phases.q2g),
-        ("G2I", Hue::Orange, phases.g2i),
+        ("G2I", Hue::Brown, phases.g2i),
         ("Q2M", Hue::Sky, phases.q2m),
     ];
     let mut layers = Vec::new();

@@ -4,8 +4,10 @@ use anstyle::AnsiColor;
 
 /// Colour of a layer, a mark or a zone.
 ///
-/// The named ones are those of Okabe and Ito ("Color Universal Design", 2008), which people of every kind of
-/// colour vision tell apart; for layers that are different things. [`Hue::Step`] is for layers that are the
+/// The named ones are for layers that are different things: those of Okabe and Ito ("Color Universal Design", 2008), of
+/// which three are too light for a white page, or too dark for a black one. Each of the six stands out from either page by
+/// 3 to 1 (WCAG 2.2, 1.4.11), and people of every kind of colour vision tell them apart at least as well as those of the two
+/// authors. [`Hue::Step`] is for layers that are the
 /// same thing at rising counts: dark to light, so that their order is seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hue {
@@ -17,8 +19,8 @@ pub enum Hue {
     Green,
     /// Reddish purple.
     Purple,
-    /// Yellowish orange.
-    Orange,
+    /// Dark enough not to be taken for vermillion.
+    Brown,
     /// Light blue.
     Sky,
     /// For what is context and not data.
@@ -46,7 +48,7 @@ impl Hue {
     /// The named colour for the layer number `index` (from 0) of a chart: six, and then from the beginning.
     pub fn nth(index: usize) -> Hue {
         const ORDER: [Hue; 6] =
-            [Hue::Blue, Hue::Vermillion, Hue::Green, Hue::Purple, Hue::Orange, Hue::Sky];
+            [Hue::Blue, Hue::Vermillion, Hue::Green, Hue::Purple, Hue::Brown, Hue::Sky];
         ORDER[index % ORDER.len()]
     }
 
@@ -69,9 +71,9 @@ impl Hue {
             Hue::Blue => [0, 114, 178],
             Hue::Vermillion => [213, 94, 0],
             Hue::Green => [0, 158, 115],
-            Hue::Purple => [204, 121, 167],
-            Hue::Orange => [230, 159, 0],
-            Hue::Sky => [86, 180, 233],
+            Hue::Purple => [190, 95, 150],
+            Hue::Brown => [110, 75, 0],
+            Hue::Sky => [40, 150, 255],
             Hue::Grey => [110, 110, 110],
             Hue::Step { index, of } => along(&RAMP, index, of),
         }
@@ -101,7 +103,7 @@ impl Hue {
             Hue::Vermillion => AnsiColor::Red,
             Hue::Green => AnsiColor::Green,
             Hue::Purple => AnsiColor::Magenta,
-            Hue::Orange => AnsiColor::Yellow,
+            Hue::Brown => AnsiColor::Yellow,
             Hue::Sky => AnsiColor::Cyan,
             Hue::Grey => AnsiColor::BrightBlack,
             Hue::Step { index, .. } => STEPS[usize::from(index) % STEPS.len()],
@@ -118,4 +120,102 @@ fn along(anchors: &[[f64; 3]; 5], index: u8, of: u8) -> [u8; 3] {
         let (from, to) = (anchors[below][channel], anchors[below + 1][channel]);
         (from + share * (to - from)).round() as u8
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chart::panels::Ground;
+
+    type Matrix = [[f64; 3]; 3];
+
+    /// What eyes make of linear light: all of them, and those that lack one of the three cones (Machado, Oliveira and
+    /// Fernandes, "A Physiologically-based Model for Simulation of Color Vision Deficiency", 2009, at severity 1).
+    const EYES: [(&str, Matrix); 4] = [
+        ("all cones", [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]),
+        (
+            "protanopia",
+            [
+                [0.152286, 1.052583, -0.204868],
+                [0.114503, 0.786281, 0.099216],
+                [-0.003882, -0.048116, 1.051998],
+            ],
+        ),
+        (
+            "deuteranopia",
+            [
+                [0.367322, 0.860646, -0.227968],
+                [0.280085, 0.672501, 0.047413],
+                [-0.011820, 0.042940, 0.968881],
+            ],
+        ),
+        (
+            "tritanopia",
+            [
+                [1.255528, -0.076749, -0.178779],
+                [-0.078411, 0.930809, 0.147602],
+                [0.004733, 0.691367, 0.303900],
+            ],
+        ),
+    ];
+
+    /// Linear sRGB to XYZ (IEC 61966-2-1).
+    const XYZ: Matrix = [
+        [0.4124564, 0.3575761, 0.1804375],
+        [0.2126729, 0.7151522, 0.0721750],
+        [0.0193339, 0.1191920, 0.9503041],
+    ];
+
+    fn times(matrix: &Matrix, vector: [f64; 3]) -> [f64; 3] {
+        matrix.map(|row| row.iter().zip(vector).map(|(a, b)| a * b).sum())
+    }
+
+    /// CIE L*a*b* under D65 of what these eyes see.
+    fn seen(colour: [u8; 3], eyes: &Matrix) -> [f64; 3] {
+        let linear = colour.map(|channel| {
+            let c = f64::from(channel) / 255.0;
+            if c <= 0.04045 { c / 12.92 } else { ((c + 0.055) / 1.055).powf(2.4) }
+        });
+        let light = times(eyes, linear).map(|channel| channel.clamp(0.0, 1.0));
+        let [x, y, z] = times(&XYZ, light);
+        let f = |t: f64| if t > 0.008856 { t.cbrt() } else { 7.787 * t + 16.0 / 116.0 };
+        let (x, y, z) = (f(x / 0.95047), f(y), f(z / 1.08883));
+        [116.0 * y - 16.0, 500.0 * (x - y), 200.0 * (y - z)]
+    }
+
+    /// The least distance (CIE 1976) of two of `colours` to any eyes.
+    fn least_distance(colours: &[[u8; 3]]) -> f64 {
+        let mut least = f64::INFINITY;
+        for (_, eyes) in &EYES {
+            for (index, one) in colours.iter().enumerate() {
+                for other in &colours[..index] {
+                    let (a, b) = (seen(*one, eyes), seen(*other, eyes));
+                    let squares = a.iter().zip(b).map(|(a, b)| (a - b).powi(2));
+                    least = least.min(squares.sum::<f64>().sqrt());
+                }
+            }
+        }
+        least
+    }
+
+    /// If it failed, a chart of two things would show one of them to every twelfth man.
+    #[test]
+    fn named_colours_are_told_apart_by_all_eyes() {
+        const OKABE_AND_ITO: [[u8; 3]; 6] = [
+            [0, 114, 178],
+            [213, 94, 0],
+            [0, 158, 115],
+            [204, 121, 167],
+            [230, 159, 0],
+            [86, 180, 233],
+        ];
+        let ours: Vec<[u8; 3]> = (0..6).map(|index| Hue::nth(index).rgb()).collect();
+        for ground in [Ground::Light, Ground::Dark] {
+            let on = |colours: &[[u8; 3]]| -> Vec<[u8; 3]> {
+                colours.iter().map(|colour| ground.of(*colour)).collect()
+            };
+            let (found, known) = (least_distance(&on(&ours)), least_distance(&on(&OKABE_AND_ITO)));
+            assert!(found >= known && found > 16.5, "{ground:?}: {found} beside {known}");
+        }
+    }
 }

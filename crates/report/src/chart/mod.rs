@@ -14,7 +14,7 @@
 //!
 //! # fn main() -> Result<(), drivescope_report::chart::ChartError> {
 //! let times = vec![(0.0, 2.1e6), (4_194_304.0, 0.9e6), (8_388_608.0, 0.91e6)];
-//! let (name, hue, across) = ("slow zone".to_owned(), Hue::Orange, Across::X);
+//! let (name, hue, across) = ("slow zone".to_owned(), Hue::Brown, Across::X);
 //! let chart = Chart {
 //!     layers: vec![
 //!         Layer::Zone(Zone { name, hue, across, from: 0.0, to: 4_194_304.0 }),

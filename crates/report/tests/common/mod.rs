@@ -50,14 +50,14 @@ pub fn scatter(count: usize) -> Chart {
         layers: vec![
             Layer::Zone(Zone {
                 name: "slow zone".into(),
-                hue: Hue::Orange,
+                hue: Hue::Brown,
                 across: Across::X,
                 from: 0.0,
                 to: 4.0 * MIB,
             }),
             Layer::Points(Points::new("fast band", Hue::Blue, fast)),
             Layer::Points(Points::new("slow band", Hue::Vermillion, slow)),
-            Layer::Points(Points::new("slow zone", Hue::Orange, zone)),
+            Layer::Points(Points::new("slow zone", Hue::Brown, zone)),
         ],
         note: "sim:usb-8m, seed 7".into(),
     }

@@ -314,7 +314,7 @@ fn class(setting: &SettingFigures, run: usize) -> usize {
 const CLASSES: [(&str, Hue); 4] = [
     ("usable settings", Hue::Blue),
     ("undecided", Hue::Green),
-    ("unstable", Hue::Orange),
+    ("unstable", Hue::Brown),
     ("the lower of two groups", Hue::Vermillion),
 ];
 

@@ -162,7 +162,7 @@ pub fn saturation(body: &Body) -> Option<Chart> {
     let cliff = phases.cliff_s.map(|at| at * 1e9);
     if let Some(cliff) = cliff {
         zone("fresh", Hue::Sky, 0.0, cliff);
-        zone("transition", Hue::Orange, cliff, steady.unwrap_or(end));
+        zone("transition", Hue::Brown, cliff, steady.unwrap_or(end));
     }
     if let Some(steady) = steady {
         zone("steady", Hue::Green, steady, end);
