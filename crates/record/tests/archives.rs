@@ -202,7 +202,8 @@ fn hostile_archives_are_refused_whole() {
     place.refuses(&archive(&[(EntryType::Directory, &format!("{good}/"), b"")]), "holds no runs");
     place.refuses(&archive(&[(file, &inside("plan.toml"), b"a")]), "record.json: cannot open it");
     place.refuses(b"\x1f\x8b and then nothing of the kind", "is broken");
-    place.refuses(b"", "neither an archive nor a document");
+    place.refuses(b"", "is empty");
+    place.refuses(b"\x91\xff", "neither an archive of runs nor a whole document");
 }
 
 #[test]
@@ -378,10 +379,10 @@ fn a_bare_document_of_a_run_that_is_here_is_skipped_and_an_interrupted_one_canno
     let error = place.runs.resume(&added[0]).map(|_| ()).unwrap_err().to_string();
     assert!(error.contains("imported as a document alone"), "{error}");
     for (bytes, why) in [
-        ("{}", "is no document of drivescope"),
-        ("[1]", "is no document of drivescope"),
+        ("{}", "it has no envelope"),
+        ("[1]", "it has no envelope"),
         (&OLD.replace("20231114T221320Z-00000007", "../../x"), "is no document of drivescope"),
-        ("{\"envelope\":", "neither an archive nor a document"),
+        ("{\"envelope\":", "neither an archive of runs nor a whole document"),
     ] {
         place.refuses(bytes.as_bytes(), why);
     }

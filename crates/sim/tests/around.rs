@@ -361,7 +361,7 @@ fn a_neighbour_keeps_its_hours() {
 fn what_cannot_be_is_refused_with_its_field() {
     for (query, key, words) in [
         ("host.queue_depth=0", "host.queue_depth", "1 to 65535"),
-        ("host.width=8", "host.width", "unknown field `width`"),
+        ("host.width=8", "host.width", "there is no field `width`"),
         ("faults.unreadable=1GiB", "faults.unreadable", "OFFSET+LENGTH"),
         ("faults.lost=4096GiB+4KiB", "faults.lost", "none of the"),
         (

@@ -326,7 +326,7 @@ fn what_a_card_cannot_be_is_told_with_its_key() {
         ("write.open_au_random=3", "write.open_au_random", "outside 0 to 2"),
         ("write.merge=never", "write.merge", "unknown variant"),
         ("link.queue_depth=0", "link.queue_depth", "outside 1 to 256"),
-        ("fat.bytes=1", "fat.bytes", "missing field"),
+        ("fat.bytes=1", "fat.bytes", "the field `lookup_ns` is missing"),
     ] {
         match open(&format!("sim:sdcard-4m?{query}")) {
             Err(SimError::Override { key: at, what }) => {

@@ -78,10 +78,10 @@ fn impossible_disks_are_refused_with_the_key() {
         ("capacity=1MiB&geometry.zones=1", "geometry.zones", "too few"),
         ("identity.temperature_c=nan", "identity.temperature_c", "outside -100"),
         ("identity.temperature_c=inf", "identity.temperature_c", "outside -100"),
-        ("geometry.rpm=7200.5", "geometry.rpm", "invalid type"),
-        ("geometry.heads=-1", "geometry.heads", "invalid value"),
+        ("geometry.rpm=7200.5", "geometry.rpm", "is not a whole number"),
+        ("geometry.heads=-1", "geometry.heads", "`-1` is not a whole number"),
         ("geometry.rpm.x=1", "geometry.rpm.x", "`rpm` is a field and no table"),
-        ("geometry.=1", "geometry.", "unknown field"),
+        ("geometry.=1", "geometry.", "there is no field"),
         ("memory.write_cache=1", "memory.write_cache", ""),
         ("memory.segments=65537", "memory.segments", "outside 1 to 65536"),
     ] {

@@ -330,7 +330,7 @@ fn what_a_model_or_an_override_gets_wrong_is_told_with_its_key() {
         ("tlc-pslc?nand.pages_per_block=577", "nand.pages_per_block", "not a multiple of 3"),
         ("tlc-pslc?slc.bytes=900000000000", "slc.bytes", "blocks of a die"),
         ("optane?nand.planes=2", "nand.planes", "unit of mapping"),
-        ("tlc-pslc?slc.colour=1", "slc.colour", "unknown field"),
+        ("tlc-pslc?slc.colour=1", "slc.colour", "there is no field `colour`"),
     ] {
         match open(&format!("sim:{query}")) {
             Err(SimError::Override { key: at, what }) => {

@@ -204,7 +204,7 @@ impl<F: Files> Runs<F> {
                 "is neither an archive of runs nor a whole document as --json prints it".to_owned(),
             )
         })?;
-        if document["envelope"].is_null() {
+        if document["envelope"]["schema"].as_str().is_none() {
             let what = "is JSON, but nothing that drivescope printed: it has no envelope";
             return Err(wrong(what.to_owned()));
         }
