@@ -217,7 +217,11 @@ impl Recording {
 
     fn go_on(&mut self, (writer, run): (RunWriter, Run), kind: DriveKind) -> Result<Earlier> {
         let earlier = earlier(&run, kind)?;
-        talk::note(&format!("going on with {} after {} runs", run.id, earlier.runs.len()));
+        talk::note(&format!(
+            "going on with {} after {}",
+            run.id,
+            report::number::counted(earlier.runs.len(), "run")
+        ));
         let now = envelope(&self.envelope.schema, run.id, &SystemClock);
         let resumed = Some(serde_json::to_value(now)?);
         self.store = Store::Open(Box::new(Open { writer, trouble: None, resumed }));

@@ -175,17 +175,12 @@ impl Executed {
     /// Bytes that all runs had written when `windows` had written `at`: their warm-ups and the runs of other tests
     /// come on top.
     fn written_at(&self, windows: &[Window<'_>], at: u64, side: Side) -> Bytes {
-        let mut left = at;
-        for window in windows {
-            let bytes: u64 = window.slices().iter().sum();
-            let is_here = left < bytes || (left == bytes && side == Side::Before);
-            if is_here {
-                let all = self.written_until(Some(window.run)).0;
-                return Bytes(all.saturating_sub(window.run.run.bytes) + window.skipped() + left);
-            }
-            left -= bytes;
-        }
-        self.written_until(windows.last().map(|window| window.run))
+        let Some((index, within)) = place(windows, at, side) else {
+            return self.written_until(windows.last().map(|window| window.run));
+        };
+        let window = &windows[index];
+        let all = self.written_until(Some(window.run)).0;
+        Bytes(all.saturating_sub(window.run.run.bytes) + window.skipped() + within)
     }
 }
 
@@ -199,26 +194,33 @@ impl Executed {
     /// Bytes that had been written before the run of the knee at `at`, and that the drive had made room for again: those of a
     /// memory that is empty again after each rest, so that each later run begins with as much of a burst; otherwise none.
     fn made_room_for(&self, windows: &[Window<'_>], at: u64) -> u64 {
-        let mut left = at;
-        for (index, window) in windows.iter().enumerate() {
-            let bytes: u64 = window.slices().iter().sum();
-            if left > bytes {
-                left -= bytes;
-                continue;
-            }
-            let warm_up = |run: &RunFigures| self.written_by(run).saturating_sub(run.run.bytes);
-            let here = (warm_up(window.run) + window.skipped() + left) as f64;
-            let again = |later: &Window<'_>| match later.skipped() {
-                0 => 0.0,
-                head => (warm_up(later.run) + head) as f64,
-            };
-            let again: Vec<f64> = windows[index + 1..].iter().map(again).collect();
-            let is_again = stats::median(&again).is_some_and(|again| again >= AGAIN_MIN * here);
-            let all = self.written_until(Some(window.run)).0;
-            return if is_again { all.saturating_sub(self.written_by(window.run)) } else { 0 };
-        }
-        0
+        let Some((index, within)) = place(windows, at, Side::Before) else { return 0 };
+        let window = &windows[index];
+        let warm_up = |run: &RunFigures| self.written_by(run).saturating_sub(run.run.bytes);
+        let here = (warm_up(window.run) + window.skipped() + within) as f64;
+        let again = |later: &Window<'_>| match later.skipped() {
+            0 => 0.0,
+            head => (warm_up(later.run) + head) as f64,
+        };
+        let again: Vec<f64> = windows[index + 1..].iter().map(again).collect();
+        let is_again = stats::median(&again).is_some_and(|again| again >= AGAIN_MIN * here);
+        let all = self.written_until(Some(window.run)).0;
+        if is_again { all.saturating_sub(self.written_by(window.run)) } else { 0 }
     }
+}
+
+/// Which of `windows` had been reached when they had written `at`, and how much of it; none beyond the last. On the border
+/// of two, `side` says which.
+fn place(windows: &[Window<'_>], at: u64, side: Side) -> Option<(usize, u64)> {
+    let mut left = at;
+    for (index, window) in windows.iter().enumerate() {
+        let bytes: u64 = window.slices().iter().sum();
+        if left < bytes || (left == bytes && side == Side::Before) {
+            return Some((index, left));
+        }
+        left -= bytes;
+    }
+    None
 }
 
 /// What of a run's window is looked at.

@@ -69,7 +69,11 @@ impl ProbeRecord {
                 identity.name
             );
         }
-        talk::note(&format!("going on with {} after {} probes", run.id, run.steps.len()));
+        talk::note(&format!(
+            "going on with {} after {}",
+            run.id,
+            report::number::counted(run.steps.len(), "probe")
+        ));
         let now = envelope(&run.envelope.schema, run.id.clone(), &SystemClock);
         writer.note("resumed", &serde_json::to_value(now)?)?;
         let (keeping, position) = (Keeping::of(writer, WHAT), run.steps.len() as u32);
