@@ -77,6 +77,13 @@ pub fn check_dir(path: &Path) -> Result<()> {
 
 /// Looks whether a name can be made beside `path`.
 fn writable(path: &Path) -> Result<()> {
+    let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty());
+    if let Some(dir) = dir.filter(|dir| !dir.is_dir()) {
+        let (path, dir) = (path.display(), dir.display());
+        bail!(
+            "{path}: cannot be written, for there is no directory {dir}; make it, or name another"
+        );
+    }
     let made = temporary(path).and_then(|(name, _)| fs::remove_file(name));
     made.with_context(|| cannot(path))
 }

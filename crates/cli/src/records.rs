@@ -128,7 +128,8 @@ pub fn resume(
     let kind = Kind::of(&run);
     let next = next(&run, place);
     if kind != wanted && !run.is_bare() {
-        bail!("{id}: is {}; {next}", kind.noun());
+        let ended = if run.state == State::Finished { ", and finished" } else { "" };
+        bail!("{id}: is {}{ended}; {next}", kind.noun());
     }
     runs.resume(id).map_err(|error| match error {
         RecordError::NotResumable { .. } => anyhow!("{error}; {next}"),

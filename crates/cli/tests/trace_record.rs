@@ -111,7 +111,7 @@ fn a_command_that_fails_is_told_and_recorded() {
     let args = [device.dev(), "-o", setup.file()];
     record(&args, &command).exits(1).prints(&["said", "status 3", "the command failed"]);
     assert_eq!(read(file).0.len(), 7);
-    record(&args, &command).exits(2).says(&["is there already", "--force"]);
+    record(&args, &command).exits(2).says(&["exists", "--force"]);
     let again = record(&[&args[..], &["--force", "--json"]].concat(), &command).exits(1);
     assert_eq!(again.body()["command"]["status"].as_i64(), Some(3));
     again.says(&["said"]);

@@ -99,7 +99,7 @@ struct Io {
 fn samples(dir: &Path, args: &[&str]) -> Vec<Io> {
     let file = dir.join("io.csv");
     let args = [args, &["--read-only", "--runs=1", "--seed=7", "--samples"]].concat();
-    let mut command = common::drivescope([&["mark", DISK], &args[..]].concat());
+    let mut command = common::drivescope([&["mark", DISK, "--force"], &args[..]].concat());
     let ran: Ran = command.arg(&file).output().unwrap().into();
     ran.exits(0);
     let text = std::fs::read_to_string(&file).unwrap();

@@ -35,7 +35,7 @@ fn what_cannot_be_measured_is_refused_with_a_way_out() {
         ("/dev/null", "a character device is not storage"),
         (fifo.path().to_str().unwrap(), "a pipe is not storage"),
         (empty.path().to_str().unwrap(), "no content to measure; write data to it first"),
-        ("/sys/kernel/mm/transparent_hugepage/enabled", "use --buffered"),
+        ("/sys/kernel/mm/transparent_hugepage/enabled", "is not storage"),
     ];
     for (path, words) in cases {
         if !path.starts_with("/no/") && !std::path::Path::new(path).exists() {
@@ -53,6 +53,31 @@ fn what_cannot_be_measured_is_refused_with_a_way_out() {
         panic!("a read-only descriptor was taken for writing");
     };
     assert_eq!(text.to_string(), "mine: it is not open for reading and writing; open it with both");
+}
+
+// Breaks when a filesystem in memory is refused without the flag that measures it.
+#[test]
+fn what_has_no_direct_io_is_refused_with_the_flag_that_does_without() {
+    if !rustix::process::geteuid().is_root() {
+        return skipped("needs root");
+    }
+    let ramfs = Ramfs(tempfile::tempdir().unwrap());
+    let mut mount = std::process::Command::new("mount");
+    mount.args(["-t", "ramfs", "none"]).arg(ramfs.0.path());
+    assert!(mount.status().unwrap().success());
+    let path = ramfs.0.path().join("file");
+    std::fs::write(&path, [0; 8192]).unwrap();
+    let text = refusal(&path, OpenOptions::default()).to_string();
+    assert!(text.contains("no direct I/O") && text.contains("use --buffered"), "{text}");
+    RealTarget::open(&path, OpenOptions { direct: false, ..OpenOptions::default() }).unwrap();
+}
+
+struct Ramfs(tempfile::TempDir);
+
+impl Drop for Ramfs {
+    fn drop(&mut self) {
+        let _ = std::process::Command::new("umount").arg(self.0.path()).status();
+    }
 }
 
 // Exclusive use is what keeps a mount from happening in the middle of a write test.
