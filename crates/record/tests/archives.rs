@@ -381,6 +381,7 @@ fn a_bare_document_of_a_run_that_is_here_is_skipped_and_an_interrupted_one_canno
     for (bytes, why) in [
         ("{}", "it has no envelope"),
         ("[1]", "it has no envelope"),
+        ("{\"envelope\":{\"schema\":1}}", "its envelope names no schema"),
         (&OLD.replace("20231114T221320Z-00000007", "../../x"), "is no document of drivescope"),
         ("{\"envelope\":", "neither an archive of runs nor a whole document"),
     ] {

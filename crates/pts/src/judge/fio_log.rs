@@ -226,7 +226,7 @@ fn of_direction(logs: &[&Log], way: Way, direction: Direction) -> Option<Measure
         }
     } else if seconds > 0.0 {
         let kib = over_time(&rates);
-        found.bytes = (!rates.is_empty()).then_some((kib * 1024.0) as u64);
+        found.bytes = (!rates.is_empty()).then_some((kib * 1024.0).round() as u64);
         found.bytes_per_s = kib * 1024.0 / seconds;
         let count = over_time(&iops);
         found.ios = (!iops.is_empty()).then_some(count.round() as u64);

@@ -204,13 +204,14 @@ impl<F: Files> Runs<F> {
                 "is neither an archive of runs nor a whole document as --json prints it".to_owned(),
             )
         })?;
-        if document["envelope"]["schema"].as_str().is_none() {
-            let what = "is JSON, but nothing that drivescope printed: it has no envelope";
-            return Err(wrong(what.to_owned()));
-        }
-        if let Some(schema) = document["envelope"]["schema"].as_str() {
-            accept(schema, accepted).map_err(wrong)?;
-        }
+        let Some(schema) = document["envelope"]["schema"].as_str() else {
+            let lacks = match document["envelope"].is_object() {
+                true => "its envelope names no schema",
+                false => "it has no envelope",
+            };
+            return Err(wrong(format!("is JSON, but nothing that drivescope printed: {lacks}")));
+        };
+        accept(schema, accepted).map_err(wrong)?;
         let whole = load::whole(path, migrate::migrate(document, 0))
             .map_err(|e| wrong(format!("is no document of drivescope: {e}")))?;
         let staging = store::staging(&self.dir, &whole.record.run_id);
