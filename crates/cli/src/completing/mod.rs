@@ -19,7 +19,7 @@ use clap_complete::{CompleteEnv, Shell};
 
 use crate::args::Cli;
 use crate::talk;
-use shells::{Bash, Zsh};
+use shells::{BASH, ZSH};
 
 /// Set by the scripts, to the shell's name.
 const VARIABLE: &str = "DRIVESCOPE_COMPLETE";
@@ -75,11 +75,11 @@ const OFFERS: [(&str, &[&str], Offer); 37] = [
 /// Answers a shell that asks what may come next; false when nobody asked.
 pub fn complete() -> bool {
     let shells = Shells(&[
-        &Bash,
+        &BASH,
         &clap_complete::env::Elvish,
         &clap_complete::env::Fish,
         &clap_complete::env::Powershell,
-        &Zsh,
+        &ZSH,
     ]);
     let here = std::env::current_dir().ok();
     let asked = CompleteEnv::with_factory(command).var(VARIABLE).shells(shells);
@@ -102,8 +102,8 @@ pub fn script(shell: Shell) -> Result<String> {
     let name = shell.to_string();
     let builtin = Shells::builtins();
     let completer: &dyn EnvCompleter = match shell {
-        Shell::Bash => &Bash,
-        Shell::Zsh => &Zsh,
+        Shell::Bash => &BASH,
+        Shell::Zsh => &ZSH,
         _ => builtin.completer(&name).with_context(|| format!("{name}: no such shell"))?,
     };
     completer.write_registration(VARIABLE, NAME, NAME, NAME, &mut text)?;

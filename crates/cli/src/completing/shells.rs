@@ -7,11 +7,19 @@ use std::path::Path;
 use clap::Command;
 use clap_complete::env::EnvCompleter;
 
+/// A shell with a script of ours, whose answers are laid out as clap does.
+pub(super) struct Own {
+    name: &'static str,
+    script: &'static str,
+    answering: &'static dyn EnvCompleter,
+}
+
 /// bash, which parts words also at `:` and `=`. Parted so, `sim:usb` would reach the program as three words; here they
 /// are put together before, and of the answers what stands before the last of those signs is taken off again.
-pub(super) struct Bash;
+pub(super) const BASH: Own =
+    Own { name: "bash", script: BASH_SCRIPT, answering: &clap_complete::env::Bash };
 
-const BASH: &str = r#"_drivescope() {
+const BASH_SCRIPT: &str = r#"_drivescope() {
     local rest=$COMP_LINE word part words=() index
     for ((index = 0; index <= COMP_CWORD; index++)); do
         word=${COMP_WORDS[index]}
@@ -43,43 +51,12 @@ const BASH: &str = r#"_drivescope() {
 complete -o nosort -F _drivescope BIN
 "#;
 
-impl EnvCompleter for Bash {
-    fn name(&self) -> &'static str {
-        "bash"
-    }
-
-    fn is(&self, name: &str) -> bool {
-        name == "bash"
-    }
-
-    fn write_registration(
-        &self,
-        variable: &str,
-        _: &str,
-        bin: &str,
-        completer: &str,
-        out: &mut dyn Write,
-    ) -> std::io::Result<()> {
-        let script = BASH.replace("VARIABLE", variable).replace("NAME", completer);
-        out.write_all(script.replace("BIN", bin).as_bytes())
-    }
-
-    fn write_complete(
-        &self,
-        command: &mut Command,
-        arguments: Vec<OsString>,
-        here: Option<&Path>,
-        out: &mut dyn Write,
-    ) -> std::io::Result<()> {
-        clap_complete::env::Bash.write_complete(command, arguments, here, out)
-    }
-}
-
 /// zsh. clap's script completes nothing at the first Tab where it is loaded from `fpath`: the first call of a function
 /// runs its file, and that one only defines another function. It also sets a space behind `depth=`.
-pub(super) struct Zsh;
+pub(super) const ZSH: Own =
+    Own { name: "zsh", script: ZSH_SCRIPT, answering: &clap_complete::env::Zsh };
 
-const ZSH: &str = r#"#compdef BIN
+const ZSH_SCRIPT: &str = r#"#compdef BIN
 _drivescope() {
     local -a answers open closed open_words closed_words
     local answer value word
@@ -115,13 +92,13 @@ else
 fi
 "#;
 
-impl EnvCompleter for Zsh {
+impl EnvCompleter for Own {
     fn name(&self) -> &'static str {
-        "zsh"
+        self.name
     }
 
     fn is(&self, name: &str) -> bool {
-        name == "zsh"
+        name == self.name
     }
 
     fn write_registration(
@@ -132,7 +109,7 @@ impl EnvCompleter for Zsh {
         completer: &str,
         out: &mut dyn Write,
     ) -> std::io::Result<()> {
-        let script = ZSH.replace("VARIABLE", variable).replace("NAME", completer);
+        let script = self.script.replace("VARIABLE", variable).replace("NAME", completer);
         out.write_all(script.replace("BIN", bin).as_bytes())
     }
 
@@ -143,6 +120,6 @@ impl EnvCompleter for Zsh {
         here: Option<&Path>,
         out: &mut dyn Write,
     ) -> std::io::Result<()> {
-        clap_complete::env::Zsh.write_complete(command, arguments, here, out)
+        self.answering.write_complete(command, arguments, here, out)
     }
 }
