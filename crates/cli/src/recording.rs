@@ -301,7 +301,7 @@ impl Open {
     /// Notes a resumption, before the first thing that it adds.
     fn note_resumption(&mut self) -> Result<(), RecordError> {
         match self.resumed.take() {
-            Some(circumstances) => self.writer.note("resumed", &circumstances),
+            Some(circumstances) => self.writer.note(RESUMED, &circumstances),
             None => Ok(()),
         }
     }
@@ -502,6 +502,9 @@ fn entry(kept: &Kept, samples: &Samples) -> serde_json::Result<StepEntry> {
         figures: serde_json::to_value(kept)?,
     })
 }
+
+/// Kind of the notes that tell of resumptions.
+pub const RESUMED: &str = "resumed";
 
 /// Kind of the notes that tell of runs that I/Os failed in.
 const FAILED: &str = "failed";

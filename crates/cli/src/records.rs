@@ -80,7 +80,7 @@ pub fn next(run: &Run, place: &PlaceArgs) -> String {
 /// What to do with a run that has not come to its end.
 pub fn how_to_go_on(run: &Run, place: &PlaceArgs) -> String {
     match Kind::of(run).goes_on_with() {
-        Some(verb) if !run.is_bare() => {
+        Some(verb) if !run.is_bare() && !fails_again(run) => {
             format!("go on with it: drivescope {verb} --resume {}{}", run.id, place.flag())
         }
         _ => anew(run),
@@ -94,6 +94,11 @@ pub fn without_result(run: &Run, runs: &Runs, place: &PlaceArgs) -> anyhow::Erro
         false => how_to_go_on(run, place),
     };
     anyhow!("{}: has no result yet; {next}", run.id)
+}
+
+/// True of tests that failed before their first part, at the purge: there they would fail again.
+fn fails_again(run: &Run) -> bool {
+    Kind::of(run) == Kind::Tests && run.state == State::Broken && run.steps.len() < 2
 }
 
 /// How to make a finished run again.

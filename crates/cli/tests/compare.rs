@@ -69,6 +69,15 @@ fn runs_that_were_measured_in_turns_are_compared_in_blocks_later() {
     assert_eq!(pair(&apart)["design"], "separate");
     let caveats = apart.body()["caveats"].to_string();
     assert!(caveats.contains("measured_apart"), "{caveats}");
+    // One that was killed and gone on with had the drive to itself for what was left.
+    let killed = recorded(runs.path()).into_iter().find(|run| run.id() == side(1)).unwrap();
+    for name in ["end.json", "SHA256SUMS", "document.json", "series.csv", "histograms.hlog"] {
+        fs::remove_file(killed.path(name)).unwrap();
+    }
+    at(runs.path(), &["run", "--resume", &side(1)]);
+    let apart = compare(runs.path(), &[&side(0), &side(1)]);
+    assert_eq!(pair(&apart)["design"], "separate");
+    assert!(apart.body()["caveats"].to_string().contains("measured_apart"));
     // And as documents, without the records.
     let document = runs.path().join("a.json");
     let printed = at(

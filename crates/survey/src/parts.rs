@@ -259,7 +259,7 @@ fn saturate(
             Some(_) => "it serves one request at a time: of such a drive, its probes tell more",
             None => "whether it serves many requests at once is not known",
         };
-        return Err((why.to_owned(), Some("drivescope pts wsat")));
+        return Err((why.to_owned(), None));
     }
     if writes > left.bytes {
         let why = format!(

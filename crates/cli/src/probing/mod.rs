@@ -125,7 +125,10 @@ impl<'a> Job<'a> {
     /// The run of this name, which is to go on.
     fn resumed(&self, name: &str) -> Result<Resumed> {
         if let Some(other) = self.given.names().find(|flag| !BESIDE_RESUME.contains(flag)) {
-            bail!("--{}: is in the record; leave it out with --resume", other.replace('_', "-"));
+            bail!(
+                "--{}: a run goes on as its record says; leave it out with --resume, or begin a new run",
+                other.replace('_', "-")
+            );
         }
         let runs = recording::runs(&self.record.keep.place)?;
         let id = runs.find(name)?;

@@ -101,7 +101,10 @@ fn can_report(args: &SurveyArgs) -> Result<()> {
 /// Goes on with a recorded survey at the first part that is not done.
 fn go_on(name: &str, args: &SurveyArgs, given: &Given) -> Result<Exit> {
     if let Some(other) = given.names().find(|flag| !BESIDE_RESUME.contains(flag)) {
-        bail!("--{}: is in the record; leave it out with --resume", other.replace('_', "-"));
+        bail!(
+            "--{}: a run goes on as its record says; leave it out with --resume, or begin a new run",
+            other.replace('_', "-")
+        );
     }
     let runs = recording::runs(&args.record.keep.place)?;
     let resumed = keep::resumed(&runs, name, &args.record.keep.place)?;

@@ -140,7 +140,10 @@ fn go_on(name: &str, target: Option<&str>, args: &PtsArgs, given: &Given) -> Res
              now, add --device DEVICE"
         ),
         Some(flag) => {
-            bail!("--{}: is in the record; leave it out with --resume", flag.replace('_', "-"))
+            bail!(
+                "--{}: a run goes on as its record says; leave it out with --resume, or begin a new run",
+                flag.replace('_', "-")
+            )
         }
     }
     args.output.live.check()?;

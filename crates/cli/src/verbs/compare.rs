@@ -154,7 +154,9 @@ fn of_run(name: &str, args: &CompareArgs) -> Result<Found> {
     }
     let document = session::of_record(&run)?
         .ok_or_else(|| records::without_result(&run, &runs, &args.record.place))?;
-    let note = run.notes.iter().find(|(kind, _)| kind == BLOCKS);
+    // What was gone on with was no longer measured in turns with the other.
+    let is_whole = !run.notes.iter().any(|(kind, _)| kind == recording::RESUMED);
+    let note = run.notes.iter().find(|(kind, _)| kind == BLOCKS).filter(|_| is_whole);
     let blocks = note.and_then(|(_, note)| Some(note["comparison"].as_str()?.to_owned()));
     let side = side(name, &document, true, blocks);
     Ok(Found::Recorded(side, Box::new(document.body), recording::latencies(&run)))
