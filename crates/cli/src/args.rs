@@ -317,7 +317,7 @@ pub struct LoadArgs {
     #[arg(help_heading = "Repetition", long, value_name = "SHARE", value_parser = share)]
     pub until: Option<f64>,
     /// Longest time that --until may take
-    #[arg(help_heading = "Repetition", long, value_name = "TIME", value_parser = lasting, default_value = "5m")]
+    #[arg(requires = "until", help_heading = "Repetition", long, value_name = "TIME", value_parser = lasting, default_value = "5m")]
     pub budget: Nanos,
     /// Root seed of all randomness [default: a fresh one, which is recorded]
     #[arg(help_heading = "Repetition", long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
