@@ -36,7 +36,7 @@ pub use compare::CompareArgs;
 pub use diskspd::{DiskspdArgs, diskspd_help, diskspd_options};
 pub use explain::ExplainArgs;
 pub use flashbench::{FlashbenchArgs, flashbench_help, flashbench_options};
-pub use given::Given;
+pub use given::{Given, values_of};
 pub use health::HealthArgs;
 pub use import::{ImportArgs, ImportFlashbenchArgs, ImportVerb, ResultForm};
 pub use judge::JudgeArgs;
@@ -156,8 +156,8 @@ Examples:
   drivescope mark sim:hdd-7200 --seed 7    a virtual disk, the same each time
   drivescope mark --resume last            go on after Ctrl-C, a crash, a reboot
 
-A directory gets a test file, which is always removed. An existing file or a
-device is only read, unless --write and --consent say otherwise.")]
+A directory gets a test file, which is removed at the end. An existing file or
+a device is only read, unless --write and --consent say otherwise.")]
 pub struct MarkArgs {
     #[command(flatten)]
     pub target: TargetArgs,

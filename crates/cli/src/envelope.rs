@@ -39,10 +39,15 @@ pub fn envelope(schema: &str, run_id: RunId, clock: &dyn WallClock) -> Envelope 
         run_id,
         version: env!("CARGO_PKG_VERSION").to_owned(),
         binary: binary(),
-        arguments: std::env::args_os().skip(1).map(|a| a.to_string_lossy().into_owned()).collect(),
+        arguments: arguments(),
         drive: None,
         parts: Vec::new(),
     }
+}
+
+/// What was typed behind the program's name.
+pub fn arguments() -> Vec<String> {
+    std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect()
 }
 
 /// The program itself. Hashed once; it cannot change while it runs.

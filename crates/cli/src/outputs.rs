@@ -7,8 +7,8 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
+use trace::{Existing, Pending};
 
-use crate::durable;
 use crate::exit::Refused;
 
 /// Makes the file at `path`, or empties the one that is there, for what goes to it bit by bit. A pipe or a terminal is taken
@@ -39,32 +39,37 @@ pub fn create(path: &Path) -> Result<File> {
 /// [`Refused`] where a block device is; else what is in the way, and what to do.
 pub fn check(path: &Path, force: bool) -> Result<()> {
     not_in_the_way(path, force)?;
-    match fs::metadata(path) {
-        Ok(meta) if !meta.is_file() => Ok(()),
-        // What a link leads to is replaced, and not the link.
-        Ok(_) => writable(&fs::canonicalize(path).with_context(|| cannot(path))?),
-        Err(_) => writable(path),
+    if is_taken_as_it_is(path) {
+        return Ok(());
     }
+    let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty());
+    if let Some(dir) = dir.filter(|dir| !dir.is_dir()) {
+        let (path, dir) = (path.display(), dir.display());
+        bail!(
+            "{path}: cannot be written, for there is no directory {dir}; make it, or name another"
+        );
+    }
+    // The name of one that is taken back at once.
+    Pending::begin(path, Existing::Replace).map(drop).with_context(|| cannot(path))
 }
 
 fn not_in_the_way(path: &Path, force: bool) -> Result<()> {
-    if path.file_name().is_none() {
-        bail!("{}: is a directory, and a file's name belongs there", path.display());
-    }
     match fs::metadata(path) {
         Ok(meta) if meta.is_dir() => {
             bail!("{}: is a directory, and a file's name belongs there", path.display())
         }
-        Ok(meta) if meta.is_file() => {
-            if meta.len() > 0 && !force {
-                bail!("{}: exists; --force writes over it, or name another file", path.display());
-            }
-            Ok(())
+        Ok(meta) if meta.is_file() && meta.len() > 0 && !force => {
+            bail!("{}: exists; --force writes over it, or name another file", path.display())
         }
         Ok(meta) => refuse_drive(path, meta.file_type()),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
         Err(error) => Err(error).with_context(|| cannot(path)),
     }
+}
+
+/// True of a pipe, a terminal and the like.
+fn is_taken_as_it_is(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|meta| !meta.is_file())
 }
 
 /// Looks whether files may be written into the directory `path`, which may have to be made.
@@ -73,28 +78,6 @@ fn not_in_the_way(path: &Path, force: bool) -> Result<()> {
 /// [`Refused`] where a block device is.
 pub fn check_dir(path: &Path) -> Result<()> {
     fs::metadata(path).map_or(Ok(()), |meta| refuse_drive(path, meta.file_type()))
-}
-
-/// Looks whether a name can be made beside `path`.
-fn writable(path: &Path) -> Result<()> {
-    let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty());
-    if let Some(dir) = dir.filter(|dir| !dir.is_dir()) {
-        let (path, dir) = (path.display(), dir.display());
-        bail!(
-            "{path}: cannot be written, for there is no directory {dir}; make it, or name another"
-        );
-    }
-    let made = temporary(path).and_then(|(name, _)| fs::remove_file(name));
-    made.with_context(|| cannot(path))
-}
-
-/// A new file beside `path`, and its name, which says whose it is.
-fn temporary(path: &Path) -> io::Result<(PathBuf, File)> {
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(format!(".{}.part", std::process::id()));
-    let name = path.with_file_name(name);
-    let file = OpenOptions::new().write(true).create_new(true).open(&name)?;
-    Ok((name, file))
 }
 
 fn refuse_drive(path: &Path, kind: FileType) -> Result<()> {
@@ -124,7 +107,7 @@ pub fn write(path: &Path, bytes: &[u8], force: bool) -> Result<()> {
 pub struct Part {
     out: BufWriter<File>,
     path: PathBuf,
-    temporary: Option<PathBuf>,
+    pending: Option<Pending>,
     force: bool,
 }
 
@@ -135,14 +118,15 @@ impl Part {
     /// As [`check`], or the system's answer, with the path.
     pub fn begin(path: &Path, force: bool) -> Result<Part> {
         check(path, force)?;
-        if fs::metadata(path).is_ok_and(|meta| !meta.is_file()) {
-            let out = BufWriter::new(create(path)?);
-            return Ok(Part { out, path: path.to_owned(), temporary: None, force });
-        }
-        // What a link leads to is replaced, and not the link.
-        let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-        let (temporary, file) = temporary(&path).with_context(|| cannot(&path))?;
-        Ok(Part { out: BufWriter::new(file), path, temporary: Some(temporary), force })
+        let (file, pending) = if is_taken_as_it_is(path) {
+            (create(path)?, None)
+        } else {
+            // One that is there now is empty, or may be written over.
+            let existing = if path.exists() { Existing::Replace } else { Existing::Keep };
+            let begun = Pending::begin(path, existing).with_context(|| cannot(path))?;
+            (begun.0, Some(begun.1))
+        };
+        Ok(Part { out: BufWriter::new(file), path: path.to_owned(), pending, force })
     }
 
     /// Gives the file its name, and waits until both are durable.
@@ -151,25 +135,9 @@ impl Part {
     /// The system's answer, with the path; then there is no new file.
     pub fn finish(mut self) -> Result<()> {
         self.out.flush().with_context(|| cannot(&self.path))?;
-        let Some(temporary) = &self.temporary else { return Ok(()) };
-        // Before it takes the name, which may be that of an earlier file: a power cut leaves one of the two.
-        self.out.get_ref().sync_all().with_context(|| cannot(&self.path))?;
+        let Some(pending) = self.pending else { return Ok(()) };
         not_in_the_way(&self.path, self.force)?;
-        self.placed(temporary).with_context(|| cannot(&self.path))?;
-        self.temporary = None;
-        durable::settle_name(&self.path).with_context(|| cannot(&self.path))
-    }
-
-    fn placed(&self, temporary: &Path) -> io::Result<()> {
-        if self.path.exists() {
-            return fs::rename(temporary, &self.path);
-        }
-        // Unlike a rename, a link does not replace what took the name meanwhile; FAT has none.
-        match fs::hard_link(temporary, &self.path) {
-            Ok(()) => fs::remove_file(temporary),
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => Err(error),
-            Err(_) => fs::rename(temporary, &self.path),
-        }
+        pending.publish(self.out.get_ref()).with_context(|| cannot(&self.path))
     }
 }
 
@@ -180,15 +148,6 @@ impl Write for Part {
 
     fn flush(&mut self) -> io::Result<()> {
         self.out.flush()
-    }
-}
-
-impl Drop for Part {
-    fn drop(&mut self) {
-        if let Some(temporary) = &self.temporary {
-            // Nobody is left to be told; the name says what it is.
-            let _ = fs::remove_file(temporary);
-        }
     }
 }
 

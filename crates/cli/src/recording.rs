@@ -95,6 +95,8 @@ struct Open {
     /// The circumstances of a resumption, noted with the first run that it makes: until then the
     /// record stays as it was.
     resumed: Option<Value>,
+    /// True when the record says already how the run ended, as it does not of one that was killed.
+    had_ended: bool,
 }
 
 /// What is said when the record of a measurement is closed.
@@ -222,9 +224,10 @@ impl Recording {
             run.id,
             report::number::counted(earlier.runs.len(), "run")
         ));
+        let had_ended = run.is_ended();
         let now = envelope(&self.envelope.schema, run.id, &SystemClock);
         let resumed = Some(serde_json::to_value(now)?);
-        self.store = Store::Open(Box::new(Open { writer, trouble: None, resumed }));
+        self.store = Store::Open(Box::new(Open { writer, trouble: None, resumed, had_ended }));
         Ok(earlier)
     }
 
@@ -247,7 +250,7 @@ impl Recording {
         };
         match runs.create(&head) {
             Ok(writer) => {
-                let open = Open { writer, trouble: None, resumed: None };
+                let open = Open { writer, trouble: None, resumed: None, had_ended: false };
                 self.store = Store::Open(Box::new(open));
             }
             Err(error) if is_asked => return Err(error.into()),
@@ -316,7 +319,7 @@ impl Open {
         if let Some(error) = self.trouble {
             return Err(error);
         }
-        if self.resumed.is_some() && state != State::Finished {
+        if self.resumed.is_some() && self.had_ended && state != State::Finished {
             // Ended before it added anything: the record says already what there is to say.
             return Ok(());
         }

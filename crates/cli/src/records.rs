@@ -1,11 +1,14 @@
 //! What a record is of, as its form tells, and what can still be done with it: the commands that are told to users.
 
-use anyhow::{Result, anyhow, bail};
-use record::{RecordError, Run, RunId, RunWriter, Runs, State};
+use std::fs;
 
-use crate::args::{PlaceArgs, line};
+use anyhow::{Result, anyhow, bail};
+use record::{Envelope, RecordError, Run, RunId, RunWriter, Runs, State};
+
+use crate::args::{Given, PlaceArgs, line, values_of};
+use crate::envelope::arguments;
 use crate::replaying::{COMPARE, REPLAY};
-use crate::{probing, purging, session, surveying, testing};
+use crate::{probing, purging, recording, session, surveying, talk, testing};
 
 /// What made a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,8 +61,9 @@ impl Kind {
     }
 
     /// The verb that goes on with one that has not come to its end.
-    fn goes_on_with(self) -> Option<&'static str> {
+    fn goes_on_with(self, run: &Run) -> Option<&'static str> {
         match self {
+            Kind::Mark if run.setup["sweep"].is_object() => Some("sweep"),
             Kind::Mark => Some("run"),
             Kind::Probing => Some("probe"),
             Kind::Survey => Some("survey"),
@@ -67,6 +71,36 @@ impl Kind {
             Kind::Purge | Kind::Replay | Kind::Comparison | Kind::Unknown => None,
         }
     }
+}
+
+/// The flag that names the drive anew when it has another name now.
+const RENAMED: &str = "device";
+/// Flags that name files which a result is written into when it is there.
+const FILES: [&str; 3] = ["csv", "plot", "report"];
+
+/// The command by which `verb` goes on with the run `id`, and writes the files that `typed` named, the command that it
+/// was made or last gone on with. `wrote` when those files are what that command wrote.
+fn resumption(verb: &str, id: &RunId, typed: &[String], wrote: bool, place: &str) -> String {
+    let has_something =
+        |path: &str| fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.len() > 0);
+    let mut words = vec!["drivescope".to_owned(), verb.to_owned()];
+    words.extend(["--resume".to_owned(), id.to_string()]);
+    let mut is_there = false;
+    for (flag, value) in values_of(typed, &[&[RENAMED][..], &FILES].concat()) {
+        is_there |= flag != RENAMED && has_something(&value);
+        words.extend([format!("--{flag}"), value]);
+    }
+    // What it wrote it may write over; what came there since is not its own.
+    if is_there && (wrote || typed.iter().any(|word| word == "--force")) {
+        words.push("--force".to_owned());
+    }
+    format!("{}{place}", line::command(&words))
+}
+
+/// Tells how to go on with the run `id`, which was stopped: `place` is the flag that leads to it.
+pub fn tell_to_go_on(verb: &str, id: &RunId, place: &str) {
+    let typed = arguments();
+    talk::note(&format!("go on with: {}", resumption(verb, id, &typed, true, place)));
 }
 
 /// What can be done next with a run.
@@ -79,9 +113,15 @@ pub fn next(run: &Run, place: &PlaceArgs) -> String {
 
 /// What to do with a run that has not come to its end.
 pub fn how_to_go_on(run: &Run, place: &PlaceArgs) -> String {
-    match Kind::of(run).goes_on_with() {
-        Some(verb) if !run.is_bare() && !fails_again(run) => {
-            format!("go on with it: drivescope {verb} --resume {}{}", run.id, place.flag())
+    match Kind::of(run).goes_on_with(run) {
+        Some(verb) if !run.is_bare() => {
+            let again = run.notes.iter().rfind(|(kind, _)| kind == recording::RESUMED);
+            let again =
+                again.and_then(|(_, now)| serde_json::from_value::<Envelope>(now.clone()).ok());
+            let typed = again.map_or_else(|| run.envelope.arguments.clone(), |now| now.arguments);
+            let wrote = run.state == State::Interrupted;
+            let command = resumption(verb, &run.id, &typed, wrote, &place.flag());
+            format!("go on with it: {command}")
         }
         _ => anew(run),
     }
@@ -94,11 +134,6 @@ pub fn without_result(run: &Run, runs: &Runs, place: &PlaceArgs) -> anyhow::Erro
         false => how_to_go_on(run, place),
     };
     anyhow!("{}: has no result yet; {next}", run.id)
-}
-
-/// True of tests that failed before their first part, at the purge: there they would fail again.
-fn fails_again(run: &Run) -> bool {
-    Kind::of(run) == Kind::Tests && run.state == State::Broken && run.steps.len() < 2
 }
 
 /// How to make a finished run again.
@@ -116,6 +151,20 @@ fn anew(run: &Run) -> String {
     match run.envelope.arguments.as_slice() {
         [] => "measure anew".to_owned(),
         words => format!("to make it anew: drivescope {}", line::command(words)),
+    }
+}
+
+/// Refuses what was typed beside `--resume` and is none of `allowed`.
+///
+/// # Errors
+/// Names the flag.
+pub fn check_beside_resume(given: &Given, allowed: &[&str]) -> Result<()> {
+    match given.names().find(|name| !allowed.contains(name)) {
+        None => Ok(()),
+        Some(flag) => bail!(
+            "--{}: a run goes on as its record says; leave it out with --resume, or begin a new run",
+            flag.replace('_', "-")
+        ),
     }
 }
 

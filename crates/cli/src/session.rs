@@ -1,6 +1,7 @@
 //! One measurement from its first note to its exit code: measured, recorded, shown.
 
 use std::io::IsTerminal;
+use std::path::PathBuf;
 
 use anyhow::{Context as _, Result, bail};
 use mark::compare::RunLatencies;
@@ -17,7 +18,7 @@ use crate::live::Showing;
 use crate::measure::{Job, Measured, measure};
 use crate::progress::Progress;
 use crate::recording::{Closed, Course, Recording};
-use crate::records::Kind;
+use crate::records::{self, Kind};
 use crate::samples::SamplesFile;
 use crate::setup::{Setup, Swept};
 use crate::view::sweep::SweepFiles;
@@ -55,6 +56,10 @@ pub struct Made {
     place: String,
     /// True when a person is there to be told the run's name; in JSON it stands anyway.
     tell_name: bool,
+    /// The verb that goes on with it.
+    goes_on_with: &'static str,
+    /// The file that has its single I/Os.
+    samples: Option<PathBuf>,
 }
 
 impl Session<'_> {
@@ -68,6 +73,7 @@ impl Session<'_> {
         let create = |path| SamplesFile::create(path, &self.job.target.target, force);
         let samples = self.output.samples.as_deref().map(create).transpose()?;
         let (verb, target) = (self.setup.verb.clone(), self.setup.target.clone());
+        let goes_on_with = if self.setup.sweep.is_some() { "sweep" } else { "run" };
         let envelope = envelope(SCHEMA, self.run_id, &SystemClock);
         let recording = Recording::prepare(self.keep, envelope, self.setup, self.course)?;
         let progress = Progress::of(&Showing {
@@ -101,6 +107,8 @@ impl Session<'_> {
             broken,
             place: self.keep.place.flag(),
             tell_name: !self.output.json && std::io::stderr().is_terminal(),
+            goes_on_with,
+            samples: self.output.samples.clone(),
         })
     }
 
@@ -153,6 +161,11 @@ impl Made {
         &self.closed.latencies
     }
 
+    /// The run, when it is recorded.
+    pub fn id(&self) -> Option<&RunId> {
+        self.closed.id.as_ref()
+    }
+
     /// Hands over what was made.
     ///
     /// # Errors
@@ -188,7 +201,13 @@ impl Made {
         if let Some(id) = &self.closed.id {
             let place = &self.place;
             if body.interrupted {
-                talk::note(&format!("go on with: drivescope run --resume {id}{place}"));
+                if let Some(samples) = &self.samples {
+                    talk::note(&format!(
+                        "{} has the I/Os so far; --samples with another name takes the later ones",
+                        samples.display()
+                    ));
+                }
+                records::tell_to_go_on(self.goes_on_with, id, place);
             } else if self.closed.trouble.is_none() && self.tell_name {
                 talk::note(&format!("recorded; to see it again: drivescope runs show {id}{place}"));
             }

@@ -8,8 +8,14 @@ use probe::flashbench::parse_all;
 use pts::judge::{self, Text};
 use serde_json::Value;
 
+use crate::args::line::quoted;
+use crate::session;
+
 /// So much of a file is looked at.
 const LOOK_BYTES: u64 = 64 << 20;
+
+/// Where a plan comes from.
+pub const PLANS: &str = "`drivescope plan` prints one";
 
 /// Who was given the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +28,8 @@ pub enum Reader {
     Flashbench,
     /// What shows or compares results.
     Show,
+    /// What runs plans.
+    Plan,
 }
 
 /// What a file is.
@@ -41,28 +49,35 @@ enum Whose {
 /// What to do with the file at `path` instead of giving it to `reader`; none where nothing is known of it.
 pub fn advice(path: &Path, reader: Reader) -> Option<String> {
     let name = path.display();
+    let word = quoted(&path.to_string_lossy());
     let said = match (whose(path)?, reader) {
+        (Whose::Nothing, Reader::Plan) => format!("is empty, and a plan belongs there: {PLANS}"),
         (Whose::Nothing, _) => "is empty: there is no result in it".to_owned(),
+        (Whose::Directory, Reader::Plan) => format!("is a directory, and a plan belongs there: {PLANS}"),
+        (Whose::Json, Reader::Plan) => format!("is JSON, and a plan is TOML: {PLANS}"),
+        (Whose::Document(form), Reader::Plan) => {
+            format!("is a result ({form}), and no plan; see it with: drivescope report {word}")
+        }
         (Whose::Directory, Reader::Show) => {
             "is a directory; name a recorded run, or a file that --json was printed to".to_owned()
         }
-        (Whose::Archive, Reader::Import | Reader::Flashbench | Reader::Show) => {
-            format!("is packed, as `drivescope runs export` packs runs; read it with: drivescope runs import {name}")
+        (Whose::Archive, Reader::Import | Reader::Flashbench | Reader::Show | Reader::Plan) => {
+            format!("is packed, as `drivescope runs export` packs runs; read it with: drivescope runs import {word}")
         }
         (Whose::Trace, _) => {
-            format!("is a table in Parquet, as a trace is; read it with: drivescope trace analyze {name}")
+            format!("is a table in Parquet, as a trace is; read it with: drivescope trace analyze {word}")
         }
-        (Whose::Document(form), Reader::Import | Reader::Flashbench) if form == crate::session::SCHEMA => {
-            format!("is drivescope's own result; take it in with: drivescope runs import {name}")
+        (Whose::Document(form), Reader::Import | Reader::Flashbench) if form == session::SCHEMA => {
+            format!("is drivescope's own result; take it in with: drivescope runs import {word}")
         }
         (Whose::Document(form), Reader::Import | Reader::Flashbench) => {
-            format!("is drivescope's own ({form}); see it with: drivescope report {name}")
+            format!("is drivescope's own ({form}); see it with: drivescope report {word}")
         }
-        (Whose::Result(whose), Reader::Runs | Reader::Flashbench | Reader::Show) => {
-            format!("is a result of {whose}; read it with: drivescope import {name}")
+        (Whose::Result(whose), Reader::Runs | Reader::Flashbench | Reader::Show | Reader::Plan) => {
+            format!("is a result of {whose}; read it with: drivescope import {word}")
         }
-        (Whose::Flashbench, Reader::Runs | Reader::Import | Reader::Show) => {
-            format!("is what flashbench printed; read it with: drivescope import flashbench {name}")
+        (Whose::Flashbench, Reader::Runs | Reader::Import | Reader::Show | Reader::Plan) => {
+            format!("is what flashbench printed; read it with: drivescope import flashbench {word}")
         }
         (Whose::Json, Reader::Show) => {
             "is JSON, but nothing that drivescope printed: it has no envelope; give what --json printed, or the name of a \

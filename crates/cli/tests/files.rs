@@ -63,7 +63,10 @@ fn no_verb_writes_over_a_file_unasked() {
         assert!(matches!(forced.code, Some(0 | 1)), "{line:?}: {}", forced.stderr);
         let written = fs::read(&path).unwrap();
         assert!(written != b"mine" && !written.is_empty(), "{line:?}");
-        assert!(!names(dir.path()).iter().any(|name| name.ends_with(".part")), "{line:?}");
+        assert!(
+            !names(dir.path()).iter().any(|name| name.starts_with('.') || name.ends_with(".part")),
+            "{line:?}"
+        );
         // A place where nothing can be made is as well found first.
         let nowhere = format!("{flag}={}", dir.path().join(format!("no/dir.{end}")).display());
         let lost = [&line[..line.len() - 1], &[&nowhere]].concat();

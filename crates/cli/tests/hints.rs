@@ -7,8 +7,9 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use common::recorded::{Recorded, at, only};
-use common::{Ran, names, scratch_dir};
+use common::recorded::{Recorded, at, lines_in, only};
+use common::{Alive, Ran, drivescope, names, scratch_dir, wait_for};
+use rustix::process::{Pid, Signal, kill_process};
 
 /// Verbs that record, quick on virtual drives.
 const VERBS: [&[&str]; 5] = [
@@ -47,21 +48,40 @@ fn told(text: &str) -> Vec<Vec<String>> {
             .map(str::to_owned)
             .collect()
     };
-    let verbs: Vec<&str> = VERBS.iter().map(|verb| verb[0]).chain(["run", "rerun"]).collect();
+    let verbs: Vec<&str> =
+        VERBS.iter().map(|verb| verb[0]).chain(["run", "rerun", "sweep"]).collect();
     commands.map(words).filter(|words| verbs.contains(&words[0].as_str())).collect()
 }
 
-/// Runs the last command that `ran` told: the hint.
-fn follow(ran: &Ran, runs: &Path) -> Ran {
+/// The last command that `ran` told, the hint, run in a shell; what the run was made with is told above it.
+fn try_hint(ran: &Ran, runs: &Path) -> Ran {
     let text = format!("{} {}", ran.stdout, ran.stderr);
-    // What the run was made with is told above it.
     let words = told(&text).pop().unwrap_or_else(|| panic!("no command is told: {text}"));
-    let line = format!("{} {}", env!("CARGO_BIN_EXE_drivescope"), words.join(" "));
+    in_shell(&words.join(" "), runs)
+}
+
+fn in_shell(words: &str, runs: &Path) -> Ran {
+    let line = format!("{} {words}", env!("CARGO_BIN_EXE_drivescope"));
     let mut shell = Command::new("sh");
     shell.args(["-c", &line]).env("DRIVESCOPE_RUNS_DIR", runs).stdin(Stdio::null());
-    let ran: Ran = shell.output().unwrap().into();
-    assert!(matches!(ran.code, Some(0 | 1)), "{line}: {}", ran.stderr);
+    shell.current_dir(runs).output().unwrap().into()
+}
+
+/// As [`try_hint`], which has to be possible.
+fn follow(ran: &Ran, runs: &Path) -> Ran {
+    let ran = try_hint(ran, runs);
+    assert!(matches!(ran.code, Some(0 | 1)), "{}", ran.stderr);
     ran
+}
+
+/// Runs `args` in the directory of its runs, and stops it when something is recorded.
+fn stopped(args: &[&str], runs: &Path) -> Ran {
+    let mut command = drivescope(args);
+    let mut alive = Alive::start(command.env("DRIVESCOPE_RUNS_DIR", runs).current_dir(runs));
+    wait_for("a step", || (lines_in(runs) > 1).then_some(()));
+    let pid = Pid::from_raw(i32::try_from(alive.child().id()).unwrap()).unwrap();
+    kill_process(pid, Signal::INT).unwrap();
+    alive.end().exits(130)
 }
 
 // Breaks when a run that was not finished is told to go on in a way that refuses it.
@@ -116,4 +136,88 @@ fn what_fails_before_its_first_step_leaves_no_record() {
         at(dir.path(), wrong).fails(2, &["error:"]);
         assert_eq!(only(dir.path()).id(), kept, "{wrong:?}: {:?}", names(dir.path()));
     }
+}
+
+/// A sweep of more runs than are made before it is stopped.
+const SWEEP: [&str; 11] = [
+    "sweep",
+    "sim:hdd-7200",
+    "--vary=block=4KiB,64KiB",
+    "--vary=depth=1,4",
+    "--runs=60",
+    "--duration=100ms",
+    "--warm-up=10ms",
+    "--seed=3",
+    "--no-live",
+    "--csv=out.csv",
+    "--plot=a picture.svg",
+];
+
+// Breaks when a hint leaves out the files that were asked for, so that they hold what there was when it was stopped.
+#[test]
+fn what_is_told_to_go_on_with_writes_the_files_that_were_asked_for() {
+    let pts = [
+        "pts",
+        "iops",
+        "sim:enterprise-28op?capacity=512MiB",
+        "--no-purge",
+        "--minute=0.2%",
+        "--seed=5",
+        "--no-live",
+        "--csv=out.csv",
+        "--plot=a picture.svg",
+        "--report=out.html",
+    ];
+    for (args, files) in [(&SWEEP[..], 2), (&pts, 3)] {
+        let dir = scratch_dir();
+        let ran = stopped(args, dir.path());
+        let rows = || fs::read_to_string(dir.path().join("out.csv")).unwrap().lines().count();
+        let before = rows();
+        let told = told(&ran.stderr).pop().unwrap().join(" ");
+        assert!(told.starts_with(&format!("{} --resume", args[0])), "{told}");
+        follow(&ran, dir.path());
+        assert!(rows() > before, "{told}: {before} rows stayed {}", rows());
+        let is_file = |name: &String| ["csv", "svg", "html"].iter().any(|end| name.ends_with(end));
+        let written: Vec<String> = names(dir.path()).into_iter().filter(is_file).collect();
+        assert_eq!(written.len(), files, "{written:?}");
+    }
+}
+
+// Breaks when a hint writes over what it did not write.
+#[test]
+fn what_came_to_the_place_of_a_file_meanwhile_is_left() {
+    let dir = scratch_dir();
+    stopped(&SWEEP, dir.path());
+    let made = only(dir.path());
+    // Where it was made: its files have names from there.
+    let show = || in_shell(&format!("runs show {}", made.id()), dir.path());
+    assert!(show().stdout.contains("--force"));
+    kill(&made);
+    fs::write(dir.path().join("out.csv"), "mine").unwrap();
+    try_hint(&show(), dir.path()).fails(2, &["out.csv", "exists", "--force"]);
+    assert_eq!(fs::read_to_string(dir.path().join("out.csv")).unwrap(), "mine");
+}
+
+// Breaks when the sides of a comparison that was stopped cannot be brought to their ends and held against each other, or
+// when single I/Os that a file has not are not told.
+#[test]
+fn a_stopped_comparison_and_a_file_of_ios_lead_on() {
+    let dir = scratch_dir();
+    let load = ["--tests=RND4KQ1T1", "--runs=100", "--duration=100ms", "--warm-up=10ms"];
+    let args = [&["compare", "sim:hdd-wd", "sim:hdd-sg", "--margin=5%"], &load[..]].concat();
+    let ran = stopped(&args, dir.path());
+    let told: Vec<String> = (ran.stderr.lines())
+        .filter_map(|line| Some(line.split_once(": drivescope ")?.1.split(" (").next()?.to_owned()))
+        .collect();
+    assert_eq!(told.len(), 3, "{}", ran.stderr);
+    assert!(told[2].starts_with("compare ") && told[2].ends_with(" --margin 5%"), "{told:?}");
+    for words in told {
+        let ran = in_shell(&words, dir.path());
+        assert!(matches!(ran.code, Some(0 | 1)), "{words}: {}", ran.stderr);
+    }
+    let dir = scratch_dir();
+    let args = [&["mark", "sim:hdd-wd", "--samples=ios.csv"], &load[..]].concat();
+    let ran = stopped(&args, dir.path());
+    assert!(ran.stderr.contains("ios.csv has the I/Os so far; --samples"), "{}", ran.stderr);
+    follow(&ran, dir.path());
 }

@@ -6,11 +6,12 @@ mod common;
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::{Child, Command};
 use std::time::{Duration, Instant, SystemTime};
 
-use common::recorded::{Recorded, STEPS, VIRTUAL, at, caveats, only, recorded};
+use common::recorded::{Recorded, STEPS, VIRTUAL, at, caveats, lines_in, only, recorded};
 use common::storage::{Loop, has_means};
 use common::{Alive, Ran, drivescope, mark_command, names, run, scratch_dir, tests, wait_for};
 use rustix::process::{Pid, Signal, kill_process};
@@ -65,13 +66,6 @@ impl Moment {
             }
         }
     }
-}
-
-/// Lines in the journals of a runs directory, also while they are written.
-fn lines_in(runs: &Path) -> u64 {
-    let journals = recorded(runs).into_iter().map(|run| run.path("journal.jsonl"));
-    let texts = journals.filter_map(|path| fs::read(path).ok());
-    texts.map(|text| text.iter().filter(|b| **b == b'\n').count() as u64).sum()
 }
 
 fn kill(child: &mut Child, signal: Signal) {
@@ -258,6 +252,48 @@ fn a_run_killed_before_its_document_gets_it() {
     fs::write(made.path("journal.jsonl"), &whole[..whole.len() - 100]).unwrap();
     let on = resume(runs.path(), "last").exits(0);
     assert_eq!(body_text(&on.stdout), body_text(&ran.stdout));
+}
+
+/// A run that was killed, and is gone on with and stopped, was stopped: also when it came to no further step.
+#[test]
+fn a_killed_run_that_is_stopped_at_once_is_interrupted() {
+    let (dir, runs) = (scratch_dir(), scratch_dir());
+    let flags = ["--size=4MiB", "--tests=RND4KQ1T1", "--runs=3", "--duration=1s"];
+    let moment = Moment::Lines(1, Duration::ZERO);
+    killed(mark_command(dir.path(), &flags), runs.path(), moment, Signal::KILL);
+    let made = only(runs.path());
+    let before = made.steps();
+    assert!(!made.is_ended());
+    let mut command = resume_command("last");
+    let mut child = command.env("DRIVESCOPE_RUNS_DIR", runs.path()).spawn().unwrap();
+    // Its first run takes a second from here.
+    let mut said = BufReader::new(child.stderr.take().unwrap()).lines();
+    assert!(said.any(|line| line.unwrap().contains("going on with")));
+    kill(&mut child, Signal::INT);
+    assert!(said.any(|line| line.unwrap().contains(&format!("--resume {}", made.id()))));
+    Ran::from(child.wait_with_output().unwrap()).exits(130);
+    assert_eq!(made.steps(), before);
+    assert_eq!(made.json("end.json")["state"], "interrupted");
+    made.assert_sums();
+}
+
+/// If it failed, a test file would stay that nothing knows of.
+#[test]
+fn who_removes_a_killed_run_is_told_of_its_test_file() {
+    let (dir, runs) = (scratch_dir(), scratch_dir());
+    let made = killed_in_the_middle(dir.path(), runs.path(), &["--size=4MiB"]);
+    let [left] = <[String; 1]>::try_from(names(dir.path())).unwrap();
+    assert!(left.contains(&made.id()));
+    // As long as the kernel holds its lock, it is somebody's.
+    wait_for("the lock", || linux::scratch::leftovers(dir.path()).pop());
+    let ran = at(runs.path(), &["runs", "rm", &made.id(), "--yes"]).exits(0);
+    let told = format!("(4MiB): rm {}", dir.path().join(left).display());
+    assert!(ran.stderr.contains(&told), "{}", ran.stderr);
+    // Of one that ended there is nothing to tell.
+    killed_in_the_middle(dir.path(), runs.path(), &["--size=4MiB", "--remove-leftovers"]);
+    resume(runs.path(), "last");
+    let ran = at(runs.path(), &["runs", "rm", "last", "--yes"]).exits(0);
+    assert_eq!(ran.stderr, "");
 }
 
 /// The single I/Os of a killed run are those of one that was not, each run's once.

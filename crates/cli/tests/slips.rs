@@ -190,6 +190,11 @@ fn a_file_for_another_verb_is_told_as_what_it_is() {
     wrong(&["import"], "align.txt", &["drivescope import flashbench"]);
     wrong(&["import", "flashbench"], "mark.json", &["drivescope runs import"]);
     wrong(&["mark", "--plan"], "random", &["is no text", "drivescope plan"]);
+    wrong(&["mark", "--plan"], "directory", &["is a directory", "drivescope plan"]);
+    wrong(&["run"], "empty", &["is empty", "drivescope plan"]);
+    wrong(&["run"], "a.json", &["is JSON", "drivescope plan"]);
+    wrong(&["run"], "mark.json", &["drivescope.mark/1", "drivescope report"]);
+    wrong(&["run"], "align.txt", &["drivescope import flashbench"]);
     let log = "{\"fio version\" : \"fio-3.36\", \"jobs\" : []}";
     fs::write(at("fio.json"), log).unwrap();
     wrong(&["runs", "import"], "fio.json", &["result of fio", "drivescope import"]);
@@ -241,7 +246,9 @@ fn a_list_says_what_each_probe_has_come_to() {
 #[test]
 fn errors_say_what_to_type_instead() {
     let pts = ["pts", "iops", "sim:hdd-wd", "--minute=1ms", "--no-progress", "--no-record"];
-    run(pts).says(&["the purge before iops failed", "--no-purge"]);
+    run(pts).fails(2, &["sim:hdd-wd: cannot be purged", "it takes no discards", "add --no-purge"]);
+    let method = ["pts", "iops", "sim:mlc-nvme", "--purge-method=ata-erase", "--no-record"];
+    run(method).fails(2, &["ata-erase is not possible here", "possible: discard", "--no-purge"]);
     let resume = ["pts", "iops", "sim:hdd-wd", "--resume=last"];
     run(resume).fails(2, &["is in the record", "leave it out: drivescope pts --resume last"]);
     run(["probe", "sim:usb-8m", "--row", "--json"]).fails(2, &["--row", "--json"]);

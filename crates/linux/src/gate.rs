@@ -26,7 +26,7 @@ use crate::sysfs::{BlockNode, DevNo, Roots};
 mod opening;
 mod refusal;
 
-pub use refusal::{Consent, Cost, Reason, Refusal};
+pub use refusal::{Consent, Cost, Reason, Refusal, quoted};
 
 /// Something on a device that would be lost, which the user may allow by name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

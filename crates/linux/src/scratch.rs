@@ -441,6 +441,15 @@ pub fn leftovers(dir: &Path) -> Vec<Leftover> {
         .collect()
 }
 
+/// The scratch file that the run of this name left in `dir` and nobody holds, as [`leftovers`].
+pub fn left_by(dir: &Path, run_id: &str) -> Option<Leftover> {
+    Some(unowned(&path_of(dir, run_id)).ok()??.1)
+}
+
+fn path_of(dir: &Path, run_id: &str) -> PathBuf {
+    dir.join(format!("{PREFIX}{run_id}{SUFFIX}"))
+}
+
 /// Removes the test file that an earlier process of this very run left in `dir`; tells what it was. The
 /// caller knows that the process is dead, but the kernel may hold its lock a moment longer, until the
 /// last I/O of an io_uring is done with.
@@ -448,7 +457,7 @@ pub fn leftovers(dir: &Path) -> Vec<Leftover> {
 /// # Errors
 /// Why it cannot be removed; [`io::ErrorKind::ResourceBusy`] when it is held by somebody all the same.
 pub fn reclaim(dir: &Path, run_id: &str) -> io::Result<Option<Leftover>> {
-    let path = dir.join(format!("{PREFIX}{run_id}{SUFFIX}"));
+    let path = path_of(dir, run_id);
     for _ in 0..RECLAIM_TRIES {
         match unowned(&path) {
             Ok(Some((_held, leftover))) => return fs::remove_file(&path).map(|()| Some(leftover)),

@@ -160,7 +160,7 @@ fn zfs_remedy(zfs: &Layer) -> String {
 /// What to do when it ended early, by what ended it.
 fn remedy_of_the_end(executed: &Executed) -> &'static str {
     match executed.broken.as_ref().map(|broken| broken.failure.trouble()) {
-        None => "run it again to its end",
+        None => "bring it to its end: go on with it, or run it again",
         Some(Trouble::Gone) => {
             "see that the drive is connected and has power (cable, port, slot), and measure it anew"
         }

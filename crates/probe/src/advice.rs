@@ -1,6 +1,6 @@
 //! What to do with what was found: aligned partitions, filesystems that know the erase block, streams that stay open.
 
-use block::{Bytes, DriveInfo};
+use block::{Bytes, DriveInfo, DriveKind};
 use serde::{Deserialize, Serialize};
 
 use crate::finding::{Name, Verdict};
@@ -27,7 +27,7 @@ const F2FS_LOGS: [u64; 3] = [6, 4, 2];
 
 /// What follows from `known` for a drive.
 pub fn of(known: &Known, info: &DriveInfo) -> Vec<Advice> {
-    let name = info.name.as_str();
+    let name = device_of(info);
     let mut advice = Vec::new();
     if let Some(erase) = known.value(Name::EraseBlock).filter(|bytes| *bytes > 0) {
         advice.push(partition(erase, name));
@@ -39,6 +39,14 @@ pub fn of(known: &Known, info: &DriveInfo) -> Vec<Advice> {
     advice.extend(cache(known));
     advice.extend(capacity(known, info));
     advice
+}
+
+/// The device that commands are for; where a drive is virtual, one of its kind has to be named.
+fn device_of(info: &DriveInfo) -> &str {
+    match info.kind {
+        DriveKind::Virtual => "/dev/sdX",
+        _ => &info.name,
+    }
 }
 
 fn new(topic: &str, command: Option<String>, why: String) -> Advice {
@@ -160,7 +168,7 @@ fn capacity(known: &Known, info: &DriveInfo) -> Option<Advice> {
     (real < stated).then(|| {
         new(
             "capacity",
-            Some(format!("echo 'size={sectors}' | sfdisk --label gpt {}", info.name)),
+            Some(format!("echo 'size={sectors}' | sfdisk --label gpt {}", device_of(info))),
             format!(
                 "it holds {} of the {} that it states: data beyond is lost",
                 Bytes(real),
@@ -178,8 +186,6 @@ fn first_partition(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use block::DriveKind;
-
     use super::*;
     use crate::finding::Finding;
 
@@ -247,6 +253,18 @@ mod tests {
                 "mkfs.f2fs -s 3 /dev/sdb1",
             ]
         );
+    }
+
+    // Breaks when a command is told that no machine can run.
+    #[test]
+    fn what_was_found_on_a_virtual_drive_is_for_a_real_one() {
+        let known = known(&[(Name::EraseBlock, 4 << 20), (Name::RealCapacity, 1 << 30)]);
+        let info = DriveInfo { kind: DriveKind::Virtual, ..drive("sim:fake-64g") };
+        let advice = of(&known, &info);
+        let commands: Vec<_> =
+            advice.iter().filter_map(|advice| advice.command.as_deref()).collect();
+        assert_eq!(commands.len(), 4);
+        assert!(commands.iter().all(|command| command.contains(" /dev/sdX")), "{commands:?}");
     }
 
     #[test]

@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 
 use clap::parser::ValueSource;
-use clap::{ArgMatches, Args, Command};
+use clap::{ArgMatches, Args, Command, CommandFactory as _};
+
+use super::Cli;
 
 /// The names of the flags and arguments that were typed.
 #[derive(Clone, Debug, Default)]
@@ -12,10 +14,7 @@ pub struct Given(BTreeSet<String>);
 impl Given {
     /// Of the verb that was called, the innermost one.
     pub fn of(matches: &ArgMatches) -> Given {
-        let Some((_, mut verb)) = matches.subcommand() else { return Given::default() };
-        while let Some((_, inner)) = verb.subcommand() {
-            verb = inner;
-        }
+        let Some(verb) = innermost(matches) else { return Given::default() };
         // Ids include those of groups of flags, which are named as the types that define them.
         let typed = |id: &&str| {
             !id.starts_with(char::is_uppercase)
@@ -52,4 +51,27 @@ impl Given {
         let names = part.get_arguments().map(|argument| argument.get_id().to_string());
         names.filter(|name| self.has(name)).collect::<Vec<_>>().into_iter()
     }
+}
+
+/// What was typed for the verb that was called, the innermost one.
+fn innermost(matches: &ArgMatches) -> Option<&ArgMatches> {
+    let (_, mut verb) = matches.subcommand()?;
+    while let Some((_, inner)) = verb.subcommand() {
+        verb = inner;
+    }
+    Some(verb)
+}
+
+/// What was typed for these flags in `words`, a command without the program's name; nothing of a command that this
+/// version does not take.
+pub fn values_of(words: &[String], flags: &[&'static str]) -> Vec<(&'static str, String)> {
+    let command = Cli::command().no_binary_name(true);
+    let Ok(matches) = command.try_get_matches_from(words) else { return Vec::new() };
+    let Some(verb) = innermost(&matches) else { return Vec::new() };
+    let given = Given::of(&matches);
+    let value = |flag: &&'static str| {
+        let value = verb.try_get_raw(flag).ok()??.next()?;
+        Some((*flag, value.to_string_lossy().into_owned()))
+    };
+    flags.iter().filter(|flag| given.has(flag)).filter_map(value).collect()
 }

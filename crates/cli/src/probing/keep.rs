@@ -75,7 +75,7 @@ impl ProbeRecord {
             report::number::counted(run.steps.len(), "probe")
         ));
         let now = envelope(&run.envelope.schema, run.id.clone(), &SystemClock);
-        writer.note("resumed", &serde_json::to_value(now)?)?;
+        writer.note(recording::RESUMED, &serde_json::to_value(now)?)?;
         let (keeping, position) = (Keeping::of(writer, WHAT), run.steps.len() as u32);
         Ok(ProbeRecord { keeping, rows: Vec::new(), position, progress })
     }

@@ -124,12 +124,7 @@ impl<'a> Job<'a> {
 
     /// The run of this name, which is to go on.
     fn resumed(&self, name: &str) -> Result<Resumed> {
-        if let Some(other) = self.given.names().find(|flag| !BESIDE_RESUME.contains(flag)) {
-            bail!(
-                "--{}: a run goes on as its record says; leave it out with --resume, or begin a new run",
-                other.replace('_', "-")
-            );
-        }
+        records::check_beside_resume(self.given, &BESIDE_RESUME)?;
         let runs = recording::runs(&self.record.keep.place)?;
         let id = runs.find(name)?;
         let (writer, run) = records::resume(&runs, &id, Kind::Probing, &self.record.keep.place)?;
@@ -300,7 +295,7 @@ impl Made<'_> {
         let (body, place) = (&self.document.body, &self.place);
         if let Some(id) = self.recorded? {
             if body.interrupted {
-                talk::note(&format!("go on with: drivescope probe --resume {id}{place}"));
+                records::tell_to_go_on("probe", &id, place);
             } else if !quiet && std::io::stderr().is_terminal() {
                 talk::note(&format!("recorded; to see it again: drivescope runs show {id}{place}"));
             }

@@ -6,6 +6,7 @@ mod on_drive;
 mod real;
 mod virtually;
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -60,6 +61,22 @@ pub fn run(args: &PurgeArgs) -> Result<Exit> {
         false => real::purge(&job)?,
     };
     made.end(&job)
+}
+
+/// Looks whether the drive that `args` name can be emptied as a part of something larger, before that is begun.
+///
+/// # Errors
+/// Why it cannot.
+pub fn foresee(args: &PurgeArgs) -> Result<()> {
+    match args.device.as_str() {
+        // It holds nothing.
+        "null:" => Ok(()),
+        name if name.starts_with("sim:") => {
+            let found = virtually::chosen(args, &sim::open(name)?);
+            found.map(drop).with_context(|| format!("{name}: cannot be purged"))
+        }
+        path => real::chosen(args, Path::new(path)).map(drop),
+    }
 }
 
 /// Purges a drive that is open already, as a part of something larger: by `permit` where the safety gate gave it, and

@@ -15,6 +15,7 @@ use linux::purge::{
 use linux::sysfs::Roots;
 
 use super::{Body, Device, Job, Made, Outcome, Told, Verified, caveats, show};
+use crate::args::PurgeArgs;
 use crate::consent::{self, Said};
 use crate::envelope::{SystemClock, envelope};
 use crate::exit::Refused;
@@ -50,18 +51,29 @@ pub fn purge(job: &Job<'_>) -> Result<Made> {
     Ok(Made { body, envelope, keeping: Some(keeping), drive: recording::words(&identity) })
 }
 
-/// Purges a drive that is held already, as a part of something larger that has consent to all that it does.
-pub fn held(job: &Job<'_>, permit: &Permit) -> Result<Body> {
-    let found = purge::survey(&Roots::default(), permit.path(), job.args.wishes())?;
-    let (chosen, why) = choose(&found.capabilities, job.args.method.0, &[])
-        .with_context(|| format!("{}: cannot be purged", permit.path().display()))?;
-    let name = permit.path().display();
+/// What the drive at `path` offers, the method that is taken as a part of something larger, and why that one. It has to
+/// empty nothing else.
+///
+/// # Errors
+/// When there is none.
+pub fn chosen(args: &PurgeArgs, path: &Path) -> Result<(Surveyed, Capability, String)> {
+    let found = purge::survey(&Roots::default(), path, args.wishes())?;
+    let (chosen, why) = choose(&found.capabilities, args.method.0, &[])
+        .with_context(|| format!("{}: cannot be purged", path.display()))?;
     if !chosen.touches.is_empty() {
         let (method, others) = (chosen.method, chosen.touches.join(", "));
-        let refusal = format!("refused to purge {name}: {method} would empty {others} too");
+        let refusal =
+            format!("refused to purge {}: {method} would empty {others} too", path.display());
         return Err(Refused(refusal).into());
     }
+    Ok((found, chosen, why))
+}
+
+/// Purges a drive that is held already, as a part of something larger that has consent to all that it does.
+pub fn held(job: &Job<'_>, permit: &Permit) -> Result<Body> {
+    let (found, chosen, why) = chosen(job.args, permit.path())?;
     if !found.is_open_as(permit.file()) {
+        let name = permit.path().display();
         let refusal = format!("refused to purge {name}: another device took its name");
         return Err(Refused(refusal).into());
     }

@@ -3,11 +3,12 @@
 use anyhow::{Context as _, Result};
 use block::{Bytes, Target};
 use linux::purge::read_back::{self, Promise};
-use linux::purge::{Facts, Method, capabilities, choose};
+use linux::purge::{Capability, Facts, Method, NoMethod, capabilities, choose};
 use sim::VirtualTarget;
 
 use super::on_drive::{self, Limits};
 use super::{Body, Device, Job, Made, Outcome, Verified, caveats, show};
+use crate::args::PurgeArgs;
 use crate::envelope::{SystemClock, envelope};
 use crate::measure::identity_by_name;
 use crate::recording;
@@ -62,14 +63,23 @@ fn empty<T: Target>(
     Ok(Outcome { ended, seconds, verified })
 }
 
-fn body(job: &Job<'_>, target: &VirtualTarget) -> Result<(Body, Promise)> {
-    let info = target.info();
+/// What the virtual drive offers, the method that is taken, and why that one.
+pub fn chosen(
+    args: &PurgeArgs,
+    target: &VirtualTarget,
+) -> Result<(Vec<Capability>, Capability, String), NoMethod> {
     let discard_max = if target.discards() { DISCARD_BYTES_MAX } else { Bytes::ZERO };
     let unasked = Some("a virtual drive has no commands of its own".to_owned());
     let facts = Facts { discard_max, unasked, ..Facts::default() };
-    let offered = capabilities(&facts, job.args.wishes());
-    let (chosen, why) = choose(&offered, job.args.method.0, &[])
-        .with_context(|| format!("{}: cannot be purged", info.name))?;
+    let offered = capabilities(&facts, args.wishes());
+    let (chosen, why) = choose(&offered, args.method.0, &[])?;
+    Ok((offered, chosen, why))
+}
+
+fn body(job: &Job<'_>, target: &VirtualTarget) -> Result<(Body, Promise)> {
+    let info = target.info();
+    let (offered, chosen, why) =
+        chosen(job.args, target).with_context(|| format!("{}: cannot be purged", info.name))?;
     let (method, promise) = (chosen.method, chosen.promise);
     let body = Body {
         target: job.args.device.clone(),

@@ -24,7 +24,7 @@ use crate::keeping::{Beginning, Keeping};
 use crate::verbs::mark::{run_id, seed_of};
 use crate::verbs::print_json;
 use crate::verbs::report::page;
-use crate::{live, outputs, recording, talk, view};
+use crate::{live, outputs, recording, records, talk, view};
 
 use keep::{Asked, Kept, Resumed, Turn};
 use subject::Subject;
@@ -100,12 +100,7 @@ fn can_report(args: &SurveyArgs) -> Result<()> {
 
 /// Goes on with a recorded survey at the first part that is not done.
 fn go_on(name: &str, args: &SurveyArgs, given: &Given) -> Result<Exit> {
-    if let Some(other) = given.names().find(|flag| !BESIDE_RESUME.contains(flag)) {
-        bail!(
-            "--{}: a run goes on as its record says; leave it out with --resume, or begin a new run",
-            other.replace('_', "-")
-        );
-    }
+    records::check_beside_resume(given, &BESIDE_RESUME)?;
     let runs = recording::runs(&args.record.keep.place)?;
     let resumed = keep::resumed(&runs, name, &args.record.keep.place)?;
     can_report(args)?;
@@ -131,7 +126,7 @@ fn go_on(name: &str, args: &SurveyArgs, given: &Given) -> Result<Exit> {
     talk::note(&format!("going on with {} after {done}", resumed.run.id));
     let Resumed { mut writer, run, .. } = resumed;
     let now = envelope(SCHEMA, run.id.clone(), &SystemClock);
-    writer.note("resumed", &serde_json::to_value(now)?)?;
+    writer.note(recording::RESUMED, &serde_json::to_value(now)?)?;
     survey.run(Keeping::of(writer, WHAT), run.envelope)
 }
 
@@ -458,7 +453,7 @@ impl<'a> Survey<'a> {
         let place = self.args.record.keep.place.flag();
         if let Some(id) = recorded? {
             if body.interrupted {
-                talk::note(&format!("go on with: drivescope survey --resume {id}{place}"));
+                records::tell_to_go_on("survey", &id, &place);
             } else {
                 self.tell(&format!("recorded; to see it again: drivescope runs show {id}{place}"));
             }

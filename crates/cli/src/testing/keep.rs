@@ -82,7 +82,7 @@ impl PtsRecord {
         let mut circumstances = serde_json::to_value(now)?;
         circumstances[WHOLE] = earlier.kept.len().into();
         circumstances[ENTRIES] = all.into();
-        writer.note(RESUMED, &circumstances)?;
+        writer.note(recording::RESUMED, &circumstances)?;
         let keeping = Keeping::of(writer, WHAT);
         let (part, position) = (Vec::new(), run.steps.len() as u32);
         Ok(PtsRecord { keeping, part, position, progress, written: (Bytes::ZERO, None) })
@@ -109,8 +109,6 @@ impl PtsRecord {
     }
 }
 
-/// Kind of the notes that tell of resumptions.
-const RESUMED: &str = "resumed";
 /// How many stretches, purges and parts counted when a run was gone on with: what came after was made again.
 const WHOLE: &str = "whole";
 /// How many steps the record had then.
@@ -171,7 +169,7 @@ pub fn earlier(run: &Run, replay: bool) -> Result<Earlier> {
     let all = run.steps.iter().map(read).collect::<Result<Vec<Vec<Kept>>>>()?;
     let (mut kept, mut from) = (Vec::new(), 0);
     // Each resumption made again what came after the last whole part: of that, the later entries count.
-    for (_, payload) in run.notes.iter().filter(|(kind, _)| kind == RESUMED) {
+    for (_, payload) in run.notes.iter().filter(|(kind, _)| kind == recording::RESUMED) {
         let count = |name: &str| payload[name].as_u64().map(|count| count as usize);
         if let (Some(whole), Some(entries)) = (count(WHOLE), count(ENTRIES)) {
             kept.extend(all.get(from..entries).unwrap_or_default().iter().flatten().cloned());

@@ -133,19 +133,13 @@ pub fn resume(name: &str, target: Option<&str>, args: &PtsArgs, given: &Given) -
 }
 
 fn go_on(name: &str, target: Option<&str>, args: &PtsArgs, given: &Given) -> Result<Exit> {
-    match given.names().find(|flag| !BESIDE_RESUME.contains(flag)) {
-        None => {}
-        Some(word @ ("test" | "target")) => bail!(
+    if let Some(word) = ["test", "target"].into_iter().find(|word| given.has(word)) {
+        bail!(
             "the {word} is in the record; leave it out: drivescope pts --resume {name}; when the drive has another name \
              now, add --device DEVICE"
-        ),
-        Some(flag) => {
-            bail!(
-                "--{}: a run goes on as its record says; leave it out with --resume, or begin a new run",
-                flag.replace('_', "-")
-            )
-        }
+        );
     }
+    records::check_beside_resume(given, &BESIDE_RESUME)?;
     args.output.live.check()?;
     check_outputs(&args.output)?;
     let runs = recording::runs(&args.keep.place)?;
@@ -271,7 +265,8 @@ impl Job<'_> {
         let work: Work<'_, Made> = &mut work;
         let seed = self.options.seed;
         let side_by_side = self.options.tests.contains(&Test::QdSweep);
-        let mut tester = Tester { cancel: &cancel, seed, side_by_side, purge: &self.purge, work };
+        let (purge, is_purged) = (&self.purge, self.options.purge);
+        let mut tester = Tester { cancel: &cancel, seed, side_by_side, purge, is_purged, work };
         opening::open(place, writes, &mut tester)
     }
 
@@ -344,7 +339,7 @@ impl Job<'_> {
 
     fn end(&self, made: Made) -> Result<Exit> {
         let Made { bodies, envelope, halt, recorded } = made;
-        let written = view::pts::write(&bodies, &envelope, &self.args.output);
+        let written = view::pts::write(&bodies, &envelope, &self.args.output, halt.is_some());
         match bodies.as_slice() {
             [one] => show(&document(&envelope, one), &bodies, self.args.output.json)?,
             all => {
@@ -356,7 +351,7 @@ impl Job<'_> {
         if let Some(id) = recorded? {
             match halt {
                 Some(Halt::Interrupted | Halt::Budget { .. }) => {
-                    talk::note(&format!("go on with: drivescope pts --resume {id}{place}"));
+                    records::tell_to_go_on("pts", &id, &place);
                 }
                 _ if !self.args.output.json && std::io::stderr().is_terminal() => {
                     talk::note(&format!(

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use block::{EngineKind, Environment, Target};
 use engine::Way;
 use linux::purge::Status;
@@ -43,6 +43,8 @@ pub struct Tester<'a, 'b, R> {
     pub side_by_side: bool,
     /// How the drive is emptied.
     pub purge: &'a PurgeArgs,
+    /// It is, before each test.
+    pub is_purged: bool,
     /// What is done.
     pub work: Work<'b, R>,
 }
@@ -57,6 +59,9 @@ impl<R> Visitor for Tester<'_, '_, R> {
         opened: &Opened<'_>,
     ) -> Result<R> {
         let (args, seed, cancel) = (self.purge, self.seed, self.cancel);
+        if self.is_purged {
+            purging::foresee(args).context("add --no-purge, and the drive is tested as it is")?;
+        }
         let mut purger = |target: &mut T| -> Result<Purged, String> {
             let made = purging::held(args, (target, opened.permit), (seed, cancel));
             let (method, outcome) = made.map_err(|error| format!("{error:#}"))?;

@@ -14,7 +14,11 @@ use stats::Design;
 use workload::plan::Plan;
 use workload::rng::Rng;
 
-use crate::args::{CompareArgs, ConsentArgs, Given, LiveArgs, LoadArgs, OutputArgs, TargetArgs};
+use crate::args::{
+    CompareArgs, ConsentArgs, Given, LiveArgs, LoadArgs, OutputArgs, PlaceArgs, TargetArgs, line,
+    values_of,
+};
+use crate::envelope::arguments;
 use crate::exit::Exit;
 use crate::measure::Job;
 use crate::recording::{self, Course};
@@ -82,13 +86,35 @@ pub fn main(args: &CompareArgs, given: &Given) -> Result<Exit> {
         talk::result(&report::render_sheet(&sheet, Style { rate, ..Style::default() }))?;
     }
     let mut exit = answer(&comparison, args.tolerance);
-    for one in made {
+    // What a comparison of the same sides is made with later.
+    let mut names = args.sides.clone();
+    for (one, side) in made.into_iter().zip(live) {
+        let id = one.id().map(ToString::to_string);
         // What a mark's numbers are worth by themselves is not asked here.
         if one.end()? == Exit::Interrupted {
             exit = Exit::Interrupted;
         }
+        names[side] = id.unwrap_or_default();
+    }
+    let are_recorded = names.iter().all(|name| !name.is_empty());
+    if exit == Exit::Interrupted && are_recorded {
+        tell_to_compare(&names, &args.record.place);
     }
     Ok(exit)
+}
+
+/// Tells what to do when the sides of a comparison that was stopped have come to their ends.
+fn tell_to_compare(names: &[String], place: &PlaceArgs) {
+    let mut words = vec!["drivescope".to_owned(), "compare".to_owned()];
+    words.extend_from_slice(names);
+    for (flag, value) in values_of(&arguments(), &["margin", "tolerance"]) {
+        words.extend([format!("--{flag}"), value]);
+    }
+    talk::note(&format!(
+        "and then: {}{} (one by one they are no longer measured in turns, which tells less; the same command anew is)",
+        line::command(&words),
+        place.flag()
+    ));
 }
 
 fn answer(comparison: &Comparison, tolerance: Option<f64>) -> Exit {
@@ -115,6 +141,10 @@ fn find(name: &str, args: &CompareArgs) -> Result<Found> {
     let path = Path::new(name);
     match fs::metadata(path) {
         Ok(meta) if meta.is_file() && is_document(path) => document(name, path),
+        // Nobody means to measure where a run is recorded.
+        Ok(meta) if meta.is_dir() && path.join("record.json").is_file() => {
+            of_run(&path.file_name().unwrap_or_default().to_string_lossy(), args)
+        }
         Ok(_) => Ok(Found::Target),
         Err(_) => of_run(name, args),
     }

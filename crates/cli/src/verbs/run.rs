@@ -3,7 +3,7 @@
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, anyhow};
 use block::Bytes;
 use workload::plan::Plan;
 
@@ -15,6 +15,7 @@ use crate::session::Session;
 use crate::setup::Setup;
 use crate::verbs::mark::run_id;
 use crate::verbs::resume::{self, Asked};
+use crate::whose::{self, PLANS, Reader};
 
 /// Runs the verb; `given` are the flags that the user typed.
 ///
@@ -89,11 +90,21 @@ pub fn read(path: &Path) -> Result<Plan> {
     } else {
         std::fs::read_to_string(path)
     };
+    // The words of system and parser are for those who write plans.
+    let other = || whose::advice(path, Reader::Plan).map(|advice| anyhow!(advice));
     let text = match text {
         Err(error) if error.kind() == ErrorKind::InvalidData => {
-            bail!("{name}: is no text, and a plan is: `drivescope plan` prints one")
+            let advice = other();
+            return Err(
+                advice.unwrap_or_else(|| anyhow!("{name}: is no text, and a plan is: {PLANS}"))
+            );
         }
-        text => text.with_context(|| format!("{name}: cannot be read"))?,
+        text => text.map_err(|error| {
+            other().unwrap_or_else(|| anyhow!(error).context(format!("{name}: cannot be read")))
+        })?,
     };
-    Plan::from_toml(&text).with_context(|| format!("{name}: is no plan that can be run"))
+    Plan::from_toml(&text).map_err(|error| {
+        let what = format!("{name}: is no plan that can be run ({PLANS})");
+        other().unwrap_or_else(|| anyhow!(error).context(what))
+    })
 }

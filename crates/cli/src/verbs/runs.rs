@@ -8,11 +8,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context as _, Result, bail};
+use linux::scratch;
 use record::{Exported, Integrity, RecordError, Run, RunId, Runs};
 use report::Style;
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use crate::args::line::quoted;
 use crate::args::{PlaceArgs, RunsForm, RunsVerb};
 use crate::drives::Named;
 use crate::exit::{Exit, Refused};
@@ -176,7 +178,18 @@ fn remove(names: &[String], place: &PlaceArgs, yes: bool, json: bool) -> Result<
         }
     }
     for id in &ids {
+        // Of one that was killed: nothing would know of the file any more.
+        let left = runs.load(id).ok().filter(|run| !run.is_ended());
+        let left =
+            left.and_then(|run| scratch::left_by(Path::new(&run.summary.target), id.as_str()));
         runs.remove(id)?;
+        if let Some(left) = left {
+            let path = quoted(&left.path.to_string_lossy());
+            talk::note(&format!(
+                "{id} was killed and left its test file ({}): rm {path}",
+                left.size
+            ));
+        }
     }
     let text: String = ids.iter().map(|id| format!("removed {id}\n")).collect();
     tell(json, json!({ "removed": ids }), &text)
@@ -222,7 +235,7 @@ fn export(
     linux::signals::install(cancel.clone()).context("cannot watch for Ctrl-C")?;
     let exported = to_file(&runs, &ids, (output, force), &cancel);
     if cancel.load(Ordering::Relaxed) {
-        talk::note(&format!("stopped; there is no {}", output.display()));
+        talk::note(&format!("stopped; {} was not written", output.display()));
         return Ok(Exit::Interrupted);
     }
     let Exported { runs: count, files, bytes } = exported?;
@@ -278,6 +291,7 @@ impl<W: Write> Write for Stoppable<'_, W> {
     }
 }
 
+/// Under another name until it is whole.
 fn to_file(
     runs: &Runs,
     ids: &[RunId],

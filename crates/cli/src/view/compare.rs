@@ -114,24 +114,33 @@ fn ranked(test: &ComparedTest) -> String {
     parts.join("; ")
 }
 
+/// Why two sides cannot be held against each other.
+fn not_comparable(test: &ComparedTest, pair: &Pair) -> Standing {
+    let of = |wanted: &dyn Fn(&Figures) -> bool| {
+        let is_wanted = |&index: &usize| test.sides[index].as_ref().is_some_and(wanted);
+        let letters: Vec<String> =
+            [pair.to, pair.of].into_iter().filter(is_wanted).map(letter).collect();
+        (!letters.is_empty()).then(|| letters.join(" and "))
+    };
+    if let Some(sides) = of(&|figures| figures.mb_s.n == 0) {
+        return Standing::Open(format!("no run of {sides} counts so far"));
+    }
+    let reason = match of(&|figures| !figures.headline) {
+        None => "one of the two has no run with a throughput".to_owned(),
+        Some(sides) => {
+            format!("the number of {sides} was withdrawn: it is no property of the drive")
+        }
+    };
+    Standing::Withdrawn { reason, instead: String::new() }
+}
+
 fn row(test: &ComparedTest, pair: &Pair, comparison: &Comparison) -> Row {
     let name = test.name.clone();
     let side = |index: usize| test.sides[index].as_ref();
     let speed = |figures: &Figures| figures.mb_s.quantity(Unit::MbPerS);
     let speeds = side(pair.to).and_then(speed).zip(side(pair.of).and_then(speed));
     let (Some(judged), Some((to, of))) = (&pair.throughput, speeds) else {
-        let withdrawn = [pair.to, pair.of]
-            .into_iter()
-            .filter(|&index| side(index).is_some_and(|figures| !figures.headline));
-        let letters: Vec<String> = withdrawn.map(letter).collect();
-        let reason = match letters.is_empty() {
-            true => "one of the two has no run with a throughput".to_owned(),
-            false => format!(
-                "the number of {} was withdrawn: it is no property of the drive",
-                letters.join(" and ")
-            ),
-        };
-        let standing = Standing::Withdrawn { reason, instead: String::new() };
+        let standing = not_comparable(test, pair);
         return Row { name, standing, detail: vec![], proofs: vec![] };
     };
     let ratio = Quantity {

@@ -13,8 +13,8 @@ use report::flashbench as line;
 use report::{Style, number};
 use stats::Unit;
 
-use crate::outputs;
 use crate::view::drive;
+use crate::{outputs, talk};
 
 /// Draws the plot of what was probed into a file, as its name ends. Of several probes that of the most telling one.
 ///
@@ -22,10 +22,19 @@ use crate::view::drive;
 /// When there is nothing to draw, the file's name has no known end, or it cannot be written.
 pub fn draw(body: &Body, path: &Path, force: bool) -> Result<()> {
     let name = path.display();
-    let Some(chart) = charts(body).into_iter().next() else {
-        bail!("{name}: there is nothing to draw of what was probed");
-    };
-    write(&[chart], path, Ground::Light, force)
+    match charts(body).into_iter().next() {
+        Some(chart) => write(&[chart], path, Ground::Light, force),
+        None if body.interrupted => {
+            talk::note(&not_yet(path));
+            Ok(())
+        }
+        None => bail!("{name}: there is nothing to draw of what was probed"),
+    }
+}
+
+/// That a plot was not drawn of what was stopped too early for it.
+pub fn not_yet(path: &Path) -> String {
+    format!("{} is not drawn: there is nothing to draw yet", path.display())
 }
 
 /// Writes charts into one file, as its name ends: one alone, and several in two columns.

@@ -36,10 +36,9 @@ fn row(row: &Row) -> Entry {
         };
         notes.push((tone, format!("{word} after {done}")));
     }
-    if !row.headline.is_empty() {
-        notes.push((Tone::Good, row.headline.clone()));
-    }
-    Entry { title: row.id.to_string(), summary: summary.join(", "), facts: Vec::new(), notes }
+    let result = Some(&row.headline).filter(|headline| !headline.is_empty());
+    let facts = result.map(|result| ("result".to_owned(), result.clone())).into_iter().collect();
+    Entry { title: row.id.to_string(), summary: summary.join(", "), facts, notes }
 }
 
 fn state(state: State, live: bool) -> (&'static str, Tone) {

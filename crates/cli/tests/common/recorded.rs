@@ -66,6 +66,13 @@ pub fn only(runs: &Path) -> Recorded {
     found.remove(0)
 }
 
+/// Lines in the journals of a runs directory, also while they are written.
+pub fn lines_in(runs: &Path) -> u64 {
+    let journals = recorded(runs).into_iter().map(|run| run.path("journal.jsonl"));
+    let texts = journals.filter_map(|path| fs::read(path).ok());
+    texts.map(|text| text.iter().filter(|b| **b == b'\n').count() as u64).sum()
+}
+
 impl Recorded {
     pub fn id(&self) -> String {
         self.0.file_name().unwrap().to_str().unwrap().to_owned()

@@ -176,8 +176,8 @@ fn remedy(found: &Use) -> String {
     }
 }
 
-/// As a shell takes it.
-fn quoted(word: &str) -> String {
+/// A word as a shell takes it, for commands that users copy.
+pub fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=+,@%".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {
         return word.to_owned();

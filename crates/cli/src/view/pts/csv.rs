@@ -13,17 +13,13 @@ use crate::outputs;
 /// When the file cannot be written.
 pub fn write(bodies: &[Body], path: &Path, force: bool) -> Result<()> {
     let mut text = String::from("test,table,row,column,value\n");
-    let quoted = |field: &str| match field.contains([',', '"', '\n']) {
-        true => format!("\"{}\"", field.replace('"', "\"\"")),
-        false => field.to_owned(),
-    };
     for body in bodies {
         for (key, table) in &body.tables {
             for row in &table.rows {
                 for (column, value) in table.columns.iter().zip(&row.values) {
                     let value = value.map_or(String::new(), |value| value.to_string());
                     let fields = [body.test.word(), key, &row.label, column, &value];
-                    text += &fields.map(quoted).join(",");
+                    text += &fields.map(record::csv_field).join(",");
                     text.push('\n');
                 }
             }

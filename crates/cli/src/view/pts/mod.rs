@@ -18,7 +18,7 @@ use report::{Entry, Listing, Style, Tables, Tone, number, render_tables};
 
 use crate::args::PtsOutputArgs;
 use crate::envelope::SystemClock;
-use crate::outputs;
+use crate::{outputs, talk};
 use verdicts::state_words;
 
 /// Rows of a table that a terminal shows; all are in JSON, CSV and the report.
@@ -247,7 +247,12 @@ fn closing(body: &Body) -> (String, Tone) {
 ///
 /// # Errors
 /// When one cannot be written.
-pub fn write(bodies: &[Body], envelope: &Envelope, output: &PtsOutputArgs) -> Result<()> {
+pub fn write(
+    bodies: &[Body],
+    envelope: &Envelope,
+    output: &PtsOutputArgs,
+    is_halted: bool,
+) -> Result<()> {
     if let Some(path) = &output.csv {
         csv::write(bodies, path, output.force)?;
     }
@@ -258,6 +263,10 @@ pub fn write(bodies: &[Body], envelope: &Envelope, output: &PtsOutputArgs) -> Re
     }
     if let Some(path) = &output.plot {
         let all: Vec<_> = bodies.iter().filter_map(charts::main).collect();
+        if all.is_empty() && is_halted {
+            talk::note(&super::plots::not_yet(path));
+            return Ok(());
+        }
         if all.is_empty() {
             anyhow::bail!("{}: there is nothing to draw of what was tested", path.display());
         }

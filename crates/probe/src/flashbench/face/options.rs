@@ -37,7 +37,8 @@ For all of them:
                            [default: 16384]
   -c, --count=N            repetitions of -a and -s, places of -i [default: 8]
   -r, --random             -O and -f write erase blocks out of order
-  -o, --out=FILE           where the points of -s go [default: stdout]
+  -o, --out=FILE           where the points of -s go; one that is there is
+                           written over [default: stdout]
   -v, --verbose            tells more on stderr
   -h, --help               prints this
 ";
