@@ -1,14 +1,11 @@
 //! Runs leave for another machine and come back; and what was made to do harm stays outside.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod common;
 
 use std::fs;
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
-use common::memory::Dice;
-use common::{document, head, id, rows, step, summary};
+use crate::common::memory::Dice;
+use crate::common::{document, head, id, rows, step, summary};
 use drivescope_record::{Imported, Integrity, Limits, RecordError, Runs, SamplesFormat, State};
 use flate2::Compression;
 use flate2::read::GzDecoder;

@@ -1,9 +1,6 @@
 //! Every file operation of a run fails once, and the process dies at every one of them, with and without
 //! the power. Whatever was reported as saved is there afterwards, byte for byte; nothing half is taken for
 //! whole; and the run is there to be resumed, or not there at all.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod common;
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -12,9 +9,10 @@ use std::io::Write as _;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use common::faults::{Fault, Faulty, Mortal};
-use common::memory::Memory;
-use common::{document, head, id, rows, step, summary};
+use crate::common;
+use crate::common::faults::{Fault, Faulty, Mortal};
+use crate::common::memory::Memory;
+use crate::common::{document, head, id, rows, step, summary};
 use drivescope_record::{
     Files, Integrity, Kind, OutFile as _, RealFiles, RecordError, Run, RunWriter, Runs,
     SamplesFormat, State,

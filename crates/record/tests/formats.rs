@@ -1,11 +1,8 @@
 //! Other programs' readers take what is written for them.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod common;
 
 use std::fs::{self, File};
 
-use common::{document, head, id, rows, step, summary};
+use crate::common::{document, head, id, rows, step, summary};
 use drivescope_record::{PhaseHistogram, Runs, SamplesFormat, State};
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};

@@ -1,14 +1,12 @@
 //! The index is a cache: whatever becomes of it, a list tells what the directories tell.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod common;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use common::faults::{Fault, Faulty};
-use common::memory::Memory;
-use common::{document, head, id, step, summary};
+use crate::common;
+use crate::common::faults::{Fault, Faulty};
+use crate::common::memory::Memory;
+use crate::common::{document, head, id, step, summary};
 use drivescope_record::{Files, Row, Runs, State};
 use rusqlite::Connection;
 use serde_json::Value;

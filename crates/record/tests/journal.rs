@@ -1,13 +1,11 @@
 //! What a reader makes of a journal that was cut or changed: it never panics, and never tells of a step
 //! that was not written.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod common;
 
 use std::path::Path;
 
-use common::memory::Memory;
-use common::{head, id, step};
+use crate::common;
+use crate::common::memory::Memory;
+use crate::common::{head, id, step};
 use drivescope_record::{RecordError, Runs, StepEntry};
 use proptest::prelude::*;
 

@@ -1,13 +1,11 @@
 //! The model of a filesystem must itself be unforgiving, or all tests on it prove nothing.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod common;
 
 use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::path::Path;
 
-use common::memory::Memory;
+use crate::common;
+use crate::common::memory::Memory;
 use drivescope_record::{Files as _, OutFile as _};
 
 #[test]

@@ -1,7 +1,4 @@
 //! A directory of runs on the real filesystem: what can be found, resumed, listed and removed.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod common;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -11,10 +8,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::common;
+use crate::common::faults::{Fault, Faulty};
+use crate::common::memory::Memory;
+use crate::common::{document, head, id, rows, step, summary};
 use block::{Event, RunSink as _, UnixNanos};
-use common::faults::{Fault, Faulty};
-use common::memory::Memory;
-use common::{document, head, id, rows, step, summary};
 use drivescope_record::{
     Head, Integrity, RecordError, RunId, RunWriter, Runs, SamplesFormat, Saved, State, default_dir,
 };
