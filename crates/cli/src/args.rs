@@ -36,7 +36,7 @@ pub use compare::CompareArgs;
 pub use diskspd::{DiskspdArgs, diskspd_help, diskspd_options};
 pub use explain::ExplainArgs;
 pub use flashbench::{FlashbenchArgs, flashbench_help, flashbench_options};
-pub use given::{Given, values_of};
+pub use given::{Given, takes, values_of};
 pub use health::HealthArgs;
 pub use import::{ImportArgs, ImportFlashbenchArgs, ImportVerb, ResultForm};
 pub use judge::JudgeArgs;

@@ -57,6 +57,15 @@ pub fn foresee(said: Said<'_>, path: &Path, bytes_to_write: Option<Bytes>) -> Re
     }
 }
 
+/// What is at `path`, and where the word that consents to writing to it is found.
+pub fn word_of(path: &Path, is_file: bool) -> (&'static str, String) {
+    let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
+    match is_file {
+        true => ("file", gate::quoted(&name)),
+        false => ("device", "SERIAL, which `drivescope devices` tells".to_owned()),
+    }
+}
+
 fn consent_is_all(refusal: &Refusal) -> bool {
     refusal.reasons.iter().all(|reason| matches!(reason, Reason::NoConsent { given: None, .. }))
 }

@@ -23,6 +23,7 @@ use mark::{Around, Body, Broken, Ceiling, Engines, Executed, cache, findings};
 use workload::content::SectorContent;
 use workload::plan::{Plan, Region};
 
+use crate::args::line::quoted;
 use crate::args::{Span, TargetArgs};
 use crate::consent;
 use crate::exit::Refused;
@@ -194,9 +195,9 @@ impl Desk<'_> {
         let capacity = if is_file { None } else { Some(linux::target::size_of(path)?) };
         let plan = self.plan(self.job.target.consent.write, capacity)?;
         if plan.alters() && !self.job.target.consent.write {
+            let (what, word) = consent::word_of(path, is_file);
             return Err(Refused(format!(
-                "{name}: the plan writes, and an existing {} is only read unless you say --write --consent …",
-                if is_file { "file" } else { "device" }
+                "{name}: the plan writes, and an existing {what} is only read unless you say --write --consent {word}"
             ))
             .into());
         }
@@ -464,9 +465,12 @@ impl Desk<'_> {
                 leftover.remove().with_context(|| format!("cannot remove {what}"))?;
                 talk::note(&format!("removed {what}, left by a run that was killed"));
             } else {
-                talk::note(&format!(
-                    "an earlier run was killed and left {what}; add --remove-leftovers to remove it"
-                ));
+                // `compare` has no such flag.
+                let how = match self.job.turn {
+                    None => "add --remove-leftovers to remove it".to_owned(),
+                    Some(_) => format!("rm {}", quoted(&leftover.path.to_string_lossy())),
+                };
+                talk::note(&format!("an earlier run was killed and left {what}; {how}"));
             }
         }
         Ok(())

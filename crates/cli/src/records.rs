@@ -1,11 +1,12 @@
 //! What a record is of, as its form tells, and what can still be done with it: the commands that are told to users.
 
 use std::fs;
+use std::path::Path;
 
 use anyhow::{Result, anyhow, bail};
-use record::{Envelope, RecordError, Run, RunId, RunWriter, Runs, State};
+use record::{Envelope, RecordError, Run, RunId, RunWriter, Runs, State, Summary};
 
-use crate::args::{Given, PlaceArgs, line, values_of};
+use crate::args::{Given, PlaceArgs, line, takes, values_of};
 use crate::envelope::arguments;
 use crate::replaying::{COMPARE, REPLAY};
 use crate::{probing, purging, recording, session, surveying, talk, testing};
@@ -73,28 +74,50 @@ impl Kind {
     }
 }
 
-/// The flag that names the drive anew when it has another name now.
-const RENAMED: &str = "device";
-/// Flags that name files which a result is written into when it is there.
-const FILES: [&str; 3] = ["csv", "plot", "report"];
+/// Flags of an earlier command that one which goes on needs too: the drive's other name, that it is written to (the word
+/// for that is asked for anew), and the files that the result is written into.
+const AGAIN: [&str; 6] = ["device", "write", "csv", "plot", "report", "samples"];
 
-/// The command by which `verb` goes on with the run `id`, and writes the files that `typed` named, the command that it
-/// was made or last gone on with. `wrote` when those files are what that command wrote.
+/// The command by which `verb` goes on with the run `id`, with what `typed` asked for, the command that it was made or last
+/// gone on with. `wrote` when that command has just ended, so that what is in its files is its own.
 fn resumption(verb: &str, id: &RunId, typed: &[String], wrote: bool, place: &str) -> String {
     let has_something =
         |path: &str| fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.len() > 0);
     let mut words = vec!["drivescope".to_owned(), verb.to_owned()];
     words.extend(["--resume".to_owned(), id.to_string()]);
     let mut is_there = false;
-    for (flag, value) in values_of(typed, &[&[RENAMED][..], &FILES].concat()) {
-        is_there |= flag != RENAMED && has_something(&value);
-        words.extend([format!("--{flag}"), value]);
+    for (flag, value) in values_of(typed, &AGAIN) {
+        // Part of a survey is made by the survey's command, which takes other flags.
+        if !takes(verb, flag) {
+            continue;
+        }
+        words.push(format!("--{flag}"));
+        match flag {
+            "write" => {}
+            // Of the runs to come alone.
+            "samples" => words.push(unused(&value)),
+            "device" => words.push(value),
+            _ => {
+                is_there |= has_something(&value);
+                words.push(value);
+            }
+        }
     }
-    // What it wrote it may write over; what came there since is not its own.
-    if is_there && (wrote || typed.iter().any(|word| word == "--force")) {
+    // What it wrote it may write over. Later, or elsewhere, what is there may be another's.
+    if is_there && wrote {
         words.push("--force".to_owned());
     }
     format!("{}{place}", line::command(&words))
+}
+
+/// A name beside `path` that no file has: `ios-2.csv` for `ios.csv`.
+fn unused(path: &str) -> String {
+    let path = Path::new(path);
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    let end = path.extension().map_or(String::new(), |end| format!(".{}", end.to_string_lossy()));
+    let names = (2..).map(|n| path.with_file_name(format!("{stem}-{n}{end}")));
+    let name = names.into_iter().find(|name| !name.exists());
+    name.unwrap_or_default().to_string_lossy().into_owned()
 }
 
 /// Tells how to go on with the run `id`, which was stopped: `place` is the flag that leads to it.
@@ -119,8 +142,7 @@ pub fn how_to_go_on(run: &Run, place: &PlaceArgs) -> String {
             let again =
                 again.and_then(|(_, now)| serde_json::from_value::<Envelope>(now.clone()).ok());
             let typed = again.map_or_else(|| run.envelope.arguments.clone(), |now| now.arguments);
-            let wrote = run.state == State::Interrupted;
-            let command = resumption(verb, &run.id, &typed, wrote, &place.flag());
+            let command = resumption(verb, &run.id, &typed, false, &place.flag());
             format!("go on with it: {command}")
         }
         _ => anew(run),
@@ -148,9 +170,17 @@ fn how_to_repeat(run: &Run, place: &PlaceArgs) -> String {
 
 /// The command that made a run, for one that is made from its beginning.
 fn anew(run: &Run) -> String {
-    match run.envelope.arguments.as_slice() {
-        [] => "measure anew".to_owned(),
-        words => format!("to make it anew: drivescope {}", line::command(words)),
+    let Summary { verb, target, .. } = &run.summary;
+    let words = &run.envelope.arguments;
+    let is_its_own = words.first().map(String::as_str) == verb.split(' ').next();
+    if !words.is_empty() && is_its_own && !words.iter().any(|word| word.starts_with("--resume")) {
+        return format!("to make it anew: drivescope {}", line::command(words));
+    }
+    // It was made by the command of a survey, or ended by one that went on with it.
+    let words: Vec<String> = verb.split(' ').chain([target.as_str()]).map(str::to_owned).collect();
+    match target.is_empty() {
+        true => "measure anew".to_owned(),
+        false => format!("to make it anew: drivescope {}", line::command(&words)),
     }
 }
 

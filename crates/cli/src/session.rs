@@ -203,7 +203,7 @@ impl Made {
             if body.interrupted {
                 if let Some(samples) = &self.samples {
                     talk::note(&format!(
-                        "{} has the I/Os so far; --samples with another name takes the later ones",
+                        "{} has the I/Os so far; the later ones go to another file",
                         samples.display()
                     ));
                 }

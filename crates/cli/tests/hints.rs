@@ -76,9 +76,14 @@ fn follow(ran: &Ran, runs: &Path) -> Ran {
 
 /// Runs `args` in the directory of its runs, and stops it when something is recorded.
 fn stopped(args: &[&str], runs: &Path) -> Ran {
+    stopped_at(args, runs, 1)
+}
+
+/// As [`stopped`], when there are more than so many lines of journals.
+fn stopped_at(args: &[&str], runs: &Path, lines: u64) -> Ran {
     let mut command = drivescope(args);
     let mut alive = Alive::start(command.env("DRIVESCOPE_RUNS_DIR", runs).current_dir(runs));
-    wait_for("a step", || (lines_in(runs) > 1).then_some(()));
+    wait_for("a step", || (lines_in(runs) > lines).then_some(()));
     let pid = Pid::from_raw(i32::try_from(alive.child().id()).unwrap()).unwrap();
     kill_process(pid, Signal::INT).unwrap();
     alive.end().exits(130)
@@ -183,19 +188,65 @@ fn what_is_told_to_go_on_with_writes_the_files_that_were_asked_for() {
     }
 }
 
-// Breaks when a hint writes over what it did not write.
+// Breaks when a hint writes over what it did not write: what a run is shown with later, or elsewhere, may find other files
+// under the names of its own.
 #[test]
 fn what_came_to_the_place_of_a_file_meanwhile_is_left() {
     let dir = scratch_dir();
     stopped(&SWEEP, dir.path());
     let made = only(dir.path());
-    // Where it was made: its files have names from there.
-    let show = || in_shell(&format!("runs show {}", made.id()), dir.path());
-    assert!(show().stdout.contains("--force"));
-    kill(&made);
-    fs::write(dir.path().join("out.csv"), "mine").unwrap();
-    try_hint(&show(), dir.path()).fails(2, &["out.csv", "exists", "--force"]);
-    assert_eq!(fs::read_to_string(dir.path().join("out.csv")).unwrap(), "mine");
+    for is_killed in [false, true] {
+        if is_killed {
+            kill(&made);
+        }
+        fs::write(dir.path().join("out.csv"), "mine").unwrap();
+        let shown = in_shell(&format!("runs show {}", made.id()), dir.path());
+        try_hint(&shown, dir.path()).fails(2, &["out.csv", "exists", "--force"]);
+        assert_eq!(fs::read_to_string(dir.path().join("out.csv")).unwrap(), "mine");
+    }
+}
+
+// Breaks when a part of a survey is told to go on, or to be made anew, with flags or by the command of the survey.
+#[test]
+fn a_part_of_a_survey_leads_on_as_what_it_is() {
+    let dir = scratch_dir();
+    let words = "survey sim:usb-8m --seed=7 --no-live --report=out.html";
+    in_shell(words, dir.path()).exits(0);
+    for part in common::recorded::recorded(dir.path()) {
+        let whole = part.json("document.json")["envelope"]["schema"].clone();
+        kill(&part);
+        let ran = at(dir.path(), &["runs", "show", &part.id()]);
+        let words = told(&ran.stdout).pop().unwrap();
+        assert_eq!(
+            words.iter().any(|word| word == "--report"),
+            whole == "drivescope.survey/1",
+            "{words:?}"
+        );
+        if whole != "drivescope.survey/1" {
+            follow(&ran, dir.path());
+            let anew = at(dir.path(), &["probe", "--resume", &part.id()]);
+            assert!(!told(&anew.stderr).pop().unwrap().contains(&"survey".to_owned()));
+        }
+    }
+}
+
+// Breaks when a repetition that was stopped is told to differ, or does not lead back to what it repeats.
+#[test]
+fn a_stopped_rerun_is_not_judged_and_leads_to_the_comparison() {
+    let dir = scratch_dir();
+    let load = ["--tests=RND4KQ1T1", "--runs=100", "--duration=100ms", "--warm-up=10ms"];
+    at(dir.path(), &[&["mark", "sim:hdd-wd"], &load[..]].concat());
+    let first = only(dir.path()).id();
+    let ran = stopped_at(&["rerun", "last"], dir.path(), lines_in(dir.path()) + 1);
+    assert!(!ran.stdout.contains("Not identical"), "{}", ran.stdout);
+    let told = ran.stderr.lines().filter_map(|line| line.split_once(": drivescope "));
+    let told: Vec<String> = told.map(|(_, words)| words.to_owned()).collect();
+    assert_eq!(told.len(), 2, "{}", ran.stderr);
+    assert!(told[1].starts_with(&format!("compare {first} ")), "{told:?}");
+    for words in told {
+        let ran = in_shell(&words, dir.path());
+        assert!(matches!(ran.code, Some(0 | 1)), "{words}: {}", ran.stderr);
+    }
 }
 
 // Breaks when the sides of a comparison that was stopped cannot be brought to their ends and held against each other, or
@@ -218,6 +269,8 @@ fn a_stopped_comparison_and_a_file_of_ios_lead_on() {
     let dir = scratch_dir();
     let args = [&["mark", "sim:hdd-wd", "--samples=ios.csv"], &load[..]].concat();
     let ran = stopped(&args, dir.path());
-    assert!(ran.stderr.contains("ios.csv has the I/Os so far; --samples"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("ios.csv has the I/Os so far;"), "{}", ran.stderr);
     follow(&ran, dir.path());
+    let rows = |name: &str| fs::read_to_string(dir.path().join(name)).unwrap().lines().count();
+    assert!(rows("ios.csv") > 1 && rows("ios-2.csv") > 1);
 }

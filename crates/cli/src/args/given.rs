@@ -75,3 +75,10 @@ pub fn values_of(words: &[String], flags: &[&'static str]) -> Vec<(&'static str,
     };
     flags.iter().filter(|flag| given.has(flag)).filter_map(value).collect()
 }
+
+/// True when the verb has this flag.
+pub fn takes(verb: &str, flag: &str) -> bool {
+    let command = Cli::command();
+    let verb = command.find_subcommand(verb);
+    verb.is_some_and(|verb| verb.get_arguments().any(|argument| argument.get_id() == flag))
+}

@@ -1,5 +1,7 @@
 //! What the flags ask for, in the words of the room that replays.
 
+use std::path::Path;
+
 use anyhow::{Context as _, Result, bail};
 use block::{Bytes, DriveKind, Waiting};
 use engine::replay::Setup;
@@ -8,6 +10,7 @@ use trace::replay::{Clock, Count, Fit, Layout, Mode, Options, Plan, Scale, Surve
 use workload::plan::Content;
 
 use crate::args::{CountName, LayoutName, MapName, ModeName, PlayArgs, Span, TimesName};
+use crate::consent;
 use crate::exit::Refused;
 
 /// Most memory for buffers, whatever the slots.
@@ -108,14 +111,15 @@ pub fn writes(args: &PlayArgs, survey: &Survey, name: &str) -> Result<Writes> {
         return Ok(Writes::LeaveOut);
     }
     // A slip in the name is no matter of safety, and what is not there has nothing to lose.
-    std::fs::metadata(name).with_context(|| {
+    let meta = std::fs::metadata(name).with_context(|| {
         format!(
             "{name}: cannot be replayed to; name a device, a file or a virtual drive, such as sim:sata-a"
         )
     })?;
+    let (_, word) = consent::word_of(Path::new(name), meta.is_file());
     Err(Refused(format!(
         "{name}: the trace has {changes} writes and discards, and what the drive holds would be lost; add --write \
-         --consent SERIAL, which `drivescope devices` tells, or --reads-only, or --writes-as-reads"
+         --consent {word}, or --reads-only, or --writes-as-reads"
     ))
     .into())
 }

@@ -452,9 +452,7 @@ impl<'a> Survey<'a> {
         }
         let place = self.args.record.keep.place.flag();
         if let Some(id) = recorded? {
-            if body.interrupted {
-                records::tell_to_go_on("survey", &id, &place);
-            } else {
+            if !body.interrupted {
                 self.tell(&format!("recorded; to see it again: drivescope runs show {id}{place}"));
             }
             if let Some(path) = &self.args.report {
@@ -464,6 +462,9 @@ impl<'a> Survey<'a> {
                     path.display(),
                     report::number::bytes(bytes as f64)
                 ));
+            }
+            if body.interrupted {
+                records::tell_to_go_on("survey", &id, &place);
             }
         }
         let concluded = body.conclusions.iter().any(|said| said.verdict != probe::Verdict::Unknown);

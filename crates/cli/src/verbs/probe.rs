@@ -98,7 +98,8 @@ fn one(task: Task, args: &PlainArgs, given: &Given) -> Result<Exit> {
 fn job<'a>(task: Task, args: &'a PlainArgs, given: &'a Given) -> Result<Job<'a>> {
     let PlainArgs { place, output, record } = args;
     let verb = format!("probe {}", task.word());
-    if task.must_write() {
+    // What goes on is asked when the record has told what it is of.
+    if task.must_write() && record.resume.is_none() {
         must_write(place, task.word())?;
     }
     Ok(Job { verb, place, output, record, given, tasks: vec![task] })

@@ -89,7 +89,13 @@ pub fn main(args: &RerunArgs) -> Result<Exit> {
         let sheet = view::rerun::sheet(&id, &repeat);
         talk::result(&format!("\n{}", report::render_sheet(&sheet, Style::default())))?;
     }
-    Ok(match made.end()? {
+    let again = made.id().cloned();
+    let exit = made.end()?;
+    if let (Exit::Interrupted, Some(again)) = (exit, again) {
+        let place = keep.place.flag();
+        talk::note(&format!("and then: drivescope compare {id} {again}{place}"));
+    }
+    Ok(match exit {
         Exit::Done if repeat.differs() => Exit::No,
         exit => exit,
     })

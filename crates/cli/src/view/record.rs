@@ -3,6 +3,7 @@
 use linux::tracer::Recorded;
 use report::{Entry, Listing, Tone, number};
 
+use crate::args::line::quoted;
 use crate::verbs::trace::record::Body;
 
 /// Lays out what was recorded.
@@ -47,7 +48,10 @@ fn facts(body: &Body) -> Vec<(String, String)> {
     }
     let size = number::bytes(body.file_bytes as f64);
     facts.push(("file", format!("{}, {size}", body.file.display())));
-    facts.push(("next", format!("drivescope trace analyze {}", body.file.display())));
+    facts.push((
+        "next",
+        format!("drivescope trace analyze {}", quoted(&body.file.to_string_lossy())),
+    ));
     facts.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 

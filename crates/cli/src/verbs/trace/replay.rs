@@ -7,6 +7,7 @@ use serde_json::json;
 use trace::replay::{Limit, Options};
 
 use crate::args::TraceReplayArgs;
+use crate::args::line::quoted;
 use crate::envelope::{SystemClock, envelope};
 use crate::exit::Exit;
 use crate::keeping::{Beginning, Keeping};
@@ -115,7 +116,8 @@ fn finish(args: &TraceReplayArgs, played: &Played, body: ReplayBody) -> Result<E
     show(&document, args.json)?;
     recorded?;
     if let Some(path) = &args.save {
-        talk::note(&format!("kept as a trace: drivescope trace analyze {}", path.display()));
+        let path = quoted(&path.to_string_lossy());
+        talk::note(&format!("kept as a trace: drivescope trace analyze {path}"));
     }
     Ok(match (cancelled, verdict) {
         (true, _) => Exit::Interrupted,
