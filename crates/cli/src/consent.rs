@@ -57,12 +57,11 @@ pub fn foresee(said: Said<'_>, path: &Path, bytes_to_write: Option<Bytes>) -> Re
     }
 }
 
-/// What is at `path`, and where the word that consents to writing to it is found.
-pub fn word_of(path: &Path, is_file: bool) -> (&'static str, String) {
-    let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
-    match is_file {
-        true => ("file", gate::quoted(&name)),
-        false => ("device", "SERIAL, which `drivescope devices` tells".to_owned()),
+/// The flags that consent to writing to the file or device of this name, to be typed.
+pub fn flags_for(name: &str) -> String {
+    match gate::word(&Roots::default(), Path::new(name)) {
+        Some(word) => format!("--write --consent {}", gate::quoted(&word)),
+        None => "--write --consent SERIAL, which `drivescope devices` tells".to_owned(),
     }
 }
 

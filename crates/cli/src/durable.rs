@@ -23,7 +23,7 @@ pub fn settle(path: &Path) -> io::Result<()> {
 ///
 /// # Errors
 /// The kernel's answer.
-pub fn settle_name(path: &Path) -> io::Result<()> {
+fn settle_name(path: &Path) -> io::Result<()> {
     let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
     RealFiles.sync_dir(directory.unwrap_or(Path::new(".")))
 }

@@ -195,9 +195,10 @@ impl Desk<'_> {
         let capacity = if is_file { None } else { Some(linux::target::size_of(path)?) };
         let plan = self.plan(self.job.target.consent.write, capacity)?;
         if plan.alters() && !self.job.target.consent.write {
-            let (what, word) = consent::word_of(path, is_file);
             return Err(Refused(format!(
-                "{name}: the plan writes, and an existing {what} is only read unless you say --write --consent {word}"
+                "{name}: the plan writes, and an existing {} is only read unless you say {}",
+                if is_file { "file" } else { "device" },
+                consent::flags_for(&name)
             ))
             .into());
         }
@@ -465,12 +466,10 @@ impl Desk<'_> {
                 leftover.remove().with_context(|| format!("cannot remove {what}"))?;
                 talk::note(&format!("removed {what}, left by a run that was killed"));
             } else {
-                // `compare` has no such flag.
-                let how = match self.job.turn {
-                    None => "add --remove-leftovers to remove it".to_owned(),
-                    Some(_) => format!("rm {}", quoted(&leftover.path.to_string_lossy())),
-                };
-                talk::note(&format!("an earlier run was killed and left {what}; {how}"));
+                let path = quoted(&leftover.path.to_string_lossy());
+                talk::note(&format!(
+                    "an earlier run was killed and left {what}; to remove it: rm {path}, or mark with --remove-leftovers"
+                ));
             }
         }
         Ok(())

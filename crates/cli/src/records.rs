@@ -9,6 +9,7 @@ use record::{Envelope, RecordError, Run, RunId, RunWriter, Runs, State, Summary}
 use crate::args::{Given, PlaceArgs, line, takes, values_of};
 use crate::envelope::arguments;
 use crate::replaying::{COMPARE, REPLAY};
+use crate::setup::Setup;
 use crate::{probing, purging, recording, session, surveying, talk, testing};
 
 /// What made a record.
@@ -64,8 +65,7 @@ impl Kind {
     /// The verb that goes on with one that has not come to its end.
     fn goes_on_with(self, run: &Run) -> Option<&'static str> {
         match self {
-            Kind::Mark if run.setup["sweep"].is_object() => Some("sweep"),
-            Kind::Mark => Some("run"),
+            Kind::Mark => Setup::of_record(run).ok().map(|setup| setup.goes_on_with()),
             Kind::Probing => Some("probe"),
             Kind::Survey => Some("survey"),
             Kind::Tests => Some("pts"),
@@ -115,9 +115,8 @@ fn unused(path: &str) -> String {
     let path = Path::new(path);
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
     let end = path.extension().map_or(String::new(), |end| format!(".{}", end.to_string_lossy()));
-    let names = (2..).map(|n| path.with_file_name(format!("{stem}-{n}{end}")));
-    let name = names.into_iter().find(|name| !name.exists());
-    name.unwrap_or_default().to_string_lossy().into_owned()
+    let mut names = (2..).map(|n| path.with_file_name(format!("{stem}-{n}{end}")));
+    names.find(|name| !name.exists()).unwrap_or_default().to_string_lossy().into_owned()
 }
 
 /// Tells how to go on with the run `id`, which was stopped: `place` is the flag that leads to it.

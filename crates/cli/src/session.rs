@@ -73,7 +73,7 @@ impl Session<'_> {
         let create = |path| SamplesFile::create(path, &self.job.target.target, force);
         let samples = self.output.samples.as_deref().map(create).transpose()?;
         let (verb, target) = (self.setup.verb.clone(), self.setup.target.clone());
-        let goes_on_with = if self.setup.sweep.is_some() { "sweep" } else { "run" };
+        let goes_on_with = self.setup.goes_on_with();
         let envelope = envelope(SCHEMA, self.run_id, &SystemClock);
         let recording = Recording::prepare(self.keep, envelope, self.setup, self.course)?;
         let progress = Progress::of(&Showing {

@@ -94,6 +94,11 @@ impl Setup {
         }
     }
 
+    /// The verb that goes on with such a run.
+    pub fn goes_on_with(&self) -> &'static str {
+        if self.sweep.is_some() { "sweep" } else { "run" }
+    }
+
     /// Reads what a record holds.
     ///
     /// # Errors

@@ -8,7 +8,9 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use common::recorded::{Recorded, at, lines_in, only};
-use common::{Alive, Ran, drivescope, names, scratch_dir, wait_for};
+use common::{
+    Alive, Ran, drivescope, names, scratch_dir, wait_for, wait_for_test_file, written_file,
+};
 use rustix::process::{Pid, Signal, kill_process};
 
 /// Verbs that record, quick on virtual drives.
@@ -273,4 +275,57 @@ fn a_stopped_comparison_and_a_file_of_ios_lead_on() {
     follow(&ran, dir.path());
     let rows = |name: &str| fs::read_to_string(dir.path().join(name)).unwrap().lines().count();
     assert!(rows("ios.csv") > 1 && rows("ios-2.csv") > 1);
+}
+
+// Breaks when who consented to writing is not told, on going on, that it takes that again, and by which word; or when a
+// word is told that the file does not have.
+#[test]
+fn consent_is_asked_for_again_with_its_word() {
+    let dir = scratch_dir();
+    let file = dir.path().join("a file");
+    written_file(&file, 4 << 20);
+    let load = ["--tests=RND4KQ1T1", "--runs=40", "--duration=50ms", "--warm-up=2ms"];
+    let args = [&["mark", "a file", "--write", "--consent", "a file"], &load[..]].concat();
+    let ran = stopped(&args, dir.path());
+    let words = told(&ran.stderr).pop().unwrap().join(" ");
+    assert!(words.ends_with(" --write"), "{words}");
+    let word = "--consent 'a file'";
+    in_shell(&words, dir.path()).fails(3, &[word]);
+    let ran = in_shell(&format!("{words} {word}"), dir.path());
+    assert!(matches!(ran.code, Some(0 | 1)), "{}", ran.stderr);
+    let trace = dir.path().join("trace.csv");
+    fs::write(&trace, "0,W,0,4096\n10,W,4096,4096\n").unwrap();
+    fs::copy(only(dir.path()).path("plan.toml"), dir.path().join("plan.toml")).unwrap();
+    for words in [
+        "probe slc-cache 'a file'",
+        "pts iops 'a file'",
+        "run plan.toml 'a file'",
+        "trace replay trace.csv 'a file' --columns time:us,op,offset:bytes,size:bytes",
+    ] {
+        in_shell(words, dir.path()).fails(3, &[&format!("--write {word}")]);
+    }
+}
+
+// Breaks when a verb is told to take a flag that it has not, or a command that does not remove the file.
+#[test]
+fn what_a_killed_comparison_left_can_be_removed_as_it_is_told() {
+    let dir = scratch_dir();
+    let work = dir.path().join("d 1");
+    fs::create_dir(&work).unwrap();
+    let load = "--size 4MiB --tests RND4KQ1T1 --runs 2 --duration 20ms --warm-up 2ms --no-record";
+    let mut alive = Alive::start(
+        drivescope(["mark", "d 1", "--size=4MiB", "--runs=1000", "--tests=RND4KQ1T1"])
+            .current_dir(dir.path()),
+    );
+    let left = wait_for_test_file(&work, 4 << 20);
+    alive.child().kill().unwrap();
+    alive.end();
+    wait_for("the lock", || linux::scratch::leftovers(&work).pop());
+    let ran = in_shell(&format!("compare 'd 1' sim:hdd-wd {load}"), dir.path());
+    let line = ran.stderr.split_once("to remove it: ").expect(&ran.stderr).1;
+    let line = line.split_once(", or ").unwrap().0;
+    assert!(left.exists());
+    let removed = Command::new("sh").args(["-c", line]).current_dir(dir.path()).status();
+    assert!(removed.unwrap().success(), "{line}");
+    assert!(!left.exists());
 }

@@ -190,15 +190,24 @@ pub fn check(roots: &Roots, path: &Path, request: &Request) -> Result<Permit, Ga
 /// Those of [`check`].
 pub fn check_named(roots: &Roots, path: &Path, request: &Request) -> Result<Permit, GateError> {
     let first = check(roots, path, &Request { consent: None, ..request.clone() });
-    let Err(GateError::Refused(refusal)) = &first else { return first };
-    let word = refusal.reasons.iter().find_map(|reason| match reason {
-        Reason::NoConsent { consent, .. } => consent.accepted.first().cloned(),
-        _ => None,
-    });
-    match word {
+    match word_in(&first) {
         Some(word) => check(roots, path, &Request { consent: Some(word), ..request.clone() }),
         None => first,
     }
+}
+
+/// The word that consents to writing to the device or file at `path`, as far as it can be found out: nothing is opened to be
+/// written to.
+pub fn word(roots: &Roots, path: &Path) -> Option<String> {
+    word_in(&check(roots, path, &Request::default()))
+}
+
+fn word_in(answer: &Result<Permit, GateError>) -> Option<String> {
+    let Err(GateError::Refused(refusal)) = answer else { return None };
+    refusal.reasons.iter().find_map(|reason| match reason {
+        Reason::NoConsent { consent, .. } => consent.accepted.first().cloned(),
+        _ => None,
+    })
 }
 
 /// A target that was looked at, and not opened yet.

@@ -9,6 +9,7 @@ use linux::sysfs::Roots;
 use probe::claims::Claim;
 
 use crate::args::ProbePlaceArgs;
+use crate::consent;
 use crate::exit::Refused;
 use crate::opening::{self, Place, Visitor};
 
@@ -110,9 +111,9 @@ pub fn must_write(place: &ProbePlaceArgs, verb: &str) -> Result<()> {
         return Ok(());
     }
     Err(Refused(format!(
-        "{}: probe {verb} writes, and what the drive holds is lost; add --write --consent SERIAL, which `drivescope \
-         devices` tells",
-        place.name()
+        "{}: probe {verb} writes, and what the drive holds is lost; add {}",
+        place.name(),
+        consent::flags_for(place.name())
     ))
     .into())
 }

@@ -1,7 +1,5 @@
 //! What the flags ask for, in the words of the room that replays.
 
-use std::path::Path;
-
 use anyhow::{Context as _, Result, bail};
 use block::{Bytes, DriveKind, Waiting};
 use engine::replay::Setup;
@@ -111,15 +109,15 @@ pub fn writes(args: &PlayArgs, survey: &Survey, name: &str) -> Result<Writes> {
         return Ok(Writes::LeaveOut);
     }
     // A slip in the name is no matter of safety, and what is not there has nothing to lose.
-    let meta = std::fs::metadata(name).with_context(|| {
+    std::fs::metadata(name).with_context(|| {
         format!(
             "{name}: cannot be replayed to; name a device, a file or a virtual drive, such as sim:sata-a"
         )
     })?;
-    let (_, word) = consent::word_of(Path::new(name), meta.is_file());
+    let consent = consent::flags_for(name);
     Err(Refused(format!(
-        "{name}: the trace has {changes} writes and discards, and what the drive holds would be lost; add --write \
-         --consent {word}, or --reads-only, or --writes-as-reads"
+        "{name}: the trace has {changes} writes and discards, and what the drive holds would be lost; add {consent}, \
+         or --reads-only, or --writes-as-reads"
     ))
     .into())
 }

@@ -29,7 +29,7 @@ use crate::opening::{self, Place, Writes};
 use crate::progress::Progress;
 use crate::records::{self, Kind};
 use crate::verbs::mark::{run_id, seed_of};
-use crate::{outputs, recording, talk, view};
+use crate::{consent, outputs, recording, talk, view};
 
 use keep::PtsRecord;
 use visit::{Tester, Work};
@@ -176,8 +176,8 @@ fn must_write(target: &str, consent: &PtsConsentArgs) -> Result<()> {
         return Ok(());
     }
     Err(Refused(format!(
-        "{target}: pts writes all over the drive, and what it holds is lost; add --write --consent SERIAL, which \
-         `drivescope devices` tells"
+        "{target}: pts writes all over the drive, and what it holds is lost; add {}",
+        consent::flags_for(target)
     ))
     .into())
 }
@@ -258,6 +258,8 @@ impl Job<'_> {
             seed: None,
             what: "tested",
         };
+        // What goes on was asked when it began, and may be past it.
+        let (purge, is_purged) = (&self.purge, self.options.purge && resumed.is_none());
         let mut resumed = Some(resumed);
         let mut work = |rig: &mut dyn pts::rig::Rig, opened: &opening::Opened<'_>| {
             self.on(rig, opened, resumed.take().flatten())
@@ -265,7 +267,6 @@ impl Job<'_> {
         let work: Work<'_, Made> = &mut work;
         let seed = self.options.seed;
         let side_by_side = self.options.tests.contains(&Test::QdSweep);
-        let (purge, is_purged) = (&self.purge, self.options.purge);
         let mut tester = Tester { cancel: &cancel, seed, side_by_side, purge, is_purged, work };
         opening::open(place, writes, &mut tester)
     }

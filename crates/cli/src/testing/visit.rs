@@ -43,7 +43,7 @@ pub struct Tester<'a, 'b, R> {
     pub side_by_side: bool,
     /// How the drive is emptied.
     pub purge: &'a PurgeArgs,
-    /// It is, before each test.
+    /// That it can be is found out first.
     pub is_purged: bool,
     /// What is done.
     pub work: Work<'b, R>,

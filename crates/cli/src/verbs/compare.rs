@@ -110,11 +110,11 @@ fn tell_to_compare(names: &[String], place: &PlaceArgs) {
     for (flag, value) in values_of(&arguments(), &["margin", "tolerance"]) {
         words.extend([format!("--{flag}"), value]);
     }
-    talk::note(&format!(
-        "and then: {}{} (one by one they are no longer measured in turns, which tells less; the same command anew is)",
-        line::command(&words),
-        place.flag()
-    ));
+    talk::note(&format!("and then: {}{}", line::command(&words), place.flag()));
+    talk::note(
+        "sides that go on one by one are not measured in turns, which tells less; to measure them in turns, give the \
+         same command again",
+    );
 }
 
 fn answer(comparison: &Comparison, tolerance: Option<f64>) -> Exit {
@@ -138,13 +138,13 @@ fn find(name: &str, args: &CompareArgs) -> Result<Found> {
     if name.starts_with("sim:") || name == "null:" {
         return Ok(Found::Target);
     }
+    // Where runs are recorded it is a directory, too, which nobody means to measure.
+    if name.parse::<RunId>().is_ok() {
+        return of_run(name, args);
+    }
     let path = Path::new(name);
     match fs::metadata(path) {
         Ok(meta) if meta.is_file() && is_document(path) => document(name, path),
-        // Nobody means to measure where a run is recorded.
-        Ok(meta) if meta.is_dir() && path.join("record.json").is_file() => {
-            of_run(&path.file_name().unwrap_or_default().to_string_lossy(), args)
-        }
         Ok(_) => Ok(Found::Target),
         Err(_) => of_run(name, args),
     }
