@@ -84,9 +84,10 @@ proptest! {
             ] {
                 let exact = of(kinds, from, to);
                 let off = ours.abs_diff(exact) as f64;
-                // A count of n by 4,096 registers is better than their error as long as n is small.
-                prop_assert!(off <= (5.0 * body.window_error * exact as f64).max(2.0 * BLOCK as f64),
-                    "{ours} for {exact}");
+                // Of n blocks about n^2 / 8,192 share one of 4,096 registers: a number as Poisson's law has it, whose
+                // tail is long for its mean where n is small. Four blocks beside five errors leave 1 in 10^10.
+                let most = 5.0 * body.window_error * exact as f64 + 4.0 * BLOCK as f64;
+                prop_assert!(off <= most, "{ours} for {exact}");
             }
             let now = of(&both, 0, to);
             prop_assert_eq!(window.new_bytes, Some(now - before));
