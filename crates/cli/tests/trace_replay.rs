@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use common::recorded::{at, only};
 use common::storage::{Loop, has_means};
-use common::{Ran, drivescope, run, scratch_dir, written_file};
+use common::{Alive, Ran, drivescope, names, run, scratch_dir, wait_for, written_file};
 use serde_json::Value;
 
 /// A trace in MQSim's form, of 16 MiB and arrivals alone: `count` requests of 4 KiB, one each `gap` ns, every fourth a
@@ -160,6 +160,35 @@ fn a_replay_and_a_comparison_are_recorded() {
     let page = run(&[&args[..], &place].concat()).exits(0).stdout;
     let shown = at(runs.path(), &["runs", "show", "last"]).exits(0).stdout;
     assert!(shown.starts_with(&page), "{shown}");
+}
+
+// Breaks when what wrote to a drive and was killed leaves no trace of itself, or one without a name.
+#[test]
+fn a_replay_and_a_comparison_that_were_killed_are_in_the_list() {
+    let dir = scratch_dir();
+    // An hour between its requests.
+    let trace = trace(dir.path(), 4, 3_600_000_000_000);
+    let file = dir.path().join("image");
+    written_file(&file, 32 << 20);
+    let (name, image) = (trace.to_str().unwrap(), file.to_str().unwrap());
+    for (verb, targets) in [("replay", &[image][..]), ("compare", &[image, "sim:sata-b"])] {
+        let runs = scratch_dir();
+        let flags = ["--format=mqsim", "--no-progress", "--write", "--consent=image"];
+        let args = [&["trace", verb, name], targets, &flags].concat();
+        let mut alive = Alive::start(drivescope(args).env("DRIVESCOPE_RUNS_DIR", runs.path()));
+        // Until it is whole, its name begins with a dot.
+        let has_one = || names(runs.path()).iter().any(|name| !name.starts_with('.')).then_some(());
+        wait_for("a record", has_one);
+        alive.child().kill().unwrap();
+        alive.end();
+        let listed = at(runs.path(), &["runs", "list"]).exits(0).stdout;
+        let listed = listed.split_whitespace().collect::<Vec<_>>().join(" ");
+        for word in [verb, &targets.join(" "), "killed after 0 of"] {
+            assert!(listed.contains(word), "{listed}");
+        }
+        let anew = format!("drivescope trace {verb} {name} {}", targets.join(" "));
+        at(runs.path(), &["report", "last"]).fails(2, &["no result yet", &anew]);
+    }
 }
 
 // Breaks when the drive that answers sooner is not named under a load that both can serve.

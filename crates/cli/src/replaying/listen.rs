@@ -10,7 +10,7 @@ use trace::container::{Existing, Writer};
 use trace::replay::{Body, Check, Judge, Mode, Plan};
 use trace::{Io, Space, TraceError, TraceInfo};
 
-use super::play::{Listener, Played};
+use super::play::{Listener, Played, Start};
 use crate::progress::Progress;
 use crate::view;
 
@@ -22,6 +22,9 @@ const TELL_EVERY: Nanos = Nanos::millis(200);
 
 /// I/Os that are written to the file at a time.
 const KEPT_AT_ONCE: usize = 8 << 10;
+
+/// Begins the record of a replay, and keeps it for whoever ends it.
+pub type Begin<'a> = &'a mut dyn FnMut(Start<'_>) -> Result<()>;
 
 /// What is to be listened for.
 #[derive(Clone, Copy)]
@@ -35,6 +38,8 @@ pub struct Wanted<'a> {
 /// Listens to one replay.
 pub struct Ear<'a> {
     wanted: Wanted<'a>,
+    /// Before the first request, so that a replay which is killed has left its record.
+    record: Begin<'a>,
     progress: Progress,
     /// What is shown as being done, and which of how many it is.
     what: (String, u32, u32),
@@ -50,15 +55,18 @@ pub struct Ear<'a> {
 }
 
 impl<'a> Ear<'a> {
-    /// For a replay that is shown as `what`, the `position`th (from 0) of `positions`.
+    /// For a replay that is shown as `what`, the `position`th (from 0) of `positions`; `record` is called before its
+    /// first request.
     pub fn new(
         wanted: Wanted<'a>,
+        record: Begin<'a>,
         progress: Progress,
         what: &str,
         (position, positions): (u32, u32),
     ) -> Ear<'a> {
         Ear {
             wanted,
+            record,
             progress,
             what: (what.to_owned(), position, positions),
             judge: None,
@@ -107,7 +115,9 @@ impl<'a> Ear<'a> {
 }
 
 impl Listener for Ear<'_> {
-    fn begin(&mut self, plan: &Plan) -> Result<()> {
+    fn begin(&mut self, start: Start<'_>) -> Result<()> {
+        (self.record)(start)?;
+        let plan = start.plan;
         let (step, position, positions) = self.what.clone();
         self.progress.event(&Event::StepStarted {
             position,

@@ -9,6 +9,6 @@ mod verify;
 
 pub use around::{caveats, schedulers};
 pub use body::{COMPARE, CompareBody, Drive, REPLAY, ReferenceBody, ReplayBody};
-pub use listen::{Ear, Heard, Wanted};
-pub use play::{Job, On, Played, Reference};
+pub use listen::{Begin, Ear, Heard, Wanted};
+pub use play::{Job, On, Played, Reference, Start};
 pub use verify::{Verified, verified};

@@ -106,8 +106,6 @@ pub struct Played {
     pub plan: Plan,
     /// The drive.
     pub info: DriveInfo,
-    /// Who it is.
-    pub identity: DriveIdentity,
     /// How I/O was issued.
     pub engine: String,
     /// What I/O to it passes through.
@@ -122,13 +120,22 @@ pub struct Played {
     pub scheduler: Option<(String, String)>,
 }
 
+/// What is known before the first request.
+#[derive(Clone, Copy)]
+pub struct Start<'a> {
+    /// What will be issued.
+    pub plan: &'a Plan,
+    /// Who the drive is.
+    pub identity: &'a DriveIdentity,
+}
+
 /// Whoever is told what becomes of requests.
 pub trait Listener {
     /// Before the first request.
     ///
     /// # Errors
     /// What makes the replay pointless.
-    fn begin(&mut self, plan: &Plan) -> Result<()>;
+    fn begin(&mut self, start: Start<'_>) -> Result<()>;
 
     /// A batch of completed requests.
     fn see(&mut self, replayed: &[Replayed]);
@@ -226,8 +233,8 @@ impl Visitor for Player<'_> {
         let reader = self.reference.as_mut().map(|reference| reference.reader()).transpose()?;
         let mut stream = plan.stream(self.job.trace.opener(), reader)?;
         let setup = ask::setup(self.job.args, &plan, info.kind, self.on.seed);
-        let (identity, engine) = (opened.identity.clone(), opened.engine.clone());
-        self.listener.begin(&plan)?;
+        let engine = opened.engine.clone();
+        self.listener.begin(Start { plan: &plan, identity: &opened.identity })?;
         let ended = engine::replay::replay(
             target,
             environment,
@@ -245,7 +252,7 @@ impl Visitor for Player<'_> {
         let (counts, original) = stream.finish();
         let scheduler =
             self.held.as_ref().map(|held| (held.now().to_owned(), held.before().to_owned()));
-        Ok(Played { plan, info, identity, engine, stack, ended, counts, original, scheduler })
+        Ok(Played { plan, info, engine, stack, ended, counts, original, scheduler })
     }
 }
 
@@ -292,7 +299,7 @@ struct Keeper {
 }
 
 impl Listener for Keeper {
-    fn begin(&mut self, _: &Plan) -> Result<()> {
+    fn begin(&mut self, _: Start<'_>) -> Result<()> {
         Ok(())
     }
 

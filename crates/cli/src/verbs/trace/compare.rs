@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use anyhow::{Context as _, Result};
-use record::{Document, State, Summary};
+use record::{Document, Envelope, State, Summary};
 use serde_json::json;
 use trace::replay::compare::{Side, Suits, order};
 use trace::replay::{Mode, Score, Statement, compare};
@@ -15,8 +15,8 @@ use crate::exit::Exit;
 use crate::keeping::{Beginning, Keeping};
 use crate::progress::Progress;
 use crate::replaying::{
-    self, COMPARE, CompareBody, Drive, Ear, Heard, Job, On, Played, Reference, ReferenceBody,
-    Wanted, ask,
+    self, Begin, COMPARE, CompareBody, Drive, Ear, Heard, Job, On, Played, Reference,
+    ReferenceBody, Start, Wanted, ask,
 };
 use crate::verbs::mark::run_id;
 use crate::{recording, talk, view};
@@ -46,6 +46,30 @@ fn named(args: &TraceCompareArgs, side: Side) -> (&str, Option<&String>) {
     }
 }
 
+/// Both drives as the user named them.
+fn targets(args: &TraceCompareArgs) -> String {
+    format!("{} {}", args.a, args.b)
+}
+
+/// Begins the record of so many rounds.
+fn begin(
+    args: &TraceCompareArgs,
+    seed: u64,
+    start: Start<'_>,
+    (head, positions): (&mut Envelope, u32),
+) -> Result<Keeping> {
+    let beginning = Beginning {
+        plan: toml_of(&start.plan.options)?,
+        setup: json!({
+            "verb": "trace compare", "trace": args.trace, "target": targets(args), "targets": [args.a, args.b],
+            "drive": recording::words(start.identity), "seed": seed,
+        }),
+        steps: Some(positions),
+        drives: &[start.identity],
+    };
+    Keeping::begin(&args.record.keep(), head, beginning, "comparison")
+}
+
 /// One comparison.
 struct Match<'a> {
     args: &'a TraceCompareArgs,
@@ -70,14 +94,21 @@ impl Match<'_> {
         let mut keeping = None;
         let mut head = envelope(COMPARE, run_id(self.job.seed), &SystemClock);
         for (position, side) in (0..).zip(order(self.args.rounds as usize)) {
-            let Some(round) = self.round(side, (position, positions))? else { break };
-            let keeping = match &mut keeping {
-                Some(keeping) => keeping,
-                // After the first round, which says whether a replay is possible at all.
-                none => none.insert(self.begin(&mut head, &round, positions)?),
+            let (args, seed) = (self.args, self.job.seed);
+            // Before the first request of the first round.
+            let mut on_start = |start: Start<'_>| {
+                if keeping.is_none() {
+                    keeping = Some(begin(args, seed, start, (&mut head, positions))?);
+                }
+                Ok(())
+            };
+            let Some(round) = self.round(side, (position, positions), &mut on_start)? else {
+                break;
             };
             let name = if side == Side::A { "A" } else { "B" };
-            keeping.step(position, name, &round.score, Vec::new());
+            if let Some(keeping) = &mut keeping {
+                keeping.step(position, name, &round.score, Vec::new());
+            }
             self.rounds.push(round);
             if self.job.cancel.load(Ordering::Relaxed) {
                 break;
@@ -85,11 +116,12 @@ impl Match<'_> {
         }
         let whole = self.rounds.len() == positions as usize;
         let (Some(keeping), Some(body)) = (keeping, self.body()) else {
+            talk::note("stopped before each drive had a whole round: there is nothing to compare");
             return Ok(Exit::Interrupted);
         };
         let summary = Summary {
             verb: "trace compare".to_owned(),
-            target: format!("{} {}", self.args.a, self.args.b),
+            target: targets(self.args),
             drive: body
                 .on
                 .iter()
@@ -112,12 +144,12 @@ impl Match<'_> {
     }
 
     /// One replay; none when the user wanted to stop in the middle of it.
-    fn round(&mut self, side: Side, place: (u32, u32)) -> Result<Option<Round>> {
+    fn round(&mut self, side: Side, place: (u32, u32), begin: Begin<'_>) -> Result<Option<Round>> {
         let (name, consent) = named(self.args, side);
         // A pair of rounds has one seed, and each pair another.
         let on = On { name, consent, seed: self.job.seed.wrapping_add(u64::from(place.0 / 2)) };
         let wanted = Wanted { save: None, check: false };
-        let mut ear = Ear::new(wanted, Progress::new(!self.args.no_progress), name, place);
+        let mut ear = Ear::new(wanted, begin, Progress::new(!self.args.no_progress), name, place);
         let played = self.job.play(on, &self.job.options, self.times.as_mut(), &mut ear)?;
         let cancelled = played.ended.reason == engine::replay::Reason::Cancelled;
         let Heard { body, last_due, .. } = ear.finish(&played)?;
@@ -126,19 +158,6 @@ impl Match<'_> {
             Score::of(&body).with_context(|| format!("{name}: nothing of the trace was issued"))?;
         let statement = body.plan;
         Ok(Some(Round { side, score, played, statement, schedule_s: last_due.as_secs_f64() }))
-    }
-
-    fn begin(&self, head: &mut record::Envelope, first: &Round, positions: u32) -> Result<Keeping> {
-        let beginning = Beginning {
-            plan: toml_of(&first.statement.options)?,
-            setup: json!({
-                "verb": "trace compare", "trace": self.args.trace, "targets": [self.args.a, self.args.b],
-                "drive": recording::words(&first.played.identity), "seed": self.job.seed,
-            }),
-            steps: Some(positions),
-            drives: &[&first.played.identity],
-        };
-        Keeping::begin(&self.args.record.keep(), head, beginning, "comparison")
     }
 
     fn body(&self) -> Option<CompareBody> {

@@ -2,7 +2,7 @@
 
 use anyhow::{Context as _, Result};
 use engine::replay::Reason;
-use record::{Document, State, Summary};
+use record::{Document, Envelope, State, Summary};
 use serde_json::json;
 use trace::replay::{Limit, Options};
 
@@ -14,8 +14,8 @@ use crate::keeping::{Beginning, Keeping};
 use crate::live::Showing;
 use crate::progress::Progress;
 use crate::replaying::{
-    self, Drive, Ear, Heard, Job, On, Played, REPLAY, Reference, ReferenceBody, ReplayBody,
-    Verified, Wanted, ask, verified,
+    self, Begin, Drive, Ear, Heard, Job, On, Played, REPLAY, Reference, ReferenceBody, ReplayBody,
+    Start, Verified, Wanted, ask, verified,
 };
 use crate::verbs::mark::run_id;
 use crate::{recording, talk, view};
@@ -30,12 +30,40 @@ pub fn main(args: &TraceReplayArgs) -> Result<Exit> {
     // Before the reference drive is written to: a replay that is refused must not have cost it its data.
     job.foresee(On { name: &args.target, consent: word(args), seed: job.seed })?;
     let (mut times, reference) = reference(&job)?.unzip();
-    let (played, heard, kernel) = played(args, &job, times.as_mut())?;
+    let mut envelope = envelope(REPLAY, run_id(job.seed), &SystemClock);
+    let mut keeping = Keeping::none(WHAT);
+    let mut on_start = |start: Start<'_>| {
+        keeping = begin(args, job.seed, start, &mut envelope)?;
+        Ok(())
+    };
+    let (played, heard, kernel) = played(args, &job, times.as_mut(), &mut on_start)?;
     let Some(mut replay) = heard.body else { return Ok(Exit::Interrupted) };
     replay.run.caveats.extend(replaying::caveats(&args.target, &played.stack));
     let (file, drive) = (args.trace.clone(), Drive::of(&played));
     let body = ReplayBody { file, drive, seed: job.seed, reference, replay, kernel };
-    finish(args, &played, body)
+    finish(args, &played, keeping, Document { envelope, body })
+}
+
+/// What goes on when its record cannot.
+const WHAT: &str = "replay";
+
+/// Begins the record.
+fn begin(
+    args: &TraceReplayArgs,
+    seed: u64,
+    start: Start<'_>,
+    envelope: &mut Envelope,
+) -> Result<Keeping> {
+    let beginning = Beginning {
+        plan: toml_of(&start.plan.options)?,
+        setup: json!({
+            "verb": "trace replay", "trace": args.trace, "target": args.target,
+            "drive": recording::words(start.identity), "seed": seed,
+        }),
+        steps: Some(1),
+        drives: &[start.identity],
+    };
+    Keeping::begin(&args.record.keep(), envelope, beginning, WHAT)
 }
 
 /// The replay on the reference drive, where one is asked for.
@@ -64,6 +92,7 @@ fn played(
     args: &TraceReplayArgs,
     job: &Job<'_>,
     reference: Option<&mut Reference>,
+    begin: Begin<'_>,
 ) -> Result<(Played, Heard, Option<Verified>)> {
     let on = On { name: &args.target, consent: word(args), seed: job.seed };
     let wanted = Wanted { save: args.save.as_deref(), check: args.verify };
@@ -75,7 +104,7 @@ fn played(
             verb: "trace replay",
             target: &args.target,
         })?;
-        let mut ear = Ear::new(wanted, progress.once(), "replay", (0, 1));
+        let mut ear = Ear::new(wanted, begin, progress.once(), "replay", (0, 1));
         let played = job.play(on, &job.options, reference, &mut ear)?;
         let heard = ear.finish(&played)?;
         Ok((played, heard))
@@ -89,28 +118,22 @@ fn played(
 }
 
 /// Records and shows a replay.
-fn finish(args: &TraceReplayArgs, played: &Played, body: ReplayBody) -> Result<Exit> {
-    let mut envelope = envelope(REPLAY, run_id(body.seed), &SystemClock);
-    let beginning = Beginning {
-        plan: toml_of(&body.replay.plan.options)?,
-        setup: json!({
-            "verb": "trace replay", "trace": args.trace, "target": args.target,
-            "drive": recording::words(&played.identity), "seed": body.seed,
-        }),
-        steps: Some(1),
-        drives: &[&played.identity],
-    };
-    let mut keeping = Keeping::begin(&args.record.keep(), &mut envelope, beginning, "replay")?;
+fn finish(
+    args: &TraceReplayArgs,
+    played: &Played,
+    mut keeping: Keeping,
+    document: Document<ReplayBody>,
+) -> Result<Exit> {
+    let body = &document.body;
     let cancelled = played.ended.reason == Reason::Cancelled;
     let verdict = body.replay.fidelity.verdict;
     let summary = Summary {
         verb: "trace replay".to_owned(),
         target: played.info.name.clone(),
         drive: view::drive(&played.info, &played.stack),
-        headline: view::replay::headline(&body),
+        headline: view::replay::headline(body),
     };
     keeping.step(0, "replay", &json!({ "verdict": verdict.word() }), Vec::new());
-    let document = Document { envelope, body };
     let state = if cancelled { State::Interrupted } else { State::Finished };
     let recorded = keeping.close(&document, state, &summary);
     show(&document, args.json)?;
