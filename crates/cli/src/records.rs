@@ -6,6 +6,7 @@ use std::path::Path;
 use anyhow::{Result, anyhow, bail};
 use record::{Envelope, RecordError, Run, RunId, RunWriter, Runs, State, Summary};
 
+use crate::args::line::quoted;
 use crate::args::{Given, PlaceArgs, line, takes, values_of};
 use crate::envelope::arguments;
 use crate::replaying::{COMPARE, REPLAY};
@@ -78,33 +79,52 @@ impl Kind {
 /// for that is asked for anew), and the files that the result is written into.
 const AGAIN: [&str; 6] = ["device", "write", "csv", "plot", "report", "samples"];
 
-/// The command by which `verb` goes on with the run `id`, with what `typed` asked for, the command that it was made or last
-/// gone on with. `wrote` when that command has just ended, so that what is in its files is its own.
-fn resumption(verb: &str, id: &RunId, typed: &[String], wrote: bool, place: &str) -> String {
+/// A flag and its value.
+type Typed = (&'static str, String);
+
+/// What the command that began a run and those that went on with it asked for that has to be asked for again; of what two
+/// of them asked for, what the later did.
+fn asked_for(run: &Run) -> Vec<Typed> {
+    let again = run.notes.iter().filter(|(kind, _)| kind == recording::RESUMED);
+    let again = again.filter_map(|(_, now)| serde_json::from_value::<Envelope>(now.clone()).ok());
+    let commands = std::iter::once(run.envelope.arguments.clone());
+    let mut all: Vec<Typed> = Vec::new();
+    for typed in commands.chain(again.map(|envelope| envelope.arguments)) {
+        for (flag, value) in values_of(&typed, &AGAIN) {
+            match all.iter_mut().find(|(known, _)| *known == flag) {
+                Some((_, old)) => *old = value,
+                None => all.push((flag, value)),
+            }
+        }
+    }
+    all
+}
+
+/// The command by which `verb` goes on with the run `id`, of which `asked` was asked for; `wrote` is what the command that
+/// has just ended asked for, so that what is in those files is its own.
+fn resumption(verb: &str, id: &RunId, asked: &[Typed], wrote: &[Typed], place: &str) -> String {
     let has_something =
         |path: &str| fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.len() > 0);
     let mut words = vec!["drivescope".to_owned(), verb.to_owned()];
     words.extend(["--resume".to_owned(), id.to_string()]);
-    let mut is_there = false;
-    for (flag, value) in values_of(typed, &AGAIN) {
-        // Part of a survey is made by the survey's command, which takes other flags.
-        if !takes(verb, flag) {
-            continue;
-        }
+    // Part of a survey is made by the survey's command, which takes other flags.
+    let asked = asked.iter().filter(|(flag, _)| takes(verb, flag));
+    let mut there = Vec::new();
+    for one @ (flag, value) in asked {
         words.push(format!("--{flag}"));
-        match flag {
+        match *flag {
             "write" => {}
             // Of the runs to come alone.
-            "samples" => words.push(unused(&value)),
-            "device" => words.push(value),
+            "samples" => words.push(unused(value)),
+            "device" => words.push(value.clone()),
             _ => {
-                is_there |= has_something(&value);
-                words.push(value);
+                there.extend(has_something(value).then_some(one));
+                words.push(value.clone());
             }
         }
     }
     // What it wrote it may write over. Later, or elsewhere, what is there may be another's.
-    if is_there && wrote {
+    if !there.is_empty() && there.into_iter().all(|one| wrote.contains(one)) {
         words.push("--force".to_owned());
     }
     format!("{}{place}", line::command(&words))
@@ -119,10 +139,29 @@ fn unused(path: &str) -> String {
     names.find(|name| !name.exists()).unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// Tells how to go on with the run `id`, which was stopped: `place` is the flag that leads to it.
-pub fn tell_to_go_on(verb: &str, id: &RunId, place: &str) {
-    let typed = arguments();
-    talk::note(&format!("go on with: {}", resumption(verb, id, &typed, true, place)));
+/// Tells how to go on with the run `id`, which was stopped.
+pub fn tell_to_go_on(verb: &str, id: &RunId, place: &PlaceArgs) {
+    let now = values_of(&arguments(), &AGAIN);
+    let run = recording::runs(place).and_then(|runs| Ok(runs.load(id)?));
+    let asked = run.map_or_else(|_| now.clone(), |run| asked_for(&run));
+    talk::note(&format!("go on with: {}", resumption(verb, id, &asked, &now, &place.flag())));
+}
+
+/// Tells of files that earlier commands of a run wrote into, and the one that goes on with it does not.
+fn tell_of_files_left(verb: &str, run: &Run, place: &PlaceArgs) {
+    let (asked, now) = (asked_for(run), values_of(&arguments(), &AGAIN));
+    let is_left = |(flag, _): &&Typed| {
+        ["csv", "plot", "report"].contains(flag) && !now.iter().any(|(typed, _)| typed == flag)
+    };
+    let left: Vec<String> = asked.iter().filter(is_left).map(|(_, file)| quoted(file)).collect();
+    if !left.is_empty() {
+        let command = resumption(verb, &run.id, &asked, &[], &place.flag());
+        talk::note(&format!(
+            "{}: asked for when this run began, and not now: what is there stays as it is. To have all runs in it, stop \
+             this and go on with: {command}",
+            left.join(", ")
+        ));
+    }
 }
 
 /// What can be done next with a run.
@@ -137,11 +176,7 @@ pub fn next(run: &Run, place: &PlaceArgs) -> String {
 pub fn how_to_go_on(run: &Run, place: &PlaceArgs) -> String {
     match Kind::of(run).goes_on_with(run) {
         Some(verb) if !run.is_bare() => {
-            let again = run.notes.iter().rfind(|(kind, _)| kind == recording::RESUMED);
-            let again =
-                again.and_then(|(_, now)| serde_json::from_value::<Envelope>(now.clone()).ok());
-            let typed = again.map_or_else(|| run.envelope.arguments.clone(), |now| now.arguments);
-            let command = resumption(verb, &run.id, &typed, false, &place.flag());
+            let command = resumption(verb, &run.id, &asked_for(run), &[], &place.flag());
             format!("go on with it: {command}")
         }
         _ => anew(run),
@@ -214,8 +249,12 @@ pub fn resume(
         let ended = if run.state == State::Finished { ", and finished" } else { "" };
         bail!("{id}: is {}{ended}; {next}", kind.noun());
     }
-    runs.resume(id).map_err(|error| match error {
+    let resumed = runs.resume(id).map_err(|error| match error {
         RecordError::NotResumable { .. } => anyhow!("{error}; {next}"),
         error => error.into(),
-    })
+    })?;
+    if let Some(verb) = kind.goes_on_with(&run) {
+        tell_of_files_left(verb, &run, place);
+    }
+    Ok(resumed)
 }

@@ -11,7 +11,7 @@ use report::{RateUnit, Style};
 use serde_json::Value;
 use workload::plan::Plan;
 
-use crate::args::{KeepArgs, OutputArgs};
+use crate::args::{KeepArgs, OutputArgs, PlaceArgs};
 use crate::envelope::{SystemClock, envelope};
 use crate::exit::Exit;
 use crate::live::Showing;
@@ -52,8 +52,8 @@ pub struct Made {
     pub document: Document<Body>,
     closed: Closed,
     broken: Option<Broken>,
-    /// The flag that leads to where it is recorded, when it takes one.
-    place: String,
+    /// Where it is recorded.
+    place: PlaceArgs,
     /// True when a person is there to be told the run's name; in JSON it stands anyway.
     tell_name: bool,
     /// The verb that goes on with it.
@@ -105,7 +105,7 @@ impl Session<'_> {
             document,
             closed,
             broken,
-            place: self.keep.place.flag(),
+            place: self.keep.place.clone(),
             tell_name: !self.output.json && std::io::stderr().is_terminal(),
             goes_on_with,
             samples: self.output.samples.clone(),
@@ -182,7 +182,7 @@ impl Made {
         let made = self;
         match (&made.closed.id, &made.closed.trouble) {
             (Some(id), None) => shown.with_context(|| {
-                let place = &made.place;
+                let place = made.place.flag();
                 format!(
                     "the result is recorded and not shown; see drivescope runs show {id}{place}"
                 )
@@ -199,7 +199,6 @@ impl Made {
     pub fn end(self) -> Result<Exit> {
         let body = &self.document.body;
         if let Some(id) = &self.closed.id {
-            let place = &self.place;
             if body.interrupted {
                 if let Some(samples) = &self.samples {
                     talk::note(&format!(
@@ -207,8 +206,9 @@ impl Made {
                         samples.display()
                     ));
                 }
-                records::tell_to_go_on(self.goes_on_with, id, place);
+                records::tell_to_go_on(self.goes_on_with, id, &self.place);
             } else if self.closed.trouble.is_none() && self.tell_name {
+                let place = self.place.flag();
                 talk::note(&format!("recorded; to see it again: drivescope runs show {id}{place}"));
             }
         }

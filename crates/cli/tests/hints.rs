@@ -208,6 +208,33 @@ fn what_came_to_the_place_of_a_file_meanwhile_is_left() {
     }
 }
 
+// Breaks when the files that a run was begun with are forgotten as soon as one command goes on without them, or written
+// over by one that did not write them.
+#[test]
+fn files_that_are_left_out_once_are_told_of_and_come_back() {
+    let dir = scratch_dir();
+    stopped(&SWEEP, dir.path());
+    let id = only(dir.path()).id();
+    let rows = || fs::read_to_string(dir.path().join("out.csv")).unwrap().lines().count();
+    let before = rows();
+    let without = ["sweep", "--resume", &id, "--no-live"];
+    let ran = stopped_at(&without, dir.path(), lines_in(dir.path()) + 2);
+    assert!(ran.stderr.contains("out.csv, 'a picture.svg': asked for when"), "{}", ran.stderr);
+    assert_eq!(rows(), before);
+    let files = "--csv out.csv --plot 'a picture.svg'";
+    assert_eq!(
+        ran.stderr.lines().filter(|line| line.ends_with(files)).count(),
+        2,
+        "{}",
+        ran.stderr
+    );
+    let words = told(&ran.stderr).pop().unwrap().join(" ");
+    in_shell(&words, dir.path()).fails(2, &["out.csv", "--force"]);
+    let ran = in_shell(&format!("{words} --force"), dir.path());
+    assert!(matches!(ran.code, Some(0 | 1)), "{}", ran.stderr);
+    assert!(rows() > before);
+}
+
 // Breaks when a part of a survey is told to go on, or to be made anew, with flags or by the command of the survey.
 #[test]
 fn a_part_of_a_survey_leads_on_as_what_it_is() {

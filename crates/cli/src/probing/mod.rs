@@ -15,7 +15,7 @@ use probe::chain::{self, Around, Done, Earlier};
 use probe::{Body, Halt, Name, Plan, Task};
 use record::{Document, Run, RunId, RunWriter, State, Summary};
 
-use crate::args::{Given, LiveArgs, ProbeOutputArgs, ProbePlaceArgs, RecordArgs};
+use crate::args::{Given, LiveArgs, PlaceArgs, ProbeOutputArgs, ProbePlaceArgs, RecordArgs};
 use crate::envelope::{SystemClock, envelope};
 use crate::exit::Exit;
 use crate::live::Showing;
@@ -71,8 +71,8 @@ pub struct Made<'a> {
     /// The run's name, or why it is not recorded to its end.
     recorded: Result<Option<RunId>>,
     broken: Option<Halt>,
-    /// The flag that leads to where it is recorded, when it takes one.
-    place: String,
+    /// Where it is recorded.
+    place: &'a PlaceArgs,
 }
 
 /// A recorded run that is to go on; its lock is held.
@@ -201,7 +201,7 @@ impl<'a> Job<'a> {
             document,
             recorded,
             broken,
-            place: self.record.keep.place.flag(),
+            place: &self.record.keep.place,
         })
     }
 
@@ -292,11 +292,12 @@ impl Made<'_> {
     /// # Errors
     /// When the record is not whole, or an I/O ended the probing.
     pub fn end(self, quiet: bool) -> Result<Exit> {
-        let (body, place) = (&self.document.body, &self.place);
+        let body = &self.document.body;
         if let Some(id) = self.recorded? {
             if body.interrupted {
-                records::tell_to_go_on("probe", &id, place);
+                records::tell_to_go_on("probe", &id, self.place);
             } else if !quiet && std::io::stderr().is_terminal() {
+                let place = self.place.flag();
                 talk::note(&format!("recorded; to see it again: drivescope runs show {id}{place}"));
             }
         }

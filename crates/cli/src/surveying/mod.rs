@@ -450,13 +450,14 @@ impl<'a> Survey<'a> {
             true => talk::document(document)?,
             false => show(document)?,
         }
-        let place = self.args.record.keep.place.flag();
+        let place = &self.args.record.keep.place;
         if let Some(id) = recorded? {
             if !body.interrupted {
+                let place = place.flag();
                 self.tell(&format!("recorded; to see it again: drivescope runs show {id}{place}"));
             }
             if let Some(path) = &self.args.report {
-                let bytes = page(id.as_str(), &self.args.record.keep.place, path, self.args.force)?;
+                let bytes = page(id.as_str(), place, path, self.args.force)?;
                 talk::note(&format!(
                     "the report lies in {} ({})",
                     path.display(),
@@ -464,7 +465,7 @@ impl<'a> Survey<'a> {
                 ));
             }
             if body.interrupted {
-                records::tell_to_go_on("survey", &id, &place);
+                records::tell_to_go_on("survey", &id, place);
             }
         }
         let concluded = body.conclusions.iter().any(|said| said.verdict != probe::Verdict::Unknown);

@@ -348,13 +348,14 @@ impl Job<'_> {
                 show(&document(&envelope, &all), &bodies, self.args.output.json)?;
             }
         }
-        let place = self.args.keep.place.flag();
+        let place = &self.args.keep.place;
         if let Some(id) = recorded? {
             match halt {
                 Some(Halt::Interrupted | Halt::Budget { .. }) => {
-                    records::tell_to_go_on("pts", &id, &place);
+                    records::tell_to_go_on("pts", &id, place);
                 }
                 _ if !self.args.output.json && std::io::stderr().is_terminal() => {
+                    let place = place.flag();
                     talk::note(&format!(
                         "recorded; to see it again: drivescope runs show {id}{place}"
                     ));
