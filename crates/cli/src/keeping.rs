@@ -44,7 +44,7 @@ impl Keeping {
     pub fn begin(
         keep: &KeepArgs,
         envelope: &mut Envelope,
-        beginning: Beginning<'_>,
+        mut beginning: Beginning<'_>,
         what: &'static str,
     ) -> Result<Keeping> {
         if let Some(first) = beginning.drives.first() {
@@ -55,6 +55,9 @@ impl Keeping {
         };
         for drive in beginning.drives {
             recording::warn_of_the_same_drive(&runs, drive);
+        }
+        if let Some(whole) = &keep.part_of {
+            beginning.setup["part_of"] = whole.as_str().into();
         }
         let head = Head {
             envelope: envelope.clone(),

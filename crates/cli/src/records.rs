@@ -232,6 +232,27 @@ pub fn check_beside_resume(given: &Given, allowed: &[&str]) -> Result<()> {
     }
 }
 
+/// Refuses to look for the target where it was, when it is there no more and the user did not say where it is now.
+fn check_place(verb: &str, run: &Run, place: &PlaceArgs) -> Result<()> {
+    // The only word beside `run --resume` is the target, where it is no plan.
+    let is_named = !values_of(&arguments(), &["target", "device", "plan"]).is_empty();
+    let target = run.summary.target.as_str();
+    if is_named
+        || run.state == State::Finished
+        || !target.starts_with('/')
+        || Path::new(target).exists()
+    {
+        return Ok(());
+    }
+    let now = if verb == "pts" { "--device DEVICE" } else { "TARGET" };
+    bail!(
+        "{target}: is not there any more; when it has another name or place now, name it: drivescope {verb} --resume {} \
+         {now}{}",
+        run.id,
+        place.flag()
+    )
+}
+
 /// Goes on with the run `id`, which has to be of `wanted`: locks it.
 ///
 /// # Errors
@@ -249,11 +270,13 @@ pub fn resume(
         let ended = if run.state == State::Finished { ", and finished" } else { "" };
         bail!("{id}: is {}{ended}; {next}", kind.noun());
     }
+    let verb = kind.goes_on_with(&run);
+    verb.map_or(Ok(()), |verb| check_place(verb, &run, place))?;
     let resumed = runs.resume(id).map_err(|error| match error {
         RecordError::NotResumable { .. } => anyhow!("{error}; {next}"),
         error => error.into(),
     })?;
-    if let Some(verb) = kind.goes_on_with(&run) {
+    if let Some(verb) = verb {
         tell_of_files_left(verb, &run, place);
     }
     Ok(resumed)

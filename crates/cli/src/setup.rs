@@ -38,6 +38,9 @@ pub struct Setup {
     pub samples: Option<SamplesFormat>,
     /// The run that this one repeats.
     pub repeats: Option<RunId>,
+    /// The run, a survey, that this one is a part of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part_of: Option<String>,
     /// The drive in a few words, known when it is open.
     pub drive: Option<String>,
     /// What the plan is, when it is a sweep's.
@@ -89,6 +92,7 @@ impl Setup {
             samples_max: output.samples_max,
             samples: keep.keep_samples.map(SamplesFormat::from),
             repeats: None,
+            part_of: keep.part_of.clone(),
             drive: None,
             sweep: None,
         }

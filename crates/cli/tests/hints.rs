@@ -240,7 +240,9 @@ fn files_that_are_left_out_once_are_told_of_and_come_back() {
 fn a_part_of_a_survey_leads_on_as_what_it_is() {
     let dir = scratch_dir();
     let words = "survey sim:usb-8m --seed=7 --no-live --report=out.html";
-    in_shell(words, dir.path()).exits(0);
+    let page = in_shell(words, dir.path()).exits(0).stdout;
+    let shown = at(dir.path(), &["runs", "show", "last"]).exits(0).stdout;
+    assert!(shown.starts_with(&page), "the last part is taken for the whole: {shown}");
     for part in common::recorded::recorded(dir.path()) {
         let whole = part.json("document.json")["envelope"]["schema"].clone();
         kill(&part);
@@ -330,6 +332,25 @@ fn consent_is_asked_for_again_with_its_word() {
         "trace replay trace.csv 'a file' --columns time:us,op,offset:bytes,size:bytes",
     ] {
         in_shell(words, dir.path()).fails(3, &[&format!("--write {word}")]);
+    }
+}
+
+// Breaks when a drive that has another name by now cannot be gone on with, or nobody says how.
+#[test]
+fn a_target_that_moved_is_named_by_the_word_that_is_told() {
+    let dir = scratch_dir();
+    written_file(&dir.path().join("image"), 4 << 20);
+    let load = ["--tests=RND4KQ1T1", "--runs=40", "--duration=50ms", "--warm-up=2ms"];
+    stopped(&[&["mark", "image"], &load[..]].concat(), dir.path());
+    fs::rename(dir.path().join("image"), dir.path().join("moved")).unwrap();
+    for verb in ["run", "mark"] {
+        let ran = at(dir.path(), &[verb, "--resume", "last"]).fails(2, &["image", "not there"]);
+        let words = told(&ran.stderr).pop().unwrap().join(" ");
+        assert!(words.contains(" TARGET"), "{words}");
+        if verb == "mark" {
+            let ran = in_shell(&words.replace("TARGET", "moved"), dir.path());
+            assert!(matches!(ran.code, Some(0 | 1)), "{}", ran.stderr);
+        }
     }
 }
 

@@ -178,7 +178,7 @@ fn remedy_of_the_end(executed: &Executed) -> &'static str {
 }
 
 fn what_ended_it(executed: &Executed) -> String {
-    let early = "the mark ended before its plan was done, so some runs are missing";
+    let early = "it ended before its plan was done, so some runs are missing";
     match &executed.broken {
         None => early.to_owned(),
         Some(Broken { step, run, failure, .. }) => {
@@ -187,8 +187,16 @@ fn what_ended_it(executed: &Executed) -> String {
     }
 }
 
-/// Doubts about one test.
-pub(crate) fn of_test(test: &Test, case: &Case<'_>, context: &Context<'_>) -> Vec<Caveat> {
+/// Runs that have a 95 % interval of their median, at least.
+const FEWEST_RUNS: u32 = 6;
+
+/// Doubts about one test, of which so many runs were `planned` where it ended early.
+pub(crate) fn of_test(
+    test: &Test,
+    case: &Case<'_>,
+    context: &Context<'_>,
+    planned: Option<u32>,
+) -> Vec<Caveat> {
     let subject = format!("{} {}", test.name, test.op);
     let mut caveats = Vec::new();
     let mut add = |code: &str, cause: String, remedy: &str| {
@@ -202,7 +210,16 @@ pub(crate) fn of_test(test: &Test, case: &Case<'_>, context: &Context<'_>) -> Ve
                 1 => "1 run has no 95 % interval".to_owned(),
                 runs => format!("{runs} runs have no 95 % interval"),
             },
-            "take --runs 6 or more",
+            match planned {
+                Some(planned) if planned >= FEWEST_RUNS => {
+                    "bring it to its end: enough runs are planned"
+                }
+                // So many that resemble one another are worth fewer.
+                _ if rates.len() >= FEWEST_RUNS as usize => {
+                    "take more --runs with a longer --pause"
+                }
+                _ => "take --runs 6 or more",
+            },
         );
     }
     let measured: Vec<&str> =

@@ -54,6 +54,12 @@ pub struct Context<'a> {
     pub cache: Option<cache::Found>,
 }
 
+/// Counted runs of each test that were planned, where it ended before they were made.
+fn missing(plan: &Plan, executed: &Executed) -> Option<u32> {
+    let ended_early = executed.interrupted || executed.broken.is_some();
+    ended_early.then_some(plan.schedule.runs)
+}
+
 /// Draws the findings of `executed`, the runs of `plan`.
 pub fn body(plan: &Plan, executed: &Executed, context: &Context<'_>) -> Body {
     let mut tests = Vec::with_capacity(plan.steps.len());
@@ -61,7 +67,7 @@ pub fn body(plan: &Plan, executed: &Executed, context: &Context<'_>) -> Body {
     for index in 0..plan.steps.len() {
         let Some(case) = case(plan, executed, index, context) else { continue };
         let test = tested(&case, executed, plan.schedule.until);
-        caveats.extend(caveats::of_test(&test, &case, context));
+        caveats.extend(caveats::of_test(&test, &case, context, missing(plan, executed)));
         tests.push(test);
     }
     caveats.extend(caveats::of_commits(&tests, context.info));

@@ -99,7 +99,8 @@ impl<F: Files> Runs<F> {
         Err(RecordError::NotResumable { id: id.clone(), why })
     }
 
-    /// The run that is meant by `name`: a whole id, the beginning of one, or `last`.
+    /// The run that is meant by `name`: a whole id, the beginning of one, or `last`, the newest. Where that is a part of
+    /// another, which its setup names as `part_of`, the other one is meant: it is what the user asked for.
     ///
     /// # Errors
     /// [`RecordError::Unknown`] and [`RecordError::Ambiguous`] name runs that it could be.
@@ -110,7 +111,7 @@ impl<F: Files> Runs<F> {
             return Err(RecordError::NoRuns { dir: self.dir.clone() });
         };
         if name == "last" {
-            return Ok(last);
+            return Ok(self.whole_of(&last).unwrap_or(last));
         }
         let begins = |id: &RunId| !name.is_empty() && id.as_str().starts_with(name);
         let mut candidates: Vec<RunId> = ids.iter().filter(|id| begins(id)).cloned().collect();
@@ -122,6 +123,14 @@ impl<F: Files> Runs<F> {
                 Err(RecordError::Ambiguous { name: name.to_owned(), candidates })
             }
         }
+    }
+
+    /// The run that this one is a part of, where that is there.
+    fn whole_of(&self, id: &RunId) -> Option<RunId> {
+        let setup = store::read(&self.files, &self.path(id).join(store::SETUP)).ok()?;
+        let setup: serde_json::Value = serde_json::from_slice(&setup).ok()?;
+        let whole: RunId = setup["part_of"].as_str()?.parse().ok()?;
+        self.known(&whole).is_ok().then_some(whole)
     }
 
     /// The names of all runs, newest first, by their directories alone: nothing is read, and no index is made.

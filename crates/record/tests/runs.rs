@@ -69,6 +69,28 @@ fn what_was_recorded_is_read_back() {
     assert_eq!(on_disk, document(1).to_json().unwrap(), "the document is what --json prints");
 }
 
+// Breaks when `last` is what the user did not ask for: a survey ends with one of its parts.
+#[test]
+fn the_last_part_of_a_run_stands_for_the_run() {
+    let (_dir, runs) = runs();
+    let begin = |n: u32, whole: Option<u32>| {
+        let mut head = head(n, None);
+        if let Some(whole) = whole {
+            head.setup["part_of"] = id(whole).as_str().into();
+        }
+        drop(runs.create(&head).unwrap());
+    };
+    begin(1, None);
+    begin(2, Some(1));
+    begin(3, Some(1));
+    assert_eq!(runs.find("last").unwrap(), id(1));
+    assert_eq!(runs.find(id(3).as_str()).unwrap(), id(3));
+    runs.remove(&id(1)).unwrap();
+    assert_eq!(runs.find("last").unwrap(), id(3), "what it was a part of is gone");
+    begin(4, None);
+    assert_eq!(runs.find("last").unwrap(), id(4));
+}
+
 #[test]
 fn a_schedule_without_an_end_has_no_count() {
     // "1078 of 1079 steps" of a run that had no 1079th: what is known of such a schedule is what was done.

@@ -415,11 +415,15 @@ impl Plan {
                     _ => 1,
                 };
                 if phase.transfers() && length.0 / share < phase.block.0 {
+                    let larger = match phase.region {
+                        Some(_) => "a larger part of it (its region; in a sweep, its size)",
+                        None => "a larger target (--size, --span)",
+                    };
                     return wrong(
                         &place,
                         format!(
-                            "{} of {} are too small for {share} x one block of {}; take a larger target (--size, --span) or a smaller block",
-                            length, info.name, phase.block
+                            "{length} of {} are too small for {share} x one block of {}; take {larger} or a smaller block",
+                            info.name, phase.block
                         ),
                     );
                 }

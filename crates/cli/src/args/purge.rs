@@ -144,7 +144,7 @@ pub struct PurgeOutputArgs {
 impl PurgeOutputArgs {
     /// Whether and where it is recorded; there are no single I/Os to keep.
     pub fn keep(&self) -> KeepArgs {
-        KeepArgs { place: self.place.clone(), no_record: self.no_record, keep_samples: None }
+        KeepArgs { place: self.place.clone(), no_record: self.no_record, ..KeepArgs::default() }
     }
 }
 

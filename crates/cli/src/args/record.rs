@@ -192,6 +192,9 @@ pub struct KeepArgs {
     /// Keep every single I/O in the record, in this form
     #[arg(long, value_enum, value_name = "FORMAT", conflicts_with = "no_record")]
     pub keep_samples: Option<SamplesName>,
+    /// The run that this one is a part of. A survey gives it to its parts.
+    #[arg(long, hide = true, value_name = "RUN", conflicts_with = "no_record")]
+    pub part_of: Option<String>,
 }
 
 /// What is recorded, and what a record is gone on with.

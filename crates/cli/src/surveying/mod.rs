@@ -62,6 +62,8 @@ struct Survey<'a> {
     order: Vec<Instrument>,
     turns: Vec<Turn>,
     interrupted: bool,
+    /// Its record, which those of its parts name.
+    id: Option<RunId>,
 }
 
 /// Runs the verb; `given` are the flags that the user typed.
@@ -163,7 +165,7 @@ pub struct PlannedPart {
 impl<'a> Survey<'a> {
     fn new(args: &'a SurveyArgs, asked: Asked, subject: Subject) -> Survey<'a> {
         let order = parts::order(subject.sort, asked.may_write);
-        Survey { args, asked, subject, order, turns: Vec::new(), interrupted: false }
+        Survey { args, asked, subject, order, turns: Vec::new(), interrupted: false, id: None }
     }
 
     /// A record that is begun.
@@ -241,6 +243,7 @@ impl<'a> Survey<'a> {
 
     fn run(mut self, mut keeping: Keeping, mut envelope: Envelope) -> Result<Exit> {
         self.tell(&view::survey::outlook(&self.planned()));
+        self.id = keeping.keeps().then(|| envelope.run_id.clone());
         while let Some(instrument) = self.order.get(self.turns.len()).copied() {
             let position = self.turns.len();
             let turn = match self.turn(instrument, position) {
@@ -378,6 +381,7 @@ impl<'a> Survey<'a> {
         if keep.no_record {
             words.push("--no-record".to_owned());
         }
+        words.extend(self.id.iter().map(|id| format!("--part-of={id}")));
         if self.args.no_progress {
             words.push("--no-progress".to_owned());
         }

@@ -196,7 +196,7 @@ fn told(result: &Recorded) -> Told {
 /// Records what was imported: a document alone, since there is no plan that could be run again.
 fn keep(args: &ImportArgs, document: &Document<mark::Body>) -> Result<Option<record::RunId>> {
     let keep =
-        KeepArgs { place: args.place.clone(), no_record: args.no_record, keep_samples: None };
+        KeepArgs { place: args.place.clone(), no_record: args.no_record, ..KeepArgs::default() };
     let Some((runs, is_asked)) = recording::place(&keep)? else { return Ok(None) };
     let body = &document.body;
     let summary = Summary {

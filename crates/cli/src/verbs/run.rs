@@ -25,7 +25,10 @@ pub fn main(args: &RunArgs, given: &Given) -> Result<Exit> {
     let RunArgs { plan: path, target, seed, record: RecordArgs { keep, resume }, output } = args;
     if let Some(run) = resume {
         // A single name that is no plan is the target's: the plan is in the record.
-        let is_plan = |path: &PathBuf| path == Path::new("-") || path.is_file();
+        let is_plan = |path: &PathBuf| {
+            let is_named_so = path.extension().is_some_and(|end| end == "toml");
+            path == Path::new("-") || is_named_so || path.is_file() && read(path).is_ok()
+        };
         let (path, target, given) = match path {
             Some(name) if !given.has("target") && !is_plan(name) => {
                 let named = TargetArgs { target: name.display().to_string(), ..target.clone() };

@@ -168,7 +168,7 @@ pub struct RunRecordArgs {
 impl RunRecordArgs {
     /// As the record has it. Single I/Os have a file of their own (`--save`).
     pub fn keep(&self) -> KeepArgs {
-        KeepArgs { place: self.place.clone(), no_record: self.no_record, keep_samples: None }
+        KeepArgs { place: self.place.clone(), no_record: self.no_record, ..KeepArgs::default() }
     }
 }
 
