@@ -11,6 +11,7 @@ use common::recorded::{Recorded, at, lines_in, only};
 use common::{
     Alive, Ran, drivescope, names, scratch_dir, wait_for, wait_for_test_file, written_file,
 };
+use record::RunId;
 use rustix::process::{Pid, Signal, kill_process};
 
 /// Verbs that record, quick on virtual drives.
@@ -83,9 +84,13 @@ fn stopped(args: &[&str], runs: &Path) -> Ran {
 
 /// As [`stopped`], when there are more than so many lines of journals.
 fn stopped_at(args: &[&str], runs: &Path, lines: u64) -> Ran {
+    stopped_when(args, runs, || lines_in(runs) > lines)
+}
+
+fn stopped_when(args: &[&str], runs: &Path, is_time: impl Fn() -> bool) -> Ran {
     let mut command = drivescope(args);
     let mut alive = Alive::start(command.env("DRIVESCOPE_RUNS_DIR", runs).current_dir(runs));
-    wait_for("a step", || (lines_in(runs) > lines).then_some(()));
+    wait_for("a step", || is_time().then_some(()));
     let pid = Pid::from_raw(i32::try_from(alive.child().id()).unwrap()).unwrap();
     kill_process(pid, Signal::INT).unwrap();
     alive.end().exits(130)
@@ -352,6 +357,20 @@ fn a_target_that_moved_is_named_by_the_word_that_is_told() {
             assert!(matches!(ran.code, Some(0 | 1)), "{}", ran.stderr);
         }
     }
+}
+
+// Breaks when a mark without a number is held against one that has to be measured first, for nothing.
+#[test]
+fn a_mark_without_a_number_is_told_before_the_other_side_is_measured() {
+    let dir = scratch_dir();
+    written_file(&dir.path().join("image"), 4 << 20);
+    let mark = ["mark", "image", "--tests=RND4KQ1T1", "--duration=60s", "--warm-up=2ms"];
+    let has_record = || names(dir.path()).iter().any(|name| name.parse::<RunId>().is_ok());
+    stopped_when(&mark, dir.path(), has_record);
+    let ran = in_shell("compare last image", dir.path()).fails(2, &["no number"]);
+    assert!(told(&ran.stderr)[0].join(" ").starts_with("run --resume"), "{}", ran.stderr);
+    assert_eq!(common::recorded::recorded(dir.path()).len(), 1, "the other side was measured");
+    in_shell("trend image", dir.path()).fails(2, &["mark with a number"]);
 }
 
 // Breaks when a verb is told to take a flag that it has not, or a command that does not remove the file.

@@ -1,6 +1,6 @@
 //! What Ctrl-C does: first ask to stop, then stop.
 
-use std::io;
+use std::io::{self, Write as _};
 use std::process::Child;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,21 +16,24 @@ use crate::{scheduler, scratch, terminal, tracer};
 /// Exit status of a shell command that Ctrl-C ended: 128 and the signal's number.
 const EXIT_INTERRUPTED: i32 = 130;
 
+/// Signals within this time of the first are one wish.
+const SAME_WISH: Duration = Duration::from_millis(500);
+
 /// From now on, SIGINT, SIGTERM and SIGHUP set `cancel`, and whoever measures winds up on its own:
 /// files are removed by their owners. A second one gives the terminal's screen back, removes the scratch files, puts
-/// schedulers back and ends recordings at once, and ends the process with status 130.
+/// schedulers back and ends recordings at once, says so, and ends the process with status 130. What comes within half a
+/// second of the first is taken for the same wish: `timeout` and scripts send one to the process and one to its group.
 ///
 /// A thread of its own waits for the signals, since a handler may neither lock nor allocate.
 ///
 /// # Errors
 /// When the kernel refuses the handlers or the thread.
 pub fn install(cancel: Arc<AtomicBool>) -> io::Result<()> {
-    install_patient(cancel, Duration::ZERO)
+    install_patient(cancel, SAME_WISH)
 }
 
 /// As [`install`], for whoever leaves something worse than files when ended half-way: a second signal is
-/// taken for the same wish as the first when it comes within `patience` of it. (A shell script that is
-/// interrupted often passes on the signal that the terminal has sent to all already.)
+/// taken for the same wish as the first when it comes within `patience` of it.
 ///
 /// # Errors
 /// Those of [`install`].
@@ -51,6 +54,11 @@ pub fn install_patient(cancel: Arc<AtomicBool>, patience: Duration) -> io::Resul
                 scheduler::restore_all();
                 // Last, since this may wait for a moment.
                 tracer::end_all();
+                // Nobody may be there to read it.
+                let _ = writeln!(
+                    io::stderr(),
+                    "ended at once by a second signal; `drivescope runs list` shows what is kept"
+                );
                 // Not `std::process::exit`: exit handlers may wait for threads that still measure.
                 signal_hook::low_level::exit(EXIT_INTERRUPTED);
             }

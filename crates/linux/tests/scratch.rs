@@ -326,6 +326,10 @@ fn a_first_signal_asks_a_second_one_ends_and_no_file_stays() {
     wait_for("ready");
     signal(&running, Signal::INT);
     wait_for("cancelled");
+    // `timeout` and scripts pass on what the whole group got: that is one wish.
+    signal(&running, Signal::INT);
+    std::thread::sleep(std::time::Duration::from_millis(600));
+    assert!(running.try_wait().unwrap().is_none(), "two signals at once ended it");
     signal(&running, Signal::INT);
     assert_eq!(running.wait().unwrap().code(), Some(130));
     assert_eq!(names(dir.path()), ["stubborn"]);

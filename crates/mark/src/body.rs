@@ -39,6 +39,11 @@ impl Body {
     pub fn refuted(&self) -> bool {
         self.tests.iter().any(|t| !t.headline)
     }
+
+    /// False of a mark that was stopped before a run of it counted: then nothing in it is a result.
+    pub fn has_numbers(&self) -> bool {
+        !self.interrupted || self.tests.iter().any(|test| !test.runs.is_empty())
+    }
 }
 
 /// Settings that a reader needs to compare two results.

@@ -165,8 +165,14 @@ fn document(name: &str, path: &Path) -> Result<Found> {
     }
     let document: Document<Body> = serde_json::from_value(value)
         .with_context(|| format!("{name}: is no whole {}", session::SCHEMA))?;
+    if !document.body.has_numbers() {
+        bail!("{name}: {NO_NUMBERS}");
+    }
     Ok(Found::Recorded(side(name, &document, false, None), Box::new(document.body), None))
 }
+
+/// Why there is nothing to hold against another.
+const NO_NUMBERS: &str = "was stopped before a run of it counted, so it has no number";
 
 fn of_run(name: &str, args: &CompareArgs) -> Result<Found> {
     let runs = recording::runs(&args.record.place)?;
@@ -184,6 +190,10 @@ fn of_run(name: &str, args: &CompareArgs) -> Result<Found> {
     }
     let document = session::of_record(&run)?
         .ok_or_else(|| records::without_result(&run, &runs, &args.record.place))?;
+    // Before another side is measured for nothing.
+    if !document.body.has_numbers() {
+        bail!("{id}: {NO_NUMBERS}; {}", records::how_to_go_on(&run, &args.record.place));
+    }
     // What was gone on with was no longer measured in turns with the other.
     let is_whole = !run.notes.iter().any(|(kind, _)| kind == recording::RESUMED);
     let note = run.notes.iter().find(|(kind, _)| kind == BLOCKS).filter(|_| is_whole);

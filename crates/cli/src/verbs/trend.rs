@@ -45,6 +45,9 @@ pub fn main(args: &TrendArgs) -> Result<Exit> {
         let Some(document) = is_mark.then(|| session::of_record(run)).transpose()?.flatten() else {
             continue;
         };
+        if !document.body.has_numbers() {
+            continue;
+        }
         let envelope = &run.envelope;
         let with = vec![
             ("the machine", envelope.host.name.clone()),
@@ -66,7 +69,7 @@ pub fn main(args: &TrendArgs) -> Result<Exit> {
     if marks.is_empty() {
         let count = found.len();
         anyhow::bail!(
-            "{}: none of its {count} recorded runs is a mark; make some with drivescope mark",
+            "{}: none of its {count} recorded runs is a mark with a number; make some with drivescope mark",
             args.drive
         );
     }
