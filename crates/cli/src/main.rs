@@ -60,11 +60,11 @@ fn main() -> ExitCode {
     if completing::complete() {
         return ExitCode::SUCCESS;
     }
-    let parsed = Cli::command().try_get_matches().and_then(|matches| {
+    let mut parsed = Cli::command().try_get_matches().and_then(|matches| {
         let cli = Cli::from_arg_matches(&matches)?;
         Ok((cli, Given::of(&matches)))
     });
-    let (cli, given) = match &parsed {
+    let (cli, given) = match &mut parsed {
         Ok(parsed) => parsed,
         Err(error) => return end(misuse::tell(error)),
     };

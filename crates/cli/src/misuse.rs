@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::num::{IntErrorKind, ParseIntError};
 
 use anyhow::{Result, bail};
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ErrorKind};
 
 use crate::exit::Exit;
 use crate::talk;
@@ -14,7 +14,9 @@ use crate::talk;
 ///
 /// # Errors
 /// When the help cannot be written, or an argument is no text.
-pub fn tell(error: &clap::Error) -> Result<Exit> {
+pub fn tell(error: &mut clap::Error) -> Result<Exit> {
+    // That a flag can be typed as if it was a target (`-- --quick`) helps nobody who mistyped one.
+    error.remove(ContextKind::Suggested);
     if error.kind() == ErrorKind::InvalidUtf8 {
         let is_other = |word: &OsString| word.to_str().is_none();
         let words = std::env::args_os().skip(1).filter(is_other);

@@ -94,6 +94,9 @@ impl Recorded {
             {
                 return of_document(name, path);
             }
+            Err(error @ RecordError::NoRuns { .. }) if name != "last" => {
+                return Err(anyhow::Error::from(error).context(format!("{name}: is no file")));
+            }
             found => found?,
         };
         let run = runs.load(&id)?;

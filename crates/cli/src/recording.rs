@@ -2,7 +2,7 @@
 //! directory.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
 use block::{DriveIdentity, DriveKind, Event, RunSink, WallClock as _};
@@ -42,7 +42,18 @@ pub fn runs_dir(place: &PlaceArgs) -> Option<PathBuf> {
 pub fn runs(place: &PlaceArgs) -> Result<Runs> {
     let dir = runs_dir(place)
         .context("no home directory is known to look for runs in; name one with --runs-dir")?;
+    is_no_file(&dir)?;
     Ok(Runs::at(dir))
+}
+
+fn is_no_file(dir: &Path) -> Result<()> {
+    if dir.exists() && !dir.is_dir() {
+        bail!(
+            "{}: is no directory, and runs are kept in one; name another with --runs-dir or DRIVESCOPE_RUNS_DIR",
+            dir.display()
+        );
+    }
+    Ok(())
 }
 
 /// What is to become of a measurement.
@@ -361,6 +372,9 @@ pub fn place(keep: &KeepArgs) -> Result<Option<(Runs, bool)>> {
             false => off(NO_HOME),
         };
     };
+    if is_asked {
+        is_no_file(&dir)?;
+    }
     let runs = Runs::at(dir);
     match runs.prepare() {
         Ok(()) => Ok(Some((runs, is_asked))),

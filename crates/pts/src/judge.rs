@@ -119,7 +119,7 @@ pub fn read_as(texts: &[Text], format: Option<Format>) -> Result<Vec<Recorded>, 
 fn nobodys(file: &str) -> JudgeError {
     JudgeError::whole(
         file,
-        "is no result that can be judged",
+        "is no result that can be read",
         "give fio's JSON (--output-format=json) or logs (x_bw.1.log), ezFIO's CSV, TKperf's XML, diskspd's text or XML, or \
          CrystalDiskMark's text",
     )

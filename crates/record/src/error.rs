@@ -92,7 +92,7 @@ pub enum RecordError {
         newest: &'static str,
     },
     /// Nothing has been recorded.
-    #[error("{}: holds no runs", dir.display())]
+    #[error("{}: holds no runs yet; what is measured is kept there", dir.display())]
     NoRuns {
         /// The runs directory.
         dir: PathBuf,

@@ -157,6 +157,9 @@ fn markdown(
 fn write(all: &[Output], args: &ReportArgs) -> Result<()> {
     for dir in [&args.png, &args.svg, &args.csv].into_iter().flatten() {
         outputs::check_dir(dir)?;
+        if dir.exists() && !dir.is_dir() {
+            bail!("{}: is no directory, and several files are written into one", dir.display());
+        }
         fs::create_dir_all(dir)
             .with_context(|| format!("{}: the directory cannot be made", dir.display()))?;
     }

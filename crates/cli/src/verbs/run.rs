@@ -3,7 +3,7 @@
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result, anyhow};
+use anyhow::{Context as _, Result, anyhow, bail};
 use block::Bytes;
 use workload::plan::Plan;
 
@@ -87,9 +87,19 @@ pub fn file_size(plan: &Plan) -> Bytes {
 /// When it cannot be read or is no plan.
 pub fn read(path: &Path) -> Result<Plan> {
     let name = path.display();
+    let target = path.to_str().filter(|name| name.starts_with("sim:") || *name == "null:");
+    if let Some(target) = target {
+        bail!(
+            "{target}: is a target, and a plan stands before it: drivescope run PLAN.toml {target} ({PLANS})"
+        );
+    }
     let text = if path == Path::new("-") {
         let mut text = String::new();
-        std::io::stdin().read_to_string(&mut text).map(|_| text)
+        let read = std::io::stdin().read_to_string(&mut text);
+        if read.is_ok() && text.trim().is_empty() {
+            bail!("-: standard input is empty, and a plan belongs there: {PLANS}");
+        }
+        read.map(|_| text)
     } else {
         std::fs::read_to_string(path)
     };

@@ -171,7 +171,12 @@ fn remove(names: &[String], place: &PlaceArgs, yes: bool, json: bool) -> Result<
     let count = report::number::counted(ids.len(), "run");
     if !yes {
         if !(io::stdin().is_terminal() && io::stderr().is_terminal()) {
-            return Err(Refused(format!("{list}: is removed with --yes only")).into());
+            let words = ids.iter().map(RunId::as_str).collect::<Vec<_>>().join(" ");
+            return Err(Refused(format!(
+                "{list}: is removed with --yes only: drivescope runs rm {words} --yes{}",
+                place.flag()
+            ))
+            .into());
         }
         if !talk::ask(&format!("Remove {count} ({list})? [y/N] "))? {
             return Ok(Exit::No);

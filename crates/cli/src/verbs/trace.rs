@@ -12,6 +12,7 @@ pub use compare::show as show_compare;
 pub use replay::show as show_replay;
 
 use std::io::ErrorKind;
+use std::path::Path;
 
 use ::trace::{Existing, TraceError};
 use anyhow::{Result, anyhow};
@@ -43,7 +44,10 @@ fn existing(force: bool) -> Existing {
 fn in_the_way(error: TraceError) -> anyhow::Error {
     match error {
         TraceError::Io { source, file } if source.kind() == ErrorKind::AlreadyExists => {
-            anyhow!("{file}: exists; --force writes over it, or name another file")
+            match Path::new(&file).is_file() {
+                true => anyhow!("{file}: exists; --force writes over it, or name another file"),
+                false => anyhow!("{file}: is no regular file, as a trace is; name another file"),
+            }
         }
         other => other.into(),
     }

@@ -61,8 +61,13 @@ impl Input {
         if path == Path::new("-") {
             return Input::new(Box::new(io::stdin()), "standard input");
         }
-        let file =
-            File::open(path).map_err(|source| TraceError::Io { file: name.clone(), source })?;
+        let broken = |source| TraceError::Io { file: name.clone(), source };
+        if path.is_dir() {
+            return Err(broken(io::Error::other(
+                "is a directory; name the files of the trace in it",
+            )));
+        }
+        let file = File::open(path).map_err(broken)?;
         Input::new(Box::new(file), &name)
     }
 
