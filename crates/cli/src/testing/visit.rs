@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use block::{EngineKind, Environment, Target};
 use engine::Way;
 use linux::purge::Status;
@@ -60,7 +60,10 @@ impl<R> Visitor for Tester<'_, '_, R> {
     ) -> Result<R> {
         let (args, seed, cancel) = (self.purge, self.seed, self.cancel);
         if self.is_purged {
-            purging::foresee(args).context("add --no-purge, and the drive is tested as it is")?;
+            purging::foresee(args).map_err(|error| {
+                let said = format!("{error:#}; or add --no-purge, and the drive is tested as it is");
+                error.context(said)
+            })?;
         }
         let mut purger = |target: &mut T| -> Result<Purged, String> {
             let made = purging::held(args, (target, opened.permit), (seed, cancel));

@@ -132,10 +132,16 @@ pub struct Cell {
 }
 
 impl Table {
-    /// Whether a column, that of the names being the first, holds words.
-    fn is_of_words(&self, column: usize) -> bool {
-        let cell = |row: &Row| row.cells.get(column.wrapping_sub(1)).is_some_and(|c| c.is_words);
-        self.rows.iter().any(cell)
+    /// Which columns, that of the names being the first, hold words: as a whole they stand at the left, with what is a
+    /// number in them.
+    fn of_words(&self) -> Vec<bool> {
+        let widest = self.rows.iter().map(|row| row.cells.len() + 1).max().unwrap_or(0);
+        let mut columns = vec![false; widest.max(self.columns.len())];
+        for row in &self.rows {
+            let cells = columns.iter_mut().skip(1).zip(&row.cells);
+            cells.for_each(|(is_of_words, cell)| *is_of_words |= cell.is_words);
+        }
+        columns
     }
 }
 

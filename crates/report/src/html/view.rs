@@ -115,10 +115,10 @@ fn filled(cell: &Cell) -> &str {
     if cell.text.is_empty() { "–" } else { &cell.text }
 }
 
-/// Names of a cell's styles.
-fn style(cell: &Cell) -> String {
+/// Names of a cell's styles, in a column of words or of numbers.
+fn style(cell: &Cell, is_of_words: bool) -> String {
     let mut names = Vec::new();
-    if cell.is_words {
+    if is_of_words {
         names.push("words".to_owned());
     }
     if let Some(share) = cell.share {
