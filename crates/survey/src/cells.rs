@@ -1,12 +1,12 @@
 //! Cells, and what stands before them: bits in a cell, the part with one bit, memory for writes, speed classes.
 
-use block::Bytes;
 use probe::speed_class::{Class, Reached};
 use probe::{Name, Verdict};
 
 use crate::conclusion::{Conclusion, Topic, Value};
 use crate::seen::Seen;
 use crate::structure::{advice, of_finding};
+use crate::words::size;
 
 pub fn conclude(seen: &Seen<'_>) -> Vec<Conclusion> {
     let is_disk = seen.target.rotational == Some(true);
@@ -46,7 +46,7 @@ fn slc_cache(seen: &Seen<'_>) -> Option<Conclusion> {
     let mut said = of_finding(Topic::SlcCache, finding, |value| {
         format!(
             "the first {} of a burst of writes go to cells with one bit, and are fast",
-            about(value)
+            size(value)
         )
     });
     said.advice = advice(seen, &["cache"]);
@@ -75,14 +75,8 @@ fn may_have_been_full(seen: &Seen<'_>) -> bool {
 fn write_buffer(seen: &Seen<'_>) -> Option<Conclusion> {
     let finding = seen.finding(Name::WriteBuffer)?;
     Some(of_finding(Topic::WriteBuffer, finding, |value| {
-        format!("memory takes the first {} of a burst of writes", about(value))
+        format!("memory takes the first {} of a burst of writes", size(value))
     }))
-}
-
-/// A size that was not measured to the byte, in whole MiB or KiB.
-fn about(bytes: u64) -> String {
-    let unit = if bytes >= 8 << 20 { 1 << 20 } else { 1 << 10 };
-    format!("{}", Bytes((bytes + unit / 2) / unit * unit))
 }
 
 fn speed_class(seen: &Seen<'_>) -> Option<Conclusion> {

@@ -6,7 +6,7 @@ use stats::{Better, Quantity, Unit, Verdict as Proof};
 
 use crate::conclusion::{Conclusion, Topic, Value};
 use crate::seen::Seen;
-use crate::words::{rounded, time};
+use crate::words::{rounded, size, time};
 
 /// Depths at which random reads are asked, and how their tests are called.
 const DEPTHS: [(u16, &str); 4] =
@@ -37,7 +37,7 @@ pub fn conclude(seen: &Seen<'_>) -> Vec<Conclusion> {
 
 /// The part of the target that the benchmark used.
 fn region(seen: &Seen<'_>) -> String {
-    seen.mark.map_or(String::new(), |mark| format!("within {}", mark.setup.region_bytes))
+    seen.mark.map_or(String::new(), |mark| format!("within {}", size(mark.setup.region_bytes.0)))
 }
 
 /// Why a number is no property of the drive: the first of its proofs that is refuted. A spread over runs is no such
@@ -105,7 +105,7 @@ fn to_one_io(quantity: Quantity, test: &Test) -> Quantity {
     let fewest = test.runs.iter().map(|run| run.ios).min().unwrap_or(0).max(1);
     let off = quantity.value * 2.0 / fewest as f64;
     Quantity {
-        low: quantity.low.map(|low| low.min(quantity.value - off)),
+        low: quantity.low.map(|low| low.min(quantity.value - off).max(0.0)),
         high: quantity.high.map(|high| high.max(quantity.value + off)),
         ..quantity
     }

@@ -1,13 +1,13 @@
 //! What a flash drive is made of, as probes found it: units of erasing and programming, open units, the zone for file
 //! allocation tables, what is served at once, what it really holds.
 
-use block::Bytes;
 use probe::advice::Advice;
 use probe::{Finding, Name, Verdict};
 use stats::{Better, Quantity, Unit};
 
 use crate::conclusion::{Conclusion, Topic, Value};
 use crate::seen::Seen;
+use crate::words::size;
 
 /// The topics that are a probe's answer as it stands: its name, and what advice belongs to it.
 const ANSWERS: [(Topic, Name, &[&str]); 6] = [
@@ -76,11 +76,11 @@ fn quantity(finding: &Finding, value: u64) -> Quantity {
 fn words(topic: Topic, value: u64, seen: &Seen<'_>) -> String {
     let units = |count: u64| if count == 1 { "unit" } else { "units" };
     match topic {
-        Topic::EraseBlock => format!("it erases and maps in units of {}", Bytes(value)),
+        Topic::EraseBlock => format!("it erases and maps in units of {}", size(value)),
         Topic::Page => {
             let plane = seen.value(Name::Page).filter(|page| *page < value);
-            let plane = plane.map_or(String::new(), |page| format!(", {} a plane", Bytes(page)));
-            format!("it programs {} at once{plane}", Bytes(value))
+            let plane = plane.map_or(String::new(), |page| format!(", {} a plane", size(page)));
+            format!("it programs {} at once{plane}", size(value))
         }
         Topic::OpenUnits => format!(
             "{value} {} may be written in order at once; one more costs a merge each",
@@ -93,14 +93,14 @@ fn words(topic: Topic, value: u64, seen: &Seen<'_>) -> String {
             format!("{value} {} may be written out of order at once", units(value))
         }
         Topic::FatZone => {
-            format!("its first {} are kept in another way, for small writes", Bytes(value))
+            format!("its first {} are kept in another way, for small writes", size(value))
         }
         Topic::RealCapacity if value < seen.target.capacity_bytes.0 => format!(
             "it holds {} of the {} that it states: what is written beyond is lost",
-            Bytes(value),
-            seen.target.capacity_bytes
+            size(value),
+            size(seen.target.capacity_bytes.0)
         ),
-        _ => format!("it holds the {} that it states", Bytes(value)),
+        _ => format!("it holds the {} that it states", size(value)),
     }
 }
 
@@ -120,7 +120,7 @@ fn parallelism(seen: &Seen<'_>) -> Option<Conclusion> {
     let (interleave, chunk) = (seen.finding(Name::Interleave)?, seen.value(Name::Chunk));
     Some(of_finding(Topic::Parallelism, interleave, |value| match chunk {
         Some(chunk) => {
-            format!("{value} reads of {} are served at once, where they lie apart", Bytes(chunk))
+            format!("{value} reads of {} are served at once, where they lie apart", size(chunk))
         }
         None => format!("{value} reads are served at once"),
     }))

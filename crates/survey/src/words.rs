@@ -10,6 +10,20 @@ pub fn rounded(value: f64) -> String {
     format!("{value:.0$}", 3 - whole_digits)
 }
 
+/// A size in binary units: whole where it is, else three significant digits.
+pub fn size(bytes: u64) -> String {
+    const UNITS: [&str; 7] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+    let power = bytes.checked_ilog2().unwrap_or(0) as usize / 10;
+    let (unit, value) = (1_u64 << (10 * power), bytes as f64 / (1_u64 << (10 * power)) as f64);
+    match bytes % unit {
+        0 => format!("{} {}", bytes / unit, UNITS[power]),
+        // Rounded to the next unit, it is one of those.
+        _ if value >= 1023.5 => format!("1 {}", UNITS[(power + 1).min(6)]),
+        _ if value >= 100.0 => format!("{value:.0} {}", UNITS[power]),
+        _ => format!("{} {}", rounded(value), UNITS[power]),
+    }
+}
+
 /// A time of so many nanoseconds.
 pub fn time(ns: f64) -> String {
     match ns {
@@ -30,6 +44,21 @@ mod tests {
             [(0.5, "0.50"), (8.333, "8.33"), (17.9, "17.9"), (530.4, "530"), (17377.4, "17400")];
         for (value, text) in cases {
             assert_eq!(rounded(value), text);
+        }
+        let sizes = [
+            (0, "0 B"),
+            (512, "512 B"),
+            (16 << 10, "16 KiB"),
+            (1 << 30, "1 GiB"),
+            (1224 << 20, "1.20 GiB"),
+            (1_024_209_543_168, "954 GiB"),
+            (1023 << 20, "1023 MiB"),
+            ((1 << 30) - 1, "1 GiB"),
+            ((63 << 20) + (820 << 10), "63.8 MiB"),
+            (u64::MAX, "16.0 EiB"),
+        ];
+        for (bytes, text) in sizes {
+            assert_eq!(size(bytes), text, "{bytes}");
         }
         assert_eq!([time(85_000.0), time(8.3e6), time(2e9)], ["85.0 us", "8.30 ms", "2.00 s"]);
     }

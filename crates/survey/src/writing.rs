@@ -7,7 +7,7 @@ use stats::{Better, Quantity, Unit};
 use crate::conclusion::{Conclusion, Topic, Value};
 use crate::rates::number;
 use crate::seen::Seen;
-use crate::words::rounded;
+use crate::words::{rounded, size};
 
 /// How far what theory expects of the over-provisioning that was read off the curve may be from what the drive did.
 const AGREES: f64 = 0.15;
@@ -17,11 +17,8 @@ const FRESH_ROUNDS: usize = 5;
 pub fn conclude(seen: &Seen<'_>) -> Vec<Conclusion> {
     let Some(body) = seen.wsat else { return Vec::new() };
     let Some(steady) = &body.steady else { return Vec::new() };
-    let told = format!(
-        "{} of random writes of 4 KiB; {}",
-        block::Bytes(body.bytes_written >> 20 << 20),
-        steady.ours.reason
-    );
+    let told =
+        format!("{} of random writes of 4 KiB; {}", size(body.bytes_written), steady.ours.reason);
     let rate = rate(body, &steady.ours).seen("wsat", told.clone());
     vec![rate, over_provisioning(seen, body, &steady.ours).seen("wsat", told)]
 }

@@ -61,7 +61,8 @@ impl<R> Visitor for Tester<'_, '_, R> {
         let (args, seed, cancel) = (self.purge, self.seed, self.cancel);
         if self.is_purged {
             purging::foresee(args).map_err(|error| {
-                let said = format!("{error:#}; or add --no-purge, and the drive is tested as it is");
+                let said =
+                    format!("{error:#}; or add --no-purge, and the drive is tested as it is");
                 error.context(said)
             })?;
         }
