@@ -101,7 +101,10 @@ impl Named {
         let dir = runs.dir().display();
         let name = &self.name;
         if drives.is_empty() {
-            bail!("{name}: no recorded run in {dir} is of it; see drivescope runs list");
+            bail!(
+                "{name}: no recorded run in {dir} is of a drive that is called so; name it as `drivescope devices` does, by \
+                 its serial number or its model, as drivescope runs list shows them (what was imported has no drive)"
+            );
         }
         if drives.len() > 1 {
             let drives = drives.into_iter().collect::<Vec<_>>().join("; ");

@@ -144,12 +144,11 @@ impl Keeping {
         state: State,
         summary: &Summary,
     ) -> Result<Option<RunId>> {
-        const NOT_WHOLE: &str = "the result above is whole, and its record is not";
         if let Some(trouble) = self.trouble.take() {
-            return Err(trouble).context(NOT_WHOLE);
+            return Err(recording::not_whole(trouble));
         }
         let Some(writer) = self.writer.take() else { return Ok(None) };
-        let saved = writer.finish(document, state, summary).context(NOT_WHOLE)?;
+        let saved = writer.finish(document, state, summary).map_err(recording::not_whole)?;
         for (position, why) in &saved.samples_lost {
             talk::note(&format!("the single I/Os of step {position} are not recorded: {why}"));
         }

@@ -195,11 +195,16 @@ impl Desk<'_> {
         let capacity = if is_file { None } else { Some(linux::target::size_of(path)?) };
         let plan = self.plan(self.job.target.consent.write, capacity)?;
         if plan.alters() && !self.job.target.consent.write {
-            return Err(Refused(format!(
-                "{name}: the plan writes, and an existing {} is only read unless you say {}",
-                if is_file { "file" } else { "device" },
-                consent::flags_for(&name)
-            ))
+            let what = if is_file { "file" } else { "device" };
+            let flags = consent::flags_for(&name);
+            return Err(Refused(match self.job.turn {
+                None => format!("{name}: the plan writes, and an existing {what} is only read unless you say {flags}"),
+                // A comparison takes no consent.
+                Some(_) => format!(
+                    "{name}: the plan writes, and a comparison only reads an existing {what}; mark each by itself with \
+                     {flags}, and compare the two runs"
+                ),
+            })
             .into());
         }
         if !plan.alters() {

@@ -132,11 +132,22 @@ pub fn open<V: Visitor>(
     if name == "null:" {
         return on_null(place, visitor);
     }
+    check_name(name, what)?;
+    on_real(place, Path::new(name), writes.into(), visitor)
+}
+
+/// Finds out, before anybody is asked for a word, whether what is to be `what` can be opened at all.
+///
+/// # Errors
+/// When it is not there, or is a directory.
+pub fn check_name(name: &str, what: &str) -> Result<()> {
+    if name.starts_with("sim:") || name == "null:" {
+        return Ok(());
+    }
     if name.is_empty() {
         bail!("a name is wanted of what is to be {what}, and it is empty");
     }
-    let path = Path::new(name);
-    let meta = std::fs::metadata(path).with_context(|| {
+    let meta = std::fs::metadata(name).with_context(|| {
         format!(
             "{name}: cannot be {what}; name a device, a file or a virtual drive, such as sim:usb-8m"
         )
@@ -147,7 +158,7 @@ pub fn open<V: Visitor>(
              `drivescope devices` lists"
         );
     }
-    on_real(place, path, writes.into(), visitor)
+    Ok(())
 }
 
 fn on_virtual<V: Visitor>(place: Place<'_>, visitor: &mut V) -> Result<V::Out> {

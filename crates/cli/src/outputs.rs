@@ -6,7 +6,7 @@ use std::io::{self, BufWriter, ErrorKind, Write};
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Result, anyhow, bail};
 use trace::{Existing, Pending};
 
 use crate::exit::Refused;
@@ -21,13 +21,12 @@ pub fn create(path: &Path) -> Result<File> {
     // Looked at before it is opened, since udev looks at every device that was open for writing; and again when it
     // is open, since another may have taken its name.
     check_dir(path)?;
-    let cannot = || cannot(path);
     let file = OpenOptions::new().write(true).create(true).truncate(false).open(path);
-    let file = file.with_context(cannot)?;
-    let kind = file.metadata().with_context(cannot)?.file_type();
+    let file = file.map_err(cannot(path))?;
+    let kind = file.metadata().map_err(cannot(path))?.file_type();
     refuse_drive(path, kind)?;
     if kind.is_file() {
-        file.set_len(0).with_context(cannot)?;
+        file.set_len(0).map_err(cannot(path))?;
     }
     Ok(file)
 }
@@ -50,7 +49,7 @@ pub fn check(path: &Path, force: bool) -> Result<()> {
         );
     }
     // The name of one that is taken back at once.
-    Pending::begin(path, Existing::Replace).map(drop).with_context(|| cannot(path))
+    Pending::begin(path, Existing::Replace).map(drop).map_err(cannot(path))
 }
 
 fn not_in_the_way(path: &Path, force: bool) -> Result<()> {
@@ -63,7 +62,7 @@ fn not_in_the_way(path: &Path, force: bool) -> Result<()> {
         }
         Ok(meta) => refuse_drive(path, meta.file_type()),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
-        Err(error) => Err(error).with_context(|| cannot(path)),
+        Err(error) => Err(error).map_err(cannot(path)),
     }
 }
 
@@ -88,8 +87,27 @@ fn refuse_drive(path: &Path, kind: FileType) -> Result<()> {
     Ok(())
 }
 
-fn cannot(path: &Path) -> String {
-    format!("{}: cannot be written", path.display())
+/// That a file cannot be written, why, and what to do.
+fn cannot(path: &Path) -> impl FnOnce(io::Error) -> anyhow::Error {
+    let path = path.display().to_string();
+    move |error| match error.kind() {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
+            anyhow!(
+                "{path}: cannot be written, for there is no room; make some, or name a file elsewhere"
+            )
+        }
+        ErrorKind::ReadOnlyFilesystem => {
+            anyhow!(
+                "{path}: cannot be written, for its filesystem is read-only; name a file elsewhere"
+            )
+        }
+        ErrorKind::PermissionDenied => {
+            anyhow!(
+                "{path}: cannot be written, for that is not permitted here; name a file elsewhere"
+            )
+        }
+        _ => anyhow!(error).context(format!("{path}: cannot be written")),
+    }
 }
 
 /// Writes a whole file.
@@ -98,7 +116,7 @@ fn cannot(path: &Path) -> String {
 /// As [`check`], or the system's answer; then what was there before is there still.
 pub fn write(path: &Path, bytes: &[u8], force: bool) -> Result<()> {
     let mut part = Part::begin(path, force)?;
-    part.write_all(bytes).with_context(|| cannot(path))?;
+    part.write_all(bytes).map_err(cannot(path))?;
     part.finish()
 }
 
@@ -123,7 +141,7 @@ impl Part {
         } else {
             // One that is there now is empty, or may be written over.
             let existing = if path.exists() { Existing::Replace } else { Existing::Keep };
-            let begun = Pending::begin(path, existing).with_context(|| cannot(path))?;
+            let begun = Pending::begin(path, existing).map_err(cannot(path))?;
             (begun.0, Some(begun.1))
         };
         Ok(Part { out: BufWriter::new(file), path: path.to_owned(), pending, force })
@@ -134,10 +152,10 @@ impl Part {
     /// # Errors
     /// The system's answer, with the path; then there is no new file.
     pub fn finish(mut self) -> Result<()> {
-        self.out.flush().with_context(|| cannot(&self.path))?;
+        self.out.flush().map_err(cannot(&self.path))?;
         let Some(pending) = self.pending else { return Ok(()) };
         not_in_the_way(&self.path, self.force)?;
-        pending.publish(self.out.get_ref()).with_context(|| cannot(&self.path))
+        pending.publish(self.out.get_ref()).map_err(cannot(&self.path))
     }
 }
 

@@ -4,7 +4,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, anyhow, bail};
 use block::{DriveIdentity, DriveKind, Event, RunSink, WallClock as _};
 use engine::{Sample, Samples};
 use linux::sysfs::Roots;
@@ -19,6 +19,7 @@ use serde_json::{Value, json};
 use stats::histogram::LatencyBins;
 use workload::plan::Plan;
 
+use crate::args::line::quoted;
 use crate::args::{KeepArgs, PlaceArgs};
 use crate::envelope::{SystemClock, envelope};
 use crate::keeping::withdraw_untouched;
@@ -291,8 +292,22 @@ impl Recording {
         };
         let id = open.writer.id().clone();
         let recorded = open.finish(document, state, summary, notes);
-        let recorded = recorded.context("the result above is whole, and its record is not");
+        let recorded = recorded.map_err(not_whole);
         Closed { id: Some(id), trouble: recorded.and(samples).err(), latencies }
+    }
+}
+
+/// Says of a result that was shown that its record ended before it, and how to go on from there.
+pub fn not_whole(error: RecordError) -> anyhow::Error {
+    let said = format!("the result above is whole, and its record is not: {error}");
+    match &error {
+        RecordError::Stopped { id, dir, .. } => {
+            let runs =
+                dir.parent().map_or_else(String::new, |runs| runs.to_string_lossy().into_owned());
+            let runs = quoted(&runs);
+            anyhow!("{said}; to go on from there, see: drivescope runs show {id} --runs-dir {runs}")
+        }
+        _ => anyhow!(said),
     }
 }
 

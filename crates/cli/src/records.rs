@@ -134,6 +134,13 @@ fn resumption(verb: &str, id: &RunId, asked: &[Typed], wrote: &[Typed], place: &
 fn unused(path: &str) -> String {
     let path = Path::new(path);
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    // That of `ios-2.csv` is `ios`, too.
+    let stem = match stem.rsplit_once('-') {
+        Some((whole, count)) if count.parse::<u32>().is_ok() && !whole.is_empty() => {
+            whole.to_owned()
+        }
+        _ => stem.into_owned(),
+    };
     let end = path.extension().map_or(String::new(), |end| format!(".{}", end.to_string_lossy()));
     let mut names = (2..).map(|n| path.with_file_name(format!("{stem}-{n}{end}")));
     names.find(|name| !name.exists()).unwrap_or_default().to_string_lossy().into_owned()
@@ -144,6 +151,10 @@ pub fn tell_to_go_on(verb: &str, id: &RunId, place: &PlaceArgs) {
     let now = values_of(&arguments(), &AGAIN);
     let run = recording::runs(place).and_then(|runs| Ok(runs.load(id)?));
     let asked = run.map_or_else(|_| now.clone(), |run| asked_for(&run));
+    // Whoever goes on says again what is written to; the command alone must not do it.
+    if let Some((_, word)) = values_of(&arguments(), &["consent"]).first() {
+        talk::note(&format!("to go on, add the word of consent again: --consent {}", quoted(word)));
+    }
     talk::note(&format!("go on with: {}", resumption(verb, id, &asked, &now, &place.flag())));
 }
 
@@ -202,13 +213,41 @@ fn how_to_repeat(run: &Run, place: &PlaceArgs) -> String {
     }
 }
 
+/// Tells how to make anew what was stopped and cannot be gone on with.
+pub fn tell_to_make_anew() {
+    let words = with_new_files(&arguments());
+    talk::note(&format!("to make it anew: drivescope {}", line::command(&words)));
+}
+
+/// A command with names that are free for the files that it writes and that are there by now.
+fn with_new_files(words: &[String]) -> Vec<String> {
+    const FILES: [&str; 7] = ["csv", "plot", "report", "samples", "data", "save", "output"];
+    let mut words = words.to_vec();
+    if words.iter().any(|word| word == "--force") {
+        return words;
+    }
+    for (flag, value) in values_of(&words, &FILES) {
+        if Path::new(&value).is_file() {
+            let (joined, new) = (format!("--{flag}={value}"), unused(&value));
+            for word in &mut words {
+                if *word == value {
+                    word.clone_from(&new);
+                } else if *word == joined {
+                    *word = format!("--{flag}={new}");
+                }
+            }
+        }
+    }
+    words
+}
+
 /// The command that made a run, for one that is made from its beginning.
 fn anew(run: &Run) -> String {
     let Summary { verb, target, .. } = &run.summary;
     let words = &run.envelope.arguments;
     let is_its_own = words.first().map(String::as_str) == verb.split(' ').next();
     if !words.is_empty() && is_its_own && !words.iter().any(|word| word.starts_with("--resume")) {
-        return format!("to make it anew: drivescope {}", line::command(words));
+        return format!("to make it anew: drivescope {}", line::command(&with_new_files(words)));
     }
     // It was made by the command of a survey, or ended by one that went on with it.
     let words: Vec<String> = verb.split(' ').chain([target.as_str()]).map(str::to_owned).collect();

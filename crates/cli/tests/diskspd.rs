@@ -174,6 +174,23 @@ fn a_file_is_created_whole_and_taken_as_it_is_when_it_is_as_large() {
     face("-c1M -d1 /dev/null", dir.path()).fails(2, &["/dev/null"]);
 }
 
+// Breaks when a file that is somebody's is replaced because it is smaller than what -c says.
+#[test]
+fn a_smaller_file_keeps_what_it_holds() {
+    let dir = scratch_dir();
+    let file = dir.path().join("mine");
+    let mine = vec![7; 5000];
+    fs::write(&file, &mine).unwrap();
+    let ran = face("-c2M -d1 -W0 -b4K -w0 -Sd mine", dir.path()).exits(0);
+    assert!(ran.stderr.contains("mine was there, of 5000B"), "{}", ran.stderr);
+    let now = fs::read(&file).unwrap();
+    assert_eq!(now.len(), 2 << 20);
+    assert!(now[..5000] == mine, "what was there is lost");
+    assert!(now[8192..12288] != now[12288..16384], "what repeats is no test of a drive");
+    let ran = face("-d1 -W0 -b4K -w100 -Sd mine", dir.path()).exits(0);
+    assert!(ran.stderr.contains("mine: is there, and -w writes over"), "{}", ran.stderr);
+}
+
 /// As people write them: one measurement after the other, of which awk takes one figure each.
 const SCRIPT: &str = r#"#! /bin/bash
 # TYPE FILE COUNT Read|Write SECONDS WARM-UP

@@ -276,7 +276,7 @@ impl ScratchFile {
         if !self.direct {
             // Page by page behind the writer, or a large file would push everybody's pages out.
             self.file.sync_data()?;
-            self.forget()?;
+            forget(&self.file)?;
         }
         Ok(())
     }
@@ -284,11 +284,7 @@ impl ScratchFile {
     fn settle(&mut self) -> io::Result<()> {
         self.set_direct(false).or_else(|error| if self.direct { Err(error) } else { Ok(()) })?;
         self.file.sync_all()?;
-        self.forget()
-    }
-
-    fn forget(&self) -> io::Result<()> {
-        Ok(rustix::fs::fadvise(&self.file, 0, None, Advice::DontNeed)?)
+        forget(&self.file)
     }
 
     fn set_direct(&self, on: bool) -> io::Result<()> {
@@ -296,6 +292,14 @@ impl ScratchFile {
         flags.set(OFlags::DIRECT, on);
         Ok(rustix::fs::fcntl_setfl(&self.file, flags)?)
     }
+}
+
+/// Leaves nothing of a file in the page cache that is on its device already.
+///
+/// # Errors
+/// The kernel's answer.
+pub fn forget(file: &File) -> io::Result<()> {
+    Ok(rustix::fs::fadvise(file, 0, None, Advice::DontNeed)?)
 }
 
 impl ScratchFile {

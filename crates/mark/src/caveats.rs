@@ -404,20 +404,24 @@ fn reached_remedy(case: &Case<'_>, context: &Context<'_>) -> String {
     if let Some(zfs) = case.stack.layers.iter().find(|layer| layer.kind == "zfs") {
         return zfs_remedy(zfs);
     }
-    usual_remedy(case, context).to_owned()
+    usual_remedy(case, context)
 }
 
-fn usual_remedy(case: &Case<'_>, context: &Context<'_>) -> &'static str {
+fn usual_remedy(case: &Case<'_>, context: &Context<'_>) -> String {
     let memory = case.stack.leaves.iter().any(|l| l.medium == Medium::Ram);
-    let between = case.stack.layers.iter().any(|l| l.page_cache.is_some());
+    let between = case.stack.layers.iter().find(|layer| layer.page_cache.is_some());
     let unwritten = case.extents.is_some_and(|e| e.hole_bytes.0 + e.unwritten_bytes.0 > 0);
     let packed = case.extents.is_some_and(|e| e.encoded_bytes.0 > 0);
-    if context.info.kind == DriveKind::Null {
+    let remedy = if context.info.kind == DriveKind::Null {
         "name a directory, a file or a device to measure one"
     } else if memory {
         "name a directory or device on a real drive"
-    } else if between {
-        "attach the loop device with direct I/O (losetup --direct-io=on)"
+    } else if let Some(layer) = between {
+        let name = if layer.kind == "loop" { layer.name.as_str() } else { "loopN" };
+        let name = name.trim_start_matches("/dev/");
+        return format!(
+            "let the loop device read its file directly: losetup --direct-io=on /dev/{name}"
+        );
     } else if packed {
         "measure a file that is stored neither compressed nor encrypted"
     } else if unwritten {
@@ -426,7 +430,8 @@ fn usual_remedy(case: &Case<'_>, context: &Context<'_>) -> &'static str {
         "leave --buffered out"
     } else {
         "use a filesystem that honours O_DIRECT, or the device itself"
-    }
+    };
+    remedy.to_owned()
 }
 
 /// Joins caveats that differ only in their subject, keeping the order of first appearance.

@@ -6,7 +6,7 @@ use stats::Caveat;
 use crate::body::{Body, Setup};
 use crate::desk::{Desk, Halt};
 use crate::kept::{Earlier, Keeper};
-use crate::options::{Addresses, Minute, Options, Profile, Test};
+use crate::options::{Addresses, Minute, Options, Profile, Rule, Test};
 use crate::rig::Rig;
 use crate::tests;
 
@@ -145,7 +145,11 @@ fn doubts(desk: &Desk<'_>, body: &Body) -> Vec<Caveat> {
             subject: subject.clone(),
             cause: "the specification's five rounds call it steady, and by bytes it is not"
                 .to_owned(),
-            remedy: "go on with --until bytes".to_owned(),
+            remedy: match desk.options.until {
+                Rule::Bytes => "bring it to its end: go on with it",
+                _ => "measure anew with --until bytes",
+            }
+            .to_owned(),
         });
     }
     for stage in

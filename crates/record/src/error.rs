@@ -23,7 +23,7 @@ pub enum RecordError {
     },
     /// The writer of a run failed before; the run is as the first failure left it.
     #[error(
-        "the record of run {id} stopped: {cause}; saved in {}: {}; go on from there with --resume {id}",
+        "the record of run {id} stopped: {cause}; saved in {}: {}",
         dir.display(), saved(*steps, until)
     )]
     Stopped {

@@ -313,7 +313,7 @@ fn a_writer_that_stopped_says_what_is_saved_and_what_to_do() {
         format!(
             "the record of run {id} stopped: {dir}/journal.jsonl: cannot write it: no storage space \
              (make room, or take another directory with --runs-dir); saved in {dir}: 2 steps, until \
-             \"SEQ1M, \\\"Q8\\\"T1\" at position 1; go on from there with --resume {id}"
+             \"SEQ1M, \\\"Q8\\\"T1\" at position 1"
         )
     );
     for later in [

@@ -245,7 +245,11 @@ impl Page {
             .unwrap_or(0);
         for (fact, value) in &entry.facts {
             let lead = format!("  {}  ", paint(DIM, &format!("{fact:<name$}")));
-            self.hanging(&lead, &" ".repeat(name + 4), value, Ansi::new());
+            match value.starts_with(COMMAND) {
+                // Not broken: it is there to be copied.
+                true => self.line(&format!("{lead}{}", harmless(value))),
+                false => self.hanging(&lead, &" ".repeat(name + 4), value, Ansi::new()),
+            }
         }
         for (tone, note) in &entry.notes {
             let sign = match tone {
@@ -254,10 +258,19 @@ impl Page {
                 Tone::Bad => "✗",
             };
             let lead = format!("  {} ", paint(of_tone(*tone), sign));
-            self.hanging(&lead, "    ", note, Ansi::new());
+            match note.split_once(COMMAND).filter(|(why, _)| why.ends_with(": ")) {
+                Some((why, words)) => {
+                    self.hanging(&lead, "    ", why.trim_end(), Ansi::new());
+                    self.line(&format!("    {COMMAND}{}", harmless(words)));
+                }
+                None => self.hanging(&lead, "    ", note, Ansi::new()),
+            }
         }
     }
 }
+
+/// How commands begin that are told to users.
+const COMMAND: &str = "drivescope ";
 
 /// Proofs whose reason is worth a line: those not proven, but for the one that a withdrawn row begins with.
 fn unproven(row: &Row) -> Vec<&(&'static str, Proof)> {

@@ -124,7 +124,7 @@ Examples:
         #[arg(long)]
         json: bool,
     },
-    /// Take runs from archives, or from what --json printed
+    /// Take runs from archives, or marks from what --json printed
     #[command(after_help = "\
 Examples:
   drivescope runs import my-ssd.tar.gz

@@ -19,7 +19,7 @@ Examples:
   drivescope report analysis.json           what `trace analyze --json` printed
 
 A RUN is a run's id, the beginning of it, last, or a document that --json
-printed. The page needs no network, follows the reader's choice of light or
+printed: of survey, mark, probe, purge, pts and trace. The page needs no network, follows the reader's choice of light or
 dark, prints, and is read aloud; its script sorts tables and zooms charts, and
 nothing is missing without it. With another form and no --output, no page is
 written.")]
@@ -69,7 +69,8 @@ Examples:
   drivescope show analysis.json             what `trace analyze --json` printed
 
 Plots fit 80 × 24; without colour, layers are told apart by their glyphs. A RUN
-is a run's id, the beginning of it, last, or a document that --json printed.")]
+is a run's id, the beginning of it, last, or a document that --json printed:
+of survey, mark, probe, purge, pts and trace.")]
 pub struct ShowArgs {
     /// The run
     #[arg(value_name = "RUN")]

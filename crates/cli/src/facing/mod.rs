@@ -62,6 +62,14 @@ impl Face<'_> {
         }
         let cancel = Arc::new(AtomicBool::new(false));
         linux::signals::install(cancel.clone()).context("cannot watch for Ctrl-C")?;
+        for (name, kind) in options.targets.iter().zip(&kinds) {
+            let is_there = *kind == DriveKind::File && Path::new(name).exists();
+            if is_there && options.write_percent > 0 {
+                talk::note(&format!(
+                    "{name}: is there, and -w writes over what it holds, as diskspd does"
+                ));
+            }
+        }
         if let Some(bytes) = options.create {
             for (name, kind) in options.targets.iter().zip(&kinds) {
                 create::create(name, *kind, bytes, &cancel)?;

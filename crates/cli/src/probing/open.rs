@@ -110,6 +110,7 @@ pub fn must_write(place: &ProbePlaceArgs, verb: &str) -> Result<()> {
     if place.name().starts_with("sim:") || place.write {
         return Ok(());
     }
+    opening::check_name(place.name(), "probed")?;
     Err(Refused(format!(
         "{}: probe {verb} writes, and what the drive holds is lost; add {}",
         place.name(),

@@ -26,13 +26,14 @@ pub fn caveats(name: &str, stack: &Stack) -> Vec<Caveat> {
             remedy: "replay on a drive that nothing else uses, or keep the system still".to_owned(),
         });
     }
-    let cached = stack.layers.iter().find_map(|layer| layer.page_cache.as_ref());
-    if let Some(words) = cached {
+    let cached = stack.layers.iter().find_map(|layer| Some((layer, layer.page_cache.as_ref()?)));
+    if let Some((layer, words)) = cached {
+        let name = layer.name.trim_start_matches("/dev/");
         caveats.push(Caveat {
             code: "page_cache".to_owned(),
             subject: name.to_owned(),
             cause: format!("a page cache lies between the requests and the drive ({words})"),
-            remedy: "use the drive itself, or losetup --direct-io=on".to_owned(),
+            remedy: format!("use the drive itself, or losetup --direct-io=on /dev/{name}"),
         });
     }
     if stack.leaves.iter().any(|leaf| leaf.medium == Medium::Ram) {

@@ -1,9 +1,10 @@
 //! Who listens to a replay: the judge, the kernel's check, the file that keeps it, the line of progress.
 
+use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use anyhow::Result;
+use anyhow::{Result, anyhow};
 use block::{Bytes, Event, Nanos, RunSink as _};
 use engine::replay::Replayed;
 use trace::container::{Existing, Writer};
@@ -128,7 +129,12 @@ impl Listener for Ear<'_> {
         });
         let mut judge = Judge::new(plan, None);
         if let Some(path) = self.wanted.save {
-            let saver = Saver::create(path, plan)?;
+            let saver = Saver::create(path, plan).map_err(|error| match error {
+                TraceError::Io { source, file } if source.kind() == ErrorKind::AlreadyExists => {
+                    anyhow!("--save {file}: exists, and nothing is written over; name another file")
+                }
+                error => error.into(),
+            })?;
             judge = judge.tapped(saver.tap());
             self.saver = Some(saver);
         }

@@ -181,6 +181,7 @@ impl Job<'_> {
     /// The safety gate's refusal.
     pub fn foresee(&self, on: On<'_>) -> Result<()> {
         let tester = &self.args.tester;
+        opening::check_name(on.name, "replayed to")?;
         opening::tell_without_effect(on.name, tester.engine, tester.cpus.as_deref(), &[]);
         let writes = ask::writes(self.args, &self.survey, on.name)?;
         let discards = writes == trace::replay::Writes::Issue;

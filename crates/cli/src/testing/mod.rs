@@ -175,6 +175,7 @@ fn must_write(target: &str, consent: &PtsConsentArgs) -> Result<()> {
     if target.starts_with("sim:") || target == "null:" || consent.write {
         return Ok(());
     }
+    opening::check_name(target, "tested")?;
     Err(Refused(format!(
         "{target}: pts writes all over the drive, and what it holds is lost; add {}",
         consent::flags_for(target)

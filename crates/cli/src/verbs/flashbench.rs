@@ -63,13 +63,14 @@ pub fn main(args: &[OsString]) -> Result<Exit> {
 /// Words of consent, and the rest.
 fn consent(words: Vec<String>) -> ((Option<String>, Vec<String>), Vec<String>) {
     let (mut consent, mut allow, mut rest) = (None, Vec::new(), Vec::new());
-    for word in words {
-        if let Some(said) = word.strip_prefix("--consent=") {
-            consent = Some(said.to_owned());
-        } else if let Some(hazard) = word.strip_prefix("--allow=") {
-            allow.push(hazard.to_owned());
-        } else {
-            rest.push(word);
+    let mut words = words.into_iter();
+    while let Some(word) = words.next() {
+        match word.split_once('=') {
+            Some(("--consent", said)) => consent = Some(said.to_owned()),
+            Some(("--allow", hazard)) => allow.push(hazard.to_owned()),
+            _ if word == "--consent" => consent = words.next(),
+            _ if word == "--allow" => allow.extend(words.next()),
+            _ => rest.push(word),
         }
     }
     ((consent, allow), rest)

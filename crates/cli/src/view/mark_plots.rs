@@ -58,12 +58,12 @@ impl Of<'_> {
 }
 
 fn chart(body: &Body, title: String, subtitle: String, (x, y): (Axis, Axis)) -> Chart {
-    let note = format!(
-        "{}, {}; seed {}",
-        body.target.name,
-        drive(&body.target, &body.stack),
-        body.setup.seed
-    );
+    let drive = drive(&body.target, &body.stack);
+    // Another program's result has no seed of ours, and may not tell its drive.
+    let seed = body.imported.is_none().then(|| format!("seed {}", body.setup.seed));
+    let place = [body.target.name.as_str(), &drive].map(str::trim);
+    let place: Vec<&str> = place.into_iter().filter(|word| !word.is_empty()).collect();
+    let note = std::iter::once(place.join(", ")).chain(seed).collect::<Vec<_>>().join("; ");
     Chart { subtitle, note, ..Chart::new(title, x, y) }
 }
 

@@ -254,7 +254,10 @@ fn sentence(findings: &[Finding]) -> (String, Tone) {
     parts.extend(value(Name::SlcCache).map(|bytes| format!("an SLC cache of {}", size(bytes))));
     let text = match parts.as_slice() {
         [] if found == 0 => {
-            return ("Nothing was found: see the reasons above.".to_owned(), Tone::Bad);
+            return match findings.iter().all(|finding| finding.verdict == Verdict::None) {
+                true => ("There is none of what was looked for.".to_owned(), Tone::Mixed),
+                false => ("Nothing was found: see the reasons above.".to_owned(), Tone::Bad),
+            };
         }
         [] => format!("{found} of {} answers found.", findings.len()),
         [one] => format!("A drive with {one}."),

@@ -29,6 +29,7 @@ fn row(row: &Row) -> Entry {
     let mut notes = Vec::new();
     if row.state != State::Finished {
         let done = match row.steps_known {
+            Some(known) if known == row.steps_done => "all that was to be recorded".to_owned(),
             Some(known) => {
                 format!("{} of {}", row.steps_done, number::counted(known as usize, "run"))
             }
@@ -44,7 +45,8 @@ fn row(row: &Row) -> Entry {
 fn state(state: State, live: bool) -> (&'static str, Tone) {
     match (state, live) {
         (_, true) => ("being made,", Tone::Mixed),
-        (State::Running, false) => ("killed", Tone::Bad),
+        // By a signal, by the machine's end, or where there was no room for its own.
+        (State::Running, false) => ("broken off", Tone::Bad),
         (State::Interrupted, false) => ("interrupted", Tone::Mixed),
         (State::Broken, false) => ("ended by an error", Tone::Bad),
         (State::Finished, false) => ("finished", Tone::Good),

@@ -28,7 +28,7 @@ What is issued:
   -z[SEED]     seed of all randomness [default, and without SEED: a new one]
 
 Where:
-  -c SIZE      create TARGET of this size, unless it is there and as large
+  -c SIZE      create TARGET of this size; to a smaller one, add
   -B SIZE      first byte used [default: 0]
   -f SIZE      end of what is used [default: the end of TARGET]
 

@@ -148,6 +148,9 @@ fn no_drop(evidence: &Evidence, facts: &Facts) -> Finding {
     if written == 0 && !evidence.rings.is_empty() && evidence.limit.is_none() {
         return unknown("nothing was written in order");
     }
+    if let (0, Some(limit)) = (written, &evidence.limit) {
+        return unknown(format!("nothing was written in order: {limit}"));
+    }
     let rest = match &evidence.limit {
         Some(limit) => format!(", and then {limit}"),
         None => String::new(),

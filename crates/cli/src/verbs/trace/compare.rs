@@ -19,7 +19,7 @@ use crate::replaying::{
     ReferenceBody, Start, Wanted, ask,
 };
 use crate::verbs::mark::run_id;
-use crate::{recording, talk, view};
+use crate::{recording, records, talk, view};
 
 /// Runs the verb.
 ///
@@ -117,6 +117,7 @@ impl Match<'_> {
         let whole = self.rounds.len() == positions as usize;
         let (Some(keeping), Some(body)) = (keeping, self.body()) else {
             talk::note("stopped before each drive had a whole round: there is nothing to compare");
+            records::tell_to_make_anew();
             return Ok(Exit::Interrupted);
         };
         let summary = Summary {

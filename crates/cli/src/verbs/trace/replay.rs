@@ -18,7 +18,7 @@ use crate::replaying::{
     Start, Verified, Wanted, ask, verified,
 };
 use crate::verbs::mark::run_id;
-use crate::{recording, talk, view};
+use crate::{recording, records, talk, view};
 
 /// Runs the verb.
 ///
@@ -141,6 +141,9 @@ fn finish(
     if let Some(path) = &args.save {
         let path = quoted(&path.to_string_lossy());
         talk::note(&format!("kept as a trace: drivescope trace analyze {path}"));
+    }
+    if cancelled {
+        records::tell_to_make_anew();
     }
     Ok(match (cancelled, verdict) {
         (true, _) => Exit::Interrupted,
