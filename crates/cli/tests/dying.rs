@@ -2,7 +2,7 @@
 //! file is left where a process can help it, and what was measured before is kept and marked.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "these are tests")]
 
-mod common;
+use crate::common;
 
 use std::fs::{self, File};
 use std::path::Path;

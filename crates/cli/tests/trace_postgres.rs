@@ -2,7 +2,7 @@
 //! it. The small brother of `scripts/validate postgres`.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "these are tests")]
 
-mod common;
+use crate::common;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
