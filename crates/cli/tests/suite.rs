@@ -57,7 +57,6 @@ mod slips;
 mod survey;
 mod sweep;
 mod trace_memory;
-mod trace_postgres;
 mod trace_record;
 mod trace_replay;
 mod trend;
