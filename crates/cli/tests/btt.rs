@@ -5,7 +5,7 @@
 //! activity, which it counts from time 0 instead of the first issue.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "these are tests")]
 
-mod common;
+use crate::common;
 
 use std::fmt::Write as _;
 use std::fs;

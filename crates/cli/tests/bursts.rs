@@ -1,7 +1,7 @@
 //! Burst and sustained rate of writes, on virtual drives whose single-bit cache is known.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "these are tests")]
 
-mod common;
+use crate::common;
 
 use common::{mark, run};
 use serde_json::Value;

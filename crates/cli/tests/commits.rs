@@ -1,7 +1,7 @@
 //! The profile of a database's log: what it costs to wait for the drive, and drives that do not make one wait.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "these are tests")]
 
-mod common;
+use crate::common;
 
 use common::{Ran, run};
 use serde_json::Value;

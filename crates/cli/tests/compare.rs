@@ -1,7 +1,7 @@
 //! `compare` as its users call it: on virtual drives, on recorded runs, on documents, on directories.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "these are tests")]
 
-mod common;
+use crate::common;
 
 use std::fs;
 use std::path::Path;

@@ -2,7 +2,7 @@
 //! colours in pipes, lines that fit.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "these are tests")]
 
-mod common;
+use crate::common;
 
 use std::io::Read;
 

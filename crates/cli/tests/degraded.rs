@@ -1,5 +1,7 @@
 //! Machines that tell or allow less than this one: a sandbox without `/sys`, a container's filter, an older kernel. What
 //! is missing ends in a clean way round or in one clear error; never in a proof that is wrong, and never in a write.
+//!
+//! In a program of its own: its sandboxes would take along what other tests have mounted, and keep it busy.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "these are tests")]
 
 mod common;

@@ -1,7 +1,7 @@
 //! diskspd's face: its command line and its report, with right offsets, on virtual drives and real filesystems.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "these are tests")]
 
-mod common;
+use crate::common;
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};

@@ -2,15 +2,16 @@
 //! file is left where a process can help it, and what was measured before is kept and marked.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "these are tests")]
 
-mod common;
+use crate::common;
 
 use std::fs::{self, File};
 use std::path::Path;
 use std::time::Duration;
 
+use common::recorded::lines_in;
 use common::storage::{Loop, Mounted, has_means};
 use common::{
-    Alive, Ran, assert_reached, mark, mark_command, names, scratch_dir, tests, wait_for,
+    Alive, Ran, assert_reached, mark, mark_command, names, runs_dir, scratch_dir, tests, wait_for,
     wait_for_test_file,
 };
 use rustix::process::{Pid, Signal, kill_process};
@@ -31,9 +32,14 @@ fn end(alive: Alive) -> Ran {
     alive.end()
 }
 
-/// Long enough for some of the short runs, on a machine that does other things too.
-fn let_it_measure() {
-    std::thread::sleep(Duration::from_millis(1500));
+/// What of this test's runs stands in journals.
+fn recorded() -> u64 {
+    lines_in(&runs_dir())
+}
+
+/// Waits until some of the short runs are recorded beyond those `before`: how long they take is this machine's affair.
+fn let_it_measure(before: u64) {
+    wait_for("some runs", || (recorded() >= before + 8).then_some(()));
 }
 
 #[test]
@@ -51,9 +57,10 @@ fn ctrl_c_while_the_test_file_is_written_leaves_nothing() {
 #[test]
 fn ctrl_c_while_measuring_keeps_what_was_measured_and_says_that_it_is_not_all() {
     let dir = scratch_dir();
+    let before = recorded();
     let mut child = start(dir.path(), &ENDLESS);
     wait_for_test_file(dir.path(), 16 << 20);
-    let_it_measure();
+    let_it_measure(before);
     signal(&mut child, Signal::INT);
     let body = end(child).exits(130).body();
     assert_eq!(body["interrupted"], true);
@@ -144,8 +151,9 @@ fn a_device_that_goes_ends_the_run_and_keeps_what_was_measured() {
     for engine in ["io_uring", "libaio", "psync"] {
         let device = Loop::new(32 << 20, true);
         let args = [&ENDLESS[1..], &["--engine", engine]].concat();
+        let before = recorded();
         let child = start(&device.path, &args);
-        let_it_measure();
+        let_it_measure(before);
         File::options().write(true).open(&device.image).unwrap().set_len(0).unwrap();
         let ran = end(child).exits(2).says(&["error:", device.dev(), "read", "in run"]);
         let body = ran.body();

@@ -1,22 +1,15 @@
 //! `explain` as its users call it, its lines through the program's own definitions, and fio beside it.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "these are tests")]
 
-mod common;
-
-/// The program's own definitions; here, what they are for is not looked at.
-#[allow(dead_code, unused_imports, missing_docs, reason = "only the tree of flags is looked at")]
-#[path = "../src"]
-mod product {
-    pub mod args;
-}
+use crate::common;
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::process::Command;
 
+use crate::args;
 use clap::Parser as _;
 use common::{run, scratch_dir};
-use product::args;
 
 const COMMANDS: [&str; 12] = [
     "fio --name=x --filename=/mnt/a/f --rw=read --bs=1m --iodepth=8 --numjobs=4 --size=1g --runtime=30",

@@ -1,7 +1,7 @@
 //! flashbench's face, and the import of what flashbench printed.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "these are tests")]
 
-mod common;
+use crate::common;
 
 use std::fs;
 use std::os::unix::fs::symlink;

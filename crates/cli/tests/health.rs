@@ -1,7 +1,7 @@
 //! The JSON of `health`, on recordings and on virtual drives, and what changed between two readings.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "these are tests")]
 
-mod common;
+use crate::common;
 
 use std::path::{Path, PathBuf};
 

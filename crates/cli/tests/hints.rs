@@ -1,7 +1,7 @@
 //! What is told to do next can be done: each command that a recorded run is shown with, run as it stands.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
-mod common;
+use crate::common;
 
 use std::fs;
 use std::path::Path;

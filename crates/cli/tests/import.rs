@@ -1,7 +1,7 @@
 //! Results of other programs in, and ours out in fio's form: with the real fio, with our face of diskspd, and by texts.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "these are tests")]
 
-mod common;
+use crate::common;
 
 use std::fs;
 use std::path::Path;

@@ -1,7 +1,7 @@
 //! `judge` as its users call it: on files that fio made, and on a served drive that fio writes to.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "these are tests")]
 
-mod common;
+use crate::common;
 
 use std::fs;
 use std::path::{Path, PathBuf};

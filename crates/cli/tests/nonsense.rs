@@ -2,20 +2,9 @@
 //! those of the program's own definitions, so that a new one is here by itself, and a new verb has to be.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "these are tests")]
 
-mod common;
-mod cases {
-    pub mod fixture;
-    pub mod known;
-    pub mod values;
-}
+use crate::cases;
 
-/// The program's own definitions; here, what they are for is not looked at.
-#[allow(dead_code, unused_imports, missing_docs, reason = "only the tree of flags is looked at")]
-#[path = "../src"]
-mod product {
-    pub mod args;
-}
-use product::args;
+use crate::args;
 
 use std::any::TypeId;
 use std::collections::BTreeSet;

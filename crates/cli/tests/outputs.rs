@@ -2,11 +2,7 @@
 //! age. A result that is lost is an error; talk that is lost is none; nothing crashes.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "these are tests")]
 
-mod common;
-mod cases {
-    pub mod fixture;
-    pub mod known;
-}
+use crate::{cases, common};
 
 use std::fs::File;
 use std::process::{Command, Stdio};

@@ -1,7 +1,7 @@
 //! Plans through the command line: printed, read back, and run with every operation that they know.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "these are tests")]
 
-mod common;
+use crate::common;
 
 use std::fs;
 use std::io::Write;

@@ -2,7 +2,7 @@
 //! and refused where they must be.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "these are tests")]
 
-mod common;
+use crate::common;
 
 use std::fs;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};

@@ -1,7 +1,7 @@
 //! The report of enterprise tests: the pages that the specification asks for, in a file that needs nothing else.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "these are tests")]
 
-mod common;
+use crate::common;
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -1,7 +1,7 @@
 //! Purging through the command line: who consented loses all, nobody else loses anything, and what is said is true.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "these are tests")]
 
-mod common;
+use crate::common;
 
 use std::fs;
 use std::os::unix::fs::FileExt as _;

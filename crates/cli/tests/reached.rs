@@ -2,7 +2,7 @@
 //! machine's memory serves them.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "these are tests")]
 
-mod common;
+use crate::common;
 
 use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt;

@@ -1,7 +1,7 @@
 //! Wrong use and wrong surroundings: each is one clear error that names the path or the flag.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "these are tests")]
 
-mod common;
+use crate::common;
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;

@@ -1,7 +1,7 @@
 //! Reports of recorded runs: pages that need nothing else, pictures, tables, and plots for a terminal.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "these are tests")]
 
-mod common;
+use crate::common;
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -1,7 +1,7 @@
 //! The page of a report as a browser takes it: its script runs, sorts, zooms and reads out.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "these are tests")]
 
-mod common;
+use crate::common;
 
 use std::fs;
 use std::path::Path;

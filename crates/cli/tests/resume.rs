@@ -2,7 +2,7 @@
 //! what would have come out.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
-mod common;
+use crate::common;
 
 use std::collections::BTreeMap;
 use std::fs;

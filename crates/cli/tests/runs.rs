@@ -2,7 +2,7 @@
 //! or believed that should not be.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
-mod common;
+use crate::common;
 
 use std::fs;
 use std::path::Path;

@@ -1,7 +1,7 @@
 //! The file that `--samples` writes: never over a device, never over the target, never half.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
-mod common;
+use crate::common;
 
 use std::fs;
 

@@ -2,11 +2,7 @@
 //! wrong, or the document means what it meant. Nothing is made of what was not understood.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "these are tests")]
 
-mod common;
-mod cases {
-    pub mod fixture;
-    pub mod mutate;
-}
+use crate::cases;
 
 use std::ffi::OsString;
 use std::fs;

@@ -1,7 +1,7 @@
 //! `sim serve` as its users start and end it.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "these are tests")]
 
-mod common;
+use crate::common;
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt as _;

@@ -1,7 +1,7 @@
 //! What a newcomer types by mistake: each is told in the words of who typed it, with what to type instead.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "these are tests")]
 
-mod common;
+use crate::common;
 
 use std::fs;
 use std::path::Path;

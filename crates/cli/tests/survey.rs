@@ -1,7 +1,7 @@
 //! `survey`: its parts, its conclusions, its record.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "these are tests")]
 
-mod common;
+use crate::common;
 
 use common::{run, scratch_dir};
 use serde_json::Value;

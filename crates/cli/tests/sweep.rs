@@ -1,7 +1,7 @@
 //! `sweep` as its users call it: on virtual drives, killed and gone on with, as rows and as pictures.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "these are tests")]
 
-mod common;
+use crate::common;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -1,5 +1,7 @@
 //! A real application's I/O: PostgreSQL under pgbench, recorded, analysed, and replayed on two drives to tell which suits
 //! it. The small brother of `scripts/validate postgres`.
+//!
+//! In a program of its own: which drive is the faster one is found by the clock.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "these are tests")]
 
 mod common;

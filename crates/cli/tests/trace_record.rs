@@ -1,7 +1,7 @@
 //! `trace record`: what it keeps is what was issued, and it is kept however the recording ends.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "these are tests")]
 
-mod common;
+use crate::common;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

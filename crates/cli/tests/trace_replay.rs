@@ -2,7 +2,7 @@
 //! recorded.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "these are tests")]
 
-mod common;
+use crate::common;
 
 use std::fmt::Write as _;
 use std::fs;

@@ -2,7 +2,8 @@
 //!
 //! A change of wording is made by changing the program and then the transcripts, with
 //! `TRYCMD=overwrite cargo test -p drivescope --test transcripts`, and reading the difference. A run's name
-//! is its date and a random number, which the transcripts have as `[..]`.
+//! is its date and a random number, which the transcripts have as `[..]`. In a program of its own, which is run by its
+//! name.
 
 #![allow(clippy::expect_used, reason = "a test fails by panicking")]
 

@@ -1,7 +1,7 @@
 //! The history of a drive, from records that are made of one real document.
 #![allow(clippy::unwrap_used, reason = "these are tests")]
 
-mod common;
+use crate::common;
 
 use std::fs;
 use std::path::Path;

@@ -1,7 +1,7 @@
 //! `mark` on a virtual disk: the same to the bit for a seed, and in the figures a disk that turns.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "these are tests")]
 
-mod common;
+use crate::common;
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,7 +1,7 @@
 //! Verbs on virtual drives with something around them: what the proofs say of it, and what `sim` tells.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "these are tests")]
 
-mod common;
+use crate::common;
 
 use common::{Ran, run, tests};
 use serde_json::Value;

@@ -1,4 +1,6 @@
 //! Nothing is allocated per I/O: counted, in the whole loop, with each engine.
+//!
+//! Alone in its program: the allocator that counts is the whole program's.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 use std::alloc::{GlobalAlloc, Layout, System};

@@ -1,4 +1,6 @@
 //! The target that the tester's own limit is measured on.
+//!
+//! Alone in its program: what the process reads is counted, and all of it.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 use std::sync::{Mutex, PoisonError};

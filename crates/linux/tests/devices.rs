@@ -1,7 +1,7 @@
 //! The list of devices: who they are, what they carry, and what stands against writing.
 #![allow(clippy::unwrap_used, reason = "these are tests")]
 
-mod common;
+use crate::common;
 
 use std::fs;
 

@@ -8,9 +8,7 @@ use block::{Bytes, Drive, DriveError, Op, Payload, Target};
 use drivescope_linux::drive::{Aio, Engine, Psync, Uring};
 use drivescope_linux::target::OpenOptions;
 
-#[path = "common/drive_kit.rs"]
-mod kit;
-use kit::*;
+use crate::drive_kit::*;
 
 const SIZE: u64 = 4 << 20;
 

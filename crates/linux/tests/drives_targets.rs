@@ -9,9 +9,7 @@ use drivescope_linux::target::{
     Access, AnyTarget, EngineKind, NullTarget, OpenOptions, RealTarget, TargetError,
 };
 
-#[path = "common/drive_kit.rs"]
-mod kit;
-use kit::*;
+use crate::drive_kit::*;
 
 fn refusal(path: &std::path::Path, options: OpenOptions) -> TargetError {
     match RealTarget::open(path, options) {

@@ -1,7 +1,7 @@
 //! Counters and extents, on this machine's filesystems and on described ones.
 #![allow(clippy::unwrap_used, reason = "these are tests")]
 
-mod common;
+use crate::common;
 
 use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
@@ -45,7 +45,8 @@ fn is_on_a_device() -> bool {
 /// read from the page cache by neither.
 #[test]
 fn direct_reads_are_counted_and_cached_ones_are_not() {
-    if !is_on_a_device() {
+    let name = "environment::direct_reads_are_counted_and_cached_ones_are_not";
+    if !common::has_its_own_process(name) || !is_on_a_device() {
         return;
     }
     let file = tempfile::NamedTempFile::new_in("/var/tmp").unwrap();
@@ -57,7 +58,7 @@ fn direct_reads_are_counted_and_cached_ones_are_not() {
     assert_eq!(before.page_cache.unwrap().cached_bytes, Bytes::mib(16));
     fs::read(file.path()).unwrap();
     let cached = environment.snapshot();
-    // Other tests of this process read at the same time; they stay below the size of this file.
+    // What this process reads for itself stays below the size of this file.
     let task = |s: &block::Snapshot| s.task.unwrap().read_bytes.0;
     assert!(task(&cached) - task(&before) < 16 << 20, "cached reads are free");
 

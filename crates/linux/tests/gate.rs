@@ -1,7 +1,7 @@
 //! Each refusal of the safety gate, on real loop devices and on described machines.
 #![allow(clippy::unwrap_used, reason = "these are tests")]
 
-mod common;
+use crate::common;
 
 use std::collections::BTreeSet;
 use std::fs;

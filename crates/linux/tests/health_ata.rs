@@ -1,7 +1,7 @@
 //! What an ATA drive tells, from bytes laid out as the standard has them.
 #![allow(clippy::unwrap_used, reason = "these are tests")]
 
-mod common;
+use crate::common;
 
 use block::Bytes;
 use block::health::{

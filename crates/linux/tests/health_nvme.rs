@@ -1,7 +1,7 @@
 //! What an NVMe drive tells, from bytes laid out as the specification has them.
 #![allow(clippy::unwrap_used, reason = "these are tests")]
 
-mod common;
+use crate::common;
 
 use block::Bytes;
 use block::health::{Detail, Health, NvmeDetail, NvmeSanitizeState, Severity, Standing};

@@ -1,7 +1,7 @@
 //! What SCSI drives and cards tell, and which devices are asked in which language.
 #![allow(clippy::unwrap_used, reason = "these are tests")]
 
-mod common;
+use crate::common;
 
 use block::Bytes;
 use block::health::{Detail, Health, MmcKind, Rotation, Severity, Standing};

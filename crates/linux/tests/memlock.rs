@@ -1,4 +1,6 @@
 //! Registered buffers under the limit of locked memory that most users have.
+//!
+//! Alone in its program: limits are the process's.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 use block::Bytes;

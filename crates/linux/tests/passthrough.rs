@@ -1,7 +1,7 @@
 //! Commands in a drive's own language: recorded, played back, and refused by a device that takes none.
 #![allow(clippy::unwrap_used, reason = "these are tests")]
 
-mod common;
+use crate::common;
 
 use std::path::Path;
 

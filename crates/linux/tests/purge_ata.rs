@@ -2,7 +2,7 @@
 //! at hand may be locked for a test.
 #![allow(clippy::unwrap_used, reason = "these are tests")]
 
-mod common;
+use crate::common;
 
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};

@@ -1,4 +1,6 @@
 //! Replays on real devices: each request once, in order, on time, in bounded memory.
+//!
+//! In a program of its own: it is timed, and the memory of the whole process is looked at.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 use std::path::Path;

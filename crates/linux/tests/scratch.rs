@@ -1,7 +1,7 @@
 //! The test file: really written, out of the page cache, and always removed.
 #![allow(clippy::unwrap_used, reason = "these are tests")]
 
-mod common;
+use crate::common;
 
 use std::fs::{self, File};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -294,7 +294,7 @@ fn child_that_measures_for_ever() {
 
 fn child(dir: &Path) -> (std::process::Child, impl FnMut(&str)) {
     let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "child_that_measures_for_ever", "--nocapture"])
+        .args(["--exact", "scratch::child_that_measures_for_ever", "--nocapture"])
         .env(CHILD, dir)
         .stdout(Stdio::piped())
         .spawn()

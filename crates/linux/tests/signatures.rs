@@ -1,7 +1,7 @@
 //! Every signature at its place, and what the real mkfs tools write.
 #![allow(clippy::unwrap_used, reason = "these are tests")]
 
-mod common;
+use crate::common;
 
 use std::fs::File;
 use std::io;

@@ -1,7 +1,7 @@
 //! What a stack tells of redundancy: who lies under whom, levels, profiles, and whether arrays are whole.
 #![allow(clippy::unwrap_used, reason = "these are tests")]
 
-mod common;
+use crate::common;
 
 use std::fs;
 

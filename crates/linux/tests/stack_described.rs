@@ -1,7 +1,7 @@
 //! Storage stacks of machines that are described, not had.
 #![allow(clippy::unwrap_used, reason = "these are tests")]
 
-mod common;
+use crate::common;
 
 use std::fs;
 

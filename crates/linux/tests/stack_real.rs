@@ -1,7 +1,7 @@
 //! Storage stacks of this machine.
 #![allow(clippy::unwrap_used, reason = "these are tests")]
 
-mod common;
+use crate::common;
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,6 @@
 //! Requests at intended times, through an engine's whole loop.
+//!
+//! Alone in its program: it is timed, to fractions of a millisecond.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 use std::num::NonZeroU64;

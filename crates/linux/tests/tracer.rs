@@ -2,9 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "these are tests")]
 
-mod common;
-#[path = "common/tracer_kit.rs"]
-mod tracer_kit;
+use crate::{common, tracer_kit};
 
 use std::fs::OpenOptions;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};

@@ -1,4 +1,6 @@
 //! What is left of a recorder in the kernel: nothing, however it ended.
+//!
+//! In a program of its own: what the process has set up in the kernel is counted, and the dead are cleaned up after.
 
 #![allow(clippy::unwrap_used, reason = "these are tests")]
 

@@ -1,4 +1,6 @@
 //! Recording under load: nothing is lost, or it is known how much.
+//!
+//! In a program of its own: it takes all CPUs, and what it shows depends on how fast.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "these are tests")]
 

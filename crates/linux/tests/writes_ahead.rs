@@ -9,10 +9,7 @@ use engine::Samples;
 use workload::content::SectorContent;
 use workload::plan::{Content, Plan, Step};
 
-#[path = "common/drive_kit.rs"]
-mod drive_kit;
-#[path = "common/step_kit.rs"]
-mod step_kit;
+use crate::{drive_kit, step_kit};
 use step_kit::{closed, plan, run};
 
 /// What a file of 8 MiB holds after 60 I/Os by `engine`.

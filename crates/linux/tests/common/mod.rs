@@ -142,6 +142,23 @@ pub fn run(program: &str, args: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap().trim().to_owned()
 }
 
+/// Runs the test `name` of this program once more in a process of its own, for one that looks at what is counted of a whole
+/// process, where other tests run beside it. True in there; false where that has ended well.
+pub fn has_its_own_process(name: &str) -> bool {
+    const HAS: &str = "DRIVESCOPE_TEST_HAS_ITS_OWN_PROCESS";
+    if std::env::var_os(HAS).is_some() {
+        return true;
+    }
+    let mut again = Command::new(std::env::current_exe().unwrap());
+    again.args(["--exact", name, "--nocapture", "--quiet"]).env(HAS, name);
+    let ran = again.output().unwrap();
+    let said = String::from_utf8_lossy(&ran.stdout).into_owned();
+    let error = String::from_utf8_lossy(&ran.stderr);
+    assert!(ran.status.success() && said.contains(" 1 passed;"), "{said}\n{error}");
+    said.lines().filter(|line| line.starts_with("skipped")).for_each(|line| println!("{line}"));
+    false
+}
+
 /// A loop device on a file of its own.
 pub struct Loop {
     pub path: PathBuf,

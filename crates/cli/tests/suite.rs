@@ -1,0 +1,64 @@
+//! Nearly all tests of the program in one program, which takes a fraction of the time to build that one for each file
+//! would, and has something to do while one of them waits.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "these are tests")]
+
+mod cases {
+    pub mod fixture;
+    pub mod known;
+    pub mod mutate;
+    pub mod values;
+}
+mod common;
+/// The program's own definitions; here, what they are for is not looked at.
+#[allow(dead_code, unused_imports, missing_docs, reason = "only the tree of flags is looked at")]
+#[path = "../src"]
+mod product {
+    pub mod args;
+}
+use product::args;
+
+mod btt;
+mod bursts;
+mod commits;
+mod compare;
+mod completing;
+mod contract;
+mod diskspd;
+mod dying;
+mod explain;
+mod files;
+mod flashbench;
+mod gate;
+mod health;
+mod hints;
+mod import;
+mod judge;
+mod live;
+mod manual;
+mod nonsense;
+mod outputs;
+mod plans;
+mod probe;
+mod pts;
+mod pts_report;
+mod purge;
+mod reached;
+mod record;
+mod refusals;
+mod report;
+mod report_page;
+mod rerun;
+mod resume;
+mod runs;
+mod samples;
+mod schemas;
+mod serve;
+mod slips;
+mod survey;
+mod sweep;
+mod trace_memory;
+mod trace_record;
+mod trace_replay;
+mod trend;
+mod virtual_disk;
+mod virtual_drives;
