@@ -76,8 +76,8 @@ impl Kind {
 }
 
 /// Flags of an earlier command that one which goes on needs too: the drive's other name, that it is written to (the word
-/// for that is asked for anew), and the files that the result is written into.
-const AGAIN: [&str; 6] = ["device", "write", "csv", "plot", "report", "samples"];
+/// for that is asked for anew), the files that the result is written into, and how it is printed.
+const AGAIN: [&str; 8] = ["device", "write", "csv", "plot", "report", "samples", "json", "mib"];
 
 /// A flag and its value.
 type Typed = (&'static str, String);
@@ -113,7 +113,7 @@ fn resumption(verb: &str, id: &RunId, asked: &[Typed], wrote: &[Typed], place: &
     for one @ (flag, value) in asked {
         words.push(format!("--{flag}"));
         match *flag {
-            "write" => {}
+            "write" | "json" | "mib" => {}
             // Of the runs to come alone.
             "samples" => words.push(unused(value)),
             "device" => words.push(value.clone()),

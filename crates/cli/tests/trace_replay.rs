@@ -183,7 +183,7 @@ fn a_replay_and_a_comparison_that_were_killed_are_in_the_list() {
         alive.end();
         let listed = at(runs.path(), &["runs", "list"]).exits(0).stdout;
         let listed = listed.split_whitespace().collect::<Vec<_>>().join(" ");
-        for word in [verb, &targets.join(" "), "killed after 0 of"] {
+        for word in [verb, &targets.join(" "), "broken off after 0 of"] {
             assert!(listed.contains(word), "{listed}");
         }
         let anew = format!("drivescope trace {verb} {name} {}", targets.join(" "));

@@ -245,7 +245,7 @@ impl Page {
             .unwrap_or(0);
         for (fact, value) in &entry.facts {
             let lead = format!("  {}  ", paint(DIM, &format!("{fact:<name$}")));
-            match value.starts_with(COMMAND) {
+            match fact == "command" && value.starts_with(COMMAND) {
                 // Not broken: it is there to be copied.
                 true => self.line(&format!("{lead}{}", harmless(value))),
                 false => self.hanging(&lead, &" ".repeat(name + 4), value, Ansi::new()),

@@ -19,10 +19,10 @@ Examples:
   drivescope report analysis.json           what `trace analyze --json` printed
 
 A RUN is a run's id, the beginning of it, last, or a document that --json
-printed: of survey, mark, probe, purge, pts and trace. The page needs no network, follows the reader's choice of light or
-dark, prints, and is read aloud; its script sorts tables and zooms charts, and
-nothing is missing without it. With another form and no --output, no page is
-written.")]
+printed: of survey, mark, probe, purge, pts and trace. The page needs no
+network, follows the reader's choice of light or dark, prints, and is read
+aloud; its script sorts tables and zooms charts, and nothing is missing without
+it. With another form and no --output, no page is written.")]
 pub struct ReportArgs {
     /// The runs
     #[arg(required = true, value_name = "RUN")]

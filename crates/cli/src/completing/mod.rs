@@ -50,7 +50,7 @@ const OFFERS: [(&str, &[&str], Offer); 37] = [
     ("", &["target", "drive"], offers::targets),
     ("", &["reference", "a", "b"], offers::drives_and_null),
     ("", &["sides"], offers::sides),
-    ("", &["runs", "run", "resume"], offers::runs),
+    ("", &["runs", "run", "resume", "part_of"], offers::runs),
     ("", &["model"], offers::models),
     ("", &["mountpoint", "runs_dir", "store"], offers::directories),
     ("", &["command"], offers::paths),

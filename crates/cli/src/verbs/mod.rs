@@ -29,7 +29,7 @@ pub mod trend;
 use std::io::Read;
 use std::path::Path;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 use block::WallClock as _;
 use record::RunId;
 use serde::Serialize;
@@ -66,6 +66,9 @@ pub fn print_json<B: Serialize>(schema: &str, body: B) -> Result<()> {
 /// # Errors
 /// When it cannot be read.
 fn read_input(path: &Path) -> Result<Vec<u8>> {
+    if path.is_dir() {
+        bail!("{}: is a directory; name the files in it", path.display());
+    }
     let read = if path == Path::new("-") {
         let mut bytes = Vec::new();
         std::io::stdin().read_to_end(&mut bytes).map(|_| bytes)

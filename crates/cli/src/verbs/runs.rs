@@ -314,6 +314,12 @@ fn import(files: &[PathBuf], place: &PlaceArgs, json: bool) -> Result<Exit> {
     let runs = recording::runs(place)?;
     let (mut added, mut skipped, mut text) = (Vec::new(), Vec::new(), String::new());
     for file in files {
+        if file.is_dir() {
+            bail!(
+                "{}: is a directory; name archives that `drivescope runs export` made, or what mark's --json printed",
+                file.display()
+            );
+        }
         let imported = runs.import(file, &[session::SCHEMA]).map_err(|error| {
             let is_other = matches!(error, RecordError::Archive { .. });
             let advice = is_other.then(|| whose::advice(file, Reader::Runs)).flatten();
