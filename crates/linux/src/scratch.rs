@@ -51,7 +51,7 @@ pub enum ScratchError {
     /// The filesystem has too little room, counted before anything was written.
     #[error(
         "{}: a test file of {needed} does not fit: {available} are available and {reserve} have to \
-         stay free; choose a smaller size or another directory", .dir.display()
+         stay free; choose a smaller size (--size; -c of diskspd) or another directory", .dir.display()
     )]
     TooSmall {
         /// The directory.
@@ -66,7 +66,7 @@ pub enum ScratchError {
     /// The filesystem (or a quota) was full while the file was written; the file was removed.
     #[error(
         "{}: no space left after {written} of {needed}; the test file was removed; choose a \
-         smaller size or another directory", .dir.display()
+         smaller size (--size; -c of diskspd) or another directory", .dir.display()
     )]
     Full {
         /// The directory.
