@@ -118,7 +118,7 @@ fn destructive_tests_pass_the_safety_gate() {
     let with = |more: &[&str]| face(&[&small[..], &[name], more].concat(), dir.path());
     with(&[]).fails(3, &[name, "image"]);
     assert!(fs::read(&file).unwrap() == before, "written to without consent");
-    with(&["--consent=image"]).exits(0);
+    with(&["--consent", "image"]).exits(0);
     assert!(fs::read(&file).unwrap() != before, "consent was given");
 }
 

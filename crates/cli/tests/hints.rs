@@ -132,6 +132,19 @@ fn a_finished_run_is_made_again_as_it_is_told() {
     }
 }
 
+// Breaks when a run is told to be made again with files that are in its way.
+#[test]
+fn what_is_made_again_has_files_of_its_own() {
+    let dir = scratch_dir();
+    let words = "survey sim:usb-8m --seed=7 --no-live --report 'a page.html'";
+    in_shell(words, dir.path()).exits(0);
+    let before = fs::read(dir.path().join("a page.html")).unwrap();
+    let ran = in_shell("survey --resume last", dir.path()).fails(2, &["'a page-2.html'"]);
+    follow(&ran, dir.path());
+    assert!(dir.path().join("a page-2.html").is_file());
+    assert!(fs::read(dir.path().join("a page.html")).unwrap() == before);
+}
+
 // Breaks when what failed before its first step is kept: it would be the last run, which nothing can be done with.
 #[test]
 fn what_fails_before_its_first_step_leaves_no_record() {

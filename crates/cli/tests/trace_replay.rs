@@ -142,6 +142,14 @@ fn what_cannot_be_replayed_is_named() {
     replay(&trace, "sim:sata-a", &["--region=1MiB"]).fails(2, &["--map"]);
     replay(&trace, "sim:sata-a", &["--space=disk9=0"]).fails(2, &["disk9"]);
     replay(&dir.path().join("no.trace"), "sim:sata-a", &[]).fails(2, &["no.trace"]);
+    // Not first a word of consent that a directory has not.
+    let directory = dir.path().to_str().unwrap();
+    replay(&trace, directory, &[]).fails(2, &[directory, "is a directory", "name the device"]);
+    let saved = dir.path().join("saved.parquet");
+    fs::write(&saved, "mine").unwrap();
+    let save = format!("--save={}", saved.display());
+    replay(&trace, "sim:sata-a", &[&save]).fails(2, &["saved.parquet: exists", "another file"]);
+    assert_eq!(fs::read_to_string(&saved).unwrap(), "mine");
 }
 
 // Breaks when a replay leaves no record, or one that is shown as something else than was printed.
