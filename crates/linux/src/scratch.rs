@@ -86,7 +86,7 @@ pub enum ScratchError {
     #[error("{}: exists already; the run that made it may still go on", .0.display())]
     Exists(PathBuf),
     /// The user asked to stop; the file was removed.
-    #[error("stopped while the test file was written; it was removed")]
+    #[error("stopped while the test file was written; it was removed, and the same command begins anew")]
     Cancelled,
     /// The filesystem does not make files that are written in place on request.
     #[error(
