@@ -197,14 +197,9 @@ impl Desk<'_> {
         if plan.alters() && !self.job.target.consent.write {
             let what = if is_file { "file" } else { "device" };
             let flags = consent::flags_for(&name);
-            return Err(Refused(match self.job.turn {
-                None => format!("{name}: the plan writes, and an existing {what} is only read unless you say {flags}"),
-                // A comparison takes no consent.
-                Some(_) => format!(
-                    "{name}: the plan writes, and a comparison only reads an existing {what}; mark each by itself with \
-                     {flags}, and compare the two runs"
-                ),
-            })
+            return Err(Refused(format!(
+                "{name}: the plan writes, and an existing {what} is only read unless you say {flags}"
+            ))
             .into());
         }
         if !plan.alters() {

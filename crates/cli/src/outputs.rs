@@ -88,7 +88,7 @@ fn refuse_drive(path: &Path, kind: FileType) -> Result<()> {
 }
 
 /// That a file cannot be written, why, and what to do.
-fn cannot(path: &Path) -> impl FnOnce(io::Error) -> anyhow::Error {
+pub fn cannot(path: &Path) -> impl FnOnce(io::Error) -> anyhow::Error {
     let path = path.display().to_string();
     move |error| match error.kind() {
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {

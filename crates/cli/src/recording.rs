@@ -174,7 +174,7 @@ impl Recording {
             return Ok(());
         };
         bail!(
-            "{}: is not the drive of the record: {difference}; connect that one, or begin a new run",
+            "{}: is not the drive of the record: {difference}; connect that one, name where it is now as TARGET, or begin a new run",
             identity.name
         )
     }

@@ -75,22 +75,28 @@ impl Kind {
     }
 }
 
-/// Flags of an earlier command that one which goes on needs too: the drive's other name, that it is written to (the word
-/// for that is asked for anew), the files that the result is written into, and how it is printed.
-const AGAIN: [&str; 8] = ["device", "write", "csv", "plot", "report", "samples", "json", "mib"];
+/// Flags of an earlier command that one which goes on needs too: that the drive is written to (the word for that is asked
+/// for anew), the files that the result is written into, and how it is printed.
+const AGAIN: [&str; 7] = ["write", "csv", "plot", "report", "samples", "json", "mib"];
 
 /// A flag and its value.
 type Typed = (&'static str, String);
 
-/// What the command that began a run and those that went on with it asked for that has to be asked for again; of what two
-/// of them asked for, what the later did.
-fn asked_for(run: &Run) -> Vec<Typed> {
-    let again = run.notes.iter().filter(|(kind, _)| kind == recording::RESUMED);
-    let again = again.filter_map(|(_, now)| serde_json::from_value::<Envelope>(now.clone()).ok());
-    let commands = std::iter::once(run.envelope.arguments.clone());
+/// What names the drive. `run --resume` takes as its first word a plan, or the drive.
+const DRIVE: [&str; 3] = ["device", "target", "plan"];
+
+/// What the commands that began a run and went on with it asked for that has to be asked for again; of what two of them
+/// asked for, what the later did. Where the drive is, the last one knows.
+fn asked_for(commands: impl Iterator<Item = Vec<String>>) -> Vec<Typed> {
     let mut all: Vec<Typed> = Vec::new();
-    for typed in commands.chain(again.map(|envelope| envelope.arguments)) {
-        for (flag, value) in values_of(&typed, &AGAIN) {
+    for (index, typed) in commands.enumerate() {
+        all.retain(|(flag, _)| !DRIVE.contains(flag));
+        // What the first one named is in the record.
+        let drive = if index == 0 { Vec::new() } else { values_of(&typed, &DRIVE) };
+        let is_plan =
+            |(flag, value): &Typed| *flag == "plan" && (value == "-" || value.ends_with(".toml"));
+        let drive = drive.into_iter().filter(|one| !is_plan(one));
+        for (flag, value) in values_of(&typed, &AGAIN).into_iter().chain(drive) {
             match all.iter_mut().find(|(known, _)| *known == flag) {
                 Some((_, old)) => *old = value,
                 None => all.push((flag, value)),
@@ -98,6 +104,14 @@ fn asked_for(run: &Run) -> Vec<Typed> {
         }
     }
     all
+}
+
+/// The commands that began a run and went on with it.
+fn commands(run: &Run) -> Vec<Vec<String>> {
+    let again = run.notes.iter().filter(|(kind, _)| kind == recording::RESUMED);
+    let again = again.filter_map(|(_, now)| serde_json::from_value::<Envelope>(now.clone()).ok());
+    let first = std::iter::once(run.envelope.arguments.clone());
+    first.chain(again.map(|envelope| envelope.arguments)).collect()
 }
 
 /// The command by which `verb` goes on with the run `id`, of which `asked` was asked for; `wrote` is what the command that
@@ -108,9 +122,13 @@ fn resumption(verb: &str, id: &RunId, asked: &[Typed], wrote: &[Typed], place: &
     let mut words = vec!["drivescope".to_owned(), verb.to_owned()];
     words.extend(["--resume".to_owned(), id.to_string()]);
     // Part of a survey is made by the survey's command, which takes other flags.
-    let asked = asked.iter().filter(|(flag, _)| takes(verb, flag));
+    let asked = asked.iter().filter(|(flag, _)| DRIVE.contains(flag) || takes(verb, flag));
     let mut there = Vec::new();
     for one @ (flag, value) in asked {
+        if ["target", "plan"].contains(flag) {
+            words.push(value.clone());
+            continue;
+        }
         words.push(format!("--{flag}"));
         match *flag {
             "write" | "json" | "mib" => {}
@@ -150,7 +168,12 @@ fn unused(path: &str) -> String {
 pub fn tell_to_go_on(verb: &str, id: &RunId, place: &PlaceArgs) {
     let now = values_of(&arguments(), &AGAIN);
     let run = recording::runs(place).and_then(|runs| Ok(runs.load(id)?));
-    let asked = run.map_or_else(|_| now.clone(), |run| asked_for(&run));
+    let mut commands = run.map_or_else(|_| Vec::new(), |run| commands(&run));
+    // One that added nothing is not in the record.
+    if commands.last() != Some(&arguments()) {
+        commands.push(arguments());
+    }
+    let asked = asked_for(commands.into_iter());
     // Whoever goes on says again what is written to; the command alone must not do it.
     if let Some((_, word)) = values_of(&arguments(), &["consent"]).first() {
         talk::note(&format!("to go on, add the word of consent again: --consent {}", quoted(word)));
@@ -160,7 +183,7 @@ pub fn tell_to_go_on(verb: &str, id: &RunId, place: &PlaceArgs) {
 
 /// Tells of files that earlier commands of a run wrote into, and the one that goes on with it does not.
 fn tell_of_files_left(verb: &str, run: &Run, place: &PlaceArgs) {
-    let (asked, now) = (asked_for(run), values_of(&arguments(), &AGAIN));
+    let (asked, now) = (asked_for(commands(run).into_iter()), values_of(&arguments(), &AGAIN));
     let is_left = |(flag, _): &&Typed| {
         ["csv", "plot", "report"].contains(flag) && !now.iter().any(|(typed, _)| typed == flag)
     };
@@ -187,7 +210,13 @@ pub fn next(run: &Run, place: &PlaceArgs) -> String {
 pub fn how_to_go_on(run: &Run, place: &PlaceArgs) -> String {
     match Kind::of(run).goes_on_with(run) {
         Some(verb) if !run.is_bare() => {
-            let command = resumption(verb, &run.id, &asked_for(run), &[], &place.flag());
+            let command = resumption(
+                verb,
+                &run.id,
+                &asked_for(commands(run).into_iter()),
+                &[],
+                &place.flag(),
+            );
             format!("go on with it: {command}")
         }
         _ => anew(run),
@@ -215,7 +244,10 @@ fn how_to_repeat(run: &Run, place: &PlaceArgs) -> String {
 
 /// Tells how to make anew what was stopped and cannot be gone on with.
 pub fn tell_to_make_anew() {
-    let words = with_new_files(&arguments());
+    let words = without_consent(&with_new_files(&arguments()));
+    if words.len() < arguments().len() {
+        talk::note("whoever makes it anew says the word of consent again");
+    }
     talk::note(&format!("to make it anew: drivescope {}", line::command(&words)));
 }
 
@@ -241,13 +273,30 @@ fn with_new_files(words: &[String]) -> Vec<String> {
     words
 }
 
+/// A command without the words that consent to writing: those are typed, each time.
+fn without_consent(words: &[String]) -> Vec<String> {
+    let mut left = Vec::with_capacity(words.len());
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        match word.as_str() {
+            "--consent" => drop(words.next()),
+            word if word.starts_with("--consent=") => {}
+            _ => left.push(word.clone()),
+        }
+    }
+    left
+}
+
 /// The command that made a run, for one that is made from its beginning.
 fn anew(run: &Run) -> String {
     let Summary { verb, target, .. } = &run.summary;
     let words = &run.envelope.arguments;
     let is_its_own = words.first().map(String::as_str) == verb.split(' ').next();
     if !words.is_empty() && is_its_own && !words.iter().any(|word| word.starts_with("--resume")) {
-        return format!("to make it anew: drivescope {}", line::command(&with_new_files(words)));
+        return format!(
+            "to make it anew: drivescope {}",
+            line::command(&without_consent(&with_new_files(words)))
+        );
     }
     // It was made by the command of a survey, or ended by one that went on with it.
     let words: Vec<String> = verb.split(' ').chain([target.as_str()]).map(str::to_owned).collect();
@@ -276,11 +325,8 @@ fn check_place(verb: &str, run: &Run, place: &PlaceArgs) -> Result<()> {
     // The only word beside `run --resume` is the target, where it is no plan.
     let is_named = !values_of(&arguments(), &["target", "device", "plan"]).is_empty();
     let target = run.summary.target.as_str();
-    if is_named
-        || run.state == State::Finished
-        || !target.starts_with('/')
-        || Path::new(target).exists()
-    {
+    let is_nobodys = target.is_empty() || target.starts_with("sim:") || target == "null:";
+    if is_named || run.state == State::Finished || is_nobodys || Path::new(target).exists() {
         return Ok(());
     }
     let now = if verb == "pts" { "--device DEVICE" } else { "TARGET" };

@@ -62,7 +62,10 @@ pub fn advice(path: &Path, reader: Reader) -> Option<String> {
             "is a directory; name a recorded run, or a file that --json was printed to".to_owned()
         }
         (Whose::Archive, Reader::Import | Reader::Flashbench | Reader::Show | Reader::Plan) => {
-            format!("is packed, as `drivescope runs export` packs runs; read it with: drivescope runs import {word}")
+            format!(
+                "is packed (gzip); unpack it first (gunzip), or, when `drivescope runs export` packed it, read it with: \
+                 drivescope runs import {word}"
+            )
         }
         (Whose::Trace, _) => {
             format!("is a table in Parquet, as a trace is; read it with: drivescope trace analyze {word}")

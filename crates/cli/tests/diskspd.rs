@@ -187,6 +187,10 @@ fn a_smaller_file_keeps_what_it_holds() {
     assert_eq!(now.len(), 2 << 20);
     assert!(now[..5000] == mine, "what was there is lost");
     assert!(now[8192..12288] != now[12288..16384], "what repeats is no test of a drive");
+    face("-c90000G -d1 -W0 -b4K -w0 -Sd mine", dir.path()).fails(2, &["mine", "does not fit"]);
+    let before = fs::read(&file).unwrap();
+    face("-d1 -W0 -b4K -w100 -Sd --consent=other mine", dir.path()).fails(3, &["mine", "other"]);
+    assert!(fs::read(&file).unwrap() == before, "a word of another file was taken");
     let ran = face("-d1 -W0 -b4K -w100 -Sd mine", dir.path()).exits(0);
     assert!(ran.stderr.contains("mine: is there, and -w writes over"), "{}", ran.stderr);
 }

@@ -86,7 +86,9 @@ pub enum ScratchError {
     #[error("{}: exists already; the run that made it may still go on", .0.display())]
     Exists(PathBuf),
     /// The user asked to stop; the file was removed.
-    #[error("stopped while the test file was written; it was removed, and the same command begins anew")]
+    #[error(
+        "stopped while the test file was written; it was removed, and the same command begins anew"
+    )]
     Cancelled,
     /// The filesystem does not make files that are written in place on request.
     #[error(
@@ -349,7 +351,11 @@ fn is_full(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::ENOSPC | libc::EDQUOT))
 }
 
-fn check_space(dir: &Path, needed: Bytes) -> Result<(), ScratchError> {
+/// Looks whether a filesystem has room for so much more, and for what has to stay free.
+///
+/// # Errors
+/// When it has not.
+pub fn check_space(dir: &Path, needed: Bytes) -> Result<(), ScratchError> {
     let fs = rustix::fs::statvfs(dir).map_err(|error| ScratchError::Io {
         path: dir.to_owned(),
         action: "ask for its free space",

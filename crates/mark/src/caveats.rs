@@ -83,7 +83,7 @@ pub(crate) fn of_the_whole(plan: &Plan, executed: &Executed, context: &Context<'
         caveats.push(caveat(
             "buffered",
             target,
-            "I/O went through the page cache, as asked with --buffered",
+            "I/O went through the page cache, as asked",
             "leave --buffered out to measure the drive",
         ));
     }

@@ -315,7 +315,14 @@ fn caveats(sides: &[Side], bodies: &[&Body], tests: &[ComparedTest]) -> Vec<Cave
     let differing = settings(bodies);
     if !differing.is_empty() {
         let cause = format!("the sides were not asked the same: {}", differing.join("; "));
-        let remedy = "measure them together, or each with one plan (drivescope run PLAN.toml)";
+        let is_in_turns =
+            sides.iter().all(|side| side.blocks.is_some() && side.blocks == sides[0].blocks);
+        let remedy = match is_in_turns {
+            true => {
+                "name targets of one kind, and for the same region --size (of a directory) or --span"
+            }
+            false => "measure them together, or each with one plan (drivescope run PLAN.toml)",
+        };
         doubt("settings_differ", "the comparison".to_owned(), cause, remedy);
     }
     let imported = bodies.iter().enumerate().filter_map(|(side, body)| {

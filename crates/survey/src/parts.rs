@@ -147,8 +147,11 @@ pub fn not_without_writing(sort: Sort) -> Option<LeftOut> {
         what: what.to_owned(),
         why: "only reading is allowed".to_owned(),
         remedy: Some(
-            "--write --consent SERIAL, which drivescope devices tells; what it holds is lost"
-                .to_owned(),
+            match sort {
+                Sort::File => "--write, and --consent with the file's name; what it holds is lost",
+                _ => "--write --consent SERIAL, which drivescope devices tells; what it holds is lost",
+            }
+            .to_owned(),
         ),
     })
 }

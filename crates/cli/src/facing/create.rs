@@ -40,8 +40,11 @@ pub fn create(name: &str, kind: DriveKind, bytes: u64, cancel: &AtomicBool) -> R
         Ok(meta) if meta.len() >= bytes => return Ok(()),
         Ok(meta) => {
             let had = meta.len();
-            grow(&path, had..bytes, &mut payload, &mut tell, cancel)
-                .with_context(|| format!("-c: {name} cannot be made larger"))?;
+            let dir = path.parent().unwrap_or(Path::new("."));
+            let grown = linux::scratch::check_space(dir, Bytes(bytes - had))
+                .map_err(Into::into)
+                .and_then(|()| grow(&path, had..bytes, &mut payload, &mut tell, cancel));
+            grown.with_context(|| format!("-c: {name} cannot be made larger"))?;
             if had > 0 {
                 talk::note(&format!(
                     "-c: {name} was there, of {}; what is missing to {} was added to it",

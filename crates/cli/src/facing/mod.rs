@@ -180,11 +180,17 @@ impl Face<'_> {
         }
     }
 
+    fn has_device(&self) -> bool {
+        let mut kinds = self.options.targets.iter().map(|name| self.kind(name));
+        kinds.any(|kind| kind.is_ok_and(|kind| kind == DriveKind::BlockDevice))
+    }
+
     /// diskspd writes to the files that it is given; to devices only with a word of consent. The safety gate is asked in
     /// both cases, and still refuses a file that is swapped to, say.
     fn consent(&self, name: &str, kind: DriveKind) -> Option<String> {
         match kind {
-            DriveKind::File => {
+            // A word that was said for a device among the targets is that one's.
+            DriveKind::File if self.said.consent.is_none() || self.has_device() => {
                 Path::new(name).file_name().map(|name| name.to_string_lossy().into_owned())
             }
             _ => self.said.consent.clone(),

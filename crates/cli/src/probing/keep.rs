@@ -65,7 +65,7 @@ impl ProbeRecord {
     ) -> Result<ProbeRecord> {
         if let Some(difference) = recording::identity_of(run)?.difference(identity) {
             bail!(
-                "{}: is not the drive of the record: {difference}; connect that one, or begin a new run",
+                "{}: is not the drive of the record: {difference}; connect that one, name where it is now as TARGET, or begin a new run",
                 identity.name
             );
         }

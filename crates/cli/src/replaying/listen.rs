@@ -13,7 +13,7 @@ use trace::{Io, Space, TraceError, TraceInfo};
 
 use super::play::{Listener, Played, Start};
 use crate::progress::Progress;
-use crate::view;
+use crate::{outputs, view};
 
 /// Requests that are held against the kernel's tracer, at most: some 50 MB.
 pub const CHECKED_MAX: usize = 1_000_000;
@@ -132,6 +132,9 @@ impl Listener for Ear<'_> {
             let saver = Saver::create(path, plan).map_err(|error| match error {
                 TraceError::Io { source, file } if source.kind() == ErrorKind::AlreadyExists => {
                     anyhow!("--save {file}: exists, and nothing is written over; name another file")
+                }
+                TraceError::Io { source, file } => {
+                    outputs::cannot(Path::new(&file))(source).context("--save")
                 }
                 error => error.into(),
             })?;

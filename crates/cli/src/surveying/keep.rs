@@ -91,7 +91,7 @@ impl Resumed {
         let id = &self.run.id;
         if let Some(difference) = recording::identity_of(&self.run)?.difference(&subject.identity) {
             bail!(
-                "{}: is not the drive of the record: {difference}; connect that one, or begin a new survey",
+                "{}: is not the drive of the record: {difference}; connect that one, name where it is now as TARGET, or begin a new survey",
                 subject.name
             );
         }

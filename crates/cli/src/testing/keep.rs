@@ -189,7 +189,7 @@ pub fn earlier(run: &Run, replay: bool) -> Result<Earlier> {
 pub fn check_same(run: &Run, identity: &DriveIdentity) -> Result<()> {
     let Some(difference) = recording::identity_of(run)?.difference(identity) else { return Ok(()) };
     let refusal = format!(
-        "{}: is not the drive of the record: {difference}; connect that one, or begin a new run",
+        "{}: is not the drive of the record: {difference}; connect that one, name where it is now (--device), or begin a new run",
         identity.name
     );
     Err(Refused(refusal).into())

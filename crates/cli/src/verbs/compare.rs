@@ -19,7 +19,7 @@ use crate::args::{
     values_of,
 };
 use crate::envelope::arguments;
-use crate::exit::Exit;
+use crate::exit::{Exit, Refused};
 use crate::measure::Job;
 use crate::recording::{self, Course};
 use crate::session::{self, Made, Session};
@@ -27,7 +27,7 @@ use crate::setup::Setup;
 use crate::turns::{Turn, Turns};
 use crate::verbs::mark::{SIZE, default_size, options, run_id, seed_of};
 use crate::verbs::print_json;
-use crate::{recorded, records, talk, view, whose};
+use crate::{consent, recorded, records, talk, view, whose};
 
 /// The form of what this verb prints as JSON.
 const SCHEMA: &str = "drivescope.comparison/1";
@@ -223,6 +223,19 @@ fn measure(args: &CompareArgs, live: &[usize]) -> Result<Vec<(Made, String)>> {
     let comparison = run_id(seed).to_string();
     let runs = runs_of_each(args, live.len(), options(&args.load, seed, true).plan().steps.len());
     let plan = plan_of(args, seed, true, runs)?;
+    // Before the other side is begun: a comparison takes no consent.
+    if plan_of(args, seed, false, runs)?.alters() {
+        for name in live.iter().map(|&side| args.sides[side].as_str()) {
+            if fs::metadata(name).is_ok_and(|meta| !meta.is_dir()) {
+                return Err(Refused(format!(
+                    "{name}: the plan writes, and a comparison only reads what is there; mark each by itself with {}, and \
+                     compare the two runs",
+                    consent::flags_for(name)
+                ))
+                .into());
+            }
+        }
+    }
     let blocks = plan.schedule.runs.saturating_add(args.load.discard_first);
     let names: Vec<String> = live.iter().map(|&side| args.sides[side].clone()).collect();
     let turns = Turns::among(&names, seed, blocks, !args.no_progress);

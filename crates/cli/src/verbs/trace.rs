@@ -19,6 +19,7 @@ use anyhow::{Result, anyhow};
 
 use crate::args::{TraceArgs, TraceVerb};
 use crate::exit::Exit;
+use crate::outputs;
 
 /// Runs the verb.
 ///
@@ -49,6 +50,15 @@ fn in_the_way(error: TraceError) -> anyhow::Error {
                 false => anyhow!("{file}: is no regular file, as a trace is; name another file"),
             }
         }
+        TraceError::Io { source, file } if is_of_the_place(&source) => {
+            outputs::cannot(Path::new(&file))(source)
+        }
         other => other.into(),
     }
+}
+
+/// True where another place for the file would do.
+fn is_of_the_place(error: &std::io::Error) -> bool {
+    use ErrorKind::{PermissionDenied, QuotaExceeded, ReadOnlyFilesystem, StorageFull};
+    matches!(error.kind(), StorageFull | QuotaExceeded | ReadOnlyFilesystem | PermissionDenied)
 }

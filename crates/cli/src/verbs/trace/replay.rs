@@ -133,7 +133,10 @@ fn finish(
         drive: view::drive(&played.info, &played.stack),
         headline: view::replay::headline(body),
     };
-    keeping.step(0, "replay", &json!({ "verdict": verdict.word() }), Vec::new());
+    // One that was stopped is no whole step.
+    if !cancelled {
+        keeping.step(0, "replay", &json!({ "verdict": verdict.word() }), Vec::new());
+    }
     let state = if cancelled { State::Interrupted } else { State::Finished };
     let recorded = keeping.close(&document, state, &summary);
     show(&document, args.json)?;
