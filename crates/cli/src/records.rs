@@ -9,7 +9,7 @@ use record::{Envelope, RecordError, Run, RunId, RunWriter, Runs, State, Summary}
 use crate::args::line::quoted;
 use crate::args::{Given, PlaceArgs, line, takes, values_of};
 use crate::envelope::arguments;
-use crate::replaying::{COMPARE, REPLAY};
+use crate::replaying::{COMPARE, REPLAY, ask};
 use crate::setup::Setup;
 use crate::{probing, purging, recording, session, surveying, talk, testing};
 
@@ -87,16 +87,16 @@ const DRIVE: [&str; 3] = ["device", "target", "plan"];
 
 /// What the commands that began a run and went on with it asked for that has to be asked for again; of what two of them
 /// asked for, what the later did. Where the drive is, the last one knows.
-fn asked_for(commands: impl Iterator<Item = Vec<String>>) -> Vec<Typed> {
+fn asked_for(commands: &[Vec<String>]) -> Vec<Typed> {
     let mut all: Vec<Typed> = Vec::new();
-    for (index, typed) in commands.enumerate() {
+    for (index, typed) in commands.iter().enumerate() {
         all.retain(|(flag, _)| !DRIVE.contains(flag));
         // What the first one named is in the record.
-        let drive = if index == 0 { Vec::new() } else { values_of(&typed, &DRIVE) };
+        let drive = if index == 0 { Vec::new() } else { values_of(typed, &DRIVE) };
         let is_plan =
             |(flag, value): &Typed| *flag == "plan" && (value == "-" || value.ends_with(".toml"));
         let drive = drive.into_iter().filter(|one| !is_plan(one));
-        for (flag, value) in values_of(&typed, &AGAIN).into_iter().chain(drive) {
+        for (flag, value) in values_of(typed, &AGAIN).into_iter().chain(drive) {
             match all.iter_mut().find(|(known, _)| *known == flag) {
                 Some((_, old)) => *old = value,
                 None => all.push((flag, value)),
@@ -173,7 +173,7 @@ pub fn tell_to_go_on(verb: &str, id: &RunId, place: &PlaceArgs) {
     if commands.last() != Some(&arguments()) {
         commands.push(arguments());
     }
-    let asked = asked_for(commands.into_iter());
+    let asked = asked_for(&commands);
     // Whoever goes on says again what is written to; the command alone must not do it.
     if let Some((_, word)) = values_of(&arguments(), &["consent"]).first() {
         talk::note(&format!("to go on, add the word of consent again: --consent {}", quoted(word)));
@@ -183,7 +183,7 @@ pub fn tell_to_go_on(verb: &str, id: &RunId, place: &PlaceArgs) {
 
 /// Tells of files that earlier commands of a run wrote into, and the one that goes on with it does not.
 fn tell_of_files_left(verb: &str, run: &Run, place: &PlaceArgs) {
-    let (asked, now) = (asked_for(commands(run).into_iter()), values_of(&arguments(), &AGAIN));
+    let (asked, now) = (asked_for(&commands(run)), values_of(&arguments(), &AGAIN));
     let is_left = |(flag, _): &&Typed| {
         ["csv", "plot", "report"].contains(flag) && !now.iter().any(|(typed, _)| typed == flag)
     };
@@ -210,13 +210,7 @@ pub fn next(run: &Run, place: &PlaceArgs) -> String {
 pub fn how_to_go_on(run: &Run, place: &PlaceArgs) -> String {
     match Kind::of(run).goes_on_with(run) {
         Some(verb) if !run.is_bare() => {
-            let command = resumption(
-                verb,
-                &run.id,
-                &asked_for(commands(run).into_iter()),
-                &[],
-                &place.flag(),
-            );
+            let command = resumption(verb, &run.id, &asked_for(&commands(run)), &[], &place.flag());
             format!("go on with it: {command}")
         }
         _ => anew(run),
@@ -244,11 +238,15 @@ fn how_to_repeat(run: &Run, place: &PlaceArgs) -> String {
 
 /// Tells how to make anew what was stopped and cannot be gone on with.
 pub fn tell_to_make_anew() {
-    let words = without_consent(&with_new_files(&arguments()));
-    if words.len() < arguments().len() {
+    if !values_of(&arguments(), &["consent"]).is_empty() {
         talk::note("whoever makes it anew says the word of consent again");
     }
-    talk::note(&format!("to make it anew: drivescope {}", line::command(&words)));
+    talk::note(&to_make_anew(&arguments()));
+}
+
+fn to_make_anew(words: &[String]) -> String {
+    let words = without_consent(&with_new_files(words));
+    format!("to make it anew: drivescope {}", line::command(&words))
 }
 
 /// A command with names that are free for the files that it writes and that are there by now.
@@ -293,10 +291,7 @@ fn anew(run: &Run) -> String {
     let words = &run.envelope.arguments;
     let is_its_own = words.first().map(String::as_str) == verb.split(' ').next();
     if !words.is_empty() && is_its_own && !words.iter().any(|word| word.starts_with("--resume")) {
-        return format!(
-            "to make it anew: drivescope {}",
-            line::command(&without_consent(&with_new_files(words)))
-        );
+        return to_make_anew(words);
     }
     // It was made by the command of a survey, or ended by one that went on with it.
     let words: Vec<String> = verb.split(' ').chain([target.as_str()]).map(str::to_owned).collect();
@@ -323,9 +318,9 @@ pub fn check_beside_resume(given: &Given, allowed: &[&str]) -> Result<()> {
 /// Refuses to look for the target where it was, when it is there no more and the user did not say where it is now.
 fn check_place(verb: &str, run: &Run, place: &PlaceArgs) -> Result<()> {
     // The only word beside `run --resume` is the target, where it is no plan.
-    let is_named = !values_of(&arguments(), &["target", "device", "plan"]).is_empty();
+    let is_named = !values_of(&arguments(), &DRIVE).is_empty();
     let target = run.summary.target.as_str();
-    let is_nobodys = target.is_empty() || target.starts_with("sim:") || target == "null:";
+    let is_nobodys = target.is_empty() || ask::is_nobodys(target);
     if is_named || run.state == State::Finished || is_nobodys || Path::new(target).exists() {
         return Ok(());
     }

@@ -417,11 +417,7 @@ fn usual_remedy(case: &Case<'_>, context: &Context<'_>) -> String {
     } else if memory {
         "name a directory or device on a real drive"
     } else if let Some(layer) = between {
-        let name = if layer.kind == "loop" { layer.name.as_str() } else { "loopN" };
-        let name = name.trim_start_matches("/dev/");
-        return format!(
-            "let the loop device read its file directly: losetup --direct-io=on /dev/{name}"
-        );
+        return past_the_cache(layer);
     } else if packed {
         "measure a file that is stored neither compressed nor encrypted"
     } else if unwritten {
@@ -432,6 +428,17 @@ fn usual_remedy(case: &Case<'_>, context: &Context<'_>) -> String {
         "use a filesystem that honours O_DIRECT, or the device itself"
     };
     remedy.to_owned()
+}
+
+/// How to measure without the page cache that `layer` puts between the target and its drive.
+pub fn past_the_cache(layer: &Layer) -> String {
+    match layer.kind.as_str() {
+        "loop" => format!(
+            "let the loop device read its file directly (losetup --direct-io=on /dev/{}), or measure the drive itself",
+            layer.name.trim_start_matches("/dev/")
+        ),
+        _ => "measure the drive itself".to_owned(),
+    }
 }
 
 /// Joins caveats that differ only in their subject, keeping the order of first appearance.

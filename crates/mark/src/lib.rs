@@ -22,6 +22,7 @@ pub mod sweep;
 pub mod trend;
 
 pub use body::Body;
+pub use caveats::past_the_cache;
 pub use execute::{
     Around, Broken, Ceiling, Earlier, Engines, Executed, FailedRun, Keeper, MarkError, NoKeeper,
     TestRuns, ceiling, execute, look_again,

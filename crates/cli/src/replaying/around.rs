@@ -28,12 +28,11 @@ pub fn caveats(name: &str, stack: &Stack) -> Vec<Caveat> {
     }
     let cached = stack.layers.iter().find_map(|layer| Some((layer, layer.page_cache.as_ref()?)));
     if let Some((layer, words)) = cached {
-        let name = layer.name.trim_start_matches("/dev/");
         caveats.push(Caveat {
             code: "page_cache".to_owned(),
             subject: name.to_owned(),
             cause: format!("a page cache lies between the requests and the drive ({words})"),
-            remedy: format!("use the drive itself, or losetup --direct-io=on /dev/{name}"),
+            remedy: mark::past_the_cache(layer),
         });
     }
     if stack.leaves.iter().any(|leaf| leaf.medium == Medium::Ram) {
@@ -53,4 +52,29 @@ pub fn schedulers(stack: &Stack) -> Vec<String> {
         Some(format!("{}: {}", layer.name, layer.attributes.get("scheduler")?))
     };
     stack.layers.iter().filter_map(scheduler).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Breaks when a doubt is told of something else than what was replayed to, or its remedy names no device.
+    #[test]
+    fn a_cache_on_the_way_is_a_doubt_about_the_target() {
+        let layer = block::Layer {
+            kind: "loop".to_owned(),
+            name: "loop3".to_owned(),
+            page_cache: Some("loop without direct I/O: /srv/image".to_owned()),
+            ..Default::default()
+        };
+        let stack = Stack { layers: vec![layer], ..Stack::default() };
+        let doubts = caveats("/dev/loop3p1", &stack);
+        assert_eq!(doubts.len(), 1);
+        assert_eq!(doubts[0].subject, "/dev/loop3p1");
+        assert!(
+            doubts[0].remedy.contains("losetup --direct-io=on /dev/loop3"),
+            "{}",
+            doubts[0].remedy
+        );
+    }
 }

@@ -41,24 +41,20 @@ fn existing(force: bool) -> Existing {
     if force { Existing::Replace } else { Existing::Keep }
 }
 
-/// Names the flag where a file that is there already is the reason.
-fn in_the_way(error: TraceError) -> anyhow::Error {
+/// Names the flag where a file that is there already is the reason, and says what to do where `output` cannot be written.
+fn in_the_way(output: &Path, error: TraceError) -> anyhow::Error {
     match error {
+        // Of what is read, the error says itself what it is.
+        TraceError::Io { source, file } if Path::new(&file) != output => {
+            TraceError::Io { source, file }.into()
+        }
         TraceError::Io { source, file } if source.kind() == ErrorKind::AlreadyExists => {
-            match Path::new(&file).is_file() {
+            match output.is_file() {
                 true => anyhow!("{file}: exists; --force writes over it, or name another file"),
                 false => anyhow!("{file}: is no regular file, as a trace is; name another file"),
             }
         }
-        TraceError::Io { source, file } if is_of_the_place(&source) => {
-            outputs::cannot(Path::new(&file))(source)
-        }
+        TraceError::Io { source, .. } => outputs::cannot(output)(source),
         other => other.into(),
     }
-}
-
-/// True where another place for the file would do.
-fn is_of_the_place(error: &std::io::Error) -> bool {
-    use ErrorKind::{PermissionDenied, QuotaExceeded, ReadOnlyFilesystem, StorageFull};
-    matches!(error.kind(), StorageFull | QuotaExceeded | ReadOnlyFilesystem | PermissionDenied)
 }

@@ -22,7 +22,7 @@ const SCHEMA: &str = "drivescope.trace-export/1";
 pub fn main(args: &TraceExportArgs) -> Result<Exit> {
     outputs::check(&args.output, args.force)?;
     let mut source = import::open(&args.trace, &args.reading.options())?;
-    let exported = write(args, &mut *source).map_err(in_the_way)?;
+    let exported = write(args, &mut *source).map_err(|error| in_the_way(&args.output, error))?;
     for note in &exported.notes {
         talk::note(note);
     }

@@ -89,8 +89,9 @@ pub struct FileWritten {
 pub fn main(args: &TraceImportArgs) -> Result<Exit> {
     args.output.as_deref().map_or(Ok(()), |path| outputs::check(path, args.force))?;
     let mut source = import::open(&args.files, &args.reading.options())?;
-    let imported =
-        run(&mut *source, args.output.as_deref(), existing(args.force)).map_err(in_the_way)?;
+    let output = args.output.as_deref();
+    let imported = run(&mut *source, output, existing(args.force))
+        .map_err(|error| in_the_way(output.unwrap_or(Path::new("")), error))?;
     if imported.skipped_rows > 0 {
         talk::note(&format!(
             "{} rows could not be read and were left out; the first: {}",
