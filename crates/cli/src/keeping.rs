@@ -53,11 +53,12 @@ impl Keeping {
         let Some((runs, is_asked)) = recording::place(keep)? else {
             return Ok(Keeping::none(what));
         };
-        for drive in beginning.drives {
-            recording::warn_of_the_same_drive(&runs, drive);
-        }
-        if let Some(whole) = &keep.part_of {
-            beginning.setup["part_of"] = whole.as_str().into();
+        match &keep.part_of {
+            Some(whole) => beginning.setup["part_of"] = whole.as_str().into(),
+            // What it is a part of has told so.
+            None => beginning.drives.iter().for_each(|drive| {
+                recording::warn_of_the_same_drive(&runs, drive);
+            }),
         }
         let head = Head {
             envelope: envelope.clone(),

@@ -192,7 +192,10 @@ impl Recording {
         match std::mem::replace(&mut self.store, Store::Off) {
             Store::Resumed(run) => self.go_on(*run, identity.kind),
             Store::New { runs, is_asked } => {
-                warn_of_the_same_drive(&runs, identity);
+                // What it is a part of has told so.
+                if self.setup.part_of.is_none() {
+                    warn_of_the_same_drive(&runs, identity);
+                }
                 self.create(&runs, is_asked, plan, identity)?;
                 Ok(Earlier::default())
             }

@@ -133,6 +133,16 @@ impl<F: Files> Runs<F> {
         self.known(&whole).is_ok().then_some(whole)
     }
 
+    /// The runs that are parts of this one, newest first: those that began after it and whose setup names it.
+    ///
+    /// # Errors
+    /// When the directory cannot be listed.
+    pub fn parts_of(&self, whole: &RunId) -> Result<Vec<RunId>, RecordError> {
+        let ids = store::ids(&self.files, &self.dir)?;
+        let later = age::newest(&self.files, &self.dir, &ids).take_while(|id| id != whole);
+        Ok(later.filter(|id| self.whole_of(id).as_ref() == Some(whole)).collect())
+    }
+
     /// The names of all runs, newest first, by their directories alone: nothing is read, and no index is made.
     ///
     /// # Errors

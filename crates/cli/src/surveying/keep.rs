@@ -64,19 +64,12 @@ pub struct Resumed {
     pub asked: Asked,
 }
 
-/// The recorded survey of this name. The last one is the last that is a survey: its parts began after it.
+/// The recorded survey of this name.
 ///
 /// # Errors
-/// When there is none.
+/// When there is none that can go on.
 pub fn resumed(runs: &Runs, name: &str, place: &PlaceArgs) -> Result<Resumed> {
-    let id = match name {
-        "last" => {
-            let listing = runs.list()?;
-            let last = listing.runs.into_iter().find(|row| row.verb == "survey");
-            last.with_context(|| format!("{}: holds no survey", runs.dir().display()))?.id
-        }
-        _ => runs.find(name)?,
-    };
+    let id = runs.find(name)?;
     let (writer, run) = records::resume(runs, &id, Kind::Survey, place)?;
     let asked = toml::from_str(&run.plan).with_context(|| format!("{id}: its plan.toml"))?;
     Ok(Resumed { writer, run, asked })
@@ -111,5 +104,18 @@ impl Resumed {
             turns.push(Turn { kept, found });
         }
         Ok(turns)
+    }
+
+    /// The run of the part that was being made when the survey was stopped: of the `next` instrument after `turns`. What
+    /// cannot be read cannot be gone on with.
+    ///
+    /// # Errors
+    /// When the runs cannot be listed.
+    pub fn begun(&self, runs: &Runs, turns: &[Turn], next: Instrument) -> Result<Option<Run>> {
+        let verb = next.verb().join(" ");
+        let is_kept = |id: &RunId| turns.iter().any(|turn| turn.kept.run.as_ref() == Some(id));
+        let parts = runs.parts_of(&self.run.id)?.into_iter().filter(|id| !is_kept(id));
+        let mut parts = parts.filter_map(|id| runs.load(&id).ok());
+        Ok(parts.find(|run| run.setup["verb"] == verb.as_str()))
     }
 }

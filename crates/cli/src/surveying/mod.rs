@@ -10,7 +10,7 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
 use block::{Bytes, Nanos};
-use record::{Document, Envelope, RunId, State, Summary};
+use record::{Document, Envelope, Run, RunId, State, Summary};
 use serde::Serialize;
 use survey::body::{self, Body, LeftOut, Setup};
 use survey::parts::{self, Allotted, Instrument, Left, Shown};
@@ -64,6 +64,8 @@ struct Survey<'a> {
     interrupted: bool,
     /// Its record, which those of its parts name.
     id: Option<RunId>,
+    /// The run of the part that was being made when it was stopped, which is the next one's.
+    begun: Option<Run>,
 }
 
 /// Runs the verb; `given` are the flags that the user typed.
@@ -124,6 +126,9 @@ fn go_on(name: &str, args: &SurveyArgs, given: &Given) -> Result<Exit> {
     let mut survey = Survey::new(args, asked, subject);
     survey.consented()?;
     survey.turns = resumed.turns(&runs, &survey.subject, &survey.order)?;
+    if let Some(next) = survey.order.get(survey.turns.len()) {
+        survey.begun = resumed.begun(&runs, &survey.turns, *next)?;
+    }
     let done = report::number::counted(survey.turns.len(), "part");
     talk::note(&format!("going on with {} after {done}", resumed.run.id));
     let Resumed { mut writer, run, .. } = resumed;
@@ -165,7 +170,7 @@ pub struct PlannedPart {
 impl<'a> Survey<'a> {
     fn new(args: &'a SurveyArgs, asked: Asked, subject: Subject) -> Survey<'a> {
         let order = parts::order(subject.sort, asked.may_write);
-        Survey { args, asked, subject, order, turns: Vec::new(), interrupted: false, id: None }
+        Survey { args, asked, subject, order, turns: Vec::new(), interrupted: false, id: None, begun: None }
     }
 
     /// A record that is begun.
@@ -313,7 +318,11 @@ impl<'a> Survey<'a> {
             ),
             !self.args.live.no_live,
         );
-        let made = match part::make(&self.with_record(&words)) {
+        let made = match self.gone_on(instrument).transpose() {
+            Some(made) => made,
+            None => part::make(&self.with_record(&words)),
+        };
+        let made = match made {
             Ok(made) => made,
             Err(error) => return self.failed(instrument, position, error),
         };
@@ -332,6 +341,36 @@ impl<'a> Survey<'a> {
         };
         let kept = Kept { part: Some(part), run: made.run, left_out: None };
         Ok(Some(Turn { kept, found: Some(made.found) }))
+    }
+
+    /// Goes on with the run of the part that was being made when the survey was stopped; `None` when there is none that
+    /// can be gone on with.
+    fn gone_on(&mut self, instrument: Instrument) -> Result<Option<part::Made>> {
+        let Some(run) = self.begun.take() else { return Ok(None) };
+        if run.state == State::Finished {
+            return part::of_run(instrument, &run).map(|found| Some(part::Made::before(found, run.id)));
+        }
+        talk::note(&format!("its part {} goes on: {}", instrument.word(), run.id));
+        match part::make(&self.resumption(instrument, &run.id)) {
+            Err(error) if !matches!(exit::of(&error), Exit::Refused | Exit::Interrupted) => {
+                talk::note(&format!("{error:#}; so the part begins anew"));
+                Ok(None)
+            }
+            made => made.map(Some),
+        }
+    }
+
+    /// The command line that goes on with a part.
+    fn resumption(&self, instrument: Instrument, id: &RunId) -> Vec<String> {
+        let verb = instrument.verb()[0];
+        let mut words = vec!["drivescope".to_owned(), verb.to_owned(), format!("--resume={id}")];
+        match instrument {
+            Instrument::Wsat => words.push(format!("--device={}", self.subject.name)),
+            _ => words.push(self.subject.name.clone()),
+        }
+        words.extend(self.consent());
+        words.extend(self.around());
+        words
     }
 
     /// A part that cannot be made is left out and named; the first one tells that nothing can be measured.
@@ -363,6 +402,13 @@ impl<'a> Survey<'a> {
         if !self.subject.is_not_real() {
             words.push(format!("--engine={}", self.asked.engine));
         }
+        words.extend(self.consent());
+        words
+    }
+
+    /// The words that consent to writing, where the user said them.
+    fn consent(&self) -> Vec<String> {
+        let mut words = Vec::new();
         if self.args.write && !self.subject.is_not_real() {
             words.push("--write".to_owned());
             words.extend(self.args.consent.iter().map(|word| format!("--consent={word}")));
@@ -374,14 +420,19 @@ impl<'a> Survey<'a> {
     /// With where it is recorded, and silent where the survey is.
     fn with_record(&self, words: &[String]) -> Vec<String> {
         let mut words = words.to_vec();
-        let keep = &self.args.record.keep;
-        if let Some(dir) = &keep.place.runs_dir {
-            words.push(format!("--runs-dir={}", dir.to_string_lossy()));
-        }
-        if keep.no_record {
+        if self.args.record.keep.no_record {
             words.push("--no-record".to_owned());
         }
         words.extend(self.id.iter().map(|id| format!("--part-of={id}")));
+        words.extend(self.around());
+        words
+    }
+
+    /// Where runs are, and silent where the survey is.
+    fn around(&self) -> Vec<String> {
+        let dir = self.args.record.keep.place.runs_dir.iter();
+        let mut words: Vec<String> =
+            dir.map(|dir| format!("--runs-dir={}", dir.to_string_lossy())).collect();
         if self.args.no_progress {
             words.push("--no-progress".to_owned());
         }

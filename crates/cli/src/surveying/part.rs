@@ -36,6 +36,13 @@ pub struct Made {
     pub broken: Option<String>,
 }
 
+impl Made {
+    /// What had come to its end before.
+    pub fn before(found: Found, run: RunId) -> Made {
+        Made { found, run: Some(run), interrupted: false, broken: None }
+    }
+}
+
 /// Makes the part that `words` are the command line of, the program's name first.
 ///
 /// # Errors
@@ -45,7 +52,9 @@ pub fn make(words: &[String]) -> Result<Made> {
     let (cli, given) = (Cli::from_arg_matches(&matches)?, Given::of(&matches));
     match &cli.verb {
         Verb::Mark(args) => {
-            let made = mark::begin(args, |session: Session<'_>| session.make(&|_| Ok(Vec::new())))?;
+            let made = mark::begin(args, &given, |session: Session<'_>| {
+                session.make(&|_| Ok(Vec::new()))
+            })?;
             let session::Taken { body, run, broken } = made.take()?;
             let broken = broken.map(|broken| broken.to_string());
             let interrupted = body.interrupted && broken.is_none();
@@ -58,8 +67,7 @@ pub fn make(words: &[String]) -> Result<Made> {
             Ok(Made { found: Found::Probe(Box::new(body)), run, interrupted, broken })
         }
         Verb::Pts(args) => {
-            let (test, target) = args.test.zip(args.target.as_deref()).context("no test")?;
-            let testing::Made { bodies, halt, recorded, .. } = testing::make(test, target, args)?;
+            let testing::Made { bodies, halt, recorded, .. } = testing::make(args, &given)?;
             let body = bodies.into_iter().next().context("no test was begun")?;
             let interrupted = matches!(halt, Some(pts::desk::Halt::Interrupted));
             let broken = halt.filter(|_| !interrupted).map(|halt| halt.to_string());

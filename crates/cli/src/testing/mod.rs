@@ -88,16 +88,22 @@ pub fn run(test: TestName, target: &str, args: &PtsArgs) -> Result<Exit> {
     job.run(writes)
 }
 
-/// Runs `test` on `target` as the flags say, and shows nothing.
+/// Runs a test on a target as the flags say, or goes on with a recorded run, and shows nothing.
 ///
 /// # Errors
-/// As [`run`].
-pub fn make(test: TestName, target: &str, args: &PtsArgs) -> Result<Made> {
-    let options = options(test, args)?;
-    options.check()?;
-    let planned = ask::estimate(&options, target)?;
-    planned.refuse(target, args.consent.write_budget, args.tbw)?;
-    let (job, writes) = job(test, target, (options, planned.writes), args)?;
+/// As [`run`] and [`resume`].
+pub fn make(args: &PtsArgs, given: &Given) -> Result<Made> {
+    let (job, writes) = match &args.resume {
+        Some(run) => resumed(run, args.device.as_deref(), args, given)?,
+        None => {
+            let (test, target) = args.test.zip(args.target.as_deref()).context("no test")?;
+            let options = options(test, args)?;
+            options.check()?;
+            let planned = ask::estimate(&options, target)?;
+            planned.refuse(target, args.consent.write_budget, args.tbw)?;
+            job(test, target, (options, planned.writes), args)?
+        }
+    };
     job.make(writes)
 }
 
@@ -125,14 +131,22 @@ fn job<'a>(
 /// # Errors
 /// As [`run`], and when the drive is not the one of the record.
 pub fn resume(name: &str, target: Option<&str>, args: &PtsArgs, given: &Given) -> Result<Exit> {
-    let going_on = go_on(name, target, args, given);
+    let going_on = || {
+        let (job, writes) = resumed(name, target, args, given)?;
+        job.run(writes)
+    };
     match target {
-        Some(device) => going_on.with_context(|| format!("--device {device}")),
-        None => going_on,
+        Some(device) => going_on().with_context(|| format!("--device {device}")),
+        None => going_on(),
     }
 }
 
-fn go_on(name: &str, target: Option<&str>, args: &PtsArgs, given: &Given) -> Result<Exit> {
+fn resumed<'a>(
+    name: &str,
+    target: Option<&str>,
+    args: &'a PtsArgs,
+    given: &Given,
+) -> Result<(Job<'a>, Writes)> {
     if let Some(word) = ["test", "target"].into_iter().find(|word| given.has(word)) {
         bail!(
             "the {word} is in the record; leave it out: drivescope pts --resume {name}; when the drive has another name \
@@ -167,7 +181,7 @@ fn go_on(name: &str, target: Option<&str>, args: &PtsArgs, given: &Given) -> Res
         args,
         resumed: Some((writer, run)),
     };
-    job.run(planned.writes)
+    Ok((job, planned.writes))
 }
 
 /// Refuses what can do nothing without writing, when it may not.

@@ -28,6 +28,25 @@ const QUICK_SIZE: Bytes = Bytes::mib(256);
 pub fn main(args: &MarkArgs, given: &Given) -> Result<Exit> {
     let MarkArgs { target, plan, load, record: RecordArgs { keep, resume }, output } = args;
     load.check()?;
+    if resume.is_none() {
+        output.check(keep, given)?;
+        if let Some(path) = plan {
+            return run::plan("mark", path, target, load.seed, keep, output);
+        }
+    }
+    begin(args, given, |session| session.run())
+}
+
+/// Begins what the flags under Load and Repetition ask for, or goes on with a recorded run, and lets `go` have it.
+///
+/// # Errors
+/// What makes a measurement impossible.
+pub fn begin<R>(
+    args: &MarkArgs,
+    given: &Given,
+    go: impl FnOnce(Session<'_>) -> Result<R>,
+) -> Result<R> {
+    let MarkArgs { target, plan, load, record: RecordArgs { keep, resume }, output } = args;
     if let Some(run) = resume {
         let asked = |seed: u64| -> Result<Option<Plan>> {
             match plan {
@@ -39,21 +58,8 @@ pub fn main(args: &MarkArgs, given: &Given) -> Result<Exit> {
             }
         };
         let asked = Asked { target, given, plan: &asked, seed: load.seed };
-        return resume::main(run, &asked, keep, output);
+        return resume::with(run, &asked, keep, output, go);
     }
-    output.check(keep, given)?;
-    if let Some(path) = plan {
-        return run::plan("mark", path, target, load.seed, keep, output);
-    }
-    begin(args, |session| session.run())
-}
-
-/// Begins what the flags under Load and Repetition ask for, and lets `go` have it.
-///
-/// # Errors
-/// What makes a measurement impossible.
-pub fn begin<R>(args: &MarkArgs, go: impl FnOnce(Session<'_>) -> Result<R>) -> Result<R> {
-    let MarkArgs { target, load, record: RecordArgs { keep, .. }, output, .. } = args;
     let seed = seed_of(load.seed)?;
     let run_id = run_id(seed);
     let default_size = default_size(load);

@@ -39,13 +39,13 @@ pub fn main(name: &str, asked: &Asked<'_>, keep: &KeepArgs, output: &OutputArgs)
 ///
 /// # Errors
 /// As [`main`].
-pub fn with(
+pub fn with<R>(
     name: &str,
     asked: &Asked<'_>,
     keep: &KeepArgs,
     output: &OutputArgs,
-    go: impl FnOnce(Session<'_>) -> Result<Exit>,
-) -> Result<Exit> {
+    go: impl FnOnce(Session<'_>) -> Result<R>,
+) -> Result<R> {
     let runs = recording::runs(&keep.place)?;
     let id = runs.find(name)?;
     // From here on the run is ours: a test file that it left has no other owner.
