@@ -106,6 +106,15 @@ pub fn cannot(path: &Path) -> impl FnOnce(io::Error) -> anyhow::Error {
                 "{path}: cannot be written, for that is not permitted here; name a file elsewhere"
             )
         }
+        ErrorKind::NotFound => {
+            anyhow!(
+                "{path}: cannot be written, for no file can be made there; name a file elsewhere"
+            )
+        }
+        // It would name the file in the making, of which the user knows nothing.
+        kind if error.raw_os_error().is_none() && kind != ErrorKind::Other => {
+            anyhow!("{path}: cannot be written: {kind}; name a file elsewhere")
+        }
         _ => anyhow!(error).context(format!("{path}: cannot be written")),
     }
 }

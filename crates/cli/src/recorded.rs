@@ -198,7 +198,9 @@ pub fn read(name: &str, path: &Path) -> Result<(String, Value)> {
     }
     match whose::advice(path, Reader::Show) {
         Some(advice) => bail!(advice),
-        None => bail!("{name}: is neither a recorded run nor what --json printed of one"),
+        None => bail!(
+            "{name}: is neither a recorded run (drivescope runs list names those) nor what --json printed of one"
+        ),
     }
 }
 

@@ -3,18 +3,18 @@
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use mark::TracedRun;
 
 use crate::exit::Refused;
-use crate::outputs::Part;
+use crate::outputs::{self, Part};
 
 /// A samples file in the making. A run that fails leaves an earlier file as it was.
 pub struct SamplesFile {
     part: Part,
-    name: String,
+    path: PathBuf,
     failed: Option<std::io::Error>,
 }
 
@@ -37,14 +37,13 @@ impl SamplesFile {
                 return Err(Refused(why).into());
             }
         }
-        let name = path.display().to_string();
         let mut part = Part::begin(path, force)?;
         writeln!(
             part,
             "step,run,submitter,op,offset_bytes,length_bytes,intended_ns,issued_ns,completed_ns"
         )
-        .with_context(|| format!("{name}: cannot be written"))?;
-        Ok(SamplesFile { part, name, failed: None })
+        .map_err(outputs::cannot(path))?;
+        Ok(SamplesFile { part, path: path.to_owned(), failed: None })
     }
 
     /// Writes a run's I/Os: times in nanoseconds since the run's first request. An error is kept for
@@ -61,7 +60,7 @@ impl SamplesFile {
     /// Names the path; then there is no new file.
     pub fn finish(self) -> Result<()> {
         match self.failed {
-            Some(error) => Err(error).with_context(|| format!("{}: cannot be written", self.name)),
+            Some(error) => Err(outputs::cannot(&self.path)(error)),
             None => self.part.finish(),
         }
     }

@@ -6,6 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use anstyle::{AnsiColor, Style};
 use anyhow::{Context as _, Result};
 use record::Document;
+use rustix::io::Errno;
 use serde::Serialize;
 
 const YELLOW: Style = AnsiColor::Yellow.on_default();
@@ -18,7 +19,9 @@ pub fn note(text: &str) {
 
 /// Says why there is no result.
 pub fn error(error: &anyhow::Error) {
-    say(&format!("{RED}error:{RED:#} {}\n", harmless(&causes(error))));
+    let causes = causes(error);
+    let advice = advice(&causes).map_or(String::new(), |advice| format!("; {advice}"));
+    say(&format!("{RED}error:{RED:#} {}{advice}\n", harmless(&causes)));
 }
 
 /// What was said while something else had the screen.
@@ -64,6 +67,36 @@ fn causes(error: &anyhow::Error) -> String {
     })
 }
 
+/// What to do where an error ends in the system's words, which tell what is the case and no more.
+fn advice(causes: &str) -> Option<&'static str> {
+    let (rest, code) = causes.strip_suffix(')')?.rsplit_once("(os error ")?;
+    let is_of_the_kernel = ["/sys/", "/proc/"].iter().any(|place| rest.contains(place));
+    let is_device = rest.starts_with("/dev/");
+    Some(match Errno::from_raw_os_error(code.parse().ok()?) {
+        Errno::NOENT if is_of_the_kernel => {
+            "what lies there the kernel makes, and this it does not"
+        }
+        Errno::NOENT if is_device => "drivescope devices lists what is there",
+        Errno::NOENT if rest.starts_with('/') => "is its name right?",
+        Errno::NOENT => "is its name right? One that does not begin with / is looked for from here",
+        Errno::ACCESS | Errno::PERM => "that takes other rights: as root (sudo), or as its owner",
+        Errno::NOSPC | Errno::DQUOT => "make room, or take a place on another filesystem",
+        Errno::ROFS => "take a place on another filesystem, or mount this one for writing",
+        Errno::NOTDIR => "a part of this path is a file and no directory",
+        Errno::ISDIR => "name a file in it",
+        Errno::LOOP => "symbolic links lead round in a circle",
+        Errno::NAMETOOLONG => "take a shorter one",
+        Errno::BUSY => "something else holds it: lsblk and fuser -v tell what",
+        Errno::IO => "the drive reported an error: dmesg and drivescope health may tell more",
+        Errno::NODEV | Errno::NXIO | Errno::NOMEDIUM => {
+            "it is gone, or without a medium: drivescope devices lists what is there"
+        }
+        Errno::MFILE | Errno::NFILE => "close some files, or raise their limit (ulimit -n)",
+        Errno::NOMEM => "free some memory, or ask for less: fewer submitters, a smaller depth",
+        _ => return None,
+    })
+}
+
 /// Asks a question whose answer is no unless it begins with y.
 ///
 /// # Errors
@@ -106,6 +139,18 @@ pub fn result(text: &str) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    // Breaks when an error ends with what the system calls it, or one that says what to do says it twice.
+    #[test]
+    fn the_systems_words_are_not_the_last() {
+        let of =
+            |code: i32| format!("x: cannot be read: {}", std::io::Error::from_raw_os_error(code));
+        for errno in [Errno::NOENT, Errno::ACCESS, Errno::NOSPC, Errno::ROFS, Errno::IO] {
+            assert!(advice(&of(errno.raw_os_error())).is_some(), "{errno}");
+        }
+        assert_eq!(advice(&format!("{} (make room)", of(Errno::NOSPC.raw_os_error()))), None);
+        assert_eq!(advice("x: line 3: no number"), None);
+    }
 
     #[test]
     fn a_cause_is_not_said_twice() {

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::Read as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use probe::flashbench::parse_all;
 use pts::judge::{self, Text};
@@ -30,6 +30,10 @@ pub enum Reader {
     Show,
     /// What runs plans.
     Plan,
+    /// `judge`.
+    Judge,
+    /// `trace`, where a trace is wanted.
+    Trace,
 }
 
 /// What a file is.
@@ -61,25 +65,34 @@ pub fn advice(path: &Path, reader: Reader) -> Option<String> {
         (Whose::Directory, Reader::Show) => {
             "is a directory; name a recorded run, or a file that --json was printed to".to_owned()
         }
-        (Whose::Archive, Reader::Import | Reader::Flashbench | Reader::Show | Reader::Plan) => {
+        (
+            Whose::Archive,
+            Reader::Import | Reader::Flashbench | Reader::Show | Reader::Plan | Reader::Judge,
+        ) => {
             format!(
                 "is packed (gzip); unpack it first (gunzip), or, when `drivescope runs export` packed it, read it with: \
                  drivescope runs import {word}"
             )
         }
-        (Whose::Trace, _) => {
+        (Whose::Trace, _) if reader != Reader::Trace => {
             format!("is a table in Parquet, as a trace is; read it with: drivescope trace analyze {word}")
         }
         (Whose::Document(form), Reader::Import | Reader::Flashbench) if form == session::SCHEMA => {
             format!("is drivescope's own result; take it in with: drivescope runs import {word}")
         }
-        (Whose::Document(form), Reader::Import | Reader::Flashbench) => {
+        (Whose::Document(form), Reader::Judge) => format!(
+            "is drivescope's own ({form}), and says itself what is proven; see it with: drivescope show {word}"
+        ),
+        (Whose::Document(form), Reader::Import | Reader::Flashbench | Reader::Trace) => {
             format!("is drivescope's own ({form}); see it with: drivescope report {word}")
+        }
+        (Whose::Result(whose), Reader::Trace) => {
+            format!("is a result of {whose}, and no trace; read it with: drivescope import {word}")
         }
         (Whose::Result(whose), Reader::Runs | Reader::Flashbench | Reader::Show | Reader::Plan) => {
             format!("is a result of {whose}; read it with: drivescope import {word}")
         }
-        (Whose::Flashbench, Reader::Runs | Reader::Import | Reader::Show | Reader::Plan) => {
+        (Whose::Flashbench, _) if reader != Reader::Flashbench => {
             format!("is what flashbench printed; read it with: drivescope import flashbench {word}")
         }
         (Whose::Json, Reader::Show) => {
@@ -93,6 +106,12 @@ pub fn advice(path: &Path, reader: Reader) -> Option<String> {
         _ => return None,
     };
     Some(format!("{name}: {said}"))
+}
+
+/// What to do with the first of `paths` that another verb is for, else the `error` that told of them.
+pub fn instead(paths: &[PathBuf], reader: Reader, error: anyhow::Error) -> anyhow::Error {
+    let advice = paths.iter().find_map(|path| advice(path, reader));
+    advice.map_or(error, anyhow::Error::msg)
 }
 
 /// True of a file that `--json` was printed to, whatever it is called.

@@ -311,7 +311,11 @@ fn a_survey_goes_on_within_its_part() {
         kill_after(part, part.text("journal.jsonl").lines().count() / 2);
         let ran = at(dir.path(), &["survey", "--resume", &all[0].id(), "--no-live"]).exits(0);
         assert!(ran.stderr.contains(&format!("goes on: {}", part.id())), "{}", ran.stderr);
-        assert_eq!(common::recorded::recorded(dir.path()).len(), parts + 1, "after {stopped} parts");
+        assert_eq!(
+            common::recorded::recorded(dir.path()).len(),
+            parts + 1,
+            "after {stopped} parts"
+        );
         assert_eq!(conclusions(dir.path()), found, "after {stopped} parts");
     }
 }

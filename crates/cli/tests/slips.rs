@@ -199,6 +199,13 @@ fn a_file_for_another_verb_is_told_as_what_it_is() {
     fs::write(at("fio.json"), log).unwrap();
     wrong(&["runs", "import"], "fio.json", &["result of fio", "drivescope import"]);
     wrong(&["report"], "fio.json", &["result of fio", "drivescope import"]);
+    wrong(&["judge"], "mark.json", &["says itself what is proven", "drivescope show"]);
+    wrong(&["judge"], "align.txt", &["drivescope import flashbench"]);
+    wrong(&["trace", "analyze"], "mark.json", &["drivescope's own", "drivescope report"]);
+    wrong(&["trace", "import"], "fio.json", &["no trace", "drivescope import"]);
+    run(["import", "fio", &at("fio.json")])
+        .fails(2, &["fio: there is no such file", "is not named"]);
+    wrong(&["diskspd"], "empty", &["is empty; -c with a size"]);
     wrong(&["trace", "import", "x", "--output"], "no/out", &["there is no directory"]);
     wrong(&["trace", "export", "x", "--to=fio", "-o"], "no/out", &["there is no directory"]);
     run(["trace", "record", "sim:hdd-wd"]).fails(2, &["sim:hdd-wd", "drivescope sim serve"]);
@@ -254,4 +261,17 @@ fn errors_say_what_to_type_instead() {
     run(["probe", "sim:usb-8m", "--row", "--json"]).fails(2, &["--row", "--json"]);
     let explain = |size: &str| run(["explain", "SEQ1MQ8T1", "--target-size", size]).exits(0).stdout;
     assert_eq!(explain("1073741824"), explain("1GiB"));
+    for verb in [&["judge"][..], &["run"], &["trace", "analyze"], &["import"], &["runs", "import"]]
+    {
+        let line = verb.iter().copied().chain(["not/there"]);
+        run(line).fails(2, &["not/there", "(os error 2); is its name right?"]);
+    }
+    run(["health", "/dev/not-there"]).fails(2, &["(os error 2); drivescope devices lists"]);
+    let dir = scratch_dir();
+    let table = dir.path().join("table.csv");
+    let rows: String =
+        (0..50).map(|row| format!("{},R,{},4096\n", row * 1000, row * 4096)).collect();
+    fs::write(&table, format!("time,op,offset,size\n{rows}")).unwrap();
+    let both = ["--time-unit ns or", "--address-unit bytes or"];
+    run(["trace", "analyze", table.to_str().unwrap()]).fails(2, &both);
 }

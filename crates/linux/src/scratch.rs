@@ -361,6 +361,14 @@ pub fn check_space(dir: &Path, needed: Bytes) -> Result<(), ScratchError> {
         action: "ask for its free space",
         source: error.into(),
     })?;
+    // It has no room, either: but room is not what is missing.
+    if fs.f_flag.contains(rustix::fs::StatVfsMountFlags::RDONLY) {
+        return Err(ScratchError::Io {
+            path: dir.to_owned(),
+            action: "make a test file",
+            source: Errno::ROFS.into(),
+        });
+    }
     let bytes = |blocks: u64| Bytes(blocks.saturating_mul(fs.f_frsize));
     let available = bytes(fs.f_bavail);
     let reserve = RESERVE_MIN.max(Bytes(bytes(fs.f_blocks).0 / 100));

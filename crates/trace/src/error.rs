@@ -61,3 +61,37 @@ pub enum TraceError {
     #[error("{0}")]
     Unsuited(String),
 }
+
+impl TraceError {
+    /// Both, where both are questions: whoever answers one is not to be asked the other then. Else the one that no answer
+    /// puts right.
+    fn and(self, other: TraceError) -> TraceError {
+        match (self, other) {
+            (
+                TraceError::Ambiguous { file, question, flag },
+                TraceError::Ambiguous { question: also, flag: and, .. },
+            ) => TraceError::Ambiguous {
+                file,
+                question: format!("{question}; and {also}"),
+                flag: format!("{flag}; and {and}"),
+            },
+            (TraceError::Ambiguous { .. }, other) => other,
+            (this, _) => this,
+        }
+    }
+}
+
+/// Both, or all that stands in the way of them.
+///
+/// # Errors
+/// That of one, or of both in one.
+pub(crate) fn both<A, B>(
+    one: Result<A, TraceError>,
+    other: Result<B, TraceError>,
+) -> Result<(A, B), TraceError> {
+    match (one, other) {
+        (Ok(one), Ok(other)) => Ok((one, other)),
+        (Err(one), Err(other)) => Err(one.and(other)),
+        (Err(error), Ok(_)) | (Ok(_), Err(error)) => Err(error),
+    }
+}

@@ -75,6 +75,11 @@ impl Face<'_> {
                 create::create(name, *kind, bytes, &cancel)?;
             }
         }
+        for name in &options.targets {
+            if std::fs::metadata(name).is_ok_and(|meta| meta.is_file() && meta.len() == 0) {
+                bail!("{name}: is empty; -c with a size, such as -c1G, fills it first");
+            }
+        }
         let seed = match options.named_seed(manner) {
             Some(seed) => seed,
             None => linux::host::fresh_seed().context("cannot draw a seed; give one with -z")?,

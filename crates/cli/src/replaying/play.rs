@@ -21,6 +21,7 @@ use crate::args::{PlayArgs, ReadingArgs};
 use crate::consent::{self, Said};
 use crate::opening::{self, Opened, Place, Visitor};
 use crate::verbs::mark::seed_of;
+use crate::verbs::trace::opened;
 
 /// A trace that is read as often as it takes.
 #[derive(Clone, Debug)]
@@ -49,7 +50,7 @@ impl Trace {
     /// # Errors
     /// Those of reading it.
     fn survey(&self, options: &Options) -> Result<Survey> {
-        let mut source = import::open(&self.files, &self.options)?;
+        let mut source = opened(&self.files, &self.options)?;
         Ok(Survey::of(source.as_mut(), options.from, options.until)?)
     }
 

@@ -170,7 +170,16 @@ pub struct PlannedPart {
 impl<'a> Survey<'a> {
     fn new(args: &'a SurveyArgs, asked: Asked, subject: Subject) -> Survey<'a> {
         let order = parts::order(subject.sort, asked.may_write);
-        Survey { args, asked, subject, order, turns: Vec::new(), interrupted: false, id: None, begun: None }
+        Survey {
+            args,
+            asked,
+            subject,
+            order,
+            turns: Vec::new(),
+            interrupted: false,
+            id: None,
+            begun: None,
+        }
     }
 
     /// A record that is begun.
@@ -348,7 +357,8 @@ impl<'a> Survey<'a> {
     fn gone_on(&mut self, instrument: Instrument) -> Result<Option<part::Made>> {
         let Some(run) = self.begun.take() else { return Ok(None) };
         if run.state == State::Finished {
-            return part::of_run(instrument, &run).map(|found| Some(part::Made::before(found, run.id)));
+            return part::of_run(instrument, &run)
+                .map(|found| Some(part::Made::before(found, run.id)));
         }
         talk::note(&format!("its part {} goes on: {}", instrument.word(), run.id));
         match part::make(&self.resumption(instrument, &run.id)) {

@@ -107,8 +107,9 @@ pub fn main(args: &CompareArgs, given: &Given) -> Result<Exit> {
 fn tell_to_compare(names: &[String], place: &PlaceArgs) {
     let mut words = vec!["drivescope".to_owned(), "compare".to_owned()];
     words.extend_from_slice(names);
-    for (flag, value) in values_of(&arguments(), &["margin", "tolerance"]) {
-        words.extend([format!("--{flag}"), value]);
+    for (flag, value) in values_of(&arguments(), &["margin", "tolerance", "json", "mib"]) {
+        words.push(format!("--{flag}"));
+        words.extend(Some(value).filter(|_| !["json", "mib"].contains(&flag)));
     }
     talk::note(&format!("and then: {}{}", line::command(&words), place.flag()));
     talk::note(

@@ -1,7 +1,7 @@
 //! `drivescope import`: what another tool measured, as a recorded run; and what flashbench printed, judged as a drive's own
 //! answers are.
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Result, anyhow, bail};
 use block::{Bytes, WallClock as _};
 use mark::imported::{Origin, Source, Told, ToldPercentile, body};
 use mark::{Pattern, TestSpec};
@@ -61,6 +61,16 @@ fn are_threads(one: &judge::Text, other: &judge::Text) -> bool {
 
 fn results(args: &ImportArgs) -> Result<Exit> {
     let form = args.format.map(Format::from);
+    if let [word, rest @ ..] = args.files.as_slice()
+        && !rest.is_empty()
+        && !word.exists()
+        && word.as_os_str().as_encoded_bytes().iter().all(u8::is_ascii_alphanumeric)
+    {
+        bail!(
+            "{}: there is no such file; the form of a result is found by what is in it, so its program is not named",
+            word.display()
+        );
+    }
     let texts = texts(&args.files, form)?;
     for (index, text) in texts.iter().enumerate() {
         let is_same = |first: &&judge::Text| first.text == text.text && !are_threads(first, text);
@@ -74,12 +84,7 @@ fn results(args: &ImportArgs) -> Result<Exit> {
     }
     let read = joined(match judge::read_as(&texts, form) {
         Ok(read) => read,
-        Err(error) => {
-            match args.files.iter().find_map(|path| whose::advice(path, Reader::Import)) {
-                Some(advice) => bail!(advice),
-                None => return Err(error.into()),
-            }
-        }
+        Err(error) => return Err(whose::instead(&args.files, Reader::Import, error.into())),
     });
     let origin = origin(&read)?;
     let sources: Vec<Source> = read.iter().flat_map(sources).collect();
@@ -249,10 +254,8 @@ fn flashbench(args: &ImportFlashbenchArgs) -> Result<Exit> {
     let tables = match parse_all(named) {
         Ok(tables) => tables,
         Err(error) => {
-            match args.files.iter().find_map(|path| whose::advice(path, Reader::Flashbench)) {
-                Some(advice) => bail!(advice),
-                None => return Err(error).context("nothing of flashbench's can be read"),
-            }
+            let error = anyhow!(error).context("nothing of flashbench's can be read");
+            return Err(whose::instead(&args.files, Reader::Flashbench, error));
         }
     };
     let plain: Vec<Table> = tables.iter().map(|parsed| parsed.table.clone()).collect();

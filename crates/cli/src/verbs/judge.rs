@@ -11,6 +11,7 @@ use stats::Verdict;
 use crate::args::JudgeArgs;
 use crate::exit::Exit;
 use crate::verbs::{print_json, read_input};
+use crate::whose::{self, Reader};
 use crate::{talk, view};
 
 /// The form of what this verb prints as JSON.
@@ -31,7 +32,8 @@ struct Body {
 /// When a file cannot be read, or is no result that is known.
 pub fn main(args: &JudgeArgs) -> Result<Exit> {
     let texts = texts(&args.files, None)?;
-    let read = judge::read(&texts)?;
+    let read = judge::read(&texts)
+        .map_err(|error| whose::instead(&args.files, Reader::Judge, error.into()))?;
     if read.is_empty() {
         bail!("the files hold no result; give the JSON, CSV, XML or logs of a run that ended");
     }

@@ -12,14 +12,16 @@ pub use compare::show as show_compare;
 pub use replay::show as show_replay;
 
 use std::io::ErrorKind;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use ::trace::{Existing, TraceError};
+use ::trace::import::Options;
+use ::trace::{Existing, Source, TraceError};
 use anyhow::{Result, anyhow};
 
 use crate::args::{TraceArgs, TraceVerb};
 use crate::exit::Exit;
 use crate::outputs;
+use crate::whose::{self, Reader};
 
 /// Runs the verb.
 ///
@@ -34,6 +36,18 @@ pub fn main(args: &TraceArgs) -> Result<Exit> {
         TraceVerb::Replay(args) => replay::main(args),
         TraceVerb::Compare(args) => compare::main(args),
     }
+}
+
+/// The trace in `files`.
+///
+/// # Errors
+/// Those of reading it; where another verb is for the file, that one is named.
+pub fn opened(files: &[PathBuf], options: &Options) -> Result<Box<dyn Source>> {
+    ::trace::import::open(files, options).map_err(|error| {
+        let is_other = matches!(error, TraceError::Malformed { .. });
+        let error = anyhow!(error);
+        if is_other { whose::instead(files, Reader::Trace, error) } else { error }
+    })
 }
 
 /// What becomes of a file that is there already.

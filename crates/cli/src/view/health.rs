@@ -66,7 +66,9 @@ fn notes(drive: &Health) -> Vec<(Tone, String)> {
         Standing::Good => (Tone::Good, "good: it judges itself so, and nothing speaks against it"),
         Standing::Attention => (Tone::Mixed, "attention: it has not failed, and see above"),
         Standing::Bad => (Tone::Bad, "bad: it fails, or says that it will"),
-        Standing::NotTold => (Tone::Mixed, "not told: it does not judge itself, which is not good"),
+        Standing::NotTold => {
+            (Tone::Mixed, "not told: it does not judge itself, so neither good nor bad is known")
+        }
     };
     notes.push((tone, words.to_owned()));
     notes

@@ -1,6 +1,7 @@
 //! Why a target cannot be measured as asked, and what to do about it.
 
-use std::io;
+use std::os::unix::fs::FileTypeExt as _;
+use std::{fs, io};
 
 use thiserror::Error;
 
@@ -109,6 +110,7 @@ pub enum TargetError {
 impl TargetError {
     /// The error for `source`, met on opening `path` as `options` say.
     pub(super) fn opening(path: &str, options: &OpenOptions, source: io::Error) -> TargetError {
+        let is_device = fs::metadata(path).is_ok_and(|meta| meta.file_type().is_block_device());
         let path = path.to_owned();
         match source.raw_os_error() {
             Some(libc::ENOENT | libc::ENOTDIR) => TargetError::NotFound { path },
@@ -117,8 +119,12 @@ impl TargetError {
                 Access::ReadOnly => TargetError::Permission {
                     path,
                     what: "read",
-                    remedy: "run as root, or for a device as a member of the group disk; a container must \
-                             also be given the device",
+                    remedy: match is_device {
+                        true => {
+                            "run as root, or as a member of the group disk; a container must also be given the device"
+                        }
+                        false => "run as root, or as a user who may",
+                    },
                 },
                 Access::ReadWrite => TargetError::Permission {
                     path,

@@ -8,6 +8,7 @@ use super::reading::Reading;
 use super::records::is_head;
 use super::sample::Sample;
 use super::table::{Layout, Op, Role, Separator, Table, split};
+use crate::error::both;
 use crate::{Place, TraceError};
 
 /// What may stand between the fields of a table.
@@ -120,23 +121,24 @@ pub fn settle(samples: &[Sample], options: &Options) -> Result<Reading, TraceErr
         digits: 0,
         unix_offset: None,
     };
-    let roles = settling.roles()?;
-    let (digits, unix_offset, mut settled) =
-        (settling.digits, settling.unix_offset, settling.settled);
-    let unit = roles
-        .iter()
-        .find_map(|role| if let Role::Time(scale) = role { Some(*scale) } else { None });
-    let rule = if form.holds.contains(&Holds::Space) {
-        evidence::spaces(
+    let mut of_spaces = Vec::new();
+    let rule = match form.holds.contains(&Holds::Space) {
+        false => Ok(options.spaces.unwrap_or(SpaceRule::PerFile)),
+        true => evidence::spaces(
             &sample.file,
             samples.len(),
             options,
             "address space column",
-            &mut settled,
-        )?
-    } else {
-        options.spaces.unwrap_or(SpaceRule::PerFile)
+            &mut of_spaces,
+        ),
     };
+    let (roles, rule) = both(settling.roles(), rule)?;
+    let (digits, unix_offset, mut settled) =
+        (settling.digits, settling.unix_offset, settling.settled);
+    settled.append(&mut of_spaces);
+    let unit = roles
+        .iter()
+        .find_map(|role| if let Role::Time(scale) = role { Some(*scale) } else { None });
     let words: Vec<&str> = roles.iter().map(|role| word(*role)).collect();
     let table = Table::new(Layout {
         form: words.join(","),
@@ -202,17 +204,10 @@ impl Settling<'_> {
     }
 
     fn roles(&mut self) -> Result<Vec<Role>, TraceError> {
-        let time = self.time()?;
-        let (offset, length) = self.addresses()?;
-        let op = self.op()?;
+        let units = both(self.time(), self.addresses());
+        let rest = both(self.op(), self.latency());
+        let ((time, (offset, length)), (op, ())) = both(units, rest)?;
         let scale = time.nanos().0;
-        if self.form.holds.contains(&Holds::Latency(None)) {
-            return Err(TraceError::Ambiguous {
-                file: self.file().to_owned(),
-                question: "what the latency counts is not said".to_owned(),
-                flag: "--columns, with latency:ns, us, ms or s".to_owned(),
-            });
-        }
         // Instants of one row are of one clock.
         let of = |unit: Option<TimeUnit>| unit.map_or(scale, |unit| unit.nanos().0);
         let roles = self.form.holds.iter().map(|holds| match holds {
@@ -283,6 +278,17 @@ impl Settling<'_> {
         self.settled
             .push(format!("addresses are in {} and lengths in {}, {why}", units.0, units.1));
         Ok(units)
+    }
+
+    fn latency(&self) -> Result<(), TraceError> {
+        match self.form.holds.contains(&Holds::Latency(None)) {
+            false => Ok(()),
+            true => Err(TraceError::Ambiguous {
+                file: self.file().to_owned(),
+                question: "what the latency counts is not said".to_owned(),
+                flag: "--columns, with latency:ns, us, ms or s".to_owned(),
+            }),
+        }
     }
 
     fn op(&mut self) -> Result<Op, TraceError> {

@@ -22,6 +22,7 @@ use super::options::{AddressUnit, Format, Options, ReadFlag, TimeUnit};
 use super::reading::Reading;
 use super::records::{Record, Row, Told, quoted};
 use super::sample::Sample;
+use crate::error::both;
 use crate::{Io, Kind, TraceError};
 
 /// True for a line of five words, of which the first is a time and the others are numbers.
@@ -45,13 +46,14 @@ pub fn settle(samples: &[Sample], options: &Options) -> Result<Reading, TraceErr
     };
     let digits = rows().map(|row| digits_behind_point(row.get()[0])).max().unwrap_or(0);
     let mut settled = Vec::new();
-    let read = read_flag(file, options, digits, &mut settled)?;
+    let read = read_flag(file, options, digits, &mut settled);
     let unit = time_unit(options, digits, &mut settled);
     let times = rows().filter_map(|row| decimal(row.get()[0], unit.nanos().0));
-    evidence::plausible_rate(file, times, unit, options)?;
+    let rate = evidence::plausible_rate(file, times, unit, options);
     let places = rows().filter_map(|row| Some((whole(row.get()[2])?, whole(row.get()[3])?)));
-    let address = evidence::sectors_by_format(file, places, options, &mut settled)?;
-    let rule = evidence::spaces(file, samples.len(), options, "device", &mut settled)?;
+    let address = evidence::sectors_by_format(file, places, options, &mut settled);
+    let rule = evidence::spaces(file, samples.len(), options, "device", &mut settled);
+    let ((read, ()), (address, rule)) = both(both(read, rate), both(address, rule))?;
     let row = DiskSim { scale: unit.nanos().0, read, address };
     Ok(Reading {
         source: source(options, digits).to_owned(),

@@ -13,6 +13,7 @@ use super::options::{AddressUnit, Options, SpaceRule, TimeUnit};
 use super::reading::Reading;
 use super::records::{Record, Row, Told, quoted};
 use super::sample::Sample;
+use crate::error::both;
 use crate::{Io, Space, TraceError};
 
 /// True for a row of this form.
@@ -32,14 +33,11 @@ pub fn settle(samples: &[Sample], options: &Options) -> Result<Reading, TraceErr
         None => "times are in ns, as FIU has them".to_owned(),
     }];
     let rows = || samples.iter().flat_map(Sample::lines).filter_map(parts);
-    evidence::plausible_rate(
-        file,
-        rows().filter_map(|row| decimal(row.time, unit.nanos().0)),
-        unit,
-        options,
-    )?;
+    let times = rows().filter_map(|row| decimal(row.time, unit.nanos().0));
+    let rate = evidence::plausible_rate(file, times, unit, options);
     let places = rows().filter_map(|row| Some((whole(row.address)?, whole(row.length)?)));
-    let address = evidence::sectors_by_format(file, places, options, &mut settled)?;
+    let address = evidence::sectors_by_format(file, places, options, &mut settled);
+    let ((), address) = both(rate, address)?;
     settled.push("each major and minor number is an address space of its own".to_owned());
     let row = Fiu { scale: unit.nanos().0, address };
     Ok(Reading {

@@ -22,6 +22,7 @@ use super::records::is_head;
 use super::sample::Sample;
 use super::table::{Layout, Op, Role, Separator, Table, split};
 use crate::TraceError;
+use crate::error::both;
 
 /// What is known of a format besides its columns.
 pub struct Published {
@@ -247,19 +248,19 @@ impl Published {
             .map(|line| split(line, Separator::Byte(b','))[column])
             .collect();
         let digits = times.iter().map(|time| digits_behind_point(time)).max().unwrap_or(0);
-        let mut settled = vec![self.time_settled(file, &times, digits, unit, options)?];
-        evidence::plausible_rate(
-            file,
-            times.iter().filter_map(|time| decimal(time, unit.nanos().0)),
-            unit,
-            options,
-        )?;
-        settled.extend(self.says.iter().map(|&says| says.to_owned()));
+        let time = self.time_settled(file, &times, digits, unit, options).and_then(|time| {
+            let ns = times.iter().filter_map(|time| decimal(time, unit.nanos().0));
+            evidence::plausible_rate(file, ns, unit, options).map(|()| time)
+        });
+        let mut of_spaces = Vec::new();
         let rule = if self.shared {
-            options.spaces.unwrap_or(SpaceRule::Shared)
+            Ok(options.spaces.unwrap_or(SpaceRule::Shared))
         } else {
-            evidence::spaces(file, samples.len(), options, self.space, &mut settled)?
+            evidence::spaces(file, samples.len(), options, self.space, &mut of_spaces)
         };
+        let (time, rule) = both(time, rule)?;
+        let says = self.says.iter().map(|&says| says.to_owned());
+        let settled = std::iter::once(time).chain(says).chain(of_spaces).collect();
         // One row that is damaged does not make a clock finer.
         let whole = times.iter().filter(|time| digits_behind_point(time) == 0).count();
         let resolution = evidence::resolution(unit, digits).max(self.finest.min(unit.nanos()));

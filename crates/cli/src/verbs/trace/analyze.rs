@@ -2,12 +2,14 @@
 
 use anyhow::{Result, ensure};
 use report::chart::Ground;
-use trace::{analyze, import};
+use trace::analyze;
 
 use crate::args::TraceAnalyzeArgs;
 use crate::exit::Exit;
 use crate::verbs::print_json;
 use crate::{outputs, talk, view};
+
+use super::opened;
 
 /// The form of what this verb prints as JSON.
 pub const SCHEMA: &str = "drivescope.trace-analysis/1";
@@ -24,7 +26,7 @@ pub fn main(args: &TraceAnalyzeArgs) -> Result<Exit> {
         );
     }
     args.plot.as_deref().map_or(Ok(()), |path| outputs::check(path, args.force))?;
-    let mut source = import::open(&args.traces, &args.reading.options())?;
+    let mut source = opened(&args.traces, &args.reading.options())?;
     let body = analyze::run(&args.options(), &mut *source)?;
     if let Some(path) = &args.plot {
         let ground = if args.dark { Ground::Dark } else { Ground::Light };

@@ -3,14 +3,14 @@
 use anyhow::Result;
 use serde::Serialize;
 use trace::export::{Exported, blktrace, fio, msr};
-use trace::{Source, TraceError, import};
+use trace::{Source, TraceError};
 
 use crate::args::{ExportFormat, TraceExportArgs};
 use crate::exit::Exit;
 use crate::verbs::print_json;
 use crate::{outputs, talk};
 
-use super::{existing, in_the_way};
+use super::{existing, in_the_way, opened};
 
 /// The form of what this verb prints as JSON.
 const SCHEMA: &str = "drivescope.trace-export/1";
@@ -21,7 +21,7 @@ const SCHEMA: &str = "drivescope.trace-export/1";
 /// When the trace cannot be read, or the file cannot be written.
 pub fn main(args: &TraceExportArgs) -> Result<Exit> {
     outputs::check(&args.output, args.force)?;
-    let mut source = import::open(&args.trace, &args.reading.options())?;
+    let mut source = opened(&args.trace, &args.reading.options())?;
     let exported = write(args, &mut *source).map_err(|error| in_the_way(&args.output, error))?;
     for note in &exported.notes {
         talk::note(note);

@@ -5,14 +5,14 @@ use std::path::Path;
 use anyhow::Result;
 use serde::Serialize;
 use trace::container::{Existing, Writer};
-use trace::{Io, Kind, Source, TraceError, TraceInfo, each_batch, import};
+use trace::{Io, Kind, Source, TraceError, TraceInfo, each_batch};
 
 use crate::args::TraceImportArgs;
 use crate::exit::Exit;
 use crate::verbs::print_json;
 use crate::{outputs, talk, view};
 
-use super::{existing, in_the_way};
+use super::{existing, in_the_way, opened};
 
 /// The form of what this verb prints as JSON.
 const SCHEMA: &str = "drivescope.trace-import/1";
@@ -88,7 +88,7 @@ pub struct FileWritten {
 /// When the trace cannot be read, or the file not be written.
 pub fn main(args: &TraceImportArgs) -> Result<Exit> {
     args.output.as_deref().map_or(Ok(()), |path| outputs::check(path, args.force))?;
-    let mut source = import::open(&args.files, &args.reading.options())?;
+    let mut source = opened(&args.files, &args.reading.options())?;
     let output = args.output.as_deref();
     let imported = run(&mut *source, output, existing(args.force))
         .map_err(|error| in_the_way(output.unwrap_or(Path::new("")), error))?;
