@@ -93,6 +93,15 @@ impl Keeping {
         self.writer.is_some() && self.trouble.is_none()
     }
 
+    /// From now on it is kept whatever comes: something may have been written to the drive.
+    ///
+    /// # Errors
+    /// When it cannot be.
+    pub fn begun(&mut self) -> Result<(), RecordError> {
+        let Some(writer) = &mut self.writer else { return Ok(()) };
+        writer.note("begun", &Value::Null)
+    }
+
     /// Keeps a step: its name and figures, and single I/Os beside it.
     pub fn step(
         &mut self,

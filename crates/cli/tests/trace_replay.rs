@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use common::recorded::{at, only};
+use common::recorded::{at, only, recorded};
 use common::storage::{Loop, has_means};
 use common::{Alive, Ran, drivescope, names, run, scratch_dir, wait_for, written_file};
 use serde_json::Value;
@@ -197,6 +197,48 @@ fn a_replay_and_a_comparison_that_were_killed_are_in_the_list() {
         let anew = format!("drivescope trace {verb} {name} {}", targets.join(" "));
         at(runs.path(), &["report", "last"]).fails(2, &["no result yet", &anew]);
     }
+}
+
+// Breaks when what I/O errors ended leaves no record, or one that cannot be read again, or passes for whole.
+#[test]
+fn what_a_drive_ended_is_recorded_as_far_as_it_came() {
+    let dir = scratch_dir();
+    let trace = trace(dir.path(), 50, 100_000);
+    let name = trace.to_str().unwrap();
+    let (whole, gone) = ("sim:sata-a", "sim:sata-a?faults.vanish_at_ns=2000000");
+    let referring = ["--mode=outstanding", "--reads-only", "--reference", gone];
+    for (verb, targets, other) in [
+        ("replay", &[gone][..], &[][..]),
+        ("replay", &[whole], &referring),
+        // In its first round of B, and so without anything to hold against the other.
+        ("compare", &[whole, gone], &[]),
+    ] {
+        let runs = scratch_dir();
+        let flags = ["--format=mqsim", "--seed=7", "--no-progress"];
+        let args = [&["trace", verb, name], targets, &flags, other].concat();
+        let ran = at(runs.path(), &args).exits(2).says(&["1 I/O failed", "is no longer there"]);
+        assert!(ran.stderr.contains("to make it anew: drivescope trace"), "{}", ran.stderr);
+        let record = only(runs.path());
+        let shown = at(runs.path(), &["runs", "show", "last"]);
+        if verb == "replay" {
+            record.assert_sums();
+            let shown = shown.exits(0).stdout;
+            for words in ["1 of", "I/Os failed", "ended early", "ended by an error"] {
+                assert!(shown.contains(words), "{words}: {shown}");
+            }
+        }
+    }
+    // Both were replayed on, so both are in the list; the one that was asked for is the last.
+    let runs = scratch_dir();
+    let flags = ["--format=mqsim", "--seed=7", "--mode=outstanding", "--reference=sim:sata-b"];
+    let ran = at(runs.path(), &[&["trace", "replay", name, whole, "--json"], &flags[..]].concat());
+    let json = ran.exits(0).json();
+    assert_eq!(recorded(runs.path()).len(), 2);
+    let shown = at(runs.path(), &["runs", "show", "last"]).exits(0).stdout;
+    assert!(shown.contains(json["envelope"]["run_id"].as_str().unwrap()), "{shown}");
+    let reference = json["envelope"]["parts"][0].as_str().unwrap();
+    let shown = at(runs.path(), &["runs", "show", reference]).exits(0).stdout;
+    assert!(shown.contains("sim:sata-b"), "{shown}");
 }
 
 // Breaks when the drive that answers sooner is not named under a load that both can serve.

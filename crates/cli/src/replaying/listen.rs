@@ -28,7 +28,7 @@ const KEPT_AT_ONCE: usize = 8 << 10;
 pub type Begin<'a> = &'a mut dyn FnMut(Start<'_>) -> Result<()>;
 
 /// What is to be listened for.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub struct Wanted<'a> {
     /// The replay as a trace of its own.
     pub save: Option<&'a Path>,

@@ -3,12 +3,16 @@
 mod around;
 pub mod ask;
 mod body;
+mod keep;
 mod listen;
 mod play;
+mod reference;
 mod verify;
 
 pub use around::{caveats, schedulers};
 pub use body::{COMPARE, CompareBody, Drive, REPLAY, ReferenceBody, ReplayBody};
+pub use keep::Record;
 pub use listen::{Begin, Ear, Heard, Wanted};
-pub use play::{Job, On, Played, Reference, Start};
+pub use play::{Job, On, Played, Start};
+pub use reference::{Reference, referred};
 pub use verify::{Verified, verified};

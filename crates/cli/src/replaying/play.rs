@@ -1,7 +1,5 @@
 //! One replay on one drive: opened, planned, issued, told to whoever listens.
 
-use std::fs::File;
-use std::io::{BufReader, BufWriter, Seek as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -11,17 +9,21 @@ use block::{DriveIdentity, DriveInfo, Environment, Stack, Target};
 use engine::replay::{Ended, Reason, Replayed};
 use linux::scheduler::Held;
 use linux::sysfs::Roots;
+use record::{Document, RunId, State, Summary};
+use serde_json::json;
 use trace::import;
-use trace::replay::{
-    Counts, Opener, Options, Original, Plan, ReferenceReader, ReferenceWriter, Survey,
-};
+use trace::replay::{Counts, Opener, Options, Original, Plan, Survey};
 
 use super::ask;
+use super::body::ReplayBody;
+use super::reference::Reference;
 use crate::args::{PlayArgs, ReadingArgs};
 use crate::consent::{self, Said};
+use crate::keeping::Keeping;
 use crate::opening::{self, Opened, Place, Visitor};
 use crate::verbs::mark::seed_of;
 use crate::verbs::trace::opened;
+use crate::view;
 
 /// A trace that is read as often as it takes.
 #[derive(Clone, Debug)]
@@ -113,12 +115,46 @@ pub struct Played {
     pub stack: Stack,
     /// How it ended.
     pub ended: Ended,
+    /// Why it ended early, when I/O errors did that.
+    pub broken: Option<anyhow::Error>,
     /// What was planned and what was not.
     pub counts: Counts,
     /// What the original did.
     pub original: Original,
     /// The scheduler that was set for it, and the one before.
     pub scheduler: Option<(String, String)>,
+}
+
+impl Played {
+    /// Ends the record of this replay; its name, where it is recorded.
+    ///
+    /// # Errors
+    /// When the record is not whole.
+    pub fn recorded(
+        &self,
+        mut keeping: Keeping,
+        document: &Document<ReplayBody>,
+        is_broken: bool,
+    ) -> Result<Option<RunId>> {
+        let body = &document.body;
+        let summary = Summary {
+            verb: "trace replay".to_owned(),
+            target: self.info.name.clone(),
+            drive: view::drive(&self.info, &self.stack),
+            headline: view::replay::headline(body),
+        };
+        let state = match (self.ended.reason, is_broken) {
+            (_, true) => State::Broken,
+            (Reason::Cancelled, _) => State::Interrupted,
+            _ => State::Finished,
+        };
+        // One that ended early is no whole step.
+        if state == State::Finished {
+            let verdict = body.replay.fidelity.verdict.word();
+            keeping.step(0, "replay", &json!({ "verdict": verdict }), Vec::new());
+        }
+        keeping.close(document, state, &summary)
+    }
 }
 
 /// What is known before the first request.
@@ -146,7 +182,7 @@ impl Job<'_> {
     /// Replays by `options` on a drive; `reference` are the times of a reference replay.
     ///
     /// # Errors
-    /// What makes it impossible, or ended it early for another reason than Ctrl-C.
+    /// What makes it impossible.
     pub fn play(
         &self,
         on: On<'_>,
@@ -246,70 +282,15 @@ impl Visitor for Player<'_> {
             &mut |replayed| self.listener.see(replayed),
         )
         .with_context(|| self.on.name.to_owned())?;
-        if let (Reason::Errors, Some(failure)) = (ended.reason, &ended.failure) {
-            let errors =
-                format!("{} I/Os failed, and --errors allows {}", ended.errors, setup.errors_max);
-            return Err(anyhow!("{failure}").context(errors).context(self.on.name.to_owned()));
-        }
+        let failure = ended.failure.as_ref().filter(|_| ended.reason == Reason::Errors);
+        let broken = failure.map(|failure| {
+            let failed = report::number::counted(ended.errors as usize, "I/O");
+            let errors = format!("{failed} failed, and --errors allows {}", setup.errors_max);
+            anyhow!("{failure}").context(errors).context(self.on.name.to_owned())
+        });
         let (counts, original) = stream.finish();
         let scheduler =
             self.held.as_ref().map(|held| (held.now().to_owned(), held.before().to_owned()));
-        Ok(Played { plan, info, engine, stack, ended, counts, original, scheduler })
-    }
-}
-
-/// The times of a replay on a reference drive, in a file without a name.
-pub struct Reference {
-    file: File,
-}
-
-impl Reference {
-    /// Replays the trace at its own times on the reference drive, and keeps when each request was issued and done.
-    ///
-    /// # Errors
-    /// Those of the replay, and when there is no room for a temporary file.
-    pub fn make(job: &Job<'_>, on: On<'_>) -> Result<(Reference, Played)> {
-        let options = ask::of_reference(job.args, &job.options);
-        let file = tempfile::tempfile()
-            .context("cannot make a temporary file for the reference replay")?;
-        let kept = file.try_clone().context("cannot keep the temporary file open")?;
-        let mut keeper = Keeper {
-            writer: Some(ReferenceWriter::new(BufWriter::new(file), "the temporary file")),
-            trouble: None,
-        };
-        let played = job.play(on, &options, None, &mut keeper)?;
-        if let Some(trouble) = keeper.trouble {
-            return Err(trouble.into());
-        }
-        if let Some(writer) = keeper.writer {
-            writer.finish()?;
-        }
-        Ok((Reference { file: kept }, played))
-    }
-
-    fn reader(&mut self) -> Result<ReferenceReader> {
-        let mut file = self.file.try_clone().context("cannot read the temporary file")?;
-        file.rewind().context("cannot read the temporary file")?;
-        Ok(ReferenceReader::new(Box::new(BufReader::new(file)), "the temporary file"))
-    }
-}
-
-/// Keeps the times of requests.
-struct Keeper {
-    writer: Option<ReferenceWriter<BufWriter<File>>>,
-    trouble: Option<trace::TraceError>,
-}
-
-impl Listener for Keeper {
-    fn begin(&mut self, _: Start<'_>) -> Result<()> {
-        Ok(())
-    }
-
-    fn see(&mut self, replayed: &[Replayed]) {
-        if let Some(writer) = &mut self.writer
-            && self.trouble.is_none()
-        {
-            self.trouble = writer.see(replayed).err();
-        }
+        Ok(Played { plan, info, engine, stack, ended, broken, counts, original, scheduler })
     }
 }

@@ -40,8 +40,10 @@ pub(super) fn of(body: &Body, early: u64) -> Vec<Caveat> {
         add("never_completed", cause, "record until the device is idle, and without losses");
     }
     if counts.errors > 0 {
-        let cause =
-            format!("{} I/Os completed with an error, and count as any other", counts.errors);
+        let cause = match counts.errors {
+            1 => "1 I/O completed with an error, and counts as any other".to_owned(),
+            errors => format!("{errors} I/Os completed with an error, and count as any other"),
+        };
         add("errors", cause, "see errors_by_number in the JSON, and the kernel's log");
     }
     if trace.resolution_ns >= COARSE_NS {

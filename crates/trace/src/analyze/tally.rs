@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::{Flags, Io, Kind};
 
@@ -35,12 +36,20 @@ pub struct Counts {
     /// I/Os that completed with an error.
     pub errors: u64,
     /// Errors by their number (`errno`); 0 is none of them.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", default, deserialize_with = "by_number")]
     pub errors_by_number: BTreeMap<u16, u64>,
     /// I/Os that were issued more than once.
     pub requeued: u64,
     /// I/Os that were split.
     pub split: u64,
+}
+
+/// A map by numbers, whose names are strings in JSON: what is flattened into another is not told that they are numbers.
+fn by_number<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeMap<u16, u64>, D::Error> {
+    let named = BTreeMap::<String, u64>::deserialize(from)?;
+    let number =
+        |(name, times): (String, u64)| Ok((name.parse().map_err(D::Error::custom)?, times));
+    named.into_iter().map(number).collect()
 }
 
 impl Counts {
@@ -111,6 +120,12 @@ mod tests {
     use super::*;
     use crate::Stamp;
 
+    #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    struct Wrapped {
+        #[serde(flatten)]
+        counts: Counts,
+    }
+
     #[test]
     fn every_kind_is_counted_once() {
         let io = |kind, length| Io::arriving(Nanos(0), kind, Bytes(0), Bytes(length));
@@ -126,6 +141,10 @@ mod tests {
         assert_eq!(kinds, both.requests);
         assert_eq!((both.bytes_read, both.bytes_written, both.bytes_discarded), (3072, 1024, 1024));
         assert_eq!(both.errors_by_number, BTreeMap::from([(5, 2)]));
+        // Also as part of something else.
+        let wrapped = Wrapped { counts: both.clone() };
+        let json = serde_json::to_string(&wrapped).unwrap();
+        assert_eq!(serde_json::from_str::<Wrapped>(&json).unwrap(), wrapped);
         assert_eq!(both.clone().close(true).never_completed, 14);
         assert_eq!(both.close(false).never_completed, 0);
     }

@@ -425,7 +425,8 @@ impl Judge {
             add("requests_cut", cause, "use a larger target");
         }
         if ended.reason != Reason::Complete {
-            let cause = format!("the replay ended early, after {} requests", ended.issued);
+            let requests = if ended.issued == 1 { "request" } else { "requests" };
+            let cause = format!("the replay ended early, after {} {requests}", ended.issued);
             add("ended_early", cause, "the figures are of what was issued");
         }
         caveats

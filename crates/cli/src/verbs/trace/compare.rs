@@ -4,22 +4,19 @@ use std::sync::atomic::Ordering;
 
 use anyhow::{Context as _, Result};
 use record::{Document, Envelope, State, Summary};
-use serde_json::json;
 use trace::replay::compare::{Side, Suits, order};
 use trace::replay::{Mode, Score, Statement, compare};
 
-use super::replay::{reference, toml_of};
 use crate::args::TraceCompareArgs;
 use crate::envelope::{SystemClock, envelope};
 use crate::exit::Exit;
-use crate::keeping::{Beginning, Keeping};
 use crate::progress::Progress;
 use crate::replaying::{
-    self, Begin, COMPARE, CompareBody, Drive, Ear, Heard, Job, On, Played, Reference,
-    ReferenceBody, Start, Wanted, ask,
+    self, Begin, COMPARE, CompareBody, Drive, Ear, Heard, Job, On, Played, Record, Reference,
+    ReferenceBody, Start, Wanted, ask, referred,
 };
 use crate::verbs::mark::run_id;
-use crate::{recording, records, talk, view};
+use crate::{records, talk, view};
 
 /// Runs the verb.
 ///
@@ -32,8 +29,15 @@ pub fn main(args: &TraceCompareArgs) -> Result<Exit> {
         let (name, consent) = named(args, side);
         job.foresee(On { name, consent, seed: job.seed })?;
     }
-    let (times, reference) = reference(&job)?.unzip();
-    Match { args, job: &job, times, reference, rounds: Vec::new() }.run()
+    let mut head = envelope(COMPARE, run_id(job.seed), &SystemClock);
+    let keep = (&args.record.keep(), args.no_progress);
+    let referred = referred(&job, &args.trace, keep, &head)?;
+    if referred.as_ref().is_some_and(|referred| referred.interrupted) {
+        return Ok(Exit::Interrupted);
+    }
+    head.parts = referred.iter().filter_map(|referred| referred.run.clone()).collect();
+    let (times, reference) = referred.map(|referred| (referred.times, referred.body)).unzip();
+    Match { args, job: &job, times, reference, rounds: Vec::new() }.run(head)
 }
 
 /// A side's drive, and its word. Words are for the real drives, in the order in which they are named.
@@ -49,25 +53,6 @@ fn named(args: &TraceCompareArgs, side: Side) -> (&str, Option<&String>) {
 /// Both drives as the user named them.
 fn targets(args: &TraceCompareArgs) -> String {
     format!("{} {}", args.a, args.b)
-}
-
-/// Begins the record of so many rounds.
-fn begin(
-    args: &TraceCompareArgs,
-    seed: u64,
-    start: Start<'_>,
-    (head, positions): (&mut Envelope, u32),
-) -> Result<Keeping> {
-    let beginning = Beginning {
-        plan: toml_of(&start.plan.options)?,
-        setup: json!({
-            "verb": "trace compare", "trace": args.trace, "target": targets(args), "targets": [args.a, args.b],
-            "drive": recording::words(start.identity), "seed": seed,
-        }),
-        steps: Some(positions),
-        drives: &[start.identity],
-    };
-    Keeping::begin(&args.record.keep(), head, beginning, "comparison")
 }
 
 /// One comparison.
@@ -88,22 +73,44 @@ struct Round {
     schedule_s: f64,
 }
 
+/// How a replay of it ended.
+enum Ending {
+    /// All was issued.
+    Whole(Box<Round>),
+    /// The user wanted to stop in the middle of it.
+    Stopped,
+    /// I/O errors ended it.
+    Broken(anyhow::Error),
+}
+
 impl Match<'_> {
-    fn run(mut self) -> Result<Exit> {
+    fn run(mut self, mut head: Envelope) -> Result<Exit> {
         let positions = 2 * self.args.rounds;
-        let mut keeping = None;
-        let mut head = envelope(COMPARE, run_id(self.job.seed), &SystemClock);
+        let record = Record {
+            verb: "trace compare",
+            trace: &self.args.trace,
+            targets: &[&self.args.a, &self.args.b],
+            seed: self.job.seed,
+            steps: positions,
+            what: "comparison",
+        };
+        let keep = self.args.record.keep();
+        let (mut keeping, mut broken) = (None, None);
         for (position, side) in (0..).zip(order(self.args.rounds as usize)) {
-            let (args, seed) = (self.args, self.job.seed);
             // Before the first request of the first round.
             let mut on_start = |start: Start<'_>| {
                 if keeping.is_none() {
-                    keeping = Some(begin(args, seed, start, (&mut head, positions))?);
+                    keeping = Some(record.begin(&keep, start, &mut head)?);
                 }
                 Ok(())
             };
-            let Some(round) = self.round(side, (position, positions), &mut on_start)? else {
-                break;
+            let round = match self.round(side, (position, positions), &mut on_start)? {
+                Ending::Whole(round) => *round,
+                Ending::Stopped => break,
+                Ending::Broken(why) => {
+                    broken = Some(why);
+                    break;
+                }
             };
             let name = if side == Side::A { "A" } else { "B" };
             if let Some(keeping) = &mut keeping {
@@ -116,9 +123,9 @@ impl Match<'_> {
         }
         let whole = self.rounds.len() == positions as usize;
         let (Some(keeping), Some(body)) = (keeping, self.body()) else {
-            talk::note("stopped before each drive had a whole round: there is nothing to compare");
+            talk::note("ended before each drive had a whole round: there is nothing to compare");
             records::tell_to_make_anew();
-            return Ok(Exit::Interrupted);
+            return broken.map_or(Ok(Exit::Interrupted), Err);
         };
         let summary = Summary {
             verb: "trace compare".to_owned(),
@@ -133,10 +140,20 @@ impl Match<'_> {
         };
         let verdict = body.compared.verdict;
         let document = Document { envelope: head, body };
-        let state = if whole { State::Finished } else { State::Interrupted };
+        let state = match (whole, &broken) {
+            (true, _) => State::Finished,
+            (false, Some(_)) => State::Broken,
+            (false, None) => State::Interrupted,
+        };
         let recorded = keeping.close(&document, state, &summary);
         show(&document, self.args.json)?;
         recorded?;
+        if !whole {
+            records::tell_to_make_anew();
+        }
+        if let Some(broken) = broken {
+            return Err(broken);
+        }
         Ok(match (whole, verdict) {
             (false, _) => Exit::Interrupted,
             (true, Suits::A | Suits::B) => Exit::Done,
@@ -144,21 +161,25 @@ impl Match<'_> {
         })
     }
 
-    /// One replay; none when the user wanted to stop in the middle of it.
-    fn round(&mut self, side: Side, place: (u32, u32), begin: Begin<'_>) -> Result<Option<Round>> {
+    /// One replay.
+    fn round(&mut self, side: Side, place: (u32, u32), begin: Begin<'_>) -> Result<Ending> {
         let (name, consent) = named(self.args, side);
         // A pair of rounds has one seed, and each pair another.
         let on = On { name, consent, seed: self.job.seed.wrapping_add(u64::from(place.0 / 2)) };
         let wanted = Wanted { save: None, check: false };
         let mut ear = Ear::new(wanted, begin, Progress::new(!self.args.no_progress), name, place);
-        let played = self.job.play(on, &self.job.options, self.times.as_mut(), &mut ear)?;
+        let mut played = self.job.play(on, &self.job.options, self.times.as_mut(), &mut ear)?;
         let cancelled = played.ended.reason == engine::replay::Reason::Cancelled;
         let Heard { body, last_due, .. } = ear.finish(&played)?;
-        let Some(body) = body.filter(|_| !cancelled) else { return Ok(None) };
+        if let Some(broken) = played.broken.take() {
+            return Ok(Ending::Broken(broken));
+        }
+        let Some(body) = body.filter(|_| !cancelled) else { return Ok(Ending::Stopped) };
         let score =
             Score::of(&body).with_context(|| format!("{name}: nothing of the trace was issued"))?;
         let statement = body.plan;
-        Ok(Some(Round { side, score, played, statement, schedule_s: last_due.as_secs_f64() }))
+        let round = Round { side, score, played, statement, schedule_s: last_due.as_secs_f64() };
+        Ok(Ending::Whole(Box::new(round)))
     }
 
     fn body(&self) -> Option<CompareBody> {
