@@ -3,6 +3,8 @@
 
 mod place;
 
+use std::sync::Once;
+
 use anyhow::{Context as _, Result, anyhow, bail};
 use block::{DriveIdentity, DriveKind, Event, RunSink, WallClock as _};
 use engine::{Sample, Samples};
@@ -547,8 +549,12 @@ pub fn warn_of_the_same_drive(runs: &Runs, identity: &DriveIdentity) {
     let Ok(stack) = linux::stack::resolve(&Roots::default(), runs.dir()) else { return };
     let is_measured =
         |leaf: &block::Leaf| identity.leaves.iter().any(|measured| measured.name == leaf.name);
+    // Once, also where a command measures several.
+    static TOLD: Once = Once::new();
     if stack.leaves.iter().any(is_measured) {
-        talk::note("recording to the drive that is measured, between runs (see --runs-dir)");
+        TOLD.call_once(|| {
+            talk::note("recording to the drive that is measured, between runs (see --runs-dir)");
+        });
     }
 }
 

@@ -217,6 +217,19 @@ pub fn how_to_go_on(run: &Run, place: &PlaceArgs) -> String {
     }
 }
 
+/// How to make the comparison anew that a run is one side of.
+pub fn of_a_comparison(run: &Run) -> Option<String> {
+    let words = &run.envelope.arguments;
+    let is_side =
+        run.setup["verb"] == "compare" && words.first().is_some_and(|verb| verb == "compare");
+    is_side.then(|| {
+        let anew = line::command(&with_new_files(words));
+        format!(
+            "one side of a comparison; to measure all its sides in turns again: drivescope {anew}"
+        )
+    })
+}
+
 /// That a run has no result, and what to do.
 pub fn without_result(run: &Run, runs: &Runs, place: &PlaceArgs) -> anyhow::Error {
     let next = match runs.is_live(&run.id) {

@@ -352,10 +352,18 @@ fn a_stopped_comparison_and_a_file_of_ios_lead_on() {
         .collect();
     assert_eq!(told.len(), 3, "{}", ran.stderr);
     assert!(told[2].starts_with("compare ") && told[2].ends_with(" --margin 5%"), "{told:?}");
+    // One that was killed said nothing, and the list has each of its sides by itself.
+    let side = at(dir.path(), &["runs", "show", "last"]).exits(0).stdout;
+    let anew = side.split_once("in turns again:").unwrap().1.split_whitespace();
+    let anew =
+        anew.take_while(|word| !["!", "✗", "✓"].contains(word)).collect::<Vec<_>>().join(" ");
+    assert_eq!(anew, format!("drivescope {}", args.join(" ")));
     for words in told {
         let ran = in_shell(&words, dir.path());
         assert!(matches!(ran.code, Some(0 | 1)), "{words}: {}", ran.stderr);
     }
+    let side = at(dir.path(), &["runs", "show", "last"]).exits(0).stdout;
+    assert!(!side.contains("in turns again"), "{side}");
     let dir = scratch_dir();
     let args = [&["mark", "sim:hdd-wd", "--samples=ios.csv"], &load[..]].concat();
     let ran = stopped(&args, dir.path());

@@ -82,6 +82,7 @@ pub fn about(run: &Run, integrity: &Integrity, live: bool, place: &PlaceArgs) ->
             format!("{word}; {}", records::how_to_go_on(run, place))
         };
         notes.push((tone, how));
+        notes.extend(records::of_a_comparison(run).filter(|_| !live).map(|how| (Tone::Mixed, how)));
     }
     notes.push(match integrity {
         Integrity::AsRecorded { files } => {
