@@ -1,0 +1,67 @@
+//! The record of a replay or of several: begun before the first request, so that what was written is in the list whatever
+//! becomes of it.
+
+use std::path::Path;
+
+use anyhow::{Context as _, Result};
+use record::Envelope;
+use serde_json::json;
+use trace::replay::Options;
+
+use super::play::Start;
+use crate::args::KeepArgs;
+use crate::keeping::{Beginning, Keeping};
+use crate::recording;
+
+/// What a record is of.
+#[derive(Clone, Copy)]
+pub struct Record<'a> {
+    /// Which verb made it.
+    pub verb: &'a str,
+    /// The trace's file, as the user named it.
+    pub trace: &'a Path,
+    /// The drives, as the user named them.
+    pub targets: &'a [&'a str],
+    /// Root of all randomness.
+    pub seed: u64,
+    /// How many replays it is of.
+    pub steps: u32,
+    /// What goes on when the record cannot.
+    pub what: &'static str,
+}
+
+impl Record<'_> {
+    /// Begins it with the first replay; completes `envelope`.
+    ///
+    /// # Errors
+    /// When it cannot be kept where the user wants it.
+    pub fn begin(
+        &self,
+        keep: &KeepArgs,
+        start: Start<'_>,
+        envelope: &mut Envelope,
+    ) -> Result<Keeping> {
+        let mut setup = json!({
+            "verb": self.verb, "trace": self.trace, "target": self.targets.join(" "),
+            "drive": recording::words(start.identity), "seed": self.seed,
+        });
+        if self.targets.len() > 1 {
+            setup["targets"] = json!(self.targets);
+        }
+        let beginning = Beginning {
+            plan: toml_of(&start.plan.options)?,
+            setup,
+            steps: Some(self.steps),
+            drives: &[start.identity],
+        };
+        let mut keeping = Keeping::begin(keep, envelope, beginning, self.what)?;
+        // The first request follows at once.
+        keeping.begun()?;
+        Ok(keeping)
+    }
+}
+
+/// What was asked for, as text.
+fn toml_of(options: &Options) -> Result<String> {
+    toml::to_string_pretty(options).context("the plan has no text form")
+}

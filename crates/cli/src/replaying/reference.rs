@@ -1,0 +1,146 @@
+//! The replay on a reference drive, which tells what is outstanding when the trace does not: made first, recorded as a run of
+//! its own, its times kept in a file without a name.
+
+use std::fs::File;
+use std::io::{BufReader, BufWriter, Seek as _};
+use std::path::Path;
+
+use anyhow::{Context as _, Result};
+use engine::replay::{Reason, Replayed};
+use record::{Document, Envelope, RunId};
+use trace::replay::{ReferenceReader, ReferenceWriter};
+
+use super::ask;
+use super::body::{Drive, REPLAY, ReferenceBody, ReplayBody};
+use super::keep::Record;
+use super::listen::{Ear, Wanted};
+use super::play::{Job, Listener, On, Played, Start};
+use crate::args::KeepArgs;
+use crate::envelope::{SystemClock, envelope};
+use crate::keeping::Keeping;
+use crate::progress::Progress;
+use crate::records;
+use crate::verbs::mark::run_id;
+
+/// A replay on a reference drive.
+pub struct Referred {
+    /// When each request was issued and done.
+    pub times: Reference,
+    /// What is told of it.
+    pub body: ReferenceBody,
+    /// Its run, where it is recorded.
+    pub run: Option<RunId>,
+    /// True when the user stopped it.
+    pub interrupted: bool,
+}
+
+/// The replay on the reference drive, where one is asked for; a part of the one that `whole` will be of. What ended early
+/// is told how to make it anew.
+///
+/// # Errors
+/// Those of that replay.
+pub fn referred(
+    job: &Job<'_>,
+    trace: &Path,
+    (keep, quiet): (&KeepArgs, bool),
+    whole: &Envelope,
+) -> Result<Option<Referred>> {
+    let Some(name) = &job.args.reference else { return Ok(None) };
+    let keep = KeepArgs { part_of: Some(whole.run_id.to_string()), ..keep.clone() };
+    let record = Record {
+        verb: "trace replay",
+        trace,
+        targets: &[name],
+        seed: job.seed,
+        steps: 1,
+        what: "reference replay",
+    };
+    let mut head = envelope(REPLAY, run_id(job.seed), &SystemClock);
+    let mut keeping = Keeping::none(record.what);
+    let mut begin = |start: Start<'_>| {
+        keeping = record.begin(&keep, start, &mut head)?;
+        Ok(())
+    };
+    let progress = Progress::new(!quiet);
+    let ear = Ear::new(Wanted::default(), &mut begin, progress, record.what, (0, 1));
+    let on = On { name, consent: job.args.consent.consent.first(), seed: job.seed };
+    let (times, mut played, heard) =
+        Reference::make(job, on, ear).with_context(|| format!("--reference {name}"))?;
+    let interrupted = played.ended.reason == Reason::Cancelled;
+    let completion_s = played.ended.elapsed.as_secs_f64();
+    let broken = played.broken.take();
+    let mut run = None;
+    if let Some(replay) = heard.body {
+        let (file, drive) = (trace.to_owned(), Drive::of(&played));
+        let body =
+            ReplayBody { file, drive, seed: job.seed, reference: None, replay, kernel: None };
+        run = played.recorded(keeping, &Document { envelope: head, body }, broken.is_some())?;
+    }
+    if let Some(broken) = broken {
+        records::tell_to_make_anew();
+        return Err(broken.context(format!("--reference {name}")));
+    }
+    if interrupted {
+        records::tell_to_make_anew();
+    }
+    let body = ReferenceBody { drive: name.clone(), factor: job.args.factor, completion_s };
+    Ok(Some(Referred { times, body, run, interrupted }))
+}
+
+/// The times of a replay on a reference drive.
+pub struct Reference {
+    file: File,
+}
+
+impl Reference {
+    /// Replays the trace at its own times on the reference drive, and keeps when each request was issued and done.
+    fn make(job: &Job<'_>, on: On<'_>, ear: Ear<'_>) -> Result<(Reference, Played, super::Heard)> {
+        let options = ask::of_reference(job.args, &job.options);
+        let file = tempfile::tempfile()
+            .context("cannot make a temporary file for the reference replay")?;
+        let kept = file.try_clone().context("cannot keep the temporary file open")?;
+        let mut keeper = Keeper {
+            ear,
+            writer: ReferenceWriter::new(BufWriter::new(file), "the temporary file"),
+            trouble: None,
+        };
+        let played = job.play(on, &options, None, &mut keeper)?;
+        let Keeper { ear, writer, trouble } = keeper;
+        let heard = ear.finish(&played)?;
+        if let Some(trouble) = trouble {
+            return Err(trouble.into());
+        }
+        writer.finish()?;
+        Ok((Reference { file: kept }, played, heard))
+    }
+
+    /// Reads them from the first on.
+    ///
+    /// # Errors
+    /// When the file cannot be read again.
+    pub fn reader(&mut self) -> Result<ReferenceReader> {
+        let mut file = self.file.try_clone().context("cannot read the temporary file")?;
+        file.rewind().context("cannot read the temporary file")?;
+        Ok(ReferenceReader::new(Box::new(BufReader::new(file)), "the temporary file"))
+    }
+}
+
+/// Keeps the times of requests, and lets the ear have them.
+struct Keeper<'a> {
+    ear: Ear<'a>,
+    writer: ReferenceWriter<BufWriter<File>>,
+    trouble: Option<trace::TraceError>,
+}
+
+impl Listener for Keeper<'_> {
+    fn begin(&mut self, start: Start<'_>) -> Result<()> {
+        self.ear.begin(start)
+    }
+
+    fn see(&mut self, replayed: &[Replayed]) {
+        self.ear.see(replayed);
+        if self.trouble.is_none() {
+            self.trouble = self.writer.see(replayed).err();
+        }
+    }
+}
