@@ -31,9 +31,9 @@ use crate::limit::Limit;
 use crate::live::Watch;
 use crate::opening::{null_stack, tell_without_effect};
 use crate::recording::Recording;
-use crate::talk;
 use crate::turns::Turn;
 use crate::ways::EngineWay;
+use crate::{setup, talk};
 
 /// What a verb asks to be measured.
 pub struct Job<'a> {
@@ -502,11 +502,11 @@ impl How {
     }
 }
 
-/// Who a target without layers under it is: who its name says.
+/// Who a target without layers under it is: who its name says, from wherever it is said.
 pub fn identity_by_name(info: &DriveInfo) -> DriveIdentity {
     DriveIdentity {
         kind: info.kind,
-        name: info.name.clone(),
+        name: setup::absolute(&info.name),
         capacity_bytes: info.capacity_bytes,
         filesystem: None,
         filesystem_id: None,

@@ -298,13 +298,23 @@ fn without_consent(words: &[String]) -> Vec<String> {
     left
 }
 
+/// A command with the drive's whole name, as the record has it: it may be read in another directory than it was given in.
+fn from_anywhere(words: &[String], run: &Run) -> Vec<String> {
+    let (typed, whole) = (values_of(words, &DRIVE), run.setup["target"].as_str());
+    let whole = |word: &String| match (typed.first(), whole) {
+        (Some((_, typed)), Some(whole)) if word == typed => whole.to_owned(),
+        _ => word.clone(),
+    };
+    words.iter().map(whole).collect()
+}
+
 /// The command that made a run, for one that is made from its beginning.
 fn anew(run: &Run) -> String {
     let Summary { verb, target, .. } = &run.summary;
     let words = &run.envelope.arguments;
     let is_its_own = words.first().map(String::as_str) == verb.split(' ').next();
     if !words.is_empty() && is_its_own && !words.iter().any(|word| word.starts_with("--resume")) {
-        return to_make_anew(words);
+        return to_make_anew(&from_anywhere(words, run));
     }
     // It was made by the command of a survey, or ended by one that went on with it.
     let words: Vec<String> = verb.split(' ').chain([target.as_str()]).map(str::to_owned).collect();

@@ -67,21 +67,11 @@ impl Setup {
         keep: &KeepArgs,
         output: &OutputArgs,
     ) -> Setup {
-        let name = target.target.clone();
-        let real = match absolute_model(&name) {
-            Some(_) => None,
-            None => std::fs::canonicalize(&name).ok(),
-        };
-        if real.as_ref().is_some_and(|path| path.to_str().is_none()) {
-            talk::note(
-                "the target's path is no UTF-8, so this run cannot be gone on with or repeated",
-            );
-        }
-        let name = absolute_model(&name).unwrap_or(name);
-        let is_dir = real.as_ref().is_some_and(|path| path.is_dir());
+        let name = absolute(&target.target);
+        let is_dir = std::fs::metadata(&name).is_ok_and(|meta| meta.is_dir());
         Setup {
             verb: verb.to_owned(),
-            target: real.map_or(name, |path| path.display().to_string()),
+            target: name,
             file_bytes: is_dir.then_some(file_bytes),
             engine: target.engine.to_string(),
             iopoll: target.iopoll,
@@ -134,6 +124,18 @@ impl Setup {
             consent,
         })
     }
+}
+
+/// The name of a target so that it leads there from anywhere: a run may be gone on with from another directory.
+pub fn absolute(name: &str) -> String {
+    if let Some(model) = absolute_model(name) {
+        return model;
+    }
+    let Ok(path) = std::fs::canonicalize(name) else { return name.to_owned() };
+    if path.to_str().is_none() {
+        talk::note("the target's path is no UTF-8, so this run cannot be gone on with or repeated");
+    }
+    path.display().to_string()
 }
 
 /// The name of a target that is no path: a virtual drive's, with the path of its model made absolute so

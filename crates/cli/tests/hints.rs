@@ -465,3 +465,39 @@ fn what_a_killed_comparison_left_can_be_removed_as_it_is_told() {
     assert!(removed.unwrap().success(), "{line}");
     assert!(!left.exists());
 }
+
+// Breaks when a run whose drive was named by a relative path is gone on with, or made anew, somewhere else than there.
+#[test]
+fn a_relative_name_leads_there_from_anywhere() {
+    let there = scratch_dir();
+    let model = include_str!("../../sim/models/usb-8m.toml");
+    fs::write(there.path().join("own.toml"), model).unwrap();
+    written_file(&there.path().join("image"), 8 << 20);
+    let names_of = |name: &str| match name.strip_prefix("sim:") {
+        Some(model) => format!("sim:{}", there.path().join(model).display()),
+        None => there.path().join(name).display().to_string(),
+    };
+    let pts = ["--minute=0.1%", "--no-purge", "--no-live"];
+    for (verb, name, flags) in [
+        (&["mark"][..], "sim:own.toml", &["--quick", "--runs=2", "--tests=RND4KQ1T1"][..]),
+        (&["probe", "interval"], "sim:own.toml", &[]),
+        (&["survey"], "image", &["--no-live", "--time-budget=10s"]),
+        (&["pts", "iops"], "sim:own.toml", &pts),
+    ] {
+        let runs = scratch_dir();
+        let args = [verb, &[name, "--seed=7"], flags].concat();
+        let mut command = drivescope(&args);
+        command.current_dir(there.path()).env("DRIVESCOPE_RUNS_DIR", runs.path());
+        let ran = Ran::from(command.output().unwrap());
+        assert!(matches!(ran.code, Some(0 | 1)), "{args:?}: {}", ran.stderr);
+        let made = common::recorded::recorded(runs.path()).remove(0);
+        assert_eq!(made.json("setup.json")["target"], names_of(name), "{args:?}");
+        // Of a finished one, how it is made again; of a killed one, how it goes on.
+        let wrong = if verb[0] == "probe" { "survey" } else { "probe" };
+        follow(&at(runs.path(), &[wrong, "--resume", &made.id()]), runs.path());
+        kill(&made);
+        follow(&at(runs.path(), &["runs", "show", &made.id()]), runs.path());
+        let state = at(runs.path(), &["runs", "show", &made.id()]).exits(0).stdout;
+        assert!(state.contains("finished"), "{args:?}: {state}");
+    }
+}
