@@ -480,8 +480,9 @@ fn a_relative_name_leads_there_from_anywhere() {
     let pts = ["--minute=0.1%", "--no-purge", "--no-live"];
     for (verb, name, flags) in [
         (&["mark"][..], "sim:own.toml", &["--quick", "--runs=2", "--tests=RND4KQ1T1"][..]),
+        (&["mark"], "image", &["--quick", "--runs=2", "--tests=RND4KQ1T1"]),
         (&["probe", "interval"], "sim:own.toml", &[]),
-        (&["survey"], "image", &["--no-live", "--time-budget=10s"]),
+        (&["survey"], "sim:own.toml", &["--no-live", "--time-budget=1min"]),
         (&["pts", "iops"], "sim:own.toml", &pts),
     ] {
         let runs = scratch_dir();
