@@ -102,6 +102,19 @@ impl Keeping {
         writer.note("begun", &Value::Null)
     }
 
+    /// Keeps anything else, under the name of its kind.
+    pub fn note(&mut self, kind: &str, payload: &Value) {
+        let Some(writer) = self.writer.as_mut().filter(|_| self.trouble.is_none()) else { return };
+        if let Err(error) = writer.note(kind, payload) {
+            self.broken(error);
+        }
+    }
+
+    fn broken(&mut self, error: RecordError) {
+        talk::note(&format!("the record ends here, and the {} goes on: {error}", self.what));
+        self.trouble = Some(error);
+    }
+
     /// Keeps a step: its name and figures, and single I/Os beside it.
     pub fn step(
         &mut self,
@@ -114,8 +127,7 @@ impl Keeping {
             return;
         }
         if let Err(error) = self.write(position, name, figures, rows) {
-            talk::note(&format!("the record ends here, and the {} goes on: {error}", self.what));
-            self.trouble = Some(error);
+            self.broken(error);
         }
     }
 

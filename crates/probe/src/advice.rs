@@ -29,15 +29,18 @@ const F2FS_LOGS: [u64; 3] = [6, 4, 2];
 pub fn of(known: &Known, info: &DriveInfo) -> Vec<Advice> {
     let name = device_of(info);
     let mut advice = Vec::new();
+    // Before the filesystems: it is the partition that they go into.
+    let less = capacity(known, info);
+    let is_less = less.is_some();
+    advice.extend(less);
     if let Some(erase) = known.value(Name::EraseBlock).filter(|bytes| *bytes > 0) {
-        advice.push(partition(erase, name));
+        advice.extend((!is_less).then(|| partition(erase, name)));
         advice.extend(ext4(known, erase, name));
         advice.extend(f2fs(known, erase, name));
     }
     advice.extend(streams(known));
     advice.extend(fat(known));
     advice.extend(cache(known));
-    advice.extend(capacity(known, info));
     advice
 }
 
@@ -53,13 +56,16 @@ fn new(topic: &str, command: Option<String>, why: String) -> Advice {
     Advice { topic: topic.to_owned(), command, why }
 }
 
-/// Partitions that begin and end with an erase block. The first 4 MiB at least stay free for the partition table.
+/// Where the first partition begins: with an erase block, and behind 4 MiB at least, which stay free for the partition table.
+fn start(erase: u64) -> u64 {
+    erase * (4_u64 << 20).div_ceil(erase)
+}
+
+/// Partitions that begin and end with an erase block.
 fn partition(erase: u64, name: &str) -> Advice {
-    let start = erase * (4_u64 << 20).div_ceil(erase);
-    let sectors = start / 512;
     new(
         "partition",
-        Some(format!("echo 'start={sectors}' | sfdisk --label gpt {name}")),
+        Some(format!("echo 'start={}' | sfdisk --label gpt {name}", size(start(erase)))),
         format!(
             "a partition that begins at a multiple of {} shares no erase block with another",
             Bytes(erase)
@@ -103,7 +109,7 @@ fn f2fs(known: &Known, erase: u64, name: &str) -> Option<Advice> {
         "f2fs",
         Some(format!("mkfs.f2fs -s {segments} {}", first_partition(name))),
         format!(
-            "a section of {segments} segments is {}, whole erase blocks{mount}",
+            "in place of ext4: a section of {segments} segments is {}, whole erase blocks{mount}",
             Bytes(segments * F2FS_SEGMENT)
         ),
     ))
@@ -161,14 +167,36 @@ fn cache(known: &Known) -> Option<Advice> {
     ))
 }
 
+/// A size as sfdisk(8) takes it whatever the drive's sectors are.
+fn size(bytes: u64) -> String {
+    match bytes.is_multiple_of(1 << 20) {
+        true => format!("{}MiB", bytes >> 20),
+        false => format!("{}KiB", bytes >> 10),
+    }
+}
+
+/// A partition that ends where the drive really does. Its table is of the old form (MBR): a GPT has a copy at the end that is
+/// stated, which on such a drive lies over something else, or is lost.
 fn capacity(known: &Known, info: &DriveInfo) -> Option<Advice> {
+    /// What an MBR can tell, in its sectors.
+    const MBR_SECTORS: u64 = u32::MAX as u64;
     let (real, stated) = (known.finding(Name::RealCapacity)?.value?, info.capacity_bytes.0);
-    // In sectors, whole MiB of them.
-    let sectors = real / (1 << 20) * 2048;
+    let erase = known.value(Name::EraseBlock).filter(|bytes| *bytes > 0).unwrap_or(4 << 20);
+    let start = start(erase);
+    let length = real.saturating_sub(start) / erase * erase;
+    let is_told = real / info.logical_block_bytes.0.max(512) <= MBR_SECTORS && length > 0;
+    let command = is_told.then(|| {
+        format!(
+            "echo 'start={}, size={}' | sfdisk --label dos {}",
+            size(start),
+            size(length),
+            device_of(info)
+        )
+    });
     (real < stated).then(|| {
         new(
             "capacity",
-            Some(format!("echo 'size={sectors}' | sfdisk --label gpt {}", device_of(info))),
+            command,
             format!(
                 "it holds {} of the {} that it states: data beyond is lost",
                 Bytes(real),
@@ -230,7 +258,7 @@ mod tests {
         assert_eq!(
             commands(&card, "/dev/mmcblk0"),
             [
-                "echo 'start=8192' | sfdisk --label gpt /dev/mmcblk0",
+                "echo 'start=4MiB' | sfdisk --label gpt /dev/mmcblk0",
                 "mkfs.ext4 -E stride=4,stripe-width=1024 /dev/mmcblk0p1",
                 "mkfs.f2fs -s 2 /dev/mmcblk0p1",
             ]
@@ -248,7 +276,7 @@ mod tests {
         assert_eq!(
             commands(&card, "/dev/sdb"),
             [
-                "echo 'start=12288' | sfdisk --label gpt /dev/sdb",
+                "echo 'start=6MiB' | sfdisk --label gpt /dev/sdb",
                 "mkfs.ext4 -E stride=1,stripe-width=768 /dev/sdb1",
                 "mkfs.f2fs -s 3 /dev/sdb1",
             ]
@@ -263,7 +291,9 @@ mod tests {
         let advice = of(&known, &info);
         let commands: Vec<_> =
             advice.iter().filter_map(|advice| advice.command.as_deref()).collect();
-        assert_eq!(commands.len(), 4);
+        assert_eq!(commands.len(), 3);
+        // One partition, all of it within what is there, beside no copy of its table at the end that is stated.
+        assert_eq!(commands[0], "echo 'start=4MiB, size=1020MiB' | sfdisk --label dos /dev/sdX");
         assert!(commands.iter().all(|command| command.contains(" /dev/sdX")), "{commands:?}");
     }
 

@@ -12,7 +12,7 @@ use workload::rng::mix;
 
 use crate::ask::Ask;
 use crate::kept::{Earlier, Keeper, Kept, Standing};
-use crate::options::{Minute, Options, Test};
+use crate::options::{Limit, Minute, Options, Test};
 use crate::rig::{Purged, Rig};
 use crate::window::{Latency, Series, Window, cpu_percent, disturbances, moved, phase};
 
@@ -45,12 +45,14 @@ pub enum Halt {
     },
     /// What may be written is used up.
     #[error(
-        "what is left of the write budget of {budget} does not suffice: {written} are written; what was measured before \
-         is kept, and --write-budget can be raised when it is gone on with"
+        "what is left of {} {budget} does not suffice: {written} are written; what was measured before is kept; {}",
+        limit.flag(), limit.remedy()
     )]
     Budget {
-        /// The budget.
+        /// The most that may be written.
         budget: Bytes,
+        /// What says so.
+        limit: Limit,
         /// What was written.
         written: Bytes,
     },
@@ -340,12 +342,11 @@ impl<'a> Desk<'a> {
     }
 
     fn check_budget(&self, ask: &Ask) -> Result<(), Halt> {
-        let Some(budget) = self.options.write_budget.filter(|_| ask.read_percent < 100) else {
-            return Ok(());
-        };
+        let limit = self.options.write_limit().filter(|_| ask.read_percent < 100);
+        let Some((budget, limit)) = limit else { return Ok(()) };
         let left = budget.saturating_sub(self.written);
         if left < ask.least() + ask.least() {
-            return Err(Halt::Budget { budget, written: self.written });
+            return Err(Halt::Budget { budget, limit, written: self.written });
         }
         Ok(())
     }
@@ -354,7 +355,7 @@ impl<'a> Desk<'a> {
     fn within_budget(&self, ask: &Ask) -> Stop {
         // Each submitter ends with its share, and the request that reaches it may go beyond by its length. What is
         // read counts too, since in a mix nobody knows beforehand which requests will be writes.
-        let left = self.options.write_budget.map(|budget| {
+        let left = self.options.write_limit().map(|(budget, _)| {
             let left = budget.saturating_sub(self.written).saturating_sub(ask.least());
             left.round_down(ask.least())
         });
@@ -395,11 +396,11 @@ impl<'a> Desk<'a> {
         }
         // What the budget cut short is no measurement: it is not kept, and made again under a larger one.
         let cut = ask.stop.bytes.filter(|cut| asked.is_none_or(|asked| *cut < asked));
-        if let (Some(budget), Some(cut)) = (self.options.write_budget, cut)
+        if let (Some((budget, limit)), Some(cut)) = (self.options.write_limit(), cut)
             && samples.totals.bytes() + ask.least() >= cut
         {
             self.written += samples.totals.written;
-            return Err(Halt::Budget { budget, written: self.written });
+            return Err(Halt::Budget { budget, limit, written: self.written });
         }
         let (window, latencies) = self.window(ask, position, &samples);
         self.keeper.event(&Event::StepFinished {

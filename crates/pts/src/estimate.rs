@@ -115,7 +115,7 @@ impl Estimate {
         };
         let fills_max = of_range(sum(&|test| test.fills_max));
         let most = timed_bytes.map(|bytes| bytes.saturating_add(fills_max));
-        let most = match (most, options.write_budget) {
+        let most = match (most, options.write_limit().map(|(most, _)| most)) {
             (Some(most), Some(Bytes(budget))) => Some(most.min(budget)),
             (most, budget) => most.or(budget.map(|budget| budget.0)),
         };

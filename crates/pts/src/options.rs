@@ -165,6 +165,35 @@ impl Load {
         Load { block: Bytes::kib(4), read_percent: 0, is_random: true, is_composite: false };
 }
 
+/// What limits the bytes that are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// A budget, which can be raised when a run is gone on with.
+    Budget,
+    /// The drive's rating, which cannot.
+    Rating,
+}
+
+impl Limit {
+    /// The flag that says it.
+    pub fn flag(self) -> &'static str {
+        match self {
+            Limit::Budget => "--write-budget",
+            Limit::Rating => "--tbw",
+        }
+    }
+
+    /// What can be done when it is reached.
+    pub fn remedy(self) -> &'static str {
+        match self {
+            Limit::Budget => "--write-budget can be raised when it is gone on with",
+            Limit::Rating => {
+                "to write beyond what the drive is rated for, begin a new run with another --tbw"
+            }
+        }
+    }
+}
+
 /// Everything that is asked for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -201,6 +230,9 @@ pub struct Options {
     pub dirth: Load,
     /// Most bytes that may be written, over all tests.
     pub write_budget: Option<Bytes>,
+    /// What the drive is rated to be written (TBW), which is not gone beyond either.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tbw: Option<Bytes>,
     /// (physical - capacity) / capacity of the drive, where the user knows it.
     pub over_provisioning: Option<f64>,
     /// The medium is written in place, as the user knows: there is no free space to be used up.
@@ -231,6 +263,13 @@ pub enum OptionsError {
 }
 
 impl Options {
+    /// The most that may be written, and what says so: a budget or the drive's rating, whichever is less.
+    pub fn write_limit(&self) -> Option<(Bytes, Limit)> {
+        let budget = self.write_budget.map(|budget| (budget, Limit::Budget));
+        let rating = self.tbw.map(|tbw| (tbw, Limit::Rating));
+        budget.into_iter().chain(rating).min_by_key(|(bytes, _)| *bytes)
+    }
+
     /// Most rounds by the specification.
     pub const ROUNDS_MAX: u32 = 25;
 
@@ -253,6 +292,7 @@ impl Options {
             wsat: Load::RANDOM_WRITES,
             dirth: Load::RANDOM_WRITES,
             write_budget: None,
+            tbw: None,
             over_provisioning: None,
             in_place: false,
             open_loop: None,

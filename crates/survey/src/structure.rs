@@ -113,7 +113,14 @@ pub fn advice(seen: &Seen<'_>, about: &[&str]) -> Vec<Advice> {
         };
         seen.probes.iter().copied().map(|body| of(&body)).find(|advice| !advice.is_empty())
     };
-    about.iter().filter_map(on).flatten().collect()
+    // One partition is enough, and it ends where the drive really does.
+    let is_less = seen.probes.iter().any(|body| body.advice.iter().any(|a| a.topic == "capacity"));
+    about
+        .iter()
+        .filter(|topic| !(is_less && **topic == "partition"))
+        .filter_map(on)
+        .flatten()
+        .collect()
 }
 
 fn parallelism(seen: &Seen<'_>) -> Option<Conclusion> {

@@ -93,6 +93,14 @@ impl PtsRecord {
         self.written.1 = budget;
     }
 
+    /// Keeps what the drive was written when a part was broken off in order: what is written later others wrote.
+    pub fn ended_early(&mut self, written: &[Written]) {
+        self.write("what is not whole");
+        if !written.is_empty() {
+            self.keeping.note(ENDED_EARLY, &serde_json::json!(written));
+        }
+    }
+
     /// Ends the record; the run's name when it is whole.
     ///
     /// # Errors
@@ -111,6 +119,8 @@ impl PtsRecord {
 
 /// How many stretches, purges and parts counted when a run was gone on with: what came after was made again.
 const WHOLE: &str = "whole";
+/// What the drive was written when a run was ended before its end.
+const ENDED_EARLY: &str = "ended early";
 /// How many steps the record had then.
 const ENTRIES: &str = "steps";
 
@@ -199,7 +209,11 @@ pub fn check_same(run: &Run, identity: &DriveIdentity) -> Result<()> {
 ///
 /// # Errors
 /// When more was written than the part that was broken off can have; the run has to begin anew then.
-pub fn check_unwritten(run: &Run, earlier: &Earlier, now: &[Written]) -> Result<()> {
+pub fn check_unwritten(
+    run: &Run,
+    earlier: &Earlier,
+    (now, capacity): (&[Written], Bytes),
+) -> Result<()> {
     if earlier.replay || earlier.kept.is_empty() {
         return Ok(());
     }
@@ -211,6 +225,30 @@ pub fn check_unwritten(run: &Run, earlier: &Earlier, now: &[Written]) -> Result<
     let count = |written: &[Written], by: &str| {
         written.iter().find(|written| written.by == by).map(|written| written.bytes)
     };
+    let counted = |written: &[Written]| {
+        now.iter().find_map(|now| {
+            let then = count(written, &now.by)?;
+            Some(Bytes(now.bytes.checked_sub(then)?))
+        })
+    };
+    // It was ended in order, and counted then; a later process may have been killed.
+    let last = run
+        .notes
+        .iter()
+        .rev()
+        .find(|(kind, _)| [ENDED_EARLY, recording::RESUMED].contains(&kind.as_str()));
+    let ended = last.filter(|(kind, _)| kind == ENDED_EARLY);
+    let ended =
+        ended.and_then(|(_, then)| serde_json::from_value::<Vec<Written>>(then.clone()).ok());
+    if let Some(since) = ended.and_then(|then| counted(&then)) {
+        if since.0 > 2 * COUNT_STEP_BYTES {
+            return Err(written_since(
+                run,
+                &format!("{since} were written to the drive since it was ended"),
+            ));
+        }
+        return Ok(());
+    }
     let both = now.iter().find_map(|now| {
         let then = wholes.last().and_then(|last| count(last, &now.by))?;
         Some((&now.by, now.bytes.checked_sub(then)?))
@@ -223,17 +261,24 @@ pub fn check_unwritten(run: &Run, earlier: &Earlier, now: &[Written]) -> Result<
     };
     let counts: Vec<u64> = wholes.iter().filter_map(|whole| count(whole, by)).collect();
     let parts = counts.windows(2).map(|pair| pair[1].saturating_sub(pair[0]));
-    let most = 2 * parts.max().unwrap_or(0).max(COUNT_STEP_BYTES);
+    // Of the first one nothing tells how much it writes; some write all of the drive.
+    let part = parts.max().unwrap_or(capacity.0);
+    let most = part.max(COUNT_STEP_BYTES).saturating_mul(2);
     if since > most {
         let (since, most) = (Bytes(since), Bytes(most));
-        let refusal = format!(
-            "{}: {since} were written to the drive since its last whole part, and the part that was broken off writes \
-             {most} at most: its state is no longer that of the record; begin anew with a purge",
-            run.id
+        let what = format!(
+            "{since} were written to the drive since its last whole part, and the part that was broken off writes \
+             {most} at most"
         );
-        return Err(Refused(refusal).into());
+        return Err(written_since(run, &what));
     }
     Ok(())
+}
+
+fn written_since(run: &Run, what: &str) -> anyhow::Error {
+    let id = &run.id;
+    let words = "its state is no longer that of the record; begin anew with a purge";
+    Refused(format!("{id}: {what}: {words}")).into()
 }
 
 /// NVMe drives count in steps of a thousand blocks of 512 bytes.

@@ -15,7 +15,7 @@ use linux::purge::Method;
 use pts::body::Body;
 use pts::desk::Halt;
 use pts::kept::Earlier;
-use pts::options::{Options, Profile, Test};
+use pts::options::{Limit, Options, Profile, Test};
 use pts::run::{Bodies, Ran};
 use record::{Document, Envelope, Run, RunId, RunWriter, State, Summary};
 use serde::Serialize;
@@ -171,7 +171,7 @@ fn resumed<'a>(
     let purge = told("purge").unwrap_or_else(|| "auto".to_owned());
     let asked = crate::args::purge_method(&purge).map_err(|why| anyhow!("{id}: {why}"))?;
     let planned = ask::estimate(&options, &target)?;
-    planned.refuse(&target, args.consent.write_budget, None)?;
+    planned.refuse(&target, args.consent.write_budget, options.tbw)?;
     must_write(&target, &args.consent)?;
     let job = Job {
         verb,
@@ -225,8 +225,8 @@ fn options(test: TestName, args: &PtsArgs) -> Result<Options> {
         wipc_fills: args.fills,
         wsat: args.load.into(),
         dirth: args.load.into(),
-        // Both are limits of what may be written, and the lower one holds.
-        write_budget: args.consent.write_budget.into_iter().chain(args.tbw).min(),
+        write_budget: args.consent.write_budget,
+        tbw: args.tbw,
         over_provisioning: args.over_provisioning.map(|percent| percent / 100.0),
         in_place: args.in_place,
         open_loop: args.open_loop.map(|percent| percent / 100.0),
@@ -306,7 +306,7 @@ impl Job<'_> {
             Some((writer, run)) => {
                 let earlier = keep::earlier(&run, identity.kind == DriveKind::Virtual)?;
                 keep::check_same(&run, identity)?;
-                keep::check_unwritten(&run, &earlier, &rig.written())?;
+                keep::check_unwritten(&run, &earlier, (&rig.written(), identity.capacity_bytes))?;
                 let envelope = run.envelope.clone();
                 let record = PtsRecord::go_on(writer, &run, &earlier, progress)?;
                 (record, earlier, envelope)
@@ -330,8 +330,11 @@ impl Job<'_> {
                 (record, Earlier::default(), envelope)
             }
         };
-        record.tell_budget(self.options.write_budget);
+        record.tell_budget(self.options.write_limit().map(|(most, _)| most));
         let Ran { bodies, halt } = pts::run::run(rig, &self.options, earlier, &mut record)?;
+        if halt.is_some() {
+            record.ended_early(&rig.written());
+        }
         let state = match &halt {
             None => State::Finished,
             Some(Halt::Interrupted | Halt::Budget { .. }) => State::Interrupted,
@@ -366,6 +369,8 @@ impl Job<'_> {
         let place = &self.args.keep.place;
         if let Some(id) = recorded? {
             match halt {
+                // Whoever goes on would go beyond it.
+                Some(Halt::Budget { limit: Limit::Rating, .. }) => {}
                 Some(Halt::Interrupted | Halt::Budget { .. }) => {
                     records::tell_to_go_on("pts", &id, place);
                 }

@@ -13,13 +13,15 @@ use crate::surveying::Planned;
 /// Lays out `body`, whose parts are the runs `parts` where they are recorded.
 pub fn answers(body: &Body, parts: &[RunId]) -> Answers {
     let (closing, tone) = closing(body);
-    let advice = body.conclusions.iter().flat_map(|said| &said.advice);
+    let mut advice: Vec<_> = body.conclusions.iter().flat_map(|said| &said.advice).collect();
+    // The partition comes before what is made in it.
+    advice.sort_by_key(|advice| advice.topic != "capacity");
     Answers {
         title: format!("drivescope survey: {}", super::subject(&body.target, &body.stack)),
         facts: facts(body),
         answers: body.conclusions.iter().map(answer).collect(),
         remarks: remarks(body, parts),
-        advice: advice.map(|a| (a.command.clone(), format!("{}.", a.why))).collect(),
+        advice: advice.iter().map(|a| (a.command.clone(), format!("{}.", a.why))).collect(),
         caveats: body.caveats.clone(),
         closing,
         tone,
