@@ -9,6 +9,7 @@ use record::{Envelope, RecordError, Run, RunId, RunWriter, Runs, State, Summary}
 use crate::args::line::quoted;
 use crate::args::{Given, PlaceArgs, line, takes, values_of};
 use crate::envelope::arguments;
+use crate::exit::Refused;
 use crate::replaying::{COMPARE, REPLAY, ask};
 use crate::setup::Setup;
 use crate::{probing, purging, recording, session, surveying, talk, testing};
@@ -336,6 +337,19 @@ pub fn check_beside_resume(given: &Given, allowed: &[&str]) -> Result<()> {
             flag.replace('_', "-")
         ),
     }
+}
+
+/// Refuses to go on with a run that might write as one that may not, or the other way round: it would be of two kinds.
+///
+/// # Errors
+/// [`Refused`] with what to say.
+pub fn check_write(id: &RunId, might: bool, may: bool) -> Result<()> {
+    let how = match (might, may) {
+        (true, false) => "with --write; say so again, with --consent WORD",
+        (false, true) => "without --write; leave it out",
+        _ => return Ok(()),
+    };
+    Err(Refused(format!("{id}: was made {how}, or begin a new run")).into())
 }
 
 /// Refuses to look for the target where it was, when it is there no more and the user did not say where it is now.

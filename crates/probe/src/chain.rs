@@ -154,7 +154,8 @@ pub fn run(
         Err(Ended::Halted(halt)) => (true, Some(halt)),
     };
     let Work { known, done, .. } = work;
-    let mut caveats = conditions::caveats(&info, &stack, (&before, &after), spent);
+    let mut caveats =
+        conditions::caveats(&info, &stack, (&before, &after), (!interrupted).then_some(spent));
     let mut evidence = Evidence::default();
     let mut probes = Vec::with_capacity(done.len());
     for done in done {

@@ -5,12 +5,13 @@ use stats::Caveat;
 
 use crate::desk::Spent;
 
-/// Doubts that the layers under the target and the counters around it give rise to.
+/// Doubts that the layers under the target and the counters around it give rise to. `spent` is what was issued, where that
+/// is known: what was under way when it was interrupted is in no count.
 pub fn caveats(
     info: &DriveInfo,
     stack: &Stack,
     (before, after): (&Snapshot, &Snapshot),
-    spent: Spent,
+    spent: Option<Spent>,
 ) -> Vec<Caveat> {
     let mut caveats = Vec::new();
     let new = |code: &str, cause: String, remedy: &str| Caveat {
@@ -40,7 +41,7 @@ pub fn caveats(
             "probe the drive where it is",
         ));
     }
-    if let Some(foreign) = foreign(before, after, spent) {
+    if let Some(foreign) = spent.and_then(|spent| foreign(before, after, spent)) {
         caveats.push(new(
             "foreign_io",
             format!("others moved {foreign} on the device meanwhile"),

@@ -91,7 +91,7 @@ Examples:
   drivescope probe surface sim:hdd-7200
   drivescope probe surface /dev/sdb --plot surface.svg")]
     Surface(PlainArgs),
-    /// What the drive really holds; writes, and restores what it overwrote
+    /// What the drive really holds; writes, and writes back what it found, unless it is killed
     Capacity(CapacityArgs),
     /// Speed classes of SD cards; writes
     #[command(after_help = "\

@@ -21,6 +21,7 @@ use crate::exit::Exit;
 use crate::live::Showing;
 use crate::progress::Progress;
 use crate::records::{self, Kind};
+use crate::replaying::ask;
 use crate::verbs::mark::{run_id, seed_of};
 use crate::{outputs, recording, talk, view};
 
@@ -46,6 +47,19 @@ const BESIDE_RESUME: [&str; 13] = [
     "no_progress",
     "runs_dir",
 ];
+
+/// What a probing that was killed may have left on the drive: a trial of capacity writes back what it found when it ends.
+pub fn left_behind(run: &Run) -> Option<String> {
+    let plan = Plan::from_toml(&run.plan).ok()?;
+    let is_trial = |task: &Task| matches!(task, Task::Capacity(options) if options.keeps);
+    let is_under_way = plan.tasks.get(run.steps.len()).is_some_and(is_trial);
+    let is_killed = run.state == State::Running && plan.may_write && is_under_way;
+    is_killed.then(|| {
+        "it was killed while it tried the capacity: what it had overwritten until then was not written back, and holds \
+         its marks now"
+            .to_owned()
+    })
+}
 
 /// What is to be probed.
 pub struct Job<'a> {
@@ -100,6 +114,12 @@ impl<'a> Job<'a> {
             if let Some(verb) = setup["verb"].as_str() {
                 verb.clone_into(&mut self.verb);
             }
+            let is_real = !place.target.as_deref().is_some_and(ask::is_nobodys);
+            if let Some(left) = left_behind(&resumed.run).filter(|_| is_real) {
+                talk::note(&format!("{}: {left}", resumed.run.id));
+            }
+            let might = is_real && resumed.plan.may_write;
+            records::check_write(&resumed.run.id, might, is_real && place.write)?;
         }
         let seed = match &resumed {
             Some(resumed) => resumed.plan.seed,

@@ -6,6 +6,7 @@ use anyhow::{Result, bail};
 use block::{Bytes, DriveIdentity, DriveInfo, DriveKind, Environment, Target};
 use engine::{Bench, TargetBench};
 use linux::sysfs::Roots;
+use probe::Task;
 use probe::claims::Claim;
 
 use crate::args::ProbePlaceArgs;
@@ -106,14 +107,21 @@ fn stated(info: &DriveInfo, environment: &dyn Environment) -> (Vec<Claim>, Vec<S
 ///
 /// # Errors
 /// [`Refused`], with what to add.
-pub fn must_write(place: &ProbePlaceArgs, verb: &str) -> Result<()> {
+pub fn must_write(place: &ProbePlaceArgs, task: &Task) -> Result<()> {
+    let is_put_back = matches!(task, Task::Capacity(options) if options.keeps);
+    let verb = task.word();
     if place.name().starts_with("sim:") || place.write {
         return Ok(());
     }
     opening::check_name(place.name(), "probed")?;
     Err(Refused(format!(
-        "{}: probe {verb} writes, and what the drive holds is lost; add {}",
+        "{}: probe {verb} writes, and {}; add {}",
         place.name(),
+        if is_put_back {
+            "writes back what it found, unless it is killed or the drive fails"
+        } else {
+            "what the drive holds is lost"
+        },
         consent::flags_for(place.name())
     ))
     .into())

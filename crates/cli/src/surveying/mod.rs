@@ -8,7 +8,7 @@ mod subject;
 use std::io::IsTerminal;
 use std::path::Path;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result};
 use block::{Bytes, Nanos};
 use record::{Document, Envelope, Run, RunId, State, Summary};
 use serde::Serialize;
@@ -113,16 +113,7 @@ fn go_on(name: &str, args: &SurveyArgs, given: &Given) -> Result<Exit> {
     let subject = Subject::of(&target, asked.chosen.clone())?;
     // Consent is given anew each time.
     let asked = Asked { may_write: subject.is_not_real() || args.write, ..asked };
-    if asked.may_write != resumed.asked.may_write {
-        bail!(
-            "{}: was made {}; say so again, or begin a new survey",
-            resumed.run.id,
-            match resumed.asked.may_write {
-                true => "with --write --consent WORD",
-                false => "without --write",
-            }
-        );
-    }
+    records::check_write(&resumed.run.id, resumed.asked.may_write, asked.may_write)?;
     let mut survey = Survey::new(args, asked, subject);
     survey.consented()?;
     survey.turns = resumed.turns(&runs, &survey.subject, &survey.order)?;

@@ -100,7 +100,7 @@ fn job<'a>(task: Task, args: &'a PlainArgs, given: &'a Given) -> Result<Job<'a>>
     let verb = format!("probe {}", task.word());
     // What goes on is asked when the record has told what it is of.
     if task.must_write() && record.resume.is_none() {
-        must_write(place, task.word())?;
+        must_write(place, &task)?;
     }
     Ok(Job { verb, place, output, record, given, tasks: vec![task] })
 }
