@@ -211,8 +211,12 @@ pub fn next(run: &Run, place: &PlaceArgs) -> String {
 pub fn how_to_go_on(run: &Run, place: &PlaceArgs) -> String {
     match Kind::of(run).goes_on_with(run) {
         Some(verb) if !run.is_bare() => {
-            let command = resumption(verb, &run.id, &asked_for(&commands(run)), &[], &place.flag());
-            format!("go on with it: {command}")
+            let asked = asked_for(&commands(run));
+            let command = resumption(verb, &run.id, &asked, &[], &place.flag());
+            match asked.iter().any(|(flag, _)| *flag == "write") {
+                true => format!("go on with it, and add the word of consent: {command}"),
+                false => format!("go on with it: {command}"),
+            }
         }
         _ => anew(run),
     }

@@ -48,6 +48,8 @@ enum Whose {
     Flashbench,
     Json,
     Binary,
+    /// fio's, by its sections and one of its words. Results have none.
+    Job,
 }
 
 /// What to do with the file at `path` instead of giving it to `reader`; none where nothing is known of it.
@@ -58,6 +60,9 @@ pub fn advice(path: &Path, reader: Reader) -> Option<String> {
         (Whose::Nothing, Reader::Plan) => format!("is empty, and a plan belongs there: {PLANS}"),
         (Whose::Nothing, _) => "is empty: there is no result in it".to_owned(),
         (Whose::Directory, Reader::Plan) => format!("is a directory, and a plan belongs there: {PLANS}"),
+        (Whose::Job, Reader::Plan) => {
+            format!("is a job file of fio, and a plan is TOML; make one of it: drivescope explain --plan {word} > plan.toml")
+        }
         (Whose::Json, Reader::Plan) => format!("is JSON, and a plan is TOML: {PLANS}"),
         (Whose::Document(form), Reader::Plan) => {
             format!("is a result ({form}), and no plan; see it with: drivescope report {word}")
@@ -124,6 +129,13 @@ pub fn is_document(path: &Path) -> bool {
         && matches!(whose(path), Some(Whose::Document(_)))
 }
 
+fn is_job(text: &str) -> bool {
+    let has = |words: &[&str]| {
+        text.lines().any(|line| words.iter().any(|word| line.trim_start().starts_with(word)))
+    };
+    has(&["["]) && has(&["rw=", "readwrite=", "ioengine=", "filename="])
+}
+
 fn whose(path: &Path) -> Option<Whose> {
     if path.is_dir() {
         return Some(Whose::Directory);
@@ -152,6 +164,7 @@ fn whose(path: &Path) -> Option<Whose> {
         (Some(format), _) => Some(Whose::Result(format.tool())),
         (None, Some(_)) => Some(Whose::Json),
         (None, None) if !is_text => Some(Whose::Binary),
+        (None, None) if is_job(&text.text) => Some(Whose::Job),
         _ => None,
     }
 }

@@ -27,6 +27,7 @@ pub mod trace;
 pub mod trend;
 
 use std::io::Read;
+use std::os::unix::fs::FileTypeExt as _;
 use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
@@ -68,6 +69,9 @@ pub fn print_json<B: Serialize>(schema: &str, body: B) -> Result<()> {
 fn read_input(path: &Path) -> Result<Vec<u8>> {
     if path.is_dir() {
         bail!("{}: is a directory; name the files in it", path.display());
+    }
+    if std::fs::metadata(path).is_ok_and(|meta| meta.file_type().is_block_device()) {
+        bail!("{}: is a block device, and a file of results belongs there", path.display());
     }
     let read = if path == Path::new("-") {
         let mut bytes = Vec::new();

@@ -1,6 +1,8 @@
 //! `drivescope run PLAN.toml`: a plan from a file.
 
+use std::fs::{File, metadata};
 use std::io::{ErrorKind, Read};
+use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, anyhow, bail};
@@ -11,6 +13,7 @@ use crate::args::{Given, KeepArgs, OutputArgs, RecordArgs, RunArgs, TargetArgs};
 use crate::exit::Exit;
 use crate::measure::Job;
 use crate::recording::Course;
+use crate::replaying::ask;
 use crate::session::Session;
 use crate::setup::Setup;
 use crate::verbs::mark::run_id;
@@ -87,21 +90,23 @@ pub fn file_size(plan: &Plan) -> Bytes {
 /// When it cannot be read or is no plan.
 pub fn read(path: &Path) -> Result<Plan> {
     let name = path.display();
-    let target = path.to_str().filter(|name| name.starts_with("sim:") || *name == "null:");
-    if let Some(target) = target {
+    let is_target = |name: &&str| {
+        let is_device = || metadata(name).is_ok_and(|meta| meta.file_type().is_block_device());
+        ask::is_nobodys(name) || is_device()
+    };
+    if let Some(target) = path.to_str().filter(is_target) {
         bail!(
             "{target}: is a target, and a plan stands before it: drivescope run PLAN.toml {target} ({PLANS})"
         );
     }
     let text = if path == Path::new("-") {
-        let mut text = String::new();
-        let read = std::io::stdin().read_to_string(&mut text);
-        if read.is_ok() && text.trim().is_empty() {
+        let text = limited(std::io::stdin());
+        if text.as_ref().is_ok_and(|text| text.trim().is_empty()) {
             bail!("-: standard input is empty, and a plan belongs there: {PLANS}");
         }
-        read.map(|_| text)
+        text
     } else {
-        std::fs::read_to_string(path)
+        File::open(path).and_then(limited)
     };
     // The words of system and parser are for those who write plans.
     let other = || whose::advice(path, Reader::Plan).map(|advice| anyhow!(advice));
@@ -118,6 +123,24 @@ pub fn read(path: &Path) -> Result<Plan> {
     };
     Plan::from_toml(&text).map_err(|error| {
         let what = format!("{name}: is no plan that can be run ({PLANS})");
+        // A parser quotes the line, and what is no plan may be all in one.
+        let line = |line: &str| line.chars().take(LINE_MAX).collect::<String>();
+        let error = error.to_string().lines().map(line).collect::<Vec<_>>().join("\n");
         other().unwrap_or_else(|| anyhow!(error).context(what))
     })
+}
+
+/// So much is read of what should be a plan; the largest are of some KiB.
+const PLAN_MAX: u64 = 4 << 20;
+/// So much of a line is quoted.
+const LINE_MAX: usize = 200;
+
+/// All of it, or as much as shows that it is no plan.
+fn limited(from: impl Read) -> std::io::Result<String> {
+    let mut text = String::new();
+    from.take(PLAN_MAX).read_to_string(&mut text)?;
+    match text.len() as u64 {
+        PLAN_MAX => Err(ErrorKind::InvalidData.into()),
+        _ => Ok(text),
+    }
 }
