@@ -72,6 +72,8 @@ fn what_was_outstanding_is_not_made_up() {
     let outstanding = ["--mode=outstanding", "--json"];
     replay(&trace, "sim:sata-b", &outstanding).fails(2, &["--reference", "arrivals"]);
     let with = [&outstanding[..], &["--reference=sim:sata-a"]].concat();
+    replay(&trace, "sim:sata-b", &with[1..])
+        .fails(2, &["--reference sim:sata-a", "--mode outstanding"]);
     let body = replay(&trace, "sim:sata-b", &with).exits(0).body();
     assert_eq!(body["reference"]["drive"], "sim:sata-a");
     assert_eq!(body["plan"]["original"], "reference");

@@ -1,8 +1,9 @@
 //! Doubts about a replay that lie in the machine around it.
 
+use std::fs::File;
 use std::path::Path;
 
-use block::{Medium, Stack};
+use block::{Bytes, Medium, Stack};
 use linux::sysfs::Roots;
 use stats::Caveat;
 
@@ -35,6 +36,16 @@ pub fn caveats(name: &str, stack: &Stack) -> Vec<Caveat> {
             remedy: mark::past_the_cache(layer),
         });
     }
+    if let Some((holes, all)) = unwritten(Path::new(name)) {
+        caveats.push(Caveat {
+            code: "unwritten".to_owned(),
+            subject: name.to_owned(),
+            cause: format!(
+                "{holes} of the file's {all} were never written: the filesystem answers reads of them itself, and no drive"
+            ),
+            remedy: "write the file in full first (not with truncate or fallocate), or replay on a device".to_owned(),
+        });
+    }
     if stack.leaves.iter().any(|leaf| leaf.medium == Medium::Ram) {
         caveats.push(Caveat {
             code: "memory".to_owned(),
@@ -44,6 +55,16 @@ pub fn caveats(name: &str, stack: &Stack) -> Vec<Caveat> {
         });
     }
     caveats
+}
+
+/// What of a file was never written, and its length; none of what is no file, and where nothing or less than one in a thousand
+/// is.
+fn unwritten(path: &Path) -> Option<(Bytes, Bytes)> {
+    let file =
+        File::open(path).ok().filter(|file| file.metadata().is_ok_and(|meta| meta.is_file()))?;
+    let layout = linux::extents::of(&file);
+    let holes = layout.hole_bytes + layout.unwritten_bytes;
+    (holes.0 > layout.file_bytes.0 / 1000).then_some((holes, layout.file_bytes))
 }
 
 /// The I/O schedulers that requests pass, by layer: `loop0: none`.
@@ -68,6 +89,13 @@ mod tests {
             ..Default::default()
         };
         let stack = Stack { layers: vec![layer], ..Stack::default() };
+        let dir = tempfile::tempdir().unwrap();
+        let sparse = dir.path().join("sparse");
+        File::create(&sparse).unwrap().set_len(1 << 20).unwrap();
+        let doubts = caveats(sparse.to_str().unwrap(), &Stack::default());
+        let words = "1MiB of the file's 1MiB were never written";
+        // A filesystem that tells no extents has no doubt to give.
+        assert!(doubts.iter().all(|doubt| doubt.cause.starts_with(words)), "{doubts:?}");
         let doubts = caveats("/dev/loop3p1", &stack);
         assert_eq!(doubts.len(), 1);
         assert_eq!(doubts[0].subject, "/dev/loop3p1");

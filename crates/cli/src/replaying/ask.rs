@@ -58,6 +58,9 @@ fn layout(args: &PlayArgs) -> Layout {
 fn mode(args: &PlayArgs) -> Result<Mode> {
     let stretches = args.factor != 1.0;
     let idle = args.idle_max.is_some() || args.idle_only;
+    if let Some(name) = args.reference.as_ref().filter(|_| args.mode != ModeName::Outstanding) {
+        bail!("--reference {name}: is for --mode outstanding; say that, or leave it out");
+    }
     match args.mode {
         ModeName::Scaled => {
             let scale =

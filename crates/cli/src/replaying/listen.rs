@@ -81,17 +81,17 @@ impl<'a> Ear<'a> {
     }
 
     /// What was heard: the judge's words on `played`, and what the kernel's words are to be held against.
-    ///
-    /// # Errors
-    /// When the file that keeps the replay could not be written.
-    pub fn finish(self, played: &Played) -> Result<Heard> {
+    pub fn finish(self, played: &Played) -> Heard {
         let Ear { progress, judge, check, saver, last_due, .. } = self;
         drop(progress);
         let body = judge.map(|judge| judge.finish(played.counts, &played.original, &played.ended));
-        if let Some(saver) = saver {
-            saver.finish(played)?;
-        }
-        Ok(Heard { body, check, last_due })
+        let unsaved = saver.and_then(|saver| saver.finish(played).err()).map(|error| match error {
+            TraceError::Io { source, file } => {
+                outputs::cannot(Path::new(&file))(source).context("--save")
+            }
+            error => error.into(),
+        });
+        Heard { body, check, last_due, unsaved }
     }
 
     fn tell(&mut self, replayed: &[Replayed]) {
@@ -168,6 +168,8 @@ pub struct Heard {
     pub check: Option<Check>,
     /// The last due time.
     pub last_due: Nanos,
+    /// Why the file that keeps the replay could not be written.
+    pub unsaved: Option<anyhow::Error>,
 }
 
 /// Keeps a replay as a trace.

@@ -88,6 +88,12 @@ impl<'a> Job<'a> {
         let options = ask::options(args, seed)?;
         let trace = Trace::new(path, reading.options())?;
         let survey = trace.survey(&options)?;
+        if let Some(name) = args.reference.as_ref().filter(|_| survey.has_completions()) {
+            bail!(
+                "--reference {name}: {} tells its own completions, so what was outstanding is known; leave it out",
+                path.display()
+            );
+        }
         Ok(Job { args, options, seed, cancel, trace, survey })
     }
 }

@@ -1,6 +1,6 @@
 //! What became of a replay, and of a comparison, as pages.
 
-use report::number::{bytes, digits, nanoseconds, share, value};
+use report::number::{bytes, counted, digits, nanoseconds, share, value};
 use report::{RateUnit, Table, Tables, Tone};
 use stats::Quantity;
 use trace::replay::compare::{Contestant, Metric, Ratio, Suits};
@@ -13,7 +13,14 @@ use crate::replaying::{CompareBody, Drive, ReferenceBody, ReplayBody, schedulers
 pub fn headline(body: &ReplayBody) -> String {
     let replay = &body.replay;
     let sum = maybe(replay.run.q2c_sum_s, seconds);
-    let verdict = replay.fidelity.verdict.word();
+    let ended_early = replay.run.caveats.iter().any(|caveat| caveat.code == "ended_early");
+    let verdict = match ended_early {
+        true => format!(
+            "ended early, after {}",
+            counted(replay.run.counts.requests as usize, "request")
+        ),
+        false => replay.fidelity.verdict.word().to_owned(),
+    };
     format!("{verdict}; completion {}, sum of Q2C {sum}", seconds(replay.elapsed_s))
 }
 
@@ -249,11 +256,7 @@ pub fn compared(body: &CompareBody) -> Tables {
     facts.push(format!("{}; addresses {}", body.plan.layout, body.plan.addresses));
     facts.extend(body.on.iter().map(|drive| format!("{}: {}", name(drive), drive_words(drive))));
     let rounds = compared.drives[0].rounds.len();
-    facts.push(format!(
-        "{} each, interleaved; seed {}",
-        report::number::counted(rounds, "round"),
-        body.seed
-    ));
+    facts.push(format!("{} each, interleaved; seed {}", counted(rounds, "round"), body.seed));
     facts.extend(body.plan.notes.iter().cloned());
     let decided = matches!(compared.verdict, Suits::A | Suits::B);
     let closing = match (&compared.winner, compared.by) {

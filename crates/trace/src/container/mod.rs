@@ -82,7 +82,17 @@ fn io_error(file: &str, error: parquet::errors::ParquetError) -> TraceError {
             Ok(error) => *error,
             Err(other) => std::io::Error::other(other),
         },
-        other => std::io::Error::other(other),
+        // Its last bytes reach the system when it hands the file over, and then of the answer only the words are left.
+        other => match os_error(&other.to_string()) {
+            Some(code) => std::io::Error::from_raw_os_error(code),
+            None => std::io::Error::other(other),
+        },
     };
     TraceError::Io { file: file.to_owned(), source }
+}
+
+/// The number of the system's answer in an error's words.
+fn os_error(words: &str) -> Option<i32> {
+    let (_, rest) = words.rsplit_once("(os error ")?;
+    rest.split_once(')')?.0.parse().ok()
 }

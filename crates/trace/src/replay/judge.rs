@@ -295,7 +295,10 @@ impl Judge {
         let error = if self.timed { &self.error } else { &self.own };
         Fidelity {
             verdict: judgement.verdict,
-            reason: judgement.reason,
+            reason: match ended.reason {
+                Reason::Complete => judgement.reason,
+                _ => format!("as far as it came: {}", judgement.reason),
+            },
             evidence: judgement.evidence,
             issue_error_ns: error_spans(error),
             issue_error_since: if self.timed { Since::Due } else { Since::Ready },

@@ -11,11 +11,6 @@ use crate::{Kind, TraceError};
 /// Longest request. A drive answers with a signed number of 32 bits, and no block layer takes so long a bio.
 const LONGEST_MAX: Bytes = Bytes::gib(1);
 
-/// Of the I/Os, at least this share has to have what a mode asks for. What was under way when a recording ended has no
-/// completion, which in a short recording may be several in a hundred; where more lack it, the load that is left is
-/// another one.
-const KNOWN_MIN: f64 = 0.9;
-
 /// A trace and a target, brought together by options that were checked against both.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
@@ -154,7 +149,7 @@ impl Plan {
     pub fn original(&self) -> Origin {
         if self.referred {
             Origin::Reference
-        } else if known(self.survey.completed, self.survey.total()) {
+        } else if self.survey.has_completions() {
             Origin::Completions
         } else {
             Origin::Arrivals
@@ -261,10 +256,6 @@ impl Plan {
     }
 }
 
-fn known(count: u64, of: u64) -> bool {
-    count > 0 && count as f64 >= KNOWN_MIN * of as f64
-}
-
 fn check_options(options: &Options) -> Result<(), TraceError> {
     let wrong = |text: String| Err(TraceError::Unsuited(text));
     if options.loops == 0 {
@@ -290,7 +281,7 @@ fn check_known(survey: &Survey, options: &Options, referred: bool) -> Result<(),
                 .to_owned(),
         );
     }
-    if known(completed, total) {
+    if survey.has_completions() {
         return Ok(());
     }
     let has = if completed == 0 {

@@ -46,7 +46,17 @@ pub struct Survey {
 /// More spaces than this are no trace, but a number read from the wrong place.
 const SPACES_MAX: usize = 1 << 20;
 
+/// Of the I/Os, at least this share has to have what a mode asks for. What was under way when a recording ended has no
+/// completion, which in a short recording may be several in a hundred; where more lack it, the load that is left is
+/// another one.
+const KNOWN_MIN: f64 = 0.9;
+
 impl Survey {
+    /// True when it tells completions, so that what was outstanding is known and needs no reference.
+    pub fn has_completions(&self) -> bool {
+        self.completed > 0 && self.completed as f64 >= KNOWN_MIN * self.total() as f64
+    }
+
     /// Looks at what `source` has from `from` until `until`, since the trace's origin.
     ///
     /// # Errors

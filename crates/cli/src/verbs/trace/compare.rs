@@ -170,7 +170,7 @@ impl Match<'_> {
         let mut ear = Ear::new(wanted, begin, Progress::new(!self.args.no_progress), name, place);
         let mut played = self.job.play(on, &self.job.options, self.times.as_mut(), &mut ear)?;
         let cancelled = played.ended.reason == engine::replay::Reason::Cancelled;
-        let Heard { body, last_due, .. } = ear.finish(&played)?;
+        let Heard { body, last_due, .. } = ear.finish(&played);
         if let Some(broken) = played.broken.take() {
             return Ok(Ending::Broken(broken));
         }

@@ -58,8 +58,11 @@ pub fn main(args: &TraceReplayArgs) -> Result<Exit> {
     let document = Document { envelope, body };
     let broken = played.broken.take();
     let recorded = played.recorded(keeping, &document, broken.is_some());
-    end(args, played.ended.reason == Reason::Cancelled, &document)?;
+    let (is_stopped, is_saved) =
+        (played.ended.reason == Reason::Cancelled, heard.unsaved.is_none());
+    end(args, (is_stopped, is_saved), &document)?;
     recorded?;
+    heard.unsaved.map_or(Ok(()), Err)?;
     if let Some(broken) = broken {
         records::tell_to_make_anew();
         return Err(broken);
@@ -98,7 +101,7 @@ fn played(
         })?;
         let mut ear = Ear::new(wanted, begin, progress.once(), "replay", (0, 1));
         let played = job.play(on, &job.options, reference, &mut ear)?;
-        let heard = ear.finish(&played)?;
+        let heard = ear.finish(&played);
         Ok((played, heard))
     };
     if args.verify {
@@ -110,9 +113,13 @@ fn played(
 }
 
 /// Shows a replay, and what can be done next.
-fn end(args: &TraceReplayArgs, is_stopped: bool, document: &Document<ReplayBody>) -> Result<()> {
+fn end(
+    args: &TraceReplayArgs,
+    (is_stopped, is_saved): (bool, bool),
+    document: &Document<ReplayBody>,
+) -> Result<()> {
     show(document, args.json)?;
-    if let Some(path) = &args.save {
+    if let Some(path) = args.save.as_ref().filter(|_| is_saved) {
         let path = quoted(&path.to_string_lossy());
         talk::note(&format!("kept as a trace: drivescope trace analyze {path}"));
     }
