@@ -51,7 +51,7 @@ pub enum ScratchError {
     /// The filesystem has too little room, counted before anything was written.
     #[error(
         "{}: a test file of {needed} does not fit: {available} are available and {reserve} have to \
-         stay free; choose a smaller size (--size; -c of diskspd) or another directory", .dir.display()
+         stay free; {}", .dir.display(), less(*available, *reserve)
     )]
     TooSmall {
         /// The directory.
@@ -65,8 +65,8 @@ pub enum ScratchError {
     },
     /// The filesystem (or a quota) was full while the file was written; the file was removed.
     #[error(
-        "{}: no space left after {written} of {needed}; the test file was removed; choose a \
-         smaller size (--size; -c of diskspd) or another directory", .dir.display()
+        "{}: no space left after {written} of {needed}; the test file was removed; take a smaller \
+         one (mark --size; -c of diskspd), or another directory", .dir.display()
     )]
     Full {
         /// The directory.
@@ -131,6 +131,14 @@ pub struct ScratchFile {
     size: Bytes,
     extents: Extents,
     direct: bool,
+}
+
+/// What to do where a file does not fit.
+fn less(available: Bytes, reserve: Bytes) -> &'static str {
+    match available > reserve {
+        true => "take a smaller one (mark --size; -c of diskspd), or another directory",
+        false => "make room, or take another directory",
+    }
 }
 
 impl ScratchFile {

@@ -19,8 +19,8 @@ use crate::args::PurgeArgs;
 use crate::consent::{self, Said};
 use crate::envelope::{SystemClock, envelope};
 use crate::exit::Refused;
-use crate::recording;
 use crate::verbs::mark::run_id;
+use crate::{recording, talk};
 
 /// Purges what `job` names.
 pub fn purge(job: &Job<'_>) -> Result<Made> {
@@ -32,6 +32,11 @@ pub fn purge(job: &Job<'_>) -> Result<Made> {
         .with_context(|| format!("{}: cannot be purged", path.display()))?;
     let mut body = body(job, &found, &chosen, why);
     if job.args.dry_run {
+        let args = &job.args.consent;
+        let said = Said { consent: args.consent.as_ref(), allow: &args.allow };
+        if let Err(refusal) = consent::foresee(said, path, Some(Bytes::ZERO)) {
+            talk::note(&format!("without --dry-run: {refusal:#}"));
+        }
         let envelope = envelope(super::SCHEMA, run_id(job.seed), &SystemClock);
         return Ok(Made { body, envelope, keeping: None, drive: String::new() });
     }

@@ -6,7 +6,8 @@ use std::path::Path;
 use anyhow::{Context as _, Result};
 use mark::explain::{self, Given};
 
-use crate::args::ExplainArgs;
+use crate::args::{ExplainArgs, line};
+use crate::envelope::arguments;
 use crate::exit::Exit;
 use crate::verbs::{print_json, read_input};
 use crate::{talk, view};
@@ -39,7 +40,13 @@ pub fn main(args: &ExplainArgs) -> Result<Exit> {
         let listing = view::explain::listing(&explained);
         let style = report::Style::default();
         let mut text = report::render_listing(&listing, style);
-        text.push_str(&report::render_commands(&explained.equivalent.commands, style));
+        let mut commands = explained.equivalent.commands;
+        if let Some(at) = commands.iter().position(|command| command.contains(" PLAN.toml")) {
+            let mut words = arguments();
+            words.insert(words.len().min(1), "--plan".to_owned());
+            commands.insert(at, format!("drivescope {} > PLAN.toml", line::command(&words)));
+        }
+        text.push_str(&report::render_commands(&commands, style));
         talk::result(&text)?;
     }
     Ok(Exit::Done)

@@ -75,14 +75,14 @@ pub(super) fn texts(named: &[PathBuf], form: Option<Format>) -> Result<Vec<Text>
     let mut seen = BTreeSet::new();
     for path in named {
         let more = if path.is_dir() { results_in(path)? } else { vec![path.clone()] };
-        paths.extend(more.into_iter().filter(|path| seen.insert(path.clone())));
+        paths.extend(more.into_iter().filter(|path| seen.insert(plain(path))));
     }
     let mut texts = Vec::new();
     for path in paths {
         let text = text(&path)?;
         if form.is_none() && judge::format_of(&text) == Some(Format::FioJson) {
             for beside in logs_beside(&path, &text.text)? {
-                if seen.insert(beside.clone()) {
+                if seen.insert(plain(&beside)) {
                     texts.push(self::text(&beside)?);
                 }
             }
@@ -90,6 +90,11 @@ pub(super) fn texts(named: &[PathBuf], form: Option<Format>) -> Result<Vec<Text>
         texts.push(text);
     }
     Ok(texts)
+}
+
+/// A path by which a file is known whether it was named by itself or as one of `.`.
+fn plain(path: &Path) -> PathBuf {
+    path.components().filter(|part| *part != std::path::Component::CurDir).collect()
 }
 
 fn text(path: &Path) -> Result<Text> {

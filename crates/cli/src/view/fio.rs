@@ -10,6 +10,7 @@ use mark::body::{Latency, Run as Made, Test};
 use record::{Document, PhaseSeries, Run, StepEntry};
 use serde_json::{Map, Value, json};
 use stats::{LatencyHistogram, Verdict, fio_bins};
+use workload::plan::{Address, Plan};
 
 /// The percentiles that fio reports by default.
 const PERCENTILES: [f64; 17] = [
@@ -39,6 +40,7 @@ pub fn document(run: &Run, result: &Document<Body>) -> Result<Exported> {
     let (body, envelope) = (&result.body, &result.envelope);
     let mut out = Exported { document: Value::Null, jobs: 0, withdrawn: vec![], notes: vec![] };
     let mut jobs = Vec::new();
+    let ways = ways(run, body);
     for (index, test) in body.tests.iter().enumerate() {
         let name = format!("{} {}", test.name, test.op);
         if let Some(reason) = withdrawn(test) {
@@ -48,7 +50,10 @@ pub fn document(run: &Run, result: &Document<Body>) -> Result<Exported> {
         for (number, made) in test.runs.iter().enumerate() {
             let parts = Parts::of(run, body, index, number)?;
             match sides(test, made, &parts) {
-                Some(sides) => jobs.push(job(body, test, number, &sides, &parts, jobs.len())),
+                Some(sides) => {
+                    let place = (number, jobs.len());
+                    jobs.push(job(body, (test, ways[index]), place, &sides, &parts));
+                }
                 None => {
                     let why = "a mix of reads and writes without histograms cannot be taken apart";
                     out.notes.push(format!("{name}, run {}: left out: {why}", number + 1));
@@ -71,6 +76,22 @@ pub fn document(run: &Run, result: &Document<Body>) -> Result<Exported> {
         "disk_util": [],
     });
     Ok(out)
+}
+
+/// For each test, whether its places were random: as its plan has it, whatever the step is called. Of what was imported
+/// there is no plan, and the name is made of what was read.
+fn ways(run: &Run, body: &Body) -> Vec<bool> {
+    let plan = Plan::from_toml(&run.plan).ok();
+    let plan = plan.filter(|plan| plan.steps.len() == body.tests.len());
+    let of_plan = |index: usize| {
+        let step = plan.as_ref()?.steps.get(index)?;
+        let phase = step.phases.iter().find(|phase| phase.measured)?;
+        Some(!matches!(phase.address, Address::Sequential { .. } | Address::Onward { .. }))
+    };
+    let of = |(index, test): (usize, &Test)| {
+        of_plan(index).unwrap_or_else(|| test.name.starts_with("RND"))
+    };
+    body.tests.iter().enumerate().map(of).collect()
 }
 
 /// Why the numbers of `test` are no property of the drive.
@@ -175,11 +196,10 @@ fn sides<'a>(test: &Test, made: &'a Made, parts: &'a Parts) -> Option<[Option<Si
 
 fn job(
     body: &Body,
-    test: &Test,
-    number: usize,
+    (test, is_random): (&Test, bool),
+    (number, group): (usize, usize),
     sides: &[Option<Side<'_>>; 2],
     parts: &Parts,
-    group: usize,
 ) -> Value {
     let name = format!("{} {}, run {}", test.name, test.op, number + 1);
     let made = &test.runs[number];
@@ -192,7 +212,7 @@ fn job(
         "error": 0,
         "eta": 0,
         "elapsed": elapsed_s,
-        "job options": options(body, test, &name),
+        "job options": options(body, (test, is_random), &name),
         "read": side(&sides[0]),
         "write": side(&sides[1]),
         "trim": empty(),
@@ -218,9 +238,8 @@ fn job(
 }
 
 /// What fio would have been asked; all values are texts there.
-fn options(body: &Body, test: &Test, name: &str) -> Value {
+fn options(body: &Body, (test, is_random): (&Test, bool), name: &str) -> Value {
     let setup = &body.setup;
-    let is_random = test.name.starts_with("RND");
     let way = match test.op.as_str() {
         "read" => "read",
         "write" | "commit" => "write",

@@ -136,6 +136,9 @@ fn test(load: &Load) -> Option<TestSpec> {
     spec.to_string().parse().ok()
 }
 
+/// What has to be typed is printed on the drive, and not in the command.
+const CONSENT: &str = " --write --consent SERIAL";
+
 const READING: &str = "--read-only";
 const WRITING: &str = "--write-only";
 
@@ -154,7 +157,8 @@ fn commands(loads: &[&Load], has_plan: bool) -> Vec<String> {
     for load in loads {
         let is_plain = load.read_percent == 0 || load.read_percent == 100;
         let Some(test) = test(load).filter(|_| is_plain && load.rate.is_none()) else {
-            planned.insert(place(load));
+            let may = if load.writes() && is_device(load) { CONSENT } else { "" };
+            planned.insert(format!("{}{may}", place(load)));
             continue;
         };
         let (place, flags) = (place(load), flags(load));
@@ -234,9 +238,11 @@ fn extent(load: &Load) -> Option<String> {
     }
 }
 
+fn is_device(load: &Load) -> bool {
+    place(load).starts_with("/dev/")
+}
+
 fn flags(load: &Load) -> String {
-    let place = place(load);
-    let is_device = place.starts_with("/dev/");
     let mut flags = vec![if load.reads() { READING } else { WRITING }.to_owned()];
     if let Some(time) = load.time.filter(|time| time.0 > 0) {
         flags.push(format!("--duration {time}"));
@@ -251,9 +257,8 @@ fn flags(load: &Load) -> String {
     if let (true, Content::Shares(packs, repeats)) = (load.writes(), load.content) {
         flags.push(format!("--compressible {packs} --dedup {repeats}"));
     }
-    if load.writes() && is_device {
-        // What has to be typed is printed on the drive, and not in the command.
-        flags.push("--write --consent SERIAL".to_owned());
+    if load.writes() && is_device(load) {
+        flags.push(CONSENT.trim_start().to_owned());
     }
     flags.join(" ")
 }
@@ -319,13 +324,12 @@ impl Parts {
 
 /// What `load` goes over: of a device, or of a file that is made for it.
 fn part(load: &Load) -> Option<Region> {
-    let is_device = place(load).starts_with("/dev/");
     let unit = if load.block_max().is_multiple_of(4096) { 4096 } else { 512 };
     // Each copy has room for a block at least, and in sequence for a pass: what copies share, the plan parts among them.
     let of_copy = load.pass().filter(|_| !load.order.is_random()).unwrap_or(0);
     let least = of_copy.max(load.block_max()).checked_mul(load.copies)?;
     let length = Bytes(region(load)?.0.max(least).checked_next_multiple_of(unit)?);
-    Some(Region { offset: Bytes(if is_device { load.offset } else { 0 }), length })
+    Some(Region { offset: Bytes(if is_device(load) { load.offset } else { 0 }), length })
 }
 
 fn step(load: &Load, name: String, region: Option<Region>) -> Option<Step> {

@@ -87,7 +87,7 @@ fn of_a_device_the_same_part_is_used_instead() {
     assert!(of("--size=10G").contains("--span 10GiB"));
     assert!(of("--rw=randread").contains("--span all"));
     // All of it is what a plan without a region goes over.
-    assert_eq!(of("--rw=randrw"), "drivescope run PLAN.toml /dev/sdb");
+    assert_eq!(of("--rw=randrw"), "drivescope run PLAN.toml /dev/sdb --write --consent SERIAL");
 }
 
 // Breaks when a regular file is taken to end where it ends now, although fio makes it larger; a device cannot grow.
