@@ -9,6 +9,7 @@ use clap::error::{ContextKind, ErrorKind};
 
 use crate::exit::Exit;
 use crate::talk;
+use crate::verbs::probe;
 
 /// Says what is wrong with the command line, or shows the help that was asked for.
 ///
@@ -25,6 +26,13 @@ pub fn tell(error: &mut clap::Error) -> Result<Exit> {
             "{}: is no UTF-8; of all arguments, only paths may be of other bytes",
             words.join(", ")
         );
+    }
+    let words: Vec<OsString> = std::env::args_os().skip(1).collect();
+    let words: Vec<&str> = words.iter().filter_map(|word| word.to_str()).collect();
+    if let (ErrorKind::ArgumentConflict, ["probe", first, second, ..]) = (error.kind(), &*words)
+        && ![first, second].iter().any(|word| word.starts_with('-'))
+    {
+        bail!(probe::misnamed(first, second));
     }
     let text = error.render();
     if !error.use_stderr() {

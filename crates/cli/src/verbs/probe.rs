@@ -6,6 +6,7 @@ use anyhow::{Result, bail};
 use clap::Subcommand as _;
 use probe::{Task, align, capacity, scatter};
 
+use crate::args::line::quoted;
 use crate::args::{ChainArgs, Given, PlainArgs, ProbeArgs, ProbeVerb, ScatterArgs};
 use crate::exit::Exit;
 use crate::probing::{Job, Made, must_write};
@@ -67,13 +68,28 @@ fn is_something(word: &str) -> Result<()> {
     if !is_word || Path::new(word).exists() {
         return Ok(());
     }
-    let known = ProbeVerb::augment_subcommands(clap::Command::new("probe"));
-    let names: Vec<&str> = known.get_subcommands().map(clap::Command::get_name).collect();
     bail!(
         "{word}: there is no such probe, device or file; probes are {}; what is probed is named such as /dev/sdb or \
          sim:usb-8m",
-        names.join(", ")
+        names().join(", ")
     );
+}
+
+/// The probes.
+fn names() -> Vec<String> {
+    let known = ProbeVerb::augment_subcommands(clap::Command::new("probe"));
+    known.get_subcommands().map(|probe| probe.get_name().to_owned()).collect()
+}
+
+/// What is wrong with `first` and `second`, of which one names a drive and neither, as they stand, a probe of it.
+pub fn misnamed(first: &str, second: &str) -> String {
+    match names().iter().any(|name| name == second) {
+        true => format!(
+            "the probe stands before what is probed: drivescope probe {second} {}",
+            quoted(first)
+        ),
+        false => format!("{first}: there is no such probe; probes are {}", names().join(", ")),
+    }
 }
 
 fn all(args: &ChainArgs, given: &Given) -> Result<Exit> {

@@ -9,6 +9,7 @@ use report::html::{Block, Document};
 use report::{RateUnit, Style};
 use serde_json::{Value, json};
 
+use crate::args::line::quoted;
 use crate::args::{PlaceArgs, ReportArgs};
 use crate::exit::Exit;
 use crate::recorded::{self, Recorded};
@@ -33,6 +34,11 @@ pub fn main(args: &ReportArgs) -> Result<Exit> {
     let to_stdout = args.markdown.as_deref().is_some_and(|path| path == Path::new("-"));
     if to_stdout && args.json {
         bail!("--markdown=- and --json both print to standard output; give --markdown a file");
+    }
+    if args.markdown.as_deref() == Some(Path::new(""))
+        && let Some(word) = args.runs.iter().find(|word| *word == "-" || word.ends_with(".md"))
+    {
+        bail!("--markdown takes its file behind an equals sign: --markdown={}", quoted(word));
     }
     let runs = recorded::open_all(&args.runs, &args.place)?;
     let altered: Vec<Exit> = runs.iter().map(recorded::tell_altered).collect();

@@ -182,6 +182,7 @@ fn remove(names: &[String], place: &PlaceArgs, yes: bool, json: bool) -> Result<
             return Ok(Exit::No);
         }
     }
+    let left: Vec<RunId> = ids.iter().flat_map(|id| parts(&runs, id)).collect();
     for id in &ids {
         // Of one that was killed: nothing would know of the file any more.
         let left = runs.load(id).ok().filter(|run| !run.is_ended());
@@ -196,8 +197,41 @@ fn remove(names: &[String], place: &PlaceArgs, yes: bool, json: bool) -> Result<
             ));
         }
     }
+    let left: Vec<String> =
+        left.iter().filter(|part| !ids.contains(part)).map(RunId::to_string).collect();
+    if !left.is_empty() {
+        talk::note(&format!(
+            "the runs that were its parts stay; to remove them too: drivescope runs rm {}{}",
+            left.join(" "),
+            place.flag()
+        ));
+    }
     let text: String = ids.iter().map(|id| format!("removed {id}\n")).collect();
     tell(json, json!({ "removed": ids }), &text)
+}
+
+/// With the runs that are their parts, without which a survey would name what is not there.
+fn with_parts(runs: &Runs, ids: Vec<RunId>) -> Vec<RunId> {
+    let mut all: Vec<RunId> = Vec::with_capacity(ids.len());
+    for id in ids {
+        let parts = parts(runs, &id);
+        for id in std::iter::once(id).chain(parts) {
+            if !all.contains(&id) {
+                all.push(id);
+            }
+        }
+    }
+    all
+}
+
+/// The parts of a run, as its result names them, that are there.
+fn parts(runs: &Runs, id: &RunId) -> Vec<RunId> {
+    let document = runs.load(id).ok().and_then(|run| run.document);
+    let named =
+        document.and_then(|document| Some(document["envelope"]["parts"].as_array()?.clone()));
+    let named = named.unwrap_or_default();
+    let parts = named.iter().filter_map(|part| part.as_str()?.parse::<RunId>().ok());
+    parts.filter(|part| runs.dir().join(part.as_str()).is_dir()).collect()
 }
 
 /// The runs that are meant, each once. All are looked for before anything is done to one.
@@ -221,7 +255,7 @@ fn export(
     let runs = recording::runs(place)?;
     let (ids, is_all) = match names {
         [] => all(&runs)?,
-        names => (found(&runs, names)?, true),
+        names => (with_parts(&runs, found(&runs, names)?), true),
     };
     if ids.is_empty() {
         bail!("{}: holds no runs", runs.dir().display());

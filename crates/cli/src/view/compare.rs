@@ -9,6 +9,7 @@ use report::{Cell, Group, Row, Sheet, Standing, Tone};
 use stats::{Better, Design, Judged, Quantity, Unit};
 
 use super::mark::title;
+use crate::args::line::quoted;
 
 /// Lays out a comparison.
 pub fn sheet(comparison: &Comparison) -> Sheet {
@@ -115,7 +116,7 @@ fn ranked(test: &ComparedTest) -> String {
 }
 
 /// Why two sides cannot be held against each other.
-fn not_comparable(test: &ComparedTest, pair: &Pair) -> Standing {
+fn not_comparable(test: &ComparedTest, pair: &Pair, sides: &[Side]) -> Standing {
     let of = |wanted: &dyn Fn(&Figures) -> bool| {
         let is_wanted = |&index: &usize| test.sides[index].as_ref().is_some_and(wanted);
         let letters: Vec<String> =
@@ -131,7 +132,12 @@ fn not_comparable(test: &ComparedTest, pair: &Pair) -> Standing {
             format!("the number of {sides} was withdrawn: it is no property of the drive")
         }
     };
-    Standing::Withdrawn { reason, instead: String::new() }
+    let is_withdrawn =
+        |index: &usize| test.sides[*index].as_ref().is_some_and(|figures| !figures.headline);
+    let first = [pair.to, pair.of].into_iter().find(is_withdrawn);
+    let name = first.map(|index| sides[index].run_id.as_deref().unwrap_or(&sides[index].name));
+    let why = name.map(|name| format!("drivescope show {} tells why", quoted(name)));
+    Standing::Withdrawn { reason, instead: why.unwrap_or_default() }
 }
 
 fn row(test: &ComparedTest, pair: &Pair, comparison: &Comparison) -> Row {
@@ -140,7 +146,7 @@ fn row(test: &ComparedTest, pair: &Pair, comparison: &Comparison) -> Row {
     let speed = |figures: &Figures| figures.mb_s.quantity(Unit::MbPerS);
     let speeds = side(pair.to).and_then(speed).zip(side(pair.of).and_then(speed));
     let (Some(judged), Some((to, of))) = (&pair.throughput, speeds) else {
-        let standing = not_comparable(test, pair);
+        let standing = not_comparable(test, pair, &comparison.sides);
         return Row { name, standing, detail: vec![], proofs: vec![] };
     };
     let ratio = Quantity {

@@ -4,6 +4,8 @@ use block::WriteCache;
 use linux::devices::{Bus, Device};
 use report::{Entry, Listing, Tone, number};
 
+use crate::consent;
+
 /// Lays out `devices`.
 pub fn listing(devices: &[Device]) -> Listing {
     Listing {
@@ -79,7 +81,8 @@ fn notes(device: &Device) -> Vec<(Tone, String)> {
         )
     });
     if device.ready {
-        notes.push((Tone::Good, "write: with --write and --consent only".to_owned()));
+        let flags = consent::flags_for(&device.path.to_string_lossy());
+        notes.push((Tone::Good, format!("write: with {flags} only")));
     }
     let against = device.why_not.iter();
     notes.extend(against.map(|reason| (Tone::Bad, format!("write: no, {reason}"))));
