@@ -467,8 +467,8 @@ impl<'a> Survey<'a> {
         let mut caveats: Vec<stats::Caveat> = Vec::new();
         for caveat in turns().filter_map(|turn| turn.found.as_ref()).flat_map(part::Found::caveats)
         {
-            if !caveats.contains(caveat) {
-                caveats.push(caveat.clone());
+            if !caveats.contains(&caveat) {
+                caveats.push(caveat);
             }
         }
         let left_out = turns().filter_map(|turn| turn.kept.left_out.clone());

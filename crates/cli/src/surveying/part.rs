@@ -126,12 +126,20 @@ impl Found {
         }
     }
 
-    /// Its doubts.
-    pub fn caveats(&self) -> &[stats::Caveat] {
-        match self {
-            Found::Mark(body) => &body.caveats,
-            Found::Probe(body) => &body.caveats,
-            Found::Wsat(body) => &body.caveats,
-        }
+    /// Its doubts. What their remedies name are flags of the part's own verb.
+    pub fn caveats(&self) -> Vec<stats::Caveat> {
+        let (verb, caveats) = match self {
+            Found::Mark(body) => ("mark", &body.caveats),
+            Found::Probe(body) => ("probe", &body.caveats),
+            Found::Wsat(body) => ("pts wsat", &body.caveats),
+        };
+        let own = |caveat: &stats::Caveat| match caveat.remedy.contains("--") {
+            true => {
+                let remedy = format!("with drivescope {verb}: {}", caveat.remedy);
+                stats::Caveat { remedy, ..caveat.clone() }
+            }
+            false => caveat.clone(),
+        };
+        caveats.iter().map(own).collect()
     }
 }

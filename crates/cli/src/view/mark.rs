@@ -6,7 +6,7 @@ use mark::body::{Latency, Spread, Test};
 use mark::cache::{Answer, Found, Held};
 use report::number;
 use report::{Cell, Group, RateUnit, Row, Sheet, Standing, Tone};
-use stats::{Better, Quantity, Unit, Verdict};
+use stats::{Better, Caveat, Quantity, Unit, Verdict};
 
 /// Lays out `body`; `verb` is what the user called it.
 pub fn sheet(verb: &str, body: &Body, rate: RateUnit) -> Sheet {
@@ -15,10 +15,22 @@ pub fn sheet(verb: &str, body: &Body, rate: RateUnit) -> Sheet {
         title: format!("drivescope {verb}: {}", subject(body)),
         facts: facts(body),
         groups: groups(body, rate),
-        caveats: body.caveats.clone(),
+        caveats: caveats(verb, body),
         closing,
         tone,
     }
+}
+
+/// Doubts. Of a plan from a file it is the plan that has to be another: `run` has none of the flags that make one.
+fn caveats(verb: &str, body: &Body) -> Vec<Caveat> {
+    let own = |caveat: &Caveat| match verb == "run" && caveat.remedy.contains("--") {
+        true => {
+            let remedy = format!("make the plan anew with drivescope plan: {}", caveat.remedy);
+            Caveat { remedy, ..caveat.clone() }
+        }
+        false => caveat.clone(),
+    };
+    body.caveats.iter().map(own).collect()
 }
 
 /// The result in one line, for a list of runs.

@@ -93,9 +93,10 @@ impl Rates {
             let each: Vec<f64> =
                 steps.iter().map(|(cell, seconds)| of(cell) as f64 / seconds).collect();
             let sum: u128 = steps.iter().map(|(cell, _)| u128::from(of(cell))).sum();
-            // The last step is short, and a rate over a few nanoseconds is nobody's greatest.
-            let most = each[..whole].iter().copied().fold(0.0, f64::max);
-            (sum as f64 / seconds, most, each)
+            let mean = sum as f64 / seconds;
+            // The last step is short, and a rate over a few nanoseconds is nobody's greatest. No mean is above it.
+            let most = each[..whole].iter().copied().fold(mean, f64::max);
+            (mean, most, each)
         };
         let (iops_mean, iops_max, iops) = per_s(|cell| cell.ios);
         let (read_mean, read_max, read) = per_s(|cell| cell.read);
@@ -135,7 +136,7 @@ pub struct RateFigures {
     pub step_s: u64,
     /// I/Os per second, from the first arrival to the last that is counted.
     pub iops_mean: f64,
-    /// The greatest of a step.
+    /// The greatest of a step, or the mean where only the last step, which is short, has more.
     pub iops_max: f64,
     /// Bytes read per second.
     pub bytes_read_per_s_mean: f64,
