@@ -155,6 +155,11 @@ pub fn page(body: &Body) -> Tables {
     let device = &body.device;
     let name = device.model.clone().unwrap_or_else(|| device.name.clone());
     facts.push(format!("{name}, {}", number::bytes(device.capacity_bytes as f64)));
+    let (from, range) = (body.setup.range_offset_bytes, body.setup.range_bytes);
+    if range < device.capacity_bytes {
+        let (range, from) = (number::bytes(range as f64), number::bytes(from as f64));
+        facts.push(format!("of it, {range} from {from} on: a fill is of those"));
+    }
     facts.push(match &body.purge {
         Some(purge) => format!("purged by {}, {}", purge.method, purge.words),
         None => "not purged".to_owned(),
