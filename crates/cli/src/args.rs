@@ -247,7 +247,7 @@ pub struct TargetArgs {
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
     pub size: Option<Bytes>,
     /// Part of a file or device to use: LENGTH, OFFSET+LENGTH or all [default: a
-    /// file's all, a device's first 1GiB]
+    /// file's all, a device's first 1GiB; of a plan its own part, or all]
     #[arg(long, value_name = "SPAN", value_parser = span, conflicts_with = "size")]
     pub span: Option<Span>,
     /// How I/O is issued

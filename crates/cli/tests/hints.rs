@@ -320,6 +320,51 @@ fn a_survey_goes_on_within_its_part() {
     }
 }
 
+// Breaks when what might write goes on as what may not, and so comes to an end without a result; or when it is not told what
+// a killed trial of capacity has left on the drive.
+#[test]
+fn what_wrote_goes_on_only_when_that_is_said_again() {
+    let dir = scratch_dir();
+    written_file(&dir.path().join("image"), 64 << 20);
+    let words = "probe write-buffer image --write --consent image --seed 7 --time-budget 2s";
+    in_shell(words, dir.path());
+    let capacity = scratch_dir();
+    written_file(&capacity.path().join("image"), 256 << 20);
+    let words = "probe capacity image --write --consent image --seed 7";
+    in_shell(words, capacity.path()).exits(0);
+    for (dir, is_trial) in [(&dir, false), (&capacity, true)] {
+        let made = only(dir.path());
+        kill(&made);
+        let shown = at(dir.path(), &["runs", "show", "last"]).exits(0).stdout;
+        assert!(shown.contains("add the word of consent"), "{shown}");
+        assert_eq!(shown.contains("was not written back"), is_trial, "{shown}");
+        let ran = at(dir.path(), &["probe", "--resume", "last"]);
+        let ran = ran.fails(3, &["was made with --write; say so again"]);
+        assert_eq!(ran.stderr.contains("was not written back"), is_trial, "{}", ran.stderr);
+        assert!(!made.is_ended());
+        let ran = at(dir.path(), &["probe", "--resume", "last", "--write", "--consent", "image"]);
+        assert!(matches!(ran.code, Some(0 | 1)), "{}", ran.stderr);
+        assert!(made.is_ended());
+    }
+}
+
+// Breaks when a survey is passed on without the runs that it names, or those are left behind in silence.
+#[test]
+fn a_survey_is_passed_on_with_its_parts() {
+    let (dir, other) = (scratch_dir(), scratch_dir());
+    in_shell("survey sim:usb-8m --seed=7 --no-live", dir.path()).exits(0);
+    let all = common::recorded::recorded(dir.path());
+    let survey = all[0].id();
+    in_shell(&format!("runs export {survey} -o all.tar.gz"), dir.path()).exits(0);
+    let archive = dir.path().join("all.tar.gz");
+    at(other.path(), &["runs", "import", archive.to_str().unwrap()]).exits(0);
+    assert_eq!(common::recorded::recorded(other.path()).len(), all.len());
+    let ran = at(dir.path(), &["runs", "rm", &survey, "--yes"]).exits(0);
+    let line = ran.stderr.split_once("drivescope ").expect(&ran.stderr).1;
+    in_shell(&format!("{} --yes", line.trim()), dir.path()).exits(0);
+    assert!(common::recorded::recorded(dir.path()).is_empty());
+}
+
 // Breaks when a repetition that was stopped is told to differ, or does not lead back to what it repeats.
 #[test]
 fn a_stopped_rerun_is_not_judged_and_leads_to_the_comparison() {

@@ -72,6 +72,8 @@ fn nothing_is_touched_without_consent_and_all_of_it_is_named_first() {
     refused(&[], &["--consent", device.name()]);
     refused(&["--consent", "loop-of-someone-else"], &["loop-of-someone-else"]);
     let dry = purge(device.dev(), &["--dry-run", "--json"]).exits(0);
+    // What stands against it is told before it is tried.
+    let dry = dry.says(&["without --dry-run: refused", "--consent"]);
     assert_eq!(dry.body()["outcome"], Value::Null);
     assert!(content() == before, "something was lost");
 

@@ -195,6 +195,15 @@ fn a_file_for_another_verb_is_told_as_what_it_is() {
     wrong(&["run"], "a.json", &["is JSON", "drivescope plan"]);
     wrong(&["run"], "mark.json", &["drivescope.mark/1", "drivescope report"]);
     wrong(&["run"], "align.txt", &["drivescope import flashbench"]);
+    fs::write(at("job.fio"), "[a]\nrw=randread\nfilename=/dev/sdb\n").unwrap();
+    wrong(&["run"], "job.fio", &["job file of fio", "drivescope explain --plan"]);
+    // A plan is some KiB; what is no plan is neither read to its end nor quoted.
+    fs::write(at("long.toml"), "x".repeat(1 << 20)).unwrap();
+    fs::write(at("image"), "x".repeat(5 << 20)).unwrap();
+    for name in ["long.toml", "image"] {
+        let ran = run(["run", &at(name), "sim:usb-8m"]).fails(2, &["drivescope plan"]);
+        assert!(ran.stderr.len() < 4096, "{name}: {} bytes", ran.stderr.len());
+    }
     let log = "{\"fio version\" : \"fio-3.36\", \"jobs\" : []}";
     fs::write(at("fio.json"), log).unwrap();
     wrong(&["runs", "import"], "fio.json", &["result of fio", "drivescope import"]);
@@ -261,6 +270,9 @@ fn errors_say_what_to_type_instead() {
     run(["probe", "sim:usb-8m", "--row", "--json"]).fails(2, &["--row", "--json"]);
     let explain = |size: &str| run(["explain", "SEQ1MQ8T1", "--target-size", size]).exits(0).stdout;
     assert_eq!(explain("1073741824"), explain("1GiB"));
+    run(["probe", "aligm", "sim:usb-8m"]).fails(2, &["aligm: there is no such probe", "open-au"]);
+    run(["probe", "sim:usb-8m", "align"]).fails(2, &["drivescope probe align sim:usb-8m"]);
+    run(["report", "last", "--markdown", "x.md"]).fails(2, &["--markdown=x.md"]);
     for verb in [&["judge"][..], &["run"], &["trace", "analyze"], &["import"], &["runs", "import"]]
     {
         let line = verb.iter().copied().chain(["not/there"]);

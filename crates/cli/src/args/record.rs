@@ -18,7 +18,8 @@ same. Exit code 1: some number differs by more than the margin.")]
 pub struct RerunArgs {
     /// The run: its id, the beginning of it, or last
     pub run: String,
-    /// A number agrees when the interval of its ratio lies within this share of 1
+    /// A number agrees when the interval of its ratio lies within this share of 1, or
+    /// when it is the same to the last bit
     #[arg(long, value_name = "SHARE", value_parser = share, default_value = "2%")]
     pub margin: f64,
     #[command(flatten)]
