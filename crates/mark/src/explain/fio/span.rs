@@ -51,6 +51,14 @@ pub(super) fn span(
         },
     };
     let size = resolve("size", job.size("size")?)?;
+    let has_files =
+        ["filename", "opendir", "read_iolog"].iter().any(|name| job.given(name).is_some());
+    if size.is_none() && file.is_none() && target.is_none() && !has_files {
+        return Err(job.error(
+            "size",
+            "fio refuses a job that names neither a file nor a size; add filename= or size=",
+        ));
+    }
     let offset = match (job.size("offset")?, file) {
         // Of a file that fio makes itself, what lies before is added.
         (Some(Size::Share(_)), None) if size.is_some() => 0,
