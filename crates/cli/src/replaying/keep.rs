@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use anyhow::{Context as _, Result};
-use record::Envelope;
+use record::{Envelope, Run, State};
 use serde_json::json;
 use trace::replay::Options;
 
@@ -48,6 +48,9 @@ impl Record<'_> {
         if self.targets.len() > 1 {
             setup["targets"] = json!(self.targets);
         }
+        if let Some((set, before)) = start.scheduler {
+            setup[SCHEDULER] = json!({ "set": set, "before": before });
+        }
         let beginning = Beginning {
             plan: toml_of(&start.plan.options)?,
             setup,
@@ -59,6 +62,24 @@ impl Record<'_> {
         keeping.begun()?;
         Ok(keeping)
     }
+}
+
+/// In the setup, the scheduler that was set for the first drive.
+const SCHEDULER: &str = "scheduler";
+
+/// The scheduler that a killed replay may have left on its drive, and how to put back the one before.
+pub fn left_behind(run: &Run) -> Option<String> {
+    let told = |name: &str| run.setup[SCHEDULER][name].as_str();
+    let (set, before) = (told("set")?, told("before")?);
+    let target = run.setup["targets"][0].as_str().or_else(|| run.setup["target"].as_str())?;
+    let device = Path::new(target).file_name()?.to_string_lossy();
+    let is_killed = run.state == State::Running && set != before;
+    is_killed.then(|| {
+        format!(
+            "it was killed before it had put back the I/O scheduler of {target} ({before}; it set {set}): echo {before} > \
+             /sys/block/{device}/queue/scheduler"
+        )
+    })
 }
 
 /// What was asked for, as text.

@@ -11,7 +11,7 @@ mod verify;
 
 pub use around::{caveats, schedulers};
 pub use body::{COMPARE, CompareBody, Drive, REPLAY, ReferenceBody, ReplayBody};
-pub use keep::Record;
+pub use keep::{Record, left_behind};
 pub use listen::{Begin, Ear, Heard, Wanted};
 pub use play::{Job, On, Played, Start};
 pub use reference::{Reference, referred};

@@ -170,6 +170,8 @@ pub struct Start<'a> {
     pub plan: &'a Plan,
     /// Who the drive is.
     pub identity: &'a DriveIdentity,
+    /// The scheduler that was set for it, and the one before.
+    pub scheduler: Option<(&'a str, &'a str)>,
 }
 
 /// Whoever is told what becomes of requests.
@@ -278,7 +280,8 @@ impl Visitor for Player<'_> {
         let mut stream = plan.stream(self.job.trace.opener(), reader)?;
         let setup = ask::setup(self.job.args, &plan, info.kind, self.on.seed);
         let engine = opened.engine.clone();
-        self.listener.begin(Start { plan: &plan, identity: &opened.identity })?;
+        let scheduler = self.held.as_ref().map(|held| (held.now(), held.before()));
+        self.listener.begin(Start { plan: &plan, identity: &opened.identity, scheduler })?;
         let ended = engine::replay::replay(
             target,
             environment,

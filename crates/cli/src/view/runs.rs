@@ -6,7 +6,7 @@ use record::{Integrity, Row, Run, State};
 use report::{Entry, Listing, Tone, number};
 
 use crate::args::{PlaceArgs, line};
-use crate::{probing, records};
+use crate::{probing, records, replaying};
 
 /// Lays out all runs of the directory `dir`.
 pub fn listing(dir: &Path, runs: &record::Listing) -> Listing {
@@ -82,7 +82,8 @@ pub fn about(run: &Run, integrity: &Integrity, live: bool, place: &PlaceArgs) ->
             format!("{word}; {}", records::how_to_go_on(run, place))
         };
         notes.push((tone, how));
-        let beside = [records::of_a_comparison(run), probing::left_behind(run)];
+        let beside =
+            [records::of_a_comparison(run), probing::left_behind(run), replaying::left_behind(run)];
         notes.extend(beside.into_iter().flatten().filter(|_| !live).map(|how| (Tone::Mixed, how)));
     }
     notes.push(match integrity {
