@@ -289,34 +289,36 @@ fn a_part_of_a_survey_leads_on_as_what_it_is() {
 // Breaks when a survey that goes on makes the part anew that it was stopped in, or what it finds is another thing then.
 #[test]
 fn a_survey_goes_on_within_its_part() {
-    let words = ["survey", "sim:enterprise-28op?capacity=512MiB", "--seed=7", "--no-live"];
     let conclusions = |runs: &Path| {
         let document = common::recorded::recorded(runs)[0].json("document.json");
         document["body"]["conclusions"].clone()
     };
-    let dir = scratch_dir();
-    at(dir.path(), &words).exits(0);
-    let (whole, found) = (common::recorded::recorded(dir.path()), conclusions(dir.path()));
-    let parts = whole.len() - 1;
-    assert!(parts >= 4, "{parts} parts");
-    // From the last part to the first one; what came after it had not been begun.
-    for stopped in (0..parts).rev() {
-        let all = common::recorded::recorded(dir.path());
-        all.iter().skip(2 + stopped).for_each(|later| fs::remove_dir_all(&later.0).unwrap());
-        let part = &all[1 + stopped];
-        // A step of the survey may also be a part that was left out.
-        let steps = all[0].text("journal.jsonl");
-        let step = steps.lines().position(|line| line.contains(&part.id())).unwrap();
-        kill_after(&all[0], step);
-        kill_after(part, part.text("journal.jsonl").lines().count() / 2);
-        let ran = at(dir.path(), &["survey", "--resume", &all[0].id(), "--no-live"]).exits(0);
-        assert!(ran.stderr.contains(&format!("goes on: {}", part.id())), "{}", ran.stderr);
-        assert_eq!(
-            common::recorded::recorded(dir.path()).len(),
-            parts + 1,
-            "after {stopped} parts"
-        );
-        assert_eq!(conclusions(dir.path()), found, "after {stopped} parts");
+    // A stick in each of its parts; of an enterprise drive, whose survey takes longer, in the last one, write saturation.
+    let enterprise = "sim:enterprise-28op?capacity=512MiB";
+    for (drive, parts, from) in [("sim:usb-8m", 4, 0), (enterprise, 4, 3)] {
+        let dir = scratch_dir();
+        at(dir.path(), &["survey", drive, "--seed=7", "--no-live"]).exits(0);
+        let (whole, found) = (common::recorded::recorded(dir.path()), conclusions(dir.path()));
+        assert_eq!(whole.len() - 1, parts, "{drive}");
+        // From the last part to the first one; what came after it had not been begun.
+        for stopped in (from..parts).rev() {
+            let all = common::recorded::recorded(dir.path());
+            all.iter().skip(2 + stopped).for_each(|later| fs::remove_dir_all(&later.0).unwrap());
+            let part = &all[1 + stopped];
+            // A step of the survey may also be a part that was left out.
+            let steps = all[0].text("journal.jsonl");
+            let step = steps.lines().position(|line| line.contains(&part.id())).unwrap();
+            kill_after(&all[0], step);
+            kill_after(part, part.text("journal.jsonl").lines().count() / 2);
+            let ran = at(dir.path(), &["survey", "--resume", &all[0].id(), "--no-live"]).exits(0);
+            assert!(ran.stderr.contains(&format!("goes on: {}", part.id())), "{}", ran.stderr);
+            assert_eq!(
+                common::recorded::recorded(dir.path()).len(),
+                parts + 1,
+                "after {stopped} parts"
+            );
+            assert_eq!(conclusions(dir.path()), found, "after {stopped} parts");
+        }
     }
 }
 

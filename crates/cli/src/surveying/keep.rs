@@ -18,7 +18,7 @@ use super::subject::Subject;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Asked {
-    /// The target's name.
+    /// The target's name, from wherever it is said.
     pub target: String,
     /// Why it was taken, when the user named none.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -24,7 +24,7 @@ use crate::keeping::{Beginning, Keeping};
 use crate::verbs::mark::{run_id, seed_of};
 use crate::verbs::print_json;
 use crate::verbs::report::page;
-use crate::{live, outputs, recording, records, talk, view};
+use crate::{live, outputs, recording, records, setup, talk, view};
 
 use keep::{Asked, Kept, Resumed, Turn};
 use subject::Subject;
@@ -79,7 +79,7 @@ pub fn main(args: &SurveyArgs, given: &Given) -> Result<Exit> {
     }
     let subject = Subject::chosen(args.target.as_deref())?;
     let asked = Asked {
-        target: subject.name.clone(),
+        target: setup::absolute(&subject.name),
         chosen: subject.chosen.clone(),
         engine: args.engine.to_string(),
         may_write: subject.is_not_real() || args.write,
@@ -180,7 +180,7 @@ impl<'a> Survey<'a> {
             plan: toml::to_string(&self.asked).context("what is asked has no text form")?,
             setup: serde_json::json!({
                 "verb": "survey",
-                "target": self.subject.name,
+                "target": self.asked.target,
                 "drive": recording::words(&self.subject.identity),
             }),
             steps: u32::try_from(self.order.len()).ok(),
@@ -494,7 +494,7 @@ impl<'a> Survey<'a> {
     fn summary(&self, body: &Body) -> Summary {
         Summary {
             verb: "survey".to_owned(),
-            target: self.subject.name.clone(),
+            target: self.asked.target.clone(),
             drive: view::drive(&body.target, &body.stack),
             headline: view::survey::headline(body),
         }

@@ -12,7 +12,7 @@ use crate::args::{Cli, Given, Verb};
 use crate::keeping::of_record;
 use crate::session::{self, Session};
 use crate::verbs::{mark, probe};
-use crate::{probing, testing};
+use crate::{probing, testing, view};
 
 /// What a part found.
 pub enum Found {
@@ -133,13 +133,6 @@ impl Found {
             Found::Probe(body) => ("probe", &body.caveats),
             Found::Wsat(body) => ("pts wsat", &body.caveats),
         };
-        let own = |caveat: &stats::Caveat| match caveat.remedy.contains("--") {
-            true => {
-                let remedy = format!("with drivescope {verb}: {}", caveat.remedy);
-                stats::Caveat { remedy, ..caveat.clone() }
-            }
-            false => caveat.clone(),
-        };
-        caveats.iter().map(own).collect()
+        view::with_flags_of(&format!("with drivescope {verb}"), caveats)
     }
 }

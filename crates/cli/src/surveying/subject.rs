@@ -11,7 +11,6 @@ use survey::parts::Sort;
 
 use crate::measure::{identity_by_name, unopened};
 use crate::opening::null_stack;
-use crate::setup;
 use crate::verbs::health;
 
 /// What a survey reads in one piece: of less there is no rate.
@@ -44,8 +43,6 @@ impl Subject {
     /// # Errors
     /// When there is none.
     pub fn of(name: &str, chosen: Option<String>) -> Result<Subject> {
-        // From wherever it is gone on with.
-        let name = &*setup::absolute(name);
         if name.starts_with("sim:") {
             return Subject::of_virtual(name, chosen);
         }

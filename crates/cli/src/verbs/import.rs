@@ -88,12 +88,22 @@ fn results(args: &ImportArgs) -> Result<Exit> {
     });
     let origin = origin(&read)?;
     let sources: Vec<Source> = read.iter().flat_map(sources).collect();
+    let first = || read.first().and_then(|result| result.files.first());
     if sources.is_empty() {
         bail!(
-            "{}: no run with I/O is in it; give the results of runs that came to their end",
-            read.first()
-                .and_then(|result| result.files.first())
-                .map_or("the files", String::as_str)
+            "{}: no run with I/O is in it; give the results of runs that came to their end, and logs of latencies with \
+             the JSON of their run",
+            first().map_or("the files", String::as_str)
+        );
+    }
+    // A log of I/Os a second has no size of theirs.
+    let has_bytes =
+        |source: &Source| source.bytes_per_s > 0.0 || source.bytes.is_some_and(|bytes| bytes > 0);
+    if !sources.iter().any(has_bytes) {
+        bail!(
+            "{}: tells I/Os and not how many bytes they are of; give the JSON of the run, or its log of rates (x_bw.1.log), \
+             too",
+            first().map_or("the files", String::as_str)
         );
     }
     let body = body(origin, &sources);

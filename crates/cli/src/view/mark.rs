@@ -23,14 +23,10 @@ pub fn sheet(verb: &str, body: &Body, rate: RateUnit) -> Sheet {
 
 /// Doubts. Of a plan from a file it is the plan that has to be another: `run` has none of the flags that make one.
 fn caveats(verb: &str, body: &Body) -> Vec<Caveat> {
-    let own = |caveat: &Caveat| match verb == "run" && caveat.remedy.contains("--") {
-        true => {
-            let remedy = format!("make the plan anew with drivescope plan: {}", caveat.remedy);
-            Caveat { remedy, ..caveat.clone() }
-        }
-        false => caveat.clone(),
-    };
-    body.caveats.iter().map(own).collect()
+    match verb {
+        "run" => super::with_flags_of("make the plan anew with drivescope plan", &body.caveats),
+        _ => body.caveats.clone(),
+    }
 }
 
 /// The result in one line, for a list of runs.

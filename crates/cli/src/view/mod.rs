@@ -35,6 +35,7 @@ pub mod trend;
 
 use block::{DriveInfo, Leaf, Stack};
 use report::number::nanoseconds;
+use stats::Caveat;
 
 /// A drive in a few words, for a list of runs: its model, or what the devices at the bottom are called.
 pub fn drive(target: &DriveInfo, stack: &Stack) -> String {
@@ -43,6 +44,15 @@ pub fn drive(target: &DriveInfo, stack: &Stack) -> String {
         Some(model) => model.trim().to_owned(),
         None => stack.leaves.iter().map(leaf).collect::<Vec<_>>().join(", "),
     }
+}
+
+/// Doubts told by another verb than the one whose flags their remedies name: `whose` says whose they are.
+pub fn with_flags_of(whose: &str, caveats: &[Caveat]) -> Vec<Caveat> {
+    let told = |caveat: &Caveat| match caveat.remedy.contains("--") {
+        true => Caveat { remedy: format!("{whose}: {}", caveat.remedy), ..caveat.clone() },
+        false => caveat.clone(),
+    };
+    caveats.iter().map(told).collect()
 }
 
 /// The heads of a table's columns.
@@ -64,7 +74,7 @@ fn subject(target: &DriveInfo, stack: &Stack) -> String {
     let mut text = target.name.clone();
     for layer in &stack.layers {
         let name = match layer.kind.as_str() {
-            "file" | "virtual" | "null" => continue,
+            "file" | "directory" | "virtual" | "null" => continue,
             "disk" | "partition" | "loop" | "zram" | "dm" | "md" => {
                 layer.name.rsplit('/').next().unwrap_or(&layer.name)
             }

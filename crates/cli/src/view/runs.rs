@@ -28,12 +28,13 @@ fn row(row: &Row) -> Entry {
     }
     let mut notes = Vec::new();
     if row.state != State::Finished {
+        let each = if row.verb == "survey" { "part" } else { "run" };
         let done = match row.steps_known {
             Some(known) if known == row.steps_done => "all that was to be recorded".to_owned(),
             Some(known) => {
-                format!("{} of {}", row.steps_done, number::counted(known as usize, "run"))
+                format!("{} of {}", row.steps_done, number::counted(known as usize, each))
             }
-            None => number::counted(row.steps_done as usize, "run"),
+            None => number::counted(row.steps_done as usize, each),
         };
         notes.push((tone, format!("{word} after {done}")));
     }
