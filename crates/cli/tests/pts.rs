@@ -137,9 +137,11 @@ fn a_run_does_not_go_on_on_another_drive_or_after_foreign_writes() {
     // One that ended in order has counted what was written until then, also within its first part.
     let budget = |most: &'static str| ["--write-budget", most];
     let minute = ["pts", "wsat", device.dev(), "--minute", "2%", "--seed", "5"];
-    let first = drivescope([&minute[..], &consent, &budget("8MiB"), &place].concat()).output();
+    let budgeted = scratch_dir();
+    let there = ["--runs-dir", budgeted.path().to_str().unwrap()];
+    let first = drivescope([&minute[..], &consent, &budget("8MiB"), &there].concat()).output();
     Ran::from(first.unwrap()).exits(3).says(&["--write-budget 8MiB does not suffice"]);
-    let more = [&["--resume", "last"], &consent[..], &budget("40MiB"), &place].concat();
+    let more = [&["--resume", "last"], &consent[..], &budget("40MiB"), &there].concat();
     pts(&more).exits(3).says(&["--write-budget 40MiB does not suffice"]);
     killed(drivescope([&test[..], &consent, &place].concat()), runs.path(), 4);
     let as_it_was = hash(&other.image);

@@ -371,7 +371,7 @@ impl Job<'_> {
             match halt {
                 // Whoever goes on would go beyond it.
                 Some(Halt::Budget { limit: Limit::Rating, .. }) => {}
-                Some(Halt::Interrupted | Halt::Budget { .. }) => {
+                Some(_) => {
                     records::tell_to_go_on("pts", &id, place);
                 }
                 _ if !self.args.output.json && std::io::stderr().is_terminal() => {
