@@ -7,6 +7,7 @@
 //! Units: sizes and offsets are [`Bytes`], durations are [`Nanos`], instants are [`Time`] on the
 //! drive's own clock. None of them converts silently into another.
 
+mod command;
 mod drive;
 mod engine_kind;
 mod environment;
@@ -16,6 +17,7 @@ mod sink;
 pub mod trace;
 mod units;
 
+pub use command::quoted;
 pub use drive::{
     Completion, Drive, DriveError, DriveInfo, DriveKind, Errno, LaneSetup, Op, Outcome, Payload,
     Request, Target, Waiting, WriteCache,

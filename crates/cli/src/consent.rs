@@ -5,7 +5,7 @@ use std::io::IsTerminal;
 use std::path::Path;
 
 use anyhow::Result;
-use block::Bytes;
+use block::{Bytes, quoted};
 use linux::gate::{self, GateError, Permit, Reason, Refusal, Request};
 use linux::sysfs::Roots;
 use workload::plan::{Plan, Step};
@@ -60,7 +60,7 @@ pub fn foresee(said: Said<'_>, path: &Path, bytes_to_write: Option<Bytes>) -> Re
 /// The flags that consent to writing to the file or device of this name, to be typed.
 pub fn flags_for(name: &str) -> String {
     match gate::word(&Roots::default(), Path::new(name)) {
-        Some(word) => format!("--write --consent {}", gate::quoted(&word)),
+        Some(word) => format!("--write --consent {}", quoted(&word)),
         None => "--write --consent SERIAL, which `drivescope devices` tells".to_owned(),
     }
 }

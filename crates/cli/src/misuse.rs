@@ -34,6 +34,20 @@ pub fn tell(error: &mut clap::Error) -> Result<Exit> {
     {
         bail!(probe::misnamed(first, second));
     }
+    // Flags of another program are its own behind `--`, which those who come from it do not know.
+    let command = match &*words {
+        ["explain", rest @ ..] => Some(("explain", rest)),
+        ["trace", "record", _, rest @ ..] => Some(("trace record DEVICE", rest)),
+        _ => None,
+    };
+    let is_unknown = error.kind() == ErrorKind::UnknownArgument;
+    if let Some((verb, [program, ..])) = command.filter(|_| is_unknown && !words.contains(&"--"))
+        && !program.starts_with('-')
+    {
+        talk::note(&format!(
+            "what belongs to {program} stands behind --: drivescope {verb} -- {program} …"
+        ));
+    }
     let text = error.render();
     if !error.use_stderr() {
         return talk::result(&text.ansi().to_string()).map(|()| Exit::Done);

@@ -97,6 +97,12 @@ impl Recorded {
             Err(error @ RecordError::NoRuns { .. }) if name != "last" => {
                 return Err(anyhow::Error::from(error).context(format!("{name}: is no file")));
             }
+            // What looks like a file's name was meant for one.
+            Err(error @ RecordError::Unknown { .. }) if name.contains(['/', '.']) => {
+                return Err(
+                    anyhow::Error::from(error).context(format!("{name}: there is no such file"))
+                );
+            }
             found => found?,
         };
         let run = runs.load(&id)?;

@@ -26,7 +26,7 @@ use crate::sysfs::{BlockNode, DevNo, Roots};
 mod opening;
 mod refusal;
 
-pub use refusal::{Consent, Cost, Reason, Refusal, quoted};
+pub use refusal::{Consent, Cost, Reason, Refusal};
 
 /// Something on a device that would be lost, which the user may allow by name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

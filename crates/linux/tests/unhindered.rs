@@ -169,9 +169,10 @@ fn reads_from_the_page_cache_are_the_testers_limit() {
 fn a_loop_device_with_direct_io_is_not() {
     let Some(device) = LoopDevice::new("unhindered-loop", Bytes::mib(64)) else { return };
     for engine in EngineKind::ALL {
-        let mut tries = (0..10).map(|_| unhindered(&device.path, engine, true, "RND4KQ1T1"));
+        // While others take the CPUs the tester is indeed hindered: tried again then.
+        let mut tries = (0..30).map(|_| unhindered(&device.path, engine, true, "RND4KQ1T1"));
         let wanted = tries.find(|proof| proof.verdict != Verdict::Refuted);
-        let proof = wanted.unwrap_or_else(|| panic!("{engine}: refuted in ten tries"));
+        let proof = wanted.unwrap_or_else(|| panic!("{engine}: refuted in thirty tries"));
         for name in ["null_iops", "load_share_of_null"] {
             assert!(proof.evidence.contains_key(name), "{name} is missing: {proof:?}");
         }

@@ -1,6 +1,6 @@
 //! Command lines that are told to users: to be copied, and to be what they were.
 
-pub use linux::gate::quoted;
+pub use block::quoted;
 
 /// A command line to be copied.
 pub fn command(words: &[String]) -> String {

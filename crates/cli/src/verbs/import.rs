@@ -14,6 +14,7 @@ use record::{Document, Head, State, Summary};
 use serde::Serialize;
 use serde_json::json;
 
+use crate::args::line::quoted;
 use crate::args::{ImportArgs, ImportFlashbenchArgs, ImportVerb, KeepArgs, ResultForm};
 use crate::envelope::{SystemClock, envelope};
 use crate::exit::Exit;
@@ -126,7 +127,11 @@ fn origin(read: &[Recorded]) -> Result<Origin> {
     for other in read {
         if matches!(other.format, Format::Ezfio | Format::Tkperf) {
             let file = other.files.first().map_or("", String::as_str);
-            bail!("{file}: is {}'s, which keeps no runs; ask judge about it", other.format.words());
+            bail!(
+                "{file}: is {}'s, which keeps no runs; what it says of the steady state, judge tells: drivescope judge {}",
+                other.format.words(),
+                quoted(file)
+            );
         }
         if other.format.tool() != first.format.tool() {
             bail!(

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use block::Bytes;
+use block::{Bytes, quoted};
 
 use super::Hazard;
 use crate::devices::Use;
@@ -174,13 +174,4 @@ fn remedy(found: &Use) -> String {
         Use::Unread { .. } => "measure as a user who may read it".to_owned(),
         Use::Partitioned { .. } | Use::Signed { .. } => "name it".to_owned(),
     }
-}
-
-/// A word as a shell takes it, for commands that users copy.
-pub fn quoted(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=+,@%".contains(c);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', r"'\''"))
 }

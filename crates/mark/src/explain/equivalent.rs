@@ -202,15 +202,10 @@ fn both_ways(lines: &mut Vec<Line>) {
 
 /// The directory of a file, or the device.
 fn place(load: &Load) -> String {
-    let quoted = |text: &str| {
-        let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:@%".contains(c);
-        if !text.is_empty() && text.chars().all(plain) && !text.starts_with('-') {
-            text.to_owned()
-        } else {
-            // A word of its own, whatever is in it; no flag, and relative only if it was.
-            let here = if text.starts_with('/') { "" } else { "./" };
-            format!("'{here}{}'", text.replace('\'', "'\\''"))
-        }
+    // No flag, whatever it is called.
+    let quoted = |text: &str| match text.starts_with('-') {
+        true => block::quoted(&format!("./{text}")),
+        false => block::quoted(text),
     };
     match load.targets.first() {
         None => ".".to_owned(),
