@@ -93,16 +93,7 @@ impl Keeping {
         self.writer.is_some() && self.trouble.is_none()
     }
 
-    /// From now on it is kept whatever comes: something may have been written to the drive.
-    ///
-    /// # Errors
-    /// When it cannot be.
-    pub fn begun(&mut self) -> Result<(), RecordError> {
-        let Some(writer) = &mut self.writer else { return Ok(()) };
-        writer.note("begun", &Value::Null)
-    }
-
-    /// Keeps anything else, under the name of its kind.
+    /// Keeps anything else, under the name of its kind. A record that has such a note stays, whatever comes.
     pub fn note(&mut self, kind: &str, payload: &Value) {
         let Some(writer) = self.writer.as_mut().filter(|_| self.trouble.is_none()) else { return };
         if let Err(error) = writer.note(kind, payload) {

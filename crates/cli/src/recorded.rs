@@ -155,7 +155,7 @@ fn of_run(run: Run, integrity: Integrity) -> Result<Recorded> {
 }
 
 /// The envelope of the result, which names the parts that were not known when the run was begun.
-fn whole_envelope(run: &Run, document: &Value) -> Envelope {
+pub fn whole_envelope(run: &Run, document: &Value) -> Envelope {
     let printed = serde_json::from_value(document["envelope"].clone());
     printed.unwrap_or_else(|_| run.envelope.clone())
 }

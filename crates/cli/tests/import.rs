@@ -283,6 +283,29 @@ fn export(dir: &Path, runs: &str) -> (String, Value) {
     (file.to_owned(), serde_json::from_str(&fs::read_to_string(file).unwrap()).unwrap())
 }
 
+// Breaks when a load is exported as another one since its step is called otherwise than ours are.
+#[test]
+fn a_plan_says_what_was_random_and_not_the_name_of_its_step() {
+    let dir = scratch_dir();
+    let runs = format!("--runs-dir={}", dir.path().join("runs").display());
+    let plan =
+        ["plan", "--tests=RND4KQ8T1,SEQ128KQ1T1", "--runs=1", "--seed=7", "--duration=100ms"];
+    let plan = run(plan).exits(0).stdout;
+    let renamed = plan.replace("RND4K", "SEQ4K").replace("SEQ128K", "RND128K");
+    assert_ne!(renamed, plan);
+    let file = dir.path().join("plan.toml");
+    fs::write(&file, renamed).unwrap();
+    run(["run", file.to_str().unwrap(), "sim:sata-a", "--no-progress", &runs]).exits(0);
+    let jobs = export(dir.path(), &runs).1["jobs"].as_array().unwrap().clone();
+    assert!(jobs.len() >= 4, "{}", jobs.len());
+    for job in jobs {
+        let (name, options) = (job["jobname"].as_str().unwrap(), &job["job options"]);
+        let is_random = options["rw"].as_str().unwrap().starts_with("rand");
+        assert_eq!(is_random, name.starts_with("SEQ4K"), "{name}: {options}");
+        assert_eq!(options["bs"] == "4k", is_random, "{name}: {options}");
+    }
+}
+
 // Breaks when what we write for others is not what we measured, or fio's own tool cannot read it.
 #[test]
 fn what_is_exported_is_what_was_measured() {

@@ -85,12 +85,7 @@ impl<'a> Ear<'a> {
         let Ear { progress, judge, check, saver, last_due, .. } = self;
         drop(progress);
         let body = judge.map(|judge| judge.finish(played.counts, &played.original, &played.ended));
-        let unsaved = saver.and_then(|saver| saver.finish(played).err()).map(|error| match error {
-            TraceError::Io { source, file } => {
-                outputs::cannot(Path::new(&file))(source).context("--save")
-            }
-            error => error.into(),
-        });
+        let unsaved = saver.and_then(|saver| saver.finish(played).err()).map(unsaved);
         Heard { body, check, last_due, unsaved }
     }
 
@@ -133,10 +128,7 @@ impl Listener for Ear<'_> {
                 TraceError::Io { source, file } if source.kind() == ErrorKind::AlreadyExists => {
                     anyhow!("--save {file}: exists, and nothing is written over; name another file")
                 }
-                TraceError::Io { source, file } => {
-                    outputs::cannot(Path::new(&file))(source).context("--save")
-                }
-                error => error.into(),
+                error => unsaved(error),
             })?;
             judge = judge.tapped(saver.tap());
             self.saver = Some(saver);
@@ -170,6 +162,16 @@ pub struct Heard {
     pub last_due: Nanos,
     /// Why the file that keeps the replay could not be written.
     pub unsaved: Option<anyhow::Error>,
+}
+
+/// That the file which keeps a replay cannot be written.
+fn unsaved(error: TraceError) -> anyhow::Error {
+    match error {
+        TraceError::Io { source, file } => {
+            outputs::cannot(Path::new(&file))(source).context("--save")
+        }
+        error => error.into(),
+    }
 }
 
 /// Keeps a replay as a trace.

@@ -140,7 +140,6 @@ impl Played {
         &self,
         mut keeping: Keeping,
         document: &Document<ReplayBody>,
-        is_broken: bool,
     ) -> Result<Option<RunId>> {
         let body = &document.body;
         let summary = Summary {
@@ -149,10 +148,10 @@ impl Played {
             drive: view::drive(&self.info, &self.stack),
             headline: view::replay::headline(body),
         };
-        let state = match (self.ended.reason, is_broken) {
-            (_, true) => State::Broken,
-            (Reason::Cancelled, _) => State::Interrupted,
-            _ => State::Finished,
+        let state = match self.ended.reason {
+            Reason::Complete => State::Finished,
+            Reason::Cancelled => State::Interrupted,
+            Reason::Errors => State::Broken,
         };
         // One that ended early is no whole step.
         if state == State::Finished {
@@ -171,7 +170,7 @@ pub struct Start<'a> {
     /// Who the drive is.
     pub identity: &'a DriveIdentity,
     /// The scheduler that was set for it, and the one before.
-    pub scheduler: Option<(&'a str, &'a str)>,
+    pub scheduler: Option<&'a (String, String)>,
 }
 
 /// Whoever is told what becomes of requests.
@@ -280,8 +279,11 @@ impl Visitor for Player<'_> {
         let mut stream = plan.stream(self.job.trace.opener(), reader)?;
         let setup = ask::setup(self.job.args, &plan, info.kind, self.on.seed);
         let engine = opened.engine.clone();
-        let scheduler = self.held.as_ref().map(|held| (held.now(), held.before()));
-        self.listener.begin(Start { plan: &plan, identity: &opened.identity, scheduler })?;
+        let scheduler =
+            self.held.as_ref().map(|held| (held.now().to_owned(), held.before().to_owned()));
+        let start =
+            Start { plan: &plan, identity: &opened.identity, scheduler: scheduler.as_ref() };
+        self.listener.begin(start)?;
         let ended = engine::replay::replay(
             target,
             environment,
@@ -298,8 +300,6 @@ impl Visitor for Player<'_> {
             anyhow!("{failure}").context(errors).context(self.on.name.to_owned())
         });
         let (counts, original) = stream.finish();
-        let scheduler =
-            self.held.as_ref().map(|held| (held.now().to_owned(), held.before().to_owned()));
         Ok(Played { plan, info, engine, stack, ended, broken, counts, original, scheduler })
     }
 }

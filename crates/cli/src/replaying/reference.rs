@@ -10,6 +10,7 @@ use engine::replay::{Reason, Replayed};
 use record::{Document, Envelope, RunId};
 use trace::replay::{ReferenceReader, ReferenceWriter};
 
+use super::around::caveats;
 use super::ask;
 use super::body::{Drive, REPLAY, ReferenceBody, ReplayBody};
 use super::keep::Record;
@@ -70,11 +71,12 @@ pub fn referred(
     let completion_s = played.ended.elapsed.as_secs_f64();
     let broken = played.broken.take();
     let mut run = None;
-    if let Some(replay) = heard.body {
+    if let Some(mut replay) = heard.body {
+        replay.run.caveats.extend(caveats(name, &played.stack));
         let (file, drive) = (trace.to_owned(), Drive::of(&played));
         let body =
             ReplayBody { file, drive, seed: job.seed, reference: None, replay, kernel: None };
-        run = played.recorded(keeping, &Document { envelope: head, body }, broken.is_some())?;
+        run = played.recorded(keeping, &Document { envelope: head, body })?;
     }
     if let Some(broken) = broken {
         records::tell_to_make_anew();

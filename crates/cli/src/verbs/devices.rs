@@ -2,11 +2,13 @@
 
 use anyhow::{Context as _, Result, bail};
 use linux::devices::{self, Device};
+use linux::gate;
 use linux::sysfs::Roots;
 use report::Style;
 use serde::Serialize;
 
 use crate::args::DevicesArgs;
+use crate::args::line::quoted;
 use crate::exit::Exit;
 use crate::verbs::print_json;
 use crate::{talk, view};
@@ -36,6 +38,11 @@ pub fn main(args: &DevicesArgs) -> Result<Exit> {
     if args.json {
         print_json("drivescope.devices/1", Body { devices })?;
     } else {
+        let flags = |device: &Device| match gate::word(&roots, &device.path) {
+            Some(word) => format!("--write --consent {}", quoted(&word)),
+            None => "--write and --consent".to_owned(),
+        };
+        let devices: Vec<_> = devices.iter().map(|device| (device, flags(device))).collect();
         let listing = view::devices::listing(&devices);
         talk::result(&report::render_listing(&listing, Style::default()))?;
     }

@@ -20,6 +20,7 @@ use crate::drives::Named;
 use crate::exit::{Exit, Refused};
 use crate::keeping::of_record;
 use crate::outputs::Part;
+use crate::recorded::whole_envelope;
 use crate::replaying::{COMPARE, REPLAY};
 use crate::verbs::{print_json, trace};
 use crate::whose::{self, Reader};
@@ -226,12 +227,10 @@ fn with_parts(runs: &Runs, ids: Vec<RunId>) -> Vec<RunId> {
 
 /// The parts of a run, as its result names them, that are there.
 fn parts(runs: &Runs, id: &RunId) -> Vec<RunId> {
-    let document = runs.load(id).ok().and_then(|run| run.document);
-    let named =
-        document.and_then(|document| Some(document["envelope"]["parts"].as_array()?.clone()));
-    let named = named.unwrap_or_default();
-    let parts = named.iter().filter_map(|part| part.as_str()?.parse::<RunId>().ok());
-    parts.filter(|part| runs.dir().join(part.as_str()).is_dir()).collect()
+    let Ok(run) = runs.load(id) else { return Vec::new() };
+    let named = run.document.as_ref().map(|document| whole_envelope(&run, document).parts);
+    let is_there = |part: &RunId| runs.dir().join(part.as_str()).is_dir();
+    named.unwrap_or_default().into_iter().filter(is_there).collect()
 }
 
 /// The runs that are meant, each once. All are looked for before anything is done to one.

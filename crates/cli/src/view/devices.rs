@@ -4,19 +4,17 @@ use block::WriteCache;
 use linux::devices::{Bus, Device};
 use report::{Entry, Listing, Tone, number};
 
-use crate::consent;
-
-/// Lays out `devices`.
-pub fn listing(devices: &[Device]) -> Listing {
+/// Lays out devices, each with the flags that consent to writing to it.
+pub fn listing(devices: &[(&Device, String)]) -> Listing {
     Listing {
-        entries: devices.iter().map(entry).collect(),
+        entries: devices.iter().map(|(device, flags)| entry(device, flags)).collect(),
         empty: "No block device with a medium is visible here; a directory or a virtual drive \
                 (sim:hdd-7200) can be measured all the same."
             .to_owned(),
     }
 }
 
-fn entry(device: &Device) -> Entry {
+fn entry(device: &Device, flags: &str) -> Entry {
     let id = &device.identity;
     let mut summary = vec![number::bytes(id.size_bytes.0 as f64)];
     summary.push(format!("{:?}", id.bus).to_lowercase());
@@ -29,7 +27,7 @@ fn entry(device: &Device) -> Entry {
         title: device.path.display().to_string(),
         summary: summary.join(", "),
         facts: facts(device),
-        notes: notes(device),
+        notes: notes(device, flags),
     }
 }
 
@@ -66,7 +64,7 @@ fn facts(device: &Device) -> Vec<(String, String)> {
         .collect()
 }
 
-fn notes(device: &Device) -> Vec<(Tone, String)> {
+fn notes(device: &Device, flags: &str) -> Vec<(Tone, String)> {
     let mut notes = Vec::new();
     if let Some(note) = device.note {
         notes.push((Tone::Mixed, note.to_owned()));
@@ -81,7 +79,6 @@ fn notes(device: &Device) -> Vec<(Tone, String)> {
         )
     });
     if device.ready {
-        let flags = consent::flags_for(&device.path.to_string_lossy());
         notes.push((Tone::Good, format!("write: with {flags} only")));
     }
     let against = device.why_not.iter();

@@ -57,7 +57,7 @@ pub fn main(args: &TraceReplayArgs) -> Result<Exit> {
     let body = ReplayBody { file, drive, seed: job.seed, reference, replay, kernel };
     let document = Document { envelope, body };
     let broken = played.broken.take();
-    let recorded = played.recorded(keeping, &document, broken.is_some());
+    let recorded = played.recorded(keeping, &document);
     let (is_stopped, is_saved) =
         (played.ended.reason == Reason::Cancelled, heard.unsaved.is_none());
     end(args, (is_stopped, is_saved), &document)?;
