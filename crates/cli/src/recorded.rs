@@ -122,7 +122,11 @@ pub fn open_all(names: &[String], place: &PlaceArgs) -> Result<Vec<Recorded>> {
     let mut all: Vec<Recorded> = Vec::new();
     for name in names {
         let one = Recorded::open(name, place)?;
-        let parts = one.envelope.parts.clone();
+        // A replay names the one on its reference drive, whose page would be as large again.
+        let parts = match one.found {
+            Found::Survey(_) => one.envelope.parts.clone(),
+            _ => Vec::new(),
+        };
         all.push(one);
         for part in parts {
             match Recorded::open(part.as_str(), place) {

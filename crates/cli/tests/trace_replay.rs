@@ -239,6 +239,9 @@ fn what_a_drive_ended_is_recorded_as_far_as_it_came() {
     let shown = at(runs.path(), &["runs", "show", "last"]).exits(0).stdout;
     assert!(shown.contains(json["envelope"]["run_id"].as_str().unwrap()), "{shown}");
     let reference = json["envelope"]["parts"][0].as_str().unwrap();
+    // A page of both would be twice as large.
+    let page = at(runs.path(), &["report", "last", "--markdown=-"]).exits(0).stdout;
+    assert!(page.contains("sim:sata-a") && !page.contains(reference), "{page}");
     let shown = at(runs.path(), &["runs", "show", reference]).exits(0).stdout;
     assert!(shown.contains("sim:sata-b"), "{shown}");
 }
