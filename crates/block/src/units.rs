@@ -45,6 +45,23 @@ impl Bytes {
     pub const fn saturating_sub(self, other: Bytes) -> Bytes {
         Bytes(self.0.saturating_sub(other.0))
     }
+
+    /// For sentences: whole where it is, such as `16 KiB`, else three significant digits, such as `1.20 GiB`.
+    pub fn about(self) -> String {
+        const UNITS: [&str; 7] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+        let power = self.0.checked_ilog2().unwrap_or(0) as usize / 10;
+        let unit = 1_u64 << (10 * power);
+        let value = self.0 as f64 / unit as f64;
+        let name = UNITS[power];
+        match value {
+            _ if self.0.is_multiple_of(unit) => format!("{} {name}", self.0 / unit),
+            // Rounded to the next unit, it is one of those.
+            value if value >= 1023.5 => format!("1 {}", UNITS[(power + 1).min(6)]),
+            value if value >= 99.95 => format!("{value:.0} {name}"),
+            value if value >= 9.995 => format!("{value:.1} {name}"),
+            value => format!("{value:.2} {name}"),
+        }
+    }
 }
 
 /// A duration in nanoseconds.

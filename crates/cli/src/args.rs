@@ -26,6 +26,7 @@ use std::path::PathBuf;
 
 use block::{Bytes, Nanos};
 use clap::builder::styling::{AnsiColor, Styles};
+use clap::builder::{PathBufValueParser, TypedValueParser as _};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use linux::target::EngineKind;
 use mark::{Profile, TestSpec};
@@ -60,7 +61,10 @@ pub use trace::{
     TraceRecordArgs, TraceReplayArgs, TraceVerb,
 };
 pub use trend::TrendArgs;
-use values::{cpus, hazard, lasting, named, percent, picture, share, size, span, spare};
+use values::{
+    archive_file, cpus, hazard, lasting, named, page_file, percent, picture, share, size, span,
+    spare, table_file, trace_file,
+};
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Yellow.on_default().bold())
@@ -181,7 +185,11 @@ pub struct MarkArgs {
 Examples:
   drivescope plan --profile nvme > nvme.toml
   drivescope plan --tests RND4KQ1T1 --runs 1 --seed 7
-  drivescope run nvme.toml /mnt/usb")]
+  drivescope plan --span 1GiB > as-mark.toml
+  drivescope run nvme.toml /mnt/usb
+
+A plan holds for any target. Where it names no part (--span), run takes all of
+a device; mark takes the first GiB, unless told otherwise.")]
 pub struct PlanArgs {
     #[command(flatten)]
     pub load: LoadArgs,
@@ -340,7 +348,7 @@ pub struct OutputArgs {
     #[command(flatten)]
     pub live: LiveArgs,
     /// Write every single I/O to this CSV file
-    #[arg(long, value_name = "FILE.csv")]
+    #[arg(long, value_name = "FILE.csv", value_parser = PathBufValueParser::new().try_map(table_file))]
     pub samples: Option<PathBuf>,
     /// Most I/Os per run in the samples file, or in the record
     #[arg(long, value_name = "N", default_value_t = 1_000_000,

@@ -61,7 +61,7 @@ pub fn foresee(said: Said<'_>, path: &Path, bytes_to_write: Option<Bytes>) -> Re
 pub fn flags_for(name: &str) -> String {
     match gate::word(&Roots::default(), Path::new(name)) {
         Some(word) => format!("--write --consent {}", quoted(&word)),
-        None => "--write --consent SERIAL, which `drivescope devices` tells".to_owned(),
+        None => "--write --consent WORD, and `drivescope devices` tells the word".to_owned(),
     }
 }
 

@@ -9,6 +9,7 @@ use linux::sysfs::Roots;
 use record::{Run, Runs};
 
 use crate::recording::{identity_of, words};
+use crate::talk;
 
 /// A drive as the user names it.
 pub struct Named {
@@ -78,7 +79,13 @@ impl Named {
     pub fn runs(&self, runs: &Runs) -> Result<Vec<(Run, DriveIdentity)>> {
         let mut found = Vec::new();
         for row in runs.list()?.runs.iter().rev() {
-            let Ok(run) = runs.load(&row.id) else { continue };
+            let run = match runs.load(&row.id) {
+                Ok(run) => run,
+                Err(error) => {
+                    talk::note(&format!("left out, for it cannot be read: {error}"));
+                    continue;
+                }
+            };
             let Ok(identity) = identity_of(&run) else { continue };
             if self.is(&identity) {
                 found.push((run, identity));

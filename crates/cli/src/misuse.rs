@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::num::{IntErrorKind, ParseIntError};
 
 use anyhow::{Result, bail};
+use block::quoted;
 use clap::error::{ContextKind, ErrorKind};
 
 use crate::exit::Exit;
@@ -33,6 +34,12 @@ pub fn tell(error: &mut clap::Error) -> Result<Exit> {
         && ![first, second].iter().any(|word| word.starts_with('-'))
     {
         bail!(probe::misnamed(first, second));
+    }
+    if let (ErrorKind::InvalidValue, ["pts", target, test, ..]) = (error.kind(), &*words)
+        && (target.starts_with("sim:") || target.starts_with('/'))
+        && !test.starts_with('-')
+    {
+        bail!("the test stands before what is tested: drivescope pts {test} {}", quoted(target));
     }
     // Flags of another program are its own behind `--`, which those who come from it do not know.
     let command = match &*words {

@@ -131,7 +131,10 @@ pub fn open_all(names: &[String], place: &PlaceArgs) -> Result<Vec<Recorded>> {
         for part in parts {
             match Recorded::open(part.as_str(), place) {
                 Ok(part) => all.push(part),
-                Err(why) => talk::note(&format!("{part}, a part of {name}, is left out: {why:#}")),
+                Err(why) => talk::note(&format!(
+                    "{part}, a part of {name}, is left out: {}",
+                    talk::told(&why)
+                )),
             }
         }
     }

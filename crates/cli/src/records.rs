@@ -237,6 +237,14 @@ pub fn of_a_comparison(run: &Run) -> Option<String> {
 
 /// That a run has no result, and what to do.
 pub fn without_result(run: &Run, runs: &Runs, place: &PlaceArgs) -> anyhow::Error {
+    if run.state == State::Finished {
+        return anyhow!(
+            "{}: it came to its end, and its result (document.json) is gone; take it from an archive of it \
+             (drivescope runs import), or {}",
+            run.id,
+            how_to_repeat(run, place)
+        );
+    }
     let next = match runs.is_live(&run.id) {
         true => "it is being made now".to_owned(),
         false => how_to_go_on(run, place),

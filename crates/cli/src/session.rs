@@ -1,5 +1,6 @@
 //! One measurement from its first note to its exit code: measured, recorded, shown.
 
+use std::cell::OnceCell;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 
@@ -68,6 +69,15 @@ impl Session<'_> {
     /// # Errors
     /// What makes a measurement impossible.
     pub fn make(self, derive: &dyn Fn(&Body) -> Result<Notes>) -> Result<Made> {
+        self.make_headed(derive, &|document| view::mark::headline(&document.body))
+    }
+
+    /// As [`Session::make`], with `headline` for what lists of runs tell of the result.
+    fn make_headed(
+        self,
+        derive: &dyn Fn(&Body) -> Result<Notes>,
+        headline: &dyn Fn(&Document<Body>) -> String,
+    ) -> Result<Made> {
         self.output.live.check()?;
         let force = self.output.force;
         let create = |path| SamplesFile::create(path, &self.job.target.target, force);
@@ -97,7 +107,7 @@ impl Session<'_> {
             verb,
             target,
             drive: view::drive(&document.body.target, &document.body.stack),
-            headline: view::mark::headline(&document.body),
+            headline: headline(&document),
         };
         let notes = derive(&document.body)?;
         let closed = recording.close(&document, state, &summary, &notes);
@@ -134,8 +144,12 @@ impl Session<'_> {
         files.check()?;
         let output = self.output;
         let plan = (self.job.plan)(true)?;
-        let made = self.make(&|_| Ok(Vec::new()))?;
-        let found = view::sweep::found(swept, &plan, &made.document);
+        let found = OnceCell::new();
+        let find = |document: &_| view::sweep::found(swept, &plan, document);
+        let made = self.make_headed(&|_| Ok(Vec::new()), &|document| {
+            view::sweep::headline(found.get_or_init(|| find(document)))
+        })?;
+        let found = found.into_inner().unwrap_or_else(|| find(&made.document));
         let written = files.write(&found);
         let shown = written.and_then(|()| match files.is_csv_on_stdout() {
             true => Ok(()),

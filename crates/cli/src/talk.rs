@@ -19,9 +19,16 @@ pub fn note(text: &str) {
 
 /// Says why there is no result.
 pub fn error(error: &anyhow::Error) {
+    say(&format!("{RED}error:{RED:#} {}\n", harmless(&told(error))));
+}
+
+/// An error with its causes, each once, and what to do.
+pub fn told(error: &anyhow::Error) -> String {
     let causes = causes(error);
-    let advice = advice(&causes).map_or(String::new(), |advice| format!("; {advice}"));
-    say(&format!("{RED}error:{RED:#} {}{advice}\n", harmless(&causes)));
+    match advice(&causes) {
+        Some(advice) => format!("{causes}; {advice}"),
+        None => causes,
+    }
 }
 
 /// What was said while something else had the screen.
@@ -63,8 +70,17 @@ fn causes(error: &anyhow::Error) -> String {
     error.chain().map(ToString::to_string).fold(String::new(), |said, cause| match said {
         said if said.is_empty() => cause,
         said if said.contains(&cause) => said,
-        said => format!("{said}: {cause}"),
+        said => match said.rsplit_once(": ") {
+            _ if goes_on(&cause, &said) => cause,
+            Some((before, last)) if goes_on(&cause, last) => format!("{before}: {cause}"),
+            _ => format!("{said}: {cause}"),
+        },
     })
+}
+
+/// True when `cause` begins with all that was `said`, such as a file's name.
+fn goes_on(cause: &str, said: &str) -> bool {
+    cause.strip_prefix(said).is_some_and(|rest| !rest.starts_with(char::is_alphanumeric))
 }
 
 /// What to do where an error ends in the system's words, which tell what is the case and no more.
@@ -159,5 +175,10 @@ mod tests {
             inner.context("x: cannot write: no space left (make room)").context("no record");
         assert_eq!(causes(&outer), "no record: x: cannot write: no space left (make room)");
         assert_eq!(causes(&anyhow::anyhow!("a").context("b")), "b: a");
+        let of_file = anyhow::anyhow!("x.fio, line 3: no value").context("x.fio");
+        assert_eq!(causes(&of_file), "x.fio, line 3: no value");
+        let of_file = of_file.context("explain");
+        assert_eq!(causes(&of_file), "explain: x.fio, line 3: no value");
+        assert_eq!(causes(&anyhow::anyhow!("explained").context("explain")), "explain: explained");
     }
 }

@@ -287,3 +287,64 @@ fn errors_say_what_to_type_instead() {
     let both = ["--time-unit ns or", "--address-unit bytes or"];
     run(["trace", "analyze", table.to_str().unwrap()]).fails(2, &both);
 }
+
+/// Breaks when a drive in a file's place is looked for as a file, or a name that says one form gets another.
+#[test]
+fn what_stands_in_the_wrong_place_is_told() {
+    let (drive, file) = ("sim:sata-a", "app.parquet");
+    for line in [
+        &["trace", "replay", drive, file][..],
+        &["trace", "compare", drive, "sim:sata-b", file],
+        &["trace", "analyze", drive],
+    ] {
+        run(line.iter().copied()).fails(2, &["sim:sata-a: is a drive, and a trace belongs there"]);
+    }
+    for verb in ["import", "judge"] {
+        run([verb, drive]).fails(2, &["sim:sata-a: is a virtual drive, and a file belongs there"]);
+    }
+    run(["devices", drive]).fails(2, &["drivescope sim show sim:sata-a"]);
+    run(["pts", "sim:mlc-nvme", "iops"]).fails(2, &["drivescope pts iops sim:mlc-nvme"]);
+    let record = ["trace", "record", "/dev/null", "no-such-program", "x.sh"];
+    run(record).fails(2, &["stands behind --", "/dev/null -- no-such-program x.sh"]);
+    run(["explain", "SEQ1MQ8"]).fails(2, &["such as SEQ1MQ8T1"]);
+    for (line, end) in [
+        (&["report", "last", "--output=x.pdf"][..], ".html"),
+        (&["survey", drive, "--report=x.md"], ".html"),
+        (&["mark", drive, "--samples=x.parquet"], ".csv"),
+        (&["sweep", drive, "--vary=depth=1,2", "--csv=x.json"], ".csv"),
+        (&["trace", "import", "x", "--output=x.csv"], ".parquet"),
+        (&["runs", "export", "--output=x.zip"], ".tar.gz"),
+    ] {
+        run(line.iter().copied()).fails(2, &["is something else", end]);
+    }
+}
+
+/// Breaks when a result that is gone is said to be on its way, or a history leaves runs out without a word.
+#[test]
+fn a_record_that_is_damaged_is_told() {
+    let dir = scratch_dir();
+    let place = format!("--runs-dir={}", dir.path().display());
+    let mark = ["mark", "sim:usb-8m", "--quick", "--tests=SEQ1MQ1T1", "--read-only", &place];
+    run(mark).exits(0);
+    let runs = fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().path());
+    let [one] = &runs.filter(|path| path.is_dir()).collect::<Vec<_>>()[..] else { panic!("one") };
+    let document = one.join("document.json");
+    fs::write(&document, "{").unwrap();
+    run(["trend", "sim:usb-8m", &place]).fails(2, &["left out, for it cannot be read"]);
+    fs::remove_file(&document).unwrap();
+    let words = ["its result (document.json) is gone", "runs import", "drivescope rerun"];
+    run(["show", "last", &place]).fails(2, &words);
+}
+
+/// Breaks when rates that most runs do not have are called the drive's, or the tester is blamed for a slow drive.
+#[test]
+fn a_drive_that_is_slower_than_the_window_is_no_fault_of_the_tester() {
+    let mark = ["mark", "sim:usb-tlc", "--quick", "--seed=7", "--write-only", "--span=all"];
+    let tests = ["--tests=RND4KQ32T1,RND4KQ1T1", "--no-record"];
+    let ran = run(mark.iter().chain(&tests).copied()).exits(1);
+    assert!(ran.stdout.contains("no I/O finished in the measured time"), "{}", ran.stdout);
+    assert!(!ran.stdout.contains("the tester itself"), "{}", ran.stdout);
+    let longer = ["mark", "sim:usb-tlc", "--seed=7", "--write-only", "--span=all", "--no-record"];
+    let ran = run(longer.iter().chain(&["--tests=RND4KQ32T1", "--duration=10s"]).copied());
+    assert!(!ran.stdout.contains("the tester itself"), "{}", ran.stdout);
+}

@@ -29,6 +29,10 @@ pub(crate) struct Recorder {
     ops: [Option<OpSamples>; 4],
     series: Series,
     outstanding_ns: u128,
+    /// Time of I/Os that are counted here from before the phase began.
+    before_ns: u128,
+    /// Time within the phase of I/Os that completed after it.
+    later_ns: u128,
     /// The last I/O, and how many alike came one after the other and are not counted yet.
     alike: (Seen, u64),
 }
@@ -54,6 +58,8 @@ impl Recorder {
             ops,
             series: Series::new(slice_for(phase)),
             outstanding_ns: 0,
+            before_ns: 0,
+            later_ns: 0,
             alike: (NOTHING, 0),
         }
     }
@@ -80,6 +86,21 @@ impl Recorder {
         self.alike.1 += 1;
     }
 
+    /// True of an I/O that was issued before this phase began.
+    #[inline]
+    pub(crate) fn is_older(&self, issued: Time) -> bool {
+        self.began.is_some_and(|began| issued < began)
+    }
+
+    /// Takes note of an I/O that was outstanding in this phase, and completed after it.
+    pub(crate) fn outlived(&mut self, issued: Time, completed: Time) {
+        let Some((began, ended)) = self.began.zip(self.ended) else { return };
+        let (from, to) = (issued.max(began), completed.min(ended));
+        if to > from {
+            self.later_ns += u128::from(to.since(from).0);
+        }
+    }
+
     /// Counts what is not counted yet.
     #[inline]
     fn settle(&mut self) {
@@ -88,6 +109,10 @@ impl Recorder {
         let bytes = Bytes(seen.bytes.0 * n);
         add_alike(&mut self.series, seen.completed.since(began), n, bytes);
         self.outstanding_ns += u128::from(seen.completed.since(seen.issued).0) * u128::from(n);
+        if seen.issued < began {
+            self.before_ns +=
+                u128::from(began.min(seen.completed).since(seen.issued).0) * u128::from(n);
+        }
         let Some(op) = &mut self.ops[index(seen.op)] else { return };
         op.ios += n;
         op.bytes += bytes;
@@ -117,6 +142,7 @@ impl Recorder {
             ops: self.ops.into_iter().flatten().filter(|o| o.ios > 0).collect(),
             series,
             outstanding_ns: self.outstanding_ns,
+            within_ns: self.outstanding_ns - self.before_ns + self.later_ns,
         })
     }
 }
@@ -149,6 +175,7 @@ pub(crate) fn merge(into: &mut PhaseSamples, other: PhaseSamples) {
     into.window = end - into.began;
     into.series.merge(other.series);
     into.outstanding_ns += other.outstanding_ns;
+    into.within_ns += other.within_ns;
     for op in other.ops {
         match into.ops.iter_mut().find(|o| o.op == op.op) {
             Some(mine) => {

@@ -82,8 +82,10 @@ pub struct PhaseSamples {
     pub ops: Vec<OpSamples>,
     /// Completions over time.
     pub series: Series,
-    /// Sum over I/Os of the time between issue and completion, for the mean of outstanding I/Os.
+    /// Sum over the I/Os that completed of the time between issue and completion.
     pub outstanding_ns: u128,
+    /// Sum over all I/Os of the time that they were outstanding within the window, wherever they were issued and completed.
+    pub within_ns: u128,
 }
 
 impl PhaseSamples {
@@ -97,13 +99,10 @@ impl PhaseSamples {
         self.ops.iter().map(|o| o.bytes).sum()
     }
 
-    /// Mean count of outstanding I/Os, over all submitters (Little's law).
+    /// Mean count of outstanding I/Os, over all submitters. Of a drive whose I/Os are few and long, most of the window is
+    /// that of I/Os which complete after it.
     pub fn achieved_depth(&self) -> f64 {
-        if self.window == Nanos::ZERO {
-            0.0
-        } else {
-            self.outstanding_ns as f64 / self.window.0 as f64
-        }
+        if self.window == Nanos::ZERO { 0.0 } else { self.within_ns as f64 / self.window.0 as f64 }
     }
 
     /// Latencies of all operations together.

@@ -386,6 +386,10 @@ impl Submitter {
             self.trace_dropped += 1;
         }
         self.legs[slot.leg as usize].completed.add(slot.len);
+        if self.legs.get(self.completing).is_none_or(|leg| leg.recorder.is_older(completion.issued))
+        {
+            self.outlived(completion);
+        }
         let Some(leg) = self.legs.get_mut(self.completing) else { return };
         leg.recorder.record(Seen {
             op: slot.op,
@@ -396,6 +400,17 @@ impl Submitter {
             completed: completion.completed,
         });
         self.advance(completion.completed);
+    }
+
+    /// The I/O was issued in a phase that is over.
+    #[cold]
+    fn outlived(&mut self, completion: &Completion) {
+        for leg in self.legs[..self.completing].iter_mut().rev() {
+            leg.recorder.outlived(completion.issued, completion.completed);
+            if !leg.recorder.is_older(completion.issued) {
+                break;
+            }
+        }
     }
 
     fn leave_complete(&mut self, at: Time) {

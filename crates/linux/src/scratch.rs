@@ -50,8 +50,8 @@ pub enum ScratchError {
     NotADirectory(PathBuf),
     /// The filesystem has too little room, counted before anything was written.
     #[error(
-        "{}: a test file of {needed} does not fit: {available} are available and {reserve} have to \
-         stay free; {}", .dir.display(), less(*available, *reserve)
+        "{}: a test file of {} does not fit: {} are available and {} have to stay free; {}", .dir.display(),
+        .needed.about(), .available.about(), .reserve.about(), less(*available, *reserve)
     )]
     TooSmall {
         /// The directory.
@@ -65,8 +65,8 @@ pub enum ScratchError {
     },
     /// The filesystem (or a quota) was full while the file was written; the file was removed.
     #[error(
-        "{}: no space left after {written} of {needed}; the test file was removed; take a smaller \
-         one (mark --size; -c of diskspd), or another directory", .dir.display()
+        "{}: no space left after {} of {}; the test file was removed; take a smaller one (--size; -c of \
+         diskspd), or another directory", .dir.display(), .written.about(), .needed.about()
     )]
     Full {
         /// The directory.
@@ -136,7 +136,7 @@ pub struct ScratchFile {
 /// What to do where a file does not fit.
 fn less(available: Bytes, reserve: Bytes) -> &'static str {
     match available > reserve {
-        true => "take a smaller one (mark --size; -c of diskspd), or another directory",
+        true => "take a smaller one (--size; -c of diskspd), or another directory",
         false => "make room, or take another directory",
     }
 }

@@ -115,7 +115,18 @@ pub(crate) fn find(case: &Case<'_>, proofs: &Proofs, executed: &Executed) -> Opt
     if proofs.undisturbed.verdict == Verdict::Refuted {
         return none("the rate fell, and the drive was not ours alone: the fall may be another's");
     }
+    if is_beyond(case, fall.burst) {
+        return none(
+            "the rate fell, and was higher than before it in most runs: they differ, and there is no burst",
+        );
+    }
     Some(Writes { safety, reason: None, ..told(&line, &fall, &windows, executed) })
+}
+
+/// True when the median of the runs lies above all that `burst` may be: what comes first is no burst then.
+fn is_beyond(case: &Case<'_>, burst: Quantity) -> bool {
+    let most = burst.high.unwrap_or(burst.value).max(burst.value);
+    stats::median(&case.rates()).is_some_and(|median| median > most)
 }
 
 /// True when runs begin so far from each other on a disk that turns that their places alone make rates differ. A file lies

@@ -10,7 +10,7 @@ use crate::execute::{Broken, Executed};
 use crate::findings::Context;
 use crate::options::Direction;
 use crate::proofs::pattern::TAKEN_BY_CACHE;
-use crate::proofs::{Case, by_cache_devices, degraded};
+use crate::proofs::{Case, by_cache_devices, degraded, mb_s};
 
 /// Fewest bytes per extent at which a file counts as laid out in one piece, for a disk that turns.
 const EXTENT_BYTES_MIN: u64 = 16 << 20;
@@ -245,10 +245,15 @@ pub(crate) fn of_test(
             "take more --runs with a longer --pause, and leave the order interleaved",
         );
     }
-    if !rates.is_empty() && !case.test.any_finished() {
+    let empty = case.test.empty();
+    if empty > 0 {
+        let of = match rates.len() {
+            all if all == empty => "any run".to_owned(),
+            all => format!("{empty} of {all} runs"),
+        };
         add(
             "nothing_finished",
-            "no I/O finished in the measured time of any run".to_owned(),
+            format!("no I/O finished in the measured time of {of}"),
             "take a longer --duration",
         );
     }
@@ -265,8 +270,10 @@ pub(crate) fn of_test(
     }
     if let Some((low_center, high_center, share_high)) = case.two_modes() {
         let cause = format!(
-            "{:.0} % of the runs lie around {high_center:.1} MB/s and the others around {low_center:.1}",
-            share_high * 100.0
+            "{:.0} % of the runs lie around {} MB/s and the others around {}",
+            share_high * 100.0,
+            mb_s(high_center),
+            mb_s(low_center)
         );
         add(
             "two_modes",

@@ -123,10 +123,15 @@ impl TestRuns {
         Some(median(&rates)? / limit)
     }
 
-    /// True when an I/O finished in the measured window of a counted run. Zero is no speed of a drive:
-    /// it says that the window was too short for it.
-    pub fn any_finished(&self) -> bool {
-        self.runs.iter().any(|run| run.run.ios > 0)
+    /// Counted runs in whose measured window no I/O finished.
+    pub fn empty(&self) -> usize {
+        self.runs.iter().filter(|run| run.run.ios == 0).count()
+    }
+
+    /// True when I/Os finished in the measured windows of most counted runs, so that their median is of some. Zero is no
+    /// speed of a drive: it says that the window was too short for it.
+    pub fn tells_rate(&self) -> bool {
+        2 * self.empty() < self.runs.len()
     }
 }
 

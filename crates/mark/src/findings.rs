@@ -135,7 +135,7 @@ fn test(step: &Step, phase: &Phase, runs: &TestRuns, proofs: Proofs, until: Opti
         block_bytes: phase.block,
         depth: phase.arrival.depth(),
         threads: step.submitters,
-        headline: proofs.hold() && runs.any_finished(),
+        headline: proofs.hold() && runs.tells_rate(),
         runs: runs.runs.iter().map(|r| r.run.clone()).collect(),
         mb_s: spread(&rates, Unit::MbPerS, until),
         iops: spread(&iops, Unit::Iops, until),

@@ -150,9 +150,9 @@ pub fn body(origin: Origin, sources: &[Source]) -> Body {
     let told = told(sources);
     let mut files: Vec<String> = sources.iter().map(|source| source.file.clone()).collect();
     files.dedup();
-    let mut caveats = of_the_whole(&told, sources);
+    let mut caveats = of_the_whole(&origin.tool, &told, sources);
     let made: Vec<Test> = tests.iter().map(|(name, runs)| test(name, runs, &origin.tool)).collect();
-    tests.iter().for_each(|(name, runs)| caveats.extend(of_test(name, runs)));
+    tests.iter().for_each(|(name, runs)| caveats.extend(of_test(&origin.tool, name, runs)));
     let all: Vec<Caveat> = sources.iter().flat_map(|source| source.caveats.clone()).collect();
     Body {
         target: target(sources),
@@ -364,7 +364,7 @@ fn caveat(code: &str, subject: &str, cause: String, remedy: &str) -> Caveat {
 /// A setting in words, where it is told.
 type Setting = fn(&Told) -> Option<String>;
 
-fn of_the_whole(told: &Told, sources: &[Source]) -> Vec<Caveat> {
+fn of_the_whole(tool: &str, told: &Told, sources: &[Source]) -> Vec<Caveat> {
     let mut caveats = Vec::new();
     let whole = "the import";
     if sources.iter().any(|source| source.told.direct == Some(false)) {
@@ -379,7 +379,13 @@ fn of_the_whole(told: &Told, sources: &[Source]) -> Vec<Caveat> {
             "direct_not_told",
             whole,
             "whether the page cache was bypassed is not told by all files".to_owned(),
-            "give the option a value (direct=1): fio's JSON leaves out those without one, and is buffered by default",
+            match tool {
+                "fio" => {
+                    "give the option a value (direct=1): fio's JSON leaves out those without one, and is buffered by default"
+                }
+                "diskspd" => "let it bypass the page cache (-Sh), and give its text or XML whole",
+                _ => "take it from how the program was set up, or measure with drivescope mark",
+            },
         ));
     }
     let differ = |of: Setting| {
@@ -406,7 +412,7 @@ fn of_the_whole(told: &Told, sources: &[Source]) -> Vec<Caveat> {
     caveats
 }
 
-fn of_test(name: &str, sources: &[&Source]) -> Vec<Caveat> {
+fn of_test(tool: &str, name: &str, sources: &[&Source]) -> Vec<Caveat> {
     let mut caveats = Vec::new();
     let mut doubt = |code: &str, cause: String, remedy: &str| {
         let op = sources.first().map_or("", |source| source.op.as_str());
@@ -425,7 +431,10 @@ fn of_test(name: &str, sources: &[&Source]) -> Vec<Caveat> {
         doubt(
             "loops",
             cause,
-            "measure by time (time_based, runtime) over a range beyond all caches",
+            match tool {
+                "fio" => "measure by time (time_based, runtime) over a range beyond all caches",
+                _ => "measure by time, over a range beyond all caches",
+            },
         );
     }
     let seeds: Vec<u64> = sources.iter().filter_map(|source| source.told.seed).collect();
@@ -435,7 +444,11 @@ fn of_test(name: &str, sources: &[&Source]) -> Vec<Caveat> {
         doubt(
             "equal_seeds",
             cause.to_owned(),
-            "give each run a seed of its own (fio randrepeat=0, diskspd -z)",
+            match tool {
+                "fio" => "give each run a seed of its own (randrepeat=0)",
+                "diskspd" => "give each run a seed of its own (-z)",
+                _ => "give each run a seed of its own",
+            },
         );
     }
     let has_percentiles = sources.iter().any(|source| !source.percentiles.is_empty());
@@ -446,7 +459,10 @@ fn of_test(name: &str, sources: &[&Source]) -> Vec<Caveat> {
         doubt(
             "percentiles_not_merged",
             cause.to_owned(),
-            "run fio with --output-format=json+, whose bins can be added up",
+            match tool {
+                "fio" => "run fio with --output-format=json+, whose bins can be added up",
+                _ => "import each run by itself, or measure with drivescope mark",
+            },
         );
     }
     caveats

@@ -3,6 +3,8 @@
 //! Each recorded run is one point of a test's history: the median of its repetitions. A drive that is measured twice a
 //! month says more of itself than one that is measured twice in a minute, so it is the runs that are counted.
 
+use std::collections::BTreeSet;
+
 use block::Bytes;
 use serde::{Deserialize, Serialize};
 use stats::{Caveat, Course, JudgedCourse, Turn, judge_courses};
@@ -132,13 +134,13 @@ impl History {
 /// left out.
 pub fn trend(marks: &[Marked<'_>], margin_percent: f64) -> Trend {
     let mut histories: Vec<History> = Vec::new();
-    let mut withdrawn = 0;
+    let mut withdrawn: Vec<&str> = Vec::new();
     for mark in marks {
         let settings = settings(mark);
         for test in &mark.body.tests {
             let Some(mb_s) = test.mb_s.median.filter(|rate| *rate > 0.0) else { continue };
             if !test.headline {
-                withdrawn += 1;
+                withdrawn.push(mark.run_id);
                 continue;
             }
             let (run_id, date) = (mark.run_id.to_owned(), mark.date.to_owned());
@@ -166,7 +168,7 @@ pub fn trend(marks: &[Marked<'_>], margin_percent: f64) -> Trend {
     }
     let mut caveats = Vec::new();
     caveats.extend(changed_around(&histories, marks));
-    caveats.extend(doubts(&histories, &wandering, withdrawn));
+    caveats.extend(doubts(&histories, &wandering, &withdrawn));
     Trend {
         margin_percent,
         confidence: CONFIDENCE,
@@ -262,7 +264,8 @@ fn changed_around(histories: &[History], marks: &[Marked<'_>]) -> Vec<Caveat> {
     caveats
 }
 
-fn doubts(histories: &[History], wandering: &[String], withdrawn: usize) -> Vec<Caveat> {
+/// `withdrawn` are the runs of the numbers that were left out, one for each number.
+fn doubts(histories: &[History], wandering: &[String], withdrawn: &[&str]) -> Vec<Caveat> {
     let mut caveats = Vec::new();
     for history in histories.iter().filter(|history| history.is_latest_far_out) {
         let subject = format!("{} {}", history.name, history.op);
@@ -276,10 +279,15 @@ fn doubts(histories: &[History], wandering: &[String], withdrawn: usize) -> Vec<
         let remedy = "look at the points: a change of this size may go back as it came";
         caveats.push(caveat("wandering", test.clone(), cause.to_owned(), remedy));
     }
-    if withdrawn > 0 {
-        let cause = format!("{withdrawn} numbers are left out: their runs withdrew them");
-        let remedy = "drivescope runs show RUN tells why";
-        caveats.push(caveat("withdrawn", "the history".to_owned(), cause, remedy));
+    if let Some(last) = withdrawn.last() {
+        let cause = match withdrawn.len() {
+            1 => "1 number is left out: its run withdrew it".to_owned(),
+            count => format!("{count} numbers are left out: their runs withdrew them"),
+        };
+        let runs: BTreeSet<_> = withdrawn.iter().collect();
+        let of_them = if runs.len() == 1 { "" } else { ", for the last of them" };
+        let remedy = format!("drivescope runs show {last} tells why{of_them}");
+        caveats.push(caveat("withdrawn", "the history".to_owned(), cause, &remedy));
     }
     caveats
 }

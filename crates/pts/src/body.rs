@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use block::{DriveInfo, Stack};
 use serde::{Deserialize, Serialize};
-use stats::Caveat;
+use stats::{Caveat, Unit};
 
 use crate::options::{Options, Test};
 use crate::rig::Purged;
@@ -91,6 +91,9 @@ pub struct Setup {
     pub until: String,
     /// Addresses of random writes.
     pub addresses: String,
+    /// The medium is written in place, as the operator said: nothing is fresh at first, and used up later.
+    #[serde(default)]
+    pub in_place: bool,
     /// Seed of all that was drawn.
     pub seed: u64,
 }
@@ -145,6 +148,9 @@ pub struct Round {
 pub struct Steady {
     /// What is tracked, such as `IOPS of RND 4KiB 0/100`.
     pub tracked: String,
+    /// In what unit its values are, also in the windows of the rules; null in results that older versions made.
+    #[serde(default)]
+    pub unit: Option<Unit>,
     /// The specification's.
     pub pts: PtsVerdict,
     /// fio's, for comparison; null where it has too few samples.

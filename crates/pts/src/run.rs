@@ -106,6 +106,7 @@ fn setup(desk: &Desk<'_>, test: Test) -> Setup {
             Addresses::HotCold => "hot and cold",
         }
         .to_owned(),
+        in_place: options.in_place,
         seed: options.seed,
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use block::Nanos;
+use stats::Unit;
 use stats::steady::fio::{Criterion, Limit, Settings, Version};
 use stats::steady::{fio, snia};
 
@@ -44,6 +45,14 @@ impl Figure {
             Figure::Iops => "IOPS",
             Figure::MbPerS => "MB/s",
             Figure::MeanLatency => "mean response time",
+        }
+    }
+
+    fn unit(self) -> Unit {
+        match self {
+            Figure::Iops => Unit::Iops,
+            Figure::MbPerS => Unit::MbPerS,
+            Figure::MeanLatency => Unit::Ns,
         }
     }
 }
@@ -256,6 +265,7 @@ impl Tracker {
         body.write_amplification = amplification(last);
         body.steady = Some(Steady {
             tracked: self.tracked.clone(),
+            unit: Some(self.figure.unit()),
             pts: self.pts_verdict(),
             fio: self.fio_verdict(),
             ours: self.ours.tell(),

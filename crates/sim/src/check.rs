@@ -2,6 +2,8 @@
 
 use std::fmt::Display;
 
+use block::Bytes;
+
 use crate::kind::Fault;
 
 /// A field with its table, its value, and the least and the most that it may be.
@@ -11,10 +13,18 @@ pub(crate) type Range<T = u64> = (&'static str, T, T, T);
 pub(crate) fn within<T: PartialOrd + Display>(ranges: &[Range<T>]) -> Result<(), Fault> {
     for (key, value, low, high) in ranges {
         if !(low..=high).contains(&value) {
+            let [value, low, high] = [value, low, high].map(|value| told(key, value));
             return Err((key, format!("{value} is outside {low} to {high}")));
         }
     }
     Ok(())
+}
+
+/// `value` of the field `key`, with its unit where that is bytes.
+fn told(key: &str, value: &impl Display) -> String {
+    let value = value.to_string();
+    let bytes = value.parse().ok().filter(|_| key.ends_with("bytes")).map(Bytes);
+    bytes.map_or(value, Bytes::about)
 }
 
 /// As [`within`], of values that must be powers of two as well.

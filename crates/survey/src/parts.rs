@@ -149,7 +149,7 @@ pub fn not_without_writing(sort: Sort) -> Option<LeftOut> {
         remedy: Some(
             match sort {
                 Sort::File => "--write, and --consent with the file's name; what it holds is lost",
-                _ => "--write --consent SERIAL, which drivescope devices tells; what it holds is lost",
+                _ => "--write --consent WORD, and drivescope devices tells the word; what it holds is lost",
             }
             .to_owned(),
         ),

@@ -42,11 +42,14 @@ fn region(seen: &Seen<'_>) -> String {
 
 /// Why a number is no property of the drive: the first of its proofs that is refuted. A spread over runs is no such
 /// reason, for the interval tells it.
-fn withdrawn(test: &Test) -> Option<String> {
+fn not_taken(test: &Test) -> Option<String> {
     let proofs = test.proofs.named();
     let refuted = proofs.iter().filter(|(name, _)| *name != "repeatable");
-    let (name, proof) = refuted.into_iter().find(|(_, proof)| proof.verdict == Proof::Refuted)?;
-    Some(format!("{name} is refuted: {}", proof.reason))
+    match refuted.into_iter().find(|(_, proof)| proof.verdict == Proof::Refuted) {
+        Some((name, proof)) => Some(format!("{name} is refuted: {}", proof.reason)),
+        None if test.headline || test.runs.is_empty() => None,
+        None => Some("in most runs no I/O finished in the measured time".to_owned()),
+    }
 }
 
 /// Which proofs hold, in words.
@@ -67,17 +70,18 @@ fn proofs(test: &Test) -> String {
 }
 
 fn rate(topic: Topic, test: &Test, region: &str) -> Conclusion {
-    if let Some(why) = withdrawn(test) {
-        return Conclusion::unknown(
-            topic,
-            format!("a number was measured and is withdrawn: {why}"),
-        )
-        .seen("mark", proofs(test));
-    }
     let sequential = matches!(topic, Topic::SequentialRead | Topic::SequentialWrite);
-    let verb = if test.op == "read" { "reads" } else { "writes" };
     let (spread, unit) =
         if sequential { (&test.mb_s, Unit::MbPerS) } else { (&test.iops, Unit::Iops) };
+    if let Some(why) = not_taken(test) {
+        let measured = spread.median.filter(|rate| *rate > 0.0).map_or_else(
+            || "a rate".to_owned(),
+            |rate| format!("{} {}", rounded(rate), if sequential { "MB/s" } else { "IOPS" }),
+        );
+        let statement = format!("{measured} was measured, and is not taken for the drive's: {why}");
+        return Conclusion::unknown(topic, statement).seen("mark", proofs(test));
+    }
+    let verb = if test.op == "read" { "reads" } else { "writes" };
     let Some(quantity) = spread.quantity(unit).filter(|quantity| quantity.value > 0.0) else {
         return Conclusion::unknown(topic, "not one run of it was completed");
     };
@@ -111,10 +115,10 @@ fn to_one_io(quantity: Quantity, test: &Test) -> Quantity {
     }
 }
 
-/// The rates at random places by depth, of tests that are not withdrawn.
+/// The rates at random places by depth, of tests whose rates are taken.
 fn by_depth(seen: &Seen<'_>, op: &str) -> Vec<(u16, f64)> {
     let test = |(depth, name): &(u16, &str)| {
-        let test = seen.test(name, op).filter(|test| withdrawn(test).is_none())?;
+        let test = seen.test(name, op).filter(|test| not_taken(test).is_none())?;
         Some((*depth, test.iops.median.filter(|iops| *iops > 0.0)?))
     };
     DEPTHS.iter().filter_map(test).collect()
@@ -160,7 +164,7 @@ fn depth(seen: &Seen<'_>) -> Option<Conclusion> {
 fn tail(seen: &Seen<'_>) -> Option<Conclusion> {
     let topic = Topic::LatencyTail;
     let test = seen.test("RND4K Q1T1", "read")?;
-    if let Some(why) = withdrawn(test) {
+    if let Some(why) = not_taken(test) {
         return Some(Conclusion::unknown(topic, why).seen("mark", proofs(test)));
     }
     let reads: u64 = test.runs.iter().map(|run| run.ios).sum();

@@ -78,9 +78,11 @@ fn words(topic: Topic, value: u64, seen: &Seen<'_>) -> String {
     match topic {
         Topic::EraseBlock => format!("it erases and maps in units of {}", size(value)),
         Topic::Page => {
-            let plane = seen.value(Name::Page).filter(|page| *page < value);
-            let plane = plane.map_or(String::new(), |page| format!(", {} a plane", size(page)));
-            format!("it programs {} at once{plane}", size(value))
+            let page = seen.value(Name::Page).filter(|page| *page > 0 && *page < value);
+            let planes = page.map_or(String::new(), |page| {
+                format!(": pages of {} on {} planes", size(page), value / page)
+            });
+            format!("it programs {} at once{planes}", size(value))
         }
         Topic::OpenUnits => format!(
             "{value} {} may be written in order at once; one more costs a merge each",

@@ -1,5 +1,7 @@
 //! Numbers within sentences.
 
+use block::Bytes;
+
 /// Three significant digits.
 pub fn rounded(value: f64) -> String {
     let whole_digits = if value.abs() < 1.0 { 1 } else { value.abs().log10().floor() as usize + 1 };
@@ -12,16 +14,7 @@ pub fn rounded(value: f64) -> String {
 
 /// A size in binary units: whole where it is, else three significant digits.
 pub fn size(bytes: u64) -> String {
-    const UNITS: [&str; 7] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
-    let power = bytes.checked_ilog2().unwrap_or(0) as usize / 10;
-    let (unit, value) = (1_u64 << (10 * power), bytes as f64 / (1_u64 << (10 * power)) as f64);
-    match bytes % unit {
-        0 => format!("{} {}", bytes / unit, UNITS[power]),
-        // Rounded to the next unit, it is one of those.
-        _ if value >= 1023.5 => format!("1 {}", UNITS[(power + 1).min(6)]),
-        _ if value >= 100.0 => format!("{value:.0} {}", UNITS[power]),
-        _ => format!("{} {}", rounded(value), UNITS[power]),
-    }
+    Bytes(bytes).about()
 }
 
 /// A time of so many nanoseconds.

@@ -389,8 +389,10 @@ impl Plan {
             return wrong(
                 "region",
                 format!(
-                    "it ends beyond {}, which holds {} bytes; give a smaller --size or a shorter --span",
-                    info.name, info.capacity_bytes.0
+                    "it ends beyond {}, which holds {} ({} bytes); give a smaller --size or a shorter --span",
+                    info.name,
+                    info.capacity_bytes.about(),
+                    info.capacity_bytes.0
                 ),
             );
         }

@@ -30,7 +30,7 @@ at 95 %, over all tests; equivalent is within the margin; undecided says about
 how many runs would decide.
 
 Exit codes: 0 no difference beyond the tolerance is known; 1 one is, or a number
-was withdrawn.")]
+was withdrawn, or the sides have no test in common.")]
 pub struct CompareArgs {
     /// Recorded runs, documents or targets
     #[arg(value_name = "SIDE", num_args = 2.., required = true, value_parser = named)]

@@ -10,7 +10,10 @@ use pts::options::{Addresses, Load, Minute, Rule, Test};
 use workload::units::{parse_bytes, parse_nanos};
 
 use super::purge::{Asked, method};
-use super::{Cpus, KeepArgs, LiveArgs, Span, cpus, hazard, named, picture, share, span, spare};
+use super::{
+    Cpus, KeepArgs, LiveArgs, Span, cpus, hazard, named, page_file, picture, share, span, spare,
+    table_file,
+};
 
 /// `pts`.
 #[derive(Debug, Args)]
@@ -139,10 +142,10 @@ pub struct PtsOutputArgs {
     #[arg(long)]
     pub json: bool,
     /// Write the report's pages into this HTML file
-    #[arg(long, value_name = "FILE.html")]
+    #[arg(long, value_name = "FILE.html", value_parser = PathBufValueParser::new().try_map(page_file))]
     pub report: Option<PathBuf>,
     /// Write every sample window into this CSV file
-    #[arg(long, value_name = "FILE.csv")]
+    #[arg(long, value_name = "FILE.csv", value_parser = PathBufValueParser::new().try_map(table_file))]
     pub csv: Option<PathBuf>,
     /// Draw the test's curve into this file (.svg or .png)
     #[arg(long, value_name = "FILE", value_parser = PathBufValueParser::new().try_map(picture))]

@@ -2,9 +2,10 @@
 
 use std::path::PathBuf;
 
+use clap::builder::{PathBufValueParser, TypedValueParser as _};
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::{ConsentArgs, OutputArgs, named, share};
+use super::{ConsentArgs, OutputArgs, archive_file, named, share};
 
 /// `rerun`.
 #[derive(Debug, Args)]
@@ -113,7 +114,7 @@ Examples:
         #[command(flatten)]
         place: PlaceArgs,
         /// Where to; - for standard output
-        #[arg(long, short, value_name = "FILE")]
+        #[arg(long, short, value_name = "FILE", value_parser = PathBufValueParser::new().try_map(archive_file))]
         output: PathBuf,
         /// Write over a file that exists
         #[arg(long)]

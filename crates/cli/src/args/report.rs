@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use clap::builder::{OsStringValueParser, TypedValueParser as _};
+use clap::builder::{OsStringValueParser, PathBufValueParser, TypedValueParser as _};
 
-use super::PlaceArgs;
+use super::{PlaceArgs, page_file};
 
 /// `report`.
 #[derive(Debug, Args)]
@@ -30,7 +30,7 @@ pub struct ReportArgs {
     #[command(flatten)]
     pub place: PlaceArgs,
     /// The page, in one file [default: drivescope-RUN.html]
-    #[arg(long, short, value_name = "FILE.html")]
+    #[arg(long, short, value_name = "FILE.html", value_parser = PathBufValueParser::new().try_map(page_file))]
     pub output: Option<PathBuf>,
     /// Every chart as a PNG in this directory, which is made
     #[arg(long, value_name = "DIR")]

@@ -4,10 +4,11 @@ use std::path::PathBuf;
 
 use block::{Bytes, Nanos};
 use clap::Args;
+use clap::builder::{PathBufValueParser, TypedValueParser as _};
 use linux::target::EngineKind;
 use workload::units::parse_bytes;
 
-use super::{LiveArgs, RecordArgs, hazard, lasting, named};
+use super::{LiveArgs, RecordArgs, hazard, lasting, named, page_file};
 
 /// `survey`.
 #[derive(Debug, Args)]
@@ -56,7 +57,7 @@ pub struct SurveyArgs {
     #[arg(long, help_heading = "Output")]
     pub plan: bool,
     /// Write a report of it and of all its parts (HTML) into this file
-    #[arg(long, value_name = "FILE", conflicts_with = "no_record", help_heading = "Output")]
+    #[arg(long, value_name = "FILE", value_parser = PathBufValueParser::new().try_map(page_file), conflicts_with = "no_record", help_heading = "Output")]
     pub report: Option<PathBuf>,
     /// Write over files that exist
     #[arg(long, help_heading = "Output")]

@@ -97,6 +97,47 @@ pub(super) fn picture(path: PathBuf) -> Result<PathBuf, String> {
     }
 }
 
+/// Endings of names, each of which tells in what form the file is.
+const FORMS: [&str; 15] = [
+    "7z", "csv", "docx", "gz", "htm", "html", "json", "md", "parquet", "pdf", "png", "svg", "tar",
+    "xlsx", "zip",
+];
+
+/// A file whose name does not say that something else is in it than `what`, which ends in one of `own`.
+fn of_form(path: PathBuf, own: &[&str], what: &str) -> Result<PathBuf, String> {
+    let end = path.extension().and_then(OsStr::to_str).map(str::to_ascii_lowercase);
+    match end {
+        Some(end) if FORMS.contains(&&*end) && !own.contains(&&*end) => {
+            Err(format!("what is written is {what}, and .{end} is something else"))
+        }
+        _ => Ok(path),
+    }
+}
+
+/// A page.
+pub(super) fn page_file(path: PathBuf) -> Result<PathBuf, String> {
+    of_form(path, &["html", "htm"], "a page: end the name in .html; a browser prints it as PDF")
+}
+
+/// A table.
+pub(super) fn table_file(path: PathBuf) -> Result<PathBuf, String> {
+    of_form(path, &["csv"], "a table: end the name in .csv")
+}
+
+/// A trace.
+pub(super) fn trace_file(path: PathBuf) -> Result<PathBuf, String> {
+    of_form(
+        path,
+        &["parquet"],
+        "a trace: end the name in .parquet; trace export writes other forms",
+    )
+}
+
+/// Runs, in an archive or in another program's form.
+pub(super) fn archive_file(path: PathBuf) -> Result<PathBuf, String> {
+    of_form(path, &["gz", "tgz", "tar", "json"], "an archive: end the name in .tar.gz")
+}
+
 /// What the safety gate may be told to allow; checked here, so that a slip is told whatever the target is.
 pub(super) fn hazard(text: &str) -> Result<String, String> {
     let known = text.parse::<Hazard>().map_err(|error| error.to_string());

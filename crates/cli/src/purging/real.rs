@@ -35,7 +35,7 @@ pub fn purge(job: &Job<'_>) -> Result<Made> {
         let args = &job.args.consent;
         let said = Said { consent: args.consent.as_ref(), allow: &args.allow };
         if let Err(refusal) = consent::foresee(said, path, Some(Bytes::ZERO)) {
-            talk::note(&format!("without --dry-run: {refusal:#}"));
+            talk::note(&format!("without --dry-run: {}", talk::told(&refusal)));
         }
         let envelope = envelope(super::SCHEMA, run_id(job.seed), &SystemClock);
         return Ok(Made { body, envelope, keeping: None, drive: String::new() });

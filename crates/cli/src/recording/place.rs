@@ -46,7 +46,9 @@ pub fn place(keep: &KeepArgs) -> Result<Option<(Runs, bool)>> {
         || keep.keep_samples.is_some()
         || std::env::var_os("DRIVESCOPE_RUNS_DIR").is_some_and(|dir| !dir.is_empty());
     let off = |why: &str| {
-        talk::note(&format!("this run is not recorded: {why}; --runs-dir names another place"));
+        let tail = "; --runs-dir names another place";
+        let tail = if why.contains("--runs-dir") { "" } else { tail };
+        talk::note(&format!("this run is not recorded: {why}{tail}"));
         Ok(None)
     };
     let Some(dir) = runs_dir(&keep.place).filter(|_| !keep.no_record) else {

@@ -278,8 +278,10 @@ impl<'a> Survey<'a> {
 
     /// The same on the virtual drive, with a record of its own.
     fn changed(self, error: &anyhow::Error) -> Result<Exit> {
-        let subject =
-            Subject::embedded(&format!("the current directory cannot be measured ({error:#})"))?;
+        let subject = Subject::embedded(&format!(
+            "the current directory cannot be measured ({})",
+            talk::told(error)
+        ))?;
         let asked = Asked {
             target: subject.name.clone(),
             chosen: subject.chosen.clone(),
@@ -354,7 +356,7 @@ impl<'a> Survey<'a> {
         talk::note(&format!("its part {} goes on: {}", instrument.word(), run.id));
         match part::make(&self.resumption(instrument, &run.id)) {
             Err(error) if !matches!(exit::of(&error), Exit::Refused | Exit::Interrupted) => {
-                talk::note(&format!("{error:#}; so the part begins anew"));
+                talk::note(&format!("{}; so the part begins anew", talk::told(&error)));
                 Ok(None)
             }
             made => made.map(Some),
@@ -386,7 +388,7 @@ impl<'a> Survey<'a> {
         }
         Ok(Some(not_made(LeftOut {
             what: format!("{}: {}", instrument.word(), instrument.why()),
-            why: format!("{error:#}"),
+            why: talk::told(&error),
             remedy: None,
         })))
     }

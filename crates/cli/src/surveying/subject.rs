@@ -11,6 +11,7 @@ use survey::parts::Sort;
 
 use crate::measure::{identity_by_name, unopened};
 use crate::opening::null_stack;
+use crate::talk;
 use crate::verbs::health;
 
 /// What a survey reads in one piece: of less there is no rate.
@@ -111,7 +112,9 @@ impl Subject {
         match Subject::of(".", Some("no target was named: the current directory".to_owned())) {
             Ok(here) if here.sort != Sort::NoMedium && !in_memory(&here.stack) => Ok(here),
             Ok(_) => Subject::embedded("the current directory lies in this machine's memory"),
-            Err(error) => Subject::embedded(&format!("the current directory: {error:#}")),
+            Err(error) => {
+                Subject::embedded(&format!("the current directory: {}", talk::told(&error)))
+            }
         }
     }
 

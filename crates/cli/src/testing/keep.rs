@@ -76,7 +76,13 @@ impl PtsRecord {
             _ => None,
         });
         let after = last.unwrap_or("nothing");
-        talk::note(&format!("going on with {} after {after}, part {wholes}", run.id));
+        let first = match earlier.replay && wholes > 0 {
+            true => {
+                "; a virtual drive keeps nothing, so it is first brought to where it was, by the same I/O"
+            }
+            false => "",
+        };
+        talk::note(&format!("going on with {} after {after}, part {wholes}{first}", run.id));
         let all = run.steps.len();
         let now = envelope(&run.envelope.schema, run.id.clone(), &SystemClock);
         let mut circumstances = serde_json::to_value(now)?;

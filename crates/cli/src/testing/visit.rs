@@ -14,6 +14,7 @@ use pts::rig::{Purged, Rig, TargetRig};
 use crate::args::PurgeArgs;
 use crate::opening::{Opened, Visitor};
 use crate::purging::{self, verdict_words};
+use crate::talk;
 use crate::ways::EngineWay;
 
 use super::keep;
@@ -61,14 +62,16 @@ impl<R> Visitor for Tester<'_, '_, R> {
         let (args, seed, cancel) = (self.purge, self.seed, self.cancel);
         if self.is_purged {
             purging::foresee(args).map_err(|error| {
-                let said =
-                    format!("{error:#}; or add --no-purge, and the drive is tested as it is");
+                let said = format!(
+                    "{}; or add --no-purge, and the drive is tested as it is",
+                    talk::told(&error)
+                );
                 error.context(said)
             })?;
         }
         let mut purger = |target: &mut T| -> Result<Purged, String> {
             let made = purging::held(args, (target, opened.permit), (seed, cancel));
-            let (method, outcome) = made.map_err(|error| format!("{error:#}"))?;
+            let (method, outcome) = made.map_err(|error| talk::told(&error))?;
             let verdict = outcome.verdict();
             Ok(Purged {
                 method: method.to_string(),

@@ -121,7 +121,8 @@ fn tell_to_compare(names: &[String], place: &PlaceArgs) {
 fn answer(comparison: &Comparison, tolerance: Option<f64>) -> Exit {
     let is_withdrawn = |verdict| verdict == Verdict::NotComparable;
     let withdrawn = comparison.pairs().any(|(_, pair)| is_withdrawn(pair.outcome));
-    match withdrawn || comparison.differs_beyond(tolerance.unwrap_or(0.0)) {
+    let has_nothing = comparison.pairs().next().is_none();
+    match has_nothing || withdrawn || comparison.differs_beyond(tolerance.unwrap_or(0.0)) {
         true => Exit::No,
         false => Exit::Done,
     }

@@ -27,6 +27,9 @@ pub fn main(args: &DevicesArgs) -> Result<Exit> {
     devices::told(&roots).context("what is here cannot be listed; a container may hide /sys")?;
     let mut devices = devices::list(&roots);
     for name in &args.devices {
+        if name.starts_with("sim:") {
+            bail!("{name}: is a virtual drive, which drivescope sim show {name} describes");
+        }
         if !devices.iter().any(|device| is_named(device, name)) {
             let known: Vec<_> = devices.iter().map(|d| d.path.display().to_string()).collect();
             bail!("{name}: no such disk with a medium; there are {}", known.join(", "));

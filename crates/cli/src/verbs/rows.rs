@@ -26,9 +26,11 @@ pub fn main(args: &RowsArgs) -> Result<Exit> {
 }
 
 fn merge(files: &[PathBuf], json: bool) -> Result<Exit> {
-    let mut rows = BTreeSet::new();
+    let (mut rows, mut empty) = (BTreeSet::new(), Vec::new());
     for path in files {
         let text = String::from_utf8_lossy(&read_input(path)?).into_owned();
+        let is_without = !text.lines().any(|line| SurveyRow::parse(line).is_some());
+        empty.extend(is_without.then(|| path.display().to_string()));
         for (index, line) in text.lines().enumerate() {
             match SurveyRow::parse(line) {
                 Some(Ok(row)) => drop(rows.insert(row)),
@@ -40,6 +42,9 @@ fn merge(files: &[PathBuf], json: bool) -> Result<Exit> {
     if rows.is_empty() {
         let names: Vec<_> = files.iter().map(|file| file.display().to_string()).collect();
         bail!("{}: no rows are in there; `drivescope probe --row` prints one", names.join(", "));
+    }
+    if !empty.is_empty() {
+        talk::note(&format!("{}: no rows are in there", empty.join(", ")));
     }
     if json {
         print_json(SCHEMA, json!({ "rows": rows }))?;

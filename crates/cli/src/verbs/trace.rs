@@ -16,11 +16,12 @@ use std::path::{Path, PathBuf};
 
 use ::trace::import::Options;
 use ::trace::{Existing, Source, TraceError};
-use anyhow::{Result, anyhow};
+use anyhow::{Result, anyhow, bail};
 
 use crate::args::{TraceArgs, TraceVerb};
 use crate::exit::Exit;
 use crate::outputs;
+use crate::replaying::ask::is_nobodys;
 use crate::whose::{self, Reader};
 
 /// Runs the verb.
@@ -43,6 +44,10 @@ pub fn main(args: &TraceArgs) -> Result<Exit> {
 /// # Errors
 /// Those of reading it; where another verb is for the file, that one is named.
 pub fn opened(files: &[PathBuf], options: &Options) -> Result<Box<dyn Source>> {
+    if let Some(drive) = files.iter().filter_map(|file| file.to_str()).find(|file| is_nobodys(file))
+    {
+        bail!("{drive}: is a drive, and a trace belongs there; drives stand behind it");
+    }
     ::trace::import::open(files, options).map_err(|error| {
         let is_other = matches!(error, TraceError::Malformed { .. });
         let error = anyhow!(error);

@@ -323,7 +323,10 @@ fn plugs(body: &Body) -> Option<Table> {
 fn closing(body: &Body) -> (String, Tone) {
     let requests = body.counts.requests;
     if requests == 0 {
-        return ("No I/O was looked at.".to_owned(), Tone::Bad);
+        return (
+            "No I/O was looked at: none lies within what was asked for.".to_owned(),
+            Tone::Bad,
+        );
     }
     let tone = if body.caveats.is_empty() { Tone::Good } else { Tone::Mixed };
     let text = match (body.completion_s, body.phases.q2c) {

@@ -246,7 +246,8 @@ fn closing(comparison: &Comparison) -> (String, Tone) {
     let (faster, slower) = (count(Verdict::Faster), count(Verdict::Slower));
     let (equivalent, withdrawn) = (count(Verdict::Equivalent), count(Verdict::NotComparable));
     if all == 0 {
-        return ("The sides have no test in common.".to_owned(), Tone::Bad);
+        let remedy = "measure both with the same --tests or --profile";
+        return (format!("The sides have no test in common; {remedy}."), Tone::Bad);
     }
     if withdrawn == all {
         return ("No number of the sides can be compared.".to_owned(), Tone::Bad);

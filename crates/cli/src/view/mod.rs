@@ -65,6 +65,17 @@ fn maybe<T>(value: Option<T>, text: impl Fn(T) -> String) -> String {
     value.map_or_else(|| "–".to_owned(), text)
 }
 
+/// `name` as it stands at the beginning of a line. Abbreviations and units stay as they are.
+fn capital(name: &str) -> String {
+    let mut letters = name.chars();
+    match letters.next() {
+        Some(first) if letters.clone().next().is_some_and(char::is_lowercase) => {
+            first.to_uppercase().collect::<String>() + letters.as_str()
+        }
+        _ => name.to_owned(),
+    }
+}
+
 fn seconds(s: f64) -> String {
     nanoseconds(s * 1e9)
 }

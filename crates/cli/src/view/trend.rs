@@ -1,5 +1,6 @@
 //! The history of a drive.
 
+use block::Bytes;
 use mark::trend::{History, Trend, Verdict};
 use report::{Cell, Group, Row, Sheet, Standing, Tone, number};
 use stats::{Better, COURSE_MIN, JudgedCourse, Quantity, Unit};
@@ -20,7 +21,8 @@ pub fn sheet(drive: &str, marks: usize, trend: &Trend) -> Sheet {
             true => format!("{direction}, {}", history.settings.place),
             false => direction,
         };
-        let row = row(history, trend.confidence);
+        let mut row = row(history, trend.confidence);
+        row.detail.splice(..0, apart(history, &trend.histories));
         match groups.iter_mut().find(|group| group.title == title) {
             Some(group) => group.rows.push(row),
             None => {
@@ -66,6 +68,35 @@ fn dates(trend: &Trend) -> String {
 /// The day of a date in RFC 3339.
 fn day(date: &str) -> &str {
     date.get(..10).unwrap_or(date)
+}
+
+/// How `history` was made, as far as others of its name were made otherwise.
+fn apart(history: &History, all: &[History]) -> Option<String> {
+    let is_alike = |other: &&History| {
+        (&other.name, &other.op, &other.settings.place)
+            == (&history.name, &history.op, &history.settings.place)
+    };
+    let ways = |history: &History| {
+        let settings = &history.settings;
+        let way = |is: bool, yes: &str, no: &str| if is { yes } else { no }.to_owned();
+        let (length, offset) = (settings.region_bytes, settings.region_offset_bytes);
+        let region = match offset {
+            Bytes::ZERO => format!("the first {length}"),
+            offset => format!("{length} at {offset}"),
+        };
+        [
+            settings.engine.clone(),
+            way(settings.direct, "direct", "through the page cache"),
+            way(settings.durable, "durable", "not durable"),
+            region,
+        ]
+    };
+    let own = ways(history);
+    let others: Vec<_> = all.iter().filter(is_alike).map(ways).collect();
+    let told = own.iter().enumerate();
+    let told = told.filter(|(at, way)| others.iter().any(|other| other[*at] != **way));
+    let told: Vec<&str> = told.map(|(_, way)| way.as_str()).collect();
+    (!told.is_empty()).then(|| format!("with {}", told.join(", ")))
 }
 
 fn row(history: &History, confidence: f64) -> Row {

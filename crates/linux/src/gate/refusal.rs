@@ -136,12 +136,17 @@ impl fmt::Display for Reason {
                 "{found}, which writing destroys: if nothing of it is needed, add --allow {hazard}"
             ),
             Reason::NoConsent { given, consent } => {
+                let word = quoted(consent.accepted.first().map_or("", String::as_str));
                 match given {
-                    Some(given) => write!(f, "{given:?} is not {}", consent.what)?,
-                    None => write!(f, "writing destroys what is there")?,
+                    Some(given) => {
+                        write!(f, "{given:?} is not {}; to consent: --consent {word}", consent.what)
+                    }
+                    None => write!(
+                        f,
+                        "writing destroys what is there: to consent, type out {}: --consent {word}",
+                        consent.what
+                    ),
                 }
-                let name = consent.accepted.first().map_or("", String::as_str);
-                write!(f, ": to consent, type out {}: --consent {}", consent.what, quoted(name))
             }
         }
     }

@@ -1,6 +1,6 @@
 //! The first back end: block tracepoints in a tracefs instance of our own.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
@@ -32,13 +32,14 @@ pub(crate) fn start(
     let tracefs = &roots.tracefs;
     let instances = tracefs.join("instances");
     if !instances.is_dir() {
-        return Err(if tracefs.join("trace").exists() {
+        let hidden = fs::metadata(&instances)
+            .is_err_and(|error| error.kind() == io::ErrorKind::PermissionDenied);
+        return Err(if hidden {
+            format!("{}: may not be looked into (this takes root)", tracefs.display())
+        } else if tracefs.join("trace").exists() {
             format!("{}: not there: this kernel has no instances of tracefs", instances.display())
         } else {
-            format!(
-                "tracefs is not mounted at {0} (mount -t tracefs none {0}), or may not be seen",
-                tracefs.display()
-            )
+            format!("tracefs is not mounted at {0} (mount -t tracefs none {0})", tracefs.display())
         });
     }
     let instance = Instance::create(tracefs).map_err(|error| match error.kind() {

@@ -207,6 +207,7 @@ mod tests {
             ops: Vec::new(),
             series: Series { slice: Nanos::millis(10), ios: Vec::new(), bytes: Vec::new() },
             outstanding_ns: 0,
+            within_ns: 0,
         };
         let of = |op, interval| counts(&samples, op, Nanos::millis(interval), &phase);
         assert_eq!(of(Op::Read, 100), [2, 1]);

@@ -187,6 +187,7 @@ fn traps_of_fio_are_named() {
         ("--rw=read --bs=16KiB", "units_reversed"),
         ("--rw=randread --norandommap", "not_all_touched"),
         ("--rw=read --zonemode=strided", "not_predicted"),
+        ("--rw=read --iodpth=32", "no_such_option"),
         ("--ioengine=null", "no_drive"),
         ("--name=y --rw=write --size=1g", "at_the_same_time"),
         ("--rw=rw", "mix_on_two_cursors"),

@@ -152,6 +152,11 @@ fn growth(case: &Case<'_>, read: impl Fn(&Snapshot) -> Option<u64>) -> Option<u6
     case.runs().iter().map(|r| Some(read(&r.after)?.saturating_sub(read(&r.before)?))).sum()
 }
 
+/// A throughput for a reason: with digits enough for the slowest.
+pub(crate) fn mb_s(rate: f64) -> String {
+    if rate.abs() < 1.0 { format!("{rate:.4}") } else { format!("{rate:.1}") }
+}
+
 /// A share for a reason: one digit below 10 %, none above, and no false precision far beyond.
 fn percent(share: f64) -> String {
     let percent = share * 100.0;

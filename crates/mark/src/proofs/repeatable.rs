@@ -2,7 +2,7 @@
 
 use stats::{Proof, Verdict, median, median_interval, runs_needed};
 
-use super::{Case, MARGIN, percent};
+use super::{Case, MARGIN, mb_s, percent};
 use crate::findings::CONFIDENCE;
 
 pub(super) fn judge(case: &Case<'_>) -> Proof {
@@ -28,7 +28,9 @@ pub(super) fn judge(case: &Case<'_>) -> Proof {
                 Proof::new(Verdict::Proven, reason)
             } else if let Some((low_center, high_center, _)) = case.two_modes() {
                 let reason = format!(
-                    "the runs fall into two groups, around {low_center:.1} and {high_center:.1} MB/s: one number cannot stand for both"
+                    "the runs fall into two groups, around {} and {} MB/s: one number cannot stand for both",
+                    mb_s(low_center),
+                    mb_s(high_center)
                 );
                 Proof::new(Verdict::Refuted, reason)
             } else if typical > MARGIN {

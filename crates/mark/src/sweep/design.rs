@@ -26,6 +26,7 @@ pub struct Load {
     /// Where transfers go.
     pub pattern: Pattern,
     /// Size of a transfer.
+    #[serde(rename = "block_bytes", alias = "block")]
     pub block: Bytes,
     /// Outstanding I/Os per thread.
     pub depth: u16,
@@ -34,10 +35,13 @@ pub struct Load {
     /// What is done with the data.
     pub op: Direction,
     /// Size of the part of the target that is used, from the beginning of the region; all of it when absent.
+    #[serde(rename = "size_bytes", alias = "size")]
     pub size: Option<Bytes>,
     /// Load before the measured time.
+    #[serde(rename = "warm_up_ns", alias = "warm_up")]
     pub warm_up: Nanos,
     /// Measured time.
+    #[serde(rename = "duration_ns", alias = "duration")]
     pub duration: Nanos,
     /// Whether all runs follow each other.
     pub order: Order,

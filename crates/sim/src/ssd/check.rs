@@ -1,5 +1,7 @@
 //! Values that no solid-state drive can have.
 
+use block::Bytes;
+
 use super::model::{CollectionModel, MappingModel, SlcModel, SsdModel};
 use super::shape::{self, Shape};
 use crate::check::{powers_of_two, within};
@@ -151,13 +153,19 @@ fn whole(model: &SsdModel) -> Result<(), Fault> {
     }
     if layout.mapping == MappingModel::Page && shape.log.data_blocks < BLOCKS_MIN {
         let what = format!(
-            "{} leaves {} blocks to each of {} dies; at least {BLOCKS_MIN} are needed",
-            layout.capacity_bytes, shape.log.data_blocks, shape.dies
+            "{} leaves {} blocks to each of {} dies, and at least {BLOCKS_MIN} are needed; take a larger capacity",
+            Bytes(layout.capacity_bytes).about(),
+            shape.log.data_blocks,
+            shape.dies
         );
         return Err(("layout.capacity_bytes", what));
     }
     if layout.mapping == MappingModel::Page && !shape.log.is_workable() {
-        let what = format!("{} is too few blocks of a die to collect", layout.over_provisioning);
+        let what = format!(
+            "{} of a capacity of {} is too few blocks of a die to collect; take more of it, or a larger capacity",
+            layout.over_provisioning,
+            Bytes(layout.capacity_bytes).about()
+        );
         return Err(("layout.over_provisioning", what));
     }
     if layout.mapping == MappingModel::Page {

@@ -89,7 +89,7 @@ impl Detector {
             history: History::new(prior.range_bytes),
             next_look_bytes: 0,
             looks: 0,
-            current: judgement(State::Fresh, Verdict::NotYet, 0, "nothing was written yet"),
+            current: judgement(State::Fresh, Verdict::NotYet, 0, "too little was written yet"),
         })
     }
 
@@ -300,7 +300,9 @@ impl Detector {
             tell("cliff_fills", at);
             // What was filled in order, or nobody knows how, may fall for other reasons as well.
             let was_purged = self.prior.start == Start::Purged;
-            if let Some(op) = theory::op_from_cliff(at, true).filter(|_| was_purged) {
+            if let Some(op) =
+                theory::op_from_cliff(at, true).filter(|_| was_purged && !self.prior.in_place)
+            {
                 tell("over_provisioning_by_cliff", op);
                 if let Some(share) = theory::expected_steady_ratio(op) {
                     tell("expected_steady_share_of_fresh", share);

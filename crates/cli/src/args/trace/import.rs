@@ -3,8 +3,10 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use clap::builder::{PathBufValueParser, TypedValueParser as _};
 
 use super::ReadingArgs;
+use crate::args::trace_file;
 
 /// `trace import`.
 #[derive(Debug, Args)]
@@ -24,7 +26,7 @@ pub struct TraceImportArgs {
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
     /// Write the trace to this file; without, only tell what it is
-    #[arg(long, short, value_name = "OUT.parquet")]
+    #[arg(long, short, value_name = "OUT.parquet", value_parser = PathBufValueParser::new().try_map(trace_file))]
     pub output: Option<PathBuf>,
     /// Replace the file if it is there
     #[arg(long, requires = "output")]

@@ -4,11 +4,12 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use block::{Bytes, Nanos};
+use clap::builder::{PathBufValueParser, TypedValueParser as _};
 use clap::{Args, ValueEnum};
 use linux::tracer::Backend;
 use workload::units::parse_bytes;
 
-use crate::args::lasting;
+use crate::args::{lasting, trace_file};
 
 /// `trace record`.
 #[derive(Debug, Args)]
@@ -28,7 +29,7 @@ pub struct TraceRecordArgs {
     #[arg(value_name = "DEVICE", required = true)]
     pub devices: Vec<PathBuf>,
     /// Where the recording is kept; otherwise in this directory, under the device's name and the date
-    #[arg(long, short, value_name = "FILE.parquet")]
+    #[arg(long, short, value_name = "FILE.parquet", value_parser = PathBufValueParser::new().try_map(trace_file))]
     pub output: Option<PathBuf>,
     /// Replace the file if it is there
     #[arg(long)]

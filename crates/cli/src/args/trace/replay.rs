@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use clap::builder::{PathBufValueParser, TypedValueParser as _};
 
-use crate::args::{LiveArgs, named};
+use crate::args::{LiveArgs, named, trace_file};
 
 use super::{PlayArgs, ReadingArgs, RunRecordArgs};
 
@@ -32,7 +33,7 @@ pub struct TraceReplayArgs {
     #[arg(long, help_heading = "Output")]
     pub verify: bool,
     /// Keep what was replayed as a trace, which `trace analyze` reads
-    #[arg(long, value_name = "FILE.parquet", help_heading = "Output")]
+    #[arg(long, value_name = "FILE.parquet", value_parser = PathBufValueParser::new().try_map(trace_file), help_heading = "Output")]
     pub save: Option<PathBuf>,
     /// Print the result as JSON
     #[arg(long, help_heading = "Output")]

@@ -18,7 +18,7 @@ use record::RunId;
 use report::{Style, number};
 use serde::Serialize;
 
-use crate::args::TraceRecordArgs;
+use crate::args::{TraceRecordArgs, line};
 use crate::envelope::SystemClock;
 use crate::exit::Exit;
 use crate::verbs::print_json;
@@ -108,7 +108,30 @@ pub fn main(args: &TraceRecordArgs) -> Result<Exit> {
     Ok(exit(&body))
 }
 
+/// Refuses a command that stands where devices do: only the first word of it would be missed.
+fn is_no_command(args: &TraceRecordArgs) -> Result<()> {
+    let is_missing = |path: &PathBuf| !path.exists();
+    let Some(at) = args.devices.iter().skip(1).position(is_missing).map(|at| at + 1) else {
+        return Ok(());
+    };
+    if !args.command.is_empty() {
+        return Ok(());
+    }
+    let word = |path: &PathBuf| path.display().to_string();
+    let (devices, command) = args.devices.split_at(at);
+    let before = ["drivescope", "trace", "record"].map(str::to_owned);
+    let mut words: Vec<String> = before.into_iter().chain(devices.iter().map(word)).collect();
+    words.push("--".to_owned());
+    words.extend(command.iter().map(word));
+    bail!(
+        "{}: is neither device nor file; a command to record stands behind --: {}",
+        command[0].display(),
+        line::command(&words)
+    )
+}
+
 fn subjects(args: &TraceRecordArgs) -> Result<Vec<Subject>> {
+    is_no_command(args)?;
     let roots = Roots::default();
     let mut subjects: Vec<Subject> = Vec::new();
     for path in &args.devices {

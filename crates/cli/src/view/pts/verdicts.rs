@@ -2,6 +2,7 @@
 
 use pts::body::{Body, Steady};
 use report::{Tone, number};
+use stats::Unit;
 
 /// What one rule says.
 pub struct Verdict {
@@ -105,8 +106,11 @@ fn ours(steady: &Steady, body: &Body) -> Verdict {
 
 /// A tracked value with the unit that it has in nanoseconds; rates stand as they are.
 fn tracked_value(steady: &Steady, value: f64) -> String {
-    if steady.tracked.starts_with("mean response time") {
-        return number::nanoseconds(value);
+    // Results of older versions have the unit in the name alone.
+    let is_time = steady.tracked.starts_with("mean response time");
+    match steady.unit {
+        Some(Unit::Ns) => number::nanoseconds(value),
+        None if is_time => number::nanoseconds(value),
+        Some(_) | None => number::compact(value),
     }
-    number::compact(value)
 }

@@ -17,7 +17,7 @@ use crate::setup::Swept;
 use crate::verbs::sweep::is_stdout;
 use crate::{outputs, talk};
 
-pub use tables::{outlook, page, plan};
+pub use tables::{headline, outlook, page, plan};
 
 /// The form of a sweep's body.
 const SCHEMA: &str = "drivescope.sweep/1";

@@ -3,12 +3,13 @@
 use block::{Bytes, Nanos};
 use mark::sweep::body::{Effect, Ends, Outcome, SettingFigures, Standing};
 use mark::sweep::{Body, Factor, Sweep};
+use record::Document;
 use report::{Entry, Listing, RateUnit, Style, Table, Tables, Tone, number, render_listing};
 use stats::{Better, Quantity, RatioEstimate, Unit};
 
 use crate::verbs::sweep::{Planned, factor_names};
 use crate::view::pts::duration;
-use crate::view::{heads, maybe, subject};
+use crate::view::{capital, heads, maybe, subject};
 
 /// Rows of a table that a terminal shows; all are in JSON and CSV.
 const ROWS_MAX: usize = 24;
@@ -345,21 +346,38 @@ fn order(body: &Body) -> Option<Table> {
     })
 }
 
-fn closing(body: &Body) -> (String, Tone) {
+/// What a list of runs says of a sweep.
+pub fn headline(document: &Document<Body>) -> String {
+    let body = &document.body;
+    if body.interrupted { early(body) } else { counts(body) }
+}
+
+fn early(body: &Body) -> String {
+    let least = body.settings.iter().map(|setting| setting.runs.len()).min().unwrap_or(0);
+    format!("ended early: each setting has {least} runs at least")
+}
+
+/// How many settings are usable, and what the others are.
+fn counts(body: &Body) -> String {
     let all = body.settings.len();
-    if body.interrupted {
-        let least = body.settings.iter().map(|setting| setting.runs.len()).min().unwrap_or(0);
-        return (format!("Ended early: each setting has {least} runs at least."), Tone::Bad);
-    }
     let usable = body.count(Standing::Usable);
     let parts = [Standing::Unstable, Standing::Undecided, Standing::Withdrawn]
         .map(|standing| (body.count(standing), standing.word()));
     let parts = parts.into_iter().filter(|(count, _)| *count > 0);
     let parts: Vec<String> = parts.map(|(count, word)| format!("{count} {word}")).collect();
-    let first = match (usable == all, parts.is_empty()) {
-        (true, _) | (_, true) => format!("All {all} settings are usable"),
+    match (usable == all, parts.is_empty()) {
+        (true, _) | (_, true) => format!("all {all} settings are usable"),
         _ => format!("{usable} of {all} settings are usable, {}", parts.join(", ")),
-    };
+    }
+}
+
+fn closing(body: &Body) -> (String, Tone) {
+    if body.interrupted {
+        return (format!("{}.", capital(&early(body))), Tone::Bad);
+    }
+    let all = body.settings.len();
+    let usable = body.count(Standing::Usable);
+    let first = capital(&counts(body));
     let matter: Vec<String> = body
         .effects
         .iter()

@@ -437,8 +437,15 @@ fn doubts(job: &Job, load: &mut Load) -> Result<(), ExplainError> {
         );
         add("units_reversed", cause, "write k, m or g, which are powers of 1024");
     }
-    let strange: Vec<&str> =
-        job.names().filter(|name| known::kind(name) == Kind::NotPredicted).collect();
+    let (slips, strange): (Vec<&str>, Vec<&str>) = job
+        .names()
+        .filter(|name| known::kind(name) == Kind::NotPredicted)
+        .partition(|name| known::meant(name).is_some());
+    for slip in slips {
+        let meant = known::meant(slip).unwrap_or_default();
+        let cause = format!("fio has no option {slip}: it is not counted here");
+        add("no_such_option", cause, &format!("write {meant}, if that is meant"));
+    }
     if !strange.is_empty() {
         found.push(not_predicted(&name, &strange));
     }

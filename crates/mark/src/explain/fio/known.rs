@@ -185,6 +185,171 @@ const OF_THE_PROGRAM: &[&str] = &[
     "warnings-fatal",
 ];
 
+/// Options that fio has (`--cmdhelp`, `--enghelp` of 3.33, and HOWTO of later ones), and whose effect is not predicted.
+const OTHERS: &[&str] = &[
+    "apptag",
+    "apptag_mask",
+    "arguments",
+    "bindname",
+    "block_error_percentiles",
+    "brick",
+    "bs_unaligned",
+    "buffer_compress_chunk",
+    "busy_poll",
+    "cgroup",
+    "cgroup_nodelete",
+    "cgroup_weight",
+    "chunk_size",
+    "clientname",
+    "clustername",
+    "cmd_type",
+    "cmdprio",
+    "cmdprio_bssplit",
+    "cmdprio_class",
+    "cmdprio_percentage",
+    "conf",
+    "cpuload",
+    "cpumode",
+    "dataplacement",
+    "deac",
+    "dedupe_global",
+    "dedupe_mode",
+    "dedupe_working_set_percentage",
+    "donorname",
+    "dp_scheme",
+    "exec_postrun",
+    "exec_prerun",
+    "exit_on_io_done",
+    "exit_what",
+    "experimental_verify",
+    "fdp",
+    "fdp_pli",
+    "fdp_pli_select",
+    "file_append",
+    "filename_format",
+    "fill_device",
+    "flow",
+    "flow_id",
+    "flow_sleep",
+    "force_async",
+    "gid",
+    "grace_time",
+    "hipri_percentage",
+    "hostname",
+    "ignore_error",
+    "ignore_zone_limits",
+    "inplace",
+    "interface",
+    "io_submit_mode",
+    "iodepth_batch_complete_max",
+    "iodepth_low",
+    "job_max_open_zones",
+    "latency_percentile",
+    "latency_run",
+    "latency_target",
+    "latency_window",
+    "listen",
+    "lockfile",
+    "log_alternate_epoch",
+    "log_alternate_epoch_clock_id",
+    "log_compression_cpus",
+    "log_issue_time",
+    "log_prio",
+    "log_window_value",
+    "max_latency",
+    "max_open_zones",
+    "md_per_io_size",
+    "merge_blktrace_file",
+    "merge_blktrace_iters",
+    "merge_blktrace_scalars",
+    "mss",
+    "namenode",
+    "nfs_url",
+    "nodelay",
+    "nowait",
+    "num_range",
+    "offset_align",
+    "pi_act",
+    "pi_chk",
+    "pingpong",
+    "plid_select",
+    "plids",
+    "pool",
+    "port",
+    "pre_read",
+    "profile",
+    "program",
+    "protocol",
+    "rate_cycle",
+    "rate_ignore_thinktime",
+    "rate_iops_min",
+    "rate_min",
+    "rate_process",
+    "rbdname",
+    "read_beyond_wp",
+    "read_iolog",
+    "read_iolog_chunked",
+    "readfua",
+    "replay_align",
+    "replay_no_stall",
+    "replay_redirect",
+    "replay_scale",
+    "replay_skip",
+    "replay_time_scale",
+    "rw_sequencer",
+    "serialize_overlap",
+    "sg_write_mode",
+    "single-instance",
+    "skip_bad",
+    "sprandom",
+    "startdelay",
+    "stat_type",
+    "std_redirect",
+    "stream_id",
+    "sync_file_range",
+    "thinkcycles",
+    "thinktime_blocks",
+    "thinktime_blocks_type",
+    "thinktime_iotime",
+    "thinktime_spin",
+    "thp",
+    "touch_objects",
+    "trim_backlog",
+    "trim_backlog_batch",
+    "trim_percentage",
+    "trim_verify_zero",
+    "ttl",
+    "uid",
+    "uncached",
+    "unique_filename",
+    "unit_base",
+    "uri",
+    "verb",
+    "verify_async",
+    "verify_backlog",
+    "verify_backlog_batch",
+    "verify_header_seed",
+    "verify_interval",
+    "verify_mode",
+    "verify_offset",
+    "verify_pattern",
+    "verify_state_load",
+    "verify_write_sequence",
+    "volume",
+    "window_size",
+    "write_barrier",
+    "write_hint",
+    "write_mode",
+    "writefua",
+    "zone_reset_frequency",
+    "zone_reset_threshold",
+    "zonecapacity",
+    "zonemode",
+    "zonerange",
+    "zonesize",
+    "zoneskip",
+];
+
 /// Options that stand alone; all others have a value, behind `=` or as the next word.
 const ALONE: &[&str] = &[
     "append-terse",
@@ -275,4 +440,39 @@ pub(super) fn kind(name: &str) -> Kind {
 pub(super) fn takes_word(name: &str) -> bool {
     let is_known = kind(name) != Kind::NotPredicted || name == "name" || name == "section";
     is_known && !ALONE.contains(&name)
+}
+
+/// So many letters may a name be off to be taken for a slip.
+const SLIP: usize = 2;
+
+/// The option that is meant, where fio has none of this name and one of nearly this name.
+pub(super) fn meant(name: &str) -> Option<&'static str> {
+    let all = || {
+        let lists = [COUNTED, HARMLESS, OF_THE_PROGRAM, OTHERS].into_iter().flatten();
+        lists.copied().chain(ALSO.iter().flat_map(|(other, name)| [*other, *name]))
+    };
+    if all().any(|known| known == name) {
+        return None;
+    }
+    // Of short names nearly every one is near another.
+    let off = |known: &&str| strsim::osa_distance(known, name);
+    all().filter(|known| off(known) <= SLIP && off(known) * 3 < name.len()).min_by_key(off)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Breaks when an option that fio has is called a slip, or a slip passes.
+    #[test]
+    fn slips_are_told_from_options() {
+        for (slip, means) in
+            [("iodpth", "iodepth"), ("blocksie", "blocksize"), ("numjob", "numjobs")]
+        {
+            assert_eq!(meant(slip), Some(means), "{slip}");
+        }
+        for name in ["zonesize", "cmdprio_class", "file_size", "rw", "plids", "rwx"] {
+            assert_eq!(meant(name), None, "{name}");
+        }
+    }
 }

@@ -66,11 +66,17 @@ impl Tracked {
     /// The best fit, as the specification writes it.
     pub fn formula(&self) -> String {
         let PtsWindow { slope_per_round, intercept, .. } = self.window;
-        let sign = if intercept < 0.0 { "−" } else { "+" };
+        let sign = |value: f64, plus: &'static str| if value < 0.0 { "−" } else { plus };
+        let figure = |value: f64| match self.axis.unit {
+            Unit::Ns => number::nanoseconds(value.abs()),
+            _ => number::digits(value.abs()),
+        };
         format!(
-            "{} · R {sign} {}",
-            number::digits(slope_per_round).replace('-', "−"),
-            number::digits(intercept.abs())
+            "{}{} · R {} {}",
+            sign(slope_per_round, ""),
+            figure(slope_per_round),
+            sign(intercept, "+"),
+            figure(intercept)
         )
     }
 }

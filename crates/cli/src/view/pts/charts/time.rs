@@ -132,7 +132,8 @@ pub fn phases(body: &Body) -> Option<Phases> {
     let first = points.get(..(points.len() / 50).max(FALL))?;
     let plateau = stats::median(&first.iter().map(|point| point.1).collect::<Vec<_>>())?;
     let is_fallen = |run: &[(f64, f64)]| run.iter().all(|point| point.1 < CLIFF * plateau);
-    let cliff_s = points.windows(FALL).find(|run| is_fallen(run)).map(|run| run[0].0);
+    let fall = points.windows(FALL).find(|run| is_fallen(run));
+    let cliff_s = fall.filter(|_| !body.setup.in_place).map(|run| run[0].0);
     let ours = body.steady.as_ref().map(|steady| &steady.ours);
     let found = ours.filter(|ours| ours.verdict == "yes");
     let from_bytes = found.and_then(|ours| ours.from_bytes.or(ours.at_bytes));

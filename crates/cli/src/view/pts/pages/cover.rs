@@ -196,7 +196,7 @@ fn saturation(body: &Body) -> Vec<Option<String>> {
     let end = stats::median(&rates[rates.len().saturating_sub(5)..]);
     let word = |name: &str, value: f64| format!("{name} {} IOPS", figure(value));
     vec![
-        fresh.map(|value| word("fresh", value)),
+        fresh.map(|value| word(if body.setup.in_place { "at first" } else { "fresh" }, value)),
         end.map(|value| word("at the end", value)),
         fresh.zip(end.filter(|end| *end > 0.0)).map(|(a, b)| format!("{}×", number::digits(a / b))),
     ]

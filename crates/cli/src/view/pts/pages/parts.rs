@@ -6,6 +6,7 @@ use report::chart::Chart;
 use report::html::{Block, Cell, Facts, Page, Row, Table as HtmlTable};
 use report::number;
 
+use crate::view::capital;
 use crate::view::pts::charts::rounds::{Tracked, window};
 use crate::view::pts::tables::{caption, has_values, long as figure, micro, without_shared_unit};
 use crate::view::pts::verdicts;
@@ -131,17 +132,6 @@ pub fn table(table: Option<&Table>, shade: Shade) -> Option<Block> {
         rows: table.rows.iter().map(row).collect(),
         notes: Vec::new(),
     }))
-}
-
-fn capital(name: &str) -> String {
-    let mut letters = name.chars();
-    match letters.next() {
-        // Abbreviations and units stay as they are.
-        Some(first) if letters.clone().next().is_some_and(char::is_lowercase) => {
-            first.to_uppercase().collect::<String>() + letters.as_str()
-        }
-        _ => name.to_owned(),
-    }
 }
 
 /// What the specification computes of the five rounds.

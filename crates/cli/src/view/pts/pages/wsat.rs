@@ -11,10 +11,11 @@ use crate::view::pts::duration;
 pub fn pages(part: &mut Part<'_>) {
     let body = part.body;
     let life = facts(part);
-    part.page(
-        "IOPS by time: fresh plateau, cliff, transition, steady state",
-        vec![chart(saturation(body)), life, verdicts_table(body)],
-    );
+    let title = match body.setup.in_place {
+        true => "IOPS by time",
+        false => "IOPS by time: fresh plateau, cliff, transition, steady state",
+    };
+    part.page(title, vec![chart(saturation(body)), life, verdicts_table(body)]);
     let samples = part.table("samples");
     let rate = |along| chart(samples.and_then(|table| rates(body, table, along)));
     part.page(
@@ -51,19 +52,19 @@ fn facts(part: &Part<'_>) -> Option<Block> {
     let end = column("IOPS").into_iter().flatten().collect::<Vec<f64>>();
     let end = stats::median(&end[end.len().saturating_sub(5)..]);
     let amplification = part.body.write_amplification;
+    let in_place = part.body.setup.in_place;
+    let beginning = if in_place { "At first" } else { "Fresh plateau" };
+    let fell = phases.cliff_s.map_or_else(|| "not in this run".to_owned(), duration);
     let facts = vec![
-        ("Fresh plateau", format!("{} IOPS", number::compact(phases.plateau))),
-        (
-            "Fell off it after",
-            phases.cliff_s.map_or_else(|| "not in this run".to_owned(), duration),
-        ),
+        (beginning, format!("{} IOPS", number::compact(phases.plateau))),
+        ("Fell off it after", if in_place { String::new() } else { fell }),
         ("Steady from", phases.steady_s.map_or_else(|| "not in this run".to_owned(), duration)),
         (
             "At the end",
             end.map_or_else(String::new, |end| format!("{} IOPS", number::compact(end))),
         ),
         (
-            "Fresh to end",
+            if in_place { "At first to end" } else { "Fresh to end" },
             end.filter(|end| *end > 0.0).map_or_else(String::new, |end| {
                 format!("{}×", number::digits(phases.plateau / end))
             }),
