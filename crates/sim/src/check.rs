@@ -13,18 +13,20 @@ pub(crate) type Range<T = u64> = (&'static str, T, T, T);
 pub(crate) fn within<T: PartialOrd + Display>(ranges: &[Range<T>]) -> Result<(), Fault> {
     for (key, value, low, high) in ranges {
         if !(low..=high).contains(&value) {
-            let [value, low, high] = [value, low, high].map(|value| told(key, value));
-            return Err((key, format!("{value} is outside {low} to {high}")));
+            let in_words = in_units(key, low, high);
+            return Err((key, format!("{value} is outside {low} to {high}{in_words}")));
         }
     }
     Ok(())
 }
 
-/// `value` of the field `key`, with its unit where that is bytes.
-fn told(key: &str, value: &impl Display) -> String {
-    let value = value.to_string();
-    let bytes = value.parse().ok().filter(|_| key.ends_with("bytes")).map(Bytes);
-    bytes.map_or(value, Bytes::about)
+/// Bounds of the field `key` in units that can be compared, where they are bytes.
+fn in_units(key: &str, low: &impl Display, high: &impl Display) -> String {
+    let about = |bound: &dyn Display| Some(Bytes(bound.to_string().parse().ok()?).about());
+    match about(low).zip(about(high)).filter(|_| key.ends_with("bytes")) {
+        Some((low, high)) => format!(" bytes ({low} to {high})"),
+        None => String::new(),
+    }
 }
 
 /// As [`within`], of values that must be powers of two as well.
