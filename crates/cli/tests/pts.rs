@@ -6,12 +6,13 @@ use crate::common;
 
 use std::fs;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use common::recorded::only;
+use common::recorded::{lines_in, only};
 use common::storage::{Loop, has_means};
-use common::{Ran, drivescope, run, scratch_dir, wait_for};
+use common::{Alive, Ran, drivescope, run, scratch_dir, wait_for};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
@@ -284,4 +285,44 @@ fn a_replayed_order_is_named_and_not_accepted() {
     assert_ne!(replayed["steady"]["ours"]["verdict"], "yes");
     let fresh = test("fresh");
     assert!(rate(&fresh) < 0.9 * rate(&replayed), "{} {}", rate(&fresh), rate(&replayed));
+}
+
+/// Breaks when a part that was killed is taken for what others wrote, so that nothing goes on; or when others are not noticed.
+#[test]
+fn a_round_that_was_killed_goes_on_unless_others_wrote() {
+    if !has_means(&["losetup"]) {
+        return;
+    }
+    let (dir, device) = (scratch_dir(), Loop::new(SIZE, true));
+    let place = format!("--runs-dir={}", dir.path().display());
+    let consent = ["--write", "--consent", device.name()];
+    let iops = ["pts", "iops", device.dev(), "--minute=300ms", "--no-progress", &place];
+    let killed = |args: Vec<&str>| {
+        let mut alive = Alive::start(&mut drivescope(args));
+        // The rounds' parts are many stretches each, and none of them is whole yet.
+        let written = || {
+            let journal = only(dir.path()).text("journal.jsonl");
+            let whole = journal.rfind("\"whole\"").unwrap_or(0);
+            (journal[whole..].matches("written so far").count() >= 20).then_some(())
+        };
+        wait_for("a run", || (lines_in(dir.path()) > 0).then_some(()));
+        wait_for("the middle of a round", written);
+        alive.child().kill().unwrap();
+        alive.end();
+    };
+    killed([&iops[..], &consent].concat());
+    let resume = ["pts", "--resume=last", "--no-progress", &place];
+    let mut alive = Alive::start(&mut drivescope([&resume[..], &consent].concat()));
+    let steps = || only(dir.path()).text("journal.jsonl").matches("written so far").count();
+    let before = steps();
+    wait_for("a stretch more", || (steps() > before).then_some(()));
+    alive.child().kill().unwrap();
+    let ran = alive.end();
+    assert!(ran.stderr.contains("going on with"), "{}", ran.stderr);
+    let data = vec![7; 16 << 20];
+    for _ in 0..512 {
+        fs::OpenOptions::new().write(true).open(&device.path).unwrap().write_all(&data).unwrap();
+    }
+    let refused = run([&resume[..], &consent].concat());
+    refused.fails(3, &["were written to the drive since its last whole part", "begin anew"]);
 }

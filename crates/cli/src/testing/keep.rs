@@ -8,11 +8,11 @@ use engine::Samples;
 use linux::sysfs::Roots;
 use linux::written;
 use pts::kept::{Earlier, Keeper, Kept, Standing};
-use pts::options::Options;
+use pts::options::{Minute, Options};
 use pts::window::Written;
 use record::{Document, Envelope, Run, RunId, RunWriter, State, Summary};
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::args::KeepArgs;
 use crate::envelope::{SystemClock, envelope};
@@ -29,6 +29,8 @@ pub struct PtsRecord {
     keeping: Keeping,
     /// What was kept of the part at hand. It counts when it is whole, and so reaches the disk then.
     part: Vec<Kept>,
+    /// What its stretches wrote.
+    part_bytes: Bytes,
     position: u32,
     progress: Progress,
     /// What stretches wrote in this process, and the most that may be written.
@@ -54,6 +56,7 @@ impl PtsRecord {
         Ok(PtsRecord {
             keeping,
             part: Vec::new(),
+            part_bytes: Bytes::ZERO,
             position: 0,
             progress,
             written: (Bytes::ZERO, None),
@@ -91,7 +94,9 @@ impl PtsRecord {
         writer.note(recording::RESUMED, &circumstances)?;
         let keeping = Keeping::of(writer, WHAT);
         let (part, position) = (Vec::new(), run.steps.len() as u32);
-        Ok(PtsRecord { keeping, part, position, progress, written: (Bytes::ZERO, None) })
+        let part_bytes = Bytes::ZERO;
+        let written = (Bytes::ZERO, None);
+        Ok(PtsRecord { keeping, part, part_bytes, position, progress, written })
     }
 
     /// Shows from now on what is written beside the most that may be.
@@ -103,7 +108,7 @@ impl PtsRecord {
     pub fn ended_early(&mut self, written: &[Written]) {
         self.write("what is not whole");
         if !written.is_empty() {
-            self.keeping.note(ENDED_EARLY, &serde_json::json!(written));
+            self.keeping.note(ENDED_EARLY, &json!(written));
         }
     }
 
@@ -125,6 +130,8 @@ impl PtsRecord {
 
 /// How many stretches, purges and parts counted when a run was gone on with: what came after was made again.
 const WHOLE: &str = "whole";
+/// What a part had written after each of its stretches, and how many steps the record had then.
+const SO_FAR: &str = "written so far";
 /// What the drive was written when a run was ended before its end.
 const ENDED_EARLY: &str = "ended early";
 /// How many steps the record had then.
@@ -134,6 +141,7 @@ impl PtsRecord {
     /// Writes the part at hand, under a name.
     fn write(&mut self, name: &str) {
         let part = std::mem::take(&mut self.part);
+        self.part_bytes = Bytes::ZERO;
         if !part.is_empty() {
             self.keeping.step(self.position, name, &part, Vec::new());
             self.position += 1;
@@ -153,6 +161,12 @@ impl Keeper for PtsRecord {
         match kept {
             Kept::Window { window, .. } => {
                 self.written.0 += Bytes(window.bytes_written);
+                self.part_bytes += Bytes(window.bytes_written);
+                // A virtual drive is made anew, and nobody else can write to it.
+                if window.engine != "virtual" && self.keeping.keeps() {
+                    let so_far = json!({ "steps": self.position, "bytes": self.part_bytes });
+                    self.keeping.note(SO_FAR, &so_far);
+                }
                 let (written, budget) = self.written;
                 let facts = || view::live::of_window(window, written, budget);
                 self.progress.tell(|model| model.facts = facts());
@@ -219,6 +233,7 @@ pub fn check_unwritten(
     run: &Run,
     earlier: &Earlier,
     (now, capacity): (&[Written], Bytes),
+    minute: Minute,
 ) -> Result<()> {
     if earlier.replay || earlier.kept.is_empty() {
         return Ok(());
@@ -250,7 +265,7 @@ pub fn check_unwritten(
         if since.0 > 2 * COUNT_STEP_BYTES {
             return Err(written_since(
                 run,
-                &format!("{since} were written to the drive since it was ended"),
+                &format!("{} were written to the drive since it was ended", since.about()),
             ));
         }
         return Ok(());
@@ -269,9 +284,10 @@ pub fn check_unwritten(
     let parts = counts.windows(2).map(|pair| pair[1].saturating_sub(pair[0]));
     // Of the first one nothing tells how much it writes; some write all of the drive.
     let part = parts.max().unwrap_or(capacity.0);
-    let most = part.max(COUNT_STEP_BYTES).saturating_mul(2);
+    let own = written_by_itself(run, earlier, minute);
+    let most = part.max(own).max(COUNT_STEP_BYTES).saturating_mul(2);
     if since > most {
-        let (since, most) = (Bytes(since), Bytes(most));
+        let (since, most) = (Bytes(since).about(), Bytes(most).about());
         let what = format!(
             "{since} were written to the drive since its last whole part, and the part that was broken off writes \
              {most} at most"
@@ -279,6 +295,29 @@ pub fn check_unwritten(
         return Err(written_since(run, &what));
     }
     Ok(())
+}
+
+/// What the part that was broken off has written by its own word, and the stretch in it that nobody has told of at the
+/// greatest rate until then.
+fn written_by_itself(run: &Run, earlier: &Earlier, minute: Minute) -> u64 {
+    let steps = run.steps.len() as u64;
+    let is_of_it = |payload: &Value| payload["steps"].as_u64() == Some(steps);
+    let told = run.notes.iter().rev().find(|(kind, payload)| kind == SO_FAR && is_of_it(payload));
+    let so_far = told.and_then(|(_, payload)| payload["bytes"].as_u64()).unwrap_or(0);
+    let minute_ns = match minute {
+        Minute::Time(minute) => minute.0,
+        Minute::Fill(_) => 0,
+    };
+    let windows = earlier.kept.iter().filter_map(|kept| match kept {
+        Kept::Window { window, .. } => Some(window),
+        _ => None,
+    });
+    let (mut rate, mut longest) = (0.0_f64, minute_ns);
+    for window in windows.filter(|window| window.duration_ns > 0) {
+        rate = rate.max(window.bytes_written as f64 / window.duration_ns as f64);
+        longest = longest.max(window.duration_ns);
+    }
+    so_far.saturating_add((rate * longest as f64) as u64)
 }
 
 fn written_since(run: &Run, what: &str) -> anyhow::Error {

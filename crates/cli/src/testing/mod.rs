@@ -306,7 +306,8 @@ impl Job<'_> {
             Some((writer, run)) => {
                 let earlier = keep::earlier(&run, identity.kind == DriveKind::Virtual)?;
                 keep::check_same(&run, identity)?;
-                keep::check_unwritten(&run, &earlier, (&rig.written(), identity.capacity_bytes))?;
+                let now = (&*rig.written(), identity.capacity_bytes);
+                keep::check_unwritten(&run, &earlier, now, self.options.minute)?;
                 let envelope = run.envelope.clone();
                 let record = PtsRecord::go_on(writer, &run, &earlier, progress)?;
                 (record, earlier, envelope)
