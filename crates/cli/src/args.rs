@@ -81,8 +81,8 @@ Examples:
   drivescope mark sim:hdd-7200         a virtual disk: no hardware, no root
   drivescope devices                   what can be measured here
 
-Exit codes: 0 done; 1 done, and a number was refuted; 2 wrong use or
-environment; 3 refused for safety; 130 stopped by Ctrl-C.")]
+Exit codes: 0 done; 1 done, and a number was withdrawn or the answer is no;
+2 wrong use or environment; 3 refused for safety; 130 stopped by Ctrl-C.")]
 pub struct Cli {
     /// What to do.
     #[command(subcommand)]

@@ -51,6 +51,9 @@ pub fn tell(error: &mut clap::Error) -> Result<Exit> {
     if let Some((verb, [program, ..])) = command.filter(|_| is_unknown && !words.contains(&"--"))
         && !program.starts_with('-')
     {
+        if verb == "explain" {
+            mark::explain::check_program(program)?;
+        }
         talk::note(&format!(
             "what belongs to {program} stands behind --: drivescope {verb} -- {program} …"
         ));

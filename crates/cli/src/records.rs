@@ -4,6 +4,8 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Result, anyhow, bail};
+use linux::gate;
+use linux::sysfs::Roots;
 use record::{Envelope, RecordError, Run, RunId, RunWriter, Runs, State, Summary};
 
 use crate::args::line::quoted;
@@ -214,7 +216,13 @@ pub fn how_to_go_on(run: &Run, place: &PlaceArgs) -> String {
             let asked = asked_for(&commands(run));
             let command = resumption(verb, &run.id, &asked, &[], &place.flag());
             match asked.iter().any(|(flag, _)| *flag == "write") {
-                true => format!("go on with it, and add the word of consent: {command}"),
+                true => match gate::word(&Roots::default(), Path::new(&run.summary.target)) {
+                    Some(word) => format!(
+                        "go on with it, and consent again by --consent {}: {command}",
+                        quoted(&word)
+                    ),
+                    None => format!("go on with it, and add the word of consent: {command}"),
+                },
                 false => format!("go on with it: {command}"),
             }
         }

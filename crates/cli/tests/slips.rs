@@ -307,6 +307,12 @@ fn what_stands_in_the_wrong_place_is_told() {
     let record = ["trace", "record", "/dev/null", "no-such-program", "x.sh"];
     run(record).fails(2, &["stands behind --", "/dev/null -- no-such-program x.sh"]);
     run(["explain", "SEQ1MQ8"]).fails(2, &["such as SEQ1MQ8T1"]);
+    let ioping = run(["explain", "ioping", "-c", "10", "."]).fails(2, &["`ioping` is no program"]);
+    assert!(!ioping.stderr.contains("stands behind"), "{}", ioping.stderr);
+    let dir = scratch_dir();
+    let image = dir.path().join("x.img");
+    fs::write(&image, [0; 4096]).unwrap();
+    run(["explain", image.to_str().unwrap()]).fails(2, &["x.img", "is binary"]);
     for (line, end) in [
         (&["report", "last", "--output=x.pdf"][..], ".html"),
         (&["survey", drive, "--report=x.md"], ".html"),
@@ -326,6 +332,7 @@ fn a_record_that_is_damaged_is_told() {
     let place = format!("--runs-dir={}", dir.path().display());
     let mark = ["mark", "sim:usb-8m", "--quick", "--tests=SEQ1MQ1T1", "--read-only", &place];
     run(mark).exits(0);
+    run(["compare", "last", "last", &place]).fails(2, &["are both run", "name another"]);
     let runs = fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().path());
     let [one] = &runs.filter(|path| path.is_dir()).collect::<Vec<_>>()[..] else { panic!("one") };
     let document = one.join("document.json");

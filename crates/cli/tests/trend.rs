@@ -133,3 +133,23 @@ fn a_number_that_was_withdrawn_is_left_out() {
     let codes = body["caveats"].to_string();
     assert!(codes.contains("3 numbers are left out"), "{codes}");
 }
+
+/// Breaks when short runs and long ones are one history: the drive then changed on the day that the flags did.
+#[test]
+fn what_was_measured_for_longer_is_another_history() {
+    let runs = scratch_dir();
+    let place = runs.path().to_str().unwrap();
+    let drive = "sim:hdd-wd";
+    let mark = ["mark", drive, "--tests=SEQ1MQ1T1", "--write-only", "--runs-dir", place];
+    for more in [&["--quick"][..], &[]] {
+        for _ in 0..6 {
+            run([&mark[..], more].concat()).exits(0);
+        }
+    }
+    let ran = run(["trend", drive, "--runs-dir", place, "--json"]).exits(0);
+    let histories = ran.body()["histories"].as_array().unwrap().clone();
+    let lengths = histories.iter().map(|history| history["settings"]["duration_ns"].as_u64());
+    assert_eq!(lengths.collect::<Vec<_>>(), [Some(500_000_000), Some(3_000_000_000)]);
+    let text = run(["trend", drive, "--runs-dir", place]).exits(0).stdout;
+    assert!(text.contains("with 500ms measured") && text.contains("with 3s measured"), "{text}");
+}

@@ -137,7 +137,7 @@ pub struct ScratchFile {
 fn less(available: Bytes, reserve: Bytes) -> &'static str {
     match available > reserve {
         true => "take a smaller one (--size; -c of diskspd), or another directory",
-        false => "make room, or take another directory",
+        false => "make room, take another directory, or name a file that is there: it is read",
     }
 }
 

@@ -150,7 +150,7 @@ pub fn body(origin: Origin, sources: &[Source]) -> Body {
     let told = told(sources);
     let mut files: Vec<String> = sources.iter().map(|source| source.file.clone()).collect();
     files.dedup();
-    let mut caveats = of_the_whole(&origin.tool, &told, sources);
+    let mut caveats = of_the_whole(&origin, &told, sources);
     let made: Vec<Test> = tests.iter().map(|(name, runs)| test(name, runs, &origin.tool)).collect();
     tests.iter().for_each(|(name, runs)| caveats.extend(of_test(&origin.tool, name, runs)));
     let all: Vec<Caveat> = sources.iter().flat_map(|source| source.caveats.clone()).collect();
@@ -364,7 +364,7 @@ fn caveat(code: &str, subject: &str, cause: String, remedy: &str) -> Caveat {
 /// A setting in words, where it is told.
 type Setting = fn(&Told) -> Option<String>;
 
-fn of_the_whole(tool: &str, told: &Told, sources: &[Source]) -> Vec<Caveat> {
+fn of_the_whole(origin: &Origin, told: &Told, sources: &[Source]) -> Vec<Caveat> {
     let mut caveats = Vec::new();
     let whole = "the import";
     if sources.iter().any(|source| source.told.direct == Some(false)) {
@@ -379,7 +379,10 @@ fn of_the_whole(tool: &str, told: &Told, sources: &[Source]) -> Vec<Caveat> {
             "direct_not_told",
             whole,
             "whether the page cache was bypassed is not told by all files".to_owned(),
-            match tool {
+            match origin.tool.as_str() {
+                "fio" if origin.format.contains("log") => {
+                    "give fio's JSON beside its log, which does not tell it"
+                }
                 "fio" => {
                     "give the option a value (direct=1): fio's JSON leaves out those without one, and is buffered by default"
                 }

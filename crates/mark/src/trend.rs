@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use block::Bytes;
+use block::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 use stats::{Caveat, Course, JudgedCourse, Turn, judge_courses};
 
@@ -105,6 +105,12 @@ pub struct Settings {
     pub region_bytes: Bytes,
     /// Where it begins.
     pub region_offset_bytes: Bytes,
+    /// Measured time of a repetition.
+    pub duration_ns: Nanos,
+    /// Load before it.
+    pub warm_up_ns: Nanos,
+    /// Idle time before it.
+    pub pause_ns: Nanos,
 }
 
 /// One run of it.
@@ -187,6 +193,9 @@ fn settings(mark: &Marked<'_>) -> Settings {
         durable: setup.durable,
         region_bytes: setup.region_bytes,
         region_offset_bytes: setup.region_offset_bytes,
+        duration_ns: setup.duration_ns,
+        warm_up_ns: setup.warm_up_ns,
+        pause_ns: setup.pause_ns,
     }
 }
 

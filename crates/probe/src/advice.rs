@@ -1,6 +1,6 @@
 //! What to do with what was found: aligned partitions, filesystems that know the erase block, streams that stay open.
 
-use block::{Bytes, DriveInfo, DriveKind};
+use block::{Bytes, DriveInfo, DriveKind, quoted};
 use serde::{Deserialize, Serialize};
 
 use crate::finding::{Name, Verdict};
@@ -9,7 +9,7 @@ use crate::known::Known;
 /// One thing to do.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Advice {
-    /// What it is about: `partition`, `ext4`, `f2fs`, `streams`, `fat`, `cache`, `capacity`.
+    /// What it is about: `unchecked`, `partition`, `ext4`, `f2fs`, `streams`, `fat`, `cache`, `capacity`.
     pub topic: String,
     /// The command that does it, where one does.
     pub command: Option<String>,
@@ -24,6 +24,17 @@ const F2FS_SEGMENT: u64 = 2 << 20;
 /// Logs that f2fs keeps open unless it is told otherwise, and the other counts that it knows (kernel:
 /// Documentation/filesystems/f2fs.rst, `active_logs`).
 const F2FS_LOGS: [u64; 3] = [6, 4, 2];
+
+/// What follows from `known` for a drive, whose real capacity is asked first where that was not looked at: a partition of all
+/// that is stated is lost on one that holds less.
+pub fn with_doubt(known: &Known, info: &DriveInfo) -> Vec<Advice> {
+    let mut advice = of(known, info);
+    let is_blind = known.finding(Name::RealCapacity).is_none();
+    if is_blind && advice.iter().any(|advice| advice.topic == "partition") {
+        advice.insert(0, unchecked(info));
+    }
+    advice
+}
 
 /// What follows from `known` for a drive.
 pub fn of(known: &Known, info: &DriveInfo) -> Vec<Advice> {
@@ -59,6 +70,22 @@ fn new(topic: &str, command: Option<String>, why: String) -> Advice {
 /// Where the first partition begins: with an erase block, and behind 4 MiB at least, which stay free for the partition table.
 fn start(erase: u64) -> u64 {
     erase * (4_u64 << 20).div_ceil(erase)
+}
+
+/// What to ask a drive before all of it is used.
+fn unchecked(info: &DriveInfo) -> Advice {
+    let name = quoted(&info.name);
+    let consent = match info.kind {
+        DriveKind::Virtual => "",
+        _ => " --write --consent WORD",
+    };
+    new(
+        "unchecked",
+        Some(format!("drivescope probe capacity {name}{consent}")),
+        "before it is partitioned: whether it holds all that it states was not looked at, and a fake one loses what is \
+         written beyond"
+            .to_owned(),
+    )
 }
 
 /// Partitions that begin and end with an erase block.
@@ -280,6 +307,24 @@ mod tests {
                 "mkfs.ext4 -E stride=1,stripe-width=768 /dev/sdb1",
                 "mkfs.f2fs -s 3 /dev/sdb1",
             ]
+        );
+    }
+
+    // Breaks when all of a card is partitioned of which nobody has asked whether it holds that much.
+    #[test]
+    fn capacity_is_asked_before_all_of_it_is_used() {
+        let topics = |known: &Known| {
+            let advice = with_doubt(known, &drive("/dev/sdb"));
+            advice.into_iter().map(|advice| advice.topic).collect::<Vec<_>>()
+        };
+        let blind = known(&[(Name::EraseBlock, 4 << 20)]);
+        assert_eq!(topics(&blind)[..2], ["unchecked", "partition"]);
+        let honest = known(&[(Name::EraseBlock, 4 << 20), (Name::RealCapacity, 8 << 30)]);
+        assert_eq!(topics(&honest)[0], "partition");
+        let fake = known(&[(Name::EraseBlock, 4 << 20), (Name::RealCapacity, 1 << 30)]);
+        assert_eq!(topics(&fake)[0], "capacity");
+        assert!(
+            topics(&known(&[(Name::OpenAuLinear, 2)])).iter().all(|topic| topic != "unchecked")
         );
     }
 

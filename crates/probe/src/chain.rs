@@ -165,7 +165,7 @@ pub fn run(
     }
     let body = Body {
         findings: known.findings(),
-        advice: advice::of(&known, &info),
+        advice: advice::with_doubt(&known, &info),
         claims: claims::check(around.claims, &known),
         classes: around.classes.to_vec(),
         target: info,

@@ -274,7 +274,7 @@ impl Body {
             gap_ns_max: 0,
             is_whole: false,
             ended_by: None,
-            deviations: options.deviations(),
+            deviations: options.deviations(&[test]),
             caveats: Vec::new(),
         }
     }

@@ -125,7 +125,7 @@ impl Estimate {
             timed_ns_max: timed(sum(&|test| test.minutes_max)),
             bytes_min: of_range(sum(&|test| test.fills)),
             bytes_max: most,
-            deviations: options.deviations(),
+            deviations: options.deviations(&options.tests),
             tests,
         }
     }

@@ -371,8 +371,8 @@ impl Options {
         Ok(())
     }
 
-    /// What of the specification is not kept, each in a sentence without a full stop.
-    pub fn deviations(&self) -> Vec<String> {
+    /// What of the specification `tests` do not keep, each in a sentence without a full stop.
+    pub fn deviations(&self, tests: &[Test]) -> Vec<String> {
         let mut found = Vec::new();
         match self.minute {
             Minute::CONFORMING => {}
@@ -381,7 +381,7 @@ impl Options {
                 ns.as_secs_f64()
             )),
             Minute::Fill(share) => found.push(format!(
-                "a minute is the time in which {} % of the range are written, where the specification has 60 s",
+                "a minute is the time in which the first writing moves {} % of the range, where the specification has 60 s",
                 share * 100.0
             )),
         }
@@ -404,7 +404,8 @@ impl Options {
         if let Rule::Fills(fills) = self.until {
             found.push(format!("rounds end after {fills} fills, steady or not"));
         }
-        if self.rounds_max != Options::ROUNDS_MAX {
+        // That of write saturation is none of rounds.
+        if self.rounds_max != Options::ROUNDS_MAX && tests.iter().any(|test| *test != Test::Wsat) {
             found.push(format!("{} rounds at most, not 25", self.rounds_max));
         }
         found

@@ -140,6 +140,7 @@ fn doubts(desk: &Desk<'_>, body: &Body) -> Vec<Caveat> {
     let tells = |body: &Body| {
         body.steady.as_ref().is_some_and(|s| s.pts.verdict == "steady" && s.ours.verdict != "yes")
     };
+    let is_given_up = body.steady.as_ref().is_some_and(|steady| steady.ours.verdict == "no");
     if tells(body) {
         found.push(Caveat {
             code: "pts_alone".to_owned(),
@@ -147,6 +148,9 @@ fn doubts(desk: &Desk<'_>, body: &Body) -> Vec<Caveat> {
             cause: "the specification's five rounds call it steady, and by bytes it is not"
                 .to_owned(),
             remedy: match desk.options.until {
+                Rule::Bytes if is_given_up => {
+                    "look at its rates over bytes: they do not come to rest, so no one number stands for them"
+                }
                 Rule::Bytes => "bring it to its end: go on with it",
                 _ => "measure anew with --until bytes",
             }

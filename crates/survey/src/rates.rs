@@ -86,6 +86,15 @@ fn rate(topic: Topic, test: &Test, region: &str) -> Conclusion {
         return Conclusion::unknown(topic, "not one run of it was completed");
     };
     let quantity = to_one_io(quantity, test);
+    if quantity.low == Some(0.0) {
+        let high = quantity.high.map_or(String::new(), rounded);
+        let unit = if sequential { "MB/s" } else { "a second" };
+        let statement = format!(
+            "too few I/Os finished while it was measured: between 0 and {high} {unit}, {} in the middle",
+            rounded(quantity.value)
+        );
+        return Conclusion::unknown(topic, statement).seen("mark", proofs(test));
+    }
     let between = match (quantity.low, quantity.high) {
         (Some(low), Some(high)) => format!(" ({} to {})", rounded(low), rounded(high)),
         _ => String::new(),

@@ -50,7 +50,7 @@ pub fn parse_bytes(text: &str) -> Result<Bytes, UnitError> {
     scaled(text, &SIZES).map(Bytes).ok_or_else(|| UnitError {
         text: text.to_owned(),
         what: "size",
-        expected: "write a whole number with a unit, such as 512B, 4KiB, 1MiB or 1GiB (4K, 1M, 1G mean the same)",
+        expected: "write a whole number with a unit, such as 512B, 4KiB, 1MiB or 1GiB (4K, 1M, 1G mean the same), or a fraction that is whole bytes, such as 1.5GiB",
     })
 }
 

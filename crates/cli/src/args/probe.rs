@@ -15,12 +15,15 @@ use super::{Cpus, RecordArgs, Span, cpus, hazard, lasting, named, picture, span}
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 #[command(after_help = "\
 Examples:
-  drivescope probe sim:usb-8m                 a virtual stick, everything
+  drivescope probe sim:usb-8m                 a virtual stick, all of its structure
   drivescope probe /dev/sdb                   reads only: nothing is changed
   drivescope probe /dev/sdb --write --consent SERIAL
-                                              everything; what it holds is lost
+                                              all of it; what it holds is lost
   drivescope probe align /dev/mmcblk0         one probe
   drivescope probe /dev/sdb --row             one line, for a survey
+
+Whether it holds what it states, and how fast it writes for long, are asked by
+themselves: probe capacity, probe speed-class.
 
 Answers are found, none or unknown. Exit code 1: nothing was found.")]
 pub struct ProbeArgs {

@@ -63,7 +63,7 @@ pub struct PtsArgs {
     /// Requests outstanding per submitter, likewise
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub depth: u16,
-    /// Most rounds
+    /// Most rounds; wsat ends by fills or time instead
     #[arg(long, value_name = "N", default_value_t = 25, value_parser = clap::value_parser!(u32).range(5..=1000))]
     pub rounds_max: u32,
     /// What ends rounds: pts, five rounds of the specification; bytes, windows of the range without drift;

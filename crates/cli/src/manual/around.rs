@@ -8,7 +8,7 @@ use super::{Page, verbs_of};
 /// What exit codes mean everywhere, unless a verb says it more exactly.
 const CODES: [(u8, &str); 5] = [
     (0, "done"),
-    (1, "done, and the answer is no: a number was refuted, something differs, or the like"),
+    (1, "done, and the answer is no: a number was withdrawn, something differs, or the like"),
     (2, "wrong use or environment; what is wrong and what to do is on standard error"),
     (3, "refused for safety; nothing was written"),
     (130, "stopped by Ctrl-C"),

@@ -81,6 +81,11 @@ pub fn run(test: TestName, target: &str, args: &PtsArgs) -> Result<Exit> {
     check_outputs(&args.output)?;
     let planned = ask::estimate(&options, target)?;
     planned.refuse(target, args.consent.write_budget, args.tbw)?;
+    if args.plan && target.starts_with("sim:") && !args.output.json {
+        talk::note(
+            "time is the virtual drive's own: the tests take as long as it takes to compute them",
+        );
+    }
     if args.plan && !ask::agreed(&planned, args.output.json)? {
         return Ok(Exit::Done);
     }

@@ -46,6 +46,7 @@ pub fn main(args: &CompareArgs, given: &Given) -> Result<Exit> {
     args.load.check()?;
     let found: Vec<Found> =
         args.sides.iter().map(|name| find(name, args)).collect::<Result<_>>()?;
+    differ(&found)?;
     let live: Vec<usize> =
         (0..found.len()).filter(|&side| matches!(found[side], Found::Target)).collect();
     let is_told_how = given.any_of::<LoadArgs>() || HOW.iter().any(|flag| given.has(flag));
@@ -134,6 +135,19 @@ enum Found {
     Recorded(Side, Box<Body>, Option<RunLatencies>),
     /// Something to measure.
     Target,
+}
+
+/// Refuses a run that is held against itself.
+fn differ(found: &[Found]) -> Result<()> {
+    let mut runs: Vec<(&str, &str)> = Vec::new();
+    for side in found {
+        let Found::Recorded(Side { name, run_id: Some(id), .. }, ..) = side else { continue };
+        if let Some((other, _)) = runs.iter().find(|(_, known)| known == id) {
+            bail!("{other} and {name}: are both run {id}, which equals itself; name another");
+        }
+        runs.push((name, id));
+    }
+    Ok(())
 }
 
 fn find(name: &str, args: &CompareArgs) -> Result<Found> {

@@ -154,7 +154,7 @@ fn sources(result: &Recorded) -> Vec<Source> {
     let asked = &result.asked;
     let is_mix = asked.reads_percent.is_some_and(|reads| (1..100).contains(&reads));
     let runs: Vec<Measured> = match is_mix {
-        true => Measured::of_all(&result.measured).into_iter().collect(),
+        true => result.all().into_iter().collect(),
         false => result.measured.clone(),
     };
     runs.into_iter().map(|run| source(result, run, is_mix)).collect()

@@ -89,6 +89,9 @@ fn apart(history: &History, all: &[History]) -> Option<String> {
             way(settings.direct, "direct", "through the page cache"),
             way(settings.durable, "durable", "not durable"),
             region,
+            format!("{} measured", settings.duration_ns),
+            format!("{} of warm-up", settings.warm_up_ns),
+            format!("{} of rest", settings.pause_ns),
         ]
     };
     let own = ways(history);

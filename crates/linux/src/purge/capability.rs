@@ -216,7 +216,7 @@ pub enum NoMethod {
     },
     /// `auto` found none.
     #[error(
-        "it offers no way of being emptied ({reasons}). `drivescope purge DEVICE --method zero` overwrites it, which wears it and leaves it full; \
+        "it offers no way of being emptied ({reasons}). `drivescope purge DEVICE --method zero` overwrites it, which wears flash and leaves it full; \
          writing all of it twice brings it near to a steady state. Neither is a purge"
     )]
     None {

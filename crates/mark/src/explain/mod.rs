@@ -45,6 +45,10 @@ pub enum Given {
 /// # Errors
 /// When it holds neither, several lines, or commands of which none is known.
 pub fn read(name: &str, text: &str) -> Result<Given, ExplainError> {
+    if text.contains('\0') {
+        let what = "is binary, and neither a job file of fio's nor a command";
+        return Err(ExplainError::value(name, what));
+    }
     if fio::is_job_file(text) {
         return Ok(Given::JobFile(name.to_owned(), text.to_owned()));
     }
@@ -60,6 +64,17 @@ pub fn read(name: &str, text: &str) -> Result<Given, ExplainError> {
     }
     let (words, is_all) = words::known_command(line)?;
     Ok(if is_all { Given::Words(words) } else { Given::Within(words) })
+}
+
+/// Refuses a `program` whose commands are not known.
+///
+/// # Errors
+/// [`ExplainError::Program`].
+pub fn check_program(program: &str) -> Result<(), ExplainError> {
+    match words::is_known(program) || kdiskmark::is_test(program) {
+        true => Ok(()),
+        false => Err(ExplainError::Program(program.to_owned())),
+    }
 }
 
 /// Job files that a command of fio names: [`explain`] needs their texts.

@@ -133,7 +133,7 @@ pub(super) fn known_command(line: &str) -> Result<(Vec<String>, bool), ExplainEr
     }
 }
 
-fn is_known(program: &str) -> bool {
+pub(super) fn is_known(program: &str) -> bool {
     KNOWN.contains(&name(program).0.as_str())
 }
 

@@ -212,10 +212,13 @@ fn percentile(result: &mut Recorded, line: &str) {
     let mut columns = line.split('|').map(str::trim);
     let Some(name) = columns.next() else { return };
     let sides = columns.map(|text| text.parse::<f64>().ok().and_then(|ms| nanos(ms / 1e3)));
-    for (way, ns) in [Way::Read, Way::Write].into_iter().zip(sides) {
-        let measured = result.measured.iter_mut().find(|measured| measured.way == way);
-        if let Some((measured, Nanos(ns))) = measured.zip(ns) {
-            set_percentile(&mut measured.latency, name, ns);
+    for (way, ns) in [Way::Read, Way::Write, Way::Both].into_iter().zip(sides) {
+        let latency = match way {
+            Way::Both => Some(&mut result.together),
+            _ => result.measured.iter_mut().find(|of| of.way == way).map(|of| &mut of.latency),
+        };
+        if let Some((latency, Nanos(ns))) = latency.zip(ns) {
+            set_percentile(latency, name, ns);
         }
     }
 }
@@ -398,5 +401,8 @@ mod tests {
         assert_eq!(read.latency.percentile(99.9), Some(1_500_000));
         assert_eq!(write.latency.percentiles, [(50.0, 700_000)]);
         assert_eq!((write.latency.min_ns, write.latency.max_ns), (Some(100_000), Some(3_000_000)));
+        let all = result.all().unwrap();
+        assert_eq!((all.ios, all.latency.percentile(50.0)), (Some(400), Some(360_000)));
+        assert_eq!(all.latency.percentile(99.9), Some(1_600_000));
     }
 }

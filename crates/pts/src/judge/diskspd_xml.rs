@@ -146,6 +146,7 @@ fn take_results(result: &mut Recorded, span: &Element) -> Option<()> {
             result.measured.push(measured);
         }
     }
+    result.together = latency("Total", span);
     if result.written_bytes == Some(0) {
         result.load.pattern = Pattern::ReadsOnly;
     }
@@ -163,8 +164,8 @@ impl<I: Iterator<Item = Option<u64>>> SumChecked for I {
     }
 }
 
-fn measured(way: Way, side: &str, moved: (u64, u64, Nanos), span: &Element) -> Measured {
-    let (bytes, ios, time) = moved;
+/// Latencies of a `side`: `Read`, `Write` or `Total`.
+fn latency(side: &str, span: &Element) -> ToldLatency {
     let mut latency = ToldLatency::default();
     if let Some(told) = span.child("Latency") {
         let ns = |element: &Element, name: &str| number(element, name).map(|ms| ms * 1e6);
@@ -177,6 +178,12 @@ fn measured(way: Way, side: &str, moved: (u64, u64, Nanos), span: &Element) -> M
             }
         }
     }
+    latency
+}
+
+fn measured(way: Way, side: &str, moved: (u64, u64, Nanos), span: &Element) -> Measured {
+    let (bytes, ios, time) = moved;
+    let latency = latency(side, span);
     let seconds = time.as_secs_f64();
     Measured {
         way,

@@ -100,6 +100,10 @@ fn jobs(document: &Value) -> impl Iterator<Item = &Value> {
 pub(super) fn read(file: &str, text: &str, logs: &[Log]) -> Result<Vec<Recorded>, JudgeError> {
     let (document, line) = last_document(file, text)?;
     let version = document.get("fio version").and_then(Value::as_str);
+    // Who exported a run in this form has its version beside it.
+    let own = document.get("drivescope").and_then(|own| own.get("run_id")?.as_str());
+    let own = own.map(|run| format!("written by drivescope of its run {run}"));
+    let version = own.as_deref().or(version);
     let mut next_thread = 1;
     let mut results = Vec::new();
     for job in jobs(&document) {

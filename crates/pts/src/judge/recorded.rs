@@ -4,7 +4,7 @@
 use serde::Serialize;
 use stats::Caveat;
 
-use super::measured::{Asked, Measured};
+use super::measured::{Asked, Measured, ToldLatency};
 
 /// Whose result it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
@@ -271,6 +271,10 @@ pub struct Recorded {
     /// What can stand as a run beside ours: by direction, where the tool keeps them apart.
     #[serde(skip)]
     pub measured: Vec<Measured>,
+    /// Latencies of reads and writes together, where the tool tells them beside those of each: percentiles of both cannot be
+    /// made of those.
+    #[serde(skip)]
+    pub together: ToldLatency,
 }
 
 impl Recorded {
@@ -297,7 +301,18 @@ impl Recorded {
             caveats: Vec::new(),
             asked: Asked::default(),
             measured: Vec::new(),
+            together: ToldLatency::default(),
         }
+    }
+
+    /// Reads and writes as what one run did; none when nothing was moved.
+    pub fn all(&self) -> Option<Measured> {
+        let mut all = Measured::of_all(&self.measured)?;
+        let told = &self.together.percentiles;
+        if all.latency.percentiles.is_empty() && !told.is_empty() {
+            all.latency.percentiles.clone_from(told);
+        }
+        Some(all)
     }
 
     /// Adds a doubt.

@@ -107,6 +107,15 @@ impl Log {
                 "Replaying the log writes to {device} where it holds writes; fio's --replay_redirect names another."
             ));
         }
+        let bare: Vec<&str> = self.files.values().map(|name| &**name).collect();
+        let bare: Vec<&str> = bare.into_iter().filter(|name| !name.contains('/')).collect();
+        if !bare.is_empty() {
+            notes.push(format!(
+                "fio takes {} for files in its own directory, and makes them: --replay_redirect=/dev/sdX names a drive, which \
+                 is then written to where the log holds writes.",
+                bare.join(", ")
+            ));
+        }
         if self.seen.discards() > 0 {
             notes.push("fio 3.33 and before pass over `trim` in a log.".to_owned());
         }

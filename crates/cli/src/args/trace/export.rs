@@ -11,7 +11,8 @@ use super::ReadingArgs;
 #[command(after_help = "\
 Examples:
   drivescope trace export app.parquet --to fio -o app.log
-  fio --name=replay --read_iolog=app.log --ioengine=io_uring --direct=1
+  fio --name=replay --read_iolog=app.log --replay_redirect=/dev/sdX \
+      --ioengine=io_uring --direct=1
 
 What the format cannot hold is told, and counted where it can be counted.")]
 pub struct TraceExportArgs {

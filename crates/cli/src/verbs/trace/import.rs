@@ -90,8 +90,12 @@ pub fn main(args: &TraceImportArgs) -> Result<Exit> {
     args.output.as_deref().map_or(Ok(()), |path| outputs::check(path, args.force))?;
     let mut source = opened(&args.files, &args.reading.options())?;
     let output = args.output.as_deref();
-    let imported = run(&mut *source, output, existing(args.force))
+    let mut imported = run(&mut *source, output, existing(args.force))
         .map_err(|error| in_the_way(output.unwrap_or(Path::new("")), error))?;
+    // One of our own tells what it was recorded on, and not where it is.
+    if imported.files.is_empty() {
+        imported.files = args.files.iter().map(|file| file.display().to_string()).collect();
+    }
     if imported.skipped_rows > 0 {
         talk::note(&format!(
             "{} rows could not be read and were left out; the first: {}",

@@ -48,11 +48,7 @@ pub fn headline(bodies: &[Body]) -> String {
 /// How a test stands, in two lines: the course of what is tracked, then the verdicts and the time that is left.
 pub fn standing(standing: &Standing) -> [String; 2] {
     let last = standing.values.last().copied().unwrap_or(f64::NAN);
-    let value = match standing.tracked.split_once(" of ").map_or("", |(figure, _)| figure) {
-        "IOPS" => format!("{} IOPS", number::compact(last)),
-        "MB/s" => format!("{} MB/s", number::digits(last)),
-        _ => number::nanoseconds(last),
-    };
+    let value = verdicts::figure(None, &standing.tracked, last);
     let course = report::spark(&standing.values, SPARK_WIDTH);
     let time = |Nanos(ns): Nanos| duration(ns as f64 / 1e9);
     let left = match (standing.left.least, standing.left.most) {

@@ -53,7 +53,11 @@ fn pts(steady: &Steady) -> Verdict {
     });
     Verdict {
         rule: "PTS",
-        word: pts.verdict.replace('_', " "),
+        word: match pts.window {
+            // Five rounds were judged, and more may come.
+            Some(_) if pts.verdict == "too_few_rounds" => "not yet".to_owned(),
+            _ => pts.verdict.replace('_', " "),
+        },
         tone: tone(&pts.verdict),
         at: pts.round.map_or_else(String::new, |round| format!("round {round}")),
         value: pts.window.map_or_else(String::new, |w| tracked_value(steady, w.average)),
@@ -77,7 +81,8 @@ fn fio(steady: &Steady) -> Verdict {
         word: fio.verdict.replace('_', " "),
         tone: tone(&fio.verdict),
         at: fio.at_s.map_or_else(String::new, |at| format!("{} s", number::digits(at))),
-        value: fio.value.map_or_else(String::new, number::compact),
+        // fio's rule is of I/Os a second, whatever is tracked.
+        value: fio.value.map_or_else(String::new, |rate| format!("{} IOPS", number::compact(rate))),
         reason: fio.rule.clone(),
     }
 }
@@ -88,9 +93,9 @@ fn ours(steady: &Steady, body: &Body) -> Verdict {
     let mut reason = ours.reason.clone();
     if let (Some(op), Some(ratio)) = (ours.over_provisioning, ours.expected_ratio) {
         let told = format!(
-            "the end of the fresh plateau tells {} over-provisioning, with which theory has a steady rate {}× lower than the fresh one",
+            "the end of the fresh plateau tells {} over-provisioning, with which theory has a steady rate of {} of the fresh one",
             number::share(op),
-            number::digits(ratio)
+            number::share(ratio)
         );
         reason = if reason.is_empty() { told } else { format!("{reason}; {told}") };
     }
@@ -104,13 +109,26 @@ fn ours(steady: &Steady, body: &Body) -> Verdict {
     }
 }
 
-/// A tracked value with the unit that it has in nanoseconds; rates stand as they are.
 fn tracked_value(steady: &Steady, value: f64) -> String {
-    // Results of older versions have the unit in the name alone.
-    let is_time = steady.tracked.starts_with("mean response time");
-    match steady.unit {
+    figure(steady.unit, &steady.tracked, value)
+}
+
+/// A value of what is `tracked`, with its unit.
+pub fn figure(unit: Option<Unit>, tracked: &str, value: f64) -> String {
+    match unit.or_else(|| unit_of_name(tracked)) {
         Some(Unit::Ns) => number::nanoseconds(value),
-        None if is_time => number::nanoseconds(value),
-        Some(_) | None => number::compact(value),
+        Some(Unit::MbPerS) => format!("{} MB/s", number::digits(value)),
+        Some(Unit::Iops) => format!("{} IOPS", number::compact(value)),
+        _ => number::compact(value),
+    }
+}
+
+/// Results of older versions have the unit in the name alone.
+fn unit_of_name(tracked: &str) -> Option<Unit> {
+    match tracked.split_once(" of ")?.0 {
+        "IOPS" => Some(Unit::Iops),
+        "MB/s" => Some(Unit::MbPerS),
+        "mean response time" => Some(Unit::Ns),
+        _ => None,
     }
 }

@@ -13,6 +13,7 @@ pub fn slug(title: &str) -> String {
     for letter in title.chars().flat_map(char::to_lowercase) {
         match letter {
             letter if letter.is_ascii_alphanumeric() => name.push(letter),
+            'µ' | 'μ' => name.push('u'),
             _ if name.is_empty() || name.ends_with('-') => {}
             _ => name.push('-'),
         }
@@ -27,9 +28,15 @@ fn line(fields: impl IntoIterator<Item = String>) -> String {
     fields.join(",") + "\n"
 }
 
-/// A table as it is shown, with the units that numbers are written in.
+/// A table as it is shown, with the units that numbers are written in. Its caption, which may tell the unit that all share,
+/// stands in the head of the first column.
 pub fn csv_of_table(table: &Table) -> String {
-    let mut text = line(table.columns.iter().cloned());
+    let head = |(at, name): (usize, &String)| match (at, name.is_empty()) {
+        (0, true) => table.caption.clone(),
+        (0, false) => format!("{name} ({})", table.caption),
+        _ => name.clone(),
+    };
+    let mut text = line(table.columns.iter().enumerate().map(head));
     for row in &table.rows {
         let cells = row.cells.iter().map(|cell| cell.text.clone());
         text += &line(std::iter::once(row.name.clone()).chain(cells));

@@ -11,7 +11,7 @@ use super::{bare, hue, pairs};
 
 /// A rate below this share of the fresh plateau is no longer of it.
 const CLIFF: f64 = 0.8;
-/// So many values in a row make a fall, and not a dip.
+/// So many values tell the plateau, at least.
 const FALL: usize = 3;
 
 /// What a series runs along.
@@ -129,10 +129,14 @@ pub struct Phases {
 /// Finds the fresh plateau and its end in the curve, and the window on which the drive was found steady.
 pub fn phases(body: &Body) -> Option<Phases> {
     let points = pairs(body.tables.get("curve")?, "time, s", "IOPS");
-    let first = points.get(..(points.len() / 50).max(FALL))?;
-    let plateau = stats::median(&first.iter().map(|point| point.1).collect::<Vec<_>>())?;
-    let is_fallen = |run: &[(f64, f64)]| run.iter().all(|point| point.1 < CLIFF * plateau);
-    let fall = points.windows(FALL).find(|run| is_fallen(run));
+    let length = (points.len() / 50).max(FALL);
+    let level =
+        |run: &[(f64, f64)]| stats::median(&run.iter().map(|point| point.1).collect::<Vec<_>>());
+    let plateau = level(points.get(..length)?)?;
+    // A dip that is shorter than half of what tells the plateau is none of its end.
+    let is_low = |rate: f64| rate < CLIFF * plateau;
+    let is_fallen = |run: &[(f64, f64)]| is_low(run[0].1) && level(run).is_some_and(is_low);
+    let fall = points.windows(length).find(|run| is_fallen(run));
     let cliff_s = fall.filter(|_| !body.setup.in_place).map(|run| run[0].0);
     let ours = body.steady.as_ref().map(|steady| &steady.ours);
     let found = ours.filter(|ours| ours.verdict == "yes");
