@@ -82,7 +82,9 @@ impl Named {
             let run = match runs.load(&row.id) {
                 Ok(run) => run,
                 Err(error) => {
-                    talk::note(&format!("left out, for it cannot be read: {error}"));
+                    talk::note(&format!(
+                        "left out, for it cannot be read, whatever drive it is of: {error}"
+                    ));
                     continue;
                 }
             };

@@ -14,6 +14,11 @@ use crate::consent::{self, Said};
 use crate::measure::identity_by_name;
 use crate::talk;
 
+/// True for drives that hold nothing of anybody's.
+pub fn is_nobodys(name: &str) -> bool {
+    name.starts_with("sim:") || name == "null:"
+}
+
 /// What is to be opened, and what may be done there.
 #[derive(Clone, Copy, Debug)]
 pub struct Place<'a> {

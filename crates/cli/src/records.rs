@@ -12,7 +12,8 @@ use crate::args::line::quoted;
 use crate::args::{Given, PlaceArgs, line, takes, values_of};
 use crate::envelope::arguments;
 use crate::exit::Refused;
-use crate::replaying::{COMPARE, REPLAY, ask};
+use crate::opening::is_nobodys;
+use crate::replaying::{COMPARE, REPLAY};
 use crate::setup::Setup;
 use crate::{probing, purging, recording, session, surveying, talk, testing};
 
@@ -377,7 +378,7 @@ fn check_place(verb: &str, run: &Run, place: &PlaceArgs) -> Result<()> {
     // The only word beside `run --resume` is the target, where it is no plan.
     let is_named = !values_of(&arguments(), &DRIVE).is_empty();
     let target = run.summary.target.as_str();
-    let is_nobodys = target.is_empty() || ask::is_nobodys(target);
+    let is_nobodys = target.is_empty() || is_nobodys(target);
     if is_named || run.state == State::Finished || is_nobodys || Path::new(target).exists() {
         return Ok(());
     }

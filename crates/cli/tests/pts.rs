@@ -319,6 +319,13 @@ fn a_round_that_was_killed_goes_on_unless_others_wrote() {
     alive.child().kill().unwrap();
     let ran = alive.end();
     assert!(ran.stderr.contains("going on with"), "{}", ran.stderr);
+    // A third process counts what both before it wrote.
+    let mut alive = Alive::start(&mut drivescope([&resume[..], &consent].concat()));
+    let before = steps();
+    wait_for("a stretch more", || (steps() > before).then_some(()));
+    alive.child().kill().unwrap();
+    let ran = alive.end();
+    assert!(ran.stderr.contains("going on with"), "{}", ran.stderr);
     let data = vec![7; 16 << 20];
     for _ in 0..512 {
         fs::OpenOptions::new().write(true).open(&device.path).unwrap().write_all(&data).unwrap();

@@ -300,7 +300,7 @@ fn what_stands_in_the_wrong_place_is_told() {
         run(line.iter().copied()).fails(2, &["sim:sata-a: is a drive, and a trace belongs there"]);
     }
     for verb in ["import", "judge"] {
-        run([verb, drive]).fails(2, &["sim:sata-a: is a virtual drive, and a file belongs there"]);
+        run([verb, drive]).fails(2, &["sim:sata-a: is a drive, and a file belongs there"]);
     }
     run(["devices", drive]).fails(2, &["drivescope sim show sim:sata-a"]);
     run(["pts", "sim:mlc-nvme", "iops"]).fails(2, &["drivescope pts iops sim:mlc-nvme"]);
@@ -337,7 +337,8 @@ fn a_record_that_is_damaged_is_told() {
     let [one] = &runs.filter(|path| path.is_dir()).collect::<Vec<_>>()[..] else { panic!("one") };
     let document = one.join("document.json");
     fs::write(&document, "{").unwrap();
-    run(["trend", "sim:usb-8m", &place]).fails(2, &["left out, for it cannot be read"]);
+    run(["trend", "sim:usb-8m", &place])
+        .fails(2, &["left out, for it cannot be read, whatever drive it is of"]);
     fs::remove_file(&document).unwrap();
     let words = ["its result (document.json) is gone", "runs import", "drivescope rerun"];
     run(["show", "last", &place]).fails(2, &words);

@@ -134,6 +134,13 @@ pub struct Run {
     pub clat_ns: f64,
 }
 
+impl Run {
+    /// True when nothing finished in the measured window.
+    pub fn is_empty(&self) -> bool {
+        self.ios == 0 && self.mb_s <= 0.0
+    }
+}
+
 /// Percentiles of latency, in nanoseconds. Percentiles are exact to 0.1 %; mean and max are exact.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Latency {

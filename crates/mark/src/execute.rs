@@ -125,7 +125,7 @@ impl TestRuns {
 
     /// Counted runs in whose measured window no I/O finished.
     pub fn empty(&self) -> usize {
-        self.runs.iter().filter(|run| run.run.ios == 0).count()
+        self.runs.iter().filter(|run| run.run.is_empty()).count()
     }
 
     /// True when I/Os finished in the measured windows of most counted runs, so that their median is of some. Zero is no

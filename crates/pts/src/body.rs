@@ -148,7 +148,8 @@ pub struct Round {
 pub struct Steady {
     /// What is tracked, such as `IOPS of RND 4KiB 0/100`.
     pub tracked: String,
-    /// In what unit its values are, also in the windows of the rules; null in results that older versions made.
+    /// In what unit its values are, also in the window of the specification; null in results that older versions made. Those of
+    /// fio's rule and of ours are I/Os a second, whatever is tracked.
     #[serde(default)]
     pub unit: Option<Unit>,
     /// The specification's.

@@ -11,7 +11,7 @@ use crate::words::size;
 
 /// The topics that are a probe's answer as it stands: its name, and what advice belongs to it.
 const ANSWERS: [(Topic, Name, &[&str]); 6] = [
-    (Topic::EraseBlock, Name::EraseBlock, &["partition", "ext4", "f2fs"]),
+    (Topic::EraseBlock, Name::EraseBlock, &["unchecked", "partition", "ext4", "f2fs"]),
     (Topic::Page, Name::MultiPlanePage, &[]),
     (Topic::OpenUnits, Name::OpenAuLinear, &["streams"]),
     (Topic::OpenUnitsRandom, Name::OpenAuRandom, &[]),
@@ -117,12 +117,13 @@ pub fn advice(seen: &Seen<'_>, about: &[&str]) -> Vec<Advice> {
     };
     // One partition is enough, and it ends where the drive really does.
     let is_less = seen.probes.iter().any(|body| body.advice.iter().any(|a| a.topic == "capacity"));
-    about
-        .iter()
-        .filter(|topic| !(is_less && **topic == "partition"))
-        .filter_map(on)
-        .flatten()
-        .collect()
+    let is_asked = seen.finding(Name::RealCapacity).is_some();
+    let is_due = |topic: &&&str| match **topic {
+        "partition" => !is_less,
+        "unchecked" => !is_asked,
+        _ => true,
+    };
+    about.iter().filter(is_due).filter_map(on).flatten().collect()
 }
 
 fn parallelism(seen: &Seen<'_>) -> Option<Conclusion> {

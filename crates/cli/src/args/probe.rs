@@ -15,7 +15,7 @@ use super::{Cpus, RecordArgs, Span, cpus, hazard, lasting, named, picture, span}
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 #[command(after_help = "\
 Examples:
-  drivescope probe sim:usb-8m                 a virtual stick, all of its structure
+  drivescope probe sim:usb-8m                 a virtual stick: its structure
   drivescope probe /dev/sdb                   reads only: nothing is changed
   drivescope probe /dev/sdb --write --consent SERIAL
                                               all of it; what it holds is lost

@@ -19,9 +19,9 @@ use crate::args::{Given, LiveArgs, PlaceArgs, ProbeOutputArgs, ProbePlaceArgs, R
 use crate::envelope::{SystemClock, envelope};
 use crate::exit::Exit;
 use crate::live::Showing;
+use crate::opening::is_nobodys;
 use crate::progress::Progress;
 use crate::records::{self, Kind};
-use crate::replaying::ask;
 use crate::verbs::mark::{run_id, seed_of};
 use crate::{outputs, recording, talk, view};
 
@@ -114,7 +114,7 @@ impl<'a> Job<'a> {
             if let Some(verb) = setup["verb"].as_str() {
                 verb.clone_into(&mut self.verb);
             }
-            let is_real = !place.target.as_deref().is_some_and(ask::is_nobodys);
+            let is_real = !place.target.as_deref().is_some_and(is_nobodys);
             if let Some(left) = left_behind(&resumed.run).filter(|_| is_real) {
                 talk::note(&format!("{}: {left}", resumed.run.id));
             }

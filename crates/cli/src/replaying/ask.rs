@@ -10,6 +10,7 @@ use workload::plan::Content;
 use crate::args::{CountName, LayoutName, MapName, ModeName, PlayArgs, Span, TimesName};
 use crate::consent;
 use crate::exit::Refused;
+use crate::opening::is_nobodys;
 
 /// Most memory for buffers, whatever the slots.
 const BUFFERS_MAX: Bytes = Bytes::mib(256);
@@ -131,11 +132,6 @@ pub fn changes(survey: &Survey, options: &Options) -> Option<Bytes> {
     let written =
         once(Kind::Write).saturating_add(if options.discards { once(Kind::Discard) } else { 0 });
     (options.writes == Writes::Issue).then(|| Bytes(written.saturating_mul(options.loops.into())))
-}
-
-/// True for drives that hold nothing of anybody's.
-pub fn is_nobodys(name: &str) -> bool {
-    name.starts_with("sim:") || name == "null:"
 }
 
 /// How requests reach a drive of `kind`.

@@ -20,6 +20,7 @@ use super::reference::Reference;
 use crate::args::{PlayArgs, ReadingArgs};
 use crate::consent::{self, Said};
 use crate::keeping::Keeping;
+use crate::opening::is_nobodys;
 use crate::opening::{self, Opened, Place, Visitor};
 use crate::verbs::mark::seed_of;
 use crate::verbs::trace::opened;
@@ -232,7 +233,7 @@ impl Job<'_> {
         let options = Options { writes, discards, ..self.options.clone() };
         let said = Said { consent: on.consent, allow: &self.args.consent.allow };
         match ask::changes(&self.survey, &options) {
-            Some(bytes) if !ask::is_nobodys(on.name) => {
+            Some(bytes) if !is_nobodys(on.name) => {
                 consent::foresee(said, Path::new(on.name), Some(bytes))
             }
             _ => Ok(()),
@@ -242,7 +243,7 @@ impl Job<'_> {
     /// Sets the scheduler that the user wants, on a real drive.
     fn scheduler(&self, name: &str) -> Result<Option<Held>> {
         match &self.args.tester.scheduler {
-            Some(wanted) if !ask::is_nobodys(name) => {
+            Some(wanted) if !is_nobodys(name) => {
                 Ok(Some(linux::scheduler::hold(&Roots::default(), Path::new(name), wanted)?))
             }
             Some(wanted) => bail!(

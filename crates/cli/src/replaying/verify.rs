@@ -8,9 +8,9 @@ use linux::tracer::{self, Backend, Subject};
 use serde::{Deserialize, Serialize};
 use trace::replay::Kernel;
 
-use super::ask;
 use super::listen::{CHECKED_MAX, Heard};
 use super::play::Played;
+use crate::opening::is_nobodys;
 
 /// Events that one request makes at most when nothing is split, merged or requeued: Q, G, I, D, C, and a plug.
 const EVENTS_EACH: usize = 6;
@@ -35,7 +35,7 @@ pub fn verified(
     name: &str,
     replay: impl FnOnce() -> Result<(Played, Heard)>,
 ) -> Result<(Played, Heard, Verified)> {
-    if ask::is_nobodys(name) {
+    if is_nobodys(name) {
         bail!(
             "{name}: --verify asks the kernel's tracer, which sees block devices; leave it out: in virtual time \
                requests are issued when they are due to the nanosecond"

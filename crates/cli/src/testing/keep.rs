@@ -1,5 +1,6 @@
 //! The record of a run of tests: an entry for each part that is whole, with its stretches.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use anyhow::{Context as _, Result};
@@ -10,7 +11,7 @@ use linux::written;
 use pts::kept::{Earlier, Keeper, Kept, Standing};
 use pts::options::{Minute, Options};
 use pts::window::Written;
-use record::{Document, Envelope, Run, RunId, RunWriter, State, Summary};
+use record::{Document, Envelope, Run, RunId, RunWriter, State, StepEntry, Summary};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -164,7 +165,7 @@ impl Keeper for PtsRecord {
                 self.part_bytes += Bytes(window.bytes_written);
                 // A virtual drive is made anew, and nobody else can write to it.
                 if window.engine != "virtual" && self.keeping.keeps() {
-                    let so_far = json!({ "steps": self.position, "bytes": self.part_bytes });
+                    let so_far = json!({ ENTRIES: self.position, "bytes": self.part_bytes });
                     self.keeping.note(SO_FAR, &so_far);
                 }
                 let (written, budget) = self.written;
@@ -191,7 +192,7 @@ impl Keeper for PtsRecord {
 /// # Errors
 /// When it is not in the form of this version.
 pub fn earlier(run: &Run, replay: bool) -> Result<Earlier> {
-    let read = |step: &record::StepEntry| {
+    let read = |step: &StepEntry| {
         serde_json::from_value::<Vec<Kept>>(step.figures.clone()).with_context(|| {
             format!("{}: step {} is not in the form of this version", run.id, step.position)
         })
@@ -297,13 +298,30 @@ pub fn check_unwritten(
     Ok(())
 }
 
-/// What the part that was broken off has written by its own word, and the stretch in it that nobody has told of at the
-/// greatest rate until then.
+/// What was written by its own word since the last part that is whole, by all processes that tried the next; and of each the
+/// stretch that nobody has told of, at the greatest rate until then.
 fn written_by_itself(run: &Run, earlier: &Earlier, minute: Minute) -> u64 {
-    let steps = run.steps.len() as u64;
-    let is_of_it = |payload: &Value| payload["steps"].as_u64() == Some(steps);
-    let told = run.notes.iter().rev().find(|(kind, payload)| kind == SO_FAR && is_of_it(payload));
-    let so_far = told.and_then(|(_, payload)| payload["bytes"].as_u64()).unwrap_or(0);
+    let is_whole = |step: &StepEntry| {
+        // [`Kept::Whole`], as it stands in the journal.
+        let mut kept = step.figures.as_array().into_iter().flatten();
+        kept.any(|kept| kept.get("whole").is_some())
+    };
+    let whole = run.steps.iter().rposition(is_whole).map_or(0, |at| at as u64 + 1);
+    // The last word of each process on each part that is not whole.
+    let mut told: BTreeMap<(u64, u64), u64> = BTreeMap::new();
+    let mut process = 0;
+    for (kind, payload) in &run.notes {
+        let count = |name: &str| payload[name].as_u64();
+        match (kind.as_str(), count(ENTRIES), count("bytes")) {
+            (recording::RESUMED, ..) => process += 1,
+            (SO_FAR, Some(steps), Some(bytes)) if steps >= whole => {
+                told.insert((process, steps), bytes);
+            }
+            _ => {}
+        }
+    }
+    let so_far = told.values().fold(0_u64, |sum, bytes| sum.saturating_add(*bytes));
+    let cut_off = told.keys().map(|(process, _)| process).collect::<BTreeSet<_>>().len().max(1);
     let minute_ns = match minute {
         Minute::Time(minute) => minute.0,
         Minute::Fill(_) => 0,
@@ -317,7 +335,7 @@ fn written_by_itself(run: &Run, earlier: &Earlier, minute: Minute) -> u64 {
         rate = rate.max(window.bytes_written as f64 / window.duration_ns as f64);
         longest = longest.max(window.duration_ns);
     }
-    so_far.saturating_add((rate * longest as f64) as u64)
+    so_far.saturating_add((rate * longest as f64) as u64 * cut_off as u64)
 }
 
 fn written_since(run: &Run, what: &str) -> anyhow::Error {

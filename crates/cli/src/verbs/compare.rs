@@ -46,7 +46,6 @@ pub fn main(args: &CompareArgs, given: &Given) -> Result<Exit> {
     args.load.check()?;
     let found: Vec<Found> =
         args.sides.iter().map(|name| find(name, args)).collect::<Result<_>>()?;
-    differ(&found)?;
     let live: Vec<usize> =
         (0..found.len()).filter(|&side| matches!(found[side], Found::Target)).collect();
     let is_told_how = given.any_of::<LoadArgs>() || HOW.iter().any(|flag| given.has(flag));
@@ -55,6 +54,7 @@ pub fn main(args: &CompareArgs, given: &Given) -> Result<Exit> {
             "all sides are recorded, so nothing is measured: leave out the flags that say how, or name targets"
         );
     }
+    differ(&found)?;
     let measured = measure(args, &live)?;
     let mut made: Vec<Made> = Vec::new();
     let mut sides: Vec<(Side, Body, Option<RunLatencies>)> = Vec::new();

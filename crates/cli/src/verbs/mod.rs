@@ -37,7 +37,7 @@ use serde::Serialize;
 
 use crate::envelope::{SystemClock, document};
 use crate::exit::Exit;
-use crate::replaying::ask::is_nobodys;
+use crate::opening::is_nobodys;
 use crate::talk;
 
 /// Prints `text`, and is done.
@@ -72,7 +72,7 @@ fn read_input(path: &Path) -> Result<Vec<u8>> {
         bail!("{}: is a directory; name the files in it", path.display());
     }
     if path.to_str().is_some_and(is_nobodys) {
-        bail!("{}: is a virtual drive, and a file belongs there", path.display());
+        bail!("{}: is a drive, and a file belongs there", path.display());
     }
     if std::fs::metadata(path).is_ok_and(|meta| meta.file_type().is_block_device()) {
         bail!("{}: is a block device, and a file of results belongs there", path.display());

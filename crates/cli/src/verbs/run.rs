@@ -12,8 +12,8 @@ use workload::plan::Plan;
 use crate::args::{Given, KeepArgs, OutputArgs, RecordArgs, RunArgs, TargetArgs};
 use crate::exit::Exit;
 use crate::measure::Job;
+use crate::opening::is_nobodys;
 use crate::recording::Course;
-use crate::replaying::ask;
 use crate::session::Session;
 use crate::setup::Setup;
 use crate::verbs::mark::run_id;
@@ -92,7 +92,7 @@ pub fn read(path: &Path) -> Result<Plan> {
     let name = path.display();
     let is_target = |name: &&str| {
         let is_device = || metadata(name).is_ok_and(|meta| meta.file_type().is_block_device());
-        ask::is_nobodys(name) || is_device()
+        is_nobodys(name) || is_device()
     };
     if let Some(target) = path.to_str().filter(is_target) {
         bail!(

@@ -20,8 +20,8 @@ use anyhow::{Result, anyhow, bail};
 
 use crate::args::{TraceArgs, TraceVerb};
 use crate::exit::Exit;
+use crate::opening::is_nobodys;
 use crate::outputs;
-use crate::replaying::ask::is_nobodys;
 use crate::whose::{self, Reader};
 
 /// Runs the verb.

@@ -136,7 +136,7 @@ pub fn title(op: &str) -> String {
 fn row(test: &Test, body: &Body, rate: RateUnit) -> Row {
     let name = test.name.clone();
     let figures = test.mb_s.quantity(Unit::MbPerS).zip(test.iops.quantity(Unit::Iops));
-    let empty = test.runs.iter().filter(|run| run.ios == 0 && run.mb_s <= 0.0).count();
+    let empty = test.runs.iter().filter(|run| run.is_empty()).count();
     let figures = match figures {
         None => Err("no counted run was finished"),
         Some(_) if 2 * empty >= test.runs.len() => Err(match test.runs.len() {

@@ -66,14 +66,16 @@ pub fn read(name: &str, text: &str) -> Result<Given, ExplainError> {
     Ok(if is_all { Given::Words(words) } else { Given::Within(words) })
 }
 
-/// Refuses a `program` whose commands are not known.
+/// Refuses the first `word` of a command where it is the name of a program whose commands are not known: no file, no line
+/// in quotes, and nothing that stands before a program.
 ///
 /// # Errors
 /// [`ExplainError::Program`].
-pub fn check_program(program: &str) -> Result<(), ExplainError> {
-    match words::is_known(program) || kdiskmark::is_test(program) {
-        true => Ok(()),
-        false => Err(ExplainError::Program(program.to_owned())),
+pub fn check_program(word: &str) -> Result<(), ExplainError> {
+    let is_name = word.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
+    match is_name && !words::may_begin(word) && !kdiskmark::is_test(word) {
+        true => Err(ExplainError::Program(word.to_owned())),
+        false => Ok(()),
     }
 }
 

@@ -133,7 +133,12 @@ pub(super) fn known_command(line: &str) -> Result<(Vec<String>, bool), ExplainEr
     }
 }
 
-pub(super) fn is_known(program: &str) -> bool {
+/// True of the programs that are known, and of what stands before one.
+pub(super) fn may_begin(word: &str) -> bool {
+    is_known(word) || BEFORE.contains(&word) || SHELLS.contains(&word)
+}
+
+fn is_known(program: &str) -> bool {
     KNOWN.contains(&name(program).0.as_str())
 }
 

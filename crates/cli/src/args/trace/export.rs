@@ -11,8 +11,7 @@ use super::ReadingArgs;
 #[command(after_help = "\
 Examples:
   drivescope trace export app.parquet --to fio -o app.log
-  fio --name=replay --read_iolog=app.log --replay_redirect=/dev/sdX \
-      --ioengine=io_uring --direct=1
+  fio --name=replay --read_iolog=app.log --replay_redirect=/dev/sdX
 
 What the format cannot hold is told, and counted where it can be counted.")]
 pub struct TraceExportArgs {

@@ -10,10 +10,11 @@ use trace::replay::{Mode, Score, Statement, compare};
 use crate::args::TraceCompareArgs;
 use crate::envelope::{SystemClock, envelope};
 use crate::exit::Exit;
+use crate::opening::is_nobodys;
 use crate::progress::Progress;
 use crate::replaying::{
     self, Begin, COMPARE, CompareBody, Drive, Ear, Heard, Job, On, Played, Record, Reference,
-    ReferenceBody, Start, Wanted, ask, referred,
+    ReferenceBody, Start, Wanted, referred,
 };
 use crate::verbs::mark::run_id;
 use crate::{records, talk, view};
@@ -45,7 +46,7 @@ fn named(args: &TraceCompareArgs, side: Side) -> (&str, Option<&String>) {
     let words = &args.play.consent.consent;
     match side {
         Side::A => (&args.a, words.first()),
-        Side::B if ask::is_nobodys(&args.a) => (&args.b, words.first()),
+        Side::B if is_nobodys(&args.a) => (&args.b, words.first()),
         Side::B => (&args.b, words.get(1)),
     }
 }

@@ -19,7 +19,7 @@ use report::{Style, number};
 use serde::Serialize;
 
 use crate::args::{TraceRecordArgs, line};
-use crate::envelope::SystemClock;
+use crate::envelope::{SystemClock, arguments};
 use crate::exit::Exit;
 use crate::verbs::print_json;
 use crate::{outputs, talk, view};
@@ -109,29 +109,23 @@ pub fn main(args: &TraceRecordArgs) -> Result<Exit> {
 }
 
 /// Refuses a command that stands where devices do: only the first word of it would be missed.
-fn is_no_command(args: &TraceRecordArgs) -> Result<()> {
-    let is_missing = |path: &PathBuf| !path.exists();
-    let Some(at) = args.devices.iter().skip(1).position(is_missing).map(|at| at + 1) else {
-        return Ok(());
-    };
-    if !args.command.is_empty() {
-        return Ok(());
-    }
-    let word = |path: &PathBuf| path.display().to_string();
-    let (devices, command) = args.devices.split_at(at);
-    let before = ["drivescope", "trace", "record"].map(str::to_owned);
-    let mut words: Vec<String> = before.into_iter().chain(devices.iter().map(word)).collect();
-    words.push("--".to_owned());
-    words.extend(command.iter().map(word));
+fn refuse_command(args: &TraceRecordArgs) -> Result<()> {
+    // What looks like a device's name is a device that is missed.
+    let is_word = |path: &&PathBuf| !path.exists() && !path.starts_with("/dev");
+    let command = args.devices.iter().skip(1).find(is_word).filter(|_| args.command.is_empty());
+    let Some(command) = command.map(|path| path.display().to_string()) else { return Ok(()) };
+    let mut words = vec!["drivescope".to_owned()];
+    words.extend(arguments());
+    let at = words.iter().position(|word| *word == command).unwrap_or(words.len());
+    words.insert(at, "--".to_owned());
     bail!(
-        "{}: is neither device nor file; a command to record stands behind --: {}",
-        command[0].display(),
+        "{command}: is neither device nor file; a command to record stands behind --: {}",
         line::command(&words)
     )
 }
 
 fn subjects(args: &TraceRecordArgs) -> Result<Vec<Subject>> {
-    is_no_command(args)?;
+    refuse_command(args)?;
     let roots = Roots::default();
     let mut subjects: Vec<Subject> = Vec::new();
     for path in &args.devices {

@@ -11,10 +11,11 @@ use crate::envelope::{SystemClock, envelope};
 use crate::exit::Exit;
 use crate::keeping::Keeping;
 use crate::live::Showing;
+use crate::opening::is_nobodys;
 use crate::progress::Progress;
 use crate::replaying::{
     self, Begin, Drive, Ear, Heard, Job, On, Played, REPLAY, Record, Reference, ReplayBody, Start,
-    Verified, Wanted, ask, referred, verified,
+    Verified, Wanted, referred, verified,
 };
 use crate::verbs::mark::run_id;
 use crate::{records, talk, view};
@@ -78,7 +79,7 @@ pub fn main(args: &TraceReplayArgs) -> Result<Exit> {
 /// The word for the target. The first one is the reference's, where that is a real drive.
 fn word(args: &TraceReplayArgs) -> Option<&String> {
     match &args.play.reference {
-        Some(name) if !ask::is_nobodys(name) => args.play.consent.consent.last(),
+        Some(name) if !is_nobodys(name) => args.play.consent.consent.last(),
         _ => args.play.consent.consent.first(),
     }
 }

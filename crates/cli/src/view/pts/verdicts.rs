@@ -81,8 +81,7 @@ fn fio(steady: &Steady) -> Verdict {
         word: fio.verdict.replace('_', " "),
         tone: tone(&fio.verdict),
         at: fio.at_s.map_or_else(String::new, |at| format!("{} s", number::digits(at))),
-        // fio's rule is of I/Os a second, whatever is tracked.
-        value: fio.value.map_or_else(String::new, |rate| format!("{} IOPS", number::compact(rate))),
+        value: fio.value.map_or_else(String::new, iops),
         reason: fio.rule.clone(),
     }
 }
@@ -104,9 +103,14 @@ fn ours(steady: &Steady, body: &Body) -> Verdict {
         word: state_words(&ours.state).to_owned(),
         tone: tone(&ours.verdict),
         at: ours.at_bytes.map_or_else(String::new, |at| format!("{:.2} fills", at as f64 / range)),
-        value: ours.value.map_or_else(String::new, |value| tracked_value(steady, value.median)),
+        value: ours.value.map_or_else(String::new, |value| iops(value.median)),
         reason,
     }
+}
+
+/// A value of the rules by bytes and of fio's, which are of I/Os a second whatever is tracked.
+fn iops(rate: f64) -> String {
+    figure(Some(Unit::Iops), "", rate)
 }
 
 fn tracked_value(steady: &Steady, value: f64) -> String {

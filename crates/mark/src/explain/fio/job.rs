@@ -443,7 +443,7 @@ fn doubts(job: &Job, load: &mut Load) -> Result<(), ExplainError> {
         .partition(|name| known::meant(name).is_some());
     for slip in slips {
         let meant = known::meant(slip).unwrap_or_default();
-        let cause = format!("fio has no option {slip}: it is not counted here");
+        let cause = format!("fio has no option {slip}, and refuses to run");
         add("no_such_option", cause, &format!("write {meant}, if that is meant"));
     }
     if !strange.is_empty() {

@@ -442,15 +442,29 @@ pub(super) fn takes_word(name: &str) -> bool {
     is_known && !ALONE.contains(&name)
 }
 
+fn all() -> impl Iterator<Item = &'static str> {
+    let lists = [COUNTED, HARMLESS, OF_THE_PROGRAM, OTHERS].into_iter().flatten();
+    lists.copied().chain(ALSO.iter().flat_map(|(other, name)| [*other, *name]))
+}
+
+/// The whole name of an option of a command line, where as much of it as is that of no other is enough (getopt_long(3)).
+/// Job files have whole names.
+pub(super) fn completed(name: &str) -> &str {
+    if name.is_empty() || all().any(|known| known == name) {
+        return name;
+    }
+    let mut begun = all().filter(|known| known.starts_with(name));
+    match begun.next() {
+        Some(first) if begun.all(|other| other == first) => first,
+        _ => name,
+    }
+}
+
 /// So many letters may a name be off to be taken for a slip.
 const SLIP: usize = 2;
 
 /// The option that is meant, where fio has none of this name and one of nearly this name.
 pub(super) fn meant(name: &str) -> Option<&'static str> {
-    let all = || {
-        let lists = [COUNTED, HARMLESS, OF_THE_PROGRAM, OTHERS].into_iter().flatten();
-        lists.copied().chain(ALSO.iter().flat_map(|(other, name)| [*other, *name]))
-    };
     if all().any(|known| known == name) {
         return None;
     }
@@ -467,12 +481,22 @@ mod tests {
     #[test]
     fn slips_are_told_from_options() {
         for (slip, means) in
-            [("iodpth", "iodepth"), ("blocksie", "blocksize"), ("numjob", "numjobs")]
+            [("iodpth", "iodepth"), ("blocksie", "blocksize"), ("nunjobs", "numjobs")]
         {
             assert_eq!(meant(slip), Some(means), "{slip}");
         }
         for name in ["zonesize", "cmdprio_class", "file_size", "rw", "plids", "rwx"] {
             assert_eq!(meant(name), None, "{name}");
+        }
+    }
+
+    // Breaks when what fio completes is taken for another option, or for none.
+    #[test]
+    fn names_are_completed_as_far_as_they_are_one() {
+        for (begun, whole) in
+            [("numjob", "numjobs"), ("runt", "runtime"), ("iode", "iode"), ("rw", "rw")]
+        {
+            assert_eq!(completed(begun), whole);
         }
     }
 }

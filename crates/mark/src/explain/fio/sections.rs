@@ -166,7 +166,9 @@ pub(super) fn job_files(words: &[String]) -> Vec<String> {
 fn option(word: &str) -> Option<(&str, Option<&str>)> {
     let rest =
         word.strip_prefix("--").or_else(|| word.strip_prefix('-')).filter(|r| !r.is_empty())?;
-    Some(rest.split_once('=').map_or((rest, None), |(name, value)| (name, Some(value))))
+    let (name, value) =
+        rest.split_once('=').map_or((rest, None), |(name, value)| (name, Some(value)));
+    Some((known::completed(name), value))
 }
 
 /// Jobs of a command line: options before the first `--name` are for all; then those of each job file.
