@@ -90,7 +90,8 @@ fn rate(topic: Topic, test: &Test, region: &str) -> Conclusion {
         let high = quantity.high.map_or(String::new(), rounded);
         let unit = if sequential { "MB/s" } else { "a second" };
         let statement = format!(
-            "too few I/Os finished while it was measured: between 0 and {high} {unit}, {} in the middle",
+            "too few I/Os finished while it was measured: between 0 and {high} {unit}, {} in the middle; a mark of its own \
+             with --duration 30s tells more",
             rounded(quantity.value)
         );
         return Conclusion::unknown(topic, statement).seen("mark", proofs(test));
