@@ -219,7 +219,7 @@ pub fn how_to_go_on(run: &Run, place: &PlaceArgs) -> String {
             match asked.iter().any(|(flag, _)| *flag == "write") {
                 true => match gate::word(&Roots::default(), Path::new(&run.summary.target)) {
                     Some(word) => format!(
-                        "go on with it, and consent again by --consent {}: {command}",
+                        "go on with it, and add the word of consent, --consent {}: {command}",
                         quoted(&word)
                     ),
                     None => format!("go on with it, and add the word of consent: {command}"),

@@ -57,7 +57,7 @@ fn facts(part: &Part<'_>) -> Option<Block> {
     let fell = phases.cliff_s.map_or_else(|| "not in this run".to_owned(), duration);
     let facts = vec![
         (beginning, format!("{} IOPS", number::compact(phases.plateau))),
-        ("Fell off it after", if in_place { String::new() } else { fell }),
+        ("Fell off it after", fell),
         ("Steady from", phases.steady_s.map_or_else(|| "not in this run".to_owned(), duration)),
         (
             "At the end",
@@ -76,6 +76,8 @@ fn facts(part: &Part<'_>) -> Option<Block> {
             amplification.map_or_else(String::new, |a| number::digits(a.median)),
         ),
     ];
-    let facts = facts.into_iter().map(|(name, fact)| (name.to_owned(), fact)).collect();
+    let is_of_it = |(name, _): &(&str, String)| !(in_place && *name == "Fell off it after");
+    let facts =
+        facts.into_iter().filter(is_of_it).map(|(name, fact)| (name.to_owned(), fact)).collect();
     Some(Block::Facts(Facts { title: "The drive's life".to_owned(), facts }))
 }
