@@ -223,11 +223,17 @@ fn history<'a>(
     &mut histories[at]
 }
 
+/// A value that is no further from the usual one than this is not far out.
+const OFF_MIN: f64 = 0.02;
+
 /// True when the last value lies beyond the outer fences (Tukey 1977) of those before it.
 fn is_last_far_out(rates: &[f64]) -> bool {
     let Some((last, before)) = rates.split_last() else { return false };
-    stats::tukey_fences(before)
-        .is_some_and(|fences| *last < fences.outer_low || *last > fences.outer_high)
+    // Values that hardly differ have fences next to each other, and what lies beyond is no change.
+    let is_off = stats::median(before).is_some_and(|usual| (last / usual - 1.0).abs() > OFF_MIN);
+    is_off
+        && stats::tukey_fences(before)
+            .is_some_and(|fences| *last < fences.outer_low || *last > fences.outer_high)
 }
 
 fn overall(histories: &[History]) -> Verdict {
@@ -303,4 +309,19 @@ fn doubts(histories: &[History], wandering: &[String], withdrawn: &[&str]) -> Ve
 
 fn caveat(code: &str, subject: String, cause: String, remedy: &str) -> Caveat {
     Caveat { code: code.to_owned(), subject, cause, remedy: remedy.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Breaks when a tenth of a percent is called far out, because what came before agrees even better; or a third is not.
+    #[test]
+    fn far_out_is_beyond_the_others_and_beyond_what_matters() {
+        let before = [184.9, 184.7, 184.5, 184.7, 184.7];
+        let with = |last: f64| is_last_far_out(&[&before[..], &[last]].concat());
+        assert!(!with(184.9) && !with(187.0));
+        assert!(with(120.0) && with(260.0));
+        assert!(!is_last_far_out(&[100.0, 140.0, 90.0, 120.0, 160.0]));
+    }
 }

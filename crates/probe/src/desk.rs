@@ -80,7 +80,7 @@ pub enum Halt {
     #[error("its time is over")]
     Time,
     /// What it would write next is beyond what it may write.
-    #[error("it would write {needed} more, and {left} are left of what it may write")]
+    #[error("it would write {} more, and {} are left of what it may write (--write-budget)", .needed.about(), .left.about())]
     WriteBudget {
         /// What it would write next.
         needed: Bytes,

@@ -106,7 +106,7 @@ fn rate(topic: Topic, test: &Test, region: &str) -> Conclusion {
     } else {
         let each = time(test.latency_ns.p50 as f64);
         format!(
-            "it {verb} 4 KiB at random places {value} times a second{between}, one at a time, {each} each, {region}"
+            "it {verb} 4 KiB at random places {value} times a second{between}, one at a time, half of them within {each}, {region}"
         )
     };
     let sure = quantity.low.map(|_| quantity.confidence);

@@ -74,7 +74,10 @@ pub enum ImportVerb {
 Examples:
   drivescope import flashbench align.txt
   drivescope import flashbench nr1.txt nr2.txt nr3.txt --erase-block 4MiB
-  flashbench -a /dev/sdb | drivescope import flashbench - --json")]
+  flashbench -a /dev/sdb | drivescope import flashbench - --json
+
+How many units were open (--open-au-nr) is taken from the command in the file,
+a comment, the file's name (nr3.txt), or else from the order of the files.")]
     Flashbench(ImportFlashbenchArgs),
 }
 

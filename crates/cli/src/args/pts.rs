@@ -144,7 +144,7 @@ pub struct PtsOutputArgs {
     /// Write the report's pages into this HTML file
     #[arg(long, value_name = "FILE.html", value_parser = PathBufValueParser::new().try_map(page_file))]
     pub report: Option<PathBuf>,
-    /// Write every sample window into this CSV file
+    /// Write the test's tables into this CSV file; of wsat, every sample window
     #[arg(long, value_name = "FILE.csv", value_parser = PathBufValueParser::new().try_map(table_file))]
     pub csv: Option<PathBuf>,
     /// Draw the test's curve into this file (.svg or .png)

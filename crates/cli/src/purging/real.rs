@@ -34,7 +34,7 @@ pub fn purge(job: &Job<'_>) -> Result<Made> {
     if job.args.dry_run {
         let args = &job.args.consent;
         let said = Said { consent: args.consent.as_ref(), allow: &args.allow };
-        if let Err(refusal) = consent::foresee(said, path, Some(Bytes::ZERO)) {
+        if let Err(refusal) = consent::foresee(said, path, Some(writes(&found, &chosen))) {
             talk::note(&format!("without --dry-run: {}", talk::told(&refusal)));
         }
         let envelope = envelope(super::SCHEMA, run_id(job.seed), &SystemClock);
@@ -181,12 +181,15 @@ fn permits(
         others.push(gate::check_named(roots, path, &request)?);
     }
     let said = Said { consent: args.consent.as_ref(), allow: &args.allow };
-    // What the host does not write wears nothing but one erase of each block.
-    let writes = match chosen.method {
+    Ok((consent::ask(said, &found.path, Some(writes(found, chosen)))?, others))
+}
+
+/// What the host writes: what it does not wears nothing but one erase of each block.
+fn writes(found: &Surveyed, chosen: &Capability) -> Bytes {
+    match chosen.method {
         Method::Zero => found.identity.size_bytes,
         _ => Bytes::ZERO,
-    };
-    Ok((consent::ask(said, &found.path, Some(writes))?, others))
+    }
 }
 
 fn places(job: &Job<'_>, found: &Surveyed) -> Vec<Place> {

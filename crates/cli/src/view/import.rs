@@ -1,7 +1,7 @@
 //! Tables that others printed, and what they say, as a page.
 
 use probe::Finding;
-use probe::flashbench::tables::{Parsed, Table};
+use probe::flashbench::tables::{Parsed, Source, Table};
 use report::{Answers, number};
 
 use crate::view;
@@ -28,10 +28,19 @@ fn fact(parsed: &Parsed) -> String {
     let what = match &parsed.table {
         Table::Align(table) => format!("align, {}", number::counted(table.rows.len(), "row")),
         Table::OpenAu(table) => {
-            let units = table.nr.map_or("an unknown count of".to_owned(), |nr| nr.to_string());
+            let units = match (table.nr, table.nr_from) {
+                (None, _) => {
+                    "an unknown count of units (a name such as nr3.txt tells it)".to_owned()
+                }
+                (Some(nr), Some(Source::Order)) => format!(
+                    "{} by the file's place among those given (nr3.txt would tell it)",
+                    number::counted(nr as usize, "unit")
+                ),
+                (Some(nr), _) => number::counted(nr as usize, "unit"),
+            };
             let order = if table.random == Some(true) { "at random" } else { "in order" };
             let rows = number::counted(table.rows.len(), "row");
-            format!("open-au, {units} units {order}, {rows}")
+            format!("open-au, {units} {order}, {rows}")
         }
         Table::FindFat(table) => format!("find-fat, {}", number::counted(table.rows.len(), "row")),
         Table::Scatter(table) => {

@@ -216,6 +216,14 @@ fn figures(body: &Body) -> Vec<(String, String)> {
                 add(name, names.join(", "));
             }
         }
+        let blind = classes.unit_bytes.is_none();
+        if blind && classes.classes.iter().any(|class| class.reached == Reached::Undecided) {
+            let why = "the classes of recording take the erase block: --erase-block SIZE, which probe align finds";
+            add("undecided for:", why.to_owned());
+        }
+        if let Some(limit) = &classes.limit {
+            add("ended early:", limit.clone());
+        }
         classes.not_kept.iter().for_each(|condition| add("not as specified:", condition.clone()));
     }
     figures
@@ -253,6 +261,9 @@ fn sentence(findings: &[Finding]) -> (String, Tone) {
     parts.extend(value(Name::CellBands).map(bits));
     parts.extend(value(Name::SlcCache).map(|bytes| format!("an SLC cache of {}", size(bytes))));
     let text = match parts.as_slice() {
+        [] if findings.is_empty() => {
+            return ("Nothing can be concluded of this.".to_owned(), Tone::Mixed);
+        }
         [] if found == 0 => {
             return match findings.iter().all(|finding| finding.verdict == Verdict::None) {
                 true => ("There is none of what was looked for.".to_owned(), Tone::Mixed),

@@ -22,8 +22,10 @@ pub(super) struct Load {
     pub copies: u64,
     /// Sizes of transfers with their shares in percent; one at least.
     pub blocks: Vec<(u64, f64)>,
-    /// Share of reads in percent.
+    /// Share of reads in percent, of the I/Os.
     pub read_percent: u8,
+    /// Share of bytes that are read, where the sizes of reads and writes differ; as of the I/Os where it is none.
+    pub read_share: Option<f64>,
     /// Reads and writes of a mix have a cursor each, which begin at the same place.
     pub cursor_each: bool,
     /// What was written is read once more.
@@ -108,6 +110,7 @@ impl Load {
             copies: 1,
             blocks: vec![(block, 100.0)],
             read_percent: 100,
+            read_share: None,
             cursor_each: false,
             reads_back: false,
             order: Order::Sequential,

@@ -108,7 +108,7 @@ fn directions(load: &Load, total: Amount) -> (Amount, Amount) {
     let (read, written) = match load.read_percent {
         0 => (Amount::exactly(0), total),
         1..=99 => {
-            let reads = f64::from(load.read_percent) / 100.0;
+            let reads = load.read_share.unwrap_or(f64::from(load.read_percent) / 100.0);
             (drawn(load, total, reads), drawn(load, total, 1.0 - reads))
         }
         _ => (total, Amount::exactly(0)),

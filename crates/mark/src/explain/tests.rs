@@ -168,6 +168,34 @@ fn what_is_drawn_has_bounds() {
     assert!(job.unique_bytes.holds(3_072_000) && !job.unique_bytes.holds(4 * MIB));
 }
 
+// Breaks when the share of reads is taken of bytes where fio draws it for each I/O: with one size for reads and another for
+// writes, fio 3.33 read 1.656 MiB and wrote 2.344 of these 4.
+#[test]
+fn a_mix_of_two_sizes_is_of_ios() {
+    let line = "fio --name=x --rw=rw --bs=4k,16k --size=8m --rwmixwrite=25 --io_size=4m";
+    let job = &explained(line).jobs[0];
+    let mib = |bytes: f64| (bytes * MIB as f64) as u64;
+    assert!(
+        job.read_bytes.holds(mib(1.656)) && !job.read_bytes.holds(3 * MIB),
+        "{:?}",
+        job.read_bytes
+    );
+    assert!(
+        job.write_bytes.holds(mib(2.344)) && !job.write_bytes.holds(MIB),
+        "{:?}",
+        job.write_bytes
+    );
+}
+
+// Breaks when addresses that are partly random are said to come once, because blocks are of several sizes.
+#[test]
+fn partly_random_addresses_of_several_sizes_are_not_each_once() {
+    let line = "fio --name=x --rw=randread --bssplit=4k/50:64k/50 --size=8m --percentage_random";
+    let order = |share: &str| explained(&format!("{line}={share}")).jobs[0].order;
+    assert_ne!(order("100"), Order::Other);
+    assert_eq!(order("50"), Order::Other);
+}
+
 // Breaks when a trap of fio's is no longer told.
 #[test]
 fn traps_of_fio_are_named() {

@@ -77,7 +77,13 @@ pub fn log_prefixes(text: &str) -> Vec<String> {
         let options = Options::of(&document, job);
         for name in ["write_bw_log", "write_iops_log", "write_lat_log"] {
             let made_up = job.get("jobname").and_then(Value::as_str);
-            let prefix = options.text(&[name]).filter(|text| !text.is_empty()).or(made_up);
+            let prefix = match options.text(&[name]) {
+                Some("") => made_up,
+                Some(told) => Some(told),
+                // A log of that name is another run's, unless this JSON tells no options at all.
+                None if options.are_there() => None,
+                None => made_up,
+            };
             prefixes.extend(prefix.map(str::to_owned));
         }
     }

@@ -135,6 +135,15 @@ fn logs_are_looked_for_under_the_names_that_fio_gave() {
     let text = &texts("group", &["g.json"])[0].text;
     assert_eq!(log_prefixes(text), ["g"]);
     assert!(log_prefixes("no JSON").is_empty());
+    // A log with the name that fio would have made up is another run's, where this one was not asked for logs.
+    let with = |options: &str| {
+        log_prefixes(&format!(
+            "{{\"fio version\": \"fio-3.33\", \"jobs\": [{{\"jobname\": \"y\", \"job options\": {options}}}]}}"
+        ))
+    };
+    assert!(with("{\"rw\": \"read\"}").is_empty());
+    assert_eq!(with("{\"rw\": \"read\", \"write_bw_log\": \"\"}"), ["y"]);
+    assert_eq!(with("{\"write_lat_log\": \"d/z\"}"), ["d/z"]);
 }
 
 // Breaks when an error leaves out where it is.

@@ -33,9 +33,10 @@ pub(super) fn load(
 ) -> Result<Load, ExplainError> {
     let direction = direction(job)?;
     let read_percent = read_percent(job, &direction)?;
-    let blocks = blocks(job, &direction, read_percent)?;
+    let (blocks, read_share) = blocks(job, &direction, read_percent)?;
     let mut load = Load::new(&job.name, BLOCK);
-    (load.blocks, load.read_percent) = (blocks, read_percent);
+    (load.blocks, load.read_percent, load.read_share) =
+        (blocks, read_percent, Some(read_share).filter(|share| share.is_finite()));
     load.cursor_each = !direction.random;
     load.copies = job.number("numjobs")?.unwrap_or(1).clamp(1, 1 << 16);
     let span = span(job, target, copy)?;
@@ -129,12 +130,12 @@ fn read_percent(job: &Job, direction: &Direction<'_>) -> Result<u8, ExplainError
     })
 }
 
-/// Sizes of transfers with their shares. `bs=4k,8k` names reads and writes; with one size it is for both.
+/// Sizes of transfers with their shares, and the share of bytes that are read. `bs=4k,8k` names reads and writes; with one size it is for both.
 fn blocks(
     job: &Job,
     direction: &Direction<'_>,
     read_percent: u8,
-) -> Result<Vec<(u64, f64)>, ExplainError> {
+) -> Result<(Vec<(u64, f64)>, f64), ExplainError> {
     let part = |text: &str, is_read: bool| -> String {
         let mut parts = text.split(',').map(str::trim);
         let first = parts.next().unwrap_or_default();
@@ -160,18 +161,21 @@ fn blocks(
         }
     };
     let mut blocks = Vec::new();
+    let mut moved = [0.0; 2];
     for (is_there, is_read, share) in [
         (direction.reads && read_percent > 0, true, f64::from(read_percent)),
         (direction.writes && read_percent < 100, false, 100.0 - f64::from(read_percent)),
     ] {
         if is_there {
-            blocks
-                .extend(sizes(is_read)?.into_iter().map(|(block, of)| (block, of * share / 100.0)));
+            let of_it = sizes(is_read)?.into_iter();
+            let of_it: Vec<_> = of_it.map(|(block, of)| (block, of * share / 100.0)).collect();
+            moved[usize::from(!is_read)] = of_it.iter().map(|(block, of)| *block as f64 * of).sum();
+            blocks.extend(of_it);
         }
     }
     match blocks.iter().any(|(block, _)| *block == 0 || *block > 1 << 40) {
         true => Err(job.error("bs", "a block has to be from 1 byte to 1 TiB")),
-        false => Ok(blocks),
+        false => Ok((blocks, moved[0] / (moved[0] + moved[1]))),
     }
 }
 
@@ -220,8 +224,14 @@ fn names(job: &Job, load: &mut Load) {
 }
 
 fn order(job: &Job, direction: &Direction<'_>, load: &Load) -> Result<Order, ExplainError> {
+    let partly = job.number("percentage_random")?.is_some_and(|share| share < 100);
+    let uneven = job.text("random_distribution").is_some_and(|text| text != "random");
     let Some(block) = load.block() else {
-        return Ok(if direction.random { varied(job)? } else { Order::Sequential });
+        return Ok(match direction.random {
+            true if partly || uneven => Order::Other,
+            true => varied(job)?,
+            false => Order::Sequential,
+        });
     };
     if !direction.random {
         let Some(suffix) = direction.suffix else { return Ok(Order::Sequential) };
@@ -239,8 +249,6 @@ fn order(job: &Job, direction: &Direction<'_>, load: &Load) -> Result<Order, Exp
         });
     }
     let runs = direction.suffix.and_then(|suffix| suffix.trim().parse::<u64>().ok()).unwrap_or(1);
-    let partly = job.number("percentage_random")?.is_some_and(|share| share < 100);
-    let uneven = job.text("random_distribution").is_some_and(|text| text != "random");
     if runs > 1 || partly || uneven {
         return Ok(Order::Other);
     }
