@@ -25,7 +25,7 @@ mod xml;
 use std::collections::BTreeMap;
 
 pub use error::JudgeError;
-pub use fio_json::log_prefixes;
+pub use fio_json::{LogPrefixes, log_prefixes};
 pub use fio_log::by_name as log_by_name;
 pub use recorded::{
     Before, Claim, Figure, FioSteadyState, Format, Load, Pattern, Quantity, Recorded, Rounds,

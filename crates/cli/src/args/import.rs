@@ -24,7 +24,8 @@ Examples:
 Files of one program become one recorded run: what they measured alike are
 runs of one test. Nothing of it is proven, and what a file does not tell is
 unknown. The form is found by what is in a file; fio's logs tell theirs by name
-(x_bw.1.log), and those that a JSON names are found beside it.")]
+(x_bw.1.log), and those that a JSON names, or that are called after its jobs,
+are found beside it; the latter are told.")]
 pub struct ImportArgs {
     /// Tables of flashbench instead
     #[command(subcommand)]

@@ -65,8 +65,8 @@ fn known(args: &JudgeArgs) -> Known {
     }
 }
 
-/// The files that were named, what directories among them hold, and the logs that a JSON names and that lie beside it.
-/// `form` is what all of them are, when that was said.
+/// The files that were named, what directories among them hold, and the logs that a JSON names, or that fio named after its
+/// jobs, and that lie beside it. `form` is what all of them are, when that was said.
 ///
 /// # Errors
 /// When one cannot be read, or a directory holds no result.
@@ -144,9 +144,10 @@ fn logs_beside(path: &Path, text: &str) -> Result<Vec<PathBuf>> {
         Some(dir) if dir != Path::new("") => dir,
         _ => Path::new("."),
     };
-    let last = |prefix: String| prefix.rsplit('/').next().map(str::to_owned);
-    let prefixes: BTreeSet<String> =
-        judge::log_prefixes(text).into_iter().filter_map(last).collect();
+    let last = |prefix: &String| prefix.rsplit('/').next().map(str::to_owned);
+    let prefixes = judge::log_prefixes(text);
+    let told: BTreeSet<String> = prefixes.told.iter().filter_map(last).collect();
+    let made_up: BTreeSet<String> = prefixes.made_up.iter().filter_map(last).collect();
     let fail = || format!("{}: cannot be read", dir.display());
     let mut logs = Vec::new();
     if path == Path::new("-") {
@@ -154,13 +155,20 @@ fn logs_beside(path: &Path, text: &str) -> Result<Vec<PathBuf>> {
     }
     for entry in std::fs::read_dir(dir).with_context(fail)? {
         let name = entry.with_context(fail)?.file_name();
-        let is_own = name
-            .to_str()
-            .and_then(judge::log_by_name)
-            .is_some_and(|(_, prefix, _)| prefixes.contains(&prefix));
-        if is_own {
-            logs.push(if dir == Path::new(".") { name.into() } else { dir.join(name) });
+        let prefix = name.to_str().and_then(judge::log_by_name).map(|(_, prefix, _)| prefix);
+        let Some(prefix) = prefix else { continue };
+        if !told.contains(&prefix) && !made_up.contains(&prefix) {
+            continue;
         }
+        if !told.contains(&prefix) {
+            talk::note(&format!(
+                "{}: is taken for a log of {} by its name alone, as fio makes it up; if it is of another run, read the JSON \
+                 where no such log lies",
+                name.display(),
+                path.display()
+            ));
+        }
+        logs.push(if dir == Path::new(".") { name.into() } else { dir.join(name) });
     }
     logs.sort();
     Ok(logs)

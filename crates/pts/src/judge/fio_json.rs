@@ -1,5 +1,7 @@
 //! fio's JSON, `json` and `json+`, with whatever fio and others print around it.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use super::error::JudgeError;
@@ -68,27 +70,29 @@ struct Threads {
     count: u64,
 }
 
-/// Names that the logs of `text`'s jobs begin with, before `_bw.1.log`, where fio told or would have made them up.
-/// None when `text` holds no document.
-pub fn log_prefixes(text: &str) -> Vec<String> {
-    let Ok((document, _)) = last_document("", text) else { return Vec::new() };
-    let mut prefixes = Vec::new();
+/// What the logs of a document's jobs begin with, before `_bw.1.log`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LogPrefixes {
+    /// Those that it names.
+    pub told: BTreeSet<String>,
+    /// Those that fio would have made up, of jobs that name none: an option without a value is not in the JSON, so such a log
+    /// may be the job's, and may be another run's.
+    pub made_up: BTreeSet<String>,
+}
+
+/// The names of logs that the last document in `text` has; none when there is no document.
+pub fn log_prefixes(text: &str) -> LogPrefixes {
+    let Ok((document, _)) = last_document("", text) else { return LogPrefixes::default() };
+    let mut prefixes = LogPrefixes::default();
     for job in jobs(&document) {
         let options = Options::of(&document, job);
         for name in ["write_bw_log", "write_iops_log", "write_lat_log"] {
-            let made_up = job.get("jobname").and_then(Value::as_str);
-            let prefix = match options.text(&[name]) {
-                Some("") => made_up,
-                Some(told) => Some(told),
-                // A log of that name is another run's, unless this JSON tells no options at all.
-                None if options.are_there() => None,
-                None => made_up,
-            };
-            prefixes.extend(prefix.map(str::to_owned));
+            let told = options.text(&[name]).filter(|text| !text.is_empty());
+            prefixes.told.extend(told.map(str::to_owned));
+            let made_up = job.get("jobname").and_then(Value::as_str).filter(|_| told.is_none());
+            prefixes.made_up.extend(made_up.map(str::to_owned));
         }
     }
-    prefixes.sort();
-    prefixes.dedup();
     prefixes
 }
 
