@@ -46,6 +46,12 @@ impl Bytes {
         Bytes(self.0.saturating_sub(other.0))
     }
 
+    /// For messages: exactly, as flags take it, where that is short, such as `40MiB`; else about, such as `1.20 GiB`.
+    pub fn told(self) -> String {
+        const SHORT: usize = 8;
+        Some(self.to_string()).filter(|exact| exact.len() <= SHORT).unwrap_or_else(|| self.about())
+    }
+
     /// For sentences: whole where it is, such as `16 KiB`, else three significant digits, such as `1.20 GiB`.
     pub fn about(self) -> String {
         const UNITS: [&str; 7] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
@@ -191,6 +197,16 @@ impl fmt::Display for Nanos {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    // Breaks when a size in a message is one that nobody can compare, or is rounded where it is short.
+    #[test]
+    fn sizes_of_messages_are_exact_where_that_is_short() {
+        let told = [40 << 20, 82_410_376 << 10, 2_705_531_740, 0].map(|bytes| Bytes(bytes).told());
+        assert_eq!(told, ["40MiB", "78.6 GiB", "2.52 GiB", "0B"]);
+        let about =
+            [16 << 10, 1224 << 20, (1 << 30) - 1, u64::MAX].map(|bytes| Bytes(bytes).about());
+        assert_eq!(about, ["16 KiB", "1.20 GiB", "1 GiB", "16.0 EiB"]);
+    }
 
     #[test]
     fn sizes_and_durations_print_in_the_largest_exact_unit() {

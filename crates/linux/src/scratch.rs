@@ -51,7 +51,7 @@ pub enum ScratchError {
     /// The filesystem has too little room, counted before anything was written.
     #[error(
         "{}: a test file of {} does not fit: {} are available and {} have to stay free; {}", .dir.display(),
-        .needed.about(), .available.about(), .reserve.about(), less(*available, *reserve)
+        .needed.told(), .available.told(), .reserve.told(), less(*available, *reserve)
     )]
     TooSmall {
         /// The directory.
@@ -66,7 +66,7 @@ pub enum ScratchError {
     /// The filesystem (or a quota) was full while the file was written; the file was removed.
     #[error(
         "{}: no space left after {} of {}; the test file was removed; take a smaller one (--size; -c of \
-         diskspd), or another directory", .dir.display(), .written.about(), .needed.about()
+         diskspd), or another directory", .dir.display(), .written.told(), .needed.told()
     )]
     Full {
         /// The directory.

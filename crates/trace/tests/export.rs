@@ -84,6 +84,8 @@ fn fio_of_version_3_has_a_time_on_each_line() {
         said.notes,
         [
             "fio takes no blanks in names: `my disk` is `my_disk`.",
+            "fio takes sda, my_disk for files in its own directory, and makes them: --replay_redirect=/dev/sdX names a \
+             drive, which is then written to where the log holds writes.",
             "fio 3.33 and before pass over `trim` in a log."
         ]
     );
