@@ -332,7 +332,8 @@ fn a_record_that_is_damaged_is_told() {
     let place = format!("--runs-dir={}", dir.path().display());
     let mark = ["mark", "sim:usb-8m", "--quick", "--tests=SEQ1MQ1T1", "--read-only", &place];
     run(mark).exits(0);
-    run(["compare", "last", "last", &place]).fails(2, &["are both run", "name another"]);
+    run(["compare", "last", "last", &place])
+        .fails(2, &["is on more than one side", "name another"]);
     let runs = fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().path());
     let [one] = &runs.filter(|path| path.is_dir()).collect::<Vec<_>>()[..] else { panic!("one") };
     let document = one.join("document.json");

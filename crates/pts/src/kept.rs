@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use stats::LatencyHistogram;
 
 use crate::options::Test;
+use crate::precondition::is_amid_fill;
 use crate::rig::Purged;
 use crate::window::{Window, Written};
 
@@ -90,5 +91,10 @@ impl Earlier {
         let whole = self.kept.iter().rposition(|kept| matches!(kept, Kept::Whole { .. }));
         self.kept.truncate(whole.map_or(0, |at| at + 1));
         self
+    }
+
+    /// True where it ends in the middle of a fill: what comes next writes as much as what came last, and no minute of a load.
+    pub fn is_amid_fill(&self) -> bool {
+        matches!(self.kept.back(), Some(Kept::Whole { what, .. }) if is_amid_fill(what))
     }
 }

@@ -285,8 +285,8 @@ pub fn check_unwritten(
     let parts = counts.windows(2).map(|pair| pair[1].saturating_sub(pair[0]));
     // Of the first one nothing tells how much it writes; some write all of the drive.
     let part = parts.max().unwrap_or(capacity.0);
-    let own = written_by_itself(run, earlier, minute);
-    let most = part.max(own).max(COUNT_STEP_BYTES).saturating_mul(2);
+    let most = part.max(COUNT_STEP_BYTES).saturating_mul(2);
+    let most = most.max(written_by_itself(run, earlier, minute));
     if since > most {
         let (since, most) = (Bytes(since).about(), Bytes(most).about());
         let what = format!(
@@ -298,8 +298,8 @@ pub fn check_unwritten(
     Ok(())
 }
 
-/// What was written by its own word since the last part that is whole, by all processes that tried the next; and of each the
-/// stretch that nobody has told of, at the greatest rate until then.
+/// What was written by its own word since the last part that is whole, by all processes that tried the next; and of each, but
+/// amid a fill, the stretch that nobody has told of, at twice the greatest rate until then.
 fn written_by_itself(run: &Run, earlier: &Earlier, minute: Minute) -> u64 {
     let is_whole = |step: &StepEntry| {
         // [`Kept::Whole`], as it stands in the journal.
@@ -335,7 +335,8 @@ fn written_by_itself(run: &Run, earlier: &Earlier, minute: Minute) -> u64 {
         rate = rate.max(window.bytes_written as f64 / window.duration_ns as f64);
         longest = longest.max(window.duration_ns);
     }
-    so_far.saturating_add((rate * longest as f64) as u64 * cut_off as u64)
+    let stretch = if earlier.is_amid_fill() { 0.0 } else { 2.0 * rate * longest as f64 };
+    so_far.saturating_add((stretch * cut_off as f64) as u64)
 }
 
 fn written_since(run: &Run, what: &str) -> anyhow::Error {

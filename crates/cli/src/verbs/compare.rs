@@ -1,5 +1,6 @@
 //! `drivescope compare`: recorded runs, documents and targets, held against each other.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::thread;
@@ -139,13 +140,13 @@ enum Found {
 
 /// Refuses a run that is held against itself.
 fn differ(found: &[Found]) -> Result<()> {
-    let mut runs: Vec<(&str, &str)> = Vec::new();
+    let mut runs = BTreeSet::new();
     for side in found {
-        let Found::Recorded(Side { name, run_id: Some(id), .. }, ..) = side else { continue };
-        if let Some((other, _)) = runs.iter().find(|(_, known)| known == id) {
-            bail!("{other} and {name}: are both run {id}, which equals itself; name another");
+        if let Found::Recorded(Side { run_id: Some(id), .. }, ..) = side
+            && !runs.insert(id)
+        {
+            bail!("{id}: is on more than one side, and a run equals itself; name another");
         }
-        runs.push((name, id));
     }
     Ok(())
 }
@@ -214,7 +215,8 @@ fn of_run(name: &str, args: &CompareArgs) -> Result<Found> {
     let is_whole = !run.notes.iter().any(|(kind, _)| kind == recording::RESUMED);
     let note = run.notes.iter().find(|(kind, _)| kind == BLOCKS).filter(|_| is_whole);
     let blocks = note.and_then(|(_, note)| Some(note["comparison"].as_str()?.to_owned()));
-    let side = side(name, &document, true, blocks);
+    // However it was named: the last run is another one tomorrow.
+    let side = side(id.as_str(), &document, true, blocks);
     Ok(Found::Recorded(side, Box::new(document.body), recording::latencies(&run)))
 }
 

@@ -28,7 +28,7 @@ pub fn main(args: &DevicesArgs) -> Result<Exit> {
     let mut devices = devices::list(&roots);
     for name in &args.devices {
         if name.starts_with("sim:") {
-            bail!("{name}: is a virtual drive, which drivescope sim show {name} describes");
+            bail!("{name}: is a virtual drive; drivescope sim show {} describes it", quoted(name));
         }
         if !devices.iter().any(|device| is_named(device, name)) {
             let known: Vec<_> = devices.iter().map(|d| d.path.display().to_string()).collect();

@@ -29,15 +29,18 @@ fn merge(files: &[PathBuf], json: bool) -> Result<Exit> {
     let (mut rows, mut empty) = (BTreeSet::new(), Vec::new());
     for path in files {
         let text = String::from_utf8_lossy(&read_input(path)?).into_owned();
-        let is_without = !text.lines().any(|line| SurveyRow::parse(line).is_some());
-        empty.extend(is_without.then(|| path.display().to_string()));
+        let mut is_empty = true;
         for (index, line) in text.lines().enumerate() {
             match SurveyRow::parse(line) {
-                Some(Ok(row)) => drop(rows.insert(row)),
+                Some(Ok(row)) => {
+                    is_empty = false;
+                    rows.insert(row);
+                }
                 Some(Err(what)) => bail!("{}, line {}: {what}", path.display(), index + 1),
                 None => {}
             }
         }
+        empty.extend(is_empty.then(|| path.display().to_string()));
     }
     if rows.is_empty() {
         let names: Vec<_> = files.iter().map(|file| file.display().to_string()).collect();

@@ -35,9 +35,7 @@ fn named((index, side): (usize, &Side)) -> String {
     } else {
         format!(", {}", side.drive)
     };
-    // What was named by a part of its name, or as the last, is another run tomorrow.
-    let run = side.run_id.as_ref().filter(|run| side.name == "last" || run.contains(&side.name));
-    format!("{}: {}{drive}", letter(index), run.unwrap_or(&side.name))
+    format!("{}: {}{drive}", letter(index), side.name)
 }
 
 /// Who comes first, where there are more than two; then a table per pair and direction, in the order of the tests.

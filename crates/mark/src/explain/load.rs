@@ -24,7 +24,7 @@ pub(super) struct Load {
     pub blocks: Vec<(u64, f64)>,
     /// Share of reads in percent, of the I/Os.
     pub read_percent: u8,
-    /// Share of bytes that are read, where the sizes of reads and writes differ; as of the I/Os where it is none.
+    /// Share of the bytes that are read, where it is known to be another than that of the I/Os.
     pub read_share: Option<f64>,
     /// Reads and writes of a mix have a cursor each, which begin at the same place.
     pub cursor_each: bool,

@@ -130,7 +130,8 @@ fn read_percent(job: &Job, direction: &Direction<'_>) -> Result<u8, ExplainError
     })
 }
 
-/// Sizes of transfers with their shares, and the share of bytes that are read. `bs=4k,8k` names reads and writes; with one size it is for both.
+/// Sizes of transfers with their shares, and the share of bytes that are read. `bs=4k,8k` names reads and writes; with one size
+/// it is for both.
 fn blocks(
     job: &Job,
     direction: &Direction<'_>,
@@ -445,13 +446,13 @@ fn doubts(job: &Job, load: &mut Load) -> Result<(), ExplainError> {
         );
         add("units_reversed", cause, "write k, m or g, which are powers of 1024");
     }
-    let (slips, strange): (Vec<&str>, Vec<&str>) = job
-        .names()
-        .filter(|name| known::kind(name) == Kind::NotPredicted)
-        .partition(|name| known::meant(name).is_some());
-    for slip in slips {
-        let meant = known::meant(slip).unwrap_or_default();
-        let cause = format!("fio has no option {slip}, and refuses to run");
+    let mut strange = Vec::new();
+    for name in job.names().filter(|name| known::kind(name) == Kind::NotPredicted) {
+        let Some(meant) = known::meant(name) else {
+            strange.push(name);
+            continue;
+        };
+        let cause = format!("fio has no option {name}, and refuses to run");
         add("no_such_option", cause, &format!("write {meant}, if that is meant"));
     }
     if !strange.is_empty() {
