@@ -280,6 +280,9 @@ fn export(dir: &Path, runs: &str) -> (String, Value) {
     let file = dir.join("out.json");
     let file = file.to_str().unwrap();
     run(["runs", "export", "last", "--format=fio-json", "--output", file, runs]).exits(0);
+    let version =
+        run(["import", file, "--no-record", "--json"]).body()["imported"]["version"].clone();
+    assert!(version.as_str().unwrap().starts_with("written by drivescope of its run"), "{version}");
     (file.to_owned(), serde_json::from_str(&fs::read_to_string(file).unwrap()).unwrap())
 }
 

@@ -333,3 +333,35 @@ fn a_round_that_was_killed_goes_on_unless_others_wrote() {
     let refused = run([&resume[..], &consent].concat());
     refused.fails(3, &["were written to the drive since its last whole part", "begin anew"]);
 }
+
+/// Breaks when a rule's value is told in the unit of another's: fio's and ours are of I/Os a second, whatever is tracked.
+#[test]
+fn each_rule_tells_its_value_in_its_own_unit() {
+    let dir = scratch_dir();
+    let place = format!("--runs-dir={}", dir.path().display());
+    for (test, until, unit) in [("throughput", "bytes", "mb_per_s"), ("latency", "pts", "ns")] {
+        let until = format!("--until={until}");
+        let args = [test, VIRTUAL, "--minute=20ms", "--seed=7", &until, "--rounds-max=30", &place];
+        let body = pts(&[&args[..], &["--no-progress", "--json"]].concat()).body();
+        let steady = &body["steady"];
+        assert_eq!(steady["unit"], unit);
+        let text = run(["runs", "show", "last", &place]).stdout;
+        let row = |rule: &str| {
+            let line = text.lines().find(|line| line.starts_with(rule)).expect(&text);
+            line.split_whitespace().next_back().unwrap().to_owned()
+        };
+        let own = row("PTS ");
+        assert!(if unit == "ns" { own.ends_with("µs") } else { own == "MB/s" }, "{text}");
+        let others = [("fio ", &steady["fio"]["value"]), ("by bytes ", &steady["ours"]["value"])];
+        for (rule, value) in others {
+            assert!(value.is_null() || row(rule) == "IOPS", "{rule}: {text}");
+        }
+        assert!(others.iter().any(|(_, value)| !value.is_null()), "{body}");
+        let deviations = body["deviations"].to_string();
+        assert!(deviations.contains("30 rounds at most"), "{deviations}");
+    }
+    let wsat = ["wsat", VIRTUAL, "--minute=20ms", "--seed=7", "--rounds-max=30", "--in-place"];
+    let body = pts(&[&wsat[..], &["--no-record", "--no-progress", "--json"]].concat()).body();
+    assert!(!body["deviations"].to_string().contains("rounds at most"), "{}", body["deviations"]);
+    assert_eq!(body["setup"]["in_place"], true);
+}

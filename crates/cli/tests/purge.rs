@@ -75,6 +75,8 @@ fn nothing_is_touched_without_consent_and_all_of_it_is_named_first() {
     // What stands against it is told before it is tried.
     let dry = dry.says(&["without --dry-run: refused", "--consent"]);
     assert_eq!(dry.body()["outcome"], Value::Null);
+    let zeros = purge(device.dev(), &["--dry-run", "--method", "zero"]).exits(0);
+    zeros.says(&["would be written, 1.000 times its capacity"]);
     assert!(content() == before, "something was lost");
 
     device.mkfs("ext4");

@@ -239,7 +239,10 @@ fn a_list_says_what_each_probe_has_come_to() {
     let place = format!("--runs-dir={}", dir.path().display());
     for verb in ["interval", "surface", "speed-class"] {
         let probe = ["probe", verb, "sim:usb-8m", "--time-budget=20s", "--seed=7", "--no-progress"];
-        run(probe.iter().copied().chain([&*place])).exits(0);
+        let ran = run(probe.iter().copied().chain([&*place])).exits(0);
+        if verb == "speed-class" {
+            ran.prints(&["why undecided:", "--erase-block"]);
+        }
     }
     // As one line, whatever the width of the page.
     let listed = |words: &[&str]| {
@@ -256,6 +259,12 @@ fn a_list_says_what_each_probe_has_come_to() {
         assert_eq!(found.matches("probe ").count(), 3, "{name}: {found}");
     }
     run(["runs", "list", &place, "--drive", "usb-8"]).fails(2, &["usb-8"]);
+    let sweep = ["sweep", "sim:hdd-wd", "--vary=depth=1,2", "--runs=3", "--duration=100ms", &place];
+    let told = run(sweep).stdout;
+    let counts = told.lines().find(|line| line.contains(" settings are usable")).expect(&told);
+    let counts = counts.trim_end_matches('.').split(';').next().unwrap();
+    let list = listed(&[]);
+    assert!(list.to_lowercase().contains(&counts.to_lowercase()), "{counts}: {list}");
 }
 
 /// Breaks when an error leads nowhere.

@@ -219,7 +219,7 @@ fn figures(body: &Body) -> Vec<(String, String)> {
         let blind = classes.unit_bytes.is_none();
         if blind && classes.classes.iter().any(|class| class.reached == Reached::Undecided) {
             let why = "the classes of recording take the erase block: --erase-block SIZE, which probe align finds";
-            add("undecided for:", why.to_owned());
+            add("why undecided:", why.to_owned());
         }
         if let Some(limit) = &classes.limit {
             add("ended early:", limit.clone());

@@ -129,15 +129,8 @@ pub struct Phases {
 /// Finds the fresh plateau and its end in the curve, and the window on which the drive was found steady.
 pub fn phases(body: &Body) -> Option<Phases> {
     let points = pairs(body.tables.get("curve")?, "time, s", "IOPS");
-    let length = (points.len() / 50).max(FALL);
-    let level =
-        |run: &[(f64, f64)]| stats::median(&run.iter().map(|point| point.1).collect::<Vec<_>>());
-    let plateau = level(points.get(..length)?)?;
-    // A dip that is shorter than half of what tells the plateau is none of its end.
-    let is_low = |rate: f64| rate < CLIFF * plateau;
-    let is_fallen = |run: &[(f64, f64)]| is_low(run[0].1) && level(run).is_some_and(is_low);
-    let fall = points.windows(length).find(|run| is_fallen(run));
-    let cliff_s = fall.filter(|_| !body.setup.in_place).map(|run| run[0].0);
+    let (plateau, fall) = plateau(&points)?;
+    let cliff_s = fall.filter(|_| !body.setup.in_place);
     let ours = body.steady.as_ref().map(|steady| &steady.ours);
     let found = ours.filter(|ours| ours.verdict == "yes");
     let from_bytes = found.and_then(|ours| ours.from_bytes.or(ours.at_bytes));
@@ -146,6 +139,18 @@ pub fn phases(body: &Body) -> Option<Phases> {
         samples.into_iter().find(|sample| sample.1 * 1e9 >= bytes as f64 * 0.999).map(|s| s.0)
     });
     Some(Phases { plateau, cliff_s, steady_s })
+}
+
+/// The rate at first, and when it fell off that, of `points` in time. A dip that is shorter than half of what tells the plateau
+/// is none of its end.
+fn plateau(points: &[(f64, f64)]) -> Option<(f64, Option<f64>)> {
+    let length = (points.len() / 50).max(FALL);
+    let level =
+        |run: &[(f64, f64)]| stats::median(&run.iter().map(|point| point.1).collect::<Vec<_>>());
+    let plateau = level(points.get(..length)?)?;
+    let is_low = |rate: f64| rate < CLIFF * plateau;
+    let is_fallen = |run: &&[(f64, f64)]| is_low(run[0].1) && level(run).is_some_and(is_low);
+    Some((plateau, points.windows(length).find(is_fallen).map(|run| run[0].0)))
 }
 
 /// Write saturation: IOPS over time with the fresh plateau, the cliff, the transition and the steady state.
@@ -291,4 +296,27 @@ pub fn stimuli(body: &Body, zoom: Option<usize>) -> Option<Chart> {
 fn group_of(table: &Table, group: &str, (column, factor): (&str, f64)) -> Vec<LinePoint> {
     let rows = table.rows.iter().filter(|row| row.label.starts_with(group)).cloned().collect();
     line_of(&Table { rows, ..table.clone() }, Along::Time, (column, factor))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Breaks when a queue that fills up, or a dip, is drawn as the end of the fresh plateau; or its end is drawn where it is not.
+    #[test]
+    fn the_plateau_ends_where_the_rate_stays_low() {
+        let curve = |rate: &dyn Fn(usize) -> f64| {
+            (0..1000).map(|at| (at as f64 / 100.0, rate(at))).collect::<Vec<_>>()
+        };
+        let (dips, cliff) = ([1, 2, 3, 4, 300, 301, 302, 303, 304], 500);
+        let fresh = curve(&|at| if dips.contains(&at) { 70e3 } else { 160e3 });
+        assert_eq!(plateau(&fresh), Some((160e3, None)));
+        let worn = curve(&|at| match at {
+            at if at >= cliff => 90e3,
+            at if dips.contains(&at) => 70e3,
+            _ => 160e3,
+        });
+        assert_eq!(plateau(&worn), Some((160e3, Some(5.0))));
+        assert_eq!(plateau(&worn[..FALL - 1]), None);
+    }
 }
