@@ -243,6 +243,11 @@ pub trait Target {
     /// Lets `span` go by with nothing issued.
     fn pause(&mut self, span: Nanos);
 
+    /// Says where a slower way than the one asked for was taken so far, and what the kernel refused.
+    fn notes(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Opens drives for `setup.submitters` submitters: either that many, each serving the submitter
     /// of its position, or exactly one that serves all.
     ///

@@ -4,12 +4,12 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result};
 use block::{DriveIdentity, WallClock as _};
+use documents::Decode;
 use record::{
     Document, Envelope, Head, RecordError, Run, RunId, RunWriter, Runs, SampleRow, SamplesFormat,
     State, StepEntry, Summary,
 };
 use serde::Serialize;
-use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::args::KeepArgs;
@@ -194,8 +194,8 @@ pub fn withdraw_untouched(writer: RunWriter) {
 ///
 /// # Errors
 /// When it is not in the form of this version.
-pub fn of_record<B: DeserializeOwned>(run: &Run, form: &str) -> Result<Option<Document<B>>> {
+pub fn of_record<B: Decode>(run: &Run, form: &str) -> Result<Option<Document<B>>> {
     let Some(document) = run.document.clone() else { return Ok(None) };
-    let read = serde_json::from_value(document);
+    let read = Document::decode(document);
     read.map(Some).with_context(|| format!("{}: its document.json is no {form}", run.id))
 }

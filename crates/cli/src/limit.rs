@@ -2,7 +2,7 @@
 
 use std::sync::atomic::AtomicBool;
 
-use block::{Bytes, EngineKind};
+use block::{Bytes, EngineKind, Target as _};
 use engine::{Control, EngineError};
 use linux::environment::RealEnvironment;
 use linux::sysfs::Roots;
@@ -46,6 +46,7 @@ impl<'a> Limit<'a> {
         let null = &mut self.nulls[at].1;
         let through_kernel = null.through_kernel();
         let control = Control { cancel: self.cancel, trace_cap: 0 };
+        let null = drives::of_calibration(null);
         mark::ceiling(step, plan, (null, through_kernel), &mut self.environment, control)
     }
 

@@ -3,12 +3,12 @@
 mod args;
 mod completing;
 mod consent;
-mod drives;
 mod durable;
 mod envelope;
 mod exit;
 mod facing;
 mod keeping;
+mod known_drives;
 mod limit;
 mod live;
 mod manual;

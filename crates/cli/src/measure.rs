@@ -11,14 +11,14 @@ use std::sync::atomic::AtomicBool;
 use anyhow::{Context as _, Result, bail};
 use block::{
     Bytes, DriveIdentity, DriveInfo, DriveKind, EngineKind, Environment, Event, Extents, Op,
-    RunSink, Target,
+    RunSink, Target as _,
 };
 use engine::{Control, TargetBench, Way};
-use linux::drive::{Engine, NullTarget};
+use linux::drive::NullTarget;
 use linux::environment::RealEnvironment;
 use linux::scratch::{self, Copying, Leftover, ScratchFile};
 use linux::sysfs::Roots;
-use linux::target::{Access, AnyTarget, EngineTarget, OpenOptions, RealTarget};
+use linux::target::{Access, OpenOptions, RealTarget};
 use mark::{Around, Body, Broken, Ceiling, Engines, Executed, cache, findings};
 use workload::content::SectorContent;
 use workload::plan::{Plan, Region};
@@ -117,7 +117,8 @@ impl Desk<'_> {
         let mut environment = target.environment();
         let plan = self.plan(true, Some(target.info().capacity_bytes))?;
         let how = How::not_real("virtual", target.info());
-        self.run(plan, (&mut target, Engines::default()), &mut environment, &[], &how)
+        let target = drives::of_virtual(&mut target);
+        self.run(plan, (target, Engines::default()), &mut environment, &[], &how)
     }
 
     fn on_null(&mut self) -> Result<Measured> {
@@ -125,7 +126,8 @@ impl Desk<'_> {
         let mut environment = RealEnvironment::new(Roots::default(), null_stack(), None);
         let plan = self.plan(true, Some(target.info().capacity_bytes))?;
         let how = How::not_real("null", target.info());
-        self.run(plan, (&mut target, Engines::default()), &mut environment, &[], &how)
+        let target = drives::of_null(&mut target);
+        self.run(plan, (target, Engines::default()), &mut environment, &[], &how)
     }
 
     /// A directory: its filesystem is measured in a test file of our own.
@@ -254,48 +256,25 @@ impl Desk<'_> {
         let others = self.engines(&plan).into_iter().skip(1);
         let open = |engine| Ok(EngineWay::new(engine, opened.again(engine)?));
         let mut ways = others.map(open).collect::<Result<Vec<EngineWay>>>()?;
-        let around = Surroundings {
-            environment: &mut environment,
-            ways: &mut ways,
-            ceilings: &ceilings,
-            how: &how,
-        };
-        let measured = match opened.engine()? {
-            AnyTarget::IoUring(target) => self.on_engine(plan, target, around),
-            AnyTarget::Libaio(target) => self.on_engine(plan, target, around),
-            AnyTarget::Psync(target) => self.on_engine(plan, target, around),
-        }?;
+        let others = ways.iter_mut().map(|way| way as &mut (dyn Way + 'static)).collect();
+        let engines = Engines { own: Some(args.engine), others };
+        let mut target = opened.engine()?;
+        let target = drives::of_real(&mut target);
+        let measured =
+            self.run(plan, (&mut *target, engines), &mut environment, &ceilings, &how)?;
         // What both met is said once.
-        notes.retain(|note| !measured.notes.contains(note));
+        let own = target.notes();
+        notes.retain(|note| !own.contains(note));
         let of_the_limit = |note| format!("{note} (while the tester's own limit was measured)");
-        let of_ways = ways.iter().flat_map(EngineWay::notes);
-        let all = measured.notes.iter().cloned().chain(of_ways);
+        let all = own.into_iter().chain(ways.iter_mut().flat_map(EngineWay::notes));
         let notes = all.chain(notes.into_iter().map(of_the_limit)).collect();
         Ok(Measured { notes, ..measured })
     }
 
-    fn on_engine<E: Engine>(
+    fn run(
         &mut self,
         plan: Plan,
-        mut target: EngineTarget<E>,
-        around: Surroundings<'_>,
-    ) -> Result<Measured> {
-        let others = around.ways.iter_mut().map(|way| way as &mut (dyn Way + 'static)).collect();
-        let engines = Engines { own: Some(E::KIND), others };
-        let measured = self.run(
-            plan,
-            (&mut target, engines),
-            around.environment,
-            around.ceilings,
-            around.how,
-        )?;
-        Ok(Measured { notes: target.notes(), ..measured })
-    }
-
-    fn run<T: Target>(
-        &mut self,
-        plan: Plan,
-        (target, engines): (&mut T, Engines<'_>),
+        (target, engines): (&mut dyn engine::IoPath, Engines<'_>),
         environment: &mut dyn Environment,
         ceilings: &[Option<Ceiling>],
         how: &How,
@@ -345,10 +324,10 @@ impl Desk<'_> {
 
     /// What the drive's own cache holds, where that decides what the runs show and the drive does not tell. The runs
     /// stand whatever becomes of it.
-    fn cache<T: Target>(
+    fn cache(
         &self,
         plan: &Plan,
-        target: &mut T,
+        target: &mut dyn engine::IoPath,
         environment: &mut dyn Environment,
         executed: &Executed,
         direct: bool,
@@ -514,15 +493,6 @@ pub fn identity_by_name(info: &DriveInfo) -> DriveIdentity {
         part: None,
         leaves: Vec::new(),
     }
-}
-
-/// What stands around a real target while it is measured.
-struct Surroundings<'a> {
-    environment: &'a mut RealEnvironment,
-    /// By the other engines that the plan names.
-    ways: &'a mut [EngineWay],
-    ceilings: &'a [Option<Ceiling>],
-    how: &'a How,
 }
 
 /// Asks a person at a terminal; anybody else has not agreed.

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
-use block::{Bytes, DriveIdentity, Environment, Layer, Leaf, Medium, Stack, Target};
+use block::{Bytes, DriveIdentity, Environment, Layer, Leaf, Medium, Stack, Target as _};
 use linux::drive::NullTarget;
 use linux::environment::RealEnvironment;
 use linux::gate::Permit;
@@ -110,9 +110,9 @@ pub trait Visitor {
     ///
     /// # Errors
     /// Its own.
-    fn visit<T: Target>(
+    fn visit(
         &mut self,
-        target: &mut T,
+        target: &mut dyn engine::IoPath,
         environment: &mut dyn Environment,
         opened: &Opened<'_>,
     ) -> Result<Self::Out>;
@@ -179,7 +179,7 @@ fn on_virtual<V: Visitor>(place: Place<'_>, visitor: &mut V) -> Result<V::Out> {
         permit: None,
         again: None,
     };
-    visitor.visit(&mut target, &mut environment, &opened)
+    visitor.visit(drives::of_virtual(&mut target), &mut environment, &opened)
 }
 
 fn on_null<V: Visitor>(place: Place<'_>, visitor: &mut V) -> Result<V::Out> {
@@ -196,7 +196,7 @@ fn on_null<V: Visitor>(place: Place<'_>, visitor: &mut V) -> Result<V::Out> {
         permit: None,
         again: None,
     };
-    visitor.visit(&mut target, &mut environment, &opened)
+    visitor.visit(drives::of_null(&mut target), &mut environment, &opened)
 }
 
 /// What I/O to nothing passes through.
@@ -254,9 +254,5 @@ fn on_real<V: Visitor>(
     };
     let watched = target.file().try_clone().context("cannot keep the target open")?;
     let mut environment = RealEnvironment::new(roots, stack, Some(watched));
-    match target.engine()? {
-        AnyTarget::IoUring(mut target) => visitor.visit(&mut target, &mut environment, &opened),
-        AnyTarget::Libaio(mut target) => visitor.visit(&mut target, &mut environment, &opened),
-        AnyTarget::Psync(mut target) => visitor.visit(&mut target, &mut environment, &opened),
-    }
+    visitor.visit(drives::of_real(&mut target.engine()?), &mut environment, &opened)
 }

@@ -4,15 +4,16 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
+use documents::Decode;
+use documents::replay::{CompareBody, ReplayBody};
 use mark::Kept;
 use record::{Document, Envelope, Integrity, RecordError, Run, RunId};
-use serde::de::DeserializeOwned;
 use serde_json::Value;
 use workload::plan::Plan;
 
 use crate::args::PlaceArgs;
 use crate::exit::Exit;
-use crate::replaying::{COMPARE, CompareBody, REPLAY, ReplayBody};
+use crate::replaying::{COMPARE, REPLAY};
 use crate::setup::Setup;
 use crate::verbs::trace::ANALYSIS;
 use crate::whose::{self, Reader};
@@ -163,7 +164,7 @@ fn of_run(run: Run, integrity: Integrity) -> Result<Recorded> {
 
 /// The envelope of the result, which names the parts that were not known when the run was begun.
 pub fn whole_envelope(run: &Run, document: &Value) -> Envelope {
-    let printed = serde_json::from_value(document["envelope"].clone());
+    let printed = Envelope::decode(document["envelope"].clone());
     printed.unwrap_or_else(|_| run.envelope.clone())
 }
 
@@ -175,7 +176,7 @@ fn of_document(name: &str, path: &Path) -> Result<Recorded> {
         }
         form => found(form, &document).with_context(|| cannot(name, form))?,
     };
-    let envelope: Envelope = serde_json::from_value(document["envelope"].clone())
+    let envelope = Envelope::decode(document["envelope"].clone())
         .with_context(|| format!("{name}: its envelope is not whole; give what --json printed"))?;
     Ok(Recorded {
         name: name.to_owned(),
@@ -225,8 +226,8 @@ fn cannot(name: impl std::fmt::Display, form: &str) -> String {
     format!("{name}: cannot be shown as {form}")
 }
 
-fn body<B: DeserializeOwned>(document: &Value) -> Result<B> {
-    Ok(serde_json::from_value(document["body"].clone())?)
+fn body<B: Decode>(document: &Value) -> Result<B> {
+    Ok(B::decode(document["body"].clone())?)
 }
 
 fn found(form: &str, document: &Value) -> Result<Found> {

@@ -7,6 +7,7 @@ use std::sync::Once;
 
 use anyhow::{Context as _, Result, anyhow, bail};
 use block::{DriveIdentity, DriveKind, Event, RunSink, WallClock as _};
+use documents::Decode as _;
 use engine::{Sample, Samples};
 use linux::sysfs::Roots;
 use mark::compare::RunLatencies;
@@ -499,7 +500,7 @@ pub fn latencies(run: &Run) -> Option<RunLatencies> {
 /// When they are not in the form of this version.
 pub fn kept(run: &Run) -> Result<Vec<Kept>> {
     let kept = |step: &StepEntry| {
-        serde_json::from_value::<Kept>(step.figures.clone()).with_context(|| {
+        Kept::decode(step.figures.clone()).with_context(|| {
             format!("{}: step {} is not in the form of this version", run.id, step.position)
         })
     };
@@ -509,7 +510,7 @@ pub fn kept(run: &Run) -> Result<Vec<Kept>> {
 /// What a mark that goes on begins with.
 fn earlier(run: &Run, kind: DriveKind) -> Result<Earlier> {
     let failed = |(_, payload): &(String, Value)| {
-        serde_json::from_value::<FailedRun>(payload.clone()).with_context(|| {
+        FailedRun::decode(payload.clone()).with_context(|| {
             format!("{}: its note of a failed run is not in the form of this version", run.id)
         })
     };
@@ -526,7 +527,7 @@ fn earlier(run: &Run, kind: DriveKind) -> Result<Earlier> {
 pub fn identity_of(run: &Run) -> Result<DriveIdentity> {
     let told = run.envelope.drive.clone();
     let told = told.with_context(|| format!("{}: does not tell which drive it is of", run.id))?;
-    serde_json::from_value(told)
+    DriveIdentity::decode(told)
         .with_context(|| format!("{}: does not tell which drive it is of", run.id))
 }
 

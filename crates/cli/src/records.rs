@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Result, anyhow, bail};
+use documents::Decode as _;
 use linux::gate;
 use linux::sysfs::Roots;
 use record::{Envelope, RecordError, Run, RunId, RunWriter, Runs, State, Summary};
@@ -113,7 +114,7 @@ fn asked_for(commands: &[Vec<String>]) -> Vec<Typed> {
 /// The commands that began a run and went on with it.
 fn commands(run: &Run) -> Vec<Vec<String>> {
     let again = run.notes.iter().filter(|(kind, _)| kind == recording::RESUMED);
-    let again = again.filter_map(|(_, now)| serde_json::from_value::<Envelope>(now.clone()).ok());
+    let again = again.filter_map(|(_, now)| Envelope::decode(now.clone()).ok());
     let first = std::iter::once(run.envelope.arguments.clone());
     first.chain(again.map(|envelope| envelope.arguments)).collect()
 }

@@ -5,6 +5,7 @@ use std::io::IsTerminal;
 use std::path::PathBuf;
 
 use anyhow::{Context as _, Result, bail};
+use documents::Decode as _;
 use mark::compare::RunLatencies;
 use mark::{Body, Broken};
 use record::{Document, Run, RunId, State, Summary};
@@ -250,7 +251,7 @@ pub fn of_record(run: &Run) -> Result<Option<Document<Body>>> {
         bail!("{}: is {}, and a mark, run or sweep is wanted here", run.id, kind.noun());
     }
     let Some(document) = run.document.clone() else { return Ok(None) };
-    let read = serde_json::from_value(document);
+    let read = Document::decode(document);
     read.map(Some).with_context(|| format!("{}: its document.json is no {SCHEMA}", run.id))
 }
 

@@ -1,7 +1,7 @@
-//! The kernel's other engines on a file or device that is open: for whatever holds engines against each other.
+//! The kernel's other engines on a file or device that is open: for whatever compares engines.
 
 use block::{EngineKind, Environment, RunSink};
-use engine::{Control, EngineError, Samples, Way, run_step};
+use engine::{Control, EngineError, Samples, Way};
 use linux::target::AnyTarget;
 use workload::plan::{Content, Region, Step};
 
@@ -18,12 +18,8 @@ impl EngineWay {
     }
 
     /// What the kernel refused so far, in words, where a slower way was taken instead.
-    pub fn notes(&self) -> Vec<String> {
-        match &self.target {
-            AnyTarget::IoUring(target) => target.notes(),
-            AnyTarget::Libaio(target) => target.notes(),
-            AnyTarget::Psync(target) => target.notes(),
-        }
+    pub fn notes(&mut self) -> Vec<String> {
+        drives::of_real(&mut self.target).notes()
     }
 }
 
@@ -40,12 +36,6 @@ impl Way for EngineWay {
         control: Control<'_>,
         sink: &mut dyn RunSink,
     ) -> Result<Samples, EngineError> {
-        match &mut self.target {
-            AnyTarget::IoUring(target) => {
-                run_step(target, environment, step, seeded, control, sink)
-            }
-            AnyTarget::Libaio(target) => run_step(target, environment, step, seeded, control, sink),
-            AnyTarget::Psync(target) => run_step(target, environment, step, seeded, control, sink),
-        }
+        drives::of_real(&mut self.target).run_step(environment, step, seeded, control, sink)
     }
 }

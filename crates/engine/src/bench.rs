@@ -8,11 +8,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use block::{
     Bytes, Completion, Drive, DriveError, DriveInfo, Environment, LaneSetup, Nanos, Op, Payload,
-    Request, Snapshot, Stack, Target, Time,
+    Request, Snapshot, Stack, Time,
 };
 use thiserror::Error;
 use workload::script::Script;
 
+use crate::IoPath;
 use crate::samples::{Failure, FailureKind, Sample};
 
 /// How often a wait looks whether the user wants to stop.
@@ -90,26 +91,26 @@ pub enum BenchError {
 }
 
 /// A target with its environment on the bench.
-pub struct TargetBench<'a, T> {
-    target: &'a mut T,
+pub struct TargetBench<'a> {
+    target: &'a mut dyn IoPath,
     environment: &'a mut dyn Environment,
     cancel: &'a AtomicBool,
     origin: Time,
 }
 
-impl<'a, T: Target> TargetBench<'a, T> {
+impl<'a> TargetBench<'a> {
     /// Sets `target` up. `cancel` is set from outside (Ctrl-C) to end what goes on.
     pub fn new(
-        target: &'a mut T,
+        target: &'a mut dyn IoPath,
         environment: &'a mut dyn Environment,
         cancel: &'a AtomicBool,
-    ) -> TargetBench<'a, T> {
+    ) -> TargetBench<'a> {
         let origin = target.now();
         TargetBench { target, environment, cancel, origin }
     }
 }
 
-impl<T: Target> Bench for TargetBench<'_, T> {
+impl Bench for TargetBench<'_> {
     fn info(&self) -> &DriveInfo {
         self.target.info()
     }
@@ -145,7 +146,7 @@ impl<T: Target> Bench for TargetBench<'_, T> {
             let mut drives = self.target.open(setup)?;
             let Some(drive) = drives.first_mut() else { return Ok(Vec::new()) };
             drive.attach()?;
-            Hand { drive, cancel, origin }.play(script, |_, _| {})
+            Hand { drive: &mut **drive, cancel, origin }.play(script, &mut |_, _| {})
         });
         self.with_cause(played)
     }
@@ -168,7 +169,7 @@ impl<T: Target> Bench for TargetBench<'_, T> {
     }
 }
 
-impl<T: Target> TargetBench<'_, T> {
+impl TargetBench<'_> {
     fn play_for_data(
         &mut self,
         script: &Script,
@@ -181,7 +182,7 @@ impl<T: Target> TargetBench<'_, T> {
             let mut drives = self.target.open_for_data(setup)?;
             let Some(drive) = drives.first_mut() else { return Ok(Vec::new()) };
             drive.attach()?;
-            Hand { drive, cancel, origin }.play(script, each)
+            Hand { drive: &mut **drive, cancel, origin }.play(script, each)
         });
         self.with_cause(played)
     }
@@ -216,18 +217,18 @@ fn with_setup<R>(
 }
 
 /// Issues one script on one drive.
-struct Hand<'a, D> {
-    drive: &'a mut D,
+struct Hand<'a> {
+    drive: &'a mut dyn Drive,
     cancel: &'a AtomicBool,
     origin: Time,
 }
 
-impl<D: Drive> Hand<'_, D> {
+impl Hand<'_> {
     /// Shows `each` what every read delivered, when all of its group have completed.
     fn play(
         &mut self,
         script: &Script,
-        mut each: impl FnMut(usize, &[u8]),
+        each: &mut dyn FnMut(usize, &[u8]),
     ) -> Result<Vec<Sample>, BenchError> {
         let mut samples = Vec::with_capacity(script.accesses().len());
         let mut requests = Vec::with_capacity(script.depth());

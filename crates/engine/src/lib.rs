@@ -10,6 +10,7 @@
 
 mod bench;
 mod gate;
+mod io_path;
 mod lane;
 mod recorder;
 pub mod replay;
@@ -19,6 +20,7 @@ mod submitter;
 mod way;
 
 pub use bench::{Bench, BenchError, TargetBench};
+pub use io_path::IoPath;
 pub use run::{Control, EngineError, run_step, run_step_apart};
 pub use samples::{
     Failure, FailureKind, Lag, OpSamples, PhaseSamples, Sample, Samples, Series, Totals, Trouble,

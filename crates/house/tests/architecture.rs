@@ -10,7 +10,7 @@ use drivescope_house::rooms::rooms;
 use drivescope_house::style::OUTSIDE;
 
 /// What each room may use. To add an arrow here is to change the architecture.
-const ALLOWED: [(&str, &[&str]); 15] = [
+const ALLOWED: [(&str, &[&str]); 17] = [
     ("block", &[]),
     ("stats", &[]),
     ("workload", &["block"]),
@@ -22,14 +22,30 @@ const ALLOWED: [(&str, &[&str]); 15] = [
     ("survey", &["block", "stats", "mark", "probe", "pts"]),
     ("sim", &["block", "stats"]),
     ("linux", &["block"]),
+    ("drives", &["engine", "linux", "sim"]),
+    ("documents", &["block", "mark", "probe", "pts", "record", "survey", "trace"]),
     ("serve", &["sim", "block"]),
     ("record", &["block", "workload"]),
     ("report", &["block", "stats", "record"]),
     (
         "cli",
         &[
-            "block", "stats", "workload", "engine", "mark", "pts", "probe", "trace", "sim",
-            "linux", "serve", "record", "report", "survey",
+            "block",
+            "stats",
+            "workload",
+            "engine",
+            "documents",
+            "drives",
+            "mark",
+            "pts",
+            "probe",
+            "trace",
+            "sim",
+            "linux",
+            "serve",
+            "record",
+            "report",
+            "survey",
         ],
     ),
 ];

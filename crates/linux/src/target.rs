@@ -377,11 +377,6 @@ impl<E: Engine> EngineTarget<E> {
     pub fn file(&self) -> &File {
         &self.opened.file
     }
-
-    /// What the kernel refused so far, in words, where a slower way was taken instead.
-    pub fn notes(&self) -> Vec<String> {
-        self.opened.notes()
-    }
 }
 
 impl<E: Engine> Target for EngineTarget<E> {
@@ -397,6 +392,10 @@ impl<E: Engine> Target for EngineTarget<E> {
 
     fn pause(&mut self, span: Nanos) {
         sleep(span);
+    }
+
+    fn notes(&self) -> Vec<String> {
+        self.opened.notes()
     }
 
     fn open<'a>(&'a mut self, setup: &LaneSetup<'_>) -> Result<Vec<E::Drive<'a>>, DriveError> {

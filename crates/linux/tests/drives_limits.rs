@@ -1,7 +1,7 @@
 //! A drive under an ordinary user's memory limit. Alone in its binary: limits are the process's.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
-use block::{Bytes, Op};
+use block::{Bytes, Op, Target as _};
 use drivescope_linux::drive::{Aio, Uring};
 use drivescope_linux::target::{OpenOptions, RealTarget};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};

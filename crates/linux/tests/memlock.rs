@@ -3,7 +3,7 @@
 //! Alone in its program: limits are the process's.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
-use block::Bytes;
+use block::{Bytes, Target as _};
 use drivescope_linux::target::{AnyTarget, Calibration, EngineKind, OpenOptions, RealTarget};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::thread::{CapabilitySet, capabilities, set_capabilities};

@@ -12,7 +12,7 @@ use drivescope_linux::environment::RealEnvironment;
 use drivescope_linux::stack;
 use drivescope_linux::sysfs::Roots;
 use drivescope_linux::target::{AnyTarget, Calibration, EngineKind, OpenOptions, RealTarget};
-use engine::Control;
+use engine::{Control, IoPath};
 use mark::{Around, Direction, Earlier, Engines, NoKeeper, Options, findings};
 use stats::{Evidence, Proof, Verdict};
 use workload::plan::{Content, Order, Plan, Share, Step};
@@ -74,7 +74,7 @@ fn judged<T: Target>(
     let cancel = AtomicBool::new(false);
     let control = Control { cancel: &cancel, trace_cap: 0 };
     let mut nothing = Calibration::new(engine, target.info().capacity_bytes, None);
-    let null = (&mut nothing, true);
+    let null: (&mut dyn IoPath, bool) = (&mut nothing, true);
     let ceiling = mark::ceiling(&plan.steps[0], &plan, null, environment, control).unwrap();
     let (ceilings, earlier) = ([ceiling], Earlier::default());
     let around = Around {

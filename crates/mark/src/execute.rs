@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
 
-use block::{Bytes, EngineKind, Environment, Event, Nanos, NullSink, RunSink, Target, Time};
-use engine::{Control, EngineError, Failure, Samples, Way, run_step};
+use block::{Bytes, DriveInfo, EngineKind, Environment, Event, Nanos, NullSink, RunSink, Time};
+use engine::{Control, EngineError, Failure, IoPath, Samples, Way};
 use serde::{Deserialize, Serialize};
 use stats::{Decision, LatencyHistogram, StopRule, median};
 use thiserror::Error;
@@ -219,13 +219,13 @@ impl Engines<'_> {
     }
 
     /// Asks whether each step of `plan` can be issued as it says.
-    fn check<T: Target>(&mut self, plan: &Plan, target: &T) -> Result<(), MarkError> {
+    fn check(&mut self, plan: &Plan, target: &DriveInfo) -> Result<(), MarkError> {
         for step in &plan.steps {
             let Some(engine) = step.engine.filter(|engine| Some(*engine) != self.own) else {
                 continue;
             };
             if self.other(step).is_none() {
-                let (target, step) = (target.info().name.clone(), step.name.clone());
+                let (target, step) = (target.name.clone(), step.name.clone());
                 return Err(MarkError::NoEngine { target, step, engine });
             }
         }
@@ -253,15 +253,15 @@ pub struct Around<'a> {
 /// [`MarkError`] when the plan cannot be run on the target at all, or when the earlier runs are not how
 /// it begins. An I/O that fails ends the mark and is returned in [`Executed::broken`], with the runs
 /// made before it.
-pub fn execute<T: Target>(
+pub fn execute(
     plan: &Plan,
-    target: &mut T,
+    target: &mut dyn IoPath,
     environment: &mut dyn Environment,
     around: Around<'_>,
 ) -> Result<Executed, MarkError> {
     let Around { mut engines, ceilings, earlier, control, keeper } = around;
     let region = plan.fit(target.info())?;
-    engines.check(plan, target)?;
+    engines.check(plan, target.info())?;
     let mut executed = Executed {
         tests: (0..plan.steps.len())
             .map(|index| TestRuns {
@@ -298,7 +298,7 @@ pub fn execute<T: Target>(
         let seeded = (region, plan.content, slot.seed);
         let mut samples = match engines.other(step) {
             Some(way) => way.run(environment, step, seeded, control, keeper)?,
-            None => run_step(target, environment, step, seeded, control, keeper)?,
+            None => target.run_step(environment, step, seeded, control, keeper)?,
         };
         if known.is_none() {
             hand_over_trace(&slot, step, &mut samples, keeper);
@@ -392,7 +392,7 @@ fn hand_over_trace(slot: &Slot, step: &Step, samples: &mut Samples, keeper: &mut
 }
 
 /// Lets `span` go by in slices short enough that Ctrl-C does not have to wait for its end.
-fn rest<T: Target>(target: &mut T, span: Nanos, control: Control<'_>) {
+fn rest(target: &mut dyn IoPath, span: Nanos, control: Control<'_>) {
     let mut left = span;
     while left > Nanos::ZERO && !control.cancel.load(Ordering::Relaxed) {
         let slice = left.min(Nanos::millis(100));
@@ -487,10 +487,10 @@ fn precise(plan: &Plan, tests: &[TestRuns]) -> bool {
 ///
 /// # Errors
 /// [`EngineError`] when the step cannot be run there.
-pub fn ceiling<T: Target>(
+pub fn ceiling(
     step: &Step,
     plan: &Plan,
-    (null, through_kernel): (&mut T, bool),
+    (null, through_kernel): (&mut dyn IoPath, bool),
     environment: &mut dyn Environment,
     control: Control<'_>,
 ) -> Result<Option<Ceiling>, EngineError> {
@@ -511,7 +511,7 @@ pub fn ceiling<T: Target>(
             let arrival = Arrival::ClosedLoop { depth: phase.arrival.depth() };
             let phases = vec![Phase { stop, arrival, ..phase.clone() }];
             let alone = Step { phases, ..step.clone() };
-            let samples = run_step(null, environment, &alone, seeded, control, &mut NullSink)?;
+            let samples = null.run_step(environment, &alone, seeded, control, &mut NullSink)?;
             rate = best_rate(&samples);
             if samples.totals.ios >= ENOUGH {
                 break;

@@ -10,7 +10,7 @@ use block::Nanos;
 use drivescope_mark::{
     Around, Ceiling, Direction, Earlier, Engines, NoKeeper, Options, ceiling, execute, look_again,
 };
-use engine::Control;
+use engine::{Control, IoPath};
 use metronome::{Metronome, Nowhere};
 use workload::plan::{Plan, Stop};
 
@@ -31,7 +31,7 @@ fn plan(test: &str) -> Plan {
 fn measured(plan: &Plan, drive: &mut Metronome, cancel: bool) -> Option<Ceiling> {
     let cancel = AtomicBool::new(cancel);
     let control = Control { cancel: &cancel, trace_cap: 0 };
-    let null = (drive, true);
+    let null: (&mut dyn IoPath, bool) = (drive, true);
     ceiling(&plan.steps[0], plan, null, &mut Nowhere::default(), control).unwrap()
 }
 

@@ -107,7 +107,7 @@ fn still_there(
     let content =
         || -> Box<dyn Payload> { Box::new(SectorContent::new(Content::default(), 42, 0)) };
     let calm = AtomicBool::new(false);
-    let read = |bench: &mut TargetBench<'_, sim::VirtualTarget>| {
+    let read = |bench: &mut TargetBench<'_>| {
         let mut all = Vec::new();
         bench
             .run_for_data(&script(Op::Read), &content, &mut |_, data| all.extend_from_slice(data))

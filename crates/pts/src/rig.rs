@@ -2,8 +2,8 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use block::{DriveInfo, Environment, Nanos, RunSink, Stack, Target, Time};
-use engine::{Control, EngineError, Samples, Way, run_step};
+use block::{DriveInfo, Environment, Nanos, RunSink, Stack, Time};
+use engine::{Control, EngineError, IoPath, Samples, Way};
 use serde::{Deserialize, Serialize};
 use workload::plan::{Content, Region, Step};
 
@@ -72,12 +72,12 @@ pub trait Rig {
 }
 
 /// How a drive is emptied.
-pub type Purger<'a, T> = &'a mut dyn FnMut(&mut T) -> Result<Purged, String>;
+pub type Purger<'a> = &'a mut dyn FnMut(&mut dyn IoPath) -> Result<Purged, String>;
 
 /// A rig around one target.
-pub struct TargetRig<'a, T: Target> {
+pub struct TargetRig<'a> {
     /// The drive.
-    pub target: &'a mut T,
+    pub target: &'a mut dyn IoPath,
     /// What stands around it.
     pub environment: &'a mut dyn Environment,
     /// Set when the user asks for an end.
@@ -89,7 +89,7 @@ pub struct TargetRig<'a, T: Target> {
     /// Which of them is in use; none means `target` itself.
     pub chosen: Option<usize>,
     /// How it is emptied.
-    pub purger: Purger<'a, T>,
+    pub purger: Purger<'a>,
     /// What the kernel counts of writes to it.
     pub counted: &'a dyn Fn() -> Option<Written>,
 }
@@ -98,7 +98,7 @@ pub struct TargetRig<'a, T: Target> {
 const REST_SLICE: Nanos = Nanos::millis(100);
 
 /// Lets `target` rest, in slices, until `span` is up or the user asks for an end.
-pub fn rest<T: Target>(target: &mut T, span: Nanos, cancel: &AtomicBool) -> bool {
+pub fn rest(target: &mut dyn IoPath, span: Nanos, cancel: &AtomicBool) -> bool {
     let mut left = span;
     while left > Nanos::ZERO {
         if cancel.load(Ordering::Relaxed) {
@@ -111,7 +111,7 @@ pub fn rest<T: Target>(target: &mut T, span: Nanos, cancel: &AtomicBool) -> bool
     true
 }
 
-impl<T: Target> Rig for TargetRig<'_, T> {
+impl Rig for TargetRig<'_> {
     fn info(&self) -> &DriveInfo {
         self.target.info()
     }
@@ -155,7 +155,7 @@ impl<T: Target> Rig for TargetRig<'_, T> {
         if let Some(way) = self.chosen.and_then(|at| self.ways.get_mut(at)) {
             return way.run(self.environment, step, seeded, control, sink);
         }
-        run_step(self.target, self.environment, step, seeded, control, sink)
+        self.target.run_step(self.environment, step, seeded, control, sink)
     }
 
     fn rest(&mut self, span: Nanos) -> bool {

@@ -92,12 +92,12 @@ impl Model {
         DRAWN.iter().find(|(known, _)| *known == kind).map(|(_, draw)| draw(seed))
     }
 
-    /// Reads a model of the same kind from a table.
-    pub(crate) fn reread(&self, table: toml::Table) -> Result<Model, toml::de::Error> {
+    /// Reads a model of the same kind from the text of its file.
+    pub(crate) fn reread(&self, file: toml::Deserializer<'_>) -> Result<Model, toml::de::Error> {
         match self {
-            Model::Hdd(_) => HddModel::deserialize(table).map(Model::Hdd),
-            Model::Card(_) => CardModel::deserialize(table).map(Model::Card),
-            Model::Ssd(_) => SsdModel::deserialize(table).map(Model::Ssd),
+            Model::Hdd(_) => HddModel::deserialize(file).map(Model::Hdd),
+            Model::Card(_) => CardModel::deserialize(file).map(Model::Card),
+            Model::Ssd(_) => SsdModel::deserialize(file).map(Model::Ssd),
         }
     }
 

@@ -77,12 +77,11 @@ struct Whole {
 }
 
 impl Whole {
-    /// Reads both from a table.
-    fn from_table(like: &Model, mut table: toml::Table) -> Result<Whole, toml::de::Error> {
-        let around = table.iter().filter(|(key, _)| TABLES.contains(&key.as_str()));
-        let around: toml::Table = around.map(|(k, v)| (k.clone(), v.clone())).collect();
-        table.retain(|key, _| !TABLES.contains(&key));
-        Ok(Whole { model: like.reread(table)?, around: Around::deserialize(around)? })
+    /// Reads both from a table: from its text, so that models are decoded by one piece of code.
+    fn from_table(like: &Model, table: &toml::Table) -> Result<Whole, toml::de::Error> {
+        let text = table.to_string();
+        let (device, around) = apart(&text)?;
+        Ok(Whole { model: like.reread(device)?, around: Around::deserialize(around)? })
     }
 
     /// The device inside: of a drive that claims more than it holds, the smaller one that there really is.
@@ -96,7 +95,9 @@ impl Whole {
         let (path, value) = setting.map_err(fault)?;
         let mut table = toml::Table::try_from(&self.model).map_err(|e| fault(e.to_string()))?;
         set(&mut table, path, value).map_err(fault)?;
-        let model = self.model.reread(table).map_err(|e| fault(e.message().to_owned()))?;
+        let text = table.to_string();
+        let model = toml::Deserializer::parse(&text).and_then(|file| self.model.reread(file));
+        let model = model.map_err(|e| fault(e.message().to_owned()))?;
         model.check().map_err(|(field, what)| fault(format!("{field}: {what}")))?;
         Ok(model)
     }
@@ -300,7 +301,7 @@ fn override_with(mut whole: Whole, mut table: toml::Table, spec: &Spec) -> Resul
         };
         set(&mut table, path, new).map_err(fault)?;
         paths.push((path.to_owned(), key));
-        match Whole::from_table(&whole.model, table.clone()) {
+        match Whole::from_table(&whole.model, &table) {
             Ok(read) => (whole, pending) = (read, None),
             Err(e) => pending = pending.or_else(|| Some(fault(in_words(e.message())))),
         }

@@ -12,8 +12,8 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use anyhow::{Context as _, Result, anyhow, bail};
-use block::{DriveInfo, DriveKind, Environment, Nanos, Stack, Target};
-use engine::Control;
+use block::{DriveInfo, DriveKind, Environment, Nanos, Stack};
+use engine::{Control, IoPath};
 use linux::target::EngineKind;
 use mark::diskspd::{Engine, How, Look, Options, Outcome, Threads, run};
 use workload::plan::{Plan, Step};
@@ -242,9 +242,9 @@ struct Load<'a> {
 impl Visitor for Load<'_> {
     type Out = Loaded;
 
-    fn visit<T: Target>(
+    fn visit(
         &mut self,
-        target: &mut T,
+        target: &mut dyn IoPath,
         environment: &mut dyn Environment,
         opened: &Opened<'_>,
     ) -> Result<Loaded> {

@@ -10,6 +10,7 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context as _, Result, anyhow, bail};
 use block::{Bytes, DriveKind};
+use documents::Decode as _;
 use engine::Bench;
 use probe::chain::{self, Around, Done, Earlier};
 use probe::{Body, Halt, Name, Plan, Task};
@@ -149,7 +150,7 @@ impl<'a> Job<'a> {
         let id = runs.find(name)?;
         let (writer, run) = records::resume(&runs, &id, Kind::Probing, &self.record.keep.place)?;
         let plan = Plan::from_toml(&run.plan).with_context(|| format!("{id}: its plan.toml"))?;
-        let done = run.steps.iter().map(|step| serde_json::from_value(step.figures.clone()));
+        let done = run.steps.iter().map(|step| Done::decode(step.figures.clone()));
         let done = done
             .collect::<Result<Vec<Done>, _>>()
             .with_context(|| format!("{id}: its steps are not in the form of this version"))?;

@@ -3,8 +3,8 @@
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Result, bail};
-use block::{Bytes, DriveIdentity, DriveInfo, DriveKind, Environment, Target};
-use engine::{Bench, TargetBench};
+use block::{Bytes, DriveIdentity, DriveInfo, DriveKind, Environment};
+use engine::{Bench, IoPath, TargetBench};
 use linux::sysfs::Roots;
 use probe::Task;
 use probe::claims::Claim;
@@ -68,9 +68,9 @@ struct OnBench<'a, 'b, R> {
 impl<R> Visitor for OnBench<'_, '_, R> {
     type Out = R;
 
-    fn visit<T: Target>(
+    fn visit(
         &mut self,
-        target: &mut T,
+        target: &mut dyn IoPath,
         environment: &mut dyn Environment,
         opened: &opening::Opened<'_>,
     ) -> Result<R> {

@@ -127,6 +127,8 @@ impl Told {
     }
 }
 
+documents::decode!(Body);
+
 impl Body {
     /// True when all was done and nothing speaks against it.
     pub fn is_good(&self) -> bool {

@@ -11,7 +11,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context as _, Result};
-use block::{Bytes, DriveIdentity, Event, RunSink as _, Target};
+use block::{Bytes, DriveIdentity, Event, RunSink as _};
+use engine::IoPath;
 use linux::gate::Permit;
 use linux::purge::{Method, Status};
 use record::{Document, Envelope, State, Summary};
@@ -84,9 +85,9 @@ pub fn foresee(args: &PurgeArgs) -> Result<()> {
 ///
 /// # Errors
 /// What makes it impossible.
-pub fn held<T: Target>(
+pub fn held(
     args: &PurgeArgs,
-    (target, permit): (&mut T, Option<&Permit>),
+    (target, permit): (&mut dyn IoPath, Option<&Permit>),
     (seed, cancel): (u64, &Arc<AtomicBool>),
 ) -> Result<(Method, Outcome)> {
     let job = Job { args, seed, cancel: Arc::clone(cancel) };

@@ -3,9 +3,8 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Result, bail};
-use block::{
-    Bytes, Completion, Drive, Errno, LaneSetup, Nanos, Op, Payload, Request, Target, Time,
-};
+use block::{Bytes, Completion, Drive, Errno, LaneSetup, Nanos, Op, Payload, Request, Time};
+use engine::IoPath;
 use linux::purge::read_back::{self, Content, Place};
 use linux::purge::{Ended, Method, Status};
 
@@ -52,7 +51,7 @@ fn setup<'a>(
 }
 
 /// One request to its end; none when the drive cannot say how it went.
-fn one(lane: &mut impl Drive, op: Op, offset: Bytes, len: Bytes) -> Result<Result<Bytes, Errno>> {
+fn one(lane: &mut dyn Drive, op: Op, offset: Bytes, len: Bytes) -> Result<Result<Bytes, Errno>> {
     let request = Request { op, fua: false, submitter: 0, slot: 0, offset, len };
     lane.submit(&[request])?;
     let mut done: Vec<Completion> = Vec::new();
@@ -66,7 +65,7 @@ fn one(lane: &mut impl Drive, op: Op, offset: Bytes, len: Bytes) -> Result<Resul
 }
 
 /// Opens one lane for data.
-fn lane<'a, T: Target>(target: &'a mut T, setup: &LaneSetup<'_>) -> Result<T::Drive<'a>> {
+fn lane<'a>(target: &'a mut dyn IoPath, setup: &LaneSetup<'_>) -> Result<Box<dyn Drive + 'a>> {
     let mut lanes = target.open_for_data(setup)?;
     match lanes.pop() {
         Some(lane) => Ok(lane),
@@ -75,24 +74,24 @@ fn lane<'a, T: Target>(target: &'a mut T, setup: &LaneSetup<'_>) -> Result<T::Dr
 }
 
 /// Writes something at each place. A place that cannot be written to holds nothing then.
-pub fn mark<T: Target>(target: &mut T, places: &[Place]) -> Result<()> {
+pub fn mark(target: &mut dyn IoPath, places: &[Place]) -> Result<()> {
     let payload: &dyn Fn(u16) -> Box<dyn Payload> = &|_| Box::new(Marks);
     let longest = places.iter().map(|place| place.len).max().unwrap_or_default();
     let mut lane = lane(target, &setup(longest, Some(payload)))?;
     for place in places {
-        let _ = one(&mut lane, Op::Write, place.offset, place.len)?;
+        let _ = one(&mut *lane, Op::Write, place.offset, place.len)?;
     }
-    let _ = one(&mut lane, Op::Flush, Bytes::ZERO, Bytes::ZERO)?;
+    let _ = one(&mut *lane, Op::Flush, Bytes::ZERO, Bytes::ZERO)?;
     Ok(())
 }
 
 /// Reads each place.
-pub fn look<T: Target>(target: &mut T, places: &[Place]) -> Result<Vec<Content>> {
+pub fn look(target: &mut dyn IoPath, places: &[Place]) -> Result<Vec<Content>> {
     let longest = places.iter().map(|place| place.len).max().unwrap_or_default();
     let mut lane = lane(target, &setup(longest, None))?;
     Ok(read_back::look(places, &mut |offset, buffer| {
         let len = Bytes(buffer.len() as u64);
-        let answer = one(&mut lane, Op::Read, offset, len).map_err(std::io::Error::other)?;
+        let answer = one(&mut *lane, Op::Read, offset, len).map_err(std::io::Error::other)?;
         answer.map_err(|errno| std::io::Error::from_raw_os_error(errno.0))?;
         let data = lane.data(0).and_then(|data| data.get(..buffer.len()));
         buffer.copy_from_slice(data.ok_or_else(|| std::io::Error::other("no data came"))?);
@@ -101,8 +100,8 @@ pub fn look<T: Target>(target: &mut T, places: &[Place]) -> Result<Vec<Content>>
 }
 
 /// Zeroes all of a drive for [`Method::Zero`], and discards it otherwise: a virtual drive knows nothing else.
-pub fn empty<T: Target>(
-    target: &mut T,
+pub fn empty(
+    target: &mut dyn IoPath,
     method: Method,
     limits: Limits<'_>,
     told: &mut dyn FnMut(f64),
@@ -128,7 +127,7 @@ pub fn empty<T: Target>(
             });
         }
         let len = slice.min(size.0 - done);
-        if let Err(errno) = one(&mut lane, op, Bytes(done), Bytes(len))? {
+        if let Err(errno) = one(&mut *lane, op, Bytes(done), Bytes(len))? {
             let words = format!("{method} failed in the slice that begins at byte {done}: {errno}");
             let failed = Ended::failed(words, "look at the drive's health");
             return Ok(Ended { done_share: Some(share(done)), ..failed });
@@ -136,7 +135,7 @@ pub fn empty<T: Target>(
         done += len;
         told(share(done));
     }
-    let _ = one(&mut lane, Op::Flush, Bytes::ZERO, Bytes::ZERO)?;
+    let _ = one(&mut *lane, Op::Flush, Bytes::ZERO, Bytes::ZERO)?;
     Ok(Ended::done(format!("all of it went through {method}")))
 }
 
@@ -146,14 +145,14 @@ mod tests {
     use super::*;
 
     /// Bytes per second of random writes of 4 KiB, 32 at a time.
-    fn random_writes(target: &mut sim::VirtualTarget) -> f64 {
+    fn random_writes(target: &mut dyn IoPath) -> f64 {
         // Several times what its memory takes.
         const WRITES: u64 = 100_000;
         let blocks = target.info().capacity_bytes.0 >> 12;
         let mut lane = target.open(&LaneSetup { depth: 32, ..setup(Bytes(4096), None) }).unwrap();
-        let lane = lane.first_mut().unwrap();
+        let lane = &mut **lane.first_mut().unwrap();
         let (begun, mut done, mut issued) = (lane.now(), Vec::new(), 0_u64);
-        let mut next = |lane: &mut sim::Lane<'_>, slot| {
+        let mut next = |lane: &mut dyn Drive, slot| {
             issued += 1;
             let block = issued.wrapping_mul(0x9e37_79b9_7f4a_7c15) % blocks;
             let (offset, len) = (Bytes(block << 12), Bytes(4096));

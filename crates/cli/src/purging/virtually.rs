@@ -1,7 +1,7 @@
 //! Purging a virtual drive: nobody loses anything, and what it does is known.
 
 use anyhow::{Context as _, Result};
-use block::{Bytes, Target};
+use block::{Bytes, Target as _};
 use linux::purge::read_back::{self, Promise};
 use linux::purge::{Capability, Facts, Method, NoMethod, capabilities, choose};
 use sim::VirtualTarget;
@@ -29,19 +29,19 @@ pub fn purge(job: &Job<'_>) -> Result<Made> {
     }
     let identity = identity_by_name(target.info());
     let (envelope, keeping) = job.keep(method, &identity)?;
-    body.outcome = Some(empty(job, &mut target, method, promise)?);
+    body.outcome = Some(empty(job, drives::of_virtual(&mut target), method, promise)?);
     Ok(Made { body, envelope, keeping: Some(keeping), drive: recording::words(&identity) })
 }
 
 /// Purges a drive that is open already, by discarding all of it.
-pub fn held<T: Target>(job: &Job<'_>, target: &mut T) -> Result<Outcome> {
+pub fn held(job: &Job<'_>, target: &mut dyn engine::IoPath) -> Result<Outcome> {
     empty(job, target, Method::Discard, Promise::Gone)
 }
 
 /// Empties `target`, and holds what is read afterwards against what was written before.
-fn empty<T: Target>(
+fn empty(
     job: &Job<'_>,
-    target: &mut T,
+    target: &mut dyn engine::IoPath,
     method: Method,
     promise: Promise,
 ) -> Result<Outcome> {

@@ -10,9 +10,12 @@ mod reference;
 mod verify;
 
 pub use around::{caveats, schedulers};
-pub use body::{COMPARE, CompareBody, Drive, REPLAY, ReferenceBody, ReplayBody};
+pub use body::drive_of;
+pub use documents::replay::{
+    COMPARE, CompareBody, Drive, REPLAY, ReferenceBody, ReplayBody, Verified,
+};
 pub use keep::{Record, left_behind};
 pub use listen::{Begin, Ear, Heard, Wanted};
 pub use play::{Job, On, Played, Start};
 pub use reference::{Reference, referred};
-pub use verify::{Verified, verified};
+pub use verify::verified;

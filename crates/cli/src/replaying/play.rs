@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context as _, Result, anyhow, bail};
-use block::{DriveIdentity, DriveInfo, Environment, Stack, Target};
+use block::{DriveIdentity, DriveInfo, Environment, Stack};
+use engine::IoPath;
 use engine::replay::{Ended, Reason, Replayed};
 use linux::scheduler::Held;
 use linux::sysfs::Roots;
@@ -15,7 +16,6 @@ use trace::import;
 use trace::replay::{Counts, Opener, Options, Original, Plan, Survey};
 
 use super::ask;
-use super::body::ReplayBody;
 use super::reference::Reference;
 use crate::args::{PlayArgs, ReadingArgs};
 use crate::consent::{self, Said};
@@ -25,6 +25,7 @@ use crate::opening::{self, Opened, Place, Visitor};
 use crate::verbs::mark::seed_of;
 use crate::verbs::trace::opened;
 use crate::view;
+use documents::replay::ReplayBody;
 
 /// A trace that is read as often as it takes.
 #[derive(Clone, Debug)]
@@ -266,9 +267,9 @@ struct Player<'a> {
 impl Visitor for Player<'_> {
     type Out = Played;
 
-    fn visit<T: Target>(
+    fn visit(
         &mut self,
-        target: &mut T,
+        target: &mut dyn IoPath,
         environment: &mut dyn Environment,
         opened: &Opened<'_>,
     ) -> Result<Played> {

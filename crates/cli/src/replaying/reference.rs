@@ -12,7 +12,9 @@ use trace::replay::{ReferenceReader, ReferenceWriter};
 
 use super::around::caveats;
 use super::ask;
-use super::body::{Drive, REPLAY, ReferenceBody, ReplayBody};
+use documents::replay::{REPLAY, ReferenceBody, ReplayBody};
+
+use super::body::drive_of;
 use super::keep::Record;
 use super::listen::{Ear, Wanted};
 use super::play::{Job, Listener, On, Played, Start};
@@ -73,7 +75,7 @@ pub fn referred(
     let mut run = None;
     if let Some(mut replay) = heard.body {
         replay.run.caveats.extend(caveats(name, &played.stack));
-        let (file, drive) = (trace.to_owned(), Drive::of(&played));
+        let (file, drive) = (trace.to_owned(), drive_of(&played));
         let body =
             ReplayBody { file, drive, seed: job.seed, reference: None, replay, kernel: None };
         run = played.recorded(keeping, &Document { envelope: head, body })?;

@@ -3,10 +3,9 @@
 use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
+use documents::replay::Verified;
 use linux::sysfs::Roots;
 use linux::tracer::{self, Backend, Subject};
-use serde::{Deserialize, Serialize};
-use trace::replay::Kernel;
 
 use super::listen::{CHECKED_MAX, Heard};
 use super::play::Played;
@@ -14,18 +13,6 @@ use crate::opening::is_nobodys;
 
 /// Events that one request makes at most when nothing is split, merged or requeued: Q, G, I, D, C, and a plug.
 const EVENTS_EACH: usize = 6;
-
-/// What the kernel said.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Verified {
-    /// By which of the kernel's tracers.
-    pub recorder: String,
-    /// Events that the tracer lost, or that were more than could be kept.
-    pub lost_events: u64,
-    /// What it says.
-    #[serde(flatten)]
-    pub kernel: Kernel,
-}
 
 /// Runs `replay` while the kernel tells what the device called `name` is asked to do, and holds one against the other.
 ///

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result};
 use block::{Bytes, DriveIdentity, Event, RunSink};
+use documents::Decode as _;
 use engine::Samples;
 use linux::sysfs::Roots;
 use linux::written;
@@ -193,7 +194,7 @@ impl Keeper for PtsRecord {
 /// When it is not in the form of this version.
 pub fn earlier(run: &Run, replay: bool) -> Result<Earlier> {
     let read = |step: &StepEntry| {
-        serde_json::from_value::<Vec<Kept>>(step.figures.clone()).with_context(|| {
+        Vec::<Kept>::decode(step.figures.clone()).with_context(|| {
             format!("{}: step {} is not in the form of this version", run.id, step.position)
         })
     };
@@ -260,8 +261,7 @@ pub fn check_unwritten(
         .rev()
         .find(|(kind, _)| [ENDED_EARLY, recording::RESUMED].contains(&kind.as_str()));
     let ended = last.filter(|(kind, _)| kind == ENDED_EARLY);
-    let ended =
-        ended.and_then(|(_, then)| serde_json::from_value::<Vec<Written>>(then.clone()).ok());
+    let ended = ended.and_then(|(_, then)| Vec::<Written>::decode(then.clone()).ok());
     if let Some(since) = ended.and_then(|then| counted(&then)) {
         if since.0 > 2 * COUNT_STEP_BYTES {
             return Err(written_since(

@@ -11,6 +11,7 @@ use std::sync::atomic::AtomicBool;
 use anyhow::{Context as _, Result, anyhow, bail};
 use block::DriveKind;
 use clap::ValueEnum as _;
+use documents::Decode as _;
 use linux::purge::Method;
 use pts::body::Body;
 use pts::desk::Halt;
@@ -430,8 +431,8 @@ pub fn show_recorded(document: &Document<serde_json::Value>, json: bool) -> Resu
 /// # Errors
 /// When it is not in the form of this version.
 pub fn bodies(body: &serde_json::Value) -> Result<Vec<Body>> {
-    Ok(match serde_json::from_value::<Bodies>(body.clone()) {
-        Ok(bodies) => bodies.tests,
-        Err(_) => vec![serde_json::from_value::<Body>(body.clone())?],
+    Ok(match body.get("tests") {
+        Some(tests) => Vec::decode(tests.clone())?,
+        None => vec![Body::decode(body.clone())?],
     })
 }

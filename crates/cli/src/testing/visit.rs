@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::Result;
-use block::{EngineKind, Environment, Target};
-use engine::Way;
+use block::{EngineKind, Environment};
+use engine::{IoPath, Way};
 use linux::purge::Status;
 use linux::purge::read_back::Verdict;
 use pts::rig::{Purged, Rig, TargetRig};
@@ -53,9 +53,9 @@ pub struct Tester<'a, 'b, R> {
 impl<R> Visitor for Tester<'_, '_, R> {
     type Out = R;
 
-    fn visit<T: Target>(
+    fn visit(
         &mut self,
-        target: &mut T,
+        target: &mut dyn IoPath,
         environment: &mut dyn Environment,
         opened: &Opened<'_>,
     ) -> Result<R> {
@@ -69,7 +69,7 @@ impl<R> Visitor for Tester<'_, '_, R> {
                 error.context(said)
             })?;
         }
-        let mut purger = |target: &mut T| -> Result<Purged, String> {
+        let mut purger = |target: &mut dyn IoPath| -> Result<Purged, String> {
             let made = purging::held(args, (target, opened.permit), (seed, cancel));
             let (method, outcome) = made.map_err(|error| talk::told(&error))?;
             let verdict = outcome.verdict();

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::thread;
 
 use anyhow::{Context as _, Result, anyhow, bail};
+use documents::Decode as _;
 use mark::compare::{Comparison, Measured, RunLatencies, Side, Verdict, compare, letter};
 use mark::{Body, Options};
 use record::{Document, Envelope, Integrity, RunId};
@@ -180,7 +181,7 @@ fn document(name: &str, path: &Path) -> Result<Found> {
             session::SCHEMA
         );
     }
-    let document: Document<Body> = serde_json::from_value(value)
+    let document: Document<Body> = Document::decode(value)
         .with_context(|| format!("{name}: is no whole {}", session::SCHEMA))?;
     if !document.body.has_numbers() {
         bail!("{name}: {NO_NUMBERS}");

@@ -16,9 +16,9 @@ use serde_json::{Value, json};
 
 use crate::args::line::quoted;
 use crate::args::{PlaceArgs, RunsForm, RunsVerb};
-use crate::drives::Named;
 use crate::exit::{Exit, Refused};
 use crate::keeping::of_record;
+use crate::known_drives::Named;
 use crate::outputs::Part;
 use crate::recorded::whole_envelope;
 use crate::replaying::{COMPARE, REPLAY};

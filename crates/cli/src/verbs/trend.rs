@@ -8,8 +8,8 @@ use report::{RateUnit, Style};
 use serde::Serialize;
 
 use crate::args::TrendArgs;
-use crate::drives::{Named, who};
 use crate::exit::Exit;
+use crate::known_drives::{Named, who};
 use crate::verbs::print_json;
 use crate::{recording, session, talk, view};
 

@@ -126,8 +126,8 @@ impl Slots {
 }
 
 /// One drive with its submitters.
-pub(super) struct Lane<'a, D> {
-    drive: D,
+pub(super) struct Lane<'a> {
+    drive: Box<dyn Drive + 'a>,
     slots: Slots,
     shared: Shared<'a>,
     claimant: Claimant<'a>,
@@ -150,9 +150,9 @@ pub(super) struct Lane<'a, D> {
     left: Left,
 }
 
-impl<'a, D: Drive> Lane<'a, D> {
+impl<'a> Lane<'a> {
     pub fn new(
-        drive: D,
+        drive: Box<dyn Drive + 'a>,
         (submitters, depth): (std::ops::Range<u16>, u16),
         shared: Shared<'a>,
         claimant: Claimant<'a>,

@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::sync_channel;
 use std::thread::{Builder, ScopedJoinHandle};
 
-use block::{Drive, DriveKind, Environment, LaneSetup, Nanos, Payload, Snapshot, Target, Time};
+use block::{Drive, DriveKind, Environment, LaneSetup, Nanos, Payload, Snapshot, Time};
 use workload::content::SectorContent;
 
 use super::lane::{Lane, Left, Shared};
@@ -12,6 +12,7 @@ use super::ledger::Ledger;
 use super::queue::{Claimant, Queue};
 use super::teller::{QUEUED_MAX, Teller};
 use super::{Ended, Feed, Reason, Replayed, Setup};
+use crate::IoPath;
 use crate::gate::{Arrival, Gate};
 use crate::lane::Flags;
 use crate::run::EngineError;
@@ -31,8 +32,8 @@ const LEAD: Nanos = Nanos::millis(5);
 /// # Errors
 /// [`EngineError`] when the target cannot be opened or fails as a whole, or the feed does. An I/O that fails is told like
 /// any other, and ends the replay only when [`Setup::errors_max`] is passed.
-pub fn replay<T: Target>(
-    target: &mut T,
+pub fn replay(
+    target: &mut dyn IoPath,
     environment: &mut dyn Environment,
     feed: &mut dyn Feed,
     setup: &Setup,
@@ -106,9 +107,9 @@ struct Run<'a> {
 impl Run<'_> {
     /// Runs a lane for each of `drives`, of `each` submitters with `depth` slots; what they left, and the counters as
     /// they were before the first request.
-    fn lanes<D: Drive>(
+    fn lanes(
         self,
-        drives: Vec<D>,
+        drives: Vec<Box<dyn Drive + '_>>,
         (each, depth): (u16, u16),
         environment: &mut dyn Environment,
         feed: &mut dyn Feed,
@@ -170,7 +171,7 @@ impl Run<'_> {
     }
 
     /// A lane's life on its thread.
-    fn lane<D: Drive>(self, mut lane: Lane<'_, D>) -> Left {
+    fn lane(self, mut lane: Lane<'_>) -> Left {
         let arrival = Arrival(self.gate);
         if let Err(error) = lane.attach() {
             self.gate.fail(error.into());

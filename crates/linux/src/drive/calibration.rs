@@ -71,14 +71,6 @@ impl Calibration {
     pub fn through_kernel(&self) -> bool {
         matches!(self.0, Way::Kernel(_))
     }
-
-    /// What the kernel refused: a limit measured without it is not the limit of runs that had it.
-    pub fn notes(&self) -> Vec<String> {
-        match &self.0 {
-            Way::Kernel(opened) => opened.notes(),
-            Way::Pure(_) => Vec::new(),
-        }
-    }
 }
 
 /// Opens the device, and makes sure that writes to it go nowhere.
@@ -109,6 +101,14 @@ impl Target for Calibration {
 
     fn pause(&mut self, span: Nanos) {
         sleep(span);
+    }
+
+    /// A limit that was measured without what the kernel refused is not the limit of runs that had it.
+    fn notes(&self) -> Vec<String> {
+        match &self.0 {
+            Way::Kernel(opened) => opened.notes(),
+            Way::Pure(_) => Vec::new(),
+        }
     }
 
     fn open<'a>(

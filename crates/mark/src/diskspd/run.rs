@@ -1,7 +1,7 @@
 //! Makes the run, and keeps what each thread saw of it.
 
-use block::{Bytes, Environment, Extents, Nanos, Op, RunSink, Target};
-use engine::{Control, EngineError, PhaseSamples, Sample, run_step_apart};
+use block::{Bytes, Environment, Extents, Nanos, Op, RunSink};
+use engine::{Control, EngineError, IoPath, PhaseSamples, Sample};
 use stats::LatencyHistogram;
 use workload::plan::{Plan, Step};
 use workload::schedule::schedule;
@@ -72,9 +72,9 @@ pub struct How<'a> {
 /// # Errors
 /// [`MarkError`] when it cannot be run on the target at all. An I/O that fails ends the run and is returned in
 /// [`Outcome::broken`].
-pub fn run<T: Target>(
+pub fn run(
     plan: &Plan,
-    target: &mut T,
+    target: &mut dyn IoPath,
     environment: &mut dyn Environment,
     how: How<'_>,
     control: Control<'_>,
@@ -100,7 +100,7 @@ pub fn run<T: Target>(
         let step = &plan.steps[slot.step];
         // One run has nothing to be told apart from, so that the seed itself is what repeats it.
         let seeded = (region, plan.content, plan.seed);
-        let (samples, apart) = run_step_apart(target, environment, step, seeded, control, sink)?;
+        let (samples, apart) = target.run_step_apart(environment, step, seeded, control, sink)?;
         let cut = samples.trace_dropped > 0 || control.trace_cap == 0;
         let interval = how.interval.filter(|_| !cut);
         if let Some(phase) = samples.phases.iter().find(|phase| phase.measured) {

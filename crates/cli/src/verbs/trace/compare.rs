@@ -13,8 +13,8 @@ use crate::exit::Exit;
 use crate::opening::is_nobodys;
 use crate::progress::Progress;
 use crate::replaying::{
-    self, Begin, COMPARE, CompareBody, Drive, Ear, Heard, Job, On, Played, Record, Reference,
-    ReferenceBody, Start, Wanted, referred,
+    self, Begin, COMPARE, CompareBody, Ear, Heard, Job, On, Played, Record, Reference,
+    ReferenceBody, Start, Wanted, drive_of, referred,
 };
 use crate::verbs::mark::run_id;
 use crate::{records, talk, view};
@@ -202,7 +202,7 @@ impl Match<'_> {
         }
         Some(CompareBody {
             file: self.args.trace.clone(),
-            on: first.iter().map(|round| Drive::of(&round.played)).collect(),
+            on: first.iter().map(|round| drive_of(&round.played)).collect(),
             plan: first[0].statement.clone(),
             seed: self.job.seed,
             reference: self.reference.clone(),

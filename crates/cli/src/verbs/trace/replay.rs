@@ -14,8 +14,8 @@ use crate::live::Showing;
 use crate::opening::is_nobodys;
 use crate::progress::Progress;
 use crate::replaying::{
-    self, Begin, Drive, Ear, Heard, Job, On, Played, REPLAY, Record, Reference, ReplayBody, Start,
-    Verified, Wanted, referred, verified,
+    self, Begin, Ear, Heard, Job, On, Played, REPLAY, Record, Reference, ReplayBody, Start,
+    Verified, Wanted, drive_of, referred, verified,
 };
 use crate::verbs::mark::run_id;
 use crate::{records, talk, view};
@@ -53,7 +53,7 @@ pub fn main(args: &TraceReplayArgs) -> Result<Exit> {
     let (mut played, heard, kernel) = played(args, &job, times, &mut on_start)?;
     let Some(mut replay) = heard.body else { return Ok(Exit::Interrupted) };
     replay.run.caveats.extend(replaying::caveats(&args.target, &played.stack));
-    let (file, drive) = (args.trace.clone(), Drive::of(&played));
+    let (file, drive) = (args.trace.clone(), drive_of(&played));
     let reference = referred.map(|referred| referred.body);
     let body = ReplayBody { file, drive, seed: job.seed, reference, replay, kernel };
     let document = Document { envelope, body };

@@ -1,6 +1,7 @@
 //! What stands at the end of every run's report: how it was measured, on what, and all that was found as data.
 
 use block::DriveIdentity;
+use documents::Decode as _;
 use record::Integrity;
 use report::html::{Block, Data, Facts, Page};
 use report::number;
@@ -111,7 +112,7 @@ fn run(recorded: &Recorded) -> Facts {
 
 fn drive(recorded: &Recorded) -> Facts {
     let identity = recorded.envelope.drive.clone();
-    let identity = identity.and_then(|drive| serde_json::from_value::<DriveIdentity>(drive).ok());
+    let identity = identity.and_then(|drive| DriveIdentity::decode(drive).ok());
     let Some(identity) = identity else {
         return facts("Drive", vec![("Target", recorded.target.clone())]);
     };

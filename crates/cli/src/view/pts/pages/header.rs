@@ -1,6 +1,7 @@
 //! The header of every page: what was measured, where, and how. What is not known is said not to be.
 
 use block::DriveIdentity;
+use documents::Decode as _;
 use pts::body::{Body, Preconditioning};
 use pts::options::Test;
 use record::Envelope;
@@ -47,7 +48,7 @@ fn device(body: &Body, envelope: &Envelope) -> Facts {
     let device = &body.device;
     let is_virtual = device.kind == "virtual";
     let identity = envelope.drive.clone();
-    let identity = identity.and_then(|drive| serde_json::from_value::<DriveIdentity>(drive).ok());
+    let identity = identity.and_then(|drive| DriveIdentity::decode(drive).ok());
     let leaf = identity.and_then(|identity| identity.leaves.into_iter().next());
     let interface = match leaf.as_ref().map(|leaf| leaf.name.as_str()) {
         _ if is_virtual => "none: a virtual drive".to_owned(),
