@@ -145,7 +145,11 @@ pub fn document<B: Serialize>(document: &Document<B>) -> Result<()> {
 /// # Errors
 /// When stdout cannot be written to.
 pub fn result(text: &str) -> Result<()> {
-    let mut out = anstream::stdout().lock();
+    // In one piece: a stream that strips styles while it writes makes a system call of every line.
+    let mut out = std::io::stdout().lock();
+    let styled = anstream::AutoStream::choice(&out) != anstream::ColorChoice::Never;
+    let plain = (!styled).then(|| anstream::adapter::strip_str(text).to_string());
+    let text = plain.as_deref().unwrap_or(text);
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
         written => written.context("cannot write the result"),
