@@ -8,6 +8,7 @@
 
 mod binary;
 mod btt;
+mod budget;
 mod burst;
 mod children;
 mod compare;
@@ -26,6 +27,7 @@ mod kills;
 mod lab;
 mod latency;
 mod loop_device;
+mod memory;
 mod middle;
 mod one_cpu;
 mod order;
@@ -116,6 +118,8 @@ enum Name {
     Sim(sim::Options),
     /// An article's 14,000 runs of diskspd, with its offsets and with right ones (minutes)
     Source003(source003::Options),
+    /// What building, testing, starting and running drivescope costs (ten minutes)
+    Budget(budget::Options),
     /// Rules of steady state on drives whose long run is known (hours)
     Steady(steady::Options),
     /// Write saturation at full size, beside what is known of the model (an hour or two, 6 GiB of memory)
@@ -164,7 +168,7 @@ fn main() -> ExitCode {
 type Validation = (&'static str, &'static str, fn() -> Result<bool>);
 
 /// All of them, in the order in which they run when none is named: the short ones first.
-const ALL: [Validation; 32] = [
+const ALL: [Validation; 33] = [
     ("trend", "histories, rightly said to have changed or not", || trend::run(&defaults())),
     ("serve", "served virtual drives, tried with flashbench and fio", || serve::run(&defaults())),
     ("explain", "what commands were predicted to do, and did", || explain::run(&defaults())),
@@ -172,6 +176,7 @@ const ALL: [Validation; 32] = [
     ("latency", "recorded latency against the kernel's own, beside fio's", || {
         latency::run(&defaults())
     }),
+    ("budget", "what building, starting and running drivescope costs", || budget::run(&defaults())),
     ("burst", "where writes become slow for good", || burst::run(&defaults())),
     ("kills", "runs killed at random moments, which have to go on", || kills::run(&defaults())),
     ("cuts", "the power cut under the store of runs", || cuts::run(&defaults())),
@@ -246,6 +251,7 @@ fn run(name: Option<Name>) -> Result<bool> {
         Some(Name::Judge(options)) => judge::run(&options),
         Some(Name::Explain(options)) => explain::run(&options),
         Some(Name::Latency(options)) => latency::run(&options),
+        Some(Name::Budget(options)) => budget::run(&options),
         Some(Name::Burst(options)) => burst::run(&options),
         Some(Name::Kills(options)) => kills::run(&options),
         Some(Name::Lab(options)) => lab::run(&options),

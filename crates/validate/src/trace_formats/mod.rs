@@ -6,7 +6,6 @@
 //! and no more; `trace import` also settles units and polarity, numbers address spaces, and puts rows in order.
 
 mod made;
-mod memory;
 mod peers;
 mod table;
 
@@ -20,10 +19,10 @@ use anyhow::{Context as _, Result, bail};
 use clap::Args;
 
 use crate::binary::Binary;
+use crate::memory;
 use crate::provenance::{self, Machine};
 use crate::sheet;
 use made::Form;
-use memory::Peak;
 use peers::Peers;
 
 /// Rows of the largest file.
@@ -202,6 +201,19 @@ fn found(stdout: &[u8], stderr: &[u8], rows: u64, name: &str) -> Result<()> {
     }
 }
 
+/// What a program held at most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Peak {
+    bytes: u64,
+}
+
+/// Runs a verb of drivescope on a trace of `rows`, which it has to find all.
+fn of(command: Command, rows: u64) -> Result<Peak> {
+    let ran = memory::run(command)?;
+    found(&ran.stdout, b"", rows, "requests")?;
+    Ok(Peak { bytes: ran.peak_bytes })
+}
+
 /// Peak memory of `trace import -o` on the text, and of `trace analyze` on what it wrote.
 fn peak(
     binary: &Binary,
@@ -215,14 +227,14 @@ fn peak(
     for rows in [options.rows / SMALLER, options.rows] {
         let (path, container) = (dir.join(form.file_name()), dir.join("out.parquet"));
         made::make(form, rows, &path)?;
-        let peak = memory::of(import(binary, form, &path, Some(&container)), rows)?;
+        let peak = of(import(binary, form, &path, Some(&container)), rows)?;
         let _ = writeln!(raw, "peak_bytes,{},{rows},0,import -o,{}", form.word(), peak.bytes);
         eprintln!("{}: {rows} rows imported with {} MiB", form.word(), peak.bytes >> 20);
         import_peaks.push(peak);
         fs::remove_file(&path)?;
         let mut analyze = binary.command();
         analyze.args(["trace", "analyze", "--json"]).arg(&container);
-        let peak = memory::of(analyze, rows)?;
+        let peak = of(analyze, rows)?;
         let _ = writeln!(raw, "peak_bytes,{},{rows},0,analyze,{}", form.word(), peak.bytes);
         eprintln!("{}: {rows} rows analysed with {} MiB", form.word(), peak.bytes >> 20);
         analyze_peaks.push(peak);

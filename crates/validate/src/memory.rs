@@ -11,14 +11,20 @@ use anyhow::{Context as _, Result, bail};
 /// has read its file by then, can be missed.
 const EACH: Duration = Duration::from_millis(5);
 
-/// What a program held at most, of memory that is not the file's cache.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Peak {
-    pub(super) bytes: u64,
+/// What a program that came to its end printed, and what it held at most.
+#[derive(Clone, Debug)]
+pub struct Ran {
+    /// Its standard output.
+    pub stdout: Vec<u8>,
+    /// Most memory that is not the file's cache, in bytes.
+    pub peak_bytes: u64,
 }
 
-/// Runs a verb of drivescope on a trace of `rows`, which it has to find all.
-pub(super) fn of(mut command: Command, rows: u64) -> Result<Peak> {
+/// Runs `command` to its end.
+///
+/// # Errors
+/// When it cannot be started, or fails.
+pub fn run(mut command: Command) -> Result<Ran> {
     let mut child = command
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -32,22 +38,21 @@ pub(super) fn of(mut command: Command, rows: u64) -> Result<Peak> {
         stdout.read_to_end(&mut text).map(|_| text)
     });
     let status_file = format!("/proc/{}/status", child.id());
-    let mut bytes = 0;
+    let mut peak_bytes = 0;
     let status = loop {
         if let Some(now) = fs::read_to_string(&status_file).ok().as_deref().and_then(high_water) {
-            bytes = now.max(bytes);
+            peak_bytes = now.max(peak_bytes);
         }
         if let Some(status) = child.try_wait()? {
             break status;
         }
         std::thread::sleep(EACH);
     };
-    let text = reading.join().map_err(|_| anyhow::anyhow!("a thread died"))??;
+    let stdout = reading.join().map_err(|_| anyhow::anyhow!("a thread died"))??;
     if !status.success() {
         bail!("drivescope ended with {status}");
     }
-    super::found(&text, b"", rows, "requests")?;
-    Ok(Peak { bytes })
+    Ok(Ran { stdout, peak_bytes })
 }
 
 /// `VmHWM` of proc_pid_status(5), in bytes.
