@@ -134,9 +134,22 @@ pub fn filesystem_is_known(name: &str) -> bool {
     known.lines().any(|line| line.split_whitespace().last() == Some(name))
 }
 
-/// Runs a program to its good end and returns what it printed.
+/// Runs a program to its good end and returns what it printed. Where another test that looks at all devices holds this one for
+/// a moment, it is run again.
 pub fn run(program: &str, args: &[&str]) -> String {
-    let output = Command::new(program).args(args).output().unwrap();
+    let once = || Command::new(program).args(args).output().unwrap();
+    let is_held = |output: &std::process::Output| {
+        let error = String::from_utf8_lossy(&output.stderr);
+        !output.status.success() && (error.contains("busy") || error.contains("in use"))
+    };
+    let mut output = once();
+    for _ in 0..50 {
+        if !is_held(&output) {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        output = once();
+    }
     let error = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{program} {args:?}: {error}");
     String::from_utf8(output.stdout).unwrap().trim().to_owned()
