@@ -14,7 +14,7 @@ pub trait Decode: Sized {
     /// Reads `value`.
     ///
     /// # Errors
-    /// What does not fit, and where.
+    /// A field that is missing or does not fit.
     fn decode(value: Value) -> Result<Self, Error>;
 }
 

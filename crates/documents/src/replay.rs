@@ -1,4 +1,4 @@
-//! What a replay and a comparison leave as documents.
+//! Documents of a replay and of a comparison of drives under one trace.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -66,7 +66,7 @@ pub struct ReplayBody {
     /// What became of it.
     #[serde(flatten)]
     pub replay: Body,
-    /// What the kernel's tracer saw of it.
+    /// The kernel tracer's account of it, with `--verify`.
     pub kernel: Option<Verified>,
 }
 
@@ -88,14 +88,14 @@ pub struct CompareBody {
     pub compared: trace::replay::CompareBody,
 }
 
-/// What the kernel said of a replay.
+/// The kernel's account of a replay.
 #[derive(Clone, Debug, Serialize)]
 pub struct Verified {
     /// By which of the kernel's tracers.
     pub recorder: String,
     /// Events that the tracer lost, or that were more than could be kept.
     pub lost_events: u64,
-    /// What it says.
+    /// The account itself.
     #[serde(flatten)]
     pub kernel: Kernel,
 }
@@ -110,7 +110,7 @@ decode!(
     trace::replay::CompareBody,
 );
 
-/// What a replay's body has beside what an analysis has.
+/// Fields of a replay's body that an analysis does not have.
 #[derive(Deserialize)]
 struct Beside {
     plan: Statement,
