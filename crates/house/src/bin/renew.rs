@@ -21,8 +21,8 @@ fn main() -> Result<()> {
         Err(error) if error.kind() != ErrorKind::NotFound => return Err(error.into()),
         _ => {}
     }
-    // Optimised, since live transcripts measure.
-    let binary = program::build("release")?;
+    // Live transcripts measure, so they need the optimised program.
+    let binary = program::build(if live { "release" } else { "dev" })?;
     for document in repository::sources()?.iter().filter(|s| s.path.ends_with(".md")) {
         let renew = || {
             let renewed = transcript::renew(&document.text, live, |command| {
