@@ -5,6 +5,7 @@ mod diskspd;
 mod explain;
 mod flashbench;
 mod given;
+mod groups;
 mod health;
 mod import;
 mod judge;
@@ -38,6 +39,7 @@ pub use diskspd::{DiskspdArgs, diskspd_help, diskspd_options};
 pub use explain::ExplainArgs;
 pub use flashbench::{FlashbenchArgs, flashbench_help, flashbench_options};
 pub use given::{Given, takes, values_of};
+pub use groups::command;
 pub use health::HealthArgs;
 pub use import::{ImportArgs, ImportFlashbenchArgs, ImportVerb, ResultForm};
 pub use judge::JudgeArgs;
@@ -77,7 +79,7 @@ const STYLES: Styles = Styles::styled()
 #[command(name = "drivescope", version, styles = STYLES, max_term_width = 80)]
 #[command(after_help = "\
 Examples:
-  drivescope mark                      the disk under the current directory
+  drivescope survey                    the disk under the current directory
   drivescope mark sim:hdd-7200         a virtual disk: no hardware, no root
   drivescope devices                   what can be measured here
 
@@ -92,59 +94,59 @@ pub struct Cli {
 /// The verbs.
 #[derive(Debug, Subcommand)]
 pub enum Verb {
-    /// What a drive is and does, in one page of conclusions
+    /// One page of conclusions about a drive: a good start
     Survey(Box<SurveyArgs>),
-    /// Quick benchmark: throughput, IOPS and latency, each proved or withdrawn
+    /// Quick benchmark: throughput, IOPS and latency, with proofs
     Mark(MarkArgs),
-    /// Print the plan that `mark` would run, as TOML
+    /// Print the plan of `mark` as TOML
     Plan(PlanArgs),
     /// Run a plan from a file
     Run(RunArgs),
-    /// Repeat a recorded run with its plan and seed, and compare
+    /// Repeat a recorded run and compare the two
     Rerun(RerunArgs),
-    /// Runs or targets held against each other: faster, slower, equivalent
+    /// Compare drives or runs: faster, slower, equivalent, undecided
     Compare(Box<CompareArgs>),
-    /// One load under many settings: which parameters matter, which numbers hold
+    /// Run one load under many settings to see which of them matter
     Sweep(Box<SweepArgs>),
-    /// Has a drive become slower? Its recorded marks over time
+    /// Show whether a drive has become slower over its recorded runs
     Trend(TrendArgs),
-    /// A recorded run as a page that needs no network, as pictures or as tables
+    /// Write recorded runs as an HTML page, pictures or tables
     Report(ReportArgs),
-    /// A recorded run in the terminal, with all its plots
+    /// Show a recorded run in the terminal, with its plots
     Show(ShowArgs),
     /// List, show, remove, export and import recorded runs
     Runs(RunsArgs),
-    /// What a flash device is made of: erase block, pages, open units, cells
+    /// Find erase block, page size, open units, true capacity of flash
     Probe(Box<ProbeArgs>),
-    /// Enterprise tests (SNIA PTS): preconditioning, steady state, WSAT, latency
+    /// Run enterprise tests (SNIA PTS) in steady state
     Pts(Box<PtsArgs>),
-    /// A recorded application's I/O: record, read, analyse, replay, compare
+    /// Record, import, analyze, replay and compare application I/O
     Trace(Box<TraceArgs>),
-    /// flashbench's own tests and lines, with a verdict; see flashbench --help
+    /// Compatibility mode for flashbench, with verdicts
     #[command(disable_help_flag = true)]
     Flashbench(FlashbenchArgs),
-    /// diskspd's command line and report, with a verdict; see diskspd --help
+    /// Compatibility mode for diskspd, with verdicts
     #[command(disable_help_flag = true)]
     Diskspd(DiskspdArgs),
-    /// Results of fio, diskspd, CrystalDiskMark and flashbench, read and kept
+    /// Import results of fio, diskspd, CrystalDiskMark, flashbench
     Import(ImportArgs),
-    /// Was the drive in a steady state? Results of fio, ezFIO, TKperf, diskspd
+    /// Check results of fio, ezFIO, TKperf, diskspd for steady state
     Judge(JudgeArgs),
-    /// What a command of fio, diskspd, dd, hdparm or KDiskMark will really do
+    /// Explain what a fio, diskspd, dd or hdparm command really does
     Explain(ExplainArgs),
     /// Merge survey rows of many drives into a table
     Rows(RowsArgs),
-    /// List what can be measured here, and what must not be touched
+    /// List the drives of this machine and which of them are in use
     Devices(DevicesArgs),
-    /// What a drive says of its own state: wear, errors, temperature
+    /// Report wear, errors and temperature (SMART)
     Health(HealthArgs),
-    /// Empty a drive as a whole, and show that it is empty
+    /// Erase a whole drive and verify that it is empty
     Purge(PurgeArgs),
-    /// List virtual drives, show what one is, or serve one to other programs
+    /// List, show or serve virtual drives
     Sim(SimArgs),
     /// Print a completion script for a shell
     Completions(CompletionsArgs),
-    /// Print a page of the manual
+    /// Print a man page
     Man(ManArgs),
 }
 

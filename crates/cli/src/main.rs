@@ -39,7 +39,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::{CommandFactory, FromArgMatches};
+use clap::FromArgMatches;
 
 use crate::args::{Cli, Given, Verb};
 
@@ -60,7 +60,7 @@ fn main() -> ExitCode {
     if completing::complete() {
         return ExitCode::SUCCESS;
     }
-    let mut parsed = Cli::command().try_get_matches().and_then(|matches| {
+    let mut parsed = args::command().try_get_matches().and_then(|matches| {
         let cli = Cli::from_arg_matches(&matches)?;
         Ok((cli, Given::of(&matches)))
     });

@@ -94,13 +94,13 @@ fn every_flag_that_is_named_exists() {
     }
 }
 
-/// The verbs that a page of help lists; their descriptions go on further to the right.
+/// The verbs that a page of help lists, in groups or as one list; their descriptions continue further to the right.
 fn verbs_below(help: &str) -> impl Iterator<Item = &str> {
-    let listed = help.lines().skip_while(|line| *line != "Commands:").skip(1);
+    let listed = help.lines().skip_while(|line| !line.starts_with("Usage:")).skip(1);
     listed
-        .take_while(|line| !line.is_empty())
+        .take_while(|line| *line != "Options:" && *line != "Arguments:")
         .filter_map(|line| line.strip_prefix("  ")?.split(' ').next())
-        .filter(|verb| !verb.is_empty() && *verb != "help")
+        .filter(|verb| !verb.is_empty() && !verb.starts_with('-') && *verb != "help")
 }
 
 /// A transcript of what the program printed once. Those of virtual drives are the same everywhere.
