@@ -1,0 +1,39 @@
+//! Asks the linker to keep functions with identical code once, where the linker is LLD.
+//!
+//! The compiler links with its own LLD by default on the targets named here, from 1.90 on; other linkers do not all know the option.
+
+use std::env;
+use std::path::Path;
+use std::process::Command;
+
+const LLD_BY_DEFAULT: &str = "x86_64-unknown-linux-gnu";
+
+fn main() {
+    println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rerun-if-env-changed=CARGO_ENCODED_RUSTFLAGS");
+    if links_with_lld() {
+        println!("cargo::rustc-link-arg-bins=-Wl,--icf=all");
+    }
+}
+
+fn links_with_lld() -> bool {
+    let flags = env::var("CARGO_ENCODED_RUSTFLAGS").unwrap_or_default();
+    let is_changed = ["linker", "fuse-ld"].iter().any(|word| flags.contains(word));
+    if is_changed || env::var_os("RUSTC_LINKER").is_some() {
+        return false;
+    }
+    let target = env::var("TARGET").unwrap_or_default();
+    target == LLD_BY_DEFAULT && has_lld(&target)
+}
+
+/// Whether the compiler brings an LLD for this target.
+fn has_lld(target: &str) -> bool {
+    let compiler = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let Ok(printed) = Command::new(compiler).args(["--print", "sysroot"]).output() else {
+        return false;
+    };
+    let sysroot = String::from_utf8_lossy(&printed.stdout);
+    let tools =
+        Path::new(sysroot.trim()).join("lib/rustlib").join(target).join("bin/gcc-ld/ld.lld");
+    tools.exists()
+}
