@@ -195,3 +195,25 @@ fn a_probe_that_only_reads_runs_on_a_device_that_may_be_written_to() {
     assert!(!ran.stderr.contains("cannot enter"), "{}", ran.stderr);
     assert!(matches!(ran.code, Some(0 | 1)), "{:?}: {}", ran.code, ran.stderr);
 }
+
+/// Breaks when a counterfeit drive looks like one that passed.
+#[test]
+fn a_drive_that_holds_less_than_it_reports_fails() {
+    let fake = probe(&["capacity", "sim:fake-64g", "--seed", "7"]);
+    assert_eq!(fake.code, Some(1), "{}", fake.stdout);
+    let warning = "✗ COUNTERFEIT OR DAMAGED: holds 7.40 GiB of the 58.6 GiB it reports";
+    assert!(fake.stdout.contains(warning), "{}", fake.stdout);
+    assert!(fake.stdout.contains("✗ real capacity"), "{}", fake.stdout);
+
+    let honest = probe(&["capacity", "sim:usb-8m", "--seed", "7"]);
+    assert_eq!(honest.code, Some(0), "{}", honest.stdout);
+    assert!(!honest.stdout.contains('✗'), "{}", honest.stdout);
+
+    let dir = scratch_dir();
+    let report = dir.path().join("page.html");
+    let mut survey = drivescope(["survey", "sim:fake-64g", "--seed", "7", "--no-progress"]);
+    let survey: Ran = survey.arg("--report").arg(&report).output().unwrap().into();
+    assert_eq!(survey.code, Some(1), "{}", survey.stdout);
+    assert!(survey.stdout.contains("COUNTERFEIT"), "{}", survey.stdout);
+    assert!(fs::read_to_string(report).unwrap().contains("COUNTERFEIT"));
+}

@@ -48,6 +48,13 @@ impl Body {
         self.findings.iter().find(|finding| finding.name == name)
     }
 
+    /// The capacity that was found where it is less than the drive reports: the drive is counterfeit or damaged.
+    pub fn smaller_capacity(&self) -> Option<Bytes> {
+        let of_capacity = |finding: &&Finding| finding.name == Name::RealCapacity;
+        let found = self.findings.iter().find(of_capacity)?.value.map(Bytes)?;
+        (found < self.target.capacity_bytes).then_some(found)
+    }
+
     /// True when something was asked for and nothing was found.
     pub fn found_nothing(&self) -> bool {
         !self.findings.is_empty() && self.findings.iter().all(|f| f.verdict != Verdict::Found)

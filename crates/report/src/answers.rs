@@ -1,17 +1,19 @@
 //! Answers about a drive as terminal text: what was found, how sure that is, and what to do with it.
 
 use anstyle::Style as Ansi;
-use stats::{Caveat, Quantity};
+use stats::{Assessment, Caveat, Quantity};
 
 use crate::number;
 use crate::sheet::Tone;
-use crate::terminal::{BOLD, DIM, GREEN, Page, Style, YELLOW, harmless, of_tone, paint};
+use crate::terminal::{BOLD, DIM, GREEN, Page, RED, Style, YELLOW, harmless, of_tone, paint};
 
 /// A page of answers.
 #[derive(Clone, Debug)]
 pub struct Answers {
     /// What was done to what.
     pub title: String,
+    /// The answer that decides against the drive, in one sentence.
+    pub warning: Option<String>,
     /// Circumstances, as short lines.
     pub facts: Vec<String>,
     /// The answers.
@@ -28,6 +30,15 @@ pub struct Answers {
     pub tone: Tone,
 }
 
+impl Answers {
+    /// The answers, those that are bad for the user first.
+    pub fn in_order(&self) -> impl Iterator<Item = &Answer> {
+        let is_bad = |answer: &&Answer| answer.assessment == Assessment::Bad;
+        let others = self.answers.iter().filter(move |answer| !is_bad(answer));
+        self.answers.iter().filter(is_bad).chain(others)
+    }
+}
+
 /// One answer.
 #[derive(Clone, Debug)]
 pub struct Answer {
@@ -39,6 +50,8 @@ pub struct Answer {
     pub confidence: Option<f64>,
     /// Why, in one sentence.
     pub reason: String,
+    /// Whether it is good or bad for the user.
+    pub assessment: Assessment,
 }
 
 /// What an answer says.
@@ -65,10 +78,14 @@ pub fn render_answers(answers: &Answers, style: Style) -> String {
     for fact in &answers.facts {
         page.wrapped("  ", fact, DIM);
     }
+    if let Some(warning) = &answers.warning {
+        page.blank();
+        page.wrapped("", &format!("✗ {warning}"), of_tone(Tone::Bad).bold());
+    }
     if !answers.answers.is_empty() {
         page.blank();
     }
-    for answer in &answers.answers {
+    for answer in answers.in_order() {
         line(&mut page, answer, style);
     }
     if !answers.remarks.is_empty() {
@@ -100,9 +117,14 @@ pub fn render_answers(answers: &Answers, style: Style) -> String {
 
 /// `✓ erase block      8 MiB  99.9 %`, and the reason under it.
 fn line(page: &mut Page, answer: &Answer, style: Style) {
+    let (found, tone) = match answer.assessment {
+        Assessment::Good => ("✓", GREEN),
+        Assessment::Neutral => ("✓", Ansi::new()),
+        Assessment::Bad => ("✗", RED),
+    };
     let (sign, colour, value) = match &answer.said {
-        Said::Value(quantity) => ("✓", GREEN, number::value(quantity, style.rate)),
-        Said::Word(word) => ("✓", GREEN, harmless(word).into_owned()),
+        Said::Value(quantity) => (found, tone, number::value(quantity, style.rate)),
+        Said::Word(word) => (found, tone, harmless(word).into_owned()),
         Said::None => ("–", DIM, "none".to_owned()),
         Said::Unknown => ("?", YELLOW, "unknown".to_owned()),
     };
@@ -147,9 +169,11 @@ mod tests {
             confidence,
             reason: "reads across it take longer than any others of the drive, and the step stands in all rows above"
                 .to_owned(),
+            assessment: Assessment::Neutral,
         }
         };
         let page = Answers {
+            warning: None,
             title: "drivescope probe: a drive".to_owned(),
             facts: vec!["7.46 GiB".to_owned()],
             answers: vec![
@@ -173,5 +197,38 @@ mod tests {
         assert!(plain.contains("– fat zone              none  98.2 %\n"), "{plain}");
         assert!(plain.contains("  mkfs.ext4 -E stride=4\n    allocation keeps to it\n"), "{plain}");
         assert!(plain.lines().all(|line| line.chars().count() <= 80), "{plain}");
+    }
+
+    // Breaks when what is bad for the user looks like what is good, or comes after it.
+    #[test]
+    fn what_is_bad_comes_first() {
+        let answer = |name: &str, assessment| Answer {
+            name: name.to_owned(),
+            said: Said::Word("here".to_owned()),
+            confidence: None,
+            reason: "seen".to_owned(),
+            assessment,
+        };
+        let page = Answers {
+            title: "drivescope survey: a drive".to_owned(),
+            warning: Some("COUNTERFEIT: do not use it".to_owned()),
+            facts: Vec::new(),
+            answers: vec![
+                answer("good", Assessment::Good),
+                answer("plain", Assessment::Neutral),
+                answer("bad", Assessment::Bad),
+            ],
+            remarks: Vec::new(),
+            advice: Vec::new(),
+            caveats: Vec::new(),
+            closing: "3 of 3 found.".to_owned(),
+            tone: Tone::Bad,
+        };
+        let text = render_answers(&page, Style::default());
+        assert_eq!(text.matches(&paint(GREEN, "✓").to_string()).count(), 1, "{text}");
+        let plain = anstream::adapter::strip_str(&text).to_string();
+        let at = |text: &str| plain.find(text).unwrap();
+        assert!(at("✗ COUNTERFEIT: do not use it\n") < at("✗ bad"), "{plain}");
+        assert!(at("✗ bad") < at("✓ good") && at("✓ good") < at("✓ plain"), "{plain}");
     }
 }

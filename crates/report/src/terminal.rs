@@ -28,7 +28,7 @@ pub(crate) const BOLD: Ansi = Ansi::new().bold();
 pub(crate) const DIM: Ansi = Ansi::new().dimmed();
 pub(crate) const GREEN: Ansi = AnsiColor::Green.on_default();
 pub(crate) const YELLOW: Ansi = AnsiColor::Yellow.on_default();
-const RED: Ansi = AnsiColor::Red.on_default();
+pub(crate) const RED: Ansi = AnsiColor::Red.on_default();
 
 pub(crate) fn paint(style: Ansi, text: &str) -> String {
     format!("{style}{text}{style:#}")

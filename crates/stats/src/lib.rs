@@ -55,4 +55,4 @@ pub use spread::{
     median_absolute_deviation, outliers, quantile, range_over_mean, tukey_fences,
 };
 pub use stop::{Decision, StopRule};
-pub use verdict::{Caveat, Evidence, Proof, Verdict};
+pub use verdict::{Assessment, Caveat, Evidence, Proof, Verdict};

@@ -104,3 +104,17 @@ pub struct Caveat {
     /// What to do about it, one sentence.
     pub remedy: String,
 }
+
+/// Whether an answer is good or bad for the user, beside whether it is known: that a card holds less than it reports is well known
+/// and bad.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Assessment {
+    /// As the user would wish.
+    Good,
+    /// A plain fact.
+    #[default]
+    Neutral,
+    /// Speaks against the drive or the result.
+    Bad,
+}

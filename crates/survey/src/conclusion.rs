@@ -3,7 +3,7 @@
 use probe::Verdict;
 use probe::advice::Advice;
 use serde::{Deserialize, Serialize};
-use stats::Quantity;
+use stats::{Assessment, Quantity};
 
 /// What a conclusion is about. The words are those of the JSON, and a contract.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -131,6 +131,9 @@ pub struct Conclusion {
     pub evidence: Vec<Evidence>,
     /// What to do about it.
     pub advice: Vec<Advice>,
+    /// Whether it is good or bad for the user: `good`, `neutral`, `bad`.
+    #[serde(default)]
+    pub assessment: Assessment,
 }
 
 impl Conclusion {
@@ -144,6 +147,7 @@ impl Conclusion {
             confidence: None,
             evidence: Vec::new(),
             advice: Vec::new(),
+            assessment: Assessment::Neutral,
         }
     }
 
@@ -175,6 +179,13 @@ impl Conclusion {
     #[must_use]
     pub fn seen(mut self, part: &str, seen: impl Into<String>) -> Conclusion {
         self.evidence.push(Evidence { part: part.to_owned(), seen: seen.into() });
+        self
+    }
+
+    /// Says whether it is good or bad for the user.
+    #[must_use]
+    pub fn assessed(mut self, assessment: Assessment) -> Conclusion {
+        self.assessment = assessment;
         self
     }
 

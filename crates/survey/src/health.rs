@@ -2,6 +2,7 @@
 
 use block::health::{Finding, Health, Severity, Standing};
 use probe::advice::Advice;
+use stats::Assessment;
 
 use crate::conclusion::{Conclusion, Topic, Value};
 use crate::seen::Seen;
@@ -50,7 +51,12 @@ fn of_drive(health: &Health) -> Conclusion {
         command: None,
         why: format!("{}: {}", finding.cause, finding.remedy),
     });
-    let said = Conclusion { advice: advice.collect(), ..said };
+    let assessment = match health.standing {
+        Standing::Good => Assessment::Good,
+        Standing::Bad => Assessment::Bad,
+        _ => Assessment::Neutral,
+    };
+    let said = Conclusion { advice: advice.collect(), ..said }.assessed(assessment);
     if told.is_empty() { said } else { said.seen("health", told) }
 }
 

@@ -3,7 +3,7 @@
 
 use probe::advice::Advice;
 use probe::{Finding, Name, Verdict};
-use stats::{Better, Quantity, Unit};
+use stats::{Assessment, Better, Quantity, Unit};
 
 use crate::conclusion::{Conclusion, Topic, Value};
 use crate::seen::Seen;
@@ -34,7 +34,13 @@ pub fn conclude(seen: &Seen<'_>) -> Vec<Conclusion> {
             said = Conclusion::unknown(*topic, why).seen("probe", finding.reason.clone());
         }
         said.advice = advice(seen, about);
-        Some(said)
+        Some(match (topic, finding.value) {
+            (Topic::RealCapacity, Some(value)) if value < seen.target.capacity_bytes.0 => {
+                said.assessed(Assessment::Bad)
+            }
+            (Topic::RealCapacity, Some(_)) => said.assessed(Assessment::Good),
+            _ => said,
+        })
     });
     answers.chain(parallelism(seen)).collect()
 }

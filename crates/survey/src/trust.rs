@@ -1,6 +1,6 @@
 //! Whether the numbers can be trusted: the proofs of all rates, and the doubts of all parts.
 
-use stats::Verdict;
+use stats::{Assessment, Verdict};
 
 use crate::conclusion::{Conclusion, Topic, Value};
 use crate::seen::Seen;
@@ -30,15 +30,19 @@ pub fn conclude(seen: &Seen<'_>) -> Option<Conclusion> {
     let caveats: usize =
         mark.caveats.len() + seen.probes.iter().map(|body| body.caveats.len()).sum::<usize>();
     let told = format!("{all} rates with six proofs each; {caveats} doubts of all parts");
-    let (word, statement) = match doubtful {
-        0 => ("yes", format!("none of the six proofs of {all} rates is refuted")),
-        some if some == all => {
-            ("no", format!("of each of {all} rates a proof is refuted: {}", named.join(", ")))
-        }
+    let (word, assessment, statement) = match doubtful {
+        0 => ("yes", Assessment::Good, format!("none of the six proofs of {all} rates is refuted")),
+        some if some == all => (
+            "no",
+            Assessment::Bad,
+            format!("of each of {all} rates a proof is refuted: {}", named.join(", ")),
+        ),
         some => (
             "in part",
+            Assessment::Neutral,
             format!("of {some} of {all} rates a proof is refuted: {}", named.join(", ")),
         ),
     };
-    Some(Conclusion::found(topic, statement, Value::Word(word.to_owned()), None).seen("mark", told))
+    let said = Conclusion::found(topic, statement, Value::Word(word.to_owned()), None);
+    Some(said.assessed(assessment).seen("mark", told))
 }

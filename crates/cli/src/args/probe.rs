@@ -25,7 +25,8 @@ Examples:
 Whether it holds what it states, and how fast it writes for long, are asked by
 themselves: probe capacity, probe speed-class.
 
-Answers are found, none or unknown. Exit code 1: nothing was found.")]
+Answers are found, none or unknown. Exit code 1: nothing was found, or the drive
+holds less than it reports.")]
 pub struct ProbeArgs {
     /// One probe instead of all
     #[command(subcommand)]

@@ -325,7 +325,8 @@ impl Made<'_> {
         if let Some(halt) = self.broken {
             return Err(anyhow!(halt).context(body.target.name.clone()));
         }
-        Ok(match (body.interrupted, body.found_nothing()) {
+        let is_no = body.found_nothing() || body.smaller_capacity().is_some();
+        Ok(match (body.interrupted, is_no) {
             (true, _) => Exit::Interrupted,
             (false, true) => Exit::No,
             (false, false) => Exit::Done,

@@ -527,7 +527,8 @@ impl<'a> Survey<'a> {
             }
         }
         let concluded = body.conclusions.iter().any(|said| said.verdict != probe::Verdict::Unknown);
-        Ok(match (body.interrupted, concluded) {
+        let is_bad = view::survey::warning(body).is_some();
+        Ok(match (body.interrupted, concluded && !is_bad) {
             (true, _) => Exit::Interrupted,
             (false, true) => Exit::Done,
             (false, false) => Exit::No,

@@ -6,25 +6,34 @@ use probe::claims::{Agreement, Checked};
 use probe::speed_class::Reached;
 use probe::{Body, Finding, Name, Unit, Verdict};
 use report::{Answer, Answers, Said, Tone, number};
-use stats::{Better, Quantity};
+use stats::{Assessment, Better, Quantity};
 
 /// Lays out `body`; `verb` is what the user called it.
 pub fn answers(verb: &str, body: &Body) -> Answers {
     let (closing, tone) = closing(body);
+    let warning = warning(body);
     Answers {
         title: format!("drivescope {verb}: {}", subject(body)),
+        tone: if warning.is_some() { Tone::Bad } else { tone },
+        warning,
         facts: facts(body),
-        answers: body.findings.iter().map(answer).collect(),
+        answers: body
+            .findings
+            .iter()
+            .map(|finding| answer(finding, assessment(body, finding)))
+            .collect(),
         remarks: remarks(body),
         advice: body.advice.iter().map(|a| (a.command.clone(), format!("{}.", a.why))).collect(),
         caveats: body.caveats.clone(),
         closing,
-        tone,
     }
 }
 
 /// The result in one line, for a list of runs.
 pub fn headline(body: &Body) -> String {
+    if let Some(warning) = warning(body) {
+        return warning;
+    }
     let found: Vec<String> = body.findings.iter().filter_map(in_words).collect();
     if !found.is_empty() {
         return found.join(", ");
@@ -47,8 +56,9 @@ pub fn of_findings(title: String, facts: Vec<String>, findings: &[Finding]) -> A
     let (closing, tone) = sentence(findings);
     Answers {
         title,
+        warning: None,
         facts,
-        answers: findings.iter().map(answer).collect(),
+        answers: findings.iter().map(|finding| answer(finding, Assessment::Neutral)).collect(),
         remarks: Vec::new(),
         advice: Vec::new(),
         caveats: Vec::new(),
@@ -89,7 +99,29 @@ fn facts(body: &Body) -> Vec<String> {
     ]
 }
 
-fn answer(finding: &Finding) -> Answer {
+/// A drive that holds less than it reports, in one sentence.
+fn warning(body: &Body) -> Option<String> {
+    body.smaller_capacity().map(|found| counterfeit(found, body.target.capacity_bytes))
+}
+
+/// What a drive is that holds `found` of the bytes that it reports.
+pub fn counterfeit(found: Bytes, reported: Bytes) -> String {
+    format!(
+        "COUNTERFEIT OR DAMAGED: holds {} of the {} it reports; do not use it",
+        number::bytes(found.0 as f64),
+        number::bytes(reported.0 as f64)
+    )
+}
+
+fn assessment(body: &Body, finding: &Finding) -> Assessment {
+    match (finding.name, finding.verdict, body.smaller_capacity()) {
+        (Name::RealCapacity, Verdict::Found, Some(_)) => Assessment::Bad,
+        (Name::RealCapacity, Verdict::Found, None) => Assessment::Good,
+        _ => Assessment::Neutral,
+    }
+}
+
+fn answer(finding: &Finding, assessment: Assessment) -> Answer {
     let quantity = |value: u64| Quantity {
         value: value as f64,
         low: finding.low.map(|low| low as f64),
@@ -113,6 +145,7 @@ fn answer(finding: &Finding) -> Answer {
         said,
         confidence: finding.confidence,
         reason: finding.reason.clone(),
+        assessment,
     }
 }
 

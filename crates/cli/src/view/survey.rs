@@ -4,6 +4,7 @@ use block::Bytes;
 use probe::Verdict;
 use record::RunId;
 use report::{Answer, Answers, Entry, Listing, Said, Style, Tone, number};
+use stats::Assessment;
 use survey::body::{Body, LeftOut};
 use survey::parts::Sort;
 use survey::{Conclusion, Topic, Value};
@@ -13,23 +14,28 @@ use crate::surveying::Planned;
 /// Lays out `body`, whose parts are the runs `parts` where they are recorded.
 pub fn answers(body: &Body, parts: &[RunId]) -> Answers {
     let (closing, tone) = closing(body);
+    let warning = warning(body);
     let mut advice: Vec<_> = body.conclusions.iter().flat_map(|said| &said.advice).collect();
     // The partition comes before what is made in it.
     advice.sort_by_key(|advice| advice.topic != "capacity");
     Answers {
         title: format!("drivescope survey: {}", super::subject(&body.target, &body.stack)),
+        tone: if warning.is_some() { Tone::Bad } else { tone },
+        warning,
         facts: facts(body),
         answers: body.conclusions.iter().map(answer).collect(),
         remarks: remarks(body, parts),
         advice: advice.iter().map(|a| (a.command.clone(), format!("{}.", a.why))).collect(),
         caveats: body.caveats.clone(),
         closing,
-        tone,
     }
 }
 
 /// The result in one line, for a list of runs.
 pub fn headline(body: &Body) -> String {
+    if let Some(warning) = warning(body) {
+        return warning;
+    }
     let of = |topic| {
         let said = body.conclusions.iter().find(|said| said.topic == topic)?;
         Some(format!("{} {}", name(topic), value(said)?))
@@ -39,6 +45,19 @@ pub fn headline(body: &Body) -> String {
         [Topic::SequentialRead, Topic::RandomRead, Topic::EraseBlock].into_iter().filter_map(of);
     let parts: Vec<String> = kind.into_iter().chain(rates).collect();
     if parts.is_empty() { "nothing concluded".to_owned() } else { parts.join(", ") }
+}
+
+/// The gravest conclusion against the drive, in one sentence.
+pub fn warning(body: &Body) -> Option<String> {
+    let mut bad = body.conclusions.iter().filter(|said| said.assessment == Assessment::Bad);
+    let first = bad.clone().find(|said| said.topic == Topic::RealCapacity);
+    let said = first.or_else(|| bad.find(|said| said.topic != Topic::Trust))?;
+    Some(match (said.topic, &said.value) {
+        (Topic::RealCapacity, Some(Value::Number(found))) => {
+            super::probe::counterfeit(Bytes(found.value as u64), body.target.capacity_bytes)
+        }
+        (topic, _) => format!("{}: {}", name(topic).to_uppercase(), said.statement),
+    })
 }
 
 fn facts(body: &Body) -> Vec<String> {
@@ -72,6 +91,7 @@ fn answer(said: &Conclusion) -> Answer {
         },
         confidence: said.confidence,
         reason: format!("{}.", said.statement),
+        assessment: said.assessment,
     }
 }
 

@@ -3,7 +3,7 @@
 use report::html::{Block, Cell, Facts, Row, Table};
 use report::{Answers, Listing, Said, Sheet, Standing, Style, Tables, Tone, number};
 use report::{render_answers, render_listing, render_sheet, render_tables};
-use stats::{Caveat, Verdict};
+use stats::{Assessment, Caveat, Verdict};
 
 /// A result that was laid out.
 pub enum Laid {
@@ -56,7 +56,12 @@ impl Laid {
             Laid::Answers(answers) => {
                 let closing = (answers.closing.as_str(), answers.tone);
                 let blocks = of_answers(answers, style);
-                laying(&answers.title, &answers.facts, closing, blocks, &answers.caveats)
+                let laid =
+                    laying(&answers.title, &answers.facts, closing, blocks, &answers.caveats);
+                match &answers.warning {
+                    Some(warning) => Laying { banner: format!("✗ {warning}"), ..laid },
+                    None => laid,
+                }
             }
             Laid::Tables(tables) => of_tables(tables),
             Laid::Several(all) => {
@@ -170,13 +175,22 @@ fn proofs(group: &report::Group) -> Table {
     Table { caption: format!("{}: proofs", group.title), columns, rows, notes }
 }
 
+/// Coloured only where it is good or bad for the user.
+fn assessed(cell: Cell, assessment: Assessment) -> Cell {
+    match assessment {
+        Assessment::Good => cell.toned(Tone::Good),
+        Assessment::Neutral => cell,
+        Assessment::Bad => cell.toned(Tone::Bad),
+    }
+}
+
 fn of_answers(answers: &Answers, style: Style) -> Vec<Block> {
     let row = |answer: &report::Answer| {
         let said = match &answer.said {
             Said::Value(quantity) => {
-                Cell::number(number::value(quantity, style.rate)).toned(Tone::Good)
+                assessed(Cell::number(number::value(quantity, style.rate)), answer.assessment)
             }
-            Said::Word(word) => Cell::words(word.clone()).toned(Tone::Good),
+            Said::Word(word) => assessed(Cell::words(word.clone()), answer.assessment),
             Said::None => Cell::words("none"),
             Said::Unknown => Cell::words("unknown").toned(Tone::Mixed),
         };
@@ -189,7 +203,7 @@ fn of_answers(answers: &Answers, style: Style) -> Vec<Block> {
         blocks.push(Block::Table(Table {
             caption: "Answers".to_owned(),
             columns: ["About", "answer", "confidence", "why"].map(str::to_owned).into(),
-            rows: answers.answers.iter().map(row).collect(),
+            rows: answers.in_order().map(row).collect(),
             notes: Vec::new(),
         }));
     }
