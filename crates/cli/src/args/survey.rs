@@ -26,8 +26,9 @@ Examples:
 Each part is a run of its own, which the survey names. Without a target, and
 where the current directory cannot be measured, a virtual drive is taken.
 
-Exit codes: 0 done; 1 done, and nothing was concluded; 2 wrong use or
-environment; 3 refused for safety; 130 stopped by Ctrl-C.")]
+Exit codes: 0 done; 1 done, and nothing was concluded or the drive is bad (it
+holds less than it reports, or its health is bad); 2 wrong use or environment;
+3 refused for safety; 130 stopped by Ctrl-C.")]
 pub struct SurveyArgs {
     /// Directory, file, block device, or virtual drive (sim:usb-8m) [default: the current directory]
     #[arg(value_parser = named, help_heading = "Target")]
