@@ -14,6 +14,7 @@ mod environment;
 pub mod health;
 mod identity;
 mod sink;
+pub mod text;
 pub mod trace;
 mod units;
 

@@ -6,7 +6,9 @@ use std::num::{IntErrorKind, ParseIntError};
 
 use anyhow::{Result, bail};
 use block::quoted;
+use block::text::is_hostile;
 use clap::error::{ContextKind, ErrorKind};
+use report::Styled;
 
 use crate::exit::Exit;
 use crate::talk;
@@ -60,13 +62,13 @@ pub fn tell(error: &mut clap::Error) -> Result<Exit> {
     }
     let text = error.render();
     if !error.use_stderr() {
-        return talk::result(&text.ansi().to_string()).map(|()| Exit::Done);
+        return talk::result(&Styled::own(text.ansi().to_string())).map(|()| Exit::Done);
     }
     // Its colours are our own, unless a terminal would take something that was typed for an order.
-    let is_harmless = |word: OsString| !word.to_string_lossy().contains(char::is_control);
+    let is_harmless = |word: OsString| !word.to_string_lossy().contains(is_hostile);
     match std::env::args_os().all(is_harmless) {
-        true => talk::say(&mended(error, text.ansi().to_string())),
-        false => talk::say(&talk::harmless(&mended(error, text.to_string()))),
+        true => talk::say(&Styled::own(mended(error, text.ansi().to_string()))),
+        false => talk::say(&Styled::of_lines(&mended(error, text.to_string()))),
     }
     Ok(Exit::Failed)
 }

@@ -5,7 +5,9 @@ use std::sync::{Mutex, PoisonError};
 
 use anstyle::{AnsiColor, Style};
 use anyhow::{Context as _, Result};
+use block::text::escaped_json;
 use record::Document;
+use report::Styled;
 use rustix::io::Errno;
 use serde::Serialize;
 
@@ -14,12 +16,16 @@ const RED: Style = AnsiColor::Red.on_default().bold();
 
 /// Says something that the user should know.
 pub fn note(text: &str) {
-    say(&format!("{YELLOW}note:{YELLOW:#} {}\n", harmless(text)));
+    say(&headed(YELLOW, "note:", text));
 }
 
 /// Says why there is no result.
 pub fn error(error: &anyhow::Error) {
-    say(&format!("{RED}error:{RED:#} {}\n", harmless(&told(error))));
+    say(&headed(RED, "error:", &told(error)));
+}
+
+fn headed(style: Style, head: &str, text: &str) -> Styled {
+    Styled::painted(style, head) + " " + Styled::of_lines(&format!("{text}\n"))
 }
 
 /// An error with its causes, each once, and what to do.
@@ -32,7 +38,7 @@ pub fn told(error: &anyhow::Error) -> String {
 }
 
 /// What was said while something else had the screen.
-static HELD: Mutex<Option<String>> = Mutex::new(None);
+static HELD: Mutex<Option<Styled>> = Mutex::new(None);
 
 /// What is said from now on is kept until [`release`]: something else has the screen.
 pub fn hold() {
@@ -48,21 +54,16 @@ pub fn release() {
 /// The last line that was kept, without its colours.
 pub fn last_held() -> Option<String> {
     let held = HELD.lock().unwrap_or_else(PoisonError::into_inner);
-    let last = held.as_ref()?.lines().last()?;
-    Some(anstream::adapter::strip_str(last).to_string())
+    held.as_ref()?.plain().lines().last().map(str::to_owned)
 }
 
 /// Writes to stderr. That nobody can read there is no reason to lose a measurement.
-pub fn say(text: &str) {
+pub fn say(text: &Styled) {
     if let Some(held) = HELD.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
-        return held.push_str(text);
+        *held += text;
+        return;
     }
-    let _ = anstream::stderr().lock().write_all(text.as_bytes());
-}
-
-/// Several lines may be meant, and an escape sequence from a file never is.
-pub fn harmless(text: &str) -> String {
-    text.split('\n').map(report::harmless).collect::<Vec<_>>().join("\n")
+    let _ = anstream::stderr().lock().write_all(text.as_str().as_bytes());
 }
 
 /// An error and its causes, each once: some errors say their cause themselves.
@@ -126,7 +127,7 @@ pub fn ask(question: &str) -> Result<bool> {
 /// # Errors
 /// When standard input cannot be read.
 pub fn read_line(question: &str) -> Result<String> {
-    say(&harmless(question));
+    say(&Styled::of_lines(question));
     let mut answer = String::new();
     std::io::stdin().lock().read_line(&mut answer).context("cannot read the answer")?;
     Ok(answer)
@@ -137,19 +138,39 @@ pub fn read_line(question: &str) -> Result<String> {
 /// # Errors
 /// As [`result`].
 pub fn document<B: Serialize>(document: &Document<B>) -> Result<()> {
-    result(&document.to_json().context("cannot write the result as JSON")?)
+    json(&document.to_json().context("cannot write the result as JSON")?)
+}
+
+/// Prints a result that is JSON: as it is, but for characters that a terminal would obey, which are escaped.
+///
+/// # Errors
+/// As [`result`].
+pub fn json(text: &str) -> Result<()> {
+    write(&escaped_json(text))
+}
+
+/// Prints a result that has no colours.
+///
+/// # Errors
+/// As [`result`].
+pub fn plain(text: &str) -> Result<()> {
+    write(Styled::of_lines(text).as_str())
 }
 
 /// Prints the result. A reader that went away is no error: it has seen what it wanted.
 ///
 /// # Errors
 /// When stdout cannot be written to.
-pub fn result(text: &str) -> Result<()> {
+pub fn result(text: &Styled) -> Result<()> {
     // In one piece: a stream that strips styles while it writes makes a system call of every line.
+    match anstream::AutoStream::choice(&std::io::stdout()) {
+        anstream::ColorChoice::Never => write(&text.plain()),
+        _ => write(text.as_str()),
+    }
+}
+
+fn write(text: &str) -> Result<()> {
     let mut out = std::io::stdout().lock();
-    let styled = anstream::AutoStream::choice(&out) != anstream::ColorChoice::Never;
-    let plain = (!styled).then(|| anstream::adapter::strip_str(text).to_string());
-    let text = plain.as_deref().unwrap_or(text);
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
         written => written.context("cannot write the result"),

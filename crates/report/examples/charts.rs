@@ -12,7 +12,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let canvas = Canvas::default();
         std::fs::write(format!("{directory}/{name}.svg"), svg(&chart, canvas)?)?;
         std::fs::write(format!("{directory}/{name}.png"), png(&chart, canvas)?)?;
-        println!("{}", terminal(&chart, Style::default())?);
+        println!("{}", terminal(&chart, Style::default())?.as_str());
     }
     let panels = common::all().map(|(_, chart)| chart);
     let canvas = Canvas { width: 800, height: 480, ground: Ground::Dark, ..Canvas::default() };

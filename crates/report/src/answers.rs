@@ -5,7 +5,8 @@ use stats::{Assessment, Caveat, Quantity};
 
 use crate::number;
 use crate::sheet::Tone;
-use crate::terminal::{BOLD, DIM, GREEN, Page, RED, Style, YELLOW, harmless, of_tone, paint};
+use crate::styled::Styled;
+use crate::terminal::{BOLD, DIM, GREEN, Page, RED, Style, YELLOW, of_tone, paint};
 
 /// A page of answers.
 #[derive(Clone, Debug)]
@@ -72,7 +73,7 @@ const NAME: usize = 16;
 const VALUE: usize = 9;
 
 /// A page of answers as text, with a line feed at its end.
-pub fn render_answers(answers: &Answers, style: Style) -> String {
+pub fn render_answers(answers: &Answers, style: Style) -> Styled {
     let mut page = Page::new(style);
     page.wrapped("", &answers.title, BOLD);
     for fact in &answers.facts {
@@ -92,7 +93,7 @@ pub fn render_answers(answers: &Answers, style: Style) -> String {
         page.blank();
     }
     for (name, text) in &answers.remarks {
-        let lead = format!("  {}  ", paint(DIM, &harmless(name)));
+        let lead = Styled::from("  ") + paint(DIM, name) + "  ";
         page.hanging(&lead, "    ", text, Ansi::new());
     }
     if !answers.advice.is_empty() {
@@ -102,7 +103,7 @@ pub fn render_answers(answers: &Answers, style: Style) -> String {
     for (command, why) in &answers.advice {
         if let Some(command) = command {
             // Not broken: it is there to be copied.
-            page.line(&format!("  {}", paint(GREEN, &harmless(command))));
+            page.line(&(Styled::from("  ") + paint(GREEN, command)));
         }
         page.wrapped(if command.is_some() { "    " } else { "  " }, why, Ansi::new());
     }
@@ -124,14 +125,14 @@ fn line(page: &mut Page, answer: &Answer, style: Style) {
     };
     let (sign, colour, value) = match &answer.said {
         Said::Value(quantity) => (found, tone, number::value(quantity, style.rate)),
-        Said::Word(word) => (found, tone, harmless(word).into_owned()),
+        Said::Word(word) => (found, tone, word.clone()),
         Said::None => ("–", DIM, "none".to_owned()),
         Said::Unknown => ("?", YELLOW, "unknown".to_owned()),
     };
     let sure = answer.confidence.map_or(String::new(), confidence);
-    let name = harmless(&answer.name);
+    let name = format!(" {:<NAME$} ", answer.name);
     let value = paint(BOLD, &format!("{value:>VALUE$}"));
-    page.line(&format!("{} {name:<NAME$} {value}  {sure}", paint(colour, sign)));
+    page.line(&(paint(colour, sign) + name + value + "  " + sure));
     page.wrapped("    ", &answer.reason, DIM);
 }
 
@@ -191,7 +192,7 @@ mod tests {
             tone: Tone::Mixed,
         };
         let text = render_answers(&page, Style::default());
-        let plain = anstream::adapter::strip_str(&text).to_string();
+        let plain = text.plain();
         assert!(plain.contains("✓ erase block          8 MiB  > 99.9 %\n"), "{plain}");
         assert!(plain.contains("? page               unknown\n"), "{plain}");
         assert!(plain.contains("– fat zone              none  98.2 %\n"), "{plain}");

@@ -180,7 +180,7 @@ fn times(text: &mut String, Times { name, min_ns, avg_ns, max_ns, n }: &Times) {
 fn device(name: &Name) -> String {
     let mut text = match name {
         Name::Number(major, minor) => format!("({major:>3},{minor:>3})"),
-        Name::Word(word) => crate::harmless(word).into_owned(),
+        Name::Word(word) => block::text::harmless(word).into_owned(),
     };
     if let Some((cut, _)) = text.char_indices().nth(14) {
         text.truncate(cut);

@@ -1,6 +1,9 @@
 //! Command lines to be copied: they may be longer than a line, and have to stay what they are.
 
-use crate::terminal::{Style, harmless};
+use block::text::harmless;
+
+use crate::styled::Styled;
+use crate::terminal::Style;
 
 /// What a line begins with, and the lines that go on with it.
 const LEAD: &str = "  ";
@@ -10,7 +13,7 @@ const JOINED: &str = " \\";
 
 /// `commands`, one a line, with a line feed at its end. One that is too wide goes on in the next line behind a backslash,
 /// as shells take it; it is parted before a flag, where there is one, so that flags keep their values.
-pub fn render_commands(commands: &[String], style: Style) -> String {
+pub fn render_commands(commands: &[String], style: Style) -> Styled {
     let mut text = String::new();
     for command in commands {
         let mut line = LEAD.to_owned();
@@ -32,7 +35,7 @@ pub fn render_commands(commands: &[String], style: Style) -> String {
         text.push_str(&line);
         text.push('\n');
     }
-    text
+    Styled::of_lines(&text)
 }
 
 /// Words, with the value of a flag beside it.
@@ -67,7 +70,7 @@ mod tests {
         let command =
             "drivescope mark '/mnt/a b' --tests SEQ1MQ8T1 --read-only --duration 5s --size 1GiB";
         let style = Style { width: 40, ..Style::default() };
-        let text = render_commands(&[command.to_owned()], style);
+        let text = render_commands(&[command.to_owned()], style).plain();
         assert!(text.lines().all(|line| line.len() <= 40), "{text}");
         assert!(text.lines().any(|line| line.trim().starts_with("--tests SEQ1MQ8T1")), "{text}");
         let joined = text.replace(" \\\n      ", " ");

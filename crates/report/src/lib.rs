@@ -15,6 +15,7 @@ pub mod number;
 mod screen;
 mod sheet;
 mod spark;
+mod styled;
 mod tables;
 pub mod terminal;
 
@@ -24,5 +25,6 @@ pub use number::RateUnit;
 pub use screen::{Item, Screen, render_screen};
 pub use sheet::{Cell, Entry, Group, Listing, Row, Sheet, Standing, Tone};
 pub use spark::spark;
+pub use styled::Styled;
 pub use tables::{Table, Tables, render_tables};
-pub use terminal::{Style, harmless, render_listing, render_sheet};
+pub use terminal::{Style, render_listing, render_sheet};

@@ -17,7 +17,7 @@ pub(crate) struct Markup;
 
 impl Markup {
     fn write<W: fmt::Write>(self, to: &mut W, text: &str) -> fmt::Result {
-        for letter in crate::harmless(text).chars() {
+        for letter in block::text::harmless(text).chars() {
             match letter {
                 '&' => to.write_str("&amp;")?,
                 '<' => to.write_str("&lt;")?,

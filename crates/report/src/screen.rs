@@ -5,6 +5,7 @@ use stats::{Proof, Verdict};
 use unicode_width::UnicodeWidthStr;
 
 use crate::chart::{Chart, terminal_within};
+use crate::styled::Styled;
 use crate::tables::fit;
 use crate::terminal::{BOLD, DIM, GREEN, Style, YELLOW, paint, signs};
 
@@ -43,79 +44,75 @@ const CHART_LEAST: usize = 9;
 
 /// The screen as `rows` lines at most, each at most `style.width` columns wide, with escape codes for colours and no
 /// others.
-pub fn render_screen(screen: &Screen, style: Style, rows: usize) -> Vec<String> {
+pub fn render_screen(screen: &Screen, style: Style, rows: usize) -> Vec<Styled> {
     let width = style.width;
     let mut lines = vec![cut(BOLD, &screen.title, width)];
     lines.extend(screen.above.iter().flat_map(|item| drawn(item, width)));
-    let below: Vec<String> = screen.below.iter().flat_map(|item| drawn(item, width)).collect();
+    let below: Vec<Styled> = screen.below.iter().flat_map(|item| drawn(item, width)).collect();
     let last = usize::from(!screen.keys.is_empty());
     let room = rows.saturating_sub(lines.len() + below.len() + last);
     lines.extend(screen.chart.iter().flat_map(|chart| course(chart, style, room)));
     lines.extend(below);
     lines.truncate(rows.saturating_sub(last));
     if last == 1 && rows > 0 {
-        lines.resize(rows - 1, String::new());
+        lines.resize(rows - 1, Styled::default());
         lines.push(cut(DIM, &screen.keys, width));
     }
     lines
 }
 
 /// The chart in `room` lines; nothing where that is too little, or where it cannot be drawn: a run goes on without it.
-fn course(chart: &Chart, style: Style, room: usize) -> Vec<String> {
+fn course(chart: &Chart, style: Style, room: usize) -> Vec<Styled> {
     let text = match room {
         CHART_LEAST.. => terminal_within(chart, style, room).unwrap_or_default(),
-        _ => String::new(),
+        _ => Styled::default(),
     };
-    let lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    let lines = text.split();
     if lines.len() > room { Vec::new() } else { lines }
 }
 
-fn cut(style: Ansi, text: &str, width: usize) -> String {
+fn cut(style: Ansi, text: &str, width: usize) -> Styled {
     match fit(text, width).trim_end() {
-        text if text.is_empty() || width == 0 => String::new(),
+        text if text.is_empty() || width == 0 => Styled::default(),
         text => paint(style, text),
     }
 }
 
-fn drawn(item: &Item, width: usize) -> Vec<String> {
+fn drawn(item: &Item, width: usize) -> Vec<Styled> {
     match item {
         Item::Text(text) => vec![cut(Ansi::new(), text, width)],
         Item::Warning(text) if width < 2 => vec![cut(YELLOW, text, width)],
         Item::Warning(text) => {
-            vec![format!(
-                "{} {}",
-                paint(YELLOW, "!"),
-                cut(Ansi::new(), text, width.saturating_sub(2))
-            )]
+            vec![paint(YELLOW, "!") + " " + cut(Ansi::new(), text, width.saturating_sub(2))]
         }
         Item::Share(share, text) => vec![bar(*share, text, width)],
         Item::Proofs(of, proofs) => proven(of, proofs, width),
     }
 }
 
-fn bar(share: f64, text: &str, width: usize) -> String {
+fn bar(share: f64, text: &str, width: usize) -> Styled {
     if width < 2 * BAR {
         return cut(Ansi::new(), text, width);
     }
     let full = (share.clamp(0.0, 1.0) * BAR as f64).round() as usize;
     let (done, open) = ("━".repeat(full), "─".repeat(BAR - full));
     let words = cut(Ansi::new(), text, width.saturating_sub(BAR + 1));
-    format!("{}{} {words}", paint(GREEN, &done), paint(DIM, &open))
+    paint(GREEN, &done) + paint(DIM, &open) + " " + words
 }
 
 /// What it is of, and the signs of all proofs; in another line why the first that is refuted is so.
-fn proven(of: &str, proofs: &[(&'static str, Proof)], width: usize) -> Vec<String> {
-    let bare = signs(proofs, |_, text| text.to_owned());
+fn proven(of: &str, proofs: &[(&'static str, Proof)], width: usize) -> Vec<Styled> {
+    let bare = signs(proofs).plain();
     let (name, wide) = (cut(Ansi::new(), of, width), bare.width());
     let mut lines = match of.width() + 2 + wide {
-        both if both <= width => vec![format!("{name}  {}", signs(proofs, paint))],
-        _ if wide <= width => vec![name, signs(proofs, paint)],
+        both if both <= width => vec![name + "  " + signs(proofs)],
+        _ if wide <= width => vec![name, signs(proofs)],
         // What is in colour cannot be cut.
         _ => vec![name, cut(Ansi::new(), &bare, width)],
     };
     let refuted = proofs.iter().find(|(_, proof)| proof.verdict == Verdict::Refuted);
-    lines.extend(refuted.map(|(name, proof)| {
-        drawn(&Item::Warning(format!("{name} refuted: {}", proof.reason)), width).concat()
+    lines.extend(refuted.into_iter().flat_map(|(name, proof)| {
+        drawn(&Item::Warning(format!("{name} refuted: {}", proof.reason)), width)
     }));
     lines
 }
@@ -151,8 +148,8 @@ mod tests {
         }
     }
 
-    fn plain(lines: &[String]) -> Vec<String> {
-        lines.iter().map(|line| anstream::adapter::strip_str(line).to_string()).collect()
+    fn plain(lines: &[Styled]) -> Vec<String> {
+        lines.iter().map(Styled::plain).collect()
     }
 
     // Breaks when a frame is larger than its terminal, which would scroll and smear what stands there: in any size, also

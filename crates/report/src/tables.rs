@@ -4,11 +4,13 @@
 //! seconds or gibibytes.
 
 use anstyle::Style as Ansi;
+use block::text::harmless;
 use stats::Caveat;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use crate::sheet::Tone;
-use crate::terminal::{BOLD, DIM, Page, Style, harmless, of_tone, paint};
+use crate::styled::Styled;
+use crate::terminal::{BOLD, DIM, Page, Style, of_tone, paint};
 
 /// A page.
 #[derive(Clone, Debug)]
@@ -48,7 +50,7 @@ const LEAST_NAME: usize = 8;
 const HEAD_LINES_MAX: usize = 6;
 
 /// A page as text, with a line feed at its end.
-pub fn render_tables(tables: &Tables, style: Style) -> String {
+pub fn render_tables(tables: &Tables, style: Style) -> Styled {
     let mut page = Page::new(style);
     page.wrapped("", &tables.title, BOLD);
     for fact in &tables.facts {
@@ -115,10 +117,10 @@ fn draw(page: &mut Page, table: &Table, width: usize) {
         page.line(&paint(BOLD, line(first, &head).trim_end()));
     }
     for (name, fields) in &table.rows {
-        page.line(&line(name, fields));
+        page.line(&line(name, fields).into());
     }
     for note in &table.notes {
-        page.hanging("  ", "    ", note, Ansi::new());
+        page.hanging(&"  ".into(), "    ", note, Ansi::new());
     }
 }
 
@@ -177,12 +179,6 @@ pub(crate) fn fit(text: &str, width: usize) -> String {
 mod tests {
     use super::*;
 
-    fn plain(text: &str) -> String {
-        let mut parts = text.split('\u{1b}');
-        let first = parts.next().unwrap_or_default().to_owned();
-        parts.fold(first, |all, part| all + part.split_once('m').map_or("", |(_, rest)| rest))
-    }
-
     fn page(rows: Vec<(String, Vec<String>)>) -> Tables {
         Tables {
             title: "title".to_owned(),
@@ -206,7 +202,7 @@ mod tests {
             ("sda".to_owned(), vec!["12345678".to_owned(), "1".to_owned()]),
             ("nvme0n1".to_owned(), vec!["9".to_owned()]),
         ];
-        let text = plain(&render_tables(&page(rows), Style::default()));
+        let text = render_tables(&page(rows), Style::default()).plain();
         let expected = concat!(
             "title\n  fact\n\n",
             "Device       I/Os  µs\nsda      12345678   1\nnvme0n1         9\n",
@@ -227,7 +223,7 @@ mod tests {
             notes: Vec::new(),
         };
         let tables = Tables { tables: vec![table], ..page(Vec::new()) };
-        let text = plain(&render_tables(&tables, Style { width: 50, ..Style::default() }));
+        let text = render_tables(&tables, Style { width: 50, ..Style::default() }).plain();
         let expected = concat!(
             "What a pause gains, by its length in seconds\n",
             "              first 10       last 10\n",
@@ -243,12 +239,12 @@ mod tests {
     #[test]
     fn long_names_are_cut() {
         let rows = vec![("x\u{1b}".repeat(100), vec!["1".to_owned(), "2".to_owned()])];
-        let text = plain(&render_tables(&page(rows), Style::default()));
+        let text = render_tables(&page(rows), Style::default()).plain();
         assert!(text.lines().all(|line| display_width(line) <= 80), "{text}");
         assert!(text.contains("…     1   2"), "{text}");
         let narrow = Style { width: 10, ..Style::default() };
         let rows = vec![("abcdefghij".to_owned(), vec![])];
-        let text = plain(&render_tables(&page(rows), narrow));
+        let text = render_tables(&page(rows), narrow).plain();
         assert!(text.contains("Device    I/Os  µs\nabcdefg…\n"), "{text}");
     }
 }

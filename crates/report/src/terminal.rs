@@ -1,12 +1,12 @@
 //! Sheets and listings as terminal text.
 
-use std::borrow::Cow;
-
 use anstyle::{AnsiColor, Style as Ansi};
+use block::text::harmless;
 use stats::{Caveat, Proof, Verdict};
 
 use crate::number::{self, RateUnit};
 use crate::sheet::{Cell, Entry, Group, Listing, Row, Sheet, Standing, Tone};
+use crate::styled::Styled;
 
 /// How text is made for a terminal. Escape codes are always written; whoever prints strips them where
 /// they are not wanted.
@@ -30,8 +30,8 @@ pub(crate) const GREEN: Ansi = AnsiColor::Green.on_default();
 pub(crate) const YELLOW: Ansi = AnsiColor::Yellow.on_default();
 pub(crate) const RED: Ansi = AnsiColor::Red.on_default();
 
-pub(crate) fn paint(style: Ansi, text: &str) -> String {
-    format!("{style}{text}{style:#}")
+pub(crate) fn paint(style: Ansi, text: &str) -> Styled {
+    Styled::painted(style, text)
 }
 
 pub(crate) fn of_tone(tone: Tone) -> Ansi {
@@ -39,16 +39,6 @@ pub(crate) fn of_tone(tone: Tone) -> Ansi {
         Tone::Good => GREEN,
         Tone::Mixed => YELLOW,
         Tone::Bad => RED,
-    }
-}
-
-/// Text that cannot command a terminal. Names come from plans, drives and runs of other machines, and an
-/// escape sequence among them would be obeyed.
-pub fn harmless(text: &str) -> Cow<'_, str> {
-    if text.contains(char::is_control) {
-        text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
-    } else {
-        text.into()
     }
 }
 
@@ -61,17 +51,19 @@ fn sign(verdict: Verdict) -> (&'static str, Ansi) {
     }
 }
 
-/// The signs of all proofs in one line, each as `paint` has it.
-pub(crate) fn signs(proofs: &[(&str, Proof)], paint: impl Fn(Ansi, &str) -> String) -> String {
-    let signed = |(name, proof): &(&str, Proof)| {
+/// The signs of all proofs in one line.
+pub(crate) fn signs(proofs: &[(&str, Proof)]) -> Styled {
+    let mut line = Styled::default();
+    for (index, (name, proof)) in proofs.iter().enumerate() {
         let (sign, colour) = sign(proof.verdict);
-        paint(colour, &format!("{sign}{name}"))
-    };
-    proofs.iter().map(signed).collect::<Vec<_>>().join(" ")
+        let gap = if index > 0 { " " } else { "" };
+        line = line + gap + paint(colour, &format!("{sign}{name}"));
+    }
+    line
 }
 
 /// A sheet as text, with a line feed at its end.
-pub fn render_sheet(sheet: &Sheet, style: Style) -> String {
+pub fn render_sheet(sheet: &Sheet, style: Style) -> Styled {
     let mut page = Page::new(style);
     page.wrapped("", &sheet.title, BOLD);
     for fact in &sheet.facts {
@@ -91,7 +83,7 @@ pub fn render_sheet(sheet: &Sheet, style: Style) -> String {
 }
 
 /// A listing as text, with a line feed at its end.
-pub fn render_listing(listing: &Listing, style: Style) -> String {
+pub fn render_listing(listing: &Listing, style: Style) -> Styled {
     let mut page = Page::new(style);
     if listing.entries.is_empty() {
         page.wrapped("", &listing.empty, Ansi::new());
@@ -113,48 +105,47 @@ const INTERVAL: usize = 12;
 
 /// Text that grows line by line.
 pub(crate) struct Page {
-    pub(crate) text: String,
+    pub(crate) text: Styled,
     style: Style,
 }
 
 impl Page {
     pub(crate) fn new(style: Style) -> Page {
-        Page { text: String::new(), style }
+        Page { text: Styled::default(), style }
     }
 
-    pub(crate) fn line(&mut self, line: &str) {
-        self.text.push_str(line.trim_end());
-        self.text.push('\n');
+    pub(crate) fn line(&mut self, line: &Styled) {
+        self.text += line;
+        self.text.end_line();
     }
 
     pub(crate) fn blank(&mut self) {
-        self.text.push('\n');
+        self.text.end_line();
     }
 
     /// Breaks `words` before the last column; every line begins with `indent`.
     pub(crate) fn wrapped(&mut self, indent: &str, words: &str, style: Ansi) {
-        self.hanging(indent, indent, words, style);
+        self.hanging(&indent.into(), indent, words, style);
     }
 
     /// Breaks `words` before the last column; the first line begins with `first`, the others with `rest`.
-    pub(crate) fn hanging(&mut self, first: &str, rest: &str, words: &str, style: Ansi) {
+    pub(crate) fn hanging(&mut self, first: &Styled, rest: &str, words: &str, style: Ansi) {
         let options = textwrap::Options::new(self.style.width)
-            .initial_indent(first)
+            .initial_indent(first.as_str())
             .subsequent_indent(rest)
             // Names and commands are copied from here: they are parted where they have a space.
             .word_splitter(textwrap::WordSplitter::NoHyphenation)
             .break_words(false);
-        let mut lead = first;
+        let mut lead = first.clone();
         for line in textwrap::wrap(&harmless(words), options) {
-            let text = line.strip_prefix(lead).unwrap_or(&line);
-            let painted = paint(style, text);
-            self.line(&format!("{lead}{painted}"));
-            lead = rest;
+            let text = line.strip_prefix(lead.as_str()).unwrap_or(&line);
+            self.line(&(lead + paint(style, text)));
+            lead = rest.into();
         }
     }
 
     fn group(&mut self, group: &Group) {
-        let mut head = format!("{:<NAME$}", harmless(&group.title));
+        let mut head = format!("{:<NAME$}", group.title);
         let cells = group.rows.iter().find_map(|row| match &row.standing {
             Standing::Stands(cells) => Some(cells),
             Standing::Withdrawn { .. } | Standing::Open(_) => None,
@@ -180,7 +171,7 @@ impl Page {
     fn row(&mut self, row: &Row) {
         match &row.standing {
             Standing::Stands(cells) => {
-                let mut line = format!("{:<NAME$}", harmless(&row.name));
+                let mut line = format!("{:<NAME$}", row.name);
                 for cell in cells {
                     let text = match cell {
                         Cell::Value(q) => format!("{:>VALUE$}", number::value(q, self.style.rate)),
@@ -191,19 +182,19 @@ impl Page {
                     };
                     line.push_str(&format!(" {text}"));
                 }
-                self.line(&line);
+                self.line(&line.into());
             }
             Standing::Withdrawn { reason, instead } => {
-                let name = harmless(&row.name);
-                let lead = format!("{name:<NAME$} {}", paint(RED, "withdrawn: "));
+                let name = format!("{:<NAME$} ", row.name);
+                let lead = Styled::from(name) + paint(RED, "withdrawn: ");
                 self.hanging(&lead, "    ", reason, Ansi::new());
                 if !instead.is_empty() {
                     self.wrapped("    ", instead, DIM);
                 }
             }
             Standing::Open(reason) => {
-                let lead = format!("{:<NAME$} ", harmless(&row.name));
-                self.hanging(&lead, "    ", reason, Ansi::new());
+                let lead = format!("{:<NAME$} ", row.name);
+                self.hanging(&lead.into(), "    ", reason, Ansi::new());
             }
         }
         for detail in &row.detail {
@@ -217,37 +208,37 @@ impl Page {
         if row.proofs.is_empty() {
             return;
         }
-        self.line(&format!("  {}", signs(&row.proofs, paint)));
+        self.line(&(Styled::from("  ") + signs(&row.proofs)));
         for (name, proof) in unproven(row) {
             let (sign, colour) = sign(proof.verdict);
-            let lead = format!("    {} {name}: ", paint(colour, sign));
+            let lead = Styled::from("    ") + paint(colour, sign) + " " + name + ": ";
             self.hanging(&lead, "      ", &proof.reason, Ansi::new());
         }
     }
 
     pub(crate) fn caveats(&mut self, caveats: &[Caveat]) {
         for caveat in caveats {
-            let lead = format!("{} ", paint(YELLOW, "!"));
+            let lead = paint(YELLOW, "!") + " ";
             let text = format!("{}: {}.", caveat.subject, caveat.cause);
             self.hanging(&lead, "  ", &text, Ansi::new());
-            self.hanging("  → ", "    ", &format!("{}.", caveat.remedy), Ansi::new());
+            self.hanging(&"  → ".into(), "    ", &format!("{}.", caveat.remedy), Ansi::new());
         }
     }
 
     fn entry(&mut self, entry: &Entry) {
-        let lead = format!("{}  ", paint(BOLD, &harmless(&entry.title)));
+        let lead = paint(BOLD, &entry.title) + "  ";
         self.hanging(&lead, "  ", &entry.summary, Ansi::new());
         let name = entry
             .facts
             .iter()
-            .map(|(name, _)| textwrap::core::display_width(name))
+            .map(|(name, _)| textwrap::core::display_width(&harmless(name)))
             .max()
             .unwrap_or(0);
         for (fact, value) in &entry.facts {
-            let lead = format!("  {}  ", paint(DIM, &format!("{fact:<name$}")));
+            let lead = Styled::from("  ") + paint(DIM, &format!("{fact:<name$}")) + "  ";
             match fact == "command" && value.starts_with(COMMAND) {
                 // Not broken: it is there to be copied.
-                true => self.line(&format!("{lead}{}", harmless(value))),
+                true => self.line(&(lead + value)),
                 false => self.hanging(&lead, &" ".repeat(name + 4), value, Ansi::new()),
             }
         }
@@ -257,11 +248,11 @@ impl Page {
                 Tone::Mixed => "!",
                 Tone::Bad => "✗",
             };
-            let lead = format!("  {} ", paint(of_tone(*tone), sign));
+            let lead = Styled::from("  ") + paint(of_tone(*tone), sign) + " ";
             match note.split_once(COMMAND).filter(|(why, _)| why.ends_with(": ")) {
                 Some((why, words)) => {
                     self.hanging(&lead, "    ", why.trim_end(), Ansi::new());
-                    self.line(&format!("    {COMMAND}{}", harmless(words)));
+                    self.line(&(Styled::from("    ") + COMMAND + words));
                 }
                 None => self.hanging(&lead, "    ", note, Ansi::new()),
             }
@@ -289,14 +280,14 @@ mod tests {
     /// The run of another machine may carry whatever its maker liked in its names.
     #[test]
     fn no_name_commands_the_terminal() {
-        let evil = "\u{1b}[2J\u{9b}2Jx\r\ny\u{7}".to_owned();
+        let evil = "\u{1b}[2J\u{1b}[35m\u{9b}2Jx\r\ny\u{7}\u{202e}".to_owned();
         let row = |standing| Row { name: evil.clone(), standing, detail: vec![], proofs: vec![] };
         let withdrawn = Standing::Withdrawn { reason: evil.clone(), instead: evil.clone() };
         let rows = vec![row(Standing::Stands(vec![])), row(withdrawn)];
         let sheet = Sheet {
             title: evil.clone(),
             facts: vec![evil.clone()],
-            groups: vec![Group { title: evil.clone(), columns: vec![], rows }],
+            groups: vec![Group { title: evil.clone(), columns: vec![evil.clone()], rows }],
             caveats: vec![Caveat {
                 code: evil.clone(),
                 subject: evil.clone(),
@@ -310,21 +301,22 @@ mod tests {
             entries: vec![Entry {
                 title: evil.clone(),
                 summary: evil.clone(),
-                facts: vec![("fact".to_owned(), evil.clone())],
-                notes: vec![(Tone::Bad, evil.clone())],
+                facts: vec![
+                    (evil.clone(), evil.clone()),
+                    ("command".to_owned(), format!("{COMMAND}{evil}")),
+                ],
+                notes: vec![(Tone::Bad, evil.clone()), (Tone::Bad, format!("x: {COMMAND}{evil}"))],
             }],
             empty: String::new(),
         };
         let style = Style::default();
         for text in [render_sheet(&sheet, style), render_listing(&listing, style)] {
-            assert!(text.contains("x") && text.contains("\u{fffd}"), "{text:?}");
-            // What is left are line feeds and our own colours.
-            let plain = text.replace('\n', "");
-            let codes = plain.split('\u{1b}').skip(1);
-            assert!(
-                codes.into_iter().all(|code| code.starts_with('[') && !code.starts_with("[2J"))
-            );
-            assert!(!plain.contains(|c: char| c.is_control() && c != '\u{1b}'), "{plain:?}");
+            // Only line feeds and colours of our own are left, and magenta is not one of them.
+            assert!(!text.as_str().contains("\u{1b}[35m"), "{text:?}");
+            let plain = text.plain();
+            assert!(plain.contains("\u{fffd}[2J\u{fffd}[35m\u{fffd}2Jx"), "{plain:?}");
+            let is_obeyed = |c: char| c != '\n' && block::text::is_hostile(c);
+            assert!(!plain.contains(is_obeyed), "{plain:?}");
         }
     }
 }

@@ -69,8 +69,7 @@ fn drawn(chart: &Chart) {
     }
     for width in [60, 120] {
         let text = terminal(chart, Style { width, ..Style::default() }).unwrap();
-        let text = anstream::adapter::strip_str(&text).to_string();
-        for line in text.lines() {
+        for line in text.plain().lines() {
             assert!(unicode_width::UnicodeWidthStr::width(line) <= width, "{line:?}\n{chart:?}");
         }
     }

@@ -4,7 +4,6 @@
 
 mod common;
 
-use anstream::adapter::strip_str;
 use common::MIB;
 use drivescope_report::Style;
 use drivescope_report::chart::{
@@ -17,7 +16,7 @@ fn small() -> Canvas {
 
 fn plain(chart: &Chart, width: usize) -> String {
     let style = Style { width, ..Style::default() };
-    strip_str(&terminal(chart, style).unwrap()).to_string()
+    terminal(chart, style).unwrap().plain()
 }
 
 /// A chart whose grid was changed.

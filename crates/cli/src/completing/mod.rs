@@ -11,6 +11,7 @@ mod shells;
 use std::ffi::OsStr;
 
 use anyhow::{Context as _, Result};
+use block::text::is_hostile;
 use clap::builder::ArgExt;
 use clap::{Arg, Command, CommandFactory};
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
@@ -140,8 +141,12 @@ fn offer(id: &str, verb: &str) -> Option<Offer> {
     found.map(|(_, _, offer)| *offer)
 }
 
+/// Names of files that a terminal would obey are not offered: shells print what they offer.
 fn completer(offer: Offer) -> impl ArgExt {
-    ArgValueCompleter::new(offer)
+    let is_shown = |c: &CompletionCandidate| !c.get_value().to_string_lossy().contains(is_hostile);
+    ArgValueCompleter::new(move |typed: &OsStr| {
+        offer(typed).into_iter().filter(is_shown).collect::<Vec<_>>()
+    })
 }
 
 #[cfg(test)]

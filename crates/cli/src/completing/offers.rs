@@ -6,6 +6,7 @@ use std::os::unix::fs::FileTypeExt as _;
 use std::path::Path;
 
 use block::Bytes;
+use block::text::harmless;
 use clap_complete::engine::{CompletionCandidate, PathCompleter, ValueCompleter as _};
 use linux::sysfs::{BlockNode, Roots};
 use linux::target::EngineKind;
@@ -23,7 +24,7 @@ type Offered = Vec<CompletionCandidate>;
 /// A value, and what it is.
 pub(super) fn word(text: impl Into<String>, said: impl Into<String>) -> CompletionCandidate {
     let said: String = said.into();
-    let said = Some(said).filter(|said| !said.is_empty());
+    let said = Some(harmless(&said).into_owned()).filter(|said| !said.is_empty());
     CompletionCandidate::new(text.into()).help(said.map(Into::into))
 }
 

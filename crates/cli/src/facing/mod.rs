@@ -87,7 +87,7 @@ impl Face<'_> {
         talk::note(&format!("seed {seed}; -z{seed} draws the same offsets again"));
         let loaded = self.load(&kinds, seed, &cancel)?;
         let interrupted = loaded.iter().any(|one| one.outcome.body.interrupted);
-        talk::result(&show::report(self, &loaded))?;
+        talk::plain(&show::report(self, &loaded))?;
         let refuted = show::verdicts(self, &loaded)?;
         for Loaded { outcome, .. } in loaded {
             if let Some(broken) = outcome.broken {

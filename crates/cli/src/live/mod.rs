@@ -249,11 +249,12 @@ impl Shared {
             view::live::screen(&model, now)
         };
         let style = report::Style { width: size.columns, ..report::Style::default() };
-        let mut lines = report::render_screen(&screen, style, size.rows);
-        if anstream::AutoStream::choice(&io::stderr()) == ColorChoice::Never {
-            let plain = |line: &mut String| *line = anstream::adapter::strip_str(line).to_string();
-            lines.iter_mut().for_each(plain);
-        }
+        let lines = report::render_screen(&screen, style, size.rows);
+        let shown = match anstream::AutoStream::choice(&io::stderr()) {
+            ColorChoice::Never => report::Styled::plain,
+            _ => |line: &report::Styled| line.as_str().to_owned(),
+        };
+        let lines = lines.iter().map(shown).collect();
         // A terminal that is gone ends nothing: SIGHUP does, if it is to.
         let _ = terminal::show(frame.change(size, lines).as_bytes());
     }

@@ -345,6 +345,6 @@ pub fn show(verb: &str, document: &Document<Body>, json: bool) -> Result<()> {
     let style = report::Style::default();
     let answers = view::probe::answers(verb, &document.body);
     let plot = view::plots::in_terminal(&document.body, style)?;
-    let plot = if plot.is_empty() { plot } else { format!("\n{plot}") };
-    talk::result(&(report::render_answers(&answers, style) + &plot))
+    let gap = if plot.as_str().is_empty() { "" } else { "\n" };
+    talk::result(&(report::render_answers(&answers, style) + report::Styled::of_lines(gap) + plot))
 }

@@ -63,7 +63,7 @@ impl Planned {
 /// When it cannot be shown.
 pub fn agreed(planned: &Planned, json: bool) -> Result<bool> {
     if json {
-        talk::result(&(serde_json::to_string_pretty(&planned.estimate)? + "\n"))?;
+        talk::json(&(serde_json::to_string_pretty(&planned.estimate)? + "\n"))?;
         return Ok(false);
     }
     let text = report::render_listing(&view::pts::plan(&planned.estimate), Style::default());

@@ -33,7 +33,7 @@ pub fn main(args: &ExplainArgs) -> Result<Exit> {
             let why = explained.equivalent.differs.join("; ");
             format!("{}: there is no plan of this: {why}", said(&args.command))
         })?;
-        talk::result(&plan.to_toml()?)?;
+        talk::plain(&plan.to_toml()?)?;
     } else if args.json {
         print_json(SCHEMA, &explained)?;
     } else {
@@ -46,7 +46,7 @@ pub fn main(args: &ExplainArgs) -> Result<Exit> {
             words.insert(words.len().min(1), "--plan".to_owned());
             commands.insert(at, format!("drivescope {} > PLAN.toml", line::command(&words)));
         }
-        text.push_str(&report::render_commands(&commands, style));
+        text += &report::render_commands(&commands, style);
         talk::result(&text)?;
     }
     Ok(Exit::Done)

@@ -163,7 +163,7 @@ impl Out {
             (Some((file, name)), Row::Scatter { .. }) => file
                 .write_all(line.as_bytes())
                 .with_context(|| format!("{name}: cannot be written")),
-            _ => talk::result(&line),
+            _ => talk::plain(&line),
         }
     }
 }

@@ -52,7 +52,7 @@ pub fn main(args: &HealthArgs) -> Result<Exit> {
         let run_id = RunId::new(SystemClock.now(), u64::from(std::process::id()));
         let changes = changes.unwrap_or_default();
         let body = Body { target: args.device.clone(), stack, drives, changes };
-        talk::result(&document(SCHEMA, run_id, &SystemClock, body).to_json()?)?;
+        talk::document(&document(SCHEMA, run_id, &SystemClock, body))?;
     } else {
         let listing = view::health::listing(&drives, changes.as_deref());
         talk::result(&report::render_listing(&listing, Style::default()))?;

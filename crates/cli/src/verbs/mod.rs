@@ -45,7 +45,7 @@ use crate::talk;
 /// # Errors
 /// When it cannot be printed.
 fn print(text: &str) -> Result<Exit> {
-    talk::result(text)?;
+    talk::plain(text)?;
     Ok(Exit::Done)
 }
 

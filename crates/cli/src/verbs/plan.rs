@@ -23,9 +23,9 @@ pub fn main(args: &PlanArgs) -> Result<Exit> {
     plan.check()?;
     if args.json {
         let document = document(workload::plan::SCHEMA, run_id(seed), &SystemClock, &plan);
-        talk::result(&document.to_json()?)?;
+        talk::document(&document)?;
     } else {
-        talk::result(&plan.to_toml()?)?;
+        talk::plain(&plan.to_toml()?)?;
     }
     Ok(Exit::Done)
 }

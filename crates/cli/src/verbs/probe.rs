@@ -98,7 +98,7 @@ fn all(args: &ChainArgs, given: &Given) -> Result<Exit> {
         return job.run();
     }
     let made = job.make()?;
-    talk::result(&view::row::of(made.body()))?;
+    talk::plain(&view::row::of(made.body()))?;
     made.end(true)
 }
 

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
+use block::text::harmless;
 use report::chart::{Canvas, Chart, Ground, png, svg, terminal};
 use report::html::{Block, Document};
 use report::{RateUnit, Style};
@@ -89,12 +90,12 @@ pub fn main(args: &ReportArgs) -> Result<Exit> {
         let names: Vec<&str> = runs.iter().map(|run| run.name.as_str()).collect();
         print_json(SCHEMA, json!({ "runs": names, "files": files, "charts": charts.len() }))?;
     } else if to_stdout {
-        talk::result(&printed)?;
+        talk::plain(&printed)?;
     } else {
         let line = |o: &Output| {
             format!("{}: {}\n", o.path.display(), report::number::bytes(o.bytes.len() as f64))
         };
-        talk::result(&outputs.iter().map(line).collect::<String>())?;
+        talk::plain(&outputs.iter().map(line).collect::<String>())?;
     }
     Ok(if altered.contains(&Exit::No) { Exit::No } else { Exit::Done })
 }
@@ -152,10 +153,15 @@ fn markdown(
         let name = names.next();
         if let (Some((dir, end)), Some(name)) = (pictures, name) {
             let link = dir.join(format!("{name}.{end}"));
-            return Ok(format!("![{}](<{}>)", view::plain(&chart.title), link.display()));
+            let link = link.display().to_string().replace('<', "%3C").replace('>', "%3E");
+            return Ok(format!("![{}](<{}>)", view::plain(&chart.title), harmless(&link)));
         }
         let drawn = terminal(chart, Style { rate, ..Style::default() })?;
-        Ok(format!("```text\n{}```", anstream::adapter::strip_str(&drawn)))
+        let drawn = drawn.plain();
+        // Longer than any in a title, which would end it.
+        let fence = (3..).map(|count| "`".repeat(count)).find(|fence| !drawn.contains(fence));
+        let fence = fence.unwrap_or_default();
+        Ok(format!("{fence}text\n{drawn}{fence}"))
     })
 }
 

@@ -84,11 +84,12 @@ pub fn main(args: &RerunArgs) -> Result<Exit> {
         let Document { envelope, body } = &made.document;
         let mut text = serde_json::to_string_pretty(&Repeated { envelope, body, comparison })?;
         text.push('\n');
-        talk::result(&text)?;
+        talk::json(&text)?;
     } else {
         session::show("rerun", &made.document, false, output.mib)?;
         let sheet = view::rerun::sheet(&id, &repeat);
-        talk::result(&format!("\n{}", report::render_sheet(&sheet, Style::default())))?;
+        let sheet = report::render_sheet(&sheet, Style::default());
+        talk::result(&(report::Styled::of_lines("\n") + sheet))?;
     }
     let again = made.id().cloned();
     let exit = made.end()?;

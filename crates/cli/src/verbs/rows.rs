@@ -52,7 +52,7 @@ fn merge(files: &[PathBuf], json: bool) -> Result<Exit> {
     if json {
         print_json(SCHEMA, json!({ "rows": rows }))?;
     } else {
-        talk::result(&row::table(&rows))?;
+        talk::plain(&row::table(&rows))?;
     }
     Ok(Exit::Done)
 }

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::{Context as _, Result, bail};
 use linux::scratch;
 use record::{Exported, Integrity, RecordError, Run, RunId, Runs};
-use report::Style;
+use report::{Style, Styled};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -54,13 +54,13 @@ pub fn main(verb: &RunsVerb) -> Result<Exit> {
             let count = runs.reindex()?;
             let are = if count == 1 { "is" } else { "are" };
             let text = format!("{dir}: {} {are} indexed\n", report::number::counted(count, "run"));
-            tell(*json, json!({ "dir": dir, "indexed": count }), &text)
+            tell(*json, json!({ "dir": dir, "indexed": count }), &Styled::of_lines(&text))
         }
     }
 }
 
 /// Prints a result in one form or the other.
-fn tell<B: Serialize>(json: bool, body: B, text: &str) -> Result<Exit> {
+fn tell<B: Serialize>(json: bool, body: B, text: &Styled) -> Result<Exit> {
     if json {
         print_json(SCHEMA, body)?;
     } else {
@@ -89,9 +89,9 @@ fn list(drive: Option<&str>, place: &PlaceArgs, json: bool) -> Result<Exit> {
         "unreadable": unreadable.collect::<Vec<Value>>(),
     });
     let is_empty = listing.runs.is_empty() && listing.unreadable.is_empty();
-    let mut text = String::new();
+    let mut text = Styled::default();
     if !is_empty {
-        text += &format!("Runs in {}\n\n", runs.dir().display());
+        text += &Styled::of_lines(&format!("Runs in {}\n\n", runs.dir().display()));
     }
     let listing = view::runs::listing(runs.dir(), &listing);
     text += &report::render_listing(&listing, Style::default());
@@ -107,10 +107,10 @@ fn show(name: &str, place: &PlaceArgs, json: bool, mib: bool) -> Result<Exit> {
     if json {
         let mut text = serde_json::to_string_pretty(&recorded(&run, &integrity, live))?;
         text.push('\n');
-        talk::result(&text)?;
+        talk::json(&text)?;
     } else {
         if page(&run, mib)? {
-            talk::result("\n")?;
+            talk::plain("\n")?;
         }
         let about = view::runs::about(&run, &integrity, live, place);
         talk::result(&report::render_listing(&about, Style::default()))?;
@@ -208,7 +208,7 @@ fn remove(names: &[String], place: &PlaceArgs, yes: bool, json: bool) -> Result<
         ));
     }
     let text: String = ids.iter().map(|id| format!("removed {id}\n")).collect();
-    tell(json, json!({ "removed": ids }), &text)
+    tell(json, json!({ "removed": ids }), &Styled::of_lines(&text))
 }
 
 /// With the runs that are their parts, without which a survey would name what is not there.
@@ -281,7 +281,11 @@ fn export(
     let (of_runs, of_files) =
         (report::number::counted(count, "run"), report::number::counted(files, "file"));
     let text = format!("{name}: {of_runs}, {of_files}\n");
-    tell(json, json!({ "file": name, "runs": ids, "files": files, "bytes": bytes }), &text)?;
+    tell(
+        json,
+        json!({ "file": name, "runs": ids, "files": files, "bytes": bytes }),
+        &Styled::of_lines(&text),
+    )?;
     Ok(exit)
 }
 
@@ -370,5 +374,5 @@ fn import(files: &[PathBuf], place: &PlaceArgs, json: bool) -> Result<Exit> {
             skipped.push(id);
         }
     }
-    tell(json, json!({ "added": added, "skipped": skipped }), &text)
+    tell(json, json!({ "added": added, "skipped": skipped }), &Styled::of_lines(&text))
 }

@@ -12,7 +12,7 @@ use crate::{completing, talk};
 /// # Errors
 /// When stdout cannot be written to.
 pub fn completions(args: &CompletionsArgs) -> Result<Exit> {
-    talk::result(&completing::script(args.shell)?)?;
+    talk::plain(&completing::script(args.shell)?)?;
     Ok(Exit::Done)
 }
 
@@ -25,12 +25,12 @@ pub fn man(args: &ManArgs) -> Result<Exit> {
     if args.list {
         let line = |words: &[String], name: &str| format!("{name} {}", words.join(" "));
         let lines = pages.iter().map(|page| line(&page.words, &page.name).trim().to_owned() + "\n");
-        talk::result(&lines.collect::<String>())?;
+        talk::plain(&lines.collect::<String>())?;
         return Ok(Exit::Done);
     }
     let Some(page) = pages.iter().find(|page| page.words == args.verb) else {
         bail!("{}: there is no such page; drivescope man --list names all", args.verb.join(" "));
     };
-    talk::result(&page.render(args.date.as_deref().unwrap_or_default())?)?;
+    talk::plain(&page.render(args.date.as_deref().unwrap_or_default())?)?;
     Ok(Exit::Done)
 }

@@ -2,7 +2,7 @@
 
 use anyhow::{Result, bail};
 use report::chart::{Chart, rows, terminal_within};
-use report::{RateUnit, Style};
+use report::{RateUnit, Style, Styled};
 use serde_json::{Value, json};
 
 use crate::args::ShowArgs;
@@ -43,17 +43,17 @@ pub fn main(args: &ShowArgs) -> Result<Exit> {
         print_json(SCHEMA, json!({ "run": args.run, "plots": plots }))?;
         return Ok(altered);
     }
-    let mut text = String::new();
+    let mut text = Styled::default();
     if args.plot.is_none() {
         text += &laid;
     }
     for (name, chart) in &shown {
-        if !text.is_empty() {
-            text.push('\n');
+        if !text.as_str().is_empty() {
+            text += &Styled::of_lines("\n");
         }
         text += &terminal_within(chart, style, usize::from(args.height))?;
         if args.plot.is_none() {
-            text += &format!("  --plot {name}\n");
+            text += &Styled::of_lines(&format!("  --plot {name}\n"));
         }
     }
     talk::result(&text)?;

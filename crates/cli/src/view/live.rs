@@ -215,7 +215,7 @@ mod tests {
     /// The text of a screen, without colours.
     fn text(model: &Model, passed: Duration) -> String {
         let lines = report::render_screen(&screen(model, passed), report::Style::default(), 24);
-        anstream::adapter::strip_str(&lines.join("\n")).to_string()
+        lines.iter().map(report::Styled::plain).collect::<Vec<_>>().join("\n")
     }
 
     fn begun() -> Model {

@@ -10,7 +10,7 @@ use report::chart::{
     Walk, Zone, png_of_all, svg_of_all, terminal,
 };
 use report::flashbench as line;
-use report::{Style, number};
+use report::{Style, Styled, number};
 use stats::Unit;
 
 use crate::view::drive;
@@ -56,10 +56,10 @@ pub fn write(charts: &[Chart], path: &Path, ground: Ground, force: bool) -> Resu
 ///
 /// # Errors
 /// When a value cannot be drawn.
-pub fn in_terminal(body: &Body, style: Style) -> Result<String> {
+pub fn in_terminal(body: &Body, style: Style) -> Result<Styled> {
     match (body.probes.as_slice(), charts(body).first()) {
         ([_], Some(chart)) => Ok(terminal(chart, style)?),
-        _ => Ok(String::new()),
+        _ => Ok(Styled::default()),
     }
 }
 

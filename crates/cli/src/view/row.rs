@@ -4,8 +4,9 @@
 
 use std::collections::BTreeSet;
 
+use block::text::harmless;
 use probe::{Body, Finding, Name, Verdict};
-use report::{confidence, harmless, number};
+use report::{confidence, number};
 use serde::Serialize;
 
 /// Begins each row, so that it is found among other lines.

@@ -3,7 +3,7 @@
 use block::Bytes;
 use probe::Verdict;
 use record::RunId;
-use report::{Answer, Answers, Entry, Listing, Said, Style, Tone, number};
+use report::{Answer, Answers, Entry, Listing, Said, Style, Styled, Tone, number};
 use stats::Assessment;
 use survey::body::{Body, LeftOut};
 use survey::parts::Sort;
@@ -183,7 +183,7 @@ fn closing(body: &Body) -> (String, Tone) {
 }
 
 /// What will be done, as a page.
-pub fn plan(planned: &Planned) -> String {
+pub fn plan(planned: &Planned) -> Styled {
     let time = |ns: block::Nanos| format!("{} at most", number::nanoseconds(ns.0 as f64));
     let part = |part: &crate::surveying::PlannedPart| {
         let time = part.time_ns.map_or("as earlier parts show".to_owned(), time);

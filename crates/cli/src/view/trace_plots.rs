@@ -477,7 +477,7 @@ mod tests {
             for (word, chart) in charts(&body(ios, completions)) {
                 assert_eq!(chart.note, "app.parquet");
                 svg(&chart, Canvas::default()).unwrap_or_else(|error| panic!("{word}: {error}"));
-                let text = terminal(&chart, report::Style::default()).unwrap();
+                let text = terminal(&chart, report::Style::default()).unwrap().plain();
                 assert!(text.lines().count() <= 32, "{word}: {text}");
             }
         }

@@ -5,6 +5,7 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::clip::Place;
 use super::hue::Hue;
+use crate::styled::Styled;
 
 /// One cell. A cell of no character follows a wide one and is not printed.
 #[derive(Clone, Copy, Debug)]
@@ -31,20 +32,20 @@ impl Cell {
 }
 
 /// Cells as text, without blanks at the end; colours change only where they must.
-pub(super) fn written(cells: &[Cell]) -> String {
+pub(super) fn written(cells: &[Cell]) -> Styled {
     let used = cells.iter().rposition(|c| c.glyph != Some(' ')).map_or(0, |last| last + 1);
-    let mut text = String::new();
+    let mut text = Styled::default();
     let mut current = Ansi::new();
     for cell in &cells[..used] {
         let Some(glyph) = cell.glyph else { continue };
         let style = if glyph == ' ' { current } else { cell.style() };
         if style != current {
-            text.push_str(&format!("{current:#}{style}"));
+            text.restyle(current, style);
             current = style;
         }
         text.push(glyph);
     }
-    text.push_str(&format!("{current:#}"));
+    text.restyle(current, Ansi::new());
     text
 }
 
@@ -57,7 +58,7 @@ pub(super) fn columns(text: &str) -> usize {
 /// Writes words into cells from `column` on, as far as there are cells.
 pub(super) fn put(cells: &mut [Cell], column: usize, words: &str, hue: Option<Hue>) {
     let mut at = column;
-    for c in crate::harmless(words).chars() {
+    for c in block::text::harmless(words).chars() {
         let wide = c.width().unwrap_or(0);
         if wide == 0 || at + wide > cells.len() {
             continue;

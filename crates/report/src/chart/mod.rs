@@ -24,7 +24,7 @@
 //!     ..Chart::new("Access time", Axis::new("Offset", Unit::Bytes), Axis::new("Time", Unit::Ns))
 //! };
 //! assert!(svg(&chart, Canvas::default())?.contains("slow zone 0–4 MiB"));
-//! assert!(terminal(&chart, Style::default())?.contains("slow zone 0–4 MiB"));
+//! assert!(terminal(&chart, Style::default())?.plain().contains("slow zone 0–4 MiB"));
 //! # Ok(())
 //! # }
 //! ```

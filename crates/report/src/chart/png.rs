@@ -78,7 +78,7 @@ fn primitive(shape: Shape) -> Primitive {
 /// As spans: only these are drawn in bold, and only these do not take a dollar for mathematics.
 fn words(x: f64, y: f64, text: &str, size: f64, anchor: Anchor, ink: Rgb, bold: bool) -> Primitive {
     let span = TextSpan {
-        text: crate::harmless(text).into_owned(),
+        text: block::text::harmless(text).into_owned(),
         bold,
         italic: false,
         underline: false,

@@ -8,6 +8,7 @@ use super::grid::{Cell, Grid, columns, put, written};
 use super::heat;
 use super::hue::Hue;
 use super::tick::{self, Tick};
+use crate::styled::Styled;
 use crate::terminal::{BOLD, DIM, Page, Style, paint};
 
 /// Glyphs of layers in their order, for few and for many values in a cell; so that layers are told apart
@@ -42,7 +43,7 @@ const TAG_ROWS: usize = 4;
 /// # Errors
 ///
 /// When the chart has a value that cannot be drawn, or the style has fewer than 40 columns.
-pub fn terminal(chart: &Chart, style: Style) -> Result<String, ChartError> {
+pub fn terminal(chart: &Chart, style: Style) -> Result<Styled, ChartError> {
     drawn(chart, style, (style.width / 4).clamp(10, 28))
 }
 
@@ -52,11 +53,11 @@ pub fn terminal(chart: &Chart, style: Style) -> Result<String, ChartError> {
 /// # Errors
 ///
 /// As [`terminal`].
-pub fn terminal_within(chart: &Chart, style: Style, lines: usize) -> Result<String, ChartError> {
+pub fn terminal_within(chart: &Chart, style: Style, lines: usize) -> Result<Styled, ChartError> {
     let mut height = lines.clamp(LOWEST, WIDEST);
     loop {
         let text = drawn(chart, style, height)?;
-        let over = text.lines().count().saturating_sub(lines);
+        let over = text.as_str().lines().count().saturating_sub(lines);
         // A name may find room beside a higher plot and not beside a lower one, so once may not be enough.
         if over == 0 || height == LOWEST {
             return Ok(text);
@@ -66,7 +67,7 @@ pub fn terminal_within(chart: &Chart, style: Style, lines: usize) -> Result<Stri
 }
 
 /// The chart with a plot of `height` rows.
-fn drawn(chart: &Chart, style: Style, height: usize) -> Result<String, ChartError> {
+fn drawn(chart: &Chart, style: Style, height: usize) -> Result<Styled, ChartError> {
     if !(NARROWEST..=WIDEST).contains(&style.width) {
         return Err(ChartError::Size {
             width: style.width,
@@ -153,7 +154,7 @@ struct Sheet<'a> {
 }
 
 impl Sheet<'_> {
-    fn draw(mut self) -> String {
+    fn draw(mut self) -> Styled {
         let chart = self.frame.chart;
         self.head();
         let (upright, level) =
@@ -174,7 +175,7 @@ impl Sheet<'_> {
         self.rows();
         self.bottom(&arrows.down);
         for (text, hue) in unplaced {
-            let lead = format!("{} ", paint(hue.ansi().on_default(), "╌"));
+            let lead = paint(hue.ansi().on_default(), "╌") + " ";
             self.page.hanging(&lead, "  ", &text, anstyle::Style::new());
         }
         if !chart.note.is_empty() {
@@ -215,7 +216,7 @@ impl Sheet<'_> {
 
     fn legend(&mut self) {
         let chart = self.frame.chart;
-        let mut line = String::new();
+        let mut line = Styled::default();
         let mut used = 0;
         for key in self.frame.keys() {
             let glyph = match &chart.layers[key.layer] {
@@ -225,17 +226,15 @@ impl Sheet<'_> {
                 Layer::Line(line) => self.marker(key.layer, line).unwrap_or('⠒'),
                 _ => '░',
             };
-            let text = crate::harmless(&key.text);
+            let text = block::text::harmless(&key.text);
             let wide = 2 + columns(&text);
             if used > 0 && used + 3 + wide > self.style.width {
                 self.page.line(&line);
-                (line, used) = (String::new(), 0);
+                (line, used) = (Styled::default(), 0);
             }
             let gap = if used > 0 { "   " } else { "" };
-            line.push_str(&format!(
-                "{gap}{} {text}",
-                paint(key.hue.ansi().on_default(), &glyph.to_string())
-            ));
+            let glyph = paint(key.hue.ansi().on_default(), &glyph.to_string());
+            line = line + gap + glyph + " " + text;
             used += gap.len() + wide;
         }
         if used > 0 {
@@ -250,9 +249,9 @@ impl Sheet<'_> {
 
     /// What the glyphs of a grid stand for.
     fn scale(&mut self, grid: &Heat) {
-        let mut line = String::new();
+        let mut line = Styled::default();
         let mut used = 0;
-        let mut lead = vec![(' ', Hue::Grey, format!("{}:", crate::harmless(&grid.name)))];
+        let mut lead = vec![(' ', Hue::Grey, format!("{}:", block::text::harmless(&grid.name)))];
         if columns(&lead[0].2) > self.style.width {
             self.page.wrapped("", &grid.name, anstyle::Style::new());
             lead.clear();
@@ -262,12 +261,14 @@ impl Sheet<'_> {
             let wide = columns(&glyph) + columns(&text);
             if used > 0 && used + 2 + wide > self.style.width {
                 self.page.line(&line);
-                (line, used) = (String::new(), 0);
+                (line, used) = (Styled::default(), 0);
             }
             let gap = if used > 0 { "  " } else { "" };
-            let painted =
-                if glyph.is_empty() { glyph } else { paint(hue.ansi().on_default(), &glyph) };
-            line.push_str(&format!("{gap}{painted}{text}"));
+            line = line + gap;
+            if !glyph.is_empty() {
+                line += &paint(hue.ansi().on_default(), &glyph);
+            }
+            line = line + text;
             used += gap.len() + wide;
         }
         self.page.line(&line);

@@ -37,7 +37,7 @@ pub(super) fn export(
     let mut text = serde_json::to_string_pretty(&exported.document)?;
     text.push('\n');
     if output == Path::new("-") {
-        talk::result(&text)?;
+        talk::json(&text)?;
         return Ok(Exit::Done);
     }
     outputs::write(output, text.as_bytes(), force)?;
@@ -47,6 +47,6 @@ pub(super) fn export(
     tell(
         json,
         json!({ "file": name, "runs": [id], "jobs": jobs, "withdrawn": exported.withdrawn }),
-        &said,
+        &report::Styled::of_lines(&said),
     )
 }

@@ -1,6 +1,7 @@
 //! `drivescope trace analyze`.
 
 use anyhow::{Result, ensure};
+use report::Styled;
 use report::chart::Ground;
 use trace::analyze;
 
@@ -37,7 +38,7 @@ pub fn main(args: &TraceAnalyzeArgs) -> Result<Exit> {
         return Ok(Exit::Done);
     }
     let text = match args.btt {
-        true => report::btt::summary(&view::btt::summary(&body)),
+        true => Styled::of_lines(&report::btt::summary(&view::btt::summary(&body))),
         false => report::render_tables(
             &view::analyze::tables(&body, &args.traces),
             report::Style::default(),

@@ -34,7 +34,7 @@ pub fn main(args: &TraceExportArgs) -> Result<Exit> {
         };
         print_json(SCHEMA, body)?;
     } else {
-        talk::result(&text(args, &exported))?;
+        talk::plain(&text(args, &exported))?;
     }
     Ok(Exit::Done)
 }
@@ -65,13 +65,13 @@ fn text(args: &TraceExportArgs, exported: &Exported) -> String {
     let mut text = format!(
         "{} I/Os written to {} as {}\n",
         exported.ios,
-        report::harmless(&args.output.display().to_string()),
+        args.output.display(),
         args.to.words()
     );
     if !exported.lost.is_empty() {
         text.push_str("What the format cannot hold:\n");
         for sentence in &exported.lost {
-            text.push_str(&format!("  - {}\n", report::harmless(sentence)));
+            text.push_str(&format!("  - {}\n", sentence));
         }
     }
     text

@@ -14,7 +14,7 @@ use pts::kept::Standing;
 use pts::table::Table;
 use record::Envelope;
 use report::chart::{Ground, terminal};
-use report::{Entry, Listing, Style, Tables, Tone, number, render_tables};
+use report::{Entry, Listing, Style, Styled, Tables, Tone, number, render_tables};
 
 use crate::args::PtsOutputArgs;
 use crate::envelope::SystemClock;
@@ -130,15 +130,15 @@ pub fn duration(seconds: f64) -> String {
 ///
 /// # Errors
 /// When a curve cannot be drawn.
-pub fn text(bodies: &[Body]) -> Result<String> {
-    let mut all = String::new();
+pub fn text(bodies: &[Body]) -> Result<Styled> {
+    let mut all = Styled::default();
     for (at, body) in bodies.iter().enumerate() {
         if at > 0 {
-            all.push('\n');
+            all += &Styled::of_lines("\n");
         }
         all += &render_tables(&page(body), Style::default());
         if let Some(chart) = charts::main(body) {
-            all.push('\n');
+            all += &Styled::of_lines("\n");
             all += &terminal(&chart, Style::default())?;
         }
     }

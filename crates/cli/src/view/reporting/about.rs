@@ -1,6 +1,7 @@
 //! What stands at the end of every run's report: how it was measured, on what, and all that was found as data.
 
 use block::DriveIdentity;
+use block::text::escaped_json;
 use documents::Decode as _;
 use record::Integrity;
 use report::html::{Block, Data, Facts, Page};
@@ -141,7 +142,7 @@ fn host(recorded: &Recorded) -> Facts {
 }
 
 fn data(recorded: &Recorded) -> Block {
-    let text = recorded.document.to_string();
+    let text = escaped_json(&recorded.document.to_string()).into_owned();
     let size = number::bytes(text.len() as f64);
     let name = &recorded.name;
     if text.len() > DATA_MAX {

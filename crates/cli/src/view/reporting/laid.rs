@@ -1,7 +1,7 @@
 //! One layout of a result for a terminal and for a page.
 
 use report::html::{Block, Cell, Facts, Row, Table};
-use report::{Answers, Listing, Said, Sheet, Standing, Style, Tables, Tone, number};
+use report::{Answers, Listing, Said, Sheet, Standing, Style, Styled, Tables, Tone, number};
 use report::{render_answers, render_listing, render_sheet, render_tables};
 use stats::{Assessment, Caveat, Verdict};
 
@@ -32,14 +32,20 @@ pub struct Laying {
 
 impl Laid {
     /// As text for a terminal.
-    pub fn text(&self, style: Style) -> String {
+    pub fn text(&self, style: Style) -> Styled {
         match self {
             Laid::Sheet(sheet) => render_sheet(sheet, style),
             Laid::Answers(answers) => render_answers(answers, style),
             Laid::Tables(tables) => render_tables(tables, style),
             Laid::Several(all) => {
-                let texts: Vec<String> = all.iter().map(|one| render_tables(one, style)).collect();
-                texts.join("\n")
+                let mut text = Styled::default();
+                for (index, one) in all.iter().enumerate() {
+                    if index > 0 {
+                        text += &Styled::of_lines("\n");
+                    }
+                    text += &render_tables(one, style);
+                }
+                text
             }
             Laid::Listing(listing) => render_listing(listing, style),
         }

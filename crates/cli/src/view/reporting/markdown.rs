@@ -54,7 +54,7 @@ pub fn markdown<E>(
 /// Words that Markdown takes for words. A drive states its own name.
 pub fn inline(words: &str) -> String {
     let mut text = String::new();
-    for letter in report::harmless(words).chars() {
+    for letter in block::text::harmless(words).chars() {
         if "\\`*_{}[]<>#|~&".contains(letter) {
             text.push('\\');
         }

@@ -10,7 +10,7 @@ use anyhow::Result;
 use mark::sweep::{Body, findings};
 use record::Document;
 use report::chart::{Ground, terminal};
-use report::{RateUnit, Style, render_tables};
+use report::{RateUnit, Style, Styled, render_tables};
 use workload::plan::Plan;
 
 use crate::setup::Swept;
@@ -86,7 +86,7 @@ pub fn show(document: &Document<Body>, json: bool, mib: bool) -> Result<()> {
     let style = Style { rate, ..Style::default() };
     let mut text = render_tables(&page(&document.body, rate), style);
     if let Some(chart) = charts::first(&document.body) {
-        text.push('\n');
+        text += &Styled::of_lines("\n");
         text += &terminal(&chart, style)?;
     }
     talk::result(&text)

@@ -4,7 +4,9 @@ use block::{Bytes, Nanos};
 use mark::sweep::body::{Effect, Ends, Outcome, SettingFigures, Standing};
 use mark::sweep::{Body, Factor, Sweep};
 use record::Document;
-use report::{Entry, Listing, RateUnit, Style, Table, Tables, Tone, number, render_listing};
+use report::{
+    Entry, Listing, RateUnit, Style, Styled, Table, Tables, Tone, number, render_listing,
+};
 use stats::{Better, Quantity, RatioEstimate, Unit};
 
 use crate::verbs::sweep::{Planned, factor_names};
@@ -30,7 +32,7 @@ pub fn outlook(planned: &Planned<'_>) -> String {
 }
 
 /// What will be done, with all levels.
-pub fn plan(planned: &Planned<'_>) -> String {
+pub fn plan(planned: &Planned<'_>) -> Styled {
     let mut facts = levels(planned.sweep);
     let mut fact = |name: &str, text: String| facts.push((name.to_owned(), text));
     let base = &planned.sweep.base;
