@@ -67,7 +67,7 @@ impl SamplesFile {
 }
 
 fn rows(out: &mut impl Write, run: &TracedRun) -> std::io::Result<()> {
-    let step = record::csv_field(&run.step);
+    let step = block::text::csv_field(&run.step);
     for s in &run.samples {
         writeln!(
             out,

@@ -3,6 +3,9 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
+pub use block::text::csv_field;
+use block::text::harmless;
+
 use crate::files::Files;
 use crate::journal::{Lines, Said};
 use crate::store::{HISTOGRAMS, JOURNAL, SERIES};
@@ -101,7 +104,7 @@ fn histograms(step: &StepEntry) -> String {
         let _ = writeln!(
             out,
             "Tag={},{},{},{},{}",
-            tag.replace([',', ' ', '\t', '\r', '\n'], "_"),
+            harmless(&tag.replace([',', ' ', '\t', '\r', '\n'], "_")),
             Decimal(h.began_ns, 1_000_000_000),
             Decimal(h.window_ns, 1_000_000_000),
             Decimal(h.max_ns, 1_000_000),
@@ -123,15 +126,5 @@ impl std::fmt::Display for Decimal {
 }
 
 fn one_line(text: &str) -> String {
-    text.replace(['\r', '\n'], " ")
-}
-
-/// A text as a field of CSV (RFC 4180, section 2), in quotes where it needs them: plans name their steps
-/// as they like.
-pub fn csv_field(name: &str) -> String {
-    if name.contains([',', '"', '\r', '\n']) {
-        format!("\"{}\"", name.replace('"', "\"\""))
-    } else {
-        name.to_owned()
-    }
+    harmless(&text.replace(['\r', '\n'], " ")).into_owned()
 }

@@ -13,6 +13,7 @@ use std::path::Path;
 use std::rc::Rc;
 
 use block::Bytes;
+use block::text::is_hostile;
 
 use super::Exported;
 use super::losses::Seen;
@@ -151,7 +152,7 @@ impl Log {
         let space = info.spaces.get(number as usize);
         let name = space.map_or("", |space| space.name.as_str());
         let (word, changed) =
-            text::word(name, |letter| !letter.is_whitespace() && !letter.is_control());
+            text::word(name, |letter| !letter.is_whitespace() && !is_hostile(letter));
         let file: Rc<str> = text::unlike(word, number, &self.files).into();
         if changed {
             self.renamed.push(format!("`{name}` is `{file}`"));

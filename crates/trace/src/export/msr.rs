@@ -104,7 +104,12 @@ fn host_and_disk(name: &str, number: u32) -> (String, u32) {
         _ => (name, number),
     };
     let host = if host.is_empty() { "space" } else { host };
-    (text::word(host, plain).0, disk)
+    let mut host = text::word(host, plain).0;
+    // A spreadsheet would take it for a formula.
+    if host.starts_with('-') {
+        host.replace_range(..1, "_");
+    }
+    (host, disk)
 }
 
 impl Lines for Table {

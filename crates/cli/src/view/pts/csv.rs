@@ -19,7 +19,7 @@ pub fn write(bodies: &[Body], path: &Path, force: bool) -> Result<()> {
                 for (column, value) in table.columns.iter().zip(&row.values) {
                     let value = value.map_or(String::new(), |value| value.to_string());
                     let fields = [body.test.word(), key, &row.label, column, &value];
-                    text += &fields.map(record::csv_field).join(",");
+                    text += &fields.map(block::text::csv_field).join(",");
                     text.push('\n');
                 }
             }

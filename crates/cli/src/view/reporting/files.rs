@@ -1,6 +1,6 @@
 //! Tables and charts as CSV, and names for files of them.
 
-use record::csv_field;
+use block::text::csv_field;
 use report::chart::{Axis, Chart, Side, rows, unit};
 use report::html::Table;
 
@@ -24,7 +24,7 @@ pub fn slug(title: &str) -> String {
 }
 
 fn line(fields: impl IntoIterator<Item = String>) -> String {
-    let fields: Vec<String> = fields.into_iter().map(|f| csv_field(&f).to_string()).collect();
+    let fields: Vec<String> = fields.into_iter().map(|f| csv_field(&f)).collect();
     fields.join(",") + "\n"
 }
 

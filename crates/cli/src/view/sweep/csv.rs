@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use anyhow::Result;
+use block::text::csv_field;
 use block::{Bytes, Nanos};
 use mark::sweep::Body;
 use mark::sweep::body::{SettingFigures, SettingRun};
@@ -27,7 +28,7 @@ const COLUMNS: &str = "No.,Type,Target,Data_size,BlockSize(b),MeasTime(d),IO_dep
 pub fn write(body: &Body, path: &Path, force: bool) -> Result<()> {
     let text = text(body);
     if is_stdout(path) {
-        return talk::result(&text);
+        return talk::plain(&text);
     }
     outputs::write(path, text.as_bytes(), force)
 }
@@ -38,7 +39,8 @@ fn text(body: &Body) -> String {
     rows.sort_by_key(|(_, _, run)| run.position);
     let mut text = COLUMNS.to_owned();
     for (setting, number, run) in rows {
-        text += &row(body, setting, number + 1, run).join(",");
+        let row = row(body, setting, number + 1, run);
+        text += &row.iter().map(|field| csv_field(field)).collect::<Vec<_>>().join(",");
         text.push('\n');
     }
     text
@@ -71,7 +73,7 @@ fn row(body: &Body, setting: &SettingFigures, number: usize, run: &SettingRun) -
     let mut fields = vec![
         number.to_string(),
         setting.test.replace(' ', ""),
-        quoted(&body.target.name),
+        body.target.name.clone(),
         short(size),
         short(load.block),
         seconds(load.duration),
@@ -85,7 +87,7 @@ fn row(body: &Body, setting: &SettingFigures, number: usize, run: &SettingRun) -
         run.block.to_string(),
         order.to_owned(),
         format!("{:.3}", run.planned_at_ns as f64 / 1e9),
-        quoted(&setting.name),
+        setting.name.clone(),
         run.seed.to_string(),
         format!("{:.3}", run.run.iops),
         latency.p50.to_string(),
@@ -127,13 +129,6 @@ fn seconds(time: Nanos) -> String {
     time.as_secs_f64().to_string()
 }
 
-fn quoted(field: &str) -> String {
-    match field.contains([',', '"', '\n']) {
-        true => format!("\"{}\"", field.replace('"', "\"\"")),
-        false => field.to_owned(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -152,6 +147,5 @@ mod tests {
             assert_eq!(short(bytes), text);
         }
         assert_eq!(seconds(Nanos::millis(2_500)), "2.5");
-        assert_eq!(quoted("a,b\"c"), "\"a,b\"\"c\"");
     }
 }
