@@ -2,6 +2,7 @@
 //! its own, which is none of those that measure.
 
 use anyhow::Result;
+use block::text::harmless_lines;
 use block::{Event, RunSink};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
@@ -17,7 +18,7 @@ pub enum Progress {
 
 /// Draws one line.
 pub struct Line {
-    bar: ProgressBar,
+    bar: Bar,
     step: String,
     phase: String,
     recent: Recent,
@@ -91,19 +92,45 @@ impl Line {
             lines += "\n        ";
             lines += note;
         }
-        self.bar.set_message(lines);
+        self.bar.set_message(&lines);
+    }
+}
+
+/// A line with a bar. What is said in it may come from outside: names of steps, files and drives.
+pub struct Bar(ProgressBar);
+
+impl Bar {
+    /// Shows a position out of a length.
+    pub fn set(&self, position: u64, length: u64) {
+        self.0.set_length(length);
+        self.0.set_position(position);
+    }
+
+    /// Shows a position.
+    pub fn set_position(&self, position: u64) {
+        self.0.set_position(position);
+    }
+
+    /// Shows `text` behind the bar, without what a terminal would obey.
+    pub fn set_message(&self, text: &str) {
+        self.0.set_message(harmless_lines(text).into_owned());
+    }
+
+    /// Takes it from the terminal.
+    pub fn finish_and_clear(&self) {
+        self.0.finish_and_clear();
     }
 }
 
 /// A line with a bar, as everything here is shown; drawn when stderr is a terminal and `wanted`.
-pub fn bar(wanted: bool) -> ProgressBar {
+pub fn bar(wanted: bool) -> Bar {
     let target = if wanted { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
     let bar = ProgressBar::with_draw_target(Some(0), target);
     // The template is a constant of this file, and a test reads it.
     let style =
         ProgressStyle::with_template(TEMPLATE).unwrap_or_else(|_| ProgressStyle::default_bar());
     bar.set_style(style.progress_chars("━╸ "));
-    bar
+    Bar(bar)
 }
 
 const TEMPLATE: &str = "{pos:>3}/{len} {bar:16.cyan} {elapsed:>4} {msg}";
@@ -121,13 +148,11 @@ impl RunSink for Line {
     fn event(&mut self, event: &Event) {
         match event {
             Event::Preparing { what, done_bytes, total_bytes } => {
-                self.bar.set_length(total_bytes.0 >> 20);
-                self.bar.set_position(done_bytes.0 >> 20);
-                self.bar.set_message(format!("MiB {what}"));
+                self.bar.set(done_bytes.0 >> 20, total_bytes.0 >> 20);
+                self.bar.set_message(&format!("MiB {what}"));
             }
             Event::StepStarted { position, positions, step, run, .. } => {
-                self.bar.set_length(u64::from(*positions));
-                self.bar.set_position(u64::from(*position));
+                self.bar.set(u64::from(*position), u64::from(*positions));
                 self.step = match self.repeats {
                     true => format!("{step}, run {}", run + 1),
                     false => step.clone(),

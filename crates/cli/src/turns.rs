@@ -7,10 +7,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use indicatif::ProgressBar;
 use workload::rng::Rng;
 
-use crate::progress;
+use crate::progress::{self, Bar};
 
 /// How often a wish to stop is looked for by those who wait.
 const GLANCE: Duration = Duration::from_millis(100);
@@ -21,7 +20,7 @@ pub struct Turns {
     moved: Condvar,
     cancel: Arc<AtomicBool>,
     seed: u64,
-    bar: ProgressBar,
+    bar: Bar,
 }
 
 /// Where a measurement stands.
@@ -50,7 +49,7 @@ impl Turns {
     /// test file would disturb who measures. `blocks` is shown when `progress` is wanted.
     pub fn among(names: &[String], seed: u64, blocks: u32, progress: bool) -> Vec<Turn> {
         let bar = progress::bar(progress);
-        bar.set_length(u64::from(blocks));
+        bar.set(0, u64::from(blocks));
         let turns = Arc::new(Turns {
             seats: Mutex::new(vec![Seat::Preparing; names.len()]),
             moved: Condvar::new(),
@@ -99,7 +98,7 @@ impl Turn {
     pub fn prepare(&self) {
         let is_ready = |seats: &[Seat]| !seats[..self.index].contains(&Seat::Preparing);
         self.wait(|_, seats| is_ready(seats));
-        self.turns.bar.set_message(format!("getting {} ready", self.name));
+        self.turns.bar.set_message(&format!("getting {} ready", self.name));
     }
 
     /// Gives the turn away, and waits for that of `block`.
@@ -108,7 +107,7 @@ impl Turn {
         self.wait(|turns, seats| turns.next(seats) == Some(self.index));
         self.set(Seat::Making);
         self.turns.bar.set_position(u64::from(block));
-        self.turns.bar.set_message(self.name.clone());
+        self.turns.bar.set_message(&self.name);
     }
 
     /// It is over; when by a failure, the others end too.
