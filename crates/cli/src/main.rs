@@ -40,14 +40,16 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::FromArgMatches;
+use linux::tracer::TracerRoots;
 
-use crate::args::{Cli, Given, Verb};
+use crate::args::{Cli, Given, TraceVerb, Verb};
 
 fn main() -> ExitCode {
     let mut arguments = std::env::args_os();
     let called = arguments.next().map(PathBuf::from);
     let face = called.as_deref().and_then(Path::file_name).and_then(OsStr::to_str);
     if let Some(face @ ("flashbench" | "diskspd")) = face {
+        clean_up();
         let arguments: Vec<_> = arguments.collect();
         return end(match face {
             "flashbench" => verbs::flashbench::main(&arguments),
@@ -68,6 +70,9 @@ fn main() -> ExitCode {
         Ok(parsed) => parsed,
         Err(error) => return end(misuse::tell(error)),
     };
+    if is_about_devices(&cli.verb) {
+        clean_up();
+    }
     let done = match &cli.verb {
         Verb::Survey(args) => surveying::main(args, given),
         Verb::Mark(args) => verbs::mark::main(args, given),
@@ -97,6 +102,26 @@ fn main() -> ExitCode {
         Verb::Man(args) => verbs::shell::man(args),
     };
     end(done)
+}
+
+/// True of verbs that may touch devices. The recorder cleans up by itself, and says in its result what that was.
+fn is_about_devices(verb: &Verb) -> bool {
+    match verb {
+        Verb::Survey(_) | Verb::Mark(_) | Verb::Run(_) | Verb::Rerun(_) | Verb::Compare(_) => true,
+        Verb::Sweep(_) | Verb::Probe(_) | Verb::Pts(_) | Verb::Flashbench(_) => true,
+        Verb::Diskspd(_) | Verb::Devices(_) | Verb::Health(_) | Verb::Purge(_) => true,
+        Verb::Trace(trace) => !matches!(trace.verb, TraceVerb::Record(_)),
+        Verb::Plan(_) | Verb::Trend(_) | Verb::Report(_) | Verb::Show(_) | Verb::Runs(_) => false,
+        Verb::Import(_) | Verb::Judge(_) | Verb::Explain(_) | Verb::Rows(_) => false,
+        Verb::Sim(_) | Verb::Completions(_) | Verb::Man(_) => false,
+    }
+}
+
+/// Ends recordings of the kernel's that nobody reads any more: their recorders were killed.
+fn clean_up() {
+    for what in linux::tracer::clean_up_aside(&TracerRoots::default()) {
+        talk::note(&format!("removed {what}: a recording that was killed had left it running"));
+    }
 }
 
 /// Says why there is no result, when there is none.

@@ -3,11 +3,13 @@
 
 use crate::common;
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use common::storage::{Loop, Mounted, has_means, skip};
 use common::{Alive, Ran, drivescope, names, run, scratch_dir, wait_for};
+use rustix::fs::{FlockOperation, flock};
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 use trace::container::Reader;
@@ -144,6 +146,19 @@ fn signal(alive: &mut Alive, signal: Signal) {
     kill_process(pid, signal).unwrap();
 }
 
+/// Kills a recording, which leaves its instance behind; its process.
+fn killed(setup: &Setup) -> u32 {
+    let mut alive = recording(setup);
+    let pid = alive.child().id();
+    // Other tests' commands clean up as well, and meanwhile leave it to whoever holds this lock.
+    let cleaning = File::open("/sys/kernel/tracing/instances").unwrap();
+    flock(&cleaning, FlockOperation::LockExclusive).unwrap();
+    signal(&mut alive, Signal::KILL);
+    alive.end();
+    assert_eq!(instances_of(pid).len(), 1, "there is nothing to clean up");
+    pid
+}
+
 fn instances_of(pid: u32) -> Vec<String> {
     let all = names(Path::new("/sys/kernel/tracing/instances"));
     all.into_iter().filter(|name| name.starts_with(&format!("drivescope-{pid}-"))).collect()
@@ -168,14 +183,36 @@ fn ctrl_c_ends_a_recording_and_keeps_it() {
 #[test]
 fn a_recording_that_was_killed_leaves_no_file_and_the_next_cleans_up() {
     let Some(setup) = Setup::new(8 << 20) else { return };
-    let mut alive = recording(&setup);
-    let pid = alive.child().id();
-    signal(&mut alive, Signal::KILL);
-    alive.end();
+    let pid = killed(&setup);
     assert!(!setup.file.exists());
-    assert_eq!(instances_of(pid).len(), 1, "there is nothing to clean up");
     record(&[setup.device.dev(), "-o", setup.file()], &dd(5, &setup.device)).exits(0);
     assert!(instances_of(pid).is_empty(), "the dead one's tracer goes on");
+}
+
+// Breaks when a recording that was killed costs every I/O of the machine time until somebody records again.
+#[test]
+fn whatever_touches_devices_cleans_up_after_a_recording_that_was_killed() {
+    let Some(setup) = Setup::new(8 << 20) else { return };
+    let quick = ["mark", "null:", "--tests=RND4KQ1T1", "--runs=1", "--duration=5ms"];
+    // One device, for others may be recorded meanwhile.
+    for line in [
+        &["devices", setup.device.dev()][..],
+        &quick,
+        &["diskspd", "-h"],
+        &["trace", "analyze", "no-file"],
+    ] {
+        let pid = killed(&setup);
+        let mut said = String::new();
+        // One that meets another which cleans up leaves it to that.
+        wait_for("an end of it", || {
+            let ran = run(line);
+            said += &ran.stderr;
+            instances_of(pid).is_empty().then_some(())
+        });
+        let own = format!("removed drivescope-{pid}-");
+        let lines = said.lines().filter(|line| line.contains(&own)).count();
+        assert!(lines <= 1, "{line:?}: said more than once: {said}");
+    }
 }
 
 // Breaks when a directory is refused, or stands for another device than the one under it.

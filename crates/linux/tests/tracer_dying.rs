@@ -8,7 +8,7 @@ mod common;
 #[path = "common/tracer_kit.rs"]
 mod tracer_kit;
 
-use std::fs;
+use std::fs::{self, File};
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -21,6 +21,7 @@ use drivescope_linux::tracer::{
 };
 
 use common::Loop;
+use rustix::fs::{FlockOperation, flock};
 use tracer_kit::{INSTANCES, can_trace, only_tracer};
 
 /// The device that a child of these tests records.
@@ -127,6 +128,9 @@ fn the_next_run_removes_what_a_killed_one_has_left_and_nothing_else() {
     fs::create_dir(&stranger).unwrap();
     tracer::clean_up(&TracerRoots::default());
     assert!(left[0].exists(), "it lives");
+    // Commands of other tests clean up as well, and meanwhile leave it to whoever holds this lock.
+    let cleaning = File::open(INSTANCES).unwrap();
+    flock(&cleaning, FlockOperation::LockExclusive).unwrap();
     child.kill();
     assert_eq!(
         fs::read_to_string(left[0].join("tracing_on")).unwrap().trim(),
@@ -135,6 +139,7 @@ fn the_next_run_removes_what_a_killed_one_has_left_and_nothing_else() {
     );
     let enabled = fs::read_to_string(left[0].join("events/block/block_rq_issue/enable")).unwrap();
     assert_eq!(enabled.trim(), "1");
+    drop(cleaning);
     start(&device.path).stop();
     let gone = !left[0].exists();
     let stranger_stays = stranger.exists();

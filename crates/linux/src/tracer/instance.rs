@@ -2,8 +2,8 @@
 //!
 //! An instance outlives who made it. So its directory is locked as long as its owner lives; the kernel takes the lock
 //! away with the process, even by `kill -9`. One of our names without a lock was left by the dead, and the next run
-//! removes it. A lock is asked and not the process id in the name, since ids are used again, and mean nothing across
-//! containers; the id is there for people.
+//! removes it. The lock decides and not the process id in the name, since ids mean nothing across containers. But where
+//! a process of that id runs which began when the name says that its owner did, the instance stays, lock or no lock.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
@@ -31,7 +31,9 @@ impl Instance {
         // Nobody who cleans up may come between the making of a directory and its lock.
         let _making = locked(&all, FlockOperation::LockExclusive)?;
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let dir = all.join(format!("{PREFIX}{}-{number}", std::process::id()));
+        let pid = std::process::id();
+        let began = began(pid).unwrap_or_default();
+        let dir = all.join(format!("{PREFIX}{pid}-{began}-{number}"));
         fs::create_dir(&dir)?;
         match locked(&dir, FlockOperation::NonBlockingLockExclusive) {
             Ok(lock) => Ok(Instance { dir, _lock: lock }),
@@ -59,13 +61,14 @@ impl Drop for Instance {
     }
 }
 
-/// Removes the instances below `tracefs` whose owners are dead; their names.
-pub(crate) fn remove_dead(tracefs: &Path) -> Vec<String> {
+/// Removes the instances below `tracefs` whose owners are dead; their names. Another process that makes or removes
+/// instances is waited for, or else these are left to it, as `how` says.
+pub(crate) fn remove_dead(tracefs: &Path, how: FlockOperation) -> Vec<String> {
     let all = tracefs.join("instances");
-    let Ok(_cleaning) = locked(&all, FlockOperation::LockExclusive) else { return Vec::new() };
+    let Ok(_cleaning) = locked(&all, how) else { return Vec::new() };
     let names = crate::sysfs::names_in(&all).into_iter();
     names
-        .filter(|name| is_ours(name))
+        .filter(|name| owner(name).is_some_and(|owner| !owner.is_running()))
         .filter(|name| {
             let dir = all.join(name);
             let dead = locked(&dir, FlockOperation::NonBlockingLockExclusive);
@@ -74,11 +77,44 @@ pub(crate) fn remove_dead(tracefs: &Path) -> Vec<String> {
         .collect()
 }
 
-/// `drivescope-1234-0`: what [`Instance::create`] makes, and not what somebody else has named like it.
-fn is_ours(name: &str) -> bool {
-    let numbers = name.strip_prefix(PREFIX).and_then(|rest| rest.split_once('-'));
-    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    numbers.is_some_and(|(pid, number)| is_number(pid) && is_number(number))
+/// Process that made an instance, as the instance's name tells it.
+#[derive(Debug, PartialEq, Eq)]
+struct Owner {
+    pid: u32,
+    /// Its start in clock ticks since boot; `None` in names of earlier versions.
+    began: Option<u64>,
+}
+
+impl Owner {
+    /// True when the process with its id is the one that made the instance.
+    fn is_running(&self) -> bool {
+        self.began.is_some() && began(self.pid) == self.began
+    }
+}
+
+/// The owner in a name such as `drivescope-1234-567890-0`: what [`Instance::create`] makes, and not what somebody else
+/// has named like it.
+fn owner(name: &str) -> Option<Owner> {
+    let is_number = |text: &&str| text.bytes().all(|byte| byte.is_ascii_digit());
+    let parts: Vec<&str> = name.strip_prefix(PREFIX)?.split('-').collect();
+    let parts: Option<Vec<u64>> =
+        parts.iter().map(|part| Some(part).filter(|part| is_number(part))?.parse().ok()).collect();
+    let (pid, began) = match parts?[..] {
+        [pid, _number] => (pid, None),
+        [pid, began, _number] => (pid, Some(began)),
+        _ => return None,
+    };
+    Some(Owner { pid: pid.try_into().ok()?, began })
+}
+
+/// Start of a running process in clock ticks since boot (proc_pid_stat(5), field 22); `None` of one that has ended.
+fn began(pid: u32) -> Option<u64> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name in parentheses may hold anything.
+    let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
+    let state = fields.next()?;
+    let began = fields.nth(18)?.parse().ok()?;
+    (!matches!(state, "Z" | "X")).then_some(began)
 }
 
 fn remove(dir: &Path) -> bool {
@@ -109,8 +145,9 @@ mod tests {
 
     #[test]
     fn only_names_that_we_make_are_ours() {
-        for name in ["drivescope-1-0", "drivescope-4194304-17"] {
-            assert!(is_ours(name), "{name}");
+        assert_eq!(owner("drivescope-1-0"), Some(Owner { pid: 1, began: None }));
+        for name in ["drivescope-4194304-17", "drivescope-1-234567-0"] {
+            assert!(owner(name).is_some(), "{name}");
         }
         for name in [
             "drivescope",
@@ -118,9 +155,13 @@ mod tests {
             "drivescope-1-",
             "drivescope-a-0",
             "drivescope-1-0x",
+            "drivescope-1--0",
+            "drivescope-1-2-3-4",
+            "drivescope-+1-0",
+            "drivescope-99999999999-0",
             "foo-1-0",
         ] {
-            assert!(!is_ours(name), "{name}");
+            assert_eq!(owner(name), None, "{name}");
         }
     }
 
@@ -131,11 +172,24 @@ mod tests {
         let all = tracefs.path().join("instances");
         fs::create_dir(&all).unwrap();
         let alive = Instance::create(tracefs.path()).unwrap();
-        for name in ["drivescope-99-0", "drivescope-mine", "somebody-1-0"] {
+        // Another process had the id of this one before; and one that runs has lost its lock.
+        let pid = std::process::id();
+        let began = began(pid).unwrap();
+        let (dead, runs) =
+            (format!("drivescope-{pid}-{}-7", began + 1), format!("drivescope-{pid}-{began}-7"));
+        for name in ["drivescope-99-0", "drivescope-mine", "somebody-1-0", &*dead, &*runs] {
             fs::create_dir(all.join(name)).unwrap();
         }
-        assert_eq!(remove_dead(tracefs.path()), ["drivescope-99-0"]);
-        assert!(alive.dir().exists());
+        let busy = locked(&all, FlockOperation::LockExclusive).unwrap();
+        let left = remove_dead(tracefs.path(), FlockOperation::NonBlockingLockExclusive);
+        assert!(left.is_empty(), "somebody else cleans up");
+        drop(busy);
+        let mut removed = remove_dead(tracefs.path(), FlockOperation::LockExclusive);
+        removed.sort();
+        let mut expected = ["drivescope-99-0".to_owned(), dead];
+        expected.sort();
+        assert_eq!(removed, expected);
+        assert!(alive.dir().exists() && all.join(runs).exists());
         assert!(all.join("drivescope-mine").exists() && all.join("somebody-1-0").exists());
         let dir = alive.dir().to_owned();
         drop(alive);

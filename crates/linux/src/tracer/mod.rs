@@ -37,6 +37,7 @@ use std::sync::{Arc, Weak};
 
 use block::Bytes;
 use block::trace::TraceSink;
+use rustix::fs::FlockOperation;
 use serde::Serialize;
 use thiserror::Error;
 
@@ -179,7 +180,20 @@ pub struct Recorded {
 /// Removes what recorders of ours that are dead have left in the kernel; what that was. What belongs to a living one
 /// or to somebody else is left alone. [`start`] does it too.
 pub fn clean_up(roots: &TracerRoots) -> Vec<String> {
-    let mut removed = tracepoints::remove_dead(roots);
+    clean(roots, FlockOperation::LockExclusive)
+}
+
+/// Like [`clean_up`], for those who do not trace: waits for nobody, and does nothing without the rights that recording
+/// takes.
+pub fn clean_up_aside(roots: &TracerRoots) -> Vec<String> {
+    match rustix::process::geteuid().is_root() {
+        true => clean(roots, FlockOperation::NonBlockingLockExclusive),
+        false => Vec::new(),
+    }
+}
+
+fn clean(roots: &TracerRoots, how: FlockOperation) -> Vec<String> {
+    let mut removed = tracepoints::remove_dead(roots, how);
     removed.extend(relay::remove_dead(roots, &Ioctls));
     removed.extend(global::remove_dead(roots));
     removed

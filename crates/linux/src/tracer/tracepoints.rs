@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::{Arc, Weak};
 
 use block::Bytes;
-use rustix::fs::OFlags;
+use rustix::fs::{FlockOperation, OFlags};
 
 use super::chunk::{Chunk, Gathered};
 use super::events::{self, Decoder};
@@ -202,8 +202,8 @@ impl Marker for TraceMarker {
 }
 
 /// Removes what dead recorders have left; their names.
-pub(crate) fn remove_dead(roots: &TracerRoots) -> Vec<String> {
-    instance::remove_dead(&roots.tracefs)
+pub(crate) fn remove_dead(roots: &TracerRoots, how: FlockOperation) -> Vec<String> {
+    instance::remove_dead(&roots.tracefs, how)
 }
 
 #[cfg(test)]
