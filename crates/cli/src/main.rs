@@ -44,7 +44,26 @@ use linux::tracer::TracerRoots;
 
 use crate::args::{Cli, Given, TraceVerb, Verb};
 
+/// Stack that the program counts on: as large as Linux usually lets it become.
+const STACK: u64 = 8 << 20;
+
 fn main() -> ExitCode {
+    // A stack may grow as far as `ulimit -s` lets it. A thread's is as large as was asked for.
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Stack).current;
+    if limit.is_none_or(|bytes| bytes >= STACK) {
+        return program();
+    }
+    let thread = std::thread::Builder::new().stack_size(STACK as usize).spawn(program);
+    match thread.map(std::thread::JoinHandle::join) {
+        Ok(Ok(code)) => code,
+        // It has said why: a panic.
+        Ok(Err(_)) => ExitCode::from(101),
+        Err(error) => end(Err(anyhow::Error::new(error).context("cannot start a thread"))),
+    }
+}
+
+#[inline(never)]
+fn program() -> ExitCode {
     let mut arguments = std::env::args_os();
     let called = arguments.next().map(PathBuf::from);
     let face = called.as_deref().and_then(Path::file_name).and_then(OsStr::to_str);

@@ -5,8 +5,9 @@
 use crate::common;
 
 use std::io::Read;
+use std::process::{Command, Stdio};
 
-use common::{Ran, drivescope, mark, mark_command, run, scratch_dir, tests};
+use common::{Ran, drivescope, mark, mark_command, run, runs_dir, scratch_dir, tests};
 use serde_json::Value;
 
 fn number(value: &Value, at: &str) -> f64 {
@@ -232,4 +233,35 @@ fn no_color_is_respected() {
     };
     assert!(colours(&[("CLICOLOR_FORCE", "1")]), "colour can be had");
     assert!(!colours(&[("CLICOLOR_FORCE", "1"), ("NO_COLOR", "1")]));
+}
+
+// Breaks when the program needs more stack than a shell lets it have (`ulimit -s`), and crashes instead of answering.
+#[test]
+fn a_small_stack_is_enough() {
+    let program = env!("CARGO_BIN_EXE_drivescope");
+    let quick = "--tests=RND4KQ1T1 --runs=1 --duration=5ms --seed=7 --no-progress";
+    for line in [
+        "--help".to_owned(),
+        "mark --help".to_owned(),
+        "nothing".to_owned(),
+        format!("mark sim:hdd-7200 {quick}"),
+        format!("mark null: {quick}"),
+        "runs list".to_owned(),
+        "runs show last --json".to_owned(),
+        "show last".to_owned(),
+        "probe align sim:usb-8m".to_owned(),
+        "devices /dev/null".to_owned(),
+        "diskspd -h".to_owned(),
+        "completions bash".to_owned(),
+    ] {
+        let of = |limit: &str| {
+            let mut shell = Command::new("sh");
+            shell.args(["-c", &format!("ulimit -s {limit}; exec {program} {line}")]);
+            shell.env("DRIVESCOPE_RUNS_DIR", runs_dir()).stdin(Stdio::null());
+            Ran::from(shell.output().unwrap())
+        };
+        let (small, usual) = (of("64"), of("8192"));
+        assert!(usual.code.is_some(), "{line}: {usual:?}");
+        assert_eq!(small.code, usual.code, "{line}: {small:?}");
+    }
 }
