@@ -31,6 +31,7 @@ mod flashbench;
 mod gate;
 mod health;
 mod hints;
+mod hostile;
 mod import;
 mod judge;
 mod live;
