@@ -6,7 +6,7 @@ use std::path::Path;
 
 use anyhow::Result;
 use block::{Bytes, quoted};
-use linux::gate::{self, GateError, Permit, Reason, Refusal, Request};
+use linux::gate::{self, GateError, Hazard, Permit, Reason, Refusal, Request};
 use linux::sysfs::Roots;
 use workload::plan::{Plan, Step};
 
@@ -31,10 +31,22 @@ pub fn ask(said: Said<'_>, path: &Path, bytes_to_write: Option<Bytes>) -> Result
     let allow = said.allow.iter().map(|word| word.parse()).collect::<Result<BTreeSet<_>, _>>()?;
     let mut request = Request { bytes_to_write, allow, consent: said.consent.cloned() };
     let permit = match gate::check(&roots, path, &request) {
-        Err(GateError::Refused(refusal)) if consent_is_all(&refusal) && at_terminal() => {
+        Err(GateError::Refused(refusal)) if can_be_asked(&refusal) && at_terminal() => {
             talk::note(&refusal.to_string());
-            let word = talk::read_line("Type it to consent, or nothing to stop: ")?;
-            request.consent = Some(word.trim().to_owned());
+            for hazard in unknowns(&refusal) {
+                let question = format!(
+                    "Type {hazard} to write although that is not known, or nothing to stop: "
+                );
+                if talk::read_line(&question)?.trim() == hazard.to_string() {
+                    request.allow.insert(hazard.clone());
+                }
+            }
+            if unknowns(&refusal).all(|hazard| request.allow.contains(hazard))
+                && request.consent.is_none()
+            {
+                let word = talk::read_line("Type it to consent, or nothing to stop: ")?;
+                request.consent = Some(word.trim().to_owned());
+            }
             gate::check(&roots, path, &request)?
         }
         answer => answer?,
@@ -43,7 +55,7 @@ pub fn ask(said: Said<'_>, path: &Path, bytes_to_write: Option<Bytes>) -> Result
     Ok(permit)
 }
 
-/// Asks the safety gate what [`ask`] will ask it, and gives the right back: for what writes to one drive before it comes
+/// Finds out whether [`ask`] will be refused, without opening anything for writing: for what writes to one drive before it comes
 /// to another. A word that a person may still type is not missed yet.
 ///
 /// # Errors
@@ -51,9 +63,9 @@ pub fn ask(said: Said<'_>, path: &Path, bytes_to_write: Option<Bytes>) -> Result
 pub fn foresee(said: Said<'_>, path: &Path, bytes_to_write: Option<Bytes>) -> Result<()> {
     let allow = said.allow.iter().map(|word| word.parse()).collect::<Result<BTreeSet<_>, _>>()?;
     let request = Request { bytes_to_write, allow, consent: said.consent.cloned() };
-    match gate::check(&Roots::default(), path, &request) {
-        Err(GateError::Refused(refusal)) if consent_is_all(&refusal) && at_terminal() => Ok(()),
-        answer => Ok(answer.map(drop)?),
+    match gate::look(&Roots::default(), path, &request) {
+        Err(GateError::Refused(refusal)) if can_be_asked(&refusal) && at_terminal() => Ok(()),
+        answer => Ok(answer?),
     }
 }
 
@@ -65,8 +77,21 @@ pub fn flags_for(name: &str) -> String {
     }
 }
 
-fn consent_is_all(refusal: &Refusal) -> bool {
-    refusal.reasons.iter().all(|reason| matches!(reason, Reason::NoConsent { given: None, .. }))
+/// True when a person can answer all that stands against writing: the word, and what is not known.
+fn can_be_asked(refusal: &Refusal) -> bool {
+    let is_word = |reason: &Reason| matches!(reason, Reason::NoConsent { given: None, .. });
+    let count = unknowns(refusal).count() + refusal.reasons.iter().filter(|r| is_word(r)).count();
+    count == refusal.reasons.len()
+}
+
+/// What is not known of the target, and can be allowed.
+fn unknowns(refusal: &Refusal) -> impl Iterator<Item = &Hazard> {
+    refusal.reasons.iter().filter_map(|reason| match reason {
+        Reason::NotAllowed { hazard, .. } => {
+            matches!(hazard, Hazard::UnknownUsers | Hazard::UnknownContent).then_some(hazard)
+        }
+        _ => None,
+    })
 }
 
 fn at_terminal() -> bool {

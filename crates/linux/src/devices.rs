@@ -1,6 +1,6 @@
 //! What block devices there are, what can be measured on them, and what must not be touched.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::OpenOptions;
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
@@ -14,13 +14,17 @@ use crate::signature::{self, Signature};
 use crate::stack::medium_of;
 use crate::sysfs::{BlockNode, DevNo, Roots};
 
+pub(crate) mod content;
+pub(crate) mod exports;
 mod identity;
 pub(crate) mod link;
 pub(crate) mod loops;
+pub(crate) mod openers;
 mod uses;
 
 pub use identity::{Bus, Identity, identity};
 pub use link::Link;
+pub use openers::User;
 pub use uses::{InUse, Use};
 
 /// Registers of an eMMC or SD card that say who made it and how it erases.
@@ -127,10 +131,11 @@ pub struct Content {
 /// Reads sysfs, and the two ends of each device that this user may read.
 pub fn list(roots: &Roots) -> Vec<Device> {
     let in_use = InUse::now(roots);
+    let users = openers::of_devices(roots);
     let disks = BlockNode::disks(roots).into_iter();
     disks
         .filter(|node| node.size() > Bytes::ZERO)
-        .map(|node| device(roots, &in_use, &node))
+        .map(|node| device(roots, &in_use, &users, &node))
         .collect()
 }
 
@@ -148,7 +153,12 @@ pub fn told(roots: &Roots) -> io::Result<()> {
     loops::all(roots).map(drop)
 }
 
-fn device(roots: &Roots, in_use: &InUse, node: &BlockNode) -> Device {
+fn device(
+    roots: &Roots,
+    in_use: &InUse,
+    users: &BTreeMap<DevNo, BTreeSet<User>>,
+    node: &BlockNode,
+) -> Device {
     let (medium, note) = medium_of(roots, node);
     let children = node.partitions();
     let names = |nodes: &[BlockNode]| nodes.iter().map(|n| n.name().to_owned()).collect();
@@ -169,6 +179,13 @@ fn device(roots: &Roots, in_use: &InUse, node: &BlockNode) -> Device {
     let holders: Vec<BlockNode> =
         std::iter::once(node).chain(&children).flat_map(BlockNode::holders).collect();
     let mut why_not = in_use.of(roots, node);
+    for node in std::iter::once(node).chain(&children) {
+        let by = node.number().and_then(|number| users.get(&number));
+        why_not.extend(by.map(|by| Use::Open {
+            device: node.name().to_owned(),
+            by: by.iter().cloned().collect(),
+        }));
+    }
     let own = (node.name(), &content);
     let all = std::iter::once(own).chain(partitions.iter().map(|p| (p.name.as_str(), &p.content)));
     for (name, content) in all {

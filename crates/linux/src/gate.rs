@@ -11,20 +11,23 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use block::Bytes;
 use thiserror::Error;
 
-use crate::devices::{Identity, InUse, Use, loops};
-use crate::mounts;
-use crate::signature::{self, Usage};
-use crate::sysfs::{BlockNode, DevNo, Roots};
+use crate::devices::Use;
+use crate::locks::Unlocking;
+use crate::signature::Usage;
+use crate::sysfs::Roots;
 
+mod device;
+mod file;
 mod opening;
 mod refusal;
+mod users;
 
 pub use refusal::{Consent, Cost, Reason, Refusal};
 
@@ -35,6 +38,10 @@ pub enum Hazard {
     Partitions,
     /// A signature of this kind, on the device or in one of its partitions (`signature:ext4`).
     Signature(String),
+    /// Other users, where it cannot be found out whether there are any (`unknown:users`).
+    UnknownUsers,
+    /// Partitions of a table that cannot be read in full (`unknown:content`).
+    UnknownContent,
 }
 
 impl fmt::Display for Hazard {
@@ -42,6 +49,8 @@ impl fmt::Display for Hazard {
         match self {
             Hazard::Partitions => f.write_str("partitions"),
             Hazard::Signature(kind) => write!(f, "signature:{kind}"),
+            Hazard::UnknownUsers => f.write_str("unknown:users"),
+            Hazard::UnknownContent => f.write_str("unknown:content"),
         }
     }
 }
@@ -49,8 +58,8 @@ impl fmt::Display for Hazard {
 /// A word that names no hazard.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error(
-    "{0:?} cannot be allowed; what can be is `partitions` and `signature:<kind>` (mounted, swap and \
-     held devices are never written to)"
+    "{0:?} cannot be allowed; what can be is `partitions`, `signature:<kind>`, `unknown:users` and \
+     `unknown:content` (mounted, swap and held devices are never written to)"
 )]
 pub struct HazardError(String);
 
@@ -63,6 +72,8 @@ impl FromStr for Hazard {
             Some(("signature", kind)) if !kind.is_empty() => {
                 Ok(Hazard::Signature(kind.to_ascii_lowercase()))
             }
+            Some(("unknown", "users")) => Ok(Hazard::UnknownUsers),
+            Some(("unknown", "content")) => Ok(Hazard::UnknownContent),
             _ => Err(HazardError(text.to_owned())),
         }
     }
@@ -82,7 +93,8 @@ pub struct Request {
 /// The right to write to one target, as long as it lives.
 #[derive(Debug)]
 pub struct Permit {
-    file: File,
+    /// Its lock ends with the permit.
+    file: Unlocking,
     path: PathBuf,
     cost: Cost,
 }
@@ -102,14 +114,6 @@ impl Permit {
     /// What will be written, as a share of what there is.
     pub fn cost(&self) -> &Cost {
         &self.cost
-    }
-}
-
-impl Drop for Permit {
-    /// Gives the lock on a file back now. A child of this process holds a copy of the descriptor
-    /// from its fork to its exec, and the lock would live on in it.
-    fn drop(&mut self) {
-        let _ = rustix::fs::flock(&self.file, rustix::fs::FlockOperation::Unlock);
     }
 }
 
@@ -157,30 +161,39 @@ pub fn open_for_reading(path: &Path) -> Result<File, GateError> {
 ///
 /// A device is refused while it or a part of it is mounted (in any mount namespace that can be
 /// seen), is swap, is held by another device, is a member of a filesystem in use, or is open for
-/// exclusive use, while it is a zoned drive, and where the kernel's account of these cannot be read
+/// exclusive use or open in a process that can be seen, while it is exported, while it is a zoned drive, and where the kernel's account of these cannot be read
 /// (`/proc/self/mountinfo`, `/proc/swaps`, `/sys`); these are final. It is refused when it is partitioned or carries a
 /// known signature that [`Request::allow`] does not name, and when [`Request::consent`] is not its serial number
 /// (of one of several NVMe namespaces with `-n` and its identifier, of a partition with `-part` and its number), a name
 /// of it in `/dev/disk/by-id` or the name of a mapped device
 /// (a device with none of these is named by its kernel name). A file
-/// is refused while it is swap or the backing file of a loop device, by whatever name, while another
-/// program has locked it or a part of it, and when the consent is not its name.
+/// is refused while it is swap or the backing file of a loop device, by whatever name, while it is a mounted image,
+/// lies in a layer of a mounted overlay or is exported, while another
+/// program has locked it or a part of it or has it open, and when the consent is not its name.
+///
+/// An open device or file counts whoever has it open: this process must not either. Who has it open for a moment is
+/// waited for, two seconds at most.
 ///
 /// # Errors
 /// [`GateError::Refused`] with every reason at once; the others when the target cannot be used at
 /// all.
 pub fn check(roots: &Roots, path: &Path, request: &Request) -> Result<Permit, GateError> {
-    let real = fs::canonicalize(path).map_err(fail(path, "find it"))?;
-    // No link any more; what becomes one now is of a kind that is refused.
-    let meta = fs::symlink_metadata(&real).map_err(fail(path, "look at it"))?;
-    let target = Looked { path, real: &real, meta: &meta };
-    if meta.file_type().is_block_device() {
-        check_device(roots, &target, request)
-    } else if meta.is_file() {
-        check_file(roots, &target, request)
-    } else {
-        Err(GateError::Kind(path.to_owned()))
+    let Found { file, refusal } = find(roots, path, request, Mode::Take)?;
+    match file {
+        Some(file) if refusal.reasons.is_empty() => {
+            Ok(Permit { file, path: refusal.target, cost: refusal.cost })
+        }
+        _ => Err(GateError::Refused(Box::new(refusal))),
     }
+}
+
+/// Finds out whether [`check`] would give a permit, without opening anything for writing.
+///
+/// # Errors
+/// Those of [`check`].
+pub fn look(roots: &Roots, path: &Path, request: &Request) -> Result<(), GateError> {
+    let refusal = find(roots, path, request, Mode::Look)?.refusal;
+    if refusal.reasons.is_empty() { Ok(()) } else { Err(GateError::Refused(Box::new(refusal))) }
 }
 
 /// As [`check`], for a device that the user has named in another way, such as among all that a command reaches: no
@@ -189,25 +202,51 @@ pub fn check(roots: &Roots, path: &Path, request: &Request) -> Result<Permit, Ga
 /// # Errors
 /// Those of [`check`].
 pub fn check_named(roots: &Roots, path: &Path, request: &Request) -> Result<Permit, GateError> {
-    let first = check(roots, path, &Request { consent: None, ..request.clone() });
-    match word_in(&first) {
-        Some(word) => check(roots, path, &Request { consent: Some(word), ..request.clone() }),
-        None => first,
-    }
+    check(roots, path, &Request { consent: word(roots, path), ..request.clone() })
 }
 
-/// The word that consents to writing to the device or file at `path`, as far as it can be found out: nothing is opened to be
-/// written to.
+/// The word that consents to writing to the device or file at `path`, as far as it can be found out: nothing is opened.
 pub fn word(roots: &Roots, path: &Path) -> Option<String> {
-    word_in(&check(roots, path, &Request::default()))
+    let real = fs::canonicalize(path).ok()?;
+    let meta = fs::symlink_metadata(&real).ok()?;
+    let target = Looked { path, real: &real, meta: &meta };
+    let consent = match (meta.file_type().is_block_device(), meta.is_file()) {
+        (true, _) => device::consent(roots, &target)?,
+        (_, true) => file::consent(&target),
+        _ => return None,
+    };
+    consent.accepted.into_iter().next()
 }
 
-fn word_in(answer: &Result<Permit, GateError>) -> Option<String> {
-    let Err(GateError::Refused(refusal)) = answer else { return None };
-    refusal.reasons.iter().find_map(|reason| match reason {
-        Reason::NoConsent { consent, .. } => consent.accepted.first().cloned(),
-        _ => None,
-    })
+/// How a target is opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    /// For reading, to be closed at once.
+    Look,
+    /// For writing, to be kept.
+    Take,
+}
+
+/// What was found out about a target.
+struct Found {
+    /// The target, open, as far as nothing final was found.
+    file: Option<Unlocking>,
+    /// Its reasons may be none.
+    refusal: Refusal,
+}
+
+fn find(roots: &Roots, path: &Path, request: &Request, mode: Mode) -> Result<Found, GateError> {
+    let real = fs::canonicalize(path).map_err(fail(path, "find it"))?;
+    // No link any more; what becomes one now is of a kind that is refused.
+    let meta = fs::symlink_metadata(&real).map_err(fail(path, "look at it"))?;
+    let target = Looked { path, real: &real, meta: &meta };
+    if meta.file_type().is_block_device() {
+        device::find(roots, &target, request, mode)
+    } else if meta.is_file() {
+        file::find(roots, &target, request, mode)
+    } else {
+        Err(GateError::Kind(path.to_owned()))
+    }
 }
 
 /// A target that was looked at, and not opened yet.
@@ -217,136 +256,6 @@ struct Looked<'a> {
     /// Absolute, without links.
     real: &'a Path,
     meta: &'a fs::Metadata,
-}
-
-fn check_device(
-    roots: &Roots,
-    target: &Looked<'_>,
-    request: &Request,
-) -> Result<Permit, GateError> {
-    let Looked { path, real, meta } = *target;
-    let number = DevNo::from_raw(meta.rdev());
-    let Some(node) = BlockNode::by_number(roots, number) else {
-        return Err(not_in_sysfs(roots, target, number, request));
-    };
-    let mut uses = examine(roots, &node);
-    // Opened for writing only when nobody uses it: closing such a descriptor makes udev look again.
-    let is_free = !uses.iter().any(Use::is_final);
-    let file = match opening::device(real, meta, is_free) {
-        Ok(file) => Some(file),
-        Err(error) if error.raw_os_error() == Some(libc::EBUSY) => {
-            uses.push(Use::Busy { device: node.name().to_owned() });
-            opening::device(real, meta, false).ok()
-        }
-        // Reasons are worth more than a look inside that is not permitted.
-        Err(_) if !is_free => None,
-        Err(error) => return Err(fail(path, "open it for writing")(error)),
-    };
-    if let Some(file) = &file {
-        let found = signatures(&node, file);
-        // An unreadable target is refused when it would be written to, and only then fatal.
-        uses.extend(
-            found
-                .or_else(|error| if is_free { Err(error) } else { Ok(Vec::new()) })
-                .map_err(fail(path, "read it to look for filesystems"))?,
-        );
-    }
-    let identity = Identity::of(roots, &node);
-    let refusal = Refusal {
-        target: path.to_owned(),
-        is_device: true,
-        model: identity.model.clone(),
-        reasons: judge(uses, &consent_for(roots, &identity, &node), request),
-        cost: Cost { bytes: request.bytes_to_write, capacity: node.size() },
-    };
-    grant(file, refusal)
-}
-
-/// A device that sysfs does not show is gone; where nothing at all is shown, any device may be in use.
-fn not_in_sysfs(roots: &Roots, target: &Looked<'_>, number: DevNo, request: &Request) -> GateError {
-    let shown = roots.sys.join("dev/block");
-    let why = match fs::read_dir(&shown).map(|mut entries| entries.next().is_some()) {
-        Ok(true) => {
-            let unknown = io::Error::other(format!("sysfs has no block device {number}"));
-            return fail(target.path, "find it")(unknown);
-        }
-        Ok(false) => format!("{}: it is empty", shown.display()),
-        Err(error) => format!("{}: {error}", shown.display()),
-    };
-    let device = target.real.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let found = Use::Unseen { device, what: "in use", why };
-    GateError::Refused(Box::new(Refusal {
-        target: target.path.to_owned(),
-        is_device: true,
-        model: None,
-        reasons: vec![Reason::InUse(found)],
-        cost: Cost { bytes: request.bytes_to_write, capacity: Bytes::ZERO },
-    }))
-}
-
-/// Uses that can be seen without opening the device.
-fn examine(roots: &Roots, node: &BlockNode) -> Vec<Use> {
-    InUse::now(roots).of(roots, node)
-}
-
-/// Signatures on the device, and in its partitions through the device itself.
-fn signatures(node: &BlockNode, file: &File) -> io::Result<Vec<Use>> {
-    use std::os::unix::fs::FileExt;
-    let mut regions = vec![(node.name().to_owned(), Bytes::ZERO, node.size())];
-    regions.extend(node.partitions().iter().map(|partition| {
-        (partition.name().to_owned(), partition.start().unwrap_or_default(), partition.size())
-    }));
-    let mut uses = Vec::new();
-    for (device, start, size) in regions {
-        let found = signature::probe(size, &mut |offset, buffer| {
-            file.read_exact_at(buffer, start.0 + offset)
-        })?;
-        for signature in found {
-            // The kernel may not have read the table; then nothing else told of partitions.
-            let told = uses.iter().any(|seen| matches!(seen, Use::Partitioned { .. }));
-            if signature.usage == Usage::Table && !told {
-                uses.push(Use::Partitioned { device: device.clone(), partitions: Vec::new() });
-            }
-            uses.push(Use::Signed { device: device.clone(), signature });
-        }
-    }
-    Ok(uses)
-}
-
-/// Names that no typing error makes up, the best first. A kernel name counts only where there is no other: it
-/// belongs to whatever drive was found first.
-fn consent_for(roots: &Roots, identity: &Identity, node: &BlockNode) -> Consent {
-    let partition = node.attr("partition");
-    let mut accepted = Vec::new();
-    let mut what = "the device's kernel name (it has no serial number)";
-    if let Some(serial) = &identity.serial {
-        // Who consents to the loss of a partition has not consented to that of the disk, nor the other way round; nor
-        // to that of one namespace who consents to that of another.
-        let disk = node.disk();
-        let several = !disk.other_namespaces(roots).is_empty();
-        let nsid = disk.attr("nsid").filter(|_| several);
-        what = match (&partition, &nsid) {
-            (Some(_), _) => "the drive's serial number with the partition's",
-            (None, Some(_)) => "the drive's serial number with the namespace's",
-            (None, None) => "the drive's serial number",
-        };
-        let space = nsid.map_or(String::new(), |number| format!("-n{number}"));
-        let part = partition.as_ref().map_or(String::new(), |number| format!("-part{number}"));
-        accepted.push(format!("{serial}{space}{part}"));
-    }
-    let mapped = ["dm/name", "dm/uuid"].iter().filter_map(|name| node.attr(name));
-    accepted.extend(mapped);
-    if identity.serial.is_none() && !accepted.is_empty() {
-        what = "the mapped device's name";
-    }
-    if accepted.is_empty() && !identity.by_id.is_empty() {
-        what = "the drive's name in /dev/disk/by-id";
-    }
-    accepted.extend(identity.by_id.iter().cloned());
-    if accepted.is_empty() {
-        accepted.push(identity.name.clone());
-    }
-    Consent { what, accepted }
 }
 
 fn judge(uses: Vec<Use>, consent: &Consent, request: &Request) -> Vec<Reason> {
@@ -365,6 +274,8 @@ fn judge(uses: Vec<Use>, consent: &Consent, request: &Request) -> Vec<Reason> {
             Use::Signed { signature, .. } if signature.usage != Usage::Table => {
                 Hazard::Signature(signature.kind.to_owned())
             }
+            Use::UsersUnknown { .. } => Hazard::UnknownUsers,
+            Use::ContentUnknown { .. } => Hazard::UnknownContent,
             _ => Hazard::Partitions,
         };
         let is_table = matches!(&found, Use::Signed { .. }) && hazard == Hazard::Partitions;
@@ -379,66 +290,4 @@ fn judge(uses: Vec<Use>, consent: &Consent, request: &Request) -> Vec<Reason> {
         }
     }
     reasons
-}
-
-fn grant(file: Option<File>, refusal: Refusal) -> Result<Permit, GateError> {
-    match file {
-        Some(file) if refusal.reasons.is_empty() => {
-            Ok(Permit { file, path: refusal.target, cost: refusal.cost })
-        }
-        _ => Err(GateError::Refused(Box::new(refusal))),
-    }
-}
-
-fn check_file(roots: &Roots, target: &Looked<'_>, request: &Request) -> Result<Permit, GateError> {
-    let Looked { path, real, meta } = *target;
-    let mut uses = uses_of_file(roots, real, meta);
-    let mut file = None;
-    if uses.is_empty() {
-        let open = opening::file(real, meta).map_err(fail(path, "open it for writing"))?;
-        match opening::is_locked(&open).map_err(fail(path, "ask who has locked it"))? {
-            true => uses.push(Use::Busy { device: real.display().to_string() }),
-            false => file = Some(open),
-        }
-    }
-    let name = real.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let consent = Consent { what: "the file's name", accepted: vec![name] };
-    let refusal = Refusal {
-        target: path.to_owned(),
-        is_device: false,
-        model: None,
-        reasons: judge(uses, &consent, request),
-        cost: Cost { bytes: request.bytes_to_write, capacity: Bytes(meta.len()) },
-    };
-    grant(file, refusal)
-}
-
-/// Uses that can be seen without opening the file.
-fn uses_of_file(roots: &Roots, real: &Path, meta: &fs::Metadata) -> Vec<Use> {
-    let device = || real.display().to_string();
-    let unseen =
-        |what, error: io::Error| Use::Unseen { device: device(), what, why: error.to_string() };
-    let mut uses = Vec::new();
-    match mounts::swaps(roots) {
-        Ok(swaps) if swaps.iter().any(|swap| leads_to(swap, real, meta)) => {
-            uses.push(Use::Swap { device: device() });
-        }
-        Ok(_) => {}
-        Err(error) => uses.push(unseen("in use as swap", error)),
-    }
-    match loops::all(roots) {
-        Ok(loops) => {
-            let on_it = loops.into_iter().filter(|backing| backing.is_file(real, meta));
-            let by = |backing: loops::Backing| backing.by;
-            uses.extend(on_it.map(by).map(|by| Use::LoopBacking { file: real.to_owned(), by }));
-        }
-        Err(error) => uses.push(unseen("under a loop device", error)),
-    }
-    uses
-}
-
-/// True when `other` is the path of this file, or, by a hard link or a bind mount, of its inode.
-fn leads_to(other: &Path, real: &Path, meta: &fs::Metadata) -> bool {
-    let is_inode = |at: fs::Metadata| (at.dev(), at.ino()) == (meta.dev(), meta.ino());
-    other == real || fs::metadata(other).is_ok_and(is_inode)
 }

@@ -23,5 +23,6 @@ pub mod terminal;
 pub mod tracer;
 pub mod written;
 
+mod locks;
 mod syscalls;
 mod zfs;

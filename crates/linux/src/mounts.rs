@@ -6,6 +6,7 @@ use std::fmt;
 use std::fs;
 use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use crate::sysfs::{DevNo, Roots, names_in};
@@ -27,6 +28,8 @@ pub struct Mount {
     pub source: PathBuf,
     /// Options of the filesystem itself.
     pub super_options: String,
+    /// The same as the kernel writes them, where a comma within a value has an escape.
+    escaped_options: Vec<u8>,
     /// The process whose mount namespace shows it; `None` for our own.
     pub seen_by: Option<u32>,
 }
@@ -37,7 +40,7 @@ pub fn own(roots: &Roots) -> Vec<Mount> {
 }
 
 /// Mounts of this process, then those of other mount namespaces, as far as `/proc` shows them to us.
-/// Each namespace is read once, by way of the first process found in it.
+/// Each namespace is read once, by way of the first process in it that shows its mounts.
 ///
 /// # Errors
 /// When our own mounts are not told: `mountinfo` cannot be read, has a line that is not understood, or
@@ -57,9 +60,14 @@ pub fn all_namespaces(roots: &Roots) -> io::Result<Vec<Mount>> {
         let Ok(pid) = name.parse::<u32>() else { continue };
         let dir = roots.proc.join(&name);
         if let Ok(namespace) = fs::read_link(dir.join("ns/mnt"))
-            && known.insert(namespace)
+            && !known.contains(&namespace)
         {
-            mounts.extend(parse(&dir.join("mountinfo"), Some(pid)));
+            // Another process of the namespace may show what this one hides.
+            let seen = parse(&dir.join("mountinfo"), Some(pid));
+            if !seen.is_empty() {
+                known.insert(namespace);
+                mounts.extend(seen);
+            }
         }
     }
     Ok(mounts)
@@ -88,6 +96,7 @@ fn parse_line(line: &[u8], seen_by: Option<u32>) -> Option<Mount> {
         fstype: text(hyphen + 1)?,
         source: path(hyphen + 2)?,
         super_options: text(hyphen + 3).unwrap_or_default(),
+        escaped_options: fields.get(hyphen + 3).map_or_else(Vec::new, |field| field.to_vec()),
         seen_by,
     })
 }
@@ -114,13 +123,116 @@ fn unescape(field: &[u8]) -> PathBuf {
     PathBuf::from(OsString::from_vec(out))
 }
 
+fn without_backslashes(path: &Path) -> PathBuf {
+    let mut plain = Vec::new();
+    let mut bytes = path.as_os_str().as_bytes().iter();
+    while let Some(&byte) = bytes.next() {
+        plain.extend(if byte == b'\\' { bytes.next() } else { Some(&byte) });
+    }
+    PathBuf::from(OsString::from_vec(plain))
+}
+
 impl Mount {
     /// The value of a filesystem option such as `upperdir`, with the kernel's escapes undone.
-    pub fn super_option(&self, name: &str) -> Option<&str> {
-        self.super_options
-            .split(',')
-            .find_map(|option| option.strip_prefix(name)?.strip_prefix('='))
+    pub fn option(&self, name: &str) -> Option<PathBuf> {
+        self.values(name).next().map(unescape)
     }
+
+    /// Lower directories of an overlay, the uppermost first.
+    pub fn lower_dirs(&self) -> Vec<PathBuf> {
+        // Either each has an option of its own, or they are parted by colons; a colon in a name is escaped, by older
+        // kernels as it was typed, with a backslash before it.
+        let joined = self.values("lowerdir").map(|list| {
+            let list = String::from_utf8_lossy(list);
+            list.replace("\\134:", "\\072").replace("\\:", "\\072")
+        });
+        let joined: Vec<String> = joined.collect();
+        let each = joined.iter().flat_map(|list| list.split(':')).map(str::as_bytes);
+        each.chain(self.values("lowerdir+")).filter(|dir| !dir.is_empty()).map(unescape).collect()
+    }
+
+    /// An upper or work directory of an overlay. Kernels differ in whether they show backslashes with which signs in its
+    /// name were typed, so there may be two readings.
+    pub fn layer_dirs(&self, name: &str) -> Vec<PathBuf> {
+        let dir = self.option(name);
+        let plain = dir
+            .as_ref()
+            .map(|dir| without_backslashes(dir))
+            .filter(|plain| Some(plain) != dir.as_ref());
+        dir.into_iter().chain(plain).collect()
+    }
+
+    fn values<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a [u8]> {
+        let options = self.escaped_options.split(|&byte| byte == b',');
+        options.filter_map(move |option| option.strip_prefix(name.as_bytes())?.strip_prefix(b"="))
+    }
+
+    /// The path as a process that sees the mount finds it, from here.
+    fn seen(&self, roots: &Roots, path: &Path) -> PathBuf {
+        match self.seen_by {
+            None => path.to_owned(),
+            Some(pid) => {
+                let below = path.strip_prefix("/").unwrap_or(path);
+                roots.proc.join(pid.to_string()).join("root").join(below)
+            }
+        }
+    }
+}
+
+/// Mounts whose source is this file, without a block device between: an image of erofs, of a FUSE server. The source is
+/// what the filesystem wishes to show, so that one without a path leads nowhere.
+pub(crate) fn of_image<'a>(
+    roots: &'a Roots,
+    mounts: &'a [Mount],
+    meta: &'a fs::Metadata,
+) -> impl Iterator<Item = &'a Mount> {
+    let id = |meta: &fs::Metadata| (meta.dev(), meta.ino());
+    let of_file = move |mount: &&Mount| {
+        mount.device.is_anonymous()
+            && mount.source.is_absolute()
+            && fs::metadata(mount.seen(roots, &mount.source))
+                .is_ok_and(|at| at.is_file() && id(&at) == id(meta))
+    };
+    mounts.iter().filter(of_file)
+}
+
+/// A layer of an overlay that a path lies in.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Layer<'a> {
+    /// The overlay.
+    pub mount: &'a Mount,
+    /// `upper` or `work`.
+    pub name: &'static str,
+    /// False when the overlay names the directory by a relative path, which fits.
+    pub is_certain: bool,
+}
+
+/// The overlay whose upper or work directory holds `real`, an absolute path without links.
+///
+/// Lower directories do not count: a whole system may lie below an overlay, and what is open through it is open for a
+/// lease too.
+pub(crate) fn layer_of<'a>(roots: &Roots, mounts: &'a [Mount], real: &Path) -> Option<Layer<'a>> {
+    let id = |path: &Path| fs::metadata(path).map(|meta| (meta.dev(), meta.ino())).ok();
+    let above: Vec<_> = real.ancestors().skip(1).filter_map(|dir| Some((dir, id(dir)?))).collect();
+    let layers = mounts.iter().filter(|mount| mount.fstype == "overlay").flat_map(|mount| {
+        ["upper", "work"].into_iter().flat_map(move |name| {
+            let dirs = mount.layer_dirs(&format!("{name}dir")).into_iter();
+            dirs.map(move |dir| (mount, name, dir))
+        })
+    });
+    layers
+        .filter_map(|(mount, name, dir)| {
+            let is_certain = dir.is_absolute();
+            let holds = match is_certain {
+                true => {
+                    let at = id(&mount.seen(roots, &dir));
+                    at.is_some_and(|at| above.iter().any(|(_, id)| *id == at))
+                }
+                false => above.iter().any(|(at, _)| at.ends_with(&dir)),
+            };
+            holds.then_some(Layer { mount, name, is_certain })
+        })
+        .max_by_key(|layer| layer.is_certain)
 }
 
 /// The mount that a path with no links in it lies on.
@@ -191,9 +303,50 @@ mod tests {
         assert_eq!(mounts[1].mount_point, Path::new("/srv/my disk"));
         assert_eq!(mounts[1].fstype, "btrfs");
         assert_eq!(mounts[1].source, Path::new("/dev/sdb"));
-        assert_eq!(mounts[1].super_option("subvol"), Some("/@home"));
-        assert_eq!(mounts[1].super_option("sub"), None);
+        assert_eq!(mounts[1].option("subvol"), Some("/@home".into()));
+        assert_eq!(mounts[1].option("sub"), None);
         assert!(mounts[1].device.is_anonymous());
+    }
+
+    /// If a comma or a colon in the name of a layer parted it, a file in it would look free.
+    #[test]
+    fn layers_of_an_overlay_with_signs_in_their_names() {
+        let line = |options: &str| {
+            let line = format!("50 1 0:50 / /merged rw - overlay overlay rw,{options}");
+            parse_line(line.as_bytes(), None).unwrap()
+        };
+        let mount = line("lowerdir=/a:/b\\072c::/d\\134:e,upperdir=/x\\054y\\040z,workdir=/w");
+        assert_eq!(mount.lower_dirs(), ["/a", "/b:c", "/d:e"].map(PathBuf::from));
+        assert_eq!(mount.option("upperdir"), Some("/x,y z".into()));
+        let mount = line("lowerdir=/a,upperdir=/x\\134\\054y,workdir=/w");
+        assert_eq!(mount.layer_dirs("upperdir"), ["/x\\,y", "/x,y"].map(PathBuf::from));
+        assert_eq!(mount.layer_dirs("workdir"), ["/w"].map(PathBuf::from));
+        let mount = line("lowerdir+=/a:1,lowerdir+=/b,datadir+=/c");
+        assert_eq!(mount.lower_dirs(), ["/a:1", "/b"].map(PathBuf::from));
+        assert_eq!(mount.option("upperdir"), None);
+
+        let dir = tempfile::tempdir().unwrap();
+        let dir = fs::canonicalize(dir.path()).unwrap();
+        let (upper, work) = (dir.join("up,per"), dir.join("work"));
+        for dir in [upper.join("sub"), work.clone(), dir.join("upper")] {
+            fs::create_dir_all(dir).unwrap();
+        }
+        let escaped = upper.display().to_string().replace(',', "\\054");
+        let mounts = [
+            line(&format!("lowerdir=/,upperdir={escaped},workdir={}", work.display())),
+            line("lowerdir=/,upperdir=there/sub,workdir=there/work"),
+            line("lowerdir=/"),
+        ];
+        let layer = |file: &Path| {
+            let layer = layer_of(&Roots::default(), &mounts, file)?;
+            Some((layer.name, layer.is_certain))
+        };
+        assert_eq!(layer(&upper.join("sub/file")), Some(("upper", true)));
+        assert_eq!(layer(&work.join("file")), Some(("work", true)));
+        assert_eq!(layer(&dir.join("upper/file")), None, "of another name");
+        assert_eq!(layer(&dir.join("file")), None, "beside them");
+        fs::create_dir_all(dir.join("there/sub")).unwrap();
+        assert_eq!(layer(&dir.join("there/sub/file")), Some(("upper", false)));
     }
 
     /// If the longest prefix were taken blindly, a file on a later, shorter mount would be charged

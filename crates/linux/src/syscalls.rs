@@ -177,6 +177,41 @@ pub(crate) fn has_byte_locks(file: &File) -> io::Result<bool> {
     Ok(i32::from(lock.l_type) != libc::F_UNLCK)
 }
 
+/// Fcntl `F_SETSIG` (`asm-generic/fcntl.h`), which libc does not name.
+const F_SETSIG: libc::c_int = 10;
+
+/// The kernel's answer to a write lease.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Lease {
+    /// Granted: nobody but this open file has it open.
+    Idle,
+    /// Somebody else has it open, or mapped.
+    InUse,
+    /// No answer, with the number of the error.
+    Unknown(i32),
+}
+
+/// Whether anybody but this open file (with its duplicates) has the regular file open: takes a write lease on it
+/// (fcntl(2), `F_SETLEASE`) and gives it back at once.
+///
+/// Who opens the file in that moment makes the kernel send a signal. It is `SIGURG`, which does nothing where nobody
+/// handles it, rather than `SIGIO`, which ends the process.
+pub(crate) fn sole_user(file: &File) -> Lease {
+    let call = |command, argument: libc::c_int| {
+        // SAFETY: these commands take a number; the descriptor is open as long as `file` is.
+        check(unsafe { libc::fcntl(file.as_raw_fd(), command, argument) })
+    };
+    let unknown = |error: io::Error| Lease::Unknown(error.raw_os_error().unwrap_or(0));
+    if let Err(error) = call(F_SETSIG, libc::SIGURG) {
+        return unknown(error);
+    }
+    match call(libc::F_SETLEASE, libc::F_WRLCK) {
+        Ok(()) => call(libc::F_SETLEASE, libc::F_UNLCK).map_or_else(unknown, |()| Lease::Idle),
+        Err(error) if error.raw_os_error() == Some(libc::EAGAIN) => Lease::InUse,
+        Err(error) => unknown(error),
+    }
+}
+
 /// CPU time of this process, all threads.
 pub(crate) fn process_cpu() -> io::Result<CpuTimes> {
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();

@@ -10,7 +10,7 @@ use std::path::Path;
 
 use common::{Loop, Machine, has_means};
 use drivescope_linux::devices::{self, Use};
-use drivescope_linux::gate::{self, GateError, Reason, Refusal, Request};
+use drivescope_linux::gate::{self, GateError, Hazard, Reason, Refusal, Request};
 use drivescope_linux::sysfs::{DevNo, Roots};
 
 const SIZE: u64 = 16 << 20;
@@ -20,6 +20,10 @@ type Hiding = (&'static str, fn(&Machine), &'static str);
 
 fn consented(to: &str) -> Request {
     Request { consent: Some(to.to_owned()), ..Request::default() }
+}
+
+fn allowing(to: &str, hazard: Hazard) -> Request {
+    Request { allow: [hazard].into(), ..consented(to) }
 }
 
 fn remove(machine: &Machine, path: &str) {
@@ -35,10 +39,12 @@ fn unseen(roots: &Roots, path: &Path, consent: &str) -> (Refusal, Vec<&'static s
         other => panic!("not refused: {other:?}"),
     };
     let what = |reason: &Reason| match reason {
-        Reason::InUse(Use::Unseen { what, .. }) => *what,
+        Reason::InUse(Use::Unseen { what, .. }) => Some(*what),
+        // Its users as well, which is not final.
+        Reason::NotAllowed { hazard: Hazard::UnknownUsers, .. } => None,
         other => panic!("{other} was not to be expected"),
     };
-    let all = refusal.reasons.iter().map(what).collect();
+    let all = refusal.reasons.iter().filter_map(what).collect();
     assert!(refusal.to_string().contains("no flag overrides this"), "{refusal}");
     (refusal, all)
 }
@@ -90,10 +96,13 @@ fn a_file_of_which_nothing_is_known_is_refused() {
         println!("{case}");
         let machine = Machine::new();
         hide(&machine);
-        // Mounts say nothing of a file: it may lie on any of them.
+        // That nobody has it open is known all the same; a layer of an overlay nobody has to have open.
         let wanted = match what {
             "mounted" if case != "no /proc" => {
-                gate::check(&machine.roots, &file, &consented("image")).unwrap();
+                let refusal = gate::check(&machine.roots, &file, &consented("image")).unwrap_err();
+                assert!(refusal.to_string().contains("--allow unknown:users"), "{refusal}");
+                let allowed = allowing("image", Hazard::UnknownUsers);
+                gate::check(&machine.roots, &file, &allowed).unwrap();
                 continue;
             }
             "mounted" => "in use as swap",
@@ -133,4 +142,39 @@ fn a_device_that_may_be_in_use_is_listed_as_not_ready() {
         panic!("{:?}", listed.why_not)
     };
     assert_eq!(device, "sda");
+}
+
+/// In a container, or as a user who may not look into other processes, nobody is seen who has a device open. That is
+/// neither "nobody" nor a wall: who knows better may say so, by that name and no other.
+#[test]
+fn users_that_cannot_be_seen_have_to_be_allowed_by_name() {
+    if !has_means(&["losetup"]) {
+        return;
+    }
+    let device = Loop::new(SIZE, true);
+    let number = DevNo::from_raw(fs::metadata(&device.path).unwrap().rdev()).to_string();
+    let machine = || {
+        let machine = Machine::new();
+        let size = (SIZE / 512).to_string();
+        machine.device("pci0/sda", &number, &[("size", &size), ("device/serial", "S123")]);
+        machine
+    };
+    let hidden: [(fn(&Machine), &str); 2] = [
+        (|machine| remove(machine, "proc/self/ns/pid"), "this container"),
+        (|machine| remove(machine, "proc/1"), "of other users are hidden"),
+    ];
+    for (hide, why) in hidden {
+        let machine = machine();
+        hide(&machine);
+        for request in [consented("S123"), allowing("S123", Hazard::Partitions)] {
+            let refusal = gate::check(&machine.roots, &device.path, &request).unwrap_err();
+            let refusal = refusal.to_string();
+            assert!(refusal.contains(why), "{refusal}");
+            assert!(refusal.contains("--allow unknown:users"), "{refusal}");
+            assert!(!refusal.contains("no flag"), "{refusal}");
+        }
+        let allowed = allowing("S123", Hazard::UnknownUsers);
+        gate::look(&machine.roots, &device.path, &allowed).unwrap();
+        gate::check(&machine.roots, &device.path, &allowed).unwrap();
+    }
 }

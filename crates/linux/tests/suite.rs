@@ -19,6 +19,7 @@ mod drives_waiting;
 mod environment;
 mod gate;
 mod gate_unseen;
+mod gate_users;
 mod health_ata;
 mod health_nvme;
 mod health_scsi;

@@ -189,6 +189,8 @@ pub(super) fn hazards(typed: &OsStr) -> Offered {
         let said = [
             ("partitions", "a partition table and its partitions"),
             (one, "a filesystem or the like, by its kind"),
+            ("unknown:users", "other users, where they cannot be seen"),
+            ("unknown:content", "partitions of a table that cannot be read in full"),
         ];
         return told(typed, &said);
     }

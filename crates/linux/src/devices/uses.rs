@@ -7,11 +7,16 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
+use super::exports::{self, Export};
 use super::loops::{self, Backing};
+use super::openers::User;
 use crate::mounts::{self, Mount};
 use crate::signature::Signature;
 use crate::stack::{kind_of, member_of_btrfs};
 use crate::sysfs::{BlockNode, Roots};
+
+/// Most processes that are named.
+const USERS_NAMED: usize = 4;
 
 /// One reason not to write to a device.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -54,6 +59,43 @@ pub enum Use {
     Busy {
         /// Kernel name of the device, or the file's path.
         device: String,
+    },
+    /// Another program has it open, without a claim or a lock.
+    Open {
+        /// Kernel name of the disk or partition, or the file's path.
+        device: String,
+        /// The processes, as far as they can be seen; without any, the kernel or a hidden one has it open.
+        by: Vec<User>,
+    },
+    /// This machine lends it to others.
+    Exported {
+        /// Kernel name of the disk or partition, or the file's path.
+        device: String,
+        /// The target or gadget.
+        by: String,
+    },
+    /// The file belongs to a mounted overlay.
+    Layer {
+        /// The file's path.
+        file: PathBuf,
+        /// `upper` or `work`.
+        layer: &'static str,
+        /// The overlay.
+        mount_point: PathBuf,
+    },
+    /// It may be in use by somebody who cannot be seen.
+    UsersUnknown {
+        /// Kernel name of the disk or partition, or the file's path.
+        device: String,
+        /// Why.
+        why: String,
+    },
+    /// It has a partition table that could not be read in full, so what lies in its partitions is not known.
+    ContentUnknown {
+        /// The device, or the partition of a table.
+        device: String,
+        /// Why.
+        why: String,
     },
     /// A loop device is backed by this file.
     LoopBacking {
@@ -111,7 +153,13 @@ impl Use {
     /// True when no word of the user's can make writing right: someone would lose what is in use
     /// now. The way out is to end the use first.
     pub fn is_final(&self) -> bool {
-        !matches!(self, Use::Partitioned { .. } | Use::Signed { .. })
+        !matches!(
+            self,
+            Use::Partitioned { .. }
+                | Use::Signed { .. }
+                | Use::UsersUnknown { .. }
+                | Use::ContentUnknown { .. }
+        )
     }
 }
 
@@ -131,6 +179,30 @@ impl fmt::Display for Use {
             Use::Member { device, of } => write!(f, "{device} is a member of {of}"),
             Use::Busy { device } => {
                 write!(f, "{device} is held for exclusive use by another program or filesystem")
+            }
+            Use::Open { device, by } if by.is_empty() => {
+                write!(f, "{device} is in use by the kernel or by a process that cannot be seen")
+            }
+            Use::Open { device, by } => {
+                let named: Vec<String> = by.iter().take(USERS_NAMED).map(User::to_string).collect();
+                let more = match by.len().saturating_sub(USERS_NAMED) {
+                    0 => String::new(),
+                    count => format!(" and {count} more"),
+                };
+                write!(f, "{device} is open in {}{more}", named.join(", "))
+            }
+            Use::Exported { device, by } => write!(f, "{device} is exported by {by}"),
+            Use::Layer { file, layer, mount_point } => write!(
+                f,
+                "{} lies in the {layer} directory of the overlay mounted on {}",
+                file.display(),
+                mount_point.display()
+            ),
+            Use::UsersUnknown { device, why } => {
+                write!(f, "it is not known whether another program uses {device} ({why})")
+            }
+            Use::ContentUnknown { device, why } => {
+                write!(f, "the partition table of {device} cannot be read in full ({why})")
             }
             Use::LoopBacking { file, by } => {
                 write!(f, "{} is the backing file of {by}", file.display())
@@ -167,6 +239,7 @@ pub struct InUse {
     mounts: Vec<Mount>,
     swaps: Vec<BlockNode>,
     loops: Vec<Backing>,
+    exports: Vec<Export>,
     /// What could not be read of it: what a device may be, and why that is not known.
     unseen: Vec<(&'static str, String)>,
 }
@@ -191,7 +264,7 @@ impl InUse {
                 }
             }
         }
-        InUse { mounts, swaps: areas, loops, unseen }
+        InUse { mounts, swaps: areas, loops, exports: exports::all(roots), unseen }
     }
 
     /// Mounts of exactly this device.
@@ -248,6 +321,9 @@ impl InUse {
         uses.extend(self.loops.iter().filter(|backing| backing.is_node(node)).map(|backing| {
             Use::Held { device: device(), by: backing.by.clone(), what: "a loop device".to_owned() }
         }));
+        let lent = self.exports.iter().filter(|export| export.is_device(node.number()));
+        let by = |export: &Export| Use::Exported { device: device(), by: export.by.clone() };
+        uses.extend(lent.map(by));
         if let Some(fsid) = member_of_btrfs(roots, node) {
             uses.push(Use::Member { device: device(), of: format!("the Btrfs filesystem {fsid}") });
         }

@@ -6,22 +6,24 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::time::Duration;
 
-use rustix::fs::OFlags;
+use rustix::fs::{Access, AtFlags, CWD, OFlags, accessat};
 
+use super::Mode;
+use crate::locks::Unlocking;
 use crate::syscalls;
 
 const BUSY_TRIES: u32 = 5;
 const BUSY_PAUSE: Duration = Duration::from_millis(20);
 
-/// Opens a device: exclusively and for writing when it is free, for a look inside otherwise.
+/// Opens a device that is free in a `mode`, and exclusively; for a look inside otherwise.
 ///
 /// A claim may last for a moment only: `losetup -f` claims each device that it tries, and udev
 /// claims what it looks at. So a busy device is tried again for a tenth of a second.
-pub(super) fn device(real: &Path, seen: &fs::Metadata, is_free: bool) -> io::Result<File> {
-    let claim = if is_free { OFlags::EXCL } else { OFlags::empty() };
+pub(super) fn device(real: &Path, seen: &fs::Metadata, mode: Option<Mode>) -> io::Result<File> {
+    let claim = if mode.is_some() { OFlags::EXCL } else { OFlags::empty() };
     let mut tries_left = BUSY_TRIES;
     loop {
-        match open(real, seen, is_free, claim) {
+        match open(real, seen, mode, claim) {
             Err(error) if error.raw_os_error() == Some(libc::EBUSY) && tries_left > 0 => {
                 tries_left -= 1;
                 std::thread::sleep(BUSY_PAUSE);
@@ -31,19 +33,22 @@ pub(super) fn device(real: &Path, seen: &fs::Metadata, is_free: bool) -> io::Res
     }
 }
 
-/// Opens a regular file for reading and writing.
-pub(super) fn file(real: &Path, seen: &fs::Metadata) -> io::Result<File> {
-    open(real, seen, true, OFlags::empty())
+/// Opens a regular file.
+pub(super) fn file(real: &Path, seen: &fs::Metadata, mode: Mode) -> io::Result<File> {
+    open(real, seen, Some(mode), OFlags::empty())
 }
 
-fn open(real: &Path, seen: &fs::Metadata, write: bool, claim: OFlags) -> io::Result<File> {
+fn open(real: &Path, seen: &fs::Metadata, mode: Option<Mode>, claim: OFlags) -> io::Result<File> {
     // Neither a link nor a pipe that took the name meanwhile is followed or waited for.
     let flags = claim | OFlags::NOFOLLOW | OFlags::NONBLOCK;
     let mut options = OpenOptions::new();
-    options.read(true).write(write).custom_flags(flags.bits() as i32);
+    options.read(true).write(mode == Some(Mode::Take)).custom_flags(flags.bits() as i32);
     let file = options.open(real)?;
     if !is_same(&file.metadata()?, seen) {
         return Err(io::Error::other("another took its name while it was looked at"));
+    }
+    if mode == Some(Mode::Look) {
+        accessat(CWD, real, Access::WRITE_OK, AtFlags::EACCESS)?;
     }
     // io_uring answers EAGAIN on such a descriptor where it would have waited.
     let flags = rustix::fs::fcntl_getfl(&file)? - OFlags::NONBLOCK;
@@ -63,7 +68,7 @@ fn is_same(opened: &fs::Metadata, seen: &fs::Metadata) -> bool {
 /// True when someone else has locked the file, in either of the two ways that do not see each other:
 /// another measurement of ours (`flock`), or a virtual machine (byte ranges of its image). Takes the
 /// lock of the first kind otherwise.
-pub(super) fn is_locked(file: &File) -> io::Result<bool> {
+pub(super) fn is_locked(file: &Unlocking) -> io::Result<bool> {
     // Asked before our own lock is taken: NFS makes a lock on bytes of that.
     let bytes_locked = match syscalls::has_byte_locks(file) {
         // Where there are no such locks, nobody holds one.
@@ -73,8 +78,14 @@ pub(super) fn is_locked(file: &File) -> io::Result<bool> {
         },
         Ok(locked) => locked,
     };
-    let exclusive = rustix::fs::FlockOperation::NonBlockingLockExclusive;
-    Ok(bytes_locked || rustix::fs::flock(file, exclusive).is_err())
+    if bytes_locked {
+        return Ok(true);
+    }
+    match file.lock() {
+        // NFS takes such a lock only by a descriptor that can write, which one for a look is not.
+        Err(error) if error.raw_os_error() == Some(libc::EBADF) => Ok(false),
+        taken => Ok(!taken.unwrap_or(false)),
+    }
 }
 
 #[cfg(test)]
@@ -90,6 +101,7 @@ mod tests {
         fs::write(at("mine"), "mine").unwrap();
         fs::write(at("other"), "other").unwrap();
         let seen = fs::symlink_metadata(at("mine")).unwrap();
+        let file = |path: &Path, seen: &fs::Metadata| file(path, seen, Mode::Take);
         file(&at("mine"), &seen).unwrap();
         fs::hard_link(at("mine"), at("alias")).unwrap();
         file(&at("alias"), &seen).unwrap();
@@ -100,7 +112,7 @@ mod tests {
         assert_eq!(error.raw_os_error(), Some(libc::ELOOP));
         let pipe = at("pipe");
         rustix::fs::mknodat(
-            rustix::fs::CWD,
+            CWD,
             &pipe,
             rustix::fs::FileType::Fifo,
             rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR,

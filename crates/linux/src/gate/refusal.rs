@@ -131,6 +131,14 @@ impl fmt::Display for Reason {
             Reason::InUse(found) => {
                 write!(f, "{found}: {}; no flag overrides this", remedy(found))
             }
+            Reason::NotAllowed { found, hazard: Hazard::UnknownUsers } => {
+                write!(f, "{found}: if nothing uses it, add --allow {}", Hazard::UnknownUsers)
+            }
+            Reason::NotAllowed { found, hazard: Hazard::UnknownContent } => write!(
+                f,
+                "{found}: if nothing on it is needed, add --allow {}",
+                Hazard::UnknownContent
+            ),
             Reason::NotAllowed { found, hazard } => write!(
                 f,
                 "{found}, which writing destroys: if nothing of it is needed, add --allow {hazard}"
@@ -168,6 +176,18 @@ fn remedy(found: &Use) -> String {
         Use::Held { by, .. } => format!("take {by} apart first, or measure /dev/{by} itself"),
         Use::Member { of, .. } => format!("unmount or stop {of} first"),
         Use::Busy { .. } => "end that program, or export the pool, first".to_owned(),
+        Use::Open { device, by } if by.is_empty() => {
+            format!("unmount it or end its user first (findmnt; fuser -v {})", quoted(device))
+        }
+        Use::Open { by, .. } if by.iter().all(|user| user.pid == std::process::id()) => {
+            "do not redirect input or output to the target".to_owned()
+        }
+        Use::Open { .. } => "end that program first".to_owned(),
+        Use::Exported { .. } => "disable that export first".to_owned(),
+        Use::Layer { mount_point, .. } => format!(
+            "unmount the overlay first, or name the file by its path below {}",
+            quoted(&mount_point.to_string_lossy())
+        ),
         Use::LoopBacking { by, .. } => format!("detach it first (losetup -d /dev/{by})"),
         Use::ReadOnly { .. } => "measure reads only (--read-only)".to_owned(),
         Use::Zoned { .. } => {
@@ -177,6 +197,9 @@ fn remedy(found: &Use) -> String {
             "let it be read first; a container or a sandbox may hide /proc or /sys".to_owned()
         }
         Use::Unread { .. } => "measure as a user who may read it".to_owned(),
-        Use::Partitioned { .. } | Use::Signed { .. } => "name it".to_owned(),
+        Use::Partitioned { .. }
+        | Use::Signed { .. }
+        | Use::UsersUnknown { .. }
+        | Use::ContentUnknown { .. } => "name it".to_owned(),
     }
 }

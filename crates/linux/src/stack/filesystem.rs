@@ -141,11 +141,13 @@ impl Walk<'_> {
     fn overlay(&mut self, layer: usize, mount: &Mount, path: &Path) {
         let below = path.strip_prefix(&mount.mount_point).unwrap_or(Path::new(""));
         let below = mount.root.strip_prefix("/").unwrap_or(Path::new("")).join(below);
-        let upper = mount.super_option("upperdir").map(PathBuf::from).into_iter();
-        let lower = mount.super_option("lowerdir").unwrap_or_default();
-        let dirs: Vec<PathBuf> = upper.chain(split_lower(lower)).collect();
+        let mut readings = mount.layer_dirs("upperdir");
+        let upper = readings.iter().position(|dir| dir.exists()).unwrap_or(0);
+        let upper = (upper < readings.len()).then(|| readings.swap_remove(upper));
+        let has_upper = upper.is_some();
+        let dirs: Vec<PathBuf> = upper.into_iter().chain(mount.lower_dirs()).collect();
         // A directory that was never copied up will be, as soon as a file is made in it.
-        let writes_above = path.is_dir() && mount.super_option("upperdir").is_some();
+        let writes_above = path.is_dir() && has_upper;
         let found = dirs.iter().enumerate().find_map(|(at, dir)| {
             let real = match dir.join(&below) {
                 _ if at == 0 && writes_above => fs::canonicalize(dir).ok()?,
@@ -198,34 +200,5 @@ fn options(mount: &Mount) -> String {
     match mount.super_options.as_str() {
         "" => mount.options.clone(),
         more => format!("{},{more}", mount.options),
-    }
-}
-
-/// Lower directories are parted by colons; a colon in a name has a backslash before it.
-fn split_lower(list: &str) -> Vec<PathBuf> {
-    let mut dirs = vec![String::new()];
-    let mut letters = list.chars();
-    while let Some(letter) = letters.next() {
-        match (letter, dirs.last_mut()) {
-            (':', _) => dirs.push(String::new()),
-            ('\\', Some(dir)) => dir.extend(letters.next()),
-            (letter, Some(dir)) => dir.push(letter),
-            (_, None) => {}
-        }
-    }
-    dirs.retain(|dir| !dir.is_empty());
-    dirs.into_iter().map(PathBuf::from).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// If an escaped colon parted directories, a container's file would be searched in the wrong one.
-    #[test]
-    fn lower_directories_of_an_overlay() {
-        let dirs = split_lower("/a:/b\\:c::/d");
-        assert_eq!(dirs, ["/a", "/b:c", "/d"].map(PathBuf::from));
-        assert!(split_lower("").is_empty());
     }
 }

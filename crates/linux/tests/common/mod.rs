@@ -32,6 +32,10 @@ impl Machine {
         // As on a machine of which nothing but this is told: no swap, and a mount that leads to no device.
         fs::write(at("proc/swaps"), "Filename\tType\tSize\tUsed\tPriority\n").unwrap();
         fs::write(at("proc/self/mountinfo"), "22 1 0:21 / /proc rw - proc proc rw\n").unwrap();
+        // No other processes, and none that a container hides.
+        fs::create_dir_all(at("proc/1")).unwrap();
+        fs::create_dir_all(at("proc/self/ns")).unwrap();
+        symlink("pid:[4026531836]", at("proc/self/ns/pid")).unwrap();
         Machine { dir, roots }
     }
 
@@ -274,7 +278,18 @@ impl Mounted {
 
 impl Drop for Mounted {
     fn drop(&mut self) {
-        let _ = Command::new("umount").arg(self.dir.path()).status();
+        let umount = |flag: &str| {
+            let mut command = Command::new("umount");
+            command.arg(flag).arg(self.dir.path()).output().is_ok_and(|o| o.status.success())
+        };
+        // Whoever looks at all mounts may hold it for a moment.
+        for _ in 0..100 {
+            if umount("-q") {
+                return;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+        umount("-l");
     }
 }
 
