@@ -511,4 +511,4 @@ impl Span {
 }
 
 #[cfg(test)]
-mod matrix;
+pub mod matrix;

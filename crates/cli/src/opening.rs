@@ -130,6 +130,19 @@ pub fn open<V: Visitor>(
     writes: impl Into<Writes>,
     visitor: &mut V,
 ) -> Result<V::Out> {
+    open_held(place, writes, None, visitor)
+}
+
+/// As [`open`], where the safety gate may have given the right to write already.
+///
+/// # Errors
+/// Those of [`open`].
+pub fn open_held<V: Visitor>(
+    place: Place<'_>,
+    writes: impl Into<Writes>,
+    held: Option<Permit>,
+    visitor: &mut V,
+) -> Result<V::Out> {
     let Place { name, what, .. } = place;
     if name.starts_with("sim:") {
         return on_virtual(place, visitor);
@@ -138,7 +151,7 @@ pub fn open<V: Visitor>(
         return on_null(place, visitor);
     }
     check_name(name, what)?;
-    on_real(place, Path::new(name), writes.into(), visitor)
+    on_real(place, Path::new(name), writes.into(), held, visitor)
 }
 
 /// Finds out, before anybody is asked for a word, whether what is to be `what` can be opened at all.
@@ -210,6 +223,7 @@ fn on_real<V: Visitor>(
     place: Place<'_>,
     path: &Path,
     writes: Writes,
+    held: Option<Permit>,
     visitor: &mut V,
 ) -> Result<V::Out> {
     let options = |access| OpenOptions {
@@ -226,6 +240,7 @@ fn on_real<V: Visitor>(
         Writes::Unbounded => Some(None),
     };
     let permit = match most.filter(|_| place.write) {
+        _ if held.is_some() => held,
         Some(most) => {
             let said = Said { consent: place.consent, allow: place.allow };
             Some(consent::ask(said, path, most)?)

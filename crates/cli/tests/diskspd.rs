@@ -8,8 +8,8 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::process::Command;
 
-use common::storage::{Loop, Mounted, filesystem_is_known, has_means, has_tools, skip};
-use common::{Ran, run, scratch_dir, written_file};
+use common::storage::{Loop, Mounted, filesystem_is_known, has_means, has_tools, skip, tool};
+use common::{Alive, Ran, run, scratch_dir, written_file};
 
 /// The face, called by diskspd's own name.
 fn face(line: &str, dir: &Path) -> Ran {
@@ -146,7 +146,10 @@ fn files_are_written_as_asked_and_devices_with_consent() {
     let before = fs::read(&file).unwrap();
     face("-d1 -W0 -b64K -Sd data", dir.path()).exits(0);
     assert!(fs::read(&file).unwrap() == before, "it was only to be read");
-    face("-d1 -W0 -b64K -Sd -w100 -Zr data", dir.path()).exits(0);
+    let line = "-d1 -W0 -b64K -Sd -w100 -Zr data";
+    face(line, dir.path()).fails(3, &["data", "--consent data"]);
+    assert!(fs::read(&file).unwrap() == before, "written to without consent");
+    face(&format!("--consent=data {line}"), dir.path()).exits(0);
     assert!(fs::read(&file).unwrap() != before);
     assert_eq!(fs::metadata(&file).unwrap().len(), 8 << 20);
     if !has_means(&["losetup"]) {
@@ -191,8 +194,71 @@ fn a_smaller_file_keeps_what_it_holds() {
     let before = fs::read(&file).unwrap();
     face("-d1 -W0 -b4K -w100 -Sd --consent=other mine", dir.path()).fails(3, &["mine", "other"]);
     assert!(fs::read(&file).unwrap() == before, "a word of another file was taken");
-    let ran = face("-d1 -W0 -b4K -w100 -Sd mine", dir.path()).exits(0);
-    assert!(ran.stderr.contains("mine: is there, and -w writes over"), "{}", ran.stderr);
+    face("-d1 -W0 -b4K -w100 -Sd mine", dir.path()).fails(3, &["--consent mine"]);
+    assert!(fs::read(&file).unwrap() == before, "no word was said");
+    face("-c3M -d1 -W0 -b4K -w100 -Sd mine", dir.path()).fails(3, &["--consent mine"]);
+    assert!(fs::read(&file).unwrap() == before, "it was made larger, and then refused");
+    // Each target has a word of its own.
+    let line = "-d1 -W0 -b4K -w100 -Sd --consent=other --consent=mine mine";
+    face(line, dir.path()).exits(0);
+    let line = "-c3M -d1 -W0 -b4K -w100 -Sd --consent=mine mine";
+    let ran = face(line, dir.path()).exits(0);
+    assert!(ran.stderr.contains("mine was there, of"), "{}", ran.stderr);
+    assert_eq!(fs::metadata(&file).unwrap().len(), 3 << 20);
+}
+
+// Breaks when a file that a command makes itself is taken for somebody's, or somebody's for its own.
+#[test]
+fn a_file_that_it_makes_needs_no_word_and_no_name_is_taken_away() {
+    let dir = scratch_dir();
+    face("-c4M -d1 -W0 -b64K -w100 -Sd new", dir.path()).exits(0);
+    assert_eq!(fs::metadata(dir.path().join("new")).unwrap().len(), 4 << 20);
+    face("-c4M -d1 -W0 -b64K -w100 -Sd new", dir.path()).fails(3, &["--consent new"]);
+    symlink("nowhere", dir.path().join("link")).unwrap();
+    face("-c4M -d1 -W0 -w100 -Sd link", dir.path()).fails(2, &["link that leads nowhere"]);
+    assert_eq!(fs::read_link(dir.path().join("link")).unwrap(), Path::new("nowhere"));
+    // Nothing is made before all targets were permitted.
+    let before = fs::read(dir.path().join("new")).unwrap();
+    face("-c8M -d1 -W0 -w100 -Sd other new", dir.path()).fails(3, &["--consent new"]);
+    assert_eq!(common::names(dir.path()), ["diskspd", "link", "new"]);
+    assert!(fs::read(dir.path().join("new")).unwrap() == before);
+}
+
+// Breaks when a file that another program uses is made larger before the safety gate is asked.
+#[test]
+fn a_file_in_use_is_not_made_larger() {
+    let dir = scratch_dir();
+    let file = dir.path().join("data");
+    written_file(&file, 1 << 20);
+    let state = || {
+        let meta = fs::metadata(&file).unwrap();
+        (meta.len(), meta.modified().unwrap())
+    };
+    let before = state();
+    let refused = |why: &str| {
+        for line in ["-c16M -w0", "-c16M -w100 --consent=data"] {
+            face(&format!("{line} -d1 -W0 -b4K -Sd data"), dir.path()).fails(3, &["data", why]);
+            assert!(state() == before, "{line}: it was changed");
+        }
+    };
+    let stdin = fs::File::open(&file).unwrap();
+    let reader = Alive::start(Command::new("sleep").arg("1000").stdin(stdin));
+    refused("is open in sleep");
+    drop(reader);
+    let held = fs::File::open(&file).unwrap();
+    held.lock().unwrap();
+    refused("held for exclusive use");
+    held.unlock().unwrap();
+    drop(held);
+    if !has_means(&["losetup"]) {
+        return;
+    }
+    let path = tool("losetup", &["-f", "--show", file.to_str().unwrap()]);
+    let device = Loop::attached(path, &file);
+    refused("is the backing file of loop");
+    drop(device);
+    face("-c16M -w0 -d1 -W0 -b4K -Sd data", dir.path()).exits(0);
+    assert_eq!(fs::metadata(&file).unwrap().len(), 16 << 20);
 }
 
 /// As people write them: one measurement after the other, of which awk takes one figure each.
@@ -233,7 +299,9 @@ fn script_on(fstype: &str) -> Option<Vec<(String, Vec<f64>, String)>> {
     let ran = runs.map(|(load, way)| {
         let mut command = Command::new("bash");
         command.arg(&script).args([load, data.to_str().unwrap(), "2", way, "1", "0"]);
-        let ran: Ran = command.env("DISKSPD", &diskspd).output().unwrap().into();
+        // What it writes to is no file that it made: that takes a word.
+        let program = format!("{} --consent=data", diskspd.display());
+        let ran: Ran = command.env("DISKSPD", program).output().unwrap().into();
         let ran = ran.exits(0);
         let figures = ran.stdout.lines().skip(1).map(|line| {
             let figure = line.rsplit(',').next().unwrap();

@@ -29,6 +29,7 @@ mod explain;
 mod files;
 mod flashbench;
 mod gate;
+mod gate_states;
 mod health;
 mod hints;
 mod hostile;

@@ -1,10 +1,10 @@
 //! What block devices there are, what can be measured on them, and what must not be touched.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use block::{Bytes, Medium};
 use rustix::fs::OFlags;
@@ -163,7 +163,7 @@ fn device(
     let children = node.partitions();
     let names = |nodes: &[BlockNode]| nodes.iter().map(|n| n.name().to_owned()).collect();
     let mounts = |node| in_use.mounts_of(roots, node).map(|m| m.mount_point.clone()).collect();
-    let content = content(roots, node);
+    let content = content_of(roots, node);
     let partitions: Vec<Partition> = children
         .iter()
         .map(|child| Partition {
@@ -173,7 +173,7 @@ fn device(
             size_bytes: child.size(),
             mounts: mounts(child),
             swap: in_use.is_swap(child),
-            content: self::content(roots, child),
+            content: content_of(roots, child),
         })
         .collect();
     let holders: Vec<BlockNode> =
@@ -199,6 +199,17 @@ fn device(
                 .as_ref()
                 .map(|why| Use::Unread { device: name.to_owned(), why: why.clone() }),
         );
+    }
+    // What a table says that the kernel may not have read; of others nothing more is to be found.
+    let is_table = |signature: &Signature| signature.usage == signature::Usage::Table;
+    if content.signatures.iter().any(is_table)
+        && let Ok(inside) =
+            open(&node.dev_path(roots)).and_then(|file| content::inside(node, &file))
+    {
+        let is_new =
+            |found: &Use| !matches!(found, Use::Partitioned { .. }) && !why_not.contains(found);
+        let more: Vec<Use> = inside.into_iter().filter(is_new).collect();
+        why_not.extend(more);
     }
     Device {
         path: node.dev_path(roots),
@@ -231,16 +242,15 @@ fn registers(node: &BlockNode) -> BTreeMap<String, String> {
     CARD_REGISTERS.into_iter().filter_map(read).collect()
 }
 
-fn content(roots: &Roots, node: &BlockNode) -> Content {
+/// Opens a device for reading, and does not wait for a medium in an empty drive.
+fn open(path: &Path) -> io::Result<File> {
+    OpenOptions::new().read(true).custom_flags(OFlags::NONBLOCK.bits() as i32).open(path)
+}
+
+fn content_of(roots: &Roots, node: &BlockNode) -> Content {
     let told_by_udev = identity::udev(roots, node).property("ID_FS_TYPE").map(str::to_owned);
     let path = node.dev_path(roots);
-    // Not to wait for a medium in an empty drive.
-    let flags = OFlags::NONBLOCK.bits() as i32;
-    let signatures = OpenOptions::new()
-        .read(true)
-        .custom_flags(flags)
-        .open(&path)
-        .and_then(|file| signature::probe_file(&file, node.size()));
+    let signatures = open(&path).and_then(|file| signature::probe_file(&file, node.size()));
     match signatures {
         Ok(signatures) => Content { signatures, told_by_udev, unread: None },
         Err(error) => {

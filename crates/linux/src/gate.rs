@@ -207,15 +207,19 @@ pub fn check_named(roots: &Roots, path: &Path, request: &Request) -> Result<Perm
 
 /// The word that consents to writing to the device or file at `path`, as far as it can be found out: nothing is opened.
 pub fn word(roots: &Roots, path: &Path) -> Option<String> {
+    consent(roots, path)?.accepted.into_iter().next()
+}
+
+/// All words that consent to writing to the device or file at `path`, as far as they can be found out: nothing is opened.
+pub fn consent(roots: &Roots, path: &Path) -> Option<Consent> {
     let real = fs::canonicalize(path).ok()?;
     let meta = fs::symlink_metadata(&real).ok()?;
     let target = Looked { path, real: &real, meta: &meta };
-    let consent = match (meta.file_type().is_block_device(), meta.is_file()) {
-        (true, _) => device::consent(roots, &target)?,
-        (_, true) => file::consent(&target),
-        _ => return None,
-    };
-    consent.accepted.into_iter().next()
+    match (meta.file_type().is_block_device(), meta.is_file()) {
+        (true, _) => device::consent(roots, &target),
+        (_, true) => Some(file::consent(&target)),
+        _ => None,
+    }
 }
 
 /// How a target is opened.

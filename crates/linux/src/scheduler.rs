@@ -108,6 +108,32 @@ impl Drop for Held {
 /// # Errors
 /// [`SchedulerError`]; nothing is changed then.
 pub fn hold(roots: &Roots, path: &Path, wanted: &str) -> Result<Held, SchedulerError> {
+    let Choice { file, before, now } = choose(roots, path, wanted)?;
+    let held = Held { file, before, now };
+    // Noted first: a signal between the two leaves nothing changed for good.
+    all_held().push((held.file.clone(), held.before.clone()));
+    match fs::write(&held.file, &held.now) {
+        Ok(()) => Ok(held),
+        Err(source) => Err(SchedulerError::Set { path: held.file.clone(), source }),
+    }
+}
+
+/// Finds out whether [`hold`] would know what to set, and changes nothing.
+///
+/// # Errors
+/// [`SchedulerError::None`] and [`SchedulerError::Unknown`].
+pub fn check(roots: &Roots, path: &Path, wanted: &str) -> Result<(), SchedulerError> {
+    choose(roots, path, wanted).map(drop)
+}
+
+/// A scheduler that can be set.
+struct Choice {
+    file: PathBuf,
+    before: String,
+    now: String,
+}
+
+fn choose(roots: &Roots, path: &Path, wanted: &str) -> Result<Choice, SchedulerError> {
     let none = || SchedulerError::None { path: path.to_owned() };
     let disk = disk(roots, path).ok_or_else(none)?;
     let Choices { chosen, all } =
@@ -119,13 +145,7 @@ pub fn hold(roots: &Roots, path: &Path, wanted: &str) -> Result<Held, SchedulerE
         return Err(SchedulerError::Unknown { device, wanted, choices: all });
     }
     let file = disk.dir().join(ATTRIBUTE);
-    // Noted first: a signal between the two leaves nothing changed for good.
-    all_held().push((file.clone(), chosen.clone()));
-    let held = Held { file, before: chosen, now: wanted.to_owned() };
-    match fs::write(&held.file, wanted) {
-        Ok(()) => Ok(held),
-        Err(source) => Err(SchedulerError::Set { path: held.file.clone(), source }),
-    }
+    Ok(Choice { file, before: chosen, now: wanted.to_owned() })
 }
 
 /// Schedulers that are held, with what they were before.
@@ -193,6 +213,9 @@ mod tests {
     #[test]
     fn an_unknown_scheduler_changes_nothing_and_the_choices_are_told() {
         let (_root, roots) = machine("none [mq-deadline]\n");
+        check(&roots, Path::new("/dev/sda"), "none").unwrap();
+        assert_eq!(scheduler(&roots), "none [mq-deadline]\n", "it was only to be looked at");
+        assert!(check(&roots, Path::new("/dev/sda"), "cfq").is_err());
         let error = hold(&roots, Path::new("/dev/sda"), "cfq").unwrap_err().to_string();
         assert_eq!(error, "sda: has no scheduler cfq; choose from none, mq-deadline");
         assert_eq!(scheduler(&roots), "none [mq-deadline]\n");

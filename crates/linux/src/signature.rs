@@ -17,6 +17,7 @@ use block::Bytes;
 use serde::Serialize;
 
 mod magics;
+pub(crate) mod table;
 
 use magics::{At, MAGICS};
 

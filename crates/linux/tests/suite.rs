@@ -18,6 +18,7 @@ mod drives_targets;
 mod drives_waiting;
 mod environment;
 mod gate;
+mod gate_content;
 mod gate_unseen;
 mod gate_users;
 mod health_ata;

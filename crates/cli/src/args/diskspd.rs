@@ -15,8 +15,8 @@ Not of diskspd:
                            each time
       --strict             exit code 1 when what the report shows is refuted;
                            it is 0 otherwise, so that scripts run unchanged
-      --consent=WORD       before -w writes to a device: its serial number or
-                           by-id name
+      --consent=WORD       before -w writes to what is there: a device's serial
+                           number or by-id name, a file's name; once for each
       --allow=HAZARD       what on it may be lost, such as partitions
       --version            print which drivescope this is
 
@@ -30,6 +30,8 @@ Examples:
   drivescope diskspd -b4K -r -o32 -t4 -L sim:sata-a
   drivescope diskspd -b1M -Sd -d30 /dev/sdb       a device: reads only
   drivescope diskspd -c1G -w100 -Sd test.dat      a file, which it makes
+  drivescope diskspd -w100 -Sd --consent=test.dat test.dat
+                                                  the same file again
   drivescope diskspd -w30 -r -Sd --consent=SERIAL /dev/sdb
                                                   what it holds is lost
   ln -s \"$(command -v drivescope)\" ~/bin/diskspd

@@ -119,6 +119,12 @@ fn all_lines() -> impl Iterator<Item = &'static Line> {
     })
 }
 
+/// Of each verb that writes, the name of its first line, what has to be there for it, and the line.
+#[allow(dead_code, reason = "the suite runs them on files")]
+pub fn core() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
+    core_lines().map(|line| (line.name, line.before, line.run))
+}
+
 /// Of each verb the first line alone: what runs with every test, in seconds.
 fn core_lines() -> impl Iterator<Item = &'static Line> {
     VERBS.iter().filter_map(|(_, way)| match way {

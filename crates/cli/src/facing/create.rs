@@ -1,14 +1,16 @@
-//! Makes the file that `-c` asks for.
+//! Makes the file that `-c` asks for, or makes one larger.
 
-use std::fs::File;
 use std::ops::Range;
 use std::os::unix::fs::FileExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context as _, Result, bail};
-use block::{Bytes, DriveKind, Event, Payload as _, RunSink as _};
-use linux::scratch::ScratchFile;
+use block::{Bytes, Event, Payload as _, RunSink as _};
+use linux::gate::Permit;
+use linux::scratch::{self, ScratchFile};
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+use rustix::io::Errno;
 use workload::content::SectorContent;
 use workload::plan::Content;
 
@@ -16,89 +18,115 @@ use crate::progress::Progress;
 use crate::talk;
 use crate::verbs::mark::run_id;
 
-/// Makes the file `name` of this size, unless it is as large already. It is written in full, with what does not
-/// compress, under another name first: what is cut off leaves no file that passes for the whole. To a smaller one that is
-/// there, what is missing is added: it may be somebody's.
+/// Finds out whether [`make`] can make the file, and changes nothing.
 ///
 /// # Errors
-/// When it cannot be made.
-pub fn create(name: &str, kind: DriveKind, bytes: u64, cancel: &AtomicBool) -> Result<()> {
-    if kind != DriveKind::File {
-        talk::note(&format!("-c: {name} is there already"));
-        return Ok(());
+/// When the name leads nowhere, or its directory takes no such file.
+pub fn check_new(name: &str, size: Bytes) -> Result<()> {
+    if Path::new(name).symlink_metadata().is_ok() {
+        bail!("-c: {name} is a link that leads nowhere; remove it, or name another file");
     }
-    let path = std::fs::canonicalize(name).unwrap_or_else(|_| PathBuf::from(name));
-    let seed = linux::host::fresh_seed().context("cannot draw a seed for the file's content")?;
+    let dir = dir_of(name);
+    scratch::may_create(dir)
+        .map_err(anyhow::Error::from)
+        .and_then(|()| Ok(scratch::check_space(dir, size)?))
+        .with_context(|| format!("-c: {name} cannot be created"))
+}
+
+/// Finds out whether a file can be made larger by these bytes, and changes nothing.
+///
+/// # Errors
+/// When they do not fit.
+pub fn check_larger(path: &Path, missing: &Range<u64>) -> Result<()> {
+    let real = std::fs::canonicalize(path)?;
+    let dir = real.parent().unwrap_or(Path::new("/"));
+    Ok(scratch::check_space(dir, Bytes(missing.end - missing.start))?)
+}
+
+fn dir_of(name: &str) -> &Path {
+    let parent = Path::new(name).parent().filter(|parent| !parent.as_os_str().is_empty());
+    parent.unwrap_or(Path::new("."))
+}
+
+/// Makes the file `name` of this size. It is written in full, with what does not compress, under another name first: what
+/// is cut off leaves no file that passes for the whole.
+///
+/// # Errors
+/// When it cannot be made, or another program made one of that name meanwhile.
+pub fn make(name: &str, size: Bytes, cancel: &AtomicBool) -> Result<()> {
+    let seed = content_seed()?;
     let mut payload = SectorContent::new(Content::default(), seed, u16::MAX);
-    let mut progress = Progress::new(true);
-    let mut tell = |done_bytes, total_bytes| {
-        let what = format!("writing {name}");
-        progress.event(&Event::Preparing { what, done_bytes, total_bytes });
-    };
-    match std::fs::metadata(&path) {
-        Ok(meta) if !meta.is_file() => bail!("-c: {name} is no file, and is not created"),
-        Ok(meta) if meta.len() >= bytes => return Ok(()),
-        Ok(meta) => {
-            let had = meta.len();
-            let dir = path.parent().unwrap_or(Path::new("."));
-            let grown = linux::scratch::check_space(dir, Bytes(bytes - had))
-                .map_err(Into::into)
-                .and_then(|()| grow(&path, had..bytes, &mut payload, &mut tell, cancel));
-            grown.with_context(|| format!("-c: {name} cannot be made larger"))?;
-            if had > 0 {
-                talk::note(&format!(
-                    "-c: {name} was there, of {}; what is missing to {} was added to it",
-                    Bytes(had),
-                    Bytes(bytes)
-                ));
-            }
-            return Ok(());
-        }
-        Err(_) => {}
-    }
-    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-    let dir = parent.unwrap_or(Path::new("."));
     let id = run_id(seed).to_string();
-    let made = ScratchFile::create(dir, Bytes(bytes), &id, &mut payload, &mut tell, cancel);
+    let mut tell = telling(name);
+    let made = ScratchFile::create(dir_of(name), size, &id, &mut payload, &mut tell, cancel);
     let made = made.with_context(|| format!("-c: {name} cannot be created"))?;
-    std::fs::rename(made.path(), &path)
-        .with_context(|| format!("-c: {name} cannot be given its name"))?;
-    Ok(())
+    let named = match renameat_with(CWD, made.path(), CWD, name, RenameFlags::NOREPLACE) {
+        // The filesystem does not know how. A second name replaces nothing either; the first one goes with `made`.
+        Err(Errno::INVAL | Errno::NOSYS) => std::fs::hard_link(made.path(), name),
+        renamed => renamed.map_err(Into::into),
+    };
+    match named {
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
+            bail!("-c: {name} exists now; another program made it; run the command again")
+        }
+        named => named.with_context(|| format!("-c: {name} cannot be given its name")),
+    }
+}
+
+fn content_seed() -> Result<u64> {
+    linux::host::fresh_seed().context("cannot draw a seed for the file's content")
+}
+
+/// Shows how far it is.
+fn telling(name: &str) -> impl FnMut(Bytes, Bytes) {
+    let mut progress = Progress::new(true);
+    let what = format!("writing {name}");
+    move |done_bytes, total_bytes| {
+        progress.event(&Event::Preparing { what: what.clone(), done_bytes, total_bytes });
+    }
 }
 
 /// Writes so much at a time.
 const CHUNK: u64 = 1 << 20;
 
-/// Writes `range`, which begins at the end of the file at `path`. When that fails or is cancelled, the file is as it was.
-fn grow(
-    path: &Path,
-    range: Range<u64>,
-    payload: &mut SectorContent,
-    tell: &mut dyn FnMut(Bytes, Bytes),
-    cancel: &AtomicBool,
-) -> Result<()> {
-    let file = File::options().write(true).open(path)?;
+/// Adds the `missing` bytes to the file `name`, to whose end they belong. When that fails or is cancelled, the file is
+/// as long as it was.
+///
+/// # Errors
+/// When they cannot be written.
+pub fn grow(name: &str, permit: &Permit, missing: Range<u64>, cancel: &AtomicBool) -> Result<()> {
+    let mut payload = SectorContent::new(Content::default(), content_seed()?, u16::MAX);
+    let (file, had) = (permit.file(), missing.start);
+    let mut tell = telling(name);
     let mut write = || -> Result<()> {
         let mut chunk = vec![0; CHUNK as usize];
-        let mut at = range.start;
-        while at < range.end {
+        let mut at = missing.start;
+        while at < missing.end {
             if cancel.load(Ordering::Relaxed) {
                 bail!("stopped while it was written; it is as it was");
             }
-            let length = CHUNK.min(range.end - at);
+            let length = CHUNK.min(missing.end - at);
             let part = &mut chunk[..length as usize];
             payload.fill(Bytes(at), part);
             file.write_all_at(part, at)?;
             at += length;
-            tell(Bytes(at - range.start), Bytes(range.end - range.start));
+            tell(Bytes(at - missing.start), Bytes(missing.end - missing.start));
         }
         file.sync_all()?;
-        linux::scratch::forget(&file)?;
+        scratch::forget(file)?;
         Ok(())
     };
     let written = write();
     if written.is_err() {
-        file.set_len(range.start).context("cannot be made as it was")?;
+        file.set_len(had).context("cannot be made as it was")?;
     }
-    written
+    written.with_context(|| format!("-c: {name} cannot be made larger"))?;
+    if had > 0 {
+        talk::note(&format!(
+            "-c: {name} was there, of {}; what is missing to {} was added to it",
+            Bytes(had),
+            Bytes(missing.end)
+        ));
+    }
+    Ok(())
 }

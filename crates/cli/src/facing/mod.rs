@@ -6,18 +6,22 @@ mod said;
 mod show;
 mod start;
 
+use std::ops::Range;
 use std::os::unix::fs::FileTypeExt as _;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use anyhow::{Context as _, Result, anyhow, bail};
-use block::{DriveInfo, DriveKind, Environment, Nanos, Stack};
+use block::{Bytes, DriveInfo, DriveKind, Environment, Nanos, Stack};
 use engine::{Control, IoPath};
+use linux::gate::{self, Permit, Request};
+use linux::sysfs::Roots;
 use linux::target::EngineKind;
 use mark::diskspd::{Engine, How, Look, Options, Outcome, Threads, run};
 use workload::plan::{Plan, Step};
 
+use crate::consent;
 use crate::exit::Exit;
 use crate::limit::Limit;
 use crate::opening::{self, Opened, Place, Visitor, Writes};
@@ -37,6 +41,18 @@ pub struct Face<'a> {
     pub options: &'a Options,
     /// What our own say.
     pub said: &'a Said,
+}
+
+/// What has to be done to a target before it is loaded.
+enum Standing {
+    /// Nothing: it is only read, or it is virtual.
+    Free,
+    /// It is written to.
+    Held(Permit),
+    /// A file to which these bytes are added first.
+    ToGrow(Permit, Range<u64>),
+    /// A file of this size that is made first.
+    ToMake(Bytes),
 }
 
 /// A target that was loaded.
@@ -62,30 +78,13 @@ impl Face<'_> {
         }
         let cancel = Arc::new(AtomicBool::new(false));
         linux::signals::install(cancel.clone()).context("cannot watch for Ctrl-C")?;
-        for (name, kind) in options.targets.iter().zip(&kinds) {
-            let is_there = *kind == DriveKind::File && Path::new(name).exists();
-            if is_there && options.write_percent > 0 {
-                talk::note(&format!(
-                    "{name}: is there, and -w writes over what it holds, as diskspd does"
-                ));
-            }
-        }
-        if let Some(bytes) = options.create {
-            for (name, kind) in options.targets.iter().zip(&kinds) {
-                create::create(name, *kind, bytes, &cancel)?;
-            }
-        }
-        for name in &options.targets {
-            if std::fs::metadata(name).is_ok_and(|meta| meta.is_file() && meta.len() == 0) {
-                bail!("{name}: is empty; -c with a size, such as -c1G, fills it first");
-            }
-        }
+        let permits = self.permits(&kinds, &cancel)?;
         let seed = match options.named_seed(manner) {
             Some(seed) => seed,
             None => linux::host::fresh_seed().context("cannot draw a seed; give one with -z")?,
         };
         talk::note(&format!("seed {seed}; -z{seed} draws the same offsets again"));
-        let loaded = self.load(&kinds, seed, &cancel)?;
+        let loaded = self.load(&kinds, permits, seed, &cancel)?;
         let interrupted = loaded.iter().any(|one| one.outcome.body.interrupted);
         talk::plain(&show::report(self, &loaded))?;
         let refuted = show::verdicts(self, &loaded)?;
@@ -130,17 +129,22 @@ impl Face<'_> {
     }
 
     /// Loads all targets at once, each from a thread of its own, from the moment on when all stand ready.
-    fn load(&self, kinds: &[DriveKind], seed: u64, cancel: &AtomicBool) -> Result<Vec<Loaded>> {
+    fn load(
+        &self,
+        kinds: &[DriveKind],
+        permits: Vec<Option<Permit>>,
+        seed: u64,
+        cancel: &AtomicBool,
+    ) -> Result<Vec<Loaded>> {
         let start = Start::of(kinds.len());
-        // One is opened after the other: whoever is asked for a word of consent answers one question at a time.
+        // One is opened after the other, and looks at what this machine can do alone.
         let door = Mutex::new(());
-        let one = |index: usize| -> Result<Loaded> {
+        let one = |index: usize, permit: Option<Permit>| -> Result<Loaded> {
             let seat = start.seat();
             let name = self.options.targets[index].as_str();
             let held = Some(door.lock().unwrap_or_else(PoisonError::into_inner));
             let kind = kinds[index];
             let mut load = Load { face: self, index, kind, kinds, seed, cancel, seat, held };
-            let consent = self.consent(name, kind);
             let cpus = self.cpus(index);
             let place = Place {
                 name,
@@ -148,8 +152,9 @@ impl Face<'_> {
                 cpus: cpus.as_deref(),
                 buffered: !self.options.caching.direct,
                 write: self.options.write_percent > 0,
-                consent: consent.as_ref(),
-                allow: &self.said.allow,
+                // The gate was asked.
+                consent: None,
+                allow: &[],
                 seed: match self.options.seed {
                     mark::diskspd::Seed::Given(seed) => Some(seed),
                     _ => None,
@@ -160,12 +165,13 @@ impl Face<'_> {
                 0 => Writes::Nothing,
                 _ => Writes::Unbounded,
             };
-            opening::open(place, writes, &mut load)
+            opening::open_held(place, writes, permit, &mut load)
         };
         let one = &one;
         let all = std::thread::scope(|scope| {
+            let each = permits.into_iter().enumerate();
             let handles: Vec<_> =
-                (0..kinds.len()).map(|index| scope.spawn(move || one(index))).collect();
+                each.map(|(index, permit)| scope.spawn(move || one(index, permit))).collect();
             handles.into_iter().map(std::thread::ScopedJoinHandle::join).collect::<Vec<_>>()
         });
         let mut loaded = Vec::with_capacity(all.len());
@@ -185,21 +191,85 @@ impl Face<'_> {
         }
     }
 
-    fn has_device(&self) -> bool {
-        let mut kinds = self.options.targets.iter().map(|name| self.kind(name));
-        kinds.any(|kind| kind.is_ok_and(|kind| kind == DriveKind::BlockDevice))
+    /// The right to write to each target that is written to, and files that `-c` asks for. The safety gate is asked of all
+    /// before anything is made or made larger.
+    fn permits(&self, kinds: &[DriveKind], cancel: &AtomicBool) -> Result<Vec<Option<Permit>>> {
+        let targets = || self.options.targets.iter().zip(kinds);
+        let standings: Vec<Standing> =
+            targets().map(|(name, kind)| self.standing(name, *kind)).collect::<Result<_>>()?;
+        let writes = self.options.write_percent > 0;
+        let made = targets().zip(standings).map(|((name, _), standing)| match standing {
+            Standing::Free => Ok(None),
+            Standing::Held(permit) => Ok(Some(permit)),
+            Standing::ToGrow(permit, missing) => {
+                create::grow(name, &permit, missing, cancel)?;
+                Ok(writes.then_some(permit))
+            }
+            Standing::ToMake(size) => {
+                create::make(name, size, cancel)?;
+                // It is nobody's but ours.
+                let request = Request { bytes_to_write: None, ..Request::default() };
+                let check = || gate::check_named(&Roots::default(), Path::new(name), &request);
+                Ok(writes.then(check).transpose()?)
+            }
+        });
+        made.collect()
     }
 
-    /// diskspd writes to the files that it is given; to devices only with a word of consent. The safety gate is asked in
-    /// both cases, and still refuses a file that is swapped to, say.
-    fn consent(&self, name: &str, kind: DriveKind) -> Option<String> {
-        match kind {
-            // A word that was said for a device among the targets is that one's.
-            DriveKind::File if self.said.consent.is_none() || self.has_device() => {
-                Path::new(name).file_name().map(|name| name.to_string_lossy().into_owned())
+    /// What has to be done to a target before it is loaded; changes nothing.
+    fn standing(&self, name: &str, kind: DriveKind) -> Result<Standing> {
+        let path = Path::new(name);
+        if kind != DriveKind::File {
+            if self.options.create.is_some() {
+                talk::note(&format!("-c: {name} is there already"));
             }
-            _ => self.said.consent.clone(),
+            let is_written = kind == DriveKind::BlockDevice && self.options.write_percent > 0;
+            return Ok(if is_written { Standing::Held(self.ask(path)?) } else { Standing::Free });
         }
+        let wanted = self.options.create;
+        let meta = match (std::fs::metadata(path), wanted) {
+            (Err(_), Some(size)) => {
+                create::check_new(name, Bytes(size))?;
+                return Ok(Standing::ToMake(Bytes(size)));
+            }
+            (meta, _) => meta.with_context(|| format!("{name}: cannot be loaded"))?,
+        };
+        if wanted.is_some() && !meta.is_file() {
+            bail!("-c: {name} is no file, and is not created");
+        }
+        let missing = wanted.filter(|size| *size > meta.len()).map(|size| meta.len()..size);
+        if meta.is_file() && meta.len() == 0 && missing.is_none() {
+            bail!("{name}: is empty; -c with a size, such as -c1G, fills it first");
+        }
+        if let Some(missing) = &missing {
+            create::check_larger(path, missing)
+                .with_context(|| format!("-c: {name} cannot be made larger"))?;
+        }
+        Ok(match (missing, self.options.write_percent > 0) {
+            (None, false) => Standing::Free,
+            (None, true) => Standing::Held(self.ask(path)?),
+            (Some(missing), true) => Standing::ToGrow(self.ask(path)?, missing),
+            // What is there stays, so that no word is asked for.
+            (Some(missing), false) => {
+                let allow = self.said.allow.iter().map(|word| word.parse());
+                let request = Request {
+                    bytes_to_write: Some(Bytes(missing.end - missing.start)),
+                    allow: allow.collect::<Result<_, _>>()?,
+                    consent: None,
+                };
+                let permit = gate::check_named(&Roots::default(), path, &request)?;
+                Standing::ToGrow(permit, missing)
+            }
+        })
+    }
+
+    /// Asks the safety gate. Of several words of consent, a target's own counts.
+    fn ask(&self, path: &Path) -> Result<Permit> {
+        let own = gate::consent(&Roots::default(), path);
+        let is_own = |word: &&String| own.as_ref().is_some_and(|own| own.is_given_by(word));
+        let words = &self.said.consent;
+        let consent = words.iter().find(is_own).or(words.first());
+        consent::ask(consent::Said { consent, allow: &self.said.allow }, path, None)
     }
 
     fn engine(&self) -> EngineKind {

@@ -10,8 +10,8 @@ pub struct Said {
     pub manner: Manner,
     /// A refuted number is a failure.
     pub strict: bool,
-    /// The word of consent.
-    pub consent: Option<String>,
+    /// Words of consent, of one target each.
+    pub consent: Vec<String>,
     /// What may be lost.
     pub allow: Vec<String>,
 }
@@ -49,7 +49,7 @@ impl Said {
 
     fn set(&mut self, name: &str, value: String) -> Result<()> {
         match name {
-            "--consent" => self.consent = Some(value),
+            "--consent" => self.consent.push(value),
             "--allow" => self.allow.push(value),
             _ if value == "diskspd-linux" => self.manner = Manner::Emulated,
             _ => bail!("--emulate={value}: has to be diskspd-linux"),
@@ -69,7 +69,7 @@ mod tests {
             "-b4K --emulate diskspd-linux --strict --allow=x --consent W --allow y t -- --strict";
         let (said, rest) = Said::take(words(line)).unwrap();
         assert_eq!(rest, words("-b4K t -- --strict"));
-        let (consent, allow) = (Some("W".to_owned()), words("x y"));
+        let (consent, allow) = (words("W"), words("x y"));
         assert_eq!(said, Said { manner: Manner::Emulated, strict: true, consent, allow });
         assert_eq!(Said::take(words("-b4K t")).unwrap().0, Said::default());
         assert!(Said::take(words("--emulate=fio t")).is_err());

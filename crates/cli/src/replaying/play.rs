@@ -203,7 +203,7 @@ impl Job<'_> {
         let may_write = ask::writes(self.args, &self.survey, on.name)?;
         let discards = may_write == trace::replay::Writes::Issue;
         let options = Options { writes: may_write, discards, ..options.clone() };
-        let held = self.scheduler(on.name)?;
+        self.check_scheduler(on.name)?;
         let changes = ask::changes(&self.survey, &options);
         let place = Place {
             name: on.name,
@@ -216,7 +216,7 @@ impl Job<'_> {
             seed: Some(on.seed),
             what: "replayed to",
         };
-        let mut player = Player { job: self, on, options, reference, listener, held };
+        let mut player = Player { job: self, on, options, reference, listener };
         opening::open(place, changes, &mut player)
     }
 
@@ -241,16 +241,16 @@ impl Job<'_> {
         }
     }
 
-    /// Sets the scheduler that the user wants, on a real drive.
-    fn scheduler(&self, name: &str) -> Result<Option<Held>> {
+    /// Finds out whether the scheduler that the user wants can be set. That is done behind the safety gate.
+    fn check_scheduler(&self, name: &str) -> Result<()> {
         match &self.args.tester.scheduler {
             Some(wanted) if !is_nobodys(name) => {
-                Ok(Some(linux::scheduler::hold(&Roots::default(), Path::new(name), wanted)?))
+                Ok(linux::scheduler::check(&Roots::default(), Path::new(name), wanted)?)
             }
             Some(wanted) => bail!(
                 "--scheduler {wanted}: {name} has no I/O scheduler; it is for block devices, leave it out"
             ),
-            _ => Ok(None),
+            _ => Ok(()),
         }
     }
 }
@@ -261,7 +261,6 @@ struct Player<'a> {
     options: Options,
     reference: Option<&'a mut Reference>,
     listener: &'a mut dyn Listener,
-    held: Option<Held>,
 }
 
 impl Visitor for Player<'_> {
@@ -281,8 +280,13 @@ impl Visitor for Player<'_> {
         let mut stream = plan.stream(self.job.trace.opener(), reader)?;
         let setup = ask::setup(self.job.args, &plan, info.kind, self.on.seed);
         let engine = opened.engine.clone();
-        let scheduler =
-            self.held.as_ref().map(|held| (held.now().to_owned(), held.before().to_owned()));
+        let wanted = self.job.args.tester.scheduler.as_ref();
+        let held: Option<Held> = wanted
+            .map(|wanted| {
+                linux::scheduler::hold(&Roots::default(), Path::new(self.on.name), wanted)
+            })
+            .transpose()?;
+        let scheduler = held.as_ref().map(|held| (held.now().to_owned(), held.before().to_owned()));
         let start =
             Start { plan: &plan, identity: &opened.identity, scheduler: scheduler.as_ref() };
         self.listener.begin(start)?;

@@ -79,7 +79,7 @@ pub fn tool(program: &str, args: &[&str]) -> String {
 pub struct Loop {
     pub path: PathBuf,
     pub image: PathBuf,
-    _dir: TempDir,
+    _dir: Option<TempDir>,
 }
 
 impl Loop {
@@ -106,13 +106,19 @@ impl Loop {
     pub fn on(dir: TempDir, image: &Path, flags: &[&str]) -> Loop {
         let image_text = image.to_str().unwrap();
         let path = tool("losetup", &[&["-f", "--show"], flags, &[image_text]].concat());
-        let made = Loop { path: path.into(), image: image.to_owned(), _dir: dir };
+        let mut made = Loop::attached(path, image);
+        made._dir = Some(dir);
         // Partitions outlive the loop device that they were added to; a killed test may have left one.
         let sys = Path::new("/sys/block").join(made.name());
         if sys.join(format!("{}p1", made.name())).exists() {
             let _ = Command::new("delpart").args([made.dev(), "1"]).status();
         }
         made
+    }
+
+    /// One that is attached to a file of somebody else's.
+    pub fn attached(path: String, image: &Path) -> Loop {
+        Loop { path: path.into(), image: image.to_owned(), _dir: None }
     }
 
     pub fn dev(&self) -> &str {
