@@ -63,7 +63,9 @@ fn missing(device: &Loop, allow: &[&str]) -> Vec<String> {
         Reason::NotAllowed { hazard, .. } => hazard.to_string(),
         other => panic!("{other}"),
     };
-    reasons.iter().map(hazard).collect()
+    let mut hazards: Vec<String> = reasons.iter().map(hazard).collect();
+    hazards.sort();
+    hazards
 }
 
 /// As on a disk that was partitioned a moment ago, or on whose device no partitions are made: its filesystems would be lost to

@@ -159,13 +159,11 @@ fn users_that_cannot_be_seen_have_to_be_allowed_by_name() {
         machine.device("pci0/sda", &number, &[("size", &size), ("device/serial", "S123")]);
         machine
     };
-    let hidden: [(fn(&Machine), &str); 2] = [
-        (|machine| remove(machine, "proc/self/ns/pid"), "this container"),
-        (|machine| remove(machine, "proc/1"), "of other users are hidden"),
-    ];
-    for (hide, why) in hidden {
+    for (hidden, why) in
+        [("proc/self/ns/pid", "this container"), ("proc/1", "of other users are hidden")]
+    {
         let machine = machine();
-        hide(&machine);
+        remove(&machine, hidden);
         for request in [consented("S123"), allowing("S123", Hazard::Partitions)] {
             let refusal = gate::check(&machine.roots, &device.path, &request).unwrap_err();
             let refusal = refusal.to_string();

@@ -13,8 +13,8 @@ use crate::sysfs::{BlockNode, Roots};
 
 /// Who has a target open for a moment only is waited for: udev and blkid look at what changed, the kernel takes down an
 /// io_uring of a process that has ended, and a child has copies of descriptors until it executes its program.
-const TRIES: u32 = 40;
-const PAUSE: Duration = Duration::from_millis(50);
+const TRIES: u32 = 20;
+const PAUSE: Duration = Duration::from_millis(100);
 
 /// Filesystems where a server decides about leases, by `f_type` of statfs(2): NFS, SMB 2 and CIFS.
 const SERVERS: [u32; 3] = [0x6969, 0xFE53_4D42, 0xFF53_4D42];

@@ -357,7 +357,7 @@ mod tests {
         #[test]
         fn no_bytes_lead_beyond_the_end_or_for_ever(
             mut image in proptest::collection::vec(any::<u8>(), 0..9000),
-            magic in prop_oneof![Just(&b"EFI PART"[..]), Just(b"ER\x02\x00"), Just(b"\x57\x45\x56\x82")],
+            magic in prop_oneof![Just(&b"EFI PART"[..]), Just(&b"ER\x02\x00"[..]), Just(&b"\x57\x45\x56\x82"[..])],
             at in prop_oneof![Just(0_usize), Just(64), Just(512), Just(4096)],
         ) {
             if image.len() > at + 512 {
