@@ -19,6 +19,7 @@ mod shell;
 mod sim;
 mod survey;
 mod sweep;
+mod targets;
 mod trace;
 mod trend;
 mod values;
@@ -511,4 +512,4 @@ impl Span {
 }
 
 #[cfg(test)]
-pub mod matrix;
+pub(crate) mod matrix;

@@ -41,7 +41,10 @@ pub struct Refused(pub String);
 /// The exit code that an error asks for.
 pub fn of(error: &anyhow::Error) -> Exit {
     let refused = |e: &(dyn std::error::Error + 'static)| {
-        e.is::<Refused>() || matches!(e.downcast_ref(), Some(GateError::Refused(_)))
+        let inner = e.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
+        e.is::<Refused>()
+            || matches!(e.downcast_ref(), Some(GateError::Refused(_)))
+            || inner.is_some_and(|inner| inner.is::<trace::IsProtected>())
     };
     let cancelled = |e: &(dyn std::error::Error + 'static)| {
         matches!(e.downcast_ref(), Some(ScratchError::Cancelled))

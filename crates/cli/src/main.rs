@@ -64,6 +64,9 @@ fn main() -> ExitCode {
 
 #[inline(never)]
 fn program() -> ExitCode {
+    if let Err(error) = outputs::check_streams() {
+        return end(Err(error));
+    }
     let mut arguments = std::env::args_os();
     let called = arguments.next().map(PathBuf::from);
     let face = called.as_deref().and_then(Path::file_name).and_then(OsStr::to_str);
@@ -89,6 +92,9 @@ fn program() -> ExitCode {
         Ok(parsed) => parsed,
         Err(error) => return end(misuse::tell(error)),
     };
+    if let Err(error) = cli.verb.targets().into_iter().try_for_each(outputs::protect) {
+        return end(Err(error));
+    }
     if is_about_devices(&cli.verb) {
         clean_up();
     }

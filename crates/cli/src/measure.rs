@@ -33,7 +33,7 @@ use crate::opening::{null_stack, tell_without_effect};
 use crate::recording::Recording;
 use crate::turns::Turn;
 use crate::ways::EngineWay;
-use crate::{setup, talk};
+use crate::{outputs, setup, talk};
 
 /// What a verb asks to be measured.
 pub struct Job<'a> {
@@ -102,6 +102,7 @@ pub fn measure(job: &Job<'_>, recording: &mut Recording) -> Result<Measured> {
         return desk.on_null();
     }
     let path = Path::new(name);
+    outputs::protect(path)?;
     let meta = fs::metadata(path).with_context(|| {
         format!("{name}: cannot be measured; name a directory, a file, a device or sim:hdd-7200")
     })?;

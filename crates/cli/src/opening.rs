@@ -12,7 +12,7 @@ use linux::target::{Access, AnyTarget, EngineKind, OpenOptions, RealTarget};
 
 use crate::consent::{self, Said};
 use crate::measure::identity_by_name;
-use crate::talk;
+use crate::{outputs, talk};
 
 /// True for drives that hold nothing of anybody's.
 pub fn is_nobodys(name: &str) -> bool {
@@ -151,6 +151,7 @@ pub fn open_held<V: Visitor>(
         return on_null(place, visitor);
     }
     check_name(name, what)?;
+    outputs::protect(Path::new(name))?;
     on_real(place, Path::new(name), writes.into(), held, visitor)
 }
 

@@ -1,42 +1,199 @@
-//! Files that something is written to beside the result: never a drive, however it was named; whole or not there; and over
-//! another file only when that was said.
+//! Files that something is written to beside the result: never a drive nor the target, however it was named; whole or
+//! not there; and over another file only when that was said.
 
-use std::fs::{self, File, FileType, OpenOptions};
+use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, BufWriter, ErrorKind, Write};
-use std::os::unix::fs::FileTypeExt;
+use std::os::fd::AsFd;
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
-use anyhow::{Result, anyhow, bail};
-use trace::{Existing, Pending};
+use anyhow::{Context as _, Result, anyhow, bail};
+use linux::sysfs::Roots;
+use rustix::fs::OFlags;
+use rustix::io::Errno;
+use trace::{Existing, FileId, Pending};
 
 use crate::exit::Refused;
+use crate::opening::is_nobodys;
+use crate::talk;
+
+/// An output that was named.
+struct Declared {
+    path: PathBuf,
+    /// The end of a pipe that is written to. Kept open: a reader would take its being closed for the end.
+    pipe: Option<File>,
+}
+
+/// All outputs that were named so far. For the whole process: what is resumed knows its target later than its outputs.
+static DECLARED: Mutex<Vec<Declared>> = Mutex::new(Vec::new());
+
+/// Keeps every output off the file or device `target`, and off the files that it is stored in, from now on. Directories
+/// and virtual drives have only the latter, or nothing.
+///
+/// # Errors
+/// [`Refused`] where an output that was named, standard output or standard error is one of them.
+pub fn protect(target: &Path) -> Result<()> {
+    if target.to_str().is_some_and(is_nobodys) {
+        return Ok(());
+    }
+    let Ok(meta) = fs::metadata(target) else { return Ok(()) };
+    let below = linux::devices::stored_in(&Roots::default(), target).into_iter();
+    let own = meta.is_file().then(|| FileId::of(&meta));
+    trace::protect(below.map(|(dev, ino)| FileId { dev, ino }).chain(own));
+    let declared = DECLARED.lock().unwrap_or_else(PoisonError::into_inner);
+    declared.iter().try_for_each(|output| refuse(&output.path))?;
+    for (_, name, stream) in streams() {
+        if trace::is_protected(&stream) {
+            quieten();
+            return Err(Refused(format!(
+                "{name} is the target {}, or a file that it is stored in; expected another file\n\
+                 hint: send the output to a file that is not measured",
+                target.display()
+            ))
+            .into());
+        }
+    }
+    Ok(())
+}
+
+/// Looks whether standard output or standard error is a drive, whose first sectors they would write over.
+///
+/// # Errors
+/// [`Refused`] when one is.
+pub fn check_streams() -> Result<()> {
+    for (number, name, stream) in streams() {
+        if stream.file_type().is_block_device() {
+            quieten();
+            let device = fs::read_link(format!("/proc/self/fd/{number}")).unwrap_or_default();
+            return Err(Refused(format!(
+                "{name} is the block device {}; expected a file, a pipe or a terminal\n\
+                 hint: put a file name after >",
+                device.display()
+            ))
+            .into());
+        }
+    }
+    Ok(())
+}
+
+/// Standard output and standard error: number, name, and what it is.
+fn streams() -> impl Iterator<Item = (u8, &'static str, Metadata)> {
+    let of =
+        |stream: &dyn AsFd| File::from(stream.as_fd().try_clone_to_owned().ok()?).metadata().ok();
+    let out = of(&io::stdout()).map(|meta| (1, "standard output", meta));
+    let error = of(&io::stderr()).map(|meta| (2, "standard error", meta));
+    out.into_iter().chain(error)
+}
+
+/// Says nothing more where standard error is what nothing may be written to.
+fn quieten() {
+    let must_not =
+        |meta: &Metadata| meta.file_type().is_block_device() || trace::is_protected(meta);
+    if streams().any(|(number, _, meta)| number == 2 && must_not(&meta)) {
+        talk::hold();
+    }
+}
+
+/// Notes that `path` will be written to: the check that every output passes, before anything is done for it.
+///
+/// # Errors
+/// [`Refused`] where the target or a block device is, also through a link; and where nobody reads a pipe.
+pub fn declare(path: &Path) -> Result<()> {
+    refuse(path)?;
+    let mut declared = DECLARED.lock().unwrap_or_else(PoisonError::into_inner);
+    let is_pipe = fs::metadata(path).is_ok_and(|meta| meta.file_type().is_fifo());
+    let is_known = |output: &Declared| output.path == path && (output.pipe.is_some() || !is_pipe);
+    if !declared.iter().any(is_known) {
+        let pipe = is_pipe.then(|| open(path)).transpose()?;
+        declared.push(Declared { path: path.to_owned(), pipe });
+    }
+    Ok(())
+}
+
+fn refuse(path: &Path) -> Result<()> {
+    fs::metadata(path).map_or(Ok(()), |meta| refuse_known(path, &meta))
+}
+
+fn refuse_known(path: &Path, meta: &Metadata) -> Result<()> {
+    let path = path.display();
+    if meta.file_type().is_block_device() {
+        return Err(Refused(format!(
+            "{path} is a block device; expected a file\nhint: name a file for the output"
+        ))
+        .into());
+    }
+    if trace::is_protected(meta) {
+        return Err(Refused(format!(
+            "{path} is the target, or a file that the target is stored in; expected another file\n\
+             hint: name a file that is not measured"
+        ))
+        .into());
+    }
+    Ok(())
+}
+
+/// Opens what is to be written to, and never waits for who reads a pipe.
+fn open(path: &Path) -> Result<File> {
+    let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(false).custom_flags(flags.bits().cast_signed());
+    match options.open(path) {
+        Err(error) if error.raw_os_error() == Some(Errno::NXIO.raw_os_error()) => {
+            bail!("{} has no reader\nhint: start the program that reads it first", path.display())
+        }
+        opened => {
+            let file = opened.map_err(cannot(path))?;
+            // Only opening must not wait; writing may.
+            let now = rustix::fs::fcntl_getfl(&file).context("cannot look at an output")?;
+            rustix::fs::fcntl_setfl(&file, now - OFlags::NONBLOCK)
+                .context("cannot set up an output")?;
+            Ok(file)
+        }
+    }
+}
 
 /// Makes the file at `path`, or empties the one that is there, for what goes to it bit by bit. A pipe or a terminal is taken
 /// as it is.
 ///
 /// # Errors
-/// [`Refused`] where a block device is, also through a link: nobody means to have a drawing over a drive's first
-/// sectors. Otherwise the system's answer, with the path.
+/// As [`declare`]; otherwise the system's answer, with the path.
 pub fn create(path: &Path) -> Result<File> {
     // Looked at before it is opened, since udev looks at every device that was open for writing; and again when it
     // is open, since another may have taken its name.
-    check_dir(path)?;
-    let file = OpenOptions::new().write(true).create(true).truncate(false).open(path);
-    let file = file.map_err(cannot(path))?;
-    let kind = file.metadata().map_err(cannot(path))?.file_type();
-    refuse_drive(path, kind)?;
-    if kind.is_file() {
+    declare(path)?;
+    let held = {
+        let mut declared = DECLARED.lock().unwrap_or_else(PoisonError::into_inner);
+        declared.iter_mut().filter(|output| output.path == path).find_map(|o| o.pipe.take())
+    };
+    if let Some(pipe) = held {
+        return Ok(pipe);
+    }
+    let file = open(path)?;
+    let meta = file.metadata().map_err(cannot(path))?;
+    refuse_known(path, &meta)?;
+    if meta.is_file() {
         file.set_len(0).map_err(cannot(path))?;
     }
     Ok(file)
+}
+
+/// Makes the file at `path`, where nothing may be.
+///
+/// # Errors
+/// As [`declare`]; otherwise the system's answer, with the path.
+pub fn create_new(path: &Path) -> Result<File> {
+    declare(path)?;
+    File::create_new(path).map_err(cannot(path))
 }
 
 /// Looks whether a file may be written to `path`, before hours are spent on what is to be written. `force` allows that
 /// there is one; an empty one holds nothing that could be lost.
 ///
 /// # Errors
-/// [`Refused`] where a block device is; else what is in the way, and what to do.
+/// As [`declare`]; else what is in the way, and what to do.
 pub fn check(path: &Path, force: bool) -> Result<()> {
+    declare(path)?;
     not_in_the_way(path, force)?;
     if is_taken_as_it_is(path) {
         return Ok(());
@@ -60,7 +217,7 @@ fn not_in_the_way(path: &Path, force: bool) -> Result<()> {
         Ok(meta) if meta.is_file() && meta.len() > 0 && !force => {
             bail!("{}: exists; --force writes over it, or name another file", path.display())
         }
-        Ok(meta) => refuse_drive(path, meta.file_type()),
+        Ok(meta) => refuse_known(path, &meta),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
         Err(error) => Err(error).map_err(cannot(path)),
     }
@@ -74,17 +231,9 @@ fn is_taken_as_it_is(path: &Path) -> bool {
 /// Looks whether files may be written into the directory `path`, which may have to be made.
 ///
 /// # Errors
-/// [`Refused`] where a block device is.
+/// [`Refused`] where a block device or the target is.
 pub fn check_dir(path: &Path) -> Result<()> {
-    fs::metadata(path).map_or(Ok(()), |meta| refuse_drive(path, meta.file_type()))
-}
-
-fn refuse_drive(path: &Path, kind: FileType) -> Result<()> {
-    if kind.is_block_device() {
-        let why = format!("{}: is a block device, and a file belongs there", path.display());
-        return Err(Refused(why).into());
-    }
-    Ok(())
+    refuse(path)
 }
 
 /// That a file cannot be written, why, and what to do.

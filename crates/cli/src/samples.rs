@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::io::Write;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
@@ -23,19 +22,11 @@ impl SamplesFile {
     /// once. `force` allows that there is one.
     ///
     /// # Errors
-    /// Names the path; [`Refused`] when it names a device, another special file, or the `target`.
-    pub fn create(path: &Path, target: &str, force: bool) -> Result<SamplesFile> {
-        if let Ok(meta) = fs::metadata(path) {
-            if !meta.is_file() {
-                let why = format!("{}: is no regular file; --samples takes one", path.display());
-                return Err(Refused(why).into());
-            }
-            let same = |other: fs::Metadata| (other.dev(), other.ino()) == (meta.dev(), meta.ino());
-            if fs::metadata(target).is_ok_and(same) {
-                let why =
-                    format!("{}: is what is measured; --samples takes another", path.display());
-                return Err(Refused(why).into());
-            }
+    /// Names the path; [`Refused`] when it names a device, another special file, or the target.
+    pub fn create(path: &Path, force: bool) -> Result<SamplesFile> {
+        if fs::metadata(path).is_ok_and(|meta| !meta.is_file()) {
+            let why = format!("{}: is no regular file; --samples takes one", path.display());
+            return Err(Refused(why).into());
         }
         let mut part = Part::begin(path, force)?;
         writeln!(

@@ -81,7 +81,7 @@ impl Session<'_> {
     ) -> Result<Made> {
         self.output.live.check()?;
         let force = self.output.force;
-        let create = |path| SamplesFile::create(path, &self.job.target.target, force);
+        let create = |path| SamplesFile::create(path, force);
         let samples = self.output.samples.as_deref().map(create).transpose()?;
         let (verb, target) = (self.setup.verb.clone(), self.setup.target.clone());
         let goes_on_with = self.setup.goes_on_with();

@@ -46,7 +46,7 @@ fn the_target_is_not_written_over() {
     let before = fs::read(&path).unwrap();
     for samples in [&path, &link] {
         let args = ["--tests=RND4KQ1T1", "--samples", samples.to_str().unwrap()];
-        mark(&path, &args).fails(3, &["is what is measured"]);
+        mark(&path, &args).fails(3, &["is the target"]);
     }
     assert_eq!(fs::read(&path).unwrap(), before);
 }

@@ -38,6 +38,7 @@ mod judge;
 mod live;
 mod manual;
 mod nonsense;
+mod output_targets;
 mod outputs;
 mod plans;
 mod probe;

@@ -165,6 +165,37 @@ pub fn printing(source: &Source) -> Vec<Fault> {
     )
 }
 
+/// Files of the binary and of the traces that may open what is written to: the check that every output passes, what it is
+/// made of, a file that is measured, and a test.
+const WRITERS: [&str; 4] = [
+    "crates/cli/src/outputs.rs",
+    "crates/trace/src/output.rs",
+    "crates/cli/src/facing/create.rs",
+    "crates/cli/src/args/matrix.rs",
+];
+
+/// Files that are made, replaced or cut beside the check that every output passes: it would be lost that none goes over a
+/// target.
+pub fn unchecked_outputs(source: &Source) -> Vec<Fault> {
+    let is_one = source.room().is_some_and(|room| ["cli", "trace"].contains(&room));
+    let may = WRITERS.contains(&source.path.as_str());
+    if !is_rust(source) || !is_one || may || is_beside(source) {
+        return Vec::new();
+    }
+    lines_with(
+        source,
+        product(source),
+        &[
+            "File::create",
+            "fs::write(",
+            "fs::OpenOptions",
+            "File::options(",
+            "fs::rename(",
+            "set_len(",
+        ],
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -245,6 +276,13 @@ mod tests {
                 "anstream::eprint!(\"x\")",
                 "crates/cli/src/a.rs",
                 "println!()",
+            ),
+            (
+                unchecked_outputs,
+                "crates/cli/src/a.rs",
+                "std::fs::write(path, text)",
+                "crates/cli/src/outputs.rs",
+                "std::fs::write(path, text)",
             ),
         ];
         for (rule, bad_path, bad, good_path, good) in cases {

@@ -50,6 +50,11 @@ fn only_the_binary_prints() {
 }
 
 #[test]
+fn every_output_passes_the_check() {
+    none(style::unchecked_outputs);
+}
+
+#[test]
 fn every_crate_says_in_a_line_what_it_is() {
     for (name, room) in rooms().unwrap() {
         let words = room.description.trim();

@@ -153,6 +153,12 @@ pub fn told(roots: &Roots) -> io::Result<()> {
     loops::all(roots).map(drop)
 }
 
+/// Inodes (`st_dev` and `st_ino`) of the files that a device, or the filesystem of a file or directory, is stored in by
+/// way of loop devices. Writing to one of them changes what is read from `path`.
+pub fn stored_in(roots: &Roots, path: &Path) -> Vec<(u64, u64)> {
+    loops::stored_in(roots, path)
+}
+
 fn device(
     roots: &Roots,
     in_use: &InUse,

@@ -23,5 +23,5 @@ mod source;
 pub use error::{Place, TraceError};
 pub use info::{EventTally, Mark, Space, TraceInfo};
 pub use io::{Flags, Io, Kind, Stamp};
-pub use output::{Existing, Pending};
+pub use output::{Existing, FileId, IsProtected, Pending, is_protected, protect};
 pub use source::{BATCH, InMemory, Source, each_batch};

@@ -1,11 +1,13 @@
 //! Files that have their name once they are whole.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
-use std::fs::{self, File, Permissions};
+use std::fs::{self, File, Metadata, Permissions};
 use std::io;
 use std::os::fd::AsRawFd as _;
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, linkat, open};
 use tempfile::{Builder, NamedTempFile, TempPath};
@@ -17,6 +19,47 @@ pub enum Existing {
     Keep,
     /// The new one takes its place once it is whole.
     Replace,
+}
+
+/// A file, whatever its names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct FileId {
+    /// Number of the device that its filesystem is on.
+    pub dev: u64,
+    /// Its inode there.
+    pub ino: u64,
+}
+
+impl FileId {
+    /// The file that `meta` is of.
+    pub fn of(meta: &Metadata) -> FileId {
+        FileId { dev: meta.dev(), ino: meta.ino() }
+    }
+}
+
+/// Files that are measured. For the whole process, since whoever writes an output does not know the target.
+static PROTECTED: Mutex<BTreeSet<FileId>> = Mutex::new(BTreeSet::new());
+
+/// Makes every [`Pending`] refuse to take the place of one of these files from now on.
+pub fn protect(files: impl IntoIterator<Item = FileId>) {
+    PROTECTED.lock().unwrap_or_else(PoisonError::into_inner).extend(files);
+}
+
+/// Whether [`protect`] was called with the file that `meta` is of.
+pub fn is_protected(meta: &Metadata) -> bool {
+    PROTECTED.lock().unwrap_or_else(PoisonError::into_inner).contains(&FileId::of(meta))
+}
+
+/// An output that would take the place of what is measured.
+#[derive(Clone, Copy, Debug, thiserror::Error)]
+#[error("it is the target, or what the target is stored in")]
+pub struct IsProtected;
+
+fn refuse_protected(path: &Path) -> io::Result<()> {
+    match path.metadata() {
+        Ok(meta) if is_protected(&meta) => Err(io::Error::other(IsProtected)),
+        _ => Ok(()),
+    }
 }
 
 /// A file that is being written in the directory where it will be; dropped, it goes. It has no name until it is whole, so
@@ -33,9 +76,10 @@ impl Pending {
     ///
     /// # Errors
     /// The system's answer; `AlreadyExists` where a file is to be kept, and a word where what is there is no file,
-    /// since nobody means to replace a device by one.
+    /// since nobody means to replace a device by one; [`IsProtected`].
     pub fn begin(path: &Path, existing: Existing) -> io::Result<(File, Pending)> {
         let mut path = path.to_owned();
+        refuse_protected(&path)?;
         if path.symlink_metadata().is_ok() {
             if existing == Existing::Keep {
                 return Err(io::ErrorKind::AlreadyExists.into());
@@ -59,10 +103,11 @@ impl Pending {
     /// Makes the bytes of `file` durable, then gives it its name.
     ///
     /// # Errors
-    /// The system's answer; `AlreadyExists` where a file to be kept has come in the meantime.
+    /// The system's answer; `AlreadyExists` where a file to be kept has come in the meantime; [`IsProtected`].
     pub fn publish(self, file: &File) -> io::Result<()> {
         file.sync_all()?;
         let Pending { path, existing, temporary } = self;
+        refuse_protected(&path)?;
         match (existing, temporary) {
             (Existing::Keep, Some(temporary)) => temporary.persist_noclobber(&path)?,
             (Existing::Replace, Some(temporary)) => temporary.persist(&path)?,
@@ -190,5 +235,30 @@ mod tests {
             left.sort_unstable();
             assert_eq!(left, ["link", "out", "plain"]);
         }
+    }
+
+    // Breaks when a file that is measured can be replaced, by whatever name, also where it came to be measured late.
+    #[test]
+    fn what_is_measured_is_not_replaced() {
+        let dir = tempfile::tempdir().unwrap();
+        let (target, other) = (dir.path().join("target"), dir.path().join("other"));
+        fs::write(&target, "data").unwrap();
+        fs::write(&other, "old").unwrap();
+        fs::hard_link(&target, dir.path().join("hard")).unwrap();
+        std::os::unix::fs::symlink("target", dir.path().join("soft")).unwrap();
+        let is_refused =
+            |error: io::Error| error.get_ref().is_some_and(|it| it.is::<IsProtected>());
+        let (late, pending) = Pending::begin(&target, Existing::Replace).unwrap();
+        protect([FileId::of(&target.metadata().unwrap())]);
+        assert!(is_refused(pending.publish(&late).unwrap_err()));
+        for name in ["target", "hard", "soft"] {
+            for existing in [Existing::Keep, Existing::Replace] {
+                let begun = Pending::begin(&dir.path().join(name), existing).map(drop);
+                assert!(is_refused(begun.unwrap_err()), "{name}");
+            }
+        }
+        written(&other, Existing::Replace, false).unwrap();
+        assert_eq!(fs::read(&target).unwrap(), b"data");
+        assert_eq!(names_in(dir.path()).len(), 4);
     }
 }

@@ -4,7 +4,7 @@
 //! So this walks the tree of commands: each verb, and each flag that takes a path, is said here to read or to write,
 //! and what writes has lines in the scenarios. A new verb fails the test until somebody has decided.
 
-mod lines;
+pub(crate) mod lines;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

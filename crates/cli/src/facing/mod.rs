@@ -25,7 +25,7 @@ use crate::consent;
 use crate::exit::Exit;
 use crate::limit::Limit;
 use crate::opening::{self, Opened, Place, Visitor, Writes};
-use crate::talk;
+use crate::{outputs, talk};
 use around::{Around, Busy};
 pub use said::Said;
 use start::Start;
@@ -71,6 +71,7 @@ impl Face<'_> {
     /// What makes it impossible; an I/O that failed.
     pub fn carry_out(&self) -> Result<Exit> {
         let (options, manner) = (self.options, self.said.manner);
+        options.targets.iter().try_for_each(|name| outputs::protect(Path::new(name)))?;
         let kinds = options.targets.iter().map(|name| self.kind(name));
         let kinds: Vec<DriveKind> = kinds.collect::<Result<_>>()?;
         for told in options.deviations(&kinds, manner) {

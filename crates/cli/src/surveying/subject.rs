@@ -11,8 +11,8 @@ use survey::parts::Sort;
 
 use crate::measure::{identity_by_name, unopened};
 use crate::opening::null_stack;
-use crate::talk;
 use crate::verbs::health;
+use crate::{outputs, talk};
 
 /// What a survey reads in one piece: of less there is no rate.
 const SMALLEST: Bytes = Bytes(1 << 20);
@@ -80,6 +80,7 @@ impl Subject {
         let meta = fs::metadata(path).with_context(|| {
             format!("{name}: cannot be surveyed; name a directory, a file, a device or a virtual drive, such as {EMBEDDED}")
         })?;
+        outputs::protect(path)?;
         let stack = linux::stack::resolve(&roots, path)?;
         let mut info = unopened(name);
         if !meta.is_dir() {

@@ -46,6 +46,8 @@ pub fn main(args: &[OsString]) -> Result<Exit> {
         }
         parsed => parsed?,
     };
+    outputs::protect(Path::new(&options.device))?;
+    out_path(&options).map_or(Ok(()), outputs::declare)?;
     let cancel = Arc::new(AtomicBool::new(false));
     linux::signals::install(cancel.clone()).context("cannot watch for Ctrl-C")?;
     let writes = options.writes().map(|writes| writes.bytes);
@@ -142,6 +144,11 @@ fn verdict(finding: &Finding) {
     talk::note(&format!("verdict: {said}{sure}: {}", finding.reason));
 }
 
+/// The file that `-o` names.
+fn out_path(options: &Options) -> Option<&Path> {
+    options.out.as_deref().filter(|name| *name != "-").map(Path::new)
+}
+
 /// Where lines go: those of `-s` to a file when one is named, everything else to stdout.
 struct Out {
     file: Option<(File, String)>,
@@ -150,11 +157,10 @@ struct Out {
 impl Out {
     fn new(options: &Options) -> Result<Out> {
         // As in flashbench, the file is there also when no test writes to it.
-        let create = |name: &String| -> Result<(File, String)> {
-            Ok((outputs::create(Path::new(name))?, name.clone()))
+        let create = |path: &Path| -> Result<(File, String)> {
+            Ok((outputs::create(path)?, path.display().to_string()))
         };
-        let named = options.out.as_ref().filter(|name| *name != "-");
-        Ok(Out { file: named.map(create).transpose()? })
+        Ok(Out { file: out_path(options).map(create).transpose()? })
     }
 
     fn row(&mut self, row: &Row) -> Result<()> {

@@ -1,6 +1,5 @@
 //! `drivescope health`: what a drive says of its own state.
 
-use std::fs::File;
 use std::io::BufWriter;
 use std::path::Path;
 
@@ -18,7 +17,7 @@ use crate::args::HealthArgs;
 use crate::durable;
 use crate::envelope::{SystemClock, document};
 use crate::exit::Exit;
-use crate::{talk, view};
+use crate::{outputs, talk, view};
 
 /// The form of the body.
 const SCHEMA: &str = "drivescope.health/1";
@@ -40,6 +39,7 @@ struct Body {
 /// # Errors
 /// When the target is not there, a recording is none, or an earlier reading is of another drive.
 pub fn main(args: &HealthArgs) -> Result<Exit> {
+    args.record_commands.as_deref().map_or(Ok(()), outputs::declare)?;
     let earlier = args.since.as_deref().map(earlier).transpose()?;
     let (stack, drives) = ask(args)?;
     let changes =
@@ -163,7 +163,7 @@ fn record(
     manner: Manner,
 ) -> Result<Health> {
     let fail = || format!("{}: cannot be written", path.display());
-    let file = File::create_new(path).with_context(fail)?;
+    let file = outputs::create_new(path)?;
     let word = protocol.to_string();
     let mut recorder = Recorder::new(device, subject.name(), &word, BufWriter::new(file));
     if let Protocol::Nvme(Some(nsid)) = protocol {

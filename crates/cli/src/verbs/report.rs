@@ -42,6 +42,7 @@ pub fn main(args: &ReportArgs) -> Result<Exit> {
         bail!("--markdown takes its file behind an equals sign: --markdown={}", quoted(word));
     }
     let runs = recorded::open_all(&args.runs, &args.place)?;
+    runs.iter().try_for_each(|run| outputs::protect(Path::new(&run.target)))?;
     let altered: Vec<Exit> = runs.iter().map(recorded::tell_altered).collect();
     let rate = if args.mib { RateUnit::Mib } else { RateUnit::Mb };
     let document = view::document(&runs, rate);
@@ -172,9 +173,13 @@ fn write(all: &[Output], args: &ReportArgs) -> Result<()> {
         if dir.exists() && !dir.is_dir() {
             bail!("{}: is no directory, and several files are written into one", dir.display());
         }
+    }
+    // In a directory that is still to be made nothing is in the way.
+    let is_there = |output: &&Output| output.path.parent().is_none_or(Path::exists);
+    all.iter().filter(is_there).try_for_each(|output| outputs::check(&output.path, args.force))?;
+    for dir in [&args.png, &args.svg, &args.csv].into_iter().flatten() {
         fs::create_dir_all(dir)
             .with_context(|| format!("{}: the directory cannot be made", dir.display()))?;
     }
-    all.iter().try_for_each(|output| outputs::check(&output.path, args.force))?;
     all.iter().try_for_each(|output| outputs::write(&output.path, &output.bytes, args.force))
 }

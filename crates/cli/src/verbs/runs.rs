@@ -24,7 +24,7 @@ use crate::recorded::whole_envelope;
 use crate::replaying::{COMPARE, REPLAY};
 use crate::verbs::{print_json, trace};
 use crate::whose::{self, Reader};
-use crate::{probing, purging, recording, session, surveying, talk, testing, view};
+use crate::{outputs, probing, purging, recording, session, surveying, talk, testing, view};
 
 /// The form of what these verbs print as JSON.
 const SCHEMA: &str = "drivescope.runs/1";
@@ -259,6 +259,7 @@ fn export(
     if ids.is_empty() {
         bail!("{}: holds no runs", runs.dir().display());
     }
+    protect_targets(&runs, &ids)?;
     let exit = if is_all { Exit::Done } else { Exit::No };
     if output == Path::new("-") {
         if io::stdout().is_terminal() {
@@ -287,6 +288,13 @@ fn export(
         &Styled::of_lines(&text),
     )?;
     Ok(exit)
+}
+
+/// Keeps outputs off what the runs were made on.
+fn protect_targets(runs: &Runs, ids: &[RunId]) -> Result<()> {
+    let listing = runs.list()?;
+    let rows = listing.runs.iter().filter(|row| ids.contains(&row.id));
+    rows.map(|row| Path::new(&row.target)).try_for_each(outputs::protect)
 }
 
 /// Every run that can be read; false when there are others, which are named.

@@ -3,6 +3,7 @@
 //! A loop device claims nothing of what it lies on: neither a holder in sysfs nor an exclusive open
 //! tells of it, whether that is a file or a block device.
 
+use std::collections::BTreeSet;
 use std::fs::{self, OpenOptions};
 use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
@@ -53,6 +54,30 @@ pub(crate) fn all(roots: &Roots) -> io::Result<Vec<Backing>> {
     };
     told.map_err(|why| io::Error::other(format!("{}: {why}", disks.display())))?;
     Ok(BlockNode::disks(roots).iter().filter_map(|node| backing(roots, node)).collect())
+}
+
+/// Inodes (`st_dev` and `st_ino`) of the files that `path` is stored in by way of loop devices: of a device itself, of
+/// anything else the device that its filesystem is on.
+pub(crate) fn stored_in(roots: &Roots, path: &Path) -> Vec<(u64, u64)> {
+    let Ok(meta) = fs::metadata(path) else { return Vec::new() };
+    let number = if meta.file_type().is_block_device() { meta.rdev() } else { meta.dev() };
+    let by_number = |number| BlockNode::by_number(roots, number);
+    let mut nodes: Vec<BlockNode> = by_number(DevNo::from_raw(number)).into_iter().collect();
+    let (mut seen, mut found) = (BTreeSet::new(), Vec::new());
+    while let Some(node) = nodes.pop() {
+        if !seen.insert(node.name().to_owned()) {
+            continue;
+        }
+        nodes.extend(node.slaves());
+        nodes.push(node.disk());
+        let Some(Backing { inode, number, .. }) = backing(roots, &node) else { continue };
+        nodes.extend(number.and_then(by_number));
+        if let Some((dev, ino)) = inode {
+            found.push((dev, ino));
+            nodes.extend(by_number(DevNo::from_raw(dev)));
+        }
+    }
+    found
 }
 
 fn backing(roots: &Roots, node: &BlockNode) -> Option<Backing> {

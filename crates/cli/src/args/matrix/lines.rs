@@ -386,7 +386,7 @@ pub(super) const FILES: &[(&str, &[&str])] = &[
 ];
 
 /// Flags that name a file to be written: verb, flag, and a command that points it at the device.
-pub(super) const OUTPUTS: &[(&str, &str, &str)] = &[
+pub(crate) const OUTPUTS: &[(&str, &str, &str)] = &[
     (
         "mark",
         "samples",

@@ -40,6 +40,7 @@ pub(super) fn export(
         talk::json(&text)?;
         return Ok(Exit::Done);
     }
+    outputs::protect(Path::new(&run.summary.target))?;
     outputs::write(output, text.as_bytes(), force)?;
     let name = output.display().to_string();
     let jobs = exported.jobs;

@@ -18,7 +18,7 @@ use crate::replaying::{
     Verified, Wanted, drive_of, referred, verified,
 };
 use crate::verbs::mark::run_id;
-use crate::{records, talk, view};
+use crate::{outputs, records, talk, view};
 
 /// Runs the verb.
 ///
@@ -26,6 +26,7 @@ use crate::{records, talk, view};
 /// What makes a replay impossible.
 pub fn main(args: &TraceReplayArgs) -> Result<Exit> {
     args.live.check()?;
+    args.save.as_deref().map_or(Ok(()), outputs::declare)?;
     let job = Job::new(&args.trace, &args.reading, &args.play)?;
     // Before the reference drive is written to: a replay that is refused must not have cost it its data.
     job.foresee(On { name: &args.target, consent: word(args), seed: job.seed })?;
