@@ -183,10 +183,15 @@ impl Desk<'_> {
         opened.describe(|info| info.name = name);
         let measured = self.on_real(opened, scratch.path(), dir, plan);
         let what = format!("{} ({size})", scratch.path().display());
-        if let Err(error) = scratch.remove() {
-            talk::note(&format!(
+        match scratch.remove() {
+            Ok(true) => {}
+            Ok(false) => talk::note(&format!(
+                "the test file {what} was gone when the run ended: somebody removed it, or its directory, while it was \
+                 measured"
+            )),
+            Err(error) => talk::note(&format!(
                 "the test file {what} could not be removed: {error}; when its filesystem can be written to again, remove it, or let the next run do so with --remove-leftovers"
-            ));
+            )),
         }
         measured
     }
@@ -442,11 +447,16 @@ impl Desk<'_> {
         }
         for leftover in scratch::leftovers(dir) {
             let what = format!("{} ({})", leftover.path.display(), leftover.size);
-            if self.job.target.consent.remove_leftovers || agreed(&leftover)? {
+            let path = quoted(&leftover.path.to_string_lossy());
+            if !leftover.is_ours {
+                talk::note(&format!(
+                    "{what} is named like a test file of drivescope and does not carry its header, so it stays; if it is \
+                     not yours: rm {path}"
+                ));
+            } else if self.job.target.consent.remove_leftovers || agreed(&leftover)? {
                 leftover.remove().with_context(|| format!("cannot remove {what}"))?;
                 talk::note(&format!("removed {what}, left by a run that was killed"));
             } else {
-                let path = quoted(&leftover.path.to_string_lossy());
                 talk::note(&format!(
                     "an earlier run was killed and left {what}; to remove it: rm {path}, or mark with --remove-leftovers"
                 ));

@@ -2,7 +2,8 @@
 //! process can see.
 //!
 //! The file is locked as long as its owner lives. A file of that name without a lock was left by a
-//! process that had no chance to clean up (`kill -9`, power loss); [`leftovers`] finds those.
+//! process that had no chance to clean up (`kill -9`, power loss); [`leftovers`] finds those. That it is ours an extended
+//! attribute tells, [`HEADER`]: its content is what the measurement leaves there.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -19,6 +20,10 @@ use thiserror::Error;
 
 use crate::extents;
 
+mod header;
+
+pub use header::HEADER;
+
 /// Written at a time. Large enough that a disk which turns is not slowed by it.
 const CHUNK: Bytes = Bytes::mib(4);
 /// Alignment of memory, offsets and lengths with direct I/O: suits every filesystem with blocks up
@@ -30,9 +35,6 @@ const RESERVE_MIN: Bytes = Bytes::mib(64);
 /// How long the kernel is given to let go of what a dead process held: two seconds.
 const RECLAIM_TRIES: u32 = 100;
 const RECLAIM_WAIT: Duration = Duration::from_millis(20);
-
-const PREFIX: &str = ".drivescope-";
-const SUFFIX: &str = ".scratch";
 
 /// Scratch files of this process that exist now.
 static ALIVE: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
@@ -178,7 +180,7 @@ impl ScratchFile {
             let path = path.to_owned();
             move |source: io::Error| ScratchError::Io { path, action, source }
         };
-        if !is_run_id(run_id) {
+        if !header::is_run_id(run_id) {
             return Err(ScratchError::RunId(run_id.to_owned()));
         }
         // Absolute, so that removing it does not depend on the working directory of a later time.
@@ -190,7 +192,7 @@ impl ScratchFile {
             return Err(ScratchError::Empty);
         }
         check_space(dir, size)?;
-        let path = real.join(format!("{PREFIX}{run_id}{SUFFIX}"));
+        let path = header::path_of(&real, run_id);
         let file = make(&path)?;
         // From here on, dropping `scratch` removes the file.
         let mut scratch =
@@ -313,15 +315,16 @@ pub fn forget(file: &File) -> io::Result<()> {
 }
 
 impl ScratchFile {
-    /// Removes it and tells whether that could be done, which a drop cannot. One that somebody else has removed
-    /// meanwhile is gone as well.
+    /// Removes it and tells whether that could be done, which a drop cannot. False when somebody else has removed it, or
+    /// its directory, while it was measured.
     ///
     /// # Errors
     /// The kernel's answer; the file is still there, and a later run finds it ([`leftovers`]).
-    pub fn remove(self) -> io::Result<()> {
+    pub fn remove(self) -> io::Result<bool> {
         match fs::remove_file(&self.path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-            _ => Ok(()),
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(error),
         }
     }
 }
@@ -348,11 +351,6 @@ fn write_in_place(file: &File) -> io::Result<()> {
 /// True for a file of a filesystem that copies on write, which is exempt from that (`chattr +C`).
 pub fn is_written_in_place(file: &File) -> bool {
     rustix::fs::ioctl_getflags(file).is_ok_and(|flags| flags.contains(IFlags::NOCOW))
-}
-
-fn is_run_id(text: &str) -> bool {
-    let is_word = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-    !text.is_empty() && text.chars().all(is_word)
 }
 
 fn is_full(error: &io::Error) -> bool {
@@ -410,7 +408,11 @@ fn make(path: &Path) -> Result<File, ScratchError> {
         match locked {
             // Someone took it for a leftover before it was locked, and removed it: once more.
             Ok(meta) if meta.nlink() == 0 => forget_path(path),
-            Ok(_) => return Ok(file),
+            Ok(_) => {
+                // Where the filesystem has no such attributes, name, owner and mode have to do.
+                let _ = header::put(&file, path);
+                return Ok(file);
+            }
             Err(error) => {
                 let _ = fs::remove_file(path);
                 forget_path(path);
@@ -451,6 +453,8 @@ pub struct Leftover {
     pub size: Bytes,
     /// When it was last written.
     pub modified: UnixNanos,
+    /// True when it carries [`HEADER`], and on filesystems that have no such attributes.
+    pub is_ours: bool,
     inode: (u64, u64),
 }
 
@@ -459,21 +463,14 @@ pub struct Leftover {
 pub fn leftovers(dir: &Path) -> Vec<Leftover> {
     let names = crate::sysfs::names_in(dir).into_iter();
     names
-        .filter(|name| {
-            let id = name.strip_prefix(PREFIX).and_then(|rest| rest.strip_suffix(SUFFIX));
-            id.is_some_and(is_run_id)
-        })
+        .filter(|name| header::id_of(Path::new(name)).is_some())
         .filter_map(|name| Some(unowned(&dir.join(name)).ok()??.1))
         .collect()
 }
 
 /// The scratch file that the run of this name left in `dir` and nobody holds, as [`leftovers`].
 pub fn left_by(dir: &Path, run_id: &str) -> Option<Leftover> {
-    Some(unowned(&path_of(dir, run_id)).ok()??.1)
-}
-
-fn path_of(dir: &Path, run_id: &str) -> PathBuf {
-    dir.join(format!("{PREFIX}{run_id}{SUFFIX}"))
+    Some(unowned(&header::path_of(dir, run_id)).ok()??.1)
 }
 
 /// Removes the test file that an earlier process of this very run left in `dir`; tells what it was. The
@@ -483,7 +480,7 @@ fn path_of(dir: &Path, run_id: &str) -> PathBuf {
 /// # Errors
 /// Why it cannot be removed; [`io::ErrorKind::ResourceBusy`] when it is held by somebody all the same.
 pub fn reclaim(dir: &Path, run_id: &str) -> io::Result<Option<Leftover>> {
-    let path = path_of(dir, run_id);
+    let path = header::path_of(dir, run_id);
     for _ in 0..RECLAIM_TRIES {
         match unowned(&path) {
             Ok(Some((_held, leftover))) => return fs::remove_file(&path).map(|()| Some(leftover)),
@@ -530,6 +527,7 @@ fn unowned(path: &Path) -> io::Result<Option<(File, Leftover)>> {
     let leftover = Leftover {
         path: path.to_owned(),
         size: Bytes(meta.len()),
+        is_ours: header::is_on(&file, path),
         modified: UnixNanos(
             i128::from(meta.mtime()) * 1_000_000_000 + i128::from(meta.mtime_nsec()),
         ),
@@ -539,12 +537,17 @@ fn unowned(path: &Path) -> io::Result<Option<(File, Leftover)>> {
 }
 
 impl Leftover {
-    /// Removes the file, if it is still the one that was found and still nobody's.
+    /// Removes the file, if it is ours, still the one that was found, and still nobody's.
     ///
     /// # Errors
-    /// The kernel's answer; [`io::ErrorKind::ResourceBusy`] when a process has taken it meanwhile.
+    /// The kernel's answer; [`io::ErrorKind::ResourceBusy`] when a process has taken it meanwhile;
+    /// [`io::ErrorKind::InvalidData`] when it does not carry [`HEADER`].
     pub fn remove(&self) -> io::Result<()> {
         match unowned(&self.path)? {
+            Some((_, found)) if !found.is_ours => Err(io::Error::new(
+                io::ErrorKind::InvalidData,
+                "it does not carry the header of a test file",
+            )),
             // `_file` holds the lock until the name is gone.
             Some((_file, found)) if found.inode == self.inode => fs::remove_file(&self.path),
             _ => Err(io::Error::new(

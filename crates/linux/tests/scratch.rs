@@ -215,7 +215,14 @@ fn leftovers_are_files_whose_owner_died() {
         fs::write(at(name), vec![1; 5000]).unwrap();
         fs::set_permissions(at(name), fs::Permissions::from_mode(mode)).unwrap();
     };
+    let has_headers = |name: &str, id: &str| {
+        let flags = rustix::fs::XattrFlags::empty();
+        rustix::fs::setxattr(at(name), scratch::HEADER, id.as_bytes(), flags).is_ok()
+    };
     fake(".drivescope-dead.scratch", 0o600);
+    if !has_headers(".drivescope-dead.scratch", "dead") {
+        return skip("needs extended attributes in /var/tmp");
+    }
     // What no run of this user made: by its mode, its name, or its owner.
     fake(".drivescope-open.scratch", 0o644);
     fake(".drivescope-my notes.scratch", 0o600);
@@ -236,6 +243,20 @@ fn leftovers_are_files_whose_owner_died() {
     let mtime = fs::metadata(&found[0].path).unwrap().mtime();
     assert_eq!(found[0].modified.0 / 1_000_000_000, i128::from(mtime));
 
+    // What carries no header, or that of another, is named and stays.
+    fake(".drivescope-notes.scratch", 0o600);
+    fake(".drivescope-copy.scratch", 0o600);
+    assert!(has_headers(".drivescope-copy.scratch", "dead"));
+    let others: Vec<_> =
+        scratch::leftovers(dir.path()).into_iter().filter(|it| !it.is_ours).collect();
+    let names: Vec<_> = others.iter().map(|other| other.path.clone()).collect();
+    assert_eq!(names, [at(".drivescope-copy.scratch"), at(".drivescope-notes.scratch")]);
+    for other in others {
+        assert_eq!(other.remove().unwrap_err().kind(), std::io::ErrorKind::InvalidData);
+        assert!(other.path.exists());
+    }
+
+    assert!(found[0].is_ours);
     found[0].remove().unwrap();
     assert!(!at(".drivescope-dead.scratch").exists());
     // Another run took the name meanwhile.
