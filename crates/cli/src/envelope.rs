@@ -39,7 +39,7 @@ pub fn envelope(schema: &str, run_id: RunId, clock: &dyn WallClock) -> Envelope 
         run_id,
         version: env!("CARGO_PKG_VERSION").to_owned(),
         binary: binary(),
-        arguments: arguments(),
+        arguments: without_consent(&arguments()),
         drive: None,
         parts: Vec::new(),
     }
@@ -48,6 +48,20 @@ pub fn envelope(schema: &str, run_id: RunId, clock: &dyn WallClock) -> Envelope 
 /// What was typed behind the program's name.
 pub fn arguments() -> Vec<String> {
     std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect()
+}
+
+/// A command without the words that consent to writing: those are typed, each time, and kept nowhere.
+pub fn without_consent(words: &[String]) -> Vec<String> {
+    let mut left = Vec::with_capacity(words.len());
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        match word.as_str() {
+            "--consent" => drop(words.next()),
+            word if word.starts_with("--consent=") => {}
+            _ => left.push(word.clone()),
+        }
+    }
+    left
 }
 
 /// The program itself. Hashed once; it cannot change while it runs.

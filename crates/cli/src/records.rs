@@ -11,7 +11,7 @@ use record::{Envelope, RecordError, Run, RunId, RunWriter, Runs, State, Summary}
 
 use crate::args::line::quoted;
 use crate::args::{Given, PlaceArgs, line, takes, values_of};
-use crate::envelope::arguments;
+use crate::envelope::{arguments, without_consent};
 use crate::exit::Refused;
 use crate::opening::is_nobodys;
 use crate::replaying::{COMPARE, REPLAY};
@@ -175,8 +175,9 @@ pub fn tell_to_go_on(verb: &str, id: &RunId, place: &PlaceArgs) {
     let run = recording::runs(place).and_then(|runs| Ok(runs.load(id)?));
     let mut commands = run.map_or_else(|_| Vec::new(), |run| commands(&run));
     // One that added nothing is not in the record.
-    if commands.last() != Some(&arguments()) {
-        commands.push(arguments());
+    let own = without_consent(&arguments());
+    if commands.last() != Some(&own) {
+        commands.push(own);
     }
     let asked = asked_for(&commands);
     // Whoever goes on says again what is written to; the command alone must not do it.
@@ -305,20 +306,6 @@ fn with_new_files(words: &[String]) -> Vec<String> {
         }
     }
     words
-}
-
-/// A command without the words that consent to writing: those are typed, each time.
-fn without_consent(words: &[String]) -> Vec<String> {
-    let mut left = Vec::with_capacity(words.len());
-    let mut words = words.iter();
-    while let Some(word) = words.next() {
-        match word.as_str() {
-            "--consent" => drop(words.next()),
-            word if word.starts_with("--consent=") => {}
-            _ => left.push(word.clone()),
-        }
-    }
-    left
 }
 
 /// A command with the drive's whole name, as the record has it: it may be read in another directory than it was given in.
