@@ -12,7 +12,7 @@ use std::process::Command;
 
 use common::recorded::{FILES, Recorded, STEPS, VIRTUAL, at, body_of, only, recorded};
 use common::storage::{Mounted, has_means, has_tools, is_root, skip};
-use common::{Ran, drivescope, mark, names, run, scratch_dir, tests};
+use common::{Ran, drivescope, mark, names, run, scratch_dir, tests, written_file};
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
 use parquet::file::reader::{FileReader, SerializedFileReader};
@@ -378,4 +378,58 @@ fn two_that_record_at_once_do_not_hinder_each_other() {
     let listed = at(runs.path(), &["runs", "list", "--json"]).exits(0).body();
     assert_eq!(listed["runs"].as_array().unwrap().len(), 4);
     assert_eq!(listed["unreadable"], serde_json::json!([]));
+}
+
+/// If it failed, whoever reads a record could repeat the word that its owner typed to consent to writing.
+#[test]
+fn the_word_of_consent_is_kept_nowhere() {
+    let (dir, place) = (scratch_dir(), scratch_dir());
+    let target = dir.path().join("the word");
+    written_file(&target, 4 << 20);
+    let target = target.to_str().unwrap();
+    let load = ["--tests=RND4KQ1T1", "--runs=1", "--duration=20ms", "--write"];
+    for consent in [&["--consent=the word"][..], &["--consent", "the word"]] {
+        let ran = at(place.path(), &[&["mark", target][..], &load, consent].concat());
+        assert!(matches!(ran.code, Some(0 | 1)), "{}", ran.stderr);
+    }
+    for made in recorded(place.path()) {
+        let arguments = made.json("envelope.json")["arguments"].clone();
+        let expected = [&["mark", target][..], &load].concat();
+        assert_eq!(arguments.as_array().unwrap()[..expected.len()], expected);
+        assert!(!arguments.to_string().contains("--consent"), "{arguments}");
+        for (name, text) in
+            [("setup.json", made.json("setup.json")), ("document.json", made.json("document.json"))]
+        {
+            assert!(!text.to_string().contains("--consent"), "{name}: {text}");
+        }
+    }
+}
+
+/// If it failed, what a user keeps beside a record would be removed with it.
+#[test]
+fn files_that_no_run_writes_outlive_it_and_are_named() {
+    let place = scratch_dir();
+    at(place.path(), &["mark", "sim:hdd-7200", "--quick", "--tests=RND4KQ1T1"]).exits(0);
+    let made = only(place.path());
+    fs::write(made.path("notes.txt"), "mine").unwrap();
+    let ran = at(place.path(), &["runs", "rm", "last", "--yes", "--json"]).exits(0);
+    let rest = format!("{}/{}.rest", place.path().display(), made.id());
+    assert_eq!(ran.body()["kept"], serde_json::json!([rest]));
+    let ran = ran.says(&["files that drivescope did not write stay in", &rest, "notes.txt"]);
+    assert!(ran.stderr.lines().count() == 1, "{}", ran.stderr);
+    assert_eq!(fs::read(Path::new(&rest).join("notes.txt")).unwrap(), b"mine");
+}
+
+/// If it failed, a file of the user's that is named like a test file would be removed, or taken for one of ours.
+#[test]
+fn a_file_that_is_only_named_like_a_test_file_stays() {
+    let dir = scratch_dir();
+    let path = dir.path().join(".drivescope-mine.scratch");
+    fs::write(&path, "mine").unwrap();
+    fs::set_permissions(&path, Permissions::from_mode(0o600)).unwrap();
+    let args = ["--tests=RND4KQ1T1", "--size=4MiB", "--remove-leftovers", "--no-record"];
+    let ran = mark(dir.path(), &args);
+    assert!(matches!(ran.code, Some(0 | 1)), "{}", ran.stderr);
+    ran.says(&[".drivescope-mine.scratch", "does not carry its header, so it stays"]);
+    assert_eq!(fs::read(&path).unwrap(), b"mine");
 }

@@ -188,6 +188,11 @@ impl RecordError {
     pub(crate) fn is_absence(&self) -> bool {
         matches!(self, RecordError::Io { source, .. } if source.kind() == io::ErrorKind::NotFound)
     }
+
+    /// True when the cause is that something else is in the place of a file.
+    pub(crate) fn is_no_file(&self) -> bool {
+        matches!(self, RecordError::Io { source, .. } if source.kind() == io::ErrorKind::InvalidInput)
+    }
 }
 
 fn remedy(source: &io::Error) -> &'static str {

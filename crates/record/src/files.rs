@@ -5,10 +5,18 @@
 //! directory that holds it; and after a failed sync nothing is known of the bytes it was to save, also
 //! when a later sync succeeds (Linux marks the pages clean). So nobody here ever syncs again.
 
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind, Read, Write};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::Path;
 use std::time::UNIX_EPOCH;
+
+use rustix::fs::OFlags;
+use rustix::io::Errno;
+
+/// Modes of all that is made here: what was measured, and on which drive, is for its owner to show.
+const FILE_MODE: u32 = 0o600;
+const DIR_MODE: u32 = 0o700;
 
 /// A filesystem.
 pub trait Files: Clone {
@@ -25,13 +33,21 @@ pub trait Files: Clone {
     /// Opens an existing file for writing at its end.
     ///
     /// # Errors
-    /// The kernel's answer.
+    /// The kernel's answer; `InvalidInput` for a link, a pipe, and whatever else is not a regular file. This holds for
+    /// [`Files::open`] and [`Files::lock`] too, which never wait for another process.
     fn append(&self, path: &Path) -> io::Result<Self::File>;
     /// Opens an existing file for reading.
     ///
     /// # Errors
     /// The kernel's answer.
     fn open(&self, path: &Path) -> io::Result<Box<dyn Read>>;
+    /// Opens a file that the user named for reading; it may be a link or a pipe.
+    ///
+    /// # Errors
+    /// The kernel's answer.
+    fn open_input(&self, path: &Path) -> io::Result<Box<dyn Read>> {
+        self.open(path)
+    }
     /// Gives a file or directory another name, in one step; an existing file of that name goes.
     ///
     /// # Errors
@@ -140,14 +156,18 @@ impl Files for RealFiles {
     type Lock = RealLock;
 
     fn create_new(&self, path: &Path) -> io::Result<File> {
-        OpenOptions::new().write(true).create_new(true).open(path)
+        OpenOptions::new().write(true).create_new(true).mode(FILE_MODE).open(path)
     }
 
     fn append(&self, path: &Path) -> io::Result<File> {
-        OpenOptions::new().append(true).open(path)
+        regular(OpenOptions::new().append(true), path)
     }
 
     fn open(&self, path: &Path) -> io::Result<Box<dyn Read>> {
+        Ok(Box::new(regular(OpenOptions::new().read(true), path)?))
+    }
+
+    fn open_input(&self, path: &Path) -> io::Result<Box<dyn Read>> {
         Ok(Box::new(File::open(path)?))
     }
 
@@ -156,7 +176,8 @@ impl Files for RealFiles {
     }
 
     fn sync_dir(&self, dir: &Path) -> io::Result<()> {
-        match File::open(dir)?.sync_all() {
+        let flags = OFlags::DIRECTORY.bits().cast_signed();
+        match OpenOptions::new().read(true).custom_flags(flags).open(dir)?.sync_all() {
             // Some network and FUSE filesystems have no such thing; there is nothing better to call.
             Err(e) if matches!(e.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported) => {
                 Ok(())
@@ -166,7 +187,7 @@ impl Files for RealFiles {
     }
 
     fn make_dir(&self, dir: &Path) -> io::Result<()> {
-        fs::create_dir(dir)
+        DirBuilder::new().mode(DIR_MODE).create(dir)
     }
 
     fn list(&self, dir: &Path) -> io::Result<Vec<Entry>> {
@@ -195,8 +216,11 @@ impl Files for RealFiles {
     }
 
     fn lock(&self, path: &Path, create: bool) -> io::Result<Option<RealLock>> {
-        let open =
-            |write| OpenOptions::new().read(true).write(write).create(create && write).open(path);
+        let open = |write| {
+            let mut options = OpenOptions::new();
+            options.read(true).write(write).create(create && write).mode(FILE_MODE);
+            regular(&mut options, path)
+        };
         let file = match open(true) {
             // Only NFS wants it writable, and a run in a read-only directory can be looked at, too.
             Err(e) if e.kind() != ErrorKind::NotFound && !create => open(false)?,
@@ -209,6 +233,25 @@ impl Files for RealFiles {
         }
     }
 }
+
+/// Opens a regular file and nothing else: a directory that others put together may have a pipe in the place of a file, for
+/// which opening would wait, or a link to what is not part of a record.
+fn regular(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
+    let other = |what| io::Error::new(ErrorKind::InvalidInput, what);
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    let opened = options.custom_flags(flags.bits().cast_signed()).open(path);
+    let code = |errno: Errno| Some(errno.raw_os_error());
+    let file = opened.map_err(|error| match error.raw_os_error() {
+        it if it == code(Errno::LOOP) => {
+            other("it is a symbolic link, and records are regular files")
+        }
+        it if it == code(Errno::NXIO) => other(NOT_REGULAR),
+        _ => error,
+    })?;
+    if file.metadata()?.is_file() { Ok(file) } else { Err(other(NOT_REGULAR)) }
+}
+
+const NOT_REGULAR: &str = "it is not a regular file";
 
 impl OutFile for File {
     fn sync(&mut self) -> io::Result<()> {

@@ -15,11 +15,8 @@ use serde::Serialize;
 
 use crate::files::Files;
 use crate::load::{self, End};
-use crate::store::{self, DIRECTORY_LOCK, END, ENVELOPE, JOURNAL, RECORD, SUMS};
+use crate::store::{self, DIRECTORY_LOCK, END, ENVELOPE, INDEX, JOURNAL, RECORD, SUMS};
 use crate::{RecordError, RunId, State, age, journal};
-
-/// The file.
-pub(crate) const INDEX: &str = "index.sqlite";
 
 /// Form of the table; an index of another is made anew.
 const USER_VERSION: i32 = 2;
@@ -141,7 +138,8 @@ fn gather<F: Files>(
 ) -> Result<(BTreeMap<RunId, Kept>, Listing), RecordError> {
     let mut rows = BTreeMap::new();
     let mut listing = Listing::default();
-    for id in store::ids(files, dir)?.into_iter().rev() {
+    let ids = store::ids(files, dir)?;
+    for id in ids.iter().rev().cloned() {
         let path = dir.join(id.as_str());
         let cached = known.get(&id).filter(|kept| kept.stamp == stamp_of(files, &path));
         let kept = match cached {
@@ -157,9 +155,10 @@ fn gather<F: Files>(
             Err(error) => listing.unreadable.push((path, error.to_string())),
         }
     }
-    let mut kept: Vec<&Kept> = rows.values().collect();
-    kept.sort_by(|a, b| age::compare((&b.row.id, b.begun_ns), (&a.row.id, a.begun_ns)));
-    listing.runs = kept.into_iter().map(|kept| live(files, dir, &kept.row)).collect();
+    let begun_ns = |id: &RunId| rows.get(id).and_then(|kept| kept.begun_ns);
+    let newest: Vec<RunId> = age::newest_by(files, dir, &ids, begun_ns).collect();
+    let kept = newest.iter().filter_map(|id| rows.get(id));
+    listing.runs = kept.map(|kept| live(files, dir, &kept.row)).collect();
     Ok((rows, listing))
 }
 

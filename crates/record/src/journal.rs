@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::files::Files;
-use crate::store::READ_MAX;
+use crate::store::{self, JOURNAL_MAX, LINE_MAX};
 use crate::{RecordError, StepEntry};
 
 const OPEN: &str = "{\"crc32\":\"";
@@ -112,10 +112,10 @@ impl Lines {
     /// # Errors
     /// The kernel's answer.
     pub fn open<F: Files>(files: &F, path: &Path) -> Result<Lines, RecordError> {
-        let open = files.open(path).map_err(RecordError::io("open it", path))?;
+        let open = store::open_within(files, path, JOURNAL_MAX)?;
         Ok(Lines {
             path: path.to_owned(),
-            from: BufReader::with_capacity(256 << 10, open.take(READ_MAX + 1)),
+            from: BufReader::with_capacity(256 << 10, open.take(JOURNAL_MAX + 1)),
             line: Vec::new(),
             entries: 0,
             whole: 0,
@@ -221,10 +221,10 @@ impl Lines {
 
     fn take_line(&mut self) -> Result<usize, RecordError> {
         self.line.clear();
-        let taken = self.from.read_until(b'\n', &mut self.line);
+        let taken = self.from.by_ref().take(LINE_MAX + 1).read_until(b'\n', &mut self.line);
         let taken = taken.map_err(RecordError::io("read it", &self.path))?;
-        if self.from.get_ref().limit() == 0 {
-            return Err(RecordError::damaged(&self.path, "is larger than any such file can be"));
+        if taken as u64 > LINE_MAX || self.from.get_ref().limit() == 0 {
+            return Err(RecordError::damaged(&self.path, "is larger than any journal can be"));
         }
         Ok(taken)
     }
@@ -286,7 +286,7 @@ mod tests {
         let from: Box<dyn Read> = Box::new(std::io::Cursor::new(text));
         let mut lines = Lines {
             path: "j".into(),
-            from: BufReader::new(from.take(READ_MAX + 1)),
+            from: BufReader::new(from.take(JOURNAL_MAX + 1)),
             line: Vec::new(),
             entries: 0,
             whole: 0,

@@ -31,6 +31,7 @@ mod index;
 mod journal;
 mod load;
 mod migrate;
+mod removal;
 mod run;
 mod run_id;
 mod runs;

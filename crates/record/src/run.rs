@@ -1,7 +1,7 @@
 //! Writing a run: from its first file to its last.
 
 use std::collections::BTreeSet;
-use std::io::Write as _;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use block::{Bytes, Event, RunSink};
@@ -13,11 +13,12 @@ use crate::files::{Files, OutFile as _, RealFiles};
 use crate::journal::{self, What};
 use crate::load::{self, End, Found, RecordFile};
 use crate::store::{
-    self, DOCUMENT, END, HISTOGRAMS, JOURNAL, READ_MAX, RECORD, SAMPLES, SERIES, SUMS,
+    self, DOCUMENT, DOCUMENT_MAX, END, HISTOGRAMS, JOURNAL, JOURNAL_MAX, LINE_MAX, RECORD, SAMPLES,
+    SERIES, SUMS,
 };
 use crate::{Document, Envelope, RecordError, RunId, SampleRow, Saved, State, StepEntry, Summary};
 use crate::{Head, SamplesFormat};
-use crate::{index, migrate, samples, sums};
+use crate::{index, migrate, removal, samples, sums};
 
 /// A run in the making. It is locked against other processes until it is dropped; dropped without
 /// [`RunWriter::finish`], or killed, it leaves a run that can be resumed. One that goes on with a run
@@ -76,7 +77,7 @@ impl<F: Files> RunWriter<F> {
         });
         let (journal, lock) = placed.inspect_err(|_| {
             // A later process sweeps away what this one cannot.
-            let _ = store::remove_tree(files, &staging, 1);
+            let _ = removal::remove_own(files, &staging);
         })?;
         files.sync_dir(runs).map_err(RecordError::io("sync it", runs)).inspect_err(|_| {
             // Not removed: if the power fails, it may be back under the run's name, and must be whole.
@@ -93,7 +94,7 @@ impl<F: Files> RunWriter<F> {
             journal,
             entries: 0,
             journal_bytes: 0,
-            journal_bytes_max: READ_MAX,
+            journal_bytes_max: JOURNAL_MAX,
             is_full: false,
             reopen: None,
             is_new: true,
@@ -127,7 +128,7 @@ impl<F: Files> RunWriter<F> {
             journal,
             entries: found.entries,
             journal_bytes: found.whole_bytes,
-            journal_bytes_max: READ_MAX,
+            journal_bytes_max: JOURNAL_MAX,
             is_full: false,
             reopen: Some(Reopen { is_torn: run.torn_bytes > 0 }),
             is_new: false,
@@ -251,6 +252,9 @@ impl<F: Files> RunWriter<F> {
         let state = if state == State::Running { State::Interrupted } else { state };
         let text = document.to_json();
         let text = text.map_err(|source| RecordError::Json { what: "document", source })?;
+        if text.len() as u64 > DOCUMENT_MAX {
+            return Err(self.stop(&too_large(&self.dir.join(DOCUMENT), text.len(), DOCUMENT_MAX)));
+        }
         self.open_again()?;
         if let Err(error) = self.seal(text.as_bytes(), state, summary) {
             return Err(self.stop(&error));
@@ -292,6 +296,9 @@ impl<F: Files> RunWriter<F> {
         let line = line.map_err(|source| RecordError::Json { what: "entry", source })?;
         let path = self.dir.join(JOURNAL);
         let bytes = self.journal_bytes.saturating_add(line.len() as u64);
+        if line.len() as u64 > LINE_MAX {
+            return Err(self.stop(&too_large(&path, line.len(), LINE_MAX)));
+        }
         // Also nothing shorter after it: a journal has no gaps.
         self.is_full |= bytes > self.journal_bytes_max;
         if self.is_full {
@@ -305,6 +312,12 @@ impl<F: Files> RunWriter<F> {
             written.and_then(|()| self.journal.sync().map_err(RecordError::io("sync it", &path)));
         if let Err(error) = synced {
             return Err(self.stop(&error));
+        }
+        // The kernel takes what is written to a file without a name, and keeps none of it.
+        if self.files.stat(&path).is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
+            let why = "somebody removed the run's directory while it was written";
+            let gone = io::Error::new(io::ErrorKind::NotFound, why);
+            return Err(self.stop(&RecordError::io("find it again", &path)(gone)));
         }
         self.entries += 1;
         self.journal_bytes = bytes;
@@ -346,6 +359,12 @@ impl<F: Files> RunSink for RunWriter<F> {
             *known = (*known).max(*positions);
         }
     }
+}
+
+/// What would not be read back is not written.
+fn too_large(path: &Path, bytes: usize, most: u64) -> RecordError {
+    let why = format!("{bytes} bytes in one piece, and at most {most} are read back");
+    RecordError::io("write it", path)(io::Error::new(io::ErrorKind::FileTooLarge, why))
 }
 
 /// Writes the first files of a run and locks it.

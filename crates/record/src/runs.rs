@@ -9,7 +9,7 @@ use crate::load::{self, Found, Run};
 use crate::run::RunWriter;
 use crate::store::{self, DIRECTORY_LOCK, RECORD};
 use crate::sums::{self, Integrity, Sums};
-use crate::{Head, RecordError, RunId, State, age};
+use crate::{Head, RecordError, RunId, State, age, removal};
 
 /// How many runs an error names.
 const NAMED: usize = 5;
@@ -59,7 +59,7 @@ impl<F: Files> Runs<F> {
     pub fn prepare(&self) -> Result<(), RecordError> {
         store::make_dirs(&self.files, &self.dir)?;
         let _changing = self.changing()?;
-        store::sweep(&self.files, &self.dir);
+        removal::sweep(&self.files, &self.dir);
         // The lock's file may be there since the directory could be written; a new name cannot.
         let probe = self.dir.join(format!("{}probe-{}", store::NEW, std::process::id()));
         self.files.make_dir(&probe).map_err(RecordError::io("write in it", &self.dir))?;
@@ -73,7 +73,8 @@ impl<F: Files> Runs<F> {
     pub fn create(&self, head: &Head) -> Result<RunWriter<F>, RecordError> {
         store::make_dirs(&self.files, &self.dir)?;
         let _changing = self.changing()?;
-        store::sweep(&self.files, &self.dir);
+        removal::sweep(&self.files, &self.dir);
+        age::note(&self.files, &self.dir, &head.envelope.run_id)?;
         RunWriter::create(&self.files, &self.dir, head)
     }
 
@@ -204,27 +205,28 @@ impl<F: Files> Runs<F> {
     pub fn reindex(&self) -> Result<usize, RecordError> {
         store::make_dirs(&self.files, &self.dir)?;
         let _changing = self.changing()?;
-        store::sweep(&self.files, &self.dir);
+        removal::sweep(&self.files, &self.dir);
         index::rebuild(&self.files, &self.dir)
     }
 
-    /// Removes a run: in one step from sight, then from the disk.
+    /// Removes a run: in one step from sight, then from the disk. Files in its directory that no run writes stay, in the
+    /// directory that is told.
     ///
     /// # Errors
     /// [`RecordError::Busy`], [`RecordError::Unknown`], or what a file operation answered.
-    pub fn remove(&self, id: &RunId) -> Result<(), RecordError> {
+    pub fn remove(&self, id: &RunId) -> Result<Option<PathBuf>, RecordError> {
         self.known(id)?;
         let _changing = self.changing()?;
-        store::sweep(&self.files, &self.dir);
+        removal::sweep(&self.files, &self.dir);
         // A damaged run may have no file to lock; then nobody is writing it either.
         let _lock = match self.lock(id) {
-            Err(error) if error.is_absence() => None,
+            Err(error) if error.is_absence() || error.is_no_file() => None,
             other => Some(other?),
         };
-        let (path, aside) = (self.path(id), self.dir.join(format!("{}{id}", store::REMOVED)));
+        let (path, aside) = (self.path(id), removal::aside(&self.dir, id));
         self.files.rename(&path, &aside).map_err(RecordError::io("remove it", &path))?;
         self.files.sync_dir(&self.dir).map_err(RecordError::io("sync it", &self.dir))?;
-        let removed = store::remove_tree(&self.files, &aside, 1);
+        let removed = removal::remove(&self.files, &self.dir, &aside);
         // A row too many is noticed by whoever lists next.
         let _ = index::forget(&self.files, &self.dir, id);
         removed

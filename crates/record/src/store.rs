@@ -1,6 +1,6 @@
 //! Names in a run's directory, and the few ways in which files are read and written.
 
-use std::io::{self, BufWriter, ErrorKind, Read as _, Write as _};
+use std::io::{self, BufWriter, ErrorKind, Read, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -22,6 +22,10 @@ pub(crate) const SUMS: &str = "SHA256SUMS";
 /// Last file of a run: with it, the run has ended.
 pub(crate) const END: &str = "end.json";
 
+/// In the runs directory: what a list of runs shows.
+pub(crate) const INDEX: &str = "index.sqlite";
+/// In the runs directory: names of runs in the order in which they were made, one a line.
+pub(crate) const ORDER: &str = ".order";
 /// In the runs directory: held while names in it are made and removed.
 pub(crate) const DIRECTORY_LOCK: &str = ".lock";
 /// How names begin that are not runs yet.
@@ -31,8 +35,15 @@ pub(crate) const REMOVED: &str = ".removed-";
 /// How names of files end that are not whole yet.
 pub(crate) const PART: &str = ".part";
 
-/// Longest file that is read into memory. A journal of 10,000 steps has some 100 MiB.
-pub(crate) const READ_MAX: u64 = 2 << 30;
+/// Longest journal. One of 10,000 steps has some 100 MiB.
+pub(crate) const JOURNAL_MAX: u64 = 512 << 20;
+/// Longest line of a journal.
+pub(crate) const LINE_MAX: u64 = 64 << 20;
+/// Longest file of a run that is read in whole: a document of 1,000 steps is some 10 MB, and takes ten times its
+/// size in memory, or more if it was made to.
+pub(crate) const DOCUMENT_MAX: u64 = 64 << 20;
+/// Longest index: some 400,000 runs.
+const INDEX_MAX: u64 = 256 << 20;
 
 /// What is gathered before it is written to a file that is made piece by piece.
 const BUFFER: usize = 256 << 10;
@@ -59,14 +70,31 @@ pub(crate) fn lock_soon<F: Files>(
 
 /// A file's bytes.
 pub(crate) fn read<F: Files>(files: &F, path: &Path) -> Result<Vec<u8>, RecordError> {
+    let most = if path.ends_with(INDEX) { INDEX_MAX } else { DOCUMENT_MAX };
     let mut bytes = Vec::new();
-    let open = files.open(path).map_err(RecordError::io("open it", path))?;
-    let read = open.take(READ_MAX + 1).read_to_end(&mut bytes);
-    read.map_err(RecordError::io("read it", path))?;
-    if bytes.len() as u64 > READ_MAX {
-        return Err(RecordError::damaged(path, "is larger than any such file can be"));
+    let open = open_within(files, path, most)?;
+    open.take(most + 1).read_to_end(&mut bytes).map_err(RecordError::io("read it", path))?;
+    if bytes.len() as u64 > most {
+        return Err(too_long(path, bytes.len() as u64, most));
     }
     Ok(bytes)
+}
+
+/// Opens a file that has at most `most` bytes now.
+pub(crate) fn open_within<F: Files>(
+    files: &F,
+    path: &Path,
+    most: u64,
+) -> Result<Box<dyn Read>, RecordError> {
+    match files.stat(path) {
+        Ok(stat) if stat.len > most => Err(too_long(path, stat.len, most)),
+        // What else it is, opening it tells.
+        _ => files.open(path).map_err(RecordError::io("open it", path)),
+    }
+}
+
+fn too_long(path: &Path, len: u64, most: u64) -> RecordError {
+    RecordError::damaged(path, format!("has {len} bytes, and such a file has at most {most}"))
 }
 
 /// A file's bytes, or `None` when there is no such file.
@@ -158,19 +186,6 @@ pub(crate) fn remove_if<F: Files>(files: &F, path: &Path) -> Result<bool, Record
     }
 }
 
-/// Removes a directory and what is in it. The directories here are two deep; deeper ones are not
-/// ours, and stay.
-pub(crate) fn remove_tree<F: Files>(files: &F, dir: &Path, depth: u32) -> Result<(), RecordError> {
-    for entry in files.list(dir).map_err(RecordError::io("list it", dir))? {
-        let path = dir.join(&entry.name);
-        match entry.kind {
-            Kind::Dir if depth > 0 => remove_tree(files, &path, depth - 1)?,
-            _ => files.remove_file(&path).map_err(RecordError::io("remove it", &path))?,
-        }
-    }
-    files.remove_dir(dir).map_err(RecordError::io("remove it", dir))
-}
-
 /// Makes a directory and those above it, durably.
 pub(crate) fn make_dirs<F: Files>(files: &F, dir: &Path) -> Result<(), RecordError> {
     match files.stat(dir) {
@@ -225,20 +240,6 @@ pub(crate) fn ids<F: Files>(files: &F, dir: &Path) -> Result<Vec<RunId>, RecordE
     let mut ids: Vec<RunId> = dirs.filter_map(|e| e.name.parse().ok()).collect();
     ids.sort();
     Ok(ids)
-}
-
-/// Removes what earlier processes left unfinished in a runs directory. The caller holds its lock, so
-/// nobody is at work on it. Whatever cannot be removed is no run anyway.
-pub(crate) fn sweep<F: Files>(files: &F, dir: &Path) {
-    let mut names: Vec<_> =
-        files.list(dir).unwrap_or_default().into_iter().map(|e| e.name).collect();
-    names.retain(|name| name.starts_with(NEW) || name.starts_with(REMOVED));
-    // First their names: one that was a run's must not be that again, with nothing in it.
-    if !names.is_empty() && files.sync_dir(dir).is_ok() {
-        for name in names {
-            let _ = remove_tree(files, &dir.join(name), 1);
-        }
-    }
 }
 
 /// Where a run is prepared before it has its name.

@@ -117,7 +117,7 @@ fn a_run_is_called_by_its_id_its_beginning_or_last() {
     let (_dir, runs) = runs();
     let error = runs.find("last").unwrap_err();
     assert!(matches!(error, RecordError::NoRuns { .. }), "{error}");
-    for n in [3, 1, 70_000] {
+    for n in [1, 3, 70_000] {
         killed(&runs, n, 0);
     }
     assert_eq!(runs.find("last").unwrap(), id(70_000));
@@ -157,6 +157,9 @@ fn runs_of_one_second_keep_their_order() {
         RecordError::Ambiguous { candidates, .. } => assert_eq!(candidates, newest_first),
         other => panic!("{other}"),
     }
+    // As of the time before the order of creation was kept: what the records tell decides.
+    fs::remove_file(runs.dir().join(".order")).unwrap();
+    assert_eq!(listed(), newest_first);
     // Records that do not tell come before those that do, by name; a second later is later all the same.
     for nonce in [7, 5] {
         let path = runs.dir().join(named(nonce).as_str()).join("record.json");

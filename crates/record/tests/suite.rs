@@ -6,6 +6,7 @@ mod common;
 mod archives;
 mod faults;
 mod formats;
+mod hostile;
 mod index;
 mod journal;
 mod memory;

@@ -184,12 +184,21 @@ fn remove(names: &[String], place: &PlaceArgs, yes: bool, json: bool) -> Result<
         }
     }
     let left: Vec<RunId> = ids.iter().flat_map(|id| parts(&runs, id)).collect();
+    let mut kept: Vec<String> = Vec::new();
     for id in &ids {
         // Of one that was killed: nothing would know of the file any more.
         let left = runs.load(id).ok().filter(|run| !run.is_ended());
         let left =
             left.and_then(|run| scratch::left_by(Path::new(&run.summary.target), id.as_str()));
-        runs.remove(id)?;
+        if let Some(rest) = runs.remove(id)? {
+            let names = names_in(&rest);
+            talk::note(&format!(
+                "{id}: files that drivescope did not write stay in {}: {}",
+                rest.display(),
+                names.join(", ")
+            ));
+            kept.push(rest.display().to_string());
+        }
         if let Some(left) = left {
             let path = quoted(&left.path.to_string_lossy());
             talk::note(&format!(
@@ -208,7 +217,16 @@ fn remove(names: &[String], place: &PlaceArgs, yes: bool, json: bool) -> Result<
         ));
     }
     let text: String = ids.iter().map(|id| format!("removed {id}\n")).collect();
-    tell(json, json!({ "removed": ids }), &Styled::of_lines(&text))
+    tell(json, json!({ "removed": ids, "kept": kept }), &Styled::of_lines(&text))
+}
+
+/// Names in a directory, sorted.
+fn names_in(dir: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
 }
 
 /// With the runs that are their parts, without which a survey would name what is not there.

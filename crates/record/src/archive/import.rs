@@ -11,9 +11,9 @@ use tar::{Archive, EntryType};
 use crate::files::{Files, OutFile as _};
 use crate::load::{Found, Run};
 use crate::run::{lay_out, seal, write_derived};
-use crate::store::{self, DOCUMENT, HISTOGRAMS, JOURNAL, SAMPLES, SERIES};
+use crate::store::{self, DOCUMENT, DOCUMENT_MAX, HISTOGRAMS, JOURNAL, SAMPLES, SERIES};
 use crate::sums;
-use crate::{RecordError, RunId, Runs, load, migrate};
+use crate::{RecordError, RunId, Runs, load, migrate, removal};
 
 /// What was unpacked.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -47,7 +47,7 @@ impl Default for Limits {
             runs: 10_000,
             files: 1_000_000,
             bytes: 256 << 30,
-            journal_bytes: 512 << 20,
+            journal_bytes: store::JOURNAL_MAX,
             ratio: 200,
         }
     }
@@ -55,9 +55,6 @@ impl Default for Limits {
 
 /// What an archive may unpack to whatever its size.
 const FREE_BYTES: u64 = 64 << 20;
-/// Longest file that is read in whole: a document of 1,000 steps is some 10 MB, and takes ten times its
-/// size in memory, or more if it was made to.
-const DOCUMENT_MAX: u64 = 64 << 20;
 
 impl<F: Files> Runs<F> {
     /// Unpacks an archive that [`Runs::export`] made, or takes in a document as `--json` printed it, when
@@ -81,21 +78,25 @@ impl<F: Files> Runs<F> {
         accepted: &[&str],
         limits: &Limits,
     ) -> Result<Imported, RecordError> {
+        // Opened once: what a pipe has said is gone.
+        let mut input = self.files.open_input(path).map_err(RecordError::io("open it", path))?;
         let mut magic = Vec::new();
-        let open = || self.files.open(path).map_err(RecordError::io("open it", path));
-        open()?.take(2).read_to_end(&mut magic).map_err(RecordError::io("read it", path))?;
+        let begun = input.by_ref().take(2).read_to_end(&mut magic);
+        begun.map_err(RecordError::io("read it", path))?;
+        let is_archive = magic == [0x1f, 0x8b];
+        let input: Box<dyn Read> = Box::new(io::Cursor::new(magic).chain(input));
         store::make_dirs(&self.files, &self.dir)?;
         let _changing = self.changing()?;
-        store::sweep(&self.files, &self.dir);
-        let staged = if magic == [0x1f, 0x8b] {
-            self.unpack(path, open()?, limits)
+        removal::sweep(&self.files, &self.dir);
+        let staged = if is_archive {
+            self.unpack(path, input, limits)
         } else {
-            self.take_document(path, open()?, accepted)
+            self.take_document(path, input, accepted)
         };
         // Before anything gets its name, all of it is looked at.
         let placed =
             staged.and_then(|ids| self.look_over(path, &ids)).and_then(|all| self.place(all));
-        store::sweep(&self.files, &self.dir);
+        removal::sweep(&self.files, &self.dir);
         placed
     }
 
