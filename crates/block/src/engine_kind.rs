@@ -48,6 +48,55 @@ impl FromStr for EngineKind {
     }
 }
 
+/// The engine that a user asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EngineChoice {
+    /// This one, or, where the kernel refuses it, the next in the order of [`EngineKind::ALL`].
+    From(EngineKind),
+    /// This one and no other.
+    Only(EngineKind),
+}
+
+impl EngineChoice {
+    /// The engine that is tried first.
+    pub fn first(self) -> EngineKind {
+        match self {
+            EngineChoice::From(kind) | EngineChoice::Only(kind) => kind,
+        }
+    }
+}
+
+/// io_uring, or the next one that the kernel allows.
+impl Default for EngineChoice {
+    fn default() -> EngineChoice {
+        EngineChoice::From(EngineKind::default())
+    }
+}
+
+impl fmt::Display for EngineChoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            EngineChoice::From(_) => f.pad("auto"),
+            EngineChoice::Only(kind) => kind.fmt(f),
+        }
+    }
+}
+
+/// Reads `auto`, which begins with io_uring, or an engine's name.
+impl FromStr for EngineChoice {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<EngineChoice, String> {
+        match text {
+            "auto" => Ok(EngineChoice::default()),
+            _ => text
+                .parse()
+                .map(EngineChoice::Only)
+                .map_err(|_| "write auto, io_uring, libaio or psync".to_owned()),
+        }
+    }
+}
+
 impl TryFrom<String> for EngineKind {
     type Error = String;
 

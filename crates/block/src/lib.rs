@@ -23,7 +23,7 @@ pub use drive::{
     Completion, Drive, DriveError, DriveInfo, DriveKind, Errno, LaneSetup, Op, Outcome, Payload,
     Request, Target, Waiting, WriteCache,
 };
-pub use engine_kind::EngineKind;
+pub use engine_kind::{EngineChoice, EngineKind};
 pub use environment::{
     ArcCounters, ArrayState, CpuTimes, DeviceCounters, Endurance, Environment, Extents, Layer,
     Leaf, LinkState, Medium, PageCache, Snapshot, Stack, TaskIo,

@@ -2,8 +2,10 @@
 
 pub mod claims;
 pub mod describe;
+pub mod descriptors;
 pub mod devices;
 pub mod drive;
+pub mod engines;
 pub mod environment;
 pub mod extents;
 pub mod gate;

@@ -17,6 +17,7 @@ use std::sync::{Mutex, PoisonError};
 use block::{Bytes, DriveError, DriveInfo, DriveKind, LaneSetup, Nanos, Target, Time};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 
+use crate::descriptors;
 use crate::drive::{Aio, Engine, Psync, Uring, now, sleep};
 
 pub use crate::drive::{
@@ -400,6 +401,7 @@ impl<E: Engine> Target for EngineTarget<E> {
 
     fn open<'a>(&'a mut self, setup: &LaneSetup<'_>) -> Result<Vec<E::Drive<'a>>, DriveError> {
         let opened = &self.opened;
+        descriptors::check(opened.name(), E::KIND, setup.submitters)?;
         (0..setup.submitters).map(|submitter| E::open(opened, submitter, setup)).collect()
     }
 }

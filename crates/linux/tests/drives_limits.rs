@@ -61,5 +61,6 @@ fn an_engine_that_cannot_be_had_is_refused_with_another(file: &Scratch) {
     let Err(error) = refused else { panic!("a ring without a descriptor") };
     let text = error.to_string();
     assert!(text.contains("engine io_uring cannot be used") && text.contains("--engine libaio"));
+    assert!(text.contains("ulimit -n") && text.contains("fewer threads"), "{text}");
     assert!(usable.is_ok(), "the way out that the message names");
 }

@@ -12,7 +12,8 @@ use block::{
 use rustix::fs::{major, minor};
 
 use super::null::{self, NullDrive, NullTarget};
-use super::{Aio, AioDrive, Engine, Psync, PsyncDrive, Uring, UringDrive, clock, sleep};
+use super::{Aio, AioDrive, Engine as _, Psync, PsyncDrive, Uring, UringDrive, clock, sleep};
+use crate::descriptors;
 use crate::target::{EngineKind, Opened};
 
 /// The device that costs nothing, and its number (`mem(4)`).
@@ -55,12 +56,7 @@ impl Calibration {
     /// Where `/dev/null` cannot be opened or is something else, as in a bare chroot, or `engine` cannot
     /// be had, it is a [`NullTarget`]: [`Calibration::through_kernel`] tells.
     pub fn new(engine: EngineKind, capacity: Bytes, cpus: Option<Vec<usize>>) -> Calibration {
-        let probe = match engine {
-            EngineKind::IoUring => Uring::probe,
-            EngineKind::Libaio => Aio::probe,
-            EngineKind::Psync => Psync::probe,
-        };
-        Calibration(match probe().and_then(|()| nothing()) {
+        Calibration(match super::probe(engine).and_then(|()| nothing()) {
             Ok(file) => Way::Kernel(Opened::nothing(file, null::info(capacity), engine, cpus)),
             Err(_) => Way::Pure(NullTarget::new(capacity).pin_cpus(cpus.unwrap_or_default())),
         })
@@ -122,6 +118,7 @@ impl Target for Calibration {
                 return Ok(drives.map(|drive| CalibrationDrive(Through::Null(drive))).collect());
             }
         };
+        descriptors::check("the tester's own limit", opened.options().engine, setup.submitters)?;
         let open = |submitter| {
             let drive = match opened.options().engine {
                 EngineKind::IoUring => {

@@ -60,6 +60,18 @@ pub trait Engine: sealed::Sealed + Send + Sync + 'static {
     fn probe() -> std::io::Result<()>;
 }
 
+/// Asks the kernel whether `kind` can be used at all.
+///
+/// # Errors
+/// The kernel's answer.
+pub fn probe(kind: EngineKind) -> std::io::Result<()> {
+    match kind {
+        EngineKind::IoUring => Uring::probe(),
+        EngineKind::Libaio => Aio::probe(),
+        EngineKind::Psync => Psync::probe(),
+    }
+}
+
 /// Access to what a drive's reads delivered.
 pub trait Buffers {
     /// The buffer of `slot`, from its start, as its last transfer left it; at least as long as the

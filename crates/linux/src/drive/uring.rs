@@ -1,7 +1,6 @@
 //! The io_uring engine: a ring a submitter, batches in one system call, completions without any.
 
 use block::{Bytes, Completion, Drive, DriveError, LaneSetup, Op, Request, Time};
-use io_uring::IoUring;
 
 use super::lane::{Lane, Spare};
 use super::queued::{Queue, Queued};
@@ -44,7 +43,7 @@ impl Engine for Uring {
     }
 
     fn probe() -> std::io::Result<()> {
-        IoUring::new(1).map(drop)
+        super::sys::setup::probe()
     }
 }
 

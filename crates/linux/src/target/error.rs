@@ -184,6 +184,10 @@ pub(super) fn is_made_up(found: &rustix::fs::StatFs) -> bool {
 /// What a user can do about an `error` of `engine`.
 pub(crate) fn engine_remedy(engine: EngineKind, error: &io::Error) -> &'static str {
     match (engine, error.raw_os_error()) {
+        (EngineKind::IoUring, Some(libc::EMFILE | libc::ENFILE)) => {
+            "each submitter needs an open file of its own: raise the limit (ulimit -n), take fewer \
+             threads, or use --engine libaio, which needs none"
+        }
         (EngineKind::IoUring, Some(libc::EPERM)) => {
             "io_uring is switched off or filtered here, see sysctl kernel.io_uring_disabled and \
              the container's seccomp profile; use --engine libaio"
@@ -226,6 +230,8 @@ mod tests {
         let disabled =
             engine_remedy(EngineKind::IoUring, &io::Error::from_raw_os_error(libc::EPERM));
         assert!(disabled.contains("kernel.io_uring_disabled") && disabled.contains("libaio"));
+        let short = engine_remedy(EngineKind::IoUring, &io::Error::from_raw_os_error(libc::EMFILE));
+        assert!(short.contains("ulimit -n") && short.contains("fewer threads"));
         let full = engine_remedy(EngineKind::Libaio, &io::Error::from_raw_os_error(libc::EAGAIN));
         assert!(full.contains("fs.aio-max-nr"));
     }

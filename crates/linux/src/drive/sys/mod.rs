@@ -9,5 +9,5 @@ pub(crate) mod aio;
 pub(crate) mod command;
 pub(crate) mod ioctl;
 pub(crate) mod ring;
-mod setup;
+pub(crate) mod setup;
 pub(crate) mod slots;

@@ -14,7 +14,7 @@ use block::{Bytes, Nanos, Time};
 use io_uring::{IoUring, opcode, squeue, types};
 
 use super::command::{Command, entry};
-use super::setup::{SETUPS, build};
+use super::setup::best;
 use super::slots::Slots;
 use crate::drive::clock;
 use crate::drive::queued::{Queue, Turn};
@@ -111,21 +111,7 @@ impl<'a> Ring<'a> {
         let depth = slots.depth();
         // One more than slots, for the alarm, if there is one more.
         let entries = (u32::from(depth) + 1).next_power_of_two().min(u32::from(DEPTH_MAX));
-        let mut step = 0;
-        let uring = loop {
-            match build(step, entries, iopoll) {
-                Err(error) if error.raw_os_error() == Some(libc::EINVAL) && step + 1 < SETUPS => {
-                    step += 1;
-                }
-                other => break other?,
-            }
-        };
-        if !uring.params().is_feature_ext_arg() {
-            return Err(io::Error::new(
-                io::ErrorKind::Unsupported,
-                "this kernel's io_uring cannot wait with a timeout (Linux 5.11 can)",
-            ));
-        }
+        let uring = best(entries, iopoll)?;
         Ok(Ring {
             uring,
             file,
