@@ -26,11 +26,10 @@ mod values;
 
 use std::path::PathBuf;
 
-use block::{Bytes, Nanos};
+use block::{Bytes, EngineChoice, Nanos};
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::builder::{PathBufValueParser, TypedValueParser as _};
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use linux::target::EngineKind;
 use mark::{Profile, TestSpec};
 use workload::plan::Region;
 use workload::units::{parse_bytes, parse_nanos};
@@ -261,9 +260,9 @@ pub struct TargetArgs {
     /// file's all, a device's first 1GiB; of a plan its own part, or all]
     #[arg(long, value_name = "SPAN", value_parser = span, conflicts_with = "size")]
     pub span: Option<Span>,
-    /// How I/O is issued
-    #[arg(long, value_name = "ENGINE", default_value = "io_uring")]
-    pub engine: EngineKind,
+    /// How I/O is issued: auto, io_uring, libaio or psync
+    #[arg(long, value_name = "ENGINE", default_value = "auto")]
+    pub engine: EngineChoice,
     /// Poll for completions (io_uring, on drives with polling queues)
     #[arg(long)]
     pub iopoll: bool,

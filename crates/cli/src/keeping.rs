@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use crate::args::KeepArgs;
 use crate::envelope::SystemClock;
-use crate::{recording, talk};
+use crate::{engines, recording, talk};
 
 /// What a record begins with.
 pub struct Beginning<'a> {
@@ -53,6 +53,9 @@ impl Keeping {
         let Some((runs, is_asked)) = recording::place(keep)? else {
             return Ok(Keeping::none(what));
         };
+        if let Some(refused) = engines::refused() {
+            beginning.setup["engine_refused"] = refused;
+        }
         match &keep.part_of {
             Some(whole) => beginning.setup["part_of"] = whole.as_str().into(),
             // What it is a part of has told so.

@@ -4,6 +4,7 @@ mod args;
 mod completing;
 mod consent;
 mod durable;
+mod engines;
 mod envelope;
 mod exit;
 mod facing;
@@ -47,6 +48,10 @@ use crate::args::{Cli, Given, TraceVerb, Verb};
 /// Stack that the program counts on: as large as Linux usually lets it become.
 const STACK: u64 = 8 << 20;
 
+/// Descriptors that any verb takes, with those that the drive's facts are read by. Without them the facts would be missing,
+/// and nothing would say why.
+const DESCRIPTORS: u64 = 24;
+
 fn main() -> ExitCode {
     // A stack may grow as far as `ulimit -s` lets it. A thread's is as large as was asked for.
     let limit = rustix::process::getrlimit(rustix::process::Resource::Stack).current;
@@ -66,6 +71,12 @@ fn main() -> ExitCode {
 fn program() -> ExitCode {
     if let Err(error) = outputs::check_streams() {
         return end(Err(error));
+    }
+    if let Some(free) = linux::descriptors::free().filter(|free| *free < DESCRIPTORS) {
+        let hint = "hint: raise the limit, such as with ulimit -n 1024";
+        return end(Err(anyhow::anyhow!(
+            "only {free} more files can be opened, and drivescope needs {DESCRIPTORS}\n{hint}"
+        )));
     }
     let mut arguments = std::env::args_os();
     let called = arguments.next().map(PathBuf::from);

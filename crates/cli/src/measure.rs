@@ -33,7 +33,7 @@ use crate::opening::{null_stack, tell_without_effect};
 use crate::recording::Recording;
 use crate::turns::Turn;
 use crate::ways::EngineWay;
-use crate::{outputs, setup, talk};
+use crate::{engines, outputs, setup, talk};
 
 /// What a verb asks to be measured.
 pub struct Job<'a> {
@@ -251,7 +251,7 @@ impl Desk<'_> {
         let extents = environment.extents_within(region.offset, region.length);
         let args = self.job.target;
         let how = How {
-            engine: args.engine.to_string(),
+            engine: self.engine().to_string(),
             direct: !args.buffered,
             polling: args.iopoll,
             in_place: scratch::is_written_in_place(opened.file()),
@@ -263,7 +263,7 @@ impl Desk<'_> {
         let open = |engine| Ok(EngineWay::new(engine, opened.again(engine)?));
         let mut ways = others.map(open).collect::<Result<Vec<EngineWay>>>()?;
         let others = ways.iter_mut().map(|way| way as &mut (dyn Way + 'static)).collect();
-        let engines = Engines { own: Some(args.engine), others };
+        let engines = Engines { own: Some(self.engine()), others };
         let mut target = opened.engine()?;
         let target = drives::of_real(&mut target);
         let measured =
@@ -393,12 +393,17 @@ impl Desk<'_> {
 
     fn limit(&self, capacity: Bytes) -> Limit<'_> {
         let args = self.job.target;
-        Limit::new(args.engine, capacity, args.cpus.clone(), &self.cancel)
+        Limit::new(self.engine(), capacity, args.cpus.clone(), &self.cancel)
     }
 
-    /// The engine of the flags, and then the others that steps of `plan` name.
+    /// The engine of the flags, or the one that the kernel allows instead.
+    fn engine(&self) -> EngineKind {
+        engines::of(self.job.target)
+    }
+
+    /// That engine, and then the others that steps of `plan` name.
     fn engines(&self, plan: &Plan) -> Vec<EngineKind> {
-        let mut engines = vec![self.job.target.engine];
+        let mut engines = vec![self.engine()];
         for engine in plan.steps.iter().filter_map(|step| step.engine) {
             if !engines.contains(&engine) {
                 engines.push(engine);
@@ -426,7 +431,7 @@ impl Desk<'_> {
     fn open_options(&self, access: Access) -> OpenOptions {
         let args = self.job.target;
         OpenOptions {
-            engine: args.engine,
+            engine: self.engine(),
             access,
             direct: !args.buffered,
             iopoll: args.iopoll,

@@ -3,16 +3,19 @@
 use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
-use block::{Bytes, DriveIdentity, Environment, Layer, Leaf, Medium, Stack, Target as _};
+use block::{
+    Bytes, DriveIdentity, EngineChoice, EngineKind, Environment, Layer, Leaf, Medium, Stack,
+    Target as _,
+};
 use linux::drive::NullTarget;
 use linux::environment::RealEnvironment;
 use linux::gate::Permit;
 use linux::sysfs::Roots;
-use linux::target::{Access, AnyTarget, EngineKind, OpenOptions, RealTarget};
+use linux::target::{Access, AnyTarget, OpenOptions, RealTarget};
 
 use crate::consent::{self, Said};
 use crate::measure::identity_by_name;
-use crate::{outputs, talk};
+use crate::{engines, outputs, talk};
 
 /// True for drives that hold nothing of anybody's.
 pub fn is_nobodys(name: &str) -> bool {
@@ -25,7 +28,7 @@ pub struct Place<'a> {
     /// Block device, file, `sim:…` or `null:`.
     pub name: &'a str,
     /// How I/O is issued to a real drive.
-    pub engine: EngineKind,
+    pub engine: EngineChoice,
     /// CPUs that submitters are kept on.
     pub cpus: Option<&'a [usize]>,
     /// I/O to a real drive goes through the page cache, on purpose.
@@ -46,7 +49,7 @@ pub struct Place<'a> {
 /// their default: who leaves them alone expects nothing of them.
 pub fn tell_without_effect(
     name: &str,
-    engine: EngineKind,
+    engine: EngineChoice,
     cpus: Option<&[usize]>,
     others: &[(&'static str, bool)],
 ) {
@@ -54,8 +57,10 @@ pub fn tell_without_effect(
     if !is_null && !name.starts_with("sim:") {
         return;
     }
-    let by_name =
-        [("--engine", engine != EngineKind::default()), ("--cpus", cpus.is_some() && !is_null)];
+    let by_name = [
+        ("--engine", engine.first() != EngineKind::default()),
+        ("--cpus", cpus.is_some() && !is_null),
+    ];
     let given = by_name.iter().chain(others).filter(|(_, is_given)| *is_given);
     let flags: Vec<&str> = given.map(|(flag, _)| *flag).collect();
     let does = match flags.len() {
@@ -227,8 +232,9 @@ fn on_real<V: Visitor>(
     held: Option<Permit>,
     visitor: &mut V,
 ) -> Result<V::Out> {
+    let engine = engines::chosen(place.name, place.engine);
     let options = |access| OpenOptions {
-        engine: place.engine,
+        engine,
         access,
         direct: !place.buffered,
         pin_cpus: place.cpus.map(<[usize]>::to_vec),
@@ -263,7 +269,7 @@ fn on_real<V: Visitor>(
     let again = |engine| -> Result<AnyTarget> { Ok(same.again(engine)?) };
     let opened = Opened {
         identity: linux::describe::identify(&roots, &stack, path, target.info()),
-        engine: place.engine.to_string(),
+        engine: engine.to_string(),
         may_write: permit.is_some(),
         permit: permit.as_ref(),
         again: Some(&again),

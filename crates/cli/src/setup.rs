@@ -1,14 +1,14 @@
 //! How a run was set up: what it takes, beside its plan, to go on with it or to make it again.
 
 use anyhow::{Context as _, Result, bail};
-use block::Bytes;
-use linux::target::EngineKind;
+use block::{Bytes, EngineChoice, EngineKind};
 use mark::sweep::{Limits, Sweep};
 use record::{Run, RunId, SamplesFormat};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::args::{ConsentArgs, KeepArgs, OutputArgs, SamplesName, TargetArgs};
-use crate::talk;
+use crate::{engines, talk};
 
 /// The setup of a recorded run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -21,6 +21,9 @@ pub struct Setup {
     pub file_bytes: Option<Bytes>,
     /// `io_uring`, `libaio`, `psync`.
     pub engine: String,
+    /// Engines that would have been used and that the kernel refused, with its answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub engine_refused: Option<Value>,
     /// True when completions were polled for.
     pub iopoll: bool,
     /// True when I/O went through the page cache on purpose.
@@ -73,7 +76,8 @@ impl Setup {
             verb: verb.to_owned(),
             target: name,
             file_bytes: is_dir.then_some(file_bytes),
-            engine: target.engine.to_string(),
+            engine: engines::of(target).to_string(),
+            engine_refused: engines::refused(),
             iopoll: target.iopoll,
             buffered: target.buffered,
             no_cow: target.no_cow,
@@ -112,11 +116,12 @@ impl Setup {
     /// When the record names an engine that this version does not have.
     pub fn target_args(&self, consent: ConsentArgs) -> Result<TargetArgs> {
         let engine = EngineKind::ALL.into_iter().find(|kind| kind.to_string() == self.engine);
+        let engine = engine.with_context(|| format!("{}: no such engine here", self.engine))?;
         Ok(TargetArgs {
             target: self.target.clone(),
             size: self.file_bytes,
             span: None,
-            engine: engine.with_context(|| format!("{}: no such engine here", self.engine))?,
+            engine: EngineChoice::Only(engine),
             iopoll: self.iopoll,
             buffered: self.buffered,
             no_cow: self.no_cow,

@@ -254,9 +254,149 @@ fn an_engine_that_is_denied_names_the_next_one() {
             clean(group, &ran);
             assert_eq!(ran.body()["setup"]["engine"], next["--engine=".len()..]);
         }
-        let probe = ["probe", "align", file.to_str().unwrap(), "--no-progress", "--no-record"];
-        filter.run(&denied("io_uring", error), &probe).fails(2, &["--engine libaio"]);
+        let named = ["probe", "align", file.to_str().unwrap(), "--engine=io_uring", "--no-record"];
+        filter.run(&denied("io_uring", error), &named).fails(2, &["--engine libaio"]);
     }
+}
+
+/// Each verb that measures, on `file`, in a short form.
+fn measuring(file: &str) -> [Vec<&str>; 7] {
+    const SHORT: [&str; 5] =
+        ["--duration=20ms", "--warm-up=5ms", "--pause=1ms", "--runs=1", "--size=4MiB"];
+    fn own<'a>(verb: &[&'a str], file: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+        [verb, &[file], more].concat()
+    }
+    let loads = ["--tests=RND4KQ1T1", "--read-only"];
+    [
+        own(&["mark"], file, &[&SHORT[..], &loads].concat()),
+        own(&["compare", file], file, &[&SHORT[..], &loads].concat()),
+        own(
+            &["sweep"],
+            file,
+            &[&SHORT[..3], &["--vary=depth=1,2", "--runs=3", "--span=4MiB"]].concat(),
+        ),
+        own(&["probe", "align"], file, &["--time-budget=100ms"]),
+        own(&["survey"], file, &["--time-budget=2s", "--no-live"]),
+        own(&["flashbench", "--engine=auto", "-a", "-b", "65536", "-c", "1"], file, &[]),
+        own(&["diskspd", "--engine=auto", "-b4K", "-d1", "-W0"], file, &[]),
+    ]
+}
+
+/// Engines that records in `runs` name, and those that they say were refused.
+fn recorded_engines(runs: &Path) -> Vec<(Value, Value)> {
+    let read = |name: &String, file: &str| -> Option<Value> {
+        serde_json::from_str(&fs::read_to_string(runs.join(name).join(file)).ok()?).ok()
+    };
+    let of = |name: &String| {
+        let setup = read(name, "setup.json")?;
+        let document = read(name, "document.json")?;
+        let engine = document["body"]["setup"]["engine"].clone();
+        Some((engine, setup["engine_refused"][0]["engine"].clone())).filter(|(e, _)| e.is_string())
+    };
+    names(runs).iter().filter_map(of).collect()
+}
+
+/// In a container io_uring is denied as a rule, and the first command of a user would end in an error.
+#[test]
+fn where_io_uring_is_denied_the_next_engine_measures_and_is_named() {
+    let Some(filter) = Filter::new() else { return };
+    let dir = scratch_dir();
+    let file = dir.path().join("file");
+    written_file(&file, SIZE);
+    for (groups, next) in [
+        (&[("io_uring", Errno::PERM)][..], "libaio"),
+        (&[("register", Errno::NOSYS)], "libaio"),
+        (&[("io_uring", Errno::PERM), ("libaio", Errno::NOSYS)], "psync"),
+    ] {
+        let runs = scratch_dir();
+        let groups: Vec<String> =
+            groups.iter().flat_map(|&(group, error)| denied(group, error)).collect();
+        for line in measuring(file.to_str().unwrap()) {
+            let is_face = matches!(line[0], "flashbench" | "diskspd");
+            let place = format!("--runs-dir={}", runs.path().display());
+            let more = [place.as_str(), "--no-progress"];
+            let more = if is_face { &[][..] } else { &more[..] };
+            let ran = filter.run(&groups, &[&line[..], more].concat());
+            assert!(matches!(ran.code, Some(0 | 1)), "{line:?} {groups:?}: {ran:?}");
+            let notes: Vec<&str> =
+                ran.stderr.lines().filter(|line| line.contains("blocked here")).collect();
+            assert!(matches!(&notes[..], [one] if one.ends_with(next)), "{line:?}: {notes:?}");
+        }
+        let engines = recorded_engines(runs.path());
+        // A mark, two sides, a sweep and a probe; a survey makes parts by their verbs.
+        assert!(engines.len() >= 5, "{engines:?}");
+        assert!(engines.iter().all(|(engine, _)| engine == next), "{engines:?}");
+        let refused = |(_, refused): &&(Value, Value)| refused == "io_uring";
+        assert!(engines.iter().filter(refused).count() >= 5, "{engines:?}");
+    }
+}
+
+/// A run that is repeated where its engine is denied is made with the next one; one that goes on is not.
+#[test]
+fn a_recorded_engine_that_is_denied_is_replaced_only_where_runs_stay_alike() {
+    let Some(filter) = Filter::new() else { return };
+    let (dir, runs) = (scratch_dir(), scratch_dir());
+    let file = dir.path().join("file");
+    written_file(&file, SIZE);
+    let place = format!("--runs-dir={}", runs.path().display());
+    let ran = filter.run(&[], &mark_line(&file, &[&place]));
+    assert_eq!(ran.body()["setup"]["engine"], "io_uring");
+    let blocked = denied("io_uring", Errno::PERM);
+    let rerun = ["rerun", "last", "--json", "--no-progress", &place];
+    let again = filter.run(&blocked, &rerun);
+    clean("rerun", &again);
+    assert_eq!(again.body()["setup"]["engine"], "libaio", "{}", again.stderr);
+    assert_eq!(again.stderr.matches("blocked here").count(), 1, "{}", again.stderr);
+    let named = filter.run(&[], &[&rerun[..], &["--engine=psync"]].concat());
+    assert_eq!(named.body()["setup"]["engine"], "psync", "{}", named.stderr);
+    filter.run(&blocked, &[&rerun[..], &["--engine=io_uring"]].concat()).fails(2, &["libaio"]);
+}
+
+/// A purge reads and zeroes with the engine that it is given.
+#[test]
+fn a_purge_uses_the_engine_that_it_is_given() {
+    if !has_means(&["losetup"]) {
+        return;
+    }
+    let Some(filter) = Filter::new() else { return };
+    for (engine, denies, used) in [
+        ("psync", "io_uring", "psync"),
+        ("auto", "io_uring", "libaio"),
+        ("io_uring", "mincore", "io_uring"),
+    ] {
+        let device = Loop::new(SIZE, true);
+        written_file(&device.image, SIZE);
+        let (consent, flag) =
+            (format!("--consent={}", device.name()), format!("--engine={engine}"));
+        let line = ["purge", device.dev(), "--method=zero", "--json", "--no-record"];
+        let line = [&line[..], &["--no-progress", &consent, &flag]].concat();
+        let ran = filter.run(&denied(denies, Errno::PERM), &line).exits(0);
+        assert_eq!(ran.body()["engine"], used, "{}", ran.stderr);
+        assert!(fs::read(&device.image).unwrap().iter().all(|byte| *byte == 0), "{engine}");
+    }
+}
+
+/// Sysfs that cannot be opened for want of descriptors would look like a drive of which nothing is known.
+#[test]
+fn too_few_descriptors_are_said_to_be_too_few() {
+    let dir = scratch_dir();
+    let file = dir.path().join("file");
+    written_file(&file, SIZE);
+    let limited = |files: u32, args: &[&str]| -> Ran {
+        let mut command = Command::new("sh");
+        command.args(["-c", &format!("ulimit -n {files} && exec \"$@\""), "sh"]);
+        command.arg(env!("CARGO_BIN_EXE_drivescope")).args(args);
+        command.env("DRIVESCOPE_RUNS_DIR", runs_dir()).stdin(Stdio::null());
+        command.output().unwrap().into()
+    };
+    limited(12, &["devices"]).fails(2, &["more files can be opened", "ulimit -n"]);
+    let many = mark_line(&file, &["--no-record"]);
+    let is_tests = |word: &&str| word.starts_with("--tests");
+    let many: Vec<&str> = many.into_iter().filter(|word| !is_tests(word)).collect();
+    let many = [&many[..], &["--tests=RND4KQ1T64"]].concat();
+    limited(40, &many).fails(2, &["64 submitters", "more files can be opened", "ulimit -n"]);
+    let other = limited(40, &[&many[..], &["--engine=libaio"]].concat());
+    assert!(matches!(other.code, Some(0 | 1)), "{other:?}");
 }
 
 /// Features that a kernel may lack one by one: the way round is taken, and measures the same.

@@ -1,8 +1,7 @@
 //! Flags of `compare`.
 
-use block::Bytes;
+use block::{Bytes, EngineChoice};
 use clap::Args;
-use linux::target::EngineKind;
 use workload::units::parse_bytes;
 
 use super::{Cpus, KeepArgs, LoadArgs, Span, cpus, named, share, span};
@@ -47,9 +46,9 @@ pub struct CompareArgs {
     /// Part of each file, device or virtual drive to use: LENGTH, OFFSET+LENGTH or all
     #[arg(long, value_name = "SPAN", value_parser = span, conflicts_with = "size", help_heading = "Targets")]
     pub span: Option<Span>,
-    /// How I/O is issued
-    #[arg(long, value_name = "ENGINE", default_value = "io_uring", help_heading = "Targets")]
-    pub engine: EngineKind,
+    /// How I/O is issued: auto, io_uring, libaio or psync
+    #[arg(long, value_name = "ENGINE", default_value = "auto", help_heading = "Targets")]
+    pub engine: EngineChoice,
     /// Go through the page cache on purpose
     #[arg(long, help_heading = "Targets")]
     pub buffered: bool,

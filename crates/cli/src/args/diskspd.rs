@@ -18,6 +18,7 @@ Not of diskspd:
       --consent=WORD       before -w writes to what is there: a device's serial
                            number or by-id name, a file's name; once for each
       --allow=HAZARD       what on it may be lost, such as partitions
+      --engine=NAME        auto, io_uring, libaio or psync, in the place of -x
       --version            print which drivescope this is
 
 What the report is worth is told on stderr: whether the bytes reached the

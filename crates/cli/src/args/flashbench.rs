@@ -14,6 +14,7 @@ Before -O, -f and -p write to a real device:
                            signature:vfat
 
 Not of flashbench:
+      --engine=NAME        how I/O is issued: auto, io_uring, libaio or psync
       --version            prints which drivescope this is
 ";
 

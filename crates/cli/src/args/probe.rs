@@ -2,10 +2,9 @@
 
 use std::path::PathBuf;
 
-use block::{Bytes, Nanos};
+use block::{Bytes, EngineChoice, Nanos};
 use clap::builder::{PathBufValueParser, TypedValueParser as _};
 use clap::{Args, Subcommand};
-use linux::target::EngineKind;
 use workload::units::parse_bytes;
 
 use super::{Cpus, RecordArgs, Span, cpus, hazard, lasting, named, picture, span};
@@ -116,9 +115,9 @@ pub struct ProbePlaceArgs {
     /// Part to probe: LENGTH, OFFSET+LENGTH or all
     #[arg(long, value_name = "SPAN", value_parser = span)]
     pub region: Option<Span>,
-    /// How I/O is issued
-    #[arg(long, value_name = "ENGINE", default_value = "io_uring")]
-    pub engine: EngineKind,
+    /// How I/O is issued: auto, io_uring, libaio or psync
+    #[arg(long, value_name = "ENGINE", default_value = "auto")]
+    pub engine: EngineChoice,
     /// Keep the tester on these CPUs, such as 0,2-3
     #[arg(long, value_name = "LIST", value_parser = cpus)]
     pub cpus: Option<Cpus>,

@@ -2,10 +2,9 @@
 
 use std::path::PathBuf;
 
-use block::{Bytes, Nanos};
+use block::{Bytes, EngineChoice, Nanos};
 use clap::builder::{PathBufValueParser, TypedValueParser as _};
 use clap::{Args, ValueEnum};
-use linux::target::EngineKind;
 use pts::options::{Addresses, Load, Minute, Rule, Test};
 use workload::units::{parse_bytes, parse_nanos};
 
@@ -126,9 +125,9 @@ pub struct PtsConsentArgs {
     /// Most that may be written; refuse to begin what needs more
     #[arg(long, value_name = "SIZE", value_parser = limit)]
     pub write_budget: Option<Bytes>,
-    /// How I/O is issued
-    #[arg(long, value_name = "ENGINE", default_value = "io_uring")]
-    pub engine: EngineKind,
+    /// How I/O is issued: auto, io_uring, libaio or psync
+    #[arg(long, value_name = "ENGINE", default_value = "auto")]
+    pub engine: EngineChoice,
     /// Keep the submitters on these CPUs, such as 0,2-3
     #[arg(long, value_name = "LIST", value_parser = cpus)]
     pub cpus: Option<Cpus>,

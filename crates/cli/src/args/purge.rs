@@ -1,6 +1,6 @@
 //! Flags of `purge`.
 
-use block::Nanos;
+use block::{EngineChoice, EngineKind, Nanos};
 use clap::Args;
 use linux::purge::nvme::{Sanitizing, SecureErase};
 use linux::purge::{Method, Wishes};
@@ -40,6 +40,9 @@ pub struct PurgeArgs {
     /// Say what would be done, and do nothing
     #[arg(long)]
     pub dry_run: bool,
+    /// How it is read, and written to by zero: auto, io_uring, libaio or psync
+    #[arg(long, value_name = "ENGINE", default_value = "psync")]
+    pub engine: EngineChoice,
     /// Longest time to wait for it [default: none]
     #[arg(long, value_name = "TIME", value_parser = lasting)]
     pub timeout: Option<Nanos>,
@@ -61,6 +64,7 @@ impl PurgeArgs {
             ses: None,
             sanitize: None,
             dry_run: false,
+            engine: EngineChoice::Only(EngineKind::Psync),
             timeout: None,
             seed: None,
             consent: PurgeConsentArgs { consent: None, allow: Vec::new(), also: Vec::new() },

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use block::EngineChoice;
 use clap::builder::{PathBufValueParser, TypedValueParser as _};
 use clap::{Args, Subcommand, ValueEnum};
 
@@ -23,6 +24,9 @@ pub struct RerunArgs {
     /// when it is the same to the last bit
     #[arg(long, value_name = "SHARE", value_parser = share, default_value = "2%")]
     pub margin: f64,
+    /// How I/O is issued: auto, io_uring, libaio or psync [default: as it was recorded]
+    #[arg(long, value_name = "ENGINE", help_heading = "Target")]
+    pub engine: Option<EngineChoice>,
     #[command(flatten)]
     pub consent: ConsentArgs,
     #[command(flatten)]

@@ -2,10 +2,9 @@
 
 use std::path::PathBuf;
 
-use block::{Bytes, Nanos};
+use block::{Bytes, EngineChoice, Nanos};
 use clap::Args;
 use clap::builder::{PathBufValueParser, TypedValueParser as _};
-use linux::target::EngineKind;
 use workload::units::parse_bytes;
 
 use super::{LiveArgs, RecordArgs, hazard, lasting, named, page_file};
@@ -33,9 +32,9 @@ pub struct SurveyArgs {
     /// Directory, file, block device, or virtual drive (sim:usb-8m) [default: the current directory]
     #[arg(value_parser = named, help_heading = "Target")]
     pub target: Option<String>,
-    /// How I/O is issued
-    #[arg(help_heading = "Target", long, value_name = "ENGINE", default_value = "io_uring")]
-    pub engine: EngineKind,
+    /// How I/O is issued: auto, io_uring, libaio or psync
+    #[arg(help_heading = "Target", long, value_name = "ENGINE", default_value = "auto")]
+    pub engine: EngineChoice,
     /// Also write to a device or a file; what it holds is lost
     #[arg(help_heading = "Target", long)]
     pub write: bool,

@@ -179,7 +179,7 @@ pub(super) fn models(typed: &OsStr) -> Offered {
 }
 
 pub(super) fn engines(typed: &OsStr) -> Offered {
-    words(typed, &EngineKind::ALL.map(|engine| engine.word()))
+    words(typed, &["auto", "io_uring", "libaio", "psync"])
 }
 
 /// What may be lost. Kinds of signatures are many; they come when one is asked for.

@@ -13,11 +13,10 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use anyhow::{Context as _, Result, anyhow, bail};
-use block::{Bytes, DriveInfo, DriveKind, Environment, Nanos, Stack};
+use block::{Bytes, DriveInfo, DriveKind, EngineChoice, EngineKind, Environment, Nanos, Stack};
 use engine::{Control, IoPath};
 use linux::gate::{self, Permit, Request};
 use linux::sysfs::Roots;
-use linux::target::EngineKind;
 use mark::diskspd::{Engine, How, Look, Options, Outcome, Threads, run};
 use workload::plan::{Plan, Step};
 
@@ -25,7 +24,7 @@ use crate::consent;
 use crate::exit::Exit;
 use crate::limit::Limit;
 use crate::opening::{self, Opened, Place, Visitor, Writes};
-use crate::{outputs, talk};
+use crate::{engines, outputs, talk};
 use around::{Around, Busy};
 pub use said::Said;
 use start::Start;
@@ -273,11 +272,11 @@ impl Face<'_> {
         consent::ask(consent::Said { consent, allow: &self.said.allow }, path, None)
     }
 
-    fn engine(&self) -> EngineKind {
-        match self.options.engine {
-            Engine::Libaio => EngineKind::Libaio,
-            Engine::PosixAio => EngineKind::Psync,
-        }
+    fn engine(&self) -> EngineChoice {
+        self.said.engine.unwrap_or(match self.options.engine {
+            Engine::Libaio => EngineChoice::From(EngineKind::Libaio),
+            Engine::PosixAio => EngineChoice::Only(EngineKind::Psync),
+        })
     }
 
     /// The processors of this target's threads, which go around over the threads of all targets; `None` with `-n`.
@@ -327,7 +326,8 @@ impl Visitor for Load<'_> {
         let is_real = !matches!(self.kind, DriveKind::Virtual | DriveKind::Null);
         let here = std::thread::available_parallelism().map_or(1, usize::from);
         let cpus = self.face.cpus(self.index);
-        let limit = || Limit::new(self.face.engine(), info.capacity_bytes, cpus, self.cancel);
+        let engine = engines::chosen(&info.name, self.face.engine());
+        let limit = || Limit::new(engine, info.capacity_bytes, cpus, self.cancel);
         let mut limit = is_real.then(limit);
         let mut how = How {
             engine: &opened.engine,

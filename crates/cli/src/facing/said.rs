@@ -1,6 +1,7 @@
 //! Our own words on diskspd's command line, which are no options of diskspd.
 
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow, bail};
+use block::EngineChoice;
 use mark::diskspd::Manner;
 
 /// What they say.
@@ -14,6 +15,8 @@ pub struct Said {
     pub consent: Vec<String>,
     /// What may be lost.
     pub allow: Vec<String>,
+    /// The engine, in the place of diskspd's own.
+    pub engine: Option<EngineChoice>,
 }
 
 impl Said {
@@ -34,7 +37,7 @@ impl Said {
                 rest.extend(words.by_ref());
             } else if word == "--strict" {
                 said.strict = true;
-            } else if ["--emulate", "--consent", "--allow"].contains(&name) {
+            } else if ["--emulate", "--consent", "--allow", "--engine"].contains(&name) {
                 let name = name.to_owned();
                 let Some(value) = joined.or_else(|| words.next()) else {
                     bail!("{name}: its value is missing");
@@ -51,6 +54,11 @@ impl Said {
         match name {
             "--consent" => self.consent.push(value),
             "--allow" => self.allow.push(value),
+            "--engine" => {
+                let read = value.parse();
+                self.engine =
+                    Some(read.map_err(|hint: String| anyhow!("--engine={value}: {hint}"))?);
+            }
             _ if value == "diskspd-linux" => self.manner = Manner::Emulated,
             _ => bail!("--emulate={value}: has to be diskspd-linux"),
         }
@@ -60,19 +68,22 @@ impl Said {
 
 #[cfg(test)]
 mod tests {
+    use block::EngineKind;
+
     use super::*;
 
     #[test]
     fn our_words_are_taken_out_and_no_others() {
         let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
-        let line =
-            "-b4K --emulate diskspd-linux --strict --allow=x --consent W --allow y t -- --strict";
+        let line = "-b4K --emulate diskspd-linux --strict --allow=x --consent W --engine=psync --allow y t -- --strict";
         let (said, rest) = Said::take(words(line)).unwrap();
         assert_eq!(rest, words("-b4K t -- --strict"));
         let (consent, allow) = (words("W"), words("x y"));
-        assert_eq!(said, Said { manner: Manner::Emulated, strict: true, consent, allow });
+        let engine = Some(EngineChoice::Only(EngineKind::Psync));
+        assert_eq!(said, Said { manner: Manner::Emulated, strict: true, consent, allow, engine });
         assert_eq!(Said::take(words("-b4K t")).unwrap().0, Said::default());
         assert!(Said::take(words("--emulate=fio t")).is_err());
+        assert!(Said::take(words("--engine=aio t")).is_err());
         assert!(Said::take(words("t --consent")).is_err());
     }
 }

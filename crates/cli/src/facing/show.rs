@@ -195,7 +195,9 @@ fn remedy<'a>(face: &Face<'_>, caveat: &'a Caveat) -> Option<&'a str> {
         "nothing_finished" => "take a larger -d",
         "pattern" => "take a file several times as large as the drive's cache, or a larger -f",
         "drift" => "take larger -W and -d",
-        "hindered" if face.options.engine == diskspd::Engine::PosixAio => {
+        "hindered"
+            if face.options.engine == diskspd::Engine::PosixAio && face.said.engine.is_none() =>
+        {
             "leave -xp out, which does one transfer at a time"
         }
         "hindered" => "leave the machine otherwise idle, or take fewer threads than processors",

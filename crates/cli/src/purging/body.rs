@@ -1,7 +1,7 @@
 //! What a purge leaves: the body of its document.
 
-use block::Bytes;
 use block::health::{Detail, Health, NvmeSanitize};
+use block::{Bytes, EngineKind};
 use linux::purge::read_back::{ReadBack, Verdict};
 use linux::purge::{Capability, Ended, Method, Status};
 use serde::{Deserialize, Serialize};
@@ -22,6 +22,9 @@ pub struct Body {
     pub capabilities: Vec<Capability>,
     /// Kernel names of all that was emptied.
     pub blast_radius: Vec<String>,
+    /// How a drive of this machine was read, and written to by `zero`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub engine: Option<EngineKind>,
     /// What came of it; null where nothing was to be done but to say all this.
     pub outcome: Option<Outcome>,
     /// Doubts.

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context as _, Result};
-use block::{Bytes, DriveIdentity, Event, RunSink as _};
+use block::{Bytes, DriveIdentity, EngineChoice, EngineKind, Event, RunSink as _};
 use engine::IoPath;
 use linux::gate::Permit;
 use linux::purge::{Method, Status};
@@ -25,7 +25,7 @@ use crate::exit::Exit;
 use crate::keeping::{Beginning, Keeping};
 use crate::progress::Progress;
 use crate::verbs::mark::{run_id, seed_of};
-use crate::{recording, talk, view};
+use crate::{opening, recording, talk, view};
 
 pub use body::{Body, Device, Outcome, Told, Verified, verdict_words};
 
@@ -56,6 +56,8 @@ pub fn run(args: &PurgeArgs) -> Result<Exit> {
     args.check()?;
     let cancel = Arc::new(AtomicBool::new(false));
     linux::signals::install(Arc::clone(&cancel)).context("cannot watch for Ctrl-C")?;
+    let others = [("--engine", args.engine.first() != EngineKind::Psync)];
+    opening::tell_without_effect(&args.device, EngineChoice::default(), None, &others);
     let job = Job { args, seed: seed_of(args.seed)?, cancel };
     let made = match args.device.starts_with("sim:") {
         true => virtually::purge(&job)?,

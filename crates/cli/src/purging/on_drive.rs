@@ -1,4 +1,5 @@
-//! Emptying a drive through nothing but its requests: what a virtual drive knows.
+//! Emptying a drive through nothing but its requests: what a virtual drive knows, and how a real one is read and zeroed with
+//! another engine than psync.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -64,11 +65,14 @@ fn one(lane: &mut dyn Drive, op: Op, offset: Bytes, len: Bytes) -> Result<Result
     bail!("the drive did not answer a {} at {offset}", op.word())
 }
 
-/// Opens one lane for data.
+/// Opens one lane for data, for this thread.
 fn lane<'a>(target: &'a mut dyn IoPath, setup: &LaneSetup<'_>) -> Result<Box<dyn Drive + 'a>> {
     let mut lanes = target.open_for_data(setup)?;
     match lanes.pop() {
-        Some(lane) => Ok(lane),
+        Some(mut lane) => {
+            lane.attach()?;
+            Ok(lane)
+        }
         None => bail!("the drive opened no lane"),
     }
 }

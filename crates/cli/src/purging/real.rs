@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
-use block::Bytes;
 use block::health::{AtaCapabilities, Health};
+use block::{Bytes, EngineKind};
 use linux::gate::{self, Permit, Request};
 use linux::passthrough::{Commands, Device as Asked};
 use linux::purge::read_back::{self, Content, Place};
@@ -13,14 +13,16 @@ use linux::purge::{
     self, Capability, Ended, Method, Patience, Reader, Status, Surveyed, ata, choose, nvme,
 };
 use linux::sysfs::Roots;
+use linux::target::{Access, AnyTarget, OpenOptions, RealTarget};
 
+use super::on_drive::{self, Limits};
 use super::{Body, Device, Job, Made, Outcome, Told, Verified, caveats, show};
 use crate::args::PurgeArgs;
 use crate::consent::{self, Said};
 use crate::envelope::{SystemClock, envelope};
 use crate::exit::Refused;
 use crate::verbs::mark::run_id;
-use crate::{recording, talk};
+use crate::{engines, recording, talk};
 
 /// Purges what `job` names.
 pub fn purge(job: &Job<'_>) -> Result<Made> {
@@ -137,6 +139,7 @@ fn body(job: &Job<'_>, found: &Surveyed, chosen: &Capability, why: String) -> Bo
         why,
         capabilities: found.capabilities.clone(),
         blast_radius: own.chain(&chosen.touches).cloned().collect(),
+        engine: Some(engines::chosen(&job.args.device, job.args.engine)),
         outcome: None,
         caveats: caveats::of_method(chosen.method, promises, &identity.name),
     }
@@ -197,7 +200,22 @@ fn places(job: &Job<'_>, found: &Surveyed) -> Vec<Place> {
     read_back::places(identity.size_bytes, identity.logical_block_bytes, job.seed)
 }
 
+/// The drive with the engine that was asked for; `None` for psync, whose calls the descriptor takes itself.
+fn with_engine(job: &Job<'_>, permit: &Permit) -> Result<Option<AnyTarget>> {
+    let engine = engines::chosen(&job.args.device, job.args.engine);
+    if engine == EngineKind::Psync {
+        return Ok(None);
+    }
+    let file = permit.file().try_clone().context("cannot keep the device open")?;
+    let options = OpenOptions { engine, access: Access::ReadWrite, ..OpenOptions::default() };
+    let target = RealTarget::from_file(file, &permit.path().display().to_string(), options)?;
+    Ok(Some(target.engine()?))
+}
+
 fn look(job: &Job<'_>, permit: &Permit, places: &[Place], what: &str) -> Result<Vec<Content>> {
+    if let Some(mut target) = with_engine(job, permit)? {
+        return on_drive::look(drives::of_real(&mut target), places);
+    }
     let mut bar = job.progress();
     let whole: Bytes = places.iter().map(|place| place.len).sum();
     let mut reader = Reader::new(permit.file()).with_context(|| {
@@ -237,6 +255,15 @@ fn carry_out(
     let mut bar = job.progress();
     let whole = found.whole();
     let mut told = |share: f64| show(&mut bar, method.word(), whole.size, share);
+    if method == Method::Zero
+        && let Some(mut target) = with_engine(job, permit)?
+    {
+        let target = drives::of_real(&mut target);
+        let limits = Limits { cancel: &job.cancel, time: job.args.timeout };
+        let begun = target.now();
+        let ended = on_drive::empty(target, method, limits, &mut told)?;
+        return Ok((ended, target.now().since(begun).0 as f64 / 1e9));
+    }
     let mut patience = Patience::new(&job.cancel, job.args.timeout, &mut told);
     let ended = match method {
         Method::NvmeFormat => format(job, permit, found, &mut patience)?,

@@ -95,6 +95,7 @@ fn body(job: &Job<'_>, target: &VirtualTarget) -> Result<(Body, Promise)> {
         why,
         capabilities: offered,
         blast_radius: vec![info.name.clone()],
+        engine: None,
         outcome: None,
         caveats: caveats::of_method(method, true, &info.name),
     };

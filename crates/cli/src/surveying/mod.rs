@@ -24,7 +24,7 @@ use crate::keeping::{Beginning, Keeping};
 use crate::verbs::mark::{run_id, seed_of};
 use crate::verbs::print_json;
 use crate::verbs::report::page;
-use crate::{live, outputs, recording, records, setup, talk, view};
+use crate::{engines, live, outputs, recording, records, setup, talk, view};
 
 use keep::{Asked, Kept, Resumed, Turn};
 use subject::Subject;
@@ -81,7 +81,7 @@ pub fn main(args: &SurveyArgs, given: &Given) -> Result<Exit> {
     let asked = Asked {
         target: setup::absolute(&subject.name),
         chosen: subject.chosen.clone(),
-        engine: args.engine.to_string(),
+        engine: engines::chosen(&subject.name, args.engine).to_string(),
         may_write: subject.is_not_real() || args.write,
         time_budget_ns: args.time_budget,
         write_budget_bytes: args.write_budget,

@@ -7,10 +7,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use anyhow::{Context as _, Result, anyhow};
-use block::{Bytes, Nanos};
+use anyhow::{Context as _, Result, anyhow, bail};
+use block::{Bytes, EngineChoice, Nanos};
 use engine::Bench;
-use linux::target::EngineKind;
 use probe::flashbench::face::{FaceError, Options, Row, UsageError, run};
 use probe::flashbench::judge;
 use probe::{Desk, Finding, Halt, NoKeeper, Terms, Verdict};
@@ -39,7 +38,7 @@ pub fn main(args: &[OsString]) -> Result<Exit> {
     if words == ["--version"] {
         return print(&version("flashbench"));
     }
-    let (said, words) = consent(words);
+    let (said, words) = own_words(words)?;
     let options = match Options::parse(&words) {
         Err(UsageError::Help) => {
             return print(&flashbench_help());
@@ -62,31 +61,51 @@ pub fn main(args: &[OsString]) -> Result<Exit> {
     })
 }
 
-/// Words of consent, and the rest.
-fn consent(words: Vec<String>) -> ((Option<String>, Vec<String>), Vec<String>) {
-    let (mut consent, mut allow, mut rest) = (None, Vec::new(), Vec::new());
-    let mut words = words.into_iter();
-    while let Some(word) = words.next() {
-        match word.split_once('=') {
-            Some(("--consent", said)) => consent = Some(said.to_owned()),
-            Some(("--allow", hazard)) => allow.push(hazard.to_owned()),
-            _ if word == "--consent" => consent = words.next(),
-            _ if word == "--allow" => allow.extend(words.next()),
-            _ => rest.push(word),
-        }
-    }
-    ((consent, allow), rest)
+/// What our own words say.
+#[derive(Default)]
+struct Said {
+    consent: Option<String>,
+    allow: Vec<String>,
+    engine: EngineChoice,
 }
 
-fn place(options: &Options, (consent, allow): (Option<String>, Vec<String>)) -> ProbePlaceArgs {
+/// Takes our own words out of `words`; the rest is flashbench's.
+fn own_words(words: Vec<String>) -> Result<(Said, Vec<String>)> {
+    let (mut said, mut rest) = (Said::default(), Vec::new());
+    let mut words = words.into_iter();
+    while let Some(word) = words.next() {
+        let (name, joined) = match word.split_once('=') {
+            Some((name, value)) => (name, Some(value.to_owned())),
+            None => (word.as_str(), None),
+        };
+        if !["--consent", "--allow", "--engine"].contains(&name) {
+            rest.push(word);
+            continue;
+        }
+        let Some(value) = joined.or_else(|| words.next()) else {
+            bail!("{name}: its value is missing");
+        };
+        match name {
+            "--consent" => said.consent = Some(value),
+            "--allow" => said.allow.push(value),
+            _ => {
+                let read = value.parse();
+                said.engine = read.map_err(|hint: String| anyhow!("--engine={value}: {hint}"))?;
+            }
+        }
+    }
+    Ok((said, rest))
+}
+
+fn place(options: &Options, said: Said) -> ProbePlaceArgs {
     ProbePlaceArgs {
         target: Some(options.device.clone()),
         region: None,
-        engine: EngineKind::default(),
+        engine: said.engine,
         cpus: None,
         write: options.writes().is_some(),
-        consent,
-        allow,
+        consent: said.consent,
+        allow: said.allow,
         time_budget: DAYS,
         write_budget: Bytes(u64::MAX),
         erase_block: None,

@@ -1,6 +1,7 @@
 //! `drivescope rerun RUN`: a recorded run, made again and compared.
 
 use anyhow::{Context as _, Result, bail};
+use block::EngineChoice;
 use mark::Body;
 use mark::repeat::{self, Repeat};
 use record::{Document, Envelope, Integrity, Run, RunId, Runs, State};
@@ -18,7 +19,7 @@ use crate::setup::Setup;
 use crate::verbs::mark::run_id;
 use crate::verbs::resume::trace_cap;
 use crate::verbs::run::file_size;
-use crate::{talk, view};
+use crate::{engines, talk, view};
 
 /// The repetition as every mark is printed, and beside it how it compares.
 #[derive(Serialize)]
@@ -53,7 +54,10 @@ pub fn main(args: &RerunArgs) -> Result<Exit> {
     let original = original(&run, &runs, &args.record.place)?;
     let mut setup = Setup::of_record(&run)?;
     let plan = Plan::from_toml(&run.plan).with_context(|| format!("{id}: its plan.toml"))?;
-    let target = setup.target_args(args.consent.clone())?;
+    let mut target = setup.target_args(args.consent.clone())?;
+    target.engine = args.engine.unwrap_or(EngineChoice::From(target.engine.first()));
+    setup.engine = engines::of(&target).to_string();
+    setup.engine_refused = engines::refused();
     "rerun".clone_into(&mut setup.verb);
     setup.repeats = Some(id.clone());
     setup.part_of.clone_from(&args.record.part_of);

@@ -1,12 +1,14 @@
 //! `--resume RUN`: a recorded run goes on where it was interrupted or killed.
 
 use anyhow::{Context as _, Result, bail};
-use record::SamplesFormat;
+use block::{EngineChoice, EngineKind};
+use record::{RunId, SamplesFormat};
 use workload::plan::Plan;
 
 use crate::args::{Given, KeepArgs, OutputArgs, TargetArgs};
 use crate::exit::Exit;
 use crate::measure::Job;
+use crate::opening::is_nobodys;
 use crate::recording::{self, Course};
 use crate::records::{self, Kind};
 use crate::session::Session;
@@ -62,6 +64,7 @@ pub fn with<R>(
         // A drive may have another name by now; that it is the same one is checked when it is open.
         target.target.clone_from(&asked.target.target);
     }
+    check_engine(&id, &target)?;
     let job = Job {
         target: &target,
         plan: &|_| Ok(plan.clone()),
@@ -102,13 +105,39 @@ fn agree_on_samples(
     Ok(())
 }
 
+/// Whether `engine` is that of the record, or any that the kernel allows.
+fn is_recorded(engine: EngineChoice, setup: &Setup) -> bool {
+    match engine {
+        EngineChoice::From(_) => true,
+        EngineChoice::Only(kind) => kind.word() == setup.engine,
+    }
+}
+
+/// The runs of one record are made with one engine.
+///
+/// # Errors
+/// When the kernel refuses it here.
+fn check_engine(id: &RunId, target: &TargetArgs) -> Result<()> {
+    let engine = target.engine.first();
+    let refused = match is_nobodys(&target.target) {
+        true => None,
+        false => linux::engines::probe(engine).err().filter(linux::engines::is_refusal),
+    };
+    let Some(error) = refused else { return Ok(()) };
+    let others = if engine == EngineKind::IoUring { "libaio" } else { "psync" };
+    bail!(
+        "{id}: was made with {engine}, which is blocked here ({error})\nhint: allow {engine}, or begin a new run with \
+         --engine {others}"
+    )
+}
+
 fn agree(asked: &Asked<'_>, setup: &Setup, plan: &Plan) -> Result<()> {
     let TargetArgs { size, span, engine, iopoll, buffered, no_cow, cpus, .. } = asked.target;
     let region = plan.region.map(|r| r.length);
     let contradicts = [
         ("size", size.is_some() && *size != setup.file_bytes && *size != region),
         ("span", span.is_some_and(|span| span.region() != plan.region)),
-        ("engine", engine.to_string() != setup.engine),
+        ("engine", !is_recorded(*engine, setup)),
         ("iopoll", *iopoll != setup.iopoll),
         ("buffered", *buffered != setup.buffered),
         ("no-cow", *no_cow != setup.no_cow),

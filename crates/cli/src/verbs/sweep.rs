@@ -19,7 +19,7 @@ use crate::verbs::mark::{SIZE, run_id, seed_of};
 use crate::verbs::print_json;
 use crate::verbs::resume::{self, Asked};
 use crate::view::sweep::SweepFiles;
-use crate::{talk, view};
+use crate::{engines, talk, view};
 
 /// The form of what `--plan --json` prints.
 const PLAN_SCHEMA: &str = "drivescope.sweep-plan/1";
@@ -148,7 +148,7 @@ fn swept(args: &SweepArgs) -> Result<Swept> {
             OrderName::Interleaved => Order::Interleaved,
             OrderName::Blocked => Order::Blocked,
         },
-        engine: is_engine_varied.then_some(args.target.engine),
+        engine: is_engine_varied.then(|| engines::of(&args.target)),
     };
     let sweep = Sweep::new(args.vary.clone(), args.one_at_a_time, base)?;
     let limits =

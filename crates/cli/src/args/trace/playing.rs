@@ -1,8 +1,7 @@
 //! How a trace is issued again: what `trace replay` and `trace compare` share.
 
-use block::{Bytes, Nanos};
+use block::{Bytes, EngineChoice, Nanos};
 use clap::{Args, ValueEnum};
-use linux::target::EngineKind;
 use workload::units::{parse_bytes, parse_nanos};
 
 use crate::args::{Cpus, KeepArgs, PlaceArgs, Span, cpus, hazard, lasting, named, span};
@@ -128,9 +127,9 @@ pub struct PlayArgs {
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Tester")]
 pub struct TesterArgs {
-    /// How I/O is issued
-    #[arg(long, value_name = "ENGINE", default_value = "io_uring")]
-    pub engine: EngineKind,
+    /// How I/O is issued: auto, io_uring, libaio or psync
+    #[arg(long, value_name = "ENGINE", default_value = "auto")]
+    pub engine: EngineChoice,
     /// Submitters, which take requests in one global order
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
     pub submitters: u16,
