@@ -1,18 +1,21 @@
 //! Whose a file is that was given to the wrong verb, by what is in it: so that the error can name the right one.
 
 use std::fs::File;
-use std::io::Read as _;
+use std::io::{BufReader, Read as _};
 use std::path::{Path, PathBuf};
 
 use probe::flashbench::parse_all;
-use pts::judge::{self, Text};
-use serde_json::Value;
+use pts::judge;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
 
 use crate::args::line::quoted;
 use crate::session;
 
 /// So much of a file is looked at.
-const LOOK_BYTES: u64 = 64 << 20;
+const LOOK_BYTES: u64 = 8 << 20;
+/// So much of JSON, of which nothing is kept.
+const JSON_BYTES: u64 = 512 << 20;
 
 /// Where a plan comes from.
 pub const PLANS: &str = "`drivescope plan` prints one";
@@ -136,6 +139,27 @@ fn is_job(text: &str) -> bool {
     has(&["["]) && has(&["rw=", "readwrite=", "ioengine=", "filename="])
 }
 
+/// What every document of ours begins with; the rest is passed over.
+#[derive(Deserialize)]
+struct Headed {
+    envelope: Head,
+}
+
+#[derive(Deserialize)]
+struct Head {
+    schema: String,
+}
+
+/// Whether the file is JSON, and the form that its envelope names.
+fn json(path: &Path) -> Option<Option<String>> {
+    let open = || Some(BufReader::new(File::open(path).ok()?.take(JSON_BYTES)));
+    let headed = serde_json::from_reader::<_, Headed>(open()?);
+    if let Ok(headed) = headed {
+        return Some(Some(headed.envelope.schema));
+    }
+    serde_json::from_reader::<_, IgnoredAny>(open()?).ok().map(|_| None)
+}
+
 fn whose(path: &Path) -> Option<Whose> {
     if path.is_dir() {
         return Some(Whose::Directory);
@@ -150,21 +174,21 @@ fn whose(path: &Path) -> Option<Whose> {
         [b'P', b'A', b'R', b'1', ..] => return Some(Whose::Trace),
         _ => {}
     }
-    let json = serde_json::from_slice::<Value>(&bytes).ok();
-    if let Some(form) = json.as_ref().and_then(|json| json["envelope"]["schema"].as_str()) {
-        return Some(Whose::Document(form.to_owned()));
+    let json = json(path);
+    if let Some(Some(form)) = json {
+        return Some(Whose::Document(form));
     }
     let name = path.to_string_lossy().into_owned();
     if parse_all([(name.as_str(), bytes.as_slice())]).is_ok() {
         return Some(Whose::Flashbench);
     }
     let is_text = std::str::from_utf8(&bytes).is_ok();
-    let text = Text { file: name, text: String::from_utf8_lossy(&bytes).into_owned() };
-    match (judge::format_of(&text), json) {
+    let text = String::from_utf8_lossy(&bytes);
+    match (judge::format_in(&name, &text), json) {
         (Some(format), _) => Some(Whose::Result(format.tool())),
         (None, Some(_)) => Some(Whose::Json),
         (None, None) if !is_text => Some(Whose::Binary),
-        (None, None) if is_job(&text.text) => Some(Whose::Job),
+        (None, None) if is_job(&text) => Some(Whose::Job),
         _ => None,
     }
 }

@@ -35,6 +35,7 @@ mod hints;
 mod hostile;
 mod import;
 mod judge;
+mod judge_memory;
 mod live;
 mod manual;
 mod nonsense;

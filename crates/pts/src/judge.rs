@@ -1,7 +1,8 @@
 //! Results of others, judged again: was the drive in a steady state when they were measured?
 //!
-//! [`read`] takes files as texts and makes [`Recorded`] of them, each format in a file of its own; [`judge`] says of
-//! each what can be shown. Nothing here opens a file, so that what is said depends on the texts alone.
+//! [`take`] reads files, [`read_given`] makes [`Recorded`] of them, each format in a file of its own; [`judge`] says of
+//! each what can be shown. Nothing here opens a file, so that what is said depends on what is in them alone. Logs may be of
+//! any length, and the memory does not follow it.
 
 mod crystal;
 mod diskspd;
@@ -11,9 +12,13 @@ mod ezfio;
 mod fio_hist;
 mod fio_json;
 mod fio_log;
+mod fio_log_measured;
+mod fio_log_sums;
 mod fio_measured;
 mod fio_options;
 mod fio_traps;
+mod fio_values;
+mod given;
 mod in_bytes;
 pub mod measured;
 mod recorded;
@@ -33,7 +38,10 @@ pub use recorded::{
 };
 pub use verdict::{Judged, Known, RuleName, RuleSays, Start, Transient, judge};
 
+pub use given::{Given, TEXTS_MAX, take};
+
 use fio_log::Log;
+use given::Content;
 
 /// A file, as it was named, and what is in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,7 +54,11 @@ pub struct Text {
 
 /// Whose file it is; none when it is nobody's that is known.
 pub fn format_of(text: &Text) -> Option<Format> {
-    let is = &text.text;
+    format_in(&text.file, &text.text)
+}
+
+/// Whose the file called `file` is, by its text.
+pub fn format_in(file: &str, is: &str) -> Option<Format> {
     // By what is in it before by its name: a log has nothing in it that says so.
     if fio_json::is_it(is) {
         Some(Format::FioJson)
@@ -63,7 +75,7 @@ pub fn format_of(text: &Text) -> Option<Format> {
     } else if fio_hist::is_it(is) {
         Some(Format::FioHistLog)
     } else {
-        log_by_name(&text.file).map(|_| Format::FioLog)
+        log_by_name(file).map(|_| Format::FioLog)
     }
 }
 
@@ -81,18 +93,42 @@ pub fn read(texts: &[Text]) -> Result<Vec<Recorded>, JudgeError> {
 /// # Errors
 /// As [`read`].
 pub fn read_as(texts: &[Text], format: Option<Format>) -> Result<Vec<Recorded>, JudgeError> {
+    let mut left = TEXTS_MAX;
+    let given =
+        texts.iter().map(|text| take(&text.file, &mut text.text.as_bytes(), format, &mut left));
+    read_given(given.collect::<Result<_, _>>()?, format)
+}
+
+/// As [`read_as`], of files that were taken.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_given(given: Vec<Given>, format: Option<Format>) -> Result<Vec<Recorded>, JudgeError> {
     let mut logs = Vec::new();
     let mut others = Vec::new();
-    for text in texts {
-        match format.or_else(|| format_of(text)) {
-            Some(Format::FioLog) => logs.push(fio_log::read(&text.file, &text.text)?),
-            Some(format) => others.push((format, text)),
-            None => return Err(nobodys(&text.file)),
+    for Given { file, content, .. } in given {
+        match content {
+            Content::Log(log) => logs.push(*log),
+            Content::Histogram(result) => others.push((file, Err(result))),
+            Content::Text(text) => {
+                match format.or_else(|| format_in(&file, &text)) {
+                    Some(Format::FioLog) => logs.push(fio_log::read(&file, &mut text.as_bytes())?),
+                    Some(format) => others.push((file, Ok((format, text)))),
+                    None => return Err(nobodys(&file)),
+                };
+            }
         }
     }
     let mut results = Vec::new();
-    for (format, text) in others {
-        let (file, text) = (text.file.as_str(), text.text.as_str());
+    for (file, other) in others {
+        let (format, text) = match other {
+            Ok(text) => text,
+            Err(result) => {
+                results.push(*result);
+                continue;
+            }
+        };
+        let (file, text) = (file.as_str(), text.as_str());
         let read = match format {
             Format::FioJson => fio_json::read(file, text, &logs)?,
             Format::Ezfio => ezfio::read(file, text)?,
@@ -100,7 +136,7 @@ pub fn read_as(texts: &[Text], format: Option<Format>) -> Result<Vec<Recorded>, 
             Format::Diskspd => diskspd::read(file, text)?,
             Format::DiskspdXml => diskspd_xml::read(file, text)?,
             Format::CrystalDiskMark => crystal::read(file, text)?,
-            Format::FioHistLog => vec![fio_hist::read(file, text)?],
+            Format::FioHistLog => vec![fio_hist::read(file, &mut text.as_bytes())?],
             Format::FioLog => Vec::new(),
         };
         results.extend(read);
@@ -140,7 +176,7 @@ fn alone(logs: &[&Log]) -> Vec<Recorded> {
             result.files = logs.iter().map(|log| log.file.clone()).collect();
         }
         result.written_bytes = result.series.as_ref().and_then(Series::written_bytes);
-        result.measured = fio_log::measured(&logs);
+        result.measured = fio_log_measured::measured(&logs);
         if result.written_bytes == Some(0) {
             result.load.pattern = Pattern::ReadsOnly;
         }

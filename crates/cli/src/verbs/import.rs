@@ -9,7 +9,7 @@ use probe::flashbench::tables::{Parsed, Table};
 use probe::flashbench::{judge as judged, parse_all};
 use probe::{Finding, Verdict};
 use pts::judge::measured::{Asked, Measured, Way, joined};
-use pts::judge::{self, Format, Recorded};
+use pts::judge::{self, Format, Given, Recorded};
 use record::{Document, Head, State, Summary};
 use serde::Serialize;
 use serde_json::json;
@@ -18,7 +18,7 @@ use crate::args::line::quoted;
 use crate::args::{ImportArgs, ImportFlashbenchArgs, ImportVerb, KeepArgs, ResultForm};
 use crate::envelope::{SystemClock, envelope};
 use crate::exit::Exit;
-use crate::verbs::judge::texts;
+use crate::verbs::judge::given;
 use crate::verbs::mark::run_id;
 use crate::verbs::{print_json, read_input};
 use crate::whose::{self, Reader};
@@ -48,8 +48,8 @@ pub fn main(args: &ImportArgs) -> Result<Exit> {
 }
 
 /// True of fio's logs of one kind of two threads, which may well be equal, such as the times that submitting took.
-fn are_threads(one: &judge::Text, other: &judge::Text) -> bool {
-    let named = |text: &judge::Text| {
+fn are_threads(one: &Given, other: &Given) -> bool {
+    let named = |text: &Given| {
         let directory = text.file.rsplit_once('/').map(|(directory, _)| directory.to_owned());
         judge::log_by_name(&text.file).map(|name| (directory, name))
     };
@@ -72,18 +72,19 @@ fn results(args: &ImportArgs) -> Result<Exit> {
             word.display()
         );
     }
-    let texts = texts(&args.files, form)?;
-    for (index, text) in texts.iter().enumerate() {
-        let is_same = |first: &&judge::Text| first.text == text.text && !are_threads(first, text);
-        if let Some(first) = texts[..index].iter().find(is_same) {
+    let given = given(&args.files, form)
+        .map_err(|error| whose::instead(&args.files, Reader::Import, error))?;
+    for (index, file) in given.iter().enumerate() {
+        let is_same = |first: &&Given| first.digest == file.digest && !are_threads(first, file);
+        if let Some(first) = given[..index].iter().find(is_same) {
             bail!(
                 "{}: is the same as {}, and one run is not two; leave it out",
-                text.file,
+                file.file,
                 first.file
             );
         }
     }
-    let read = joined(match judge::read_as(&texts, form) {
+    let read = joined(match judge::read_given(given, form) {
         Ok(read) => read,
         Err(error) => return Err(whose::instead(&args.files, Reader::Import, error.into())),
     });

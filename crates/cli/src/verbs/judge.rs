@@ -1,18 +1,20 @@
 //! `drivescope judge`: results of others, and whether the drive was in a steady state when they were measured.
 
 use std::collections::BTreeSet;
+use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
-use pts::judge::{self, Format, Judged, Known, Start, Text};
+use indicatif::ProgressBar;
+use pts::judge::{self, Format, Given, Judged, Known, Start};
 use serde::Serialize;
 use stats::Verdict;
 
 use crate::args::JudgeArgs;
 use crate::exit::Exit;
-use crate::verbs::{print_json, read_input};
+use crate::verbs::{open_input, print_json};
 use crate::whose::{self, Reader};
-use crate::{talk, view};
+use crate::{progress, talk, view};
 
 /// The form of what this verb prints as JSON.
 const SCHEMA: &str = "drivescope.judge/1";
@@ -31,8 +33,9 @@ struct Body {
 /// # Errors
 /// When a file cannot be read, or is no result that is known.
 pub fn main(args: &JudgeArgs) -> Result<Exit> {
-    let texts = texts(&args.files, None)?;
-    let read = judge::read(&texts)
+    let given = given(&args.files, None)
+        .map_err(|error| whose::instead(&args.files, Reader::Judge, error))?;
+    let read = judge::read_given(given, None)
         .map_err(|error| whose::instead(&args.files, Reader::Judge, error.into()))?;
     if read.is_empty() {
         bail!("the files hold no result; give the JSON, CSV, XML or logs of a run that ended");
@@ -70,26 +73,82 @@ fn known(args: &JudgeArgs) -> Known {
 ///
 /// # Errors
 /// When one cannot be read, or a directory holds no result.
-pub(super) fn texts(named: &[PathBuf], form: Option<Format>) -> Result<Vec<Text>> {
-    let mut paths = Vec::new();
+pub(super) fn given(named: &[PathBuf], form: Option<Format>) -> Result<Vec<Given>> {
+    let mut reading = Reading::new(form);
     let mut seen = BTreeSet::new();
+    let mut all = Vec::new();
     for path in named {
-        let more = if path.is_dir() { results_in(path)? } else { vec![path.clone()] };
-        paths.extend(more.into_iter().filter(|path| seen.insert(plain(path))));
-    }
-    let mut texts = Vec::new();
-    for path in paths {
-        let text = text(&path)?;
-        if form.is_none() && judge::format_of(&text) == Some(Format::FioJson) {
-            for beside in logs_beside(&path, &text.text)? {
-                if seen.insert(plain(&beside)) {
-                    texts.push(self::text(&beside)?);
-                }
-            }
+        if path.is_dir() {
+            all.extend(results_in(path, &mut reading, &mut seen)?);
+        } else if seen.insert(plain(path)) {
+            all.push(reading.take(path)?);
         }
-        texts.push(text);
     }
-    Ok(texts)
+    // Logs beside a JSON that was found in a directory are among those found there.
+    let of_json = |given: &Given| form.is_none() && given.format() == Some(Format::FioJson);
+    let mut beside = Vec::new();
+    for given in all.iter().filter(|given| of_json(given)) {
+        let path = match given.file.as_str() {
+            STDIN => Path::new("-"),
+            file => Path::new(file),
+        };
+        let logs = logs_beside(path, given.text().unwrap_or_default())?;
+        beside.extend(logs.into_iter().filter(|log| seen.insert(plain(log))));
+    }
+    for log in beside {
+        all.push(reading.take(&log)?);
+    }
+    Ok(all)
+}
+
+/// What standard input is called.
+const STDIN: &str = "standard input";
+
+/// Reads files one after the other, and shows how far it is.
+struct Reading {
+    form: Option<Format>,
+    /// Bytes of texts that may still be kept.
+    left: u64,
+    bar: ProgressBar,
+}
+
+impl Reading {
+    fn new(form: Option<Format>) -> Reading {
+        Reading { form, left: judge::TEXTS_MAX, bar: progress::bar(true) }
+    }
+
+    fn take(&mut self, path: &Path) -> Result<Given> {
+        let input = open_input(path)?;
+        let name = if path == Path::new("-") { STDIN.into() } else { path.to_string_lossy() };
+        let length = std::fs::metadata(path).map_or(0, |meta| meta.len());
+        self.bar.set_length(length >> 20);
+        self.bar.set_message(format!("MiB of {}", report::harmless(&name)));
+        let watched = Watched { input, bar: &self.bar, bytes: 0 };
+        let mut buffered = BufReader::with_capacity(256 << 10, watched);
+        Ok(judge::take(&name, &mut buffered, self.form, &mut self.left)?)
+    }
+}
+
+impl Drop for Reading {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+/// What is read, and shown to be.
+struct Watched<'a> {
+    input: Box<dyn Read>,
+    bar: &'a ProgressBar,
+    bytes: u64,
+}
+
+impl Read for Watched<'_> {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        let count = self.input.read(into)?;
+        self.bytes += count as u64;
+        self.bar.set_position(self.bytes >> 20);
+        Ok(count)
+    }
 }
 
 /// A path by which a file is known whether it was named by itself or as one of `.`.
@@ -97,29 +156,12 @@ fn plain(path: &Path) -> PathBuf {
     path.components().filter(|part| *part != std::path::Component::CurDir).collect()
 }
 
-fn text(path: &Path) -> Result<Text> {
-    let bytes = read_input(path)?;
-    let file =
-        if path == Path::new("-") { "standard input".into() } else { path.to_string_lossy() };
-    // Names in the texts of other programs may be of any bytes; figures are not.
-    let text = utf16(&bytes).unwrap_or_else(|| String::from_utf8_lossy(&bytes).into_owned());
-    let text = text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text);
-    Ok(Text { file: file.into_owned(), text })
-}
-
-/// What Windows programs save as "Unicode": UTF-16, in the order of bytes that its first two tell.
-fn utf16(bytes: &[u8]) -> Option<String> {
-    let (read, rest): (fn([u8; 2]) -> u16, _) = match bytes {
-        [0xff, 0xfe, rest @ ..] => (u16::from_le_bytes, rest),
-        [0xfe, 0xff, rest @ ..] => (u16::from_be_bytes, rest),
-        _ => return None,
-    };
-    let units: Vec<u16> = rest.chunks_exact(2).map(|pair| read([pair[0], pair[1]])).collect();
-    String::from_utf16(&units).ok()
-}
-
-/// Files of the directory `dir` that are results; others lie beside them, such as ezFIO's copy of itself.
-fn results_in(dir: &Path) -> Result<Vec<PathBuf>> {
+/// Results in the directory `dir` that were not seen before; other files lie beside them, such as ezFIO's copy of itself.
+fn results_in(
+    dir: &Path,
+    reading: &mut Reading,
+    seen: &mut BTreeSet<PathBuf>,
+) -> Result<Vec<Given>> {
     let fail = || format!("{}: cannot be read", dir.display());
     let mut paths = Vec::new();
     for entry in std::fs::read_dir(dir).with_context(fail)? {
@@ -127,15 +169,34 @@ fn results_in(dir: &Path) -> Result<Vec<PathBuf>> {
         let is_meant = ["json", "log", "csv", "xml", "txt", "out"]
             .iter()
             .any(|end| path.extension().is_some_and(|extension| extension == *end));
-        if is_meant && path.is_file() && judge::format_of(&text(&path)?).is_some() {
+        // What is not a log and too long for any other result is not one.
+        let is_log = path.to_str().is_some_and(|name| judge::log_by_name(name).is_some());
+        let is_short =
+            || path.metadata().is_ok_and(|meta| meta.len() <= judge::TEXTS_MAX) || is_log;
+        if is_meant && path.is_file() && is_short() {
             paths.push(path);
         }
     }
     paths.sort();
-    if paths.is_empty() {
+    let (mut found, mut results) = (false, Vec::new());
+    for path in paths {
+        if seen.contains(&plain(&path)) {
+            found = true;
+            continue;
+        }
+        let left = reading.left;
+        let given = reading.take(&path)?;
+        if given.format().is_some() {
+            seen.insert(plain(&path));
+            results.push(given);
+        } else {
+            reading.left = left;
+        }
+    }
+    if results.is_empty() && !found {
         bail!("{}: holds no result that can be read; name the files", dir.display());
     }
-    Ok(paths)
+    Ok(results)
 }
 
 /// Logs that the jobs in `text` write: beside the JSON at `path`, whatever directory they were written to.

@@ -26,6 +26,7 @@ pub mod sweep;
 pub mod trace;
 pub mod trend;
 
+use std::fs::File;
 use std::io::Read;
 use std::os::unix::fs::FileTypeExt as _;
 use std::path::Path;
@@ -63,11 +64,14 @@ pub fn print_json<B: Serialize>(schema: &str, body: B) -> Result<()> {
     talk::document(&document(schema, id, &SystemClock, body))
 }
 
-/// What the file at `path` holds, or standard input for `-`.
+/// Longest file that is read as a whole.
+const WHOLE_MAX: u64 = 64 << 20;
+
+/// Opens the file at `path`, or standard input for `-`.
 ///
 /// # Errors
 /// When it cannot be read.
-fn read_input(path: &Path) -> Result<Vec<u8>> {
+fn open_input(path: &Path) -> Result<Box<dyn Read>> {
     if path.is_dir() {
         bail!("{}: is a directory; name the files in it", path.display());
     }
@@ -77,11 +81,27 @@ fn read_input(path: &Path) -> Result<Vec<u8>> {
     if std::fs::metadata(path).is_ok_and(|meta| meta.file_type().is_block_device()) {
         bail!("{}: is a block device, and a file of results belongs there", path.display());
     }
-    let read = if path == Path::new("-") {
-        let mut bytes = Vec::new();
-        std::io::stdin().read_to_end(&mut bytes).map(|_| bytes)
-    } else {
-        std::fs::read(path)
-    };
-    read.with_context(|| format!("{}: cannot be read", path.display()))
+    if path == Path::new("-") {
+        return Ok(Box::new(std::io::stdin()));
+    }
+    let file = File::open(path).with_context(|| format!("{}: cannot be read", path.display()))?;
+    Ok(Box::new(file))
+}
+
+/// What the file at `path` holds, or standard input for `-`.
+///
+/// # Errors
+/// When it cannot be read, or is too long.
+fn read_input(path: &Path) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let read = open_input(path)?.take(WHOLE_MAX + 1).read_to_end(&mut bytes);
+    read.with_context(|| format!("{}: cannot be read", path.display()))?;
+    if bytes.len() as u64 > WHOLE_MAX {
+        bail!(
+            "{}: is longer than {} MiB, and no result of this kind is",
+            path.display(),
+            WHOLE_MAX >> 20
+        );
+    }
+    Ok(bytes)
 }

@@ -55,7 +55,11 @@ pub(super) fn read(file: &str, text: &str) -> Result<Vec<Recorded>, JudgeError> 
                 percentile(result, line);
                 awaited = awaited.filter(|_| !is_last_percentile(line));
             } else if let Some(seconds) = test_time(line) {
-                result.asked.duration = Some(seconds);
+                let time = nanos(seconds).ok_or_else(|| {
+                    let what = format!("a test time of {seconds} s");
+                    JudgeError::at(file, number, what, "give the text as diskspd printed it")
+                })?;
+                result.asked.duration = Some(time);
             }
         }
         let head =
@@ -188,9 +192,9 @@ fn nanos(seconds: f64) -> Option<Nanos> {
 }
 
 /// `actual test time: 30.01s`, and on Linux `test time:         30s`.
-fn test_time(line: &str) -> Option<Nanos> {
+fn test_time(line: &str) -> Option<f64> {
     let rest = line.strip_prefix("actual ").unwrap_or(line).strip_prefix("test time:")?;
-    nanos(rest.trim().trim_end_matches('s').parse().ok()?)
+    rest.trim().trim_end_matches('s').parse().ok()
 }
 
 /// Where the columns of a table stand that are not in each.
@@ -301,7 +305,8 @@ fn total(line: &str) -> Option<Total> {
     let iops = fields.next()?;
     iops.split_once('.').filter(|(_, places)| places.len() >= 2)?;
     let iops: f64 = iops.parse().ok()?;
-    (mib_per_s.is_finite() && iops.is_finite()).then_some(Total { bytes, ios, mib_per_s, iops })
+    let can_be = |rate: f64| rate.is_finite() && rate >= 0.0;
+    (can_be(mib_per_s) && can_be(iops)).then_some(Total { bytes, ios, mib_per_s, iops })
 }
 
 fn take(result: &mut Recorded, head: &str, total: Total, columns: &Columns, line: &str) {

@@ -157,8 +157,11 @@ fn tests(file: &str, head: &Head, rows: &[(&str, u64)]) -> Result<Vec<Recorded>,
             JudgeError::at(file, *line, what, "give the file as ezFIO wrote it")
         };
         let block: u64 = block.parse().map_err(|_| fault())?;
-        let iops: f64 = iops.parse().map_err(|_| fault())?;
-        let writes: f64 = writes.parse().map_err(|_| fault())?;
+        let figure = |text: &str| {
+            let figure = text.parse().ok().filter(|x: &f64| x.is_finite() && *x >= 0.0);
+            figure.ok_or_else(fault)
+        };
+        let (iops, writes) = (figure(iops)?, figure(writes)?);
         let words = format!("{order}, {writes} % writes, {block} B, {threads} threads x {depth}");
         let mut result = begun(file, head, words.clone(), words);
         result.load.block_bytes = Some(block);

@@ -4,10 +4,13 @@
 //! number as often as it says (HOWTO, "log_hist_coarseness"). Counts are of the interval, not since the beginning; fio
 //! writes no line for the last interval when it was not full.
 
+use std::collections::BTreeMap;
+use std::io::BufRead;
+
 use stats::fio_bins;
 
 use super::error::JudgeError;
-use super::fio_log::unended;
+use super::given::Lines;
 use super::measured::{Measured, ToldLatency, Way, histogram};
 use super::recorded::{Format, Pattern, Recorded};
 
@@ -32,21 +35,24 @@ fn coarseness(columns: usize) -> Option<u32> {
 /// What one direction adds up to.
 #[derive(Default)]
 struct Sum {
-    bins: Vec<(u64, u64)>,
+    bins: BTreeMap<u64, u64>,
     ios: u64,
     bytes: u64,
     block_bytes: Option<u64>,
     end_ms: u64,
 }
 
-/// Reads the log `text` of `file`.
+/// Reads the log of `file`.
 ///
 /// # Errors
 /// When a line is none of fio's, with its number.
-pub(super) fn read(file: &str, text: &str) -> Result<Recorded, JudgeError> {
+pub(super) fn read(file: &str, input: &mut dyn BufRead) -> Result<Recorded, JudgeError> {
     let mut sums = [Sum::default(), Sum::default()];
-    unended(file, text)?;
-    for (line, number) in text.lines().zip(1_u64..).filter(|(line, _)| !line.trim().is_empty()) {
+    let mut lines = Lines::of(file, input);
+    while let Some((line, number)) = lines.next()? {
+        if line.trim().is_empty() {
+            continue;
+        }
         let fault = || {
             let what = "is no line of a histogram log of fio (time, direction, block size, counts)";
             JudgeError::at(file, number, what, "give the file as fio wrote it")
@@ -92,7 +98,8 @@ fn add(line: &str, sums: &mut [Sum; 2]) -> Option<()> {
     let width = 1_usize << halved;
     for (at, count) in counts.iter().enumerate().filter(|(_, count)| **count > 0) {
         // Of several bins in one, the middle one stands for all.
-        sum.bins.push((fio_bins::middle_ns(at * width + width / 2), *count));
+        let bin = sum.bins.entry(fio_bins::middle_ns(at * width + width / 2)).or_default();
+        *bin = bin.saturating_add(*count);
         sum.ios = sum.ios.saturating_add(*count);
         sum.bytes = sum.bytes.saturating_add(count.saturating_mul(block));
     }
@@ -112,7 +119,7 @@ fn measured(way: Way, sum: &Sum) -> Measured {
         iops: Some(sum.ios as f64 / seconds),
         submission_ns: None,
         latency: ToldLatency {
-            histogram: histogram(sum.bins.iter().copied(), None, None),
+            histogram: histogram(sum.bins.iter().map(|(ns, count)| (*ns, *count)), None, None),
             ..ToldLatency::default()
         },
     }
@@ -121,6 +128,10 @@ fn measured(way: Way, sum: &Sum) -> Measured {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn read(file: &str, text: &str) -> Result<Recorded, JudgeError> {
+        super::read(file, &mut text.as_bytes())
+    }
 
     fn line(time: u64, direction: u8, halved: u32, counts: &[(usize, u64)]) -> String {
         let mut bins = vec![0; fio_bins::COUNT >> halved];

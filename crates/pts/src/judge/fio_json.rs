@@ -7,9 +7,9 @@ use serde_json::Value;
 use super::error::JudgeError;
 use super::fio_log::{Kind, Log};
 use super::fio_options::Options;
-use super::fio_traps;
 use super::recorded::{Claim, Figure, FioSteadyState, Format, Quantity, Recorded, Series, Window};
 use super::series;
+use super::{fio_traps, fio_values};
 
 /// True when a document of fio's stands in `text`.
 pub(super) fn is_it(text: &str) -> bool {
@@ -109,6 +109,7 @@ fn jobs(document: &Value) -> impl Iterator<Item = &Value> {
 /// When there is no whole document of fio's, or none of its jobs can be read.
 pub(super) fn read(file: &str, text: &str, logs: &[Log]) -> Result<Vec<Recorded>, JudgeError> {
     let (document, line) = last_document(file, text)?;
+    fio_values::check(file, jobs(&document))?;
     let version = document.get("fio version").and_then(Value::as_str);
     // Who exported a run in this form has its version beside it.
     let own = document.get("drivescope").and_then(|own| own.get("run_id")?.as_str());
@@ -218,11 +219,8 @@ fn own_logs<'a>(logs: &'a [Log], name: &str, options: &Options, threads: &Thread
 /// in all, where that is known from elsewhere.
 pub(super) fn attach(result: &mut Recorded, logs: &[&Log], written: Option<u64>) {
     for kind in [Kind::Bandwidth, Kind::Iops, Kind::Latency, Kind::CompletionLatency] {
-        let of_kind: Vec<&Log> = logs
-            .iter()
-            .copied()
-            .filter(|log| log.kind == kind && !log.entries.is_empty())
-            .collect();
+        let of_kind: Vec<&Log> =
+            logs.iter().copied().filter(|log| log.kind == kind && log.sums.lines > 0).collect();
         let Some(series) = series::of(&of_kind, result.load.block_bytes) else { continue };
         if let (Some(logged), Some(written)) = (series.written_bytes(), written) {
             // What is left in a window that was not full when the job ended is in no log: one window, and one

@@ -4,10 +4,11 @@
 //! is a window, its block size 0 and its time the end of the window; without it a line is an I/O. With
 //! `log_window_value=both` the greatest value of the window stands behind the mean.
 
-use stats::LatencyHistogram;
+use std::io::BufRead;
 
 use super::error::JudgeError;
-use super::measured::{Measured, ToldLatency, Way};
+use super::fio_log_sums::{Line, Sums};
+use super::given::Lines;
 
 /// What the values of a log are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -56,21 +57,6 @@ pub enum Direction {
     Trim,
 }
 
-/// A line.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Entry {
-    /// When the window ended, or the I/O: since the job began, or since 1970.
-    pub time_ms: u64,
-    /// As [`Kind`] says.
-    pub value: f64,
-    /// Its direction.
-    pub direction: Direction,
-    /// Bytes of the I/O; 0 for a window.
-    pub block_bytes: u64,
-    /// Where the I/O was, with `log_offset`.
-    pub offset: Option<u64>,
-}
-
 /// The log of one thread.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Log {
@@ -82,11 +68,12 @@ pub struct Log {
     pub prefix: String,
     /// The thread's number, from 1; none when all jobs share the file.
     pub thread: Option<u64>,
-    /// Its lines, in order.
-    pub entries: Vec<Entry>,
-    /// Whether a line is an I/O.
-    pub per_io: bool,
+    /// What it adds up to.
+    pub sums: Sums,
 }
+
+/// From here on, stamps count from 1970 and not from the beginning of a job.
+pub(super) const DATES_MS: u64 = 1 << 40;
 
 /// Kind, prefix and thread by the name of a file: `x_bw.1.log` is bandwidth, `x`, 1. None for other names.
 pub fn by_name(file: &str) -> Option<(Kind, String, Option<u64>)> {
@@ -106,186 +93,133 @@ pub fn by_name(file: &str) -> Option<(Kind, String, Option<u64>)> {
     })
 }
 
-/// Reads the log `text` of `file`, whose name says what it is.
+/// Reads the log of `file`, whose name says what it is.
 ///
 /// # Errors
 /// When the name says nothing, or a line is none of fio's.
-pub fn read(file: &str, text: &str) -> Result<Log, JudgeError> {
+pub fn read(file: &str, input: &mut dyn BufRead) -> Result<Log, JudgeError> {
     let Some((kind, prefix, thread)) = by_name(file) else {
         let rename = "name it as fio does, such as x_bw.1.log, x_iops.1.log or x_lat.1.log";
         return Err(JudgeError::whole(file, "its name does not say what its values are", rename));
     };
-    let lines = || text.lines().zip(1_u64..).filter(|(line, _)| !line.trim().is_empty());
-    let is_direction = |column: usize| {
-        let field =
-            move |line: &str| line.split(',').nth(column).map(|field| field.trim().to_owned());
-        lines().all(|(line, _)| matches!(field(line).as_deref(), Some("0" | "1" | "2")))
-    };
-    let has_both = !is_direction(2) && is_direction(3);
-    let mut entries = Vec::new();
-    unended(file, text)?;
-    for (line, number) in lines() {
-        entries.push(entry(line, has_both).ok_or_else(|| not_a_line(file, number, line))?);
+    let mut lines = Lines::of(file, input);
+    // Whether there is a column of the greatest value is known at the end: until then it is read both ways.
+    let (mut plain, mut greatest) = (Lane::default(), Lane::default());
+    while let Some((line, number)) = lines.next()? {
+        if line.trim().is_empty() {
+            continue;
+        }
+        plain.add(kind, line, number, false);
+        greatest.add(kind, line, number, true);
+        if !plain.fits && !greatest.fits {
+            break;
+        }
     }
-    let per_io = entries.iter().any(|entry| entry.block_bytes > 0);
-    Ok(Log { file: file.to_owned(), kind, prefix, thread, entries, per_io })
+    let lane = if !plain.fits && greatest.fits { greatest } else { plain };
+    match lane.fault {
+        Some(Fault { line, number, is_endless: false }) => Err(not_a_line(file, number, &line)),
+        Some(Fault { number, .. }) => {
+            let what = "there are too many windows whose times do not go forward";
+            let remedy = "give the logs of one thread each (per_job_logs=1)";
+            Err(JudgeError::at(file, number, what, remedy))
+        }
+        None => {
+            let mut sums = lane.sums;
+            sums.end();
+            Ok(Log { file: file.to_owned(), kind, prefix, thread, sums })
+        }
+    }
 }
 
-/// A last line without its end, which fio always writes, was cut off, perhaps within a number.
-pub(super) fn unended(file: &str, text: &str) -> Result<(), JudgeError> {
-    if text.is_empty() || text.ends_with('\n') {
-        return Ok(());
-    }
-    let remedy = "give the whole file, or remove this line; end it if it is whole";
-    let number = text.lines().count() as u64;
-    Err(JudgeError::at(file, number, "the last line has no end and may be cut off", remedy))
+/// The lines of a log, read in one way.
+struct Lane {
+    sums: Sums,
+    /// Each line so far has a direction where this way has it.
+    fits: bool,
+    fault: Option<Fault>,
 }
+
+/// The first line that is none.
+struct Fault {
+    line: String,
+    number: u64,
+    /// It is one, and there is no place for it.
+    is_endless: bool,
+}
+
+impl Default for Lane {
+    fn default() -> Lane {
+        Lane { sums: Sums::default(), fits: true, fault: None }
+    }
+}
+
+impl Lane {
+    fn add(&mut self, kind: Kind, line: &str, number: u64, has_greatest: bool) {
+        if !self.fits {
+            return;
+        }
+        self.fits = direction(line, has_greatest).is_some();
+        if self.fault.is_some() {
+            return;
+        }
+        let is_endless = match entry(line, has_greatest) {
+            Some(entry) if self.sums.add(kind, entry) => return,
+            read => read.is_some(),
+        };
+        self.sums = Sums::default();
+        let line = line.chars().take(SHOWN).collect();
+        self.fault = Some(Fault { line, number, is_endless });
+    }
+}
+
+/// So much of a line is shown.
+const SHOWN: usize = 40;
 
 fn not_a_line(file: &str, number: u64, line: &str) -> JudgeError {
-    let shown: String = line.chars().take(40).collect();
     JudgeError::at(
         file,
         number,
-        format!("{shown:?} is no line of a log of fio (time, value, direction, block size)"),
+        format!("{line:?} is no line of a log of fio (time, value, direction, block size)"),
         "give the file as fio wrote it; a last line that was cut off may be removed",
     )
 }
 
-fn entry(line: &str, has_both: bool) -> Option<Entry> {
+fn direction(line: &str, has_greatest: bool) -> Option<Direction> {
+    match line.split(',').nth(2 + usize::from(has_greatest))?.trim() {
+        "0" => Some(Direction::Read),
+        "1" => Some(Direction::Write),
+        "2" => Some(Direction::Trim),
+        _ => None,
+    }
+}
+
+/// True when `line` can be one of a log's.
+pub(super) fn is_line(line: &str) -> bool {
+    entry(line, false).or_else(|| entry(line, true)).is_some()
+}
+
+fn entry(line: &str, has_greatest: bool) -> Option<Line> {
+    let direction = direction(line, has_greatest)?;
     let mut fields = line.split(',').map(str::trim);
     let time_ms = fields.next()?.parse().ok()?;
     let value: f64 = fields.next()?.parse().ok()?;
-    if has_both {
+    if has_greatest {
         fields.next()?.parse::<f64>().ok()?;
     }
-    let direction = match fields.next()? {
-        "0" => Direction::Read,
-        "1" => Direction::Write,
-        "2" => Direction::Trim,
-        _ => return None,
-    };
-    let block_bytes = fields.next()?.parse().ok()?;
-    // With five columns the last is the priority, with more of them the offset comes first.
-    let rest: Vec<&str> = fields.collect();
-    let offset = if rest.len() > 1 { rest.first()?.parse().ok() } else { None };
-    (value.is_finite() && value >= 0.0).then_some(Entry {
-        time_ms,
-        value,
-        direction,
-        block_bytes,
-        offset,
-    })
-}
-
-/// From here on, stamps count from 1970 and not from the beginning of a job.
-const DATES_MS: u64 = 1 << 40;
-
-/// What the `logs` of one job's threads say of each direction.
-///
-/// Logs of single I/Os tell counts, bytes and latencies as they were; logs of windows tell rates, and of latencies only
-/// the mean of the windows' means, which is no mean of the I/Os and is left out.
-pub(super) fn measured(logs: &[&Log]) -> Vec<Measured> {
-    let of_way = |(way, direction)| of_direction(logs, way, direction);
-    [(Way::Read, Direction::Read), (Way::Write, Direction::Write)]
-        .into_iter()
-        .filter_map(of_way)
-        .collect()
-}
-
-fn of_direction(logs: &[&Log], way: Way, direction: Direction) -> Option<Measured> {
-    let entries = |log: &Log| {
-        let own = log.entries.iter().filter(|entry| entry.direction == direction).copied();
-        own.collect::<Vec<Entry>>()
-    };
-    let of_kind = |kind: Kind, per_io: bool| {
-        let fits = |log: &&&Log| log.kind == kind && log.per_io == per_io;
-        let found: Vec<Vec<Entry>> = logs.iter().filter(fits).map(|log| entries(log)).collect();
-        found.into_iter().filter(|entries| !entries.is_empty()).collect::<Vec<_>>()
-    };
-    let latencies = [Kind::CompletionLatency, Kind::Latency]
-        .into_iter()
-        .map(|kind| of_kind(kind, true))
-        .find(|threads| !threads.is_empty())
-        .unwrap_or_default();
-    let single = [Kind::Bandwidth, Kind::Iops].into_iter().map(|kind| of_kind(kind, true));
-    let single = std::iter::once(latencies.clone()).chain(single).find(|all| !all.is_empty());
-    let mut found = Measured { way, ..Measured::default() };
-    let (rates, iops) = (of_kind(Kind::Bandwidth, false), of_kind(Kind::Iops, false));
-    let length_ms =
-        length_ms(single.as_ref().unwrap_or(if rates.is_empty() { &iops } else { &rates }));
-    let seconds = length_ms as f64 / 1e3;
-    if let Some(threads) = single {
-        let each = || threads.iter().flatten();
-        let bytes = each().fold(0_u64, |sum, entry| sum.saturating_add(entry.block_bytes));
-        let ios = each().count() as u64;
-        found.bytes = Some(bytes);
-        found.ios = Some(ios);
-        if seconds > 0.0 {
-            found.bytes_per_s = bytes as f64 / seconds;
-            found.iops = Some(ios as f64 / seconds);
-        }
-    } else if seconds > 0.0 {
-        let kib = over_time(&rates);
-        found.bytes = (!rates.is_empty()).then_some((kib * 1024.0).round() as u64);
-        found.bytes_per_s = kib * 1024.0 / seconds;
-        let count = over_time(&iops);
-        found.ios = (!iops.is_empty()).then_some(count.round() as u64);
-        found.iops = (!iops.is_empty()).then_some(count / seconds);
-    }
-    found.duration_ns = Some(length_ms.saturating_mul(1_000_000)).filter(|ns| *ns > 0);
-    found.latency = of_single(&latencies);
-    (found.bytes_per_s > 0.0 || found.iops > Some(0.0)).then_some(found)
-}
-
-/// Latencies that were logged one by one.
-fn of_single(threads: &[Vec<Entry>]) -> ToldLatency {
-    let mut histogram = LatencyHistogram::new();
-    threads.iter().flatten().for_each(|entry| histogram.record(entry.value as u64));
-    ToldLatency {
-        mean_ns: histogram.mean(),
-        min_ns: histogram.min(),
-        max_ns: histogram.max(),
-        percentiles: Vec::new(),
-        histogram: (!histogram.is_empty()).then_some(histogram),
-    }
-}
-
-/// Each window's value by its length in seconds, added up; a window begins where the one before it ended.
-fn over_time(threads: &[Vec<Entry>]) -> f64 {
-    let of_thread = |entries: &Vec<Entry>| {
-        let mut before = begin_ms(entries);
-        let mut sum = 0.0;
-        for entry in entries {
-            sum += entry.value * entry.time_ms.saturating_sub(before) as f64 / 1e3;
-            before = before.max(entry.time_ms);
-        }
-        sum
-    };
-    threads.iter().map(of_thread).sum()
-}
-
-/// When the first window began: with the job, or as long before its end as the second took.
-fn begin_ms(entries: &[Entry]) -> u64 {
-    match entries {
-        [first, rest @ ..] if first.time_ms >= DATES_MS => {
-            let step =
-                rest.first().map_or(0, |second| second.time_ms.saturating_sub(first.time_ms));
-            first.time_ms.saturating_sub(step)
-        }
-        _ => 0,
-    }
-}
-
-/// From the first beginning to the last end.
-fn length_ms(threads: &[Vec<Entry>]) -> u64 {
-    let begin = threads.iter().map(|entries| begin_ms(entries)).min().unwrap_or(0);
-    let end = threads.iter().flatten().map(|entry| entry.time_ms).max().unwrap_or(0);
-    end.saturating_sub(begin)
+    // Behind the block size may stand the priority, the offset and the time of issue.
+    let block_bytes = fields.nth(1)?.parse().ok()?;
+    (value.is_finite() && value >= 0.0).then_some(Line { time_ms, value, direction, block_bytes })
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::fio_log_measured::measured;
+    use super::super::measured::Way;
     use super::*;
+
+    fn read(file: &str, text: &str) -> Result<Log, JudgeError> {
+        super::read(file, &mut text.as_bytes())
+    }
 
     // The number of the thread decides whose job a log is.
     #[test]
@@ -308,17 +242,17 @@ mod tests {
     #[test]
     fn windows_ios_and_windows_with_their_greatest() {
         let window = read("x_bw.1.log", "500, 1609, 1, 0, 0\n1000, 1596, 1, 0, 0\n").unwrap();
-        assert!(!window.per_io);
-        assert_eq!((window.entries[1].time_ms, window.entries[1].value), (1000, 1596.0));
+        assert!(!window.sums.per_io);
+        let entries = &window.sums.entries;
+        assert_eq!((entries[1].time_ms, entries[1].value), (1000, 1596.0));
         let io = read("x_lat.1.log", "0, 9087, 0, 4096, 61440, 0\n0, 456, 1, 4096, 774144, 0\n");
         let io = io.unwrap();
-        assert!(io.per_io);
-        assert_eq!(
-            (io.entries[1].direction, io.entries[1].offset),
-            (Direction::Write, Some(774_144))
-        );
+        assert!(io.sums.per_io);
+        let [reads, writes] = &io.sums.ios;
+        assert_eq!((reads.count, writes.count, writes.bytes), (1, 1, 4096));
         let both = read("x_lat.1.log", "500, 100, 900, 1, 0, 0\n1000, 110, 1, 1, 0, 0\n").unwrap();
-        assert_eq!((both.entries[0].value, both.entries[0].direction), (100.0, Direction::Write));
+        let first = both.sums.entries[0];
+        assert_eq!((first.value, first.direction), (100.0, Direction::Write));
     }
 
     // What a log adds up to is the run that is imported from it: a thread or a window too few is a slower drive.

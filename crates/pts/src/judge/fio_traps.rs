@@ -131,8 +131,9 @@ fn histogram(result: &mut Recorded, job: &Value) {
 }
 
 fn averages(result: &mut Recorded, options: &Options, logs: &[&Log]) {
-    let of_latency =
-        |log: &&&Log| matches!(log.kind, Kind::Latency | Kind::CompletionLatency) && !log.per_io;
+    let of_latency = |log: &&&Log| {
+        matches!(log.kind, Kind::Latency | Kind::CompletionLatency) && !log.sums.per_io
+    };
     let has_windows = logs.iter().any(|log| of_latency(&log));
     if has_windows && !options.logs_greatest() {
         let window = options.log_avg_ms().map_or(String::new(), |ms| format!(" of {ms} ms"));

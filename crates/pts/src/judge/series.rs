@@ -12,7 +12,7 @@ use super::recorded::{Quantity, Series, Window};
 const PER_IO_BINS: u64 = 1000;
 
 /// Most bins of a series. A log that asks for more has times that fio does not write.
-const BINS_MAX: u64 = 10_000_000;
+const BINS_MAX: u64 = 1_000_000;
 
 /// Most bins for a line of a log: fio writes a line for each window in which there was an I/O, so a few lines with times
 /// far apart ask for memory without telling anything. Below [`BINS_FREE`] bins nobody counts.
@@ -33,37 +33,56 @@ struct Piece {
 }
 
 /// The series of `logs`, all of one job and of one kind. `block_bytes` is what an I/O has, where all have the same.
-/// None when there is not one whole bin in it, or when there are more than ten million, or far more than lines.
+/// None when there is not one whole bin in it, or when there are more than a million, or far more than lines.
 pub fn of(logs: &[&Log], block_bytes: Option<u64>) -> Option<Series> {
     let kind = logs.first()?.kind;
-    let per_io = logs.iter().any(|log| log.per_io);
-    let times = || logs.iter().flat_map(|log| log.entries.iter().map(|entry| entry.time_ms));
-    let (first, last) = (times().min()?, times().max()?);
+    let per_io = logs.iter().any(|log| log.sums.per_io);
+    let (first, last) = span_ms(logs)?;
     let step = step_ms(logs, per_io, first, last)?;
     let begin = if first >= EPOCH_FROM_MS { first.saturating_sub(step) } else { 0 };
+    // Bins have whole cells.
+    let begin = if per_io { begin - begin % tick_ms(logs) } else { begin };
     let bins = (end_ms(logs, step)?.saturating_sub(begin)) / step;
-    let lines = logs.iter().map(|log| log.entries.len() as u64).sum::<u64>();
+    let lines = logs.iter().map(|log| lines(log, per_io)).sum::<u64>();
     let most = lines.saturating_mul(BINS_A_LINE).clamp(BINS_FREE, BINS_MAX);
     if bins == 0 || bins > most {
         return None;
     }
     match kind {
-        Kind::Bandwidth | Kind::Iops => rates(logs, per_io, begin, step, bins, block_bytes),
-        _ if per_io => rates(logs, per_io, begin, step, bins, block_bytes),
+        _ if per_io => counted(logs, kind, begin, step, bins),
+        Kind::Bandwidth | Kind::Iops => rates(logs, begin, step, bins, block_bytes),
         _ => Some(latencies(logs, kind, begin, step, bins)),
     }
+}
+
+/// Lines of a log, or windows that were made of them.
+fn lines(log: &Log, per_io: bool) -> u64 {
+    if per_io { log.sums.lines } else { log.sums.entries.len() as u64 }
+}
+
+/// The least and the greatest time in `logs`.
+fn span_ms(logs: &[&Log]) -> Option<(u64, u64)> {
+    let spans = logs.iter().filter_map(|log| log.sums.span_ms);
+    spans.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
+}
+
+/// Length of the longest cells in `logs`.
+fn tick_ms(logs: &[&Log]) -> u64 {
+    logs.iter().map(|log| log.sums.cells.tick_ms).max().unwrap_or(1)
 }
 
 /// Length of a bin.
 fn step_ms(logs: &[&Log], per_io: bool, first: u64, last: u64) -> Option<u64> {
     if per_io {
         let begin = if first >= EPOCH_FROM_MS { first } else { 0 };
-        return Some(last.checked_sub(begin)?.div_ceil(PER_IO_BINS).max(1));
+        let step = last.checked_sub(begin)?.div_ceil(PER_IO_BINS).max(1);
+        return step.checked_next_multiple_of(tick_ms(logs));
     }
     let mut gaps: Vec<u64> = logs
         .iter()
         .flat_map(|log| {
-            let mut times: Vec<u64> = log.entries.iter().map(|entry| entry.time_ms).collect();
+            let times = log.sums.entries.iter().map(|entry| entry.time_ms);
+            let mut times: Vec<u64> = times.collect();
             times.dedup();
             times.windows(2).filter_map(|pair| pair[1].checked_sub(pair[0])).collect::<Vec<_>>()
         })
@@ -77,7 +96,7 @@ fn step_ms(logs: &[&Log], per_io: bool, first: u64, last: u64) -> Option<u64> {
 /// Where the series ends. Threads that stop within a window or two of each other stopped together, and what is
 /// after the first of them is a window that not all have filled; threads that stop at other times are jobs that do.
 fn end_ms(logs: &[&Log], step: u64) -> Option<u64> {
-    let ends = || logs.iter().filter_map(|log| log.entries.iter().map(|e| e.time_ms).max());
+    let ends = || logs.iter().filter_map(|log| Some(log.sums.span_ms?.1));
     let (least, greatest) = (ends().min()?, ends().max()?);
     Some(if greatest - least <= step.saturating_mul(2) { least } else { greatest })
 }
@@ -85,15 +104,15 @@ fn end_ms(logs: &[&Log], step: u64) -> Option<u64> {
 /// Share of the time of `logs` that is more or less than a window's usual length. fio takes a window's mean over its own
 /// clock and stamps the line a moment later, the later the busier the machine; bytes made of both are off by up to it.
 pub(super) fn unsure_share(logs: &[&Log]) -> f64 {
-    let times = || logs.iter().flat_map(|log| log.entries.iter().map(|entry| entry.time_ms));
-    let Some((first, last)) = times().min().zip(times().max()) else { return 0.0 };
-    if logs.iter().any(|log| log.per_io) {
+    let Some((first, last)) = span_ms(logs) else { return 0.0 };
+    if logs.iter().any(|log| log.sums.per_io) {
         return 0.0;
     }
     let Some(step) = step_ms(logs, false, first, last) else { return 0.0 };
     let (mut unsure, mut all) = (0.0, 0.0);
     for log in logs {
-        let mut times: Vec<u64> = log.entries.iter().map(|entry| entry.time_ms).collect();
+        let times = log.sums.entries.iter().map(|entry| entry.time_ms);
+        let mut times: Vec<u64> = times.collect();
         times.dedup();
         let begin = times.first().map_or(0, |first| first.saturating_sub(step));
         times.insert(0, if begin >= EPOCH_FROM_MS { begin } else { 0 });
@@ -107,22 +126,17 @@ pub(super) fn unsure_share(logs: &[&Log]) -> f64 {
 }
 
 /// What was done, as amounts over time: bytes of a log of bandwidth, else I/Os.
-fn pieces(log: &Log, per_io: bool, begin: u64, step: u64) -> Vec<Piece> {
+fn pieces(log: &Log, begin: u64, step: u64) -> Vec<Piece> {
     let mut before: [f64; 3] = [begin as f64; 3];
-    let mut pieces = Vec::with_capacity(log.entries.len());
-    for entry in &log.entries {
+    let mut pieces = Vec::with_capacity(log.sums.entries.len());
+    for entry in &log.sums.entries {
         let to_ms = entry.time_ms as f64;
         let Some(from) = before.get_mut(entry.direction as usize) else { continue };
         // A file that several jobs share has their lines in turn, and times that run back.
         let from_ms = if *from < to_ms { *from } else { to_ms - step as f64 };
-        let amount = match (per_io, log.kind) {
-            (true, Kind::Bandwidth) => entry.block_bytes as f64,
-            (true, _) => 1.0,
-            (false, Kind::Bandwidth) => entry.value * 1024.0 * (to_ms - from_ms) / 1e3,
-            (false, _) => entry.value * (to_ms - from_ms) / 1e3,
-        };
+        let amount = entry.value * (to_ms - from_ms) / 1e3;
+        let amount = if log.kind == Kind::Bandwidth { amount * 1024.0 } else { amount };
         *from = to_ms;
-        let from_ms = if per_io { to_ms } else { from_ms };
         pieces.push(Piece { from_ms, to_ms, amount, direction: entry.direction });
     }
     pieces
@@ -150,50 +164,36 @@ fn spread(piece: &Piece, bins: &mut [f64], begin: u64, step: u64) {
     }
 }
 
-fn rates(
-    logs: &[&Log],
-    per_io: bool,
-    begin: u64,
-    step: u64,
-    bins: u64,
-    block_bytes: Option<u64>,
-) -> Option<Series> {
+/// I/Os that were logged one by one, counted in bins.
+fn counted(logs: &[&Log], kind: Kind, begin: u64, step: u64, bins: u64) -> Option<Series> {
     let count = usize::try_from(bins).ok()?;
-    let (mut all, mut written) = (vec![0.0; count], vec![0.0; count]);
-    // Bytes of I/Os that were logged one by one, whatever the log's values are.
-    let mut written_exactly = vec![0.0; count];
-    let kind = logs.first()?.kind;
+    let (mut all, mut written) = (vec![0_u64; count], vec![0_u64; count]);
+    let mut add = |end_ms: u64, amount: u64, bytes: u64| {
+        let Ok(at) = usize::try_from(bin_of(end_ms, begin, step)) else { return };
+        if let (Some(all), Some(written)) = (all.get_mut(at), written.get_mut(at)) {
+            *all = all.saturating_add(amount);
+            *written = written.saturating_add(bytes);
+        }
+    };
     for log in logs {
-        let lines = log.entries.iter();
-        for (piece, entry) in pieces(log, per_io, begin, step).iter().zip(lines) {
-            if piece.direction == Direction::Trim {
-                continue;
-            }
-            spread(piece, &mut all, begin, step);
-            if piece.direction == Direction::Write {
-                spread(piece, &mut written, begin, step);
-                let exact = Piece { amount: entry.block_bytes as f64, ..*piece };
-                spread(&exact, &mut written_exactly, begin, step);
-            }
+        log.sums.cells.iter().for_each(|(end, cell)| add(end, cell.amount, cell.written));
+        // A log of windows among them: lines without bytes.
+        for entry in log.sums.entries.iter().filter(|entry| entry.direction != Direction::Trim) {
+            let lines = if kind == Kind::Bandwidth { 0 } else { u64::from(entry.lines) };
+            add(entry.time_ms, lines, 0);
         }
     }
-    let is_bytes = kind == Kind::Bandwidth;
     let seconds = step as f64 / 1e3;
-    let window = |(index, amount): (usize, &f64)| Window {
-        start_ns: (index as u64).saturating_mul(step).saturating_mul(1_000_000),
+    let window = |(index, (amount, written)): (u64, (u64, u64))| Window {
+        start_ns: index.saturating_mul(step).saturating_mul(1_000_000),
         duration_ns: step.saturating_mul(1_000_000),
-        written_bytes: match (per_io, is_bytes) {
-            (true, _) => Some(written_exactly[index].round() as u64),
-            (false, true) => Some(written[index].round() as u64),
-            (false, false) => {
-                block_bytes.map(|bytes| (written[index] * bytes as f64).round() as u64)
-            }
-        },
-        value: amount / seconds,
+        written_bytes: Some(written),
+        value: amount as f64 / seconds,
     };
+    let is_bytes = kind == Kind::Bandwidth;
     Some(Series {
         quantity: if is_bytes { Quantity::BytesPerSecond } else { Quantity::Iops },
-        windows: all.iter().enumerate().map(window).collect(),
+        windows: (0..).zip(all.into_iter().zip(written)).map(window).collect(),
         threads: logs.len() as u64,
         source: match kind {
             Kind::Bandwidth => "bandwidth log",
@@ -204,17 +204,60 @@ fn rates(
     })
 }
 
+/// The bin of what ended at `ms`; at the very end of a bin it belongs to it.
+fn bin_of(ms: u64, begin: u64, step: u64) -> u64 {
+    ms.saturating_sub(begin).div_ceil(step).saturating_sub(1)
+}
+
+fn rates(
+    logs: &[&Log],
+    begin: u64,
+    step: u64,
+    bins: u64,
+    block_bytes: Option<u64>,
+) -> Option<Series> {
+    let count = usize::try_from(bins).ok()?;
+    let (mut all, mut written) = (vec![0.0; count], vec![0.0; count]);
+    let kind = logs.first()?.kind;
+    for piece in logs.iter().flat_map(|log| pieces(log, begin, step)) {
+        if piece.direction == Direction::Trim {
+            continue;
+        }
+        spread(&piece, &mut all, begin, step);
+        if piece.direction == Direction::Write {
+            spread(&piece, &mut written, begin, step);
+        }
+    }
+    let is_bytes = kind == Kind::Bandwidth;
+    let seconds = step as f64 / 1e3;
+    let window = |(index, amount): (usize, &f64)| Window {
+        start_ns: (index as u64).saturating_mul(step).saturating_mul(1_000_000),
+        duration_ns: step.saturating_mul(1_000_000),
+        written_bytes: match is_bytes {
+            true => Some(written[index].round() as u64),
+            false => block_bytes.map(|bytes| (written[index] * bytes as f64).round() as u64),
+        },
+        value: amount / seconds,
+    };
+    Some(Series {
+        quantity: if is_bytes { Quantity::BytesPerSecond } else { Quantity::Iops },
+        windows: all.iter().enumerate().map(window).collect(),
+        threads: logs.len() as u64,
+        source: if is_bytes { "bandwidth log" } else { "IOPS log" },
+        skipped_bytes: 0,
+    })
+}
+
 /// Mean latency by bins: of threads and directions, each counted once, since a log of windows does not say how many
 /// I/Os a window had. Empty bins have the value before them.
 fn latencies(logs: &[&Log], kind: Kind, begin: u64, step: u64, bins: u64) -> Series {
     let count = usize::try_from(bins).unwrap_or(0);
     let (mut sums, mut counts) = (vec![0.0; count], vec![0_u64; count]);
-    for entry in logs.iter().flat_map(|log| &log.entries) {
-        let at = entry.time_ms.saturating_sub(begin).div_ceil(step).saturating_sub(1);
-        let Ok(at) = usize::try_from(at) else { continue };
+    for entry in logs.iter().flat_map(|log| &log.sums.entries) {
+        let Ok(at) = usize::try_from(bin_of(entry.time_ms, begin, step)) else { continue };
         if let (Some(sum), Some(count)) = (sums.get_mut(at), counts.get_mut(at)) {
-            *sum += entry.value;
-            *count += 1;
+            *sum += entry.value * f64::from(entry.lines);
+            *count += u64::from(entry.lines);
         }
     }
     let mut last = 0.0;
@@ -249,8 +292,10 @@ mod tests {
     use super::*;
 
     fn series(files: &[(&str, &str)], block_bytes: Option<u64>) -> Series {
-        let logs: Vec<Log> =
-            files.iter().map(|(name, text)| fio_log::read(name, text).unwrap()).collect();
+        let logs: Vec<Log> = files
+            .iter()
+            .map(|(name, text)| fio_log::read(name, &mut text.as_bytes()).unwrap())
+            .collect();
         of(&logs.iter().collect::<Vec<_>>(), block_bytes).unwrap()
     }
 
@@ -298,7 +343,7 @@ mod tests {
     #[test]
     fn what_stamps_leave_open_is_what_they_are_off() {
         let share = |text: &str| {
-            let log = fio_log::read("x_bw.1.log", text).unwrap();
+            let log = fio_log::read("x_bw.1.log", &mut text.as_bytes()).unwrap();
             unsure_share(&[&log])
         };
         assert_eq!(share("500, 1, 1, 0, 0\n1000, 1, 1, 0, 0\n1500, 1, 1, 0, 0\n"), 0.0);
@@ -313,7 +358,7 @@ mod tests {
         let text = |last: u64| {
             format!("1, 1, 1, 0, 0\n2, 1, 1, 0, 0\n3, 1, 1, 0, 0\n{last}, 1, 1, 0, 0\n")
         };
-        let read = |last| fio_log::read("x_bw.1.log", &text(last)).unwrap();
+        let read = |last| fio_log::read("x_bw.1.log", &mut text(last).as_bytes()).unwrap();
         assert_eq!(of(&[&read(9_000_000)], None), None);
         assert!(of(&[&read(90_000)], None).is_some());
     }

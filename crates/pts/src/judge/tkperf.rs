@@ -95,7 +95,19 @@ fn begun(
 /// Seconds of a cell, where they are told and are some.
 fn runtime_s(file: &str, test: &Element) -> Result<Option<f64>, JudgeError> {
     let told: Option<Option<f64>> = json(file, test, "runtime")?;
-    Ok(told.flatten().filter(|s| *s > 0.0 && *s < 1e9))
+    let told = told.flatten();
+    checked(file, test, "runtime", told.as_slice())?;
+    Ok(told.filter(|s| *s > 0.0 && *s < 1e9))
+}
+
+/// Figures that were measured are not below zero.
+fn checked(file: &str, test: &Element, name: &str, values: &[f64]) -> Result<(), JudgeError> {
+    let Some(bad) = values.iter().find(|value| !value.is_finite() || **value < 0.0) else {
+        return Ok(());
+    };
+    let what =
+        format!("<{name}> of <{}> has {bad}, and a number from 0 on belongs there", test.name);
+    Err(JudgeError::at(file, test.line, what, "give the file as TKperf wrote it"))
 }
 
 fn claim(file: &str, test: &Element) -> Result<Option<Claim>, JudgeError> {
@@ -122,6 +134,7 @@ fn iops(file: &str, test: &Element) -> Result<Recorded, JudgeError> {
         row.get(blocks).copied()
     };
     let values: Vec<f64> = rounds.iter().filter_map(of_round).collect();
+    checked(file, test, "roundmat", &values)?;
     result.figures = reported(&values, "IOPS");
     let written = seconds.map(|s| rounds.iter().map(|round| round_bytes(round, s)).collect());
     result.written_bytes = written.as_ref().map(|bytes: &Vec<u64>| bytes.iter().sum());
@@ -153,6 +166,7 @@ fn latency(file: &str, test: &Element) -> Result<Recorded, JudgeError> {
         row.get(1)?.get(2).map(|us| us * 1e3)
     };
     let values: Vec<f64> = rounds.iter().filter_map(cell).collect();
+    checked(file, test, "roundmat", &values)?;
     result.figures = reported(&values, "ns");
     let tracked = "4k random writes, mean latency".to_owned();
     result.rounds = Some(Rounds { tracked, values, written_bytes: None });
@@ -169,6 +183,7 @@ fn throughput(file: &str, test: &Element) -> Result<Recorded, JudgeError> {
     // Of each block size reads, then writes, in KiB a second; the first is 1024k, which is tracked.
     let writes = blocks.first().and_then(|sizes| sizes.get(1)).cloned().unwrap_or_default();
     let values: Vec<f64> = writes.iter().map(|kib| kib * 1024.0).collect();
+    checked(file, test, "roundmat", &values)?;
     result.figures = reported(&values, "B/s");
     let bytes = |s: f64| values.iter().map(|rate| (rate * s).max(0.0) as u64).collect();
     let written = seconds.map(bytes);
@@ -181,6 +196,7 @@ fn throughput(file: &str, test: &Element) -> Result<Recorded, JudgeError> {
 fn saturation(file: &str, test: &Element) -> Result<Recorded, JudgeError> {
     let mut result = begun(file, test, "write saturation: randwrite, 4k", Some(4096))?;
     let both: (Vec<f64>, serde_json::Value) = needed(file, test, "roundmat")?;
+    checked(file, test, "roundmat", &both.0)?;
     let seconds = runtime_s(file, test)?;
     let seconds = seconds.unwrap_or(ROUND_S);
     let duration_ns = (seconds * 1e9) as u64;
