@@ -33,9 +33,18 @@ pub fn cpu_model() -> Option<String> {
 
 /// Main memory.
 pub fn memory() -> Option<Bytes> {
+    of_memory("MemTotal:")
+}
+
+/// Main memory that programs may still take without swapping.
+pub fn memory_available() -> Option<Bytes> {
+    of_memory("MemAvailable:")
+}
+
+fn of_memory(name: &str) -> Option<Bytes> {
     let told = fs::read_to_string("/proc/meminfo").ok()?;
-    let total = told.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
-    let kib: u64 = total.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    let line = told.lines().find_map(|line| line.strip_prefix(name))?;
+    let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     Some(Bytes::kib(kib))
 }
 

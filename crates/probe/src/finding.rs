@@ -100,7 +100,8 @@ pub struct Finding {
     pub low: Option<u64>,
     /// Greatest value that the evidence allows; null unless found.
     pub high: Option<u64>,
-    /// Probability that the answer is right, by the model of noise that the probe's page states; null when unknown.
+    /// Probability that the answer is right, by the model of noise that the probe's page states; null when unknown, and
+    /// for what no sampling can be sure of.
     pub confidence: Option<f64>,
     /// The kind of the answer.
     pub verdict: Verdict,

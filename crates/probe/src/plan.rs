@@ -142,7 +142,9 @@ impl Task {
             Task::Fat | Task::WriteBuffer => Nanos::secs(300),
             // On the slowest of drawn cards each write too many takes seconds.
             Task::OpenAu(_) => Nanos::secs(900),
-            Task::SlcCache(_) | Task::Capacity(_) | Task::SpeedClass => Nanos::secs(900),
+            Task::SlcCache(_) | Task::SpeedClass => Nanos::secs(900),
+            // A slow card takes minutes for what exceeds a large cache.
+            Task::Capacity(_) => Nanos::secs(1800),
         }
     }
 }

@@ -43,6 +43,77 @@ fn a_fake_is_told_to_the_byte() {
     }
 }
 
+// Breaks when a fake passes for genuine because a cache held what was written beyond its end; or when what the cache
+// held makes it a damaged drive.
+#[test]
+fn a_cache_hides_no_fake() {
+    for spec in [
+        // The figures of f3's issues 50 and 52.
+        "sim:fake-64g?faults.real_capacity_bytes=7977566208&faults.beyond=lose&faults.cache_bytes=3145728",
+        "sim:usb-8m?faults.real_capacity_bytes=4294967296&faults.beyond=lose&faults.cache_bytes=66060288",
+        "sim:fake-64g?faults.beyond=lose&faults.cache_bytes=104857600&faults.cache_rule=all",
+        "sim:fake-64g?faults.cache_bytes=66060288&faults.cache_rule=all",
+    ] {
+        let (found, evidence) = asked(spec);
+        assert_eq!(found.verdict, Verdict::Found, "{spec}: {found:?}");
+        assert_eq!(found.value, Some(truth(spec)), "{spec}: {found:?} {:?}", evidence.end);
+        assert!(found.reason.contains("fake"), "{spec}: {found:?}");
+    }
+}
+
+// Breaks when a drive whose end gives I/O errors cannot be asked, or its size is missed.
+#[test]
+fn a_drive_that_fails_beyond_its_end_is_told_to_the_byte() {
+    let spec = "sim:usb-8m?faults.real_capacity_bytes=5368709120&faults.beyond=fail&faults.error_after_ns=1000000";
+    let (found, _) = asked(spec);
+    assert_eq!((found.verdict, found.value), (Verdict::Found, Some(5 << 30)), "{found:?}");
+    assert!(found.reason.contains("damaged or a fake: I/O fails"), "{found:?}");
+}
+
+// Breaks when a small card gets no answer: it is written as a whole, and that is told with its confidence.
+#[test]
+fn a_small_card_is_written_as_a_whole() {
+    let (found, evidence) = asked("sim:usb-8m?capacity=64MiB");
+    assert_eq!((found.value, found.confidence), (Some(64 << 20), Some(0.98)), "{found:?}");
+    assert!(evidence.is_whole && found.reason.contains("genuine"), "{found:?}");
+    for rest in
+        ["", "&faults.cache_bytes=4194304", "&faults.cache_bytes=4194304&faults.cache_rule=all"]
+    {
+        let fake = "faults.real_capacity_bytes=33554432&faults.beyond=lose";
+        let spec = format!("sim:usb-8m?capacity=64MiB&{fake}{rest}");
+        let (found, _) = asked(&spec);
+        assert_eq!(
+            (found.verdict, found.value),
+            (Verdict::Found, Some(32 << 20)),
+            "{spec}: {found:?}"
+        );
+    }
+}
+
+// Breaks when the statement of how much is written is less than what is.
+#[test]
+fn no_more_is_written_than_was_said() {
+    for spec in ["sim:usb-8m", "sim:usb-8m?capacity=64MiB"] {
+        let (written, most) = bench::at(spec, |desk| {
+            let options = Options::default();
+            capacity::probe(desk, &Known::new(), &options).unwrap();
+            (desk.spent().written_bytes.0, 2 * options.stamps(desk.info().capacity_bytes.0))
+        });
+        assert!(written <= most && written >= most / 2, "{spec}: {written} of {most}");
+    }
+}
+
+// Breaks when memory, bytes or time that are short make a verdict that says more than was tried.
+#[test]
+fn what_was_not_tried_is_stated() {
+    let options = Options { memory_bytes: Some(200 << 20), ..Options::default() };
+    let found = bench::at("sim:usb-8m", |desk| {
+        capacity::probe(desk, &Known::new(), &options).unwrap().findings.remove(0)
+    });
+    assert_eq!(found.verdict, Verdict::Found);
+    assert!(found.reason.contains("a write cache of more than 128MiB"), "{found:?}");
+}
+
 // Breaks when an honest drive is called a fake, or sizes above some bound are not reached.
 #[test]
 fn a_genuine_drive_holds_what_it_claims() {
@@ -51,9 +122,18 @@ fn a_genuine_drive_holds_what_it_claims() {
         let (found, evidence) = asked(spec);
         assert_eq!(found.verdict, Verdict::Found, "{spec}: {found:?}");
         assert_eq!(found.value, Some(truth(spec)), "{spec}: {found:?}");
+        assert_eq!(evidence.is_whole, truth(spec) < 768 << 20, "{spec}");
+        if evidence.is_whole {
+            assert_eq!(found.confidence, Some(0.98), "{spec}: {found:?}");
+            continue;
+        }
         // (1 - 0.05)^77 < 0.02, no more and no fewer places than that.
-        assert_eq!(found.confidence, Some(0.98));
         assert!((72..=77).contains(&evidence.samples.len()), "{spec}");
+        // A drive that dies late passes every sample.
+        assert_eq!(found.confidence, None, "{spec}: {found:?}");
+        assert!(found.reason.contains("a write cache of more than 512MiB"), "{spec}: {found:?}");
+        assert!(found.reason.contains("only writing all of it"), "{spec}: {found:?}");
+        assert_eq!(evidence.cache_limit_bytes, Some(512 << 20), "{spec}");
     }
 }
 
@@ -128,7 +208,13 @@ fn still_there(
 // Breaks when what a user had on the drive is gone after a probe that promised to put it back.
 #[test]
 fn what_was_there_is_put_back() {
-    for spec in ["sim:usb-8m", "sim:fake-64g", "sim:fake-64g?faults.beyond=lose"] {
+    for spec in [
+        "sim:usb-8m",
+        "sim:usb-8m?capacity=64MiB",
+        "sim:fake-64g",
+        "sim:fake-64g?faults.beyond=lose",
+        "sim:fake-64g?faults.beyond=lose&faults.cache_bytes=66060288",
+    ] {
         let probe = |keeps| {
             still_there(
                 spec,

@@ -30,8 +30,8 @@ mod store;
 mod target;
 
 pub use around::{
-    Beyond, ContentMap, Faults, Heat, HeatTruth, HostLimits, Neighbour, Order, Range, Ranges,
-    Stored, Storm,
+    Beyond, CacheRule, ContentMap, FakeCache, Faults, Heat, HeatTruth, HostLimits, Neighbour,
+    Order, Range, Ranges, Stored, Storm,
 };
 pub use describe::{
     CardTruth, HddTruth, ModelDescription, ModelInfo, Parameters, Truth, ZoneTruth,

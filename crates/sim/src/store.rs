@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use block::{Bytes, Completion, LaneSetup, Op, Payload, Request};
 
-use crate::around::{ContentMap, Stored};
+use crate::around::{ContentMap, FakeCache, Stored};
 
 /// Unit of keeping: the least that a drive can write. A larger one would keep what a probe of a fake drive writes here
 /// and there with as many zeros around it.
@@ -17,9 +17,16 @@ const PIECE: usize = 512;
 #[derive(Debug, Default)]
 pub(crate) struct Store {
     pieces: HashMap<u64, Box<[u8; PIECE]>>,
+    /// Write cache of a fake drive.
+    cache: Option<FakeCache>,
 }
 
 impl Store {
+    /// What a drive of this map holds that nobody has written to.
+    pub(crate) fn of(map: &ContentMap) -> Store {
+        Store { cache: map.cache(), ..Store::default() }
+    }
+
     /// Calls `each` with every piece of a range: its number, where in it the range is, and where in the range.
     fn pieces(offset: u64, len: usize, mut each: impl FnMut(u64, usize, std::ops::Range<usize>)) {
         let mut done = 0;
@@ -141,6 +148,14 @@ impl Hands {
                 (Op::Discard, _) | (Op::Write, Stored::Lost) | (Op::Flush, _) => {}
             }
             from += count;
+        }
+        let Some(cache) = &mut store.cache else { return };
+        let (offset, len) = (request.offset.0, request.len.0);
+        match request.op {
+            Op::Write => cache.write(offset, &buffer[..len as usize]),
+            Op::Read => cache.read(offset, &mut buffer[..len as usize]),
+            Op::Discard if !map.keeps_discarded() => cache.forget(offset, len),
+            Op::Discard | Op::Flush => {}
         }
     }
 

@@ -108,7 +108,11 @@ fn words(topic: Topic, value: u64, seen: &Seen<'_>) -> String {
             size(value),
             size(seen.target.capacity_bytes.0)
         ),
-        _ => format!("it holds the {} that it states", size(value)),
+        _ => {
+            let is_sure = seen.finding(Name::RealCapacity).is_some_and(|f| f.confidence.is_some());
+            let limit = if is_sure { "" } else { ", as far as samples can show" };
+            format!("it holds the {} that it states{limit}", size(value))
+        }
     }
 }
 

@@ -10,6 +10,7 @@ mod binary;
 mod btt;
 mod budget;
 mod burst;
+mod capacity;
 mod children;
 mod compare;
 mod coverage;
@@ -92,6 +93,8 @@ enum Name {
     Pattern(pattern::Options),
     /// Where writes are said to become slow for good, on drives whose caches are known (a minute)
     Burst(burst::Options),
+    /// Fakes of twenty kinds and honest drives, asked for their size (an hour)
+    Capacity(capacity::Options),
     /// Runs killed at random moments, which have to go on (minutes)
     Kills(kills::Options),
     /// Scenarios on emulated drives (QEMU, an hour or more)
@@ -168,7 +171,7 @@ fn main() -> ExitCode {
 type Validation = (&'static str, &'static str, fn() -> Result<bool>);
 
 /// All of them, in the order in which they run when none is named: the short ones first.
-const ALL: [Validation; 33] = [
+const ALL: [Validation; 34] = [
     ("trend", "histories, rightly said to have changed or not", || trend::run(&defaults())),
     ("serve", "served virtual drives, tried with flashbench and fio", || serve::run(&defaults())),
     ("explain", "what commands were predicted to do, and did", || explain::run(&defaults())),
@@ -220,6 +223,7 @@ const ALL: [Validation; 33] = [
         trace_formats::run(&defaults())
     }),
     ("probe", "what the probes say of drives whose truth is known", || probe::run(&defaults())),
+    ("capacity", "fakes and honest drives, asked for their size", || capacity::run(&defaults())),
     ("survey", "what surveys conclude of drives whose truth is known", || survey::run(&defaults())),
     ("sim", "virtual drives of flash against theory", || sim::run(&defaults())),
     ("source003", "diskspd's offsets and right ones, on an article's disks", || {
@@ -253,6 +257,7 @@ fn run(name: Option<Name>) -> Result<bool> {
         Some(Name::Latency(options)) => latency::run(&options),
         Some(Name::Budget(options)) => budget::run(&options),
         Some(Name::Burst(options)) => burst::run(&options),
+        Some(Name::Capacity(options)) => capacity::run(&options),
         Some(Name::Kills(options)) => kills::run(&options),
         Some(Name::Lab(options)) => lab::run(&options),
         Some(Name::Cuts(options)) => cuts::run(&options),

@@ -5,6 +5,7 @@ mod open;
 
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -27,6 +28,7 @@ use crate::verbs::mark::{run_id, seed_of};
 use crate::{outputs, recording, talk, view};
 
 use keep::ProbeRecord;
+use open::will_write;
 pub use open::{Opened, must_write, with_bench};
 
 /// The form of a probing's body.
@@ -137,6 +139,14 @@ impl<'a> Job<'a> {
             );
         }
         // Also `align` writes where it may: what reads do not show.
+        let most = match tasks.as_slice() {
+            // The gate says what will be written, where that is known.
+            [task] => linux::target::size_of(Path::new(place.name()))
+                .ok()
+                .and_then(|size| will_write(task, size))
+                .map_or(most, |will| will.min(most)),
+            _ => most,
+        };
         let writes = (place.write || tasks.iter().any(Task::must_write)).then_some(most);
         with_bench(&place, writes, &cancel, &mut |bench, opened| {
             self.on(bench, opened, seed, resumed.take())
@@ -176,6 +186,15 @@ impl<'a> Job<'a> {
             None => envelope(SCHEMA, run_id(seed), &SystemClock),
         };
         let replay = opened.identity.kind == DriveKind::Virtual;
+        if let [Task::Capacity(options)] = plan.tasks.as_slice()
+            && !replay
+            && opened.may_write
+        {
+            let back = if options.keeps { "half of that puts back what was there; " } else { "" };
+            let most = report::number::bytes(plan.write_budget_bytes.0 as f64);
+            let fake = format!("if it is a fake, more is written, up to {most} (--write-budget)");
+            talk::note(&format!("{}: {back}{fake}", opened.identity.name));
+        }
         let progress = Progress::of(&Showing {
             flags: LiveArgs::default(),
             is_quiet: self.output.no_progress,

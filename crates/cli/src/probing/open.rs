@@ -1,5 +1,6 @@
 //! A drive on the bench, with what it says of itself.
 
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Result, bail};
@@ -114,8 +115,13 @@ pub fn must_write(place: &ProbePlaceArgs, task: &Task) -> Result<()> {
         return Ok(());
     }
     opening::check_name(place.name(), "probed")?;
+    let size = linux::target::size_of(Path::new(place.name())).ok();
+    let most = size.and_then(|size| will_write(task, size));
+    let most = most.map_or_else(String::new, |most| {
+        format!(" up to {}", report::number::bytes(most.0 as f64))
+    });
     Err(Refused(format!(
-        "{}: probe {verb} writes, and {}; add {}",
+        "{}: probe {verb} writes{most}, and {}; add {}",
         place.name(),
         if is_put_back {
             "writes back what it found, unless it is killed or the drive fails"
@@ -125,4 +131,11 @@ pub fn must_write(place: &ProbePlaceArgs, task: &Task) -> Result<()> {
         consent::flags_for(place.name())
     ))
     .into())
+}
+
+/// Bytes that a probe writes to a genuine drive of `size`, where that is known before; a fake takes more.
+pub fn will_write(task: &Task, size: Bytes) -> Option<Bytes> {
+    let Task::Capacity(options) = task else { return None };
+    let stamps = options.stamps(size.0);
+    Some(Bytes(if options.keeps { 2 * stamps } else { stamps }))
 }

@@ -55,8 +55,16 @@ fn task(verb: &ProbeVerb) -> (Task, &PlainArgs) {
         ProbeVerb::SlcCache(args) => (Task::SlcCache(Default::default()), args),
         ProbeVerb::Surface(args) => (Task::Surface(Default::default()), args),
         ProbeVerb::Capacity(args) => {
-            let keeps = !args.destructive;
-            (Task::Capacity(capacity::Options { keeps, ..Default::default() }), &args.plain)
+            let is_real = !args.plain.place.name().starts_with("sim:");
+            let options = capacity::Options {
+                keeps: !args.destructive,
+                // Half of what is free: whoever is killed for want of memory puts nothing back.
+                memory_bytes: linux::host::memory_available()
+                    .filter(|_| is_real)
+                    .map(|bytes| (bytes.0 / 2).min(1 << 30)),
+                ..Default::default()
+            };
+            (Task::Capacity(options), &args.plain)
         }
         ProbeVerb::SpeedClass(args) => (Task::SpeedClass, args),
     }

@@ -74,6 +74,10 @@ fn pertinent(faults: &mut Map<String, Value>) {
     if is_empty(faults.get("real_capacity_bytes")) {
         faults.remove("beyond");
     }
+    if faults.get("cache_bytes") == Some(&Value::from(0)) {
+        faults.remove("cache_bytes");
+        faults.remove("cache_rule");
+    }
     if is_empty(faults.get("unreadable")) && is_empty(faults.get("unwritable")) {
         faults.remove("error_after_ns");
     }

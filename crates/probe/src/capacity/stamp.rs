@@ -76,13 +76,41 @@ impl Payload for Stamps {
     }
 }
 
+/// Content of one place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Original {
+    /// One byte over and over, as on drives that are fresh: takes no memory.
+    Fill(u8, usize),
+    /// Anything else.
+    Data(Vec<u8>),
+}
+
+impl Original {
+    /// Takes the content of a place.
+    pub fn of(data: &[u8]) -> Original {
+        match data.first() {
+            Some(&first) if data.iter().all(|byte| *byte == first) => {
+                Original::Fill(first, data.len())
+            }
+            _ => Original::Data(data.to_vec()),
+        }
+    }
+
+    fn len(&self) -> usize {
+        match self {
+            Original::Fill(_, len) => *len,
+            Original::Data(data) => data.len(),
+        }
+    }
+}
+
 /// What places held, to be written back.
 #[derive(Clone, Debug, Default)]
-pub struct Kept(Arc<BTreeMap<u64, Vec<u8>>>);
+pub struct Kept(Arc<BTreeMap<u64, Original>>);
 
 impl Kept {
     /// Keeps what was read, by offset.
-    pub fn new(data: BTreeMap<u64, Vec<u8>>) -> Kept {
+    pub fn new(data: BTreeMap<u64, Original>) -> Kept {
         Kept(Arc::new(data))
     }
 
@@ -95,9 +123,16 @@ impl Kept {
 impl Payload for Kept {
     fn fill(&mut self, offset: Bytes, buffer: &mut [u8]) {
         let place = self.0.range(..=offset.0).next_back();
-        let from = place.map(|(start, data)| (data, (offset.0 - start) as usize));
-        if let Some(data) = from.and_then(|(data, from)| data.get(from..from + buffer.len())) {
-            buffer.copy_from_slice(data);
+        let Some((start, original)) = place else { return };
+        let from = (offset.0 - start) as usize;
+        match original {
+            Original::Fill(byte, len) if from + buffer.len() <= *len => buffer.fill(*byte),
+            Original::Data(data) => {
+                if let Some(data) = data.get(from..from + buffer.len()) {
+                    buffer.copy_from_slice(data);
+                }
+            }
+            Original::Fill(..) => {}
         }
     }
 }
@@ -125,9 +160,14 @@ mod tests {
     #[test]
     fn what_was_kept_is_given_back_piece_by_piece() {
         let data: Vec<u8> = (0..8192_u32).map(|n| (n / 512) as u8).collect();
-        let mut kept = Kept::new(BTreeMap::from([(1 << 20, data.clone()), (0, vec![9; 512])]));
+        let originals = [(1 << 20, Original::of(&data)), (0, Original::of(&[9; 1024]))];
+        assert_eq!(originals[1].1, Original::Fill(9, 1024));
+        let mut kept = Kept::new(BTreeMap::from(originals));
+        assert_eq!(kept.places().collect::<Vec<_>>(), [(0, 1024), (1 << 20, 8192)]);
         let mut piece = vec![0; 4096];
         kept.fill(Bytes((1 << 20) + 4096), &mut piece);
         assert_eq!(piece, data[4096..]);
+        kept.fill(Bytes(512), &mut piece[..512]);
+        assert_eq!(piece[..513], [&[9; 512][..], &data[4608..4609]].concat());
     }
 }

@@ -5,13 +5,18 @@ use std::collections::BTreeMap;
 use block::{Bytes, Nanos, Op, Payload};
 use workload::script::{Access, Script};
 
-use super::stamp::{Kept, SECTOR, Seen, Stamps};
+use super::stamp::{Kept, Original, SECTOR, Seen, Stamps};
 use crate::desk::{Desk, Halt};
 
 /// Longest request.
-const REQUEST: u64 = 1 << 20;
+pub const REQUEST: u64 = 1 << 20;
 /// Requests that are issued together.
 const TOGETHER: usize = 8;
+/// Groups of one script: what they deliver is in memory at once.
+const GROUPS: usize = 8;
+/// So many neighbouring requests that fail one after the other stand for the rest of their place: each may take the
+/// drive and the kernel seconds.
+const FAILURES: u32 = 16;
 
 /// What is tried.
 #[derive(Clone, Debug, Default)]
@@ -37,6 +42,8 @@ pub struct Shown {
     pub moved: Vec<(u64, u64)>,
     /// Sectors of which data came at all.
     pub delivered: u64,
+    /// Requests that failed. Of their sectors some may be sound, though none was kept.
+    pub failed: Vec<(u64, u64)>,
 }
 
 impl Trial {
@@ -58,19 +65,23 @@ impl Trial {
         if self.writes() > left.0 {
             return Err(Halt::WriteBudget { needed: Bytes(self.writes()), left });
         }
-        let (kept, unreadable) = self.keep(desk)?;
-        let is_readable = |place: &(u64, u64)| {
-            !unreadable.iter().any(|at| (place.0..place.0 + place.1).contains(at))
-        };
+        let (kept, mut unreadable) = self.keep(desk)?;
+        let is_readable = |place: &(u64, u64)| !unreadable.contains(place);
         // What cannot be read cannot be put back, so it is not overwritten; that it is lost is known already.
         let cut = |places: &[(u64, u64)]| {
             places.iter().copied().flat_map(requests).filter(is_readable).collect()
         };
-        let spared = Trial { places: cut(&self.places), after: cut(&self.after), ..self.clone() };
+        let mut spared =
+            Trial { places: cut(&self.places), after: cut(&self.after), ..self.clone() };
+        if unreadable.len() >= FAILURES as usize {
+            spared.looked_at.clear();
+        }
         let shown = spared.ask(desk, salt);
         put_back(desk, &kept)?;
         let mut shown = shown?;
-        shown.lost.extend(unreadable);
+        let stamped: Vec<(u64, u64)> = self.places.iter().copied().flat_map(requests).collect();
+        unreadable.retain(|place| stamped.contains(place));
+        shown.fail(unreadable);
         Ok(shown)
     }
 
@@ -80,11 +91,11 @@ impl Trial {
 
     /// Reads what will be overwritten; and the places that cannot be read. Nothing comes of a drive without data,
     /// which has nothing to keep.
-    fn keep(&self, desk: &mut Desk<'_>) -> Result<(Kept, Vec<u64>), Halt> {
+    fn keep(&self, desk: &mut Desk<'_>) -> Result<(Kept, Vec<(u64, u64)>), Halt> {
         let places: Vec<(u64, u64)> = self.written().collect();
         let mut data = BTreeMap::new();
         let failed = each(desk, "keep", Op::Read, &places, &no_content, &mut |offset, bytes| {
-            data.insert(offset, bytes.to_vec());
+            data.insert(offset, Original::of(bytes));
         })?;
         Ok((Kept::new(data), failed))
     }
@@ -93,8 +104,8 @@ impl Trial {
         let stamps = Stamps::new(salt);
         let content = || -> Box<dyn Payload> { Box::new(stamps) };
         let writes: Vec<(u64, u64)> = self.written().collect();
-        let mut shown = Shown::default();
-        each(desk, "stamp", Op::Write, &writes, &content, &mut |_, _| {})?;
+        let failed = each(desk, "stamp", Op::Write, &writes, &content, &mut |_, _| {})?;
+        let mut shown = Shown { failed, ..Shown::default() };
         // Only for its effect: a drive that has no such command is none the worse.
         let flush = Access { op: Op::Flush, fua: false, offset: Bytes::ZERO, len: Bytes::ZERO };
         match desk.run("flush", &Script::one_by_one([flush])) {
@@ -105,15 +116,26 @@ impl Trial {
         let failed = each(desk, "read back", Op::Read, &reads, &content, &mut |offset, data| {
             shown.look(stamps, offset, data, true);
         })?;
-        shown.lost.extend(failed);
-        each(desk, "look for stamps", Op::Read, &self.looked_at, &content, &mut |offset, data| {
-            shown.look(stamps, offset, data, false);
-        })?;
+        shown.fail(failed);
+        // Addresses that fail are no other names of those that do not.
+        if shown.failed.len() < FAILURES as usize {
+            let looked_at = &self.looked_at;
+            each(desk, "look for stamps", Op::Read, looked_at, &content, &mut |offset, data| {
+                shown.look(stamps, offset, data, false);
+            })?;
+        }
         Ok(shown)
     }
 }
 
 impl Shown {
+    /// Takes note of requests that failed.
+    fn fail(&mut self, failed: Vec<(u64, u64)>) {
+        let sectors = |&(offset, len): &(u64, u64)| (offset..offset + len).step_by(SECTOR as usize);
+        self.lost.extend(failed.iter().flat_map(sectors));
+        self.failed.extend(failed);
+    }
+
     fn look(&mut self, stamps: Stamps, offset: u64, data: &[u8], stamped: bool) {
         for (at, sector) in data.chunks(SECTOR as usize).enumerate() {
             let place = offset + at as u64 * SECTOR;
@@ -165,27 +187,38 @@ fn each(
     places: &[(u64, u64)],
     content: &dyn Fn() -> Box<dyn Payload>,
     see: &mut dyn FnMut(u64, &[u8]),
-) -> Result<Vec<u64>, Halt> {
-    let mut failed = Vec::new();
-    for group in places.chunks(64 * TOGETHER) {
+) -> Result<Vec<(u64, u64)>, Halt> {
+    let (mut failed, mut in_row): (Vec<(u64, u64)>, u32) = (Vec::new(), 0);
+    for group in places.chunks(GROUPS * TOGETHER) {
         let mut seen = Vec::new();
         let all = script(op, group);
-        match desk.run_for_data(part, &all, content, &mut |at, data| {
-            seen.push((group[at].0, data.to_vec()));
-        }) {
-            Ok(_) => seen.iter().for_each(|(offset, data)| see(*offset, data)),
-            Err(Halt::Failed(_)) => {
+        let is_lost = in_row >= FAILURES;
+        let played = match is_lost {
+            true => None,
+            false => Some(desk.run_for_data(part, &all, content, &mut |at, data| {
+                seen.push((group[at].0, data.to_vec()));
+            })),
+        };
+        match played {
+            Some(Ok(_)) => seen.iter().for_each(|(offset, data)| see(*offset, data)),
+            None | Some(Err(Halt::Failed(_))) => {
                 for place in group {
-                    let one = script(op, std::slice::from_ref(place));
-                    match desk.run_for_data(part, &one, content, &mut |_, data| see(place.0, data))
-                    {
-                        Ok(_) => {}
-                        Err(Halt::Failed(_)) => failed.push(place.0),
-                        Err(halt) => return Err(halt),
+                    let follows = failed.last().is_some_and(|(at, len)| at + len == place.0);
+                    in_row = if follows { in_row } else { 0 };
+                    if in_row < FAILURES {
+                        let one = script(op, std::slice::from_ref(place));
+                        let see = &mut |_, data: &[u8]| see(place.0, data);
+                        match desk.run_for_data(part, &one, content, see) {
+                            Ok(_) => continue,
+                            Err(Halt::Failed(_)) => {}
+                            Err(halt) => return Err(halt),
+                        }
                     }
+                    in_row += 1;
+                    failed.push(*place);
                 }
             }
-            Err(halt) => return Err(halt),
+            Some(Err(halt)) => return Err(halt),
         }
     }
     Ok(failed)

@@ -1,7 +1,7 @@
 //! Content of a drive that does not keep what it is given.
 
 use block::{Bytes, Errno};
-use sim::{ContentMap, Stored};
+use sim::{ContentMap, FakeCache, Stored};
 
 use super::Content;
 
@@ -26,6 +26,11 @@ pub(crate) trait Fates: Send {
     fn keeps_discarded(&self) -> bool {
         false
     }
+
+    /// The write cache that hides what is not kept; `None` where there is none.
+    fn cache(&self) -> Option<FakeCache> {
+        None
+    }
 }
 
 impl Fates for ContentMap {
@@ -42,11 +47,16 @@ impl Fates for ContentMap {
     fn keeps_discarded(&self) -> bool {
         ContentMap::keeps_discarded(self)
     }
+
+    fn cache(&self) -> Option<FakeCache> {
+        ContentMap::cache(self)
+    }
 }
 
 /// A store behind a drive that spoils content.
 pub(crate) struct Faulty<F> {
     fates: F,
+    cache: Option<FakeCache>,
     store: Box<dyn Content>,
 }
 
@@ -55,7 +65,7 @@ const SECTOR: u64 = 512;
 
 impl<F: Fates> Faulty<F> {
     pub(crate) fn new(fates: F, store: Box<dyn Content>) -> Faulty<F> {
-        Faulty { fates, store }
+        Faulty { cache: fates.cache(), fates, store }
     }
 
     /// Calls `each` with every part of a range: its fate, where in the range it begins, and its length.
@@ -102,7 +112,11 @@ impl<F: Fates> Content for Faulty<F> {
                 }
             }
             Ok(())
-        })
+        })?;
+        if let Some(cache) = &self.cache {
+            cache.read(offset, into);
+        }
+        Ok(())
     }
 
     fn write(&mut self, offset: u64, data: &[u8]) -> Result<(), Errno> {
@@ -111,7 +125,11 @@ impl<F: Fates> Content for Faulty<F> {
                 store.write(place, &data[at as usize..(at + len) as usize])
             }
             Fate::Lost => Ok(()),
-        })
+        })?;
+        if let Some(cache) = &mut self.cache {
+            cache.write(offset, data);
+        }
+        Ok(())
     }
 
     fn discard(&mut self, offset: u64, len: u64) -> Result<(), Errno> {
@@ -121,7 +139,11 @@ impl<F: Fates> Content for Faulty<F> {
         self.parts(offset, len, |store, fate, _, len| match fate {
             Fate::At(place) | Fate::Corrupt(place) => store.discard(place, len),
             Fate::Lost => Ok(()),
-        })
+        })?;
+        if let Some(cache) = &mut self.cache {
+            cache.forget(offset, len);
+        }
+        Ok(())
     }
 
     fn held(&self) -> Bytes {

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use block::DriveInfo;
 use serde::{Deserialize, Serialize};
 
-pub use faults::{Beyond, ContentMap, Faults, Stored, Storm};
+pub use faults::{Beyond, CacheRule, ContentMap, FakeCache, Faults, Stored, Storm};
 pub(crate) use gauges::Gauges;
 pub use heat::{Heat, HeatTruth};
 pub use host::HostLimits;

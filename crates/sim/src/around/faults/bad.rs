@@ -15,6 +15,8 @@ pub(super) struct Bad {
     inner: Box<dyn Device>,
     unreadable: Ranges,
     unwritable: Ranges,
+    /// Where a drive really ends that fails beyond.
+    end: u64,
     error_after: Nanos,
     /// In the drive, and going to fail.
     doomed: Vec<u64>,
@@ -26,11 +28,12 @@ pub(super) struct Bad {
 }
 
 impl Bad {
-    pub(super) fn new(faults: &Faults, inner: Box<dyn Device>) -> Bad {
+    pub(super) fn new(faults: &Faults, end: Option<u64>, inner: Box<dyn Device>) -> Bad {
         Bad {
             inner,
             unreadable: faults.unreadable.clone(),
             unwritable: faults.unwritable.clone(),
+            end: end.unwrap_or(u64::MAX),
             error_after: Nanos(faults.error_after_ns),
             doomed: Vec::new(),
             failures: EventQueue::new(),
@@ -43,8 +46,8 @@ impl Bad {
     fn fails(&self, command: &Command) -> bool {
         let (from, to) = (command.offset, command.end());
         match command.op {
-            Op::Read => self.unreadable.touch(from, to),
-            Op::Write => self.unwritable.touch(from, to),
+            Op::Read => to > self.end || self.unreadable.touch(from, to),
+            Op::Write => to > self.end || self.unwritable.touch(from, to),
             Op::Flush | Op::Discard => false,
         }
     }

@@ -2,7 +2,7 @@
 
 use block::Bytes;
 
-use super::{Beyond, Faults};
+use super::{Beyond, CacheRule, FakeCache, Faults};
 use crate::around::ranges::Ranges;
 
 /// What becomes of the content of an address.
@@ -27,14 +27,18 @@ pub struct ContentMap {
     corrupt: Ranges,
     lost: Ranges,
     keeps_discarded: bool,
+    /// Size of the write cache, and the address from which on it holds what is written.
+    cache: (u64, u64),
 }
 
 impl ContentMap {
     /// The map of a drive that really holds `real` bytes.
     pub(crate) fn new(real: u64, faults: Option<&Faults>) -> ContentMap {
         let faults = faults.cloned().unwrap_or_default();
-        let Faults { beyond, corrupt, lost, ignores_discard, .. } = faults;
-        ContentMap { real, beyond, corrupt, lost, keeps_discarded: ignores_discard }
+        let Faults { beyond, corrupt, lost, ignores_discard, cache_bytes, cache_rule, .. } = faults;
+        let from = if cache_rule == CacheRule::All { 0 } else { real };
+        let cache = (cache_bytes, from);
+        ContentMap { real, beyond, corrupt, lost, keeps_discarded: ignores_discard, cache }
     }
 
     /// What becomes of the byte at `offset` of the drive.
@@ -51,7 +55,7 @@ impl ContentMap {
         let edge = self.corrupt.edge_after(at).min(self.lost.edge_after(at));
         let length = Bytes(wraps.min(edge - at));
         let within = |ranges: &Ranges| ranges.touch(at, at.saturating_add(1));
-        let beyond = at >= real && self.beyond == Beyond::Lose;
+        let beyond = at >= real && self.beyond != Beyond::Wrap;
         let medium = Bytes(at % real);
         let stored = if beyond || within(&self.lost) {
             Stored::Lost
@@ -66,6 +70,12 @@ impl ContentMap {
     /// True when what was discarded is still there.
     pub fn keeps_discarded(&self) -> bool {
         self.keeps_discarded
+    }
+
+    /// The write cache, empty, for whoever keeps content; `None` where the drive has none.
+    pub fn cache(&self) -> Option<FakeCache> {
+        let (bytes, from) = self.cache;
+        (bytes > 0).then(|| FakeCache::new(bytes, from))
     }
 
     /// Size of the medium that content is kept on.

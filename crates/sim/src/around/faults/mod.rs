@@ -2,6 +2,7 @@
 //! Faults of content take none, and are told by [`ContentMap`].
 
 mod bad;
+mod cache;
 mod content;
 mod deaf;
 mod fake;
@@ -13,6 +14,7 @@ use std::sync::Arc;
 use block::{DriveInfo, Op, Time};
 use serde::{Deserialize, Serialize};
 
+pub use cache::{CacheRule, FakeCache};
 pub use content::{ContentMap, Stored};
 
 use super::ranges::Ranges;
@@ -47,6 +49,10 @@ pub struct Faults {
     pub real_capacity_bytes: Option<u64>,
     /// What becomes of addresses beyond that.
     pub beyond: Beyond,
+    /// Write cache that gives back for a while what is not kept.
+    pub cache_bytes: u64,
+    /// Writes that it holds.
+    pub cache_rule: CacheRule,
 }
 
 impl Default for Faults {
@@ -63,6 +69,8 @@ impl Default for Faults {
             ignores_flush: false,
             real_capacity_bytes: None,
             beyond: Beyond::default(),
+            cache_bytes: 0,
+            cache_rule: CacheRule::default(),
         }
     }
 }
@@ -97,6 +105,8 @@ pub enum Beyond {
     Wrap,
     /// What is written there is acknowledged and gone. It takes the time of a wrapped one all the same.
     Lose,
+    /// Reads and writes there fail (`EIO`).
+    Fail,
 }
 
 /// Longest time that a fault's field may name: a year.
@@ -141,8 +151,10 @@ impl Faults {
         if self.real_capacity_bytes.is_some() {
             device = Box::new(fake::Fake::new(real, device));
         }
-        if !(self.unreadable.is_empty() && self.unwritable.is_empty()) {
-            device = Box::new(bad::Bad::new(self, device));
+        let end =
+            (self.beyond == Beyond::Fail && self.real_capacity_bytes.is_some()).then_some(real);
+        if !(self.unreadable.is_empty() && self.unwritable.is_empty() && end.is_none()) {
+            device = Box::new(bad::Bad::new(self, end, device));
         }
         if let Some(storm) = &self.storm {
             device = Box::new(storm::Stormy::new(storm, device));

@@ -1,0 +1,154 @@
+//! The real end of a drive of which something was lost, and the size at which addresses wrap.
+
+use super::Evidence;
+use super::ask::{Asker, FLOOD, SAMPLE, Stage};
+use super::stamp::SECTOR;
+use super::trial::{REQUEST, Shown};
+use crate::desk::Halt;
+
+/// Places that one round of the search for the end tries: few where a round is short, many where each has to push
+/// its stamps out of a large cache.
+const ROUND_MIN: u64 = 16;
+const ROUND_MAX: u64 = 512;
+/// Requests that were issued together reach a cache in any order. Its border may be off by so much.
+const REORDERED: u64 = 16 << 20;
+/// Most of the run below a wrap's end.
+const RUN_BELOW: u64 = 16 << 20;
+
+impl Asker<'_, '_> {
+    /// True when what was lost lies above what was kept, as on a fake, and what was kept late lay in a cache.
+    pub fn is_fake_like(&mut self, evidence: &mut Evidence) -> Result<bool, Halt> {
+        let Some(lost_from) = evidence.run_lost_from else { return Ok(false) };
+        let bad = evidence.samples.iter().filter(|p| !p.good).map(|p| p.offset_bytes).min();
+        let lost = bad.unwrap_or(lost_from).min(lost_from);
+        if evidence.samples.iter().any(|place| place.good && place.offset_bytes >= lost) {
+            return Ok(false);
+        }
+        // Nobody knows which part of a request failed.
+        if evidence.kept_late() == 0 || evidence.failed > 0 {
+            return Ok(evidence.kept_late() == 0);
+        }
+        self.is_kept_alone(evidence, lost_from)
+    }
+
+    /// Whether a place that was lost is kept when nothing is written after it, as in a cache; a damaged one is lost again.
+    pub fn is_kept_alone(&mut self, evidence: &mut Evidence, place: u64) -> Result<bool, Halt> {
+        let place = (place / self.unit * self.unit, SAMPLE.max(self.unit));
+        let len = place.1.min(evidence.claimed_bytes - place.0);
+        let shown = self.run(vec![(place.0, len)], Vec::new(), Vec::new())?;
+        let is_kept = shown.lost.is_empty();
+        evidence.kept_alone = Some(is_kept);
+        Ok(is_kept)
+    }
+
+    /// Narrows down where what is written is lost from, between what was kept and what was lost of `stage`.
+    pub fn search_end(&mut self, evidence: &mut Evidence, stage: &Stage) -> Result<(), Halt> {
+        let (unit, lost_from) = (self.unit, evidence.run_lost_from.unwrap_or(stage.begin));
+        let caches = evidence.kept_late() > 0;
+        let is_failing = evidence.failed > 0;
+        let from = lost_from / unit * unit;
+        evidence.end = Some((self.kept_below(evidence, from), from));
+        if from > stage.begin && !is_failing {
+            // All of the run below was kept. Requests that were issued together may have come in any order.
+            let window = from.saturating_sub(REORDERED).max(stage.begin);
+            if caches {
+                let after = vec![(from, stage.end - from), (0, FLOOD.min(window / unit * unit))];
+                let shown = self.run(vec![(window, from - window)], after, Vec::new())?;
+                let lost = shown.lost.iter().min().map_or(from, |first| first / unit * unit);
+                evidence.end = Some((lost.saturating_sub(unit), lost));
+            } else {
+                evidence.end = Some((from - unit, from));
+            }
+            return Ok(());
+        }
+        // A request that failed, and a sample that was lost in part, may begin below the end.
+        let mut lost = match is_failing {
+            true => (from + REQUEST).min(stage.end) - unit,
+            false => from,
+        };
+        let size = SAMPLE.max(unit);
+        let bad = evidence.samples.iter().filter(|p| !p.good).map(|p| p.offset_bytes + size - unit);
+        lost = bad.min().unwrap_or(lost).min(lost) / unit;
+        let mut kept = match from > stage.begin {
+            true => from - unit,
+            false => self.kept_below(evidence, lost * unit),
+        } / unit;
+        while lost - kept > 1 {
+            let mut after = vec![(0, FLOOD.min(kept * unit))];
+            if !is_failing && (caches || kept * unit < FLOOD) {
+                // Several times what the cache was seen to hold.
+                let len = (4 * evidence.kept_late() * SECTOR).max(FLOOD) / unit * unit;
+                let len = len.min(stage.end - stage.begin);
+                after.insert(0, (stage.end - len, len));
+            }
+            let flood: u64 = after.iter().map(|(_, len)| len >> 20).sum();
+            let count = flood.clamp(ROUND_MIN, ROUND_MAX).min(lost - kept - 1);
+            let tried: Vec<u64> =
+                (1..=count).map(|n| kept + (lost - kept) * n / (count + 1)).collect();
+            let places = tried.iter().map(|at| (at * unit, unit)).collect();
+            let shown = self.run(places, after, Vec::new())?;
+            let is_lost = |at: &u64| shown.lost_within(at * unit, (at + 1) * unit) > 0;
+            match tried.iter().position(is_lost) {
+                Some(first) => {
+                    lost = tried[first];
+                    kept = first.checked_sub(1).map_or(kept, |before| tried[before]);
+                }
+                None => kept = tried[tried.len() - 1],
+            }
+            evidence.end = Some((kept * unit, lost * unit));
+        }
+        evidence.end = Some((kept * unit, lost * unit));
+        Ok(())
+    }
+
+    /// The highest sample below `lost` that was kept; 0 when there is none.
+    fn kept_below(&self, evidence: &Evidence, lost: u64) -> u64 {
+        let good = evidence.samples.iter().filter(|place| place.good && place.offset_bytes < lost);
+        good.map(|place| place.offset_bytes).max().unwrap_or(0)
+    }
+
+    /// Whether addresses wrap at the distance at which stamps were met, and if so, whether all below that is kept.
+    pub fn wraps(&mut self, evidence: &mut Evidence, stage: &Stage) -> Result<bool, Halt> {
+        let unit = self.unit;
+        let nearest = evidence.nearest_bytes.filter(|p| p.is_multiple_of(unit));
+        let Some(period) = nearest.filter(|_| evidence.period_bytes == nearest) else {
+            return Ok(false);
+        };
+        // A cache may hold the one stamp back until a run pushes it out, which may wrap to the same place.
+        for after in [Vec::new(), vec![stage.run()]] {
+            let shown = self.run(vec![(period, unit)], after, vec![(0, unit)])?;
+            let meets = |shown: &Shown| {
+                shown.moved.iter().any(|(met, of)| *met == 0 && of.is_multiple_of(period))
+            };
+            evidence.wraps = Some(meets(&shown));
+            if evidence.wraps == Some(true) {
+                break;
+            }
+        }
+        if evidence.wraps != Some(true) {
+            return Ok(false);
+        }
+        let begin = period - (period / 8 / unit * unit).clamp(unit.min(period), RUN_BELOW);
+        let below = Stage::of(begin, period);
+        let (mut places, sampled) = self.samples((FLOOD.min(begin / unit * unit), begin));
+        places.push(below.run());
+        let shown = self.run(places, vec![(0, FLOOD.min(begin))], Vec::new())?;
+        let (moved, nearest) = (std::mem::take(&mut evidence.moved), evidence.nearest_bytes);
+        self.note(evidence, &shown, &sampled, (begin, period));
+        (evidence.moved, evidence.nearest_bytes, evidence.period_bytes) =
+            (moved, nearest, Some(period));
+        if evidence.run_good < evidence.run_sectors && self.is_fake_like(evidence)? {
+            self.search_end(evidence, &below)?;
+        }
+        Ok(true)
+    }
+}
+
+impl Evidence {
+    /// Sectors of the run that were kept though one before them was lost.
+    pub fn kept_late(&self) -> u64 {
+        let begin = self.run_begin_bytes;
+        let before = self.run_lost_from.map_or(self.run_sectors, |from| (from - begin) / SECTOR);
+        self.run_good.saturating_sub(before)
+    }
+}
