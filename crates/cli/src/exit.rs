@@ -38,6 +38,11 @@ impl From<Exit> for ExitCode {
 #[error("{0}")]
 pub struct Refused(pub String);
 
+/// The user stopped the program while it asked.
+#[derive(Debug, Error)]
+#[error("stopped before anything was changed")]
+pub struct Stopped;
+
 /// The exit code that an error asks for.
 pub fn of(error: &anyhow::Error) -> Exit {
     let refused = |e: &(dyn std::error::Error + 'static)| {
@@ -47,7 +52,7 @@ pub fn of(error: &anyhow::Error) -> Exit {
             || inner.is_some_and(|inner| inner.is::<trace::IsProtected>())
     };
     let cancelled = |e: &(dyn std::error::Error + 'static)| {
-        matches!(e.downcast_ref(), Some(ScratchError::Cancelled))
+        e.is::<Stopped>() || matches!(e.downcast_ref(), Some(ScratchError::Cancelled))
     };
     if error.chain().any(refused) {
         Exit::Refused

@@ -163,7 +163,8 @@ impl Keeping {
         if let Some(trouble) = self.trouble.take() {
             return Err(recording::not_whole(trouble));
         }
-        let Some(writer) = self.writer.take() else { return Ok(None) };
+        let Some(mut writer) = self.writer.take() else { return Ok(None) };
+        recording::note_stop(&mut writer, state).map_err(recording::not_whole)?;
         let saved = writer.finish(document, state, summary).map_err(recording::not_whole)?;
         for (position, why) in &saved.samples_lost {
             talk::note(&format!("the single I/Os of step {position} are not recorded: {why}"));

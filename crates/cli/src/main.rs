@@ -40,10 +40,12 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use anyhow::Context as _;
 use clap::FromArgMatches;
 use linux::tracer::TracerRoots;
 
 use crate::args::{Cli, Given, TraceVerb, Verb};
+use crate::exit::Exit;
 
 /// Stack that the program counts on: as large as Linux usually lets it become.
 const STACK: u64 = 8 << 20;
@@ -53,6 +55,10 @@ const STACK: u64 = 8 << 20;
 const DESCRIPTORS: u64 = 24;
 
 fn main() -> ExitCode {
+    // Before anything is done that a signal could leave half-way.
+    if let Err(error) = linux::signals::start() {
+        return end(Err(error).context("cannot watch for Ctrl-C"));
+    }
     // A stack may grow as far as `ulimit -s` lets it. A thread's is as large as was asked for.
     let limit = rustix::process::getrlimit(rustix::process::Resource::Stack).current;
     if limit.is_none_or(|bytes| bytes >= STACK) {
@@ -160,11 +166,14 @@ fn clean_up() {
     }
 }
 
-/// Says why there is no result, when there is none.
-fn end(done: anyhow::Result<exit::Exit>) -> ExitCode {
-    done.unwrap_or_else(|error| {
+/// Says why there is no result, when there is none, and which signal stopped it.
+fn end(done: anyhow::Result<Exit>) -> ExitCode {
+    let exit = done.unwrap_or_else(|error| {
         talk::error(&error);
         exit::of(&error)
-    })
-    .into()
+    });
+    if let Some(signal) = linux::signals::stopped_by().filter(|_| exit == Exit::Interrupted) {
+        talk::note(&format!("stopped by {signal}"));
+    }
+    exit.into()
 }

@@ -79,14 +79,11 @@ struct Desk<'a> {
 /// gate that says no.
 pub fn measure(job: &Job<'_>, recording: &mut Recording) -> Result<Measured> {
     let cancel = match job.turn {
-        // Whoever gave the turns watches for all.
+        // Shared by all who take turns.
         Some(turn) => turn.cancel(),
-        None => {
-            let cancel = Arc::new(AtomicBool::new(false));
-            linux::signals::install(cancel.clone()).context("cannot watch for Ctrl-C")?;
-            cancel
-        }
+        None => Arc::new(AtomicBool::new(false)),
     };
+    let _orderly = linux::signals::orderly(&cancel);
     let mut desk = Desk { job, cancel, recording };
     let name = job.target.target.as_str();
     if job.target.no_cow && !Path::new(name).is_dir() {

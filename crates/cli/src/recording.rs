@@ -333,6 +333,7 @@ impl Open {
         for (kind, payload) in notes {
             self.writer.note(kind, payload)?;
         }
+        note_stop(&mut self.writer, state)?;
         let saved = self.writer.finish(document, state, summary)?;
         for (position, why) in &saved.samples_lost {
             talk::note(&format!("the single I/Os of run {position} are not recorded: {why}"));
@@ -485,6 +486,9 @@ fn entry(kept: &Kept, samples: &Samples) -> serde_json::Result<StepEntry> {
 /// Kind of the notes that tell of resumptions.
 pub const RESUMED: &str = "resumed";
 
+/// Kind of the note that names the signal that ended a run early.
+const STOPPED: &str = "stopped";
+
 /// Kind of the notes that tell of runs that I/Os failed in.
 const FAILED: &str = "failed";
 
@@ -492,6 +496,16 @@ const FAILED: &str = "failed";
 pub fn latencies(run: &Run) -> Option<RunLatencies> {
     let of = |kept: &Kept| (kept.position, LatencyBins::from(&kept.latencies));
     Some(kept(run).ok()?.iter().map(of).collect())
+}
+
+/// Notes which signal ended a run early, if one did.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn note_stop(writer: &mut RunWriter, state: State) -> Result<(), RecordError> {
+    let signal = linux::signals::received().filter(|_| state == State::Interrupted);
+    let Some(signal) = signal else { return Ok(()) };
+    writer.note(STOPPED, &json!({ "signal": linux::signals::name(signal) }))
 }
 
 /// The runs that a record holds, in the order made.

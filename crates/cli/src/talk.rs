@@ -1,6 +1,6 @@
 //! What is said beside the result: on stderr, so that stdout holds the result alone.
 
-use std::io::{BufRead, Write};
+use std::io::Write;
 use std::sync::{Mutex, PoisonError};
 
 use anstyle::{AnsiColor, Style};
@@ -8,8 +8,11 @@ use anyhow::{Context as _, Result};
 use block::text::escaped_json;
 use record::Document;
 use report::Styled;
+use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use serde::Serialize;
+
+use crate::exit::Stopped;
 
 const YELLOW: Style = AnsiColor::Yellow.on_default();
 const RED: Style = AnsiColor::Red.on_default().bold();
@@ -98,6 +101,7 @@ fn advice(causes: &str) -> Option<&'static str> {
         Errno::NOENT => "is its name right? One that does not begin with / is looked for from here",
         Errno::ACCESS | Errno::PERM => "that takes other rights: as root (sudo), or as its owner",
         Errno::NOSPC | Errno::DQUOT => "make room, or take a place on another filesystem",
+        Errno::FBIG => "allow larger files (ulimit -f), or take another filesystem",
         Errno::ROFS => "take a place on another filesystem, or mount this one for writing",
         Errno::NOTDIR => "a part of this path is a file and no directory",
         Errno::ISDIR => "name a file in it",
@@ -125,12 +129,37 @@ pub fn ask(question: &str) -> Result<bool> {
 /// Asks for a line of text.
 ///
 /// # Errors
-/// When standard input cannot be read.
+/// When standard input cannot be read; [`Stopped`] at the first signal.
 pub fn read_line(question: &str) -> Result<String> {
     say(&Styled::of_lines(question));
-    let mut answer = String::new();
-    std::io::stdin().lock().read_line(&mut answer).context("cannot read the answer")?;
-    Ok(answer)
+    answer().map(|line| String::from_utf8_lossy(&line).into_owned())
+}
+
+/// A line that somebody types. Read by the kernel's calls: what waits in a buffer would be taken for the next answer.
+fn answer() -> Result<Vec<u8>> {
+    let stdin = std::io::stdin();
+    let mut line = Vec::new();
+    while line.last() != Some(&b'\n') {
+        let mut ends = vec![PollFd::new(&stdin, PollFlags::IN)];
+        let wake = linux::signals::wake();
+        ends.extend(wake.as_ref().map(|wake| PollFd::new(wake, PollFlags::IN)));
+        match poll(&mut ends, None) {
+            Err(Errno::INTR) => continue,
+            polled => polled.context("cannot wait for the answer")?,
+        };
+        if ends.get(1).is_some_and(|wake| !wake.revents().is_empty()) {
+            // Not on the line of the question.
+            say(&Styled::of_lines("\n"));
+            return Err(Stopped.into());
+        }
+        let mut piece = [0; 512];
+        match rustix::io::read(&stdin, &mut piece) {
+            Err(Errno::INTR | Errno::AGAIN) => {}
+            Ok(0) => break,
+            read => line.extend_from_slice(&piece[..read.context("cannot read the answer")?]),
+        }
+    }
+    Ok(line)
 }
 
 /// Prints the result as JSON.

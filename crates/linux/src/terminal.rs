@@ -177,7 +177,7 @@ pub fn suspend() {
     thread::sleep(STOPPING);
 }
 
-/// With the screen given back, ends this process as Ctrl-\ does.
+/// Asks this process and what was started with it to end, as Ctrl-\ does.
 pub fn quit() {
     let _ = kill_current_process_group(Signal::QUIT);
 }

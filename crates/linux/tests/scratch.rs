@@ -299,7 +299,8 @@ const CHILD: &str = "DRIVESCOPE_TEST_CHILD_DIR";
 fn child_that_measures_for_ever() {
     let Some(dir) = std::env::var_os(CHILD) else { return };
     let cancel = Arc::new(AtomicBool::new(false));
-    signals::install(cancel.clone()).unwrap();
+    signals::start().unwrap();
+    let _orderly = signals::orderly(&cancel);
     let scratch = create(dir.as_ref(), Bytes::mib(1), "child").unwrap();
     println!("ready");
     while !cancel.load(Ordering::Relaxed) {

@@ -28,6 +28,7 @@ mod passthrough;
 mod purge_ata;
 mod purge_nvme;
 mod scratch;
+mod signals;
 mod signatures;
 mod stack_arrays;
 mod stack_described;

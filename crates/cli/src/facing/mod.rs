@@ -77,7 +77,7 @@ impl Face<'_> {
             talk::note(&told);
         }
         let cancel = Arc::new(AtomicBool::new(false));
-        linux::signals::install(cancel.clone()).context("cannot watch for Ctrl-C")?;
+        let _orderly = linux::signals::orderly(&cancel);
         let permits = self.permits(&kinds, &cancel)?;
         let seed = match options.named_seed(manner) {
             Some(seed) => seed,
@@ -339,7 +339,7 @@ impl Visitor for Load<'_> {
             interval: options.iops_interval_ms.map(|ms| Nanos::millis(u64::from(ms))),
         };
         self.held = None;
-        self.seat.ready()?;
+        self.seat.ready(self.cancel)?;
         let trace_cap = if how.interval.is_some() { SAMPLES_MAX } else { 0 };
         let control = Control { cancel: self.cancel, trace_cap };
         let is_first = self.index == 0;

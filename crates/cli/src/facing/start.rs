@@ -1,9 +1,16 @@
 //! Several targets that are to be loaded at once: each waits until all stand ready.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
+use std::time::Duration;
 
 use anyhow::Result;
 use thiserror::Error;
+
+use crate::exit::Stopped;
+
+/// How often a wish to stop is looked for by those who wait.
+const GLANCE: Duration = Duration::from_millis(100);
 
 /// Another target could not be opened, so that this one was not loaded.
 #[derive(Debug, Error)]
@@ -42,17 +49,21 @@ impl Start {
 }
 
 impl Seat<'_> {
-    /// Waits until all others are ready, or one is gone.
+    /// Waits until all others are ready, or one is gone, or `cancel` is set.
     ///
     /// # Errors
-    /// [`GivenUp`] when one is gone.
-    pub fn ready(&mut self) -> Result<()> {
+    /// [`GivenUp`] when one is gone, and [`Stopped`].
+    pub fn ready(&mut self, cancel: &AtomicBool) -> Result<()> {
         self.is_ready = true;
         let mut counts = self.start.counts.lock().unwrap_or_else(PoisonError::into_inner);
         counts.ready += 1;
         self.start.moved.notify_all();
         while counts.ready + counts.gone < self.start.of {
-            counts = self.start.moved.wait(counts).unwrap_or_else(PoisonError::into_inner);
+            if cancel.load(Ordering::Relaxed) {
+                return Err(Stopped.into());
+            }
+            let waited = self.start.moved.wait_timeout(counts, GLANCE);
+            counts = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
         if counts.gone > 0 { Err(GivenUp.into()) } else { Ok(()) }
     }
@@ -74,14 +85,23 @@ mod tests {
     // Breaks when the targets that could be opened wait for ever for one that could not.
     #[test]
     fn who_cannot_come_is_not_waited_for() {
+        let calm = &AtomicBool::new(false);
         let start = Start::of(3);
         let came = std::thread::scope(|scope| {
-            let others = [(); 2].map(|()| scope.spawn(|| start.seat().ready().is_ok()));
+            let others = [(); 2].map(|()| scope.spawn(|| start.seat().ready(calm).is_ok()));
             drop(start.seat());
             others.map(|other| other.join().unwrap())
         });
         assert_eq!(came, [false; 2]);
         let start = Start::of(1);
-        assert!(start.seat().ready().is_ok());
+        assert!(start.seat().ready(calm).is_ok());
+    }
+
+    // Breaks when Ctrl-C while another target asks for its word of consent is not heard.
+    #[test]
+    fn nobody_waits_who_is_to_stop() {
+        let start = Start::of(2);
+        let stopped = start.seat().ready(&AtomicBool::new(true)).unwrap_err();
+        assert!(stopped.is::<Stopped>());
     }
 }

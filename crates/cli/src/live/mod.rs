@@ -232,8 +232,8 @@ impl Shared {
                 terminal::suspend();
             }
             terminal::QUIT => {
-                terminal::give_back();
-                talk::release();
+                self.model().is_ending = true;
+                self.show(frame);
                 terminal::quit();
             }
             _ => {}

@@ -107,7 +107,7 @@ impl<'a> Job<'a> {
     /// What makes probing impossible.
     pub fn make(mut self) -> Result<Made<'a>> {
         let cancel = Arc::new(AtomicBool::new(false));
-        linux::signals::install(cancel.clone()).context("cannot watch for Ctrl-C")?;
+        let _orderly = linux::signals::orderly(&cancel);
         let mut resumed = self.record.resume.as_ref().map(|run| self.resumed(run)).transpose()?;
         let mut place = self.place.clone();
         if let Some(resumed) = &resumed {

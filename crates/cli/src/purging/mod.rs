@@ -55,7 +55,7 @@ struct Made {
 pub fn run(args: &PurgeArgs) -> Result<Exit> {
     args.check()?;
     let cancel = Arc::new(AtomicBool::new(false));
-    linux::signals::install(Arc::clone(&cancel)).context("cannot watch for Ctrl-C")?;
+    let _orderly = linux::signals::orderly(&cancel);
     let others = [("--engine", args.engine.first() != EngineKind::Psync)];
     opening::tell_without_effect(&args.device, EngineChoice::default(), None, &others);
     let job = Job { args, seed: seed_of(args.seed)?, cancel };

@@ -9,6 +9,7 @@ use block::{DriveIdentity, DriveInfo, Environment, Stack};
 use engine::IoPath;
 use engine::replay::{Ended, Reason, Replayed};
 use linux::scheduler::Held;
+use linux::signals::Orderly;
 use linux::sysfs::Roots;
 use record::{Document, RunId, State, Summary};
 use serde_json::json;
@@ -74,6 +75,7 @@ pub struct Job<'a> {
     pub seed: u64,
     /// Ctrl-C.
     pub cancel: Arc<AtomicBool>,
+    _orderly: Orderly,
     trace: Trace,
     survey: Survey,
 }
@@ -84,8 +86,6 @@ impl<'a> Job<'a> {
     /// # Errors
     /// When flags do not go together, or the trace cannot be read.
     pub fn new(path: &Path, reading: &ReadingArgs, args: &'a PlayArgs) -> Result<Job<'a>> {
-        let cancel = Arc::new(AtomicBool::new(false));
-        linux::signals::install(cancel.clone()).context("cannot watch for Ctrl-C")?;
         let seed = seed_of(args.tester.seed)?;
         let options = ask::options(args, seed)?;
         let trace = Trace::new(path, reading.options())?;
@@ -96,7 +96,10 @@ impl<'a> Job<'a> {
                 path.display()
             );
         }
-        Ok(Job { args, options, seed, cancel, trace, survey })
+        // Not before the trace was read, which a signal ends on the spot.
+        let cancel = Arc::new(AtomicBool::new(false));
+        let orderly = linux::signals::orderly(&cancel);
+        Ok(Job { args, options, seed, cancel, _orderly: orderly, trace, survey })
     }
 }
 

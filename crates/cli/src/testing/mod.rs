@@ -265,7 +265,7 @@ impl Job<'_> {
 
     fn on_target(&self, writes: Writes, resumed: Option<(RunWriter, Run)>) -> Result<Made> {
         let cancel = Arc::new(AtomicBool::new(false));
-        linux::signals::install(Arc::clone(&cancel)).context("cannot watch for Ctrl-C")?;
+        let _orderly = linux::signals::orderly(&cancel);
         let how = &self.args.consent;
         opening::tell_without_effect(&self.target, how.engine, how.cpus.as_deref(), &[]);
         let place = Place {

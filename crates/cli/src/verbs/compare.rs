@@ -259,7 +259,7 @@ fn measure(args: &CompareArgs, live: &[usize]) -> Result<Vec<(Made, String)>> {
     let names: Vec<String> = live.iter().map(|&side| args.sides[side].clone()).collect();
     let turns = Turns::among(&names, seed, blocks, !args.no_progress);
     let Some(first) = turns.first() else { return Ok(Vec::new()) };
-    linux::signals::install(first.cancel()).context("cannot watch for Ctrl-C")?;
+    let _orderly = linux::signals::orderly(&first.cancel());
     let one = |turn: &Turn, side: usize| {
         let _leaving = Leaving(turn);
         turn.prepare();

@@ -48,7 +48,7 @@ pub fn main(args: &[OsString]) -> Result<Exit> {
     outputs::protect(Path::new(&options.device))?;
     out_path(&options).map_or(Ok(()), outputs::declare)?;
     let cancel = Arc::new(AtomicBool::new(false));
-    linux::signals::install(cancel.clone()).context("cannot watch for Ctrl-C")?;
+    let _orderly = linux::signals::orderly(&cancel);
     let writes = options.writes().map(|writes| writes.bytes);
     let place = place(&options, said);
     with_bench(&place, writes, &cancel, &mut |bench, opened| {

@@ -289,7 +289,7 @@ fn export(
         return Ok(exit);
     }
     let cancel = Arc::new(AtomicBool::new(false));
-    linux::signals::install(cancel.clone()).context("cannot watch for Ctrl-C")?;
+    let _orderly = linux::signals::orderly(&cancel);
     let exported = to_file(&runs, &ids, (output, force), &cancel);
     if cancel.load(Ordering::Relaxed) {
         talk::note(&format!("stopped; {} was not written", output.display()));

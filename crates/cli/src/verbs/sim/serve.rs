@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use block::{Bytes, DriveInfo, Nanos, Target as _, Time, WallClock as _};
 use report::Style;
 use serde::Serialize;
@@ -76,7 +76,7 @@ pub fn main(args: &ServeArgs) -> Result<Exit> {
     };
     // Before the drive is up, so that no signal ends the process and leaves a dead mount.
     let cancel = Arc::new(AtomicBool::new(false));
-    linux::signals::install_patient(cancel.clone(), PATIENCE).context("cannot watch for Ctrl-C")?;
+    let _orderly = linux::signals::orderly_within(&cancel, PATIENCE);
     let clock = Arc::new(Monotonic(Instant::now()));
     let served = serve::serve(target, clock.clone(), &options)?;
     let file = served.file();

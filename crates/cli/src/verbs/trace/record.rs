@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Result, bail};
 use block::{Nanos, WallClock as _};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use linux::sysfs::Roots;
@@ -84,7 +84,7 @@ pub fn main(args: &TraceRecordArgs) -> Result<Exit> {
     warn_of_own_writes(&path, &subjects);
     // Before anything is begun, so that no signal leaves it half-way.
     let cancel = Arc::new(AtomicBool::new(false));
-    linux::signals::install(cancel.clone()).context("cannot watch for Ctrl-C")?;
+    let _orderly = linux::signals::orderly(&cancel);
     let keeper = Keeper::create(&path, existing, &subjects)?;
     let broken = keeper.broken();
     let options = Options {
