@@ -9,12 +9,14 @@ use std::any::Any;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::Read as _;
-use std::os::unix::fs::{MetadataExt, symlink};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
 
-use common::storage::{Loop, Mounted, filesystem_is_known, has_means, has_tools, skip, tool};
+use common::storage::{
+    Loop, Mounted, filesystem_is_known, has_means, has_tools, is_root, skip, tool,
+};
 use common::{Alive, Ran, scratch_dir, written_file};
 use tempfile::TempDir;
 
@@ -383,4 +385,40 @@ fn devices_and_partitions_that_nobody_uses_are_written_to() {
     let part = PathBuf::from(format!("{}p1", device.dev()));
     goes_through(&stage, &part, &part, &format!("--consent={}p1", device.name()));
     tool("delpart", &[device.dev(), "1"]);
+}
+
+// Breaks when what is not known is a refusal by itself, or no matter at all: of another user's file the kernel answers nobody
+// who else has it open.
+#[test]
+fn users_that_are_not_known_take_a_word_of_their_own() {
+    if !is_root() {
+        return skip("needs root, to become nobody");
+    }
+    if !has_tools(&["setpriv"]) {
+        return;
+    }
+    // Where that user may go, too.
+    let dir = tempfile::tempdir_in("/var/tmp").unwrap();
+    fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    let (binary, file) = (dir.path().join("drivescope"), dir.path().join(NAME));
+    tool("cp", &[env!("CARGO_BIN_EXE_drivescope"), text(&binary)]);
+    written_file(&file, SIZE);
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o666)).unwrap();
+    let before = fs::read(&file).unwrap();
+    let nobody = |words: &[&str]| -> Ran {
+        let mut command = Command::new("setpriv");
+        command.args(["--reuid=65534", "--regid=65534", "--clear-groups", "--"]).arg(&binary);
+        command.args(["diskspd", "-b64K", "-Sd", "-w100", "-d1", "-W0"]).args(words).arg(&file);
+        command.current_dir(dir.path()).stdin(Stdio::null()).output().unwrap().into()
+    };
+    let consent = format!("--consent={NAME}");
+    for words in [&[consent.as_str()][..], &[&consent, "--allow=unknown:content"]] {
+        nobody(words)
+            .fails(3, &["not known whether another program uses", "--allow unknown:users"]);
+        assert!(fs::read(&file).unwrap() == before, "{words:?}: written to");
+    }
+    nobody(&["--allow=unknown:users"]).fails(3, &["--consent"]);
+    assert!(fs::read(&file).unwrap() == before, "written to without consent");
+    nobody(&[&consent, "--allow=unknown:users"]).exits(0);
+    assert!(fs::read(&file).unwrap() != before);
 }

@@ -203,7 +203,7 @@ pub(crate) struct Layer<'a> {
     pub mount: &'a Mount,
     /// `upper` or `work`.
     pub name: &'static str,
-    /// False when the overlay names the directory by a relative path, which fits.
+    /// False when the overlay names the directory by a relative path, or in another mount namespace, and it fits.
     pub is_certain: bool,
 }
 
@@ -222,15 +222,16 @@ pub(crate) fn layer_of<'a>(roots: &Roots, mounts: &'a [Mount], real: &Path) -> O
     });
     layers
         .filter_map(|(mount, name, dir)| {
-            let is_certain = dir.is_absolute();
-            let holds = match is_certain {
-                true => {
-                    let at = id(&mount.seen(roots, &dir));
-                    at.is_some_and(|at| above.iter().any(|(_, id)| *id == at))
-                }
+            let holds =
+                |dir: &Path| id(dir).is_some_and(|at| above.iter().any(|(_, id)| *id == at));
+            let is_certain = dir.is_absolute() && holds(&mount.seen(roots, &dir));
+            // A container does not see the directories of its own overlay; then the path is one of ours, or of whoever
+            // mounted it.
+            let may_hold = match dir.is_absolute() {
+                true => mount.seen_by.is_some() && holds(&dir),
                 false => above.iter().any(|(at, _)| at.ends_with(&dir)),
             };
-            holds.then_some(Layer { mount, name, is_certain })
+            (is_certain || may_hold).then_some(Layer { mount, name, is_certain })
         })
         .max_by_key(|layer| layer.is_certain)
 }
@@ -345,6 +346,13 @@ mod tests {
         assert_eq!(layer(&work.join("file")), Some(("work", true)));
         assert_eq!(layer(&dir.join("upper/file")), None, "of another name");
         assert_eq!(layer(&dir.join("file")), None, "beside them");
+        // A container that has no such directory itself.
+        let mut mounts_there = [mounts[0].clone()];
+        mounts_there[0].seen_by = Some(4711);
+        let roots = Roots { proc: dir.join("proc"), ..Roots::default() };
+        let layer_there = layer_of(&roots, &mounts_there, &upper.join("file")).unwrap();
+        assert_eq!((layer_there.name, layer_there.is_certain), ("upper", false));
+        assert!(layer_of(&roots, &mounts_there, &dir.join("file")).is_none());
         fs::create_dir_all(dir.join("there/sub")).unwrap();
         assert_eq!(layer(&dir.join("there/sub/file")), Some(("upper", false)));
     }

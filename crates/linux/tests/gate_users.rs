@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use common::{Loop, Mounted, Partition, filesystem_is_known, has_means, run, skip};
+use common::{Loop, Machine, Mounted, Partition, filesystem_is_known, has_means, run, skip};
 use drivescope_linux::devices::{self, Use};
 use drivescope_linux::gate::{self, GateError, Reason, Request};
-use drivescope_linux::sysfs::Roots;
+use drivescope_linux::sysfs::{DevNo, Roots};
 use tempfile::TempDir;
 
 /// A directory with the file `data.img` in it.
@@ -343,4 +343,37 @@ fn a_device_that_is_open_for_a_moment_is_waited_for() {
     let mut running = Command::new("sleep").arg("0.5").stdin(stdin).spawn().unwrap();
     gate::check(&Roots::default(), &device.path, &consented(&device.path)).unwrap();
     running.wait().unwrap();
+}
+
+/// What is lent to another machine is used by nobody here.
+#[test]
+fn what_is_exported_is_refused() {
+    if !has_means(&["losetup"]) {
+        return;
+    }
+    let device = Loop::new(16 << 20, true);
+    let number = DevNo::from_raw(fs::metadata(&device.path).unwrap().rdev()).to_string();
+    let (_dir, file) = with_file();
+    let sorts = [
+        ("nvmet/subsystems/nqn.x/namespaces/1", "device_path", "the NVMe target nqn.x/1"),
+        ("target/core/fileio_0/disk", "udev_path", "the SCSI target fileio_0/disk"),
+        ("usb_gadget/g/functions/mass_storage.0/lun.0", "file", "the USB gadget g/mass_storage.0"),
+    ];
+    for (dir, lent, by) in sorts {
+        for (target, word) in [(&device.path, "sda"), (&file, "data.img")] {
+            let machine = Machine::new();
+            machine.device("pci0/sda", &number, &[("size", "32768")]);
+            let consented = Request { consent: Some(word.to_owned()), ..Request::default() };
+            gate::check(&machine.roots, target, &consented).unwrap();
+            let at = format!("sys/kernel/config/{dir}");
+            machine.write(&format!("{at}/{lent}"), format!("{}\n", target.display()));
+            machine.write(&format!("{at}/enable"), "1\n");
+            let refusal = gate::check(&machine.roots, target, &consented).unwrap_err().to_string();
+            assert!(refusal.contains(&format!("is exported by {by}: disable")), "{refusal}");
+            if lent != "file" {
+                machine.write(&format!("{at}/enable"), "0\n");
+                gate::check(&machine.roots, target, &consented).unwrap();
+            }
+        }
+    }
 }

@@ -104,9 +104,9 @@ fn of_mounts(roots: &Roots, mounts: &[Mount], real: &Path, meta: &fs::Metadata) 
             true => Use::Layer { file, layer: layer.name, mount_point },
             false => {
                 let why = format!(
-                    "the overlay on {} names its {} directory by a relative path",
-                    mount_point.display(),
-                    layer.name
+                    "it may lie in the {} directory of the overlay on {}",
+                    layer.name,
+                    mount_point.display()
                 );
                 Use::UsersUnknown { device, why }
             }
