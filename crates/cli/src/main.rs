@@ -8,6 +8,7 @@ mod engines;
 mod envelope;
 mod exit;
 mod facing;
+mod inputs;
 mod keeping;
 mod known_drives;
 mod limit;

@@ -1,6 +1,6 @@
 //! What was recorded, or printed by `--json`, as what it is: for whoever shows it.
 
-use std::fs;
+use std::fs::File;
 use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
@@ -17,7 +17,9 @@ use crate::replaying::{COMPARE, REPLAY};
 use crate::setup::Setup;
 use crate::verbs::trace::ANALYSIS;
 use crate::whose::{self, Reader};
-use crate::{probing, purging, recording, records, session, surveying, talk, testing, view};
+use crate::{
+    inputs, probing, purging, recording, records, session, surveying, talk, testing, view,
+};
 
 /// A result with all that is known about its making.
 pub struct Recorded {
@@ -196,7 +198,8 @@ fn of_document(name: &str, path: &Path) -> Result<Recorded> {
 /// When it is nothing that `--json` printed: then whose it is, where that is known.
 pub fn read(name: &str, path: &Path) -> Result<(String, Value)> {
     if !path.is_dir() {
-        let bytes = fs::read(path).with_context(|| format!("{name}: cannot be read"))?;
+        let mut file = File::open(path).with_context(|| format!("{name}: cannot be read"))?;
+        let bytes = inputs::all_of(&mut file, name)?;
         match serde_json::from_slice::<Value>(&bytes) {
             Ok(document) if document["envelope"]["schema"].is_string() => {
                 return Ok((form_of(&document), document));

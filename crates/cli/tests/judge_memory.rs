@@ -94,6 +94,8 @@ fn what_has_no_end_is_refused() {
         &["import", "/dev/zero"],
         &["import", "/dev/zero", "--format=fio-hist-log"],
         &["import", "flashbench", "/dev/zero"],
+        &["explain", "/dev/zero"],
+        &["show", "/dev/zero"],
     ] {
         run(line.iter().copied()).fails(2, &["/dev/zero", "long"]);
     }

@@ -1,5 +1,6 @@
 //! Finding, reading, overriding and checking models.
 
+use std::io::Read as _;
 use std::sync::Arc;
 
 use block::{Bytes, DriveInfo};
@@ -210,11 +211,23 @@ fn seed(spec: &Spec) -> Result<u64, SimError> {
     value.parse().map_err(|_| SimError::Override { key: key.clone(), what })
 }
 
+/// Longest model; the built-in ones have some KiB.
+const MODEL_MAX: u64 = 1 << 20;
+
+fn read(path: &str) -> std::io::Result<String> {
+    let mut text = String::new();
+    std::fs::File::open(path)?.take(MODEL_MAX + 1).read_to_string(&mut text)?;
+    match text.len() as u64 > MODEL_MAX {
+        true => Err(std::io::Error::other("it is longer than 1 MiB, and no model is")),
+        false => Ok(text),
+    }
+}
+
 /// The model that a spec names, as its file has it or as the seed draws it.
 fn find(spec: &Spec, seed: u64) -> Result<(Whole, toml::Table), SimError> {
     if spec.is_path() {
         let path = spec.model.clone();
-        return match std::fs::read_to_string(&path) {
+        return match read(&path) {
             Ok(text) => parse(&path, &text),
             Err(source) => Err(SimError::Read { path, source }),
         };

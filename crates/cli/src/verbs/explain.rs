@@ -9,7 +9,8 @@ use mark::explain::{self, Given};
 use crate::args::{ExplainArgs, line};
 use crate::envelope::arguments;
 use crate::exit::Exit;
-use crate::verbs::{print_json, read_input};
+use crate::inputs;
+use crate::verbs::print_json;
 use crate::{talk, view};
 
 /// The form of what this verb prints as JSON.
@@ -67,7 +68,7 @@ fn given(words: &[String]) -> Result<Given> {
 }
 
 fn text(name: &str) -> Result<String> {
-    let bytes = read_input(Path::new(name))?;
+    let bytes = inputs::read(Path::new(name))?;
     Ok(match String::from_utf8(bytes) {
         Ok(text) => text,
         // Names of files may be of any bytes; options are not.

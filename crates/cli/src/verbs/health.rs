@@ -196,7 +196,7 @@ struct EarlierBody {
 }
 
 fn earlier(path: &Path) -> Result<Vec<Health>> {
-    let bytes = super::read_input(path)?;
+    let bytes = crate::inputs::read(path)?;
     let what = || format!("{}: is no reading that drivescope health --json made", path.display());
     let value: serde_json::Value = serde_json::from_slice(&bytes).with_context(what)?;
     let form = value["envelope"]["schema"].as_str().unwrap_or("none").to_owned();

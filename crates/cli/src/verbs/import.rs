@@ -18,9 +18,10 @@ use crate::args::line::quoted;
 use crate::args::{ImportArgs, ImportFlashbenchArgs, ImportVerb, KeepArgs, ResultForm};
 use crate::envelope::{SystemClock, envelope};
 use crate::exit::Exit;
+use crate::inputs;
 use crate::verbs::judge::given;
 use crate::verbs::mark::run_id;
-use crate::verbs::{print_json, read_input};
+use crate::verbs::print_json;
 use crate::whose::{self, Reader};
 use crate::{recording, session, talk, view};
 
@@ -263,7 +264,7 @@ fn flashbench(args: &ImportFlashbenchArgs) -> Result<Exit> {
     let texts = args.files.iter().map(|path| {
         let name =
             if path.as_os_str() == "-" { "standard input".into() } else { path.to_string_lossy() };
-        Ok((name.into_owned(), read_input(path)?))
+        Ok((name.into_owned(), inputs::read(path)?))
     });
     let texts: Vec<(String, Vec<u8>)> = texts.collect::<Result<_>>()?;
     let named = texts.iter().map(|(name, text)| (name.as_str(), text.as_slice()));

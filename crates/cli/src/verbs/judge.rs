@@ -12,7 +12,8 @@ use stats::Verdict;
 
 use crate::args::JudgeArgs;
 use crate::exit::Exit;
-use crate::verbs::{open_input, print_json};
+use crate::inputs;
+use crate::verbs::print_json;
 use crate::whose::{self, Reader};
 use crate::{progress, talk, view};
 
@@ -118,7 +119,7 @@ impl Reading {
     }
 
     fn take(&mut self, path: &Path) -> Result<Given> {
-        let input = open_input(path)?;
+        let input = inputs::open(path)?;
         let name = if path == Path::new("-") { STDIN.into() } else { path.to_string_lossy() };
         let length = std::fs::metadata(path).map_or(0, |meta| meta.len());
         self.bar.set_length(length >> 20);

@@ -8,8 +8,9 @@ use serde_json::json;
 
 use crate::args::{RowsArgs, RowsVerb};
 use crate::exit::Exit;
+use crate::inputs;
 use crate::talk;
-use crate::verbs::{print_json, read_input};
+use crate::verbs::print_json;
 use crate::view::row::{self, SurveyRow};
 
 /// The form of what this verb prints as JSON.
@@ -28,7 +29,7 @@ pub fn main(args: &RowsArgs) -> Result<Exit> {
 fn merge(files: &[PathBuf], json: bool) -> Result<Exit> {
     let (mut rows, mut empty) = (BTreeSet::new(), Vec::new());
     for path in files {
-        let text = String::from_utf8_lossy(&read_input(path)?).into_owned();
+        let text = String::from_utf8_lossy(&inputs::read(path)?).into_owned();
         let mut is_empty = true;
         for (index, line) in text.lines().enumerate() {
             match SurveyRow::parse(line) {
