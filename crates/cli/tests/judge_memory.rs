@@ -95,10 +95,13 @@ fn what_has_no_end_is_refused() {
         &["import", "/dev/zero", "--format=fio-hist-log"],
         &["import", "flashbench", "/dev/zero"],
         &["explain", "/dev/zero"],
-        &["show", "/dev/zero"],
     ] {
         run(line.iter().copied()).fails(2, &["/dev/zero", "long"]);
     }
+    let dir = scratch_dir();
+    let sparse = dir.path().join("sparse.json");
+    File::create(&sparse).unwrap().set_len(1 << 33).unwrap();
+    run([Path::new("show"), &sparse]).fails(2, &["sparse.json", "long"]);
 }
 
 /// Read as nothing told, a figure that cannot be makes another result.
