@@ -19,9 +19,9 @@ use cases::fixture::{Ended, end};
 use common::storage::{Loop, has_means};
 use common::{Alive, drivescope, mark, run, scratch_dir};
 
-/// Set to `overwrite`, the table in docs/safety.md is made anew.
+/// Set to `overwrite`, the test writes the table in docs/safety.md.
 const RENEW: &str = "OUTPUT_TABLE";
-/// Between these two the table stands.
+/// The table is between these two lines.
 const BEGIN: &str = "<!-- outputs: made by crates/cli/tests/output_targets.rs -->\n";
 const END: &str = "<!-- end of outputs -->\n";
 
@@ -235,7 +235,7 @@ fn no_output_goes_over_the_target() {
     if std::env::var(RENEW).is_ok_and(|said| said == "overwrite") {
         fs::write(&path, format!("{before}{BEGIN}{table}{END}{after}")).unwrap();
     } else {
-        assert_eq!(held, table, "make the table anew with {RENEW}=overwrite");
+        assert_eq!(held, table, "renew the table with {RENEW}=overwrite");
     }
 }
 

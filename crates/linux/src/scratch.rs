@@ -2,8 +2,8 @@
 //! process can see.
 //!
 //! The file is locked as long as its owner lives. A file of that name without a lock was left by a
-//! process that had no chance to clean up (`kill -9`, power loss); [`leftovers`] finds those. That it is ours an extended
-//! attribute tells, [`HEADER`]: its content is what the measurement leaves there.
+//! process that had no chance to clean up (`kill -9`, power loss); [`leftovers`] finds those. An extended
+//! attribute, [`HEADER`], shows that it is ours: its content is what the measurement leaves there.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -315,7 +315,7 @@ pub fn forget(file: &File) -> io::Result<()> {
 }
 
 impl ScratchFile {
-    /// Removes it and tells whether that could be done, which a drop cannot. False when somebody else has removed it, or
+    /// Removes it and reports whether that could be done, which a drop cannot. False when somebody else has removed it, or
     /// its directory, while it was measured.
     ///
     /// # Errors

@@ -3,7 +3,7 @@
 //! The order of creation decides, which the runs directory keeps ([`store::ORDER`]): a clock that was years ahead once must not
 //! leave its run the newest for years. Runs that the order does not know were imported, or made before it was kept.
 //! Those are put in by their time: a run's name sorts by the second in which it began; within a second, chance decides
-//! how names sort, so there its record has to tell. Only those are read. Names with nanoseconds in them were rejected:
+//! how names sort, so there the time in its record decides. Only those are read. Names with nanoseconds in them were rejected:
 //! they are typed and read out, and those that were given stay as they are.
 
 use std::cmp::Ordering;
@@ -46,7 +46,7 @@ pub(crate) fn newest<'a, F: Files>(
     newest_by(files, dir, ids, |id| begun_ns(files, dir, id))
 }
 
-/// [`newest`] where `begun_ns` tells when a run began.
+/// [`newest`] where `begun_ns` gives the time at which a run began.
 pub(crate) fn newest_by<F: Files, B: Fn(&RunId) -> Option<i64>>(
     files: &F,
     dir: &Path,
@@ -78,7 +78,7 @@ pub(crate) fn note<F: Files>(files: &F, dir: &Path, id: &RunId) -> Result<(), Re
     store::replace(files, dir, ORDER, lines.as_bytes())
 }
 
-/// Runs of the order that is kept, each with its place; none where it cannot be read, since time tells as well.
+/// Runs of the order that is kept, each with its place; none where it cannot be read: then time decides.
 fn known<F: Files>(files: &F, dir: &Path) -> BTreeMap<RunId, usize> {
     let bytes = store::read(files, &dir.join(ORDER)).unwrap_or_default();
     let text = String::from_utf8(bytes).unwrap_or_default();
@@ -101,11 +101,11 @@ impl<B: Fn(&RunId) -> Option<i64>> ByTime<B> {
             let from = self.rest.partition_point(|id| id.second() < &*last);
             self.second = self.rest.split_off(from);
             if self.second.len() > 1 {
-                let tell = |id| ((self.begun_ns)(&id), id);
-                let mut told: Vec<_> =
-                    std::mem::take(&mut self.second).into_iter().map(tell).collect();
-                told.sort_by(|a, b| compare((&a.1, a.0), (&b.1, b.0)));
-                self.second = told.into_iter().map(|(_, id)| id).collect();
+                let timed = |id| ((self.begun_ns)(&id), id);
+                let mut all: Vec<_> =
+                    std::mem::take(&mut self.second).into_iter().map(timed).collect();
+                all.sort_by(|a, b| compare((&a.1, a.0), (&b.1, b.0)));
+                self.second = all.into_iter().map(|(_, id)| id).collect();
             }
         }
         self.second.last().cloned()
@@ -113,7 +113,7 @@ impl<B: Fn(&RunId) -> Option<i64>> ByTime<B> {
 
     /// Reads only where the names do not decide.
     fn compare(&self, a: &RunId, b: &RunId) -> Ordering {
-        let tell = |id| (a.second() == b.second()).then(|| (self.begun_ns)(id)).flatten();
-        compare((a, tell(a)), (b, tell(b)))
+        let time = |id| (a.second() == b.second()).then(|| (self.begun_ns)(id)).flatten();
+        compare((a, time(a)), (b, time(b)))
     }
 }

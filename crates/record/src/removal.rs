@@ -22,7 +22,7 @@ pub(crate) fn aside(dir: &Path, id: &RunId) -> PathBuf {
 }
 
 /// Removes what is in the run directory `aside` of the runs directory `dir`. Where files are in it that no run writes, they
-/// stay, in the directory that is told.
+/// stay, in the directory that is returned.
 pub(crate) fn remove<F: Files>(
     files: &F,
     dir: &Path,

@@ -210,7 +210,7 @@ impl<F: Files> Runs<F> {
     }
 
     /// Removes a run: in one step from sight, then from the disk. Files in its directory that no run writes stay, in the
-    /// directory that is told.
+    /// directory that is returned.
     ///
     /// # Errors
     /// [`RecordError::Busy`], [`RecordError::Unknown`], or what a file operation answered.

@@ -88,7 +88,7 @@ pub(crate) fn open_within<F: Files>(
 ) -> Result<Box<dyn Read>, RecordError> {
     match files.stat(path) {
         Ok(stat) if stat.len > most => Err(too_long(path, stat.len, most)),
-        // What else it is, opening it tells.
+        // Opening it reports whatever else is wrong.
         _ => files.open(path).map_err(RecordError::io("open it", path)),
     }
 }

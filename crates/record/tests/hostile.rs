@@ -71,8 +71,8 @@ fn what_is_no_file_of_a_record_is_neither_waited_for_nor_followed_nor_read() {
             let loaded = runs.load(&id(1)).map(drop);
             assert_eq!(loaded.is_err(), in_whole && name != "SHA256SUMS", "{what}: {loaded:?}");
             let verified = runs.verify(&id(1));
-            let is_told = matches!(verified, Err(_) | Ok(Integrity::Altered(_)));
-            assert!(is_told, "{what}: {verified:?}");
+            let is_reported = matches!(verified, Err(_) | Ok(Integrity::Altered(_)));
+            assert!(is_reported, "{what}: {verified:?}");
             let _ = runs.list().unwrap();
             let exported = runs.export(&[id(1)], &mut Vec::new());
             assert!(exported.is_err(), "{what}: {exported:?}");
@@ -185,9 +185,9 @@ fn records_are_for_their_owner() {
     assert!(looked > 15, "only {looked} files");
 }
 
-/// If it failed, hours would be measured into files that have no name any more, and nobody be told.
+/// If it failed, hours would be measured into files that have no name any more, and nobody would know.
 #[test]
-fn a_directory_that_goes_while_a_run_is_written_is_told() {
+fn a_directory_that_goes_while_a_run_is_written_is_reported() {
     let (_dir, runs) = runs();
     let mut writer = runs.create(&head(1, None)).unwrap();
     writer.step(&step(0)).unwrap();

@@ -157,7 +157,7 @@ fn runs_of_one_second_keep_their_order() {
         RecordError::Ambiguous { candidates, .. } => assert_eq!(candidates, newest_first),
         other => panic!("{other}"),
     }
-    // As of the time before the order of creation was kept: what the records tell decides.
+    // As of the time before the order of creation was kept: the times in the records decide.
     fs::remove_file(runs.dir().join(".order")).unwrap();
     assert_eq!(listed(), newest_first);
     // Records that do not tell come before those that do, by name; a second later is later all the same.

@@ -39,7 +39,7 @@ pub(super) fn put(file: &File, path: &Path) -> io::Result<()> {
     Ok(rustix::fs::fsetxattr(file, HEADER, id.as_bytes(), XattrFlags::empty())?)
 }
 
-/// Whether the file at `path` carries the header of the run that its name tells. Where the filesystem has no extended
+/// Whether the file at `path` carries the header of the run in its name. Where the filesystem has no extended
 /// attributes, the name has to do.
 pub(super) fn is_on(file: &File, path: &Path) -> bool {
     let Some(id) = id_of(path) else { return false };
