@@ -210,7 +210,7 @@ mod tests {
         type Rule = fn(&Source) -> Vec<Fault>;
         let long = "x\n".repeat(LINES_MAX + 1);
         let fitting = "x\n".repeat(LINES_MAX);
-        let cases: [(Rule, &str, &str, &str, &str); 12] = [
+        let cases: [(Rule, &str, &str, &str, &str); 13] = [
             (too_long, "crates/a/src/a.rs", &long, "crates/a/src/a.rs", &fitting),
             (
                 unsafe_code,
