@@ -196,6 +196,18 @@ pub fn unchecked_outputs(source: &Source) -> Vec<Fault> {
     )
 }
 
+/// Printing in the binary past the one place that filters text from outside; an archive is not text.
+pub fn printing_unfiltered(source: &Source) -> Vec<Fault> {
+    let may = ["crates/cli/src/talk.rs", "crates/cli/src/verbs/runs.rs"];
+    let is_of_binary = source.path.starts_with("crates/cli/src/") && is_rust(source);
+    if !is_of_binary || may.contains(&source.path.as_str()) {
+        return Vec::new();
+    }
+    let ways =
+        ["println!(", "eprintln!(", "print!(", "eprint!(", "stdout().lock(", "stderr().lock("];
+    lines_with(source, product(source), &ways)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -210,7 +222,7 @@ mod tests {
         type Rule = fn(&Source) -> Vec<Fault>;
         let long = "x\n".repeat(LINES_MAX + 1);
         let fitting = "x\n".repeat(LINES_MAX);
-        let cases: [(Rule, &str, &str, &str, &str); 13] = [
+        let cases: [(Rule, &str, &str, &str, &str); 15] = [
             (too_long, "crates/a/src/a.rs", &long, "crates/a/src/a.rs", &fitting),
             (
                 unsafe_code,
@@ -283,6 +295,20 @@ mod tests {
                 "std::fs::write(path, text)",
                 "crates/cli/src/outputs.rs",
                 "std::fs::write(path, text)",
+            ),
+            (
+                printing_unfiltered,
+                "crates/cli/src/a.rs",
+                "println!(\"x\");",
+                "crates/cli/src/a.rs",
+                "talk::plain(text)",
+            ),
+            (
+                printing_unfiltered,
+                "crates/cli/src/a.rs",
+                "std::io::stdout().lock()",
+                "crates/cli/src/talk.rs",
+                "std::io::stdout().lock()",
             ),
         ];
         for (rule, bad_path, bad, good_path, good) in cases {

@@ -55,6 +55,11 @@ fn every_output_passes_the_check() {
 }
 
 #[test]
+fn what_the_binary_prints_passes_the_filter() {
+    none(style::printing_unfiltered);
+}
+
+#[test]
 fn every_crate_says_in_a_line_what_it_is() {
     for (name, room) in rooms().unwrap() {
         let words = room.description.trim();
