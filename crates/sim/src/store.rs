@@ -22,7 +22,7 @@ pub(crate) struct Store {
 }
 
 impl Store {
-    /// What a drive of this map holds that nobody has written to.
+    /// Content of a drive of this map that nobody has written to.
     pub(crate) fn of(map: &ContentMap) -> Store {
         Store { cache: map.cache(), ..Store::default() }
     }

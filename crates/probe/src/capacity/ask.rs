@@ -25,13 +25,13 @@ const MEMORY: u64 = 1 << 30;
 /// One trial of those that grow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Stage {
-    /// Where the run at the end begins.
+    /// First byte of the run at the end.
     pub begin: u64,
     /// Distance of the places that are looked at; none is where it is 0.
     spacing: u64,
     /// Largest cache that does not take the run, nor so much of it that stamps could lie between the places looked at.
     cache: u64,
-    /// Where the run ends: with the drive, in whole units.
+    /// End of the run: that of the drive, in whole units.
     pub end: u64,
 }
 
@@ -132,7 +132,7 @@ impl<'d, 'a> Asker<'d, 'a> {
         Ok(())
     }
 
-    /// Whether time, memory and what may be written allow a trial, when each byte of the one before took `pace`
+    /// True when time, memory and what may be written allow a trial, if each byte of the one before took `pace`
     /// nanoseconds.
     fn affords(&self, stage: &Stage, pace: f64) -> bool {
         let bytes = stage.writes(self.options);

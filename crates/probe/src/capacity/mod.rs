@@ -61,7 +61,7 @@ impl Options {
 pub struct Evidence {
     /// What the drive claims.
     pub claimed_bytes: u64,
-    /// Where the run of stamps at its end begins.
+    /// First byte of the run of stamps at its end.
     pub run_begin_bytes: u64,
     /// Length of that run.
     pub run_bytes: u64,
@@ -69,7 +69,7 @@ pub struct Evidence {
     pub run_good: u64,
     /// Sectors of it.
     pub run_sectors: u64,
-    /// Where the first sector of the run that was lost lies; None when all were kept.
+    /// First sector of the run that was lost, in bytes; None when all were kept.
     pub run_lost_from: Option<u64>,
     /// Sectors at the very end of the run that were kept though others before them were lost: as many bytes as a
     /// cache holds back.

@@ -31,7 +31,8 @@ impl Asker<'_, '_> {
         self.is_kept_alone(evidence, lost_from)
     }
 
-    /// Whether a place that was lost is kept when nothing is written after it, as in a cache; a damaged one is lost again.
+    /// True when a place that was lost is kept if nothing is written after it, as in a cache; a damaged one is lost
+    /// again.
     pub fn is_kept_alone(&mut self, evidence: &mut Evidence, place: u64) -> Result<bool, Halt> {
         let place = (place / self.unit * self.unit, SAMPLE.max(self.unit));
         let len = place.1.min(evidence.claimed_bytes - place.0);
@@ -107,7 +108,7 @@ impl Asker<'_, '_> {
         good.map(|place| place.offset_bytes).max().unwrap_or(0)
     }
 
-    /// Whether addresses wrap at the distance at which stamps were met, and if so, whether all below that is kept.
+    /// True when addresses wrap at the distance at which stamps were met; then also looks at all below that.
     pub fn wraps(&mut self, evidence: &mut Evidence, stage: &Stage) -> Result<bool, Halt> {
         let unit = self.unit;
         let nearest = evidence.nearest_bytes.filter(|p| p.is_multiple_of(unit));

@@ -48,7 +48,7 @@ pub struct Options {
     out: Option<PathBuf>,
 }
 
-/// What is to be thought of an answer.
+/// Worth of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mark {
     /// The size that it has.

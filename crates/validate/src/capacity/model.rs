@@ -16,7 +16,7 @@ const PART: u64 = 128 << 10;
 
 type Page = Arc<[u8; PAGE as usize]>;
 
-/// What reads give of a place where nothing is kept.
+/// Answer to reads of a place where nothing is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Nothing {
     /// Zeros.
@@ -44,7 +44,7 @@ pub struct Spec {
     pub cache: u64,
     /// All writes pass the cache, not only those beyond the end.
     pub all_pass: bool,
-    /// What is written goes to its place only when it leaves the cache.
+    /// Written data goes to its place only when it leaves the cache.
     pub is_late: bool,
     /// Requests that are under way together are served in any order.
     pub reorders: bool,
@@ -59,7 +59,7 @@ pub struct Spec {
 }
 
 impl Spec {
-    /// What is missing.
+    /// Bytes that are missing.
     pub fn shortfall(&self) -> u64 {
         self.claimed - self.real
     }
@@ -104,7 +104,7 @@ struct Content {
 }
 
 impl Content {
-    /// Where a page is kept.
+    /// Place at which a page is kept.
     fn place(spec: &Spec, page: u64) -> Option<u64> {
         let place = spec.wrap.map_or(page, |wrap| page % (wrap / PAGE));
         (place < spec.real / PAGE).then_some(place)

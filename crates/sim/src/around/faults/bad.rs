@@ -15,7 +15,7 @@ pub(super) struct Bad {
     inner: Box<dyn Device>,
     unreadable: Ranges,
     unwritable: Ranges,
-    /// Where a drive really ends that fails beyond.
+    /// Real end of a drive that fails beyond it.
     end: u64,
     error_after: Nanos,
     /// In the drive, and going to fail.
