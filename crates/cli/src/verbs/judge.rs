@@ -5,7 +5,6 @@ use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
-use indicatif::ProgressBar;
 use pts::judge::{self, Format, Given, Judged, Known, Start};
 use serde::Serialize;
 use stats::Verdict;
@@ -13,9 +12,10 @@ use stats::Verdict;
 use crate::args::JudgeArgs;
 use crate::exit::Exit;
 use crate::inputs;
+use crate::progress::{self, Bar};
 use crate::verbs::print_json;
 use crate::whose::{self, Reader};
-use crate::{progress, talk, view};
+use crate::{talk, view};
 
 /// The form of what this verb prints as JSON.
 const SCHEMA: &str = "drivescope.judge/1";
@@ -110,7 +110,7 @@ struct Reading {
     form: Option<Format>,
     /// Bytes of texts that may still be kept.
     left: u64,
-    bar: ProgressBar,
+    bar: Bar,
 }
 
 impl Reading {
@@ -122,8 +122,8 @@ impl Reading {
         let input = inputs::open(path)?;
         let name = if path == Path::new("-") { STDIN.into() } else { path.to_string_lossy() };
         let length = std::fs::metadata(path).map_or(0, |meta| meta.len());
-        self.bar.set_length(length >> 20);
-        self.bar.set_message(format!("MiB of {}", report::harmless(&name)));
+        self.bar.set(0, length >> 20);
+        self.bar.set_message(&format!("MiB of {name}"));
         let watched = Watched { input, bar: &self.bar, bytes: 0 };
         let mut buffered = BufReader::with_capacity(256 << 10, watched);
         Ok(judge::take(&name, &mut buffered, self.form, &mut self.left)?)
@@ -139,7 +139,7 @@ impl Drop for Reading {
 /// What is read, and shown to be.
 struct Watched<'a> {
     input: Box<dyn Read>,
-    bar: &'a ProgressBar,
+    bar: &'a Bar,
     bytes: u64,
 }
 
