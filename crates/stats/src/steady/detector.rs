@@ -1,42 +1,42 @@
-//! The verdict: bytes, gates, and a window that is shown to stand still.
+//! The verdict: bytes, gates, and an end that is shown to be at rest.
 
 use std::collections::BTreeMap;
 
+use super::ending::{Ending, Shape, ending};
 use super::gate::Gate;
-use super::history::{Cell, History, amplifications, costs, mean_rate};
+use super::history::{Cell, History, amplifications, costs, even, mean_rate};
 use super::judgement::{Judgement, Level, Prior, Span, Start, State, Verdict};
-use super::window::Rest;
 use super::{periodic, theory, window};
 use crate::sample;
 use crate::verdict::Evidence;
 
-/// Looks in a fill.
+/// Looks in a drive write.
 const LOOKS_PER_FILL: u64 = 4;
-/// Least length of the window, in fills: a turn of the log. Blocks come round after (1 + OP) / WA fills, which is
-/// below one for any over-provisioning, so that waves of the collection are averaged out.
+/// Drive writes that must have been seen since the free space was used up: a turn of the log. Blocks come round after
+/// (1 + OP) / WA drive writes, which is below one for any over-provisioning, so that waves of the collection are averaged out.
 const WINDOW_FILLS_MIN: f64 = 1.0;
-/// The window is this share of what was written since the free space was used up: what was before has less and less
-/// of a say, and a drive whose noise is too much for a short window gets longer ones.
-const WINDOW_SHARE: f64 = 1.0 / 3.0;
-/// Least cells of a window.
-const WINDOW_CELLS_MIN: usize = 8;
-/// Share of the least window that must be from after the latest moment at which free space can end. A step of h at
-/// the last quarter of a window gives the fitted line a rise of 6 x 3/4 x 1/4 h, more than h.
+/// Share of the least window that must be from after the latest moment at which free space can end.
 const AFTER_SHARE: f64 = 0.25;
+/// Drive writes before the end that are looked at.
+const HISTORY_FILLS_MAX: f64 = 64.0;
 /// Share of what was written since the free space was used up in which waves are looked for.
 const WAVE_SHARE: f64 = 2.0 / 3.0;
-/// Errors granted to all looks together.
-const ERROR: f64 = 0.05;
-/// A half fill that is off by so many margins has left the state.
-const LEFT_MARGINS: f64 = 2.0;
+/// Drive writes that must have passed since a wave stopped.
+const SINCE_WAVE_FILLS: f64 = 6.0;
+/// Error of the interval of a wave's mean, each way.
+const WAVE_ERROR: f64 = 0.025;
+/// Error of the bound on the amplification, each way.
+const AMPLIFICATION_ERROR: f64 = 0.01;
+/// Most drive writes and least values in which the amplification is looked at.
+const AMPLIFICATION_FILLS_MAX: f64 = 3.0;
+const AMPLIFICATION_CELLS_MIN: usize = 8;
 
 /// Judges a drive that is written, from what it wrote and how fast.
 ///
-/// Steady is what satisfies all of these: the free space was used up, and what was never written does not matter any
-/// more; in a window of at least a fill, the interval of where the rate is going lies within the
-/// margin of its mean ([`window::rest`]); every half fill in it is within the margin too; and so is the
-/// amplification, where the drive tells it. Looks are made every quarter of a fill, and the k-th look that could accept
-/// has an error of 5 % x (2^(-(k-1)/4) - 2^(-k/4)), which add up to 5 % for any count of looks.
+/// Steady is what satisfies all of these at the end of the data: the free space was used up, and what was never written does
+/// not matter any more; the last stretch without a change of the level is long enough for what came before it; the bounds on
+/// level and slope lie within the margin; and so does the amplification, where the drive reports it. Each look, every quarter
+/// of a drive write, judges all that was written so far: an acceptance is withdrawn by any later evidence against it.
 ///
 /// ```
 /// use drivescope_stats::steady::{Detector, Prior, Span, Start, State, Verdict};
@@ -64,21 +64,11 @@ pub struct Detector {
     prior: Prior,
     history: History,
     next_look_bytes: u64,
-    /// Looks that could have accepted.
-    looks: i32,
     current: Judgement,
-}
-
-/// What a look found in its window.
-struct Look {
-    /// Of costs: time for what is counted.
-    rest: Option<Rest>,
-    /// Least and greatest mean of a half fill, of costs.
-    half_fills: Option<(f64, f64)>,
-    amplification: Option<Rest>,
-    /// All cells told it.
-    amplification_told: bool,
-    window_fills: f64,
+    /// The last acceptance that was withdrawn: where it was given, and where it was found void.
+    withdrawn: Option<[u64; 2]>,
+    /// Bytes that had been written when a wave was last seen to go on, and its length in bytes.
+    wave: Option<[u64; 2]>,
 }
 
 impl Detector {
@@ -88,20 +78,29 @@ impl Detector {
             prior,
             history: History::new(prior.range_bytes),
             next_look_bytes: 0,
-            looks: 0,
             current: judgement(State::Fresh, Verdict::NotYet, 0, "too little was written yet"),
+            withdrawn: None,
+            wave: None,
         })
     }
 
-    /// Takes the next stretch of writes. Looks when a quarter of a fill has come together.
+    /// Takes the next stretch of writes. Looks when a quarter of a drive write has come together.
     pub fn push(&mut self, span: &Span) {
         let closed = self.history.push(span);
         let written = self.history.written_bytes();
         if span.disturbed {
-            self.current = self.throttled();
+            self.take(self.throttled());
         } else if closed && written >= self.next_look_bytes {
             let between = (self.prior.range_bytes / LOOKS_PER_FILL).max(1);
             self.next_look_bytes = (written / between + 1).saturating_mul(between);
+            self.look();
+        }
+    }
+
+    /// Looks once more when there is nothing left to push: the verdict is about the end of the data.
+    pub fn conclude(&mut self) {
+        if self.history.undisturbed_fills() > 0.0 {
+            self.history.close();
             self.look();
         }
     }
@@ -119,145 +118,216 @@ impl Detector {
     fn look(&mut self) {
         let gate = Gate::of(&self.prior, &self.history);
         let mut evidence = self.gate_evidence(&gate);
-        if let Some(kept) = self.kept() {
-            self.current = kept;
-            return;
-        }
         let mut found = self.find(&gate, &mut evidence);
         found.evidence.append(&mut evidence);
+        self.take(found);
+    }
+
+    /// Replaces the judgement. An acceptance keeps the moment at which it was given first.
+    fn take(&mut self, mut found: Judgement) {
+        let before = (self.current.verdict == Verdict::Yes).then_some(&self.current);
+        match before {
+            Some(before) if found.verdict == Verdict::Yes && found.state == before.state => {
+                found.at_bytes = before.at_bytes;
+            }
+            Some(before) if found.verdict != Verdict::Yes => {
+                self.withdrawn = Some([before.at_bytes, self.history.written_bytes()]);
+            }
+            _ => {}
+        }
+        if let Some(period) = found.period_bytes {
+            self.wave = Some([self.history.written_bytes(), period]);
+        }
+        if let Some([from, to]) = self.withdrawn {
+            let fills = |bytes| self.history.fills_of(bytes);
+            found.evidence.insert("accepted_at_fills".to_owned(), fills(from).into());
+            found.evidence.insert("withdrawn_at_fills".to_owned(), fills(to).into());
+            if found.state.is_against() {
+                found.reason += &format!(
+                    "; it was accepted after {:.1} drive writes, and that was withdrawn after {:.1}",
+                    fills(from),
+                    fills(to)
+                );
+            }
+        }
+        if let Some((value, earlier)) = found.value.zip(found.earlier) {
+            found.reason += &format!(
+                "; before, until {:.1} drive writes, the rate was {:+.1}% off that",
+                self.history.fills_of(earlier.to_bytes),
+                100.0 * (earlier.mean / value.mean - 1.0)
+            );
+        }
         self.current = found;
     }
 
-    /// An acceptance stands until a half fill is far off it.
-    fn kept(&self) -> Option<Judgement> {
-        let level = self.current.value.filter(|_| self.current.verdict == Verdict::Yes)?;
-        let cells = self.history.since(self.history.fills() - 0.5);
-        let period = self.current.period_bytes.unwrap_or(0);
-        let is_wave = self.history.fills_of(period) > 0.0;
-        let off = (mean_rate(cells) / level.mean - 1.0).abs();
-        (is_wave || off <= LEFT_MARGINS * self.prior.margin).then(|| self.current.clone())
-    }
-
-    fn find(&mut self, gate: &Gate, evidence: &mut BTreeMap<String, Evidence>) -> Judgement {
+    fn find(&self, gate: &Gate, evidence: &mut BTreeMap<String, Evidence>) -> Judgement {
         let (written, fills) = (self.history.written_bytes(), self.history.fills());
         if self.history.undisturbed_fills() < WINDOW_FILLS_MIN {
             return self.throttled();
         }
         let not_yet = |state, reason: String| judgement(state, Verdict::NotYet, written, reason);
-        let has_fallen = gate.cliff_fills.is_some();
         if fills < gate.exhausted_fills {
             let needed = gate.exhausted_fills;
             let reason =
                 format!("{fills:.2} fills were written, and free space may last for {needed:.2}");
-            return not_yet(if has_fallen { State::Transition } else { State::Fresh }, reason);
+            let mut found = not_yet(State::Fresh, reason);
+            if gate.cliff_fills.is_some() {
+                found.state = State::Transition;
+            }
+            found.missing = Some(format!("{:.1} drive writes", needed - fills));
+            return found;
         }
-        // Without a cliff the free space may have ended as late as it can: then this much of the window is from after it,
-        // and a fall of 5 % within the window has a slope that the window does not pass with.
-        let exhausted = gate.cliff_fills.unwrap_or(if self.prior.in_place {
-            0.0
-        } else {
-            (gate.exhausted_fills - (1.0 - AFTER_SHARE) * WINDOW_FILLS_MIN).max(0.0)
-        });
-        let since = (fills - exhausted).max(0.0);
-        let window_fills = (WINDOW_SHARE * since).max(WINDOW_FILLS_MIN);
-        let look = self.window(fills - window_fills);
-        look.tell(evidence);
+        // Without a cliff the free space may have ended as late as it can: then a quarter of a drive write is from after it.
+        let latest = (gate.exhausted_fills - (1.0 - AFTER_SHARE) * WINDOW_FILLS_MIN).max(0.0);
+        let exhausted = if self.prior.in_place { 0.0 } else { gate.cliff_fills.unwrap_or(latest) };
         let settled = fills >= gate.settled_fills;
-        let covered = since + 1e-9 >= WINDOW_FILLS_MIN
-            && look.window_fills + 0.1 >= WINDOW_FILLS_MIN.min(window_fills);
-        let verdict = if !settled {
-            Err(format!(
+        let wave = self.wave(exhausted, evidence).filter(|_| settled);
+        if let Some(wave) = wave.as_ref().filter(|wave| wave.state == State::Periodic) {
+            return wave.clone();
+        }
+        let from = exhausted.max(fills - HISTORY_FILLS_MAX);
+        let cells = &even(self.history.since(from));
+        let cell_fills = self.history.cell_fills(cells);
+        // What changes while free space may still come to its end is that end.
+        let free = cells.partition_point(|cell| {
+            self.history.fills_of(cell.from_bytes) < gate.exhausted_fills + cell_fills
+        });
+        let Some(ending) = ending(cells, cell_fills, free, self.prior.margin) else {
+            let mut found = not_yet(
+                State::Inconclusive,
+                "fewer than eight values have been measured since the free space was used up"
+                    .to_owned(),
+            );
+            found.missing = Some("8 values, and a drive write".to_owned());
+            return self.given_up(found, evidence);
+        };
+        self.tell(cells, cell_fills, &ending, evidence);
+        let mut found = self.of_ending(cells, &ending, gate, evidence);
+        if let Some(wave) = wave.filter(|_| {
+            ending.shape == Shape::Thin && ending.fills >= SINCE_WAVE_FILLS.max(ending.fills_wanted)
+        }) {
+            // Nothing speaks against it, and whole periods give the bounds that correlated noise does not.
+            found = wave;
+        }
+        if let Some(since) = self.since_wave()
+            && matches!(found.state, State::Steady | State::Inconclusive)
+        {
+            let reason =
+                format!("the rate went up and down until {since:.1} drive writes before the end");
+            let (end, range) = (found.end, found.range);
+            found = Judgement { end, range, ..not_yet(State::Stepped, reason) };
+        }
+        if found.verdict == Verdict::Yes && !settled {
+            let reason = format!(
                 "addresses that were never written still act as spare space, until {:.1} fills",
                 gate.settled_fills
-            ))
-        } else if !covered {
-            Err("less than a fill was written since the free space was used up".to_owned())
-        } else {
-            self.looks += 1;
-            look.verdict(self.prior.margin, error_of(self.looks))
-        };
-        match verdict {
-            Ok(rest) => self.steady(rest, &look, gate, evidence),
-            Err(reason) => self.otherwise(settled.then_some(exhausted), reason, evidence),
+            );
+            let missing = Some(format!("{:.1} drive writes", gate.settled_fills - fills));
+            let end = found.end;
+            found = Judgement { missing, end, ..not_yet(State::Inconclusive, reason) };
         }
+        if found.verdict == Verdict::Yes && !self.amplification_rests(ending.fills, evidence) {
+            let reason = "the drive's own write amplification has not come to rest".to_owned();
+            found = Judgement { end: found.end, ..not_yet(State::Drifting, reason) };
+        }
+        self.given_up(found, evidence)
     }
 
-    /// The window that begins at `from_fills`, with the error of the next look.
-    fn window(&self, from_fills: f64) -> Look {
-        let mut cells = self.history.since(from_fills);
-        if cells.len() < WINDOW_CELLS_MIN {
+    /// Drive writes since a wave stopped, where that is too short ago to call the rest steady.
+    fn since_wave(&self) -> Option<f64> {
+        let [bytes, period] = self.wave?;
+        let since = self.history.fills() - self.history.fills_of(bytes);
+        (since < SINCE_WAVE_FILLS.max(2.0 * self.history.fills_of(period))).then_some(since)
+    }
+
+    /// What is granted is used up.
+    fn given_up(&self, mut found: Judgement, evidence: &BTreeMap<String, Evidence>) -> Judgement {
+        if found.verdict == Verdict::NotYet && self.history.fills() >= self.prior.fills_max {
+            found.verdict = Verdict::No;
+            let has_changed = |changes: &Evidence| matches!(changes, Evidence::Count(3..));
+            let keeps_changing =
+                found.state == State::Stepped && evidence.get("changes").is_some_and(has_changed);
+            if keeps_changing || matches!(found.state, State::Drifting | State::Transition) {
+                found.state = State::NeverSteady;
+                found.reason = format!("after {:.1} fills, {}", self.history.fills(), found.reason);
+            }
+        }
+        found
+    }
+
+    /// True unless the drive reports an amplification that moves within the last `fills`.
+    fn amplification_rests(&self, fills: f64, evidence: &mut BTreeMap<String, Evidence>) -> bool {
+        let mut cells =
+            self.history.since(self.history.fills() - fills.min(AMPLIFICATION_FILLS_MAX));
+        if cells.len() < AMPLIFICATION_CELLS_MIN {
             let together = self.history.since(0.0);
-            cells = &together[together.len().saturating_sub(WINDOW_CELLS_MIN)..];
+            cells = &together[together.len().saturating_sub(AMPLIFICATION_CELLS_MIN)..];
         }
-        let cell_fills = self.history.cell_fills(cells);
-        let window_fills = cell_fills * cells.len() as f64;
-        let error = error_of(self.looks + 1);
-        let half = half_fill(cell_fills);
-        let costs = costs(cells);
-        let told = amplifications(cells);
-        Look {
-            rest: window::rest(&costs, window_fills, error),
-            half_fills: window::extremes(&costs, half.min(costs.len())),
-            amplification_told: told.is_some(),
-            amplification: told.and_then(|told| window::rest(&told, window_fills, error)),
-            window_fills,
+        let Some(told) = amplifications(cells).filter(|told| !told.is_empty()) else { return true };
+        let fills = self.history.cell_fills(cells) * cells.len() as f64;
+        let rest = window::rest(&told, fills, AMPLIFICATION_ERROR);
+        if let Some(rest) = rest {
+            evidence.insert("write_amplification".to_owned(), rest.mean.into());
         }
+        rest.is_some_and(|rest| rest.bound() <= self.prior.margin)
     }
 
-    fn steady(
+    fn of_ending(
         &self,
-        rest: Rest,
-        look: &Look,
+        cells: &[Cell],
+        ending: &Ending,
         gate: &Gate,
         evidence: &mut BTreeMap<String, Evidence>,
     ) -> Judgement {
-        let cells = self.history.since(self.history.fills() - look.window_fills);
-        let of_window = mean_rate(cells);
         let written = self.history.written_bytes();
-        // What is fitted is cost: the more of it, the lower the rate.
-        let mean = of_window / rest.estimate();
-        let [low, high] = rest.ends().map(|cost| of_window / cost);
-        let Some(value) = level(cells, mean, [high, low]) else {
-            let reason = "the rates of the window have no mean";
-            return judgement(State::Transition, Verdict::NotYet, written, reason);
+        let [low, high] = ending.bounds;
+        let of =
+            |from: usize, rates: [f64; 3]| level(&cells[from..], rates[0], [rates[1], rates[2]]);
+        let rates = [1.0 / ending.level, 1.0 / high, 1.0 / low];
+        let last = cells.partition_point(|cell| {
+            self.history.fills_of(cell.from_bytes) < self.history.fills() - 1.0 - 1e-9
+        });
+        let (state, verdict) = match ending.shape {
+            Shape::Rest => (State::Steady, Verdict::Yes),
+            Shape::Thin => (State::Inconclusive, Verdict::NotYet),
+            Shape::Drifting => (State::Drifting, Verdict::NotYet),
+            Shape::Stepped => (State::Stepped, Verdict::NotYet),
+            Shape::Throttled => (State::Throttled, Verdict::NotYet),
+            Shape::Telegraph => (State::Telegraph, Verdict::NotYet),
         };
-        if let Some(plateau) = gate.plateau {
-            evidence.insert("steady_share_of_fresh".to_owned(), (mean / plateau).into());
+        let mut found = judgement(state, verdict, written, ending.reason.clone());
+        found.end = of(last.min(cells.len() - 1), rates);
+        found.missing.clone_from(&ending.missing);
+        found.earlier = ending.earlier.and_then(|(from, to, cost)| {
+            level(&cells[from..=to], 1.0 / cost, [1.0 / cost, 1.0 / cost])
+        });
+        if ending.changes > 0 {
+            found.range = Some([1.0 / ending.range[1], 1.0 / ending.range[0]]);
         }
-        let reason = format!(
-            "the last {:.2} fills lead to within {:.1} % of their mean",
-            look.window_fills,
-            100.0 * rest.bound()
-        );
-        Judgement { value: Some(value), ..judgement(State::Steady, Verdict::Yes, written, reason) }
+        if found.verdict == Verdict::Yes {
+            found.value = of(ending.from, rates);
+            if let Some(plateau) = gate.plateau {
+                let share = 1.0 / ending.level / plateau;
+                evidence.insert("steady_share_of_fresh".to_owned(), share.into());
+            }
+            if found.value.is_none() {
+                let reason = "the rates of the window have no mean";
+                return judgement(State::Inconclusive, Verdict::NotYet, written, reason);
+            }
+        }
+        found
     }
 
-    /// The window did not pass: up and down, given up, or on the way. Waves are looked for since `exhausted`.
-    fn otherwise(
-        &self,
-        exhausted: Option<f64>,
-        reason: String,
-        evidence: &mut BTreeMap<String, Evidence>,
-    ) -> Judgement {
-        let (written, fills) = (self.history.written_bytes(), self.history.fills());
-        if let Some(found) = exhausted.and_then(|from| self.wave(from, evidence)) {
-            return found;
-        }
-        if fills >= self.prior.fills_max {
-            let reason = format!("after {fills:.1} fills, {reason}");
-            return judgement(State::NeverSteady, Verdict::No, written, reason);
-        }
-        judgement(State::Transition, Verdict::NotYet, written, reason)
-    }
-
-    /// A rate that comes round: *periodic*, or *steady* when half fills do not leave the margin. A wave makes the noise
-    /// of a window worth few values, however slight it is, and whole periods are what it can be judged by.
+    /// A rate that comes round, up to the end: *periodic*, or *steady* when half fills stay within the margin.
     fn wave(&self, exhausted: f64, evidence: &mut BTreeMap<String, Evidence>) -> Option<Judgement> {
         let (written, fills) = (self.history.written_bytes(), self.history.fills());
-        let cells = self.history.since(fills - WAVE_SHARE * (fills - exhausted));
+        let since = (fills - exhausted).min(HISTORY_FILLS_MAX);
+        let cells = &even(self.history.since(fills - WAVE_SHARE * since));
         let half = half_fill(self.history.cell_fills(cells));
-        let error = error_of(self.looks.max(1));
-        let wave = periodic::wave(&costs(cells), half, self.prior.margin, error)?;
+        let wave = periodic::wave(&costs(cells), half, self.prior.margin, WAVE_ERROR)?;
+        if !wave.leaves && wave.half_width > self.prior.margin / 2.0 {
+            return None;
+        }
         let whole = &cells[cells.len() - wave.values..];
         let (mean, share) = (mean_rate(whole), 1.0 + wave.half_width);
         let value = level(whole, mean, [mean / share, mean * share])?;
@@ -265,24 +335,39 @@ impl Detector {
         let periods = (wave.values / wave.length) as u64;
         let period_bytes = bytes / periods;
         let period_fills = self.history.fills_of(period_bytes);
+        let (least, greatest) = window::extremes(&costs(whole), half.min(wave.length))?;
         evidence.insert("period_correlation".to_owned(), wave.correlation.into());
         evidence.insert("period_fills".to_owned(), period_fills.into());
         evidence.insert("periods".to_owned(), periods.into());
-        let round = format!("the rate goes up and down every {period_fills:.2} fills");
-        let found = |state, reason| judgement(state, Verdict::Yes, written, reason);
-        if wave.leaves {
-            let reason = format!("{round}, {periods} times by now, and comes back to its level");
-            let found = found(State::Periodic, reason);
-            return Some(Judgement {
-                value: Some(value),
-                period_bytes: Some(period_bytes),
-                ..found
-            });
+        let round = format!(
+            "the rate goes up and down every {period_fills:.2} fills, {periods} times by now"
+        );
+        if !wave.leaves {
+            let reason = format!("{round}, and no half fill leaves the margin");
+            let steady = judgement(State::Steady, Verdict::Yes, written, reason);
+            return Some(Judgement { value: Some(value), end: Some(value), ..steady });
         }
-        // Few periods have a wide interval, and a bound is what a steady value promises.
-        let reason = format!("{round}, and no half fill leaves the margin");
-        (wave.half_width <= self.prior.margin)
-            .then(|| Judgement { value: Some(value), ..found(State::Steady, reason) })
+        let reason = format!("{round}, and comes back to its level");
+        Some(Judgement {
+            value: Some(value),
+            period_bytes: Some(period_bytes),
+            end: self.last_fill(cells),
+            range: Some([1.0 / greatest, 1.0 / least]),
+            ..judgement(State::Periodic, Verdict::Yes, written, reason)
+        })
+    }
+
+    /// Mean over the last drive write, whatever it did, with bounds for what its first cell may hold of the time before.
+    fn last_fill(&self, cells: &[Cell]) -> Option<Level> {
+        let from = cells.partition_point(|cell| {
+            self.history.fills_of(cell.from_bytes) < self.history.fills() - 1.0 - 1e-9
+        });
+        let last = &cells[from.min(cells.len().checked_sub(1)?)..];
+        let mean = mean_rate(last);
+        let (least, greatest) = window::extremes(&costs(last), 1)?;
+        let n = last.len() as f64;
+        let wide = (0.5 * (greatest - least) * mean / n.sqrt()).min(0.9);
+        level(last, mean, [mean / (1.0 + wide), mean / (1.0 - wide)])
     }
 
     fn throttled(&self) -> Judgement {
@@ -311,55 +396,31 @@ impl Detector {
         }
         evidence
     }
-}
 
-impl Look {
-    fn verdict(&self, margin: f64, error: f64) -> Result<Rest, String> {
-        let percent = 100.0 * margin;
-        let Some(rest) = self.rest else {
-            return Err("the window has too few values that are independent of each other".into());
-        };
-        let (least, greatest) = self.half_fills.unwrap_or((f64::NAN, f64::NAN));
-        let within = |level: f64| (level / rest.mean - 1.0).abs() <= margin;
-        if !within(least) || !within(greatest) {
-            return Err(format!("a half fill is more than {percent:.0} % off the window's mean"));
-        }
-        if rest.bound().is_nan() || rest.bound() > margin {
-            return Err(format!(
-                "the rate may still go {:.1} % from the window's mean, at an error of {error:.4}",
-                100.0 * rest.bound()
-            ));
-        }
-        let rests = self.amplification.is_some_and(|waf| waf.bound() <= margin);
-        if self.amplification_told && !rests {
-            return Err("the drive's own write amplification has not come to rest".to_owned());
-        }
-        Ok(rest)
-    }
-
-    fn tell(&self, evidence: &mut BTreeMap<String, Evidence>) {
-        let mut tell = |name: &str, value: f64| evidence.insert(name.to_owned(), value.into());
-        tell("window_fills", self.window_fills);
-        if let Some(rest) = self.rest {
-            // The slope is that of the cost.
-            tell("slope_percent_per_fill", -100.0 * rest.slope_per_fill);
-            tell("distance_bound_percent", 100.0 * rest.bound());
-            tell("values_effective", rest.n_effective);
-        }
-        if let Some(waf) = self.amplification {
-            tell("write_amplification", waf.mean);
-        }
-        if let Some((rest, (least, greatest))) = self.rest.zip(self.half_fills) {
-            let range = [100.0 * (rest.mean / greatest - 1.0), 100.0 * (rest.mean / least - 1.0)];
-            evidence.insert("half_fills_off_percent".to_owned(), range.into());
+    fn tell(
+        &self,
+        cells: &[Cell],
+        cell_fills: f64,
+        ending: &Ending,
+        evidence: &mut BTreeMap<String, Evidence>,
+    ) {
+        let mut tell = |name: &str, value: Evidence| evidence.insert(name.to_owned(), value);
+        tell("window_fills", ending.fills.into());
+        tell("window_fills_wanted", ending.fills_wanted.into());
+        tell("changes", (ending.changes as u64).into());
+        // The slope is that of the cost.
+        tell("slope_percent_per_fill", (-100.0 * ending.slope).into());
+        tell("slope_bound_percent_per_fill", (100.0 * ending.slope_bound).into());
+        let half = (ending.bounds[1] - ending.bounds[0]) / 2.0 / ending.level;
+        tell("level_bound_percent", (100.0 * half).into());
+        let costs = costs(&cells[ending.from..]);
+        if let Some((least, greatest)) =
+            window::extremes(&costs, half_fill(cell_fills).min(costs.len()))
+        {
+            let off = |cost: f64| 100.0 * (ending.level / cost - 1.0);
+            tell("half_fills_off_percent", [off(greatest), off(least)].into());
         }
     }
-}
-
-/// The error of the k-th look, for each end.
-fn error_of(look: i32) -> f64 {
-    let left = |look: i32| 2.0_f64.powf(-f64::from(look) / 4.0);
-    ERROR * (left(look - 1) - left(look))
 }
 
 /// Cells of half a fill.
@@ -390,6 +451,10 @@ fn judgement(
         at_bytes,
         value: None,
         period_bytes: None,
+        end: None,
+        earlier: None,
+        range: None,
+        missing: None,
         reason: reason.into(),
         evidence: BTreeMap::new(),
     }

@@ -14,6 +14,9 @@ const RISEN: f64 = 1.1;
 const UNMOVED: f64 = 1.02;
 /// Cells that must have fallen together: an eighth of a fill.
 const LASTING: usize = 4;
+/// Shares of what is known, and drive writes beside it, after which free space cannot end any more.
+const LATEST_SHARE: f64 = 1.3;
+const LATEST_MORE: f64 = 0.25;
 /// What an estimate of over-provisioning may be too high by.
 const ESTIMATE_SHARE: f64 = 0.8;
 
@@ -37,8 +40,12 @@ impl Gate {
         let was_filled = prior.start == Start::SequentialFill;
         let base = if was_filled { 0.0 } else { 1.0 };
         let plateau = plateau(history, was_filled);
-        let cliff_fills = plateau.and_then(|plateau| cliff(history, plateau, base));
         let [least, most] = prior.over_provisioning_range;
+        // A fall after all free space must have been used up has another cause.
+        let latest =
+            base + prior.over_provisioning.map_or(most, |known| LATEST_SHARE * known) + LATEST_MORE;
+        let cliff_fills =
+            plateau.and_then(|plateau| cliff(history, plateau, base)).filter(|at| *at <= latest);
         let by_cliff = cliff_fills.and_then(|at| theory::op_from_cliff(at, !was_filled));
         let recent = recent_amplification(history);
         let exhausted_fills = if prior.in_place {

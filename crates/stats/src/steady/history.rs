@@ -91,14 +91,26 @@ impl History {
             return false;
         }
         self.partial = None;
-        self.cells.push(Cell {
+        self.cells.push(self.cell(partial));
+        true
+    }
+
+    /// Closes the cell at hand, however short it is: nothing comes after it.
+    pub(super) fn close(&mut self) {
+        let Some(partial) = self.partial.take_if(|partial| partial.duration_ns > 0.0) else {
+            return;
+        };
+        self.cells.push(self.cell(partial));
+    }
+
+    fn cell(&self, partial: Partial) -> Cell {
+        Cell {
             from_bytes: self.written_bytes.saturating_sub(partial.bytes),
             to_bytes: self.written_bytes,
             duration_ns: partial.duration_ns,
             value: partial.amount / partial.duration_ns,
             amplification: partial.media_known.then(|| partial.media_bytes / partial.bytes as f64),
-        });
-        true
+        }
     }
 
     /// Since the beginning.
@@ -138,6 +150,42 @@ impl History {
         let bytes: u64 = cells.iter().map(Cell::bytes).sum();
         self.fills_of(bytes) / cells.len().max(1) as f64
     }
+}
+
+/// The same stretch in cells of equal bytes, as long as most are: spans that are longer than a cell, of a rate that changes,
+/// make cells of different lengths. Without amplification.
+pub(super) fn even(cells: &[Cell]) -> Vec<Cell> {
+    let mut lengths: Vec<u64> = cells.iter().map(Cell::bytes).collect();
+    lengths.sort_unstable();
+    let (Some(first), Some(last)) = (cells.first(), cells.last()) else { return Vec::new() };
+    let length = lengths[(lengths.len() * 3 / 4).min(lengths.len() - 1)].max(1);
+    let count = (last.to_bytes - first.from_bytes) / length;
+    if lengths.first() == lengths.last() || count == 0 {
+        return cells.to_vec();
+    }
+    let mut even = Vec::with_capacity(cells.len());
+    // What does not fill a cell is at the beginning: the end counts.
+    let mut from_bytes = last.to_bytes - count * length;
+    let mut at = 0;
+    while from_bytes < last.to_bytes {
+        let to_bytes = from_bytes + length;
+        let (mut duration_ns, mut work) = (0.0, 0.0);
+        while let Some(cell) = cells.get(at) {
+            let inside =
+                cell.to_bytes.min(to_bytes).saturating_sub(cell.from_bytes.max(from_bytes));
+            let share = inside as f64 / cell.bytes().max(1) as f64;
+            duration_ns += share * cell.duration_ns;
+            work += inside as f64 / cell.value;
+            if cell.to_bytes > to_bytes {
+                break;
+            }
+            at += 1;
+        }
+        let value = length as f64 / work;
+        even.push(Cell { from_bytes, to_bytes, duration_ns, value, amplification: None });
+        from_bytes = to_bytes;
+    }
+    even
 }
 
 /// Time for each unit of what is counted: what adds up over bytes, where rates do not.

@@ -102,10 +102,48 @@ pub enum State {
     Steady,
     /// It goes on like this, up and down.
     Periodic,
-    /// Something else holds it up.
+    /// Something else holds it up, or it fell to a much lower rate.
     Throttled,
+    /// It changes gradually.
+    Drifting,
+    /// It went from one level to another, too short ago to say that it stays there.
+    Stepped,
+    /// It goes back and forth between levels, not in step.
+    Telegraph,
+    /// Nothing speaks against a steady state, and there is too little evidence for it.
+    Inconclusive,
     /// It did not come to rest within what was granted.
     NeverSteady,
+}
+
+impl State {
+    /// True when the data speak against a steady state.
+    pub fn is_against(self) -> bool {
+        matches!(
+            self,
+            State::NeverSteady
+                | State::Throttled
+                | State::Drifting
+                | State::Stepped
+                | State::Telegraph
+        )
+    }
+
+    /// Name in records, such as `never_steady`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            State::Fresh => "fresh",
+            State::Transition => "transition",
+            State::Steady => "steady",
+            State::Periodic => "periodic",
+            State::Throttled => "throttled",
+            State::NeverSteady => "never_steady",
+            State::Drifting => "drifting",
+            State::Stepped => "stepped",
+            State::Telegraph => "telegraph",
+            State::Inconclusive => "inconclusive",
+        }
+    }
 }
 
 /// May the value be taken?
@@ -123,10 +161,9 @@ pub enum Verdict {
 /// A rate, in the unit of [`Span::value`].
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Level {
-    /// What the drive goes on with: the window's mean over time, moved to where its slope leads as far as that is known
-    /// ([`super::window::Rest::estimate`]); of a *periodic* drive the mean of whole periods.
+    /// The mean over the last drive write; of a *periodic* drive that of whole periods.
     pub mean: f64,
-    /// Lower end of where the drive's long run is, at 95 %, all looks together.
+    /// Lower end of its interval, at 95%.
     pub low: f64,
     /// Upper end of it.
     pub high: f64,
@@ -149,6 +186,14 @@ pub struct Judgement {
     pub value: Option<Level>,
     /// Length of a period, when the state is *periodic*.
     pub period_bytes: Option<u64>,
+    /// The rate over the last drive write with its bounds, whatever the verdict.
+    pub end: Option<Level>,
+    /// The plateau before the last change of the rate.
+    pub earlier: Option<Level>,
+    /// Least and greatest rate between which the drive goes, where it is not at rest.
+    pub range: Option<[f64; 2]>,
+    /// What an *inconclusive* answer lacks, such as `about 1.5 drive writes`.
+    pub missing: Option<String>,
     /// Why, in one sentence without a full stop.
     pub reason: String,
     /// The figures, by name; names end in their unit.

@@ -5,11 +5,13 @@
 //! [`theory`] is what is known of write amplification, which the last of the three leans on.
 
 mod detector;
+mod ending;
 pub mod fio;
 mod gate;
 mod history;
 mod judgement;
 mod periodic;
+mod segments;
 pub mod snia;
 pub mod theory;
 pub mod window;
