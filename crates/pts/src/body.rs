@@ -223,7 +223,8 @@ pub struct FioVerdict {
 /// Our verdict.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Ours {
-    /// `fresh`, `transition`, `steady`, `periodic`, `throttled`, `never_steady`.
+    /// `fresh`, `transition`, `steady`, `periodic`, `throttled`, `drifting`, `stepped`, `telegraph`, `inconclusive`,
+    /// `never_steady`.
     pub state: String,
     /// `yes`, `not_yet`, `no`.
     pub verdict: String,

@@ -1,7 +1,7 @@
 //! Our verdict on steady state, fed with what a test sees.
 
 use block::Bytes;
-use stats::steady::{self, Prior, Span, Start, State, Verdict};
+use stats::steady::{self, Prior, Span, Start, Verdict};
 use stats::verdict::Evidence;
 
 use crate::body::{Body, Ours, Spread};
@@ -163,14 +163,7 @@ fn figure(judgement: &steady::Judgement, name: &str) -> Option<f64> {
 }
 
 fn words(judgement: &steady::Judgement) -> (&'static str, &'static str) {
-    let state = match judgement.state {
-        State::Fresh => "fresh",
-        State::Transition => "transition",
-        State::Steady => "steady",
-        State::Periodic => "periodic",
-        State::Throttled => "throttled",
-        State::NeverSteady => "never_steady",
-    };
+    let state = judgement.state.as_str();
     let verdict = match judgement.verdict {
         Verdict::Yes => "yes",
         Verdict::NotYet => "not_yet",

@@ -12,5 +12,7 @@ mod load;
 mod files;
 #[path = "judge/nonsense.rs"]
 mod nonsense;
+#[path = "judge/shared_logs.rs"]
+mod shared_logs;
 #[path = "judge/virtual_drives.rs"]
 mod virtual_drives;

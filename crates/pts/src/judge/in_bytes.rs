@@ -1,6 +1,7 @@
 //! The rule in bytes ([`stats::steady::Detector`]), and what it needs to know.
 
 use stats::steady::{Detector, Judgement, Level, Prior, Span, State};
+use stats::verdict::Evidence;
 use stats::{Proof, Verdict};
 
 use super::recorded::{Pattern, Recorded, Window};
@@ -104,6 +105,7 @@ fn judged(prior: &Prior, spans: &[Span]) -> Option<Judgement> {
     for span in spans {
         detector.push(span);
     }
+    detector.conclude();
     Some(detector.judgement().clone())
 }
 
@@ -114,15 +116,19 @@ fn of_judgement(
     spans: &[Span],
     judgement: &Judgement,
 ) -> Answer {
-    let more = "write more of the same load to the drive, and judge all of it";
-    match (judgement.state, judgement.value) {
-        (State::Steady | State::Periodic, Some(level)) => {
-            accepted(recorded, known, drive, judgement, level)
+    let more = match &judgement.missing {
+        Some(missing) => {
+            format!("write more of the same load to the drive ({missing}), and judge all of it")
         }
-        (State::Transition | State::NeverSteady, _) => Answer::refuted(&judgement.reason, more),
+        None => "write more of the same load to the drive, and judge all of it".to_owned(),
+    };
+    match (judgement.state, judgement.value) {
+        (State::Steady, Some(level)) => accepted(recorded, known, drive, judgement, level),
+        (State::Periodic, Some(level)) => periodic(recorded, judgement, level),
         (State::Throttled, _) => {
             Answer::refuted(&judgement.reason, "remove what held the drive up, and measure again")
         }
+        (state, _) if state.is_against() => Answer::refuted(&judgement.reason, more),
         (State::Fresh, _) if is_fresh_for_sure(known, drive, spans) => Answer::refuted(
             "less was written than a purged drive has free: it was measured fresh",
             more,
@@ -130,6 +136,24 @@ fn of_judgement(
         _ if !drive.is_told => unknown_drive(recorded),
         _ => Answer::unprovable(&judgement.reason, more),
     }
+}
+
+/// Up and down without end: a state with a mean and a range, but not a steady one.
+fn periodic(recorded: &Recorded, judgement: &Judgement, level: Level) -> Answer {
+    let mut reason = judgement.reason.clone();
+    if let Some([low, high]) = judgement.range {
+        reason += &format!(
+            "; it goes from {:.0}% to {:.0}% of its mean",
+            100.0 * low / level.mean,
+            100.0 * high / level.mean
+        );
+    }
+    let mut answer = Answer::refuted(
+        reason,
+        "report the mean of whole periods with its range, or the worst half drive write",
+    );
+    answer.transient = transient(recorded, &level);
+    answer
 }
 
 /// Purged, and not even its capacity written since: whatever the over-provisioning is, nothing was collected.
@@ -226,6 +250,30 @@ fn with_evidence(
     for (name, evidence) in &judgement.evidence {
         answer.steady.evidence.insert(name.clone(), evidence.clone());
     }
+    let fills_of = |bytes: u64| bytes as f64 / drive.bytes.max(1) as f64;
+    let mut tell = |name: &str, evidence: Evidence| {
+        answer.steady.evidence.insert(name.to_owned(), evidence);
+    };
+    tell("state", judgement.state.as_str().into());
+    if let Some(end) = judgement.end {
+        tell("level_last_fill", end.mean.into());
+        tell("level_last_fill_bounds", [end.low, end.high].into());
+    }
+    if let Some(range) = judgement.range {
+        tell("level_range", range.into());
+    }
+    if let Some(plateau) = judgement.earlier {
+        tell("earlier_level", plateau.mean.into());
+        tell("earlier_fills", [fills_of(plateau.from_bytes), fills_of(plateau.to_bytes)].into());
+    }
+    if let Some(missing) = &judgement.missing {
+        tell("missing", missing.as_str().into());
+    }
+    if judgement.verdict == stats::steady::Verdict::Yes {
+        tell("verdict_fills", fills_of(judgement.at_bytes).into());
+        tell("verdict_bytes", judgement.at_bytes.into());
+        tell("verdict_seconds", seconds_until(spans, judgement.at_bytes).into());
+    }
     answer.steady = answer.steady.with("written_bytes", written);
     if drive.is_told {
         let fills = written as f64 / drive.bytes.max(1) as f64;
@@ -235,4 +283,17 @@ fn with_evidence(
         answer.steady = answer.steady.with("over_provisioning", share);
     }
     answer
+}
+
+/// Time until so many bytes had been written.
+fn seconds_until(spans: &[Span], bytes: u64) -> f64 {
+    let (mut written, mut time) = (0_u64, 0_u64);
+    for span in spans {
+        if written >= bytes {
+            break;
+        }
+        written = written.saturating_add(span.bytes_written);
+        time = time.saturating_add(span.duration_ns);
+    }
+    time as f64 / 1e9
 }

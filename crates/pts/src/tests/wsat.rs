@@ -78,6 +78,9 @@ pub fn run(desk: &mut Desk<'_>, body: &mut Body) -> Result<(), Halt> {
     let stop = desk.minutes(LOGGED_MINUTES);
     let blocks = composite_blocks(desk.block_min());
     let made = desk.stretch(&ask(desk, load, taken, stop, &blocks))?;
+    // What is measured after an acceptance may void it.
+    tracker.see(&made, true);
+    tracker.tell(body);
     logged(body, &made, load);
     desk.whole("the response times of wsat")?;
     let onward = ask(desk, load, taken + made.window.ios_issued, stop, &blocks);
