@@ -103,6 +103,10 @@ pub struct Finding {
     /// Probability that the answer is right, by the model of noise that the probe's page states; null when unknown, and
     /// for what no sampling can be sure of.
     pub confidence: Option<f64>,
+    /// Values of which one is the true one, in ascending order, where the evidence decides for a class and for no
+    /// member of it; empty otherwise. The verdict is then unknown.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub one_of: Vec<u64>,
     /// The kind of the answer.
     pub verdict: Verdict,
     /// Why, in one sentence without a full stop.
@@ -119,6 +123,7 @@ impl Finding {
             low: Some(value),
             high: Some(value),
             confidence: Some(confidence),
+            one_of: Vec::new(),
             verdict: Verdict::Found,
             reason: reason.into(),
         }
@@ -139,9 +144,18 @@ impl Finding {
             low: None,
             high: None,
             confidence: None,
+            one_of: Vec::new(),
             verdict: Verdict::Unknown,
             reason: reason.into(),
         }
+    }
+
+    /// One of `values`, and the evidence does not decide which. Of a single one that is all there is to say, too: a
+    /// class is what is left of the possible, and not a measurement.
+    pub fn one_of(name: Name, mut values: Vec<u64>, reason: impl Into<String>) -> Finding {
+        values.sort_unstable();
+        values.dedup();
+        Finding { one_of: values, ..Finding::unknown(name, reason) }
     }
 
     /// States the range that the evidence allows.

@@ -36,6 +36,7 @@ mod pattern;
 mod plan;
 mod postgres;
 mod probe;
+mod probe_world;
 mod provenance;
 mod reached;
 mod replay;
@@ -109,6 +110,8 @@ enum Name {
     Serve(serve::Options),
     /// What the probes say of drives whose truth is known (an hour)
     Probe(probe::Options),
+    /// What the probes say of drives of a model that shares no code with ours (hours)
+    ProbeWorld(probe_world::Options),
     /// What surveys conclude of drives whose truth is known (a quarter of an hour)
     Survey(survey::Options),
     /// Two drives compared by two workloads, beside the published tables (a minute)
@@ -171,7 +174,7 @@ fn main() -> ExitCode {
 type Validation = (&'static str, &'static str, fn() -> Result<bool>);
 
 /// All of them, in the order in which they run when none is named: the short ones first.
-const ALL: [Validation; 34] = [
+const ALL: [Validation; 35] = [
     ("trend", "histories, rightly said to have changed or not", || trend::run(&defaults())),
     ("serve", "served virtual drives, tried with flashbench and fio", || serve::run(&defaults())),
     ("explain", "what commands were predicted to do, and did", || explain::run(&defaults())),
@@ -224,6 +227,9 @@ const ALL: [Validation; 34] = [
     }),
     ("probe", "what the probes say of drives whose truth is known", || probe::run(&defaults())),
     ("capacity", "fakes and honest drives, asked for their size", || capacity::run(&defaults())),
+    ("probe-world", "the same of drives of a model that shares no code with ours", || {
+        probe_world::run(&defaults())
+    }),
     ("survey", "what surveys conclude of drives whose truth is known", || survey::run(&defaults())),
     ("sim", "virtual drives of flash against theory", || sim::run(&defaults())),
     ("source003", "diskspd's offsets and right ones, on an article's disks", || {
@@ -281,6 +287,7 @@ fn run(name: Option<Name>) -> Result<bool> {
         Some(Name::TraceSpeed(options)) => trace_speed::run(&options),
         Some(Name::TraceFormats(options)) => trace_formats::run(&options),
         Some(Name::Probe(options)) => probe::run(&options),
+        Some(Name::ProbeWorld(options)) => probe_world::run(&options),
         Some(Name::Survey(options)) => survey::run(&options),
         Some(Name::Sim(options)) => sim::run(&options),
         Some(Name::Source003(options)) => source003::run(&options),

@@ -4,7 +4,7 @@
 //! which nothing may be claimed; and the cards that have a name. In process and in virtual time, since thousands of
 //! probings through the binary would say the same.
 
-mod ask;
+pub(crate) mod ask;
 mod cards;
 mod drive;
 mod face;
