@@ -276,7 +276,8 @@ impl Work {
         let Some(none) = limit.filter(|finding| finding.verdict == Verdict::None).cloned() else {
             return findings;
         };
-        for unseen in self.unseen.drain(..) {
+        // Pages there are on every flash, mapped one by one or not.
+        for unseen in self.unseen.drain(..).filter(|unseen| unseen.name == Name::EraseBlock) {
             let confidence = unseen.confidence.unwrap_or(0.0).min(none.confidence.unwrap_or(0.0));
             let reason = format!("{}, and writes show no limit of open ones", unseen.reason);
             findings.push(Finding::none(unseen.name, confidence, reason));
@@ -300,7 +301,8 @@ fn probe(
         Task::Align(options) => {
             let (mut findings, caveats) = keep(&mut e.align, align::probe(desk, known, options)?)?;
             if desk.may_write() {
-                let (more, _) = by_writes(desk, known, &findings, &mut e.boundary)?;
+                let (mut more, _) = by_writes(desk, known, &findings, &mut e.boundary)?;
+                narrow(&findings, &mut more);
                 findings.extend(more);
             }
             Ok((findings, caveats))
@@ -315,6 +317,18 @@ fn probe(
         Task::Surface(options) => keep(&mut e.surface, surface::probe(desk, known, options)?),
         Task::Capacity(options) => keep(&mut e.capacity, capacity::probe(desk, known, options)?),
         Task::SpeedClass => keep(&mut e.speed_class, speed_class::probe(desk, known)?),
+    }
+}
+
+/// Holds the unit of programming that writes have shown against the class that reads have: of these the greatest is what
+/// is read at once. A lesser one may be that of a log for small writes, and only narrows the class.
+fn narrow(findings: &[Finding], more: &mut Vec<Finding>) {
+    let is_unit = |finding: &Finding| finding.name == Name::MultiPlanePage;
+    let class = findings.iter().find(|finding| is_unit(finding)).map(|f| f.one_of.clone());
+    let Some(class) = class.filter(|class| !class.is_empty()) else { return };
+    let unit = more.iter().find(|finding| is_unit(finding)).and_then(|finding| finding.value);
+    if unit.is_some_and(|unit| class.last() != Some(&unit)) {
+        more.retain(|finding| !is_unit(finding));
     }
 }
 

@@ -38,6 +38,11 @@ impl Known {
         self.given(name).or_else(|| self.finding(name)?.value)
     }
 
+    /// The value, or the greatest of the class that it is one of: a distance at which everything of its kind is alike.
+    pub fn scale(&self, name: Name) -> Option<u64> {
+        self.value(name).or_else(|| self.finding(name)?.one_of.iter().copied().max())
+    }
+
     /// The value that the user gave.
     pub fn given(&self, name: Name) -> Option<u64> {
         self.given.iter().find(|(known, _)| *known == name).map(|(_, value)| *value)
@@ -61,6 +66,10 @@ const STANDS: f64 = 0.95;
 fn reconciled(one: &Finding, other: &Finding) -> Finding {
     let decides = |finding: &Finding| finding.verdict != Verdict::Unknown;
     match (decides(one), decides(other)) {
+        // A class says more than nothing.
+        (false, false) if one.one_of.is_empty() && !other.one_of.is_empty() => {
+            return other.clone();
+        }
         (_, false) => return one.clone(),
         (false, true) => return other.clone(),
         (true, true) => {}

@@ -12,6 +12,7 @@ use crate::{Finding, Name};
 
 /// Size of a request of a burst; eight are issued together.
 const REQUEST: u64 = 64 << 10;
+const MIB: u64 = 1 << 20;
 /// Most written in one burst.
 const BURST_MAX: u64 = 1 << 30;
 /// More than this may as well be a small cache of single-bit cells that is moved on at once.
@@ -19,8 +20,15 @@ const MEMORY_MAX: f64 = (96 << 20) as f64;
 /// Single writes, each after a pause.
 const SINGLES: usize = 32;
 const SINGLE_PAUSE: Nanos = Nanos::millis(20);
-/// A write that takes longer than this waited for its cells, and one that takes less did not.
-const CELL_NS: std::ops::Range<f64> = 100_000.0..200_000.0;
+/// A write that waits for its cells takes longer than a read of the medium, so many times...
+const BEYOND_READ: f64 = 1.06;
+/// ...and a flush right after it has nothing left to do: it adds less than this share of the write to what a flush
+/// takes anyway.
+const FLUSH_ADDS: f64 = 0.25;
+/// A large write does so even where the command takes most of a small one's time.
+const BEYOND_LARGE: f64 = 1.06;
+/// Flushes that are compared.
+const FLUSHES: usize = 24;
 /// Full bursts must agree to this share.
 const AGREE: f64 = 0.08;
 /// After half of the time that it takes to empty memory, this share of it must be free.
@@ -54,6 +62,16 @@ pub struct Burst {
 pub struct Evidence {
     /// Times of single writes of one block of 4 KiB, each after a pause.
     pub singles_ns: Vec<u64>,
+    /// Times of single reads of what was written so.
+    #[serde(default)]
+    pub reads_ns: Vec<u64>,
+    /// Times of single writes of 64 KiB, and of reads of the same places.
+    #[serde(default)]
+    pub large_ns: (Vec<u64>, Vec<u64>),
+    /// Times of flushes right after a single write, and of flushes after those, in turns. Empty where the drive takes
+    /// none.
+    #[serde(default)]
+    pub flushes_ns: Vec<(u64, u64)>,
     /// A burst on an empty memory, one after half of the time that it takes to empty, and one after three times that.
     pub bursts: Vec<Burst>,
     /// Rate of the link, in bytes per second, where the drive tells.
@@ -102,6 +120,7 @@ fn ask(desk: &mut Desk<'_>, evidence: &mut Evidence) -> Result<(), Halt> {
     }
     let singles = desk.run("single writes", &script)?;
     evidence.singles_ns = singles.iter().map(|s| s.completed.0 - s.issued.0).collect();
+    compare(desk, begin, block, evidence)?;
     if waits_for_cells(evidence) {
         return Ok(());
     }
@@ -146,8 +165,61 @@ fn median(times: &[u64]) -> f64 {
     stats::median(&times).unwrap_or(0.0)
 }
 
+fn micros(times: &[u64]) -> Nanos {
+    Nanos(median(times) as u64 / 1000 * 1000)
+}
+
+/// Reads of the same drive, and what a flush finds left to do after a write.
+fn compare(
+    desk: &mut Desk<'_>,
+    begin: u64,
+    block: u64,
+    evidence: &mut Evidence,
+) -> Result<(), Halt> {
+    // Written places, since what was never written waits for no medium.
+    let written: Vec<(u64, u64)> =
+        (0..SINGLES as u64).map(|n| (begin + n * block, block)).collect();
+    let reads = desk.read("single reads", &written)?;
+    evidence.reads_ns = reads.iter().map(|s| s.completed.0 - s.issued.0).collect();
+    let took = |s: &engine::Sample| s.completed.0 - s.issued.0;
+    let large: Vec<(u64, u64)> =
+        (0..FLUSHES as u64).map(|n| (begin + MIB + n * REQUEST, REQUEST)).collect();
+    let mut script = Script::new();
+    for &(offset, len) in &large {
+        let (offset, len) = (Bytes(offset), Bytes(len));
+        script.group(SINGLE_PAUSE, &[Access { op: Op::Write, fua: false, offset, len }]);
+    }
+    evidence.large_ns.0 = desk.run("large writes", &script)?.iter().map(took).collect();
+    evidence.large_ns.1 = desk.read("large reads", &large)?.iter().map(took).collect();
+    let flush = Access { op: Op::Flush, fua: false, offset: Bytes::ZERO, len: Bytes::ZERO };
+    let mut script = Script::new();
+    for n in 0..FLUSHES as u64 {
+        let (offset, len) = (Bytes(begin + n * block), Bytes(block));
+        script.group(SINGLE_PAUSE, &[Access { op: Op::Write, fua: false, offset, len }]);
+        script.group(Nanos::ZERO, &[flush]);
+        script.group(Nanos::ZERO, &[flush]);
+    }
+    match desk.run("flushes", &script) {
+        Ok(samples) => {
+            evidence.flushes_ns =
+                samples.chunks_exact(3).map(|s| (took(&s[1]), took(&s[2]))).collect();
+            Ok(())
+        }
+        Err(Halt::Failed(_)) => Ok(()),
+        Err(halt) => Err(halt),
+    }
+}
+
+/// True when a single write is seen to wait for the medium: it takes longer than a read of the same drive, and leaves
+/// nothing for a flush. No time by itself shows that: a slow link makes memory slow too.
 fn waits_for_cells(evidence: &Evidence) -> bool {
-    median(&evidence.singles_ns) > CELL_NS.end
+    let write = median(&evidence.singles_ns);
+    let (after, idle): (Vec<u64>, Vec<u64>) = evidence.flushes_ns.iter().copied().unzip();
+    let adds = median(&after) - median(&idle);
+    let (large, again) = (median(&evidence.large_ns.0), median(&evidence.large_ns.1));
+    let slower = write > BEYOND_READ * median(&evidence.reads_ns) || large > BEYOND_LARGE * again;
+    // A drive that takes no flush has nothing to flush.
+    slower && (after.is_empty() || adds < FLUSH_ADDS * write)
 }
 
 /// What the evidence says.
@@ -158,8 +230,12 @@ pub fn infer(evidence: &Evidence) -> Finding {
             Name::WriteBuffer,
             0.98,
             format!(
-                "a single write after a pause takes {}: it waits for the medium",
-                Nanos(median(&evidence.singles_ns) as u64 / 1000 * 1000)
+                "a single write after a pause takes {} and one of 64 KiB {}, reads {} and {}, and a flush then has \
+                 nothing left to do: it waits for the medium",
+                micros(&evidence.singles_ns),
+                micros(&evidence.large_ns.0),
+                micros(&evidence.reads_ns),
+                micros(&evidence.large_ns.1)
             ),
         );
     }

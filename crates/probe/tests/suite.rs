@@ -27,4 +27,5 @@ mod scatter;
 mod slc_cache;
 mod speed_class;
 mod surface;
+mod truth;
 mod write_buffer;

@@ -17,6 +17,13 @@ pub(super) fn about(
         .or_else(|| second_step(rows, block, source, best, time))
 }
 
+/// The same of a size that single boundaries named, which themselves exclude stripes and fractions.
+pub(super) fn about_named(rows: &[Row], block: u64, best: &Candidate, time: f64) -> Option<String> {
+    // Of other sizes rows show a fraction of the step, above which anything looks like a second one.
+    super::class::Class::of(block)?;
+    second_step(rows, block, Source::Measured, best, time)
+}
+
 /// Where both sides are read at once and the slower one is waited for, a boundary between pages of unlike kinds costs
 /// more than one between like ones, and these are all within a stripe over the drive's dies. Beyond the slower side
 /// alone the step then vanishes.

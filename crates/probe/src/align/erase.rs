@@ -102,15 +102,20 @@ fn step_prior(source: Source, time: f64) -> StepPrior {
     }
 }
 
-/// How much of an erase block's step a row shows.
+/// How much of an erase block's step a row shows: the share of its boundaries that are those of blocks of
+/// `block` bytes.
 pub(super) fn shown(class: Class, block: u64, source: Source) -> f64 {
-    let Some(block) = Class::of(block) else { return 0.0 };
-    match (class.factor, block.factor) {
-        _ if class.log2 < block.log2 => 0.0,
-        (3, _) | (1, 1) => 1.0,
+    let log2 = block.trailing_zeros();
+    if block == 0 || class.log2 < log2 {
+        return 0.0;
+    }
+    let odd = block >> log2;
+    match (class.factor, odd.is_multiple_of(3)) {
+        (3, true) => 3.0 / odd as f64,
         // Of 2^k (1 + 2^j i), with i from 0 to 6, two are multiples of 3.
-        _ if source == Source::Published => 2.0 / 7.0,
-        _ => 0.0,
+        (_, true) if source == Source::Published => 6.0 / 7.0 / odd as f64,
+        (_, true) => 0.0,
+        _ => 1.0 / odd as f64,
     }
 }
 

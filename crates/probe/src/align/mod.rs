@@ -10,6 +10,7 @@ mod class;
 mod doubt;
 mod erase;
 mod estimate;
+mod family;
 mod model;
 mod next;
 mod page;
@@ -90,7 +91,9 @@ pub fn probe(
     known: &Known,
     options: &Options,
 ) -> Result<Outcome<Evidence>, Halt> {
-    desk.within(options.time, |desk| ask(desk, known, options))
+    // Single boundaries are asked about when rows have had their time.
+    let both = Nanos(options.time.0 + options.time.0 / 2);
+    desk.within(both, |desk| ask(desk, known, options))
 }
 
 fn ask(desk: &mut Desk<'_>, known: &Known, options: &Options) -> Result<Outcome<Evidence>, Halt> {
@@ -115,8 +118,19 @@ fn ask(desk: &mut Desk<'_>, known: &Known, options: &Options) -> Result<Outcome<
         return Ok(unknown(reason, Evidence { conditions, ..Evidence::default() }));
     }
     let ground = conditions.ground(range);
-    let sweep = sweep::Sweep::new(&blocks, &ground, known.given(Name::EraseBlock), options.enough);
-    let (findings, blocks, spoke) = sweep.run(desk)?;
+    let sweep = sweep::Sweep::new(&blocks, &ground, known.given(Name::EraseBlock), options);
+    let (mut findings, blocks, spoke) = sweep.run(desk)?;
+    if conditions.serves_at_once() {
+        let reason = "two reads are served at once: a step may be that of a stripe over dies or of a map of pages, as \
+                      on drives that are not cards";
+        let found = |finding: &Finding| {
+            finding.verdict == Verdict::Found && known.given(finding.name).is_none()
+                || !finding.one_of.is_empty()
+        };
+        for finding in findings.iter_mut().filter(|finding| found(finding)) {
+            *finding = Finding::unknown(finding.name, reason);
+        }
+    }
     let evidence = Evidence { conditions, blocks, spoke_bytes: Some(Bytes(spoke)) };
     let caveats = caveats(&findings, &evidence.conditions, range);
     Ok(Outcome { findings, evidence, caveats })

@@ -23,6 +23,15 @@ pub(super) struct Triple {
     pub(super) pre: f64,
     pub(super) on: f64,
     pub(super) post: f64,
+    /// The boundary that was crossed.
+    pub(super) at: u64,
+}
+
+impl Triple {
+    /// on - share x (pre + post).
+    pub(super) fn cost(&self, share: f64) -> f64 {
+        self.on - share * (self.pre + self.post)
+    }
 }
 
 /// A class with all that was seen of it.
@@ -48,6 +57,8 @@ impl Bin {
 pub(super) struct Sampler {
     pub(super) block: u64,
     pub(super) bins: Vec<Bin>,
+    /// Triples at boundaries that were named, of any class.
+    named: Vec<Triple>,
     ground: Ground,
 }
 
@@ -88,7 +99,7 @@ impl Sampler {
             (count >= PLACES_MIN).then_some(Bin { class, places, count, triples: Vec::new() })
         };
         let bins = ones.chain(threes).filter_map(bin).collect();
-        Sampler { block, bins, ground: ground.clone() }
+        Sampler { block, bins, named: Vec::new(), ground: ground.clone() }
     }
 
     /// A boundary that may be read at.
@@ -112,25 +123,71 @@ impl Sampler {
                 asked.extend(across.map(|across| (bin, [at, across, at])));
             }
         }
-        let order = order(asked.len(), rng);
-        let half = self.block / 2;
-        let reads: Vec<(u64, u64)> = order
-            .iter()
-            .map(|&(index, role)| {
-                let at = asked[index].1[role];
-                (at - [2, 1, 0][role] * half, self.block)
-            })
-            .collect();
-        let samples = desk.read(&format!("{} B blocks", self.block), &reads)?;
-        let mut triples = vec![Triple::default(); asked.len()];
-        for (&(index, role), sample) in order.iter().zip(&samples) {
-            let triple = &mut triples[index];
-            *[&mut triple.pre, &mut triple.on, &mut triple.post][role] = took(sample);
-        }
+        let places: Vec<[u64; 3]> = asked.iter().map(|(_, places)| *places).collect();
+        let triples = self.issue(desk, rng, &places)?;
         for ((bin, _), triple) in asked.iter().zip(triples) {
             self.bins[*bin].triples.push(triple);
         }
         Ok(())
+    }
+
+    /// Asks about the boundaries `named`, as far as the drive was written there.
+    pub(super) fn ask_named(
+        &mut self,
+        desk: &mut Desk<'_>,
+        rng: &mut Rng,
+        mut named: Vec<u64>,
+    ) -> Result<(), Halt> {
+        let (from, to) = (self.ground.from + self.block, self.ground.to - self.block);
+        named.retain(|at| {
+            (from..to).contains(at) && at.is_multiple_of(self.block) && self.ground.is_written(*at)
+        });
+        rng.shuffle(&mut named);
+        for part in named.chunks(200) {
+            let places: Vec<[u64; 3]> = part.iter().map(|at| [*at; 3]).collect();
+            let triples = self.issue(desk, rng, &places)?;
+            self.named.extend(triples);
+        }
+        Ok(())
+    }
+
+    /// All triples at boundaries of at least 2^`log2`, from what bins hold and from what was named.
+    pub(super) fn from(&self, log2: u32) -> impl Iterator<Item = &Triple> {
+        let binned = self.bins.iter().flat_map(|bin| &bin.triples);
+        binned.chain(&self.named).filter(move |triple| triple.at.trailing_zeros() >= log2)
+    }
+
+    /// True when a read leaves nothing behind that would make a later one faster.
+    pub(super) fn forgets(&self) -> bool {
+        self.ground.forgets
+    }
+
+    /// Where may be read.
+    pub(super) fn range(&self) -> (u64, u64) {
+        (self.ground.from, self.ground.to)
+    }
+
+    /// Reads before, across and after: each at its own of three boundaries.
+    fn issue(
+        &self,
+        desk: &mut Desk<'_>,
+        rng: &mut Rng,
+        places: &[[u64; 3]],
+    ) -> Result<Vec<Triple>, Halt> {
+        let order = order(places.len(), rng);
+        let half = self.block / 2;
+        let reads: Vec<(u64, u64)> = order
+            .iter()
+            .map(|&(index, role)| (places[index][role] - [2, 1, 0][role] * half, self.block))
+            .collect();
+        let samples = desk.read(&format!("{} B blocks", self.block), &reads)?;
+        let mut triples: Vec<Triple> =
+            places.iter().map(|[_, at, _]| Triple { at: *at, ..Triple::default() }).collect();
+        for (&(index, role), sample) in order.iter().zip(&samples) {
+            let triple = &mut triples[index];
+            *[&mut triple.pre, &mut triple.on, &mut triple.post][role] = took(sample);
+        }
+        Ok(triples)
     }
 
     /// A row for each class with enough samples.
@@ -146,7 +203,8 @@ impl Sampler {
 
     /// Reads so far.
     pub(super) fn reads(&self) -> usize {
-        self.bins.iter().map(|bin| 3 * bin.triples.len()).sum()
+        let binned: usize = self.bins.iter().map(|bin| bin.triples.len()).sum();
+        3 * (binned + self.named.len())
     }
 }
 

@@ -1,7 +1,9 @@
 //! What is looked at before boundaries are: which parts of the drive were never written, whether it keeps what was
 //! read, whether it reads ahead, and whether its times are those of a head that moves.
 
+use block::{Bytes, Nanos, Op};
 use serde::{Deserialize, Serialize};
+use workload::script::{Access, Script};
 
 use super::estimate::median;
 use super::sampler::{Ground, took};
@@ -20,6 +22,10 @@ const SEEKS: f64 = 0.4;
 const FROM_MEMORY: f64 = 0.75;
 /// The same of a read that goes on where one ended: the command itself takes its time all the same.
 const AHEAD: f64 = 0.9;
+/// Pairs of reads, and the share of a single read's time below which they are served at once: one after the other
+/// they take that of two, less what the command of the second hides behind the first.
+const PAIRS: usize = 48;
+const AT_ONCE: f64 = 1.4;
 /// The beginning of a drive is often kept in another way.
 const HEAD_BYTES: u64 = 64 << 20;
 
@@ -34,6 +40,9 @@ pub struct Conditions {
     pub again: Option<f64>,
     /// Time of a read that goes on where the one before ended, as a share of the first one's.
     pub next: Option<f64>,
+    /// Time of two reads issued together at places of their own, as a share of a single one's.
+    #[serde(default)]
+    pub pair: Option<f64>,
     /// Correlation of ranks between the way from the read before and the time, -1 to 1.
     pub way_correlation: Option<f64>,
 }
@@ -47,6 +56,11 @@ impl Conditions {
     /// True when reads in sequence are answered from memory.
     pub fn reads_ahead(&self) -> bool {
         self.next.is_some_and(|share| share < AHEAD)
+    }
+
+    /// True when two reads are served at once, as by a drive of several dies behind a map of pages.
+    pub fn serves_at_once(&self) -> bool {
+        self.pair.is_some_and(|share| share < AT_ONCE)
     }
 
     /// True when times depend on how far the place is from the one before, as where a head moves.
@@ -120,7 +134,42 @@ fn look(
     let (steps, firsts): (Vec<_>, Vec<_>) =
         times.chunks(2).filter(|c| c.len() == 2).map(|c| (c[1], c[0])).unzip();
     conditions.next = ratio(steps, firsts);
+    conditions.pair = pairs(desk, (from, to), block, &written)?;
     Ok(())
+}
+
+/// Time of two reads together as a share of a single one's, where the drive was written.
+fn pairs(
+    desk: &mut Desk<'_>,
+    (from, to): (u64, u64),
+    block: u64,
+    written: &impl Fn(u64) -> bool,
+) -> Result<Option<f64>, Halt> {
+    let mut rng = desk.rng(&[0x7375_7276, 1]);
+    let blocks = (to - from) / block;
+    let places: Vec<u64> = (0..32 * PAIRS)
+        .map(|_| from + rng.below(blocks) * block)
+        .filter(|at| written(*at))
+        .take(3 * PAIRS)
+        .collect();
+    let mut script = Script::new();
+    for three in places.chunks_exact(3) {
+        let read =
+            |&at: &u64| Access { op: Op::Read, fua: false, offset: Bytes(at), len: Bytes(block) };
+        script.group(Nanos::ZERO, &[read(&three[0])]);
+        script.group(Nanos::ZERO, &three[1..].iter().map(read).collect::<Vec<_>>());
+    }
+    let samples = desk.run("pairs", &script)?;
+    let (mut together, mut single) = (Vec::new(), Vec::new());
+    for three in samples.chunks_exact(3) {
+        single.push(took(&three[0]));
+        let issued = three[1].issued.0.min(three[2].issued.0);
+        together.push((three[1].completed.0.max(three[2].completed.0) - issued) as f64);
+    }
+    // Of random pairs some meet on one die: the fastest quarter is told from the rest even where there are two.
+    let fast = stats::quantile(&together, 0.25);
+    let usual = median(&mut single);
+    Ok(fast.filter(|_| usual > 0.0).map(|fast| fast / usual))
 }
 
 fn times_of(desk: &mut Desk<'_>, part: &str, reads: &[(u64, u64)]) -> Result<Vec<f64>, Halt> {

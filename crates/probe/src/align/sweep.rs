@@ -4,12 +4,13 @@
 use block::{Bytes, Nanos};
 use workload::rng::Rng;
 
-use super::BlockEvidence;
 use super::erase::Hypothesis;
+use super::family::{self, Family};
 use super::next;
 use super::row::Source;
 use super::sampler::{Ground, Sampler};
-use super::verdict::{Judgement, infer};
+use super::verdict::{self, GROUP_LOG2_MAX, Judgement, infer};
+use super::{BlockEvidence, Options};
 use crate::desk::{Desk, Halt};
 use crate::finding::{Finding, Verdict};
 
@@ -22,6 +23,11 @@ const FIRST: usize = 24;
 const MAIN_SHARE: f64 = 0.7;
 /// No block size is asked with more reads than this: what so many do not tell, places differ in.
 const READS_MAX: usize = 150_000;
+/// Single boundaries asked about in the first round, and the most rounds.
+const NAMED: u64 = 16;
+const ROUNDS: u32 = 7;
+/// Sizes less probable than this are not asked about for long.
+const HOPE: f64 = 0.01;
 /// A script is to take about so long: time is looked at between two.
 const SCRIPT: Nanos = Nanos::millis(500);
 
@@ -30,6 +36,7 @@ pub(super) struct Sweep {
     voices: Vec<Voice>,
     given: Option<u64>,
     enough: f64,
+    time: Nanos,
 }
 
 /// One block size.
@@ -37,17 +44,25 @@ struct Voice {
     sampler: Sampler,
     rng: Option<Rng>,
     per_read: Nanos,
+    /// What single boundaries say, once they were asked.
+    family: Option<Family>,
     /// What was judged last, and after how many reads.
     judged: Option<(usize, Judgement)>,
 }
 
 impl Sweep {
-    pub(super) fn new(blocks: &[u64], ground: &Ground, given: Option<u64>, enough: f64) -> Sweep {
+    pub(super) fn new(
+        blocks: &[u64],
+        ground: &Ground,
+        given: Option<u64>,
+        options: &Options,
+    ) -> Sweep {
         let voice = |&block: &u64| {
             let sampler = Sampler::new(block, ground);
-            Voice { sampler, rng: None, per_read: Nanos::millis(2), judged: None }
+            Voice { sampler, rng: None, per_read: Nanos::millis(2), family: None, judged: None }
         };
-        Sweep { voices: blocks.iter().map(voice).collect(), given, enough }
+        let voices = blocks.iter().map(voice).collect();
+        Sweep { voices, given, enough: options.enough, time: options.time }
     }
 
     /// The answers, what each block size said, and the one that the answers are of.
@@ -55,11 +70,13 @@ impl Sweep {
         mut self,
         desk: &mut Desk<'_>,
     ) -> Result<(Vec<Finding>, Vec<BlockEvidence>, u64), Halt> {
-        let spoke = match self.ask(desk) {
+        let spoke = match desk.within(self.time, |desk| self.ask(desk)) {
             Ok(spoke) => spoke,
             Err(halt) if halt.is_limit() => 0,
             Err(halt) => return Err(halt),
         };
+        let span = Nanos(self.time.0 / 2);
+        limited(desk.within(span, |desk| self.name_sizes(spoke, desk)))?;
         let mut findings = self.findings(spoke);
         self.contradict(spoke, &mut findings);
         let block = self.voices[spoke].sampler.block;
@@ -122,12 +139,43 @@ impl Sweep {
         }
     }
 
+    /// Asks about single boundaries which size of all that may be it is, in ever larger rounds.
+    fn name_sizes(&mut self, at: usize, desk: &mut Desk<'_>) -> Result<(), Halt> {
+        // Where what was read stays in memory, boundaries cannot be asked about again: rows speak for themselves.
+        if self.given.is_some() || !self.voices[at].sampler.forgets() {
+            return Ok(());
+        }
+        for round in 0..ROUNDS {
+            let judgement = self.judge(at);
+            let voice = &mut self.voices[at];
+            let now = judgement.family(&voice.sampler);
+            let range = voice.sampler.range();
+            let block = voice.sampler.block;
+            let rng = voice.rng.get_or_insert_with(|| desk.rng(&[0x616c_6967, block]));
+            let hope = now.sizes.first().is_some_and(|size| size.probability > HOPE);
+            voice.family = Some(now.clone());
+            if round > 0 && now.decided().is_some() || round > 2 && !hope {
+                break;
+            }
+            let named = family::next(&now, range, (NAMED << round, round == 0), rng);
+            voice.sampler.ask_named(desk, rng, named)?;
+        }
+        let judgement = self.judge(at);
+        let voice = &mut self.voices[at];
+        voice.family = Some(judgement.family(&voice.sampler));
+        voice.judged = None;
+        Ok(())
+    }
+
     fn judge(&mut self, at: usize) -> Judgement {
         let given = self.given;
         let voice = &mut self.voices[at];
         let reads = voice.sampler.reads();
         if voice.judged.as_ref().is_none_or(|(of, _)| *of != reads) {
-            let judgement = infer(&voice.sampler.rows(), Source::Measured, given);
+            let judgement = match &voice.family {
+                Some(family) => verdict::infer_named(&voice.sampler.rows(), given, family),
+                None => infer(&voice.sampler.rows(), Source::Measured, given),
+            };
             voice.judged = Some((reads, judgement));
         }
         voice.judged.as_ref().map(|(_, judgement)| judgement.clone()).unwrap_or_default()
@@ -157,13 +205,16 @@ impl Sweep {
     /// Takes an answer back that another voice contradicts.
     fn contradict(&mut self, spoke: usize, findings: &mut [Finding]) {
         let Some(value) = findings.first().and_then(|finding| finding.value) else { return };
+        // Rows see the power of two in a size, and none below those of pages.
+        let power = |bytes: u64| bytes.trailing_zeros().max(GROUP_LOG2_MAX);
         for at in (0..self.voices.len()).filter(|&at| at != spoke) {
             let judgement = self.judge(at);
             let Some(other) = judgement.findings.first() else { continue };
             let sure = judgement.erase_block.first().is_some_and(|best| {
                 best.probability > 0.999 && best.step_ns > 6.0 * best.step_error_ns
             });
-            let Some(different) = other.value.filter(|other| sure && *other != value) else {
+            let Some(different) = other.value.filter(|other| sure && power(*other) != power(value))
+            else {
                 continue;
             };
             let reason = format!(

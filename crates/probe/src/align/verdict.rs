@@ -4,8 +4,10 @@ use serde::{Deserialize, Serialize};
 
 use super::doubt;
 use super::erase::{self, Candidate, Hypothesis};
+use super::family::{self, Family, Place};
 use super::page::{self, Layout};
 use super::row::{Row, Source};
+use super::sampler::Sampler;
 use crate::finding::{Finding, Name, Verdict};
 
 /// What rows say: answers, and how probable what else there is.
@@ -32,7 +34,30 @@ impl Judgement {
         });
         block && self.pages.first().is_some_and(|best| best.probability >= enough)
     }
+
+    /// What single boundaries say, by the contrast and the spread that rows fit best with: those from the beginning
+    /// of the plateau of pages on.
+    pub(super) fn family(&self, sampler: &Sampler) -> Family {
+        let best = self.erase_block.first();
+        let (share, spread) = best.map_or((0.5, 0.0), |best| (best.share, best.spread_ns));
+        let page = self.pages.first().filter(|best| {
+            share_of(&self.pages, |layout| layout.group_bytes == best.group_bytes) >= PLATEAU
+        });
+        let log2 = page.map_or(GROUP_LOG2_MAX, |best| best.group_bytes.ilog2().clamp(12, 17));
+        let mut times: Vec<f64> = sampler.from(log2).map(|t| (t.pre + t.post) / 2.0).collect();
+        let time = super::estimate::median(&mut times);
+        let place = |triple: &super::sampler::Triple| Place {
+            at: triple.at,
+            cost: triple.cost(share),
+            beyond: triple.on - triple.pre.max(triple.post),
+        };
+        let places: Vec<Place> = sampler.from(log2).map(place).collect();
+        family::weigh(&places, spread, time.max(1.0))
+    }
 }
+
+/// A plateau of pages this probable tells which boundaries all cost the same.
+const PLATEAU: f64 = 0.99;
 
 /// A multi-plane page is hardly larger than this: above it rows are compared for the erase block at first.
 pub(super) const GROUP_LOG2_MAX: u32 = 17;
@@ -47,6 +72,20 @@ const HIDDEN: (f64, f64) = (0.03, 15_000.0);
 /// Planes that cost the same leave no trace of their own. How probable such a card is, when there is a smaller step
 /// right below the plateau, and when there is none: of cards that others took apart few have such planes.
 const EVEN_PLANES: (f64, f64) = (0.1, 0.02);
+
+/// Erase blocks up to this size must hold so many groups of pages: below, a step may be that of groups which are read
+/// at once.
+const SMALL: u64 = 512 << 10;
+/// Up to this size there must be a lesser step below, that of pages.
+const LONE: u64 = 1 << 20;
+const GROUPS_MIN: u64 = 17;
+const PAGE_MIN: u64 = 2 << 10;
+/// The first row of a plateau lies this share of it off the others, or less, whatever the errors; and never more than
+/// that.
+const OFF: f64 = 0.08;
+const OFF_MAX: f64 = 0.25;
+/// Single boundaries deny a step when that is so probable.
+const NOTHING: f64 = 0.99;
 
 /// What a source allows.
 struct Standard {
@@ -70,15 +109,24 @@ impl Standard {
 /// in bytes is taken as known and not judged. The answers are about [`Name::EraseBlock`], [`Name::Page`] and
 /// [`Name::MultiPlanePage`], in this order.
 pub fn infer(rows: &[Row], source: Source, given: Option<u64>) -> Judgement {
+    judge(rows, source, given, None)
+}
+
+/// As [`infer`], of our own rows and with what single boundaries say.
+pub(super) fn infer_named(rows: &[Row], given: Option<u64>, family: &Family) -> Judgement {
+    judge(rows, Source::Measured, given, Some(family))
+}
+
+fn judge(rows: &[Row], source: Source, given: Option<u64>, family: Option<&Family>) -> Judgement {
     let mut rows: Vec<Row> = rows.iter().copied().filter(Row::is_sound).collect();
     rows.sort_by_key(|row| (row.class.log2, row.class.factor));
     if source == Source::Published && rows.len() > 10 {
         // The row of the largest size: its last places lie beyond the end of the drive, and wrap to anywhere.
         rows.pop();
     }
-    let case = Case { time: typical(&rows), rows, source, given };
+    let case = Case { time: typical(&rows), rows, source, given, family };
     let (mut candidates, mut pages) = case.weigh();
-    let erase_block = case.erase_block(&candidates);
+    let erase_block = case.erase_block(&candidates, &pages);
     let (page, group) = case.pages(&pages, erase_block.verdict);
     candidates.truncate(SHOWN);
     pages.truncate(SHOWN);
@@ -92,15 +140,16 @@ fn typical(rows: &[Row]) -> f64 {
 }
 
 /// What is judged.
-struct Case {
+struct Case<'a> {
     rows: Vec<Row>,
+    family: Option<&'a Family>,
     source: Source,
     given: Option<u64>,
     /// Time of a read that crosses nothing, in nanoseconds.
     time: f64,
 }
 
-impl Case {
+impl Case<'_> {
     /// The hypotheses about erase blocks, and those about pages below the erase block.
     fn weigh(&self) -> (Vec<Candidate>, Vec<Layout>) {
         // A table has few rows; those of pages do no harm, since one or two wild rows do none.
@@ -120,7 +169,7 @@ impl Case {
     }
 
     fn layouts(&self, candidates: &[Candidate]) -> Vec<Layout> {
-        let block = self.given.or_else(|| self.decided(candidates));
+        let block = self.given.or_else(|| self.named()).or_else(|| self.decided(candidates));
         // Boundaries far apart are few, and lie in few erase blocks, each of which has its kinds of pages in an order
         // of its own: their sides differ by more than their errors.
         let few = |row: &Row| self.source == Source::Measured && row.class.log2 > PAGES_LOG2_MAX;
@@ -152,7 +201,59 @@ impl Case {
         (sure >= Standard::of(self.source).sure_pages).then(|| best.group_bytes.ilog2())
     }
 
-    fn erase_block(&self, candidates: &[Candidate]) -> Finding {
+    /// The erase block, if single boundaries decide for one.
+    fn named(&self) -> Option<u64> {
+        Some(self.family?.decided()?.bytes)
+    }
+
+    /// The erase block, with what single boundaries say: they alone can tell a size from another that shares a fraction
+    /// of its boundaries.
+    fn erase_block(&self, candidates: &[Candidate], pages: &[Layout]) -> Finding {
+        let Some(family) = self.family.filter(|_| self.given.is_none()) else {
+            return self.by_rows(candidates);
+        };
+        let unknown = |reason: String| Finding::unknown(Name::EraseBlock, reason);
+        let Some(size) = family.decided() else {
+            let rows = self.by_rows(candidates);
+            let nothing = family.none > NOTHING;
+            return match (rows.verdict, &family.doubt) {
+                (Verdict::None, _) if nothing => rows,
+                (Verdict::Unknown, None) => rows,
+                (Verdict::Unknown, _) if nothing => rows,
+                (_, Some(doubt)) => unknown(doubt.clone()),
+                (_, None) => unknown("too few boundaries were read".to_owned()),
+            };
+        };
+        let bottom = self.rows.first().map_or(0, |row| row.class.align());
+        let group = pages.first().map_or(0, |best| best.group_bytes);
+        if size.bytes <= LONE && group <= bottom
+            || size.bytes <= SMALL && size.bytes < GROUPS_MIN * group
+        {
+            return unknown(
+                "it is the only step: it may be that of pages that are read at once".to_owned(),
+            );
+        }
+        let spread_ns = candidates.first().map_or(0.0, |best| best.spread_ns);
+        let share = candidates.first().map_or(0.5, |best| best.share);
+        let candidate = Candidate {
+            hypothesis: Hypothesis::Block(size.bytes),
+            probability: size.probability,
+            step_ns: size.step_ns,
+            step_error_ns: size.error_ns,
+            spread_ns,
+            share,
+        };
+        if let Some(doubt) = doubt::about_named(&self.rows, size.bytes, &candidate, self.time) {
+            return unknown(doubt);
+        }
+        let reason = format!(
+            "crossing it costs {} more than crossing pages, and at all of its multiples and nowhere else",
+            Step(&candidate)
+        );
+        Finding::found(Name::EraseBlock, size.bytes, size.probability.min(SUREST), reason)
+    }
+
+    fn by_rows(&self, candidates: &[Candidate]) -> Finding {
         let name = Name::EraseBlock;
         if let Some(block) = self.given {
             return Finding::found(name, block, 1.0, "it was given");
@@ -248,10 +349,42 @@ impl Case {
         if sure < standard.sure_pages || best.spread_ns > standard.uneven * best.plateau_ns {
             return both("rows below the erase block's do not settle on one level from a size on");
         }
-        let reason =
-            format!("from it on crossing any boundary costs {:.1} us", best.plateau_ns / 1e3);
-        let multi = Finding::found(Name::MultiPlanePage, group, sure.min(SUREST), reason);
-        (self.page(best, pages, sure), multi)
+        if let Some(reason) = self.off_the_plateau(best) {
+            return both(&reason);
+        }
+        let reason = format!(
+            "from {} on crossing any boundary costs {:.1} us",
+            block::Bytes(group).about(),
+            best.plateau_ns / 1e3
+        );
+        let page = self.page(best, pages, sure);
+        let multi = if self.source == Source::Measured && !page.one_of.is_empty() {
+            let reason = format!(
+                "{reason}, and no planes show: groups that are read at once look like one of them"
+            );
+            Finding::one_of(Name::MultiPlanePage, page.one_of.clone(), reason)
+        } else {
+            Finding::found(Name::MultiPlanePage, group, sure.min(SUREST), reason)
+        };
+        (page, multi)
+    }
+
+    /// Why the first row of the plateau is not of it, as where four planes or groups that are read at once make the
+    /// sides of boundaries differ below it.
+    fn off_the_plateau(&self, best: &Layout) -> Option<String> {
+        let of_first = |row: &&Row| row.class.factor == 1 && row.align_bytes == best.group_bytes;
+        let first = self.rows.iter().find(of_first).filter(|_| self.source == Source::Measured)?;
+        let off = (first.diff.value_ns - best.plateau_ns).abs();
+        let error = first.diff.error_ns.hypot(best.plateau_error_ns).hypot(best.spread_ns);
+        (off > (4.0 * error).max(OFF * best.plateau_ns) || off > OFF_MAX * best.plateau_ns).then(|| {
+            format!(
+                "boundaries of {} cost {:.1} us, and larger ones {:.1}: more than two planes, or groups that are read \
+                 at once",
+                block::Bytes(best.group_bytes).about(),
+                first.diff.value_ns / 1e3,
+                best.plateau_ns / 1e3
+            )
+        })
     }
 
     fn is_flat(&self, layout: &Layout) -> bool {
@@ -279,7 +412,15 @@ impl Case {
             let reason = format!(
                 "it is {group} bytes on one plane, or half of it on two with probability {odds:.2}"
             );
-            return Finding::unknown(Name::Page, reason);
+            if self.source == Source::Published {
+                return Finding::unknown(Name::Page, reason);
+            }
+            return Finding::one_of(Name::Page, parts_of(group), reason);
+        }
+        if self.source == Source::Measured {
+            let values = parts_of(group);
+            let reason = format!("{}: no planes show, which even planes do not", in_words(&values));
+            return Finding::one_of(Name::Page, values, reason);
         }
         let half_step = self.steps_below(group, best.spread_ns);
         let (even, low, reason) = if half_step {
@@ -315,6 +456,23 @@ fn range(candidates: &[Candidate], block: u64) -> (u64, u64) {
         Hypothesis::Block(other) => (low.min(other), high.max(other)),
         _ => (low, high),
     })
+}
+
+/// Pages of which `group` bytes look like one: planes that cost the same leave no trace, nor do groups that are read at
+/// once. Flash with pages of less than 2 KiB is not made.
+fn parts_of(group: u64) -> Vec<u64> {
+    (0..5).map(|log2| group >> log2).filter(|page| *page >= PAGE_MIN || *page == group).collect()
+}
+
+/// `4 KiB, 8 KiB or 16 KiB`.
+pub(crate) fn in_words(values: &[u64]) -> String {
+    let mut sorted = values.to_vec();
+    sorted.sort_unstable();
+    let words: Vec<String> = sorted.iter().map(|bytes| block::Bytes(*bytes).about()).collect();
+    match words.as_slice() {
+        [first @ .., last] if !first.is_empty() => format!("{} or {last}", first.join(", ")),
+        _ => words.concat(),
+    }
 }
 
 /// A step with its error, for a reason.

@@ -32,6 +32,8 @@ const SKIP: u64 = 64 * MIB;
 const LEADS: (i32, i32) = (-5, 8);
 /// Places asked of one class at most.
 const VOTES_MAX: u64 = 33;
+/// Places that they lie at.
+const PLACES_MAX: usize = 16;
 /// Blocks opened at most before it must have begun to cost something.
 const OPEN_MAX: u64 = 48;
 /// Openings in a row that must cost about the same.
@@ -261,7 +263,13 @@ impl<'a, 'b> Asker<'a, 'b> {
     fn meets(&mut self, power: u32, three: bool) -> Result<Option<bool>, Halt> {
         let align = 1_u64 << power;
         let (mut seen, mut lead, mut yes) = (Vec::new(), 0_i32, 0);
-        let places = self.places(align, three);
+        let mut places = self.places(align, three);
+        places.truncate(PLACES_MAX);
+        // Blocks that were never written cost nothing to close, and places in them would say that nothing meets there:
+        // so all hold data before one is asked.
+        for place in &places {
+            self.cross("to hold data", *place)?;
+        }
         // So that the block of a place that comes again has been closed since.
         let between = if places.is_empty() { 0 } else { self.opened / places.len() as u64 };
         for place in places.into_iter().cycle().take(VOTES_MAX as usize) {

@@ -4,6 +4,7 @@ mod boundary;
 mod compare;
 mod field;
 mod infer;
+mod mapped;
 mod page;
 mod search;
 mod table;
@@ -24,6 +25,8 @@ pub use page::Shift;
 pub use search::Cell;
 pub use table::{Order, Row, Table};
 
+/// So many in turn as fast as one are no limit that a search may go on for.
+const NO_LIMIT: u32 = 16;
 /// Size of the smaller writes where the page is not known: beyond what cards are known to keep a log for.
 const SMALL: u64 = 32 << 10;
 /// Erase blocks that a field begins with when there is room.
@@ -105,7 +108,10 @@ fn ask(
             evidence.reads_near_far_ns = Some((near, far));
             if far - near > 1.5e6 && far > 1.5 * near {
                 let reason = "reads far apart take longer than reads near each other: an arm moves";
-                return all(&|name| Finding::none(name, 0.97, reason));
+                return all(&|name| match desk.info().rotational {
+                    Some(true) => Finding::none(name, 0.97, reason),
+                    _ => Finding::unknown(name, format!("{reason}, or a map is looked up")),
+                });
             }
         }
         Err(halt) if halt.is_limit() => {
@@ -114,6 +120,8 @@ fn ask(
         Err(halt) => return Err(halt),
     }
     let mut findings = Vec::new();
+    // Whether pages are mapped one by one, once it was asked.
+    let mut mapped = None;
     // More than may be open when written in order cannot be open at random.
     let mut limit = None;
     for order in &options.orders {
@@ -135,14 +143,37 @@ fn ask(
         }
         let halt = search.halt.take();
         evidence.cells.append(&mut search.cells);
-        findings.push(finding(order.name(), end, halt));
+        if let (End::NoLimit { up_to: NO_LIMIT.. }, None) = (end, &mapped) {
+            mapped = Some(mapped::maps_pages(desk, field.from(), SMALL)?);
+        }
+        findings.push(match (end, &mapped) {
+            (End::NoLimit { up_to: up_to @ NO_LIMIT.. }, Some(Ok(()))) => {
+                let reason = format!(
+                    "{up_to} in turn are as fast as one, and so are writes all over the drive, more than a log holds"
+                );
+                Finding::none(order.name(), 0.99, reason)
+            }
+            (End::NoLimit { up_to: up_to @ NO_LIMIT.. }, Some(Err(why))) => {
+                let reason = format!("{up_to} in turn are as fast as one, and {why}");
+                Finding::unknown(order.name(), reason)
+            }
+            // A disk whose head moves back takes longer too.
+            (End::Limit { open: 0, .. }, _)
+                if options.orders.contains(&Order::Linear)
+                    && !matches!(limit, Some(End::Limit { .. })) =>
+            {
+                let reason = "going back takes longer, and no limit in order shows that blocks are closed by it";
+                Finding::unknown(order.name(), reason)
+            }
+            _ => finding(order.name(), end, halt),
+        });
     }
     Ok(findings)
 }
 
 /// Size of the smaller writes.
 pub(crate) fn small_write(known: &Known, order: Order) -> u64 {
-    let page = known.value(Name::MultiPlanePage).or_else(|| known.value(Name::Page));
+    let page = known.scale(Name::MultiPlanePage).or_else(|| known.scale(Name::Page));
     match (order, page) {
         (_, Some(page)) => page.clamp(SMALL, 8 * SMALL),
         (Order::Linear, None) => SMALL,
@@ -187,9 +218,6 @@ fn finding(name: Name, end: End, halt: Option<Halt>) -> Finding {
         End::AsInOrder { open, clear } => {
             let reason = "as many may be written at random as in order".to_owned();
             Finding::found(name, u64::from(open), sure(clear), reason)
-        }
-        End::NoLimit { up_to } if up_to >= 16 => {
-            Finding::none(name, 0.95, format!("{up_to} in turn are as fast as one"))
         }
         End::NoLimit { up_to } => {
             Finding::unknown(name, format!("at least {up_to}, and the region holds no more"))

@@ -39,6 +39,9 @@ const PURPOSE: u64 = 0x5ca7;
 /// Places spread over the whole region.
 const WHOLE_PLACES: u64 = 512;
 
+/// Largest write that makes places hold data.
+const WRITTEN: u64 = 256 << 10;
+
 /// Most reads of a place in a window.
 const READS_MAX: usize = 2048;
 
@@ -82,9 +85,14 @@ pub fn probe(
     let unit = known.value(Name::EraseBlock);
     desk.within(options.limit, |desk| {
         let mut state = State::new(desk, places);
+        // Where reads show boundaries, they read cells.
+        state.holds_data = unit.or(known.scale(Name::MultiPlanePage)).is_some();
         let share = |percent| spots::share(options.limit, percent);
         desk.within(share(20), |desk| state.read_overview(desk, options.count))?;
         desk.within(share(55), |desk| state.read_windows(desk))?;
+        if state.shows_one_band() && !state.holds_data {
+            desk.within(share(75), |desk| state.confirm(desk))?;
+        }
         state.find_edge(desk, unit)?;
         Ok(say::outcome(&state))
     })
@@ -103,17 +111,64 @@ struct State {
     edge: Option<Edge>,
     /// Places around the edge.
     around: Vec<Spot>,
+    /// True when what was read is known to hold data.
+    holds_data: bool,
 }
 
 impl State {
     fn new(desk: &Desk<'_>, places: Places) -> State {
         let mut rng = desk.rng(&[PURPOSE]);
         let run = |begin: &u64| places.run(*begin, places.window_places);
-        let windows = places.window_begins(&mut rng).iter().flat_map(run).collect();
+        let windows = places.window_begins(false, &mut rng).iter().flat_map(run).collect();
         let first = places.first(&mut rng);
         let overview = [places.beginning(), places.whole(WHOLE_PLACES, &mut rng)];
         let (judged, beginning, edge, around) = (None, None, None, Vec::new());
-        State { places, rng, overview, windows, first, judged, beginning, edge, around }
+        let holds_data = false;
+        State { places, rng, overview, windows, first, judged, beginning, edge, around, holds_data }
+    }
+
+    fn shows_one_band(&self) -> bool {
+        self.judged.as_ref().is_some_and(|judged| matches!(judged.answer, Answer::One(..)))
+    }
+
+    /// Reads other windows, which begin anywhere, since at even distances all may show the same of some kinds of pages;
+    /// and writes them first where it may, since what was never written is read in one time, whatever kinds there are.
+    fn confirm(&mut self, desk: &mut Desk<'_>) -> Result<(), Halt> {
+        if !desk.may_write() {
+            return Ok(());
+        }
+        let zone = self.beginning.take().filter(|zone| matches!(zone, Beginning::Zone(_)));
+        let begins = self.places.window_begins(true, &mut self.rng);
+        let run = |begin: &u64| self.places.run(*begin, self.places.window_places);
+        self.windows = begins.iter().flat_map(run).collect();
+        self.read_written(desk)?;
+        // What lies between was perhaps never written: only a zone that showed before is one.
+        self.beginning = Some(zone.unwrap_or(Beginning::Open(false)));
+        Ok(())
+    }
+
+    /// Writes the places of the windows and reads them again.
+    fn read_written(&mut self, desk: &mut Desk<'_>) -> Result<(), Halt> {
+        let grain = self.places.grain;
+        let mut places: Vec<(u64, u64)> = Vec::new();
+        for spot in self.windows.iter().chain(&self.first) {
+            match places.last_mut() {
+                Some((at, len)) if *at + *len == spot.offset && *len < WRITTEN => *len += grain,
+                _ => places.push((spot.offset, grain)),
+            }
+        }
+        places.retain(|(at, len)| at + len <= self.places.to);
+        match desk.write("windows to be read", &places) {
+            Err(halt) if halt.is_limit() => {
+                self.holds_data = false;
+                return Ok(());
+            }
+            done => done?,
+        };
+        self.windows.iter_mut().chain(&mut self.first).for_each(|spot| spot.times.clear());
+        (self.judged, self.beginning) = (None, None);
+        self.holds_data = true;
+        self.read_windows(desk)
     }
 
     /// Each place at the beginning and over the whole region a few times: the picture.

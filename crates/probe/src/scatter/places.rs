@@ -59,7 +59,7 @@ impl Places {
     ) -> Option<Places> {
         let logical = logical.0.max(512);
         let usable = |bytes: &u64| *bytes >= logical && bytes.is_multiple_of(logical);
-        let group = known.value(Name::MultiPlanePage).filter(usable);
+        let group = known.scale(Name::MultiPlanePage).filter(usable);
         let page = known.value(Name::Page).filter(usable);
         let grain = group.or(page).unwrap_or(GRAIN_BYTES.max(logical));
         let planes = match (group, page) {
@@ -125,13 +125,17 @@ impl Places {
     }
 
     /// First bytes of the windows: spread over the region beyond where zones at the beginning end, one in each even
-    /// part of it. They begin at whole MiB where there is room, so that a window rarely reaches into another unit.
-    pub(super) fn window_begins(&self, rng: &mut Rng) -> Vec<u64> {
+    /// part of it. They begin at whole MiB where there is room, so that a window rarely reaches into another unit; or
+    /// `anywhere`, since at even distances all may show the same of some kinds of pages.
+    pub(super) fn window_begins(&self, anywhere: bool, rng: &mut Rng) -> Vec<u64> {
         let (span, bytes) = (self.to - self.from, self.window_places * self.grain);
         let first = self.from + ZONES_END.min(span / 4);
         let room = self.to - first;
-        let step =
-            if room >= self.windows * 4 * (bytes + MIB) { MIB.max(self.grain) } else { self.grain };
+        let step = if !anywhere && room >= self.windows * 4 * (bytes + MIB) {
+            MIB.max(self.grain)
+        } else {
+            self.grain
+        };
         let steps = (room - bytes.min(room)) / step;
         let windows = self.windows.min(steps.max(1));
         let begin = |at: u64| {

@@ -42,7 +42,7 @@ pub(super) fn outcome(state: &State) -> Outcome<Evidence> {
     let evidence = evidence(state);
     let again = from_memory(&state.windows);
     let mut findings = vec![
-        cell_bands(state.judged.as_ref()),
+        cell_bands(state.judged.as_ref(), state.holds_data),
         slow_zone(state, &evidence.zones),
         fat_zone(state, &evidence.zones),
     ];
@@ -214,11 +214,15 @@ fn point(part: Part, spot: &Spot, noise: Option<Noise>) -> Option<Point> {
     })
 }
 
-fn cell_bands(judged: Option<&Judged>) -> Finding {
+fn cell_bands(judged: Option<&Judged>, holds_data: bool) -> Finding {
     let name = Name::CellBands;
     match judged.map(|judged| &judged.answer) {
         None => Finding::unknown(name, "no place was read often enough"),
         Some(Answer::Open(why, _)) => Finding::unknown(name, why.clone()),
+        Some(Answer::One(..)) if !holds_data => Finding::unknown(
+            name,
+            "one band; what was never written is read in one time too, and nothing was written here",
+        ),
         Some(Answer::One(confidence, _)) => {
             let why = "one band: one bit a cell, or a drive whose reads do not tell";
             Finding::none(name, *confidence, why)
@@ -298,10 +302,9 @@ fn fat_zone(state: &State, zones: &[Zone]) -> Finding {
     let other = match &state.beginning {
         Some(Beginning::Zone(other)) => other,
         Some(Beginning::Same(_)) => {
-            return Finding::none(
+            return Finding::unknown(
                 name,
-                READS_ALONE,
-                "reads at the beginning are like those elsewhere",
+                "reads at the beginning are like those elsewhere; a zone that only writes show is not excluded",
             );
         }
         None | Some(Beginning::Open(_)) => {

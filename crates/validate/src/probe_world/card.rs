@@ -63,6 +63,8 @@ pub(super) struct Figures {
 #[derive(Clone, Copy, Debug)]
 struct Open {
     unit: u64,
+    /// What was written in order since it was opened: from where, and up to where.
+    from: u64,
     next: u64,
     random: bool,
     held: bool,
@@ -230,24 +232,31 @@ impl Card {
                     time += self.close(closed);
                 }
                 let held = !fresh || self.holds((unit + 1) * size / self.group() - 1);
-                Open { unit, next: inside, random: false, held }
+                Open { unit, from: inside, next: inside, random: false, held }
             }
         };
         if inside < open.next {
             let others = self.open.iter().filter(|open| open.random).count() as u64;
             if open.random || others < random_most {
                 open.random = true;
+            } else if random_most > 0 {
+                // The one that was written at random longest makes room.
+                if let Some(at) = self.open.iter().position(|open| open.random) {
+                    let oldest = self.open.remove(at);
+                    time += self.close(oldest);
+                }
+                open.random = true;
             } else {
                 time += self.close(open);
-                open = Open { unit, next: inside, random: false, held: true };
+                open = Open { unit, from: inside, next: inside, random: false, held: true };
             }
         }
         open.next = open.next.max(inside + (to - from));
-        if open.next >= size && !open.random {
+        if open.from == 0 && open.next >= size && !open.random {
             return time;
         }
         match (place, self.figures.closing) {
-            (Some(at), Closing::Oldest) => self.open.insert(at, open),
+            (Some(at), Closing::Oldest) => self.open.insert(at.min(self.open.len()), open),
             _ => self.open.push(open),
         }
         time
@@ -258,7 +267,7 @@ impl Card {
         if !open.held {
             return 0;
         }
-        let rest = self.figures.unit.saturating_sub(open.next);
+        let rest = self.figures.unit.saturating_sub(open.next - open.from);
         self.merge(if open.random { self.figures.unit } else { rest })
     }
 }

@@ -1,0 +1,402 @@
+//! Sizes of erase blocks of any odd number up to 27 times a power of two, from what single boundaries cost.
+//!
+//! Rows of 2^k and 3 x 2^k see a size such as 5 x 2^k as a fifth of a step at 2^k. Here each boundary counts by all
+//! numbers that divide it: boundaries that the same numbers divide make a group, and every size says of each group
+//! whether it steps. Beside the sizes stand two more hypotheses: no step at all, and any pattern else, in which each
+//! group has a cost of its own. The second wins where no size fits, and no size wins clearly against it in noise.
+
+use std::collections::BTreeMap;
+
+use super::model::ln_sum;
+
+/// Odd numbers that are told apart.
+const ODD_MAX: u64 = 27;
+/// Sizes that are told apart, in bytes. The least are there so that one that is too small to be told is not taken for
+/// its double.
+const SIZES: std::ops::RangeInclusive<u64> = 48 << 10..=128 << 20;
+/// The least size that is an answer.
+pub(super) const LEAST: u64 = 128 << 10;
+/// Primes and the powers of them that decide which sizes divide a boundary.
+const PRIMES: [(u64, u32); 8] =
+    [(3, 3), (5, 2), (7, 1), (11, 1), (13, 1), (17, 1), (19, 1), (23, 1)];
+/// Prior probabilities of no step and of any other pattern.
+const NONE: f64 = 0.3;
+const OTHER: f64 = 0.1;
+/// Least probability of an answer, and the least step in its standard errors.
+const SURE: f64 = 0.999;
+const ERRORS: f64 = 5.0;
+/// The median and the lower quartile of the boundaries must step by this share of the mean.
+const ALL_STEP: f64 = 0.4;
+/// Beyond the slower side boundaries step by at least this share.
+const BEYOND: f64 = 0.4;
+/// Groups may lie off the fit by this much, as a mean square in their errors.
+const FIT_MAX: f64 = 1.6;
+
+/// One boundary, and what crossing it cost in nanoseconds.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    pub(super) at: u64,
+    pub(super) cost: f64,
+    /// What it cost beyond the slower of its sides.
+    pub(super) beyond: f64,
+}
+
+/// A size with its probability and its step.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Size {
+    pub(super) bytes: u64,
+    pub(super) probability: f64,
+    pub(super) step_ns: f64,
+    pub(super) error_ns: f64,
+}
+
+/// What the boundaries say.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Family {
+    /// Sizes, the most probable first.
+    pub(super) sizes: Vec<Size>,
+    /// Probability that nothing steps.
+    pub(super) none: f64,
+    /// Why the first of the sizes is not the answer; `None` when it is.
+    pub(super) doubt: Option<String>,
+}
+
+impl Family {
+    /// The answer.
+    pub(super) fn decided(&self) -> Option<Size> {
+        self.sizes.first().copied().filter(|_| self.doubt.is_none())
+    }
+}
+
+/// Boundaries that the same numbers divide.
+#[derive(Clone, Debug)]
+struct Group {
+    at: u64,
+    count: f64,
+    mean: f64,
+    squares: f64,
+}
+
+/// Largest odd divisor that matters, and the power of two.
+fn odd_and_log2(bytes: u64) -> (u64, u32) {
+    (bytes >> bytes.trailing_zeros(), bytes.trailing_zeros())
+}
+
+/// All sizes.
+pub(super) fn sizes() -> Vec<u64> {
+    let odd = (1..=ODD_MAX).step_by(2);
+    let all = odd.flat_map(|odd| (11..28).map(move |log2| odd << log2));
+    all.filter(|size| SIZES.contains(size)).collect()
+}
+
+/// The product of the prime powers that divide `at`, with its power of two: equal for boundaries of one group.
+fn signature(at: u64) -> u64 {
+    let divides = |&(prime, most): &(u64, u32)| {
+        let power = (1..=most).take_while(|power| at.is_multiple_of(prime.pow(*power))).count();
+        prime.pow(power as u32)
+    };
+    let odd: u64 = PRIMES.iter().map(divides).product();
+    odd << at.trailing_zeros().min(27)
+}
+
+/// Weighs all sizes by `places`, all of which lie on boundaries of pages that cost the same. `spread` is what groups
+/// differ in beyond their errors, `time` that of a read, both in nanoseconds.
+pub(super) fn weigh(places: &[Place], spread: f64, time: f64) -> Family {
+    let kept = within_fences(places, time);
+    let groups = groups(&kept);
+    let freedom: f64 = groups.iter().map(|group| group.count - 1.0).sum();
+    if groups.len() < 8 || freedom < 30.0 {
+        return Family {
+            doubt: Some("too few boundaries were read".to_owned()),
+            ..Family::default()
+        };
+    }
+    let variance = groups.iter().map(|group| group.squares).sum::<f64>() / freedom;
+    let weights: Vec<f64> = groups
+        .iter()
+        .map(|group| (variance / group.count + spread * spread).max(1e-6).recip())
+        .collect();
+    let scored: Vec<(Fit, u64)> = sizes()
+        .into_iter()
+        .filter_map(|size| Some((Fit::of(&groups, &weights, size, time)?, size)))
+        .collect();
+    let each = ((1.0 - NONE - OTHER) / scored.len().max(1) as f64).ln();
+    let level = level(&groups, &weights);
+    let none = NONE.ln() + likelihood(&groups, &weights, |_| level);
+    let other = OTHER.ln() + any_pattern(&groups, &weights, time);
+    let mut terms: Vec<f64> = scored.iter().map(|(fit, _)| each + fit.ln_evidence).collect();
+    terms.extend([none, other]);
+    let all = ln_sum(&terms);
+    let mut sizes: Vec<Size> = scored
+        .iter()
+        .map(|(fit, bytes)| Size {
+            bytes: *bytes,
+            probability: (each + fit.ln_evidence - all).exp(),
+            step_ns: fit.step,
+            error_ns: fit.error,
+        })
+        .collect();
+    sizes.sort_by(|a, b| b.probability.total_cmp(&a.probability));
+    let doubt = sizes.first().and_then(|best| {
+        let fit = scored.iter().find(|(_, bytes)| *bytes == best.bytes)?.0;
+        let others = ((none - all).exp(), (other - all).exp());
+        doubt((best, others), &fit, &kept, (&groups, &weights))
+    });
+    sizes.truncate(8);
+    Family { sizes, none: (none - all).exp(), doubt }
+}
+
+/// Values without those that some other delay has made: far beyond what steps and kinds of pages explain.
+fn within_fences(places: &[Place], time: f64) -> Vec<Place> {
+    let mut costs: Vec<f64> = places.iter().map(|place| place.cost).collect();
+    costs.sort_by(f64::total_cmp);
+    let at = |share: f64| costs.get((costs.len() as f64 * share) as usize).copied().unwrap_or(0.0);
+    let beyond = (3.0 * (at(0.95) - at(0.05))).max(0.3 * time);
+    let fences = at(0.5) - beyond..=at(0.5) + beyond;
+    places.iter().copied().filter(|place| fences.contains(&place.cost)).collect()
+}
+
+fn groups(places: &[Place]) -> Vec<Group> {
+    let mut by: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
+    for place in places {
+        by.entry(signature(place.at)).or_default().push(place.cost);
+    }
+    let group = |(at, costs): (u64, Vec<f64>)| {
+        let count = costs.len() as f64;
+        let mean = costs.iter().sum::<f64>() / count;
+        let squares = costs.iter().map(|cost| (cost - mean).powi(2)).sum();
+        Group { at, count, mean, squares }
+    };
+    by.into_iter().map(group).collect()
+}
+
+/// A base and a step.
+#[derive(Clone, Copy, Debug)]
+struct Fit {
+    base: f64,
+    step: f64,
+    error: f64,
+    ln_evidence: f64,
+}
+
+impl Fit {
+    /// Least squares of two levels; `None` where fewer than two groups step, or fewer than two do not.
+    fn of(groups: &[Group], weights: &[f64], size: u64, time: f64) -> Option<Fit> {
+        let mut sums = [[0.0; 3]; 2];
+        for (group, weight) in groups.iter().zip(weights) {
+            let side = &mut sums[usize::from(group.at.is_multiple_of(size))];
+            side[0] += weight;
+            side[1] += weight * group.mean;
+            side[2] += 1.0;
+        }
+        let [below, above] = sums;
+        if below[2] < 2.0 || above[2] < 2.0 {
+            return None;
+        }
+        let base = below[1] / below[0];
+        let step = (above[1] / above[0] - base).max(1e-3 * time);
+        let error = (below[0].recip() + above[0].recip()).sqrt();
+        let of = |at: u64| if at.is_multiple_of(size) { base + step } else { base };
+        // A step may be anything up to the time of a read.
+        let occam = 0.5 * (std::f64::consts::TAU * error * error).ln() - time.ln();
+        let ln_evidence = likelihood(groups, weights, of) + occam;
+        Some(Fit { base, step, error, ln_evidence })
+    }
+}
+
+fn level(groups: &[Group], weights: &[f64]) -> f64 {
+    let sum: f64 = weights.iter().sum();
+    groups.iter().zip(weights).map(|(group, weight)| group.mean * weight).sum::<f64>() / sum
+}
+
+fn ln_normal(off: f64, weight: f64) -> f64 {
+    -0.5 * weight * off * off + 0.5 * (weight / std::f64::consts::TAU).ln()
+}
+
+fn likelihood(groups: &[Group], weights: &[f64], of: impl Fn(u64) -> f64) -> f64 {
+    let one = |(group, weight): (&Group, &f64)| ln_normal(group.mean - of(group.at), *weight);
+    groups.iter().zip(weights).map(one).sum()
+}
+
+/// Each group costs what most do, or anything else.
+fn any_pattern(groups: &[Group], weights: &[f64], time: f64) -> f64 {
+    let mut means: Vec<f64> = groups.iter().map(|group| group.mean).collect();
+    let base = super::estimate::median(&mut means);
+    let range = means.iter().map(|mean| (mean - base).abs()).fold(0.02 * time, f64::max);
+    let one = |(group, weight): (&Group, &f64)| {
+        let flat = (2.0 * range).hypot(weight.sqrt().recip()).recip();
+        (0.5 * ln_normal(group.mean - base, *weight).exp() + 0.5 * flat).ln()
+    };
+    groups.iter().zip(weights).map(one).sum()
+}
+
+/// What stands against the most probable size.
+fn doubt(
+    (best, (none, other)): (&Size, (f64, f64)),
+    fit: &Fit,
+    places: &[Place],
+    groups: (&[Group], &[f64]),
+) -> Option<String> {
+    let bytes = block::Bytes(best.bytes).about();
+    if best.probability < SURE || best.step_ns < ERRORS * best.error_ns {
+        return Some(format!(
+            "boundaries step at a fraction of places, or noise hides at which: {bytes} has probability {:.2}, no step \
+             {none:.2}, another pattern {other:.2}",
+            best.probability
+        ));
+    }
+    if best.bytes < LEAST {
+        return Some(format!(
+            "boundaries step at each {bytes}, which is too small for an erase block"
+        ));
+    }
+    let (groups, weights) = groups;
+    let square = |(group, weight): (&Group, &f64)| {
+        let steps = if group.at.is_multiple_of(best.bytes) { fit.step } else { 0.0 };
+        (weight * (group.mean - fit.base - steps).powi(2)).min(16.0)
+    };
+    let misfit = groups.iter().zip(weights).map(square).sum::<f64>() / groups.len() as f64;
+    let chance = 4.0 * (2.0 / groups.len() as f64).sqrt();
+    if misfit > FIT_MAX.max(1.0 + chance) {
+        return Some(format!("{bytes} fits best, and boundaries differ by more than their errors"));
+    }
+    let side = |steps: bool| -> Vec<f64> {
+        let of = places.iter().filter(|place| place.at.is_multiple_of(best.bytes) == steps);
+        of.map(|place| place.cost).collect()
+    };
+    let (mut above, mut below) = (side(true), side(false));
+    above.sort_by(f64::total_cmp);
+    below.sort_by(f64::total_cmp);
+    let holds = [0.25, 0.5].iter().all(|share| {
+        let (high, low) = (quantile(&above, *share), quantile(&below, *share));
+        high.0 - low.0 - 2.0 * high.1.hypot(low.1) >= ALL_STEP * best.step_ns
+    });
+    if !holds {
+        return Some(format!(
+            "boundaries step at a fraction of the places at multiples of {bytes}"
+        ));
+    }
+    // Where both sides are read at once and the slower one is waited for, a boundary between pages of unlike kinds
+    // costs more than one between like ones, and these are all within a stripe over the drive's dies. Beyond the
+    // slower side alone the step then vanishes.
+    let mean = |steps: bool| {
+        let of = places.iter().filter(|place| place.at.is_multiple_of(best.bytes) == steps);
+        super::estimate::fenced_mean(&mut of.map(|place| place.beyond).collect::<Vec<_>>())
+    };
+    let beyond = mean(true).zip(mean(false));
+    let stands = beyond.is_some_and(|(above, below)| {
+        let step = above.value_ns - below.value_ns;
+        step >= 3.0 * above.error_ns.hypot(below.error_ns) && step >= BEYOND * best.step_ns
+    });
+    (!stands).then(|| {
+        format!(
+            "from {bytes} on the sides of a boundary differ, and the slower one is waited for: a stripe over dies \
+             looks like that"
+        )
+    })
+}
+
+/// A quantile of sorted values with its standard error, from those a standard error of the rank to either side.
+fn quantile(sorted: &[f64], share: f64) -> (f64, f64) {
+    let count = sorted.len() as f64;
+    let wide = (share * (1.0 - share) / count.max(1.0)).sqrt();
+    let at = |share: f64| {
+        let rank = ((count - 1.0) * share.clamp(0.0, 1.0)).round().max(0.0) as usize;
+        sorted.get(rank).copied().unwrap_or(0.0)
+    };
+    (at(share), (at(share + wide) - at(share - wide)) / 2.0)
+}
+
+/// Places to ask about next between `from` and `to`: each size that is still possible at its own boundaries and
+/// halfway between them, and in the `first` round each odd number at the largest power of two that has enough.
+pub(super) fn next(
+    family: &Family,
+    (from, to): (u64, u64),
+    (count, first): (u64, bool),
+    rng: &mut workload::rng::Rng,
+) -> Vec<u64> {
+    let mut places = Vec::new();
+    // Multiples of `step`: odd ones alone, or any.
+    let mut ask = |step: u64, odd: bool, count: u64| {
+        let (low, high) = (from.div_ceil(step) + 1, (to / step).saturating_sub(1));
+        if high <= low {
+            return;
+        }
+        for _ in 0..count {
+            let n = low + rng.below(high - low + 1);
+            places.push(if odd { (n | 1).min(high) } else { n } * step);
+        }
+    };
+    if first {
+        for odd in (1..=ODD_MAX).step_by(2) {
+            let room = (to - from) / 16 / odd;
+            if room >= LEAST {
+                ask(odd << room.ilog2().min(26), false, 2 * count);
+            }
+        }
+    }
+    for size in family.sizes.iter().filter(|size| size.probability > 1e-5).take(6) {
+        let (odd, log2) = odd_and_log2(size.bytes);
+        ask(size.bytes, false, count);
+        ask(size.bytes / 2, true, count);
+        for (prime, _) in PRIMES.iter().filter(|(prime, _)| odd.is_multiple_of(*prime)) {
+            ask((odd / prime) << log2, false, count);
+        }
+    }
+    places
+}
+
+#[cfg(test)]
+mod tests {
+    use workload::rng::Rng;
+
+    use super::*;
+
+    /// Asks about a drive of erase blocks of `size` with noise of `noise` steps, as the probe does.
+    fn asked(size: u64, noise: f64, seed: u64) -> Family {
+        let (range, step) = ((0, 16 << 30), 50_000.0);
+        let mut rng = Rng::for_path(seed, &[1]);
+        let mut places: Vec<Place> = Vec::new();
+        let mut family = Family::default();
+        for round in 0..6 {
+            let mut asked = next(&family, range, (16 << round, round == 0), &mut rng);
+            asked.extend((0..400).map(|_| (1 + rng.below(60_000)) << 17));
+            for at in asked {
+                let normal: f64 = (0..12).map(|_| rng.unit()).sum::<f64>() - 6.0;
+                let cost = f64::from(u8::from(at.is_multiple_of(size))) * step;
+                let cost = cost + noise * step * normal;
+                places.push(Place { at, cost, beyond: cost });
+            }
+            family = weigh(&places, 0.0, 500_000.0);
+        }
+        family
+    }
+
+    // Breaks when an odd size is taken for the power of two in it, or is not found at all in little noise.
+    #[test]
+    fn odd_sizes_are_found() {
+        for (seed, size) in
+            (0..).zip([5 << 20, 9 << 21, 20 << 20, 27 << 17, 3 << 16, 1 << 22, 12 << 20])
+        {
+            let family = asked(size, 0.1, seed);
+            assert_eq!(family.decided().map(|size| size.bytes), Some(size), "{family:?}");
+        }
+    }
+
+    // Breaks when noise strengthens: a size that is wrong, or one where nothing steps.
+    #[test]
+    fn noise_weakens() {
+        for (seed, size) in (0..).zip([5 << 20, 9 << 20, 18 << 20, 36 << 20, 29 << 18, 1 << 22]) {
+            for noise in [0.5, 2.0, 8.0] {
+                let decided = asked(size, noise, seed).decided().map(|size| size.bytes);
+                assert!(
+                    decided.is_none_or(|bytes| bytes == size),
+                    "{size} at {noise}: {decided:?}"
+                );
+            }
+        }
+        assert_eq!(asked(u64::MAX, 0.1, 7).decided(), None);
+        // Steps at each 29th multiple of 2^20: no size that is looked for.
+        assert_eq!(asked(29 << 20, 0.1, 8).decided(), None);
+    }
+}
