@@ -94,7 +94,8 @@ fn unknowns(refusal: &Refusal) -> impl Iterator<Item = &Hazard> {
     })
 }
 
-fn at_terminal() -> bool {
+/// True where a person can be asked.
+pub fn at_terminal() -> bool {
     std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
 }
 

@@ -24,12 +24,13 @@ use workload::content::SectorContent;
 use workload::plan::{Plan, Region};
 
 use crate::args::line::quoted;
-use crate::args::{Span, TargetArgs};
+use crate::args::{PlaceArgs, Span, TargetArgs};
 use crate::consent;
 use crate::exit::Refused;
 use crate::limit::Limit;
 use crate::live::Watch;
 use crate::opening::{null_stack, tell_without_effect};
+use crate::probing::originals;
 use crate::recording::Recording;
 use crate::turns::Turn;
 use crate::ways::EngineWay;
@@ -242,6 +243,7 @@ impl Desk<'_> {
         opened.describe(|info| linux::describe::describe(&roots, &stack, info));
         let identity = linux::describe::identify(&roots, &stack, place, opened.info());
         self.recording.check_drive(&identity)?;
+        originals::tell(&identity, &PlaceArgs::default());
         let watched = opened.file().try_clone().context("cannot keep the target open")?;
         let mut environment = RealEnvironment::new(roots, stack, Some(watched));
         let region = plan.fit(opened.info())?;

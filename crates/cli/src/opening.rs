@@ -13,8 +13,10 @@ use linux::gate::Permit;
 use linux::sysfs::Roots;
 use linux::target::{Access, AnyTarget, OpenOptions, RealTarget};
 
+use crate::args::PlaceArgs;
 use crate::consent::{self, Said};
 use crate::measure::identity_by_name;
+use crate::probing::originals;
 use crate::{engines, outputs, talk};
 
 /// True for drives that hold nothing of anybody's.
@@ -265,10 +267,12 @@ fn on_real<V: Visitor>(
         None => RealTarget::open(path, options(Access::ReadOnly))?,
     };
     target.describe(|info| linux::describe::describe(&roots, &stack, info));
+    let identity = linux::describe::identify(&roots, &stack, path, target.info());
+    originals::tell(&identity, &PlaceArgs::default());
     let same = target.try_clone()?;
     let again = |engine| -> Result<AnyTarget> { Ok(same.again(engine)?) };
     let opened = Opened {
-        identity: linux::describe::identify(&roots, &stack, path, target.info()),
+        identity,
         engine: engine.to_string(),
         may_write: permit.is_some(),
         permit: permit.as_ref(),

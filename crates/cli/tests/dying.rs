@@ -19,6 +19,19 @@ use rustix::process::{Pid, Signal, kill_process};
 /// More runs than any test waits for.
 const ENDLESS: [&str; 4] = ["--size=16MiB", "--tests=RND4KQ1T1", "--read-only", "--runs=100000"];
 
+/// Signals that end a program unless it catches them.
+const ENDING: [Signal; 9] = [
+    Signal::INT,
+    Signal::TERM,
+    Signal::HUP,
+    Signal::QUIT,
+    Signal::USR1,
+    Signal::USR2,
+    Signal::ALARM,
+    Signal::XCPU,
+    Signal::VTALARM,
+];
+
 fn start(dir: &Path, args: &[&str]) -> Alive {
     Alive::start(&mut mark_command(dir, args))
 }
@@ -45,7 +58,7 @@ fn let_it_measure(before: u64) {
 #[test]
 fn ctrl_c_while_the_test_file_is_written_leaves_nothing() {
     let dir = scratch_dir();
-    for name in [Signal::INT, Signal::TERM, Signal::HUP] {
+    for name in ENDING {
         let mut child = start(dir.path(), &["--size=2GiB"]);
         wait_for_test_file(dir.path(), 1);
         signal(&mut child, name);
@@ -69,6 +82,21 @@ fn ctrl_c_while_measuring_keeps_what_was_measured_and_says_that_it_is_not_all() 
     assert!(codes.contains(&"incomplete"), "{codes:?}");
     let runs = tests(&body)[0]["runs"].as_array().unwrap().len();
     assert!((1..100_000).contains(&runs), "{runs} runs");
+    assert!(names(dir.path()).is_empty());
+}
+
+// Breaks when nobody can see years later what ended a run.
+#[test]
+fn the_record_names_the_signal_that_ended_the_run() {
+    let dir = scratch_dir();
+    let before = recorded();
+    let mut child = start(dir.path(), &ENDLESS);
+    let_it_measure(before);
+    signal(&mut child, Signal::QUIT);
+    let ran = end(child).exits(130).says(&["stopped by SIGQUIT"]);
+    let id = ran.json()["envelope"]["run_id"].as_str().unwrap().to_owned();
+    let journal = fs::read_to_string(runs_dir().join(id).join("journal.jsonl")).unwrap();
+    assert!(journal.contains(r#""SIGQUIT""#), "{}", journal.lines().last().unwrap());
     assert!(names(dir.path()).is_empty());
 }
 

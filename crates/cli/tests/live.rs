@@ -23,7 +23,7 @@ const SHORT: &str =
     "$D mark sim:hdd-7200 --tests=RND4KQ1T1 --runs=1 --duration=5ms --warm-up=0 --pause=0";
 
 /// A shell on a terminal of its own.
-struct Terminal {
+pub struct Terminal {
     script: Alive,
     shown: Arc<Mutex<String>>,
     reader: Option<JoinHandle<()>>,
@@ -31,7 +31,7 @@ struct Terminal {
 
 impl Terminal {
     /// Runs `line` in a terminal of `size` (columns, rows); `$D` is the program. `None` when there is no `script`.
-    fn begin(size: (u32, u32), line: &str) -> Option<Terminal> {
+    pub fn begin(size: (u32, u32), line: &str) -> Option<Terminal> {
         if Command::new("script").arg("--version").output().is_err() {
             println!("skipped: script is not installed");
             return None;
@@ -61,25 +61,25 @@ impl Terminal {
     }
 
     /// All that the terminal was sent.
-    fn shown(&self) -> String {
+    pub fn shown(&self) -> String {
         self.shown.lock().unwrap().clone()
     }
 
     /// Waits until `words` were sent after the first `from` bytes; where they end.
     #[track_caller]
-    fn sees(&self, words: &str, from: usize) -> usize {
+    pub fn sees(&self, words: &str, from: usize) -> usize {
         wait_for(words, || {
             let shown = self.shown();
             shown.get(from..)?.find(words).map(|at| from + at + words.len())
         })
     }
 
-    fn types(&mut self, keys: &str) {
+    pub fn types(&mut self, keys: &str) {
         self.script.child().stdin.as_mut().unwrap().write_all(keys.as_bytes()).unwrap();
     }
 
     /// Waits for the end; all that the terminal was sent.
-    fn end(mut self) -> String {
+    pub fn end(mut self) -> String {
         self.script.child().wait().unwrap();
         self.reader.take().unwrap().join().unwrap();
         self.shown()

@@ -43,6 +43,8 @@ mod output_targets;
 mod outputs;
 mod plans;
 mod probe;
+mod probe_restore;
+mod prompts;
 mod pts;
 mod pts_report;
 mod purge;

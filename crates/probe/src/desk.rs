@@ -9,6 +9,7 @@ use workload::plan::{Content, Region};
 use workload::rng::Rng;
 use workload::script::{Access, Script};
 
+use crate::capacity::Kept;
 use crate::chain::Done;
 
 /// What a probing may do.
@@ -58,6 +59,18 @@ pub trait Keeper: RunSink {
 
     /// A probe is over.
     fn finished(&mut self, done: &Done);
+
+    /// A probe is about to overwrite what `kept` holds, with stamps of `salt`. Must not return before that is safe: the
+    /// process may be killed from now on.
+    ///
+    /// # Errors
+    /// Why it cannot be saved. Then nothing is overwritten.
+    fn secure(&mut self, _salt: u64, _kept: &Kept) -> Result<(), String> {
+        Ok(())
+    }
+
+    /// What was secured is on the drive again; when `is_whole` is false, not all of it could be written.
+    fn restored(&mut self, _is_whole: bool) {}
 }
 
 /// A keeper that keeps nothing.
@@ -101,6 +114,9 @@ pub enum Halt {
         /// How long it is.
         len: Bytes,
     },
+    /// What it would overwrite cannot be saved.
+    #[error("the original data cannot be saved, so nothing was overwritten: {0}")]
+    Originals(String),
     /// An I/O failed.
     #[error("{0}")]
     Failed(Failure),
@@ -324,6 +340,16 @@ impl<'a> Desk<'a> {
     /// Tells whoever watches.
     pub fn tell(&mut self, event: &Event) {
         self.keeper.event(event);
+    }
+
+    /// Has what is about to be overwritten saved.
+    pub(crate) fn secure(&mut self, salt: u64, kept: &Kept) -> Result<(), Halt> {
+        self.keeper.secure(salt, kept).map_err(Halt::Originals)
+    }
+
+    /// What was saved is on the drive again.
+    pub(crate) fn restored(&mut self, is_whole: bool) {
+        self.keeper.restored(is_whole);
     }
 
     /// Takes what was spent before into account: of time and bytes only the rest is left.

@@ -1,10 +1,13 @@
 //! The probe for fake drives, on drives that keep what they are given or do not.
 
+use std::cell::RefCell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::bench;
 use block::{Bytes, Nanos, Op, Payload, Target};
-use drivescope_probe::capacity::{self, Evidence, Options};
+use drivescope_probe::capacity::{self, Evidence, Kept, Options, Restorer};
 use drivescope_probe::chain::Done;
 use drivescope_probe::{Desk, Finding, Halt, Keeper, Known, NoKeeper, Terms, Verdict};
 use engine::{Bench, Sample, TargetBench};
@@ -298,5 +301,127 @@ fn nothing_is_written_that_could_not_be_put_back() {
             (outcome.findings[0].verdict, desk.spent())
         });
         assert_eq!((verdict, spent.written_bytes), (Verdict::Unknown, Bytes::ZERO));
+    }
+}
+
+/// Salt, and what is saved and not yet put back.
+type Saved = Rc<RefCell<Option<(u64, Vec<(u64, Vec<u8>)>)>>>;
+
+/// Keeps what is saved, and sees whether it was saved before anything was written.
+#[derive(Default)]
+struct Saver {
+    refuses: bool,
+    /// The part of a trial after which the process dies.
+    dies_after: &'static str,
+    written_unsaved: u64,
+    written: u64,
+    saved: Saved,
+    restored: u64,
+}
+
+impl block::RunSink for Saver {
+    fn event(&mut self, _: &block::Event) {}
+}
+
+impl Keeper for Saver {
+    fn samples(&mut self, part: &str, samples: &[Sample]) {
+        let written = samples.iter().filter(|sample| sample.op == Op::Write).count() as u64;
+        self.written += written;
+        if self.saved.borrow().is_none() {
+            self.written_unsaved += written;
+        }
+        if part == self.dies_after {
+            std::panic::resume_unwind(Box::new("killed"));
+        }
+    }
+    fn finished(&mut self, _: &Done) {}
+    fn secure(&mut self, salt: u64, kept: &Kept) -> Result<(), String> {
+        assert!(self.saved.borrow().is_none(), "what was saved before is not put back");
+        if self.refuses {
+            return Err("no room".to_owned());
+        }
+        let pieces = kept.places().zip(kept.pieces());
+        let saved = pieces.map(|((offset, len), piece)| {
+            assert_eq!(piece.len() as u64, len);
+            (offset, piece.to_vec())
+        });
+        *self.saved.borrow_mut() = Some((salt, saved.collect()));
+        Ok(())
+    }
+    fn restored(&mut self, is_whole: bool) {
+        assert!(is_whole);
+        *self.saved.borrow_mut() = None;
+        self.restored += 1;
+    }
+}
+
+// Breaks when something is overwritten before it is saved, or what was saved is thrown away before it is put back.
+#[test]
+fn what_is_overwritten_is_saved_first() {
+    for spec in ["sim:usb-8m", "sim:fake-64g", "sim:fake-64g?faults.beyond=lose"] {
+        let mut saver = Saver::default();
+        let kept = still_there(
+            spec,
+            |_| {},
+            &mut saver,
+            &AtomicBool::new(false),
+            |desk| {
+                capacity::probe(desk, &Known::new(), &Options::default()).unwrap();
+            },
+        );
+        assert!(kept && saver.restored > 0 && saver.written > 0, "{spec}");
+        assert!(saver.saved.borrow().is_none(), "{spec}");
+        assert_eq!(saver.written_unsaved, 0, "{spec}");
+    }
+}
+
+#[test]
+fn what_cannot_be_saved_is_not_overwritten() {
+    let mut saver = Saver { refuses: true, ..Saver::default() };
+    let kept = still_there(
+        "sim:usb-8m",
+        |_| {},
+        &mut saver,
+        &AtomicBool::new(false),
+        |desk| {
+            let halt = capacity::probe(desk, &Known::new(), &Options::default()).unwrap_err();
+            assert!(halt.to_string().contains("no room"), "{halt}");
+        },
+    );
+    assert!(kept && saver.written == 0);
+}
+
+// Breaks when a killed probe leaves what cannot be put back from what it saved: on a drive that wraps, too, where a stamp
+// lies at another place than it was written to.
+#[test]
+fn what_a_killed_probe_overwrote_is_put_back_from_what_it_saved() {
+    for spec in ["sim:usb-8m", "sim:fake-64g", "sim:fake-64g?faults.beyond=lose"] {
+        for dies_after in ["stamp", "read back", "look for stamps"] {
+            let mut saver = Saver { dies_after, ..Saver::default() };
+            let saved = Rc::clone(&saver.saved);
+            let kept = still_there(
+                spec,
+                |_| {},
+                &mut saver,
+                &AtomicBool::new(false),
+                |desk| {
+                    let died = catch_unwind(AssertUnwindSafe(|| {
+                        capacity::probe(desk, &Known::new(), &Options::default())
+                    }));
+                    assert!(died.is_err(), "it lives");
+                    let (salt, pieces) = saved.borrow_mut().take().unwrap();
+                    let mut restorer = Restorer::new(salt, false);
+                    for (offset, data) in &pieces {
+                        restorer.place(desk, *offset, data).unwrap();
+                    }
+                    let restored = restorer.finish(desk).unwrap();
+                    assert!(
+                        restored.is_whole() && restored.put_back_bytes > Bytes::ZERO,
+                        "{restored:?}"
+                    );
+                },
+            );
+            assert!(kept, "{spec}, killed after {dies_after}");
+        }
     }
 }

@@ -79,6 +79,20 @@ fn of_reader(mut from: impl Read) -> std::io::Result<String> {
     }
 }
 
+/// A checksum that is made piece by piece.
+#[derive(Default)]
+pub(crate) struct Hasher(Sha256);
+
+impl Hasher {
+    pub(crate) fn add(&mut self, bytes: &[u8]) {
+        self.0.update(bytes);
+    }
+
+    pub(crate) fn finish(self) -> String {
+        hex(&self.0.finalize())
+    }
+}
+
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::with_capacity(64), |mut text, byte| {
         // Writing into a String does not fail.

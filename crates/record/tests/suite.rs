@@ -10,4 +10,5 @@ mod hostile;
 mod index;
 mod journal;
 mod memory;
+mod originals;
 mod runs;

@@ -20,6 +20,8 @@ Examples:
                                               all of it; what it holds is lost
   drivescope probe align /dev/mmcblk0         one probe
   drivescope probe /dev/sdb --row             one line, for a survey
+  drivescope probe --restore last --write --consent SERIAL
+                                              what probe capacity left, killed
 
 Whether it holds what it states, and how fast it writes for long, are asked by
 themselves: probe capacity, probe speed-class.
@@ -36,9 +38,16 @@ pub struct ProbeArgs {
 
 /// All probes, one after the other.
 #[derive(Debug, Args)]
+#[command(mut_arg("target", |target| target.required_unless_present("restore")))]
 pub struct ChainArgs {
     #[command(flatten)]
     pub place: ProbePlaceArgs,
+    /// Put back what a run of probe capacity had overwritten when it was killed: its id, or last
+    #[arg(long, help_heading = "Restoring", value_name = "RUN", conflicts_with_all = ["resume", "row", "plot"], value_parser = named)]
+    pub restore: Option<String>,
+    /// Also overwrite what was changed since
+    #[arg(long, help_heading = "Restoring", requires = "restore")]
+    pub restore_all: bool,
     /// Print one line for a survey, without a serial number or anything else of yours
     #[arg(long, help_heading = "Output", conflicts_with = "json")]
     pub row: bool,
@@ -94,7 +103,7 @@ Examples:
   drivescope probe surface sim:hdd-7200
   drivescope probe surface /dev/sdb --plot surface.svg")]
     Surface(PlainArgs),
-    /// What the drive really holds; writes, and writes back what it found, unless it is killed
+    /// What the drive really holds; writes, and restores what it overwrote
     Capacity(CapacityArgs),
     /// Speed classes of SD cards; writes
     #[command(after_help = "\
@@ -245,6 +254,9 @@ pub struct CapacityArgs {
     /// Do not keep and restore what is overwritten
     #[arg(long)]
     pub destructive: bool,
+    /// Save what is overwritten in this directory until it is restored [default: the runs directory]
+    #[arg(long, value_name = "DIR", conflicts_with = "destructive")]
+    pub keep_originals: Option<PathBuf>,
     #[command(flatten)]
     pub plain: PlainArgs,
 }

@@ -2,10 +2,12 @@
 
 mod keep;
 mod open;
+pub mod originals;
+pub mod restore;
 
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -14,7 +16,7 @@ use block::{Bytes, DriveKind};
 use documents::Decode as _;
 use engine::Bench;
 use probe::chain::{self, Around, Done, Earlier};
-use probe::{Body, Halt, Name, Plan, Task};
+use probe::{Body, Halt, Name, Plan, Task, capacity};
 use record::{Document, Run, RunId, RunWriter, State, Summary};
 
 use crate::args::{Given, LiveArgs, PlaceArgs, ProbeOutputArgs, ProbePlaceArgs, RecordArgs};
@@ -25,17 +27,19 @@ use crate::opening::is_nobodys;
 use crate::progress::Progress;
 use crate::records::{self, Kind};
 use crate::verbs::mark::{run_id, seed_of};
-use crate::{outputs, recording, talk, view};
+use crate::{opening, outputs, recording, talk, view};
 
 use keep::ProbeRecord;
 use open::will_write;
 pub use open::{Opened, must_write, with_bench};
+use originals::Saving;
 
 /// The form of a probing's body.
 pub const SCHEMA: &str = "drivescope.probe/1";
 
 /// Flags that may stand beside `--resume`: everything else is in the record.
-const BESIDE_RESUME: [&str; 13] = [
+const BESIDE_RESUME: [&str; 14] = [
+    "keep_originals",
     "resume",
     "target",
     "write",
@@ -57,11 +61,19 @@ pub fn left_behind(run: &Run) -> Option<String> {
     let is_trial = |task: &Task| matches!(task, Task::Capacity(options) if options.keeps);
     let is_under_way = plan.tasks.get(run.steps.len()).is_some_and(is_trial);
     let is_killed = run.state == State::Running && plan.may_write && is_under_way;
-    is_killed.then(|| {
-        "it was killed while it tried the capacity: what it had overwritten until then was not written back, and holds \
-         its marks now"
-            .to_owned()
-    })
+    if !is_killed {
+        return None;
+    }
+    let place = PlaceArgs { runs_dir: run.dir.parent().map(Path::to_path_buf) };
+    let left = originals::pending(&place).into_iter().find(|left| left.run_id == run.id);
+    if let Some(left) = left {
+        return Some(originals::in_words(&left, &left.target));
+    }
+    // What saves its originals has overwritten nothing yet, or has put all back.
+    let is_saved = run.setup["originals"].is_string();
+    let lost = "it was killed while it tried the capacity: what it had overwritten until then was not written back, and \
+                holds its marks now";
+    (!is_saved).then(|| lost.to_owned())
 }
 
 /// What is to be probed.
@@ -78,6 +90,8 @@ pub struct Job<'a> {
     pub given: &'a Given,
     /// The probes.
     pub tasks: Vec<Task>,
+    /// Where the user wants original data to be saved.
+    pub keep_originals: Option<&'a Path>,
 }
 
 /// What was found, recorded as far as that was possible.
@@ -148,9 +162,26 @@ impl<'a> Job<'a> {
             _ => most,
         };
         let writes = (place.write || tasks.iter().any(Task::must_write)).then_some(most);
+        let saved_in = self.saved_in(&place, tasks)?;
         with_bench(&place, writes, &cancel, &mut |bench, opened| {
-            self.on(bench, opened, seed, resumed.take())
+            self.on(bench, opened, seed, resumed.take(), saved_in.clone())
         })
+    }
+
+    /// Where the original data is saved, of probes that put it back. Nobody misses what a virtual drive holds.
+    fn saved_in(&self, place: &ProbePlaceArgs, tasks: &[Task]) -> Result<Option<PathBuf>> {
+        let options = tasks.iter().find_map(|task| match task {
+            Task::Capacity(options) if options.keeps => Some(options),
+            _ => None,
+        });
+        let name = place.name();
+        let Some(options) = options.filter(|_| place.write && !is_nobodys(name)) else {
+            return Ok(None);
+        };
+        opening::check_name(name, "probed")?;
+        let capacity = linux::target::size_of(Path::new(name))?;
+        let most = capacity::kept_most(capacity, Bytes(4096), options);
+        originals::place(self.keep_originals, &self.record.keep.place, name, most)
     }
 
     /// The run of this name, which is to go on.
@@ -173,7 +204,9 @@ impl<'a> Job<'a> {
         opened: &Opened,
         seed: u64,
         resumed: Option<Resumed>,
+        saved_in: Option<PathBuf>,
     ) -> Result<Made<'a>> {
+        let identity = &opened.identity;
         let plan = match &resumed {
             // Consent is given anew each time.
             Some(resumed) => Plan { may_write: opened.may_write, ..resumed.plan.clone() },
@@ -181,6 +214,10 @@ impl<'a> Job<'a> {
         };
         // What can be known to fail is told before anything is recorded.
         plan.terms(bench.info())?;
+        let keeps = |task: &Task| matches!(task, Task::Capacity(options) if options.keeps);
+        if plan.tasks.iter().any(keeps) {
+            originals::refuse(identity, &self.record.keep.place)?;
+        }
         let mut envelope = match &resumed {
             Some(resumed) => resumed.run.envelope.clone(),
             None => envelope(SCHEMA, run_id(seed), &SystemClock),
@@ -209,18 +246,18 @@ impl<'a> Job<'a> {
             }
             None => {
                 let keep = &self.record.keep;
-                let identity = &opened.identity;
                 let record = ProbeRecord::begin(
                     keep,
                     &mut envelope,
                     &plan,
-                    (&self.verb, self.place.seed),
+                    (&self.verb, self.place.seed, saved_in.as_deref()),
                     identity,
                     progress,
                 )?;
                 (record, Earlier::default())
             }
         };
+        record.saves(Saving::new(saved_in, &envelope.run_id, identity)?);
         let around = Around {
             earlier,
             engine: &opened.engine,

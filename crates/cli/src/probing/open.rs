@@ -123,11 +123,7 @@ pub fn must_write(place: &ProbePlaceArgs, task: &Task) -> Result<()> {
     Err(Refused(format!(
         "{}: probe {verb} writes{most}, and {}; add {}",
         place.name(),
-        if is_put_back {
-            "writes back what it found, unless it is killed or the drive fails"
-        } else {
-            "what the drive holds is lost"
-        },
+        if is_put_back { "restores what it overwrote" } else { "what the drive holds is lost" },
         consent::flags_for(place.name())
     ))
     .into())

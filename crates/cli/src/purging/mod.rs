@@ -23,6 +23,7 @@ use crate::args::PurgeArgs;
 use crate::envelope::{SystemClock, envelope};
 use crate::exit::Exit;
 use crate::keeping::{Beginning, Keeping};
+use crate::probing::originals;
 use crate::progress::Progress;
 use crate::verbs::mark::{run_id, seed_of};
 use crate::{opening, recording, talk, view};
@@ -61,7 +62,10 @@ pub fn run(args: &PurgeArgs) -> Result<Exit> {
     let job = Job { args, seed: seed_of(args.seed)?, cancel };
     let made = match args.device.starts_with("sim:") {
         true => virtually::purge(&job)?,
-        false => real::purge(&job)?,
+        false => {
+            originals::tell_of(Path::new(&args.device));
+            real::purge(&job)?
+        }
     };
     made.end(&job)
 }

@@ -10,6 +10,7 @@ use serde::Serialize;
 use crate::args::DevicesArgs;
 use crate::args::line::quoted;
 use crate::exit::Exit;
+use crate::probing::originals;
 use crate::verbs::print_json;
 use crate::{talk, view};
 
@@ -38,6 +39,7 @@ pub fn main(args: &DevicesArgs) -> Result<Exit> {
     if !args.devices.is_empty() {
         devices.retain(|device| args.devices.iter().any(|name| is_named(device, name)));
     }
+    devices.iter().for_each(|device| originals::tell_of(&device.path));
     if args.json {
         print_json("drivescope.devices/1", Body { devices })?;
     } else {

@@ -17,6 +17,7 @@ use crate::args::HealthArgs;
 use crate::durable;
 use crate::envelope::{SystemClock, document};
 use crate::exit::Exit;
+use crate::probing::originals;
 use crate::{outputs, talk, view};
 
 /// The form of the body.
@@ -41,6 +42,7 @@ struct Body {
 pub fn main(args: &HealthArgs) -> Result<Exit> {
     args.record_commands.as_deref().map_or(Ok(()), outputs::declare)?;
     let earlier = args.since.as_deref().map(earlier).transpose()?;
+    originals::tell_of(Path::new(&args.device));
     let (stack, drives) = ask(args)?;
     let changes =
         earlier.map(|earlier| changes(&earlier, &drives)).transpose().with_context(|| {

@@ -9,7 +9,7 @@ use probe::{Task, align, capacity, scatter};
 use crate::args::line::quoted;
 use crate::args::{ChainArgs, Given, PlainArgs, ProbeArgs, ProbeVerb, ScatterArgs};
 use crate::exit::Exit;
-use crate::probing::{Job, Made, must_write};
+use crate::probing::{Job, Made, must_write, restore};
 use crate::{outputs, talk, view};
 
 /// Runs the verb.
@@ -17,6 +17,9 @@ use crate::{outputs, talk, view};
 /// # Errors
 /// What makes probing impossible.
 pub fn main(args: &ProbeArgs, given: &Given) -> Result<Exit> {
+    if let Some(run) = &args.chain.restore {
+        return restore::main(run, &args.chain);
+    }
     let Some(verb) = &args.verb else {
         is_something(args.chain.place.name())?;
         return all(&args.chain, given);
@@ -24,8 +27,16 @@ pub fn main(args: &ProbeArgs, given: &Given) -> Result<Exit> {
     if let ProbeVerb::Scatter(args) = verb {
         return scattered(args, given);
     }
-    let (task, args) = task(verb);
-    one(task, args, given)
+    of_verb(verb, given)?.run()
+}
+
+fn of_verb<'a>(verb: &'a ProbeVerb, given: &'a Given) -> Result<Job<'a>> {
+    let (task, plain) = task(verb);
+    let keep_originals = match verb {
+        ProbeVerb::Capacity(args) => args.keep_originals.as_deref(),
+        _ => None,
+    };
+    Ok(Job { keep_originals, ..job(task, plain, given)? })
 }
 
 /// Probes as the flags say, and shows nothing.
@@ -35,10 +46,7 @@ pub fn main(args: &ProbeArgs, given: &Given) -> Result<Exit> {
 pub fn make<'a>(args: &'a ProbeArgs, given: &'a Given) -> Result<Made<'a>> {
     match &args.verb {
         None => chain(&args.chain, given).make(),
-        Some(verb) => {
-            let (task, args) = task(verb);
-            job(task, args, given)?.make()
-        }
+        Some(verb) => of_verb(verb, given)?.make(),
     }
 }
 
@@ -112,11 +120,8 @@ fn all(args: &ChainArgs, given: &Given) -> Result<Exit> {
 
 fn chain<'a>(args: &'a ChainArgs, given: &'a Given) -> Job<'a> {
     let ChainArgs { place, output, record, .. } = args;
-    Job { verb: "probe".to_owned(), place, output, record, given, tasks: Task::chain() }
-}
-
-fn one(task: Task, args: &PlainArgs, given: &Given) -> Result<Exit> {
-    job(task, args, given)?.run()
+    let (verb, tasks) = ("probe".to_owned(), Task::chain());
+    Job { verb, place, output, record, given, tasks, keep_originals: None }
 }
 
 fn job<'a>(task: Task, args: &'a PlainArgs, given: &'a Given) -> Result<Job<'a>> {
@@ -126,7 +131,7 @@ fn job<'a>(task: Task, args: &'a PlainArgs, given: &'a Given) -> Result<Job<'a>>
     if task.must_write() && record.resume.is_none() {
         must_write(place, &task)?;
     }
-    Ok(Job { verb, place, output, record, given, tasks: vec![task] })
+    Ok(Job { verb, place, output, record, given, tasks: vec![task], keep_originals: None })
 }
 
 fn scattered(args: &ScatterArgs, given: &Given) -> Result<Exit> {

@@ -20,6 +20,7 @@ use crate::exit::{Exit, Refused};
 use crate::keeping::of_record;
 use crate::known_drives::Named;
 use crate::outputs::Part;
+use crate::probing::originals;
 use crate::recorded::whole_envelope;
 use crate::replaying::{COMPARE, REPLAY};
 use crate::verbs::{print_json, trace};
@@ -170,6 +171,10 @@ fn remove(names: &[String], place: &PlaceArgs, yes: bool, json: bool) -> Result<
     let ids = found(&runs, names)?;
     let list = ids.iter().map(RunId::as_str).collect::<Vec<_>>().join(", ");
     let count = report::number::counted(ids.len(), "run");
+    if let Some(left) = originals::pending(place).iter().find(|left| ids.contains(&left.run_id)) {
+        let words = originals::in_words(left, &left.target);
+        return Err(Refused(format!("{}: {words}", left.target)).into());
+    }
     if !yes {
         if !(io::stdin().is_terminal() && io::stderr().is_terminal()) {
             let words = ids.iter().map(RunId::as_str).collect::<Vec<_>>().join(" ");

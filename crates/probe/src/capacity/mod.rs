@@ -6,13 +6,17 @@
 
 mod ask;
 mod judge;
+mod restore;
 mod search;
 mod stamp;
 mod trial;
 
+use block::Bytes;
 use serde::{Deserialize, Serialize};
 
 pub use judge::infer;
+pub use restore::{Restored, Restorer};
+pub use stamp::Kept;
 
 use self::ask::Asker;
 use crate::desk::{Desk, Halt};
@@ -23,7 +27,7 @@ use crate::known::Known;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Options {
-    /// What was there is kept in memory and put back.
+    /// What was there is kept and put back.
     pub keeps: bool,
     /// Least share of bad places that is to be noticed; 0 to 1.
     pub bad_share: f64,
@@ -53,6 +57,12 @@ impl Options {
     pub fn stamps(&self, claimed: u64) -> u64 {
         ask::stages(claimed, 1).iter().map(|stage| stage.writes(self)).sum()
     }
+}
+
+/// Most original data of a drive of this size that has to be kept at a time.
+pub fn kept_most(capacity: Bytes, unit: Bytes, options: &Options) -> Bytes {
+    let stages = ask::stages(capacity.0, unit.0);
+    Bytes(stages.iter().map(|stage| stage.writes(options)).max().unwrap_or_default())
 }
 
 /// What was seen.

@@ -1,5 +1,6 @@
 //! Stamps: sectors that say where they were written, so that one that is read elsewhere tells of what place it is.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -50,6 +51,19 @@ impl Stamps {
         sector
     }
 
+    /// True when `sector`, read at `offset` where `original` belongs, holds nothing of anybody else's: the original, a
+    /// stamp of any place, or a mixture of its own stamp and the original, as a write leaves it that was cut off.
+    pub fn is_ours(self, offset: u64, sector: &[u8], original: &[u8]) -> bool {
+        let own = self.sector(offset);
+        let is_either = |at: usize| {
+            let word = |bytes: &[u8]| bytes.get(at..at + 8).map(<[u8]>::to_vec);
+            word(sector) == word(&own) || word(sector) == word(original)
+        };
+        sector == original
+            || self.look(offset, sector) != Seen::Other
+            || (0..sector.len()).step_by(8).all(is_either)
+    }
+
     /// What `sector`, read at `offset`, is.
     pub fn look(self, offset: u64, sector: &[u8]) -> Seen {
         if sector == self.sector(offset) {
@@ -96,6 +110,13 @@ impl Original {
         }
     }
 
+    fn bytes(&self) -> Cow<'_, [u8]> {
+        match self {
+            Original::Fill(byte, len) => Cow::Owned(vec![*byte; *len]),
+            Original::Data(data) => Cow::Borrowed(data),
+        }
+    }
+
     fn len(&self) -> usize {
         match self {
             Original::Fill(_, len) => *len,
@@ -117,6 +138,16 @@ impl Kept {
     /// Places kept, with their lengths.
     pub fn places(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         self.0.iter().map(|(offset, data)| (*offset, data.len() as u64))
+    }
+
+    /// The data of each place, in the order of [`Kept::places`].
+    pub fn pieces(&self) -> impl Iterator<Item = Cow<'_, [u8]>> {
+        self.0.values().map(Original::bytes)
+    }
+
+    /// What was kept of a place.
+    pub(super) fn at(&self, offset: u64) -> Option<Cow<'_, [u8]>> {
+        self.0.get(&offset).map(Original::bytes)
     }
 }
 

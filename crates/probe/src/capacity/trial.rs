@@ -18,6 +18,8 @@ const GROUPS: usize = 8;
 /// drive and the kernel seconds.
 const FAILURES: u32 = 16;
 
+const FLUSH: Access = Access { op: Op::Flush, fua: false, offset: Bytes::ZERO, len: Bytes::ZERO };
+
 /// What is tried.
 #[derive(Clone, Debug, Default)]
 pub struct Trial {
@@ -76,8 +78,15 @@ impl Trial {
         if unreadable.len() >= FAILURES as usize {
             spared.looked_at.clear();
         }
+        let holds_data = kept.places().next().is_some();
+        if holds_data {
+            desk.secure(salt, &kept)?;
+        }
         let shown = spared.ask(desk, salt);
-        put_back(desk, &kept)?;
+        let is_whole = put_back(desk, &kept)?;
+        if holds_data {
+            desk.restored(is_whole);
+        }
         let mut shown = shown?;
         let stamped: Vec<(u64, u64)> = self.places.iter().copied().flat_map(requests).collect();
         unreadable.retain(|place| stamped.contains(place));
@@ -107,8 +116,7 @@ impl Trial {
         let failed = each(desk, "stamp", Op::Write, &writes, &content, &mut |_, _| {})?;
         let mut shown = Shown { failed, ..Shown::default() };
         // Only for its effect: a drive that has no such command is none the worse.
-        let flush = Access { op: Op::Flush, fua: false, offset: Bytes::ZERO, len: Bytes::ZERO };
-        match desk.run("flush", &Script::one_by_one([flush])) {
+        match desk.run("flush", &Script::one_by_one([FLUSH])) {
             Err(Halt::Failed(_)) | Ok(_) => {}
             Err(halt) => return Err(halt),
         }
@@ -155,7 +163,7 @@ impl Shown {
     }
 }
 
-fn no_content() -> Box<dyn Payload> {
+pub(super) fn no_content() -> Box<dyn Payload> {
     Box::new(Stamps::new(0))
 }
 
@@ -164,7 +172,7 @@ fn requests((offset, len): (u64, u64)) -> impl Iterator<Item = (u64, u64)> {
     (0..len.div_ceil(REQUEST)).map(move |n| (offset + n * REQUEST, REQUEST.min(len - n * REQUEST)))
 }
 
-fn script(op: Op, places: &[(u64, u64)]) -> Script {
+pub(super) fn script(op: Op, places: &[(u64, u64)]) -> Script {
     let mut script = Script::new();
     for group in places.chunks(TOGETHER) {
         let access = |&(offset, len): &(u64, u64)| Access {
@@ -224,23 +232,43 @@ fn each(
     Ok(failed)
 }
 
-/// Writes back what was kept. A place that cannot be written back could not be stamped either.
-fn put_back(desk: &mut Desk<'_>, kept: &Kept) -> Result<(), Halt> {
+/// Writes back what was kept, and has it reach the medium. False when some place could not be written back and does not
+/// hold what it held: one that cannot be written to at all could not be stamped either.
+fn put_back(desk: &mut Desk<'_>, kept: &Kept) -> Result<bool, Halt> {
     let places: Vec<(u64, u64)> = kept.places().collect();
     let content = || -> Box<dyn Payload> { Box::new(kept.clone()) };
-    if !places.is_empty()
-        && desk.put_back("put back", &script(Op::Write, &places), &content).is_err()
-    {
+    if places.is_empty() {
+        return Ok(true);
+    }
+    let mut is_whole = true;
+    if desk.put_back("put back", &script(Op::Write, &places), &content).is_err() {
         for place in &places {
-            match desk.put_back(
-                "put back",
-                &script(Op::Write, std::slice::from_ref(place)),
-                &content,
-            ) {
-                Ok(()) | Err(Halt::Failed(_)) => {}
+            let one = std::slice::from_ref(place);
+            match desk.put_back("put back", &script(Op::Write, one), &content) {
+                Ok(()) => {}
+                Err(Halt::Failed(_)) => is_whole &= holds(desk, *place, kept),
                 Err(halt) => return Err(halt),
             }
         }
     }
-    Ok(())
+    settle(desk)?;
+    Ok(is_whole)
+}
+
+/// Whether a place holds what was kept of it.
+fn holds(desk: &mut Desk<'_>, place: (u64, u64), kept: &Kept) -> bool {
+    let mut is_same = false;
+    let read = script(Op::Read, &[place]);
+    let done = desk.run_for_data("look", &read, &no_content, &mut |_, data| {
+        is_same = kept.at(place.0).is_some_and(|kept| *kept == *data);
+    });
+    done.is_ok() && is_same
+}
+
+/// Flushes the drive, whatever limit has come. One that has no such command is none the worse.
+pub(super) fn settle(desk: &mut Desk<'_>) -> Result<(), Halt> {
+    match desk.put_back("flush", &Script::one_by_one([FLUSH]), &no_content) {
+        Err(Halt::Failed(_)) | Ok(()) => Ok(()),
+        Err(halt) => Err(halt),
+    }
 }

@@ -335,6 +335,7 @@ const PURGE: &[Line] = &[
 
 /// Flags that take a path, and the verbs by which it is only read, or is a directory.
 pub(super) const FILES: &[(&str, &[&str])] = &[
+    ("keep_originals", &["probe capacity"]),
     ("plan", &["mark", "run"]),
     (
         "runs_dir",
