@@ -21,12 +21,25 @@ impl LoopDevice {
     /// # Errors
     /// Without root or losetup; when the kernel does not do direct I/O on that filesystem.
     pub fn attach(backing: &Path) -> Result<LoopDevice> {
+        LoopDevice::over(backing, &["--read-only"])
+    }
+
+    /// As [`LoopDevice::attach`], of a file that may be written to.
+    ///
+    /// # Errors
+    /// Those of [`LoopDevice::attach`].
+    pub fn attach_writable(backing: &Path) -> Result<LoopDevice> {
+        LoopDevice::over(backing, &[])
+    }
+
+    fn over(backing: &Path, flags: &[&str]) -> Result<LoopDevice> {
         let file = backing.to_string_lossy().into_owned();
         let left = losetup(&["--associated", &file, "--noheadings", "--output", "NAME"])?;
         for device in left.lines().map(str::trim).filter(|line| !line.is_empty()) {
             losetup(&["--detach", device])?;
         }
-        let device = losetup(&["--find", "--show", "--read-only", "--direct-io=on", &file])
+        let usual = ["--find", "--show", "--direct-io=on", &file];
+        let device = losetup(&[flags, &usual].concat())
             .context("cannot make a loop device, which takes root")?;
         let device = LoopDevice(PathBuf::from(device.trim()));
         let name = device.0.file_name().unwrap_or_default();

@@ -32,6 +32,7 @@ mod memory;
 mod middle;
 mod one_cpu;
 mod order;
+mod originals;
 mod pattern;
 mod plan;
 mod postgres;
@@ -98,6 +99,8 @@ enum Name {
     Capacity(capacity::Options),
     /// Runs killed at random moments, which have to go on (minutes)
     Kills(kills::Options),
+    /// Probes of capacity that get a signal at random moments, which has to cost nothing (root, minutes)
+    Originals(originals::Options),
     /// Scenarios on emulated drives (QEMU, an hour or more)
     Lab(lab::Options),
     /// The power cut at every flush mark under the store of runs (root and /dev/fuse, half an hour)
@@ -174,7 +177,7 @@ fn main() -> ExitCode {
 type Validation = (&'static str, &'static str, fn() -> Result<bool>);
 
 /// All of them, in the order in which they run when none is named: the short ones first.
-const ALL: [Validation; 35] = [
+const ALL: [Validation; 36] = [
     ("trend", "histories, rightly said to have changed or not", || trend::run(&defaults())),
     ("serve", "served virtual drives, tried with flashbench and fio", || serve::run(&defaults())),
     ("explain", "what commands were predicted to do, and did", || explain::run(&defaults())),
@@ -185,6 +188,9 @@ const ALL: [Validation; 35] = [
     ("budget", "what building, starting and running drivescope costs", || budget::run(&defaults())),
     ("burst", "where writes become slow for good", || burst::run(&defaults())),
     ("kills", "runs killed at random moments, which have to go on", || kills::run(&defaults())),
+    ("originals", "probes of capacity that get a signal at random moments", || {
+        originals::run(&defaults())
+    }),
     ("cuts", "the power cut under the store of runs", || cuts::run(&defaults())),
     ("coverage", "how often mark's verdicts are right on a virtual disk", || {
         coverage::run(&defaults())
@@ -265,6 +271,7 @@ fn run(name: Option<Name>) -> Result<bool> {
         Some(Name::Burst(options)) => burst::run(&options),
         Some(Name::Capacity(options)) => capacity::run(&options),
         Some(Name::Kills(options)) => kills::run(&options),
+        Some(Name::Originals(options)) => originals::run(&options),
         Some(Name::Lab(options)) => lab::run(&options),
         Some(Name::Cuts(options)) => cuts::run(&options),
         Some(Name::Coverage(options)) => coverage::run(&options),
