@@ -469,6 +469,7 @@ fn ended(error: io::Error) -> io::Result<Entered> {
 mod tests {
     use io::Write as _;
 
+    use super::super::setup::{SETUPS, build};
     use super::*;
 
     fn ring(file: &std::fs::File) -> Ring<'_> {

@@ -7,7 +7,7 @@ use io_uring::IoUring;
 /// Ways to set a ring up, best first. Each is a step down for an older kernel: `NO_SQARRAY` came with
 /// Linux 6.6, `DEFER_TASKRUN` with 6.1, `SINGLE_ISSUER` with 6.0, `COOP_TASKRUN` with 5.19,
 /// `SUBMIT_ALL` with 5.18.
-const SETUPS: u8 = 6;
+pub(super) const SETUPS: u8 = 6;
 
 /// A disabled ring of the best mode that the kernel has.
 ///
@@ -43,7 +43,7 @@ pub(crate) fn probe() -> io::Result<()> {
 }
 
 /// A disabled ring of the mode `step`.
-fn build(step: u8, entries: u32, iopoll: bool) -> io::Result<IoUring> {
+pub(super) fn build(step: u8, entries: u32, iopoll: bool) -> io::Result<IoUring> {
     let mut builder = IoUring::builder();
     // Disabled until attach: with a single issuer, whoever enables the ring becomes the issuer.
     builder.setup_r_disabled().dontfork();
