@@ -39,6 +39,8 @@ const SINCE_DRIFT_SHARE: f64 = 0.75;
 const SINCE_STAIR_SHARE: f64 = 1.4;
 /// Share of a change that happens within a drive write, from which on it is a step.
 const SHARP: f64 = 0.75;
+/// Drive writes over which the slope counts after a step, which may have been the beginning of a gradual change.
+const SLOPE_FILLS_STEPPED: f64 = 4.0;
 /// Drive writes over which the slope counts after a gradual change.
 const SLOPE_FILLS_GRADUAL: f64 = 8.0;
 /// Standard deviation of half drive writes beyond which they wander, and how many times that of noise it has to be.
@@ -246,8 +248,12 @@ impl End<'_> {
             ending.missing = Some(format!("{:.1} drive writes", fills_wanted - fills));
             ending.reason = format!("only {fills:.1} drive writes have passed without a change");
         } else {
-            let is_gradual = shape_before == Some(Shape::Drifting);
-            self.bounded(&mut ending, if is_gradual { SLOPE_FILLS_GRADUAL } else { SLOPE_FILLS });
+            let slope_fills = match shape_before {
+                None => SLOPE_FILLS,
+                Some(Shape::Drifting) => SLOPE_FILLS_GRADUAL,
+                Some(_) => SLOPE_FILLS_STEPPED,
+            };
+            self.bounded(&mut ending, slope_fills);
         }
         ending
     }
