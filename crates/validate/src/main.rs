@@ -27,6 +27,7 @@ mod judge;
 mod kills;
 mod lab;
 mod latency;
+mod logs;
 mod loop_device;
 mod memory;
 mod middle;
@@ -107,6 +108,8 @@ enum Name {
     Cuts(cuts::Options),
     /// Results of fio on served virtual drives, judged again (/dev/fuse and fio, a quarter of an hour)
     Judge(judge::Options),
+    /// Logs of a latent process, judged as somebody else's (minutes)
+    Logs(logs::Options),
     /// Commands of fio, dd, hdparm and diskspd, explained and then run (root, fio and hdparm, a minute)
     Explain(explain::Options),
     /// Virtual drives served as files, tried with flashbench and fio (/dev/fuse, minutes)
@@ -177,11 +180,12 @@ fn main() -> ExitCode {
 type Validation = (&'static str, &'static str, fn() -> Result<bool>);
 
 /// All of them, in the order in which they run when none is named: the short ones first.
-const ALL: [Validation; 36] = [
+const ALL: [Validation; 37] = [
     ("trend", "histories, rightly said to have changed or not", || trend::run(&defaults())),
     ("serve", "served virtual drives, tried with flashbench and fio", || serve::run(&defaults())),
     ("explain", "what commands were predicted to do, and did", || explain::run(&defaults())),
     ("judge", "results of fio on served virtual drives, judged again", || judge::run(&defaults())),
+    ("logs", "logs of a latent process, judged as somebody else's", || logs::run(&defaults())),
     ("latency", "recorded latency against the kernel's own, beside fio's", || {
         latency::run(&defaults())
     }),
@@ -265,6 +269,7 @@ fn run(name: Option<Name>) -> Result<bool> {
         }
         Some(Name::Serve(options)) => serve::run(&options),
         Some(Name::Judge(options)) => judge::run(&options),
+        Some(Name::Logs(options)) => logs::run(&options),
         Some(Name::Explain(options)) => explain::run(&options),
         Some(Name::Latency(options)) => latency::run(&options),
         Some(Name::Budget(options)) => budget::run(&options),

@@ -176,6 +176,7 @@ fn word(state: stats::steady::State) -> &'static str {
         State::Steady => "steady",
         State::Periodic => "periodic",
         State::Throttled => "throttled",
-        State::NeverSteady => "never",
+        State::NeverSteady | State::Drifting | State::Telegraph => "never",
+        State::Stepped | State::Inconclusive => "transition",
     }
 }
