@@ -227,7 +227,8 @@ impl<'a> Job<'a> {
             && !replay
             && opened.may_write
         {
-            let back = if options.keeps { "half of that puts back what was there; " } else { "" };
+            let back =
+                if options.keeps { "up to half of that puts back what was there; " } else { "" };
             let most = report::number::bytes(plan.write_budget_bytes.0 as f64);
             let fake = format!("if it is a fake, more is written, up to {most} (--write-budget)");
             talk::note(&format!("{}: {back}{fake}", opened.identity.name));

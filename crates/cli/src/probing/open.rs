@@ -132,6 +132,5 @@ pub fn must_write(place: &ProbePlaceArgs, task: &Task) -> Result<()> {
 /// Bytes that a probe writes to a genuine drive of `size`, where that is known before; a fake takes more.
 pub fn will_write(task: &Task, size: Bytes) -> Option<Bytes> {
     let Task::Capacity(options) = task else { return None };
-    let stamps = options.stamps(size.0);
-    Some(Bytes(if options.keeps { 2 * stamps } else { stamps }))
+    Some(Bytes(options.writes(size.0)))
 }

@@ -8,7 +8,7 @@ use super::{Evidence, Options, Place};
 use crate::desk::{Desk, Halt};
 
 /// Write caches that the runs at the end exceed, one after the other.
-const CACHES: [u64; 3] = [0, 128 << 20, 512 << 20];
+pub(super) const CACHES: [u64; 3] = [0, 128 << 20, 512 << 20];
 /// Distance of the places that are looked at for stamps of others: its share of the drive, and its bounds.
 const RUN_SHARE: u64 = 1024;
 const RUN_MIN: u64 = 16 << 20;
@@ -64,6 +64,11 @@ impl Stage {
         let after: u64 = self.after().iter().map(|(_, len)| len).sum();
         let samples = if self.spacing == 0 { 0 } else { options.samples() * SAMPLE };
         self.end - self.begin + after + samples
+    }
+
+    /// Bytes that are written back: each place once, however often it was stamped.
+    pub fn puts_back(&self, options: &Options) -> u64 {
+        if self.spacing == 0 { self.end - self.begin } else { self.writes(options) }
     }
 
     /// Its run: where it begins, and its length.
@@ -137,11 +142,15 @@ impl<'d, 'a> Asker<'d, 'a> {
     fn affords(&self, stage: &Stage, pace: f64) -> bool {
         let bytes = stage.writes(self.options);
         let copies = if self.options.keeps { 2 } else { 1 };
-        let memory = self.options.memory_bytes.unwrap_or(MEMORY);
         // Writes in order are no slower than those at random places, of which there are fewer now.
         pace * bytes as f64 <= self.desk.time_left().0 as f64
             && copies * bytes <= self.desk.writes_left().0
-            && (!self.options.keeps || bytes <= memory)
+            && (!self.options.keeps || bytes <= self.memory())
+    }
+
+    /// Memory for what is kept.
+    pub fn memory(&self) -> u64 {
+        self.options.memory_bytes.unwrap_or(MEMORY)
     }
 
     /// The run at the end, places at random, and a look over the whole drive.

@@ -52,10 +52,13 @@ impl Options {
         (error.ln() / (1.0 - bad).ln()).ceil() as u64
     }
 
-    /// Most bytes that are stamped on a genuine drive of `claimed` bytes. As many are written once more to put back
-    /// what was there, where that is kept.
-    pub fn stamps(&self, claimed: u64) -> u64 {
-        ask::stages(claimed, 1).iter().map(|stage| stage.writes(self)).sum()
+    /// Most bytes that are written to a genuine drive of `claimed` bytes, putting back included.
+    pub fn writes(&self, claimed: u64) -> u64 {
+        let all = |stage: &ask::Stage| {
+            let back = if self.keeps { stage.puts_back(self) } else { 0 };
+            stage.writes(self) + back
+        };
+        ask::stages(claimed, 1).iter().map(all).sum()
     }
 }
 

@@ -1,7 +1,7 @@
 //! The real end of a drive of which something was lost, and the size at which addresses wrap.
 
 use super::Evidence;
-use super::ask::{Asker, FLOOD, SAMPLE, Stage};
+use super::ask::{Asker, CACHES, FLOOD, SAMPLE, Stage};
 use super::stamp::SECTOR;
 use super::trial::{REQUEST, Shown};
 use crate::desk::Halt;
@@ -12,7 +12,7 @@ const ROUND_MIN: u64 = 16;
 const ROUND_MAX: u64 = 512;
 /// Requests that were issued together reach a cache in any order. Its border may be off by so much.
 const REORDERED: u64 = 16 << 20;
-/// Most of the run below a wrap's end.
+/// Run below a wrap's end, beside the cache that it is to exceed.
 const RUN_BELOW: u64 = 16 << 20;
 
 impl Asker<'_, '_> {
@@ -129,17 +129,24 @@ impl Asker<'_, '_> {
         if evidence.wraps != Some(true) {
             return Ok(false);
         }
-        let begin = period - (period / 8 / unit * unit).clamp(unit.min(period), RUN_BELOW);
-        let below = Stage::of(begin, period);
-        let (mut places, sampled) = self.samples((FLOOD.min(begin / unit * unit), begin));
-        places.push(below.run());
-        let shown = self.run(places, vec![(0, FLOOD.min(begin))], Vec::new())?;
-        let (moved, nearest) = (std::mem::take(&mut evidence.moved), evidence.nearest_bytes);
-        self.note(evidence, &shown, &sampled, (begin, period));
-        (evidence.moved, evidence.nearest_bytes, evidence.period_bytes) =
-            (moved, nearest, Some(period));
-        if evidence.run_good < evidence.run_sectors && self.is_fake_like(evidence)? {
-            self.search_end(evidence, &below)?;
+        // The real end may lie below that, and a cache hide it as it hides any end.
+        for cache in CACHES {
+            let len = ((RUN_BELOW + cache).min(period / 2) / unit * unit).max(unit.min(period));
+            if cache > 0 && self.options.keeps && len > self.memory() {
+                break;
+            }
+            let below = Stage::of(period - len, period);
+            let (mut places, sampled) = self.samples((FLOOD.min(below.begin), below.begin));
+            places.push(below.run());
+            let shown = self.run(places, vec![(0, FLOOD.min(below.begin))], Vec::new())?;
+            let (moved, nearest) = (std::mem::take(&mut evidence.moved), evidence.nearest_bytes);
+            self.note(evidence, &shown, &sampled, (below.begin, period));
+            (evidence.moved, evidence.nearest_bytes, evidence.period_bytes) =
+                (moved, nearest, Some(period));
+            if evidence.run_good < evidence.run_sectors && self.is_fake_like(evidence)? {
+                self.search_end(evidence, &below)?;
+                break;
+            }
         }
         Ok(true)
     }
