@@ -181,9 +181,8 @@ impl Detector {
         let latest = (gate.exhausted_fills - (1.0 - AFTER_SHARE) * WINDOW_FILLS_MIN).max(0.0);
         let exhausted = if self.prior.in_place { 0.0 } else { gate.cliff_fills.unwrap_or(latest) };
         let settled = fills >= gate.settled_fills;
-        let wave = self.wave(exhausted, evidence).filter(|_| settled);
-        if let Some(wave) = wave.as_ref().filter(|wave| wave.state == State::Periodic) {
-            return wave.clone();
+        if let Some(wave) = self.wave(exhausted, evidence).filter(|_| settled) {
+            return wave;
         }
         let from = exhausted.max(fills - HISTORY_FILLS_MAX);
         let cells = &even(self.history.since(from));
@@ -203,12 +202,6 @@ impl Detector {
         };
         self.tell(cells, cell_fills, &ending, evidence);
         let mut found = self.of_ending(cells, &ending, gate, evidence);
-        if let Some(wave) = wave.filter(|_| {
-            ending.shape == Shape::Thin && ending.fills >= SINCE_WAVE_FILLS.max(ending.fills_wanted)
-        }) {
-            // Nothing speaks against it, and whole periods give the bounds that correlated noise does not.
-            found = wave;
-        }
         if let Some(since) = self.since_wave()
             && matches!(found.state, State::Steady | State::Inconclusive)
         {
@@ -318,14 +311,14 @@ impl Detector {
         found
     }
 
-    /// A rate that comes round, up to the end: *periodic*, or *steady* when half fills stay within the margin.
+    /// A rate that comes round, up to the end. What stays within the margin is for [`ending`] to judge.
     fn wave(&self, exhausted: f64, evidence: &mut BTreeMap<String, Evidence>) -> Option<Judgement> {
         let (written, fills) = (self.history.written_bytes(), self.history.fills());
         let since = (fills - exhausted).min(HISTORY_FILLS_MAX);
         let cells = &even(self.history.since(fills - WAVE_SHARE * since));
         let half = half_fill(self.history.cell_fills(cells));
         let wave = periodic::wave(&costs(cells), half, self.prior.margin, WAVE_ERROR)?;
-        if !wave.leaves && wave.half_width > self.prior.margin / 2.0 {
+        if !wave.leaves {
             return None;
         }
         let whole = &cells[cells.len() - wave.values..];
@@ -342,11 +335,6 @@ impl Detector {
         let round = format!(
             "the rate goes up and down every {period_fills:.2} fills, {periods} times by now"
         );
-        if !wave.leaves {
-            let reason = format!("{round}, and no half fill leaves the margin");
-            let steady = judgement(State::Steady, Verdict::Yes, written, reason);
-            return Some(Judgement { value: Some(value), end: Some(value), ..steady });
-        }
         let reason = format!("{round}, and comes back to its level");
         Some(Judgement {
             value: Some(value),
