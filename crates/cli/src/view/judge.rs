@@ -3,6 +3,7 @@
 use pts::judge::{Figure, Judged};
 use report::{Entry, Listing, Tone, number};
 use stats::Verdict;
+use stats::verdict::Evidence;
 
 type Facts = Vec<(String, String)>;
 type Notes = Vec<(Tone, String)>;
@@ -94,10 +95,19 @@ fn notes(judged: &Judged) -> Notes {
     let caveat =
         |caveat: &stats::Caveat| (Tone::Mixed, format!("{} → {}", caveat.cause, caveat.remedy));
     let mut notes: Notes = judged.recorded.caveats.iter().map(caveat).collect();
-    let (tone, word) = match judged.steady.verdict {
-        Verdict::Proven => (Tone::Good, "steady"),
-        Verdict::Refuted => (Tone::Bad, "not steady"),
-        Verdict::Unprovable => (Tone::Mixed, "unprovable"),
+    let state = match judged.steady.evidence.get("state") {
+        Some(Evidence::Text(state)) => state.as_str(),
+        _ => "",
+    };
+    let (tone, word) = match (judged.steady.verdict, state) {
+        (Verdict::Proven, _) => (Tone::Good, "steady"),
+        (Verdict::Refuted, "drifting") => (Tone::Bad, "not steady, drifting"),
+        (Verdict::Refuted, "stepped") => (Tone::Bad, "not steady, stepped"),
+        (Verdict::Refuted, "throttled") => (Tone::Bad, "not steady, throttled"),
+        (Verdict::Refuted, "telegraph") => (Tone::Bad, "not steady, telegraph-like"),
+        (Verdict::Refuted, "periodic") => (Tone::Mixed, "periodic"),
+        (Verdict::Refuted, _) => (Tone::Bad, "not steady"),
+        (Verdict::Unprovable, _) => (Tone::Mixed, "inconclusive"),
     };
     let remedy = judged.remedy.as_ref().map_or(String::new(), |remedy| format!(" → {remedy}"));
     notes.push((tone, format!("{word}: {}{remedy}", judged.steady.reason)));

@@ -36,6 +36,10 @@ pub fn headline(bodies: &[Body]) -> String {
                 "fresh" => "not steady: still fresh",
                 "transition" => "not steady: in transition",
                 "throttled" => "not steady: throttled",
+                "drifting" => "not steady: drifting",
+                "stepped" => "not steady: stepped",
+                "telegraph" => "not steady: telegraph-like",
+                "inconclusive" => "inconclusive",
                 state => state_words(state),
             },
             (None, _) => "done",
@@ -232,10 +236,13 @@ fn closing(body: &Body) -> (String, Tone) {
         None => (format!("Done; {written} written."), Tone::Good),
         Some(steady) if steady.ours.verdict == "yes" => (
             format!("The drive is {}; {written} written.", state_words(&steady.ours.state)),
-            Tone::Good,
+            if steady.ours.state == "periodic" { Tone::Mixed } else { Tone::Good },
         ),
         Some(steady) if steady.ours.reason.is_empty() => {
             (format!("The drive is not shown to be steady; {written} written."), Tone::Bad)
+        }
+        Some(steady) if steady.ours.state == "inconclusive" => {
+            (format!("Inconclusive: {}; {written} written.", steady.ours.reason), Tone::Mixed)
         }
         Some(steady) => (
             format!("The drive is not steady: {}; {written} written.", steady.ours.reason),

@@ -28,7 +28,11 @@ pub fn of(body: &Body) -> Vec<Verdict> {
 
 /// A state in words.
 pub fn state_words(state: &str) -> &str {
-    if state == "never_steady" { "never steady" } else { state }
+    match state {
+        "never_steady" => "never steady",
+        "telegraph" => "telegraph-like",
+        state => state,
+    }
 }
 
 fn tone(verdict: &str) -> Tone {
@@ -101,7 +105,7 @@ fn ours(steady: &Steady, body: &Body) -> Verdict {
     Verdict {
         rule: "by bytes",
         word: state_words(&ours.state).to_owned(),
-        tone: tone(&ours.verdict),
+        tone: if ours.state == "periodic" { Tone::Mixed } else { tone(&ours.verdict) },
         at: ours.at_bytes.map_or_else(String::new, |at| format!("{:.2} fills", at as f64 / range)),
         value: ours.value.map_or_else(String::new, |value| iops(value.median)),
         reason,
