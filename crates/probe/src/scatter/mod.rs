@@ -42,6 +42,9 @@ const WHOLE_PLACES: u64 = 512;
 /// Largest write that makes places hold data.
 const WRITTEN: u64 = 256 << 10;
 
+/// Reads that differ by less than this share take as long as before.
+const AS_BEFORE: f64 = 0.005;
+
 /// Most reads of a place in a window.
 const READS_MAX: usize = 2048;
 
@@ -137,12 +140,22 @@ impl State {
         if !desk.may_write() {
             return Ok(());
         }
-        let zone = self.beginning.take().filter(|zone| matches!(zone, Beginning::Zone(_)));
+        let before = self.noise().map(|noise| noise.base);
+        let (judged, beginning) = (self.judged.clone(), self.beginning.take());
         let begins = self.places.window_begins(true, &mut self.rng);
         let run = |begin: &u64| self.places.run(*begin, self.places.window_places);
         self.windows = begins.iter().flat_map(run).collect();
         self.read_written(desk)?;
+        let after = self.noise().map(|noise| noise.base);
+        let alike = before.zip(after).is_some_and(|(a, b)| (a - b).abs() < AS_BEFORE * a);
+        let counted = self.judged.as_ref().is_some_and(|j| matches!(j.answer, Answer::Bands(..)));
+        if alike && !counted {
+            // It held data all along: what showed then is as good.
+            (self.judged, self.beginning) = (judged, beginning);
+            return Ok(());
+        }
         // What lies between was perhaps never written: only a zone that showed before is one.
+        let zone = beginning.filter(|zone| matches!(zone, Beginning::Zone(_)));
         self.beginning = Some(zone.unwrap_or(Beginning::Open(false)));
         Ok(())
     }
