@@ -60,7 +60,7 @@ pub fn main(name: &str, args: &ChainArgs) -> Result<Exit> {
     if args.output.json {
         print_json("drivescope.probe.restored/1", restored)?;
     } else {
-        talk::result(&format!("{target}: {}\n", in_words(&restored)))?;
+        talk::plain(&format!("{target}: {}\n", in_words(&restored)))?;
     }
     Ok(if restored.is_whole() { Exit::Done } else { Exit::No })
 }

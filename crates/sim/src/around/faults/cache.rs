@@ -90,7 +90,7 @@ mod tests {
     #[test]
     fn the_last_sectors_written_are_held() {
         let mut cache = FakeCache::new(4 * SECTOR, 2048);
-        let mut seen = |cache: &FakeCache, at: u64| {
+        let seen = |cache: &FakeCache, at: u64| {
             let mut sector = [0; 512];
             cache.read(at, &mut sector);
             sector[0]

@@ -104,7 +104,7 @@ mod tests {
     // Breaks when a server that walks a request by runs would skip or repeat a byte, or join what differs.
     #[test]
     fn runs_are_the_longest_stretches_of_what_is_told_byte_by_byte() {
-        for beyond in [Beyond::Wrap, Beyond::Lose] {
+        for beyond in [Beyond::Wrap, Beyond::Lose, Beyond::Fail] {
             let faults = Faults {
                 beyond,
                 corrupt: ranges(&[(10, 5), (12, 8), (150, 1)]),
@@ -132,7 +132,7 @@ mod tests {
             let told = map.stored(Bytes(250));
             match beyond {
                 Beyond::Wrap => assert_eq!(told, Stored::At(Bytes(50))),
-                Beyond::Lose => assert_eq!(told, Stored::Lost),
+                Beyond::Lose | Beyond::Fail => assert_eq!(told, Stored::Lost),
             }
         }
     }
