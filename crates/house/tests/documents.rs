@@ -94,13 +94,18 @@ fn every_flag_that_is_named_exists() {
     }
 }
 
-/// The verbs that a page of help lists, in groups or as one list; their descriptions continue further to the right.
+/// The verbs that a page of help lists, in groups on the first page; their descriptions continue further to the right.
 fn verbs_below(help: &str) -> impl Iterator<Item = &str> {
-    let listed = help.lines().skip_while(|line| !line.starts_with("Usage:")).skip(1);
+    let is_first = help.contains("\nUsage: drivescope <COMMAND>\n");
+    let begins = move |line: &str| match is_first {
+        true => line.starts_with("Usage:"),
+        false => line == "Commands:",
+    };
+    let listed = help.lines().skip_while(move |line| !begins(line)).skip(1);
     listed
-        .take_while(|line| *line != "Options:" && *line != "Arguments:")
+        .take_while(move |line| if is_first { *line != "Options:" } else { !line.is_empty() })
         .filter_map(|line| line.strip_prefix("  ")?.split(' ').next())
-        .filter(|verb| !verb.is_empty() && !verb.starts_with('-') && *verb != "help")
+        .filter(|verb| !verb.is_empty() && *verb != "help")
 }
 
 /// A transcript of what the program printed once. Those of virtual drives are the same everywhere.

@@ -55,6 +55,18 @@ impl Body {
         (found < self.target.capacity_bytes).then_some(found)
     }
 
+    /// The most that the drive can hold, where its addresses were seen to wrap below what it reports and time did not suffice to
+    /// find its size.
+    pub fn capacity_bound(&self) -> Option<Bytes> {
+        let evidence = self.evidence.capacity.as_ref()?;
+        let bound = evidence.nearest_bytes.filter(|_| evidence.wraps == Some(true)).map(Bytes)?;
+        let is_unknown = |finding: &Finding| {
+            finding.name == Name::RealCapacity && finding.verdict == Verdict::Unknown
+        };
+        let is_less = bound < self.target.capacity_bytes;
+        (is_less && self.findings.iter().any(is_unknown)).then_some(bound)
+    }
+
     /// True when something was asked for and nothing was found.
     pub fn found_nothing(&self) -> bool {
         !self.findings.is_empty() && self.findings.iter().all(|f| f.verdict != Verdict::Found)

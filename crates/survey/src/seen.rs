@@ -1,7 +1,7 @@
 //! What the parts of a survey saw, all in one place.
 
 use block::health::Health;
-use block::{DriveInfo, Medium, Stack};
+use block::{Bytes, DriveInfo, Medium, Stack};
 use probe::{Finding, Name, Verdict};
 
 /// What is known of a drive when its parts are done. A part that was not made is not there.
@@ -31,6 +31,11 @@ impl Seen<'_> {
     /// The value that probes found for `name`.
     pub fn value(&self, name: Name) -> Option<u64> {
         self.finding(name).filter(|finding| finding.verdict == Verdict::Found)?.value
+    }
+
+    /// The most that the drive can hold, where its addresses were seen to wrap.
+    pub fn capacity_bound(&self) -> Option<Bytes> {
+        self.probes.iter().find_map(|body| body.capacity_bound())
     }
 
     /// The test of the quick benchmark with this name and operation.

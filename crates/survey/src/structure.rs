@@ -39,6 +39,18 @@ pub fn conclude(seen: &Seen<'_>) -> Vec<Conclusion> {
                 said.assessed(Assessment::Bad)
             }
             (Topic::RealCapacity, Some(_)) => said.assessed(Assessment::Good),
+            (Topic::RealCapacity, None) => match seen.capacity_bound() {
+                Some(bound) => Conclusion {
+                    statement: format!(
+                        "it holds at most {} of the {} that it states, since addresses beyond are other names of those below; \
+                         probe capacity finds how much",
+                        size(bound.0),
+                        size(seen.target.capacity_bytes.0)
+                    ),
+                    ..said.assessed(Assessment::Bad)
+                },
+                None => said,
+            },
             _ => said,
         })
     });

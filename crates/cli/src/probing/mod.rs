@@ -382,7 +382,8 @@ impl Made<'_> {
         if let Some(halt) = self.broken {
             return Err(anyhow!(halt).context(body.target.name.clone()));
         }
-        let is_no = body.found_nothing() || body.smaller_capacity().is_some();
+        let is_fake = body.smaller_capacity().or(body.capacity_bound()).is_some();
+        let is_no = is_fake || body.found_nothing();
         Ok(match (body.interrupted, is_no) {
             (true, _) => Exit::Interrupted,
             (false, true) => Exit::No,

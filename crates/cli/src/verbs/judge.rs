@@ -102,6 +102,9 @@ pub(super) fn given(named: &[PathBuf], form: Option<Format>) -> Result<Vec<Given
     Ok(all)
 }
 
+/// Bytes of a file from which on progress is shown.
+const SHOWN_FROM: u64 = 16 << 20;
+
 /// What standard input is called.
 const STDIN: &str = "standard input";
 
@@ -110,21 +113,24 @@ struct Reading {
     form: Option<Format>,
     /// Bytes of texts that may still be kept.
     left: u64,
-    bar: Bar,
+    bar: Option<Bar>,
 }
 
 impl Reading {
     fn new(form: Option<Format>) -> Reading {
-        Reading { form, left: judge::TEXTS_MAX, bar: progress::bar(true) }
+        Reading { form, left: judge::TEXTS_MAX, bar: None }
     }
 
     fn take(&mut self, path: &Path) -> Result<Given> {
         let input = inputs::open(path)?;
         let name = if path == Path::new("-") { STDIN.into() } else { path.to_string_lossy() };
         let length = std::fs::metadata(path).map_or(0, |meta| meta.len());
-        self.bar.set(0, length >> 20);
-        self.bar.set_message(&format!("MiB of {name}"));
-        let watched = Watched { input, bar: &self.bar, bytes: 0 };
+        if length >= SHOWN_FROM {
+            let bar = self.bar.get_or_insert_with(|| progress::bar(true));
+            bar.set(0, length >> 20);
+            bar.set_message(&format!("MiB of {name}"));
+        }
+        let watched = Watched { input, name: &name, bar: &mut self.bar, bytes: 0 };
         let mut buffered = BufReader::with_capacity(256 << 10, watched);
         Ok(judge::take(&name, &mut buffered, self.form, &mut self.left)?)
     }
@@ -132,14 +138,17 @@ impl Reading {
 
 impl Drop for Reading {
     fn drop(&mut self) {
-        self.bar.finish_and_clear();
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
     }
 }
 
 /// What is read, and shown to be.
 struct Watched<'a> {
     input: Box<dyn Read>,
-    bar: &'a Bar,
+    name: &'a str,
+    bar: &'a mut Option<Bar>,
     bytes: u64,
 }
 
@@ -147,7 +156,14 @@ impl Read for Watched<'_> {
     fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
         let count = self.input.read(into)?;
         self.bytes += count as u64;
-        self.bar.set_position(self.bytes >> 20);
+        if self.bytes >= SHOWN_FROM {
+            let bar = self.bar.get_or_insert_with(|| {
+                let bar = progress::bar(true);
+                bar.set_message(&format!("MiB of {}", self.name));
+                bar
+            });
+            bar.set_position(self.bytes >> 20);
+        }
         Ok(count)
     }
 }

@@ -101,7 +101,15 @@ fn facts(body: &Body) -> Vec<String> {
 
 /// A drive that holds less than it reports, in one sentence.
 fn warning(body: &Body) -> Option<String> {
-    body.smaller_capacity().map(|found| counterfeit(found, body.target.capacity_bytes))
+    let reported = body.target.capacity_bytes;
+    let found = body.smaller_capacity().map(|found| counterfeit(found, reported));
+    found.or_else(|| {
+        let (bound, reported) = (body.capacity_bound()?, number::bytes(reported.0 as f64));
+        let bound = number::bytes(bound.0 as f64);
+        Some(format!(
+            "COUNTERFEIT: holds at most {bound} of the {reported} it reports; do not use it"
+        ))
+    })
 }
 
 /// What a drive is that holds `found` of the bytes that it reports.

@@ -56,6 +56,7 @@ pub fn warning(body: &Body) -> Option<String> {
         (Topic::RealCapacity, Some(Value::Number(found))) => {
             super::probe::counterfeit(Bytes(found.value as u64), body.target.capacity_bytes)
         }
+        (Topic::RealCapacity, None) => format!("COUNTERFEIT: {}", said.statement),
         (topic, _) => format!("{}: {}", name(topic).to_uppercase(), said.statement),
     })
 }
