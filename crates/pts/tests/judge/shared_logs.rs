@@ -11,7 +11,7 @@ const CASES: &str = "../../../shared/cases/truth-2026-11";
 fn judged(name: &str, known: &Known) -> Option<Judged> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(CASES).join(name);
     let Ok(text) = std::fs::read_to_string(&path) else {
-        println!("skipped: {} is not there", path.display());
+        println!("skipped: this machine has no {}", path.display());
         return None;
     };
     let result = read(&[Text { file: name.to_owned(), text }]).unwrap().remove(0);
