@@ -214,6 +214,10 @@ fn a_drive_that_holds_less_than_it_reports_fails() {
     let mut survey = drivescope(["survey", "sim:fake-64g", "--seed", "7", "--no-progress"]);
     let survey: Ran = survey.arg("--report").arg(&report).output().unwrap().into();
     assert_eq!(survey.code, Some(1), "{}", survey.stdout);
-    assert!(survey.stdout.contains("✗ COUNTERFEIT: it holds at most 7.40 GiB"), "{}", survey.stdout);
+    assert!(
+        survey.stdout.contains("✗ COUNTERFEIT: it holds at most 7.40 GiB"),
+        "{}",
+        survey.stdout
+    );
     assert!(fs::read_to_string(report).unwrap().contains("COUNTERFEIT"));
 }

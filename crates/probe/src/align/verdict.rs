@@ -350,7 +350,12 @@ impl Case<'_> {
             return both("rows below the erase block's do not settle on one level from a size on");
         }
         if let Some(reason) = self.off_the_plateau(best) {
-            return both(&reason);
+            // Up to eight planes, or groups that are read at once: each halves the page or doubles what is read together.
+            let class = |name, sizes: [u64; 3]| Finding::one_of(name, sizes.into(), reason.clone());
+            return (
+                class(Name::Page, [group / 4, group / 2, group]),
+                class(Name::MultiPlanePage, [group, group * 2, group * 4]),
+            );
         }
         let reason = format!(
             "from {} on crossing any boundary costs {:.1} us",

@@ -45,8 +45,8 @@ const AMPLIFICATION_CELLS_MIN: usize = 8;
 /// let mut prior = Prior::new(1 << 30, Start::SequentialFill);
 /// prior.over_provisioning = Some(0.10);
 /// let mut detector = Detector::new(prior).unwrap();
-/// for at in 0..400 {
-///     let value = if at < 10 { 90_000.0 } else { 15_000.0 + f64::from(at * 37 % 11) };
+/// for at in 0..700 {
+///     let value = if at < 10 { 90_000.0 } else { 15_000.0 + f64::from(at * at * 37 % 101) };
 ///     detector.push(&Span {
 ///         bytes_written: (1 << 30) / 100,
 ///         duration_ns: 1_000_000_000,

@@ -32,19 +32,32 @@ pub enum Mark {
     NoneRight,
     /// It was said that there is none, and there is.
     NoneWrong,
+    /// Several values were left, the true one among them.
+    Class,
+    /// Several values were left, and the true one is not among them.
+    ClassWrong,
     /// It was left open.
     Unknown,
 }
 
 impl Mark {
     /// All of them, in the order in which they are shown.
-    pub const ALL: [Mark; 5] =
-        [Mark::FoundRight, Mark::FoundWrong, Mark::NoneRight, Mark::NoneWrong, Mark::Unknown];
+    pub const ALL: [Mark; 7] = [
+        Mark::FoundRight,
+        Mark::FoundWrong,
+        Mark::NoneRight,
+        Mark::NoneWrong,
+        Mark::Class,
+        Mark::ClassWrong,
+        Mark::Unknown,
+    ];
 
     /// Marks what was said where `truth` is so.
     pub fn of(said: &Finding, truth: Option<u64>) -> Mark {
         match (said.verdict, truth) {
-            (Verdict::Unknown, _) => Mark::Unknown,
+            (Verdict::Unknown, _) if said.one_of.is_empty() => Mark::Unknown,
+            (Verdict::Unknown, Some(truth)) if said.one_of.contains(&truth) => Mark::Class,
+            (Verdict::Unknown, _) => Mark::ClassWrong,
             (Verdict::None, None) => Mark::NoneRight,
             (Verdict::None, Some(_)) => Mark::NoneWrong,
             (Verdict::Found, truth) if truth.is_some() && said.value == truth => Mark::FoundRight,
@@ -54,7 +67,7 @@ impl Mark {
 
     /// True for an answer that decides and is not so.
     pub fn is_wrong(self) -> bool {
-        matches!(self, Mark::FoundWrong | Mark::NoneWrong)
+        matches!(self, Mark::FoundWrong | Mark::NoneWrong | Mark::ClassWrong)
     }
 
     /// As in the raw figures.
@@ -64,6 +77,8 @@ impl Mark {
             Mark::FoundWrong => "found wrong",
             Mark::NoneRight => "none right",
             Mark::NoneWrong => "none wrong",
+            Mark::Class => "class right",
+            Mark::ClassWrong => "class wrong",
             Mark::Unknown => "unknown",
         }
     }
