@@ -84,7 +84,7 @@ fn can_be_asked(refusal: &Refusal) -> bool {
     count == refusal.reasons.len()
 }
 
-/// What is not known of the target, and can be allowed.
+/// Unknown facts about the target that the user can allow.
 fn unknowns(refusal: &Refusal) -> impl Iterator<Item = &Hazard> {
     refusal.reasons.iter().filter_map(|reason| match reason {
         Reason::NotAllowed { hazard, .. } => {

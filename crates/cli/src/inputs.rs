@@ -33,7 +33,7 @@ pub fn open(path: &Path) -> Result<Box<dyn Read>> {
     Ok(Box::new(file))
 }
 
-/// What the file at `path` holds, or standard input for `-`.
+/// Content of the file at `path`, or of standard input for `-`.
 ///
 /// # Errors
 /// When it cannot be read, or is too long.

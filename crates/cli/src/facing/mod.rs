@@ -42,7 +42,7 @@ pub struct Face<'a> {
     pub said: &'a Said,
 }
 
-/// What has to be done to a target before it is loaded.
+/// Preparation that a target needs before it is loaded.
 enum Standing {
     /// Nothing: it is only read, or it is virtual.
     Free,
@@ -216,7 +216,7 @@ impl Face<'_> {
         made.collect()
     }
 
-    /// What has to be done to a target before it is loaded; changes nothing.
+    /// Finds the preparation that a target needs; changes nothing.
     fn standing(&self, name: &str, kind: DriveKind) -> Result<Standing> {
         let path = Path::new(name);
         if kind != DriveKind::File {

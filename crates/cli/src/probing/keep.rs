@@ -25,7 +25,7 @@ pub struct ProbeRecord {
     rows: Vec<SampleRow>,
     position: u32,
     progress: Progress,
-    /// What saves the data that a probe overwrites and puts back.
+    /// Saves the data that a probe overwrites and puts back.
     saving: Option<Saving>,
 }
 

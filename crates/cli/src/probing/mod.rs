@@ -90,7 +90,7 @@ pub struct Job<'a> {
     pub given: &'a Given,
     /// The probes.
     pub tasks: Vec<Task>,
-    /// Where the user wants original data to be saved.
+    /// Directory for original data, as given by the user.
     pub keep_originals: Option<&'a Path>,
 }
 
