@@ -249,7 +249,10 @@ mod tests {
         let is_refused =
             |error: io::Error| error.get_ref().is_some_and(|it| it.is::<IsProtected>());
         let (late, pending) = Pending::begin(&target, Existing::Replace).unwrap();
-        protect([FileId::of(&target.metadata().unwrap())]);
+        // Held until the process ends, or a later file of another test could get the protected number.
+        let held = File::open(&target).unwrap();
+        protect([FileId::of(&held.metadata().unwrap())]);
+        std::mem::forget(held);
         assert!(is_refused(pending.publish(&late).unwrap_err()));
         for name in ["target", "hard", "soft"] {
             for existing in [Existing::Keep, Existing::Replace] {
