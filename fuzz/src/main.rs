@@ -1,4 +1,4 @@
-//! Feeds bytes that nobody meant to one of the readers of traces, results and command lines, under libFuzzer: `scripts/fuzz`.
+//! Feeds bytes that nobody meant to one of the readers of traces, results, command lines and records, under libFuzzer: `scripts/fuzz`.
 //!
 //! One binary for all targets, so that there is one to build and to link: `DRIVESCOPE_FUZZ` names the target, or is
 //! `list`.
@@ -6,6 +6,7 @@
 #![no_main]
 
 mod check;
+mod records;
 mod results;
 mod target;
 

@@ -1,4 +1,5 @@
-//! The targets: one for each format of a trace, one for telling them apart, and those of [`crate::results`].
+//! The targets: one for each format of a trace, one for telling them apart, and those of [`crate::results`] and
+//! [`crate::records`].
 
 use std::io::{Cursor, Write as _};
 use std::sync::OnceLock;
@@ -7,6 +8,7 @@ use trace::container::{self, Checksums};
 use trace::import::{self, AddressUnit, Format, Options, ReadFlag, SpaceRule, TimeUnit};
 
 use crate::check::{self, Read};
+use crate::records::Records;
 use crate::results::Results;
 
 /// What reads the bytes.
@@ -18,6 +20,8 @@ pub enum Target {
     Detection,
     /// A reader of what other programs print or are asked.
     Results(Results),
+    /// A reader of recorded runs.
+    Records(Records),
 }
 
 impl Target {
@@ -30,13 +34,19 @@ impl Target {
             if let Some((_, results)) = results {
                 return Target::Results(results);
             }
+            let records = Records::ALL.into_iter().find(|(own, _)| *own == name);
+            if let Some((_, records)) = records {
+                return Target::Records(records);
+            }
             match name.parse() {
                 Ok(format) => Target::Format(format),
                 Err(_) if name == "detection" => Target::Detection,
                 Err(_) if name == "list" => {
                     let names = Format::ALL.map(Format::word).join("\n");
                     let results = Results::ALL.map(|(name, _)| name).join("\n");
-                    let written = writeln!(std::io::stdout(), "{names}\ndetection\n{results}");
+                    let records = Records::ALL.map(|(name, _)| name).join("\n");
+                    let all = format!("{names}\ndetection\n{results}\n{records}");
+                    let written = writeln!(std::io::stdout(), "{all}");
                     std::process::exit(i32::from(written.is_err()))
                 }
                 Err(error) => panic!("DRIVESCOPE_FUZZ: {error}, detection, list"),
@@ -51,6 +61,7 @@ impl Target {
             Target::Format(format) => strict_and_lenient(data, &options(data, Some(format))),
             Target::Detection => strict_and_lenient(data, &options(data, None)),
             Target::Results(results) => results.run(data),
+            Target::Records(records) => records.run(data),
         }
     }
 }
