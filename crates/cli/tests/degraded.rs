@@ -259,8 +259,8 @@ fn an_engine_that_is_denied_names_the_next_one() {
     }
 }
 
-/// Each verb that measures, on `file`, in a short form.
-fn measuring(file: &str) -> [Vec<&str>; 7] {
+/// Each verb that measures, on `file`, in a short form; `trace` is one that is replayed there.
+fn measuring<'a>(file: &'a str, trace: &'a str) -> [Vec<&'a str>; 8] {
     const SHORT: [&str; 5] =
         ["--duration=20ms", "--warm-up=5ms", "--pause=1ms", "--runs=1", "--size=4MiB"];
     fn own<'a>(verb: &[&'a str], file: &'a str, more: &[&'a str]) -> Vec<&'a str> {
@@ -277,6 +277,7 @@ fn measuring(file: &str) -> [Vec<&str>; 7] {
         ),
         own(&["probe", "align"], file, &["--time-budget=100ms"]),
         own(&["survey"], file, &["--time-budget=2s", "--no-live"]),
+        own(&["trace", "replay", trace], file, &["--format=msr"]),
         own(&["flashbench", "--engine=auto", "-a", "-b", "65536", "-c", "1"], file, &[]),
         own(&["diskspd", "--engine=auto", "-b4K", "-d1", "-W0"], file, &[]),
     ]
@@ -290,7 +291,9 @@ fn recorded_engines(runs: &Path) -> Vec<(Value, Value)> {
     let of = |name: &String| {
         let setup = read(name, "setup.json")?;
         let document = read(name, "document.json")?;
-        let engine = document["body"]["setup"]["engine"].clone();
+        let body = &document["body"];
+        // A replay has no setup beside it.
+        let engine = body["setup"].get("engine").unwrap_or(&body["engine"]).clone();
         Some((engine, setup["engine_refused"][0]["engine"].clone())).filter(|(e, _)| e.is_string())
     };
     names(runs).iter().filter_map(of).collect()
@@ -303,6 +306,9 @@ fn where_io_uring_is_denied_the_next_engine_measures_and_is_named() {
     let dir = scratch_dir();
     let file = dir.path().join("file");
     written_file(&file, SIZE);
+    let trace = dir.path().join("trace.csv");
+    let row = |at: u64| format!("{},host,0,Read,{},4096,1000\n", 1 << 57 | at, at % SIZE);
+    fs::write(&trace, (0..20).map(|at| row(at << 12)).collect::<String>()).unwrap();
     for (groups, next) in [
         (&[("io_uring", Errno::PERM)][..], "libaio"),
         (&[("register", Errno::NOSYS)], "libaio"),
@@ -311,7 +317,7 @@ fn where_io_uring_is_denied_the_next_engine_measures_and_is_named() {
         let runs = scratch_dir();
         let groups: Vec<String> =
             groups.iter().flat_map(|&(group, error)| denied(group, error)).collect();
-        for line in measuring(file.to_str().unwrap()) {
+        for line in measuring(file.to_str().unwrap(), trace.to_str().unwrap()) {
             let is_face = matches!(line[0], "flashbench" | "diskspd");
             let place = format!("--runs-dir={}", runs.path().display());
             let more = [place.as_str(), "--no-progress"];
@@ -323,11 +329,11 @@ fn where_io_uring_is_denied_the_next_engine_measures_and_is_named() {
             assert!(matches!(&notes[..], [one] if one.ends_with(next)), "{line:?}: {notes:?}");
         }
         let engines = recorded_engines(runs.path());
-        // A mark, two sides, a sweep and a probe; a survey makes parts by their verbs.
-        assert!(engines.len() >= 5, "{engines:?}");
+        // A mark, two sides, a sweep, a probe and a replay; a survey makes parts by their verbs.
+        assert!(engines.len() >= 6, "{engines:?}");
         assert!(engines.iter().all(|(engine, _)| engine == next), "{engines:?}");
         let refused = |(_, refused): &&(Value, Value)| refused == "io_uring";
-        assert!(engines.iter().filter(refused).count() >= 5, "{engines:?}");
+        assert!(engines.iter().filter(refused).count() >= 6, "{engines:?}");
     }
 }
 
