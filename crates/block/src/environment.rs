@@ -26,6 +26,10 @@ pub trait Environment {
         self.extents()
     }
 
+    /// Notes in [`Layer::stored`] how the files below the target store this part of it; of two looks the one that
+    /// proves less is kept.
+    fn survey_layers(&mut self, _offset: Bytes, _length: Bytes) {}
+
     /// Name of a leaf device that was there at the beginning and is no longer: taken out, or lost by its bus. Asked
     /// after an I/O failed, since the kernel answers then with the same error as for a bad block.
     fn gone(&mut self) -> Option<String> {
@@ -200,6 +204,21 @@ pub struct Layer {
     /// Two layers may name the same one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub below: Vec<usize>,
+    /// Layout of a file below the target, such as the image under a loop device; left out of all other layers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stored: Option<Stored>,
+}
+
+/// How a file below the target stores the measured part.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stored {
+    /// True when every layer above gives addresses, so that [`Stored::extents`] are those of the measured part alone.
+    /// Otherwise that part lies somewhere among them.
+    pub is_mapped: bool,
+    /// The layout.
+    pub extents: Extents,
+    /// Bytes of the whole file in the page cache before the first run.
+    pub cached_bytes: Option<Bytes>,
 }
 
 /// A device with nothing known under it.

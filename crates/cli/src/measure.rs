@@ -248,6 +248,7 @@ impl Desk<'_> {
         let mut environment = RealEnvironment::new(roots, stack, Some(watched));
         let region = plan.fit(opened.info())?;
         let extents = environment.extents_within(region.offset, region.length);
+        environment.survey_layers(region.offset, region.length);
         let args = self.job.target;
         let how = How {
             engine: self.engine().to_string(),
@@ -255,6 +256,8 @@ impl Desk<'_> {
             polling: args.iopoll,
             in_place: scratch::is_written_in_place(opened.file()),
             extents,
+            // A directory has a test file of this run's own, which is opened by another path.
+            own_file: path != place,
             identity,
         };
         let (ceilings, mut notes) = self.ceilings(&plan, opened.info().capacity_bytes)?;
@@ -297,6 +300,7 @@ impl Desk<'_> {
                 direct: how.direct,
                 durable,
                 in_place: how.in_place,
+                own_file: how.own_file,
                 cpus: self.cpus(),
                 polling: how.polling,
                 proven: BTreeMap::new(),
@@ -309,7 +313,9 @@ impl Desk<'_> {
         let capacity = target.info().capacity_bytes;
         self.look_again(&plan, capacity, &mut executed)?;
         let cache = self.cache(&plan, target, environment, &executed, how.direct);
-        let extents_after = environment.extents();
+        let region = executed.region;
+        environment.survey_layers(region.offset, region.length);
+        let extents_after = environment.extents_within(region.offset, region.length);
         let context = findings::Context {
             info: target.info(),
             stack: environment.stack(),
@@ -321,6 +327,7 @@ impl Desk<'_> {
             polling: how.polling,
             in_place: how.in_place,
             extents_after,
+            own_file: how.own_file,
             cache,
         };
         let body = findings::body(&plan, &executed, &context);
@@ -478,6 +485,8 @@ struct How {
     /// A filesystem that copies on write does not do so with the target.
     in_place: bool,
     extents: Option<Extents>,
+    /// True when this run made the target's file and wrote all of it.
+    own_file: bool,
     identity: DriveIdentity,
 }
 
@@ -491,6 +500,7 @@ impl How {
             polling: false,
             in_place: false,
             extents: None,
+            own_file: false,
             identity,
         }
     }

@@ -49,6 +49,7 @@ mod pts;
 mod pts_report;
 mod purge;
 mod reached;
+mod reached_layers;
 mod record;
 mod refusals;
 mod report;

@@ -15,7 +15,7 @@ use block::{
 use crate::devices::link;
 use crate::health::{Reading, Watch};
 use crate::sysfs::{BlockNode, Roots, SYSFS_SECTOR_BYTES, names_in, read_text};
-use crate::{extents, stack, syscalls};
+use crate::{extents, stack, stored, syscalls};
 
 /// Longest text of a `stat` file: 17 numbers of at most 20 digits.
 const STAT_BYTES_MAX: usize = 512;
@@ -251,6 +251,11 @@ impl Environment for RealEnvironment {
         self.extents_where(|file| extents::within(file, offset, length))
     }
 
+    fn survey_layers(&mut self, offset: Bytes, length: Bytes) {
+        let part = offset.0..offset.0.saturating_add(length.0);
+        stored::note(&self.roots, &mut self.stack, self.target.as_ref(), part);
+    }
+
     /// I/O fails first, and the device leaves sysfs when all of it has failed; so this waits, in all for a second at
     /// most, since some probes live with many failed accesses.
     fn gone(&mut self) -> Option<String> {
@@ -436,7 +441,7 @@ fn steal(roots: &Roots) -> Result<Nanos, String> {
     Ok(Nanos(ticks.saturating_mul(syscalls::tick().0)))
 }
 
-fn page_cache(file: &File) -> Result<PageCache, String> {
+pub(crate) fn page_cache(file: &File) -> Result<PageCache, String> {
     let page = syscalls::page_bytes();
     match syscalls::cachestat(file) {
         Ok(stat) => Ok(PageCache {

@@ -58,7 +58,68 @@ pub fn within(file: &File, offset: Bytes, length: Bytes) -> Extents {
     answer.unwrap_or_else(|error| unknown(format!("the filesystem does not tell: {error}")))
 }
 
-fn by_fiemap(file: &File, part: Range<u64>) -> io::Result<Extents> {
+/// Layout of these parts of a file, in ascending order, taken together; and their places on the filesystem's device,
+/// also ascending, where the filesystem gives them.
+pub(crate) fn of_parts(file: &File, parts: &[Range<u64>]) -> (Extents, Option<Vec<Range<u64>>>) {
+    let len = file.metadata().map_or(0, |meta| meta.len());
+    let clipped = parts.iter().map(|part| part.start.min(len)..part.end.min(len));
+    let parts: Vec<Range<u64>> = clipped.filter(|part| !part.is_empty()).collect();
+    let (Some(first), Some(last)) = (parts.first(), parts.last()) else {
+        return (
+            Extents { unknown: Some("it is empty there".to_owned()), ..Extents::default() },
+            None,
+        );
+    };
+    let mut sums = Extents::default();
+    let mut places = Vec::new();
+    match list(file, first.start..last.end) {
+        Ok(found) => {
+            for part in &parts {
+                let begin =
+                    found.partition_point(|e| e.logical.saturating_add(e.length) <= part.start);
+                let end = found.partition_point(|e| e.logical < part.end);
+                let found = &found[begin..end.max(begin)];
+                add(&mut sums, &sum(found, part.clone()));
+                places.extend(
+                    found.iter().filter(|e| e.flags & (UNKNOWN | DELALLOC | INLINE) == 0).map(
+                        |e| {
+                            let low = e.logical.max(part.start);
+                            let high = e.logical.saturating_add(e.length).min(part.end);
+                            let start = e.physical.saturating_add(low - e.logical);
+                            start..start.saturating_add(high - low)
+                        },
+                    ),
+                );
+            }
+            places.sort_by_key(|place| place.start);
+            (sums, addresses_are_physical(file).then_some(places))
+        }
+        Err(_) => {
+            for part in parts {
+                let length = Bytes(part.end - part.start);
+                let found = within(file, Bytes(part.start), length);
+                if found.unknown.is_some() {
+                    return (found, None);
+                }
+                add(&mut sums, &found);
+            }
+            (sums, None)
+        }
+    }
+}
+
+fn add(sums: &mut Extents, more: &Extents) {
+    sums.file_bytes += more.file_bytes;
+    sums.written_bytes += more.written_bytes;
+    sums.unwritten_bytes += more.unwritten_bytes;
+    sums.hole_bytes += more.hole_bytes;
+    sums.encoded_bytes += more.encoded_bytes;
+    sums.inline_bytes += more.inline_bytes;
+    sums.extents += more.extents;
+}
+
+/// Extents that touch a part of a file.
+fn list(file: &File, part: Range<u64>) -> io::Result<Vec<FiemapExtent>> {
     let mut found: Vec<FiemapExtent> = Vec::new();
     let mut next = part.start;
     while next < part.end && syscalls::fiemap(file, next, &mut found)? {
@@ -69,10 +130,16 @@ fn by_fiemap(file: &File, part: Range<u64>) -> io::Result<Extents> {
             _ => break,
         }
     }
-    let addresses_are_physical =
-        rustix::fs::fstatfs(file).is_ok_and(|fs| fs.f_type as u64 & 0xFFFF_FFFF != BTRFS_MAGIC);
-    let mut extents = sum(&found, part);
-    if !addresses_are_physical {
+    Ok(found)
+}
+
+fn addresses_are_physical(file: &File) -> bool {
+    rustix::fs::fstatfs(file).is_ok_and(|fs| fs.f_type as u64 & 0xFFFF_FFFF != BTRFS_MAGIC)
+}
+
+fn by_fiemap(file: &File, part: Range<u64>) -> io::Result<Extents> {
+    let mut extents = sum(&list(file, part.clone())?, part);
+    if !addresses_are_physical(file) {
         extents.physical_range = None;
     }
     Ok(extents)

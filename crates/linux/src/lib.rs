@@ -26,5 +26,6 @@ pub mod tracer;
 pub mod written;
 
 mod locks;
+mod stored;
 mod syscalls;
 mod zfs;

@@ -125,14 +125,23 @@ pub fn filesystem_start_on_leaf(stack: &Stack) -> Option<Bytes> {
     let mut start = Bytes::ZERO;
     for layer in &stack.layers {
         match layer.kind.as_str() {
-            "file" | "directory" | "overlay" | "ext2" | "ext3" | "ext4" | "f2fs" | "disk" => {}
-            // Data on a realtime device has physical offsets of that device.
-            "xfs" if !layer.attributes.get("options").is_some_and(|o| o.contains("rtdev=")) => {}
+            "file" | "directory" | "disk" => {}
+            _ if keeps_addresses(layer) => {}
             "partition" => start += Bytes(layer.attributes.get("start_bytes")?.parse().ok()?),
             _ => return None,
         }
     }
     Some(start)
+}
+
+/// True of a filesystem that gives a file's places as those of the one device it lies on.
+pub(crate) fn keeps_addresses(layer: &Layer) -> bool {
+    match layer.kind.as_str() {
+        "overlay" | "ext2" | "ext3" | "ext4" | "f2fs" => true,
+        // Data on a realtime device has physical offsets of that device.
+        "xfs" => !layer.attributes.get("options").is_some_and(|o| o.contains("rtdev=")),
+        _ => false,
+    }
 }
 
 /// One descent from a target to its leaves.
@@ -168,6 +177,7 @@ impl<'a> Walk<'a> {
             page_cache: None,
             attributes: attributes.0,
             below: Vec::new(),
+            stored: None,
         });
         self.link(place);
         self.above = Some(place);

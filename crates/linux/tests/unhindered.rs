@@ -99,6 +99,7 @@ fn judged<T: Target>(
         polling: false,
         in_place: false,
         extents_after: None,
+        own_file: false,
         cache: None,
     };
     findings::body(&plan, &done, &context).tests.remove(0).proofs.unhindered

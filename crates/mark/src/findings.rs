@@ -48,8 +48,10 @@ pub struct Context<'a> {
     pub polling: bool,
     /// True for a file that its filesystem, which copies on write, writes in place all the same (Btrfs: `chattr +C`).
     pub in_place: bool,
-    /// Layout of the target's file after the last run.
+    /// Layout of the measured part of the target's file after the last run.
     pub extents_after: Option<Extents>,
+    /// True when this run made the target's file and wrote all of it.
+    pub own_file: bool,
     /// What reading again said of the drive's cache, where it was asked.
     pub cache: Option<cache::Found>,
 }
@@ -111,6 +113,8 @@ fn case<'a>(
         info: context.info,
         stack: context.stack,
         extents: context.extents.as_ref(),
+        extents_after: context.extents_after.as_ref(),
+        own_file: context.own_file,
         region: executed.region,
         cpus: context.cpus,
         direct: context.direct,

@@ -329,6 +329,7 @@ impl Visitor for Load<'_> {
         let engine = engines::chosen(&info.name, self.face.engine());
         let limit = || Limit::new(engine, info.capacity_bytes, cpus, self.cancel);
         let mut limit = is_real.then(limit);
+        environment.survey_layers(region.offset, region.length);
         let mut how = How {
             engine: &opened.engine,
             direct: options.caching.direct || !is_real,

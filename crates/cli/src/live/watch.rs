@@ -21,6 +21,8 @@ pub struct Watch {
     pub stack: Stack,
     /// Layout of the measured part of the target's file.
     pub extents: Option<Extents>,
+    /// True when this run made the target's file and wrote all of it.
+    pub own_file: bool,
     /// How I/O is issued.
     pub engine: String,
     /// True when the page cache is to be bypassed.
@@ -50,6 +52,7 @@ impl Watch {
             cpus: self.cpus,
             polling: self.polling,
             extents_after: None,
+            own_file: self.own_file,
             // Asked when all runs are over.
             cache: None,
             in_place: self.in_place,

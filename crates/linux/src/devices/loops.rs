@@ -80,6 +80,11 @@ pub(crate) fn stored_in(roots: &Roots, path: &Path) -> Vec<(u64, u64)> {
     found
 }
 
+/// Inode (`st_dev` and `st_ino`) of what a loop device lies on, where the driver may be asked.
+pub(crate) fn inode_under(roots: &Roots, node: &BlockNode) -> Option<(u64, u64)> {
+    told_by_driver(roots, node).map(|told| (told.device, told.inode))
+}
+
 fn backing(roots: &Roots, node: &BlockNode) -> Option<Backing> {
     let path = PathBuf::from(node.attr("loop/backing_file")?);
     let by = node.name().to_owned();

@@ -127,7 +127,9 @@ pub fn run(
     if let Some(look) = how.look_again {
         look_again(plan, &mut executed, look)?;
     }
-    let extents_after = environment.extents();
+    let region = executed.region;
+    environment.survey_layers(region.offset, region.length);
+    let extents_after = environment.extents_within(region.offset, region.length);
     let durable = plan.steps.iter().flat_map(|s| &s.phases).flat_map(|p| &p.ops).any(|o| o.fua);
     let context = Context {
         info: target.info(),
@@ -140,6 +142,7 @@ pub fn run(
         polling: false,
         in_place: false,
         extents_after,
+        own_file: false,
         cache: None,
     };
     let body = findings::body(plan, &executed, &context);

@@ -159,6 +159,7 @@ mod tests {
             kind: kind.to_owned(),
             name: format!("{kind}0"),
             page_cache: None,
+            stored: None,
             attributes: facts.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect(),
             below: below.to_vec(),
         }

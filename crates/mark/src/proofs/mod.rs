@@ -1,5 +1,6 @@
 //! The six proofs. Each is a pure function from what was seen of one test to a verdict with its reason.
 
+mod below;
 mod expected;
 pub(crate) mod pattern;
 mod reached;
@@ -33,6 +34,10 @@ pub(crate) struct Case<'a> {
     pub(crate) info: &'a DriveInfo,
     pub(crate) stack: &'a Stack,
     pub(crate) extents: Option<&'a Extents>,
+    /// As it was after the last run.
+    pub(crate) extents_after: Option<&'a Extents>,
+    /// True when this run made the target's file and wrote all of it.
+    pub(crate) own_file: bool,
     pub(crate) region: Region,
     /// CPUs that the submitters could run on.
     pub(crate) cpus: usize,

@@ -4,7 +4,7 @@ use block::{ArcCounters, Bytes, DriveKind, Layer, Medium, Op, Snapshot, TaskIo};
 use stats::{Proof, Verdict};
 
 use super::expected::Expected;
-use super::{Case, degraded, device_bytes, growth, percent};
+use super::{Case, below, degraded, device_bytes, growth, percent};
 
 /// Bytes that crossed into the device, per byte issued, for the claim to hold. The lower end allows
 /// for counters that are read a moment apart; the upper end for metadata and a little foreign I/O.
@@ -14,7 +14,7 @@ const RATIO: std::ops::RangeInclusive<f64> = 0.97..=1.10;
 const CACHED_SHARE: f64 = 0.05;
 
 /// Share of a file without written data from which its reads say nothing about the device.
-const UNWRITTEN_SHARE: f64 = 0.005;
+pub(super) const UNWRITTEN_SHARE: f64 = 0.005;
 
 /// Least share of the bytes issued that the kernel charges to this process when no cache serves them.
 /// Reads are charged where they are submitted, which is here; below half of them, most came from a
@@ -73,11 +73,10 @@ fn by_construction(case: &Case<'_>) -> Option<Proof> {
         );
         return Some(Proof::new(Verdict::Refuted, reason).with("leaf", leaf.name.as_str()));
     }
-    let caches =
-        case.stack.layers.iter().filter(|layer| !(layer.kind == "zfs" && is_fetched(case)));
-    if let Some(cache) = caches.filter_map(|layer| layer.page_cache.as_deref()).next() {
-        let reason = format!("a page cache lies between target and device: {cache}");
-        return Some(Proof::new(Verdict::Refuted, reason).with("page_cache", cache));
+    // Nothing counts what ZFS reads from its members. Of other caches the leaves tell what came past them.
+    let zfs = below::page_cache(case).filter(|(layer, _)| layer.kind == "zfs");
+    if let Some((_, cache)) = zfs.filter(|_| !is_fetched(case)) {
+        return Some(Proof::new(Verdict::Refuted, between(cache)).with("page_cache", cache));
     }
     let extents = case.extents.filter(|e| case.does(Op::Read) && e.unknown.is_none())?;
     let unread = extents.unwritten_bytes + extents.hole_bytes;
@@ -92,6 +91,56 @@ fn by_construction(case: &Case<'_>) -> Option<Proof> {
             .with("hole_bytes", extents.hole_bytes.0)
             .with("file_bytes", extents.file_bytes.0)
     })
+}
+
+fn between(cache: &str) -> String {
+    format!("a page cache lies between target and device: {cache}")
+}
+
+/// A layer above the leaf keeps what passes through it. Too little at the leaf was served by it; enough of it may have
+/// crossed at another time than the test waited for.
+fn by_cache(case: &Case<'_>, op: Op, device: f64, (layer, cache): (&Layer, &str)) -> Proof {
+    let reason = between(cache);
+    let proof = if device < *RATIO.start() {
+        let missing = percent(1.0 - device);
+        let verb = if op == Op::Read { "read" } else { "written" };
+        let reason =
+            format!("{reason}; {missing} of the bytes {verb} did not cross into the device");
+        Proof::new(Verdict::Refuted, reason)
+    } else if let Some(file) = below::resident(case, layer).filter(|_| op == Op::Read) {
+        let reason = format!("{reason}; it held all of {file} before the test began");
+        Proof::new(Verdict::Refuted, reason)
+    } else {
+        let reason = format!(
+            "{reason}; the devices counted {device:.2} bytes for each byte, and whether each was waited for is not known"
+        );
+        Proof::new(Verdict::Unprovable, reason)
+    };
+    proof.with("page_cache", cache)
+}
+
+/// What a layer that may answer by itself leaves of the verdict of the counters.
+fn doubted(proof: Proof, op: Op, device: f64, doubt: Option<below::Doubt>) -> Proof {
+    let Some(doubt) = doubt else { return proof };
+    let is_short = device < *RATIO.start();
+    let proof = match proof.verdict {
+        Verdict::Unprovable if is_short && doubt.answers => {
+            let missing = percent(1.0 - device);
+            let verb = if op == Op::Read { "read" } else { "written" };
+            let reason = format!(
+                "{missing} of the bytes {verb} never crossed into the device: {}",
+                doubt.reason
+            );
+            Proof::new(Verdict::Refuted, reason)
+        }
+        Verdict::Proven => Proof::new(doubt.verdict(), doubt.reason),
+        Verdict::Unprovable if doubt.answers_all => Proof::new(Verdict::Refuted, doubt.reason),
+        _ => proof,
+    };
+    match doubt.lacking {
+        Some((file, bytes)) => proof.with("below_file", file).with("below_lacking_bytes", bytes),
+        None => proof,
+    }
 }
 
 /// Lookups of data in ZFS's own cache in all counted runs, and what was fetched for them: when they were made, or before,
@@ -125,12 +174,17 @@ fn by_counters(case: &Case<'_>, op: Op) -> Proof {
         }
         None => without_device(case, task_ratio),
         Some(device_ratio) => {
+            if let Some(cache) = below::page_cache(case).filter(|(l, _)| l.kind != "zfs") {
+                let proof = by_cache(case, op, device_ratio, cache);
+                return evidence(case, proof, op, issued, device, task);
+            }
             if let Some(packed) = packed(case, op).filter(|_| device_ratio < *RATIO.start()) {
                 return evidence(case, packed, op, issued, device, task);
             }
             let charged =
                 task_ratio.map(|r| without_metadata(case, op, uncounted_twice(case, op, r)));
             let proof = by_ratios(op, device_ratio, charged, &expected(case, op));
+            let proof = doubted(proof, op, device_ratio, below::doubt(case, op));
             match through_cache(case, op, issued) {
                 Some(reason) if proof.verdict == Verdict::Proven => {
                     Proof::new(Verdict::Unprovable, reason)

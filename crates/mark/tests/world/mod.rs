@@ -26,6 +26,8 @@ pub struct World {
     pub info: DriveInfo,
     pub stack: Stack,
     pub extents: Option<Extents>,
+    pub extents_after: Option<Extents>,
+    pub own_file: bool,
     pub runs: Vec<RunFigures>,
     pub ceiling: Option<Ceiling>,
     pub engine: &'static str,
@@ -79,6 +81,8 @@ impl World {
                 extents: 1,
                 ..Extents::default()
             }),
+            extents_after: None,
+            own_file: false,
             runs: [500, 503, 498, 501, 499, 502, 497, 500].map(sequential).to_vec(),
             ceiling: Some(Ceiling { iops: 1e6, through_kernel: true }),
             engine: "io_uring",
@@ -120,7 +124,8 @@ impl World {
             cpus: 2,
             polling: false,
             in_place: self.in_place,
-            extents_after: None,
+            extents_after: self.extents_after.clone(),
+            own_file: self.own_file,
             cache: self.cache.clone(),
         };
         findings::body(&self.plan, &executed, &context)
