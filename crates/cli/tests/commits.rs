@@ -53,9 +53,12 @@ fn a_drive_that_does_not_wait_is_told() {
     assert_eq!(doubts(&commits("sim:hdd-wd?faults.ignores_flush=true")), ["flush_too_short"]);
     assert_eq!(doubts(&commits("sim:mlc-nvme?faults.ignores_flush=true")), ["flush_for_nothing"]);
     assert_eq!(doubts(&commits("sim:mlc-nvme")), [""; 0], "programming takes its time");
-    // It has said that there is nothing to flush.
+    // That there is nothing to flush is the word of the drive that is doubted.
     let through = commits("sim:mlc-nvme?write_cache=write_through");
-    assert_eq!(doubts(&through), [""; 0]);
+    assert_eq!(doubts(&through), ["flush_for_nothing"]);
+    let caveats = through["caveats"].as_array().unwrap();
+    let told = caveats.iter().find(|caveat| caveat["code"] == "flush_for_nothing").unwrap();
+    assert!(told["cause"].as_str().unwrap().contains("no volatile cache"), "{told}");
 }
 
 #[test]

@@ -344,10 +344,7 @@ const NO_LONGER: f64 = 1.25;
 
 /// Doubts about durable writes that take less time than they have to.
 pub(crate) fn of_commits(tests: &[Test], info: &DriveInfo) -> Vec<Caveat> {
-    // A drive without a volatile cache is sent no flush, and has nothing to wait for.
-    if info.write_cache != Some(WriteCache::WriteBack) {
-        return Vec::new();
-    }
+    let is_volatile = info.write_cache == Some(WriteCache::WriteBack);
     let stands = |test: &&Test| test.headline && test.latency_ns.p50 > 0;
     let of = |op: Direction| {
         let word = op.word();
@@ -357,7 +354,7 @@ pub(crate) fn of_commits(tests: &[Test], info: &DriveInfo) -> Vec<Caveat> {
     for commit in of(Direction::Commit) {
         let subject = format!("{} {}", commit.name, commit.op);
         let took = Nanos(commit.latency_ns.p50);
-        if info.rotational == Some(true) && took < HALF_TURN {
+        if is_volatile && info.rotational == Some(true) && took < HALF_TURN {
             caveats.push(caveat(
                 "flush_too_short",
                 &subject,
@@ -367,11 +364,25 @@ pub(crate) fn of_commits(tests: &[Test], info: &DriveInfo) -> Vec<Caveat> {
         } else if let Some(cached) = of(Direction::Write).find(|test| test.name == commit.name)
             && took.0 as f64 <= NO_LONGER * cached.latency_ns.p50 as f64
         {
+            // A cache that is stated not to be volatile is a word of the same drive, daemon or host that may ignore flushes.
+            let (stated, honest) = match info.write_cache {
+                Some(WriteCache::WriteBack) => {
+                    ("the drive says that its cache is volatile", "capacitors keep the cache")
+                }
+                Some(WriteCache::WriteThrough) => {
+                    ("the drive says that it has no volatile cache", "that is so")
+                }
+                None => {
+                    ("nothing states what keeps a completed write", "each write is kept at once")
+                }
+            };
             caveats.push(caveat(
                 "flush_for_nothing",
                 &subject,
-                "the drive says that its cache is volatile, and a durable write takes no longer than one into that cache",
-                "either capacitors keep the cache, or flushes are ignored; only the maker's word or a power cut tells which",
+                format!("{stated}, and a durable write takes no longer than one that is not"),
+                format!(
+                    "either {honest}, or a drive, host or daemon ignores flushes; only the maker's word or a power cut shows which"
+                ),
             ));
         }
     }
@@ -429,6 +440,8 @@ fn usual_remedy(case: &Case<'_>, context: &Context<'_>) -> String {
         "measure a file that is stored neither compressed nor encrypted"
     } else if unwritten {
         "write the file fully first, or name its directory and let drivescope make one"
+    } else if case.stack.layers.iter().any(|layer| layer.stored.is_some()) {
+        "measure the drive under the image, or an image that was written fully, in one that stores it as it is"
     } else if !context.direct {
         "leave --buffered out"
     } else {
