@@ -59,6 +59,24 @@ pub struct EventTally {
     /// Requests with a length that were issued, each time: the parts of a bio that was split are requests too.
     #[serde(default)]
     pub issued_requests: u64,
+    /// The shortest of them, in bytes.
+    #[serde(default)]
+    pub issued_min_bytes: u64,
+    /// The longest.
+    #[serde(default)]
+    pub issued_max_bytes: u64,
+    /// Their sum.
+    #[serde(default)]
+    pub issued_bytes: u64,
+    /// Flushes that the drive did, as requests of the kernel: each may serve several I/Os, and some serve writes.
+    #[serde(default)]
+    pub drive_flushes: u64,
+    /// Sum of what they took, from issue to completion.
+    #[serde(default)]
+    pub drive_flushing: Nanos,
+    /// The longest of them.
+    #[serde(default)]
+    pub drive_flush_max: Nanos,
     /// Plugs.
     pub plugs: u64,
     /// Unplugs, those by timer among them.

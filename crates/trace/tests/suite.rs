@@ -10,6 +10,7 @@ mod analysis;
 mod blktrace;
 mod container;
 mod corpus_blktrace;
+mod durable;
 mod export;
 mod import_corpus;
 mod import_damage;

@@ -95,6 +95,17 @@ fn headline(body: &Body) -> Table {
             rate(rates.bytes_written_per_s_max),
         ));
     }
+    let flushes = body.devices.iter().filter_map(|device| device.drive_flushes);
+    let (n, sum_ns, max_ns) = flushes.fold((0, 0.0, 0), |(n, sum_ns, max_ns), one| {
+        (n + one.n, sum_ns + one.n as f64 * one.mean_ns, one.max_ns.max(max_ns))
+    });
+    if n > 0 {
+        notes.push(format!(
+            "flushes at the drive (D to C): {n}, mean {}, at most {}",
+            nanoseconds(sum_ns / n as f64),
+            nanoseconds(max_ns as f64)
+        ));
+    }
     if let Some(depth) = &body.device_depth {
         notes.push(format!(
             "at the drive (D to C): depth {}, at most {}",

@@ -109,6 +109,25 @@ impl Origin {
     }
 }
 
+/// Flushes at a drive, from issue to completion.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DriveFlushes {
+    /// How many completed.
+    pub n: u64,
+    /// Mean, in nanoseconds.
+    pub mean_ns: f64,
+    /// The longest.
+    pub max_ns: u64,
+}
+
+impl DriveFlushes {
+    pub(super) fn of(tally: &crate::EventTally) -> Option<DriveFlushes> {
+        let n = tally.drive_flushes;
+        let mean_ns = tally.drive_flushing.0 as f64 / n as f64;
+        (n > 0).then_some(DriveFlushes { n, mean_ns, max_ns: tally.drive_flush_max.0 })
+    }
+}
+
 /// One device.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Device {
@@ -147,6 +166,9 @@ pub struct Device {
     pub seeks_q2q: Option<SeekFigures>,
     /// Distances between requests in the order of their issue.
     pub seeks_d2d: Option<SeekFigures>,
+    /// Flushes at the drive, those that the kernel makes for durable writes among them; `None` where none was told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub drive_flushes: Option<DriveFlushes>,
     /// How requests were held back; of the whole recording only.
     pub plugs: Option<PlugFigures>,
     /// I/Os that were neither merged nor issued yet when another arrived: the scheduler's queue.

@@ -1,5 +1,7 @@
 //! What btt tells too: where I/Os were how long, on which device, for whom.
 
+use stats::Caveat;
+
 use crate::analyze::body::{Body, Origin};
 use crate::analyze::lanes::{Lanes, Wanted};
 use crate::analyze::phases::{Collector, Phase};
@@ -88,6 +90,31 @@ impl CourseLenses {
             caveats: Vec::new(),
         };
         body.caveats = caveats::of(&body, self.lanes.early());
+        let has = |action: &str| info.spaces.iter().any(|s| s.tally.events.contains_key(action));
+        if has("D") && !has("Q") {
+            without_arrivals(&mut body);
+        }
         body
     }
+}
+
+/// Takes out what needs arrivals, of a recording that has issues and completions only: there an I/O was made of each
+/// request, as if it had arrived when it was issued.
+fn without_arrivals(body: &mut Body) {
+    let phases = [&mut body.phases, &mut body.flush_phases].into_iter();
+    let devices = body.devices.iter_mut().map(|device| &mut device.phases);
+    let tasks = body.processes.iter_mut().map(|process| &mut process.phases);
+    for phases in phases.chain(devices).chain(tasks) {
+        (phases.q2q, phases.q2c) = (None, None);
+    }
+    (body.q2c_sum_s, body.overhead) = (None, None);
+    for device in &mut body.devices {
+        (device.q2c_sum_ns, device.overhead) = (0, None);
+    }
+    body.caveats.push(Caveat {
+        code: "no_arrivals".to_owned(),
+        subject: "trace".to_owned(),
+        cause: "the recording has issues and completions (D, C) and no arrivals (Q): what I/Os waited for before they were issued is not known".to_owned(),
+        remedy: "record queue events too".to_owned(),
+    });
 }

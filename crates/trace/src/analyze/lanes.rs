@@ -1,7 +1,7 @@
 //! What is collected of each device, and of all together.
 
 use crate::analyze::activity::Stretches;
-use crate::analyze::body::{ActiveAtQueue, Device, Stacked, clip};
+use crate::analyze::body::{ActiveAtQueue, Device, DriveFlushes, Stacked, clip};
 use crate::analyze::depth::Depth;
 use crate::analyze::histogram::Histogram;
 use crate::analyze::merges::Merges;
@@ -172,9 +172,10 @@ impl Lane {
             device_depth: self.course.issued.finish(),
             activity: self.course.live.finish(),
             busy: self.course.busy.finish(),
-            merges: self.merges.finish(tally.map(|tally| tally.issued_requests)),
+            merges: self.merges.finish(tally),
             seeks_q2q: self.by_arrival.finish(),
             seeks_d2d: self.by_issue.finish(),
+            drive_flushes: tally.and_then(DriveFlushes::of),
             plugs: tally.and_then(|tally| PlugFigures::of(tally, span)),
             active_at_q: (self.issues > 0 && self.arrivals > 0).then(|| ActiveAtQueue {
                 n: self.arrivals,

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Flags, Io};
+use crate::{EventTally, Flags, Io};
 
 /// Counts I/Os and requests of one device.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -37,10 +37,27 @@ impl Merges {
         }
     }
 
-    /// What is said of them; `None` where no request is known. `told` is how many requests the recording tells of: the
-    /// parts of a bio that was split are requests, but are no I/Os to be counted here.
-    pub(super) fn finish(&self, told: Option<u64>) -> Option<MergeFigures> {
-        let issued = told.map_or(self.requests, |told| told.max(self.requests));
+    /// What is said of them; `None` where no request is known. `told` are the requests of the recording: the parts of a
+    /// bio that was split are requests, but are no I/Os to be counted here.
+    pub(super) fn finish(&self, told: Option<&EventTally>) -> Option<MergeFigures> {
+        let issued = told.map_or(self.requests, |told| told.issued_requests.max(self.requests));
+        // Their lengths are known of each only where each was seen.
+        let parts =
+            told.filter(|told| told.issued_requests > self.requests && told.issued_bytes > 0);
+        if let Some(parts) = parts {
+            let each = Merges {
+                completed: parts.issued_requests,
+                bytes: u128::from(parts.issued_bytes),
+                min: parts.issued_min_bytes,
+                max: parts.issued_max_bytes,
+                ..self.clone()
+            };
+            return each.figures(issued);
+        }
+        self.figures(issued)
+    }
+
+    fn figures(&self, issued: u64) -> Option<MergeFigures> {
         (self.requests > 0).then(|| MergeFigures {
             queued: self.queued,
             issued,
@@ -75,7 +92,7 @@ pub struct MergeFigures {
     pub merged_back: u64,
     /// I/Os merged at the front of a request.
     pub merged_front: u64,
-    /// The shortest request that completed.
+    /// The shortest request that completed; of all that were issued where some are parts of a bio that was split.
     pub request_min_bytes: u64,
     /// Mean of the requests that completed, in bytes.
     pub request_mean_bytes: f64,
@@ -107,7 +124,8 @@ mod tests {
         merges.see(&Io { flags: Flags::HEAD, ..io });
         let said = merges.finish(None).unwrap();
         assert_eq!((said.queued, said.issued, said.ratio), (5, 2, 2.5));
-        assert_eq!(merges.finish(Some(3)).map(|said| (said.issued, said.heads)), Some((3, 2)));
+        let told = EventTally { issued_requests: 3, ..EventTally::default() };
+        assert_eq!(merges.finish(Some(&told)).map(|said| (said.issued, said.heads)), Some((3, 2)));
         assert_eq!((said.merged_back, said.merged_front), (1, 1));
         assert_eq!((said.request_min_bytes, said.request_max_bytes), (4096, 12288));
         assert_eq!((said.request_mean_bytes, said.request_total_bytes), (8192.0, 16384));

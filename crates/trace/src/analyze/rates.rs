@@ -1,5 +1,7 @@
 //! How many I/Os and bytes there were a second.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::series::{Join, Series};
@@ -7,6 +9,8 @@ use crate::{Io, Kind};
 
 /// A second.
 const SECOND_NS: u64 = 1_000_000_000;
+/// Seconds that are kept each by itself: what completes comes in the order of its arrival, so that seconds overlap.
+const LATEST: usize = 64;
 /// The most steps that are kept: then two are joined.
 const MOST_STEPS: usize = 4096;
 
@@ -15,6 +19,14 @@ struct Passed {
     ios: u64,
     read: u64,
     written: u64,
+}
+
+impl Passed {
+    fn raise(&mut self, other: Passed) {
+        self.ios = self.ios.max(other.ios);
+        self.read = self.read.max(other.read);
+        self.written = self.written.max(other.written);
+    }
 }
 
 impl Join for Passed {
@@ -37,13 +49,22 @@ pub(super) struct Rates {
 #[derive(Clone, Debug, PartialEq)]
 struct Course {
     seconds: Series<Passed>,
+    /// The latest seconds, each by itself, by number.
+    latest: BTreeMap<u64, Passed>,
+    /// The most of each in one second, of seconds that are no longer among the latest.
+    most: Passed,
     /// The last that is counted, in nanoseconds since the first arrival.
     last: Option<u64>,
 }
 
 impl Default for Course {
     fn default() -> Course {
-        Course { seconds: Series::new(0, 1, MOST_STEPS), last: None }
+        Course {
+            seconds: Series::new(0, 1, MOST_STEPS),
+            latest: BTreeMap::new(),
+            most: Passed::default(),
+            last: None,
+        }
     }
 }
 
@@ -51,13 +72,23 @@ impl Course {
     #[inline]
     fn add(&mut self, since: u64, io: &Io) {
         self.last = self.last.max(Some(since));
-        let cell = self.seconds.cell(since / SECOND_NS);
-        cell.ios += 1;
-        match io.kind {
-            Kind::Read => cell.read = cell.read.saturating_add(io.length.0),
-            Kind::Write => cell.written = cell.written.saturating_add(io.length.0),
-            _ => {}
+        let second = since / SECOND_NS;
+        let length = |kind| if io.kind == kind { io.length.0 } else { 0 };
+        let passed = Passed { ios: 1, read: length(Kind::Read), written: length(Kind::Write) };
+        self.seconds.cell(second).join(passed);
+        self.latest.entry(second).or_default().join(passed);
+        while self.latest.len() > LATEST
+            && let Some((_, passed)) = self.latest.pop_first()
+        {
+            self.most.raise(passed);
         }
+    }
+
+    /// The most of each in one second. The last second is shorter than that, and counts as far as it came.
+    fn most(&self) -> Passed {
+        let mut most = self.most;
+        self.latest.values().for_each(|passed| most.raise(*passed));
+        most
     }
 
     /// Steps and how long they are, in seconds. The last is as long as there was something in it.
@@ -88,14 +119,14 @@ impl Rates {
         let course = if known { &self.completed } else { &self.arrived };
         let steps = course.steps();
         let seconds: f64 = steps.iter().map(|(_, seconds)| seconds).sum();
-        let whole = if steps.len() > 1 { steps.len() - 1 } else { steps.len() };
+        let most = course.most();
         let per_s = |of: fn(&Passed) -> u64| -> (f64, f64, Vec<f64>) {
             let each: Vec<f64> =
                 steps.iter().map(|(cell, seconds)| of(cell) as f64 / seconds).collect();
             let sum: u128 = steps.iter().map(|(cell, _)| u128::from(of(cell))).sum();
             let mean = sum as f64 / seconds;
-            // The last step is short, and a rate over a few nanoseconds is nobody's greatest. No mean is above it.
-            let most = each[..whole].iter().copied().fold(mean, f64::max);
+            // No mean is above it, as one of less than a second may be.
+            let most = mean.max(of(&most) as f64);
             (mean, most, each)
         };
         let (iops_mean, iops_max, iops) = per_s(|cell| cell.ios);
@@ -136,15 +167,15 @@ pub struct RateFigures {
     pub step_s: u64,
     /// I/Os per second, from the first arrival to the last that is counted.
     pub iops_mean: f64,
-    /// The greatest of a step, or the mean where only the last step, which is short, has more.
+    /// The most in one second, counted from the first arrival, however long a step is; the mean where that is more.
     pub iops_max: f64,
     /// Bytes read per second.
     pub bytes_read_per_s_mean: f64,
-    /// The greatest of a step.
+    /// The most in one second.
     pub bytes_read_per_s_max: f64,
     /// Bytes written per second.
     pub bytes_written_per_s_mean: f64,
-    /// The greatest of a step.
+    /// The most in one second.
     pub bytes_written_per_s_max: f64,
     /// I/Os per second of each step.
     pub iops: Vec<f64>,

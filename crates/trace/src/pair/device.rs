@@ -40,6 +40,8 @@ pub struct Device {
     /// Discards that were issued with others that are no neighbours, and appends: what completes where it does not
     /// lie.
     pub scattered: VecDeque<u32>,
+    /// Writes that the kernel makes durable by flushes of its own, as long as the last of those may follow.
+    pub flushing: VecDeque<u32>,
     /// Events that may be of an I/O whose arrival comes a little late.
     strays: VecDeque<TraceEvent>,
     /// I/Os made of issues, as long as it is not known whether the device tells arrivals.
@@ -121,9 +123,13 @@ impl Device {
 
     /// Forgets a slot that is handed out, wherever it still waits.
     pub fn forget(&mut self, slot: u32) {
-        for waiting in
-            [&mut self.empty, &mut self.commands, &mut self.merged_discards, &mut self.scattered]
-        {
+        for waiting in [
+            &mut self.empty,
+            &mut self.commands,
+            &mut self.merged_discards,
+            &mut self.scattered,
+            &mut self.flushing,
+        ] {
             waiting.retain(|&other| other != slot);
         }
     }

@@ -1,14 +1,21 @@
 //! Flushes and other I/Os without data, whose events carry no length.
 //!
 //! The kernel answers a flush by a request of its own (`FN`, for whoever waits), and then completes that of the bio
-//! with no bytes. On a device without requests the bio completes alone.
+//! with no bytes. On a device without requests the bio completes alone. A write that it makes durable by such flushes is
+//! completed with its data, and again, with no bytes, when the last of them is done.
 
 use block::trace::{Action, TraceEvent, Traits};
+
+use block::Nanos;
 
 use crate::{Flags, Io, Kind, Stamp};
 
 use super::device::Device;
 use super::{Pairer, kind};
+
+/// How long after its data the last completion of a durable write is waited for. A disk may take a second to empty its
+/// cache.
+pub(super) const SEQUENCE: Nanos = Nanos::secs(2);
 
 impl Pairer {
     /// An event without bytes.
@@ -35,6 +42,16 @@ impl Pairer {
                 let found = self
                     .find_empty(space, event, |io| io.issued.known() && self.timely(io, event))
                     .or_else(|| self.find_empty(space, event, |io| self.timely(io, event)));
+                if found.is_none() && self.sequence_done(space, event) {
+                    return;
+                }
+                // Some drivers leave in a flush the sector of the request before it.
+                let found = found.or_else(|| {
+                    let is_flush = |io: &Io| io.kind == Kind::Flush && self.timely(io, event);
+                    let waiting = self.devices.get(space).empty.iter().copied();
+                    let mut waiting = waiting.filter(|&slot| is_flush(&self.pending.get(slot).io));
+                    waiting.next().filter(|_| event.traits.has(Traits::FLUSH))
+                });
                 if let Some(slot) = found {
                     let state = self.pending.get_mut(slot);
                     state.io.completed = Stamp::at(event.time);
@@ -46,6 +63,29 @@ impl Pairer {
             }
             _ => {}
         }
+    }
+
+    /// The last completion of a write whose data completed before; false where none waits for it.
+    fn sequence_done(&mut self, space: u32, event: &TraceEvent) -> bool {
+        let found = self.devices.get(space).flushing.iter().position(|&slot| {
+            let state = self.pending.get(slot);
+            let in_time = |at: Nanos| at.0.saturating_add(SEQUENCE.0) >= event.time.0;
+            state.flushing
+                && state.start == event.sector
+                && state.done()
+                && state.io.completed.get().is_some_and(in_time)
+        });
+        let Some(slot) = found.and_then(|nth| self.devices.get_mut(space).flushing.remove(nth))
+        else {
+            return false;
+        };
+        let state = self.pending.get_mut(slot);
+        state.flushing = false;
+        state.io.completed = state.io.completed.max(Stamp::at(event.time));
+        if event.error != 0 {
+            state.io.error = event.error;
+        }
+        true
     }
 
     /// The oldest I/O without data that an event can mean: of its sector, and of its kind; but the last event of a
@@ -95,6 +135,15 @@ impl Pairer {
 
     /// One flush for all that wait.
     fn flush_issued(&mut self, space: u32, event: &TraceEvent) {
+        // Where arrivals are not recorded, it is the I/O.
+        let device = self.devices.get_mut(space);
+        if device.undecided() && device.issue_makes_one() {
+            let slot = self.insert(self.arrived(space, event));
+            self.pending.provisional(slot);
+            let device = self.devices.get_mut(space);
+            Device::push(&mut device.empty, slot);
+            device.remember_provisional(slot);
+        }
         for nth in 0..self.devices.get(space).empty.len() {
             let slot = self.devices.get(space).empty[nth];
             let io = &self.pending.get(slot).io;

@@ -9,8 +9,9 @@
 //! - a completion whose time is a little before its issue (clocks of two CPUs) finds it;
 //! - flushes, whose events carry no sectors, and commands passed through are I/Os too.
 //!
-//! A write with force unit access on a drive that lacks it ends, as in btt, with the completion of its data, not with
-//! that of the flush which the kernel adds: so D2C stays the time of the data.
+//! A write that the kernel makes durable by flushes before and behind its data (preflush; force unit access on a drive
+//! that lacks it) ends with the last completion of that sequence, since that is what its submitter waits for; in btt it
+//! ends with its data. Those flushes at the drive are counted and timed by themselves ([`crate::EventTally`]).
 //!
 //! Memory is bounded by what is outstanding and [`Limits::window`]: an I/O whose completion does not come is handed
 //! out without one when that many others have arrived after it, and counted.
@@ -152,8 +153,9 @@ impl Pairer {
         }
         match state.io.completed.get() {
             Some(at) if state.done() => {
-                let open = state.linked || state.awaited;
-                !open || at.0.saturating_add(self.limits.skew.0) < self.now.0
+                let open = state.linked || state.awaited || state.flushing;
+                let wait = if state.flushing { flush::SEQUENCE } else { Nanos::ZERO };
+                !open || at.0.saturating_add(wait.0 + self.limits.skew.0) < self.now.0
             }
             _ => false,
         }

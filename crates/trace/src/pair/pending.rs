@@ -32,6 +32,8 @@ pub struct Slot {
     pub issued: u64,
     /// See `issued`.
     pub completed: u64,
+    /// Sectors from its first on that have completed without a gap.
+    pub ended_before: u64,
     /// Number of the first bio of the request that this was issued in, for discards.
     pub request: u64,
     /// Neighbours in the ring of its granule, itself when it is alone.
@@ -43,6 +45,8 @@ pub struct Slot {
     pub ended: bool,
     /// Ended, and its last event may follow.
     pub awaited: bool,
+    /// Its data are written, or will be, and the kernel's flush behind them may follow.
+    pub flushing: bool,
     /// So many others have arrived since that nothing is expected any more.
     pub given_up: bool,
     /// Number in the order in which arrivals were told.
@@ -139,12 +143,14 @@ impl Pending {
             end: start.saturating_add(io.length.0.div_ceil(512)),
             issued: 0,
             completed: 0,
+            ended_before: 0,
             request: u64::MAX,
             next: NONE,
             prev: NONE,
             linked: false,
             ended: false,
             awaited: false,
+            flushing: false,
             given_up: false,
             sequence: self.arrivals,
             provisional: false,
@@ -177,6 +183,10 @@ impl Pending {
             let Some(slot) = self.recent.pop_front() else { return };
             let state = self.get(slot);
             let is_it = state.sequence + self.recent.len() as u64 + 1 == self.arrivals;
+            if is_it && state.flushing {
+                self.get_mut(slot).flushing = false;
+            }
+            let state = self.get(slot);
             if is_it && !state.done() && !state.given_up {
                 let (space, provisional) = (state.io.space, state.provisional);
                 self.give_up(slot, devices);
@@ -261,7 +271,7 @@ impl Pending {
         let io = &self.get(slot).io;
         let listed = io.length.0 == 0
             || matches!(io.kind, Kind::Other | Kind::Discard)
-            || io.flags.has(Flags::APPEND);
+            || io.flags.0 & (Flags::APPEND.0 | Flags::PREFLUSH.0 | Flags::FUA.0) != 0;
         if listed {
             devices.get_mut(io.space).forget(slot);
         }
@@ -303,6 +313,7 @@ impl Pending {
     /// Makes an I/O that was only thought to be one vanish.
     pub fn drop_provisional(&mut self, slot: u32, devices: &mut Devices) {
         self.unlink(slot, devices);
+        self.forget(slot, devices);
         self.get_mut(slot).dropped = true;
     }
 

@@ -2,7 +2,7 @@
 //! through, which are requests without bios.
 
 use block::Nanos;
-use block::trace::{Action, TraceEvent};
+use block::trace::{Action, TraceEvent, Traits};
 
 use crate::{Flags, Io, Kind, Stamp};
 
@@ -14,6 +14,8 @@ use super::{Pairer, kind};
 #[derive(Clone, Copy, Debug)]
 pub struct Part {
     slot: u32,
+    /// Sectors of the I/O before it.
+    from: u64,
     sectors: u64,
 }
 
@@ -83,7 +85,7 @@ impl Pairer {
             let from = at.max(state.start);
             let end = state.end.min(to);
             first = first.or(Some(next));
-            each(Part { slot: next, sectors: end - from });
+            each(Part { slot: next, from: from - state.start, sectors: end - from });
             at = end;
         }
     }
@@ -148,6 +150,15 @@ impl Pairer {
             }
             state.issued = state.issued.saturating_add(part.sectors);
             state.request = request;
+            // Where the drive has force unit access, the request that is issued keeps it.
+            let io = &state.io;
+            let durable = io.flags.has(Flags::PREFLUSH)
+                || io.flags.has(Flags::FUA) && !event.traits.has(Traits::FUA);
+            if durable && io.kind == Kind::Write && !state.flushing {
+                state.flushing = true;
+                Device::push(&mut self.devices.get_mut(space).flushing, part.slot);
+            }
+            let state = self.pending.get(part.slot);
             if state.done() {
                 // Its completion was seen before.
                 self.pending.unlink(part.slot, &mut self.devices);
@@ -173,7 +184,7 @@ impl Pairer {
             if free {
                 let sectors = state.sectors();
                 left -= sectors;
-                parts.push(Part { slot, sectors });
+                parts.push(Part { slot, from: 0, sectors });
                 Device::push(&mut self.devices.get_mut(space).scattered, slot);
             }
         }
@@ -227,7 +238,13 @@ impl Pairer {
     fn complete_part(&mut self, space: u32, event: &TraceEvent, part: &Part) {
         let issues = self.devices.get(space).issues;
         let state = self.pending.get_mut(part.slot);
-        state.completed = state.completed.saturating_add(part.sectors);
+        // Old kernels tell of each part of a split bio as if it completed all from the first on.
+        let again = state.ended_before.saturating_sub(part.from);
+        let sectors = part.sectors.saturating_sub(again);
+        if part.from <= state.ended_before {
+            state.ended_before = state.ended_before.max(part.from + part.sectors);
+        }
+        state.completed = state.completed.saturating_add(sectors);
         let at = Stamp::at(event.time);
         if !state.io.completed.known() || state.io.completed < at {
             state.io.completed = at;
@@ -252,7 +269,7 @@ impl Pairer {
             let state = self.pending.get(slot);
             let of_it = state.request == request && state.issued > 0 && !state.done();
             if of_it && !parts.iter().any(|part| part.slot == slot) {
-                parts.push(Part { slot, sectors: state.sectors() });
+                parts.push(Part { slot, from: 0, sectors: state.sectors() });
             }
         }
     }
@@ -269,7 +286,7 @@ impl Pairer {
         let scattered = &self.devices.get(space).scattered;
         let Some(slot) = scattered.iter().copied().find(is_it) else { return false };
         let sectors = self.pending.get(slot).sectors();
-        self.complete_part(space, event, &Part { slot, sectors });
+        self.complete_part(space, event, &Part { slot, from: 0, sectors });
         true
     }
 

@@ -1,6 +1,6 @@
 //! Events that belong to no single I/O.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use block::Nanos;
 use block::trace::{Action, Extra, TraceEvent, Traits};
@@ -10,6 +10,9 @@ use crate::EventTally;
 /// How many kinds of events there are.
 const ACTIONS: usize = 19;
 
+/// Most flushes that a drive is taken to have at once.
+const FLUSHES: usize = 1024;
+
 /// Counts of one device.
 #[derive(Debug, Default)]
 pub struct Tally {
@@ -17,6 +20,8 @@ pub struct Tally {
     plugged_since: Option<Nanos>,
     /// An I/O of the device was seen. As for btt, what was plugged before is not counted.
     known: bool,
+    /// When flushes at the drive were issued that have not completed.
+    flushes: VecDeque<Nanos>,
     totals: EventTally,
 }
 
@@ -35,10 +40,46 @@ impl Tally {
             Action::Unplug => self.unplug(event, false),
             Action::UnplugTimer => self.unplug(event, true),
             action => {
+                let flushes = event.bytes == 0
+                    && event.traits.has(Traits::FLUSH)
+                    && !event.traits.has(Traits::WRITE)
+                    && !event.traits.has(Traits::PASSTHROUGH);
+                if flushes {
+                    self.flush(event);
+                }
                 let data = event.bytes > 0 && !event.traits.has(Traits::PASSTHROUGH);
                 self.known |= data;
-                self.totals.issued_requests += u64::from(data && action == Action::Issue);
+                if data && action == Action::Issue {
+                    let (totals, bytes) = (&mut self.totals, u64::from(event.bytes));
+                    let min = &mut totals.issued_min_bytes;
+                    *min = if totals.issued_requests == 0 { bytes } else { bytes.min(*min) };
+                    totals.issued_max_bytes = totals.issued_max_bytes.max(bytes);
+                    totals.issued_bytes = totals.issued_bytes.saturating_add(bytes);
+                    totals.issued_requests += 1;
+                }
             }
+        }
+    }
+
+    /// A flush request of the kernel's own, at the drive. Of several at once the first issued is taken to end first: sum
+    /// and mean are the same whichever did.
+    fn flush(&mut self, event: &TraceEvent) {
+        match event.action {
+            Action::Issue => {
+                if self.flushes.len() >= FLUSHES {
+                    self.flushes.pop_front();
+                }
+                self.flushes.push_back(event.time);
+            }
+            Action::Complete => {
+                let Some(issued) = self.flushes.pop_front() else { return };
+                let took = Nanos(event.time.0.saturating_sub(issued.0));
+                let totals = &mut self.totals;
+                totals.drive_flushes += 1;
+                totals.drive_flushing.0 = totals.drive_flushing.0.saturating_add(took.0);
+                totals.drive_flush_max = totals.drive_flush_max.max(took);
+            }
+            _ => {}
         }
     }
 

@@ -170,7 +170,7 @@ fn flushes_are_found_though_they_carry_no_sectors() {
         39 C WS 128 0
         50 Q FWS 0 0
         51 C FWS 0 0";
-    let expected = ["0+0 0 1 - - 3 11", "128+16 20 21 - - 22 30", "0+0 50 - - - - 51"];
+    let expected = ["0+0 0 1 - - 3 11", "128+16 20 21 - - 22 39", "0+0 50 - - - - 51"];
     assert_eq!(timelines(lines), expected);
     let (ios, _) = pair(&told(lines));
     assert_eq!(
