@@ -16,20 +16,22 @@ use tempfile::TempDir;
 const IMAGE: u64 = 128 << 20;
 const RANDOM: [&str; 3] = ["--span=all", "--read-only", "--tests=RND4KQ1T1"];
 
-/// Another program that reads the same disk as fast as it can.
-struct Reader {
-    _reads: Alive,
+/// Another program that uses the same disk as fast as it can.
+struct Other {
+    _uses: Alive,
     _dir: TempDir,
 }
 
-fn reader() -> Reader {
+const READS: &str = "while dd if=\"$0\" of=/dev/null bs=1M iflag=direct 2>/dev/null; do :; done";
+const WRITES: &str = "while dd if=\"$0\" of=\"$0\" bs=1M iflag=direct oflag=direct conv=notrunc 2>/dev/null; do :; done";
+
+fn other(again: &str) -> Other {
     let dir = scratch_dir();
     let file = dir.path().join("other");
     written_file(&file, 64 << 20);
-    let again = "while dd if=\"$0\" of=/dev/null bs=1M iflag=direct 2>/dev/null; do :; done";
     let mut command = Command::new("sh");
     command.args(["-c", again]).arg(&file).stdin(Stdio::null());
-    Reader { _reads: Alive::start(&mut command), _dir: dir }
+    Other { _uses: Alive::start(&mut command), _dir: dir }
 }
 
 /// An image of which `make` writes something, or nothing.
@@ -51,7 +53,7 @@ fn an_image_that_was_never_written_is_not_reached_whoever_reads_the_disk_meanwhi
     if !has_means(&["losetup", "fallocate"]) {
         return;
     }
-    let _reader = reader();
+    let _reader = other(READS);
     for make in [|_: &Path| {}, preallocate] {
         let device = image(make);
         assert_not_reached(mark(&device.path, &RANDOM), "never written");
@@ -100,7 +102,7 @@ fn an_image_in_a_filesystem_on_an_image_is_followed_to_the_disk() {
         Loop::attached(path, &inner_image)
     };
     {
-        let _reader = reader();
+        let _reader = other(READS);
         let inner = attach();
         assert_not_reached(mark(&inner.path, &RANDOM), "never written");
     }
@@ -139,6 +141,42 @@ fn btrfs_on_a_sparse_image_is_reached_by_what_this_run_wrote() {
         assert_eq!(verdict(test, "reached"), "unprovable", "{test}");
         let reason = test["proofs"]["reached"]["reason"].as_str().unwrap();
         assert!(reason.contains("do not say whether the measured part lies there"), "{reason}");
+    }
+}
+
+/// If it failed, another program's writes, or reads, of the same disk would stand in for bytes that Btrfs packed.
+#[test]
+fn what_btrfs_compresses_is_not_proven_by_what_others_move() {
+    if !has_means(&["losetup", "mkfs.btrfs"]) {
+        return;
+    }
+    if !filesystem_is_known("btrfs") {
+        return skip("the kernel has no btrfs");
+    }
+    let device = Loop::new(512 << 20, true);
+    device.mkfs("btrfs");
+    let mounted = Mounted::new("btrfs", device.dev(), "compress-force=zstd");
+    {
+        let _writer = other(WRITES);
+        let write = ["--size=32MiB", "--write-only", "--compressible=100", "--tests=SEQ1MQ1T1"];
+        for test in tests(&mark(mounted.path(), &write).body()) {
+            assert_ne!(verdict(test, "reached"), "proven", "{test}");
+        }
+    }
+    // The same of an image that is stored so.
+    let image = mounted.path().join("image");
+    std::fs::write(&image, vec![b'a'; 64 << 20]).unwrap();
+    File::open(&image).unwrap().sync_all().unwrap();
+    let _reader = other(READS);
+    let path = tool("losetup", &["-f", "--show", "--direct-io=on", image.to_str().unwrap()]);
+    let inner = Loop::attached(path, &image);
+    for test in tests(&mark(&inner.path, &RANDOM).body()) {
+        assert_ne!(verdict(test, "reached"), "proven", "{test}");
+        assert_eq!(
+            test["proofs"]["reached"]["evidence"]["below_lacking_bytes"],
+            64 << 20,
+            "{test}"
+        );
     }
 }
 
