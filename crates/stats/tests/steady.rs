@@ -136,8 +136,9 @@ fn a_slow_rise_of_amplification_is_waited_for() {
     let drive = Drive { op: 0.07, ..QUIET };
     let (judged, at) = drive.judge(prior(Start::Purged), 0.01, 30.0, 3);
     assert_eq!(judged.state, State::Steady);
-    // After 5.4 fills half fills are within 5 % of the end; a gradual change asks for three quarters of its length at rest.
-    assert!((5.4..13.0).contains(&at), "{at}");
+    // After 5.4 fills half fills are within 5% of the end, and still fall. A gradual change asks for three quarters of its length
+    // at rest, and for a slope that moves nothing over six fills.
+    assert!((5.4..10.6).contains(&at), "{at}");
 }
 
 // A medium without a cliff must not be made to write for ever.
@@ -257,7 +258,7 @@ fn a_window_does_not_reach_across_a_pause() {
 #[test]
 fn a_state_that_is_left_is_not_kept() {
     let judged =
-        play(prior(Start::SequentialFill), 7.5, |t| if t < 4.0 { PLATEAU } else { PLATEAU / 2.0 });
+        play(prior(Start::SequentialFill), 7.1, |t| if t < 4.0 { PLATEAU } else { PLATEAU / 2.0 });
     assert_eq!(judged[390].state, State::Steady);
     assert!(judged[460..500].iter().all(|judged| judged.verdict == Verdict::NotYet));
     let last = judged.last().unwrap();

@@ -45,7 +45,7 @@ const AMPLIFICATION_CELLS_MIN: usize = 8;
 /// let mut prior = Prior::new(1 << 30, Start::SequentialFill);
 /// prior.over_provisioning = Some(0.10);
 /// let mut detector = Detector::new(prior).unwrap();
-/// for at in 0..700 {
+/// for at in 0..400 {
 ///     let value = if at < 10 { 90_000.0 } else { 15_000.0 + f64::from(at * at * 37 % 101) };
 ///     detector.push(&Span {
 ///         bytes_written: (1 << 30) / 100,
@@ -65,6 +65,8 @@ pub struct Detector {
     history: History,
     next_look_bytes: u64,
     current: Judgement,
+    /// State that was accepted and where that was, until evidence speaks against it.
+    accepted: Option<(State, u64)>,
     /// The last acceptance that was withdrawn: where it was given, and where it was found void.
     withdrawn: Option<[u64; 2]>,
     /// Bytes that had been written when a wave was last seen to go on, and its length in bytes.
@@ -79,6 +81,7 @@ impl Detector {
             history: History::new(prior.range_bytes),
             next_look_bytes: 0,
             current: judgement(State::Fresh, Verdict::NotYet, 0, "too little was written yet"),
+            accepted: None,
             withdrawn: None,
             wave: None,
         })
@@ -123,15 +126,20 @@ impl Detector {
         self.take(found);
     }
 
-    /// Replaces the judgement. An acceptance keeps the moment at which it was given first.
+    /// Replaces the judgement. An acceptance keeps the moment at which it was given first, unless evidence has spoken against it since.
     fn take(&mut self, mut found: Judgement) {
-        let before = (self.current.verdict == Verdict::Yes).then_some(&self.current);
-        match before {
-            Some(before) if found.verdict == Verdict::Yes && found.state == before.state => {
-                found.at_bytes = before.at_bytes;
+        match (found.verdict, self.accepted) {
+            (Verdict::Yes, Some((state, at_bytes))) if state == found.state => {
+                found.at_bytes = at_bytes;
+                self.withdrawn = self.withdrawn.filter(|[from, _]| *from != at_bytes);
             }
-            Some(before) if found.verdict != Verdict::Yes => {
-                self.withdrawn = Some([before.at_bytes, self.history.written_bytes()]);
+            (Verdict::Yes, _) => self.accepted = Some((found.state, found.at_bytes)),
+            (_, Some((_, at_bytes))) => {
+                if self.current.verdict == Verdict::Yes {
+                    self.withdrawn = Some([at_bytes, self.history.written_bytes()]);
+                }
+                // Evidence against it ends an acceptance; too little evidence suspends it.
+                self.accepted = self.accepted.filter(|_| !found.state.is_against());
             }
             _ => {}
         }
@@ -184,8 +192,10 @@ impl Detector {
         if let Some(wave) = self.wave(exhausted, evidence).filter(|_| settled) {
             return wave;
         }
-        let from = exhausted.max(fills - HISTORY_FILLS_MAX);
-        let cells = &even(self.history.since(from));
+        let since = self.history.since(exhausted.max(fills - HISTORY_FILLS_MAX));
+        // The cell in which the rate fell holds some of both.
+        let is_mixed = gate.cliff_fills.is_some() && exhausted >= fills - HISTORY_FILLS_MAX;
+        let cells = &even(&since[usize::from(is_mixed).min(since.len())..]);
         let cell_fills = self.history.cell_fills(cells);
         // What changes while free space may still come to its end is that end.
         let free = cells.partition_point(|cell| {

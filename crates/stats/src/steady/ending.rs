@@ -6,12 +6,14 @@
 
 use super::history::{Cell, costs};
 use super::segments::{self, Segment};
+use super::wander::Wander;
 use crate::sample;
 
 /// Least change of the level that counts.
 pub(super) const MATERIAL: f64 = 0.025;
-/// Least change over a window that counts as a drift.
+/// Least change over a window that counts as a drift, and least one for each drive write where it is less than [`MATERIAL`].
 const DRIFT: f64 = 0.015;
+const DRIFT_PER_FILL: f64 = 0.006;
 /// Standard errors at which a change is certain, all places and windows that are tried included.
 const CERTAIN: f64 = 4.0;
 /// One-sided 95%.
@@ -42,10 +44,9 @@ const SHARP: f64 = 0.75;
 /// Drive writes over which the slope counts after a step, which may have been the beginning of a gradual change.
 const SLOPE_FILLS_STEPPED: f64 = 4.0;
 /// Drive writes over which the slope counts after a gradual change.
-const SLOPE_FILLS_GRADUAL: f64 = 8.0;
-/// Standard deviation of half drive writes beyond which they wander, and how many times that of noise it has to be.
-const WANDERS: f64 = 0.016;
-const WANDERS_TIMES: f64 = 2.5;
+const SLOPE_FILLS_GRADUAL: f64 = 6.0;
+/// Times the spread that noise explains from which on quarters of a drive write go up and down.
+const RESTLESS_TIMES: f64 = 2.5;
 const SINCE_DRIFT_FILLS_MAX: f64 = 8.0;
 /// A stretch of so many drive writes is a plateau, a shorter one a part of a gradual change.
 const PLATEAU_FILLS: f64 = 2.0;
@@ -323,7 +324,7 @@ impl End<'_> {
             (sample::sum_of_squares(&steps, sample::mean(&steps)) / steps.len() as f64 / 2.0)
                 .sqrt();
         let explained = segments::spread(part, 1) / (quarter as f64).sqrt();
-        spread > RESTLESS * segment.mean && spread > WANDERS_TIMES * explained
+        spread > RESTLESS * segment.mean && spread > RESTLESS_TIMES * explained
     }
 
     /// The level changed within a drive write, and not on the way.
@@ -340,25 +341,17 @@ impl End<'_> {
         (sample::mean(after) - sample::mean(before)) / change >= SHARP
     }
 
+    fn wander(&self) -> Option<Wander> {
+        Wander::of(self.costs, self.cell_fills, self.level, self.quick_noise)
+    }
+
     /// Half drive writes vary by more than what lies close together explains.
     fn wanders(&self) -> Option<(Shape, String)> {
-        let half = self.cells_of(0.5);
-        let means: Vec<f64> = self.costs.rchunks_exact(half).map(sample::mean).collect();
-        if means.len() < 6 {
-            return None;
-        }
-        // A stall moves a mean, and no median.
-        let median =
-            |part: &[f64]| sample::sorted(part).map(|part| sample::median_of_sorted(&part));
-        let medians: Vec<f64> = self.costs.rchunks_exact(half).filter_map(median).collect();
-        let of = |levels: &[f64]| Some(sample::standard_deviation(levels)? / self.level);
-        let spread = of(&means)?.min(of(&medians)?);
-        let explained = self.quick_noise / (half as f64).sqrt();
-        (spread > WANDERS && spread > WANDERS_TIMES * explained).then(|| {
+        self.wander().filter(Wander::is_certain).map(|wander| {
             let reason = format!(
                 "half drive writes wander by ± {:.1}%, and noise explains ± {:.1}%",
-                100.0 * spread,
-                100.0 * explained
+                100.0 * wander.spread,
+                100.0 * wander.explained
             );
             (Shape::Drifting, reason)
         })
@@ -454,6 +447,7 @@ impl End<'_> {
         let certain = lines.filter(|line| {
             line.fills >= 1.0
                 && (line.slope * line.fills).abs() > DRIFT
+                && ((line.slope * line.fills).abs() > MATERIAL || line.slope.abs() > DRIFT_PER_FILL)
                 && line.slope.abs() > CERTAIN * line.slope_error
         });
         let line = certain.max_by(|a, b| a.fills.total_cmp(&b.fills))?;
@@ -525,6 +519,16 @@ impl End<'_> {
         let missing = if is_slow && self.fills() < SINCE_REVERSAL_FILLS[0] {
             let reason = "values resemble those long before them: few of them are independent";
             Some((reason.to_owned(), margin * (SINCE_REVERSAL_FILLS[0] / self.fills()).powf(1.5)))
+        } else if let Some(excess) =
+            self.wander().and_then(|found| found.exceeds(ending.changes > 0))
+        {
+            let reason = format!(
+                "{} vary by ± {}, more than the ± {} of a level that does not wander",
+                excess.of,
+                percent(excess.spread),
+                percent(excess.allowed)
+            );
+            Some((reason, margin * excess.spread / excess.allowed))
         } else if ahead > margin {
             Some((
                 format!(

@@ -14,6 +14,7 @@ mod periodic;
 mod segments;
 pub mod snia;
 pub mod theory;
+mod wander;
 pub mod window;
 
 pub use detector::Detector;
