@@ -102,7 +102,8 @@ impl<'a> Asker<'a> {
         };
         for _ in 0..VISITS.1 {
             let units = self.field.take(desk, count as usize, self.len)?;
-            let turn = Turn { units: &units, order: Order::Linear, len: self.len, also };
+            let turn =
+                Turn { units: &units, order: Order::Linear, len: self.len, also, again: false };
             self.field.turns(desk, &turn, &mut visits, &enough)?;
             if enough(&visits) {
                 break;

@@ -22,8 +22,9 @@ const SAFE: u64 = 48 * MIB;
 const LEAST: u64 = 64 * KIB;
 /// Places in one erase block that are used, at most: more tell no more.
 const SLOTS_MAX: u64 = 12;
-/// What is left out at the beginning of a drive, where a zone for file allocation tables may be.
-const SKIP: u64 = 64 * MIB;
+/// What is left out at the beginning of a drive, where a zone for file allocation tables may be: a place in it would
+/// count as an erase block that is never closed.
+const SKIP: u64 = 192 * MIB;
 
 /// Erase blocks far apart, in random order.
 #[derive(Clone, Debug)]
@@ -145,6 +146,11 @@ impl Field {
         self.starts.iter().copied().min().unwrap_or(0)
     }
 
+    /// True where the erase block is not known, and may be smaller than what is used of a place.
+    pub(crate) fn is_near(&self) -> bool {
+        self.near
+    }
+
     /// Where the blocks begin, in random order.
     pub(crate) fn starts(&self) -> &[u64] {
         &self.starts
@@ -216,8 +222,11 @@ impl Field {
         visits: &mut Vec<Visit>,
         enough: &dyn Fn(&[Visit]) -> bool,
     ) -> Result<(), Halt> {
-        let Turn { units, order, len, also } = *turn;
-        let route = route(order, self.slots(len), self.near);
+        let Turn { units, order, len, also, again } = *turn;
+        let mut route = route(order, self.slots(len), self.near);
+        if again {
+            route.iter_mut().for_each(|slots| *slots = vec![1, 0]);
+        }
         let part =
             format!("{} KiB {order:?} {}", len / KIB, units.len() + usize::from(also.is_some()));
         for (number, slots) in route.iter().enumerate() {
@@ -271,6 +280,8 @@ pub(crate) struct Turn<'a> {
     pub(crate) len: u64,
     /// Another place that takes part, always the same.
     pub(crate) also: Option<u64>,
+    /// All visits go to the first two slots and back, so that none can reach into another block.
+    pub(crate) again: bool,
 }
 
 /// The visits to a block, each with its slots: one after the other; or in pairs, of which the second goes back by half

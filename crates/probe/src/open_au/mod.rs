@@ -12,7 +12,7 @@ mod table;
 use serde::{Deserialize, Serialize};
 
 use crate::desk::{Desk, Halt};
-use crate::finding::{Finding, Name, Outcome};
+use crate::finding::{Finding, Name, Outcome, Verdict};
 use crate::known::Known;
 
 pub(crate) use field::{Field, Turn, Visit, elapsed, midmean};
@@ -134,7 +134,7 @@ fn ask(
         };
         let end = match (search.run(desk, nr_max)?, limit) {
             (End::NoLimit { up_to }, Some(End::Limit { open, clear })) if up_to == open => {
-                End::AsInOrder { open, clear }
+                search.as_in_order(desk, End::AsInOrder { open, clear })?
             }
             (end, _) => end,
         };
@@ -167,6 +167,13 @@ fn ask(
             }
             _ => finding(order.name(), end, halt),
         });
+    }
+    if findings.iter().any(|finding| finding.verdict != Verdict::None) {
+        for finding in findings.iter_mut().filter(|finding| finding.verdict == Verdict::None) {
+            let reason =
+                format!("{}; but another order of writing costs something", finding.reason);
+            *finding = Finding::unknown(finding.name, reason);
+        }
     }
     Ok(findings)
 }

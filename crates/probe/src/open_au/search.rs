@@ -29,6 +29,12 @@ const MOST: f64 = 0.65;
 /// A visit that takes so many times longer than its writes alone is a merge whatever the size: no card has so many
 /// planes.
 const PLAIN: f64 = 4.0;
+/// What planes one by one cost is the same share of writes of two sizes, up to this ratio either way, and no more than so
+/// many times the writes themselves.
+const ALIKE: f64 = 2.0;
+const PLANES: f64 = 3.0;
+/// Where visits differ by so much of what the writes take alone (five standard errors), a merge could hide among them.
+const BLIND: f64 = 0.75;
 
 /// What was measured with one count of erase blocks and one size.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -90,6 +96,8 @@ pub(crate) struct Search<'a> {
     pub(crate) cells: Vec<Cell>,
     /// What turns cost that are no merges: at the smaller size, and at the larger once that was asked.
     level: (Excess, Option<Excess>),
+    /// Visits go to the same places again and again.
+    again: bool,
     /// Why it ended before it knew.
     pub(crate) halt: Option<Halt>,
 }
@@ -101,7 +109,8 @@ const NOTHING: Excess =
 impl<'a> Search<'a> {
     pub(crate) fn new(field: &'a mut Field, order: Order, small: u64) -> Search<'a> {
         let sizes = field.sizes(small);
-        Search { field, order, sizes, cells: Vec::new(), level: (NOTHING, None), halt: None }
+        let level = (NOTHING, None);
+        Search { field, order, sizes, cells: Vec::new(), level, again: false, halt: None }
     }
 
     /// Goes from one erase block to `nr_max`.
@@ -115,6 +124,24 @@ impl<'a> Search<'a> {
             Err(halt) if halt.is_limit() => {
                 self.halt = Some(halt);
                 Ok(End::Cut { fast })
+            }
+            Err(halt) => Err(halt),
+        }
+    }
+
+    /// `end`, where one more at random than may be open in order costs what it must; nothing shows on blocks that hold
+    /// nothing.
+    ///
+    /// # Errors
+    /// A [`Halt`] that is no limit.
+    pub(crate) fn as_in_order(&mut self, desk: &mut Desk<'_>, end: End) -> Result<End, Halt> {
+        let End::AsInOrder { open, .. } = end else { return Ok(end) };
+        match self.step(desk, open + 1) {
+            Ok(Step::Cliff) => Ok(end),
+            Ok(_) => Ok(End::Unclear { from: open, to: open + 1 }),
+            Err(halt) if halt.is_limit() => {
+                self.halt = Some(halt);
+                Ok(End::Cut { fast: open })
             }
             Err(halt) => Err(halt),
         }
@@ -146,7 +173,7 @@ impl<'a> Search<'a> {
         let mut first = self.cell(desk, nr, small, VISITS_MIN)?;
         let Some(level) = self.level.1 else {
             if !first.differs(&self.level.0) {
-                return Ok(Step::Fast);
+                return Ok(first.as_fast());
             }
             if first.excess_ns > PLAIN * first.alone_ns {
                 return Ok(Step::Cliff);
@@ -154,7 +181,7 @@ impl<'a> Search<'a> {
             // What seldom happens by chance happens seldom twice.
             first = self.cell(desk, nr, small, VISITS_MAX)?;
             if !first.differs(&self.level.0) {
-                return Ok(Step::Fast);
+                return Ok(first.as_fast());
             }
             return self.ask_larger(desk, nr, first);
         };
@@ -162,7 +189,7 @@ impl<'a> Search<'a> {
         // chance cost as much at one size, but not at two.
         let second = self.cell(desk, nr, large, VISITS_MIN)?;
         if !first.differs(&self.level.0) && !second.differs(&level) {
-            return Ok(Step::Fast);
+            return Ok(if second.is_blind() { Step::Unclear } else { first.as_fast() });
         }
         first = self.cell(desk, nr, small, VISITS_MAX)?;
         self.ask_larger(desk, nr, first)
@@ -212,6 +239,15 @@ impl<'a> Search<'a> {
         let rise = (slow.low + slow.high - fast.low - fast.high).abs() / 2.0;
         let error = within.iter().chain(&beyond).map(|cell| cell.error_ns).fold(1.0, f64::max);
         let most = beyond.iter().all(|cell| cell.share >= MOST);
+        // Where blocks are smaller than what is used of a place, each visit opens another one, which it would cost too.
+        if open == 0 && self.field.is_near() {
+            self.again = true;
+            let again = self.cell(desk, cliff, len, VISITS_MIN);
+            self.again = false;
+            if again?.excess_ns < slow.low / 5.0 {
+                return Ok(End::Unclear { from: 0, to: cliff });
+            }
+        }
         if gap < APART * rise || gap < CLEAR * error || !most {
             return Ok(End::Unclear { from: 0, to: cliff });
         }
@@ -259,7 +295,8 @@ impl<'a> Search<'a> {
         // A block has few places: more are needed for few blocks.
         for _ in 0..VISITS_MAX {
             let taken = self.field.take(desk, nr as usize, len)?;
-            let turn = Turn { units: &taken, order: self.order, len, also: None };
+            let turn =
+                Turn { units: &taken, order: self.order, len, also: None, again: self.again };
             result = self.field.turns(desk, &turn, &mut visits, &enough);
             if result.is_err() || enough(&visits) {
                 break;
@@ -290,7 +327,7 @@ fn split(small: Excess, large: Excess, ratio: f64) -> Step {
     let most = small.share.min(large.share) >= MOST;
     if constant > least && most && (-0.2..0.4).contains(&share) {
         Step::Cliff
-    } else if small.excess_ns > 0.0 && (0.6..2.0).contains(&share) {
+    } else if small.excess_ns > 0.0 && (0.6..2.0).contains(&share) && small.is_like(&large) {
         Step::Fast
     } else {
         Step::Unclear
@@ -307,6 +344,21 @@ impl Excess {
     /// What was added over `before`, and its standard error.
     pub(crate) fn over(&self, before: &Excess) -> (f64, f64) {
         (self.excess_ns - before.excess_ns, self.error_ns.hypot(before.error_ns))
+    }
+
+    /// True when visits differ so much that a merge could hide among them.
+    fn is_blind(&self) -> bool {
+        ERRORS * self.error_ns > BLIND * self.alone_ns
+    }
+
+    /// True when both are as planes one by one make them.
+    fn is_like(&self, other: &Excess) -> bool {
+        let [one, other] = [self, other].map(|excess| excess.excess_ns / excess.alone_ns);
+        one.max(other) <= PLANES && (1.0 / ALIKE..=ALIKE).contains(&(one / other))
+    }
+
+    fn as_fast(&self) -> Step {
+        if self.is_blind() { Step::Unclear } else { Step::Fast }
     }
 
     /// True when it is not what it was `before`.
