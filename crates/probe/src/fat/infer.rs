@@ -12,6 +12,8 @@ use crate::finding::{Finding, Name};
 const FASTER: f64 = 1.3;
 /// ...and from this one in nearly each line.
 const EACH: f64 = 1.12;
+/// Zones are known up to this length, in bytes: what is alike all over less may lie in one.
+const ZONE_MAX: u64 = 128 << 20;
 /// Columns within this ratio are alike.
 const ALIKE: f64 = 1.12;
 
@@ -55,6 +57,12 @@ pub fn infer(table: &Table) -> Finding {
     let behind = &speeds[zone..];
     if zone > 0 {
         return found(table, zone, &speeds);
+    }
+    let seen = columns as u64 * table.erase_block_bytes;
+    if behind.iter().all(Speed::alike) && seen <= ZONE_MAX {
+        return unknown(format!(
+            "{columns} erase blocks from the beginning on are written alike, which a zone that is longer does not exclude"
+        ));
     }
     if behind.iter().all(Speed::alike) {
         let reason = format!("{columns} erase blocks from the beginning on are written alike");

@@ -1,5 +1,7 @@
 //! How many bands the levels of places lie in: the comparison of models, and what must hold before a count is named.
 
+use std::collections::BTreeMap;
+
 use super::mixture::{Datum, Fit, Shape, fit};
 use super::turns::{self, Turns};
 
@@ -223,6 +225,20 @@ fn several(question: &Question<'_>, fit: &Fit, sure: f64) -> Answer {
     if fit.shares.iter().any(|share| *share < SHARE_MIN / count as f64) {
         return Answer::Open(format!("of {count} bands one has hardly any places"), true);
     }
+    // Two zones lie apart once on the way through the drive; windows that each show some of the kinds do so now and again.
+    let apart = |pair: &&[f64]| (pair[1] - pair[0]).abs() > SPLIT_MAX * narrowest;
+    if fit.shape.offsets && fit.offsets.windows(2).filter(apart).count() > 1 {
+        return Answer::Open(
+            format!(
+                "{count} bands fit best, and lie elsewhere from region to region: they may be more"
+            ),
+            false,
+        );
+    }
+    if fit.shape.plane.is_some() && fit.plane_ns.abs() > question.closest && in_phase(data, fit) {
+        let what = "times alternate with the address in the same way everywhere: planes, or more kinds of pages";
+        return Answer::Open(what.to_owned(), false);
+    }
     let members = assigned(question.data, fit);
     for (band, places) in members.iter().enumerate() {
         let below = band.checked_sub(1).and_then(|below| gaps.get(below));
@@ -238,6 +254,24 @@ fn several(question: &Question<'_>, fit: &Fit, sure: f64) -> Answer {
         );
     }
     Answer::Bands(count, sure)
+}
+
+/// True when bands follow the address in the same way in all windows, as kinds of pages on a stripe over dies do: twice as
+/// many of them then look like planes.
+fn in_phase(data: &[Datum], fit: &Fit) -> bool {
+    let first = data.chunk_by(|a, b| a.window == b.window).next().unwrap_or(&[]);
+    let ends = first.first().zip(first.last());
+    let span = ends.map_or(1, |(a, b)| (b.offset - a.offset + 1).next_power_of_two());
+    let (mut seen, mut same, mut all) = (BTreeMap::new(), 0, 0);
+    for datum in data {
+        let band = fit.band(datum).0;
+        let known = *seen.entry(datum.offset % span).or_insert((band, datum.window));
+        if known.1 != datum.window {
+            all += 1;
+            same += usize::from(known.0 == band);
+        }
+    }
+    all > 0 && 10 * same >= 9 * all
 }
 
 /// The places of each band.

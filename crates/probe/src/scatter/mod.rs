@@ -45,6 +45,9 @@ const WRITTEN: u64 = 256 << 10;
 /// Reads that differ by less than this share take as long as before.
 const AS_BEFORE: f64 = 0.005;
 
+/// Of the reads of places so many may lie far from what their place takes otherwise: spikes do.
+const ASTRAY_MAX: f64 = 0.06;
+
 /// Most reads of a place in a window.
 const READS_MAX: usize = 2048;
 
@@ -88,8 +91,11 @@ pub fn probe(
     let unit = known.value(Name::EraseBlock);
     desk.within(options.limit, |desk| {
         let mut state = State::new(desk, places);
-        // Where reads show boundaries, they read cells.
-        state.holds_data = unit.or(known.scale(Name::MultiPlanePage)).is_some();
+        // Where reads show boundaries, they read cells. Sizes that were given, or that writes have shown, say nothing of
+        // that.
+        let by_reads = |name| known.given(name).is_none() && known.scale(name).is_some();
+        state.holds_data =
+            !desk.may_write() && (by_reads(Name::EraseBlock) || by_reads(Name::MultiPlanePage));
         let share = |percent| spots::share(options.limit, percent);
         desk.within(share(20), |desk| state.read_overview(desk, options.count))?;
         desk.within(share(55), |desk| state.read_windows(desk))?;
@@ -227,6 +233,12 @@ impl State {
             closest: DISTANCE_MIN * noise.base,
         };
         self.judged = bands::judge(&question);
+        if spots::astray(self.windows.iter().chain(&self.first), noise) > ASTRAY_MAX
+            && let Some(judged) = &mut self.judged
+        {
+            let why = "reads of one place take now one time and now another: heat or other work";
+            judged.answer = Answer::Open(why.to_owned(), false);
+        }
         let compare = |judged| zones::compare(&first, judged, noise.base, self.places.groups_known);
         self.beginning = self.judged.as_ref().and_then(compare);
         let bands =

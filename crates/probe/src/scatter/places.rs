@@ -11,14 +11,15 @@ use crate::known::Known;
 
 const MIB: u64 = 1 << 20;
 
-/// A read of a window is so long at most: longer ones take more time and no more from the cells' array.
-const FINE_BYTES: u64 = 4096;
+/// A read of a window is so long at most: longer ones take more time and no more from the cells' array, and those that
+/// reach over two pages mix their kinds. Flash with smaller pages is not made.
+const FINE_BYTES: u64 = 2048;
 
 /// Distance of places where groups of pages are not known: no page is smaller on anything sold in this century.
 const GRAIN_BYTES: u64 = 4096;
 
 /// Pages that are tried where planes may differ: the places of one lie on one plane.
-const PAGES: [u64; 4] = [4 << 10, 8 << 10, 16 << 10, 32 << 10];
+const PAGES: [u64; 5] = [2 << 10, 4 << 10, 8 << 10, 16 << 10, 32 << 10];
 
 /// Beyond the beginning by this much, no zone for file allocation tables reaches.
 const ZONES_END: u64 = 64 * MIB;
@@ -59,9 +60,12 @@ impl Places {
     ) -> Option<Places> {
         let logical = logical.0.max(512);
         let usable = |bytes: &u64| *bytes >= logical && bytes.is_multiple_of(logical);
-        let group = known.scale(Name::MultiPlanePage).filter(usable);
+        let group = known.value(Name::MultiPlanePage).filter(usable);
         let page = known.value(Name::Page).filter(usable);
-        let grain = group.or(page).unwrap_or(GRAIN_BYTES.max(logical));
+        // Of a class the least: steps of a greater one would pass over kinds of pages.
+        let class = || known.finding(Name::MultiPlanePage)?.one_of.first().copied();
+        let least = class().filter(usable).map(|least| least.min(GRAIN_BYTES).max(logical));
+        let grain = group.or(page).or(least).unwrap_or(GRAIN_BYTES.max(logical));
         let planes = match (group, page) {
             (Some(_), _) => Vec::new(),
             (None, Some(page)) => vec![page],
@@ -125,14 +129,14 @@ impl Places {
     }
 
     /// First bytes of the windows: spread over the region beyond where zones at the beginning end, one in each even
-    /// part of it. They begin at whole MiB where there is room, so that a window rarely reaches into another unit; or
-    /// `anywhere`, since at even distances all may show the same of some kinds of pages.
+    /// part of it. They begin at multiples of their size where there is room, so that a window rarely reaches into another
+    /// unit; or `anywhere`. Rejected: whole MiB, at which all may show the same of some kinds of pages.
     pub(super) fn window_begins(&self, anywhere: bool, rng: &mut Rng) -> Vec<u64> {
         let (span, bytes) = (self.to - self.from, self.window_places * self.grain);
         let first = self.from + ZONES_END.min(span / 4);
         let room = self.to - first;
         let step = if !anywhere && room >= self.windows * 4 * (bytes + MIB) {
-            MIB.max(self.grain)
+            bytes.next_power_of_two().min(MIB).max(self.grain)
         } else {
             self.grain
         };

@@ -221,7 +221,8 @@ fn cell_bands(judged: Option<&Judged>, holds_data: bool) -> Finding {
         Some(Answer::Open(why, _)) => Finding::unknown(name, why.clone()),
         Some(Answer::One(..)) if !holds_data => Finding::unknown(
             name,
-            "one band; what was never written is read in one time too, and nothing was written here",
+            "one band: one bit a cell, or a drive whose reads do not tell, as of what was never written; nothing was \
+             written here",
         ),
         Some(Answer::One(confidence, _)) => {
             let why = "one band: one bit a cell, or a drive whose reads do not tell";

@@ -92,6 +92,18 @@ impl Noise {
     }
 }
 
+/// The share of reads that are no part of their place's level.
+pub(super) fn astray<'a>(spots: impl Iterator<Item = &'a Spot>, noise: Noise) -> f64 {
+    let (mut far, mut all) = (0, 0);
+    for spot in spots {
+        let middle = spot.median();
+        let is_far = |time: &&f64| (**time - middle).abs() > CLIP * noise.sigma;
+        far += spot.times.iter().filter(is_far).count();
+        all += spot.times.len();
+    }
+    far as f64 / all.max(1) as f64
+}
+
 /// Median; zero of nothing.
 pub(super) fn median_of(values: &mut [f64]) -> f64 {
     if values.is_empty() {

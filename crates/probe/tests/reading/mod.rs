@@ -15,11 +15,12 @@ pub struct Limits {
     pub length: u64,
     pub time: Nanos,
     pub seed: u64,
+    pub writes: bool,
 }
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { offset: 0, length: 0, time: Nanos::secs(600), seed: 7 }
+        Limits { offset: 0, length: 0, time: Nanos::secs(600), seed: 7, writes: false }
     }
 }
 
@@ -32,9 +33,9 @@ pub fn at_desk<R>(spec: &str, limits: Limits, work: impl FnOnce(&mut Desk<'_>) -
     let length = if limits.length == 0 { whole } else { Bytes(limits.length) };
     let terms = Terms {
         region: Region { offset: Bytes(limits.offset), length },
-        may_write: false,
+        may_write: limits.writes,
         time_budget: limits.time,
-        write_budget: Bytes(0),
+        write_budget: if limits.writes { Bytes::gib(1) } else { Bytes(0) },
         seed: limits.seed,
     };
     let mut keeper = NoKeeper;
