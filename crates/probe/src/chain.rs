@@ -204,6 +204,7 @@ impl Work {
 
     fn take(&mut self, done: Done) {
         self.known.learn(&done.findings);
+        self.known.without_units();
         self.done.push(done);
     }
 
@@ -249,6 +250,9 @@ impl Work {
             Task::OpenAu(_) => self.confirmed(findings),
             _ => findings,
         };
+        let given = |finding: &Finding| self.known.given(finding.name).is_some();
+        let stated = |finding: Finding| if given(&finding) { finding } else { finding.borne_out() };
+        let findings = findings.into_iter().map(stated).collect();
         let spent = desk.spent().since(before);
         Ok(Done { probe: task.word().to_owned(), findings, evidence, caveats, spent, halted })
     }

@@ -33,6 +33,23 @@ impl Known {
         }
     }
 
+    /// Takes back sizes that reads showed where any number of places can be written at once: such a drive maps its pages
+    /// one by one, and the steps are of something else, as of its map or of a stripe over dies.
+    pub(crate) fn without_units(&mut self) {
+        let free = self.finding(Name::OpenAuLinear).is_some_and(|f| f.verdict == Verdict::None);
+        let sizes = [Name::EraseBlock, Name::Page, Name::MultiPlanePage];
+        let said = |f: &Finding| f.verdict == Verdict::Found || !f.one_of.is_empty();
+        for finding in self.findings.iter_mut().filter(|f| free && sizes.contains(&f.name)) {
+            if said(finding) {
+                *finding = Finding::unknown(
+                    finding.name,
+                    "reads show a step, and writes all over the drive take no longer than in order: it may be that of \
+                     a map of pages or of a stripe over dies",
+                );
+            }
+        }
+    }
+
     /// The value, given or found.
     pub fn value(&self, name: Name) -> Option<u64> {
         self.given(name).or_else(|| self.finding(name)?.value)

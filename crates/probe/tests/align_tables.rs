@@ -50,9 +50,10 @@ fn published_tables_say_what_their_readers_say() {
                 assert_eq!(said, [4 * MIB, 8 * KIB, 16 * KIB].map(Some), "{judgement:#?}");
             }
             "align-source000-usb-8m-16k.txt" => {
-                assert_eq!(said, [8 * MIB, 16 * KIB, 16 * KIB].map(Some), "{judgement:#?}");
+                assert_eq!(said, [Some(8 * MIB), None, Some(16 * KIB)], "{judgement:#?}");
                 // Its author says: 16 KiB likely, or 8.
-                assert_eq!(page.low, Some(8 * KIB));
+                let holds = |bytes: u64| page.one_of.contains(&bytes);
+                assert!(holds(8 * KIB) && holds(16 * KIB), "{page:?}");
             }
             "align-issue9-intel600p.txt" => {
                 assert!(judgement.findings.iter().all(|f| f.verdict == Verdict::Unknown));
@@ -178,6 +179,29 @@ fn confidence_in_a_table_is_earned() {
         "{wrong} wrong of {answers}, {doubt:.1} expected"
     );
     assert!(plain_found * 10 >= plain * 8, "{plain_found} of {plain}");
+}
+
+// Breaks when a few of the places of a row, which are all that a size of 5, 7 or 9 times a power of two steps at, pass for
+// all of them.
+#[test]
+fn sizes_of_other_odd_numbers_are_no_grid_of_a_power_of_two() {
+    let (mut answers, mut wrong) = (0, 0);
+    for seed in 0..120 {
+        let mut rng = Rng::for_path(seed, &[8]);
+        let odd = [5, 7, 9, 11, 13][rng.below(5) as usize];
+        let card = Card { block: (odd << rng.below(4)) * MIB, ..Card::draw(&mut rng) };
+        let judgement = judge_rows(&card.table(&mut rng));
+        let block = &judgement.findings[0];
+        answers += u32::from(block.value.is_some() || !block.one_of.is_empty());
+        let right = block.value.is_none_or(|value| value == card.block)
+            && (block.one_of.is_empty() || block.one_of.contains(&card.block));
+        if !right {
+            println!("{card:?}: {block:?}");
+        }
+        wrong += u32::from(!right);
+    }
+    println!("{answers} answers, {wrong} wrong");
+    assert_eq!(wrong, 0, "{wrong} wrong of {answers}");
 }
 
 fn clean(block: u64) -> Vec<(u64, [f64; 4])> {

@@ -2,8 +2,9 @@
 
 use crate::common::{CASES, SOURCES, beside};
 use drivescope_probe::flashbench::{
-    AlignTable, DiffFrom, OpenAuTable, Parsed, Source, Table, parse, parse_all,
+    AlignTable, DiffFrom, OpenAuTable, Parsed, Source, Table, judge, parse, parse_all,
 };
+use drivescope_probe::{Finding, Name};
 
 fn align(parsed: &Parsed) -> &AlignTable {
     let Table::Align(table) = &parsed.table else { panic!("{:?}", parsed.table) };
@@ -122,6 +123,47 @@ fn the_published_table_of_find_fat() {
     let first: Vec<f64> = table.rows[0].rates.iter().map(|rate| rate.bytes_per_s).collect();
     assert_eq!(first, [865e3, 3.56e6, 3.01e6, 5.13e6, 5.14e6, 5.12e6]);
     assert_eq!((table.erase_block, table.random), (Some(4 << 20), Some(false)));
+}
+
+/// What all tables of one device say together, as `import flashbench` asks.
+fn said(prefixes: &[&str]) -> Option<Vec<Finding>> {
+    let mut tables = Vec::new();
+    for prefix in prefixes {
+        let texts = beside(CASES, prefix)?;
+        let texts = texts.iter().map(|(name, text)| (name.as_str(), text.as_slice()));
+        tables.extend(parse_all(texts).unwrap().into_iter().map(|parsed| parsed.table));
+    }
+    Some(judge(&tables, None))
+}
+
+// Breaks when a published table no longer gives what its author read in it, or more than the table shows.
+#[test]
+fn published_tables_give_the_values_of_their_authors() {
+    let values = |findings: &[Finding]| -> Vec<(Name, u64)> {
+        findings.iter().filter_map(|f| Some((f.name, f.value?))).collect()
+    };
+    let Some(readme) = said(&["align-readme", "openau-readme"]) else { return };
+    let expected = [
+        (Name::EraseBlock, 4 << 20),
+        (Name::Page, 8 << 10),
+        (Name::MultiPlanePage, 16 << 10),
+        (Name::OpenAuLinear, 2),
+    ];
+    assert_eq!(values(&readme), expected, "{readme:#?}");
+    let usb = said(&["align-source000", "openau-source000"]).unwrap();
+    let expected =
+        [(Name::EraseBlock, 8 << 20), (Name::MultiPlanePage, 16 << 10), (Name::OpenAuLinear, 1)];
+    assert_eq!(values(&usb), expected, "{usb:#?}");
+    // Its author: 2 or 4 MiB, three open, no zone to be seen; and nothing of a solid-state drive.
+    let kingston = said(&["align-kingston4g", "openau-kingston4g", "fat-kingston4g"]).unwrap();
+    let block = kingston.iter().find(|f| f.name == Name::EraseBlock).unwrap();
+    assert!(block.value.is_none_or(|v| v == 2 << 20 || v == 4 << 20), "{block:?}");
+    let class = &block.one_of;
+    assert!(class.is_empty() || class.contains(&(2 << 20)) || class.contains(&(4 << 20)));
+    let counted = |name: Name| kingston.iter().find(|f| f.name == name).and_then(|f| f.value);
+    assert_eq!(counted(Name::OpenAuLinear), Some(3), "{kingston:#?}");
+    assert_eq!(counted(Name::FatZone), None, "{kingston:#?}");
+    assert_eq!(values(&said(&["align-issue9"]).unwrap()), []);
 }
 
 /// Files whose tables are whole, by what their names begin with; others may come to stand beside them.

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::class::Class;
 use super::estimate::Estimate;
+use super::family;
 use super::model::{self, Fit, Point, StepPrior};
 use super::row::{Row, Source};
 
@@ -164,10 +165,26 @@ fn hypotheses(rows: &[&Row], source: Source) -> Vec<(Hypothesis, f64)> {
         Source::Published => survey(block),
     };
     let total: f64 = blocks.iter().map(|&block| weight(block)).sum();
-    let block = |&block: &u64| (Hypothesis::Block(block), (0.6 * weight(block) / total).ln());
+    // Our own rows are followed by single boundaries, which tell these sizes; of a table no more is known.
+    let odd: Vec<u64> = match source {
+        Source::Measured => Vec::new(),
+        Source::Published => family::sizes()
+            .into_iter()
+            .filter(|size| *size >= family::LEAST && (size >> size.trailing_zeros()) > 3)
+            .filter(|&size| tells(size))
+            .collect(),
+    };
+    let (share, of_odd) = if odd.is_empty() { (0.6, 0.0) } else { (0.6 - ODD, ODD) };
+    let block = |&block: &u64| (Hypothesis::Block(block), (share * weight(block) / total).ln());
+    let each = (of_odd / odd.len().max(1) as f64).ln();
     let others = [(Hypothesis::None, 0.35f64.ln()), (Hypothesis::Trend, 0.05f64.ln())];
-    others.into_iter().chain(blocks.iter().map(block)).collect()
+    let odd = odd.iter().map(|&size| (Hypothesis::Block(size), each));
+    others.into_iter().chain(blocks.iter().map(block)).chain(odd).collect()
 }
+
+/// Prior probability of all sizes of 5 to 27 times a power of two together, in a published table: newer cards of three
+/// bits a cell have them.
+const ODD: f64 = 0.1;
 
 /// How common erase blocks of a size are among the cards and sticks that flashbench's tables were made of: about as
 /// in Linaro's survey of flash cards, in parts of a hundred. It counts where a table leaves two sizes open.

@@ -276,6 +276,12 @@ fn doubt(
             "boundaries step at a fraction of the places at multiples of {bytes}"
         ));
     }
+    if let Some(prime) = fraction(best, places) {
+        return Some(format!(
+            "of the boundaries at multiples of {bytes}, those at multiples of {} alone are seen to step",
+            block::Bytes(prime * best.bytes).about()
+        ));
+    }
     // Where both sides are read at once and the slower one is waited for, a boundary between pages of unlike kinds
     // costs more than one between like ones, and these are all within a stripe over the drive's dies. Beyond the
     // slower side alone the step then vanishes.
@@ -294,6 +300,25 @@ fn doubt(
              looks like that"
         )
     })
+}
+
+/// The number by which the true size is perhaps a multiple of `best`: the boundaries that it does not divide must step as
+/// all do. A size that is not among those that are told apart shares some boundaries with one that is.
+fn fraction(best: &Size, places: &[Place]) -> Option<u64> {
+    let mean = |of: &dyn Fn(u64) -> bool| {
+        let of = places.iter().filter(|place| of(place.at));
+        super::estimate::fenced_mean(&mut of.map(|place| place.cost).collect::<Vec<_>>())
+    };
+    let below = mean(&|at| !at.is_multiple_of(best.bytes))?;
+    let steps = |number: &u64| {
+        let few =
+            |at: u64| at.is_multiple_of(best.bytes) && !(at / best.bytes).is_multiple_of(*number);
+        mean(&few).is_some_and(|few| {
+            let (step, error) = (few.value_ns - below.value_ns, few.error_ns.hypot(below.error_ns));
+            step - 2.0 * error >= ALL_STEP * best.step_ns
+        })
+    };
+    [2, 3, 5, 7, 11, 13].into_iter().find(|number| !steps(number))
 }
 
 /// A quantile of sorted values with its standard error, from those a standard error of the rank to either side.

@@ -69,16 +69,15 @@ const SHOWN: usize = 6;
 const SUREST: f64 = 0.9999;
 /// Where a step of this share of a read's time, and of so many nanoseconds, would have been seen, none is one.
 const HIDDEN: (f64, f64) = (0.03, 15_000.0);
-/// Planes that cost the same leave no trace of their own. How probable such a card is, when there is a smaller step
-/// right below the plateau, and when there is none: of cards that others took apart few have such planes.
-const EVEN_PLANES: (f64, f64) = (0.1, 0.02);
-
 /// Erase blocks up to this size must hold so many groups of pages: below, a step may be that of groups which are read
 /// at once.
 const SMALL: u64 = 512 << 10;
-/// Up to this size there must be a lesser step below, that of pages.
-const LONE: u64 = 1 << 20;
+/// Up to this size there must be a lesser step below, that of pages: 16 groups of four planes of 32 KiB that are read at
+/// once are as large.
+const LONE: u64 = 2 << 20;
 const GROUPS_MIN: u64 = 17;
+/// A boundary of pages, which costs another array read, costs this share of the step at least; codewords cost less.
+const PAGES_COST: f64 = 0.2;
 const PAGE_MIN: u64 = 2 << 10;
 /// The first row of a plateau lies this share of it off the others, or less, whatever the errors; and never more than
 /// that.
@@ -226,9 +225,10 @@ impl Case<'_> {
         };
         let bottom = self.rows.first().map_or(0, |row| row.class.align());
         let group = pages.first().map_or(0, |best| best.group_bytes);
-        if size.bytes <= LONE && group <= bottom
-            || size.bytes <= SMALL && size.bytes < GROUPS_MIN * group
-        {
+        let plateau = pages.first().map_or(0.0, |best| best.plateau_ns);
+        // Without the lesser step of pages below, it may be theirs.
+        let lone = group <= bottom || plateau < PAGES_COST * size.step_ns;
+        if size.bytes <= LONE && lone || size.bytes <= SMALL && size.bytes < GROUPS_MIN * group {
             return unknown(
                 "it is the only step: it may be that of pages that are read at once".to_owned(),
             );
@@ -349,6 +349,11 @@ impl Case<'_> {
         if sure < standard.sure_pages || best.spread_ns > standard.uneven * best.plateau_ns {
             return both("rows below the erase block's do not settle on one level from a size on");
         }
+        if self.begins_above(best) {
+            return both(
+                "the first of the rows that settle on one level does not cost what the others do",
+            );
+        }
         if let Some(reason) = self.off_the_plateau(best) {
             // Up to eight planes, or groups that are read at once: each halves the page or doubles what is read together.
             let class = |name, sizes: [u64; 3]| Finding::one_of(name, sizes.into(), reason.clone());
@@ -356,6 +361,10 @@ impl Case<'_> {
                 class(Name::Page, [group / 4, group / 2, group]),
                 class(Name::MultiPlanePage, [group, group * 2, group * 4]),
             );
+        }
+        if let Some(reason) = self.other_planes(best) {
+            let class = |name| Finding::one_of(name, parts_of(group), reason.clone());
+            return (class(Name::Page), class(Name::MultiPlanePage));
         }
         let reason = format!(
             "from {} on crossing any boundary costs {:.1} us",
@@ -374,6 +383,13 @@ impl Case<'_> {
         (page, multi)
     }
 
+    /// True when the first row of the plateau costs less than half of it: it begins higher up, or there are two.
+    fn begins_above(&self, best: &Layout) -> bool {
+        let of_first = |row: &&Row| row.class.factor == 1 && row.align_bytes == best.group_bytes;
+        let first = self.rows.iter().find(of_first).filter(|_| self.source == Source::Measured);
+        first.is_some_and(|row| row.diff.value_ns < 0.5 * best.plateau_ns)
+    }
+
     /// Why the first row of the plateau is not of it, as where four planes or groups that are read at once make the
     /// sides of boundaries differ below it.
     fn off_the_plateau(&self, best: &Layout) -> Option<String> {
@@ -390,6 +406,30 @@ impl Case<'_> {
                 best.plateau_ns / 1e3
             )
         })
+    }
+
+    /// Why the sides of boundaries are not those of two planes: they are one way right below the plateau, the other way on
+    /// it, and alike further below. More planes, or groups that are read at once, make them differ there too.
+    fn other_planes(&self, best: &Layout) -> Option<String> {
+        if self.source != Source::Measured || best.planes != 2 {
+            return None;
+        }
+        let fits = |row: &Row| {
+            let (sides, error) = (row.sides.value_ns, row.sides.error_ns);
+            if 2 * row.align_bytes == best.group_bytes {
+                sides + 2.0 * error >= 0.5 * best.plane_ns
+            } else {
+                sides.abs() <= (0.3 * best.plane_ns).max(4.0 * error)
+            }
+        };
+        let below = |row: &&Row| row.class.factor == 1 && row.align_bytes < best.group_bytes;
+        let off = self.rows.iter().filter(below).find(|row| !fits(row))?;
+        Some(format!(
+            "the sides of boundaries of {} differ by {:.1} us, which two planes do not explain: more of them, or groups \
+             that are read at once",
+            block::Bytes(off.align_bytes).about(),
+            off.sides.value_ns / 1e3
+        ))
     }
 
     fn is_flat(&self, layout: &Layout) -> bool {
@@ -417,35 +457,11 @@ impl Case<'_> {
             let reason = format!(
                 "it is {group} bytes on one plane, or half of it on two with probability {odds:.2}"
             );
-            if self.source == Source::Published {
-                return Finding::unknown(Name::Page, reason);
-            }
             return Finding::one_of(Name::Page, parts_of(group), reason);
         }
-        if self.source == Source::Measured {
-            let values = parts_of(group);
-            let reason = format!("{}: no planes show, which even planes do not", in_words(&values));
-            return Finding::one_of(Name::Page, values, reason);
-        }
-        let half_step = self.steps_below(group, best.spread_ns);
-        let (even, low, reason) = if half_step {
-            let reason = "no planes show; a smaller step below it is one inside a page, unless planes cost the same";
-            (EVEN_PLANES.0, group / 2, reason)
-        } else {
-            (EVEN_PLANES.1, group, "no planes show")
-        };
-        Finding::found(Name::Page, group, best.probability * (1.0 - even), reason)
-            .between(low, group)
-    }
-
-    /// True when the row right below the multi-plane page stands out from that below it.
-    fn steps_below(&self, group: u64, spread: f64) -> bool {
-        let row = |bytes: u64| {
-            self.rows.iter().find(|row| row.class.factor == 1 && row.align_bytes == bytes)
-        };
-        let (Some(half), Some(quarter)) = (row(group / 2), row(group / 4)) else { return false };
-        let step = half.diff.value_ns - quarter.diff.value_ns;
-        step > 3.0 * half.diff.error_ns.hypot(quarter.diff.error_ns).max(spread)
+        let values = parts_of(group);
+        let reason = format!("{}: no planes show, which even planes do not", in_words(&values));
+        Finding::one_of(Name::Page, values, reason)
     }
 }
 

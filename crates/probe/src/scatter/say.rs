@@ -330,6 +330,13 @@ fn fat_zone(state: &State, zones: &[Zone]) -> Finding {
             "reads at the beginning are unlike the rest, and not as such a zone's are",
         );
     }
+    // What was never written is read sooner, and earlier probes wrote elsewhere.
+    if other.slower < 0.0 && !state.holds_data {
+        return Finding::unknown(
+            name,
+            "reads at the beginning are faster than elsewhere, as of what was never written",
+        );
+    }
     if unwritten(other, state.judged.as_ref()) {
         return Finding::unknown(name, "the rest reads as if it had never been written");
     }
