@@ -20,6 +20,9 @@ pub(super) struct Drawn {
     pub(super) kind: &'static str,
     /// What is true; `None` is "there is no such thing".
     pub(super) truths: Vec<(Name, Option<u64>)>,
+    /// True for a card whose reads show the boundaries of its units to an oracle that knows how it is drawn: it holds data,
+    /// crossing a boundary costs something, and the unit is of a number up to 27 times a power of two.
+    pub(super) shows_units: bool,
 }
 
 impl Drawn {
@@ -149,7 +152,8 @@ fn card(seed: u64, level: f64, chance: &mut Chance) -> Drawn {
     let kind = if written { "card, filled" } else { "card, never written" };
     let device = Device::Card(Box::new(Card::new(figures, written)));
     let world = World::new(format!("world:card-{seed}"), capacity, device, noise, seed);
-    Drawn { world, kind, truths }
+    let shows_units = written && !flat && size >> size.trailing_zeros() <= 27;
+    Drawn { world, kind, truths, shows_units }
 }
 
 fn solid(seed: u64, level: f64, chance: &mut Chance) -> Drawn {
@@ -195,7 +199,7 @@ fn solid(seed: u64, level: f64, chance: &mut Chance) -> Drawn {
     drive.wear(before);
     let device = Device::Ssd(Box::new(drive));
     let world = World::new(format!("world:ssd-{seed}"), capacity, device, noise, seed);
-    Drawn { world, kind, truths }
+    Drawn { world, kind, truths, shows_units: false }
 }
 
 fn disk(seed: u64, chance: &mut Chance) -> Drawn {
@@ -206,5 +210,5 @@ fn disk(seed: u64, chance: &mut Chance) -> Drawn {
     let noise = noise(0.1, 50 * US, 5000 * US, chance);
     let truths = super::SCORED.into_iter().map(|name| (name, None)).collect();
     let world = World::new(format!("world:disk-{seed}"), capacity, Device::Disk(disk), noise, seed);
-    Drawn { world, kind: "disk", truths }
+    Drawn { world, kind: "disk", truths, shows_units: false }
 }

@@ -128,7 +128,10 @@ fn ask(level: f64, seed: u64) -> Result<Vec<Answer>> {
     let said = ask::ask(&mut bench, &questions, std::collections::BTreeMap::new())
         .with_context(|| format!("seed {seed}"))?;
     let answer = |name: &Name| {
-        Answer::new((level, seed, drawn.kind), said.of(*name), drawn.truth(*name), &said)
+        let about = (level, seed, drawn.kind);
+        let mut answer = Answer::new(about, said.of(*name), drawn.truth(*name), &said);
+        answer.shows = drawn.shows_units;
+        answer
     };
     Ok(SCORED.iter().map(answer).collect())
 }

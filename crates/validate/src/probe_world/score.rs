@@ -67,6 +67,8 @@ pub(super) struct Answer {
     said: Finding,
     truth: Option<u64>,
     pub(super) mark: Mark,
+    /// Reads of the drive show its units.
+    pub(super) shows: bool,
     seconds: f64,
     written: Bytes,
     wall: f64,
@@ -88,6 +90,7 @@ impl Answer {
             said: finding,
             truth,
             mark,
+            shows: false,
             seconds: spent.elapsed_ns.as_secs_f64(),
             written: spent.written_bytes,
             wall: said.wall.as_secs_f64(),
@@ -162,6 +165,11 @@ pub(super) fn page(head: &str, answers: &[Answer]) -> String {
     text += &by(answers, |a| format!("{:?} at {}", a.said.name, a.level), "finding and noise");
     text += "\n## By kind and state\n\n";
     text += &by(answers, |a| format!("{:?}, {}", a.said.name, a.kind), "finding, kind and state");
+    text += "\n## Erase blocks that reads show\n\nCards that hold data, whose boundaries cost something, with units of a number \
+             up to 27 times a power of two: an oracle that knows how they are drawn decides.\n\n";
+    let shown: Vec<Answer> =
+        answers.iter().filter(|a| a.shows && a.said.name == Name::EraseBlock).cloned().collect();
+    text += &by(&shown, |a| format!("at {}", a.level), "noise");
     text += "\n## Stated confidence\n\n";
     let class = |a: &Answer| match a.said.confidence {
         None => "none stated".to_owned(),
