@@ -177,13 +177,13 @@ impl Finding {
 /// own pages say.
 fn most(name: Name, verdict: Verdict) -> f64 {
     match (name, verdict) {
-        (Name::EraseBlock, Verdict::Found) => 0.98,
+        (Name::EraseBlock, Verdict::Found) => 0.96,
         (Name::EraseBlock, _) => 0.7,
         (Name::Page, _) => 0.83,
         (Name::MultiPlanePage, _) => 0.94,
-        (Name::OpenAuLinear | Name::OpenAuRandom, Verdict::Found) => 0.98,
+        (Name::OpenAuLinear | Name::OpenAuRandom, Verdict::Found) => 0.97,
         (Name::OpenAuLinear | Name::OpenAuRandom, _) => 0.95,
-        (Name::FatZone, Verdict::Found) => 0.95,
+        (Name::FatZone, Verdict::Found) => 0.94,
         (Name::FatZone, _) => 0.98,
         (Name::CellBands, Verdict::Found) => 0.96,
         (Name::CellBands, _) => 0.95,
