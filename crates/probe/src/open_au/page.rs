@@ -93,7 +93,7 @@ fn ask(desk: &mut Desk<'_>, rows: &Rows, shifts: &mut Vec<Shift>) -> Result<Find
         "writes moved by {} KiB take as long as before, moved by less they read and program more",
         page / KIB
     );
-    Ok(Finding::found(Name::MultiPlanePage, page, 0.97, reason))
+    Ok(Finding::found(Name::MultiPlanePage, page, 0.9, reason))
 }
 
 /// Purpose of the random numbers that choose erase blocks.
