@@ -102,8 +102,7 @@ impl<'a> Asker<'a> {
         };
         for _ in 0..VISITS.1 {
             let units = self.field.take(desk, count as usize, self.len)?;
-            let turn =
-                Turn { units: &units, order: Order::Linear, len: self.len, also, again: false };
+            let turn = Turn { units: &units, order: Order::Linear, len: self.len, also };
             self.field.turns(desk, &turn, &mut visits, &enough)?;
             if enough(&visits) {
                 break;

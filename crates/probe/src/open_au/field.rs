@@ -146,11 +146,6 @@ impl Field {
         self.starts.iter().copied().min().unwrap_or(0)
     }
 
-    /// True where the erase block is not known, and may be smaller than what is used of a place.
-    pub(crate) fn is_near(&self) -> bool {
-        self.near
-    }
-
     /// Where the blocks begin, in random order.
     pub(crate) fn starts(&self) -> &[u64] {
         &self.starts
@@ -222,11 +217,8 @@ impl Field {
         visits: &mut Vec<Visit>,
         enough: &dyn Fn(&[Visit]) -> bool,
     ) -> Result<(), Halt> {
-        let Turn { units, order, len, also, again } = *turn;
-        let mut route = route(order, self.slots(len), self.near);
-        if again {
-            route.iter_mut().for_each(|slots| *slots = vec![1, 0]);
-        }
+        let Turn { units, order, len, also } = *turn;
+        let route = route(order, self.slots(len), self.near);
         let part =
             format!("{} KiB {order:?} {}", len / KIB, units.len() + usize::from(also.is_some()));
         for (number, slots) in route.iter().enumerate() {
@@ -280,8 +272,6 @@ pub(crate) struct Turn<'a> {
     pub(crate) len: u64,
     /// Another place that takes part, always the same.
     pub(crate) also: Option<u64>,
-    /// All visits go to the first two slots and back, so that none can reach into another block.
-    pub(crate) again: bool,
 }
 
 /// The visits to a block, each with its slots: one after the other; or in pairs, of which the second goes back by half

@@ -96,8 +96,6 @@ pub(crate) struct Search<'a> {
     pub(crate) cells: Vec<Cell>,
     /// What turns cost that are no merges: at the smaller size, and at the larger once that was asked.
     level: (Excess, Option<Excess>),
-    /// Visits go to the same places again and again.
-    again: bool,
     /// Why it ended before it knew.
     pub(crate) halt: Option<Halt>,
 }
@@ -110,7 +108,7 @@ impl<'a> Search<'a> {
     pub(crate) fn new(field: &'a mut Field, order: Order, small: u64) -> Search<'a> {
         let sizes = field.sizes(small);
         let level = (NOTHING, None);
-        Search { field, order, sizes, cells: Vec::new(), level, again: false, halt: None }
+        Search { field, order, sizes, cells: Vec::new(), level, halt: None }
     }
 
     /// Goes from one erase block to `nr_max`.
@@ -239,15 +237,6 @@ impl<'a> Search<'a> {
         let rise = (slow.low + slow.high - fast.low - fast.high).abs() / 2.0;
         let error = within.iter().chain(&beyond).map(|cell| cell.error_ns).fold(1.0, f64::max);
         let most = beyond.iter().all(|cell| cell.share >= MOST);
-        // Where blocks are smaller than what is used of a place, each visit opens another one, which it would cost too.
-        if open == 0 && self.field.is_near() {
-            self.again = true;
-            let again = self.cell(desk, cliff, len, VISITS_MIN);
-            self.again = false;
-            if again?.excess_ns < slow.low / 5.0 {
-                return Ok(End::Unclear { from: 0, to: cliff });
-            }
-        }
         if gap < APART * rise || gap < CLEAR * error || !most {
             return Ok(End::Unclear { from: 0, to: cliff });
         }
@@ -295,8 +284,7 @@ impl<'a> Search<'a> {
         // A block has few places: more are needed for few blocks.
         for _ in 0..VISITS_MAX {
             let taken = self.field.take(desk, nr as usize, len)?;
-            let turn =
-                Turn { units: &taken, order: self.order, len, also: None, again: self.again };
+            let turn = Turn { units: &taken, order: self.order, len, also: None };
             result = self.field.turns(desk, &turn, &mut visits, &enough);
             if result.is_err() || enough(&visits) {
                 break;
