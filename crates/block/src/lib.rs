@@ -13,6 +13,7 @@ mod engine_kind;
 mod environment;
 pub mod health;
 mod identity;
+mod layout;
 mod sink;
 pub mod text;
 pub mod trace;
@@ -29,5 +30,6 @@ pub use environment::{
     Leaf, LinkState, Medium, PageCache, Snapshot, Stack, Stored, TaskIo,
 };
 pub use identity::{DriveIdentity, LeafIdentity};
+pub use layout::{Layout, Part, PartOf};
 pub use sink::{Event, NullSink, RunSink, UnixNanos, WallClock};
 pub use units::{Bytes, Nanos, Time};

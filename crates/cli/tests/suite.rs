@@ -17,6 +17,7 @@ mod product {
 }
 use product::args;
 
+mod advice;
 mod btt;
 mod bursts;
 mod commits;

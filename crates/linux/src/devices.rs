@@ -17,12 +17,14 @@ use crate::sysfs::{BlockNode, DevNo, Roots};
 pub(crate) mod content;
 pub(crate) mod exports;
 mod identity;
+mod layout;
 pub(crate) mod link;
 pub(crate) mod loops;
 pub(crate) mod openers;
 mod uses;
 
 pub use identity::{Bus, Identity, identity};
+pub use layout::layout;
 pub use link::Link;
 pub use openers::User;
 pub use uses::{InUse, Use};

@@ -1,6 +1,8 @@
 //! What to do with what was found: aligned partitions, filesystems that know the erase block, streams that stay open.
 
-use block::{Bytes, DriveInfo, DriveKind, quoted};
+mod site;
+
+use block::{Bytes, DriveInfo, DriveKind, Layout, quoted};
 use serde::{Deserialize, Serialize};
 
 use crate::finding::{Name, Verdict};
@@ -9,8 +11,12 @@ use crate::known::Known;
 /// One thing to do.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Advice {
-    /// What it is about: `unchecked`, `partition`, `ext4`, `f2fs`, `streams`, `fat`, `cache`, `capacity`.
+    /// What it is about: `unchecked`, `partitions`, `keep`, `partition`, `ext4`, `f2fs`, `streams`, `fat`, `cache`,
+    /// `capacity`.
     pub topic: String,
+    /// What the command erases, said before it; `None` where nothing is there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub erases: Option<String>,
     /// The command that does it, where one does.
     pub command: Option<String>,
     /// Why, and what it does, in one sentence without a full stop.
@@ -27,8 +33,8 @@ const F2FS_LOGS: [u64; 3] = [6, 4, 2];
 
 /// What follows from `known` for a drive, whose real capacity is asked first where that was not looked at: a partition of all
 /// that is stated is lost on one that holds less.
-pub fn with_doubt(known: &Known, info: &DriveInfo) -> Vec<Advice> {
-    let mut advice = of(known, info);
+pub fn with_doubt(known: &Known, info: &DriveInfo, layout: &Layout) -> Vec<Advice> {
+    let mut advice = of(known, info, layout);
     let is_blind = known.finding(Name::RealCapacity).is_none();
     if is_blind && advice.iter().any(|advice| advice.topic == "partition") {
         advice.insert(0, unchecked(info));
@@ -36,18 +42,35 @@ pub fn with_doubt(known: &Known, info: &DriveInfo) -> Vec<Advice> {
     advice
 }
 
-/// What follows from `known` for a drive.
-pub fn of(known: &Known, info: &DriveInfo) -> Vec<Advice> {
+/// What follows from `known` for a drive that holds what `layout` says.
+pub fn of(known: &Known, info: &DriveInfo, layout: &Layout) -> Vec<Advice> {
     let name = device_of(info);
     let mut advice = Vec::new();
     // Before the filesystems: it is the partition that they go into.
     let less = capacity(known, info);
     let is_less = less.is_some();
-    advice.extend(less);
+    let erases = site::erases(layout, name);
+    let with = |erases: &Option<String>, one: Advice| Advice {
+        erases: erases.clone().filter(|_| one.command.is_some()),
+        ..one
+    };
+    advice.extend(less.map(|one| with(&erases, one)));
     if let Some(erase) = known.value(Name::EraseBlock).filter(|bytes| *bytes > 0) {
-        advice.extend((!is_less).then(|| partition(erase, name)));
-        advice.extend(ext4(known, erase, name));
-        advice.extend(f2fs(known, erase, name));
+        let is_part = layout.part_of.is_some();
+        let is_kept = !is_less && !is_part && site::is_aligned(layout, erase);
+        advice.extend(site::found(layout, erase).filter(|_| !is_less || is_part));
+        let is_new = !is_less && !is_part && !is_kept;
+        advice.extend(is_new.then(|| with(&erases, partition(erase, name))));
+        let first = if is_part { name.to_owned() } else { first_partition(name) };
+        let on_first = match is_part {
+            true => erases,
+            false => site::erases_first(layout, name, &first),
+        };
+        // Which of several that are kept is to be emptied, only the user knows.
+        if !is_kept || layout.parts.len() == 1 {
+            let systems = [ext4(known, erase, &first), f2fs(known, erase, &first)];
+            advice.extend(systems.into_iter().flatten().map(|one| with(&on_first, one)));
+        }
     }
     advice.extend(streams(known));
     advice.extend(fat(known));
@@ -64,7 +87,7 @@ fn device_of(info: &DriveInfo) -> &str {
 }
 
 fn new(topic: &str, command: Option<String>, why: String) -> Advice {
-    Advice { topic: topic.to_owned(), command, why }
+    Advice { topic: topic.to_owned(), erases: None, command, why }
 }
 
 /// Where the first partition begins: with an erase block, and behind 4 MiB at least, which stay free for the partition table.
@@ -100,7 +123,7 @@ fn partition(erase: u64, name: &str) -> Advice {
     )
 }
 
-fn ext4(known: &Known, erase: u64, name: &str) -> Option<Advice> {
+fn ext4(known: &Known, erase: u64, first: &str) -> Option<Advice> {
     let page = known.value(Name::MultiPlanePage).or_else(|| known.value(Name::Page));
     let whole = erase.is_multiple_of(FS_BLOCK);
     let stride = page.unwrap_or(FS_BLOCK).max(FS_BLOCK) / FS_BLOCK;
@@ -108,10 +131,7 @@ fn ext4(known: &Known, erase: u64, name: &str) -> Option<Advice> {
     whole.then(|| {
         new(
             "ext4",
-            Some(format!(
-                "mkfs.ext4 -E stride={stride},stripe-width={width} {}",
-                first_partition(name)
-            )),
+            Some(format!("mkfs.ext4 -E stride={stride},stripe-width={width} {first}")),
             format!(
                 "allocation then keeps to pages of {} and erase blocks of {}",
                 Bytes(stride * FS_BLOCK),
@@ -122,7 +142,7 @@ fn ext4(known: &Known, erase: u64, name: &str) -> Option<Advice> {
 }
 
 /// A section is what f2fs cleans as a whole: it should be whole erase blocks.
-fn f2fs(known: &Known, erase: u64, name: &str) -> Option<Advice> {
+fn f2fs(known: &Known, erase: u64, first: &str) -> Option<Advice> {
     let segments = lcm(erase, F2FS_SEGMENT)? / F2FS_SEGMENT;
     let open = known.value(Name::OpenAuLinear);
     let limit = known.finding(Name::OpenAuLinear).is_some_and(|f| f.verdict == Verdict::Found);
@@ -134,7 +154,7 @@ fn f2fs(known: &Known, erase: u64, name: &str) -> Option<Advice> {
     };
     Some(new(
         "f2fs",
-        Some(format!("mkfs.f2fs -s {segments} {}", first_partition(name))),
+        Some(format!("mkfs.f2fs -s {segments} {first}")),
         format!(
             "in place of ext4: a section of {segments} segments is {}, whole erase blocks{mount}",
             Bytes(segments * F2FS_SEGMENT)
@@ -241,6 +261,8 @@ fn first_partition(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use block::{Part, PartOf};
+
     use super::*;
     use crate::finding::Finding;
 
@@ -269,7 +291,10 @@ mod tests {
     }
 
     fn commands(known: &Known, name: &str) -> Vec<String> {
-        of(known, &drive(name)).into_iter().filter_map(|advice| advice.command).collect()
+        of(known, &drive(name), &Layout::default())
+            .into_iter()
+            .filter_map(|advice| advice.command)
+            .collect()
     }
 
     // Breaks when a unit is given in another one than the command takes: sectors, blocks, segments.
@@ -290,8 +315,10 @@ mod tests {
                 "mkfs.f2fs -s 2 /dev/mmcblk0p1",
             ]
         );
-        let why: Vec<_> =
-            of(&card, &drive("/dev/mmcblk0")).into_iter().map(|advice| advice.why).collect();
+        let why: Vec<_> = of(&card, &drive("/dev/mmcblk0"), &Layout::default())
+            .into_iter()
+            .map(|advice| advice.why)
+            .collect();
         assert!(why[2].ends_with("active_logs=2, since few units may be open"), "{}", why[2]);
         assert!(why[3].contains("2 erase blocks at a time"), "{}", why[3]);
     }
@@ -314,7 +341,7 @@ mod tests {
     #[test]
     fn capacity_is_asked_before_all_of_it_is_used() {
         let topics = |known: &Known| {
-            let advice = with_doubt(known, &drive("/dev/sdb"));
+            let advice = with_doubt(known, &drive("/dev/sdb"), &Layout::default());
             advice.into_iter().map(|advice| advice.topic).collect::<Vec<_>>()
         };
         let blind = known(&[(Name::EraseBlock, 4 << 20)]);
@@ -328,12 +355,101 @@ mod tests {
         );
     }
 
+    fn part(number: u64, start: u64, holds: &str, clusters: Option<u64>) -> Part {
+        let holds = if holds.is_empty() { Vec::new() } else { vec![holds.to_owned()] };
+        let clusters = clusters.map(Bytes);
+        Part { number, start: Bytes(start), length: Bytes::gib(1), holds, clusters }
+    }
+
+    fn advised(layout: &Layout) -> Vec<Advice> {
+        let card = known(&[(Name::EraseBlock, 4 << 20), (Name::RealCapacity, 8 << 30)]);
+        of(&card, &drive("/dev/sdb"), layout)
+    }
+
+    // Breaks when a command that erases is given without a word of what is lost.
+    #[test]
+    fn commands_say_first_what_they_erase() {
+        let card = known(&[(Name::EraseBlock, 4 << 20), (Name::RealCapacity, 1 << 30)]);
+        let raw = Layout { holds: vec!["a vfat filesystem".to_owned()], ..Layout::default() };
+        let parts = vec![part(1, 1 << 20, "an ext4 filesystem", None), part(2, 5 << 20, "", None)];
+        let parted = Layout { parts, ..Layout::default() };
+        let unread = Layout { unread: Some("denied".to_owned()), ..Layout::default() };
+        let used = Layout { uses: vec!["sdb is held by dm-0".to_owned()], ..Layout::default() };
+        for (layout, words) in [
+            (&raw, "a vfat filesystem"),
+            (&parted, "partition 1 at 1MiB (an ext4 filesystem), partition 2 at 5MiB"),
+            (&unread, "contents that cannot be read (denied)"),
+            (&used, "end this first: sdb is held by dm-0"),
+        ] {
+            for advice in advised(layout).into_iter().chain(of(&card, &drive("/dev/sdb"), layout)) {
+                assert_eq!(advice.erases.is_some(), advice.command.is_some(), "{advice:?}");
+                let is_table = advice.command.is_some_and(|command| command.contains("sfdisk"));
+                if is_table {
+                    let erases = advice.erases.unwrap();
+                    assert!(erases.starts_with("this erases /dev/sdb: "), "{erases}");
+                    assert!(erases.contains(words), "{erases}");
+                }
+            }
+        }
+        assert!(advised(&Layout::default()).iter().all(|advice| advice.erases.is_none()));
+        // Of the partition that is there already, only what it holds is lost with a new filesystem.
+        let ext4 = advised(&parted).into_iter().find(|advice| advice.topic == "ext4").unwrap();
+        assert_eq!(ext4.erases.unwrap(), "this erases /dev/sdb1: an ext4 filesystem");
+    }
+
+    // Breaks when a partition off the grid is not reported with its distance, or one that is on it is to be erased.
+    #[test]
+    fn partitions_are_held_against_the_grid() {
+        let topics = |layout: &Layout| {
+            advised(layout).into_iter().map(|advice| advice.topic).collect::<Vec<_>>()
+        };
+        let off = Layout { parts: vec![part(1, 1 << 20, "", None)], ..Layout::default() };
+        assert_eq!(topics(&off), ["partitions", "partition", "ext4", "f2fs"]);
+        let why = &advised(&off)[0].why;
+        let places = "partition 1 begins at 1MiB, 1MiB into an erase block of 4MiB and 3MiB before the next one";
+        assert!(why.contains(places), "{why}");
+        // As the SD Association has cards formatted: the clusters begin with an erase block.
+        let vfat = part(1, 4 << 20, "a vfat filesystem", Some(8 << 20));
+        let factory = Layout { parts: vec![vfat.clone()], ..Layout::default() };
+        assert_eq!(topics(&factory), ["keep", "ext4", "f2fs"]);
+        let shifted = Part { clusters: Some(Bytes(5 << 20)), ..vfat.clone() };
+        assert_eq!(topics(&Layout { parts: vec![shifted], ..Layout::default() })[0], "partitions");
+        let two = Layout { parts: vec![vfat, part(2, 1 << 30, "", None)], ..Layout::default() };
+        assert_eq!(topics(&two), ["keep"]);
+    }
+
+    // Breaks when a partition is taken for a disk: a table within it, or one more digit behind its name.
+    #[test]
+    fn a_partition_is_advised_as_one() {
+        let card = known(&[(Name::EraseBlock, 4 << 20)]);
+        for (start, words) in
+            [(1 << 20, "only a new partition table moves it"), (8 << 20, "it can stay")]
+        {
+            let disk = "/dev/sdb".to_owned();
+            let part_of = Some(PartOf { disk, number: 1, start: Bytes(start) });
+            let layout = Layout {
+                part_of,
+                holds: vec!["an ext4 filesystem".to_owned()],
+                ..Layout::default()
+            };
+            let advice = of(&card, &drive("/dev/sdb1"), &layout);
+            assert!(advice[0].why.starts_with("this is partition 1 of /dev/sdb, which begins at "));
+            assert!(advice[0].why.contains(words), "{}", advice[0].why);
+            let commands: Vec<_> = advice.iter().filter_map(|a| a.command.as_deref()).collect();
+            let expected =
+                ["mkfs.ext4 -E stride=1,stripe-width=1024 /dev/sdb1", "mkfs.f2fs -s 2 /dev/sdb1"];
+            assert_eq!(commands, expected);
+            let erases = advice[1].erases.as_deref();
+            assert_eq!(erases, Some("this erases /dev/sdb1: an ext4 filesystem"));
+        }
+    }
+
     // Breaks when a command is told that no machine can run.
     #[test]
     fn what_was_found_on_a_virtual_drive_is_for_a_real_one() {
         let known = known(&[(Name::EraseBlock, 4 << 20), (Name::RealCapacity, 1 << 30)]);
         let info = DriveInfo { kind: DriveKind::Virtual, ..drive("sim:fake-64g") };
-        let advice = of(&known, &info);
+        let advice = of(&known, &info, &Layout::default());
         let commands: Vec<_> =
             advice.iter().filter_map(|advice| advice.command.as_deref()).collect();
         assert_eq!(commands.len(), 3);
@@ -349,6 +465,6 @@ mod tests {
             Finding::unknown(Name::EraseBlock, "noise"),
             Finding::none(Name::OpenAuLinear, 0.99, "no cliff"),
         ]);
-        assert!(of(&none, &drive("/dev/sdb")).is_empty());
+        assert!(of(&none, &drive("/dev/sdb"), &Layout::default()).is_empty());
     }
 }

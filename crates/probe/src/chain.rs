@@ -1,6 +1,6 @@
 //! Probes one after the other, each using what the earlier ones found.
 
-use block::Event;
+use block::{Event, Layout};
 use engine::Bench;
 use serde::{Deserialize, Serialize};
 use stats::Caveat;
@@ -110,6 +110,8 @@ pub struct Around<'a> {
     pub claims: &'a [Claim],
     /// Classes of speed that it says it has.
     pub classes: &'a [String],
+    /// Reads what the drive holds and where it lies; advice is about what is there when the probes have done.
+    pub layout: &'a dyn Fn() -> Layout,
     /// Is told how it goes, and keeps what it leaves.
     pub keeper: &'a mut dyn Keeper,
 }
@@ -136,9 +138,11 @@ pub fn run(
         seed: terms.seed,
         given: plan.given.clone(),
     };
+    let origin = (around.layout)().origin();
     let Earlier { done: earlier, replay } = around.earlier;
     let mut work = Work::new(plan);
     let mut desk = Desk::new(bench, terms, around.keeper);
+    desk.begins_at(origin);
     let ended = if replay {
         work.all(&mut desk, &plan.tasks, &earlier)
     } else {
@@ -165,7 +169,7 @@ pub fn run(
     }
     let body = Body {
         findings: known.findings(),
-        advice: advice::with_doubt(&known, &info),
+        advice: advice::with_doubt(&known, &info, &(around.layout)()),
         claims: claims::check(around.claims, &known),
         classes: around.classes.to_vec(),
         target: info,
@@ -234,8 +238,12 @@ impl Work {
     fn one(&mut self, desk: &mut Desk<'_>, task: &Task) -> Result<Done, Halt> {
         let before = desk.spent();
         let mut evidence = Evidence::default();
-        let worked =
-            desk.within(task.time_limit(), |desk| probe(desk, &self.known, task, &mut evidence));
+        let worked = desk.within(task.time_limit(), |desk| match task {
+            Task::Align(_) | Task::OpenAu(_) => {
+                desk.on_disk(|desk| probe(desk, &self.known, task, &mut evidence))
+            }
+            _ => probe(desk, &self.known, task, &mut evidence),
+        });
         let (findings, caveats, halted) = match worked {
             Ok((findings, caveats)) => (findings, caveats, None),
             Err(halt) if halt.is_limit() => {

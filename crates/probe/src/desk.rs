@@ -1,5 +1,7 @@
 //! Where a probe works: it issues scripts, keeps within time and budgets, and hands on every I/O.
 
+use std::borrow::Cow;
+
 use block::{Bytes, DriveInfo, Event, Nanos, Op, Payload, RunSink, Snapshot, Stack};
 use engine::{Bench, BenchError, Failure, Sample};
 use serde::{Deserialize, Serialize};
@@ -154,13 +156,27 @@ pub struct Desk<'a> {
     scripts: u64,
     /// False while what is done is recorded already.
     recording: bool,
+    /// Beginning of the target on its disk; not 0 for a partition.
+    begins: Bytes,
+    /// Added to all places that a probe names.
+    shift: Bytes,
 }
 
 impl<'a> Desk<'a> {
     /// A desk at which `terms` hold. Time counts from now on.
     pub fn new(bench: &'a mut dyn Bench, terms: Terms, keeper: &'a mut dyn Keeper) -> Desk<'a> {
         let until = bench.now() + terms.time_budget;
-        Desk { bench, keeper, terms, spent: Spent::default(), until, scripts: 0, recording: true }
+        Desk {
+            bench,
+            keeper,
+            terms,
+            spent: Spent::default(),
+            until,
+            scripts: 0,
+            recording: true,
+            begins: Bytes::ZERO,
+            shift: Bytes::ZERO,
+        }
     }
 
     /// What is known of the drive.
@@ -175,7 +191,39 @@ impl<'a> Desk<'a> {
 
     /// The part of the drive that may be touched.
     pub fn region(&self) -> Region {
-        self.terms.region
+        let Region { offset, length } = self.terms.region;
+        Region { offset: offset + self.shift, length }
+    }
+
+    /// Notes where the target begins on its disk.
+    pub(crate) fn begins_at(&mut self, begins: Bytes) {
+        self.begins = begins;
+    }
+
+    /// Lets `work` count places from the beginning of the disk, as its erase blocks are counted, not of the partition.
+    pub(crate) fn on_disk<R>(&mut self, work: impl FnOnce(&mut Self) -> R) -> R {
+        self.shift = self.begins;
+        let result = work(self);
+        self.shift = Bytes::ZERO;
+        result
+    }
+
+    /// The script with places of the target.
+    fn on_target<'s>(&self, script: &'s Script) -> Result<Cow<'s, Script>, Halt> {
+        if self.shift == Bytes::ZERO {
+            return Ok(Cow::Borrowed(script));
+        }
+        let mut shifted = Script::new();
+        for (pause, range) in script.groups() {
+            let mut group = script.accesses()[range].to_vec();
+            for access in group.iter_mut().filter(|access| access.op != Op::Flush) {
+                let (at, len) = (access.offset, access.len);
+                let inside = at.0.checked_sub(self.shift.0);
+                access.offset = Bytes(inside.ok_or(Halt::Outside { offset: at.0, len })?);
+            }
+            shifted.group(pause, &group);
+        }
+        Ok(Cow::Owned(shifted))
     }
 
     /// True when the region may be overwritten.
@@ -276,6 +324,7 @@ impl<'a> Desk<'a> {
         script: &Script,
         payload: &dyn Fn() -> Box<dyn Payload>,
     ) -> Result<Vec<Sample>, Halt> {
+        let script = &*self.on_target(script)?;
         self.allow(script)?;
         let before = self.bench.now();
         let samples = self.bench.run(script, payload)?;
@@ -294,6 +343,7 @@ impl<'a> Desk<'a> {
         payload: &dyn Fn() -> Box<dyn Payload>,
         each: &mut dyn FnMut(usize, &[u8]),
     ) -> Result<Vec<Sample>, Halt> {
+        let script = &*self.on_target(script)?;
         self.allow(script)?;
         let before = self.bench.now();
         let samples = self.bench.run_for_data(script, payload, each)?;
@@ -312,6 +362,7 @@ impl<'a> Desk<'a> {
         script: &Script,
         payload: &dyn Fn() -> Box<dyn Payload>,
     ) -> Result<(), Halt> {
+        let script = &*self.on_target(script)?;
         self.place(script)?;
         let before = self.bench.now();
         let samples = self.bench.run_to_the_end(script, payload)?;
@@ -320,7 +371,7 @@ impl<'a> Desk<'a> {
     }
 
     /// Counts what was done, and hands it on.
-    fn note(&mut self, part: &str, samples: Vec<Sample>, before: Nanos) -> Vec<Sample> {
+    fn note(&mut self, part: &str, mut samples: Vec<Sample>, before: Nanos) -> Vec<Sample> {
         self.scripts += 1;
         self.spent.elapsed_ns += Nanos(self.bench.now().0 - before.0);
         for sample in &samples {
@@ -334,6 +385,7 @@ impl<'a> Desk<'a> {
         if self.recording {
             self.keeper.samples(part, &samples);
         }
+        samples.iter_mut().for_each(|sample| sample.offset += self.shift);
         samples
     }
 

@@ -21,8 +21,8 @@ pub struct Answers {
     pub answers: Vec<Answer>,
     /// What else was seen, by name.
     pub remarks: Vec<(String, String)>,
-    /// What to do, with a command where one does it.
-    pub advice: Vec<(Option<String>, String)>,
+    /// What to do.
+    pub advice: Vec<ToDo>,
     /// Doubts.
     pub caveats: Vec<Caveat>,
     /// One sentence.
@@ -38,6 +38,17 @@ impl Answers {
         let others = self.answers.iter().filter(move |answer| !is_bad(answer));
         self.answers.iter().filter(is_bad).chain(others)
     }
+}
+
+/// One thing to do.
+#[derive(Clone, Debug, Default)]
+pub struct ToDo {
+    /// What the command erases.
+    pub erases: Option<String>,
+    /// The command that does it, where one does.
+    pub command: Option<String>,
+    /// Why.
+    pub why: String,
 }
 
 /// One answer.
@@ -100,7 +111,11 @@ pub fn render_answers(answers: &Answers, style: Style) -> Styled {
         page.blank();
         page.wrapped("", "What to do", BOLD);
     }
-    for (command, why) in &answers.advice {
+    for ToDo { erases, command, why } in &answers.advice {
+        if let Some(erases) = erases {
+            let lead = Styled::from("  ") + paint(RED, "!") + " ";
+            page.hanging(&lead, "    ", erases, RED);
+        }
         if let Some(command) = command {
             // Not broken: it is there to be copied.
             page.line(&(Styled::from("  ") + paint(GREEN, command)));
@@ -183,10 +198,11 @@ mod tests {
                 answer("fat zone", Said::None, Some(0.982)),
             ],
             remarks: vec![("says of itself".to_owned(), "AU_SIZE 4 MiB".to_owned())],
-            advice: vec![(
-                Some("mkfs.ext4 -E stride=4".to_owned()),
-                "allocation keeps to it".to_owned(),
-            )],
+            advice: vec![ToDo {
+                erases: Some("this erases /dev/sdb: partition 1".to_owned()),
+                command: Some("mkfs.ext4 -E stride=4".to_owned()),
+                why: "allocation keeps to it".to_owned(),
+            }],
             caveats: Vec::new(),
             closing: "1 of 3 found.".to_owned(),
             tone: Tone::Mixed,
@@ -196,7 +212,9 @@ mod tests {
         assert!(plain.contains("✓ erase block          8 MiB  > 99.9 %\n"), "{plain}");
         assert!(plain.contains("? page               unknown\n"), "{plain}");
         assert!(plain.contains("– fat zone              none  98.2 %\n"), "{plain}");
-        assert!(plain.contains("  mkfs.ext4 -E stride=4\n    allocation keeps to it\n"), "{plain}");
+        // What is lost is said on the line before the command that loses it.
+        let lines = "  ! this erases /dev/sdb: partition 1\n  mkfs.ext4 -E stride=4\n    allocation keeps to it\n";
+        assert!(plain.contains(lines), "{plain}");
         assert!(plain.lines().all(|line| line.chars().count() <= 80), "{plain}");
     }
 

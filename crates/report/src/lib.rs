@@ -19,7 +19,7 @@ mod styled;
 mod tables;
 pub mod terminal;
 
-pub use answers::{Answer, Answers, Said, confidence, render_answers};
+pub use answers::{Answer, Answers, Said, ToDo, confidence, render_answers};
 pub use command::render_commands;
 pub use number::RateUnit;
 pub use screen::{Item, Screen, render_screen};

@@ -193,7 +193,7 @@ impl Conclusion {
     #[must_use]
     pub fn advise(mut self, why: impl Into<String>) -> Conclusion {
         let topic = self.topic.word().to_owned();
-        self.advice.push(Advice { topic, command: None, why: why.into() });
+        self.advice.push(Advice { topic, erases: None, command: None, why: why.into() });
         self
     }
 }

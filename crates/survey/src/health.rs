@@ -48,6 +48,7 @@ fn of_drive(health: &Health) -> Conclusion {
     };
     let advice = health.findings.iter().filter(grave).map(|finding| Advice {
         topic: topic.word().to_owned(),
+        erases: None,
         command: None,
         why: format!("{}: {}", finding.cause, finding.remedy),
     });

@@ -12,9 +12,10 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context as _, Result, anyhow, bail};
-use block::{Bytes, DriveKind};
+use block::{Bytes, DriveKind, Layout};
 use documents::Decode as _;
 use engine::Bench;
+use linux::sysfs::Roots;
 use probe::chain::{self, Around, Done, Earlier};
 use probe::{Body, Halt, Name, Plan, Task, capacity};
 use record::{Document, Run, RunId, RunWriter, State, Summary};
@@ -264,6 +265,10 @@ impl<'a> Job<'a> {
             engine: &opened.engine,
             claims: &opened.claims,
             classes: &opened.classes,
+            layout: &|| match replay {
+                true => Layout::default(),
+                false => linux::devices::layout(&Roots::default(), Path::new(&identity.name)),
+            },
             keeper: &mut record,
         };
         let (body, broken) = chain::run(bench, &plan, around)?;

@@ -1,11 +1,12 @@
 //! A probing as a page.
 
 use block::Bytes;
+use probe::advice::Advice;
 use probe::body::Worked;
 use probe::claims::{Agreement, Checked};
 use probe::speed_class::Reached;
 use probe::{Body, Finding, Name, Unit, Verdict};
-use report::{Answer, Answers, Said, Tone, number};
+use report::{Answer, Answers, Said, ToDo, Tone, number};
 use stats::{Assessment, Better, Quantity};
 
 /// Lays out `body`; `verb` is what the user called it.
@@ -23,10 +24,17 @@ pub fn answers(verb: &str, body: &Body) -> Answers {
             .map(|finding| answer(finding, assessment(body, finding)))
             .collect(),
         remarks: remarks(body),
-        advice: body.advice.iter().map(|a| (a.command.clone(), format!("{}.", a.why))).collect(),
+        advice: body.advice.iter().map(to_do).collect(),
         caveats: body.caveats.clone(),
         closing,
     }
+}
+
+/// Advice as it is shown.
+pub fn to_do(advice: &Advice) -> ToDo {
+    let Advice { erases, command, why, .. } = advice;
+    let erases = erases.as_ref().map(|erases| format!("{erases}."));
+    ToDo { erases, command: command.clone(), why: format!("{why}.") }
 }
 
 /// The result in one line, for a list of runs.

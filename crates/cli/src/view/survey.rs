@@ -25,7 +25,7 @@ pub fn answers(body: &Body, parts: &[RunId]) -> Answers {
         facts: facts(body),
         answers: body.conclusions.iter().map(answer).collect(),
         remarks: remarks(body, parts),
-        advice: advice.iter().map(|a| (a.command.clone(), format!("{}.", a.why))).collect(),
+        advice: advice.into_iter().map(super::probe::to_do).collect(),
         caveats: body.caveats.clone(),
         closing,
     }

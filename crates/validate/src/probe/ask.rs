@@ -8,7 +8,7 @@ use ::probe::chain::{self, Around, Earlier};
 use ::probe::plan::SCHEMA;
 use ::probe::{Finding, Halt, Name, NoKeeper, Plan, Spent, Task};
 use anyhow::{Context as _, Result};
-use block::{Bytes, Nanos};
+use block::{Bytes, Layout, Nanos};
 use engine::{Bench, TargetBench};
 
 use super::drive::Subject;
@@ -109,6 +109,7 @@ pub fn ask(
         engine: "validate",
         claims: &[],
         classes: &[],
+        layout: &Layout::default,
         keeper: &mut keeper,
     };
     let (body, halt) = chain::run(bench, &plan, around)?;

@@ -1,7 +1,8 @@
 //! One layout of a result for a terminal and for a page.
 
 use report::html::{Block, Cell, Facts, Row, Table};
-use report::{Answers, Listing, Said, Sheet, Standing, Style, Styled, Tables, Tone, number};
+use report::number;
+use report::{Answers, Listing, Said, Sheet, Standing, Style, Styled, Tables, ToDo, Tone};
 use report::{render_answers, render_listing, render_sheet, render_tables};
 use stats::{Assessment, Caveat, Verdict};
 
@@ -222,7 +223,8 @@ fn of_answers(answers: &Answers, style: Style) -> Vec<Block> {
     if !answers.advice.is_empty() {
         blocks.push(Block::Heading("What to do".to_owned()));
     }
-    for (command, why) in &answers.advice {
+    for ToDo { erases, command, why } in &answers.advice {
+        blocks.extend(erases.clone().map(Block::Paragraph));
         let command = command.as_ref().map_or(String::new(), |command| format!("{command}: "));
         blocks.push(Block::Paragraph(format!("{command}{why}")));
     }

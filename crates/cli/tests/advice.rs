@@ -1,0 +1,222 @@
+//! Advice after a probe knows what the device holds: each state is made on a loop device of its own.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+use super::common::storage::{Loop, Mounted, has_means, tool};
+use super::common::{drivescope, wait_for};
+
+/// Failing inputs of others with their right values, beside the workspace where they are at hand.
+const CASES: &str =
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/cases/public-2026-11/flash");
+
+const SIZE: u64 = 64 << 20;
+
+/// A loop device with a partition table.
+struct Parted(Loop);
+
+impl Parted {
+    fn new(bytes: u64, table: &str) -> Parted {
+        let parted = Parted(Loop::new(bytes, true));
+        let mut sfdisk = Command::new("sfdisk");
+        let piped = sfdisk.args(["--quiet", parted.dev()]).stdin(Stdio::piped());
+        let mut child = piped.spawn().unwrap();
+        std::io::Write::write_all(&mut child.stdin.take().unwrap(), table.as_bytes()).unwrap();
+        assert!(child.wait().unwrap().success());
+        parted
+    }
+
+    fn dev(&self) -> &str {
+        self.0.dev()
+    }
+
+    /// A partition as a device, by way of partx(8): kernels for virtual machines may read no table themselves.
+    fn part(&self, number: u32) -> String {
+        let part = format!("{}p{number}", self.dev());
+        if !Path::new(&part).exists() {
+            tool("partx", &["--add", "--nr", &number.to_string(), self.dev()]);
+        }
+        wait_for("the partition", || Path::new(&part).exists().then_some(()));
+        part
+    }
+}
+
+impl Drop for Parted {
+    fn drop(&mut self) {
+        // They outlive the loop device otherwise.
+        let _ = Command::new("partx").args(["--delete", self.dev()]).output();
+    }
+}
+
+/// The advice on a device with erase blocks of 4 MiB.
+fn advice(device: &str) -> Vec<Value> {
+    let args = ["probe", "interval", device, "--erase-block=4MiB", "--time-budget=2s", "--json"];
+    let mut command = drivescope(args);
+    let ran: super::common::Ran =
+        command.args(["--no-record", "--no-progress"]).output().unwrap().into();
+    let body = ran.body();
+    // Reading of it must not be what advice depends on.
+    let advice = body["advice"].as_array().unwrap_or_else(|| panic!("{}", ran.stderr)).clone();
+    for one in &advice {
+        let text = one["command"].as_str().unwrap_or_default();
+        let alters = text.contains("sfdisk") || text.contains("mkfs");
+        assert!(alters || one["erases"].is_null(), "{one}");
+    }
+    advice
+}
+
+fn of<'a>(advice: &'a [Value], topic: &str) -> Option<&'a Value> {
+    advice.iter().find(|one| one["topic"] == topic)
+}
+
+#[track_caller]
+fn holds(text: &Value, words: &[&str]) {
+    let text = text.as_str().unwrap_or_else(|| panic!("nothing is said, but {words:?} should be"));
+    for word in words {
+        assert!(text.contains(word), "{word:?} is missing: {text}");
+    }
+}
+
+/// All commands that alter the device say what they erase.
+#[track_caller]
+fn all_say(advice: &[Value]) {
+    let topics: Vec<&str> = advice.iter().filter_map(|one| one["topic"].as_str()).collect();
+    for topic in ["partition", "ext4", "f2fs"] {
+        let Some(one) = of(advice, topic) else { continue };
+        assert!(one["erases"].is_string(), "{topic} of {topics:?}: {one}");
+    }
+    assert!(of(advice, "ext4").is_some(), "{topics:?}");
+}
+
+// Breaks when an empty drive is said to lose something, or the command that is advised does not do what it says.
+#[test]
+fn of_an_empty_device_nothing_is_erased_and_the_commands_do_what_they_say() {
+    if !has_means(&["losetup", "partx", "sfdisk", "mkfs.ext4"]) {
+        return;
+    }
+    let device = Parted(Loop::new(SIZE, true));
+    let empty = advice(device.dev());
+    assert!(empty.iter().all(|one| one["erases"].is_null()), "{empty:?}");
+    let command = of(&empty, "partition").unwrap()["command"].as_str().unwrap().to_owned();
+    let ran = Command::new("sh").args(["-c", &command]).output().unwrap();
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    device.part(1);
+    let mkfs = of(&empty, "ext4").unwrap()["command"].as_str().unwrap().to_owned();
+    let ran = Command::new("sh").args(["-c", &mkfs]).output().unwrap();
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    // What it made is aligned, and the next look says so.
+    let made = advice(device.dev());
+    let kept = of(&made, "keep").unwrap_or_else(|| panic!("{made:?}"));
+    holds(
+        &kept["why"],
+        &["partition 1 (an ext4 filesystem) begins at 4MiB, with an erase block of 4MiB"],
+    );
+    assert!(of(&made, "partition").is_none(), "{made:?}");
+    holds(&of(&made, "ext4").unwrap()["erases"], &["p1: an ext4 filesystem"]);
+}
+
+// Breaks when a table is overwritten by a command that says nothing of it, or the distance from the grid is left out.
+#[test]
+fn partitions_are_named_with_their_distance_from_the_grid() {
+    if !has_means(&["losetup", "partx", "sfdisk", "mkfs.ext4"]) {
+        return;
+    }
+    let device = Parted::new(SIZE, "label: gpt\nstart=2048, size=40960\nstart=65536, size=40960\n");
+    tool("mkfs.ext4", &["-q", &device.part(1)]);
+    let before = fs::read(&device.0.image).unwrap();
+    let parted = advice(device.dev());
+    let why = "partition 1 (an ext4 filesystem) begins at 1MiB, 1MiB into an erase block of 4MiB and 3MiB before";
+    holds(
+        &of(&parted, "partitions").unwrap()["why"],
+        &[why, "partition 2 begins at 32MiB, with an"],
+    );
+    let erases = &of(&parted, "partition").unwrap()["erases"];
+    holds(erases, &["partition 1 at 1MiB (an ext4 filesystem), partition 2 at 32MiB"]);
+    all_say(&parted);
+    // Of a partition, its place on the disk counts.
+    let first = advice(&device.part(1));
+    holds(&of(&first, "partitions").unwrap()["why"], &["this is partition 1 of ", "3MiB before"]);
+    assert!(of(&first, "partition").is_none(), "{first:?}");
+    let mkfs = of(&first, "ext4").unwrap();
+    assert!(mkfs["command"].as_str().unwrap().ends_with(&format!(" {}", device.part(1))));
+    holds(&mkfs["erases"], &["p1: an ext4 filesystem"]);
+    assert!(fs::read(&device.0.image).unwrap() == before, "looking changed something");
+    // A mount has to end first, whatever is done.
+    let mounted = Mounted::new("ext4", &device.part(1), "");
+    let used = advice(device.dev());
+    let point = mounted.path().to_str().unwrap();
+    holds(
+        &of(&used, "partition").unwrap()["erases"],
+        &["end this first: ", " is mounted on ", point],
+    );
+    all_say(&used);
+}
+
+// Breaks when what lies on a drive without partitions passes for nothing.
+#[test]
+fn contents_without_a_table_are_named() {
+    if !has_means(&["losetup", "mkfs.vfat", "cryptsetup"]) {
+        return;
+    }
+    let device = Loop::new(SIZE, true);
+    tool("mkfs.vfat", &[device.dev()]);
+    let raw = advice(device.dev());
+    holds(&of(&raw, "partition").unwrap()["erases"], &["a vfat filesystem"]);
+    all_say(&raw);
+    let device = Loop::new(SIZE, true);
+    let key = device.image.with_extension("key");
+    fs::write(&key, "key").unwrap();
+    let key = key.to_str().unwrap();
+    let cheap = ["--pbkdf=pbkdf2", "--pbkdf-force-iterations=1000"];
+    let args = [&["-q", "luksFormat"], &cheap[..], &["--key-file", key, device.dev()]].concat();
+    tool("cryptsetup", &args);
+    let luks = advice(device.dev());
+    holds(&of(&luks, "partition").unwrap()["erases"], &["a luks encrypted volume"]);
+    all_say(&luks);
+}
+
+// Breaks when a card is to be formatted anew that came from the factory as it should be: its clusters begin with an erase
+// block, though the partition may not.
+#[test]
+fn the_layout_of_a_factory_is_kept() {
+    if !has_means(&["losetup", "partx", "sfdisk", "mkfs.exfat", "mkfs.vfat"]) {
+        return;
+    }
+    let device = Parted::new(SIZE, "label: dos\nstart=4MiB, type=7\n");
+    tool("mkfs.exfat", &["-b", "4M", &device.part(1)]);
+    let kept = advice(device.dev());
+    let words =
+        ["keep its partitions", "(an exfat filesystem) begins at 4MiB", "its clusters begin at "];
+    holds(&of(&kept, "keep").unwrap_or_else(|| panic!("{kept:?}"))["why"], &words);
+    assert!(of(&kept, "partition").is_none() && of(&kept, "ext4").is_some(), "{kept:?}");
+    let device = Parted::new(SIZE, "label: dos\nstart=4MiB, type=c\n");
+    tool("mkfs.vfat", &["-a", &device.part(1)]);
+    let off = advice(device.dev());
+    holds(
+        &of(&off, "partitions").unwrap()["why"],
+        &["its clusters begin at ", "before the next one"],
+    );
+}
+
+// Breaks on the card of a public report, which was to be overwritten without a word.
+#[test]
+fn the_card_of_a_public_report_is_said_to_be_off_the_grid() {
+    let Ok(script) = fs::read_to_string(format!("{CASES}/advice-partitioned-card.sh")) else {
+        println!("skipped: {CASES} is not here");
+        return;
+    };
+    if !has_means(&["losetup", "partx", "sfdisk"]) {
+        return;
+    }
+    let table = script.split("printf '").nth(1).unwrap().split('\'').next().unwrap();
+    let device = Parted::new(512 << 20, &table.replace("\\n", "\n"));
+    let card = advice(device.dev());
+    let places =
+        "partition 1 begins at 1MiB, 1MiB into an erase block of 4MiB and 3MiB before the next one";
+    holds(&of(&card, "partitions").unwrap()["why"], &[places]);
+    holds(&of(&card, "partition").unwrap()["erases"], &["this erases ", ": partition 1 at 1MiB"]);
+    all_say(&card);
+}
