@@ -204,8 +204,7 @@ fn original_data_is_not_saved_on_the_drive_that_is_probed() {
     if !has_means(&["losetup", "mkfs.ext4", "addpart", "delpart"]) {
         return;
     }
-    // Scanned, so that its partitions go with it if this fails.
-    let device = Loop::with(2 * SIZE, &["--direct-io=on", "--partscan"]);
+    let device = Loop::new(2 * SIZE, true);
     let part = |number| format!("{}p{number}", device.dev());
     // Without a partition table: reading one again fails while another program has the device open.
     let sectors = (SIZE / 512 - 2048).to_string();

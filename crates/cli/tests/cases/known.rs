@@ -52,6 +52,7 @@ const PTS: &[&str] = &[
     "wsat",
     "sim:enterprise-28op?capacity=512MiB",
     "--minute=50%",
+    "--seed=5",
     "--no-progress",
     "--no-record",
 ];

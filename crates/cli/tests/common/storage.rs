@@ -110,8 +110,10 @@ impl Loop {
         made._dir = Some(dir);
         // Partitions outlive the loop device that they were added to; a killed test may have left one.
         let sys = Path::new("/sys/block").join(made.name());
-        if sys.join(format!("{}p1", made.name())).exists() {
-            let _ = Command::new("delpart").args([made.dev(), "1"]).status();
+        for number in ["1", "2"] {
+            if sys.join(format!("{}p{number}", made.name())).exists() {
+                let _ = Command::new("delpart").args([made.dev(), number]).status();
+            }
         }
         made
     }
