@@ -69,12 +69,28 @@ pub fn foresee(said: Said<'_>, path: &Path, bytes_to_write: Option<Bytes>) -> Re
     }
 }
 
-/// The flags that consent to writing to the file or device of this name, to be typed.
+/// The flags that consent to writing to the file or device of this name, to be typed, with what the gate would have to be
+/// allowed as far as it can be looked at.
 pub fn flags_for(name: &str) -> String {
-    match gate::word(&Roots::default(), Path::new(name)) {
-        Some(word) => format!("--write --consent {}", quoted(&word)),
-        None => "--write --consent WORD, and `drivescope devices` tells the word".to_owned(),
+    let (roots, path) = (Roots::default(), Path::new(name));
+    let Some(word) = gate::word(&roots, path) else {
+        return "--write --consent WORD, and `drivescope devices` tells the word".to_owned();
+    };
+    let mut flags = format!("--write --consent {}", quoted(&word));
+    if let Err(GateError::Refused(refusal)) = gate::look(&roots, path, &Request::default()) {
+        let hazards: BTreeSet<String> = refusal
+            .reasons
+            .iter()
+            .filter_map(|reason| match reason {
+                Reason::NotAllowed { hazard, .. } => Some(hazard.to_string()),
+                _ => None,
+            })
+            .collect();
+        for hazard in hazards {
+            flags += &format!(" --allow {hazard}");
+        }
     }
+    flags
 }
 
 /// True when a person can answer all that stands against writing: the word, and what is not known.

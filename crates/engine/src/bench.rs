@@ -11,7 +11,7 @@ use block::{
     Request, Snapshot, Stack, Time,
 };
 use thiserror::Error;
-use workload::script::Script;
+use workload::script::{Access, Script};
 
 use crate::IoPath;
 use crate::samples::{Failure, FailureKind, Sample};
@@ -63,6 +63,33 @@ pub trait Bench {
         self.run(script, payload)
     }
 
+    /// Issues the accesses of `script` in order, `depth` under way at any time, whatever its groups and pauses are, and
+    /// calls `each` for every one that completes: with the current instant, its place in the script, what a read
+    /// delivered, and whether it failed. Nothing is kept of them.
+    ///
+    /// # Errors
+    /// [`BenchError::Drive`] and [`BenchError::Interrupted`]; an access that fails is no error.
+    fn stream(
+        &mut self,
+        script: &Script,
+        _depth: u16,
+        payload: &dyn Fn() -> Box<dyn Payload>,
+        each: Streamed<'_>,
+    ) -> Result<(), BenchError> {
+        for (at, access) in script.accesses().iter().enumerate() {
+            let mut read = None;
+            let one = Script::one_by_one([*access]);
+            let done = self.run_for_data(&one, payload, &mut |_, data| read = Some(data.to_vec()));
+            let is_failed = match done {
+                Ok(_) => false,
+                Err(BenchError::Failed(_)) => true,
+                Err(error) => return Err(error),
+            };
+            each(self.now(), at, read.as_deref().filter(|_| !is_failed), is_failed);
+        }
+        Ok(())
+    }
+
     /// As [`Bench::run_for_data`], to the end even when the user wants to stop: it puts back what was there.
     ///
     /// # Errors
@@ -75,6 +102,9 @@ pub trait Bench {
         self.run(script, payload)
     }
 }
+
+/// Called for each access of a stream that completes; see [`Bench::stream`].
+pub type Streamed<'a> = &'a mut dyn FnMut(Nanos, usize, Option<&[u8]>, bool);
 
 /// Why a script did not come to its end.
 #[derive(Debug, Error)]
@@ -158,6 +188,23 @@ impl Bench for TargetBench<'_> {
         each: &mut dyn FnMut(usize, &[u8]),
     ) -> Result<Vec<Sample>, BenchError> {
         self.play_for_data(script, payload, self.cancel, each)
+    }
+
+    fn stream(
+        &mut self,
+        script: &Script,
+        depth: u16,
+        payload: &dyn Fn() -> Box<dyn Payload>,
+        each: Streamed<'_>,
+    ) -> Result<(), BenchError> {
+        let (cancel, origin) = (self.cancel, self.origin);
+        with_setup(script, payload, |setup| {
+            let setup = LaneSetup { depth, payload: setup.payload, ..*setup };
+            let mut drives = self.target.open_for_data(&setup)?;
+            let Some(drive) = drives.first_mut() else { return Ok(()) };
+            drive.attach()?;
+            Hand { drive: &mut **drive, cancel, origin }.stream(script.accesses(), depth, each)
+        })
     }
 
     fn run_to_the_end(
@@ -271,6 +318,51 @@ impl Hand<'_> {
             }
         }
         Ok(samples)
+    }
+
+    /// Keeps `depth` accesses under way until all have completed, or until the user wants to stop.
+    fn stream(
+        &mut self,
+        accesses: &[Access],
+        depth: u16,
+        each: Streamed<'_>,
+    ) -> Result<(), BenchError> {
+        let mut free: Vec<u16> = (0..depth).rev().collect();
+        let mut under_way = vec![0; usize::from(depth)];
+        let (mut requests, mut done) = (Vec::new(), Vec::new());
+        let mut rest = accesses.iter().enumerate();
+        loop {
+            let is_over = self.cancel.load(Ordering::Relaxed);
+            requests.clear();
+            while !is_over && let Some(slot) = free.pop() {
+                let Some((at, access)) = rest.next() else {
+                    free.push(slot);
+                    break;
+                };
+                under_way[usize::from(slot)] = at;
+                let &Access { op, fua, offset, len } = access;
+                requests.push(Request { op, fua, submitter: 0, slot, offset, len });
+            }
+            if !requests.is_empty() {
+                self.drive.submit(&requests)?;
+            }
+            if free.len() == usize::from(depth) {
+                return if is_over { Err(BenchError::Interrupted) } else { Ok(()) };
+            }
+            let now = self.drive.wait_until(Time::NEVER, &mut done)?.since(self.origin);
+            for completion in done.drain(..) {
+                let at = under_way[usize::from(completion.slot)];
+                let Some(access) = accesses.get(at) else { continue };
+                let is_failed = completion.outcome.bytes().ok() != Some(access.len);
+                let data = match access.op {
+                    Op::Read => self.drive.data(completion.slot),
+                    _ => None,
+                };
+                let data = data.and_then(|data| data.get(..access.len.0 as usize));
+                each(now, at, data.filter(|_| !is_failed), is_failed);
+                free.push(completion.slot);
+            }
+        }
     }
 
     /// Waits until all of `group` have completed: none is left behind, whatever became of another.

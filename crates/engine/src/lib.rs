@@ -19,7 +19,7 @@ mod samples;
 mod submitter;
 mod way;
 
-pub use bench::{Bench, BenchError, TargetBench};
+pub use bench::{Bench, BenchError, Streamed, TargetBench};
 pub use io_path::IoPath;
 pub use run::{Control, EngineError, run_step, run_step_apart};
 pub use samples::{

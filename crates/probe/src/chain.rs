@@ -54,6 +54,9 @@ pub struct Evidence {
     /// What it holds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capacity: Option<capacity::Evidence>,
+    /// All of it, written and read back.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub full: Option<capacity::full::Evidence>,
     /// Classes of speed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub speed_class: Option<speed_class::Evidence>,
@@ -148,6 +151,9 @@ pub fn run(
     } else {
         desk.account(earlier.iter().map(|done| done.spent));
         earlier.into_iter().for_each(|done| work.take(done));
+        if matches!(plan.tasks.as_slice(), [Task::Full(_), ..]) {
+            desk.renew();
+        }
         work.all(&mut desk, &plan.tasks, &[])
     };
     let (spent, after) = (desk.spent(), desk.snapshot());
@@ -157,15 +163,23 @@ pub fn run(
         Err(Ended::Halted(Halt::Interrupted)) => (true, None),
         Err(Ended::Halted(halt)) => (true, Some(halt)),
     };
-    let Work { known, done, .. } = work;
+    let Work { mut known, done, .. } = work;
     let mut caveats =
         conditions::caveats(&info, &stack, (&before, &after), (!interrupted).then_some(spent));
     let mut evidence = Evidence::default();
-    let mut probes = Vec::with_capacity(done.len());
+    let mut probes: Vec<Worked> = Vec::with_capacity(done.len());
     for done in done {
         caveats.extend(done.caveats);
         evidence.take(done.evidence);
+        // The parts of a full write are one probe.
+        if let Some(last) = probes.last_mut().filter(|last| last.probe == done.probe) {
+            last.spent.add(done.spent);
+            continue;
+        }
         probes.push(Worked { probe: done.probe, spent: done.spent, halted: done.halted });
+    }
+    if let Some(full) = &evidence.full {
+        known.learn(&[capacity::full::infer(full)]);
     }
     let body = Body {
         findings: known.findings(),
@@ -328,6 +342,15 @@ fn probe(
         Task::SlcCache(options) => keep(&mut e.slc_cache, slc_cache::probe(desk, known, options)?),
         Task::Surface(options) => keep(&mut e.surface, surface::probe(desk, known, options)?),
         Task::Capacity(options) => keep(&mut e.capacity, capacity::probe(desk, known, options)?),
+        Task::Full(part) => {
+            // A time that is over may be given again, and the part resumed.
+            let done = capacity::full::probe(desk, part).map_err(|halt| match halt {
+                Halt::Time => Halt::Interrupted,
+                other => other,
+            });
+            e.full = Some(done?);
+            Ok((Vec::new(), Vec::new()))
+        }
         Task::SpeedClass => keep(&mut e.speed_class, speed_class::probe(desk, known)?),
     }
 }
@@ -385,5 +408,9 @@ impl Evidence {
         over(&mut self.surface, other.surface);
         over(&mut self.capacity, other.capacity);
         over(&mut self.speed_class, other.speed_class);
+        match (&mut self.full, other.full) {
+            (Some(full), Some(next)) => full.add(next),
+            (full, other) => over(full, other),
+        }
     }
 }

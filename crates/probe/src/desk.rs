@@ -43,6 +43,14 @@ pub struct Spent {
 }
 
 impl Spent {
+    /// Adds what `more` was spent.
+    pub(crate) fn add(&mut self, more: Spent) {
+        self.ios += more.ios;
+        self.read_bytes += more.read_bytes;
+        self.written_bytes += more.written_bytes;
+        self.elapsed_ns += more.elapsed_ns;
+    }
+
     /// What was spent since `before`.
     pub fn since(self, before: Spent) -> Spent {
         Spent {
@@ -143,6 +151,9 @@ impl From<BenchError> for Halt {
         }
     }
 }
+
+/// Called for each access of a stream that completes; returns how far it is.
+pub(crate) type Each<'a> = &'a mut dyn FnMut(Nanos, usize, Option<&[u8]>, bool) -> Event;
 
 /// The desk.
 pub struct Desk<'a> {
@@ -350,6 +361,40 @@ impl<'a> Desk<'a> {
         Ok(self.note(part, samples, before))
     }
 
+    /// Issues the accesses of `script` in order, `depth` under way at any time. `each` sees every one that completes as
+    /// [`Bench::stream`] says, and returns how far it is, for whoever watches. No single one is recorded.
+    ///
+    /// # Errors
+    /// As [`Desk::run`], but an access that fails is no error.
+    pub(crate) fn stream(
+        &mut self,
+        script: &Script,
+        depth: u16,
+        payload: &dyn Fn() -> Box<dyn Payload>,
+        each: Each<'_>,
+    ) -> Result<(), Halt> {
+        self.allow(script)?;
+        let before = self.bench.now();
+        let (keeper, spent, accesses) = (&mut self.keeper, &mut self.spent, script.accesses());
+        let done = self.bench.stream(script, depth, payload, &mut |now, at, data, is_failed| {
+            spent.ios += 1;
+            match accesses.get(at) {
+                Some(access) if access.op == Op::Write => spent.written_bytes += access.len,
+                Some(access) => spent.read_bytes += access.len,
+                None => {}
+            }
+            keeper.event(&each(now, at, data, is_failed));
+        });
+        self.spent.elapsed_ns += Nanos(self.bench.now().0 - before.0);
+        Ok(done?)
+    }
+
+    /// Begins time and budgets anew, whatever was spent before: what takes hours may be resumed day after day.
+    pub(crate) fn renew(&mut self) {
+        self.until = self.bench.now() + self.terms.time_budget;
+        self.terms.write_budget += self.spent.written_bytes;
+    }
+
     /// Puts back what a probe has overwritten: whatever limit has come, and even when the user wants to stop. What it
     /// writes counts all the same.
     ///
@@ -406,12 +451,9 @@ impl<'a> Desk<'a> {
 
     /// Takes what was spent before into account: of time and bytes only the rest is left.
     pub(crate) fn account(&mut self, spent: impl Iterator<Item = Spent>) {
-        for Spent { ios, read_bytes, written_bytes, elapsed_ns } in spent {
-            self.spent.ios += ios;
-            self.spent.read_bytes += read_bytes;
-            self.spent.written_bytes += written_bytes;
-            self.spent.elapsed_ns += elapsed_ns;
-            self.until = Nanos(self.until.0.saturating_sub(elapsed_ns.0));
+        for spent in spent {
+            self.spent.add(spent);
+            self.until = Nanos(self.until.0.saturating_sub(spent.elapsed_ns.0));
         }
     }
 

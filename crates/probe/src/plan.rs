@@ -64,6 +64,8 @@ pub enum Task {
     Surface(surface::Options),
     /// [`capacity`].
     Capacity(capacity::Options),
+    /// A part of what [`capacity::full`] writes and reads back.
+    Full(capacity::full::Part),
     /// [`speed_class`](crate::speed_class).
     SpeedClass,
 }
@@ -94,7 +96,7 @@ impl Task {
             Task::WriteBuffer => "write-buffer",
             Task::SlcCache(_) => "slc-cache",
             Task::Surface(_) => "surface",
-            Task::Capacity(_) => "capacity",
+            Task::Capacity(_) | Task::Full(_) => "capacity",
             Task::SpeedClass => "speed-class",
         }
     }
@@ -107,6 +109,7 @@ impl Task {
             | Task::WriteBuffer
             | Task::SlcCache(_)
             | Task::Capacity(_)
+            | Task::Full(_)
             | Task::SpeedClass => true,
             Task::Align(_)
             | Task::Scatter(_)
@@ -127,7 +130,8 @@ impl Task {
             Task::WriteBuffer => &[Name::WriteBuffer],
             Task::SlcCache(_) => &[Name::SlcCache],
             Task::Capacity(_) => &[Name::RealCapacity],
-            Task::Interval(_) | Task::Surface(_) | Task::SpeedClass => &[],
+            // All parts of a full write are judged together.
+            Task::Interval(_) | Task::Surface(_) | Task::SpeedClass | Task::Full(_) => &[],
         }
     }
 
@@ -145,6 +149,7 @@ impl Task {
             Task::SlcCache(_) | Task::SpeedClass => Nanos::secs(900),
             // A slow card takes minutes for what exceeds a large cache.
             Task::Capacity(_) => Nanos::secs(1800),
+            Task::Full(_) => capacity::full::TIME,
         }
     }
 }

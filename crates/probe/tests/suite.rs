@@ -10,6 +10,7 @@ mod align;
 mod align_made;
 mod align_tables;
 mod capacity;
+mod capacity_full;
 mod fat;
 mod flashbench_damage;
 mod flashbench_face;

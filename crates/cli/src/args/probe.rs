@@ -249,8 +249,15 @@ pub struct ScatterArgs {
 #[command(after_help = "\
 Examples:
   drivescope probe capacity sim:fake-64g
-  drivescope probe capacity /dev/sdb --write --consent SERIAL")]
+  drivescope probe capacity /dev/sdb --write --consent SERIAL
+  drivescope probe capacity /dev/sdb --full --write --consent SERIAL
+                                              all of it; what it holds is lost
+
+--full resumes after an interruption: --resume RUN.")]
 pub struct CapacityArgs {
+    /// Write the whole drive and read it back; erases everything on it
+    #[arg(long, conflicts_with_all = ["region", "keep_originals"])]
+    pub full: bool,
     /// Do not keep and restore what is overwritten
     #[arg(long)]
     pub destructive: bool,

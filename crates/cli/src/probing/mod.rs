@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context as _, Result, anyhow, bail};
-use block::{Bytes, DriveKind, Layout};
+use block::{Bytes, DriveInfo, DriveKind, Layout};
 use documents::Decode as _;
 use engine::Bench;
 use linux::sysfs::Roots;
@@ -37,6 +37,9 @@ use originals::Saving;
 
 /// The form of a probing's body.
 pub const SCHEMA: &str = "drivescope.probe/1";
+
+/// Largest virtual drive that is written as a whole.
+const VIRTUAL_MAX: Bytes = Bytes(4 << 30);
 
 /// Flags that may stand beside `--resume`: everything else is in the record.
 const BESIDE_RESUME: [&str; 14] = [
@@ -159,14 +162,42 @@ impl<'a> Job<'a> {
             [task] => linux::target::size_of(Path::new(place.name()))
                 .ok()
                 .and_then(|size| will_write(task, size))
-                .map_or(most, |will| will.min(most)),
+                .map_or(most, |will| if self.is_full() { will } else { will.min(most) }),
             _ => most,
         };
         let writes = (place.write || tasks.iter().any(Task::must_write)).then_some(most);
         let saved_in = self.saved_in(&place, tasks)?;
+        if self.is_full() {
+            self.announce_full(&place)?;
+        }
         with_bench(&place, writes, &cancel, &mut |bench, opened| {
             self.on(bench, opened, seed, resumed.take(), saved_in.clone())
         })
+    }
+
+    /// True of a drive that is to be written as a whole.
+    fn is_full(&self) -> bool {
+        matches!(self.tasks.as_slice(), [Task::Capacity(options)] if options.full)
+    }
+
+    /// Says, before anybody consents to it, that everything is erased.
+    fn announce_full(&self, place: &ProbePlaceArgs) -> Result<()> {
+        let name = place.name();
+        if self.record.resume.is_some() || is_nobodys(name) {
+            return Ok(());
+        }
+        let size = linux::target::size_of(Path::new(name))?;
+        if self.given.has("write_budget") && place.write_budget < size {
+            bail!(
+                "--write-budget {}: --full writes all {size} of {name}\n    hint: leave --write-budget out",
+                place.write_budget
+            );
+        }
+        talk::note(&format!(
+            "{name}: --full erases everything on it: all {} are written and read back, and nothing is put back",
+            size.about()
+        ));
+        Ok(())
     }
 
     /// Where the original data is saved, of probes that put it back. Nobody misses what a virtual drive holds.
@@ -211,7 +242,7 @@ impl<'a> Job<'a> {
         let plan = match &resumed {
             // Consent is given anew each time.
             Some(resumed) => Plan { may_write: opened.may_write, ..resumed.plan.clone() },
-            None => self.plan(seed, opened.may_write),
+            None => self.plan(seed, opened.may_write, bench.info())?,
         };
         // What can be known to fail is told before anything is recorded.
         plan.terms(bench.info())?;
@@ -297,10 +328,10 @@ impl<'a> Job<'a> {
         }
     }
 
-    fn plan(&self, seed: u64, may_write: bool) -> Plan {
+    fn plan(&self, seed: u64, may_write: bool, info: &DriveInfo) -> Result<Plan> {
         let given = [(Name::EraseBlock, self.place.erase_block), (Name::Page, self.place.page)];
         let given = given.into_iter().filter_map(|(name, bytes)| Some((name, bytes?.0)));
-        Plan {
+        let mut plan = Plan {
             schema: probe::plan::SCHEMA.to_owned(),
             seed,
             time_budget_ns: self.place.time_budget,
@@ -309,7 +340,25 @@ impl<'a> Job<'a> {
             region: self.place.region.and_then(|span| span.region()),
             given: given.collect::<BTreeMap<_, _>>(),
             tasks: self.tasks.clone(),
+        };
+        if self.is_full() {
+            let capacity = info.capacity_bytes;
+            // What is written to a virtual drive is kept in memory.
+            if info.kind == DriveKind::Virtual && capacity > VIRTUAL_MAX {
+                bail!(
+                    "{}: --full would keep all {} of it in memory\n    hint: name a smaller one, such as {}?capacity=1GiB",
+                    info.name,
+                    capacity.about(),
+                    info.name.split('?').next().unwrap_or_default()
+                );
+            }
+            plan.tasks = capacity::full::tasks(capacity, info.logical_block_bytes);
+            plan.write_budget_bytes = if may_write { capacity } else { Bytes::ZERO };
+            if !self.given.has("time_budget") {
+                plan.time_budget_ns = capacity::full::TIME;
+            }
         }
+        Ok(plan)
     }
 
     /// Probes, records and shows.

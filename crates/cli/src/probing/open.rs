@@ -110,7 +110,8 @@ fn stated(info: &DriveInfo, environment: &dyn Environment) -> (Vec<Claim>, Vec<S
 /// [`Refused`], with what to add.
 pub fn must_write(place: &ProbePlaceArgs, task: &Task) -> Result<()> {
     let is_put_back = matches!(task, Task::Capacity(options) if options.keeps);
-    let verb = task.word();
+    let is_full = matches!(task, Task::Capacity(options) if options.full);
+    let verb = if is_full { "capacity --full" } else { task.word() };
     if place.name().starts_with("sim:") || place.write {
         return Ok(());
     }
@@ -123,7 +124,11 @@ pub fn must_write(place: &ProbePlaceArgs, task: &Task) -> Result<()> {
     Err(Refused(format!(
         "{}: probe {verb} writes{most}, and {}; add {}",
         place.name(),
-        if is_put_back { "restores what it overwrote" } else { "what the drive holds is lost" },
+        match (is_put_back, is_full) {
+            (true, _) => "restores what it overwrote",
+            (_, true) => "erases everything that the drive holds",
+            _ => "what the drive holds is lost",
+        },
         consent::flags_for(place.name())
     ))
     .into())

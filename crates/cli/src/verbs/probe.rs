@@ -65,7 +65,8 @@ fn task(verb: &ProbeVerb) -> (Task, &PlainArgs) {
         ProbeVerb::Capacity(args) => {
             let is_real = !args.plain.place.name().starts_with("sim:");
             let options = capacity::Options {
-                keeps: !args.destructive,
+                keeps: !args.destructive && !args.full,
+                full: args.full,
                 // Half of what is free: whoever is killed for want of memory puts nothing back.
                 memory_bytes: linux::host::memory_available()
                     .filter(|_| is_real)

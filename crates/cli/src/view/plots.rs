@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Result, bail};
+use probe::capacity::full;
 use probe::scatter::{Evidence, Part, Point};
 use probe::{Body, Name, Task, align, interval, open_au, slc_cache, surface};
 use report::chart::{
@@ -80,12 +81,10 @@ pub fn is_drawn(task: &Task) -> bool {
         | Task::Scatter(_)
         | Task::Interval(_)
         | Task::SlcCache(_)
+        | Task::Full(_)
         | Task::Surface(_) => true,
-        Task::Fat
-        | Task::Parallelism
-        | Task::WriteBuffer
-        | Task::Capacity(_)
-        | Task::SpeedClass => false,
+        Task::Capacity(options) => options.full,
+        Task::Fat | Task::Parallelism | Task::WriteBuffer | Task::SpeedClass => false,
     }
 }
 
@@ -97,6 +96,7 @@ pub fn charts(body: &Body) -> Vec<Chart> {
         evidence.align.as_ref().and_then(|align| aligned(body, align)),
         evidence.open_au.as_ref().and_then(|open| opened(body, open)),
         evidence.surface.as_ref().and_then(|surface| surfaced(body, surface)),
+        evidence.full.as_ref().and_then(|full| written(body, full)),
         evidence.slc_cache.as_ref().and_then(|cache| filled(body, cache)),
         evidence.interval.as_ref().and_then(|interval| sized(body, interval)),
     ];
@@ -275,6 +275,23 @@ fn surfaced(body: &Body, evidence: &surface::Evidence) -> Option<Chart> {
     let speeds = speeds.map(|t| LinePoint::new(t.offset as f64, t.bytes_per_s / 1e6)).collect();
     chart.layers.push(Layer::Line(Line::new("speed", Hue::Blue, speeds)));
     Some(chart)
+}
+
+/// Speed of the parts of a drive that was written and read back as a whole.
+fn written(body: &Body, evidence: &full::Evidence) -> Option<Chart> {
+    let axes = (Axis::new("Offset", Unit::Bytes), Axis::new("Speed", Unit::MbPerS));
+    let subtitle = format!("{} parts, one after the other", evidence.rates.len());
+    let mut chart = chart(body, "Speed of all of the drive", subtitle, axes);
+    for (verify, name, hue) in [(false, "write", Hue::Blue), (true, "read", Hue::Green)] {
+        let rates = evidence.rates.iter().filter(|rate| rate.verify == verify);
+        let point =
+            |rate: &full::Rate| LinePoint::new(rate.offset_bytes as f64, rate.bytes_per_s / 1e6);
+        let points: Vec<LinePoint> = rates.map(point).collect();
+        if !points.is_empty() {
+            chart.layers.push(Layer::Line(Line::new(name, hue, points)));
+        }
+    }
+    (!chart.layers.is_empty()).then_some(chart)
 }
 
 /// Access time by the size of the read.

@@ -3,6 +3,7 @@
 use block::Bytes;
 use probe::advice::Advice;
 use probe::body::Worked;
+use probe::capacity::full;
 use probe::claims::{Agreement, Checked};
 use probe::speed_class::Reached;
 use probe::{Body, Finding, Name, Unit, Verdict};
@@ -111,7 +112,9 @@ fn facts(body: &Body) -> Vec<String> {
 fn warning(body: &Body) -> Option<String> {
     let reported = body.target.capacity_bytes;
     let found = body.smaller_capacity().map(|found| counterfeit(found, reported));
-    found.or_else(|| {
+    let lost = || body.evidence.full.as_ref().and_then(full::lost);
+    let damaged = || Some(format!("DAMAGED OR COUNTERFEIT: {}; do not use it", lost()?));
+    found.or_else(damaged).or_else(|| {
         let (bound, reported) = (body.capacity_bound()?, number::bytes(reported.0 as f64));
         let bound = number::bytes(bound.0 as f64);
         Some(format!(
@@ -251,6 +254,20 @@ fn figures(body: &Body) -> Vec<(String, String)> {
         if !surface.slow_spots.is_empty() {
             let places = surface.slow_spots.iter().map(|s| number::bytes(s.offset as f64));
             add("slow places:", places.collect::<Vec<_>>().join(", "));
+        }
+    }
+    if let Some(full) = &body.evidence.full {
+        for (verify, name) in [(false, "written:"), (true, "read back:")] {
+            let of = full.rates.iter().filter(|rate| rate.verify == verify);
+            let rates: Vec<f64> = of.map(|part| part.bytes_per_s).collect();
+            let (least, most) = rates.iter().fold((f64::MAX, 0.0_f64), |(least, most), rate| {
+                (least.min(*rate), most.max(*rate))
+            });
+            if !rates.is_empty() {
+                let bytes = if verify { full.verified_bytes } else { full.written_bytes };
+                let all = Bytes(bytes).about();
+                add(name, format!("{all}; least {} MB/s, greatest {}", rate(least), rate(most)));
+            }
         }
     }
     if let Some(classes) = &body.evidence.speed_class {

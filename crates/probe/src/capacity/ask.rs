@@ -243,6 +243,6 @@ fn note_moved(evidence: &mut Evidence, shown: &Shown) {
     }
 }
 
-fn gcd(a: u64, b: u64) -> u64 {
+pub(super) fn gcd(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { gcd(b, a % b) }
 }

@@ -9,7 +9,7 @@ use crate::{Finding, Name};
 
 /// Caveat of every verdict that only some places were asked for.
 const LATE: &str = "a drive that fails only once much of it is written passes too: only writing all of it and reading \
-                    it back shows that (f3write and f3read)";
+                    it back shows that (--full)";
 
 /// What the evidence says.
 pub fn infer(evidence: &Evidence) -> Finding {

@@ -5,6 +5,7 @@
 //! cache hides that for as much as fits into it, so the run grows until no likely cache takes it.
 
 mod ask;
+pub mod full;
 mod judge;
 mod restore;
 mod search;
@@ -33,6 +34,9 @@ pub struct Options {
     pub bad_share: f64,
     /// Probability of not noticing that many; 0 to 1.
     pub error: f64,
+    /// All of the drive is written and read back, see [`full`]; nothing is put back.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub full: bool,
     /// Memory for what is kept; 1 GiB when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_bytes: Option<u64>,
@@ -40,7 +44,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Options {
-        Options { keeps: true, bad_share: 0.05, error: 0.02, memory_bytes: None }
+        Options { keeps: true, bad_share: 0.05, error: 0.02, full: false, memory_bytes: None }
     }
 }
 
@@ -54,6 +58,9 @@ impl Options {
 
     /// Most bytes that are written to a genuine drive of `claimed` bytes, putting back included.
     pub fn writes(&self, claimed: u64) -> u64 {
+        if self.full {
+            return claimed;
+        }
         let all = |stage: &ask::Stage| {
             let back = if self.keeps { stage.puts_back(self) } else { 0 };
             stage.writes(self) + back

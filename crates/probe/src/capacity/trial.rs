@@ -16,7 +16,7 @@ const TOGETHER: usize = 8;
 const GROUPS: usize = 8;
 /// So many neighbouring requests that fail one after the other stand for the rest of their place: each may take the
 /// drive and the kernel seconds.
-const FAILURES: u32 = 16;
+pub(super) const FAILURES: u32 = 16;
 
 const FLUSH: Access = Access { op: Op::Flush, fua: false, offset: Bytes::ZERO, len: Bytes::ZERO };
 
@@ -168,7 +168,7 @@ pub(super) fn no_content() -> Box<dyn Payload> {
 }
 
 /// Cuts a place into requests.
-fn requests((offset, len): (u64, u64)) -> impl Iterator<Item = (u64, u64)> {
+pub(super) fn requests((offset, len): (u64, u64)) -> impl Iterator<Item = (u64, u64)> {
     (0..len.div_ceil(REQUEST)).map(move |n| (offset + n * REQUEST, REQUEST.min(len - n * REQUEST)))
 }
 
