@@ -20,6 +20,7 @@ use product::args;
 mod advice;
 mod btt;
 mod bursts;
+mod capacity_full;
 mod commits;
 mod compare;
 mod completing;

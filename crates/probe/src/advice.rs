@@ -14,7 +14,7 @@ pub struct Advice {
     /// What it is about: `unchecked`, `partitions`, `keep`, `partition`, `ext4`, `f2fs`, `streams`, `fat`, `cache`,
     /// `capacity`.
     pub topic: String,
-    /// What the command erases, said before it; `None` where nothing is there.
+    /// Contents that the command erases, said before it; `None` where nothing is there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub erases: Option<String>,
     /// The command that does it, where one does.

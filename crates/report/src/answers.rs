@@ -43,11 +43,11 @@ impl Answers {
 /// One thing to do.
 #[derive(Clone, Debug, Default)]
 pub struct ToDo {
-    /// What the command erases.
+    /// Contents that the command erases.
     pub erases: Option<String>,
     /// The command that does it, where one does.
     pub command: Option<String>,
-    /// Why.
+    /// Reason.
     pub why: String,
 }
 

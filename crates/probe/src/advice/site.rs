@@ -1,4 +1,4 @@
-//! What lies on a device already: what commands erase, where partitions begin, whether they can be kept.
+//! Contents of a device: what commands erase, where partitions begin, whether they can be kept.
 
 use block::{Bytes, Layout, Part};
 
@@ -7,7 +7,7 @@ use super::{Advice, new};
 /// Partitions that are described one by one.
 const NAMED: usize = 4;
 
-/// What a command erases that is given for `name` as a whole; `None` where nothing is there.
+/// Contents that a command for all of `name` erases; `None` where nothing is there.
 pub(super) fn erases(layout: &Layout, name: &str) -> Option<String> {
     let of = |part: &Part| format!("partition {} at {}{}", part.number, part.start, held(part));
     let mut there: Vec<String> = layout.parts.iter().take(NAMED).map(of).collect();
@@ -30,7 +30,7 @@ pub(super) fn erases(layout: &Layout, name: &str) -> Option<String> {
     Some(format!("this erases {name}: {}{uses}", there.join(", ")))
 }
 
-/// What a command erases that is given for the first partition of `name`.
+/// Contents that a command for the first partition of `name` erases.
 pub(super) fn erases_first(layout: &Layout, name: &str, first: &str) -> Option<String> {
     let all = erases(layout, name)?;
     match layout.parts.iter().find(|part| part.number == 1) {
@@ -49,7 +49,7 @@ fn held(part: &Part) -> String {
     if part.holds.is_empty() { String::new() } else { format!(" ({})", part.holds.join(", ")) }
 }
 
-/// Where a place lies on the grid of erase blocks.
+/// Place in words, on the grid of erase blocks.
 fn on_grid(place: Bytes, erase: u64) -> String {
     match place.0 % erase {
         0 => format!("at {place}, with an erase block of {}", Bytes(erase)),
@@ -76,7 +76,7 @@ pub(super) fn is_aligned(layout: &Layout, erase: u64) -> bool {
     !layout.parts.is_empty() && layout.parts.iter().all(is_on_grid)
 }
 
-/// Where partitions lie, and whether they can stay.
+/// Places of partitions, and whether they can stay.
 pub(super) fn found(layout: &Layout, erase: u64) -> Option<Advice> {
     if let Some(part) = &layout.part_of {
         let start = on_grid(part.start, erase);

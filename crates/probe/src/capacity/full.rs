@@ -51,11 +51,11 @@ pub fn tasks(capacity: Bytes, unit: Bytes) -> Vec<Task> {
     all(false).chain(all(true)).collect()
 }
 
-/// What was seen of the parts that were done.
+/// Findings of the parts that were done.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Evidence {
-    /// What the drive claims.
+    /// Size that the drive claims.
     pub claimed_bytes: u64,
     /// Bytes written.
     pub written_bytes: u64,
@@ -73,7 +73,7 @@ pub struct Evidence {
     pub bad: Vec<(u64, u64)>,
     /// Requests that failed with an I/O error.
     pub failed: u64,
-    /// Where a stamp was met, and where it had been written; bytes. At most a thousand.
+    /// Places at which a stamp was met, and at which it had been written; bytes. At most a thousand.
     pub moved: Vec<(u64, u64)>,
     /// Greatest common divisor of all distances at which stamps were met.
     pub period_bytes: Option<u64>,
@@ -93,7 +93,7 @@ pub struct Rate {
 }
 
 impl Evidence {
-    /// Adds what the next part has shown.
+    /// Adds the findings of the next part.
     pub fn add(&mut self, next: Evidence) {
         self.claimed_bytes = next.claimed_bytes;
         self.written_bytes += next.written_bytes;
@@ -241,7 +241,7 @@ fn time(span: Nanos) -> String {
     }
 }
 
-/// What all parts together say.
+/// Verdict of all parts together.
 pub fn infer(evidence: &Evidence) -> Finding {
     let unknown = |reason: String| Finding::unknown(Name::RealCapacity, reason);
     let found =
@@ -288,7 +288,7 @@ pub fn infer(evidence: &Evidence) -> Finding {
     unknown(format!("the drive is damaged: {lost}"))
 }
 
-/// What was lost, in words; `None` where nothing was.
+/// Losses in words; `None` where nothing was lost.
 pub fn lost(evidence: &Evidence) -> Option<String> {
     let &(first, _) = evidence.bad.first()?;
     let (bad, places) = (evidence.bad_bytes, evidence.bad_places);
