@@ -204,8 +204,9 @@ fn the_layout_of_a_factory_is_kept() {
 // Breaks on the card of a public report, which was to be overwritten without a word.
 #[test]
 fn the_card_of_a_public_report_is_said_to_be_off_the_grid() {
-    let Ok(script) = fs::read_to_string(format!("{CASES}/advice-partitioned-card.sh")) else {
-        println!("skipped: {CASES} is not here");
+    let path = format!("{CASES}/advice-partitioned-card.sh");
+    let Ok(script) = fs::read_to_string(&path) else {
+        println!("skipped: this machine has no {path}");
         return;
     };
     if !has_means(&["losetup", "partx", "sfdisk"]) {

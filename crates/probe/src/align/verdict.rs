@@ -460,7 +460,10 @@ impl Case<'_> {
             return Finding::one_of(Name::Page, parts_of(group), reason);
         }
         let values = parts_of(group);
-        let reason = format!("{}: no step between planes shows, nor would one between planes that are alike", in_words(&values));
+        let reason = format!(
+            "{}: no step between planes shows, nor would one between planes that are alike",
+            in_words(&values)
+        );
         Finding::one_of(Name::Page, values, reason)
     }
 }
