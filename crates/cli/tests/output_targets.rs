@@ -16,7 +16,7 @@ use tempfile::TempDir;
 
 use crate::args::matrix::lines::OUTPUTS;
 use cases::fixture::{Ended, end};
-use common::storage::{Loop, has_means};
+use common::storage::{Loop, Mounted, filesystem_is_known, has_means, skip};
 use common::{Alive, drivescope, mark, run, scratch_dir};
 
 /// Set to `overwrite`, the test writes the table in docs/safety.md.
@@ -400,4 +400,43 @@ fn the_file_below_a_device_is_kept_too() {
     run(["rerun", "last", &samples, "--force"]).fails(3, &["is the target"]);
     run(["report", "last", &format!("--output={image}"), "--force"]).fails(3, &["is the target"]);
     assert_eq!(fs::read(&image).unwrap(), before);
+}
+
+/// Breaks when the target is written over by the path by which an overlay shows it, or by that of the layer that it is in.
+#[test]
+fn another_place_of_an_overlay_is_the_target_too() {
+    if !has_means(&["mount"]) || !filesystem_is_known("overlay") {
+        return skip("needs overlay");
+    }
+    let dir = scratch_dir();
+    let at = |name: &str| dir.path().join(name);
+    for name in ["lower", "upper", "work"] {
+        fs::create_dir(at(name)).unwrap();
+    }
+    fs::write(at("lower/below"), vec![7; 1 << 20]).unwrap();
+    fs::write(at("upper/above"), vec![7; 1 << 20]).unwrap();
+    let text = |path: PathBuf| path.to_str().unwrap().to_owned();
+    let (lower, upper, work) = (text(at("lower")), text(at("upper")), text(at("work")));
+    let options = format!("lowerdir={lower},upperdir={upper},workdir={work}");
+    let mounted = Mounted::new("overlay", "overlay", &options);
+    let shown = |name: &str| mounted.path().join(name);
+    for (target, output) in [
+        (at("upper/above"), shown("above")),
+        (shown("above"), at("upper/above")),
+        (shown("below"), at("lower/below")),
+    ] {
+        let report = format!("--output={}", output.display());
+        let samples = format!("--samples={}", output.display());
+        let words = ["--tests=RND4KQ1T1", "--read-only", "--runs=1", "--duration=5ms"];
+        mark(&target, &[&words[..], &[&samples, "--force"]].concat()).fails(3, &["is the target"]);
+        let made = mark(&target, &words);
+        assert!(matches!(made.code, Some(0 | 1)), "{}", made.stderr);
+        run(["report", "last", &report, "--force"]).fails(3, &["is the target"]);
+        assert_eq!(fs::read(&target).unwrap(), vec![7; 1 << 20], "{}", output.display());
+        assert_eq!(fs::read(&output).unwrap(), vec![7; 1 << 20], "{}", output.display());
+    }
+    // A file beside it is none of its places.
+    fs::write(at("upper/other"), "an earlier result").unwrap();
+    let report = format!("--output={}", shown("other").display());
+    run(["report", "last", &report, "--force"]).exits(0);
 }

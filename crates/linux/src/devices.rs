@@ -1,7 +1,7 @@
 //! What block devices there are, what can be measured on them, and what must not be touched.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
@@ -10,6 +10,7 @@ use block::{Bytes, Medium};
 use rustix::fs::OFlags;
 use serde::Serialize;
 
+use crate::mounts;
 use crate::signature::{self, Signature};
 use crate::stack::medium_of;
 use crate::sysfs::{BlockNode, DevNo, Roots};
@@ -156,9 +157,14 @@ pub fn told(roots: &Roots) -> io::Result<()> {
 }
 
 /// Inodes (`st_dev` and `st_ino`) of the files that a device, or the filesystem of a file or directory, is stored in by
-/// way of loop devices. Writing to one of them changes what is read from `path`.
+/// way of loop devices, and those that a file has in other places of an overlay. Writing to one of them changes what is
+/// read from `path`.
 pub fn stored_in(roots: &Roots, path: &Path) -> Vec<(u64, u64)> {
-    loops::stored_in(roots, path)
+    let (mut found, files) = loops::stored_in(roots, path);
+    let mounts = mounts::own(roots);
+    let real = fs::canonicalize(path).into_iter().chain(files);
+    found.extend(real.flat_map(|file| mounts::overlay_twins(&mounts, &file)));
+    found
 }
 
 fn device(

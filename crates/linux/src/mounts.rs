@@ -162,6 +162,18 @@ impl Mount {
         dir.into_iter().chain(plain).collect()
     }
 
+    /// A path below the mount point as one within the filesystem, without the root's slash.
+    pub(crate) fn within(&self, path: &Path) -> PathBuf {
+        let below = path.strip_prefix(&self.mount_point).unwrap_or(Path::new(""));
+        self.root.strip_prefix("/").unwrap_or(Path::new("")).join(below)
+    }
+
+    /// The reverse of [`Mount::within`]; `None` for what the mount does not show.
+    fn shown(&self, within: &Path) -> Option<PathBuf> {
+        let root = self.root.strip_prefix("/").unwrap_or(Path::new(""));
+        Some(self.mount_point.join(within.strip_prefix(root).ok()?))
+    }
+
     fn values<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a [u8]> {
         let options = self.escaped_options.split(|&byte| byte == b',');
         options.filter_map(move |option| option.strip_prefix(name.as_bytes())?.strip_prefix(b"="))
@@ -234,6 +246,50 @@ pub(crate) fn layer_of<'a>(roots: &Roots, mounts: &'a [Mount], real: &Path) -> O
             (is_certain || may_hold).then_some(Layer { mount, name, is_certain })
         })
         .max_by_key(|layer| layer.is_certain)
+}
+
+/// Most files that are looked at for [`overlay_twins`]: an overlay may lie on an overlay.
+const TWINS_MAX: usize = 16;
+
+/// Inodes (`st_dev` and `st_ino`) that the file `real` has in overlays that show it, and in the layer that an overlay
+/// shows it from. Writing to one of them changes what is read from `real`.
+pub(crate) fn overlay_twins(mounts: &[Mount], real: &Path) -> Vec<(u64, u64)> {
+    let mut found = Vec::new();
+    let mut next = vec![real.to_owned()];
+    while let Some(path) = next.pop().filter(|_| found.len() < TWINS_MAX) {
+        for twin in above(mounts, &path).into_iter().chain(below(mounts, &path)) {
+            let id = fs::metadata(&twin).ok().filter(fs::Metadata::is_file);
+            let Some(id) = id.map(|meta| (meta.dev(), meta.ino())) else { continue };
+            if !found.contains(&id) {
+                found.push(id);
+                next.push(twin);
+            }
+        }
+    }
+    found
+}
+
+/// The paths by which overlays show a file of their upper directory.
+fn above(mounts: &[Mount], path: &Path) -> Vec<PathBuf> {
+    let id = |path: &Path| fs::metadata(path).map(|meta| (meta.dev(), meta.ino())).ok();
+    let dirs: Vec<_> = path.ancestors().skip(1).filter_map(|dir| Some((dir, id(dir)?))).collect();
+    let overlays = mounts.iter().filter(|mount| mount.fstype == "overlay");
+    overlays
+        .filter_map(|mount| {
+            let upper = mount.layer_dirs("upperdir").iter().find_map(|dir| id(dir))?;
+            let (dir, _) = dirs.iter().find(|(_, id)| *id == upper)?;
+            mount.shown(path.strip_prefix(dir).ok()?)
+        })
+        .collect()
+}
+
+/// The file that an overlay shows as `path`: that of the uppermost layer that has it.
+fn below(mounts: &[Mount], path: &Path) -> Option<PathBuf> {
+    let number = DevNo::from_raw(fs::metadata(path).ok()?.dev());
+    let mount = of_path(mounts, path, number).filter(|mount| mount.fstype == "overlay")?;
+    let within = mount.within(path);
+    let dirs = mount.layer_dirs("upperdir").into_iter().chain(mount.lower_dirs());
+    dirs.map(|dir| dir.join(&within)).find_map(|file| fs::canonicalize(file).ok())
 }
 
 /// The mount that a path with no links in it lies on.

@@ -56,28 +56,29 @@ pub(crate) fn all(roots: &Roots) -> io::Result<Vec<Backing>> {
     Ok(BlockNode::disks(roots).iter().filter_map(|node| backing(roots, node)).collect())
 }
 
-/// Inodes (`st_dev` and `st_ino`) of the files that `path` is stored in by way of loop devices: of a device itself, of
-/// anything else the device that its filesystem is on.
-pub(crate) fn stored_in(roots: &Roots, path: &Path) -> Vec<(u64, u64)> {
-    let Ok(meta) = fs::metadata(path) else { return Vec::new() };
+/// Inodes (`st_dev` and `st_ino`) of the files that `path` is stored in by way of loop devices, and the paths of those
+/// that are found by them: of a device itself, of anything else the device that its filesystem is on.
+pub(crate) fn stored_in(roots: &Roots, path: &Path) -> (Vec<(u64, u64)>, Vec<PathBuf>) {
+    let Ok(meta) = fs::metadata(path) else { return (Vec::new(), Vec::new()) };
     let number = if meta.file_type().is_block_device() { meta.rdev() } else { meta.dev() };
     let by_number = |number| BlockNode::by_number(roots, number);
     let mut nodes: Vec<BlockNode> = by_number(DevNo::from_raw(number)).into_iter().collect();
-    let (mut seen, mut found) = (BTreeSet::new(), Vec::new());
+    let (mut seen, mut found, mut files) = (BTreeSet::new(), Vec::new(), Vec::new());
     while let Some(node) = nodes.pop() {
         if !seen.insert(node.name().to_owned()) {
             continue;
         }
         nodes.extend(node.slaves());
         nodes.push(node.disk());
-        let Some(Backing { inode, number, .. }) = backing(roots, &node) else { continue };
+        let Some(Backing { inode, number, path, .. }) = backing(roots, &node) else { continue };
         nodes.extend(number.and_then(by_number));
         if let Some((dev, ino)) = inode {
             found.push((dev, ino));
+            files.extend(fs::canonicalize(path));
             nodes.extend(by_number(DevNo::from_raw(dev)));
         }
     }
-    found
+    (found, files)
 }
 
 /// Inode (`st_dev` and `st_ino`) of what a loop device lies on, where the driver may be asked.

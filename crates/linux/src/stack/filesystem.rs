@@ -139,8 +139,7 @@ impl Walk<'_> {
     /// A file of an overlay lies in the upper directory, or in the first lower one that has it; a
     /// new file always goes to the upper one.
     fn overlay(&mut self, layer: usize, mount: &Mount, path: &Path) {
-        let below = path.strip_prefix(&mount.mount_point).unwrap_or(Path::new(""));
-        let below = mount.root.strip_prefix("/").unwrap_or(Path::new("")).join(below);
+        let below = mount.within(path);
         let mut readings = mount.layer_dirs("upperdir");
         let upper = readings.iter().position(|dir| dir.exists()).unwrap_or(0);
         let upper = (upper < readings.len()).then(|| readings.swap_remove(upper));
