@@ -350,8 +350,15 @@ impl Case<'_> {
             return both("rows below the erase block's do not settle on one level from a size on");
         }
         if self.begins_above(best) {
-            return both(
-                "the first of the rows that settle on one level does not cost what the others do",
+            let reason =
+                "the first of the rows that settle on one level does not cost what the others do";
+            return (
+                Finding::one_of(
+                    Name::Page,
+                    [group / 4, group / 2, group, group * 2].into(),
+                    reason,
+                ),
+                Finding::one_of(Name::MultiPlanePage, [group, group * 2, group * 4].into(), reason),
             );
         }
         if let Some(reason) = self.off_the_plateau(best) {
