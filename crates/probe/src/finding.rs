@@ -171,10 +171,10 @@ impl Finding {
     }
 }
 
-/// Most that an answer of a kind states, however clear its own evidence is: the one-sided 95 % bound (Clopper and Pearson)
-/// of the share that is right, over drives of the calibration seeds of `validate probe-world` that got such an answer. A
-/// drive counts as wrong when it got one wrong answer at any noise. Kinds that this world does not score state what their
-/// own pages say.
+/// Most that an answer of a kind states, however clear its own evidence is. Near the one-sided 95% bound (Clopper and
+/// Pearson) of the share of drives without a wrong answer of the kind, over calibration seeds of `validate probe-world`:
+/// part of those runs was of earlier rules and some did not end, and a few of these values are above that bound. Kinds that
+/// this world does not score state what their own pages say.
 fn most(name: Name, verdict: Verdict) -> f64 {
     match (name, verdict) {
         (Name::EraseBlock, Verdict::Found) => 0.96,
