@@ -97,11 +97,35 @@ fn all_of_it_is_what_it_holds() {
             "{faults}: {found:?}"
         );
         let full = body.evidence.full.as_ref().unwrap();
-        assert_eq!((full.written_bytes, full.verified_bytes), (256 << 20, 256 << 20));
+        // Of writes that fail, nothing counts as written.
+        let written = if faults.contains("beyond=fail") { real } else { 256 << 20 };
+        assert_eq!((full.written_bytes, full.verified_bytes), (written, 256 << 20));
         assert_eq!((full.rates.len(), body.probes.len()), (32, 1));
         assert_eq!(full.bad_bytes > 0, real < 256 << 20, "{faults}");
         assert_eq!(body.smaller_capacity().is_some(), real < 256 << 20, "{faults}");
     }
+}
+
+// Breaks when a card with its write-protect switch on is called damaged: it kept nothing, since it took nothing.
+#[test]
+fn a_drive_that_takes_no_write_is_not_judged() {
+    let all = 256 << 20;
+    let evidence = full::Evidence {
+        claimed_bytes: all,
+        verified_bytes: all,
+        delivered_bytes: all,
+        bad_bytes: all,
+        bad_places: 1,
+        bad: vec![(0, all)],
+        failed: 512,
+        ..full::Evidence::default()
+    };
+    let found = full::infer(&evidence);
+    assert_eq!((found.verdict, found.value), (Verdict::Unknown, None));
+    assert!(found.reason.contains("write-protected"), "{}", found.reason);
+    assert_eq!(full::lost(&evidence), None);
+    let took = full::infer(&full::Evidence { written_bytes: all, ..evidence });
+    assert_eq!((took.verdict, took.value), (Verdict::Found, Some(0)));
 }
 
 // Breaks when one bad block among all the good ones is missed, or its place is not said.

@@ -57,9 +57,9 @@ pub fn tasks(capacity: Bytes, unit: Bytes) -> Vec<Task> {
 pub struct Evidence {
     /// Size that the drive claims.
     pub claimed_bytes: u64,
-    /// Bytes written.
+    /// Bytes that the drive took.
     pub written_bytes: u64,
-    /// Bytes read back.
+    /// Bytes that were to be read back, those that failed included.
     pub verified_bytes: u64,
     /// Bytes of which data came at all.
     pub delivered_bytes: u64,
@@ -175,7 +175,7 @@ pub fn probe(desk: &mut Desk<'_>, part: &Part) -> Result<Evidence, Halt> {
     let mut evidence =
         Evidence { claimed_bytes: desk.info().capacity_bytes.0, ..Evidence::default() };
     let (mut bad, began, mut done): (Vec<(u64, u64)>, Nanos, u64) = (Vec::new(), desk.now(), 0);
-    let mut at = 0;
+    let (mut at, mut moved_bytes) = (0, 0);
     while at < places.len() {
         // Looked at from time to time: where all fails, each request may take the drive and the kernel seconds.
         let end = places.len().min(at + 16 * FAILURES as usize);
@@ -186,6 +186,7 @@ pub fn probe(desk: &mut Desk<'_>, part: &Part) -> Result<Evidence, Halt> {
         desk.stream(&script, DEPTH, &content, &mut |now, index, data, is_failed| {
             let (offset, len) = some[index];
             done += len;
+            moved_bytes += if is_failed { 0 } else { len };
             match (is_failed, data) {
                 (true, _) => {
                     failed += 1;
@@ -216,11 +217,12 @@ pub fn probe(desk: &mut Desk<'_>, part: &Part) -> Result<Evidence, Halt> {
     }
     settle(desk)?;
     let span = (desk.now().0 - began.0).max(1) as f64;
-    let bytes_per_s = length_bytes as f64 * 1e9 / span;
+    // Of what the drive did: a request that fails, and one that is not made after many, moved nothing.
+    let bytes_per_s = moved_bytes as f64 * 1e9 / span;
     evidence.rates.push(Rate { verify, offset_bytes, bytes_per_s });
     match verify {
         true => evidence.verified_bytes = length_bytes,
-        false => evidence.written_bytes = length_bytes,
+        false => evidence.written_bytes = moved_bytes,
     }
     bad.sort_unstable();
     let mut ranges = Vec::new();
@@ -258,6 +260,12 @@ pub fn infer(evidence: &Evidence) -> Finding {
             }
         ));
     }
+    if evidence.written_bytes == 0 {
+        return unknown(
+            "the drive took no write: it may be write-protected, and holds what it held before"
+                .to_owned(),
+        );
+    }
     if evidence.delivered_bytes == 0 && evidence.failed == 0 {
         return unknown("it delivers no data to look at".to_owned());
     }
@@ -288,8 +296,11 @@ pub fn infer(evidence: &Evidence) -> Finding {
     unknown(format!("the drive is damaged: {lost}"))
 }
 
-/// Losses in words; `None` where nothing was lost.
+/// Losses in words; `None` where nothing was lost, or nothing could be written.
 pub fn lost(evidence: &Evidence) -> Option<String> {
+    if evidence.written_bytes == 0 {
+        return None;
+    }
     let &(first, _) = evidence.bad.first()?;
     let (bad, places) = (evidence.bad_bytes, evidence.bad_places);
     let share = 100.0 * bad as f64 / evidence.verified_bytes.max(1) as f64;
