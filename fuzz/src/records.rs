@@ -15,7 +15,7 @@ use record::{
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// What reads the bytes.
+/// A reader that the bytes are given to.
 #[derive(Clone, Copy)]
 pub enum Records {
     /// Import, of the bytes as a tar file or as a printed document.

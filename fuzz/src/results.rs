@@ -9,7 +9,7 @@ use probe::flashbench;
 use pts::judge::measured::joined;
 use pts::judge::{Format, Known, Text, judge, log_prefixes, read_as};
 
-/// What reads the bytes.
+/// A reader that the bytes are given to.
 #[derive(Clone, Copy)]
 pub enum Results {
     /// The reader of one form of result.

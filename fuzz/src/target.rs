@@ -11,7 +11,7 @@ use crate::check::{self, Read};
 use crate::records::Records;
 use crate::results::Results;
 
-/// What reads the bytes.
+/// A reader that the bytes are given to.
 #[derive(Clone, Copy)]
 pub enum Target {
     /// The reader of one format.

@@ -178,8 +178,8 @@ fn contents_without_a_table_are_named() {
     all_say(&luks);
 }
 
-// Breaks when a card is to be formatted anew that came from the factory as it should be: its clusters begin with an erase
-// block, though the partition may not.
+// Breaks when the advice is to format a card whose factory layout is right: its clusters begin with an erase block, though
+// the partition may not.
 #[test]
 fn the_layout_of_a_factory_is_kept() {
     if !has_means(&["losetup", "partx", "sfdisk", "mkfs.exfat", "mkfs.vfat"]) {

@@ -11,7 +11,7 @@ use crate::known::Known;
 /// One thing to do.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Advice {
-    /// What it is about: `unchecked`, `partitions`, `keep`, `partition`, `ext4`, `f2fs`, `streams`, `fat`, `cache`,
+    /// Its subject: `unchecked`, `partitions`, `keep`, `partition`, `ext4`, `f2fs`, `streams`, `fat`, `cache`,
     /// `capacity`.
     pub topic: String,
     /// Contents that the command erases, said before it; `None` where nothing is there.
@@ -42,7 +42,7 @@ pub fn with_doubt(known: &Known, info: &DriveInfo, layout: &Layout) -> Vec<Advic
     advice
 }
 
-/// What follows from `known` for a drive that holds what `layout` says.
+/// Advice that follows from `known`, for a drive with this `layout`.
 pub fn of(known: &Known, info: &DriveInfo, layout: &Layout) -> Vec<Advice> {
     let name = device_of(info);
     let mut advice = Vec::new();

@@ -362,7 +362,7 @@ impl<'a> Desk<'a> {
     }
 
     /// Issues the accesses of `script` in order, `depth` under way at any time. `each` sees every one that completes as
-    /// [`Bench::stream`] says, and returns how far it is, for whoever watches. No single one is recorded.
+    /// [`Bench::stream`] says, and returns the progress to show. No single one is recorded.
     ///
     /// # Errors
     /// As [`Desk::run`], but an access that fails is no error.
@@ -389,7 +389,7 @@ impl<'a> Desk<'a> {
         Ok(done?)
     }
 
-    /// Begins time and budgets anew, whatever was spent before: what takes hours may be resumed day after day.
+    /// Starts time and budgets again from now, so that what takes hours may be resumed day after day.
     pub(crate) fn renew(&mut self) {
         self.until = self.bench.now() + self.terms.time_budget;
         self.terms.write_budget += self.spent.written_bytes;

@@ -119,7 +119,7 @@ fn by_cache(case: &Case<'_>, op: Op, device: f64, (layer, cache): (&Layer, &str)
     proof.with("page_cache", cache)
 }
 
-/// What a layer that may answer by itself leaves of the verdict of the counters.
+/// The verdict of the counters, weakened by a layer that may answer by itself.
 fn doubted(proof: Proof, op: Op, device: f64, doubt: Option<below::Doubt>) -> Proof {
     let Some(doubt) = doubt else { return proof };
     let is_short = device < *RATIO.start();

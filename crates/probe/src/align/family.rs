@@ -303,7 +303,7 @@ fn doubt(
 }
 
 /// The number by which the true size is perhaps a multiple of `best`: the boundaries that it does not divide must step as
-/// all do. A size that is not among those that are told apart shares some boundaries with one that is.
+/// all do. A size outside the family shares some boundaries with one in it.
 fn fraction(best: &Size, places: &[Place]) -> Option<u64> {
     let mean = |of: &dyn Fn(u64) -> bool| {
         let of = places.iter().filter(|place| of(place.at));

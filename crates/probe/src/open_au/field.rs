@@ -22,7 +22,7 @@ const SAFE: u64 = 48 * MIB;
 const LEAST: u64 = 64 * KIB;
 /// Places in one erase block that are used, at most: more tell no more.
 const SLOTS_MAX: u64 = 12;
-/// What is left out at the beginning of a drive, where a zone for file allocation tables may be: a place in it would
+/// Bytes left out at the beginning of a drive, where a zone for file allocation tables may be: a place in it would
 /// count as an erase block that is never closed.
 const SKIP: u64 = 192 * MIB;
 

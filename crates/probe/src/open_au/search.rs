@@ -29,11 +29,12 @@ const MOST: f64 = 0.65;
 /// A visit that takes so many times longer than its writes alone is a merge whatever the size: no card has so many
 /// planes.
 const PLAIN: f64 = 4.0;
-/// What planes one by one cost is the same share of writes of two sizes, up to this ratio either way, and no more than so
-/// many times the writes themselves.
+/// Greatest ratio between the shares that planes one by one add to writes of two sizes; also the most that they add, in
+/// times of the writes themselves.
 const ALIKE: f64 = 2.0;
 const PLANES: f64 = 3.0;
-/// Where visits differ by so much of what the writes take alone (five standard errors), a merge could hide among them.
+/// Five standard errors of visits, as a share of the time that the writes take alone, from which on a merge could hide
+/// among them.
 const BLIND: f64 = 0.75;
 
 /// What was measured with one count of erase blocks and one size.
