@@ -177,6 +177,47 @@ fn steady_sees_runs_that_sink_one_after_the_other() {
 }
 
 #[test]
+fn steady_needs_a_bound_on_the_level_over_the_runs() {
+    let rates = |rates: [f64; 8]| {
+        World::sound().each(move |index, run| run.run.mb_s = rates[index]).test().proofs.steady
+    };
+    let step = rates([500.0, 504.0, 497.0, 501.0, 452.0, 449.0, 451.0, 448.0]);
+    assert_eq!(
+        step.verdict,
+        Verdict::Unprovable,
+        "half of the runs are a tenth slower: {}",
+        step.reason
+    );
+    let last = rates([500.0, 504.0, 497.0, 501.0, 499.0, 500.0, 502.0, 310.0]);
+    assert_eq!(last.verdict, Verdict::Unprovable, "{}", last.reason);
+    let scattered = rates([500.0, 540.0, 470.0, 520.0, 460.0, 530.0, 480.0, 510.0]);
+    assert_eq!(scattered.verdict, Verdict::Unprovable, "{}", scattered.reason);
+    assert!(scattered.reason.contains("from the first run to the last"), "{}", scattered.reason);
+}
+
+#[test]
+fn waves_within_the_windows_are_no_steady_state() {
+    let wave = |windows: usize| {
+        World::sound().each(move |index, run| {
+            let slice = run.run.bytes / 50;
+            let level = |at: usize| if index < windows && at / 10 % 2 == 1 { 70 } else { 100 };
+            // The first and the last 20 slices are alike, so that the halves of the window agree.
+            run.series_bytes = (0..50)
+                .map(|at| slice * level(at.min(49 - at)) / 100 + (at as u64 * 37) % 11)
+                .collect();
+        })
+    };
+    assert_eq!(wave(1).doubts(), [], "one window of eight: something else used the drive");
+    let test = wave(8).test();
+    assert_eq!(test.proofs.steady.verdict, Verdict::Unprovable);
+    assert!(
+        test.proofs.steady.reason.contains("went up and down by up to 4"),
+        "{}",
+        test.proofs.steady.reason
+    );
+}
+
+#[test]
 fn repeatable_tells_spread_from_two_groups() {
     let rates = |rates: [f64; 8]| {
         let world = World::sound().each(move |index, run| run.run.mb_s = rates[index]);

@@ -1,7 +1,8 @@
 //! Does the value move as runs go by?
 
-use crate::{normal, sample};
+use crate::{ess, normal, sample};
 use serde::Serialize;
+use statrs::distribution::{ContinuousCDF, StudentsT};
 
 /// More values than this are refused: all pairwise slopes are held in memory. Shorten a long series
 /// with [`crate::ess::batch_means`], which also takes care of its correlation.
@@ -190,5 +191,45 @@ pub fn drift(xs: &[f64], confidence: f64) -> Option<Drift> {
         p_value: trend.p_value,
         confidence,
         n: xs.len(),
+    })
+}
+
+/// Change of the level from the first run to the last, along the line of least squares, as shares of the mean.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct LevelChange {
+    /// Estimate.
+    pub change: f64,
+    /// Lower end of its interval.
+    pub low: f64,
+    /// Upper end of its interval.
+    pub high: f64,
+}
+
+/// Bounds how far the level can have moved over the runs: Student's interval of the least-squares slope, times n - 1. Runs that
+/// resemble their neighbours count for as many as [`ess::effective_runs`] says of what the line leaves over.
+///
+/// Supposes noise that is about normal; a step widens the interval, since the line does not fit it. `None` for fewer than
+/// four values, a mean that is not positive, NaN or an infinity, or a confidence that is not within (0, 1).
+pub fn level_change(xs: &[f64], confidence: f64) -> Option<LevelChange> {
+    if xs.len() < 4 || !sample::usable(xs) || !sample::valid_confidence(confidence) {
+        return None;
+    }
+    let (n, mean) = (xs.len() as f64, sample::mean(xs));
+    if mean <= 0.0 {
+        return None;
+    }
+    let offset = |index: usize| index as f64 - (n - 1.0) / 2.0;
+    let about = (n * n - 1.0) * n / 12.0;
+    let slope = xs.iter().enumerate().map(|(i, x)| offset(i) * x).sum::<f64>() / about;
+    let rest: Vec<f64> = xs.iter().enumerate().map(|(i, x)| x - mean - slope * offset(i)).collect();
+    let variance = rest.iter().map(|e| e * e).sum::<f64>() / (n - 2.0);
+    let dependence = n / ess::effective_runs(&rest)?.clamp(1.0, n);
+    let error = (variance / about * dependence).sqrt();
+    let t = StudentsT::new(0.0, 1.0, n - 2.0).ok()?.inverse_cdf((1.0 + confidence) / 2.0);
+    let share = |slope: f64| slope * (n - 1.0) / mean;
+    Some(LevelChange {
+        change: share(slope),
+        low: share(slope - t * error),
+        high: share(slope + t * error),
     })
 }

@@ -38,7 +38,9 @@ pub use compare::{
     equivalence, holm, judge, paired_ratio,
 };
 pub use course::{COURSE_MIN, Course, JudgedCourse, Turn, judge_courses};
-pub use drift::{Drift, MannKendall, Slope, drift, mann_kendall, theil_sen};
+pub use drift::{
+    Drift, LevelChange, MannKendall, Slope, drift, level_change, mann_kendall, theil_sen,
+};
 pub use effects::{Effects, Term, effects};
 pub use ess::{effective_runs, effective_sample_size};
 pub use histogram::LatencyHistogram;

@@ -57,7 +57,7 @@ proptest! {
             for kind in [BootstrapKind::Percentile, BootstrapKind::Bca] {
                 let _ = bootstrap(&xs, mean, confidence, 100, 1, kind);
             }
-            let _ = (drift(&xs, confidence), theil_sen(&xs, confidence));
+            let _ = (drift(&xs, confidence), theil_sen(&xs, confidence), level_change(&xs, confidence));
             let _ = batch_mean_interval(&xs, 4, confidence);
             if let Some(ratio) = paired_ratio(&xs, &ys, confidence) {
                 let _ = equivalence(&ratio, p);

@@ -425,3 +425,41 @@ fn bca_misses_more_evenly_than_percentiles_on_skewed_data() {
     let covered = bounds(TRIALS - bca.0 - bca.1, TRIALS);
     assert!(covered.0 > 0.87 && covered.1 < 0.96, "{covered:?}");
 }
+
+#[test]
+fn the_bound_on_a_change_of_level_covers_it() {
+    const TRIALS: usize = 4000;
+    for (n, change, seed) in [(6, 0.0, 900), (6, 0.08, 901), (8, -0.05, 902), (20, 0.03, 903)] {
+        let mut draw = Draw::new(seed);
+        let covered = (0..TRIALS)
+            .filter(|_| {
+                let step = change / (n - 1) as f64;
+                let middle = (n - 1) as f64 / 2.0;
+                let xs: Vec<f64> = (0..n)
+                    .map(|run| {
+                        100.0 * (1.0 + step * (f64::from(run) - middle)) + 3.0 * draw.normal()
+                    })
+                    .collect();
+                let bound = level_change(&xs, 0.95).unwrap();
+                (bound.low..=bound.high).contains(&change)
+            })
+            .count();
+        let (low, high) = bounds(covered, TRIALS);
+        println!("{n} runs, change {change}: covered {covered} of {TRIALS}");
+        assert!(low <= 0.95 && high >= 0.94, "{n} runs, change {change}: {covered} of {TRIALS}");
+    }
+}
+
+#[test]
+fn a_change_of_level_is_that_of_the_line() {
+    let bound = level_change(&[95.0, 97.0, 99.0, 101.0, 103.0, 105.0], 0.95).unwrap();
+    assert!(
+        (bound.change - 0.1).abs() < 1e-12 && (bound.high - bound.low).abs() < 1e-9,
+        "{bound:?}"
+    );
+    let step = level_change(&[100.0, 100.0, 100.0, 50.0, 50.0, 50.0], 0.95).unwrap();
+    assert!(step.low < -0.6 && step.change < -0.5, "{step:?}");
+    assert_eq!(level_change(&[1.0, 2.0, 3.0], 0.95), None);
+    assert_eq!(level_change(&[0.0; 8], 0.95), None);
+    assert_eq!(level_change(&[1.0; 8], 1.0), None);
+}

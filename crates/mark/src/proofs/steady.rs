@@ -1,35 +1,65 @@
 //! *Steady*: the windows measured were in one state, by comparing the runs' series with each other.
 
-use stats::{Proof, Verdict, drift, median_interval};
+use stats::{Cost, Penalty, Proof, Verdict, drift, level_change, median_interval, pelt};
 
-use super::{Case, MARGIN, percent};
+use super::{Case, MARGIN, mb_s, percent};
 use crate::findings::CONFIDENCE;
 
-/// Chance of calling a drift that is none.
+/// Chance of finding a drift where there is none.
 const ALPHA: f64 = 0.01;
+/// Slices that a level within a window must last: a tenth of the window.
+const LEVEL_SLICES: usize = 5;
+/// One window of so many may show several levels without a doubt: something else used the drive, and the median stands it.
+const STRAY_SHARE: usize = 4;
 
 pub(super) fn judge(case: &Case<'_>) -> Proof {
-    let changes: Vec<f64> = case.runs().iter().filter_map(|r| change(&r.series_bytes)).collect();
+    let series = || case.runs().iter().map(|r| r.series_bytes.as_slice());
+    let changes: Vec<f64> = series().filter_map(change).collect();
     let rates = case.rates();
-    let over_runs = over_runs(&rates);
-    let mut proof = within(&changes);
-    if let Some((total, p)) = over_runs {
-        proof = proof.with("drift_over_runs", total).with("drift_p", p);
-        if p < ALPHA && total.abs() > MARGIN {
-            let word = if total > 0.0 { "rose" } else { "fell" };
-            proof.verdict = Verdict::Refuted;
-            proof.reason = format!(
-                "throughput {word} by {} from the first run to the last: the drive was still in transition",
-                percent(total.abs())
-            );
-        }
+    let mut proof = over_runs(&rates, within(&changes));
+    if proof.verdict != Verdict::Refuted
+        && let Some((low, high, _)) = case.two_modes()
+    {
+        let (low, high) = (mb_s(low), mb_s(high));
+        doubt(
+            &mut proof,
+            format!("the runs were in two states, around {low} and {high} MB/s"),
+            "two states",
+        );
+    }
+    let unsettled: Vec<Levels> = series().filter_map(levels).collect();
+    let (count, windows) = (unsettled.len(), changes.len());
+    if proof.verdict == Verdict::Proven && count * STRAY_SHARE > windows {
+        let widest = unsettled.iter().map(|l| l.high / l.low - 1.0).fold(0.0, f64::max);
+        let back = unsettled.iter().filter(|l| l.returns).count() * 2 > count;
+        let (course, state) =
+            if back { ("went up and down", "waves") } else { ("stepped", "steps") };
+        doubt(
+            &mut proof,
+            format!(
+                "throughput {course} by up to {} within {count} of {windows} windows: a longer --duration shows which state \
+                 the drive keeps",
+                percent(widest)
+            ),
+            state,
+        );
     }
     let state = match proof.verdict {
         Verdict::Proven => "steady",
         Verdict::Refuted => "transition",
         Verdict::Unprovable => "unknown",
     };
-    proof.with("state", state).with("windows", changes.len() as u64)
+    if !proof.evidence.contains_key("state") {
+        proof = proof.with("state", state);
+    }
+    proof.with("windows", changes.len() as u64)
+}
+
+/// Takes back a proof that `reason` speaks against.
+fn doubt(proof: &mut Proof, reason: String, state: &str) {
+    proof.verdict = Verdict::Unprovable;
+    proof.reason = reason;
+    proof.evidence.insert("state".to_owned(), state.into());
 }
 
 /// Relative change of throughput from the first half of a window to the second.
@@ -41,6 +71,30 @@ fn change(series: &[u64]) -> Option<f64> {
     let sum = |part: &[u64]| part.iter().sum::<u64>() as f64;
     let (first, second) = (sum(&series[..half]), sum(&series[series.len() - half..]));
     (first > 0.0).then(|| second / first - 1.0)
+}
+
+/// Levels of one window that lie further apart than the margin.
+struct Levels {
+    low: f64,
+    high: f64,
+    /// True where throughput came back to a level that it had left.
+    returns: bool,
+}
+
+/// `None` where one level describes the window: steps of its level are sought beyond the noise of its slices.
+fn levels(series: &[u64]) -> Option<Levels> {
+    let slices: Vec<f64> = series.iter().map(|bytes| *bytes as f64).collect();
+    let segments = pelt(&slices, Cost::Mean, Penalty::Mbic, LEVEL_SLICES)?.segments;
+    let means: Vec<f64> = segments.iter().map(|segment| segment.mean).collect();
+    let low = means.iter().copied().fold(f64::INFINITY, f64::min);
+    let high = means.iter().copied().fold(0.0, f64::max);
+    if !(low > 0.0 && high > low * (1.0 + MARGIN)) {
+        return None;
+    }
+    let steps: Vec<f64> = means.windows(2).map(|pair| pair[1] / pair[0] - 1.0).collect();
+    let up = steps.iter().any(|step| *step > MARGIN);
+    let down = steps.iter().any(|step| *step < -MARGIN);
+    Some(Levels { low, high, returns: up && down })
 }
 
 fn within(changes: &[f64]) -> Proof {
@@ -70,8 +124,33 @@ fn within(changes: &[f64]) -> Proof {
     proof.with("change_within_low", low).with("change_within_high", high)
 }
 
-/// Change from the first run to the last by Theil–Sen, relative to the median, and its Mann–Kendall p.
-fn over_runs(rates: &[f64]) -> Option<(f64, f64)> {
-    let drift = drift(rates, CONFIDENCE)?;
-    Some((drift.total_percent / 100.0, drift.p_value))
+/// Weighs how the level moved from the first run to the last: a drift that is there refutes, one that cannot be excluded
+/// leaves open what the windows alone would prove.
+fn over_runs(rates: &[f64], mut proof: Proof) -> Proof {
+    let Some(trend) = drift(rates, CONFIDENCE) else { return proof };
+    let total = trend.total_percent / 100.0;
+    proof = proof.with("drift_over_runs", total).with("drift_p", trend.p_value);
+    if trend.p_value < ALPHA && total.abs() > MARGIN {
+        let word = if total > 0.0 { "rose" } else { "fell" };
+        proof.verdict = Verdict::Refuted;
+        proof.reason = format!(
+            "throughput {word} by {} from the first run to the last: the drive was still in transition",
+            percent(total.abs())
+        );
+    }
+    let Some(bound) = level_change(rates, CONFIDENCE) else { return proof };
+    proof = proof.with("drift_low", bound.low).with("drift_high", bound.high);
+    if proof.verdict == Verdict::Proven && (bound.low < -MARGIN || bound.high > MARGIN) {
+        proof.verdict = Verdict::Unprovable;
+        proof.reason = if bound.high - bound.low > 1.0 {
+            "the runs differ too much to exclude a change of level from the first to the last"
+                .to_owned()
+        } else {
+            let (low, high) = (percent(bound.low), percent(bound.high));
+            format!(
+                "from the first run to the last the level may have changed by {low} to {high}: more runs decide"
+            )
+        };
+    }
+    proof
 }
