@@ -1,14 +1,23 @@
 //! *Steady*: the windows measured were in one state, by comparing the runs' series with each other.
 
-use stats::{Cost, Penalty, Proof, Verdict, drift, level_change, median_interval, pelt};
+use stats::{
+    Cost, Penalty, Proof, Verdict, drift, ess, level_change, median, median_interval, pelt,
+};
 
 use super::{Case, MARGIN, mb_s, percent};
 use crate::findings::CONFIDENCE;
 
 /// Chance of finding a drift where there is none.
 const ALPHA: f64 = 0.01;
-/// Slices that a level within a window must last: a tenth of the window.
-const LEVEL_SLICES: usize = 5;
+/// Confidence of the bound on the level over the runs: that of two one-sided tests at 5 %, as equivalence is shown.
+const EQUIVALENCE: f64 = 0.9;
+/// Parts of a window whose means are compared with each other.
+const PARTS: usize = 10;
+/// Parts that a level within a window must last.
+const LEVEL_PARTS: usize = 2;
+/// Gain in minus twice the log-likelihood that a level has to bring. The greatest of the gains that noise brings to ten parts
+/// is above this in about one window of a thousand.
+const LEVEL_GAIN: f64 = 16.0;
 /// One window of so many may show several levels without a doubt: something else used the drive, and the median stands it.
 const STRAY_SHARE: usize = 4;
 
@@ -27,7 +36,9 @@ pub(super) fn judge(case: &Case<'_>) -> Proof {
             "two states",
         );
     }
-    let unsettled: Vec<Levels> = series().filter_map(levels).collect();
+    let parts: Vec<Vec<f64>> = series().filter_map(parts).collect();
+    let noise = noise(&parts);
+    let unsettled: Vec<Levels> = parts.iter().filter_map(|parts| levels(parts, noise?)).collect();
     let (count, windows) = (unsettled.len(), changes.len());
     if proof.verdict == Verdict::Proven && count * STRAY_SHARE > windows {
         let widest = unsettled.iter().map(|l| l.high / l.low - 1.0).fold(0.0, f64::max);
@@ -81,10 +92,27 @@ struct Levels {
     returns: bool,
 }
 
-/// `None` where one level describes the window: steps of its level are sought beyond the noise of its slices.
-fn levels(series: &[u64]) -> Option<Levels> {
+/// Means of the parts of a window, over the mean of all.
+fn parts(series: &[u64]) -> Option<Vec<f64>> {
     let slices: Vec<f64> = series.iter().map(|bytes| *bytes as f64).collect();
-    let segments = pelt(&slices, Cost::Mean, Penalty::Mbic, LEVEL_SLICES)?.segments;
+    let parts = ess::batch_means(&slices, slices.len() / PARTS);
+    let mean = parts.iter().sum::<f64>() / parts.len() as f64;
+    (mean > 0.0).then(|| parts.iter().map(|part| part / mean).collect())
+}
+
+/// Deviation of a part, by the differences of neighbours in all windows: steps are too few to count among them. Slices that
+/// resemble their neighbours are in it as they are.
+fn noise(windows: &[Vec<f64>]) -> Option<f64> {
+    let differences = windows.iter().flat_map(|parts| parts.windows(2).map(|two| two[1] - two[0]));
+    let sizes: Vec<f64> = differences.map(f64::abs).collect();
+    // Equal parts still have the noise of a rounded count.
+    Some((median(&sizes)? * 1.4826 / std::f64::consts::SQRT_2).max(MARGIN / 10.0))
+}
+
+/// `None` where one level describes the window.
+fn levels(parts: &[f64], noise: f64) -> Option<Levels> {
+    let (cost, penalty) = (Cost::MeanKnownScale(noise), Penalty::PerChange(LEVEL_GAIN));
+    let segments = pelt(parts, cost, penalty, LEVEL_PARTS)?.segments;
     let means: Vec<f64> = segments.iter().map(|segment| segment.mean).collect();
     let low = means.iter().copied().fold(f64::INFINITY, f64::min);
     let high = means.iter().copied().fold(0.0, f64::max);
@@ -138,7 +166,7 @@ fn over_runs(rates: &[f64], mut proof: Proof) -> Proof {
             percent(total.abs())
         );
     }
-    let Some(bound) = level_change(rates, CONFIDENCE) else { return proof };
+    let Some(bound) = level_change(rates, EQUIVALENCE) else { return proof };
     proof = proof.with("drift_low", bound.low).with("drift_high", bound.high);
     if proof.verdict == Verdict::Proven && (bound.low < -MARGIN || bound.high > MARGIN) {
         proof.verdict = Verdict::Unprovable;
