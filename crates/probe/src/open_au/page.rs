@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::field::{Field, elapsed, midmean};
 use crate::desk::{Desk, Halt};
-use crate::finding::{Finding, Name, Verdict};
+use crate::finding::{Finding, Name};
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
@@ -49,51 +49,132 @@ pub(super) fn page(
     let Some(rows) = field.and_then(|field| Rows::new(&field, unit)) else {
         return unknown("the region holds too few erase blocks, or they are too small");
     };
-    let first = ask(desk, &rows, shifts)?;
-    if first.verdict == Verdict::Found {
-        return Ok(first);
-    }
     // With one row less, what comes once in so many bytes falls on other writes.
-    ask(desk, &rows.fewer(), shifts)
-}
-
-/// Halves what may be the unit until it is known.
-fn ask(desk: &mut Desk<'_>, rows: &Rows, shifts: &mut Vec<Shift>) -> Result<Finding, Halt> {
-    let unknown = |reason: &str| Ok(Finding::unknown(Name::MultiPlanePage, reason));
-    let even = rows.times(desk, 0)?;
-    let usual = midmean(&even).map_or(0.0, |(mean, _)| mean);
-    let mut excess = |desk: &mut Desk<'_>, shift: u64| -> Result<(f64, f64), Halt> {
-        let moved = rows.times(desk, shift)?;
-        let more: Vec<f64> = moved.iter().zip(&even).map(|(moved, even)| moved - even).collect();
-        let (excess_ns, error_ns) = midmean(&more).unwrap_or((0.0, 0.0));
-        shifts.push(Shift { shift_bytes: shift, excess_ns, error_ns });
-        Ok((excess_ns, error_ns))
+    let fewer = rows.fewer();
+    let (page, others) = match search(desk, &rows, shifts)? {
+        Searched::Unit(page) => (page, &fewer),
+        Searched::Unknown(_) => match search(desk, &fewer, shifts)? {
+            Searched::Unit(page) => (page, &rows),
+            Searched::Unknown(reason) => return unknown(reason),
+        },
     };
-    let least = desk.info().logical_block_bytes.0.max(512);
-    let (whole, error) = excess(desk, least)?;
-    if whole < (6.0 * error).max(0.01 * usual) {
-        return unknown("writes that begin anywhere take as long as at even places");
+    if !is_confirmed(desk, others, page, shifts)? {
+        return unknown("a second look at other rows of writes does not agree");
     }
-    let (mut low, mut high) = (least.ilog2() + 1, MOST.ilog2() + 1);
-    while low < high {
-        let middle = (low + high) / 2;
-        let (more, error) = excess(desk, 1 << middle)?;
-        // A block's erases may fall on half of the writes: then the mean of the middle says nothing.
-        match more / whole {
-            share if share > 0.6 && more - 2.0 * error > 0.3 * whole => low = middle + 1,
-            share if share < 0.35 && more + 2.0 * error < 0.7 * whole => high = middle,
-            _ => return unknown("writes moved by different distances do not agree"),
-        }
-    }
-    if low > MOST.ilog2() {
-        return unknown("writes take longer wherever they were moved to");
-    }
-    let page = 1_u64 << low;
     let reason = format!(
         "writes moved by {} KiB take as long as before, moved by less they read and program more",
         page / KIB
     );
     Ok(Finding::found(Name::MultiPlanePage, page, 0.9, reason))
+}
+
+/// Result of a search in some rows.
+enum Searched {
+    Unit(u64),
+    /// With the reason.
+    Unknown(&'static str),
+}
+
+/// Halves what may be the unit until it is known.
+fn search(desk: &mut Desk<'_>, rows: &Rows, shifts: &mut Vec<Shift>) -> Result<Searched, Halt> {
+    let writes = Compared::even(desk, rows)?;
+    let least = desk.info().logical_block_bytes.0.max(512);
+    let whole = writes.moved(desk, least, shifts)?;
+    if whole.mean < (6.0 * whole.error).max(0.01 * writes.usual) {
+        return Ok(Searched::Unknown("writes that begin anywhere take as long as at even places"));
+    }
+    let (mut low, mut high) = (least.ilog2() + 1, MOST.ilog2() + 1);
+    while low < high {
+        let middle = (low + high) / 2;
+        match writes.moved(desk, 1 << middle, shifts)?.beside(&whole) {
+            Some(true) => low = middle + 1,
+            Some(false) => high = middle,
+            None => {
+                return Ok(Searched::Unknown("writes moved by different distances do not agree"));
+            }
+        }
+    }
+    if low > MOST.ilog2() {
+        return Ok(Searched::Unknown("writes take longer wherever they were moved to"));
+    }
+    Ok(Searched::Unit(1 << low))
+}
+
+/// True when writes of other rows cost more at half a unit and at one and a half, and no more at one and at two.
+fn is_confirmed(
+    desk: &mut Desk<'_>,
+    rows: &Rows,
+    page: u64,
+    shifts: &mut Vec<Shift>,
+) -> Result<bool, Halt> {
+    let writes = Compared::even(desk, rows)?;
+    let least = desk.info().logical_block_bytes.0.max(512);
+    let whole = writes.moved(desk, least, shifts)?;
+    for (half_pages, costs) in [(1, true), (2, false), (3, true), (4, false)] {
+        let shift = page / 2 * half_pages;
+        // Further on, the last write of a row leaves its erase block.
+        if shift > MOST {
+            break;
+        }
+        let excess = writes.moved(desk, shift, shifts)?;
+        if excess.beside(&whole) != Some(costs) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Writes of some rows at even places, which moved ones are compared with.
+struct Compared<'a> {
+    rows: &'a Rows,
+    even: Vec<f64>,
+    /// Middle of their times, in nanoseconds.
+    usual: f64,
+}
+
+impl<'a> Compared<'a> {
+    fn even(desk: &mut Desk<'_>, rows: &'a Rows) -> Result<Compared<'a>, Halt> {
+        let even = rows.times(desk, 0)?;
+        let usual = midmean(&even).map_or(0.0, |(mean, _)| mean);
+        Ok(Compared { rows, even, usual })
+    }
+
+    /// Excess of the writes moved by `shift` bytes.
+    fn moved(
+        &self,
+        desk: &mut Desk<'_>,
+        shift: u64,
+        shifts: &mut Vec<Shift>,
+    ) -> Result<Excess, Halt> {
+        let moved = self.rows.times(desk, shift)?;
+        let more: Vec<f64> =
+            moved.iter().zip(&self.even).map(|(moved, even)| moved - even).collect();
+        let (mean, error) = midmean(&more).unwrap_or((0.0, 0.0));
+        shifts.push(Shift { shift_bytes: shift, excess_ns: mean, error_ns: error });
+        Ok(Excess { mean, error })
+    }
+}
+
+/// Time that moved writes take longer, with its standard error, in nanoseconds.
+struct Excess {
+    mean: f64,
+    error: f64,
+}
+
+impl Excess {
+    /// True where it is the cost of one unit more, which is `whole`, false where it is nothing. One unit more is programmed
+    /// wherever a write begins inside one, so a cost of another size is of something else: a block's erases may fall on half
+    /// of the writes, and then the mean of the middle says nothing.
+    fn beside(&self, whole: &Excess) -> Option<bool> {
+        let share = self.mean / whole.mean;
+        if (0.6..1.6).contains(&share) && self.mean - 2.0 * self.error > 0.3 * whole.mean {
+            Some(true)
+        } else if share.abs() < 0.35 && self.mean + 2.0 * self.error < 0.7 * whole.mean {
+            Some(false)
+        } else {
+            None
+        }
+    }
 }
 
 /// Purpose of the random numbers that choose erase blocks.
