@@ -427,7 +427,7 @@ fn another_place_of_an_overlay_is_the_target_too() {
     ] {
         let report = format!("--output={}", output.display());
         let samples = format!("--samples={}", output.display());
-        let words = ["--tests=RND4KQ1T1", "--read-only", "--runs=1", "--duration=5ms"];
+        let words = ["--tests=RND4KQ1T1", "--read-only", "--runs=1"];
         mark(&target, &[&words[..], &[&samples, "--force"]].concat()).fails(3, &["is the target"]);
         let made = mark(&target, &words);
         assert!(matches!(made.code, Some(0 | 1)), "{}", made.stderr);

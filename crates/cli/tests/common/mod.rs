@@ -155,7 +155,12 @@ pub fn run<I: IntoIterator<Item: AsRef<OsStr>>>(args: I) -> Ran {
 /// `mark` with short settings, which `args` override.
 pub fn mark(target: impl AsRef<OsStr>, args: &[&str]) -> Ran {
     let target = target.as_ref();
-    finishing(|longer| mark_command(target, &[args, longer].concat()))
+    let name = |arg: &str| arg.split('=').next().unwrap_or_default().to_owned();
+    finishing(|longer| {
+        let is_other = |arg: &&&str| !longer.iter().any(|long| name(long) == name(arg));
+        let others: Vec<&str> = args.iter().filter(is_other).copied().collect();
+        mark_command(target, &[&others[..], longer].concat())
+    })
 }
 
 /// What a mark's command gives, made anew with a longer window while a disk that others keep busy

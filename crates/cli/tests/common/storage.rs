@@ -1,6 +1,8 @@
 //! Loop devices, mounts and zram of one test's own, taken down when the test ends, however it ends.
 
+use std::fs::Permissions;
 use std::fs::{self, File};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -108,6 +110,9 @@ impl Loop {
         let path = tool("losetup", &[&["-f", "--show"], flags, &[image_text]].concat());
         let mut made = Loop::attached(path, image);
         made._dir = Some(dir);
+        // Another program may have given the node of that number to somebody else.
+        std::os::unix::fs::chown(made.dev(), Some(0), Some(0)).unwrap();
+        fs::set_permissions(made.dev(), Permissions::from_mode(0o660)).unwrap();
         // Partitions outlive the loop device that they were added to; a killed test may have left one.
         let sys = Path::new("/sys/block").join(made.name());
         for number in ["1", "2"] {
