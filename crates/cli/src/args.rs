@@ -56,7 +56,7 @@ pub use report::{ReportArgs, ShowArgs};
 pub use shell::{CompletionsArgs, ManArgs};
 pub use sim::{ServeArgs, SimArgs, SimVerb};
 pub use survey::SurveyArgs;
-pub use sweep::{SweepArgs, SweepLoadArgs};
+pub use sweep::{SweepArgs, SweepLoadArgs, SweepOrder};
 pub use trace::{
     CountName, ExportFormat, LayoutName, MapName, ModeName, PlayArgs, ReadingArgs, TimesName,
     TraceAnalyzeArgs, TraceArgs, TraceCompareArgs, TraceExportArgs, TraceImportArgs,
@@ -321,7 +321,7 @@ pub struct LoadArgs {
     #[arg(help_heading = "Repetition", long, value_name = "N", default_value_t = 0, num_args = 0..=1, default_missing_value = "1")]
     pub discard_first: u32,
     /// Order of the runs
-    #[arg(help_heading = "Repetition", long, value_enum, default_value_t = OrderName::Interleaved)]
+    #[arg(help_heading = "Repetition", long, value_enum, default_value_t = OrderName::ReadsFirst)]
     pub order: OrderName,
     /// Go on until every median is known within this share, such as 2%
     #[arg(help_heading = "Repetition", long, value_name = "SHARE", value_parser = share)]
@@ -482,6 +482,8 @@ impl From<ProfileName> for Profile {
 /// Names of orders.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum OrderName {
+    /// All tests that read, in rounds of random order, then all that write
+    ReadsFirst,
     /// Every test once, in a random order drawn anew each time
     Interleaved,
     /// All runs of a test before the next test

@@ -108,10 +108,17 @@ fn rows() -> Vec<Row> {
     vec![
         row(
             "plan.toml",
-            run(["plan", "--tests=RND4KQ1T1", "--seed=7", "--runs=1", "--duration=5ms"])
-                .exits(0)
-                .stdout
-                .replace("RND4K Q1T1 read", &format!("RND4K {}", toml_escaped(h))),
+            run([
+                "plan",
+                "--tests=RND4KQ1T1",
+                "--read-only",
+                "--seed=7",
+                "--runs=1",
+                "--duration=50ms",
+            ])
+            .exits(0)
+            .stdout
+            .replace("RND4K Q1T1 read", &format!("RND4K {}", toml_escaped(h))),
             &[
                 "run plan.toml sim:hdd-7200 --no-progress --samples=plan-samples.csv --force",
                 "show last",

@@ -316,7 +316,7 @@ fn what_is_exported_is_what_was_measured() {
     let runs = format!("--runs-dir={}", dir.path().join("runs").display());
     let line = [
         "mark",
-        "sim:sata-a",
+        "sim:hdd-7200",
         "--tests=RND4KQ8T2,SEQ128KQ1T1",
         "--mix=70",
         "--runs=2",

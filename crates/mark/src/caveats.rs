@@ -239,11 +239,7 @@ pub(crate) fn of_test(
             "each run resembles the one before, so {} runs are worth about {worth:.0} and the interval is too narrow",
             rates.len()
         );
-        add(
-            "dependent_runs",
-            cause,
-            "take more --runs with a longer --pause, and leave the order interleaved",
-        );
+        add("dependent_runs", cause, "take more --runs with a longer --pause");
     }
     let empty = case.test.empty();
     if empty > 0 {

@@ -157,7 +157,7 @@ impl Default for Options {
             pause: Options::PAUSE,
             runs: Options::RUNS,
             discard_first: 0,
-            order: Order::Interleaved,
+            order: Order::ReadsFirst,
             cache_probe: Schedule::CACHE_PROBE,
             until: None,
             seed: 0,

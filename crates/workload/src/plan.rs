@@ -111,6 +111,9 @@ pub enum Order {
     /// Randomised complete blocks: every step once, in an order drawn anew for each block.
     #[default]
     Interleaved,
+    /// The same for the steps that only read, and after them for those that alter the target: no read is made in the wake of
+    /// a write. Under a stop rule, each round beyond the least count begins with the reads.
+    ReadsFirst,
     /// All runs of a step before the next step.
     Blocked,
 }
@@ -345,6 +348,11 @@ impl Plan {
     fn check_orders(&self) -> Result<(), PlanError> {
         let Some(own) = self.steps.iter().find(|step| step.order.is_some()) else { return Ok(()) };
         let place = format!("step {}, order", own.name);
+        let orders = self.steps.iter().filter_map(|step| step.order).chain([self.schedule.order]);
+        if orders.into_iter().any(|order| order == Order::ReadsFirst) {
+            let why = "reads_first orders a whole plan; leave out the orders of its steps";
+            return wrong(&place, why);
+        }
         if self.schedule.until.is_some() {
             return wrong(
                 &place,

@@ -1,6 +1,6 @@
 //! Which step runs when, with which seed.
 
-use crate::plan::{Order, Plan};
+use crate::plan::{Order, Phase, Plan};
 use crate::rng::{Rng, mix, purpose};
 
 /// One run of one step.
@@ -25,8 +25,8 @@ pub struct Slot {
 /// The runs of `plan`, in order.
 ///
 /// [`Order::Interleaved`] gives randomised complete blocks: each block has every step once, in an
-/// order drawn anew, so that a drift of the drive falls on all steps alike. [`Order::Blocked`] gives
-/// all runs of a step before those of the next. Runs that are not counted come first: the first
+/// order drawn anew, so that a drift of the drive falls on all steps alike. [`Order::ReadsFirst`] gives such blocks of the steps
+/// that only read, and then of the others. [`Order::Blocked`] gives all runs of a step before those of the next. Runs that are not counted come first: the first
 /// blocks, or the first runs of each step.
 ///
 /// Without a stop rule the schedule ends. With `schedule.until` it has no end, and the caller stops;
@@ -44,6 +44,7 @@ pub fn schedule(plan: &Plan) -> Schedule {
         root: plan.seed,
         names: plan.steps.iter().map(|step| name_key(&step.name)).collect(),
         blocked: plan.schedule.order == Order::Blocked,
+        reading: reading(plan),
         endless: plan.schedule.until.is_some(),
         discard_first: plan.schedule.discard_first,
         least: u32::try_from(steps as u64 * u64::from(runs)).unwrap_or(u32::MAX),
@@ -77,6 +78,13 @@ fn laid_out(plan: &Plan, runs: u32) -> Vec<(usize, u32)> {
     before.chain(between).chain(after).collect()
 }
 
+/// The steps that only read, where they come first.
+fn reading(plan: &Plan) -> Vec<usize> {
+    let reads = |step: &usize| !plan.steps[*step].phases.iter().any(Phase::alters);
+    let is_first = plan.schedule.order == Order::ReadsFirst;
+    (0..plan.steps.len()).filter(|_| is_first).filter(reads).collect()
+}
+
 /// A step's name as one path element: FNV-1a over its bytes, mixed.
 fn name_key(name: &str) -> u64 {
     mix(name.bytes().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
@@ -90,6 +98,8 @@ pub struct Schedule {
     root: u64,
     names: Vec<u64>,
     blocked: bool,
+    /// Steps that come before all others.
+    reading: Vec<usize>,
     endless: bool,
     discard_first: u32,
     runs: u32,
@@ -116,6 +126,30 @@ impl Schedule {
     }
 }
 
+impl Schedule {
+    /// Step and run of a position in blocks that have each step once, or each step of a part of the plan.
+    fn interleaved(&mut self, position: u32) -> (usize, u32) {
+        let all: Vec<usize> = (0..self.names.len()).collect();
+        let (reading, altering): (Vec<usize>, Vec<usize>) =
+            all.iter().partition(|step| self.reading.contains(step));
+        let reads = (reading.len() as u32).saturating_mul(self.runs);
+        let (steps, position) = match position {
+            at if at >= self.least => (all, at),
+            at if at < reads => (reading.clone(), at),
+            at => (altering, at - reads),
+        };
+        let count = steps.len() as u32;
+        let (round, within) = (position / count, position % count);
+        if within == 0 {
+            self.block = steps;
+            Rng::for_path(self.root, &[purpose::ORDER, u64::from(round)]).shuffle(&mut self.block);
+            // Stable: what was drawn stays within both parts.
+            self.block.sort_by_key(|step| !self.reading.contains(step));
+        }
+        (self.block[within as usize], round)
+    }
+}
+
 impl Iterator for Schedule {
     type Item = Slot;
 
@@ -130,12 +164,7 @@ impl Iterator for Schedule {
         let (step, run) = if let Some(slot) = self.laid_out.get(position as usize) {
             *slot
         } else if !self.blocked {
-            if within == 0 {
-                self.block = (0..self.names.len()).collect();
-                Rng::for_path(self.root, &[purpose::ORDER, u64::from(round)])
-                    .shuffle(&mut self.block);
-            }
-            (self.block[within as usize], round)
+            self.interleaved(position)
         } else if position < self.least {
             ((position / self.runs) as usize, position % self.runs)
         } else {
@@ -205,6 +234,42 @@ mod tests {
     }
 
     #[test]
+    fn reads_come_before_all_that_alters() {
+        let mut plan = plan(&["a", "b", "c", "d"], 3, 1, Order::ReadsFirst);
+        for step in [0, 2] {
+            plan.steps[step].phases[0].ops[0].op = block::Op::Write;
+        }
+        let slots: Vec<Slot> = schedule(&plan).collect();
+        assert_eq!(slots.len(), 16);
+        for (round, block) in slots.chunks(2).enumerate() {
+            let steps: HashSet<usize> = block.iter().map(|s| s.step).collect();
+            let wanted = if round < 4 { [1, 3] } else { [0, 2] };
+            assert_eq!(steps, HashSet::from(wanted), "round {round}");
+            assert!(block.iter().all(|s| s.run as usize == round % 4 && s.counted == (s.run >= 1)));
+        }
+        let orders: HashSet<Vec<usize>> =
+            slots.chunks(2).map(|block| block.iter().map(|s| s.step).collect()).collect();
+        assert!(orders.len() > 2, "the order within a part is drawn: {orders:?}");
+        for block in
+            schedule(&endless(plan.clone())).skip(16).take(40).collect::<Vec<_>>().chunks(4)
+        {
+            let parts: Vec<bool> = block.iter().map(|s| [1, 3].contains(&s.step)).collect();
+            assert_eq!(
+                parts,
+                [true, true, false, false],
+                "each further round begins with the reads"
+            );
+        }
+        for op in [block::Op::Read, block::Op::Write] {
+            plan.steps.iter_mut().for_each(|step| step.phases[0].ops[0].op = op);
+            let alike = schedule(&plan).map(|s| (s.step, s.seed)).collect::<Vec<_>>();
+            plan.schedule.order = Order::Interleaved;
+            assert_eq!(schedule(&plan).map(|s| (s.step, s.seed)).collect::<Vec<_>>(), alike);
+            plan.schedule.order = Order::ReadsFirst;
+        }
+    }
+
+    #[test]
     fn a_blocked_schedule_finishes_a_step_before_the_next() {
         let all = schedule(&plan(&["a", "b"], 2, 1, Order::Blocked));
         let slots: Vec<_> = all.map(|s| (s.step, s.run, s.counted)).collect();
@@ -262,6 +327,10 @@ mod tests {
         let mut huge = plan(&["a", "b"], 600_000, 0, Order::Interleaved);
         huge.steps[0].order = Some(Order::Blocked);
         assert!(huge.check().unwrap_err().to_string().contains("1000000 runs at most"));
+        let mut first = plan(&["a", "b"], 2, 0, Order::ReadsFirst);
+        assert!(first.check().is_ok());
+        first.steps[0].order = Some(Order::Blocked);
+        assert!(first.check().unwrap_err().to_string().contains("a whole plan"));
         let text = plan(&["a"], 1, 0, Order::Blocked).to_toml().unwrap();
         let with = text.replace("submitters = 1", "submitters = 1\norder = \"blocked\"");
         let read = Plan::from_toml(&with).unwrap();

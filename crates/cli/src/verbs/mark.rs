@@ -130,6 +130,7 @@ pub fn options(args: &LoadArgs, seed: u64, may_write: bool) -> Options {
         runs: args.runs.unwrap_or(Options::RUNS),
         discard_first: args.discard_first,
         order: match args.order {
+            OrderName::ReadsFirst => Order::ReadsFirst,
             OrderName::Interleaved => Order::Interleaved,
             OrderName::Blocked => Order::Blocked,
         },

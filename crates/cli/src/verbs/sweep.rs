@@ -9,7 +9,7 @@ use mark::sweep::{Factor, Limits, Load, Setting, Sweep};
 use serde::Serialize;
 use workload::plan::{Content, Order, Plan, Share};
 
-use crate::args::{Given, OrderName, Span, SweepArgs, SweepLoadArgs, TargetArgs};
+use crate::args::{Given, Span, SweepArgs, SweepLoadArgs, SweepOrder, TargetArgs};
 use crate::exit::Exit;
 use crate::measure::Job;
 use crate::recording::Course;
@@ -145,8 +145,8 @@ fn swept(args: &SweepArgs) -> Result<Swept> {
         warm_up: load.warm_up,
         duration: load.duration,
         order: match load.order {
-            OrderName::Interleaved => Order::Interleaved,
-            OrderName::Blocked => Order::Blocked,
+            SweepOrder::Interleaved => Order::Interleaved,
+            SweepOrder::Blocked => Order::Blocked,
         },
         engine: is_engine_varied.then(|| engines::of(&args.target)),
     };

@@ -233,6 +233,7 @@ impl fmt::Display for Level {
             Level::WarmUp(time) | Level::Duration(time) => time.to_string(),
             Level::Order(Order::Blocked) => "blocked".to_owned(),
             Level::Order(Order::Interleaved) => "interleaved".to_owned(),
+            Level::Order(Order::ReadsFirst) => "reads-first".to_owned(),
             Level::Engine(engine) => engine.to_string(),
         };
         f.pad(&text)

@@ -67,6 +67,7 @@ fn row(body: &Body, setting: &SettingFigures, number: usize, run: &SettingRun) -
     let order = match load.order {
         Order::Blocked => "blocked",
         Order::Interleaved => "interleaved",
+        Order::ReadsFirst => "reads_first",
     };
     let size = load.size.unwrap_or(body.setup.region_bytes);
     let latency = run.run.latency_ns;
