@@ -44,6 +44,10 @@ pub struct Snapshot {
     pub task: Option<TaskIo>,
     /// Leaf devices, in the order of [`Stack::leaves`]; empty when none can be counted.
     pub devices: Vec<DeviceCounters>,
+    /// Traffic that the kernel's block events showed at the leaf devices in the places of the measured part; left out where
+    /// they are not recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub leaf_events: Option<LeafEvents>,
     /// CPU time of this process.
     pub process_cpu: Option<CpuTimes>,
     /// Time that submitters which have ended were ready to run and had no CPU, summed over them.
@@ -149,6 +153,23 @@ pub struct DeviceCounters {
     pub flushes: u64,
     /// Time during which the device had at least one I/O.
     pub busy_ns: Nanos,
+}
+
+/// Traffic at the leaf devices in the places where the measured part lies, by the kernel's event of each request that
+/// completed (`block_rq_complete`), since recording began.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeafEvents {
+    /// Bytes read there, by anybody.
+    pub read_bytes: Bytes,
+    /// Bytes written there, by anybody.
+    pub write_bytes: Bytes,
+    /// Events that the kernel lost or that could not be read; then the sums above are too low.
+    pub lost: u64,
+    /// True when every layer gives addresses, so that these are the places of the measured part alone. Otherwise it lies
+    /// somewhere among them.
+    pub is_mapped: bool,
+    /// Times that the places were found to have changed: bytes may have gone to places that were not known.
+    pub moves: u64,
 }
 
 /// What a drive says of writes to it and to its medium, over its life (NVMe base specification, Endurance Group

@@ -27,7 +27,7 @@ pub use drive::{
 pub use engine_kind::{EngineChoice, EngineKind};
 pub use environment::{
     ArcCounters, ArrayState, CpuTimes, DeviceCounters, Endurance, Environment, Extents, Layer,
-    Leaf, LinkState, Medium, PageCache, Snapshot, Stack, Stored, TaskIo,
+    Leaf, LeafEvents, LinkState, Medium, PageCache, Snapshot, Stack, Stored, TaskIo,
 };
 pub use identity::{DriveIdentity, LeafIdentity};
 pub use layout::{Layout, Part, PartOf};

@@ -14,6 +14,7 @@ use block::{
 
 use crate::devices::link;
 use crate::health::{Reading, Watch};
+use crate::leaf_events::Watched;
 use crate::sysfs::{BlockNode, Roots, SYSFS_SECTOR_BYTES, names_in, read_text};
 use crate::{extents, stack, stored, syscalls};
 
@@ -37,6 +38,10 @@ pub struct RealEnvironment {
     arrays: Vec<(String, PathBuf)>,
     /// How often it may still be waited for a device to go.
     gone_looks_left: u32,
+    /// True when the layers were surveyed before.
+    is_surveyed: bool,
+    /// Events at the leaves; `None` until then, and where there is nothing to gain from them.
+    watched: Option<Watched>,
 }
 
 /// What is read of one leaf at each snapshot.
@@ -103,6 +108,8 @@ impl RealEnvironment {
             throttle_files,
             arrays,
             gone_looks_left,
+            is_surveyed: false,
+            watched: None,
         }
     }
 
@@ -221,9 +228,13 @@ impl Environment for RealEnvironment {
         };
         self.ask_drives(&mut missing);
         let devices = self.devices(&mut missing);
+        let watched = self.watched.as_ref();
+        let leaf_events =
+            watched.and_then(|w| w.read(&self.roots, &self.stack, self.target.as_ref()));
         Snapshot {
             task,
             devices,
+            leaf_events,
             process_cpu,
             run_delay_ns,
             steal_ns,
@@ -253,7 +264,12 @@ impl Environment for RealEnvironment {
 
     fn survey_layers(&mut self, offset: Bytes, length: Bytes) {
         let part = offset.0..offset.0.saturating_add(length.0);
-        stored::note(&self.roots, &mut self.stack, self.target.as_ref(), part);
+        let (target, roots) = (self.target.as_ref(), &self.roots);
+        let on_leaves = stored::note(roots, &mut self.stack, target, part.clone());
+        if !std::mem::replace(&mut self.is_surveyed, true) {
+            let are_counted = self.leaves.len() >= self.stack.leaves.len();
+            self.watched = Watched::start(roots, &self.stack, &on_leaves, part, are_counted);
+        }
     }
 
     /// I/O fails first, and the device leaves sysfs when all of it has failed; so this waits, in all for a second at

@@ -25,6 +25,7 @@ pub mod terminal;
 pub mod tracer;
 pub mod written;
 
+mod leaf_events;
 mod locks;
 mod stored;
 mod syscalls;

@@ -17,18 +17,31 @@ use crate::sysfs::{BlockNode, Roots};
 use crate::{extents, stack};
 
 /// Parts of what a layer shows to the one above it.
-#[derive(Clone)]
-struct Parts {
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Parts {
     /// In ascending order.
-    ranges: Vec<Range<u64>>,
+    pub(crate) ranges: Vec<Range<u64>>,
     /// False when the measured part only lies somewhere among them.
-    is_mapped: bool,
+    pub(crate) is_mapped: bool,
+}
+
+/// Places of the measured part on a leaf device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct OnLeaf {
+    /// Kernel name.
+    pub(crate) name: String,
+    pub(crate) parts: Parts,
 }
 
 impl Parts {
     /// Anywhere: below a layer that maps addresses in its own way.
     fn anywhere() -> Parts {
         Parts { ranges: std::iter::once(0..u64::MAX).collect(), is_mapped: false }
+    }
+
+    /// True when nothing is known of them.
+    pub(crate) fn is_anywhere(&self) -> bool {
+        self.ranges.iter().any(|range| range.end == u64::MAX)
     }
 
     fn moved(mut self, by: u64) -> Parts {
@@ -40,14 +53,45 @@ impl Parts {
 }
 
 /// Notes the layout of each file below the target, in [`Layer::stored`]; `part` is the part of the target that is
-/// measured. A layout that was noted before stays where it proves less.
-pub(crate) fn note(roots: &Roots, stack: &mut Stack, target: Option<&File>, part: Range<u64>) {
+/// measured. A layout that was noted before stays where it proves less. Returns the places of that part on the leaves.
+pub(crate) fn note(
+    roots: &Roots,
+    stack: &mut Stack,
+    target: Option<&File>,
+    part: Range<u64>,
+) -> Vec<OnLeaf> {
+    let (stored, on_leaves) = follow(roots, stack, target, part);
+    for (place, stored) in stored {
+        keep(&mut stack.layers[place].stored, stored);
+    }
+    on_leaves
+}
+
+/// Places of this part of the target on the leaves, as they are now.
+pub(crate) fn places(
+    roots: &Roots,
+    stack: &Stack,
+    target: Option<&File>,
+    part: Range<u64>,
+) -> Vec<OnLeaf> {
+    follow(roots, stack, target, part).1
+}
+
+/// Follows a part of the target down: layouts of the files below it by the place of their layer, and its places on the
+/// leaves.
+fn follow(
+    roots: &Roots,
+    stack: &Stack,
+    target: Option<&File>,
+    part: Range<u64>,
+) -> (Vec<(usize, Stored)>, Vec<OnLeaf>) {
     let mut places = vec![(0, Parts { ranges: vec![part], is_mapped: true })];
+    let (mut all, mut on_leaves) = (Vec::new(), Vec::new());
     // A layer that several lie on is looked at once for each; a stack has few.
     let mut left = 4 * stack.layers.len();
     while let Some((place, parts)) = places.pop().filter(|_| left > 0) {
         left -= 1;
-        let Some(layer) = stack.layers.get(place).cloned() else { continue };
+        let Some(layer) = stack.layers.get(place) else { continue };
         let below = match layer.kind.as_str() {
             "file" if place == 0 => match target {
                 Some(file) => on_device(extents::of_parts(file, &parts.ranges).1, parts.is_mapped),
@@ -55,11 +99,11 @@ pub(crate) fn note(roots: &Roots, stack: &mut Stack, target: Option<&File>, part
             },
             "file" => {
                 let above = stack.layers.iter().find(|above| above.below.contains(&place));
-                let (stored, below) = of_file(roots, &layer, above, parts);
-                keep(&mut stack.layers[place].stored, stored);
+                let (stored, below) = of_file(roots, layer, above, parts);
+                all.push((place, stored));
                 below
             }
-            "partition" => match number(&layer, "start_bytes") {
+            "partition" => match number(layer, "start_bytes") {
                 Some(start) => parts.moved(start),
                 None => Parts::anywhere(),
             },
@@ -67,15 +111,19 @@ pub(crate) fn note(roots: &Roots, stack: &mut Stack, target: Option<&File>, part
                 let size = BlockNode::by_name(roots, &layer.name).map_or(u64::MAX, |n| n.size().0);
                 let within = |range: Range<u64>| range.start.min(size)..range.end.min(size);
                 let ranges = parts.ranges.into_iter().map(within).collect();
-                let offset = number(&layer, "loop_offset_bytes").unwrap_or(0);
+                let offset = number(layer, "loop_offset_bytes").unwrap_or(0);
                 Parts { ranges, ..parts }.moved(offset)
             }
             "disk" => parts,
-            _ if stack::keeps_addresses(&layer) => parts,
+            _ if stack::keeps_addresses(layer) => parts,
             _ => Parts::anywhere(),
         };
+        if layer.below.is_empty() {
+            on_leaves.push(OnLeaf { name: layer.name.clone(), parts: below.clone() });
+        }
         places.extend(layer.below.iter().map(|&place| (place, below.clone())));
     }
+    (all, on_leaves)
 }
 
 fn number(layer: &Layer, name: &str) -> Option<u64> {

@@ -2,7 +2,7 @@
 
 mod world;
 
-use block::{Bytes, Extents, Layer, Medium, Stored, TaskIo};
+use block::{Bytes, Extents, Layer, LeafEvents, Medium, Op, Stored, TaskIo};
 use drivescope_mark::Direction;
 use stats::Verdict;
 use world::*;
@@ -132,4 +132,89 @@ fn writes_that_a_filesystem_packed_are_not_proven_by_a_count() {
     world.extents_after =
         Some(Extents { file_bytes: all, encoded_bytes: all, ..Extents::default() });
     assert_eq!(world.test().proofs.reached.verdict, Verdict::Unprovable);
+}
+
+/// The same with block events at the leaf: this share of what each run issued came to known places.
+fn with_events(world: World, share: f64, events: LeafEvents) -> World {
+    world.each(move |_, run| {
+        let bytes = Bytes((run.run.bytes as f64 * share) as u64);
+        let before = LeafEvents { lost: 0, ..events };
+        run.before.leaf_events = Some(before);
+        let read_bytes = events.read_bytes + bytes;
+        run.after.leaf_events = Some(LeafEvents { read_bytes, write_bytes: bytes, ..events });
+    })
+}
+
+const EVENTS: LeafEvents = LeafEvents {
+    read_bytes: Bytes(1 << 50),
+    write_bytes: Bytes::ZERO,
+    lost: 0,
+    is_mapped: true,
+    moves: 0,
+};
+
+/// If it failed, what the kernel itself saw at the disk would leave a verdict open, or a neighbour's reads elsewhere on it
+/// would be taken for ours.
+#[test]
+fn events_at_the_leaf_settle_what_counters_leave_open() {
+    let seen = |world: World, share, events| {
+        with_events(world, share, events).test().proofs.reached.verdict
+    };
+    let somewhere = LeafEvents { is_mapped: false, ..EVENTS };
+    let sparse = |is_mapped, holes| on_image(World::sound(), is_mapped, [1000, holes, 0]);
+    // Btrfs in a sparse image: no other reads its files, or somebody does.
+    assert_eq!(seen(sparse(false, 900), 1.0, somewhere), Verdict::Proven);
+    assert_eq!(seen(sparse(false, 900), 1.5, somewhere), Verdict::Unprovable);
+    assert_eq!(seen(sparse(false, 900), 0.9, somewhere), Verdict::Refuted);
+    let uncharged = |part: f64| {
+        World::sound().each(move |_, run| {
+            let charged = (run.run.bytes as f64 * part) as u64;
+            run.after.task.as_mut().unwrap().read_bytes = Bytes((1 << 40) + charged);
+        })
+    };
+    assert_eq!(uncharged(0.8).test().proofs.reached.verdict, Verdict::Unprovable);
+    assert_eq!(seen(uncharged(0.8), 1.0, EVENTS), Verdict::Proven);
+    assert_eq!(seen(uncharged(0.8), 1.0, somewhere), Verdict::Unprovable);
+    assert_eq!(seen(uncharged(0.1), 1.0, EVENTS), Verdict::Refuted, "others read our places");
+    // Counters that are everybody's, and events that are of our places.
+    assert_eq!(seen(World::sound(), 0.5, EVENTS), Verdict::Refuted);
+    assert_eq!(seen(World::sound(), 0.5, LeafEvents { moves: 1, ..EVENTS }), Verdict::Proven);
+    assert_eq!(seen(World::sound(), 0.5, LeafEvents { lost: 1, ..EVENTS }), Verdict::Proven);
+    let uncounted = || World::sound().each(|_, run| run.after.devices.clear());
+    assert_eq!(uncounted().test().proofs.reached.verdict, Verdict::Unprovable);
+    assert_eq!(seen(uncounted(), 1.0, EVENTS), Verdict::Proven);
+    // Neither does an event know data from zeros, nor packed bytes from others.
+    assert_eq!(seen(sparse(true, 100), 1.0, EVENTS), Verdict::Unprovable);
+    let packed = on_image(World::sound(), true, [1000, 0, 100]);
+    assert_eq!(seen(packed, 1.0, EVENTS), Verdict::Unprovable);
+    let mut buffered = World::sound();
+    buffered.direct = false;
+    assert_eq!(seen(buffered, 1.0, EVENTS), Verdict::Unprovable);
+    let mut nameless = World::sound();
+    nameless.stack.leaves = vec![leaf(Medium::Unknown)];
+    assert_eq!(seen(nameless, 1.0, EVENTS), Verdict::Unprovable);
+    let evidence = with_events(World::sound(), 1.0, EVENTS).test().proofs.reached.evidence;
+    assert!(evidence.contains_key("events_read_ratio"), "{evidence:?}");
+}
+
+/// If it failed, durable writes that all crossed would be left open, or a cache's writes be sold as the disk's.
+#[test]
+fn events_prove_durable_writes_through_a_page_cache_below() {
+    let reached = |durable, share, events| {
+        let world = World::sound().each(|_, run| {
+            (run.totals.written, run.totals.read) = (run.totals.read, Bytes::ZERO);
+            run.after.devices[0].write_bytes = Bytes(run.run.bytes);
+        });
+        let mut world = with_events(on_image(world, true, [1000, 0, 0]), share, events);
+        world.plan = plan("SEQ1MQ8T1", Direction::Write);
+        let phases = world.plan.steps.iter_mut().flat_map(|step| &mut step.phases);
+        let writes = phases.flat_map(|phase| &mut phase.ops).filter(|op| op.op == Op::Write);
+        writes.for_each(|op| op.fua = durable);
+        world.stack.layers[0].page_cache = Some("loop without direct I/O".to_owned());
+        world.test().proofs.reached.verdict
+    };
+    assert_eq!(reached(true, 1.0, EVENTS), Verdict::Proven);
+    assert_eq!(reached(false, 1.0, EVENTS), Verdict::Unprovable);
+    assert_eq!(reached(true, 1.0, LeafEvents { is_mapped: false, ..EVENTS }), Verdict::Unprovable);
+    assert_eq!(reached(true, 0.5, EVENTS), Verdict::Refuted);
 }

@@ -224,6 +224,7 @@ impl Environment for VirtualEnvironment {
                 read_bytes: Bytes(host.task_read_bytes),
                 write_bytes: Bytes(host.task_write_bytes),
             }),
+            leaf_events: None,
             devices: vec![DeviceCounters {
                 name: self.leaf.clone(),
                 reads: host.reads,

@@ -157,6 +157,7 @@ fn filter(record: &Record, subjects: &Subjects) -> String {
 }
 
 /// Makes events of the pages of a ring buffer.
+#[derive(Debug)]
 pub(crate) struct Decoder {
     layout: PageLayout,
     subjects: Subjects,

@@ -21,6 +21,7 @@ mod global;
 mod instance;
 mod order;
 mod page;
+mod places;
 mod plugs;
 mod pump;
 mod relay;
@@ -42,7 +43,7 @@ use serde::Serialize;
 use thiserror::Error;
 
 pub use collect::{Collected, Collector, record_while};
-pub(crate) use pump::end_all;
+pub(crate) use places::{PlaceWatch, Places, Ranges};
 pub use roots::TracerRoots;
 pub use subject::{Subject, SubjectError};
 
@@ -59,6 +60,12 @@ const BUFFER_USUAL: Bytes = Bytes::mib(8);
 const BUFFER_MIN: Bytes = Bytes::kib(64);
 /// Longest mark; the kernel cuts off what is longer than about a page.
 const MARK_BYTES_MAX: usize = 512;
+
+/// Ends all that this process records, for an exit that runs no destructors.
+pub(crate) fn end_all() {
+    places::end_all();
+    pump::end_all();
+}
 
 /// A way of the kernel's to tell what block devices are asked to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]

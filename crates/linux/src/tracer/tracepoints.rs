@@ -29,6 +29,22 @@ pub(crate) fn start(
     subjects: &Subjects,
     buffer: Bytes,
 ) -> Result<Started, String> {
+    let (feed, decoder) = open(roots, subjects, buffer, |_| true)?;
+    let marker = feed.marker.as_ref();
+    let marker = marker.map(|marker| Arc::downgrade(marker) as Weak<dyn Marker>);
+    Ok(Started { feed: Box::new(feed), decoder: Box::new(decoder), marker, buffer })
+}
+
+/// The same with those tracepoints only that `wanted` knows by name.
+///
+/// # Errors
+/// Why it cannot be, as a sentence.
+pub(crate) fn open(
+    roots: &TracerRoots,
+    subjects: &Subjects,
+    buffer: Bytes,
+    wanted: impl Fn(&str) -> bool,
+) -> Result<(Tracepoints, Decoder), String> {
     let tracefs = &roots.tracefs;
     let instances = tracefs.join("instances");
     if !instances.is_dir() {
@@ -52,7 +68,8 @@ pub(crate) fn start(
         _ => format!("{}: cannot make an instance: {error}", instances.display()),
     })?;
     let events = instance.dir().join("events");
-    let tracepoints = events::find(&events, subjects)?;
+    let mut tracepoints = events::find(&events, subjects)?;
+    tracepoints.retain(|tracepoint| wanted(tracepoint.name));
     let mut decoder = Decoder::new(&events, &tracepoints, subjects.clone())?;
     let print = [events.join("ftrace/print/format"), tracefs.join("events/ftrace/print/format")];
     if let Some(print) = print.iter().find_map(|path| Format::read(path).ok()) {
@@ -62,17 +79,10 @@ pub(crate) fn start(
     let cpus = open_cpus(instance.dir(), decoder.page_bytes())?;
     let marker = OpenOptions::new().write(true).open(instance.dir().join("trace_marker")).ok();
     let marker = marker.map(|file| Arc::new(TraceMarker(file)));
-    let told = marker.as_ref().map(|marker| Arc::downgrade(marker) as Weak<dyn Marker>);
     instance.write("tracing_on", "1").map_err(|error| error.to_string())?;
-    let feed = Tracepoints {
-        cpus,
-        _marker: marker,
-        page: vec![0; decoder.page_bytes()],
-        looks: 0,
-        halted: false,
-        instance,
-    };
-    Ok(Started { feed: Box::new(feed), decoder: Box::new(decoder), marker: told, buffer })
+    let page = vec![0; decoder.page_bytes()];
+    let feed = Tracepoints { cpus, marker, page, looks: 0, halted: false, instance };
+    Ok((feed, decoder))
 }
 
 /// All is set before anything is recorded, so that the recording begins with all events at once.
@@ -133,14 +143,21 @@ fn open_cpus(instance: &Path, page_bytes: usize) -> Result<Vec<Cpu>, String> {
 
 /// A running recording.
 #[derive(Debug)]
-struct Tracepoints {
+pub(crate) struct Tracepoints {
     // Before the instance, which cannot go while its files are open.
     cpus: Vec<Cpu>,
-    _marker: Option<Arc<TraceMarker>>,
+    marker: Option<Arc<TraceMarker>>,
     page: Vec<u8>,
     looks: u32,
     halted: bool,
     instance: Instance,
+}
+
+impl Tracepoints {
+    /// Has the next look at the buffers count what was lost.
+    pub(crate) fn count_losses(&mut self) {
+        self.looks = STATS_EVERY - 1;
+    }
 }
 
 impl Feed for Tracepoints {

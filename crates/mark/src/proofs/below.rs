@@ -64,6 +64,29 @@ fn of_target(case: &Case<'_>, op: Op) -> Option<Doubt> {
     })
 }
 
+/// True when what the device moves is known to be of another count than what was read or written: the target's file, or
+/// one below, is stored compressed, encrypted or inside metadata.
+pub(super) fn is_packed(case: &Case<'_>, op: Op) -> bool {
+    let below = case.stack.layers.iter().filter_map(|layer| layer.stored.as_ref());
+    let mut below = below.map(|stored| &stored.extents);
+    of_target(case, op).is_some() || below.any(|e| share_of(e.encoded_bytes.0, e).is_some())
+}
+
+/// True of reads of a part that is known not to have all of its data on the leaf.
+pub(super) fn lacks_data(case: &Case<'_>, op: Op) -> bool {
+    let of = |layer: &Layer| {
+        let stored = layer.stored.as_ref().filter(|stored| stored.is_mapped)?;
+        of_file(case, op, layer, stored)
+    };
+    op == Op::Read && case.stack.layers.iter().any(|layer| of(layer).is_some())
+}
+
+/// True where a filesystem writes data to its journal first.
+pub(super) fn journals_data(case: &Case<'_>) -> bool {
+    let options = case.stack.layers.iter().filter_map(|layer| layer.attributes.get("options"));
+    options.into_iter().any(|options| options.contains("data=journal"))
+}
+
 fn verb(op: Op) -> &'static str {
     if op == Op::Read { "read" } else { "written" }
 }

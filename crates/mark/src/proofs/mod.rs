@@ -1,6 +1,7 @@
 //! The six proofs. Each is a pure function from what was seen of one test to a verdict with its reason.
 
 mod below;
+mod events;
 mod expected;
 pub(crate) mod pattern;
 mod reached;
@@ -63,6 +64,11 @@ impl Case<'_> {
     /// True when the test does `op` at all.
     pub(crate) fn does(&self, op: Op) -> bool {
         self.phase.ops.iter().any(|o| o.op == op)
+    }
+
+    /// True when each `op` had to be durable.
+    pub(crate) fn all_durable(&self, op: Op) -> bool {
+        self.phase.ops.iter().filter(|o| o.op == op).all(|o| o.fua)
     }
 
     /// Centres of two groups of runs, low and high, and the share in the high one. Groups so close that

@@ -4,11 +4,11 @@ use block::{ArcCounters, Bytes, DriveKind, Layer, Medium, Op, Snapshot, TaskIo};
 use stats::{Proof, Verdict};
 
 use super::expected::Expected;
-use super::{Case, below, degraded, device_bytes, growth, percent};
+use super::{Case, below, degraded, device_bytes, events, growth, percent};
 
 /// Bytes that crossed into the device, per byte issued, for the claim to hold. The lower end allows
 /// for counters that are read a moment apart; the upper end for metadata and a little foreign I/O.
-const RATIO: std::ops::RangeInclusive<f64> = 0.97..=1.10;
+pub(super) const RATIO: std::ops::RangeInclusive<f64> = 0.97..=1.10;
 
 /// Share of the bytes issued that may be left in the page cache by I/O that bypasses it.
 const CACHED_SHARE: f64 = 0.05;
@@ -19,7 +19,7 @@ pub(super) const UNWRITTEN_SHARE: f64 = 0.005;
 /// Least share of the bytes issued that the kernel charges to this process when no cache serves them.
 /// Reads are charged where they are submitted, which is here; below half of them, most came from a
 /// cache. Writes may be left to threads of a filesystem, so their charge alone refutes nothing.
-const TASK_MIN: f64 = 0.5;
+pub(super) const TASK_MIN: f64 = 0.5;
 
 /// Bytes of metadata, per byte issued, that a write of a filesystem that copies on write may be charged besides.
 const TREES: f64 = 1.0;
@@ -160,40 +160,45 @@ fn is_fetched(case: &Case<'_>) -> bool {
     !case.does(Op::Write) && arc(case).is_some_and(fetched)
 }
 
-/// Bytes issued against bytes counted by the leaf devices and by the kernel for this process.
+/// Bytes issued against bytes counted by the leaf devices and by the kernel for this process, and against its events.
 fn by_counters(case: &Case<'_>, op: Op) -> Proof {
     let issued = case.moved(op);
     let device = growth(case, |s| device_bytes(case, s, op).map(|b| b.0)).map(Bytes);
     let task = growth(case, |s| s.task.map(|t| task_bytes(t, op).0)).map(Bytes);
-    let verb = if op == Op::Read { "read" } else { "written" };
     let ratio = |bytes: Option<Bytes>| bytes.map(|b| b.0 as f64 / issued.0.max(1) as f64);
-    let task_ratio = ratio(task);
-    let proof = match ratio(device) {
-        _ if issued == Bytes::ZERO => {
-            Proof::new(Verdict::Unprovable, format!("nothing was {verb} in the counted runs"))
-        }
-        None => without_device(case, task_ratio),
-        Some(device_ratio) => {
-            if let Some(cache) = below::page_cache(case).filter(|(l, _)| l.kind != "zfs") {
-                let proof = by_cache(case, op, device_ratio, cache);
-                return evidence(case, proof, op, issued, device, task);
-            }
-            if let Some(packed) = packed(case, op).filter(|_| device_ratio < *RATIO.start()) {
-                return evidence(case, packed, op, issued, device, task);
-            }
-            let charged =
-                task_ratio.map(|r| without_metadata(case, op, uncounted_twice(case, op, r)));
-            let proof = by_ratios(op, device_ratio, charged, &expected(case, op));
-            let proof = doubted(proof, op, device_ratio, below::doubt(case, op));
-            match through_cache(case, op, issued) {
-                Some(reason) if proof.verdict == Verdict::Proven => {
-                    Proof::new(Verdict::Unprovable, reason)
-                }
-                _ => proof,
-            }
-        }
-    };
+    let charged = ratio(task).map(|r| without_metadata(case, op, uncounted_twice(case, op, r)));
+    let proof = by_sums(case, op, issued, ratio(device), (ratio(task), charged));
+    let expected = expected(case, op);
+    let proof = events::settle(case, op, issued, proof, charged, (expected.low, expected.high));
     evidence(case, proof, op, issued, device, task)
+}
+
+/// The verdict of what the devices counted for each byte, and of what was charged for it: as it is, and counted once.
+fn by_sums(
+    case: &Case<'_>,
+    op: Op,
+    issued: Bytes,
+    device: Option<f64>,
+    (task, charged): (Option<f64>, Option<f64>),
+) -> Proof {
+    let verb = if op == Op::Read { "read" } else { "written" };
+    if issued == Bytes::ZERO {
+        let reason = format!("nothing was {verb} in the counted runs");
+        return Proof::new(Verdict::Unprovable, reason);
+    }
+    let Some(device) = device else { return without_device(case, task) };
+    if let Some(cache) = below::page_cache(case).filter(|(l, _)| l.kind != "zfs") {
+        return by_cache(case, op, device, cache);
+    }
+    if let Some(packed) = packed(case, op).filter(|_| device < *RATIO.start()) {
+        return packed;
+    }
+    let proof = by_ratios(op, device, charged, &expected(case, op));
+    let proof = doubted(proof, op, device, below::doubt(case, op));
+    match through_cache(case, op, issued) {
+        Some(reason) if proof.verdict == Verdict::Proven => Proof::new(Verdict::Unprovable, reason),
+        _ => proof,
+    }
 }
 
 /// What the device counted per byte issued, and what the kernel charged to this process where it does.
@@ -294,12 +299,12 @@ fn handed_in_again(case: &Case<'_>, op: Op) -> bool {
 
 /// Why the page cache took the I/O, whatever the device counted: it may write back as much as it was given while the
 /// test still runs, and the times are the cache's all the same. Writes that had to be durable waited for the device.
-fn through_cache(case: &Case<'_>, op: Op, issued: Bytes) -> Option<String> {
+pub(super) fn through_cache(case: &Case<'_>, op: Op, issued: Bytes) -> Option<String> {
     let through = "I/O went through it, whatever reached the device";
     if let Some(left) = left_in_cache(case, issued) {
         return Some(format!("{left} of it were left in the page cache: {through}"));
     }
-    let waited = op == Op::Write && case.phase.ops.iter().filter(|o| o.op == op).all(|o| o.fua);
+    let waited = op == Op::Write && case.all_durable(op);
     (!case.direct && !waited).then(|| format!("the page cache was not to be bypassed: {through}"))
 }
 
