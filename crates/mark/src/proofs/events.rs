@@ -80,7 +80,7 @@ fn decide(
     let leaves: Vec<&str> = case.stack.leaves.iter().map(|leaf| leaf.name.as_str()).collect();
     let at = leaves.join(", ");
     let is_device = case.stack.leaves.iter().all(|leaf| leaf.medium == Medium::Device);
-    if proof.verdict == Verdict::Refuted || !is_device || below::is_packed(case, op) {
+    if proof.verdict == Verdict::Refuted || !is_device {
         return None;
     }
     if seen.ratio < *RATIO.start() {
@@ -96,7 +96,8 @@ fn decide(
             (Verdict::Refuted, reason)
         });
     }
-    if proof.verdict == Verdict::Proven || seen.ratio < *RATIO.start() * least {
+    let is_settled = proof.verdict == Verdict::Proven || below::is_packed(case, op);
+    if is_settled || seen.ratio < *RATIO.start() * least {
         return None;
     }
     let counted =
