@@ -15,6 +15,7 @@ mod children;
 mod compare;
 mod coverage;
 mod cuts;
+mod durable;
 mod engine;
 mod explain;
 mod filesystems;
@@ -41,6 +42,7 @@ mod probe;
 mod probe_world;
 mod provenance;
 mod reached;
+mod reached_stacks;
 mod replay;
 mod replay_timing;
 mod replay_verdicts;
@@ -140,12 +142,16 @@ enum Name {
     Btt(btt::Options),
     /// A database's I/O, recorded and analysed (root, tracefs and PostgreSQL, minutes)
     Postgres(postgres::Options),
+    /// Durable writes of sqlite and PostgreSQL, recorded and analysed (root, tracefs and python3, two minutes)
+    Durable(durable::Options),
     /// Readers of traces under libFuzzer, until coverage stands still (g++, an hour or two)
     Fuzz(fuzz::Options),
     /// A recording read and analysed, beside blkparse and btt (root, fio and blktrace, minutes)
     TraceSpeed(trace_speed::Options),
     /// The proof *reached* on many stacks, against what an emulator counts (QEMU, minutes)
     Reached(reached::Options),
+    /// The same on stacks of this machine, as root and as nobody (root and tracefs, ten minutes)
+    ReachedStacks(reached_stacks::Options),
     /// The same on this machine's own filesystems, against the kernel's tracer (root and tracefs, minutes)
     Stacks(stacks::Options),
     /// Filesystems and arrays ranked, here and on emulated drives (root and QEMU, half an hour)
@@ -180,7 +186,7 @@ fn main() -> ExitCode {
 type Validation = (&'static str, &'static str, fn() -> Result<bool>);
 
 /// All of them, in the order in which they run when none is named: the short ones first.
-const ALL: [Validation; 37] = [
+const ALL: [Validation; 39] = [
     ("trend", "histories, rightly said to have changed or not", || trend::run(&defaults())),
     ("serve", "served virtual drives, tried with flashbench and fio", || serve::run(&defaults())),
     ("explain", "what commands were predicted to do, and did", || explain::run(&defaults())),
@@ -211,6 +217,9 @@ const ALL: [Validation; 37] = [
     ("reached", "the proof of that name, against what an emulator counts", || {
         reached::run(&defaults())
     }),
+    ("reached-stacks", "the same on this machine, as root and as nobody", || {
+        reached_stacks::run(&defaults())
+    }),
     ("stacks", "the same on this machine's filesystems, against its tracer", || {
         stacks::run(&defaults())
     }),
@@ -229,6 +238,11 @@ const ALL: [Validation; 37] = [
     ("postgres", "a database's I/O, recorded, analysed and replayed on two drives", || {
         postgres::run(&defaults())
     }),
+    (
+        "durable",
+        "durable writes, recorded, against the kernel's text",
+        || durable::run(&defaults()),
+    ),
     ("trace-speed", "a recording read and analysed, beside blkparse and btt", || {
         trace_speed::run(&defaults())
     }),
@@ -290,11 +304,13 @@ fn run(name: Option<Name>) -> Result<bool> {
         Some(Name::Wsat(options)) => wsat::run(&options),
         Some(Name::Btt(options)) => btt::run(&options),
         Some(Name::Reached(options)) => reached::run(&options),
+        Some(Name::ReachedStacks(options)) => reached_stacks::run(&options),
         Some(Name::Stacks(options)) => stacks::run(&options),
         Some(Name::Filesystems(options)) => filesystems::run(&options),
         Some(Name::Replay(options)) => replay::run(&options),
         Some(Name::ReplayVerdicts(options)) => replay_verdicts::run(&options),
         Some(Name::ReplayTiming(options)) => replay_timing::run(&options),
+        Some(Name::Durable(options)) => durable::run(&options),
         Some(Name::Postgres(options)) => postgres::run(&options),
         Some(Name::TraceSpeed(options)) => trace_speed::run(&options),
         Some(Name::TraceFormats(options)) => trace_formats::run(&options),

@@ -7,8 +7,8 @@
 //! makes durable are there, and the kernel's own counters of the device tell the same reads and writes.
 
 mod drives;
-mod server;
-mod volume;
+pub mod server;
+pub mod volume;
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -100,7 +100,10 @@ fn page(head: &str, cells: &[Cell], left: &[&str]) -> String {
 }
 
 /// The disk that holds files of this directory, whole.
-fn disk_under(dir: &Path) -> Result<PathBuf> {
+///
+/// # Errors
+/// When the filesystem does not lie plainly on one disk.
+pub fn disk_under(dir: &Path) -> Result<PathBuf> {
     let roots = linux::sysfs::Roots::default();
     let stack = linux::stack::resolve(&roots, dir)?;
     match &stack.leaves[..] {
@@ -115,7 +118,8 @@ fn disk_under(dir: &Path) -> Result<PathBuf> {
     }
 }
 
-fn disk_words(disk: &Path) -> String {
+/// The disk in words.
+pub fn disk_words(disk: &Path) -> String {
     let name = disk.file_name().unwrap_or_default();
     let rotates = Path::new("/sys/block").join(name).join("queue/rotational");
     let rotates = fs::read_to_string(rotates).is_ok_and(|text| text.trim() == "1");
@@ -159,7 +163,7 @@ fn places(dir: &Path) -> Result<Places> {
         let path = entry?.path();
         let told = Command::new("filefrag").args(["-v", "-b1"]).arg(&path).output();
         let told = told.context("filefrag, which comes with e2fsprogs")?;
-        for extent in extents(&String::from_utf8_lossy(&told.stdout)) {
+        for (_, extent) in extents(&String::from_utf8_lossy(&told.stdout)) {
             places.insert(start.0 + extent.start, start.0 + extent.end);
         }
     }
@@ -167,14 +171,17 @@ fn places(dir: &Path) -> Result<Places> {
     Ok(places)
 }
 
-/// Physical bytes of each extent that `filefrag -v -b1` lists: number, logical and physical range, length, flags.
-fn extents(told: &str) -> Vec<Range<u64>> {
+/// Logical and physical bytes of each extent that `filefrag -v -b1` lists: number, logical and physical range, length, flags.
+pub fn extents(told: &str) -> Vec<(Range<u64>, Range<u64>)> {
+    let range = |text: &str| {
+        let (first, last) = text.split_once("..")?;
+        Some(first.trim().parse().ok()?..last.trim().parse::<u64>().ok()? + 1)
+    };
     let extent = |line: &str| {
         let fields: Vec<&str> = line.split(':').map(str::trim).collect();
-        let [number, _logical, physical, ..] = fields[..] else { return None };
+        let [number, logical, physical, ..] = fields[..] else { return None };
         number.parse::<u64>().ok()?;
-        let (first, last) = physical.split_once("..")?;
-        Some(first.trim().parse().ok()?..last.trim().parse::<u64>().ok()? + 1)
+        Some((range(logical)?, range(physical)?))
     };
     told.lines().filter_map(extent).collect()
 }
@@ -248,6 +255,6 @@ mod tests {
                     0:        0..    4095:      8192..     12287:   4096:             \n   \
                     1:     4096..    8191:     40960..     45055:   4096:      12288: last,eof\n\
                     f: 2 extents found\n";
-        assert_eq!(extents(told), [8192..12288, 40960..45056]);
+        assert_eq!(extents(told), [(0..4096, 8192..12288), (4096..8192, 40960..45056)]);
     }
 }
