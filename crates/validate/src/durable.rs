@@ -105,7 +105,7 @@ pub fn run(options: &Options) -> Result<bool> {
     let seconds = options.seconds.to_string();
     let (mut rows, mut faults, mut csv) = (Vec::new(), Vec::new(), String::new());
     let mut take = |name: &str, volume: &Volume, command: &[String]| -> Result<()> {
-        for backend in ["tracepoints", "blktrace"] {
+        for backend in backends() {
             let (ours, truth) = measured(&binary, &work, backend, volume, command)
                 .with_context(|| format!("{name}, {backend}"))?;
             let found = ours.faults(&truth);
@@ -157,6 +157,12 @@ pub fn run(options: &Options) -> Result<bool> {
     fs::remove_dir_all(&work).with_context(|| format!("{}: stays", work.display()))?;
     faults.iter().for_each(|fault| eprintln!("differs: {fault}"));
     Ok(faults.is_empty())
+}
+
+/// Back ends of `trace record` that this machine has.
+fn backends() -> Vec<&'static str> {
+    let has_debugfs = Path::new("/sys/kernel/debug/block").is_dir();
+    [Some("tracepoints"), has_debugfs.then_some("blktrace")].into_iter().flatten().collect()
 }
 
 fn row(name: &str, backend: &str, who: &str, of: Figures) -> Vec<String> {
@@ -227,8 +233,11 @@ fn measured(
     }
     let recorded: Value = serde_json::from_slice(&output.stdout).context("trace record")?;
     ensure!(number(&recorded, "/body/recorder/lost")? == 0.0, "events were lost");
-    let path = file.to_string_lossy().into_owned();
-    let analysed = binary.body(&["trace", "analyze", &path].map(str::to_owned))?;
+    let mut analyze = binary.command();
+    let analyze = analyze.args(["trace", "analyze", "--json"]).arg(&file);
+    let output = analyze.output().context("cannot start drivescope")?;
+    let analysed: Value = serde_json::from_slice(&output.stdout).context("trace analyze")?;
+    let analysed = &analysed["body"];
     let mut writes = Vec::new();
     let mut reader = Reader::open(&file)?;
     let mut batch = Vec::new();
@@ -245,8 +254,8 @@ fn measured(
         writes.extend(durable.filter_map(|io| Some(io.q2c()?.0)));
     }
     let ours = Figures {
-        flushes: number(&analysed, "/devices/0/drive_flushes/n")? as u64,
-        flush_mean_ns: number(&analysed, "/devices/0/drive_flushes/mean_ns")?,
+        flushes: number(analysed, "/devices/0/drive_flushes/n")? as u64,
+        flush_mean_ns: number(analysed, "/devices/0/drive_flushes/mean_ns")?,
         ..Figures::of(writes, &[])
     };
     Ok((ours, truth))

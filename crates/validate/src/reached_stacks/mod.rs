@@ -81,6 +81,7 @@ pub fn run(options: &Options) -> Result<bool> {
             ("The disk is", disk_words(&disk)),
             ("The files' filesystem", provenance::filesystem(&work)?),
             ("Time", format!("{seconds} s")),
+            ("Build", if cfg!(debug_assertions) { "debug" } else { "release" }.to_owned()),
             ("Load average at the start", load),
         ],
     );

@@ -93,12 +93,15 @@ reads() {
     done
 }
 writes() {
-    local stack=$1 filesystem=$2 target=$3 low=$4 high=$5 who test
+    local stack=$1 filesystem=$2 target=$3 low=$4 high=$5 who test allow
     shift 5
     for who in ${people:-root user}; do
         for test in SEQ1MQ2T1 RND4KQ4T1; do
+            # Nobody may not see who else has a device open.
+            allow=()
+            [[ $who = user && -b $target ]] && allow=(--allow unknown:users)
             measure "$who" "$stack" "$filesystem" write "$low" "$high" "$target" --tests $test \
-                --write-only --write --consent "${target##*/}" "$@"
+                --write-only --write --consent "${target##*/}" "${allow[@]}" "$@"
         done
     done
 }
