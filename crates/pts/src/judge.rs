@@ -9,6 +9,7 @@ mod diskspd;
 mod diskspd_xml;
 mod error;
 mod ezfio;
+mod fio_belonging;
 mod fio_hist;
 mod fio_json;
 mod fio_log;
@@ -16,6 +17,7 @@ mod fio_log_measured;
 mod fio_log_sums;
 mod fio_measured;
 mod fio_options;
+mod fio_rounds;
 mod fio_traps;
 mod fio_values;
 mod given;
@@ -32,6 +34,7 @@ use std::collections::BTreeMap;
 pub use error::JudgeError;
 pub use fio_json::{LogPrefixes, log_prefixes};
 pub use fio_log::by_name as log_by_name;
+pub use fio_rounds::rounds;
 pub use recorded::{
     Before, Claim, Figure, FioSteadyState, Format, Load, Pattern, Quantity, Recorded, Rounds,
     Series, Window,
@@ -146,7 +149,10 @@ pub fn read_given(given: Vec<Given>, format: Option<Format>) -> Result<Vec<Recor
     // A log that told less than another of the same job is no result of its own.
     let prefixes: Vec<String> =
         logs.iter().filter(|log| is_taken(log)).map(|log| log.prefix.clone()).collect();
-    let left: Vec<&Log> = logs.iter().filter(|log| !prefixes.contains(&log.prefix)).collect();
+    let is_out =
+        |log: &Log| results.iter().any(|result: &Recorded| result.left_out.contains(&log.file));
+    let left: Vec<&Log> =
+        logs.iter().filter(|log| !prefixes.contains(&log.prefix) && !is_out(log)).collect();
     let alone = alone(&left);
     results.extend(alone);
     Ok(results)

@@ -12,6 +12,8 @@ mod load;
 mod files;
 #[path = "judge/nonsense.rs"]
 mod nonsense;
+#[path = "judge/public.rs"]
+mod public;
 #[path = "judge/shared_logs.rs"]
 mod shared_logs;
 #[path = "judge/virtual_drives.rs"]

@@ -43,7 +43,7 @@ pub fn main(args: &JudgeArgs) -> Result<Exit> {
     }
     let known = known(args);
     let results: Vec<Judged> =
-        read.into_iter().map(|result| judge::judge(result, &known)).collect();
+        judge::rounds(read).into_iter().map(|result| judge::judge(result, &known)).collect();
     let all_steady = results.iter().all(|result| result.steady.verdict == Verdict::Proven);
     if args.json {
         print_json(SCHEMA, Body { known, results })?;

@@ -7,9 +7,10 @@ use serde_json::Value;
 use super::error::JudgeError;
 use super::fio_log::{Kind, Log};
 use super::fio_options::Options;
+use super::fio_rounds::Cell;
 use super::recorded::{Claim, Figure, FioSteadyState, Format, Quantity, Recorded, Series, Window};
 use super::series;
-use super::{fio_traps, fio_values};
+use super::{fio_belonging, fio_traps, fio_values};
 
 /// True when a document of fio's stands in `text`.
 pub(super) fn is_it(text: &str) -> bool {
@@ -170,7 +171,9 @@ fn one(
     result.asked = options.asked();
     result.measured = super::fio_measured::of(job);
     result.claim = steady_state(job, &options).map(Claim::Fio);
+    result.cell = Cell::of(document, job);
     let own = own_logs(logs, name, &options, threads);
+    let own = fio_belonging::of_this_run(&mut result, own, threads.count);
     attach(&mut result, &own, Some(written));
     if result.series.is_none() {
         result.series = of_steady_state(&result);
@@ -222,27 +225,14 @@ pub(super) fn attach(result: &mut Recorded, logs: &[&Log], written: Option<u64>)
         let of_kind: Vec<&Log> =
             logs.iter().copied().filter(|log| log.kind == kind && log.sums.lines > 0).collect();
         let Some(series) = series::of(&of_kind, result.load.block_bytes) else { continue };
-        if let (Some(logged), Some(written)) = (series.written_bytes(), written) {
-            // What is left in a window that was not full when the job ended is in no log: one window, and one
-            // more since threads end at different times. Stamps are off by some time too.
-            let longest = series.windows.iter().filter_map(|w| w.written_bytes).max().unwrap_or(0);
-            let unsure = series::unsure_share(&of_kind) * written as f64;
-            let slack = longest.saturating_mul(2).saturating_add(unsure as u64);
-            if logged > written.saturating_add(slack) {
-                result.doubt(
-                    "logs_of_another_run",
-                    format!("the logs hold {logged} bytes written and the JSON {written}: they are of another run"),
-                    "give the JSON and the logs of one run, and remove older logs of the same name first",
-                );
-                continue;
-            }
-            if logged.saturating_add(slack) < written {
-                result.doubt(
-                    "logs_incomplete",
-                    format!("the logs hold {logged} of the {written} bytes that were written"),
-                    "give the logs of all threads, and of the whole run",
-                );
-            }
+        if let (Some(logged), Some(written)) = (series.written_bytes(), written)
+            && logged.saturating_add(fio_belonging::slack(&series, &of_kind, written)) < written
+        {
+            result.doubt(
+                "logs_incomplete",
+                format!("the logs hold {logged} of the {written} bytes that were written"),
+                "give the logs of all threads, and of the whole run",
+            );
         }
         result.files.extend(of_kind.iter().map(|log| log.file.clone()));
         result.series = Some(series);

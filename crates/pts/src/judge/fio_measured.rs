@@ -18,11 +18,13 @@ pub(super) fn of(job: &Value) -> Vec<Measured> {
 fn one(way: Way, side: &Value) -> Measured {
     let is_old = side.get("bw_bytes").is_none();
     let kib = if is_old { 1024 } else { 1 };
+    // Versions from 3.0 on have `io_kbytes` beside bytes, those up to 3.1 no `bw_bytes`.
+    let is_kib = is_old && side.get("io_kbytes").is_none();
     let rate = if is_old { "/bw" } else { "/bw_bytes" };
     let slat = nanoseconds(side, "slat");
     Measured {
         way,
-        bytes: Some(count(side, "/io_bytes").saturating_mul(kib)),
+        bytes: Some(count(side, "/io_bytes").saturating_mul(if is_kib { 1024 } else { 1 })),
         ios: Some(count(side, "/total_ios")),
         duration_ns: Some(count(side, "/runtime").saturating_mul(1_000_000)),
         bytes_per_s: float(side, rate).unwrap_or(0.0) * kib as f64,
@@ -91,6 +93,8 @@ mod tests {
         assert_eq!((found.bytes_per_s, found.iops), (8192.0, Some(2.0)));
         assert_eq!(found.latency.percentiles, [(1.0, 91), (99.0, 99)]);
         assert_eq!(found.latency.histogram.as_ref().unwrap().count(), 2);
+        let between = json!({ "write": { "io_bytes": 4096, "io_kbytes": 4, "bw": 8, "iops": 2.0, "total_ios": 1 } });
+        assert_eq!((of(&between)[0].bytes, of(&between)[0].bytes_per_s), (Some(4096), 8192.0));
         let old = json!({ "write": { "io_bytes": 4, "bw": 8, "iops": 2.0, "runtime": 500, "total_ios": 1,
             "clat": { "min": 9, "max": 10, "mean": 9.5 } } });
         let found = &of(&old)[0];

@@ -189,7 +189,8 @@ fn accepted(
     );
     let is_fios = recorded.load.pattern == Pattern::Random
         && recorded.format == super::Format::FioJson
-        && !has("perhaps_replayed");
+        && !has("perhaps_replayed")
+        && !has("each_round_the_same");
     if !(is_told || is_fios || known.is_uniform) {
         return Answer::unprovable(
             "it is flat, and which addresses were written is not told: one permutation written again and again is as flat, \

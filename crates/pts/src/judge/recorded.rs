@@ -4,6 +4,7 @@
 use serde::Serialize;
 use stats::Caveat;
 
+use super::fio_rounds::Cell;
 use super::measured::{Asked, Measured, ToldLatency};
 
 /// Whose result it is.
@@ -275,6 +276,12 @@ pub struct Recorded {
     /// made of those.
     #[serde(skip)]
     pub together: ToldLatency,
+    /// Logs under its names that another run wrote.
+    #[serde(skip)]
+    pub(crate) left_out: Vec<String>,
+    /// Options and time of a run of fio, by which rounds are recognized.
+    #[serde(skip)]
+    pub(crate) cell: Option<Cell>,
 }
 
 impl Recorded {
@@ -302,6 +309,8 @@ impl Recorded {
             asked: Asked::default(),
             measured: Vec::new(),
             together: ToldLatency::default(),
+            left_out: Vec::new(),
+            cell: None,
         }
     }
 
