@@ -3,7 +3,7 @@
 use serde_json::Value;
 use stats::steady::snia;
 
-use super::measured::{Measured, Way};
+use super::measured::Way;
 use super::recorded::{Figure, Format, Recorded, Rounds};
 
 /// Fewer runs are repetitions: each stays a result of its own.
@@ -90,13 +90,22 @@ fn one_of(runs: &[&Recorded]) -> Option<Recorded> {
     if !runs.windows(2).all(is_after) {
         return None;
     }
-    let way =
-        if runs.iter().all(|run| run.written_bytes > Some(0)) { Way::Write } else { Way::Read };
+    // What a round did in all, as the PTS tracks it: the mix of a cell is the same in each.
     let value = |run: &&Recorded| {
-        let of_way = |one: &&Measured| one.way == way;
-        run.measured.iter().find(of_way).and_then(|one| one.iops)
+        run.measured
+            .iter()
+            .try_fold(0.0, |sum, one| Some(sum + one.iops?))
+            .filter(|iops| *iops > 0.0)
     };
     let values: Vec<f64> = runs.iter().map(value).collect::<Option<_>>()?;
+    let did = |way: Way| {
+        runs.iter().any(|run| run.measured.iter().any(|one| one.way == way && one.ios > Some(0)))
+    };
+    let word = match (did(Way::Read), did(Way::Write)) {
+        (true, true) => "reads and writes",
+        (true, false) => "reads",
+        _ => "writes",
+    };
     let first = runs.first()?;
     let mut one = Recorded::of(&first.name, first.format, "");
     one.tool_version.clone_from(&first.tool_version);
@@ -113,7 +122,7 @@ fn one_of(runs: &[&Recorded]) -> Option<Recorded> {
             one.caveats.push(caveat.clone());
         }
     }
-    if let (Way::Write, Some(seed)) = (way, first.asked.seed) {
+    if let (true, Some(seed)) = (did(Way::Write), first.asked.seed) {
         one.doubt(
             "each_round_the_same",
             format!(
@@ -123,7 +132,6 @@ fn one_of(runs: &[&Recorded]) -> Option<Recorded> {
             "write with randrepeat=0 and norandommap=1",
         );
     }
-    let word = if way == Way::Write { "writes" } else { "reads" };
     let last = values.get(values.len().saturating_sub(snia::WINDOW_ROUNDS)..)?;
     let mean = last.iter().sum::<f64>() / last.len() as f64;
     one.figures = vec![Figure {

@@ -81,7 +81,11 @@ fn logs_of_another_run_are_left_out_of_any_kind() {
             let name = format!("random-read-depth-1_{kind}.1.log");
             assert_eq!(causes.iter().map(|cause| cause.matches(&name).count()).sum::<usize>(), 1);
         }
-        let reason = if one_was_read { "hold writes, and the job had none" } else { "hold 23727260 of 1825759232 bytes" };
+        let reason = if one_was_read {
+            "hold writes, and the job had none"
+        } else {
+            "hold 23727260 of 1825759232 bytes"
+        };
         assert!(left_out[0].contains(reason), "{left_out:?}");
         // Each kind contradicts by itself, but for the time that issuing took, which is alike in any run.
         for log in logs.iter().filter(|log| one_was_read || !log.file.contains("_slat")) {
