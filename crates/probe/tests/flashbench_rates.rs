@@ -165,6 +165,7 @@ fn tags_are_no_part_of_rows() {
         format!("```{trimmed}```"),
         FAST.replace('\n', "<br>\n"),
         FAST.replace('\n', "<br />"),
+        FAST.replace('\n', " | |\n"),
         FAST.lines().map(|line| format!("| {} |\n", line.trim().replace("  ", " | "))).collect(),
     ] {
         assert_eq!(rates(open_au(&all(&text)[0])), bare, "{text}");

@@ -41,7 +41,9 @@ pub(super) fn each_line<E>(
 /// Without quote marks, and without space at its ends.
 fn bare(clean: &str) -> Cow<'_, str> {
     let is_mark = |c: char| c.is_whitespace() || "|>".contains(c);
-    let bare = clean.trim_start_matches(is_mark).trim_end();
+    // Pages that show a file as a table leave bars behind each row.
+    let bare =
+        clean.trim_start_matches(is_mark).trim_end_matches(|c: char| c.is_whitespace() || c == '|');
     if !clean.trim_start().starts_with('|') {
         return Cow::Borrowed(bare);
     }
