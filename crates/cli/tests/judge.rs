@@ -25,6 +25,31 @@ fn a_result_is_judged_with_the_logs_beside_it() {
     run([Path::new("judge"), &data("steadystate")]).exits(1).prints(&["fio says attained", "→"]);
 }
 
+// Breaks when the verb does not put rounds together, or takes logs of another run that lie beside a JSON for results.
+#[test]
+fn public_results_are_rounds_and_have_no_logs_of_others() {
+    let cases =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/cases/public-2026-11/ssd");
+    if !cases.is_dir() {
+        println!("skipped: {} is not beside the workspace", cases.display());
+        return;
+    }
+    let rounds = cases.join("12-pts-harness-rounds");
+    run([Path::new("judge"), &rounds]).exits(1).prints(&[
+        "the last 5 rounds pass: they range by 8.4 % of their mean (20 % allowed) and drift by 7.2 %",
+        "randseed=101",
+    ]);
+    for json in ["randread-1-1.json", "randwrite-1-1.json"] {
+        let json = cases.join("10-logs-of-another-run").join(json);
+        let ran = run([Path::new("judge"), &json, Path::new("--json")]).exits(1);
+        let results = ran.body()["results"].take();
+        assert_eq!(results.as_array().unwrap().len(), 1);
+        assert!(results[0]["recorded"]["series"].is_null());
+        let ran = run([Path::new("import"), &json, Path::new("--json"), Path::new("--no-record")]);
+        assert_eq!(ran.exits(0).stdout.matches("random-read-depth-1_slat.1.log").count(), 1);
+    }
+}
+
 // Breaks when an error does not lead to the place.
 #[test]
 fn a_bad_file_is_named_with_its_line() {
