@@ -41,6 +41,7 @@ mod postgres;
 mod probe;
 mod probe_world;
 mod provenance;
+mod published;
 mod reached;
 mod reached_stacks;
 mod replay;
@@ -112,6 +113,8 @@ enum Name {
     Judge(judge::Options),
     /// Logs of a latent process, judged as somebody else's (minutes)
     Logs(logs::Options),
+    /// Outputs of real drives that others published, beside what their pages state (seconds)
+    Published(published::Options),
     /// Commands of fio, dd, hdparm and diskspd, explained and then run (root, fio and hdparm, a minute)
     Explain(explain::Options),
     /// Virtual drives served as files, tried with flashbench and fio (/dev/fuse, minutes)
@@ -186,11 +189,12 @@ fn main() -> ExitCode {
 type Validation = (&'static str, &'static str, fn() -> Result<bool>);
 
 /// All of them, in the order in which they run when none is named: the short ones first.
-const ALL: [Validation; 39] = [
+const ALL: [Validation; 40] = [
     ("trend", "histories, rightly said to have changed or not", || trend::run(&defaults())),
     ("serve", "served virtual drives, tried with flashbench and fio", || serve::run(&defaults())),
     ("explain", "what commands were predicted to do, and did", || explain::run(&defaults())),
     ("judge", "results of fio on served virtual drives, judged again", || judge::run(&defaults())),
+    ("published", "outputs of real drives that others published", || published::run(&defaults())),
     ("logs", "logs of a latent process, judged as somebody else's", || logs::run(&defaults())),
     ("latency", "recorded latency against the kernel's own, beside fio's", || {
         latency::run(&defaults())
@@ -284,6 +288,7 @@ fn run(name: Option<Name>) -> Result<bool> {
         Some(Name::Serve(options)) => serve::run(&options),
         Some(Name::Judge(options)) => judge::run(&options),
         Some(Name::Logs(options)) => logs::run(&options),
+        Some(Name::Published(options)) => published::run(&options),
         Some(Name::Explain(options)) => explain::run(&options),
         Some(Name::Latency(options)) => latency::run(&options),
         Some(Name::Budget(options)) => budget::run(&options),
