@@ -131,7 +131,8 @@ fn nanoseconds(text: &str) -> Option<f64> {
     Some(number.parse::<f64>().ok()? * scale)
 }
 
-/// Rounds of one cell, a JSON of fio's each. Whoever ran them went on until the SNIA's criteria held.
+/// Rounds of one cell, a JSON of fio's each. The harness went on until each of the last five values, and the line fitted to
+/// them, lay within 10% of their mean; of the cells kept here the SNIA's text says the same, before the last round too.
 #[derive(Clone, Debug)]
 pub(super) struct Cell {
     pub(super) input: String,

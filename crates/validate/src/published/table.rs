@@ -33,7 +33,8 @@ pub(super) fn text(head: &str, scored: &[Scored], cards: &[Card]) -> String {
     let mut text = format!(
         "# Published outputs of real drives\n\n{head}\
          Tables of `flashbench -a` and rounds of fio that others published, read as users would give them, beside what the \
-         pages state. Half of the addresses was set aside before the program was run on any.\n\n"
+         pages state. Half of the addresses was set aside before the program was run on any. By the rule of thumb the erase block \
+         is the alignment from 128 KiB on whose printed difference exceeds that of the next smaller one most.\n\n"
     );
     let mut rows = Vec::new();
     for half in [Half::Open, Half::Aside] {
