@@ -176,6 +176,12 @@ pub trait Payload: Send {
     /// Returns to the state that was kept: what was prepared since is of a write that did not come, and
     /// the next call makes what it would have made without it.
     fn rewind(&mut self) {}
+
+    /// A copy, where the content is a function of the offset alone: a drive that keeps content can keep this instead.
+    /// Then any multiple of 512 bytes can be made by itself.
+    fn by_offset(&self) -> Option<Box<dyn Payload>> {
+        None
+    }
 }
 
 /// What a drive must be ready for during one step.

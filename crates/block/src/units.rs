@@ -96,6 +96,15 @@ impl Nanos {
         Nanos(n * 1_000_000_000)
     }
 
+    /// For sentences: whole seconds, minutes or hours, such as `90 s`, `5 min`, `3 h`.
+    pub fn about(self) -> String {
+        match self.0 / 1_000_000_000 {
+            seconds if seconds < 120 => format!("{seconds} s"),
+            seconds if seconds < 7200 => format!("{} min", seconds / 60),
+            seconds => format!("{} h", seconds / 3600),
+        }
+    }
+
     /// This duration in seconds, for rates.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
@@ -216,6 +225,12 @@ mod tests {
         let spans = [0, 1, 1_500, 250_000_000, 5_000_000_000, 120_000_000_000, 7_200_000_000_000];
         let spans = spans.map(|n| Nanos(n).to_string());
         assert_eq!(spans, ["0ns", "1ns", "1500ns", "250ms", "5s", "2m", "2h"]);
+    }
+
+    #[test]
+    fn durations_of_sentences_are_whole() {
+        let about = [900_000_000, 119_000_000_000, 7_199_000_000_000, 7_200_000_000_000];
+        assert_eq!(about.map(|n| Nanos(n).about()), ["0 s", "119 s", "119 min", "2 h"]);
     }
 
     #[test]

@@ -3,7 +3,9 @@
 //! Time does not depend on what a virtual drive holds, so it usually holds nothing. A lane that is opened for data
 //! keeps what is written through it, where the drive's faults say that it goes.
 
-use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
 
 use block::{Bytes, Completion, LaneSetup, Op, Payload, Request};
 
@@ -17,8 +19,30 @@ const PIECE: usize = 512;
 #[derive(Debug, Default)]
 pub(crate) struct Store {
     pieces: HashMap<u64, Box<[u8; PIECE]>>,
+    /// By place, ranges whose content is made again when it is read; none overlaps another or a piece.
+    made: BTreeMap<u64, Made>,
+    sources: Vec<Source>,
     /// Write cache of a fake drive.
     cache: Option<FakeCache>,
+}
+
+/// A range whose content a payload makes.
+#[derive(Clone, Copy, Debug)]
+struct Made {
+    len: u64,
+    /// Index of the payload.
+    source: usize,
+    /// Offset for which it was made, which differs from the place where addresses wrap.
+    offset: u64,
+}
+
+/// A payload whose content is a function of the offset alone.
+struct Source(Box<dyn Payload>);
+
+impl fmt::Debug for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Source").finish_non_exhaustive()
+    }
 }
 
 impl Store {
@@ -27,42 +51,106 @@ impl Store {
         Store { cache: map.cache(), ..Store::default() }
     }
 
-    /// Calls `each` with every piece of a range: its number, where in it the range is, and where in the range.
-    fn pieces(offset: u64, len: usize, mut each: impl FnMut(u64, usize, std::ops::Range<usize>)) {
-        let mut done = 0;
-        while done < len {
-            let at = offset + done as u64;
-            let within = (at % PIECE as u64) as usize;
-            let count = (PIECE - within).min(len - done);
-            each(at / PIECE as u64, within, done..done + count);
-            done += count;
-        }
+    /// Whole pieces around a range: their beginning and end.
+    fn around(offset: u64, len: usize) -> (u64, u64) {
+        let piece = PIECE as u64;
+        (offset / piece * piece, (offset + len as u64).next_multiple_of(piece))
     }
 
     fn write(&mut self, offset: u64, data: &[u8]) {
+        let (from, to) = Store::around(offset, data.len());
+        if to - from != data.len() as u64 {
+            let mut whole = vec![0; (to - from) as usize];
+            self.read(from, &mut whole);
+            let begin = (offset - from) as usize;
+            whole[begin..begin + data.len()].copy_from_slice(data);
+            return self.write(from, &whole);
+        }
         // Zeros are what reads without a piece: a drive that is zeroed takes no memory for it.
-        let is_whole = offset.is_multiple_of(PIECE as u64) && data.len().is_multiple_of(PIECE);
-        if is_whole && data.iter().all(|byte| *byte == 0) {
+        if data.iter().all(|byte| *byte == 0) {
             return self.forget(offset, data.len() as u64);
         }
-        Store::pieces(offset, data.len(), |piece, within, part| {
-            let kept = self.pieces.entry(piece).or_insert_with(|| Box::new([0; PIECE]));
-            kept[within..within + part.len()].copy_from_slice(&data[part]);
-        });
+        self.cut(from, to);
+        for (number, piece) in (from / PIECE as u64..).zip(data.as_chunks::<PIECE>().0) {
+            match self.pieces.entry(number) {
+                Entry::Occupied(mut kept) => **kept.get_mut() = *piece,
+                Entry::Vacant(free) => {
+                    free.insert(Box::new(*piece));
+                }
+            }
+        }
     }
 
-    fn read(&self, offset: u64, into: &mut [u8]) {
-        Store::pieces(offset, into.len(), |piece, within, part| match self.pieces.get(&piece) {
-            Some(kept) => {
-                let end = within + part.len();
-                into[part].copy_from_slice(&kept[within..end]);
+    /// Keeps that `source` made a range for `offset`: whole pieces.
+    fn make(&mut self, place: u64, len: u64, source: usize, offset: u64) {
+        self.forget(place, len);
+        if let Some((begin, before)) = self.made.range_mut(..place).next_back()
+            && begin + before.len == place
+            && (before.source, before.offset + before.len) == (source, offset)
+        {
+            before.len += len;
+        } else {
+            self.made.insert(place, Made { len, source, offset });
+        }
+    }
+
+    fn read(&mut self, offset: u64, into: &mut [u8]) {
+        let (from, to) = Store::around(offset, into.len());
+        if to - from != into.len() as u64 {
+            let mut whole = vec![0; (to - from) as usize];
+            self.read(from, &mut whole);
+            let begin = (offset - from) as usize;
+            return into.copy_from_slice(&whole[begin..begin + into.len()]);
+        }
+        let (mut at, mut rest) = (from, into);
+        while at < to {
+            let before = self.made.range(..=at).next_back();
+            let made = before.filter(|(begin, made)| *begin + made.len > at);
+            let end = match made {
+                Some((begin, made)) => begin + made.len,
+                None => self.made.range(at..).next().map_or(to, |(begin, _)| *begin),
+            };
+            let (part, after) = rest.split_at_mut((end.min(to) - at) as usize);
+            match made {
+                Some((begin, made)) => {
+                    let source = self.sources.get_mut(made.source);
+                    let offset = Bytes(made.offset + (at - begin));
+                    source.into_iter().for_each(|Source(source)| source.fill(offset, part));
+                }
+                None => {
+                    let pieces = part.as_chunks_mut::<PIECE>().0;
+                    for (number, piece) in (at / PIECE as u64..).zip(pieces) {
+                        *piece = self.pieces.get(&number).map_or([0; PIECE], |kept| **kept);
+                    }
+                }
             }
-            None => into[part].fill(0),
-        });
+            at = end.min(to);
+            rest = after;
+        }
+    }
+
+    /// Ends that anything from `from` to `to` is made.
+    fn cut(&mut self, from: u64, to: u64) {
+        let begins = |made: &BTreeMap<u64, Made>| made.range(..to).next_back().map(|(at, _)| *at);
+        while let Some(begin) = begins(&self.made)
+            && let Some(&made) = self.made.get(&begin)
+            && begin + made.len > from
+        {
+            self.made.remove(&begin);
+            if begin + made.len > to {
+                let cut = to - begin;
+                let after = Made { len: made.len - cut, offset: made.offset + cut, ..made };
+                self.made.insert(to, after);
+            }
+            if begin < from {
+                self.made.insert(begin, Made { len: from - begin, ..made });
+            }
+        }
     }
 
     fn forget(&mut self, offset: u64, len: u64) {
         let (first, last) = (offset.div_ceil(PIECE as u64), (offset + len) / PIECE as u64);
+        self.cut(first * PIECE as u64, last * PIECE as u64);
         if last.saturating_sub(first) < self.pieces.len() as u64 {
             for piece in first..last {
                 self.pieces.remove(&piece);
@@ -79,10 +167,13 @@ pub(crate) struct Hands {
     depth: u16,
     /// By submitter and slot: the request, and its buffer.
     slots: Vec<(Option<Request>, Vec<u8>)>,
+    /// By submitter, its payload among the sources of the store; `None` of one that cannot be a source, and before
+    /// the first write.
+    sources: Vec<Option<usize>>,
 }
 
-impl std::fmt::Debug for Hands {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Debug for Hands {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Hands").field("slots", &self.slots.len()).finish_non_exhaustive()
     }
 }
@@ -95,6 +186,7 @@ impl Hands {
             payload: payload.unwrap_or_default(),
             depth: setup.depth,
             slots: (0..count).map(|_| (None, Vec::new())).collect(),
+            sources: vec![None; usize::from(setup.submitters)],
         }
     }
 
@@ -117,14 +209,30 @@ impl Hands {
         }
     }
 
+    /// The place of a submitter's payload among the sources of a store.
+    fn source(&mut self, submitter: u16, store: &mut Store) -> Option<usize> {
+        let known = self.sources.get_mut(usize::from(submitter))?;
+        if known.is_none() {
+            let payload = self.payload.get(usize::from(submitter))?.by_offset()?;
+            store.sources.push(Source(payload));
+            *known = Some(store.sources.len() - 1);
+        }
+        *known
+    }
+
     /// A request is done: what it carried goes to the medium or comes from it. One that failed carried nothing.
     pub(crate) fn complete(&mut self, done: &Completion, map: &ContentMap, store: &mut Store) {
         let at = self.at(done.submitter, done.slot);
-        let Some((under_way, buffer)) = self.slots.get_mut(at) else { return };
+        let Some((under_way, _)) = self.slots.get_mut(at) else { return };
         let Some(request) = under_way.take() else { return };
         if done.outcome.bytes().is_err() || request.op == Op::Flush {
             return;
         }
+        let source = match request.op {
+            Op::Write => self.source(request.submitter, store),
+            _ => None,
+        };
+        let Some((_, buffer)) = self.slots.get_mut(at) else { return };
         let mut from = 0;
         while from < request.len.0 {
             let (stored, Bytes(run)) = map.run(Bytes(request.offset.0 + from));
@@ -132,7 +240,14 @@ impl Hands {
             let part = from as usize..(from + count) as usize;
             match (request.op, stored) {
                 (Op::Write, Stored::At(place) | Stored::Corrupt(place)) => {
-                    store.write(place.0, &buffer[part]);
+                    let offset = request.offset.0 + from;
+                    let is_whole = |at: u64| at.is_multiple_of(PIECE as u64);
+                    match source {
+                        Some(source) if [offset, place.0, count].into_iter().all(is_whole) => {
+                            store.make(place.0, count, source, offset);
+                        }
+                        _ => store.write(place.0, &buffer[part]),
+                    }
                 }
                 (Op::Read, Stored::At(place)) => store.read(place.0, &mut buffer[part]),
                 (Op::Read, Stored::Corrupt(place)) => {
@@ -192,5 +307,42 @@ mod tests {
         store.forget(1024, 512);
         store.read(0, &mut seen);
         assert_eq!((seen[1023], seen[1024], seen[1535], seen[1536]), (7, 0, 0, 7));
+    }
+
+    /// Each sector holds its own number.
+    struct Numbers;
+
+    impl Payload for Numbers {
+        fn fill(&mut self, offset: Bytes, buffer: &mut [u8]) {
+            for (sector, out) in (offset.0 / 512..).zip(buffer.chunks_mut(512)) {
+                out.fill(sector as u8);
+            }
+        }
+
+        fn by_offset(&self) -> Option<Box<dyn Payload>> {
+            Some(Box::new(Numbers))
+        }
+    }
+
+    // Breaks when content that is made again differs from what was written, or covers what was written later.
+    #[test]
+    fn what_is_made_again_is_what_was_written() {
+        let mut store = Store { sources: vec![Source(Box::new(Numbers))], ..Store::default() };
+        store.make(0, 4096, 0, 512 * 100);
+        store.make(4096, 4096, 0, 512 * 108);
+        assert_eq!(store.made.len(), 1);
+        store.write(1024, &[7; 1024]);
+        store.forget(4096, 512);
+        store.write(5000, &[9; 10]);
+        store.make(7680, 1024, 0, 0);
+        let mut seen = vec![1; 17 * 512];
+        store.read(0, &mut seen);
+        let firsts: Vec<u8> = seen.chunks(512).map(|sector| sector[0]).collect();
+        let right = [100, 101, 7, 7, 104, 105, 106, 107, 0, 109, 110, 111, 112, 113, 114, 0, 1];
+        assert_eq!(firsts, right);
+        assert_eq!((seen[4999], seen[5000], seen[5009], seen[5010]), (109, 9, 9, 109));
+        let mut part = [0; 700];
+        store.read(300, &mut part);
+        assert_eq!(part, seen[300..1000]);
     }
 }

@@ -38,9 +38,6 @@ use originals::Saving;
 /// The form of a probing's body.
 pub const SCHEMA: &str = "drivescope.probe/1";
 
-/// Largest virtual drive that is written as a whole.
-const VIRTUAL_MAX: Bytes = Bytes(4 << 30);
-
 /// Flags that may stand beside `--resume`: everything else is in the record.
 const BESIDE_RESUME: [&str; 14] = [
     "keep_originals",
@@ -343,15 +340,6 @@ impl<'a> Job<'a> {
         };
         if self.is_full() {
             let capacity = info.capacity_bytes;
-            // What is written to a virtual drive is kept in memory.
-            if info.kind == DriveKind::Virtual && capacity > VIRTUAL_MAX {
-                bail!(
-                    "{}: --full would keep all {} of it in memory\n    hint: name a smaller one, such as {}?capacity=1GiB",
-                    info.name,
-                    capacity.about(),
-                    info.name.split('?').next().unwrap_or_default()
-                );
-            }
             plan.tasks = capacity::full::tasks(capacity, info.logical_block_bytes);
             plan.write_budget_bytes = if may_write { capacity } else { Bytes::ZERO };
             if !self.given.has("time_budget") {

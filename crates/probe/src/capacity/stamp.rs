@@ -88,6 +88,10 @@ impl Payload for Stamps {
             part.copy_from_slice(&sector[..part.len()]);
         }
     }
+
+    fn by_offset(&self) -> Option<Box<dyn Payload>> {
+        Some(Box::new(*self))
+    }
 }
 
 /// Content of one place.
