@@ -72,23 +72,10 @@ pub trait Bench {
     fn stream(
         &mut self,
         script: &Script,
-        _depth: u16,
+        depth: u16,
         payload: &dyn Fn() -> Box<dyn Payload>,
         each: Streamed<'_>,
-    ) -> Result<(), BenchError> {
-        for (at, access) in script.accesses().iter().enumerate() {
-            let mut read = None;
-            let one = Script::one_by_one([*access]);
-            let done = self.run_for_data(&one, payload, &mut |_, data| read = Some(data.to_vec()));
-            let is_failed = match done {
-                Ok(_) => false,
-                Err(BenchError::Failed(_)) => true,
-                Err(error) => return Err(error),
-            };
-            each(self.now(), at, read.as_deref().filter(|_| !is_failed), is_failed);
-        }
-        Ok(())
-    }
+    ) -> Result<(), BenchError>;
 
     /// As [`Bench::run_for_data`], to the end even when the user wants to stop: it puts back what was there.
     ///

@@ -41,6 +41,16 @@ impl<F: FnMut(u64, u64, Nanos, &mut Rng) -> f64> Bench for Made<F> {
         self.now += span;
     }
 
+    fn stream(
+        &mut self,
+        _: &Script,
+        _: u16,
+        _: &dyn Fn() -> Box<dyn Payload>,
+        _: engine::Streamed<'_>,
+    ) -> Result<(), BenchError> {
+        unreachable!("align asks for single accesses")
+    }
+
     fn run(
         &mut self,
         script: &Script,

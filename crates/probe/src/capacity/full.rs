@@ -18,9 +18,13 @@ use crate::plan::Task;
 pub const TIME: Nanos = Nanos::secs(10_000_000);
 /// Requests under way at a time.
 const DEPTH: u16 = 8;
-/// Parts of a large drive, and least length of one.
+/// Most parts of a drive, and how many a small one has.
 const PARTS: u64 = 256;
+const PARTS_FEW: u64 = 16;
+/// Least length of a part, and least of one of a drive that has more than a few. Each ends with a flush, which takes
+/// some drives and the files behind loop devices tens of milliseconds.
 const PART_MIN: u64 = 16 << 20;
+const PART_LONG: u64 = 256 << 20;
 /// Bad ranges and displaced stamps that are kept one by one.
 const KEPT: usize = 1000;
 /// Least share lost behind the first bad byte of a drive that ends there.
@@ -41,7 +45,8 @@ pub struct Part {
 /// All parts of a drive, in the order in which they are done.
 pub fn tasks(capacity: Bytes, unit: Bytes) -> Vec<Task> {
     let end = capacity.round_down(unit).0;
-    let length = end.div_ceil(PARTS).next_multiple_of(REQUEST).max(PART_MIN);
+    let short = end.div_ceil(PARTS_FEW).clamp(PART_MIN, PART_LONG);
+    let length = end.div_ceil(PARTS).max(short).next_multiple_of(REQUEST);
     let part = |verify: bool, at: u64| {
         let offset_bytes = at * length;
         let length_bytes = length.min(end - offset_bytes);
@@ -200,9 +205,9 @@ pub fn probe(desk: &mut Desk<'_>, part: &Part) -> Result<Evidence, Halt> {
             let rate = done as f64 / (now.0.saturating_sub(began.0)).max(1) as f64;
             let left = Nanos(((total - before - done) as f64 / rate) as u64);
             let what = match verify {
-                true => format!("written and read back, {} left", time(left)),
+                true => format!("written and read back, {} left", left.about()),
                 false => {
-                    format!("written, of all to be written and read back, {} left", time(left))
+                    format!("written, of all to be written and read back, {} left", left.about())
                 }
             };
             let (done_bytes, total_bytes) = (Bytes(before + done), Bytes(total));
@@ -215,7 +220,10 @@ pub fn probe(desk: &mut Desk<'_>, part: &Part) -> Result<Evidence, Halt> {
             at = places.len();
         }
     }
-    settle(desk)?;
+    // Before the part is recorded as done: what a power cut takes would else look as lost by the drive.
+    if !verify {
+        settle(desk)?;
+    }
     let span = (desk.now().0 - began.0).max(1) as f64;
     // Of what the drive did: a request that fails, and one that is not made after many, moved nothing.
     let bytes_per_s = moved_bytes as f64 * 1e9 / span;
@@ -232,15 +240,6 @@ pub fn probe(desk: &mut Desk<'_>, part: &Part) -> Result<Evidence, Halt> {
     ranges.truncate(KEPT);
     evidence.bad = ranges;
     Ok(evidence)
-}
-
-/// A time as people say it.
-fn time(span: Nanos) -> String {
-    match span.0 / 1_000_000_000 {
-        seconds if seconds < 120 => format!("{seconds} s"),
-        seconds if seconds < 7200 => format!("{} min", seconds / 60),
-        seconds => format!("{} h", seconds / 3600),
-    }
 }
 
 /// Verdict of all parts together.
