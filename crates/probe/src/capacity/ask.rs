@@ -114,10 +114,13 @@ impl<'d, 'a> Asker<'d, 'a> {
             if !evidence.has_data {
                 return Ok(());
             }
+            let is_lost = evidence.run_good < evidence.run_sectors;
+            if is_lost && evidence.nearest_bytes.is_none() {
+                self.look_below(evidence)?;
+            }
             if evidence.nearest_bytes.is_some() && self.wraps(evidence, &stage)? {
                 break;
             }
-            let is_lost = evidence.run_good < evidence.run_sectors;
             if is_lost && self.is_fake_like(evidence)? {
                 self.search_end(evidence, &stage)?;
                 break;
@@ -218,9 +221,21 @@ impl<'d, 'a> Asker<'d, 'a> {
         after: Vec<(u64, u64)>,
         looked_at: Vec<(u64, u64)>,
     ) -> Result<Shown, Halt> {
+        self.try_out(Trial { places, after, looked_at, ..Trial::default() })
+    }
+
+    /// As [`Asker::run`], with places that reach the drive in their order.
+    pub fn run_in_order(
+        &mut self,
+        places: Vec<(u64, u64)>,
+        after: Vec<(u64, u64)>,
+    ) -> Result<Shown, Halt> {
+        self.try_out(Trial { places, after, in_order: true, ..Trial::default() })
+    }
+
+    fn try_out(&mut self, trial: Trial) -> Result<Shown, Halt> {
         self.salt = self.salt.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(1);
-        let trial = Trial { places, after, looked_at, keeps: self.options.keeps };
-        trial.run(self.desk, self.salt)
+        Trial { keeps: self.options.keeps, ..trial }.run(self.desk, self.salt)
     }
 }
 
@@ -231,7 +246,7 @@ impl Shown {
     }
 }
 
-fn note_moved(evidence: &mut Evidence, shown: &Shown) {
+pub(super) fn note_moved(evidence: &mut Evidence, shown: &Shown) {
     for &(met, written) in &shown.moved {
         let distance = met.abs_diff(written);
         evidence.period_bytes = Some(gcd(evidence.period_bytes.unwrap_or(0), distance));

@@ -72,7 +72,9 @@ impl Options {
 /// Most original data of a drive of this size that has to be kept at a time.
 pub fn kept_most(capacity: Bytes, unit: Bytes, options: &Options) -> Bytes {
     let stages = ask::stages(capacity.0, unit.0);
-    Bytes(stages.iter().map(|stage| stage.writes(options)).max().unwrap_or_default())
+    let most = stages.iter().map(|stage| stage.writes(options)).max().unwrap_or_default();
+    // The search for the end begins with a run that is a little longer.
+    Bytes((most + search::BELOW).min(capacity.0))
 }
 
 /// What was seen.

@@ -12,12 +12,16 @@ use crate::desk::{Desk, Halt};
 pub const REQUEST: u64 = 1 << 20;
 /// Requests that are issued together.
 const TOGETHER: usize = 8;
+/// Longest request of those that are issued one by one: the kernel cuts longer ones, and parts reach a drive in any
+/// order.
+const ALONE: u64 = 64 << 10;
 /// Groups of one script: what they deliver is in memory at once.
 const GROUPS: usize = 8;
 /// So many neighbouring requests that fail one after the other stand for the rest of their place: each may take the
 /// drive and the kernel seconds.
 pub(super) const FAILURES: u32 = 16;
 
+const READ: (Op, usize) = (Op::Read, TOGETHER);
 const FLUSH: Access = Access { op: Op::Flush, fua: false, offset: Bytes::ZERO, len: Bytes::ZERO };
 
 /// What is tried.
@@ -31,6 +35,8 @@ pub struct Trial {
     pub looked_at: Vec<(u64, u64)>,
     /// What was there is kept and put back.
     pub keeps: bool,
+    /// Places reach the drive in the order in which they are listed, the first part of each first.
+    pub in_order: bool,
 }
 
 /// What a trial showed.
@@ -103,7 +109,7 @@ impl Trial {
     fn keep(&self, desk: &mut Desk<'_>) -> Result<(Kept, Vec<(u64, u64)>), Halt> {
         let places: Vec<(u64, u64)> = self.written().collect();
         let mut data = BTreeMap::new();
-        let failed = each(desk, "keep", Op::Read, &places, &no_content, &mut |offset, bytes| {
+        let failed = each(desk, "keep", READ, &places, &no_content, &mut |offset, bytes| {
             data.insert(offset, Original::of(bytes));
         })?;
         Ok((Kept::new(data), failed))
@@ -112,23 +118,33 @@ impl Trial {
     fn ask(&self, desk: &mut Desk<'_>, salt: u64) -> Result<Shown, Halt> {
         let stamps = Stamps::new(salt);
         let content = || -> Box<dyn Payload> { Box::new(stamps) };
-        let writes: Vec<(u64, u64)> = self.written().collect();
-        let failed = each(desk, "stamp", Op::Write, &writes, &content, &mut |_, _| {})?;
-        let mut shown = Shown { failed, ..Shown::default() };
+        let mut shown = Shown::default();
+        // What pushes places out of a cache begins when all of them have arrived: requests that are under way together
+        // arrive in any order.
+        let is_short = |place: &(u64, u64)| place.1 < REQUEST;
+        let runs = self.places.chunk_by(|one, next| is_short(one) == is_short(next));
+        let runs = runs.map(|run| (run, self.in_order));
+        for (places, in_order) in runs.chain([(&self.after[..], false)]) {
+            let (longest, together) = if in_order { (ALONE, 1) } else { (REQUEST, TOGETHER) };
+            let writes: Vec<(u64, u64)> =
+                places.iter().flat_map(|&place| cut(place, longest)).collect();
+            let write = (Op::Write, together);
+            shown.failed.extend(each(desk, "stamp", write, &writes, &content, &mut |_, _| {})?);
+        }
         // Only for its effect: a drive that has no such command is none the worse.
         match desk.run("flush", &Script::one_by_one([FLUSH])) {
             Err(Halt::Failed(_)) | Ok(_) => {}
             Err(halt) => return Err(halt),
         }
         let reads: Vec<(u64, u64)> = self.places.iter().copied().flat_map(requests).collect();
-        let failed = each(desk, "read back", Op::Read, &reads, &content, &mut |offset, data| {
+        let failed = each(desk, "read back", READ, &reads, &content, &mut |offset, data| {
             shown.look(stamps, offset, data, true);
         })?;
         shown.fail(failed);
         // Addresses that fail are no other names of those that do not.
         if shown.failed.len() < FAILURES as usize {
             let looked_at = &self.looked_at;
-            each(desk, "look for stamps", Op::Read, looked_at, &content, &mut |offset, data| {
+            each(desk, "look for stamps", READ, looked_at, &content, &mut |offset, data| {
                 shown.look(stamps, offset, data, false);
             })?;
         }
@@ -168,13 +184,21 @@ pub(super) fn no_content() -> Box<dyn Payload> {
 }
 
 /// Cuts a place into requests.
-pub(super) fn requests((offset, len): (u64, u64)) -> impl Iterator<Item = (u64, u64)> {
-    (0..len.div_ceil(REQUEST)).map(move |n| (offset + n * REQUEST, REQUEST.min(len - n * REQUEST)))
+pub(super) fn requests(place: (u64, u64)) -> impl Iterator<Item = (u64, u64)> {
+    cut(place, REQUEST)
+}
+
+fn cut((offset, len): (u64, u64), longest: u64) -> impl Iterator<Item = (u64, u64)> {
+    (0..len.div_ceil(longest)).map(move |n| (offset + n * longest, longest.min(len - n * longest)))
 }
 
 pub(super) fn script(op: Op, places: &[(u64, u64)]) -> Script {
+    grouped(op, places, TOGETHER)
+}
+
+fn grouped(op: Op, places: &[(u64, u64)], together: usize) -> Script {
     let mut script = Script::new();
-    for group in places.chunks(TOGETHER) {
+    for group in places.chunks(together) {
         let access = |&(offset, len): &(u64, u64)| Access {
             op,
             fua: false,
@@ -191,7 +215,7 @@ pub(super) fn script(op: Op, places: &[(u64, u64)]) -> Script {
 fn each(
     desk: &mut Desk<'_>,
     part: &str,
-    op: Op,
+    (op, together): (Op, usize),
     places: &[(u64, u64)],
     content: &dyn Fn() -> Box<dyn Payload>,
     see: &mut dyn FnMut(u64, &[u8]),
@@ -199,7 +223,7 @@ fn each(
     let (mut failed, mut in_row): (Vec<(u64, u64)>, u32) = (Vec::new(), 0);
     for group in places.chunks(GROUPS * TOGETHER) {
         let mut seen = Vec::new();
-        let all = script(op, group);
+        let all = grouped(op, group, together);
         let is_lost = in_row >= FAILURES;
         let played = match is_lost {
             true => None,
