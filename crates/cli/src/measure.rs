@@ -29,7 +29,7 @@ use crate::consent;
 use crate::exit::Refused;
 use crate::limit::Limit;
 use crate::live::Watch;
-use crate::opening::{null_stack, tell_without_effect};
+use crate::opening::{note_rounding, null_stack, tell_without_effect};
 use crate::probing::originals;
 use crate::recording::Recording;
 use crate::turns::Turn;
@@ -110,6 +110,7 @@ pub fn measure(job: &Job<'_>, recording: &mut Recording) -> Result<Measured> {
 impl Desk<'_> {
     fn on_virtual(&mut self, name: &str) -> Result<Measured> {
         let mut target = sim::open(name)?;
+        note_rounding(name, target.info().capacity_bytes);
         if let Some(seed) = self.job.drive_seed {
             target.reseed(seed);
         }

@@ -189,6 +189,7 @@ pub fn check_name(name: &str, what: &str) -> Result<()> {
 
 fn on_virtual<V: Visitor>(place: Place<'_>, visitor: &mut V) -> Result<V::Out> {
     let mut target = sim::open(place.name)?;
+    note_rounding(place.name, target.info().capacity_bytes);
     if let Some(seed) = place.seed {
         target.reseed(seed);
     }
@@ -201,6 +202,16 @@ fn on_virtual<V: Visitor>(place: Place<'_>, visitor: &mut V) -> Result<V::Out> {
         again: None,
     };
     visitor.visit(drives::of_virtual(&mut target), &mut environment, &opened)
+}
+
+/// Says what became of the capacity that was asked for.
+pub fn note_rounding(spec: &str, capacity: Bytes) {
+    if let Some(Bytes(asked)) = sim::rounded_from(spec, capacity) {
+        talk::note(&format!(
+            "{spec}: has {} bytes, since its model consists of whole units; {asked} were asked for",
+            capacity.0
+        ));
+    }
 }
 
 fn on_null<V: Visitor>(place: Place<'_>, visitor: &mut V) -> Result<V::Out> {

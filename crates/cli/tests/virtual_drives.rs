@@ -161,3 +161,16 @@ fn a_disk_that_does_not_tell_its_cache_is_asked() {
     assert!(never["cache"].is_null());
     assert_eq!(pattern(&never)["verdict"], "unprovable", "a disk may have any cache");
 }
+
+// Breaks when a drive gets another capacity than was asked for and nothing says so.
+#[test]
+fn a_capacity_that_is_rounded_is_said() {
+    let said =
+        ["usb-tlc?capacity=16012804096: has 16009658368 bytes", "16012804096 were asked for"];
+    run(["sim", "show", "usb-tlc?capacity=16012804096", "--json"]).exits(0).says(&said);
+    let probed = "sim:usb-8m?capacity=70MB&state=fresh";
+    let ran = run(["probe", "interval", probed, "--time-budget=1s", "--no-record"]);
+    ran.says(&["has 67108864 bytes", "70000000 were asked for"]);
+    let whole = run(["sim", "show", "usb-tlc?capacity=16009658368"]).exits(0);
+    assert!(!whole.stderr.contains("asked for"), "{}", whole.stderr);
+}

@@ -39,6 +39,7 @@ pub use describe::{
 pub use device::MediaCounters;
 pub use environment::VirtualEnvironment;
 pub use error::SimError;
+pub use spec::rounded_from;
 pub use target::{Lane, VirtualTarget};
 
 /// Opens a virtual drive.

@@ -96,6 +96,13 @@ pub(crate) fn capacity(
     Ok((key, toml::Value::Integer(whole)))
 }
 
+/// The capacity that `spec` asks for, where a drive of `capacity` is smaller: its model consists of whole units.
+pub fn rounded_from(spec: &str, capacity: Bytes) -> Option<Bytes> {
+    let overrides = Spec::parse(spec).ok()?.overrides;
+    let (_, asked) = overrides.iter().find(|(key, _)| key == "capacity")?;
+    size(asked).ok().filter(|asked| *asked > capacity)
+}
+
 /// Reads the value of a model's field: what TOML takes for a number, a truth value or a list, and otherwise
 /// a word. In quotes anything is a word, as a serial number of digits is.
 pub(crate) fn value(text: &str) -> toml::Value {
@@ -109,6 +116,17 @@ pub(crate) fn value(text: &str) -> toml::Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    // Breaks when a capacity that was rounded passes for that asked for, or the other way round.
+    #[test]
+    fn a_capacity_that_was_rounded_is_known() {
+        let spec = "sim:usb-tlc?seed=1&capacity=16012804096";
+        let opened = crate::show(spec).unwrap().info.capacity_bytes;
+        assert_eq!(opened, Bytes(16_009_658_368));
+        assert_eq!(rounded_from(spec, opened), Some(Bytes(16_012_804_096)));
+        assert_eq!(rounded_from("sim:usb-tlc?capacity=16009658368", opened), None);
+        assert_eq!(rounded_from("sim:usb-tlc", opened), None);
+    }
 
     #[test]
     fn a_spec_is_a_model_and_overrides_in_order() {

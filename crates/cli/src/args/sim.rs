@@ -79,7 +79,7 @@ pub struct ServeArgs {
     pub model: String,
     /// An empty directory
     pub mountpoint: PathBuf,
-    /// Most memory for what is written; zeros and repeated bytes take none
+    /// Most memory for what is written; zeros, repeated bytes and f3's patterns take little
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes, default_value = "1GiB")]
     pub memory: Bytes,
     /// Keep what is written in this directory instead, in a file without a name

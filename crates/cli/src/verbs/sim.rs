@@ -8,7 +8,7 @@ use report::Style;
 use crate::args::{SimArgs, SimVerb};
 use crate::exit::Exit;
 use crate::verbs::print_json;
-use crate::{talk, view};
+use crate::{opening, talk, view};
 
 /// Runs the verb.
 ///
@@ -22,7 +22,9 @@ pub fn main(args: &SimArgs) -> Result<Exit> {
             talk::result(&report::render_listing(&listing, Style::default()))?;
         }
         SimVerb::Show { model, json } => {
-            let description = sim::show(&spec(model))?;
+            let spec = spec(model);
+            let description = sim::show(&spec)?;
+            opening::note_rounding(&spec, description.info.capacity_bytes);
             if *json {
                 print_json("drivescope.sim.show/1", &description)?;
             } else {

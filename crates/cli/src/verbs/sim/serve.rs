@@ -16,7 +16,7 @@ use crate::args::ServeArgs;
 use crate::envelope::SystemClock;
 use crate::exit::Exit;
 use crate::verbs::print_json;
-use crate::{talk, view};
+use crate::{opening, talk, view};
 
 /// How often it is looked whether service is to end.
 const LOOK: Duration = Duration::from_millis(50);
@@ -63,6 +63,7 @@ struct End<'a> {
 pub fn main(args: &ServeArgs) -> Result<Exit> {
     let spec = super::spec(&args.model);
     let target = sim::open(&spec)?;
+    opening::note_rounding(&spec, target.info().capacity_bytes);
     let info = target.info().clone();
     let backing = match &args.store {
         Some(directory) => Backing::Directory(directory.clone()),
