@@ -19,6 +19,8 @@ const OVERHEAD: u64 = 64;
 enum Chunk {
     /// One byte over and over, as testers like to write: takes no memory.
     Fill(u8),
+    /// The patterns of f3, which writes all of a drive.
+    Chains(Box<Chains>),
     /// Anything else.
     Data(Box<[u8; CHUNK]>),
 }
@@ -27,9 +29,51 @@ impl Chunk {
     fn bytes(&self) -> u64 {
         match self {
             Chunk::Fill(_) => OVERHEAD,
+            Chunk::Chains(_) => size_of::<Chains>() as u64 + OVERHEAD,
             Chunk::Data(_) => CHUNK as u64 + OVERHEAD,
         }
     }
+}
+
+/// The first two words of each sector, from which f3 makes the others: the offset and, for f3probe, a salt.
+type Chains = [[u64; 2]; CHUNK / SECTOR];
+
+const SECTOR: usize = 512;
+
+/// The word after `word` in a sector of f3 (`random_number` in its `libutils.h`).
+fn next(word: u64) -> u64 {
+    word.wrapping_mul(4_294_967_311).wrapping_add(17)
+}
+
+/// The chains of a chunk that f3 wrote.
+fn chains(whole: &[u8; CHUNK]) -> Option<Box<Chains>> {
+    let mut chains = [[0; 2]; CHUNK / SECTOR];
+    for (sector, chain) in whole.as_chunks::<SECTOR>().0.iter().zip(&mut chains) {
+        let mut words = sector.as_chunks::<8>().0.iter().map(|word| u64::from_le_bytes(*word));
+        *chain = [words.next()?, words.next()?];
+        let mut last = chain[1];
+        let follows = |word: u64| {
+            last = next(last);
+            word == last
+        };
+        if !words.all(follows) {
+            return None;
+        }
+    }
+    Some(Box::new(chains))
+}
+
+/// What [`chains`] was made of.
+fn unchain(chains: &Chains) -> [u8; CHUNK] {
+    let mut whole = [0; CHUNK];
+    for (sector, &[first, second]) in whole.as_chunks_mut::<SECTOR>().0.iter_mut().zip(chains) {
+        let words = std::iter::once(first)
+            .chain(std::iter::successors(Some(second), |word| Some(next(*word))));
+        for (word, out) in words.zip(sector.as_chunks_mut::<8>().0) {
+            *out = word.to_le_bytes();
+        }
+    }
+    whole
 }
 
 /// Content in memory, up to a limit.
@@ -74,6 +118,7 @@ impl Memory {
         let mut whole = [0; CHUNK];
         match self.chunks.get(&index) {
             Some(Chunk::Fill(byte)) => whole.fill(*byte),
+            Some(Chunk::Chains(chains)) => whole = unchain(chains),
             Some(Chunk::Data(kept)) => whole.copy_from_slice(&kept[..]),
             None => {}
         }
@@ -88,7 +133,10 @@ fn pack(whole: &[u8; CHUNK]) -> Option<Chunk> {
     match whole.iter().all(|&byte| byte == first) {
         true if first == 0 => None,
         true => Some(Chunk::Fill(first)),
-        false => Some(Chunk::Data(Box::new(*whole))),
+        false => Some(match chains(whole) {
+            Some(chains) => Chunk::Chains(chains),
+            None => Chunk::Data(Box::new(*whole)),
+        }),
     }
 }
 
@@ -111,6 +159,9 @@ impl Content for Memory {
             let (part, after) = rest.split_at_mut(count);
             match self.chunks.get(&index) {
                 Some(Chunk::Fill(byte)) => part.fill(*byte),
+                Some(Chunk::Chains(chains)) => {
+                    part.copy_from_slice(&unchain(chains)[at..at + count]);
+                }
                 Some(Chunk::Data(kept)) => part.copy_from_slice(&kept[at..at + count]),
                 None => part.fill(0),
             }
@@ -217,6 +268,29 @@ mod tests {
         assert_eq!(memory.held(), Bytes(1024 * OVERHEAD));
         memory.discard(0, 1 << 60).unwrap();
         assert_eq!(memory.held(), Bytes::ZERO);
+    }
+
+    // Breaks when what f3 writes takes the memory of a drive, or comes back otherwise.
+    #[test]
+    fn what_f3_writes_takes_little() {
+        // As f3write writes it: each sector begins with its offset.
+        let sector = |offset: u64| {
+            std::iter::successors(Some(offset), |word| Some(next(*word)))
+                .take(SECTOR / 8)
+                .flat_map(u64::to_le_bytes)
+        };
+        let mut data: Vec<u8> = (0..2048).flat_map(|n| sector(n * 512)).collect();
+        let mut memory = Memory::new(Bytes::mib(2));
+        memory.write(0, &data).unwrap();
+        assert_eq!(memory.held(), Bytes(256 * (128 + OVERHEAD)));
+        memory.write(5000, &[1; 10]).unwrap();
+        data[5000..5010].fill(1);
+        assert_eq!(memory.held(), Bytes(255 * (128 + OVERHEAD) + CHUNK as u64 + OVERHEAD));
+        let mut seen = vec![0; 10_000];
+        memory.read(0, &mut seen).unwrap();
+        assert!(seen == data[..10_000]);
+        memory.read(513, &mut seen[..700]).unwrap();
+        assert!(seen[..700] == data[513..1213]);
     }
 
     // Breaks when the limit is none, or when what is kept already can no longer be overwritten.
