@@ -22,6 +22,7 @@ mod filesystems;
 mod fio;
 mod fio_parity;
 mod fio_steady;
+mod full;
 mod fuzz;
 mod hot_loop;
 mod judge;
@@ -101,6 +102,8 @@ enum Name {
     Burst(burst::Options),
     /// Fakes of twenty kinds and honest drives, asked for their size (an hour)
     Capacity(capacity::Options),
+    /// All of a drive written and read back, beside f3 and killed on the way (root and f3, minutes)
+    Full(full::Options),
     /// Runs killed at random moments, which have to go on (minutes)
     Kills(kills::Options),
     /// Probes of capacity that get a signal at random moments, which has to cost nothing (root, minutes)
@@ -189,7 +192,7 @@ fn main() -> ExitCode {
 type Validation = (&'static str, &'static str, fn() -> Result<bool>);
 
 /// All of them, in the order in which they run when none is named: the short ones first.
-const ALL: [Validation; 40] = [
+const ALL: [Validation; 41] = [
     ("trend", "histories, rightly said to have changed or not", || trend::run(&defaults())),
     ("serve", "served virtual drives, tried with flashbench and fio", || serve::run(&defaults())),
     ("explain", "what commands were predicted to do, and did", || explain::run(&defaults())),
@@ -201,6 +204,7 @@ const ALL: [Validation; 40] = [
     }),
     ("budget", "what building, starting and running drivescope costs", || budget::run(&defaults())),
     ("burst", "where writes become slow for good", || burst::run(&defaults())),
+    ("full", "all of a drive written and read back, beside f3", || full::run(&defaults())),
     ("kills", "runs killed at random moments, which have to go on", || kills::run(&defaults())),
     ("originals", "probes of capacity that get a signal at random moments", || {
         originals::run(&defaults())
@@ -294,6 +298,7 @@ fn run(name: Option<Name>) -> Result<bool> {
         Some(Name::Budget(options)) => budget::run(&options),
         Some(Name::Burst(options)) => burst::run(&options),
         Some(Name::Capacity(options)) => capacity::run(&options),
+        Some(Name::Full(options)) => full::run(&options),
         Some(Name::Kills(options)) => kills::run(&options),
         Some(Name::Originals(options)) => originals::run(&options),
         Some(Name::Lab(options)) => lab::run(&options),

@@ -1,0 +1,123 @@
+//! f3write and f3read on a filesystem, and f3probe on the device.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::time::Instant;
+
+use anyhow::{Context as _, Result, bail};
+
+use super::Turn;
+use super::place::Place;
+
+/// Name of the pair in the table.
+pub const BOTH: &str = "f3write, f3read";
+
+fn tool(program: &str, words: &[&str]) -> Result<String> {
+    let output = Command::new(program)
+        .args(words)
+        .output()
+        .with_context(|| format!("{program} cannot be started"))?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        bail!("{program} {}: {}", words.join(" "), said.trim());
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// A filesystem in its place until dropped.
+struct Mounted<'a>(&'a Path);
+
+impl Mounted<'_> {
+    fn new<'a>(device: &str, at: &'a Path) -> Result<Mounted<'a>> {
+        tool("mount", &[device, &at.to_string_lossy()])?;
+        Ok(Mounted(at))
+    }
+}
+
+impl Drop for Mounted<'_> {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(self.0).status();
+    }
+}
+
+/// Fills a filesystem on the place, and reads it back.
+///
+/// # Errors
+/// When a program cannot be run.
+pub fn write_and_read(place: &Place) -> Result<Turn> {
+    let device = place.device.path().to_string_lossy().into_owned();
+    tool("mkfs.vfat", &["-I", &device])?;
+    let at = place.work.join("mounted");
+    fs::create_dir_all(&at)?;
+    let path = at.to_string_lossy().into_owned();
+    let began = Instant::now();
+    let (mut seconds, written) = {
+        let _mounted = Mounted::new(&device, &at)?;
+        let began = Instant::now();
+        tool("f3write", &[&path])?;
+        let seconds = began.elapsed().as_secs_f64();
+        let files =
+            fs::read_dir(&at)?.flatten().filter_map(|file| Some(file.metadata().ok()?.len()));
+        (seconds, files.sum::<u64>())
+    };
+    eprintln!("f3write and unmounting took {:.1} s", began.elapsed().as_secs_f64());
+    let said = {
+        let _mounted = Mounted::new(&device, &at)?;
+        let began = Instant::now();
+        // It has no failure of its own where data is lost.
+        let output = Command::new("f3read").arg(&path).output().context("f3read")?;
+        seconds += began.elapsed().as_secs_f64();
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    let line = |head: &str| {
+        let line = said.lines().find_map(|line| line.trim().strip_prefix(head));
+        line.and_then(|line| line.split('(').next()).map_or("-", str::trim).to_owned()
+    };
+    let lost = line("Data LOST:");
+    let is_lost = !lost.starts_with("0.00 Byte");
+    Ok(Turn {
+        place: place.spec.name,
+        program: BOTH,
+        written,
+        read: written,
+        seconds,
+        said: format!("{} sound, {lost} lost", line("Data OK:")),
+        is_right: is_lost == (place.spec.real < place.spec.claimed),
+    })
+}
+
+/// Asks f3probe for the size.
+///
+/// # Errors
+/// When it cannot be run.
+pub fn probe(place: &Place) -> Result<Turn> {
+    let device = place.device.path().to_string_lossy().into_owned();
+    let before = place.counted()?;
+    let began = Instant::now();
+    let output = Command::new("f3probe")
+        .args(["--destructive", "--reset-type=2", &device])
+        .output()
+        .context("f3probe")?;
+    let seconds = began.elapsed().as_secs_f64();
+    let after = place.counted()?;
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let size = said.lines().find_map(|line| line.trim().strip_prefix("*Usable* size:"));
+    let blocks = size
+        .and_then(|size| size.split('(').nth(1))
+        .and_then(|size| size.split_ascii_whitespace().next()?.parse::<u64>().ok());
+    let is_genuine = said.contains("is the real thing");
+    let value = match (blocks, is_genuine) {
+        (_, true) => Some(place.spec.claimed),
+        (blocks, false) => blocks.map(|blocks| blocks * 512),
+    };
+    Ok(Turn {
+        place: place.spec.name,
+        program: "f3probe",
+        written: after.1 - before.1,
+        read: after.0 - before.0,
+        seconds,
+        said: value.map_or("unknown".to_owned(), |value| format!("{value} bytes")),
+        is_right: value == Some(place.spec.real),
+    })
+}
