@@ -36,19 +36,19 @@ pub const PLACES: [Spec; 3] = [
         probed: true,
     },
     Spec {
-        name: "served fake of 512 MiB that has 192 MiB",
+        name: "served fake of 64 MiB that has 24 MiB",
         model: Some(
-            "fake-64g?capacity=512MiB&faults.real_capacity_bytes=201326592&faults.beyond=lose",
+            "fake-64g?capacity=64MiB&faults.real_capacity_bytes=25165824&faults.beyond=lose",
         ),
-        claimed: 512 << 20,
-        real: 192 << 20,
+        claimed: 64 << 20,
+        real: 24 << 20,
         probed: true,
     },
     Spec {
-        name: "served card of 96 MiB",
-        model: Some("sdcard-4m?capacity=96MiB"),
-        claimed: 96 << 20,
-        real: 96 << 20,
+        name: "served card of 32 MiB",
+        model: Some("sdcard-4m?capacity=32MiB"),
+        claimed: 32 << 20,
+        real: 32 << 20,
         probed: true,
     },
 ];
