@@ -64,8 +64,8 @@ pub use trace::{
 };
 pub use trend::TrendArgs;
 use values::{
-    archive_file, cpus, hazard, lasting, named, page_file, percent, picture, share, size, span,
-    spare, table_file, trace_file,
+    archive_file, cpus, hazard, lasting, named, page_file, percent, picture, share, share_or_none,
+    size, span, spare, table_file, trace_file,
 };
 
 const STYLES: Styles = Styles::styled()

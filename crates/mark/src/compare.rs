@@ -2,8 +2,8 @@
 //!
 //! Each later side is held against each earlier one, by the ratio of its throughput ([`stats::Contrast`]); all pairs of all
 //! tests are judged together. Sides that were measured in blocks, each with a run of every side in random order, are
-//! compared within their blocks; others as groups, and then what changed between their measurements is part of what is
-//! found.
+//! compared within their blocks; others as groups, and then only a difference beyond what two sessions may differ by is one
+//! of the drives.
 
 mod latency;
 mod ranking;
@@ -11,7 +11,7 @@ mod ranking;
 use block::Nanos;
 use serde::{Deserialize, Serialize};
 use stats::compare::LatencyRuns;
-use stats::{Caveat, Contrast, Design, Judged, Modes, judge, two_modes};
+use stats::{Caveat, Contrast, Design, ERROR_MAX, Judged, Modes, Withheld, judge, two_modes};
 
 use crate::body::{Body, Latency, Setup, Spread, Test};
 use crate::findings::CONFIDENCE;
@@ -28,8 +28,13 @@ const MODES_SEED: u64 = 0x6d6f_6465;
 pub struct Comparison {
     /// Ratios within this share of 1 are no difference, in percent.
     pub margin_percent: f64,
-    /// Confidence of the intervals; one less it is the probability that any of the verdicts *faster* and *slower* is wrong.
+    /// Confidence of the intervals.
     pub confidence: f64,
+    /// Confidence that none of the verdicts *faster* and *slower* is wrong.
+    pub verdict_confidence: f64,
+    /// How far apart two sessions of one drive may be, in percent: an assumption about sides that were measured each by
+    /// itself.
+    pub session_offset_percent: f64,
     /// What is compared, in the order named.
     pub sides: Vec<Side>,
     /// By test.
@@ -103,6 +108,8 @@ pub struct Pair {
     pub dominance: Option<f64>,
     /// Percentiles of latency of all runs together, `of` to `to`: above 1 it is slower.
     pub latency: Option<LatencyRatio>,
+    /// Why the verdict is withheld, and what to do, in words; null where it is not.
+    pub not_decided: Option<String>,
 }
 
 /// What is said of a pair.
@@ -135,10 +142,15 @@ impl Verdict {
 }
 
 impl Comparison {
-    /// True when two sides are known to differ by more than `tolerance_percent`: the whole interval lies beyond it.
+    /// True when two sides are known to differ by more than `tolerance_percent`: the whole interval lies beyond it, less what
+    /// two sessions may differ by where they were measured each by itself.
     pub fn differs_beyond(&self, tolerance_percent: f64) -> bool {
-        let most = 1.0 + tolerance_percent / 100.0;
         self.pairs().any(|(_, pair)| {
+            let sessions = match pair.design {
+                Design::Blocks => 0.0,
+                Design::Separate => self.session_offset_percent,
+            };
+            let most = (1.0 + tolerance_percent / 100.0) * (1.0 + sessions / 100.0);
             let ratio = pair.throughput.as_ref().map(|judged| judged.ratio);
             let ends = ratio.and_then(|ratio| ratio.low.zip(ratio.high));
             match pair.outcome {
@@ -166,8 +178,12 @@ pub struct Measured<'a> {
     pub latencies: Option<&'a RunLatencies>,
 }
 
-/// Compares `measured` sides; `margin_percent` such as 2.
-pub fn compare(measured: &[Measured<'_>], margin_percent: f64) -> Comparison {
+/// Compares `measured` sides; `margin_percent` such as 2. Two sessions of one drive may differ by `session_offset_percent`.
+pub fn compare(
+    measured: &[Measured<'_>],
+    margin_percent: f64,
+    session_offset_percent: f64,
+) -> Comparison {
     let sides: Vec<Side> = measured.iter().map(|one| one.side.clone()).collect();
     let bodies: Vec<&Body> = measured.iter().map(|one| one.body).collect();
     let mut tests: Vec<ComparedTest> = Vec::new();
@@ -183,6 +199,7 @@ pub fn compare(measured: &[Measured<'_>], margin_percent: f64) -> Comparison {
                 let (Some(a), Some(b)) = (&made[of], &made[to]) else { continue };
                 let (pair, contrast) = pair((of, a), (to, b), design(&sides[of], &sides[to]));
                 if let Some(contrast) = contrast {
+                    let contrast = contrast.of_sessions(session_offset_percent / 100.0);
                     places.push((tests.len(), pairs.len()));
                     contrasts.push(contrast);
                 }
@@ -202,13 +219,39 @@ pub fn compare(measured: &[Measured<'_>], margin_percent: f64) -> Comparison {
             stats::Outcome::Equivalent => Verdict::Equivalent,
             stats::Outcome::Undecided => Verdict::Undecided,
         };
+        pair.not_decided = not_decided(&judged, session_offset_percent);
         pair.throughput = Some(judged);
     }
     for test in &mut tests {
         test.ranking = ranking::ranking(&test.sides, &test.pairs);
     }
-    let caveats = caveats(&sides, &bodies, &tests);
-    Comparison { margin_percent, confidence: CONFIDENCE, sides, tests, caveats }
+    let caveats = caveats(&sides, &bodies, &tests, session_offset_percent);
+    Comparison {
+        margin_percent,
+        confidence: CONFIDENCE,
+        verdict_confidence: 1.0 - ERROR_MAX,
+        session_offset_percent,
+        sides,
+        tests,
+        caveats,
+    }
+}
+
+/// Why a verdict is withheld, and what to do.
+fn not_decided(judged: &Judged, session_offset_percent: f64) -> Option<String> {
+    let why = match judged.withheld? {
+        Withheld::Sessions => format!(
+            "the runs of each side were made in a session of its own; a session offset of {session_offset_percent}% cannot \
+             be distinguished from a difference; measure in blocks with `drivescope compare A B`"
+        ),
+        Withheld::Drift => "the numbers moved by more while they were measured; bring the drives to a steady state or \
+                            to rest and measure again"
+            .to_owned(),
+        Withheld::Wandering => "the difference itself went up and down from block to block; measure more blocks, or with a \
+                                longer --pause"
+            .to_owned(),
+    };
+    Some(why)
 }
 
 /// What makes a test the same on two sides.
@@ -302,11 +345,17 @@ fn pair(
             let (a, b) = ((a.test, a.latencies.as_ref()), (b.test, b.latencies.as_ref()));
             latency::ratio(a, b, design, contrast)
         }),
+        not_decided: None,
     };
     (pair, contrast)
 }
 
-fn caveats(sides: &[Side], bodies: &[&Body], tests: &[ComparedTest]) -> Vec<Caveat> {
+fn caveats(
+    sides: &[Side],
+    bodies: &[&Body],
+    tests: &[ComparedTest],
+    session_offset_percent: f64,
+) -> Vec<Caveat> {
     let mut caveats = Vec::new();
     let mut doubt = |code: &str, subject: String, cause: String, remedy: &str| {
         let (code, remedy) = (code.to_owned(), remedy.to_owned());
@@ -339,10 +388,13 @@ fn caveats(sides: &[Side], bodies: &[&Body], tests: &[ComparedTest]) -> Vec<Cave
     }
     let is_apart = |pair: &Pair| pair.design == Design::Separate && pair.throughput.is_some();
     if tests.iter().flat_map(|test| &test.pairs).any(is_apart) {
-        let cause =
-            "they were measured each by itself: what changed in between counts as a difference";
-        let remedy = "name the targets, and drivescope measures them in turns";
-        doubt("measured_apart", "the comparison".to_owned(), cause.to_owned(), remedy);
+        let cause = format!(
+            "they were measured each by itself: what changed in between is part of the ratios; only a difference beyond \
+             {session_offset_percent}%, which is assumed to be the most that two sessions differ by, is called one \
+             (--session-offset)"
+        );
+        let remedy = "name the targets, and drivescope measures them in blocks";
+        doubt("measured_apart", "the comparison".to_owned(), cause, remedy);
     }
     for test in tests {
         let subject = format!("{} {}", test.name, test.op);

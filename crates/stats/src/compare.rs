@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 pub use contrast::{Contrast, Design};
 pub(crate) use outcome::open;
-pub use outcome::{Judged, Outcome, holm, judge};
+pub use outcome::{ERROR_MAX, Judged, Outcome, Withheld, holm, judge};
 pub use percentiles::{LatencyRuns, NoInterval, percentile_ratio_factor};
 pub use ranks::{RankInterval, rank_intervals};
 

@@ -120,7 +120,9 @@ pub fn judge_courses(courses: &[Course], confidence: f64, margin: f64) -> Vec<Ju
             ratio: seen.estimate(confidence),
             p_value: p_values[index],
             p_holm: adjusted[index],
-            values_to_decide: seen.runs_to_decide(margin, open).filter(|_| turn == Turn::Undecided),
+            values_to_decide: seen
+                .runs_to_decide(margin, open, error)
+                .filter(|_| turn == Turn::Undecided),
         }
     };
     courses.iter().enumerate().map(judged).collect()

@@ -34,8 +34,8 @@ mod sample;
 
 pub use changepoint::{Cost, Penalty, Segment, Segmentation, pelt};
 pub use compare::{
-    Agreement, Contrast, Design, Judged, Outcome, RatioEstimate, RatioInterval, agreement,
-    equivalence, holm, judge, paired_ratio,
+    Agreement, Contrast, Design, ERROR_MAX, Judged, Outcome, RatioEstimate, RatioInterval,
+    Withheld, agreement, equivalence, holm, judge, paired_ratio,
 };
 pub use course::{COURSE_MIN, Course, JudgedCourse, Turn, judge_courses};
 pub use drift::{

@@ -4,7 +4,7 @@ use block::{Bytes, EngineChoice};
 use clap::Args;
 use workload::units::parse_bytes;
 
-use super::{Cpus, KeepArgs, LoadArgs, Span, cpus, named, share, span};
+use super::{Cpus, KeepArgs, LoadArgs, Span, cpus, named, share, share_or_none, span};
 
 /// `compare`.
 #[derive(Debug, Args)]
@@ -24,9 +24,11 @@ alike. A directory gets a test file; existing files and devices are only read:
 to compare what writing to them does, mark them with --write and compare the
 runs.
 
-Each side is held against those named before it. Faster and slower hold together
-at 95 %, over all tests; equivalent is within the margin; undecided says about
-how many runs would decide.
+Each side is compared with those named before it. Faster and slower hold together
+at 98 %, over all tests; equivalent is within the margin; undecided says about
+how many runs would decide. Sides that were measured each by itself are faster or
+slower only beyond --session-offset: their runs cannot show how far another
+session would be from theirs.
 
 Exit codes: 0 no difference beyond the tolerance is known; 1 one is, or a number
 was withdrawn, or the sides have no test in common.")]
@@ -40,6 +42,10 @@ pub struct CompareArgs {
     /// A difference of no more than this share is no reason for exit code 1 [default: none]
     #[arg(long, value_name = "SHARE", value_parser = share)]
     pub tolerance: Option<f64>,
+    /// Difference that two sessions of one drive may have, of sides that were measured each by
+    /// itself; 0% when you know that nothing changed in between
+    #[arg(long, value_name = "SHARE", value_parser = share_or_none, default_value = "25%")]
+    pub session_offset: f64,
     /// Size of the test files; on files, devices and virtual drives, of the part used
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes, help_heading = "Targets")]
     pub size: Option<Bytes>,

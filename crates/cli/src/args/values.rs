@@ -149,6 +149,11 @@ pub(super) fn share(text: &str) -> Result<f64, String> {
     share_up_to(100.0, text)
 }
 
+/// A share that may be none, in percent.
+pub(super) fn share_or_none(text: &str) -> Result<f64, String> {
+    if matches!(text.trim(), "0" | "0%") { Ok(0.0) } else { share(text) }
+}
+
 /// Spare space of a drive as a share of its capacity, in percent: of a drive that was made smaller, more than that.
 pub(super) fn spare(text: &str) -> Result<f64, String> {
     share_up_to(1000.0, text)

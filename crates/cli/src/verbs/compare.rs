@@ -80,7 +80,7 @@ pub fn main(args: &CompareArgs, given: &Given) -> Result<Exit> {
             latencies: latencies.as_ref(),
         })
         .collect();
-    let comparison = compare(&sides, args.margin);
+    let comparison = compare(&sides, args.margin, args.session_offset);
     if args.json {
         print_json(SCHEMA, &comparison)?;
     } else {
@@ -110,7 +110,9 @@ pub fn main(args: &CompareArgs, given: &Given) -> Result<Exit> {
 fn tell_to_compare(names: &[String], place: &PlaceArgs) {
     let mut words = vec!["drivescope".to_owned(), "compare".to_owned()];
     words.extend_from_slice(names);
-    for (flag, value) in values_of(&arguments(), &["margin", "tolerance", "json", "mib"]) {
+    for (flag, value) in
+        values_of(&arguments(), &["margin", "tolerance", "session-offset", "json", "mib"])
+    {
         words.push(format!("--{flag}"));
         words.extend(Some(value).filter(|_| !["json", "mib"].contains(&flag)));
     }
@@ -290,7 +292,7 @@ fn runs_of_each(args: &CompareArgs, live: usize, tests: usize) -> u32 {
     if let Some(asked) = args.load.runs {
         if pairs > 0 && asked < usual {
             talk::note(&format!(
-                "with fewer than {usual} runs of each, not all of {} can be told faster or slower at 95 % together",
+                "with fewer than {usual} runs of each, not all of {} can be faster or slower at 98 % together",
                 report::number::counted(tests * pairs, "comparison")
             ));
         }

@@ -160,26 +160,35 @@ fn row(test: &ComparedTest, pair: &Pair, comparison: &Comparison) -> Row {
         better: Better::Higher,
     };
     let cells = vec![Cell::Value(to), Cell::Value(of), Cell::Value(ratio), Cell::Interval(ratio)];
-    let detail = vec![said(pair, judged), latency(pair)];
+    let detail = vec![said(pair, judged, comparison.session_offset_percent), latency(pair)];
     let detail = detail.into_iter().filter(|line| !line.is_empty()).collect();
     Row { name, standing: Standing::Stands(cells), detail, proofs: vec![] }
 }
 
-fn said(pair: &Pair, judged: &Judged) -> String {
+fn said(pair: &Pair, judged: &Judged, session_offset: f64) -> String {
     let (of, to) = pair.runs;
     let runs = match pair.design {
         Design::Blocks => report::number::counted(of, "block"),
         Design::Separate => format!("{to} and {}", report::number::counted(of, "run")),
     };
-    let why = match (pair.outcome, judged.drift, judged.runs_to_decide) {
-        (Verdict::Undecided, Some(_), _) => {
-            ": the numbers moved by more while they were measured".to_owned()
+    let blocks = judged.blocks_to_decide.map(|blocks| report::number::counted(blocks, "block"));
+    let is_apart = session_offset > 0.0;
+    let why = match (pair.outcome, &pair.not_decided, judged.runs_to_decide) {
+        (Verdict::Undecided, Some(why), _) => {
+            let blocks = blocks.map(|blocks| format!(" (about {blocks} would decide)"));
+            format!(": {why}{}", blocks.unwrap_or_default())
+        }
+        (Verdict::Undecided, None, _) if is_apart && blocks.is_some() => {
+            format!(": about {} of both would decide", blocks.unwrap_or_default())
         }
         (Verdict::Undecided, None, Some(runs)) => {
             format!(": about {runs} runs of each would decide")
         }
         (Verdict::Undecided, None, None) => {
             ": one I/O more or less of a run is as much, and longer runs would decide".to_owned()
+        }
+        (Verdict::Equivalent, ..) if pair.design == Design::Separate => {
+            " in these two sessions".to_owned()
         }
         _ => String::new(),
     };

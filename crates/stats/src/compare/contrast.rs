@@ -3,8 +3,9 @@
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{ChiSquared, ContinuousCDF};
 
+use super::outcome::ERROR_MAX;
 use super::{PAIRS_MAX, RatioEstimate, signed_rank, signed_rank_tail, unpaired};
-use crate::{drift, normal, sample};
+use crate::{drift, ess, normal, sample};
 
 /// How two groups of runs were made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,13 +19,17 @@ pub enum Design {
 }
 
 impl Design {
-    /// The fewest runs of each at which one of so many tests, judged `together` by Holm's procedure, can be told apart with
-    /// 95 % confidence: the p-value of the most extreme order, times their count, is 5 % then.
+    /// The fewest runs of each at which one of so many tests, judged `together` by Holm's procedure, can be told apart: the
+    /// p-value of the most extreme order, times their count, is at most [`ERROR_MAX`] then.
     pub fn fewest_runs(self, together: usize) -> usize {
+        self.fewest(together, ERROR_MAX)
+    }
+
+    fn fewest(self, together: usize, error: f64) -> usize {
         let together = together.max(1) as f64;
         // Of n blocks all 2^n signs are as likely; of two groups of n, all choices of n out of 2n.
         let (mut n, mut p) = (1.0_f64, 1.0_f64);
-        while p * together > 0.05 {
+        while p * together > error {
             n += 1.0;
             p = match self {
                 Design::Blocks => p / 2.0,
@@ -43,8 +48,16 @@ impl Design {
 const LOWERED: f64 = 0.05;
 const UNCERTAIN: f64 = 0.85;
 
-/// Below this probability of none, a trend within a group is one.
-const TREND_P: f64 = 0.002;
+/// Below this probability of none, a trend within a group is one: the least that six runs can have is 0.003.
+const TREND_P: f64 = 0.01;
+
+/// Below this probability of independent blocks, their differences wander: the difference itself went up and down while it
+/// was measured. Of two tests of it the smaller probability counts, so that about 7 % of independent series pass for one.
+const WANDERS_P: f64 = 0.05;
+
+/// Blocks that wander are worth about one observation with twice their spread, so that a difference of so many standard
+/// deviations of theirs is one all the same.
+const FAR: f64 = 4.0;
 
 /// Two groups of runs, `a` to `b`, on a logarithmic scale.
 #[derive(Clone, Debug, PartialEq)]
@@ -59,8 +72,15 @@ pub struct Contrast {
     /// Standard error of the middle, as normal noise would have it, stretched.
     error: f64,
     trend: f64,
+    /// How far the trends of both groups take their values, together.
+    moved: f64,
+    wanders: bool,
+    /// Standard deviation of the difference of one run to another.
+    deviation: f64,
     dominance: f64,
     grain: f64,
+    /// How far apart two sessions of one drive may be.
+    sessions: f64,
 }
 
 impl Contrast {
@@ -91,6 +111,7 @@ impl Contrast {
         let n = apart.len();
         let stretch = of_dependence(lag_one(&[&apart]), n as f64, 0.5);
         let deviation = sample::standard_deviation(&apart).unwrap_or(0.0);
+        let trend = trend(&apart);
         Some(Contrast {
             design: Design::Blocks,
             n: (n, n),
@@ -98,9 +119,13 @@ impl Contrast {
             shifts,
             stretch,
             error: stretch * deviation / (n as f64).sqrt(),
-            trend: trend(&apart),
+            trend,
+            moved: trend.abs(),
+            wanders: wanders(&apart),
+            deviation,
             dominance: balance(&apart),
             grain: 0.0,
+            sessions: 0.0,
         })
     }
 
@@ -123,7 +148,11 @@ impl Contrast {
             stretch,
             error: stretch * (variance(a) / m + variance(b) / n).sqrt(),
             trend: if trends[0].abs() > trends[1].abs() { trends[0] } else { trends[1] },
+            moved: trends[0].abs() + trends[1].abs(),
+            wanders: false,
+            deviation: (variance(a) + variance(b)).sqrt(),
             grain: 0.0,
+            sessions: 0.0,
         })
     }
 
@@ -138,6 +167,16 @@ impl Contrast {
     pub fn of_counts(self, counts: (f64, f64)) -> Contrast {
         let one_of = |count: f64| if count > 0.0 { (1.0 / count).ln_1p() } else { 0.0 };
         Contrast { grain: one_of(counts.0) + one_of(counts.1), ..self }
+    }
+
+    /// The same for groups that were measured in a session of their own each, where two sessions of one drive may differ by
+    /// `share` (0.25 for 25 %): only what lies beyond it is a difference of the drives. In blocks there is nothing to add,
+    /// for whatever a session does falls on both.
+    ///
+    /// The share is an assumption. Runs of one session cannot show how far another one would be from it.
+    pub fn of_sessions(self, share: f64) -> Contrast {
+        let is_apart = self.design == Design::Separate && share > 0.0;
+        Contrast { sessions: if is_apart { share.ln_1p() } else { 0.0 }, ..self }
     }
 
     /// Hodges and Lehmann's estimate of a / b.
@@ -183,11 +222,19 @@ impl Contrast {
     /// Two-sided p-value of no difference: the least error at which the interval excludes it, with the same stretch.
     /// Differences of exactly zero speak against one.
     pub fn p_value(&self) -> f64 {
+        self.p_beyond(self.grain)
+    }
+
+    /// Two-sided p-value of no difference beyond what two sessions may differ by ([`Contrast::of_sessions`]).
+    pub fn p_of_drives(&self) -> f64 {
+        self.p_beyond(self.grain + self.sessions)
+    }
+
+    fn p_beyond(&self, within: f64) -> f64 {
         let against = |wrong: &dyn Fn(f64) -> bool| {
             self.shifts.iter().filter(|shift| wrong(self.stretched(**shift))).count()
         };
-        let least =
-            against(&|shift| shift <= self.grain).min(against(&|shift| shift >= -self.grain));
+        let least = against(&|shift| shift <= within).min(against(&|shift| shift >= -within));
         let tail = match self.design {
             Design::Blocks => signed_rank_tail(self.n.0, least),
             Design::Separate => unpaired::rank_sum_tail(self.n.0, self.n.1, least),
@@ -209,36 +256,67 @@ impl Contrast {
     }
 
     /// How far the values of a group, or the blocks' differences, moved from the first run to the last, as a ratio, where
-    /// a trend is beyond doubt (Mann and Kendall, p < 0.002) and takes them further than the two are apart: what is found
-    /// then depends on when one looks.
+    /// there is a trend (Mann and Kendall, p < 0.01) and takes them further than the two are apart: what is found then
+    /// depends on when one looks. The trends of two groups count together: a drift that went on from one to the other put
+    /// as much between them.
     pub fn drift_beyond(&self) -> Option<f64> {
-        (self.trend.abs() > self.middle.abs()).then(|| self.trend.exp())
+        (self.moved > self.middle.abs()).then(|| self.trend.exp())
+    }
+
+    /// True where the differences of neighbouring blocks resemble each other and the two are not far beyond the spread of
+    /// these: what is found then holds for the time of the measurement and not beyond it.
+    pub fn wanders(&self) -> bool {
+        self.wanders && self.middle.abs() < FAR * self.deviation
     }
 
     /// Runs of each that would decide, in all: with 80 % probability, if the two are as far apart as it looks now, their
-    /// interval excludes no difference, as one of so many tests that are open `together`, or lies within `margin` (0.02 for
-    /// 2 %), whichever takes fewer. At most a million; `None` where no number of runs would, because a run counts too little ([`Contrast::of_counts`]).
+    /// interval excludes no difference, as one of so many tests that are open `together` with that `error` in all, or lies
+    /// within `margin` (0.02 for 2 %), whichever takes fewer. At most a million; `None` where no number of runs would, because
+    /// a run counts too little ([`Contrast::of_counts`]) or sessions differ by as much ([`Contrast::of_sessions`]).
     ///
     /// How far runs spread is known as poorly as there are runs: what it is at most, with 80 % confidence, is counted with.
-    pub fn runs_to_decide(&self, margin: f64, together: usize) -> Option<usize> {
-        let apart = self.middle.abs();
-        let (beyond, within) = (apart - self.grain, margin.ln_1p() - apart - self.grain);
-        if self.grain > 0.0 && beyond <= 0.0 && within <= 0.0 {
+    pub fn runs_to_decide(&self, margin: f64, together: usize, error: f64) -> Option<usize> {
+        let room = (self.middle.abs() - self.sessions, margin.ln_1p() - self.middle.abs());
+        let now = self.n.0.min(self.n.1);
+        let deviation = self.error * (now as f64).sqrt();
+        let is_limited = self.grain + self.sessions > 0.0;
+        let needed = self.needed(self.design, room, deviation, (together, error), is_limited);
+        needed.map(|needed| needed.max(now + 1))
+    }
+
+    /// Blocks that would decide for groups that were measured each by itself, as [`Contrast::runs_to_decide`] counts them;
+    /// `None` of blocks, and where a run counts too little.
+    pub fn blocks_to_decide(&self, margin: f64, together: usize, error: f64) -> Option<usize> {
+        let room = (self.middle.abs(), margin.ln_1p() - self.middle.abs());
+        let is_limited = self.grain > 0.0;
+        let blocks =
+            || self.needed(Design::Blocks, room, self.deviation, (together, error), is_limited);
+        (self.design == Design::Separate).then(blocks).flatten()
+    }
+
+    /// Runs of a `design` that differ or agree, where there is so much room for either beside what counts leave open, and one
+    /// run has this deviation.
+    fn needed(
+        &self,
+        design: Design,
+        (beyond, within): (f64, f64),
+        deviation: f64,
+        (together, error): (usize, f64),
+        is_limited: bool,
+    ) -> Option<usize> {
+        let (beyond, within) = (beyond - self.grain, within - self.grain);
+        if is_limited && beyond <= 0.0 && within <= 0.0 {
             return None;
         }
-        let error = self.error * spread_at_most(self.degrees());
-        let errors =
-            |room: f64, per: f64| if room > 0.0 { per * error / room } else { f64::INFINITY };
-        let quantile = |tests: usize| normal::quantile(1.0 - 0.025 / tests.max(1) as f64);
-        let to_differ = TO_DIFFER + quantile(together) - quantile(1);
-        let now = self.n.0.min(self.n.1);
-        let needed = |fold: f64, fewest: usize| {
-            let needed = (now as f64 * fold * fold).ceil().clamp(0.0, RUNS_MAX) as usize;
-            needed.max(now + 1).max(fewest)
+        let deviation = deviation * spread_at_most(self.degrees());
+        let power = if design == Design::Blocks { OF_BLOCKS } else { OF_GROUPS };
+        let to_differ = normal::quantile(1.0 - error / 2.0 / together.max(1) as f64) + power;
+        let runs = |room: f64, errors: f64| {
+            let runs = if room > 0.0 { (errors * deviation / room).powi(2) } else { RUNS_MAX };
+            runs.ceil().clamp(0.0, RUNS_MAX) as usize
         };
-        let differ = needed(errors(beyond, to_differ), self.design.fewest_runs(together));
-        let agree = needed(errors(within, TO_AGREE), self.design.fewest_runs(1));
-        Some(differ.min(agree))
+        let differ = runs(beyond, to_differ).max(design.fewest(together, error));
+        Some(differ.min(runs(within, TO_AGREE).max(design.fewest(1, error))))
     }
 }
 
@@ -248,8 +326,10 @@ fn spread_at_most(degrees: f64) -> f64 {
     (degrees / chi.inverse_cdf(0.2)).sqrt()
 }
 
-/// Standard errors to no difference at which its 95 % interval excludes it in 80 % of cases: 1.960 + 0.842.
-const TO_DIFFER: f64 = 2.80;
+/// Standard errors beyond the end of an interval that excludes no difference in 80 % of cases.
+const OF_GROUPS: f64 = 0.842;
+/// The same in 87 % of cases: of blocks up to 7 % are withheld because they seem to wander, which leaves 80 %.
+const OF_BLOCKS: f64 = 1.126;
 /// Standard errors to each end of the margin at which the 90 % interval of no difference lies within it in 80 % of cases:
 /// 1.645 + 1.282.
 const TO_AGREE: f64 = 2.93;
@@ -277,6 +357,19 @@ fn lag_one(groups: &[&[f64]]) -> f64 {
 fn of_dependence(correlation: f64, runs: f64, power: f64) -> f64 {
     let fold = if correlation < 1.0 { (1.0 + correlation) / (1.0 - correlation) } else { runs };
     fold.clamp(1.0, runs.max(1.0)).powf(power)
+}
+
+/// True where neighbours resemble each other more than independent values do, by their ranks (Bartels) or by the values
+/// (von Neumann).
+fn wanders(values: &[f64]) -> bool {
+    let n = values.len() as f64;
+    let squares = sample::sum_of_squares(values, sample::mean(values));
+    let steps: f64 = values.windows(2).map(|pair| (pair[1] - pair[0]).powi(2)).sum();
+    // The ratio is 2 on average, with this variance.
+    let deviation = (4.0 * (n - 2.0) / (n * n - 1.0)).sqrt();
+    let least = 2.0 + normal::quantile(WANDERS_P) * deviation;
+    let by_rank = ess::independence_p(values);
+    by_rank.is_some_and(|p| p < WANDERS_P || squares > 0.0 && steps / squares < least)
 }
 
 /// How far a trend takes the values from the first to the last; 0 where none is beyond doubt.
