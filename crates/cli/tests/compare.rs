@@ -94,6 +94,41 @@ fn runs_that_were_measured_in_turns_are_compared_in_blocks_later() {
     assert_eq!((&p50["low"], &p50["high"]), (&Value::Null, &Value::Null));
 }
 
+// Breaks when two marks, each of a session of its own, differ by no more than sessions may and are called different all the
+// same; or when the page does not say why nothing is decided, and what to do.
+#[test]
+fn a_difference_that_sessions_can_make_is_withheld_with_what_to_do() {
+    let runs = scratch_dir();
+    let document = |drive: &str, name: &str| {
+        let args = ["mark", drive, "--write-only", "--json", "--no-record"];
+        let path = runs.path().join(name);
+        fs::write(&path, at(runs.path(), &[&args, &SHORT[..]].concat()).stdout).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let (a, b) = (document("sim:hdd-wd?seed=3", "a.json"), document("sim:hdd-sg?seed=3", "b.json"));
+    let asked = |offset: &str| compare(runs.path(), &[&a, &b, "--session-offset", offset]);
+    let found = pair(&asked("10%").exits(1));
+    assert_eq!((&found["outcome"], &found["not_decided"]), (&"slower".into(), &Value::Null));
+    let withheld = asked("80%").exits(0);
+    let found = pair(&withheld);
+    assert_eq!((&found["outcome"], &found["design"]), (&"undecided".into(), &"separate".into()));
+    assert_eq!(found["throughput"]["withheld"], "sessions");
+    assert!(found["throughput"]["blocks_to_decide"].as_u64().unwrap() >= 7, "{found}");
+    assert_eq!(withheld.body()["session_offset_percent"], 80.0);
+    let usual = compare(runs.path(), &[&a, &b]).body();
+    assert_eq!(usual["session_offset_percent"], 25.0);
+    let page = at(runs.path(), &["compare", &a, &b, "--session-offset=80%"]).stdout;
+    let page = page.split_whitespace().collect::<Vec<_>>().join(" ");
+    for words in [
+        "undecided: the runs of each side were made in a session of its own",
+        "a session offset of 80% cannot be distinguished from a difference",
+        "measure in blocks with `drivescope compare A B`",
+        "blocks would decide)",
+    ] {
+        assert!(page.contains(words), "{words}: {page}");
+    }
+}
+
 // Breaks when a tie is ranked, when the one that is surely slower is not last, or when a ratio of latencies has no interval
 // though its runs tell one, or has one though they do not.
 #[test]

@@ -284,10 +284,13 @@ impl Contrast {
         needed.map(|needed| needed.max(now + 1))
     }
 
-    /// Blocks that would decide for groups that were measured each by itself, as [`Contrast::runs_to_decide`] counts them;
-    /// `None` of blocks, and where a run counts too little.
+    /// Blocks that would decide for groups that were measured each by itself, as [`Contrast::runs_to_decide`] counts them but
+    /// for a difference that is smaller than the one found by 0.84 standard errors, or half of it at least: a difference
+    /// that looks large by chance would ask for too few. `None` of blocks, and where a run counts too little.
     pub fn blocks_to_decide(&self, margin: f64, together: usize, error: f64) -> Option<usize> {
-        let room = (self.middle.abs(), margin.ln_1p() - self.middle.abs());
+        let apart = self.middle.abs();
+        let least = (apart - OF_GROUPS * self.error).max(apart / 2.0);
+        let room = (least, margin.ln_1p() - apart);
         let is_limited = self.grain > 0.0;
         let blocks =
             || self.needed(Design::Blocks, room, self.deviation, (together, error), is_limited);
