@@ -285,11 +285,11 @@ impl Contrast {
     }
 
     /// Blocks that would decide for groups that were measured each by itself, as [`Contrast::runs_to_decide`] counts them but
-    /// for a difference that is smaller than the one found by 0.84 standard errors, or half of it at least: a difference
+    /// for a difference that is smaller than the one found by 1.28 standard errors, or half of it at least: a difference
     /// that looks large by chance would ask for too few. `None` of blocks, and where a run counts too little.
     pub fn blocks_to_decide(&self, margin: f64, together: usize, error: f64) -> Option<usize> {
         let apart = self.middle.abs();
-        let least = (apart - OF_GROUPS * self.error).max(apart / 2.0);
+        let least = (apart - CAUTIOUS * self.error).max(apart / 2.0);
         let room = (least, margin.ln_1p() - apart);
         let is_limited = self.grain > 0.0;
         let blocks =
@@ -333,6 +333,8 @@ fn spread_at_most(degrees: f64) -> f64 {
 const OF_GROUPS: f64 = 0.842;
 /// The same in 87 % of cases: of blocks up to 7 % are withheld because they seem to wander, which leaves 80 %.
 const OF_BLOCKS: f64 = 1.126;
+/// Standard errors that a difference found is taken to be too large by: nine of ten are so by less.
+const CAUTIOUS: f64 = 1.28;
 /// Standard errors to each end of the margin at which the 90 % interval of no difference lies within it in 80 % of cases:
 /// 1.645 + 1.282.
 const TO_AGREE: f64 = 2.93;
