@@ -129,6 +129,50 @@ fn a_difference_that_sessions_can_make_is_withheld_with_what_to_do() {
     }
 }
 
+// Breaks when sessions that took turns are pooled as if they were one, or when sessions that did not are believed.
+#[test]
+fn sessions_that_take_turns_are_compared_as_observations() {
+    let runs = scratch_dir();
+    let args = ["mark", "sim:hdd-wd?seed=3", "--read-only", "--json", "--no-record"];
+    let ran = at(runs.path(), &[&args, &SHORT[..]].concat());
+    let mark: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let session = |name: String, minute: usize, rate: f64| {
+        let mut mark = mark.clone();
+        mark["envelope"]["date"] = format!("2026-11-20T10:{minute:02}:00Z").into();
+        for run in mark["body"]["tests"][0]["runs"].as_array_mut().unwrap() {
+            run["mb_s"] = (run["mb_s"].as_f64().unwrap() * rate).into();
+        }
+        let path = runs.path().join(name);
+        fs::write(&path, mark.to_string()).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    // Offsets of sessions of 1 %, and a difference of 10 %.
+    let offsets = [1.0, 0.99, 1.01, 1.005, 0.995, 1.0];
+    let side = |letter: &str, minute: &dyn Fn(usize) -> usize, rate: f64| {
+        let of = |(number, offset): (usize, &f64)| {
+            session(format!("{letter}{number}.json"), minute(number), rate * offset)
+        };
+        offsets.iter().enumerate().map(of).collect::<Vec<String>>().join(",")
+    };
+    let a = side("a", &|number| 2 * number, 1.0);
+    let b = side("b", &|number| 2 * number + 1, 1.1);
+    let ran = compare(runs.path(), &[&a, &b]).exits(1);
+    let found = pair(&ran);
+    assert_eq!((&found["outcome"], &found["by_sessions"]), (&"faster".into(), &true.into()));
+    assert_eq!(found["runs"], serde_json::json!([6, 6]));
+    assert!(!ran.body()["caveats"].to_string().contains("measured_apart"));
+    assert_eq!(ran.body()["sides"][0]["sessions"].as_array().unwrap().len(), 6);
+    let page = at(runs.path(), &["compare", &a, &b]).stdout;
+    assert!(page.contains("6 and 6 sessions"), "{page}");
+    // One side after the other, whatever changed in between is in the difference.
+    let later = side("c", &|number| 20 + number, 1.1);
+    let found = pair(&compare(runs.path(), &[&a, &later]).exits(0));
+    assert_eq!((&found["outcome"], &found["by_sessions"]), (&"undecided".into(), &false.into()));
+    let target = format!("{},sim:hdd-wd", a.split(',').next().unwrap());
+    let words = ["sim:hdd-wd is a target; expected a recorded run or document", "hint: "];
+    at(runs.path(), &["compare", &target, &b]).fails(2, &words);
+}
+
 // Breaks when a tie is ranked, when the one that is surely slower is not last, or when a ratio of latencies has no interval
 // though its runs tell one, or has one though they do not.
 #[test]

@@ -7,6 +7,7 @@
 
 mod latency;
 mod ranking;
+mod sessions;
 
 use block::Nanos;
 use serde::{Deserialize, Serialize};
@@ -19,6 +20,7 @@ use crate::imported::Told;
 
 pub use latency::{LatencyRatio, NoInterval, PercentileRatio, RunLatencies};
 pub use ranking::{Group, Ranked, Tie};
+pub use sessions::of_sessions;
 
 /// Seed of the resampling that tells whether runs have two modes; it decides nothing else.
 const MODES_SEED: u64 = 0x6d6f_6465;
@@ -56,6 +58,17 @@ pub struct Side {
     pub drive: String,
     /// Names the measurement in blocks that it was part of.
     pub blocks: Option<String>,
+    /// The sessions that it was measured in, where several were named for it; else none.
+    pub sessions: Vec<SideSession>,
+}
+
+/// A session of a side.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SideSession {
+    /// As the user named it.
+    pub name: String,
+    /// When it was begun.
+    pub date: Option<String>,
 }
 
 /// One test, on all sides that made it.
@@ -108,6 +121,9 @@ pub struct Pair {
     pub dominance: Option<f64>,
     /// Percentiles of latency of all runs together, `of` to `to`: above 1 it is slower.
     pub latency: Option<LatencyRatio>,
+    /// True when both were measured in several sessions that took turns: each session is one observation, and no offset of
+    /// sessions is assumed.
+    pub by_sessions: bool,
     /// Why the verdict is withheld, and what to do, in words; null where it is not.
     pub not_decided: Option<String>,
 }
@@ -146,10 +162,8 @@ impl Comparison {
     /// two sessions may differ by where they were measured each by itself.
     pub fn differs_beyond(&self, tolerance_percent: f64) -> bool {
         self.pairs().any(|(_, pair)| {
-            let sessions = match pair.design {
-                Design::Blocks => 0.0,
-                Design::Separate => self.session_offset_percent,
-            };
+            let is_apart = pair.design == Design::Separate && !pair.by_sessions;
+            let sessions = if is_apart { self.session_offset_percent } else { 0.0 };
             let most = (1.0 + tolerance_percent / 100.0) * (1.0 + sessions / 100.0);
             let ratio = pair.throughput.as_ref().map(|judged| judged.ratio);
             let ends = ratio.and_then(|ratio| ratio.low.zip(ratio.high));
@@ -197,9 +211,11 @@ pub fn compare(
         for of in 1..sides.len() {
             for to in 0..of {
                 let (Some(a), Some(b)) = (&made[of], &made[to]) else { continue };
-                let (pair, contrast) = pair((of, a), (to, b), design(&sides[of], &sides[to]));
+                let (mut pair, contrast) = pair((of, a), (to, b), design(&sides[of], &sides[to]));
+                pair.by_sessions = sessions::take_turns(&sides[of], &sides[to]);
                 if let Some(contrast) = contrast {
-                    let contrast = contrast.of_sessions(session_offset_percent / 100.0);
+                    let offset = if pair.by_sessions { 0.0 } else { session_offset_percent };
+                    let contrast = contrast.of_sessions(offset / 100.0);
                     places.push((tests.len(), pairs.len()));
                     contrasts.push(contrast);
                 }
@@ -345,6 +361,7 @@ fn pair(
             let (a, b) = ((a.test, a.latencies.as_ref()), (b.test, b.latencies.as_ref()));
             latency::ratio(a, b, design, contrast)
         }),
+        by_sessions: false,
         not_decided: None,
     };
     (pair, contrast)
@@ -386,7 +403,9 @@ fn caveats(
         let remedy = "measure all sides with drivescope, which proves what it says";
         doubt("imported", "the comparison".to_owned(), cause, remedy);
     }
-    let is_apart = |pair: &Pair| pair.design == Design::Separate && pair.throughput.is_some();
+    let is_apart = |pair: &Pair| {
+        pair.design == Design::Separate && !pair.by_sessions && pair.throughput.is_some()
+    };
     if tests.iter().flat_map(|test| &test.pairs).any(is_apart) {
         let cause = format!(
             "they were measured each by itself: what changed in between is part of the ratios; only a difference beyond \

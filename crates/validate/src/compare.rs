@@ -491,7 +491,8 @@ fn page(head: &str, lines: &[Line], cells: &[Cell], planted: &[Planted]) -> Stri
          often they are called faster or slower (wanted: at most {}), how often a verdict is withheld for a reason (where runs are \
          independent: at most {}), and how often they are equivalent. *5% found* is the share that is found of other pairs with {} \
          runs of each, one of which is 5% faster, and *5% equivalent* the share of them that is called equivalent. *Each by itself* is one session after the other, a side each, with the \
-         `--session-offset` of {:.0}% that the program assumes; *in blocks* is what `drivescope compare A B` measures. Where each \
+         `--session-offset` of {:.0}% that the program assumes; *in blocks* is what `drivescope compare A B` measures; *in sessions that take turns* is `drivescope compare a1.json,a2.json,… \
+         b1.json,b2.json,…` with as many sessions as there are runs otherwise. Where each \
          drive has a course of its own that the other does not share, the drives do differ while they are measured; these rows \
          are reported and bound to nothing. The second table has what is found of planted differences. Each line of the third but the last two \
          draws runs whose truth is known and asks the rule that `drivescope compare` asks ([method](../method/compare.md)), one test at a \

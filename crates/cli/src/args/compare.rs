@@ -16,6 +16,8 @@ Examples:
   drivescope compare /mnt/ext4 /mnt/xfs /mnt/btrfs --size 256MiB --runs 14
   drivescope compare 20261121T2335 last --tolerance 5%
   drivescope compare before.json after.json --json
+  drivescope compare a1.json,a2.json,a3.json,a4.json,a5.json \\
+                     b1.json,b2.json,b3.json,b4.json,b5.json
 
 A side is a recorded run (its id, the beginning of it, or last), what
 mark --json printed, or a target. Targets are measured in blocks, each with a
@@ -28,7 +30,8 @@ Each side is compared with those named before it. Faster and slower hold togethe
 at 98 %, over all tests; equivalent is within the margin; undecided says about
 how many runs would decide. Sides that were measured each by itself are faster or
 slower only beyond --session-offset: their runs cannot show how far another
-session would be from theirs.
+session would be from theirs. A side may have several sessions, with commas in
+between: where those of two sides took turns, each is one observation.
 
 Exit codes: 0 no difference beyond the tolerance is known; 1 one is, or a number
 was withdrawn, or the sides have no test in common.")]

@@ -7,7 +7,9 @@ use std::thread;
 
 use anyhow::{Context as _, Result, anyhow, bail};
 use documents::Decode as _;
-use mark::compare::{Comparison, Measured, RunLatencies, Side, Verdict, compare, letter};
+use mark::compare::{
+    Comparison, Measured, RunLatencies, Side, SideSession, Verdict, compare, letter, of_sessions,
+};
 use mark::{Body, Options};
 use record::{Document, Envelope, Integrity, RunId};
 use report::{RateUnit, Style};
@@ -56,7 +58,7 @@ pub fn main(args: &CompareArgs, given: &Given) -> Result<Exit> {
             "all sides are recorded, so nothing is measured: leave out the flags that say how, or name targets"
         );
     }
-    differ(&found)?;
+    differ(&found.iter().filter_map(Found::side).collect::<Vec<&Side>>())?;
     let measured = measure(args, &live)?;
     let mut made: Vec<Made> = Vec::new();
     let mut sides: Vec<(Side, Body, Option<RunLatencies>)> = Vec::new();
@@ -141,13 +143,20 @@ enum Found {
     Target,
 }
 
-/// Refuses a run that is held against itself.
-fn differ(found: &[Found]) -> Result<()> {
+impl Found {
+    fn side(&self) -> Option<&Side> {
+        match self {
+            Found::Recorded(side, ..) => Some(side),
+            Found::Target => None,
+        }
+    }
+}
+
+/// Refuses a run that is compared with itself.
+fn differ(sides: &[&Side]) -> Result<()> {
     let mut runs = BTreeSet::new();
-    for side in found {
-        if let Found::Recorded(Side { run_id: Some(id), .. }, ..) = side
-            && !runs.insert(id)
-        {
+    for id in sides.iter().filter_map(|side| side.run_id.as_ref()) {
+        if !runs.insert(id) {
             bail!("{id}: is on more than one side, and a run equals itself; name another");
         }
     }
@@ -163,11 +172,38 @@ fn find(name: &str, args: &CompareArgs) -> Result<Found> {
         return of_run(name, args);
     }
     let path = Path::new(name);
+    if name.contains(',') && !path.exists() {
+        return in_sessions(name, args);
+    }
     match fs::metadata(path) {
         Ok(meta) if meta.is_file() && is_document(path) => document(name, path),
         Ok(_) => Ok(Found::Target),
         Err(_) => of_run(name, args),
     }
+}
+
+/// A side of several recorded sessions, with commas between them.
+fn in_sessions(name: &str, args: &CompareArgs) -> Result<Found> {
+    let (mut sides, mut bodies) = (Vec::new(), Vec::new());
+    for part in name.split(',') {
+        match find(part, args)? {
+            Found::Recorded(side, body, _) => {
+                sides.push(side);
+                bodies.push(*body);
+            }
+            Found::Target => bail!(
+                "{part} is a target; expected a recorded run or document, as each session of {name}\n\
+                 hint: name a target as a side of its own"
+            ),
+        }
+    }
+    differ(&sides.iter().collect::<Vec<_>>())?;
+    let session = |side: &Side| SideSession { name: side.name.clone(), date: side.date.clone() };
+    let sessions = sides.iter().map(session).collect();
+    let first = sides.into_iter().next().context("a side without a session")?;
+    let body = of_sessions(&bodies).context("a side without a session")?;
+    let side = Side { name: name.to_owned(), run_id: None, blocks: None, sessions, ..first };
+    Ok(Found::Recorded(side, Box::new(body), None))
 }
 
 /// A file that is called so is one, whatever is in it: nobody means to measure it.
@@ -232,6 +268,7 @@ fn side(name: &str, document: &Document<Body>, is_run: bool, blocks: Option<Stri
         date: Some(date.clone()),
         drive: view::drive(&document.body.target, &document.body.stack),
         blocks,
+        sessions: Vec::new(),
     }
 }
 

@@ -167,12 +167,13 @@ fn row(test: &ComparedTest, pair: &Pair, comparison: &Comparison) -> Row {
 
 fn said(pair: &Pair, judged: &Judged, session_offset: f64) -> String {
     let (of, to) = pair.runs;
+    let one = if pair.by_sessions { "session" } else { "run" };
     let runs = match pair.design {
         Design::Blocks => report::number::counted(of, "block"),
-        Design::Separate => format!("{to} and {}", report::number::counted(of, "run")),
+        Design::Separate => format!("{to} and {}", report::number::counted(of, one)),
     };
     let blocks = judged.blocks_to_decide.map(|blocks| report::number::counted(blocks, "block"));
-    let is_apart = session_offset > 0.0;
+    let is_apart = session_offset > 0.0 && !pair.by_sessions;
     let why = match (pair.outcome, &pair.not_decided, judged.runs_to_decide) {
         (Verdict::Undecided, Some(why), _) => {
             let blocks = blocks.map(|blocks| format!(" (about {blocks} would decide)"));
@@ -182,12 +183,12 @@ fn said(pair: &Pair, judged: &Judged, session_offset: f64) -> String {
             format!(": about {} of both would decide", blocks.unwrap_or_default())
         }
         (Verdict::Undecided, None, Some(runs)) => {
-            format!(": about {runs} runs of each would decide")
+            format!(": about {runs} {one}s of each would decide")
         }
         (Verdict::Undecided, None, None) => {
             ": one I/O more or less of a run is as much, and longer runs would decide".to_owned()
         }
-        (Verdict::Equivalent, ..) if pair.design == Design::Separate => {
+        (Verdict::Equivalent, ..) if pair.design == Design::Separate && !pair.by_sessions => {
             " in these two sessions".to_owned()
         }
         _ => String::new(),

@@ -175,7 +175,12 @@ enum Arm {
     Blocks,
     /// In blocks; each drive goes its own way.
     OwnWays,
+    /// In sessions of six runs that take turns, each of which is one observation.
+    Sessions,
 }
+
+/// Runs of a session, where there are several.
+const SESSION: usize = 6;
 
 impl Arm {
     fn words(self) -> &'static str {
@@ -183,11 +188,20 @@ impl Arm {
             Arm::Apart => "each by itself",
             Arm::Blocks => "in blocks",
             Arm::OwnWays => "in blocks, each drive its own course",
+            Arm::Sessions => "in sessions of 6 runs that take turns",
         }
     }
 
     fn design(self) -> Design {
-        if self == Arm::Apart { Design::Separate } else { Design::Blocks }
+        match self {
+            Arm::Apart | Arm::Sessions => Design::Separate,
+            Arm::Blocks | Arm::OwnWays => Design::Blocks,
+        }
+    }
+
+    /// What the program assumes about sessions of sides that were measured so.
+    fn offset(self) -> f64 {
+        if self == Arm::Sessions { 0.0 } else { SESSIONS }
     }
 
     /// `count` runs of two drives that are alike.
@@ -208,6 +222,12 @@ impl Arm {
                     pair[1 - first].push(block[1]);
                 }
                 pair
+            }
+            Arm::Sessions => {
+                let runs = rate(&world.series(draw, 2 * count * SESSION, SESSION));
+                let medians = runs.chunks_exact(SESSION).filter_map(stats::median);
+                let medians: Vec<f64> = medians.collect();
+                [0, 1].map(|side| medians.iter().skip(side).step_by(2).copied().collect())
             }
             Arm::OwnWays => [(); 2].map(|()| rate(&world.series(draw, count, count.div_ceil(2)))),
         }
@@ -237,7 +257,7 @@ pub struct Cell {
 
 /// Every world in every arm.
 pub fn cells(seed: u64) -> Vec<Cell> {
-    let arms = [Arm::Apart, Arm::Blocks, Arm::OwnWays];
+    let arms = [Arm::Apart, Arm::Blocks, Arm::Sessions, Arm::OwnWays];
     let all = WORLDS.into_iter().chain([World::Step]);
     let each = all.flat_map(|world| arms.map(|arm| (world, arm)));
     (1000..).zip(each).map(|(line, (world, arm))| cell(Draw::of(seed, line), world, arm)).collect()
@@ -248,14 +268,14 @@ fn cell(mut draw: Draw, world: World, arm: Arm) -> Cell {
     let (mut found, mut missed) = (0, 0);
     for pair in 0..PAIRS {
         let [a, b] = arm.pair(world, &mut draw, RUNS[pair % RUNS.len()]);
-        if let Some(judged) = judged(&a, &b, arm.design(), SESSIONS) {
+        if let Some(judged) = judged(&a, &b, arm.design(), arm.offset()) {
             apart += usize::from(is_different(judged.outcome));
             withheld += usize::from(judged.withheld.is_some());
             equivalent += usize::from(judged.outcome == Outcome::Equivalent);
         }
         let [a, b] = arm.pair(world, &mut draw, STATED);
         let a: Vec<f64> = a.iter().map(|a| RATIO * a).collect();
-        let planted = judged_outcome(&a, &b, arm.design());
+        let planted = judged(&a, &b, arm.design(), arm.offset()).map(|judged| judged.outcome);
         found += usize::from(planted == Some(Outcome::Higher));
         missed += usize::from(planted == Some(Outcome::Equivalent));
     }
@@ -276,10 +296,6 @@ fn cell(mut draw: Draw, world: World, arm: Arm) -> Cell {
         wanted: if is_bound { wanted } else { "reported".to_owned() },
         holds: !is_bound || few,
     }
-}
-
-fn judged_outcome(a: &[f64], b: &[f64], design: Design) -> Option<Outcome> {
-    judged(a, b, design, SESSIONS).map(|judged| judged.outcome)
 }
 
 /// Planted differences of which the program says how many blocks find them.
@@ -304,7 +320,7 @@ pub fn planted(seed: u64) -> Vec<Planted> {
     };
     let again = |draw: &mut Draw, blocks: usize| {
         let [a, b] = pair(draw, Arm::Blocks, blocks, RATIO);
-        judged_outcome(&a, &b, Design::Blocks)
+        judged(&a, &b, Design::Blocks, SESSIONS).map(|judged| judged.outcome)
     };
     let mut lines = Vec::new();
     let mut line = |what, number: u64, find: &dyn Fn(&mut Draw) -> (usize, Option<Outcome>)| {
