@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-use super::common::storage::{Loop, Mounted, has_means, tool};
+use super::common::storage::{Loop, Mounted, has_means, has_tools, tool};
 use super::common::{drivescope, wait_for};
 
 /// Failing inputs of others with their right values, beside the workspace where they are at hand.
@@ -84,7 +84,7 @@ fn holds(text: &Value, words: &[&str]) {
 #[track_caller]
 fn all_say(advice: &[Value]) {
     let topics: Vec<&str> = advice.iter().filter_map(|one| one["topic"].as_str()).collect();
-    for topic in ["partition", "ext4", "f2fs"] {
+    for topic in ["partition", "ext4", "f2fs", "fat-partition", "vfat", "exfat"] {
         let Some(one) = of(advice, topic) else { continue };
         assert!(one["erases"].is_string(), "{topic} of {topics:?}: {one}");
     }
@@ -116,6 +116,119 @@ fn of_an_empty_device_nothing_is_erased_and_the_commands_do_what_they_say() {
     );
     assert!(of(&made, "partition").is_none(), "{made:?}");
     holds(&of(&made, "ext4").unwrap()["erases"], &["p1: an ext4 filesystem"]);
+}
+
+/// Number of a boot sector, least byte first.
+fn number(boot: &[u8], at: usize, len: usize) -> u64 {
+    boot[at..at + len].iter().rev().fold(0, |sum, byte| sum << 8 | u64::from(*byte))
+}
+
+/// Runs what is advised under `topic`, of the virtual drive's `/dev/sdX` on `device`; returns what it said.
+#[track_caller]
+fn follow(advice: &[Value], topic: &str, device: &Parted) -> String {
+    let command =
+        of(advice, topic).unwrap_or_else(|| panic!("no {topic} in {advice:?}"))["command"]
+            .as_str()
+            .unwrap()
+            .replace("/dev/sdX1", &format!("{}p1", device.dev()))
+            .replace("/dev/sdX", device.dev());
+    let flag =
+        if topic == "f2fs" { command.replacen("mkfs.f2fs", "mkfs.f2fs -f", 1) } else { command };
+    let ran = Command::new("sh").args(["-c", &flag]).output().unwrap();
+    assert!(ran.status.success(), "{flag}: {}", String::from_utf8_lossy(&ran.stderr));
+    String::from_utf8_lossy(&ran.stdout).into_owned()
+}
+
+/// Beginnings of the tables and of the clusters on the drive, as the boot sector of the FAT or exFAT filesystem on partition
+/// 1 says.
+fn tables_and_clusters(device: &Parted) -> (u64, u64) {
+    let mut boot = vec![0; 512];
+    let part = device.part(1);
+    std::io::Read::read_exact(&mut fs::File::open(&part).unwrap(), &mut boot).unwrap();
+    let name = Path::new(&part).file_name().unwrap().to_str().unwrap();
+    let start = fs::read_to_string(format!("/sys/class/block/{name}/start")).unwrap();
+    let start = start.trim().parse::<u64>().unwrap() * 512;
+    let (tables, clusters) = match &boot[3..11] == b"EXFAT   " {
+        true => (number(&boot, 80, 4) << boot[108], number(&boot, 88, 4) << boot[108]),
+        false => {
+            let sector = number(&boot, 11, 2);
+            let reserved = number(&boot, 14, 2);
+            (reserved * sector, (reserved + 2 * number(&boot, 36, 4)) * sector)
+        }
+    };
+    (start + tables, start + clusters)
+}
+
+/// A loop device of `bytes` on a file without content.
+fn sparse(bytes: u64) -> Parted {
+    let dir = super::common::scratch_dir();
+    let image = dir.path().join("image");
+    fs::File::create(&image).unwrap().set_len(bytes).unwrap();
+    Parted(Loop::on(dir, &image, &[]))
+}
+
+// Breaks when a command of the advice puts tables or clusters elsewhere than its text says, or one filesystem cannot be
+// made after the partition that is advised for it. The drives differ in whether the zone for small writes ends with an
+// erase block.
+#[test]
+fn each_filesystem_is_laid_out_as_the_advice_says() {
+    let tools = ["losetup", "partx", "sfdisk", "mkfs.vfat", "mkfs.exfat", "mkfs.ext4", "fsck.fat"];
+    if !has_means(&tools) {
+        return;
+    }
+    const MIB: u64 = 1 << 20;
+    let zones = [("sim:usb-8m", 8 * MIB, None), ("sim:sdcard-4m", 4 * MIB, Some(4 * MIB))];
+    for (model, erase, zone) in zones {
+        let ran: super::common::Ran =
+            drivescope(["probe", model, "--seed=7", "--json", "--no-record", "--no-progress"])
+                .output()
+                .unwrap()
+                .into();
+        let body = ran.body();
+        let advice = body["advice"].as_array().unwrap();
+        let text = |topic: &str| of(advice, topic).unwrap()["why"].as_str().unwrap().to_owned();
+        let device = sparse(body["target"]["capacity_bytes"].as_u64().unwrap());
+        follow(advice, "fat-partition", &device);
+        let part = device.part(1);
+        for topic in ["vfat", "exfat"] {
+            follow(advice, topic, &device);
+            let (tables, clusters) = tables_and_clusters(&device);
+            assert_eq!(clusters % erase, 0, "{topic}: {clusters}");
+            let (at, from) = (block::Bytes(clusters), block::Bytes(tables));
+            let words = text(topic);
+            assert!(words.contains(&format!("clusters begin at {at}")), "{words}, but at {at}");
+            assert!(words.contains(&format!(" at {from}")), "{words}, but at {from}");
+            let is_within = words.contains("within the first 4MiB, which take small writes");
+            assert_eq!(is_within, zone.is_some_and(|zone| clusters <= zone), "{words}");
+            if topic == "vfat" {
+                let checked = tool("fsck.fat", &["-n", "-v", &part]);
+                let offset = clusters - MIB * first_mib(&text("fat-partition"));
+                assert!(
+                    checked.contains(&format!("Data area starts at byte {offset} ")),
+                    "{checked}"
+                );
+            } else {
+                tool("fsck.exfat", &["-n", &part]);
+            }
+        }
+        // The other layout, of which text and commands do not name the first.
+        let device = sparse(body["target"]["capacity_bytes"].as_u64().unwrap());
+        follow(advice, "partition", &device);
+        device.part(1);
+        let made = follow(advice, "ext4", &device);
+        assert!(made.contains("filesystem") || made.contains("Creating"), "{made}");
+        if has_tools(&["mkfs.f2fs"]) {
+            follow(advice, "f2fs", &device);
+        }
+        let all: Vec<String> = advice.iter().map(|one| one.to_string()).collect();
+        assert!(!all.join(" ").contains("keep the file allocation tables"), "{all:?}");
+    }
+}
+
+/// Number of MiB that a text says its partition begins at.
+fn first_mib(text: &str) -> u64 {
+    let after = text.split("begins at ").nth(1).unwrap();
+    after.split("MiB").next().unwrap().parse().unwrap()
 }
 
 // Breaks when a table is overwritten by a command that says nothing of it, or the distance from the grid is left out.

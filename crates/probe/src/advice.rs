@@ -1,5 +1,6 @@
 //! What to do with what was found: aligned partitions, filesystems that know the erase block, streams that stay open.
 
+mod fat;
 mod site;
 
 use block::{Bytes, DriveInfo, DriveKind, Layout, quoted};
@@ -11,8 +12,8 @@ use crate::known::Known;
 /// One thing to do.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Advice {
-    /// Its subject: `unchecked`, `partitions`, `keep`, `partition`, `ext4`, `f2fs`, `streams`, `fat`, `cache`,
-    /// `capacity`.
+    /// Its subject: `unchecked`, `partitions`, `keep`, `partition`, `ext4`, `f2fs`, `fat-partition`, `vfat`, `exfat`,
+    /// `streams`, `fat`, `cache`, `capacity`.
     pub topic: String,
     /// Contents that the command erases, said before it; `None` where nothing is there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -63,7 +64,7 @@ pub fn of(known: &Known, info: &DriveInfo, layout: &Layout) -> Vec<Advice> {
         advice.extend(is_new.then(|| with(&erases, partition(erase, name))));
         let first = if is_part { name.to_owned() } else { first_partition(name) };
         let on_first = match is_part {
-            true => erases,
+            true => erases.clone(),
             false => site::erases_first(layout, name, &first),
         };
         // Which of several that are kept is to be emptied, only the user knows.
@@ -71,9 +72,15 @@ pub fn of(known: &Known, info: &DriveInfo, layout: &Layout) -> Vec<Advice> {
             let systems = [ext4(known, erase, &first), f2fs(known, erase, &first)];
             advice.extend(systems.into_iter().flatten().map(|one| with(&on_first, one)));
         }
+        if is_new || is_part {
+            let fat = fat_systems(known, erase, info, layout, (name, &first));
+            advice.extend(fat.into_iter().map(|one| {
+                with(if one.topic == "fat-partition" { &erases } else { &on_first }, one)
+            }));
+        }
     }
     advice.extend(streams(known));
-    advice.extend(fat(known));
+    advice.extend(fat_zone(known).filter(|_| advice.iter().all(|one| one.topic != "vfat")));
     advice.extend(cache(known));
     advice
 }
@@ -189,14 +196,33 @@ fn streams(known: &Known) -> Option<Advice> {
     ))
 }
 
-fn fat(known: &Known) -> Option<Advice> {
+/// FAT and exFAT, for the partition `first` of the disk `name` or of its own.
+fn fat_systems(
+    known: &Known,
+    erase: u64,
+    info: &DriveInfo,
+    layout: &Layout,
+    (name, first): (&str, &str),
+) -> Vec<Advice> {
+    let (capacity, sector) = (info.capacity_bytes.0, info.logical_block_bytes.0.max(512));
+    let zone = known.value(Name::FatZone).filter(|zone| *zone > 0);
+    if let Some(part) = &layout.part_of {
+        let place = fat::Place { start: part.start.0, length: capacity, sector, erase };
+        return fat::advice(place, zone, None, first);
+    }
+    let place = fat::place(erase, zone, capacity, sector, start(erase));
+    // Its table is of the old form, which cameras and players read.
+    let place = place.filter(|_| capacity / sector <= fat::MBR_SECTORS);
+    place.map_or_else(Vec::new, |place| fat::advice(place, zone, Some(name), first))
+}
+
+fn fat_zone(known: &Known) -> Option<Advice> {
     let zone = known.finding(Name::FatZone)?.value?;
     Some(new(
         "fat",
         None,
         format!(
-            "keep the file allocation tables within the first {}, which take small writes in any order; \
-             another filesystem's journal or bitmap does well there too",
+            "the first {} take small writes in any order: file allocation tables, a journal or a bitmap do well there",
             Bytes(zone)
         ),
     ))
@@ -225,13 +251,11 @@ fn size(bytes: u64) -> String {
 /// A partition that ends where the drive really does. Its table is of the old form (MBR): a GPT has a copy at the end that is
 /// stated, which on such a drive lies over something else, or is lost.
 fn capacity(known: &Known, info: &DriveInfo) -> Option<Advice> {
-    /// What an MBR can tell, in its sectors.
-    const MBR_SECTORS: u64 = u32::MAX as u64;
     let (real, stated) = (known.finding(Name::RealCapacity)?.value?, info.capacity_bytes.0);
     let erase = known.value(Name::EraseBlock).filter(|bytes| *bytes > 0).unwrap_or(4 << 20);
     let start = start(erase);
     let length = real.saturating_sub(start) / erase * erase;
-    let is_told = real / info.logical_block_bytes.0.max(512) <= MBR_SECTORS && length > 0;
+    let is_told = real / info.logical_block_bytes.0.max(512) <= fat::MBR_SECTORS && length > 0;
     let command = is_told.then(|| {
         format!(
             "echo 'start={}, size={}' | sfdisk --label dos {}",
@@ -313,6 +337,9 @@ mod tests {
                 "echo 'start=4MiB' | sfdisk --label gpt /dev/mmcblk0",
                 "mkfs.ext4 -E stride=4,stripe-width=1024 /dev/mmcblk0p1",
                 "mkfs.f2fs -s 2 /dev/mmcblk0p1",
+                "echo 'start=4MiB, size=8188MiB, type=c' | sfdisk --label dos /dev/mmcblk0",
+                "mkfs.vfat -F 32 -s 64 -R 4096 /dev/mmcblk0p1",
+                "mkfs.exfat -c 32K -b 2048K /dev/mmcblk0p1",
             ]
         );
         let why: Vec<_> = of(&card, &drive("/dev/mmcblk0"), &Layout::default())
@@ -320,7 +347,7 @@ mod tests {
             .map(|advice| advice.why)
             .collect();
         assert!(why[2].ends_with("active_logs=2, since few units may be open"), "{}", why[2]);
-        assert!(why[3].contains("2 erase blocks at a time"), "{}", why[3]);
+        assert!(why[6].contains("2 erase blocks at a time"), "{}", why[6]);
     }
 
     // Breaks when an erase block of 3 x 2^k is rounded to a power of two.
@@ -333,6 +360,9 @@ mod tests {
                 "echo 'start=6MiB' | sfdisk --label gpt /dev/sdb",
                 "mkfs.ext4 -E stride=1,stripe-width=768 /dev/sdb1",
                 "mkfs.f2fs -s 3 /dev/sdb1",
+                "echo 'start=6MiB, size=8184MiB, type=c' | sfdisk --label dos /dev/sdb",
+                "mkfs.vfat -F 32 -s 64 -R 2048 /dev/sdb1",
+                "mkfs.exfat -c 32K -b 4096K /dev/sdb1",
             ]
         );
     }
@@ -404,7 +434,9 @@ mod tests {
             advised(layout).into_iter().map(|advice| advice.topic).collect::<Vec<_>>()
         };
         let off = Layout { parts: vec![part(1, 1 << 20, "", None)], ..Layout::default() };
-        assert_eq!(topics(&off), ["partitions", "partition", "ext4", "f2fs"]);
+        let made = ["partition", "ext4", "f2fs", "fat-partition", "vfat", "exfat"];
+        assert_eq!(topics(&off)[0], "partitions");
+        assert_eq!(topics(&off)[1..], made);
         let why = &advised(&off)[0].why;
         let places = "partition 1 begins at 1MiB, 1MiB into an erase block of 4MiB and 3MiB before the next one";
         assert!(why.contains(places), "{why}");
@@ -422,9 +454,10 @@ mod tests {
     #[test]
     fn a_partition_is_advised_as_one() {
         let card = known(&[(Name::EraseBlock, 4 << 20)]);
-        for (start, words) in
-            [(1 << 20, "only a new partition table moves it"), (8 << 20, "it can stay")]
-        {
+        for (start, words, reserved, bound) in [
+            (1 << 20, "only a new partition table moves it", 2048, 2048),
+            (8 << 20, "it can stay", 4096, 2048),
+        ] {
             let disk = "/dev/sdb".to_owned();
             let part_of = Some(PartOf { disk, number: 1, start: Bytes(start) });
             let layout = Layout {
@@ -436,8 +469,12 @@ mod tests {
             assert!(advice[0].why.starts_with("this is partition 1 of /dev/sdb, which begins at "));
             assert!(advice[0].why.contains(words), "{}", advice[0].why);
             let commands: Vec<_> = advice.iter().filter_map(|a| a.command.as_deref()).collect();
-            let expected =
-                ["mkfs.ext4 -E stride=1,stripe-width=1024 /dev/sdb1", "mkfs.f2fs -s 2 /dev/sdb1"];
+            let expected = [
+                "mkfs.ext4 -E stride=1,stripe-width=1024 /dev/sdb1".to_owned(),
+                "mkfs.f2fs -s 2 /dev/sdb1".to_owned(),
+                format!("mkfs.vfat -F 32 -s 64 -R {reserved} /dev/sdb1"),
+                format!("mkfs.exfat -c 32K -b {bound}K /dev/sdb1"),
+            ];
             assert_eq!(commands, expected);
             let erases = advice[1].erases.as_deref();
             assert_eq!(erases, Some("this erases /dev/sdb1: an ext4 filesystem"));
