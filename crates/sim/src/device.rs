@@ -108,6 +108,11 @@ pub(crate) trait Device: Send {
         until
     }
 
+    /// True when the medium holds data at `offset`, where the model knows that.
+    fn holds(&self, _offset: u64) -> bool {
+        false
+    }
+
     /// True for a drive that tells how much the host wrote and how much its medium took (NVMe's endurance group
     /// log, a SATA drive's SMART attributes).
     fn tells_endurance(&self) -> bool {

@@ -22,6 +22,8 @@ pub(crate) struct Store {
     /// By place, ranges whose content is made again when it is read; none overlaps another or a piece.
     made: BTreeMap<u64, Made>,
     sources: Vec<Source>,
+    /// Zeros were written: what reads as zeros may be those.
+    is_zeroed: bool,
     /// Write cache of a fake drive.
     cache: Option<FakeCache>,
 }
@@ -68,10 +70,17 @@ impl Store {
         }
         // Zeros are what reads without a piece: a drive that is zeroed takes no memory for it.
         if data.iter().all(|byte| *byte == 0) {
+            self.is_zeroed = true;
             return self.forget(offset, data.len() as u64);
         }
         self.cut(from, to);
         for (number, piece) in (from / PIECE as u64..).zip(data.as_chunks::<PIECE>().0) {
+            // What is put back as it was takes no memory either.
+            let may_be_old = !self.is_zeroed && piece[..8] == word(&mut seed(number));
+            if may_be_old && *piece == old(number) {
+                self.pieces.remove(&number);
+                continue;
+            }
             match self.pieces.entry(number) {
                 Entry::Occupied(mut kept) => **kept.get_mut() = *piece,
                 Entry::Vacant(free) => {
@@ -148,6 +157,32 @@ impl Store {
         }
     }
 
+    /// Shows data of before the first look where the drive `holds` some and nothing else is known: a drive that was
+    /// written does not read as zeros.
+    fn read_old(&self, offset: u64, into: &mut [u8], holds: &dyn Fn(u64) -> bool) {
+        if self.is_zeroed || self.cache.is_some() {
+            return;
+        }
+        let (from, to) = Store::around(offset, into.len());
+        for piece in from / PIECE as u64..to / PIECE as u64 {
+            let begin = piece * PIECE as u64;
+            if self.pieces.contains_key(&piece) || self.is_made(begin) || !holds(begin) {
+                continue;
+            }
+            let (first, last) =
+                (begin.max(offset), (begin + PIECE as u64).min(offset + into.len() as u64));
+            let within = |at: u64, of: u64| (at - of) as usize;
+            into[within(first, offset)..within(last, offset)]
+                .copy_from_slice(&old(piece)[within(first, begin)..within(last, begin)]);
+        }
+    }
+
+    /// True where the content at `place` is made again when it is read.
+    fn is_made(&self, place: u64) -> bool {
+        let before = self.made.range(..=place).next_back();
+        before.is_some_and(|(begin, made)| begin + made.len > place)
+    }
+
     fn forget(&mut self, offset: u64, len: u64) {
         let (first, last) = (offset.div_ceil(PIECE as u64), (offset + len) / PIECE as u64);
         self.cut(first * PIECE as u64, last * PIECE as u64);
@@ -221,7 +256,13 @@ impl Hands {
     }
 
     /// A request is done: what it carried goes to the medium or comes from it. One that failed carried nothing.
-    pub(crate) fn complete(&mut self, done: &Completion, map: &ContentMap, store: &mut Store) {
+    pub(crate) fn complete(
+        &mut self,
+        done: &Completion,
+        map: &ContentMap,
+        store: &mut Store,
+        holds: &dyn Fn(u64) -> bool,
+    ) {
         let at = self.at(done.submitter, done.slot);
         let Some((under_way, _)) = self.slots.get_mut(at) else { return };
         let Some(request) = under_way.take() else { return };
@@ -249,7 +290,10 @@ impl Hands {
                         _ => store.write(place.0, &buffer[part]),
                     }
                 }
-                (Op::Read, Stored::At(place)) => store.read(place.0, &mut buffer[part]),
+                (Op::Read, Stored::At(place)) => {
+                    store.read(place.0, &mut buffer[part.clone()]);
+                    store.read_old(place.0, &mut buffer[part], holds);
+                }
                 (Op::Read, Stored::Corrupt(place)) => {
                     store.read(place.0, &mut buffer[part.clone()]);
                     spoil(place.0, &mut buffer[part]);
@@ -278,6 +322,26 @@ impl Hands {
     pub(crate) fn data(&self, slot: u16) -> Option<&[u8]> {
         self.slots.get(usize::from(slot)).map(|(_, buffer)| buffer.as_slice())
     }
+}
+
+/// Data of a piece that was written before anybody looked; no two are alike.
+fn old(piece: u64) -> [u8; PIECE] {
+    let mut bytes = [0; PIECE];
+    let mut state = seed(piece);
+    bytes.chunks_exact_mut(8).for_each(|part| part.copy_from_slice(&word(&mut state)));
+    bytes
+}
+
+/// Seed of that data.
+fn seed(piece: u64) -> u64 {
+    piece ^ 0x6f6c_6420_6461_7461
+}
+
+/// The next eight bytes of it (SplitMix64).
+fn word(state: &mut u64) -> [u8; 8] {
+    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mixed = (*state ^ (*state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    (mixed ^ (mixed >> 27)).to_le_bytes()
 }
 
 /// Turns one bit of each sector, the same one each time.

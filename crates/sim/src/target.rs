@@ -403,8 +403,11 @@ impl Drive for Lane<'_> {
         let before = done.len();
         self.target.run(until, done);
         if let Some(hands) = &mut self.hands {
-            let VirtualTarget { content, store, .. } = &mut *self.target;
-            done[before..].iter().for_each(|completion| hands.complete(completion, content, store));
+            let VirtualTarget { content, store, device, .. } = &mut *self.target;
+            let holds = |place| device.holds(place);
+            done[before..]
+                .iter()
+                .for_each(|completion| hands.complete(completion, content, store, &holds));
         }
         Ok(self.target.now)
     }

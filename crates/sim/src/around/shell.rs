@@ -69,6 +69,10 @@ impl<S: Shell> Device for S {
         until
     }
 
+    fn holds(&self, offset: u64) -> bool {
+        self.inner().holds(offset)
+    }
+
     fn tells_endurance(&self) -> bool {
         self.inner().tells_endurance()
     }

@@ -252,6 +252,10 @@ impl Device for Card {
         self.held < self.link.queue_depth
     }
 
+    fn holds(&self, offset: u64) -> bool {
+        self.medium.holds(offset / self.medium.layout.group)
+    }
+
     fn accept(&mut self, command: Command, now: Time) {
         self.held += 1;
         self.accepted += 1;
