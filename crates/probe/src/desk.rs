@@ -303,6 +303,23 @@ impl<'a> Desk<'a> {
         self.run(part, &Script::one_by_one(places.iter().map(access)))
     }
 
+    /// As [`Desk::read`], and shows `each` what every read delivered, with its number.
+    ///
+    /// # Errors
+    /// As [`Desk::run`].
+    pub(crate) fn read_for_data(
+        &mut self,
+        part: &str,
+        places: &[(u64, u64)],
+        each: &mut dyn FnMut(usize, &[u8]),
+    ) -> Result<Vec<Sample>, Halt> {
+        let access = |&(offset, len)| one(Op::Read, offset, len);
+        let script = Script::one_by_one(places.iter().map(access));
+        let content =
+            || -> Box<dyn Payload> { Box::new(SectorContent::new(Content::default(), 0, 0)) };
+        self.run_for_data(part, &script, &content, each)
+    }
+
     /// Writes each of `places` (offset and length) by itself, in order.
     ///
     /// # Errors

@@ -128,6 +128,26 @@ fn what_was_never_written_shows_nothing() {
     assert!(outcome.caveats.iter().any(|caveat| caveat.code == "nothing_shows"));
 }
 
+// Breaks when noise hides that a card was never written, or a card that was written passes for one that was not: what is
+// read says it, at any noise.
+#[test]
+fn a_card_that_was_never_written_is_known_at_any_noise() {
+    let caveats = |state: &str, noise: u64| {
+        let spec = format!("sim:sdcard-4m?state={state}&link.jitter_ns={noise}");
+        let (outcome, _) = run(&spec, 1);
+        let codes = ["never_written", "nothing_shows"];
+        let of_state = outcome.caveats.into_iter().filter(|it| codes.contains(&it.code.as_str()));
+        of_state.map(|caveat| format!("{} -> {}", caveat.cause, caveat.remedy)).collect::<Vec<_>>()
+    };
+    for noise in [0, 20_000, 50_000, 100_000, 300_000, 1_000_000] {
+        let fresh = caveats("fresh", noise);
+        assert_eq!(fresh.len(), 1, "{noise}: {fresh:?}");
+        assert!(fresh[0].contains("zeros") && fresh[0].contains("state=filled"), "{fresh:?}");
+        let filled = caveats("filled", noise);
+        assert!(!filled.iter().any(|caveat| caveat.contains("zeros")), "{noise}: {filled:?}");
+    }
+}
+
 // Breaks when boundaries of a part that holds no data are mixed in: they cost nothing, and every step shrinks.
 #[test]
 fn parts_that_were_never_written_are_left_out() {

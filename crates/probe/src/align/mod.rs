@@ -20,7 +20,7 @@ mod survey;
 mod sweep;
 mod verdict;
 
-use block::{Bytes, Nanos};
+use block::{Bytes, DriveInfo, DriveKind, Nanos, quoted};
 use serde::{Deserialize, Serialize};
 use stats::Caveat;
 
@@ -115,7 +115,9 @@ fn ask(desk: &mut Desk<'_>, known: &Known, options: &Options) -> Result<Outcome<
     if conditions.seeks() {
         let reason =
             "times depend on how far a place is from the one before, as on a disk whose heads move";
-        return Ok(unknown(reason, Evidence { conditions, ..Evidence::default() }));
+        let seen = unknown(reason, Evidence { conditions, ..Evidence::default() });
+        let caveats = caveats(&seen.findings, &seen.evidence.conditions, range, desk.info());
+        return Ok(Outcome { caveats, ..seen });
     }
     let ground = conditions.ground(range);
     let sweep = sweep::Sweep::new(&blocks, &ground, known.given(Name::EraseBlock), options);
@@ -132,7 +134,7 @@ fn ask(desk: &mut Desk<'_>, known: &Known, options: &Options) -> Result<Outcome<
         }
     }
     let evidence = Evidence { conditions, blocks, spoke_bytes: Some(Bytes(spoke)) };
-    let caveats = caveats(&findings, &evidence.conditions, range);
+    let caveats = caveats(&findings, &evidence.conditions, range, desk.info());
     Ok(Outcome { findings, evidence, caveats })
 }
 
@@ -143,37 +145,74 @@ fn unknown(reason: &str, evidence: Evidence) -> Outcome<Evidence> {
     Outcome { findings, evidence, caveats: Vec::new() }
 }
 
-fn caveats(findings: &[Finding], conditions: &Conditions, (from, to): (u64, u64)) -> Vec<Caveat> {
-    let caveat = |code: &str, cause: String, remedy: &str| Caveat {
+/// How to write all of a drive, for boundaries that are to be seen.
+fn written_once(info: &DriveInfo) -> String {
+    match info.kind {
+        DriveKind::Virtual => "name it with state=filled, for one that was written once".to_owned(),
+        _ => format!(
+            "write all {} of it once, which erases what it holds, and probe again: drivescope probe capacity {} --full \
+             --write --consent WORD",
+            info.capacity_bytes.about(),
+            quoted(&info.name)
+        ),
+    }
+}
+
+fn caveats(
+    findings: &[Finding],
+    conditions: &Conditions,
+    (from, to): (u64, u64),
+    info: &DriveInfo,
+) -> Vec<Caveat> {
+    let caveat = |code: &str, cause: String, remedy: String| Caveat {
         code: code.to_owned(),
         subject: "align".to_owned(),
         cause,
-        remedy: remedy.to_owned(),
+        remedy,
     };
     let mut caveats = Vec::new();
     let empty: u64 = conditions.never_written.iter().map(|(from, to)| to - from).sum();
+    let is_none = findings.iter().any(|finding| finding.verdict == Verdict::None);
+    let is_found = findings.first().is_some_and(|finding| finding.verdict == Verdict::Found);
     if empty > 0 {
         let percent = 100 * empty / (to - from).max(1);
         caveats.push(caveat(
             "never_written",
-            format!("{percent} % of the region answer much faster, as what was never written does, and were left out"),
-            "write the whole drive once for boundaries all over it",
+            format!("{percent}% of the region answer much faster, as what was never written does, and were left out"),
+            written_once(info),
+        ));
+    } else if conditions.is_blank() && !is_found && !is_none {
+        let percent = 100.0 * conditions.blank.unwrap_or_default();
+        caveats.push(caveat(
+            "never_written",
+            format!(
+                "{percent:.0}% of the places read hold zeros or ones alone, at {:.0} us a read: what was never written, was \
+                 discarded or only formatted is answered without the medium, and shows no boundaries",
+                conditions.read_ns / 1e3
+            ),
+            written_once(info),
         ));
     }
-    if findings.iter().any(|finding| finding.verdict == Verdict::None) {
-        caveats.push(caveat(
-            "nothing_shows",
-            "a drive that was never written shows no boundaries either, and its erase blocks have a size all the same"
-                .to_owned(),
-            "write the whole drive once and probe again, or take the size from its data sheet",
-        ));
+    if is_none {
+        let cause = match conditions.is_blank() {
+            true => {
+                "all or most of what was read is zeros or ones: a drive that was never written or was discarded shows \
+                     no boundaries, and its erase blocks have a size all the same"
+            }
+            false => {
+                "a drive that was never written shows no boundaries either, and its erase blocks have a size all the \
+                      same"
+            }
+        };
+        let remedy = format!("{}; or take the size from its data sheet", written_once(info));
+        caveats.push(caveat("nothing_shows", cause.to_owned(), remedy));
     }
     if conditions.has_read_cache() {
         caveats.push(caveat(
             "read_cache",
             "what was read is answered from memory when it is read again, so no two reads overlap, and errors are wider"
                 .to_owned(),
-            "nothing needs to be done",
+            "nothing needs to be done".to_owned(),
         ));
     }
     caveats

@@ -27,6 +27,8 @@ const AHEAD: f64 = 0.9;
 /// take up to 1.5 times, since half of the pairs meet on one die and the others wait for the slower page.
 const PAIRS: usize = 48;
 const AT_ONCE: f64 = 1.6;
+/// From this share on of places that hold nothing, a drive passes for one that was hardly written.
+const BLANK: f64 = 0.5;
 /// The beginning of a drive is often kept in another way.
 const HEAD_BYTES: u64 = 64 << 20;
 
@@ -37,6 +39,10 @@ pub struct Conditions {
     pub read_ns: f64,
     /// Ranges in bytes that are answered much faster than the rest, as what was never written is: not read across.
     pub never_written: Vec<(u64, u64)>,
+    /// Share of the places read, 0 to 1, that hold zeros or ones alone, as what was never written or was discarded does;
+    /// null where no content was seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blank: Option<f64>,
     /// Time of a read that was made a little before, as a share of the first one's.
     pub again: Option<f64>,
     /// Time of a read that goes on where the one before ended, as a share of the first one's.
@@ -49,6 +55,11 @@ pub struct Conditions {
 }
 
 impl Conditions {
+    /// True when most of what was read is as if nothing had ever been written.
+    pub fn is_blank(&self) -> bool {
+        self.blank.is_some_and(|share| share >= BLANK)
+    }
+
     /// True when a read of the same bytes again is answered from memory.
     pub fn has_read_cache(&self) -> bool {
         self.again.is_some_and(|share| share < FROM_MEMORY)
@@ -109,7 +120,14 @@ fn look(
         .collect();
     rng.shuffle(&mut places);
     let reads: Vec<(u64, u64)> = places.iter().map(|&(_, at)| (at, block)).collect();
-    let times: Vec<f64> = desk.read("survey", &reads)?.iter().map(took).collect();
+    let (mut seen, mut blank) = (0_u32, 0_u32);
+    let samples = desk.read_for_data("survey", &reads, &mut |_, data| {
+        seen += 1;
+        let all = |byte: u8| data.iter().all(|it| *it == byte);
+        blank += u32::from(all(0) || all(0xff));
+    })?;
+    conditions.blank = (seen > 0).then(|| f64::from(blank) / f64::from(seen));
+    let times: Vec<f64> = samples.iter().map(took).collect();
     conditions.read_ns = median(&mut times.clone());
     conditions.way_correlation = correlation(&reads, &times);
     let by_part: Vec<Vec<f64>> = (0..parts)
