@@ -72,10 +72,15 @@ pub fn foresee(said: Said<'_>, path: &Path, bytes_to_write: Option<Bytes>) -> Re
 /// The flags that consent to writing to the file or device of this name, to be typed, with what the gate would have to be
 /// allowed as far as it can be looked at.
 pub fn flags_for(name: &str) -> String {
+    known_flags(name).unwrap_or_else(|| {
+        "--write --consent WORD, and `drivescope devices` tells the word".to_owned()
+    })
+}
+
+/// The same, where the word is known.
+pub fn known_flags(name: &str) -> Option<String> {
     let (roots, path) = (Roots::default(), Path::new(name));
-    let Some(word) = gate::word(&roots, path) else {
-        return "--write --consent WORD, and `drivescope devices` tells the word".to_owned();
-    };
+    let word = gate::word(&roots, path)?;
     let mut flags = format!("--write --consent {}", quoted(&word));
     if let Err(GateError::Refused(refusal)) = gate::look(&roots, path, &Request::default()) {
         let hazards: BTreeSet<String> = refusal
@@ -90,7 +95,7 @@ pub fn flags_for(name: &str) -> String {
             flags += &format!(" --allow {hazard}");
         }
     }
-    flags
+    Some(flags)
 }
 
 /// True when a person can answer all that stands against writing: the word, and what is not known.

@@ -4,14 +4,14 @@
 //! A class is a promise of a card in a host that speaks its commands. What is told here is whether the drive reaches a
 //! class's speeds under the conditions that are stated beside the answer; it makes no finding.
 
-use block::{Bytes, Nanos, Op};
+use block::{Bytes, DriveKind, Nanos, Op};
 use serde::{Deserialize, Serialize};
 use workload::script::{Access, Script};
 
-use crate::Name;
 use crate::desk::{Desk, Halt};
-use crate::finding::Outcome;
+use crate::finding::{Outcome, Verdict};
 use crate::known::Known;
+use crate::{Name, align};
 
 /// Range of random accesses (SD physical layer specification, application performance class).
 const RANGE: u64 = 256 << 20;
@@ -21,6 +21,9 @@ const BLOCK: u64 = 4096;
 const RECORDING_UNIT: u64 = 512 << 10;
 /// Allocation units written.
 const UNITS: u64 = 8;
+/// Allocation unit where the erase block is not known: that of most cards up to 32 GB (SD physical layer specification,
+/// AU_SIZE).
+const USUAL_UNIT: u64 = 4 << 20;
 /// Depth at which A2 is asked: that of a card's command queue.
 const QUEUE: usize = 32;
 /// Accesses that are looked at together, and how many batches are made at least and at most.
@@ -43,8 +46,8 @@ const RECORDING: [(&str, f64); 11] = [
     ("V60", 60e6),
     ("V90", 90e6),
 ];
-/// Reads and writes a second that an application class needs, and at which depth; each needs 10 MB/s besides.
-const APPLICATION: [(&str, f64, f64, bool); 2] =
+/// Reads and writes a second that an application class needs, and whether they are queued; each needs 10 MB/s besides.
+pub const APPLICATION: [(&str, f64, f64, bool); 2] =
     [("A1", 1500.0, 500.0, false), ("A2", 4000.0, 2000.0, true)];
 const APPLICATION_BYTES_PER_S: f64 = 10e6;
 
@@ -97,6 +100,9 @@ pub struct Evidence {
     pub queued_writes: Option<Rate>,
     /// Size of an allocation unit.
     pub unit_bytes: Option<u64>,
+    /// How that size is known; null where none was needed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unit_from: Option<String>,
     /// Bytes per second, averaged over each allocation unit written.
     pub units_bytes_per_s: Vec<f64>,
     /// The classes.
@@ -107,17 +113,17 @@ pub struct Evidence {
     pub limit: Option<String>,
 }
 
-/// Asks the drive. The size of an allocation unit is that of the erase block, found or given.
+/// Asks the drive. The size of an allocation unit is that of the erase block: known before, or found by reads.
 ///
 /// # Errors
 /// [`Halt`] that is no limit.
 pub fn probe(desk: &mut Desk<'_>, known: &Known) -> Result<Outcome<Evidence>, Halt> {
     let mut evidence = Evidence {
         unit_bytes: known.value(Name::EraseBlock),
-        not_kept: not_kept(),
+        not_kept: not_kept(desk.info().kind),
         ..Evidence::default()
     };
-    match ask(desk, &mut evidence) {
+    match find_unit(desk, known, &mut evidence).and_then(|()| ask(desk, &mut evidence)) {
         Err(halt) if !halt.is_limit() => return Err(halt),
         Err(limit) => evidence.limit = Some(limit.to_string()),
         Ok(()) => {}
@@ -126,15 +132,56 @@ pub fn probe(desk: &mut Desk<'_>, known: &Known) -> Result<Outcome<Evidence>, Ha
     Ok(Outcome { findings: Vec::new(), evidence, caveats: Vec::new() })
 }
 
-fn not_kept() -> Vec<String> {
-    [
+fn not_kept(kind: DriveKind) -> Vec<String> {
+    let of_all = [
         "file allocation tables were not updated between recording units",
         "the speed class control command was not sent, nor were allocation units erased first",
         "a card's command queue and cache are on or off as the kernel's driver has them: A2 counts with both",
         "the bus mode is that in which the card is",
-    ]
-    .map(str::to_owned)
-    .to_vec()
+    ];
+    let of_files =
+        "it is a file: its filesystem decides where on the card it lies, and works in between";
+    of_all
+        .into_iter()
+        .chain((kind == DriveKind::File).then_some(of_files))
+        .map(str::to_owned)
+        .collect()
+}
+
+/// The size of an allocation unit, by reads across boundaries where nobody knows it, and the usual one where these do not
+/// decide.
+fn find_unit(desk: &mut Desk<'_>, known: &Known, evidence: &mut Evidence) -> Result<(), Halt> {
+    if !desk.may_write() {
+        return Ok(());
+    }
+    let is_enough = |unit: &u64| *unit >= RECORDING_UNIT;
+    if let Some(unit) = evidence.unit_bytes {
+        let given = known.given(Name::EraseBlock).is_some();
+        let from = if given { "as given" } else { "the erase block that was found" };
+        evidence.unit_from = Some(from.to_owned());
+        if is_enough(&unit) {
+            return Ok(());
+        }
+    }
+    let from = if evidence.unit_bytes.is_some() {
+        "the usual size, since that of the erase block is less than a recording unit".to_owned()
+    } else if desk.info().kind == DriveKind::File {
+        "the usual size, since a file does not show the card's".to_owned()
+    } else {
+        let options = align::Options::default();
+        let outcome = desk.on_disk(|desk| align::probe(desk, known, &options))?;
+        let found = outcome.findings.first().filter(|it| it.verdict == Verdict::Found);
+        if let Some((unit, found)) = found.and_then(|it| Some((it.value.filter(is_enough)?, it))) {
+            let percent = 100.0 * found.confidence.unwrap_or_default();
+            evidence.unit_bytes = Some(unit);
+            evidence.unit_from = Some(format!("the erase block, found by reads, {percent:.0}%"));
+            return Ok(());
+        }
+        "the usual size, since reads did not show the erase block".to_owned()
+    };
+    evidence.unit_bytes = Some(USUAL_UNIT);
+    evidence.unit_from = Some(from);
+    Ok(())
 }
 
 fn ask(desk: &mut Desk<'_>, evidence: &mut Evidence) -> Result<(), Halt> {

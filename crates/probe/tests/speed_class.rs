@@ -55,11 +55,22 @@ fn application_classes_follow_from_random_accesses() {
     assert!(evidence.not_kept.iter().any(|text| text.contains("command queue")));
 }
 
+// Breaks when nobody names the allocation unit and it is not found, or a usual one passes for what was found.
+#[test]
+fn the_allocation_unit_is_found() {
+    let evidence = asked("sim:usb-8m", None);
+    assert_eq!(evidence.unit_bytes, Some(8 << 20));
+    assert!(evidence.unit_from.as_ref().unwrap().contains("found by reads"), "{evidence:?}");
+    assert_eq!(reached(&evidence, "C10"), Reached::Met);
+    let evidence = asked("sim:sdcard-4m?state=fresh", None);
+    assert_eq!(evidence.unit_bytes, Some(4 << 20));
+    assert!(evidence.unit_from.as_ref().unwrap().starts_with("the usual size"), "{evidence:?}");
+    assert_eq!(asked("sim:usb-8m", Some(8 << 20)).unit_from.unwrap(), "as given");
+}
+
 // Breaks when what was not measured counts as met.
 #[test]
-fn without_the_unit_or_consent_classes_stay_undecided() {
-    let evidence = asked("sim:usb-8m", None);
-    assert_eq!(reached(&evidence, "C2"), Reached::Undecided);
+fn without_consent_classes_stay_undecided() {
     let (evidence, written) = bench::on_terms(
         "sim:mlc-nvme",
         |terms| terms.may_write = false,

@@ -109,7 +109,8 @@ Examples:
     #[command(after_help = "\
 Examples:
   drivescope probe speed-class sim:sdcard-4m
-  drivescope probe speed-class /dev/mmcblk0 --write --consent SERIAL")]
+  drivescope probe speed-class /dev/mmcblk0 --write --consent SERIAL
+  drivescope probe speed-class /              in a test file of 1 GiB there")]
     SpeedClass(PlainArgs),
 }
 
@@ -288,7 +289,7 @@ Examples:
   drivescope probe /dev/sdb --row >> rows.txt
   drivescope rows merge rows.txt from-the-list.txt")]
     Merge {
-        /// Files with rows, among other lines; - for standard input
+        /// Files with rows, among other lines, or archives of scripts/field-trial; - for standard input
         #[arg(required = true, value_name = "FILE")]
         files: Vec<PathBuf>,
         /// Print as JSON

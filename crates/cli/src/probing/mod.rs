@@ -28,7 +28,7 @@ use crate::opening::is_nobodys;
 use crate::progress::Progress;
 use crate::records::{self, Kind};
 use crate::verbs::mark::{run_id, seed_of};
-use crate::{opening, outputs, recording, talk, view};
+use crate::{consent, opening, outputs, recording, talk, view};
 
 use keep::ProbeRecord;
 use open::will_write;
@@ -167,9 +167,18 @@ impl<'a> Job<'a> {
         if self.is_full() {
             self.announce_full(&place)?;
         }
-        with_bench(&place, writes, &cancel, &mut |bench, opened| {
-            self.on(bench, opened, seed, resumed.take(), saved_in.clone())
-        })
+        let in_file = open::takes_directory(&place, tasks).then(|| run_id(seed));
+        // Before it is open: nobody can look at what is held.
+        let is_named = in_file.is_none() && !is_nobodys(place.name());
+        let flags = is_named.then(|| consent::known_flags(place.name())).flatten();
+        let mut work = |bench: &mut dyn Bench, opened: &Opened| {
+            let kept = (saved_in.clone(), flags.as_deref());
+            self.on(bench, opened, seed, resumed.take(), kept)
+        };
+        match in_file {
+            Some(run_id) => open::in_directory(&place, run_id.as_str(), &cancel, &mut work),
+            None => with_bench(&place, writes, &cancel, &mut work),
+        }
     }
 
     /// True of a drive that is to be written as a whole.
@@ -233,7 +242,7 @@ impl<'a> Job<'a> {
         opened: &Opened,
         seed: u64,
         resumed: Option<Resumed>,
-        saved_in: Option<PathBuf>,
+        (saved_in, flags): (Option<PathBuf>, Option<&str>),
     ) -> Result<Made<'a>> {
         let identity = &opened.identity;
         let plan = match &resumed {
@@ -299,7 +308,8 @@ impl<'a> Job<'a> {
             },
             keeper: &mut record,
         };
-        let (body, broken) = chain::run(bench, &plan, around)?;
+        let (mut body, broken) = chain::run(bench, &plan, around)?;
+        name_flags(&mut body, flags);
         let document = Document { envelope, body };
         let recorded = record.close(
             &document,
@@ -359,6 +369,16 @@ impl<'a> Job<'a> {
             .as_deref()
             .map_or(Ok(()), |path| outputs::check(path, self.output.force))?;
         self.make()?.show()
+    }
+}
+
+/// Gives commands that write the flags that this drive needs for it.
+fn name_flags(body: &mut Body, flags: Option<&str>) {
+    let Some(flags) = flags else { return };
+    let commands = body.advice.iter_mut().filter_map(|advice| advice.command.as_mut());
+    let remedies = body.caveats.iter_mut().map(|caveat| &mut caveat.remedy);
+    for text in commands.chain(remedies) {
+        *text = text.replace("--write --consent WORD", flags);
     }
 }
 

@@ -1,19 +1,26 @@
 //! A drive on the bench, with what it says of itself.
 
+use std::os::fd::AsRawFd as _;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result, bail};
 use block::{Bytes, DriveIdentity, DriveInfo, DriveKind, Environment};
 use engine::{Bench, IoPath, TargetBench};
+use linux::environment::RealEnvironment;
+use linux::scratch::{self, ScratchFile};
 use linux::sysfs::Roots;
+use linux::target::{Access, OpenOptions, RealTarget};
 use probe::Task;
 use probe::claims::Claim;
+use workload::content::SectorContent;
+use workload::plan::Content;
 
 use crate::args::ProbePlaceArgs;
 use crate::consent;
 use crate::exit::Refused;
 use crate::opening::{self, Place, Visitor};
+use crate::{engines, talk};
 
 /// A drive that is open.
 pub struct Opened {
@@ -59,6 +66,71 @@ pub fn with_bench<R>(
         what: "probed",
     };
     opening::open(opened, writes, &mut OnBench { cancel, work })
+}
+
+/// Sizes of the test file in a directory, of which the largest that fits is taken: random accesses are within a quarter.
+const TEST_FILES: [Bytes; 3] = [Bytes::gib(1), Bytes::mib(512), Bytes::mib(256)];
+
+/// True of a directory, and probes that work in a file as well.
+pub fn takes_directory(place: &ProbePlaceArgs, tasks: &[Task]) -> bool {
+    matches!(tasks, [Task::SpeedClass]) && Path::new(place.name()).is_dir()
+}
+
+/// As [`with_bench`], with a test file in the directory that `place` names: nothing that is there is touched.
+///
+/// # Errors
+/// When there can be no such file, and the errors of `work`.
+pub fn in_directory<R>(
+    place: &ProbePlaceArgs,
+    run_id: &str,
+    cancel: &AtomicBool,
+    work: Work<'_, R>,
+) -> Result<R> {
+    let (name, dir, roots) = (place.name(), Path::new(place.name()), Roots::default());
+    scratch::may_create(dir).with_context(|| {
+        format!("{name}: no test file can be made there; name a directory that you may write to")
+    })?;
+    for left in scratch::leftovers(dir).into_iter().filter(|left| left.is_ours) {
+        let path = block::quoted(&left.path.to_string_lossy());
+        talk::note(&format!(
+            "an earlier run was killed and left a test file; to remove it: rm {path}"
+        ));
+    }
+    let fits = |size: &Bytes| scratch::check_space(dir, *size).is_ok();
+    let size = TEST_FILES.into_iter().find(fits).unwrap_or(TEST_FILES[2]);
+    talk::note(&format!("{name}: writes a test file of {size}, and removes it at the end"));
+    let stack = linux::stack::resolve(&roots, dir)?;
+    let mut payload = SectorContent::new(Content::default(), place.seed.unwrap_or(1), u16::MAX);
+    let file = ScratchFile::create(dir, size, run_id, &mut payload, &mut |_, _| {}, cancel)?;
+    let options = OpenOptions {
+        engine: engines::chosen(name, place.engine),
+        access: Access::ReadWrite,
+        pin_cpus: place.cpus.clone(),
+        ..OpenOptions::default()
+    };
+    let same = format!("/proc/self/fd/{}", file.file().as_raw_fd());
+    let engine = options.engine.to_string();
+    let mut target = RealTarget::open(same, options)
+        .with_context(|| format!("{name}: its test file cannot be probed"))?;
+    target.describe(|info| {
+        linux::describe::describe(&roots, &stack, info);
+        info.name = name.to_owned();
+    });
+    let identity = linux::describe::identify(&roots, &stack, dir, target.info());
+    let watched = target.file().try_clone().context("cannot keep the test file open")?;
+    let mut environment = RealEnvironment::new(roots, stack, Some(watched));
+    let (claims, classes) = stated(target.info(), &environment);
+    let opened = Opened { identity, engine, may_write: true, claims, classes };
+    let done = {
+        let mut driven = target.engine()?;
+        let target = drives::of_real(&mut driven);
+        work(&mut TargetBench::new(target, &mut environment, cancel), &opened)
+    };
+    let path = file.path().display().to_string();
+    if let Err(error) = file.remove() {
+        talk::note(&format!("the test file {path} could not be removed: {error}"));
+    }
+    done
 }
 
 struct OnBench<'a, 'b, R> {
@@ -112,7 +184,8 @@ pub fn must_write(place: &ProbePlaceArgs, task: &Task) -> Result<()> {
     let is_put_back = matches!(task, Task::Capacity(options) if options.keeps);
     let is_full = matches!(task, Task::Capacity(options) if options.full);
     let verb = if is_full { "capacity --full" } else { task.word() };
-    if place.name().starts_with("sim:") || place.write {
+    let is_own = takes_directory(place, std::slice::from_ref(task));
+    if place.name().starts_with("sim:") || place.write || is_own {
         return Ok(());
     }
     opening::check_name(place.name(), "probed")?;

@@ -5,7 +5,7 @@ use probe::advice::Advice;
 use probe::body::Worked;
 use probe::capacity::full;
 use probe::claims::{Agreement, Checked};
-use probe::speed_class::Reached;
+use probe::speed_class::{self, Reached};
 use probe::{Body, Finding, Name, Unit, Verdict};
 use report::{Answer, Answers, Said, ToDo, Tone, number};
 use stats::{Assessment, Better, Quantity};
@@ -271,6 +271,7 @@ fn figures(body: &Body) -> Vec<(String, String)> {
         }
     }
     if let Some(classes) = &body.evidence.speed_class {
+        speeds(classes).into_iter().for_each(|(name, text)| add(name, text));
         for (reached, name) in [
             (Reached::Met, "classes met:"),
             (Reached::NotMet, "not met:"),
@@ -282,17 +283,52 @@ fn figures(body: &Body) -> Vec<(String, String)> {
                 add(name, names.join(", "));
             }
         }
-        let blind = classes.unit_bytes.is_none();
-        if blind && classes.classes.iter().any(|class| class.reached == Reached::Undecided) {
-            let why = "the classes of recording take the erase block: --erase-block SIZE, which probe align finds";
-            add("why undecided:", why.to_owned());
-        }
         if let Some(limit) = &classes.limit {
             add("ended early:", limit.clone());
         }
-        classes.not_kept.iter().for_each(|condition| add("not as specified:", condition.clone()));
+        classes.not_kept.iter().for_each(|condition| add("not tested:", condition.clone()));
     }
     figures
+}
+
+/// Figures behind the speed classes, beside what the application classes ask for.
+fn speeds(classes: &speed_class::Evidence) -> Vec<(&'static str, String)> {
+    let mut lines = Vec::new();
+    let units = &classes.units_bytes_per_s;
+    let ends = units
+        .iter()
+        .copied()
+        .fold((f64::MAX, 0.0_f64), |(least, most), rate| (least.min(rate), most.max(rate)));
+    if let (Some(unit), false) = (classes.unit_bytes, units.is_empty()) {
+        let (least, most) = (number::digits(ends.0 / 1e6), number::digits(ends.1 / 1e6));
+        let (count, unit) = (units.len(), number::bytes(unit as f64));
+        lines.push((
+            "recording:",
+            format!("slowest of {count} units of {unit} {least} MB/s, fastest {most} MB/s"),
+        ));
+    }
+    if let (Some(unit), Some(from)) = (classes.unit_bytes, &classes.unit_from) {
+        lines.push(("allocation unit:", format!("{}, {from}", number::bytes(unit as f64))));
+    }
+    let rates = [
+        ("random reads:", [classes.reads, classes.queued_reads]),
+        ("random writes:", [classes.writes, classes.queued_writes]),
+    ];
+    for (name, [one, queued]) in rates {
+        let text = [(one, "one at a time"), (queued, "32 together")];
+        let text =
+            text.into_iter().zip(speed_class::APPLICATION).filter_map(|((rate, how), asked)| {
+                let (class, reads, writes, _) = asked;
+                let asked = if name == "random reads:" { reads } else { writes };
+                let (rate, asked) = (number::thousands(rate?.per_s), number::thousands(asked));
+                Some(format!("{rate} IOPS {how} ({class} asks for {asked})"))
+            });
+        let text: Vec<String> = text.collect();
+        if !text.is_empty() {
+            lines.push((name, text.join(", ")));
+        }
+    }
+    lines
 }
 
 fn closing(body: &Body) -> (String, Tone) {
