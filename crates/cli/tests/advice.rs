@@ -16,11 +16,16 @@ const CASES: &str =
 const SIZE: u64 = 64 << 20;
 
 /// A loop device with a partition table.
-struct Parted(Loop);
+pub(super) struct Parted(pub Loop);
 
 impl Parted {
     fn new(bytes: u64, table: &str) -> Parted {
-        let parted = Parted(Loop::new(bytes, true));
+        Parted(Loop::new(bytes, true)).table(table)
+    }
+
+    /// With this partition table.
+    pub fn table(self, table: &str) -> Parted {
+        let parted = self;
         let mut sfdisk = Command::new("sfdisk");
         let piped = sfdisk.args(["--quiet", parted.dev()]).stdin(Stdio::piped());
         let mut child = piped.spawn().unwrap();
@@ -29,12 +34,12 @@ impl Parted {
         parted
     }
 
-    fn dev(&self) -> &str {
+    pub fn dev(&self) -> &str {
         self.0.dev()
     }
 
     /// A partition as a device, by way of partx(8): kernels for virtual machines may read no table themselves.
-    fn part(&self, number: u32) -> String {
+    pub fn part(&self, number: u32) -> String {
         let part = format!("{}p{number}", self.dev());
         if !Path::new(&part).exists() {
             tool("partx", &["--add", "--nr", &number.to_string(), self.dev()]);
@@ -52,7 +57,7 @@ impl Drop for Parted {
 }
 
 /// The advice on a device with erase blocks of 4 MiB.
-fn advice(device: &str) -> Vec<Value> {
+pub(super) fn advice(device: &str) -> Vec<Value> {
     let args = ["probe", "interval", device, "--erase-block=4MiB", "--time-budget=2s", "--json"];
     let mut command = drivescope(args);
     let ran: super::common::Ran =
@@ -68,7 +73,7 @@ fn advice(device: &str) -> Vec<Value> {
     advice
 }
 
-fn of<'a>(advice: &'a [Value], topic: &str) -> Option<&'a Value> {
+pub(super) fn of<'a>(advice: &'a [Value], topic: &str) -> Option<&'a Value> {
     advice.iter().find(|one| one["topic"] == topic)
 }
 
@@ -141,7 +146,7 @@ fn follow(advice: &[Value], topic: &str, device: &Parted) -> String {
 
 /// Beginnings of the tables and of the clusters on the drive, as the boot sector of the FAT or exFAT filesystem on partition
 /// 1 says.
-fn tables_and_clusters(device: &Parted) -> (u64, u64) {
+pub(super) fn tables_and_clusters(device: &Parted) -> (u64, u64) {
     let mut boot = vec![0; 512];
     let part = device.part(1);
     std::io::Read::read_exact(&mut fs::File::open(&part).unwrap(), &mut boot).unwrap();
@@ -160,7 +165,7 @@ fn tables_and_clusters(device: &Parted) -> (u64, u64) {
 }
 
 /// A loop device of `bytes` on a file without content.
-fn sparse(bytes: u64) -> Parted {
+pub(super) fn sparse(bytes: u64) -> Parted {
     let dir = super::common::scratch_dir();
     let image = dir.path().join("image");
     fs::File::create(&image).unwrap().set_len(bytes).unwrap();
@@ -312,6 +317,61 @@ fn the_layout_of_a_factory_is_kept() {
         &of(&off, "partitions").unwrap()["why"],
         &["its clusters begin at ", "before the next one"],
     );
+}
+
+/// Runs the command of a case that others published, without recording; `None` where the case is not at hand.
+fn case(name: &str) -> Option<super::common::Ran> {
+    let path = format!("{CASES}/{name}");
+    let Ok(command) = fs::read_to_string(&path) else {
+        println!("skipped: this machine has no {path}");
+        return None;
+    };
+    let words = command.trim().strip_prefix("drivescope ").unwrap();
+    let args = words.split_whitespace().map(|word| word.trim_matches('\''));
+    Some(drivescope(args).output().unwrap().into())
+}
+
+// Breaks when one line puts the partition behind the zone in which another wants the file allocation tables, or FAT and
+// exFAT have no command.
+#[test]
+fn the_stick_of_a_public_case_has_one_layout() {
+    let Some(ran) = case("advice-fat-zone.cmd") else { return };
+    let text = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    for words in [
+        "echo 'start=1MiB, size=7639MiB, type=c' | sfdisk --label dos /dev/sdX",
+        "the partition begins at 1MiB, within the first 4MiB, which take small writes in any order",
+        "mkfs.vfat -F 32 -s 64 -R ",
+        "its clusters begin at 8MiB, with an erase block",
+        "mkfs.exfat -c 32K -b 4096K /dev/sdX1",
+    ] {
+        assert!(text.contains(words), "{words:?} is missing: {text}");
+    }
+    assert!(!text.contains("keep the file allocation tables"), "{text}");
+}
+
+// Breaks when noise hides that a card was never written, which is read and not only timed.
+#[test]
+fn the_fresh_and_noisy_card_of_a_public_case_is_known_for_one() {
+    let Some(ran) = case("align-fresh-noisy.cmd") else { return };
+    let text = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("100% of the places read hold zeros or ones alone"), "{text}");
+    assert!(text.contains("state=filled"), "{text}");
+}
+
+// Breaks when a class is named without the figures that it rests on.
+#[test]
+fn the_slow_card_of_a_public_case_is_told_in_figures() {
+    let Some(ran) = case("speed-class-no-figures.cmd") else { return };
+    let text = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    for words in [
+        "recording: slowest of 8 units of 4 MiB ",
+        " MB/s, fastest ",
+        " IOPS one at a time (A1 asks for 1500)",
+        " IOPS one at a time (A1 asks for 500)",
+        "not tested: the speed class control command",
+    ] {
+        assert!(text.contains(words), "{words:?} is missing: {text}");
+    }
 }
 
 // Breaks on the card of a public report, which was to be overwritten without a word.

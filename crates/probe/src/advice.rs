@@ -53,6 +53,7 @@ pub fn of(known: &Known, info: &DriveInfo, layout: &Layout) -> Vec<Advice> {
     let erases = site::erases(layout, name);
     let with = |erases: &Option<String>, one: Advice| Advice {
         erases: erases.clone().filter(|_| one.command.is_some()),
+        command: one.command.map(|command| if erases.is_some() { over(&command) } else { command }),
         ..one
     };
     advice.extend(less.map(|one| with(&erases, one)));
@@ -83,6 +84,15 @@ pub fn of(known: &Known, info: &DriveInfo, layout: &Layout) -> Vec<Advice> {
     advice.extend(fat_zone(known).filter(|_| advice.iter().all(|one| one.topic != "vfat")));
     advice.extend(cache(known));
     advice
+}
+
+/// The command for a place that holds something, of which it is to leave nothing that could be taken for a filesystem.
+fn over(command: &str) -> String {
+    command.replacen("| sfdisk ", "| sfdisk --wipe always ", 1).replacen(
+        "mkfs.f2fs ",
+        "mkfs.f2fs -f ",
+        1,
+    )
 }
 
 /// The device that commands are for; where a drive is virtual, one of its kind has to be named.
@@ -471,7 +481,7 @@ mod tests {
             let commands: Vec<_> = advice.iter().filter_map(|a| a.command.as_deref()).collect();
             let expected = [
                 "mkfs.ext4 -E stride=1,stripe-width=1024 /dev/sdb1".to_owned(),
-                "mkfs.f2fs -s 2 /dev/sdb1".to_owned(),
+                "mkfs.f2fs -f -s 2 /dev/sdb1".to_owned(),
                 format!("mkfs.vfat -F 32 -s 64 -R {reserved} /dev/sdb1"),
                 format!("mkfs.exfat -c 32K -b {bound}K /dev/sdb1"),
             ];

@@ -35,6 +35,8 @@ pub(super) struct Place {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Made {
     command: String,
+    /// Blocks of 1 KiB that the filesystem takes, where it is to leave some of the partition.
+    blocks: Option<u64>,
     /// Beginning and end of the tables.
     tables: (u64, u64),
     clusters: u64,
@@ -47,14 +49,30 @@ impl Place {
         (self.start / self.erase + 1..).map(move |n| n * self.erase).take_while(move |at| *at < end)
     }
 
+    /// As [`Place::exact_vfat`], in a little less than all of it where that is needed.
+    fn vfat(self) -> Option<Made> {
+        self.exact_vfat().or_else(|| {
+            let cluster = self.cluster()?;
+            // Half of what one more cluster of tables is for.
+            let less = 64 * cluster / self.sector * cluster;
+            let length = self.length.checked_sub(less)?;
+            let made = Place { length, ..self }.vfat_of(cluster)?;
+            Some(Made { blocks: Some(length / KIB), ..made })
+        })
+    }
+
     /// `mkfs.vfat` with as many reserved sectors as the clusters need to begin with an erase block: the tables lie right
     /// before them.
-    fn vfat(self) -> Option<Made> {
+    fn exact_vfat(self) -> Option<Made> {
+        self.vfat_of(self.cluster()?)
+    }
+
+    /// Size of a cluster of FAT32.
+    fn cluster(self) -> Option<u64> {
         let largest = if self.length > 32 * GIB { 64 * KIB } else { 32 * KIB };
-        let cluster = std::iter::successors(Some(largest), |size| Some(size / 2))
+        std::iter::successors(Some(largest), |size| Some(size / 2))
             .take_while(|size| *size >= self.sector)
-            .find(|size| self.length / size >= FAT32_CLUSTERS)?;
-        self.vfat_of(cluster)
+            .find(|size| self.length / size >= FAT32_CLUSTERS)
     }
 
     /// The same with clusters of this size; `None` where what mkfs.fat rounds decides about the size of its tables.
@@ -73,6 +91,7 @@ impl Place {
                 RESERVED.contains(&reserved) && is_exact(sectors) && is_exact(sectors - TRACK);
             stands.then(|| Made {
                 command: format!("mkfs.vfat -F 32 -s {per_cluster} -R {reserved}"),
+                blocks: None,
                 tables: (self.start + reserved * self.sector, clusters),
                 clusters,
             })
@@ -106,6 +125,7 @@ impl Place {
             let is_one = (from + rest / cluster * 4).next_multiple_of(bound) == clusters;
             (is_one && clusters.is_multiple_of(self.erase)).then(|| Made {
                 command: format!("mkfs.exfat -c {}K -b {}K", cluster / KIB, bound / KIB),
+                blocks: None,
                 tables: (from, from + most),
                 clusters,
             })
@@ -134,9 +154,9 @@ pub(super) fn place(
             let length = end.checked_sub(start + less).filter(|length| *length > 0)?;
             Some(Place { start, length, sector, erase })
         };
-        let shorter = place(MIB).filter(|place| place.vfat().is_some());
+        let shorter = place(MIB).filter(|place| place.exact_vfat().is_some());
         let whole = place(0)?;
-        whole.vfat().is_none().then_some(shorter).flatten().or(Some(whole))
+        whole.exact_vfat().is_none().then_some(shorter).flatten().or(Some(whole))
     };
     let usual = from(start)?;
     let Some(zone) = zone else { return Some(usual) };
@@ -162,7 +182,7 @@ pub(super) fn advice(
     let mut systems: Vec<Advice> = systems
         .into_iter()
         .filter_map(|(topic, made)| made.map(|made| (topic, made)))
-        .map(|(topic, Made { command, tables: (from, to), clusters })| {
+        .map(|(topic, Made { command, blocks, tables: (from, to), clusters })| {
             let place = match zone {
                 Some(zone) if to <= zone => {
                     format!(", within the first {}, which take small writes in any order", Bytes(zone))
@@ -181,7 +201,8 @@ pub(super) fn advice(
                 Bytes(clusters),
                 Bytes(from)
             );
-            new(topic, Some(format!("{command} {first}")), why)
+            let blocks = blocks.map_or(String::new(), |blocks| format!(" {blocks}"));
+            new(topic, Some(format!("{command} {first}{blocks}")), why)
         })
         .collect();
     if let (false, Some(disk)) = (systems.is_empty(), disk) {
@@ -233,6 +254,20 @@ mod tests {
         // It has room for where all else begins.
         let wide = zone(4 * MIB, 16 * MIB, 8 * GIB);
         assert_eq!((wide.start, wide.vfat().unwrap().clusters), (4 * MIB, 8 * MIB));
+    }
+
+    // Breaks when a partition has no FAT since its length just fills a table.
+    #[test]
+    fn partitions_of_any_whole_mib_take_a_fat() {
+        for start in [1, 4, 8, 33] {
+            for length in 64..700 {
+                let (start, length) = (start * MIB, length * MIB);
+                let place = Place { start, length, sector: 512, erase: 4 * MIB };
+                let made = place.vfat().unwrap_or_else(|| panic!("{place:?}"));
+                assert!(made.clusters <= start + 12 * MIB, "{place:?}: {made:?}");
+                assert!(made.blocks.is_none_or(|blocks| length / KIB - blocks <= 4096), "{made:?}");
+            }
+        }
     }
 
     // Breaks when a drive of some size gets a command whose numbers contradict each other.
