@@ -18,6 +18,7 @@ mod product {
 use product::args;
 
 mod advice;
+mod advice_states;
 mod btt;
 mod bursts;
 mod capacity_full;
@@ -28,6 +29,7 @@ mod contract;
 mod diskspd;
 mod dying;
 mod explain;
+mod field_trial;
 mod files;
 mod flashbench;
 mod gate;

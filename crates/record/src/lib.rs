@@ -40,7 +40,7 @@ mod samples;
 mod store;
 mod sums;
 
-pub use archive::{Exported, Imported, Limits};
+pub use archive::{Exported, Imported, Limits, unpacked};
 pub use derived::csv_field;
 pub use document::{Binary, Document, Envelope, Host, Machine};
 pub use entry::{

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result, bail};
 use serde_json::json;
 
 use crate::args::{RowsArgs, RowsVerb};
@@ -12,6 +12,9 @@ use crate::inputs;
 use crate::talk;
 use crate::verbs::print_json;
 use crate::view::row::{self, SurveyRow};
+
+/// Longest content of an archive in which rows are looked for.
+const UNPACKED_MAX: u64 = 1 << 30;
 
 /// The form of what this verb prints as JSON.
 const SCHEMA: &str = "drivescope.rows/1";
@@ -29,7 +32,9 @@ pub fn main(args: &RowsArgs) -> Result<Exit> {
 fn merge(files: &[PathBuf], json: bool) -> Result<Exit> {
     let (mut rows, mut empty) = (BTreeSet::new(), Vec::new());
     for path in files {
-        let text = String::from_utf8_lossy(&inputs::read(path)?).into_owned();
+        let bytes = record::unpacked(inputs::read(path)?, UNPACKED_MAX)
+            .with_context(|| format!("{}: cannot be unpacked", path.display()))?;
+        let text = String::from_utf8_lossy(&bytes).into_owned();
         let mut is_empty = true;
         for (index, line) in text.lines().enumerate() {
             match SurveyRow::parse(line) {

@@ -4,4 +4,4 @@ mod export;
 mod import;
 
 pub use export::Exported;
-pub use import::{Imported, Limits};
+pub use import::{Imported, Limits, unpacked};
