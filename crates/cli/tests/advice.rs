@@ -374,6 +374,36 @@ fn the_slow_card_of_a_public_case_is_told_in_figures() {
     }
 }
 
+// Breaks when the classes of a mounted card cannot be asked for, or a test file stays behind or replaces something.
+#[test]
+fn speed_classes_are_judged_in_a_directory() {
+    if !has_means(&["losetup", "mkfs.ext4"]) {
+        return;
+    }
+    let device = sparse(480 << 20);
+    tool("mkfs.ext4", &["-q", device.dev()]);
+    let mounted = Mounted::new("ext4", device.dev(), "");
+    let dir = mounted.path();
+    fs::write(dir.join("mine"), "mine").unwrap();
+    let args = ["probe", "speed-class", dir.to_str().unwrap(), "--json", "--no-record"];
+    let ran: super::common::Ran = drivescope(args).arg("--no-progress").output().unwrap().into();
+    let ran = ran.says(&["writes a test file of 256MiB, and removes it at the end"]);
+    let evidence = &ran.body()["evidence"]["speed_class"];
+    assert!(evidence["writes"]["per_s"].as_f64().unwrap() > 0.0, "{evidence}");
+    assert_eq!(evidence["units_bytes_per_s"].as_array().unwrap().len(), 8, "{evidence}");
+    holds(&evidence["unit_from"], &["a file does not show the card's"]);
+    let conditions = evidence["not_kept"].as_array().unwrap();
+    holds(conditions.last().unwrap(), &["it is a file"]);
+    let names = super::common::names(dir);
+    assert!(names.contains(&"mine".to_owned()), "{names:?}");
+    assert!(names.iter().all(|name| name == "mine" || name == "lost+found"), "{names:?}");
+    assert_eq!(fs::read_to_string(dir.join("mine")).unwrap(), "mine");
+    // Other probes need the device, and say so.
+    let refused: super::common::Ran =
+        drivescope(["probe", "align", dir.to_str().unwrap()]).output().unwrap().into();
+    refused.fails(2, &["is a directory"]);
+}
+
 // Breaks on the card of a public report, which was to be overwritten without a word.
 #[test]
 fn the_card_of_a_public_report_is_said_to_be_off_the_grid() {
