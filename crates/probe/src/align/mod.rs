@@ -172,6 +172,9 @@ fn caveats(
     };
     let mut caveats = Vec::new();
     let empty: u64 = conditions.never_written.iter().map(|(from, to)| to - from).sum();
+    let is_virtual = info.kind == DriveKind::Virtual;
+    // Of virtual drives cards alone know what they hold, and they report no cache; all others read as zeros.
+    let is_blank = conditions.is_blank() && (!is_virtual || info.cache_bytes.is_none());
     let is_none = findings.iter().any(|finding| finding.verdict == Verdict::None);
     let is_found = findings.first().is_some_and(|finding| finding.verdict == Verdict::Found);
     if empty > 0 {
@@ -181,7 +184,7 @@ fn caveats(
             format!("{percent}% of the region answer much faster, as what was never written does, and were left out"),
             written_once(info),
         ));
-    } else if conditions.is_blank() && !is_found && !is_none {
+    } else if is_blank && !is_found && !is_none {
         let percent = 100.0 * conditions.blank.unwrap_or_default();
         caveats.push(caveat(
             "never_written",
@@ -194,7 +197,7 @@ fn caveats(
         ));
     }
     if is_none {
-        let cause = match conditions.is_blank() {
+        let cause = match is_blank {
             true => {
                 "all or most of what was read is zeros or ones: a drive that was never written or was discarded shows \
                      no boundaries, and its erase blocks have a size all the same"
@@ -204,7 +207,11 @@ fn caveats(
                       same"
             }
         };
-        let remedy = format!("{}; or take the size from its data sheet", written_once(info));
+        let write = match is_virtual && !is_blank {
+            true => "write the whole drive once and probe again".to_owned(),
+            false => written_once(info),
+        };
+        let remedy = format!("{write}, or take the size from its data sheet");
         caveats.push(caveat("nothing_shows", cause.to_owned(), remedy));
     }
     if conditions.has_read_cache() {
