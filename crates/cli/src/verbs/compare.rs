@@ -172,7 +172,8 @@ fn find(name: &str, args: &CompareArgs) -> Result<Found> {
         return of_run(name, args);
     }
     let path = Path::new(name);
-    if name.contains(',') && !path.exists() {
+    let is_list = name.contains(',') && name.split(',').all(|part| !part.is_empty());
+    if is_list && !path.exists() {
         return in_sessions(name, args);
     }
     match fs::metadata(path) {

@@ -282,7 +282,8 @@ mod tests {
         let places = joined(followed("/file\n/image\n", &maps));
         assert_eq!(places, [100_000..104_096, 500_000..504_096]);
         let whole = BTreeMap::from([(1, image.clone()), (4, image)]);
-        assert_eq!(joined(followed("all+8192\n/image", &whole)), [500_000..508_192]);
+        let one = joined(followed("all+8192\n/image", &whole));
+        assert!(one.len() == 1 && one[0] == (500_000..508_192), "{one:?}");
         assert_eq!(joined(followed("-\n/image\n@\n-\n/other", &whole)).len(), 2);
     }
 
