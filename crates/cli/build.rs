@@ -1,4 +1,4 @@
-//! Asks the linker to keep functions with identical code once, where the linker is LLD.
+//! Asks the linker to keep functions with identical code once, and texts that end alike, where the linker is LLD.
 //!
 //! The compiler links with its own LLD by default on the targets named here, from 1.90 on; other linkers do not all know the option.
 
@@ -12,7 +12,7 @@ fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-env-changed=CARGO_ENCODED_RUSTFLAGS");
     if links_with_lld() {
-        println!("cargo::rustc-link-arg-bins=-Wl,--icf=all");
+        println!("cargo::rustc-link-arg-bins=-Wl,--icf=all,-O2");
     }
 }
 
