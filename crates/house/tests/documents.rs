@@ -74,7 +74,7 @@ fn every_flag_that_is_named_exists() {
     assert!(help.contains("drivescope trace replay"), "the verbs below a verb were not found");
     let word = |c: char| !c.is_ascii_alphanumeric() && c != '-';
     let known: BTreeSet<&str> = help.split(word).filter(|w| w.starts_with("--")).collect();
-    // Flags of other programs that the documents name.
+    // Flags of other programs and of scripts that the documents name.
     let others = [
         "--locked",
         "--release",
@@ -84,6 +84,7 @@ fn every_flag_that_is_named_exists() {
         "--keep",
         "--program",
         "--fast-precondition",
+        "--minutes",
     ];
     for document in documents() {
         for span in code_spans(&document.text).into_iter().filter(|s| s.starts_with("--")) {

@@ -10,7 +10,8 @@ use stats::verdict::Evidence;
 fn texts(dir: &str, end: &str) -> Option<Vec<Text>> {
     let at = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/cases/public-2026-11/ssd");
     let Ok(entries) = std::fs::read_dir(Path::new(at).join(dir)) else {
-        println!("skipped: {dir} is not beside the workspace");
+        let path = format!("{at}/{dir}");
+        println!("skipped: this machine has no {path}");
         return None;
     };
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
