@@ -26,12 +26,12 @@ alike. A directory gets a test file; existing files and devices are only read:
 to compare what writing to them does, mark them with --write and compare the
 runs.
 
-Each side is compared with those named before it. Faster and slower hold together
-at 98 %, over all tests; equivalent is within the margin; undecided says about
-how many runs would decide. Sides that were measured each by itself are faster or
-slower only beyond --session-offset: their runs cannot show how far another
-session would be from theirs. A side may have several sessions, with commas in
-between: where those of two sides took turns, each is one observation.
+Each side is compared with those named before it. Faster and slower hold
+together at 98 %, over all tests; equivalent is within the margin; undecided
+says about how many runs would decide. Sides that were measured each by itself
+are faster or slower only beyond --session-offset: their runs cannot show how
+far another session would be from theirs. A side may have several sessions, with
+commas in between: where those of two sides took turns, each is one observation.
 
 Exit codes: 0 no difference beyond the tolerance is known; 1 one is, or a number
 was withdrawn, or the sides have no test in common.")]
