@@ -33,9 +33,11 @@ pub struct Comparison {
     /// Confidence of the intervals.
     pub confidence: f64,
     /// Confidence that none of the verdicts *faster* and *slower* is wrong.
+    #[serde(default = "Comparison::verdicts_before")]
     pub verdict_confidence: f64,
     /// How far apart two sessions of one drive may be, in percent: an assumption about sides that were measured each by
     /// itself.
+    #[serde(default)]
     pub session_offset_percent: f64,
     /// What is compared, in the order named.
     pub sides: Vec<Side>,
@@ -59,6 +61,7 @@ pub struct Side {
     /// Names the measurement in blocks that it was part of.
     pub blocks: Option<String>,
     /// The sessions that it was measured in, where several were named for it; else none.
+    #[serde(default)]
     pub sessions: Vec<SideSession>,
 }
 
@@ -123,8 +126,10 @@ pub struct Pair {
     pub latency: Option<LatencyRatio>,
     /// True when both were measured in several sessions that took turns: each session is one observation, and no offset of
     /// sessions is assumed.
+    #[serde(default)]
     pub by_sessions: bool,
     /// Why the verdict is withheld, and what to do, in words; null where it is not.
+    #[serde(default)]
     pub not_decided: Option<String>,
 }
 
@@ -158,6 +163,11 @@ impl Verdict {
 }
 
 impl Comparison {
+    /// Confidence of verdicts in documents of before it was named in them.
+    fn verdicts_before() -> f64 {
+        CONFIDENCE
+    }
+
     /// True when two sides are known to differ by more than `tolerance_percent`: the whole interval lies beyond it, less what
     /// two sessions may differ by where they were measured each by itself.
     pub fn differs_beyond(&self, tolerance_percent: f64) -> bool {
