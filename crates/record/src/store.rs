@@ -52,6 +52,9 @@ const BUFFER: usize = 256 << 10;
 /// locked holds its lock for microseconds, and must not be taken for a writer.
 const TRIES: u32 = 40;
 const WAIT: Duration = Duration::from_millis(5);
+/// The same for the lock of a runs directory: whoever holds it writes an index of many runs, on a machine that may be busy,
+/// and a run that took hours must not be lost to that.
+const DIRECTORY_TRIES: u32 = 2000;
 
 /// Locks, waiting for a short while; `None` when it is still locked then.
 pub(crate) fn lock_soon<F: Files>(
@@ -59,7 +62,8 @@ pub(crate) fn lock_soon<F: Files>(
     path: &Path,
     create: bool,
 ) -> io::Result<Option<F::Lock>> {
-    for _ in 1..TRIES {
+    let tries = if path.ends_with(DIRECTORY_LOCK) { DIRECTORY_TRIES } else { TRIES };
+    for _ in 1..tries {
         if let Some(lock) = files.lock(path, create)? {
             return Ok(Some(lock));
         }
