@@ -272,9 +272,7 @@ impl Work {
             Task::OpenAu(_) => self.confirmed(findings),
             _ => findings,
         };
-        let given = |finding: &Finding| self.known.given(finding.name).is_some();
-        let stated = |finding: Finding| if given(&finding) { finding } else { finding.borne_out() };
-        let findings = findings.into_iter().map(stated).collect();
+        let findings = findings.into_iter().map(|finding| self.known.stated(finding)).collect();
         let spent = desk.spent().since(before);
         Ok(Done { probe: task.word().to_owned(), findings, evidence, caveats, spent, halted })
     }

@@ -65,6 +65,13 @@ impl Known {
         self.given.iter().find(|(known, _)| *known == name).map(|(_, value)| *value)
     }
 
+    /// `finding` as it may be stated: with the confidence that calibration bears out at most, or as it is of a value that the
+    /// user gave.
+    #[must_use]
+    pub fn stated(&self, finding: Finding) -> Finding {
+        if self.given(finding.name).is_some() { finding } else { finding.borne_out() }
+    }
+
     /// What the probes said.
     pub fn finding(&self, name: Name) -> Option<&Finding> {
         self.findings.iter().find(|finding| finding.name == name)

@@ -170,7 +170,8 @@ fn find_unit(desk: &mut Desk<'_>, known: &Known, evidence: &mut Evidence) -> Res
     } else {
         let options = align::Options::default();
         let outcome = desk.on_disk(|desk| align::probe(desk, known, &options))?;
-        let found = outcome.findings.first().filter(|it| it.verdict == Verdict::Found);
+        let stated = outcome.findings.into_iter().next().map(|finding| known.stated(finding));
+        let found = stated.filter(|it| it.verdict == Verdict::Found);
         if let Some((unit, found)) = found.and_then(|it| Some((it.value.filter(is_enough)?, it))) {
             let percent = 100.0 * found.confidence.unwrap_or_default();
             evidence.unit_bytes = Some(unit);

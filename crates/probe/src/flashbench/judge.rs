@@ -21,7 +21,7 @@ pub fn judge(tables: &[Table], erase_block: Option<u64>) -> Vec<Finding> {
         }
     }
     known.learn(&open(tables));
-    known.findings()
+    known.findings().into_iter().map(|finding| known.stated(finding)).collect()
 }
 
 fn aligned(table: &AlignTable, erase_block: Option<u64>) -> Vec<Finding> {
