@@ -76,6 +76,10 @@ fn cached_and_durable_writes_are_told_apart_and_the_fall_is_shown() {
         ["mark", "sim:qlc-pslc", "--write-only", "--tests=SEQ1MQ8T1", "--seed=3", "--span=all"];
     let shown = run([&cached[..], &["--no-record", "--no-progress"]].concat()).stdout;
     assert!(shown.contains("cached: burst 1800, sustained 17"), "{shown}");
+    assert!(
+        shown.contains("volatile cache") && !shown.contains("burst speed"),
+        "a fall was seen: {shown}"
+    );
     let durable = writes("sim:qlc-pslc", &["--dsync", "--duration=1s"]);
     assert_eq!(durable["safety"], "durable");
     let reads = mark("sim:qlc-pslc", &["--read-only", "--tests=SEQ1MQ8T1", "--duration=1s"]).body();

@@ -323,11 +323,17 @@ pub(crate) fn of_test(
     let is_volatile = context.info.write_cache == Some(WriteCache::WriteBack);
     let may_wait = case.phase.ops.iter().any(|o| o.op == Op::Write && !o.fua);
     if is_volatile && may_wait && test.headline {
-        add(
-            "volatile_writes",
-            "writes count as complete in the drive's volatile cache, so this is its burst speed as far as that cache reaches".to_owned(),
-            "add --dsync for durable writes, or a longer --duration for sustained ones",
-        );
+        let in_cache = "writes count as complete in the drive's volatile cache";
+        // After a fall that was seen, the sustained rate stands beside the burst.
+        if test.writes.as_ref().is_some_and(|writes| writes.sustained_mb_s.is_some()) {
+            add("volatile_writes", in_cache.to_owned(), "add --dsync for durable writes");
+        } else {
+            add(
+                "volatile_writes",
+                format!("{in_cache}, so this is its burst speed as far as that cache reaches"),
+                "add --dsync for durable writes, or a longer --duration for sustained ones",
+            );
+        }
     }
     caveats
 }
