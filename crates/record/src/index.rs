@@ -110,9 +110,7 @@ pub(crate) fn rebuild<F: Files>(files: &F, dir: &Path) -> Result<usize, RecordEr
 
 /// Puts one run in the index.
 pub(crate) fn note<F: Files>(files: &F, dir: &Path, kept: Kept) -> Result<(), RecordError> {
-    let path = dir.join(DIRECTORY_LOCK);
-    let lock = store::lock_soon(files, &path, true).map_err(RecordError::io("lock it", &path))?;
-    let _changing = lock.ok_or_else(|| RecordError::DirectoryBusy { dir: dir.to_owned() })?;
+    let _changing = store::lock_directory(files, dir)?;
     let mut rows = read(files, dir).unwrap_or_default();
     rows.insert(kept.row.id.clone(), kept);
     write(files, dir, &rows)

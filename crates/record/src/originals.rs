@@ -237,10 +237,7 @@ impl<F: Files> Vault<F> {
     /// Held while data comes to be here, so that nobody takes it for what a dead process left.
     fn changing(&self) -> Result<F::Lock, RecordError> {
         store::make_dirs(&self.files, &self.dir)?;
-        let path = self.dir.join(store::DIRECTORY_LOCK);
-        let lock = store::lock_soon(&self.files, &path, true);
-        let lock = lock.map_err(RecordError::io("lock it", &path))?;
-        lock.ok_or_else(|| RecordError::DirectoryBusy { dir: self.dir.clone() })
+        store::lock_directory(&self.files, &self.dir)
     }
 
     /// Removes data without a description whose process is dead: it had not overwritten anything yet, or had put all back.

@@ -7,7 +7,7 @@ use crate::files::{Files, RealFiles};
 use crate::index::{self, Listing};
 use crate::load::{self, Found, Run};
 use crate::run::RunWriter;
-use crate::store::{self, DIRECTORY_LOCK, RECORD};
+use crate::store::{self, RECORD};
 use crate::sums::{self, Integrity, Sums};
 use crate::{Head, RecordError, RunId, State, age, removal};
 
@@ -247,10 +247,7 @@ impl<F: Files> Runs<F> {
 
     /// Locks the directory against others that make or remove names in it.
     pub(crate) fn changing(&self) -> Result<F::Lock, RecordError> {
-        let path = self.dir.join(DIRECTORY_LOCK);
-        let lock = store::lock_soon(&self.files, &path, true);
-        let lock = lock.map_err(RecordError::io("lock it", &path))?;
-        lock.ok_or_else(|| RecordError::DirectoryBusy { dir: self.dir.clone() })
+        store::lock_directory(&self.files, &self.dir)
     }
 
     fn known(&self, id: &RunId) -> Result<(), RecordError> {

@@ -52,8 +52,8 @@ const BUFFER: usize = 256 << 10;
 /// locked holds its lock for microseconds, and must not be taken for a writer.
 const TRIES: u32 = 40;
 const WAIT: Duration = Duration::from_millis(5);
-/// The same for the lock of a runs directory: whoever holds it writes an index of many runs, on a machine that may be busy,
-/// and a run that took hours must not be lost to that.
+/// The same for the lock of a runs directory. Its holder writes an index of many runs, perhaps on a busy machine, and a run
+/// that took hours must not be lost to that.
 const DIRECTORY_TRIES: u32 = 2000;
 
 /// Locks, waiting for a short while; `None` when it is still locked then.
@@ -62,7 +62,26 @@ pub(crate) fn lock_soon<F: Files>(
     path: &Path,
     create: bool,
 ) -> io::Result<Option<F::Lock>> {
-    let tries = if path.ends_with(DIRECTORY_LOCK) { DIRECTORY_TRIES } else { TRIES };
+    lock_within(files, path, create, TRIES)
+}
+
+/// Locks a runs directory, for a change of what is in it.
+///
+/// # Errors
+/// [`RecordError::DirectoryBusy`] when another process holds the lock for long, and what a file operation answered.
+pub(crate) fn lock_directory<F: Files>(files: &F, dir: &Path) -> Result<F::Lock, RecordError> {
+    let path = dir.join(DIRECTORY_LOCK);
+    let lock = lock_within(files, &path, true, DIRECTORY_TRIES);
+    let lock = lock.map_err(RecordError::io("lock it", &path))?;
+    lock.ok_or_else(|| RecordError::DirectoryBusy { dir: dir.to_owned() })
+}
+
+fn lock_within<F: Files>(
+    files: &F,
+    path: &Path,
+    create: bool,
+    tries: u32,
+) -> io::Result<Option<F::Lock>> {
     for _ in 1..tries {
         if let Some(lock) = files.lock(path, create)? {
             return Ok(Some(lock));
