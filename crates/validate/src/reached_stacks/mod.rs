@@ -9,15 +9,13 @@ use std::fmt::Write as _;
 use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, Result, ensure};
 use clap::Args;
 use lab::reached::{Cell, Count, Worth, cells};
 
-use crate::binary::Binary;
 use crate::provenance::{self, Machine};
-use crate::stacks::{disk_under, disk_words, extents, fresh_dir, with_program};
+use crate::stacks::{disk_under, disk_words, extents, fresh_dir, run_script};
 use crate::{reached, sheet};
 
 /// Options of `reached-stacks`.
@@ -38,25 +36,13 @@ const PLAIN: &str = "plain:";
 /// # Errors
 /// When a stack cannot be measured on, or the table cannot be written.
 pub fn run(options: &Options) -> Result<bool> {
-    let binary = Binary::find()?;
     let out = sheet::table_dir(Some(&options.out), false)?;
     let (commit, load) = (provenance::commit()?, provenance::load());
     let work = fresh_dir("reached-stacks")?;
     let disk = disk_under(&work)?;
     let began = std::time::Instant::now();
-    let ran = Command::new("bash")
-        .arg(SCRIPT)
-        .args([&work, &disk])
-        .env("PATH", with_program(&binary)?)
-        .stdin(Stdio::null())
-        .stderr(Stdio::piped())
-        .output()
-        .context("cannot start bash")?;
+    let stdout = run_script(SCRIPT, &work, &disk)?.stdout;
     let seconds = began.elapsed().as_secs();
-    let said = String::from_utf8_lossy(&ran.stderr);
-    eprint!("{said}");
-    ensure!(ran.status.success(), "{SCRIPT} ended with {}", ran.status);
-    let stdout = String::from_utf8_lossy(&ran.stdout).replace(&*work.to_string_lossy(), "…");
     let (mut texts, mut counts, mut left) = (String::new(), Vec::new(), Vec::new());
     for (number, text) in (1..).zip(cell_texts(&stdout)) {
         let name = text.lines().next().unwrap_or_default().trim_start_matches("cell ");

@@ -35,24 +35,11 @@ const SCRIPT: &str = "crates/validate/src/stacks/stacks.sh";
 /// # Errors
 /// When a stack cannot be measured on, or the table cannot be written.
 pub fn run(options: &Options) -> Result<bool> {
-    let binary = Binary::find()?;
     let out = sheet::table_dir(Some(&options.out), false)?;
     let (commit, load) = (provenance::commit()?, provenance::load());
     let work = fresh_dir("stacks")?;
     let disk = disk_under(&work)?;
-    let ran = Command::new("bash")
-        .arg(SCRIPT)
-        .args([&work, &disk])
-        .env("PATH", with_program(&binary)?)
-        .stdin(Stdio::null())
-        .stderr(Stdio::piped())
-        .output()
-        .context("cannot start bash")?;
-    let said = String::from_utf8_lossy(&ran.stderr);
-    eprint!("{said}");
-    ensure!(ran.status.success(), "{SCRIPT} ended with {}", ran.status);
-    // Where the files were is of no interest to a reader.
-    let stdout = String::from_utf8_lossy(&ran.stdout).replace(&*work.to_string_lossy(), "…");
+    let Said { stdout, stderr: said } = run_script(SCRIPT, &work, &disk)?;
     let measured = stdout.lines().filter(|line| line.starts_with("cell ")).count();
     let places = places(&work.join("leaf"))?;
     let mut counts = Vec::new();
@@ -79,6 +66,33 @@ pub fn run(options: &Options) -> Result<bool> {
     fs::remove_dir_all(&work).with_context(|| format!("{}: stays", work.display()))?;
     // What others do on the disk is in our counters too, and in none of these verdicts.
     Ok(!cells.iter().any(|c| [Worth::WrongProven, Worth::WrongRefuted].contains(&c.worth)))
+}
+
+/// Output of a script that measured.
+pub struct Said {
+    /// With the directory of its files left out, which is of no interest to a reader.
+    pub stdout: String,
+    pub stderr: String,
+}
+
+/// Runs `script` with the directory for its files and the disk that they lie on, and the program in its path.
+///
+/// # Errors
+/// When it cannot be run, or fails.
+pub fn run_script(script: &str, work: &Path, disk: &Path) -> Result<Said> {
+    let ran = Command::new("bash")
+        .arg(script)
+        .args([work, disk])
+        .env("PATH", with_program(&Binary::find()?)?)
+        .stdin(Stdio::null())
+        .stderr(Stdio::piped())
+        .output()
+        .context("cannot start bash")?;
+    let stderr = String::from_utf8_lossy(&ran.stderr).into_owned();
+    eprint!("{stderr}");
+    ensure!(ran.status.success(), "{script} ended with {}", ran.status);
+    let stdout = String::from_utf8_lossy(&ran.stdout).replace(&*work.to_string_lossy(), "…");
+    Ok(Said { stdout, stderr })
 }
 
 fn page(head: &str, cells: &[Cell], left: &[&str]) -> String {
