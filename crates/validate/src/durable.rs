@@ -78,7 +78,7 @@ impl Figures {
         }
     }
 
-    /// What differs by more than it may.
+    /// Values that differ by more than allowed.
     fn faults(&self, truth: &Figures) -> Vec<String> {
         let near = |own: f64, of: f64| (own - of).abs() <= SHARE * of + TEXT_NS;
         let checks = [

@@ -19,7 +19,7 @@ use super::subject::{Subject, Subjects};
 use super::tracepoints::{self, Tracepoints};
 use super::{BUFFER_MIN, TracerRoots};
 
-/// The tracepoint that is on: each request once, with the bytes that completed and before anybody is told.
+/// The only tracepoint that is enabled: once per request, with the bytes that completed, before its issuer is notified.
 const COMPLETE: &str = "block_rq_complete";
 /// Most memory for the kernel's buffers of all CPUs together.
 const BUFFERS_MAX: Bytes = Bytes::mib(64);

@@ -18,7 +18,7 @@ const LEVEL_PARTS: usize = 2;
 /// Gain in minus twice the log-likelihood that a level has to bring. The greatest of the gains that noise brings to ten parts
 /// is above this in about one window of a thousand.
 const LEVEL_GAIN: f64 = 16.0;
-/// One window of so many may show several levels without a doubt: something else used the drive, and the median stands it.
+/// Up to one in this many windows may show several levels: other use of the drive, which the median withstands.
 const STRAY_SHARE: usize = 4;
 
 pub(super) fn judge(case: &Case<'_>) -> Proof {

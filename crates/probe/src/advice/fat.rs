@@ -18,7 +18,7 @@ const TRACK: u64 = 63;
 const BOOT_SECTORS: u64 = 24;
 /// Distance from the beginning of a partition within which its clusters have to begin.
 const REACH: u64 = GIB;
-/// What a partition table of the old form (MBR) can address, in sectors.
+/// Sectors that an MBR partition table can address.
 pub(super) const MBR_SECTORS: u64 = u32::MAX as u64;
 
 /// Partition that takes the filesystem.

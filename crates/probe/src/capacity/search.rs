@@ -127,7 +127,7 @@ impl Asker<'_, '_> {
         Ok(())
     }
 
-    /// What pushes places out of the cache that was seen, at the end of `stage`.
+    /// Range at the end of `stage` whose writes push earlier ones out of the cache that was seen.
     fn flood(&self, evidence: &Evidence, stage: &Stage) -> (u64, u64) {
         let held = evidence.kept_late() * SECTOR;
         let len = (held + FLOOD + 2 * REORDERED).min(stage.end - stage.begin);

@@ -56,7 +56,7 @@ impl Default for Limits {
 /// Survey rows beside the runs, as scripts/field-trial puts them there.
 const ROWS: &str = "rows.txt";
 
-/// Content of an archive without its form, for whoever looks for lines of text in it; what is no archive is given back.
+/// Unpacked content of a gzip archive, for a search for lines of text; other content is returned unchanged.
 ///
 /// # Errors
 /// When it is broken, or its content longer than `most` bytes.

@@ -63,7 +63,7 @@ fn chains(whole: &[u8; CHUNK]) -> Option<Box<Chains>> {
     Some(Box::new(chains))
 }
 
-/// What [`chains`] was made of.
+/// Results that [`chains`] was made of.
 fn unchain(chains: &Chains) -> [u8; CHUNK] {
     let mut whole = [0; CHUNK];
     for (sector, &[first, second]) in whole.as_chunks_mut::<SECTOR>().0.iter_mut().zip(chains) {

@@ -19,8 +19,8 @@ pub enum Design {
 }
 
 impl Design {
-    /// The fewest runs of each at which one of so many tests, judged `together` by Holm's procedure, can be told apart: the
-    /// p-value of the most extreme order, times their count, is at most [`ERROR_MAX`] then.
+    /// Least count of runs of each side at which a difference can be significant when `together` tests are judged by Holm's
+    /// procedure: the p-value of the most extreme order, times `together`, is at most [`ERROR_MAX`] then.
     pub fn fewest_runs(self, together: usize) -> usize {
         self.fewest(together, ERROR_MAX)
     }
@@ -55,8 +55,8 @@ const TREND_P: f64 = 0.01;
 /// was measured. Of two tests of it the smaller probability counts, so that about 7 % of independent series pass for one.
 const WANDERS_P: f64 = 0.05;
 
-/// Blocks that wander are worth about one observation with twice their spread, so that a difference of so many standard
-/// deviations of theirs is one all the same.
+/// Standard deviations beyond which a difference counts although the blocks wander: they are worth about one observation with
+/// twice their spread.
 const FAR: f64 = 4.0;
 
 /// Two groups of runs, `a` to `b`, on a logarithmic scale.

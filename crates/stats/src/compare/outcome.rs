@@ -64,7 +64,7 @@ pub struct Judged {
 /// 1 - `confidence` (Schuirmann 1987) and takes precedence: what differs by less than the `margin` (0.02 for 2 %) is no
 /// difference.
 ///
-/// What the runs alone would tell apart is withheld where sessions differ by as much, or where the blocks wander.
+/// A difference that the runs alone would show is withheld where sessions differ by as much, or where the blocks wander.
 pub fn judge(contrasts: &[Contrast], confidence: f64, margin: f64) -> Vec<Judged> {
     let error = 1.0 - confidence;
     let least = error.min(ERROR_MAX);

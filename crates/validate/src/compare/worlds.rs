@@ -199,7 +199,7 @@ impl Arm {
         }
     }
 
-    /// What the program assumes about sessions of sides that were measured so.
+    /// Assumption of the program about sessions of sides that were measured so.
     fn offset(self) -> f64 {
         if self == Arm::Sessions { 0.0 } else { SESSIONS }
     }

@@ -35,7 +35,7 @@ struct Bench<'a> {
     runs: PathBuf,
 }
 
-/// What has to be the same.
+/// Values that have to be equal.
 #[derive(Debug, PartialEq)]
 struct Answer([Value; 5]);
 

@@ -39,7 +39,7 @@ pub struct Options {
     out: Option<PathBuf>,
 }
 
-/// What a program did with a place.
+/// Outcome of a program on one place.
 #[derive(Clone, Debug)]
 struct Turn {
     place: &'static str,

@@ -11,7 +11,7 @@ const ALIGN: &str = include_str!("../../fixtures/published/align.tsv");
 /// Figures of fio's JSON, a line a round.
 const ROUNDS: &str = include_str!("../../fixtures/published/rounds.tsv");
 
-/// Which half an input is in: by the first hexadecimal digit of the SHA-256 of its address, odd is set aside.
+/// Half that an input is in: by the first hexadecimal digit of the SHA-256 of its address, odd is set aside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Half {
     /// Looked at while the program was changed.
@@ -37,7 +37,7 @@ impl Half {
     }
 }
 
-/// What a page states of the erase block.
+/// Erase block that a page states.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Stated {
     /// One of these sizes, in bytes.

@@ -73,7 +73,7 @@ pub(super) struct Scored {
     pub(super) stated: String,
     pub(super) said: String,
     pub(super) outcome: Outcome,
-    /// What reading by a rule of thumb makes of it.
+    /// Reading by the rule of thumb.
     pub(super) by_thumb: Option<Outcome>,
     /// The size that was found.
     pub(super) found: Option<u64>,
@@ -101,7 +101,7 @@ fn of_stated(stated: &Stated, value: Option<u64>) -> Outcome {
     }
 }
 
-/// What `import flashbench` says of `table`.
+/// Answer of `import flashbench` to `table`.
 ///
 /// # Errors
 /// When it cannot be read, or not whole.
@@ -167,7 +167,7 @@ fn judged(rounds: &[Text]) -> Result<Vec<Judged>> {
     Ok(read.into_iter().map(|result| judge::judge(result, &Known::default())).collect())
 }
 
-/// What `judge` says of `cell` by the SNIA's rule: met with its last round, and not met without it.
+/// Answer of `judge` to `cell` by the SNIA's rule: met with its last round, and not met without it.
 ///
 /// # Errors
 /// When it cannot be read.
