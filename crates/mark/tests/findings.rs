@@ -231,6 +231,10 @@ fn repeatable_tells_spread_from_two_groups() {
     let outlier = rates([100.0, 101.0, 99.5, 100.5, 60.0, 100.2, 99.8, 100.1]);
     assert_eq!(outlier.verdict, Verdict::Unprovable, "one stray run of eight: more runs decide");
     assert!(outlier.evidence.contains_key("runs_needed"));
+    assert!(outlier.reason.contains("runs are needed"), "{}", outlier.reason);
+    let cliff = rates([655.0, 655.2, 655.1, 2621.0, 655.3, 655.1, 655.2, 654.9]);
+    assert_eq!(cliff.verdict, Verdict::Unprovable);
+    assert!(cliff.reason.contains("no practical count of runs"), "{}", cliff.reason);
     let mut few = World::sound();
     few.runs.truncate(5);
     let test = few.test();

@@ -5,6 +5,9 @@ use stats::{Proof, Verdict, median, median_interval, runs_needed};
 use super::{Case, MARGIN, mb_s, percent};
 use crate::findings::CONFIDENCE;
 
+/// Most runs that are suggested: of the default test, more than an hour.
+const PRACTICAL: usize = 1000;
+
 pub(super) fn judge(case: &Case<'_>) -> Proof {
     let rates = case.rates();
     let n = rates.len();
@@ -40,12 +43,15 @@ pub(super) fn judge(case: &Case<'_>) -> Proof {
                 );
                 Proof::new(Verdict::Refuted, reason)
             } else {
-                let more = needed.map_or("more".to_owned(), |n| format!("about {n}"));
-                let reason = format!(
-                    "the median of {n} runs is known within {}; {more} runs are needed for {}",
-                    percent(half),
-                    percent(MARGIN)
-                );
+                let (known, wanted) = (percent(half), percent(MARGIN));
+                let more = match needed {
+                    Some(needed) if needed > PRACTICAL => {
+                        format!("no practical count of runs makes it {wanted}")
+                    }
+                    Some(needed) => format!("about {needed} runs are needed for {wanted}"),
+                    None => format!("more runs are needed for {wanted}"),
+                };
+                let reason = format!("the median of {n} runs is known within {known}; {more}");
                 Proof::new(Verdict::Unprovable, reason)
             };
             proof.with("half_width", half).with("typical_deviation", typical)
