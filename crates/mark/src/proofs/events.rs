@@ -4,7 +4,7 @@
 use block::{Bytes, LeafEvents, Medium, Op};
 use stats::{Proof, Verdict};
 
-use super::reached::{RATIO, TASK_MIN, through_cache};
+use super::reached::{RATIO, TASK_MIN, between, through_cache};
 use super::{Case, below, growth, percent};
 
 /// Events of one direction over all counted runs.
@@ -89,10 +89,13 @@ fn decide(
         let complete = seen.lost == 0 && !seen.moved && !elsewhere;
         return complete.then(|| {
             let missing = percent(1.0 - seen.ratio);
-            let reason = format!(
-                "{missing} of the bytes {verb} never came to their places on {at}, as the kernel's block events show: a layer \
-                 above kept or served them"
+            let seen = format!(
+                "{missing} of the bytes {verb} never came to their places on {at}, as the kernel's block events show"
             );
+            let reason = match below::page_cache(case) {
+                Some((_, cache)) => format!("{}; {seen}", between(cache)),
+                None => format!("{seen}: a layer above kept or served them"),
+            };
             (Verdict::Refuted, reason)
         });
     }

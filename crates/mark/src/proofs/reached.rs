@@ -93,7 +93,8 @@ fn by_construction(case: &Case<'_>) -> Option<Proof> {
     })
 }
 
-fn between(cache: &str) -> String {
+/// The layer that answers, whether counters or events showed it.
+pub(super) fn between(cache: &str) -> String {
     format!("a page cache lies between target and device: {cache}")
 }
 
