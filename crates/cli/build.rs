@@ -1,4 +1,5 @@
-//! Asks the linker to keep functions with identical code once, and texts that end alike, where the linker is LLD.
+//! Asks the linker to keep functions with identical code once, texts that end alike, and addresses that are settled at the start
+//! packed (`DT_RELR`, a twentieth of the program), where the linker is LLD.
 //!
 //! The compiler links with its own LLD by default on the targets named here, from 1.90 on; other linkers do not all know the option.
 
@@ -13,6 +14,23 @@ fn main() {
     println!("cargo::rerun-if-env-changed=CARGO_ENCODED_RUSTFLAGS");
     if links_with_lld() {
         println!("cargo::rustc-link-arg-bins=-Wl,--icf=all,-O2");
+        if unpacks_addresses() {
+            println!("cargo::rustc-link-arg-bins=-Wl,-z,pack-relative-relocs");
+        }
+    }
+}
+
+/// Whether this machine's C library reads packed addresses, as glibc does from 2.36 on. An older one names this when it is
+/// asked to run the program.
+fn unpacks_addresses() -> bool {
+    let Ok(printed) = Command::new("getconf").arg("GNU_LIBC_VERSION").output() else {
+        return false;
+    };
+    let version = String::from_utf8_lossy(&printed.stdout);
+    let mut numbers = version.trim().trim_start_matches("glibc ").split('.').map(str::parse::<u32>);
+    match (numbers.next(), numbers.next()) {
+        (Some(Ok(major)), Some(Ok(minor))) => (major, minor) >= (2, 36),
+        _ => false,
     }
 }
 
