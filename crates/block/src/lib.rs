@@ -14,6 +14,7 @@ mod environment;
 pub mod health;
 mod identity;
 mod layout;
+pub mod number;
 mod sink;
 pub mod text;
 pub mod trace;

@@ -46,10 +46,14 @@ impl Bytes {
         Bytes(self.0.saturating_sub(other.0))
     }
 
-    /// For messages: exactly, as flags take it, where that is short, such as `40MiB`; else about, such as `1.20 GiB`.
-    pub fn told(self) -> String {
-        const SHORT: usize = 8;
-        Some(self.to_string()).filter(|exact| exact.len() <= SHORT).unwrap_or_else(|| self.about())
+    /// For messages: exactly where that is short, such as `40 MiB`; else about, such as `1.20 GiB`.
+    pub fn human(self) -> String {
+        const SHORT: usize = 9;
+        let flag = self.to_string();
+        let (number, unit) = flag.split_at(flag.find(char::is_alphabetic).unwrap_or(flag.len()));
+        Some(format!("{number} {unit}"))
+            .filter(|exact| exact.len() <= SHORT)
+            .unwrap_or_else(|| self.about())
     }
 
     /// For sentences: whole where it is, such as `16 KiB`, else three significant digits, such as `1.20 GiB`.
@@ -94,6 +98,14 @@ impl Nanos {
     /// `n` seconds.
     pub const fn secs(n: u64) -> Nanos {
         Nanos(n * 1_000_000_000)
+    }
+
+    /// For messages: exactly, in the largest unit that divides it, such as `500 ms`.
+    pub fn human(self) -> String {
+        let flag = self.to_string();
+        let (number, unit) = flag.split_at(flag.find(char::is_alphabetic).unwrap_or(flag.len()));
+        let unit = if unit == "us" { "µs" } else { unit };
+        format!("{number} {unit}")
     }
 
     /// For sentences: whole seconds, minutes or hours, such as `90 s`, `5 min`, `3 h`.
@@ -210,8 +222,8 @@ mod tests {
     // Breaks when a size in a message is one that nobody can compare, or is rounded where it is short.
     #[test]
     fn sizes_of_messages_are_exact_where_that_is_short() {
-        let told = [40 << 20, 82_410_376 << 10, 2_705_531_740, 0].map(|bytes| Bytes(bytes).told());
-        assert_eq!(told, ["40MiB", "78.6 GiB", "2.52 GiB", "0B"]);
+        let told = [40 << 20, 82_410_376 << 10, 2_705_531_740, 0].map(|bytes| Bytes(bytes).human());
+        assert_eq!(told, ["40 MiB", "78.6 GiB", "2.52 GiB", "0 B"]);
         let about =
             [16 << 10, 1224 << 20, (1 << 30) - 1, u64::MAX].map(|bytes| Bytes(bytes).about());
         assert_eq!(about, ["16 KiB", "1.20 GiB", "1 GiB", "16.0 EiB"]);

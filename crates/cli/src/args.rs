@@ -313,7 +313,7 @@ pub struct LoadArgs {
     pub pause: Option<Nanos>,
     #[command(flatten)]
     pub how: HowArgs,
-    /// Runs of each test [default: 6, the fewest that have a 95 % interval; of
+    /// Runs of each test [default: 6, the fewest that have a 95% interval; of
     /// targets that are compared, the fewest that can tell all tests apart]
     #[arg(help_heading = "Repetition", long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub runs: Option<u32>,

@@ -152,7 +152,8 @@ impl Desk<'_> {
         plan.region.get_or_insert(Region { offset: Bytes::ZERO, length: size });
         if plan.region.is_some_and(|r| r.offset.0.saturating_add(r.length.0) > size.0) {
             bail!(
-                "{name}: the plan's region ends beyond a test file of {size}; give a larger --size"
+                "{name}: the plan's region ends beyond a test file of {}; give a larger --size",
+                size.human()
             );
         }
         // What can be known to fail is told before gigabytes are written; the rest when it is open.
@@ -181,7 +182,7 @@ impl Desk<'_> {
             .with_context(|| format!("{name}: its test file cannot be measured"))?;
         opened.describe(|info| info.name = name);
         let measured = self.on_real(opened, scratch.path(), dir, plan);
-        let what = format!("{} ({size})", scratch.path().display());
+        let what = format!("{} ({})", scratch.path().display(), size.human());
         match scratch.remove() {
             Ok(true) => {}
             Ok(false) => talk::note(&format!(
@@ -455,10 +456,14 @@ impl Desk<'_> {
             format!("{}: cannot remove the test file of {}", dir.display(), self.job.run_id)
         })?;
         if let Some(own) = own {
-            talk::note(&format!("removed {} ({}), left by this run", own.path.display(), own.size));
+            talk::note(&format!(
+                "removed {} ({}), left by this run",
+                own.path.display(),
+                own.size.human()
+            ));
         }
         for leftover in scratch::leftovers(dir) {
-            let what = format!("{} ({})", leftover.path.display(), leftover.size);
+            let what = format!("{} ({})", leftover.path.display(), leftover.size.human());
             let path = quoted(&leftover.path.to_string_lossy());
             if !leftover.is_ours {
                 talk::note(&format!(
@@ -529,7 +534,7 @@ fn agreed(leftover: &Leftover) -> Result<bool> {
     talk::ask(&format!(
         "An earlier run was killed and left {} ({}). Remove it? [y/N] ",
         leftover.path.display(),
-        leftover.size
+        leftover.size.human()
     ))
 }
 

@@ -146,7 +146,7 @@ fn sessions_that_take_turns_are_compared_as_observations() {
         fs::write(&path, mark.to_string()).unwrap();
         path.to_str().unwrap().to_owned()
     };
-    // Offsets of sessions of 1 %, and a difference of 10 %.
+    // Offsets of sessions of 1%, and a difference of 10%.
     let offsets = [1.0, 0.99, 1.01, 1.005, 0.995, 1.0];
     let side = |letter: &str, minute: &dyn Fn(usize) -> usize, rate: f64| {
         let of = |(number, offset): (usize, &f64)| {

@@ -119,7 +119,7 @@ fn the_contract_holds_on_a_virtual_target() {
     }
 }
 
-/// Five runs cannot bound a median with 95 % confidence: the widest interval holds it with 93.75 %.
+/// Five runs cannot bound a median with 95% confidence: the widest interval holds it with 93.75%.
 #[test]
 fn fewer_than_six_runs_have_no_interval() {
     let args = ["mark", "sim:hdd-7200", "--seed=7", "--quick", "--json", "--tests=RND4KQ1T1"];

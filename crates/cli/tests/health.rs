@@ -91,7 +91,7 @@ fn what_changed_is_told_for_the_same_drive_alone() {
     let page = run(["health", &target, &since]).stdout;
     assert!(page.contains("writes by the host  +500 KiB"), "{page}");
     assert!(page.contains("went back from 13 to 12"), "{page}");
-    assert!(page.contains("new: spare 3 %"), "{page}");
+    assert!(page.contains("new: spare 3%"), "{page}");
 
     let other = health(&recording("failing-sata.commands"), &[&since]);
     assert_eq!(other.code, Some(2));

@@ -190,7 +190,7 @@ fn rows() -> Vec<Row> {
         ),
         row(
             "rows.txt",
-            format!("drivescope-row/1 | {h} | 1 B | 2 MiB | ? | none | 1/1 | 99 %\n"),
+            format!("drivescope-row/1 | {h} | 1 B | 2 MiB | ? | none | 1/1 | 99%\n"),
             &["rows merge rows.txt"],
         ),
         row(

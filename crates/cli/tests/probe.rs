@@ -167,7 +167,7 @@ fn rows_are_redacted_and_merge_into_a_table() {
     assert_eq!(row.lines().count(), 1, "{row}");
     assert!(!row.contains("SECRET123"), "{row}");
     let file = dir.path().join("list.txt");
-    let other = "drivescope-row/1 | SA04G | 3904897024 B | 4 MiB | 16 KiB | none | 3/? | 98.0 %";
+    let other = "drivescope-row/1 | SA04G | 3904897024 B | 4 MiB | 16 KiB | none | 3/? | 98.0%";
     fs::write(&file, format!("A mail:\n> {row}\n> {row}and {other}\n")).unwrap();
     let file = file.to_str().unwrap();
     let merged = run(&["rows", "merge", file]).exits(0);

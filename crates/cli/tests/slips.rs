@@ -8,7 +8,7 @@ use std::path::Path;
 
 use common::{run, scratch_dir};
 
-/// Breaks when a bare 2 is 2 % of one flag and twice the whole of another.
+/// Breaks when a bare 2 is 2% of one flag and twice the whole of another.
 #[test]
 fn a_share_is_never_guessed() {
     for (flag, line) in [

@@ -105,5 +105,7 @@ fn a_file_without_a_block_is_refused_in_the_words_of_a_survey() {
     let file = dir.path().join("small");
     std::fs::write(&file, [7; 4096]).unwrap();
     let ran = run(["survey", file.to_str().unwrap(), "--no-record"]).exits(2);
-    assert!(ran.stderr.contains("small: has 4KiB") && ran.stderr.contains("name a larger file"));
+    assert!(
+        ran.stderr.contains("small has 4 KiB") && ran.stderr.contains("hint: name a larger file")
+    );
 }

@@ -99,7 +99,7 @@ fn content(criterion: &mut Criterion) {
             let mut buffer = vec![0u8; size];
             let mut offset = 0;
             group.throughput(Throughput::Bytes(size as u64));
-            group.bench_function(format!("{name}, knobs at {percent} %"), |b| {
+            group.bench_function(format!("{name}, knobs at {percent}%"), |b| {
                 b.iter(|| {
                     payload.fill(Bytes(offset), black_box(&mut buffer));
                     offset += size as u64;

@@ -21,5 +21,5 @@ fn main() {
         })
         .collect();
     spans.sort();
-    println!("read: median {:?}, 99 % {:?}", spans[times / 2], spans[times * 99 / 100]);
+    println!("read: median {:?}, 99% {:?}", spans[times / 2], spans[times * 99 / 100]);
 }

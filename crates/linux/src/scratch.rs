@@ -53,7 +53,7 @@ pub enum ScratchError {
     /// The filesystem has too little room, counted before anything was written.
     #[error(
         "{}: a test file of {} does not fit: {} are available and {} have to stay free; {}", .dir.display(),
-        .needed.told(), .available.told(), .reserve.told(), less(*available, *reserve)
+        .needed.human(), .available.human(), .reserve.human(), less(*available, *reserve)
     )]
     TooSmall {
         /// The directory.
@@ -68,7 +68,7 @@ pub enum ScratchError {
     /// The filesystem (or a quota) was full while the file was written; the file was removed.
     #[error(
         "{}: no space left after {} of {}; the test file was removed; take a smaller one (--size; -c of \
-         diskspd), or another directory", .dir.display(), .written.told(), .needed.told()
+         diskspd), or another directory", .dir.display(), .written.human(), .needed.human()
     )]
     Full {
         /// The directory.

@@ -298,7 +298,7 @@ fn warnings_become_findings() {
     assert_eq!(codes(&with(calm().put(3, 1, 9)), Severity::Critical), ["spare_low"]);
     let worn = with(calm().put(5, 1, 104));
     assert_eq!(codes(&worn, Severity::Warning), ["life_used_up"]);
-    assert!(worn.findings[0].cause.contains("104 %"));
+    assert!(worn.findings[0].cause.contains("104%"));
     assert_eq!(codes(&with(calm().put(160, 16, 1)), Severity::Warning), ["media_errors"]);
     assert_eq!(
         codes(&with(calm().put(1, 2, 273 + 70)), Severity::Warning),

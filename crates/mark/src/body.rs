@@ -80,7 +80,7 @@ pub struct Setup {
 pub struct Test {
     /// `SEQ1M Q8T1`.
     pub name: String,
-    /// `read`, `write`, or `mix70` for 70 % reads.
+    /// `read`, `write`, or `mix70` for 70% reads.
     pub op: String,
     /// Size of a transfer.
     pub block_bytes: Bytes,
@@ -141,7 +141,7 @@ impl Run {
     }
 }
 
-/// Percentiles of latency, in nanoseconds. Percentiles are exact to 0.1 %; mean and max are exact.
+/// Percentiles of latency, in nanoseconds. Percentiles are exact to 0.1%; mean and max are exact.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Latency {
     /// Median.
@@ -161,9 +161,9 @@ pub struct Latency {
 pub struct Spread {
     /// Median of the runs; null without any.
     pub median: Option<f64>,
-    /// Lower end of the median's 95 % interval; null for fewer than 6 runs.
+    /// Lower end of the median's 95% interval; null for fewer than 6 runs.
     pub low: Option<f64>,
-    /// Upper end of the median's 95 % interval; null for fewer than 6 runs.
+    /// Upper end of the median's 95% interval; null for fewer than 6 runs.
     pub high: Option<f64>,
     /// Counted runs.
     pub n: usize,

@@ -73,7 +73,7 @@ pub(crate) fn of_the_whole(plan: &Plan, executed: &Executed, context: &Context<'
             "budget",
             target,
             format!(
-                "the budget of {} ended before every median was known within {} %",
+                "the budget of {} ended before every median was known within {}%",
                 until.budget, until.half_width_percent
             ),
             "give a larger --budget, or a wider --until",
@@ -187,7 +187,7 @@ fn what_ended_it(executed: &Executed) -> String {
     }
 }
 
-/// Runs that have a 95 % interval of their median, at least.
+/// Runs that have a 95% interval of their median, at least.
 const FEWEST_RUNS: u32 = 6;
 
 /// Doubts about one test, of which so many runs were `planned` where it ended early.
@@ -207,8 +207,8 @@ pub(crate) fn of_test(
         add(
             "few_runs",
             match rates.len() {
-                1 => "1 run has no 95 % interval".to_owned(),
-                runs => format!("{runs} runs have no 95 % interval"),
+                1 => "1 run has no 95% interval".to_owned(),
+                runs => format!("{runs} runs have no 95% interval"),
             },
             match planned {
                 Some(planned) if planned >= FEWEST_RUNS => {
@@ -266,7 +266,7 @@ pub(crate) fn of_test(
     }
     if let Some((low_center, high_center, share_high)) = case.two_modes() {
         let cause = format!(
-            "{:.0} % of the runs lie around {} MB/s and the others around {}",
+            "{:.0}% of the runs lie around {} MB/s and the others around {}",
             share_high * 100.0,
             mb_s(high_center),
             mb_s(low_center)
@@ -410,7 +410,7 @@ fn of_arrays(subject: &str, case: &Case<'_>) -> Vec<Caveat> {
                 "cache_device",
                 subject,
                 format!(
-                    "bcache keeps {} above the backing drive, and it moved {share:.0} % of the bytes {verb}: the figure is that of both together",
+                    "bcache keeps {} above the backing drive, and it moved {share:.0}% of the bytes {verb}: the figure is that of both together",
                     names.join(", ")
                 ),
                 "for one drive's figure, measure it by itself",

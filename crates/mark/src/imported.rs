@@ -94,7 +94,7 @@ pub struct Source {
     pub job: String,
     /// The load in our notation, where all of it is told.
     pub spec: Option<TestSpec>,
-    /// `read`, `write`, or `mix70` for 70 % reads.
+    /// `read`, `write`, or `mix70` for 70% reads.
     pub op: String,
     /// Size of a transfer, where it is told.
     pub block: Option<Bytes>,
@@ -340,8 +340,8 @@ fn kept(sources: &[&Source]) -> ImportedTest {
 fn proofs(tool: &str, runs: usize) -> Proofs {
     let proof = |reason: String| Proof::new(Verdict::Unprovable, reason);
     let repeatable = match runs {
-        1 => "1 run has no spread, and no 95 % interval of the median".to_owned(),
-        2..=5 => format!("{runs} runs have no 95 % interval of the median; at least 6 are needed"),
+        1 => "1 run has no spread, and no 95% interval of the median".to_owned(),
+        2..=5 => format!("{runs} runs have no 95% interval of the median; at least 6 are needed"),
         _ => format!("that {runs} runs were of one drive in one state is in no file"),
     };
     Proofs {

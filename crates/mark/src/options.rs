@@ -91,7 +91,7 @@ impl FromStr for Direction {
             ("write", _) => Ok(Direction::Write),
             (_, Some(reads)) => Ok(Direction::Mix(reads)),
             _ => Err(format!(
-                "`{text}` is no operation: write read, write or mix70 (70 % reads; 1 to 99)"
+                "`{text}` is no operation: write read, write or mix70 (70% reads; 1 to 99)"
             )),
         }
     }
@@ -176,7 +176,7 @@ impl Options {
     pub const WARM_UP: Nanos = Nanos::millis(1_000);
     /// Idle time before a run by default: lets the drive finish what the run before left it.
     pub const PAUSE: Nanos = Nanos::millis(200);
-    /// The fewest runs that have a 95 % interval of the median.
+    /// The fewest runs that have a 95% interval of the median.
     pub const RUNS: u32 = 6;
     /// Length of the measured phase with `--quick`.
     pub const QUICK_DURATION: Nanos = Nanos::millis(500);

@@ -395,7 +395,7 @@ fn reached_knows_what_a_mirror_makes_of_a_byte() {
     let half = reached(&mirrored(1.0));
     assert_eq!(half.verdict, Verdict::Unprovable, "{}", half.reason);
     assert_eq!(reached(&mirrored(0.9)).verdict, Verdict::Refuted);
-    // Another 10 % may be others'.
+    // Another 10% may be others'.
     assert_eq!(reached(&mirrored(2.15)).verdict, Verdict::Proven);
     let others = reached(&mirrored(2.5));
     assert!(others.reason.contains("others"), "{}", others.reason);
@@ -491,7 +491,7 @@ fn a_cache_that_is_a_drive_is_told() {
     assert_eq!(world.doubts(), [], "a drive served it");
     let body = world.body();
     let caveat = body.caveats.iter().find(|c| c.code == "cache_device").unwrap();
-    assert!(caveat.cause.contains("nvme0n1") && caveat.cause.contains("100 %"), "{caveat:?}");
+    assert!(caveat.cause.contains("nvme0n1") && caveat.cause.contains("100%"), "{caveat:?}");
 }
 
 /// The kernel hands in again what it could not do without waiting, and charges it twice; a cache that serves a part

@@ -135,7 +135,7 @@ fn partition(erase: u64, name: &str) -> Advice {
         Some(format!("echo 'start={}' | sfdisk --label gpt {name}", size(start(erase)))),
         format!(
             "a partition that begins at a multiple of {} shares no erase block with another",
-            Bytes(erase)
+            Bytes(erase).human()
         ),
     )
 }
@@ -151,8 +151,8 @@ fn ext4(known: &Known, erase: u64, first: &str) -> Option<Advice> {
             Some(format!("mkfs.ext4 -E stride={stride},stripe-width={width} {first}")),
             format!(
                 "allocation then keeps to pages of {} and erase blocks of {}",
-                Bytes(stride * FS_BLOCK),
-                Bytes(erase)
+                Bytes(stride * FS_BLOCK).human(),
+                Bytes(erase).human()
             ),
         )
     })
@@ -174,7 +174,7 @@ fn f2fs(known: &Known, erase: u64, first: &str) -> Option<Advice> {
         Some(format!("mkfs.f2fs -s {segments} {first}")),
         format!(
             "in place of ext4: a section of {segments} segments is {}, whole erase blocks{mount}",
-            Bytes(segments * F2FS_SEGMENT)
+            Bytes(segments * F2FS_SEGMENT).human()
         ),
     ))
 }
@@ -233,7 +233,7 @@ fn fat_zone(known: &Known) -> Option<Advice> {
         None,
         format!(
             "the first {} take small writes in any order: file allocation tables, a journal or a bitmap do well there",
-            Bytes(zone)
+            Bytes(zone).human()
         ),
     ))
 }
@@ -245,7 +245,7 @@ fn cache(known: &Known) -> Option<Advice> {
         None,
         format!(
             "bursts of writes up to {} are fast; a benchmark that writes less measures that part alone",
-            Bytes(cache)
+            Bytes(cache).human()
         ),
     ))
 }
@@ -280,8 +280,8 @@ fn capacity(known: &Known, info: &DriveInfo) -> Option<Advice> {
             command,
             format!(
                 "it holds {} of the {} that it states: data beyond is lost",
-                Bytes(real),
-                Bytes(stated)
+                Bytes(real).human(),
+                Bytes(stated).human()
             ),
         )
     })

@@ -54,7 +54,7 @@ pub struct Size {
     pub min_ns: u64,
     /// Median, ns.
     pub median_ns: f64,
-    /// Interval for the median at 95 %, ns; null with fewer than 6 reads.
+    /// Interval for the median at 95%, ns; null with fewer than 6 reads.
     pub low_ns: Option<f64>,
     /// Its upper end, ns.
     pub high_ns: Option<f64>,
@@ -69,13 +69,13 @@ pub struct Size {
 pub struct Line {
     /// Time of a read of nothing, ns.
     pub access_ns: f64,
-    /// Interval of that at 95 %, ns.
+    /// Interval of that at 95%, ns.
     pub access_low_ns: f64,
     /// Its upper end, ns.
     pub access_high_ns: f64,
     /// Rate, bytes per second; null where time does not grow with size.
     pub bytes_per_s: Option<f64>,
-    /// Lower end of its interval at 95 %; null where none is.
+    /// Lower end of its interval at 95%; null where none is.
     pub bytes_per_s_low: Option<f64>,
     /// Upper end; null where it is not bounded.
     pub bytes_per_s_high: Option<f64>,

@@ -235,8 +235,8 @@ pub fn infer(evidence: &Evidence) -> Vec<Finding> {
         let (chunk, ways) = (run as u64 * evidence.step_bytes, (turn / run) as u64);
         let reason = format!(
             "reads that are {} apart wait for each other, and those of {} beside them",
-            Bytes(turn as u64 * evidence.step_bytes),
-            Bytes(chunk)
+            Bytes(turn as u64 * evidence.step_bytes).human(),
+            Bytes(chunk).human()
         );
         return vec![
             Finding::found(Name::Chunk, chunk, CONFIDENCE, reason.clone()),

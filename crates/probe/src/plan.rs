@@ -226,7 +226,10 @@ impl Plan {
                 return wrong(format!("write a multiple of the drive's logical block, {logical}"));
             }
             if *value > region.length.0 {
-                return wrong(format!("is more than the {} that are probed", region.length));
+                return wrong(format!(
+                    "is more than the {} that are probed",
+                    region.length.human()
+                ));
             }
         }
         Ok(Terms {

@@ -79,7 +79,7 @@ pub struct Class {
 pub struct Rate {
     /// Mean.
     pub per_s: f64,
-    /// Least and greatest at 95 %, from the spread of batches.
+    /// Least and greatest at 95%, from the spread of batches.
     pub low: f64,
     /// See `low`.
     pub high: f64,

@@ -116,7 +116,7 @@ pub struct Summary {
 pub struct Trend {
     /// Speed at the end over that at the beginning, along the line of Theil and Sen.
     pub end_over_begin: f64,
-    /// Lower end of its interval at 95 %.
+    /// Lower end of its interval at 95%.
     pub low: Option<f64>,
     /// Upper end.
     pub high: Option<f64>,

@@ -254,14 +254,14 @@ pub fn infer(evidence: &Evidence) -> Finding {
     if a > MEMORY_MAX {
         return unknown(format!(
             "the first {} of a burst are fast, more than memory holds for sure",
-            Bytes(a as u64)
+            Bytes(a as u64).human()
         ));
     }
     if (a - b).abs() > AGREE * a {
         return unknown(format!(
             "bursts of writes are fast for {} and for {}: that is no memory, which is empty after a pause",
-            Bytes(a as u64),
-            Bytes(b as u64)
+            Bytes(a as u64).human(),
+            Bytes(b as u64).human()
         ));
     }
     if !HALF.contains(&free) {
@@ -275,8 +275,8 @@ pub fn infer(evidence: &Evidence) -> Finding {
     if high > RANGE_MAX * low {
         return unknown(format!(
             "there is memory of {} to {}",
-            Bytes(low as u64),
-            Bytes(high as u64)
+            Bytes(low as u64).human(),
+            Bytes(high as u64).human()
         ));
     }
     let value = (low + high) / 2.0;

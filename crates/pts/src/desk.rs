@@ -501,8 +501,12 @@ fn range(options: &Options, info: &DriveInfo) -> Result<Region, Halt> {
         return Err(Halt::Plan(PlanError::Value {
             place: "the range of addresses".to_owned(),
             what: format!(
-                "{} at {} of {}, which holds {}: name a range of {RANGE_MIN} at least within it",
-                region.length, region.offset, info.name, info.capacity_bytes
+                "{} at {} of {}, which holds {}: name a range of {} at least within it",
+                region.length.human(),
+                region.offset.human(),
+                info.name,
+                info.capacity_bytes.human(),
+                RANGE_MIN.human()
             ),
         }));
     }

@@ -89,7 +89,7 @@ pub enum Profile {
     /// PTS-E: the whole range of addresses, write cache off where the drive can.
     #[default]
     Enterprise,
-    /// PTS-C: 75 % of the addresses, write cache on.
+    /// PTS-C: 75% of the addresses, write cache on.
     Client,
 }
 
@@ -142,7 +142,7 @@ pub enum Addresses {
     Fresh,
     /// Each block once a pass, every pass in the same order.
     Replayed,
-    /// 80 % of the accesses to 20 % of the range.
+    /// 80% of the accesses to 20% of the range.
     HotCold,
 }
 
@@ -335,7 +335,7 @@ impl Options {
                 return wrong("minute", "a minute of less than 1 ms measures nothing");
             }
             Minute::Fill(share) if !(share > 0.0 && share <= 1.0) => {
-                return wrong("minute", "a share of the range lies above 0 % and up to 100 %");
+                return wrong("minute", "a share of the range lies above 0% and up to 100%");
             }
             _ => {}
         }
@@ -351,7 +351,7 @@ impl Options {
             return wrong("until", "a count of fills lies above 0 and up to 1000");
         }
         if self.open_loop.is_some_and(|share| !(share > 0.0 && share <= 1.0)) {
-            return wrong("open_loop", "a share of the rate lies above 0 % and up to 100 %");
+            return wrong("open_loop", "a share of the rate lies above 0% and up to 100%");
         }
         let is_logged = |test: &Test| matches!(test, Test::Latency | Test::Wsat);
         if self.open_loop.is_some() && !self.tests.iter().any(is_logged) {
@@ -365,7 +365,7 @@ impl Options {
         }
         for load in [self.wsat, self.dirth] {
             if load.read_percent > 100 || load.block == Bytes::ZERO {
-                return wrong("load", "a block size above 0 and up to 100 % of reads");
+                return wrong("load", "a block size above 0 and up to 100% of reads");
             }
         }
         Ok(())
@@ -381,7 +381,7 @@ impl Options {
                 ns.as_secs_f64()
             )),
             Minute::Fill(share) => found.push(format!(
-                "a minute is the time in which the first writing moves {} % of the range, where the specification has 60 s",
+                "a minute is the time in which the first writing moves {}% of the range, where the specification has 60 s",
                 share * 100.0
             )),
         }

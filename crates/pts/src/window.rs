@@ -79,7 +79,7 @@ pub struct Latency {
     pub max: u64,
     /// Median.
     pub p50: Option<u64>,
-    /// 99 %.
+    /// 99%.
     pub p99: Option<u64>,
     /// Three nines.
     pub p999: Option<u64>,
@@ -162,7 +162,7 @@ pub(crate) fn disturbances(before: &Snapshot, after: &Snapshot, elapsed: Nanos) 
         let stolen = now.0.saturating_sub(then.0) as f64;
         let share = stolen / elapsed.0.max(1) as f64;
         if share > STEAL_MAX {
-            found.push(format!("a hypervisor took {:.0} % of a CPU", share * 100.0));
+            found.push(format!("a hypervisor took {:.0}% of a CPU", share * 100.0));
         }
     }
     if let (Some(then), Some(now)) = (before.media_errors, after.media_errors)

@@ -131,7 +131,7 @@ pub fn render_answers(answers: &Answers, style: Style) -> Styled {
     page.text
 }
 
-/// `✓ erase block      8 MiB  99.9 %`, and the reason under it.
+/// `✓ erase block      8 MiB  99.9%`, and the reason under it.
 fn line(page: &mut Page, answer: &Answer, style: Style) {
     let (found, tone) = match answer.assessment {
         Assessment::Good => ("✓", GREEN),
@@ -153,7 +153,7 @@ fn line(page: &mut Page, answer: &Answer, style: Style) {
 
 /// How sure an answer is: never more nines than a probe's noise model can bear.
 pub fn confidence(share: f64) -> String {
-    if share >= 0.9995 { "> 99.9 %".to_owned() } else { format!("{:.1} %", share * 100.0) }
+    if share >= 0.9995 { "> 99.9%".to_owned() } else { format!("{:.1}%", share * 100.0) }
 }
 
 #[cfg(test)]
@@ -209,9 +209,9 @@ mod tests {
         };
         let text = render_answers(&page, Style::default());
         let plain = text.plain();
-        assert!(plain.contains("✓ erase block          8 MiB  > 99.9 %\n"), "{plain}");
+        assert!(plain.contains("✓ erase block          8 MiB  > 99.9%\n"), "{plain}");
         assert!(plain.contains("? page               unknown\n"), "{plain}");
-        assert!(plain.contains("– fat zone              none  98.2 %\n"), "{plain}");
+        assert!(plain.contains("– fat zone              none  98.2%\n"), "{plain}");
         // What is lost is said on the line before the command that loses it.
         let lines = "  ! this erases /dev/sdb: partition 1\n  mkfs.ext4 -E stride=4\n    allocation keeps to it\n";
         assert!(plain.contains(lines), "{plain}");

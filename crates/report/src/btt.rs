@@ -422,7 +422,7 @@ fn live(text: &mut String, summary: &Summary) {
     section(text, "I/O Active Period Information");
     let rule = "---------- | ---------- ------------- ------------- ------";
     let head = ["Avg. Act", "Avg. !Act"].map(|name| format!("{name:>13}")).join(" ");
-    line!(text, "{:>10} | {:>10} {head} % Live\n{rule}", "DEV", "# Live");
+    line!(text, "{:>10} | {:>10} {head}% Live\n{rule}", "DEV", "# Live");
     let row = |name: &str, of: &Live| {
         let (mean, idle, share) = (of.mean_ns / 1e9, of.idle_ns / 1e9, of.share * 100.0);
         format!("{name:>10} | {:>10} {mean:>13.9} {idle:>13.9} {share:>6.2}", of.periods)

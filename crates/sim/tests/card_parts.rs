@@ -164,7 +164,7 @@ fn reads_lie_in_as_many_bands_as_a_cell_has_bits() {
     assert_eq!(found.len(), 2, "{found:?}");
     for ((time, count), published) in found.iter().zip([1_650_000.0, 1_750_000.0]) {
         let off = *time as f64 / published - 1.0;
-        println!("band at {time} ns, {count} reads, {:+.1} % off", off * 100.0);
+        println!("band at {time} ns, {count} reads, {:+.1}% off", off * 100.0);
         assert!(off.abs() < 0.15 && *count > 300);
     }
     let zone = scatter(&mut mlc, 0, 4 * MIB);

@@ -82,7 +82,7 @@ fn compare(name: &str, rows: &[AlignRow], published: &Published) -> f64 {
         let off = pairs.map(|(is, was)| is as f64 / 1e3 / was as f64 - 1.0);
         let diff = on as i64 - (pre + post) as i64 / 2;
         println!(
-            "{name} {align:>10}: pre {:>4} ({pre}) on {:>4} ({on}) post {:>4} ({post}) diff {:>3} ({diff}) off {:+.1} {:+.1} {:+.1} %",
+            "{name} {align:>10}: pre {:>4} ({pre}) on {:>4} ({on}) post {:>4} ({post}) diff {:>3} ({diff}) off {:+.1} {:+.1} {:+.1}%",
             row.pre / 1000,
             row.on / 1000,
             row.post / 1000,
@@ -103,7 +103,7 @@ fn compare_rates(name: &str, rows: &[(u64, f64)], published: &[u64]) -> f64 {
     for ((len, rate), was) in rows.iter().zip(published) {
         let off = rate / 1e3 / *was as f64 - 1.0;
         println!(
-            "{name} {:>5} KiB: {:>6.0} kB/s ({was}) off {:+.1} %",
+            "{name} {:>5} KiB: {:>6.0} kB/s ({was}) off {:+.1}%",
             len / KIB,
             rate / 1e3,
             off * 100.0
@@ -120,7 +120,7 @@ fn the_readme_card_reads_as_published() {
     for seed in 0..4 {
         let rows = align(&mut card(&format!("sdcard-4m?seed={seed}")), 1024);
         let worst = compare("README -a", &rows, README_ALIGN);
-        assert!(worst < 0.10, "seed {seed}: {:.1} % off", worst * 100.0);
+        assert!(worst < 0.10, "seed {seed}: {:.1}% off", worst * 100.0);
         let diff = |align| rows.iter().find(|row| row.align == align).unwrap().diff() / 1000;
         // The README: 300 from 4 MiB up, 150 to 170 from 16 KiB, 53 at 8 KiB, 5 below.
         assert!((270..350).contains(&diff(4 * MIB)) && (270..350).contains(&diff(128 * MIB)));
@@ -135,7 +135,7 @@ fn the_stick_of_the_article_reads_as_published() {
     for seed in 0..4 {
         let rows = align(&mut card(&format!("usb-8m?seed={seed}")), 1024);
         let worst = compare("article -a", &rows, ARTICLE_ALIGN);
-        assert!(worst < 0.10, "seed {seed}: {:.1} % off", worst * 100.0);
+        assert!(worst < 0.10, "seed {seed}: {:.1}% off", worst * 100.0);
         let diff = |align| rows.iter().find(|row| row.align == align).unwrap().diff() / 1000;
         assert!((165..200).contains(&diff(8 * MIB)) && (165..200).contains(&diff(2048 * MIB)));
         assert!((55..90).contains(&diff(4 * MIB)) && (35..90).contains(&diff(16 * KIB)));

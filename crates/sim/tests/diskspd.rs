@@ -85,7 +85,7 @@ fn from_run_to_run<A: FnMut(u16) -> u64>(overrides: &str, addresses: fn() -> A) 
     (mean, variance.sqrt() / mean)
 }
 
-// The article's disks: 300–400 MiB/s, scattered by 20 to 40 %, at depth 8 under diskspd for Linux. Breaks when the
+// The article's disks: 300–400 MiB/s, scattered by 20 to 40%, at depth 8 under diskspd for Linux. Breaks when the
 // readers cannot lose each other any more, or lose each other under one cursor too; or when it is not the order in
 // which the link carries answers that lets them.
 #[test]

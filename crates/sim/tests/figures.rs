@@ -6,7 +6,7 @@ use crate::common::{
 };
 use block::{Bytes, Nanos, Target};
 
-/// SEQ1M reads of the disks modelled: 175–180 MB/s; 3 % beyond on either side.
+/// SEQ1M reads of the disks modelled: 175–180 MB/s; 3% beyond on either side.
 const SEQUENTIAL_MB_S: std::ops::RangeInclusive<f64> = 0.97 * 175.0..=1.03 * 180.0;
 
 // Breaks when read-ahead stops between two requests of a reader at depth 1 (a turn lost a request:
@@ -127,7 +127,7 @@ fn writes_run_at_link_rate_until_memory_is_full_and_then_at_the_media_rate() {
         let load = Load::write(MIB, depth, Nanos::secs(8));
         let samples = run(&mut target, load, shared_cursor(0, GIB, MIB));
         let burst = mb_per_s(&samples[..12]);
-        // Jitter of the two ends can lend a burst some 0.1 % above the link.
+        // Jitter of the two ends can lend a burst some 0.1% above the link.
         assert!((500.0..=552.0).contains(&burst), "Q{depth}: burst {burst:.1} MB/s");
         let sustained = mb_per_s(&samples[100..]);
         assert!((168.0..182.0).contains(&sustained), "Q{depth}: sustained {sustained:.1} MB/s");

@@ -17,7 +17,7 @@ pub enum Cost {
     /// many: take batch means, or a greater penalty.
     Mean,
     /// Normal noise; mean and standard deviation change together. The deviation of a segment is not
-    /// taken to be below 0.1 % of that of the whole series, so that a stretch of equal values has a
+    /// taken to be below 0.1% of that of the whole series, so that a stretch of equal values has a
     /// finite cost.
     MeanAndVariance,
 }

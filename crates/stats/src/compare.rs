@@ -45,7 +45,7 @@ pub struct RatioEstimate {
 pub struct RatioInterval {
     /// Median of the ratios; of an even count, the geometric mean of the middle two.
     pub ratio: f64,
-    /// Lower end; `None` when there are too few pairs (fewer than 5 at 90 %, 6 at 95 %).
+    /// Lower end; `None` when there are too few pairs (fewer than 5 at 90%, 6 at 95%).
     pub low: Option<f64>,
     /// Upper end; `None` when there are too few pairs.
     pub high: Option<f64>,
@@ -166,11 +166,11 @@ pub enum Agreement {
 }
 
 /// Judges the headline interval against ratios from 1 / (1 + `margin`) to 1 + `margin` (0.07 for
-/// ± 7 %, which is 0.935 to 1.07). The lower end is the reciprocal of the upper one, not 1 - margin,
+/// ± 7%, which is 0.935 to 1.07). The lower end is the reciprocal of the upper one, not 1 - margin,
 /// so that the answer does not depend on which of the two was called a.
 ///
 /// With an interval of confidence 1 - 2α, *agrees* is the two one-sided tests procedure at level α
-/// (Schuirmann 1987): 90 % gives 5 %. Undecided when there is no interval or `margin` is not positive
+/// (Schuirmann 1987): 90% gives 5%. Undecided when there is no interval or `margin` is not positive
 /// and finite.
 pub fn equivalence(interval: &RatioInterval, margin: f64) -> Agreement {
     agreement((interval.low, interval.high), margin)

@@ -93,7 +93,7 @@ impl Course {
 }
 
 /// Judges courses together: the probability that any of them is said to have changed though none has is at most
-/// 1 - `confidence` (Holm 1979), for values that are independent. What changed by less than the `margin` (0.02 for 2 %), or of
+/// 1 - `confidence` (Holm 1979), for values that are independent. What changed by less than the `margin` (0.02 for 2%), or of
 /// which the halves agree within it, is unchanged.
 pub fn judge_courses(courses: &[Course], confidence: f64, margin: f64) -> Vec<JudgedCourse> {
     let error = 1.0 - confidence;
@@ -136,7 +136,7 @@ mod tests {
 
     const CONFIDENCE: f64 = 0.95;
 
-    /// Values about `level(index)` with a spread of 3 %.
+    /// Values about `level(index)` with a spread of 3%.
     fn drawn(stream: &mut Stream, count: usize, level: impl Fn(usize) -> f64) -> Vec<f64> {
         let noise = |stream: &mut Stream| 1.0 + 0.03 * normal::quantile(stream.open01());
         (0..count).map(|index| level(index) * noise(stream)).collect()
@@ -146,7 +146,7 @@ mod tests {
         judge_courses(&[Course::new(values).unwrap()], CONFIDENCE, 0.02).remove(0)
     }
 
-    // A drive that is called slower though it is not is sent back for nothing; of 300 courses without a change 5 % are 15,
+    // A drive that is called slower though it is not is sent back for nothing; of 300 courses without a change 5% are 15,
     // and 28 are more than chance makes once in a thousand.
     #[test]
     fn what_did_not_change_is_seldom_said_to_have() {

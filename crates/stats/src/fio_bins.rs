@@ -1,5 +1,5 @@
 //! The bins of fio's latency histogram (its stat.h and stat.c, version 3): 29 groups of 64 bins, of which the first two
-//! groups are a nanosecond wide each, and every other twice as wide as the one before. So a bin is never wider than 1.6 %
+//! groups are a nanosecond wide each, and every other twice as wide as the one before. So a bin is never wider than 1.6%
 //! of what it holds, and the last ends at 2^34 ns.
 
 /// How many bins there are.

@@ -112,7 +112,7 @@ impl LatencyHistogram {
         (!self.is_empty()).then(|| self.sum_ns as f64 / self.count() as f64)
     }
 
-    /// The least latency, to 0.1 %, that at least `percent` of all do not exceed (nearest rank);
+    /// The least latency, to 0.1%, that at least `percent` of all do not exceed (nearest rank);
     /// `percent` from 0 to 100. The greatest of its bin, but never beyond the exact minimum and
     /// maximum, in nanoseconds. `None` when empty or `percent` is out of range.
     pub fn percentile(&self, percent: f64) -> Option<u64> {

@@ -18,12 +18,12 @@ use crate::sample;
 /// The median of independent repetitions as a [`Quantity`], in the order in which they were measured.
 ///
 /// `low` and `high` are those of [`median_interval`], and `None` when there are too few observations
-/// (fewer than 6 at 95 %).
+/// (fewer than 6 at 95%).
 ///
 /// When the rank von Neumann test finds that neighbours resemble each other (see
 /// [`ess::effective_runs`]), the observations are worth fewer independent ones: `n_effective` says how
 /// many, and the interval is widened to the quantile levels that so many independent observations
-/// would reach to. Eight runs that drift steadily are worth about three, and have no 95 % interval. The
+/// would reach to. Eight runs that drift steadily are worth about three, and have no 95% interval. The
 /// alternative, the interval of n regardless, would be wrong in exactly the case in which somebody
 /// needs to know.
 ///

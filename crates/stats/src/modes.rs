@@ -76,7 +76,7 @@ pub fn two_modes(xs: &[f64], seed: u64) -> Option<ModeTest> {
 /// Tests whether `xs` has two modes.
 ///
 /// They are claimed when no distribution with one mode explains the sample ([`ModeTest::p_value`] at
-/// most [`ALPHA`]) *and* a division into two groups, of which none has less than two values or 5 %,
+/// most [`ALPHA`]) *and* a division into two groups, of which none has less than two values or 5%,
 /// separates them by [`SEPARATION_MIN`]. One mode can be refuted in two ways:
 ///
 /// - by the dip (Hartigan and Hartigan, Annals of Statistics 13, 1985), compared with that of uniform
@@ -92,14 +92,14 @@ pub fn two_modes(xs: &[f64], seed: u64) -> Option<ModeTest> {
 /// [`DIP_PORTION`]. Values are supposed to be independent; use it on runs. [`Modes::One`] is said only
 /// with [`ONE_MODE_MIN`] values, no significance and no separation.
 ///
-/// Counted in `tests/two_modes.rs`: false alarms below 1 % on normal, lognormal, exponential and t
-/// samples, 1 to 2 % on uniform ones, 3.5 % on a spike with an even tail. Halves ten deviations apart
-/// are found in a quarter of samples of 6 and in nine of ten of 20. A drive with 80 % of its runs at
-/// 160 to 175 MB/s and 20 % at 130 to 150 is found out in 2 % of samples of 21 (*undecided* in 85 %),
+/// Counted in `tests/two_modes.rs`: false alarms below 1% on normal, lognormal, exponential and t
+/// samples, 1 to 2% on uniform ones, 3.5% on a spike with an even tail. Halves ten deviations apart
+/// are found in a quarter of samples of 6 and in nine of ten of 20. A drive with 80% of its runs at
+/// 160 to 175 MB/s and 20% at 130 to 150 is found out in 2% of samples of 21 (*undecided* in 85%),
 /// in five of six of 105, and nearly always from 150.
 ///
 /// Equal values would pass for modes of their own. They are spread evenly over the least
-/// difference between distinct values, as if they had been rounded, but never over more than 2 % of
+/// difference between distinct values, as if they had been rounded, but never over more than 2% of
 /// the median.
 ///
 /// `None` for empty input, NaN or an infinity, or when `null` was drawn for another count.
@@ -148,7 +148,7 @@ fn spread_ties(ordered: &[f64]) -> Vec<f64> {
     spread
 }
 
-/// The least count of values in a group: two, or 5 %.
+/// The least count of values in a group: two, or 5%.
 fn group_min(n: usize) -> usize {
     n.div_ceil(20).max(2)
 }

@@ -126,7 +126,7 @@ pub struct Outlier {
     pub severity: Severity,
 }
 
-/// The values beyond [`tukey_fences`], in the order of the input. About 0.7 % of normal data are so in
+/// The values beyond [`tukey_fences`], in the order of the input. About 0.7% of normal data are so in
 /// large samples, several percent in samples of ten: a flag to look for a cause, no licence to delete.
 /// Empty where there are no fences.
 pub fn outliers(xs: &[f64]) -> Vec<Outlier> {

@@ -1,8 +1,8 @@
 //! When to stop repeating, without fooling oneself by looking often.
 //!
-//! Whoever looks at a 95 % interval after each run and stops once it is narrow stops too often when it
-//! is narrow by chance, and then it misses the median more often than 5 % of the time. Here, looks are
-//! made at fixed counts of runs, and the 5 % are spent on them in portions.
+//! Whoever looks at a 95% interval after each run and stops once it is narrow stops too often when it
+//! is narrow by chance, and then it misses the median more often than 5% of the time. Here, looks are
+//! made at fixed counts of runs, and the 5% are spent on them in portions.
 
 use crate::interval::{self, OrderInterval};
 use crate::sample;

@@ -89,7 +89,7 @@ fn the_looks_together_spend_what_they_may_and_no_more() {
         ranks[last].1 += 1;
         assert!(missed(&ranks) > may, "a narrower interval would do at {ranks:?}");
     }
-    // The last word after 18 runs: looks before it, and then all of the 5 %.
+    // The last word after 18 runs: looks before it, and then all of the 5%.
     let last = rule.final_interval(&ramp(18)).unwrap().lower_rank;
     let mut ranks = looks.clone();
     ranks[2].1 = last;

@@ -222,8 +222,8 @@ proptest! {
             // Beyond an hour all are one bin.
             let exact = ordered[rank - 1].min(hour).max(ordered[0]) as f64;
             let ours = merged.percentile(percent).unwrap() as f64;
-            // One bin is 0.1 % wide at most.
-            prop_assert!(ours >= exact && ours <= exact * 1.001 + 1.0, "{percent} %: {ours}, {exact}");
+            // One bin is 0.1% wide at most.
+            prop_assert!(ours >= exact && ours <= exact * 1.001 + 1.0, "{percent}%: {ours}, {exact}");
         }
         let mut again = LatencyHistogram::new();
         merged.iter().for_each(|(ns, count)| again.record_n(ns, count));

@@ -71,7 +71,7 @@ fn the_bootstrap_agrees_with_another_stream_of_random_numbers() {
             bootstrap(&xs, deviation, 0.95, 20_000, 3, kind)
         };
         let ours = ours.unwrap();
-        // The ends of 20,000 resamples vary by about 2 % of the standard error. The two kinds are
+        // The ends of 20,000 resamples vary by about 2% of the standard error. The two kinds are
         // farther apart than that, so a mix-up would show.
         let error = number(case, "standard_error");
         close(ours.standard_error, error, 0.03, "standard error");
@@ -125,7 +125,7 @@ fn correlations_agree() {
 
 #[test]
 fn the_beta_approximation_is_good_from_nine_values_on() {
-    // All 362,880 orders of nine, against the approximation that begins there. A p-value near 1 %
+    // All 362,880 orders of nine, against the approximation that begins there. A p-value near 1%
     // decides whether runs count as correlated.
     for case in cases(&fixture("ess"), "nine") {
         let exact = number(case, "p");
@@ -205,7 +205,7 @@ fn dips_agree() {
 fn quantiles_of_the_uniform_dip_agree() {
     for case in cases(&fixture("modes"), "uniform_quantiles") {
         let null = DipNull::simulate(count(case, "n"), 4000, 5).unwrap();
-        // Standard error of the p-value: 0.0034 at 5 %, 0.0016 at 1 %.
+        // Standard error of the p-value: 0.0034 at 5%, 0.0016 at 1%.
         let (five, one) = (null.p_value(number(case, "p05")), null.p_value(number(case, "p01")));
         assert!((five - 0.05).abs() < 0.012, "{case}: {five}");
         assert!((one - 0.01).abs() < 0.006, "{case}: {one}");

@@ -7,7 +7,7 @@ mod common;
 use common::{Draw, two_speed_drive};
 use drivescope_stats::*;
 
-/// The bound that a rate is below or above with 99.5 % confidence.
+/// The bound that a rate is below or above with 99.5% confidence.
 fn bounds(hits: usize, n: usize) -> (f64, f64) {
     let interval = proportion_interval(hits, n, 0.99).unwrap();
     (interval.low, interval.high)
@@ -22,7 +22,7 @@ type Shape = (&'static str, fn(&mut Draw) -> f64, f64, f64);
 
 /// Shapes of repeated runs with their true medians.
 const SHAPES: [Shape; 4] = [
-    ("normal, CV 3 %", |draw| 100.0 + 3.0 * draw.normal(), 100.0, 2.0),
+    ("normal, CV 3%", |draw| 100.0 + 3.0 * draw.normal(), 100.0, 2.0),
     ("lognormal, sigma 0.1", |draw| 100.0 * (0.1 * draw.normal()).exp(), 100.0, 5.0),
     (
         "exponential above a floor",
@@ -31,7 +31,7 @@ const SHAPES: [Shape; 4] = [
         3.0,
     ),
     // Three tenths of all are between 160 and the median, of eight tenths in that mode.
-    ("two modes, 20 % low", |draw| two_speed_drive(draw, 1, 0.2)[0], 160.0 + 15.0 * 0.375, 2.5),
+    ("two modes, 20% low", |draw| two_speed_drive(draw, 1, 0.2)[0], 160.0 + 15.0 * 0.375, 2.5),
 ];
 
 #[test]
@@ -56,7 +56,7 @@ fn the_interval_at_stopping_covers_however_often_it_was_looked() {
         }
         let (low, _) = bounds(covered, TRIALS);
         println!(
-            "{name}: covered {covered} of {TRIALS} (at least {:.2} %), stopped {stopped} times, \
+            "{name}: covered {covered} of {TRIALS} (at least {:.2}%), stopped {stopped} times, \
              mean runs {:.1}",
             100.0 * low,
             runs_in_all as f64 / TRIALS as f64,
@@ -88,7 +88,7 @@ fn looking_after_each_run_at_the_plain_interval_falls_short() {
         })
         .count();
     let (_, high) = bounds(covered, 4000);
-    println!("naive: {covered} of 4000 (at most {:.2} %)", 100.0 * high);
+    println!("naive: {covered} of 4000 (at most {:.2}%)", 100.0 * high);
     assert!(high < 0.95, "{covered}");
 }
 
@@ -149,12 +149,12 @@ fn correlated_runs_widen_the_interval_and_independent_ones_do_not() {
         }
         let given = TRIALS - withheld;
         println!(
-            "phi = {phi}, n = {n}: the plain interval covers {:.1} %, the widened one {:.1} % of \
+            "phi = {phi}, n = {n}: the plain interval covers {:.1}%, the widened one {:.1}% of \
              {given}, withheld {withheld}",
             100.0 * plain as f64 / TRIALS as f64,
             100.0 * widened as f64 / given as f64,
         );
-        // Short of 95 %, since the correlation is estimated too; far better than not to look.
+        // Short of 95%, since the correlation is estimated too; far better than not to look.
         assert!(bounds(plain, TRIALS).1 < 0.88);
         assert!(bounds(widened, given).0 > 0.85, "phi = {phi}: {widened} of {given}");
     }
@@ -162,7 +162,7 @@ fn correlated_runs_widen_the_interval_and_independent_ones_do_not() {
 
 #[test]
 fn the_estimate_of_runs_needed_is_of_the_right_size() {
-    // Normal, CV 3 %, ± 1 %. What is needed is the count at which half of all samples are narrow
+    // Normal, CV 3%, ± 1%. What is needed is the count at which half of all samples are narrow
     // enough; it is looked for with samples of that count, not with a formula.
     let run = |draw: &mut Draw| 100.0 + 3.0 * draw.normal();
     let mut draw = Draw::new(500);
@@ -241,13 +241,13 @@ fn two_modes_of_writing(draw: &mut Draw) -> f64 {
 }
 
 const ALIKE: [Pair; 7] = [
-    ("independent, CV 3 %", Design::Separate, |draw, n| {
+    ("independent, CV 3%", Design::Separate, |draw, n| {
         [(); 2].map(|()| draw.sample(n, |draw| 100.0 + 3.0 * draw.normal()))
     }),
     ("correlated 0.5", Design::Separate, |draw, n| {
         [(); 2].map(|()| correlated(draw, n, 0.5).iter().map(|x| 3.0 * x - 200.0).collect())
     }),
-    ("both slower by 10 % in the end", Design::Separate, |draw, n| {
+    ("both slower by 10% in the end", Design::Separate, |draw, n| {
         [(); 2].map(|()| {
             let mut run = 0.0;
             draw.sample(n, |draw| {
@@ -272,7 +272,7 @@ const ALIKE: [Pair; 7] = [
         }
         pair
     }),
-    ("slower by 20 % in the end, in blocks", Design::Blocks, |draw, n| {
+    ("slower by 20% in the end, in blocks", Design::Blocks, |draw, n| {
         let mut pair = [Vec::new(), Vec::new()];
         for block in 0..n {
             let slower = 20.0 * block as f64 / n as f64;
@@ -375,7 +375,7 @@ fn a_drift_that_is_larger_than_the_difference_forbids_an_answer() {
     assert!(contrast.drift_beyond().is_some_and(|ratio| (0.8..0.9).contains(&ratio)));
     let judged = &judge(&[contrast], 0.95, 0.02)[0];
     assert_eq!((judged.outcome, judged.runs_to_decide), (Outcome::Undecided, None));
-    // Within the margin it is none: both are what they are, within 2 %.
+    // Within the margin it is none: both are what they are, within 2%.
     let slight: Vec<f64> =
         noise.iter().enumerate().map(|(i, x)| 97.0 + 0.04 * i as f64 + 0.1 * x).collect();
     let steady: Vec<f64> = noise.iter().rev().map(|x| 97.2 + 0.1 * x).collect();
@@ -423,7 +423,7 @@ fn bca_misses_more_evenly_than_percentiles_on_skewed_data() {
     let (percentile, bca) = (missed(BootstrapKind::Percentile), missed(BootstrapKind::Bca));
     println!("of {TRIALS}, too low and too high: percentile {percentile:?}, BCa {bca:?}");
     assert!(bca.0 - bca.1 < percentile.0 - percentile.1);
-    // As documented: short of 95 % with few values, but not by far.
+    // As documented: short of 95% with few values, but not by far.
     let covered = bounds(TRIALS - bca.0 - bca.1, TRIALS);
     assert!(covered.0 > 0.87 && covered.1 < 0.96, "{covered:?}");
 }

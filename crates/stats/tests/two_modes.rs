@@ -51,8 +51,8 @@ fn one_mode_is_seldom_taken_for_two() {
         for n in [6, 10, 20, 50, 100] {
             let tally = tally(n, TRIALS, n as u64, |draw| draw.sample(n, shape));
             let bound = proportion_interval(tally.two, TRIALS, 0.9).unwrap();
-            println!("{name}, n = {n}: {tally:?}, at most {:.2} %", 100.0 * bound.high);
-            // 95 % bound of the rate of false alarms.
+            println!("{name}, n = {n}: {tally:?}, at most {:.2}%", 100.0 * bound.high);
+            // 95% bound of the rate of false alarms.
             assert!(bound.high <= 0.05, "{name}, n = {n}: {tally:?}");
         }
     }
@@ -74,7 +74,7 @@ fn a_drive_with_two_speeds_is_found_out() {
         let tally = tally(n, TRIALS, 40 + n as u64, |draw| two_speed_drive(draw, n, share));
         let bound = proportion_interval(tally.two, TRIALS, 0.9).unwrap();
         println!(
-            "n = {n}, {:.0} % low: {tally:?}, found in {:.0} % at least",
+            "n = {n}, {:.0}% low: {tally:?}, found in {:.0}% at least",
             100.0 * share,
             100.0 * bound.low
         );

@@ -6,7 +6,7 @@ use probe::{Name, Verdict};
 use crate::conclusion::{Conclusion, Topic, Value};
 use crate::seen::Seen;
 use crate::structure::{advice, of_finding};
-use crate::words::size;
+use block::Bytes;
 
 pub fn conclude(seen: &Seen<'_>) -> Vec<Conclusion> {
     let is_disk = seen.target.rotational == Some(true);
@@ -46,7 +46,7 @@ fn slc_cache(seen: &Seen<'_>) -> Option<Conclusion> {
     let mut said = of_finding(Topic::SlcCache, finding, |value| {
         format!(
             "the first {} of a burst of writes go to cells with one bit, and are fast",
-            size(value)
+            Bytes(value).about()
         )
     });
     said.advice = advice(seen, &["cache"]);
@@ -75,7 +75,7 @@ fn may_have_been_full(seen: &Seen<'_>) -> bool {
 fn write_buffer(seen: &Seen<'_>) -> Option<Conclusion> {
     let finding = seen.finding(Name::WriteBuffer)?;
     Some(of_finding(Topic::WriteBuffer, finding, |value| {
-        format!("memory takes the first {} of a burst of writes", size(value))
+        format!("memory takes the first {} of a burst of writes", Bytes(value).about())
     }))
 }
 

@@ -11,12 +11,12 @@ use crate::words::rounded;
 
 /// Random reads that it takes to tell the length of a turn.
 const ACCESSES_MIN: usize = 300;
-/// How far the length of a turn may be off: 2.8 % for the spread of 1,000 reads at 95 %, and as much again for seeks
+/// How far the length of a turn may be off: 2.8% for the spread of 1,000 reads at 95%, and as much again for seeks
 /// that the curve below does not follow.
 const OFF: f64 = 0.05;
 /// Turns per minute that disks are made with.
 const MADE: [f64; 7] = [3_600.0, 4_200.0, 5_400.0, 5_900.0, 7_200.0, 10_000.0, 15_000.0];
-/// The spread of the middle half over that of the middle 90 %: five ninths where all phases are as likely.
+/// The spread of the middle half over that of the middle 90%: five ninths where all phases are as likely.
 const UNIFORM: std::ops::Range<f64> = 0.47..0.64;
 
 /// What access times tell of the rotation.
@@ -168,10 +168,8 @@ fn zones(surface: &probe::surface::Evidence) -> Option<Conclusion> {
             confidence: 0.95,
             ..number(ratio, Unit::Ratio)
         };
-        let statement = format!(
-            "its end is read at {} % of the speed of its beginning",
-            rounded(ratio * 100.0)
-        );
+        let statement =
+            format!("its end is read at {}% of the speed of its beginning", rounded(ratio * 100.0));
         let found = Conclusion::found(topic, statement, Value::Number(value), 1.0 - trend.p_value)
             .seen("surface", told);
         match ratio < 0.9 {

@@ -64,8 +64,8 @@ fn of_drive(health: &Health) -> Conclusion {
 /// Wear, temperature, errors: what of them is told.
 fn facts(health: &Health) -> String {
     let facts = [
-        health.life_used_percent.map(|percent| format!("{percent} % of its rated life used")),
-        health.spare_percent.map(|percent| format!("{percent} % of its spare capacity left")),
+        health.life_used_percent.map(|percent| format!("{percent}% of its rated life used")),
+        health.spare_percent.map(|percent| format!("{percent}% of its spare capacity left")),
         health.temperature_c.map(|degrees| format!("{degrees} °C")),
         health.media_errors.map(|errors| match errors {
             1 => "1 error of its medium".to_owned(),

@@ -6,7 +6,8 @@ use stats::{Better, Quantity, Unit, Verdict as Proof};
 
 use crate::conclusion::{Conclusion, Topic, Value};
 use crate::seen::Seen;
-use crate::words::{rounded, size, time};
+use crate::words::rounded;
+use block::number::nanoseconds;
 
 /// Depths at which random reads are asked, and how their tests are called.
 const DEPTHS: [(u16, &str); 4] =
@@ -37,7 +38,7 @@ pub fn conclude(seen: &Seen<'_>) -> Vec<Conclusion> {
 
 /// The part of the target that the benchmark used.
 fn region(seen: &Seen<'_>) -> String {
-    seen.mark.map_or(String::new(), |mark| format!("within {}", size(mark.setup.region_bytes.0)))
+    seen.mark.map_or(String::new(), |mark| format!("within {}", mark.setup.region_bytes.about()))
 }
 
 /// Why a number is no property of the drive: the first of its proofs that is refuted. A spread over runs is no such
@@ -104,7 +105,7 @@ fn rate(topic: Topic, test: &Test, region: &str) -> Conclusion {
     let statement = if sequential {
         format!("it {verb} in sequence at {value} MB/s{between}, 1 MiB each, 8 at a time, {region}")
     } else {
-        let each = time(test.latency_ns.p50 as f64);
+        let each = nanoseconds(test.latency_ns.p50 as f64);
         format!(
             "it {verb} 4 KiB at random places {value} times a second{between}, one at a time, half of them within {each}, {region}"
         )
@@ -189,9 +190,9 @@ fn tail(seen: &Seen<'_>) -> Option<Conclusion> {
     let times = slow as f64 / latency.p50 as f64;
     let statement = format!(
         "one random read in a {word} takes {} or more, {} times the usual {}",
-        time(slow as f64),
+        nanoseconds(slow as f64),
         rounded(times),
-        time(latency.p50 as f64)
+        nanoseconds(latency.p50 as f64)
     );
     let value = Value::Number(number(slow as f64, Unit::Ns));
     let found = Conclusion::found(topic, statement, value, None)

@@ -7,7 +7,7 @@ use stats::{Assessment, Better, Quantity, Unit};
 
 use crate::conclusion::{Conclusion, Topic, Value};
 use crate::seen::Seen;
-use crate::words::size;
+use block::Bytes;
 
 /// The topics that are a probe's answer as it stands: its name, and what advice belongs to it.
 const ANSWERS: [(Topic, Name, &[&str]); 6] = [
@@ -44,8 +44,8 @@ pub fn conclude(seen: &Seen<'_>) -> Vec<Conclusion> {
                     statement: format!(
                         "it holds at most {} of the {} that it states, since addresses beyond are other names of those below; \
                          probe capacity finds how much",
-                        size(bound.0),
-                        size(seen.target.capacity_bytes.0)
+                        bound.about(),
+                        seen.target.capacity_bytes.about()
                     ),
                     ..said.assessed(Assessment::Bad)
                 },
@@ -94,13 +94,13 @@ fn quantity(finding: &Finding, value: u64) -> Quantity {
 fn words(topic: Topic, value: u64, seen: &Seen<'_>) -> String {
     let units = |count: u64| if count == 1 { "unit" } else { "units" };
     match topic {
-        Topic::EraseBlock => format!("it erases and maps in units of {}", size(value)),
+        Topic::EraseBlock => format!("it erases and maps in units of {}", Bytes(value).about()),
         Topic::Page => {
             let page = seen.value(Name::Page).filter(|page| *page > 0 && *page < value);
             let planes = page.map_or(String::new(), |page| {
-                format!(": pages of {} on {} planes", size(page), value / page)
+                format!(": pages of {} on {} planes", Bytes(page).about(), value / page)
             });
-            format!("it programs {} at once{planes}", size(value))
+            format!("it programs {} at once{planes}", Bytes(value).about())
         }
         Topic::OpenUnits => format!(
             "{value} {} may be written in order at once; one more costs a merge each",
@@ -113,17 +113,17 @@ fn words(topic: Topic, value: u64, seen: &Seen<'_>) -> String {
             format!("{value} {} may be written out of order at once", units(value))
         }
         Topic::FatZone => {
-            format!("its first {} are kept in another way, for small writes", size(value))
+            format!("its first {} are kept in another way, for small writes", Bytes(value).about())
         }
         Topic::RealCapacity if value < seen.target.capacity_bytes.0 => format!(
             "it holds {} of the {} that it states: what is written beyond is lost",
-            size(value),
-            size(seen.target.capacity_bytes.0)
+            Bytes(value).about(),
+            seen.target.capacity_bytes.about()
         ),
         _ => {
             let is_sure = seen.finding(Name::RealCapacity).is_some_and(|f| f.confidence.is_some());
             let limit = if is_sure { "" } else { ", as far as samples can show" };
-            format!("it holds the {} that it states{limit}", size(value))
+            format!("it holds the {} that it states{limit}", Bytes(value).about())
         }
     }
 }
@@ -152,7 +152,10 @@ fn parallelism(seen: &Seen<'_>) -> Option<Conclusion> {
     let (interleave, chunk) = (seen.finding(Name::Interleave)?, seen.value(Name::Chunk));
     Some(of_finding(Topic::Parallelism, interleave, |value| match chunk {
         Some(chunk) => {
-            format!("{value} reads of {} are served at once, where they lie apart", size(chunk))
+            format!(
+                "{value} reads of {} are served at once, where they lie apart",
+                Bytes(chunk).about()
+            )
         }
         None => format!("{value} reads are served at once"),
     }))

@@ -7,7 +7,8 @@ use stats::{Better, Quantity, Unit};
 use crate::conclusion::{Conclusion, Topic, Value};
 use crate::rates::number;
 use crate::seen::Seen;
-use crate::words::{rounded, size};
+use crate::words::rounded;
+use block::Bytes;
 
 /// How far what theory expects of the over-provisioning that was read off the curve may be from what the drive did.
 const AGREES: f64 = 0.15;
@@ -17,8 +18,11 @@ const FRESH_ROUNDS: usize = 5;
 pub fn conclude(seen: &Seen<'_>) -> Vec<Conclusion> {
     let Some(body) = seen.wsat else { return Vec::new() };
     let Some(steady) = &body.steady else { return Vec::new() };
-    let told =
-        format!("{} of random writes of 4 KiB; {}", size(body.bytes_written), steady.ours.reason);
+    let told = format!(
+        "{} of random writes of 4 KiB; {}",
+        Bytes(body.bytes_written).about(),
+        steady.ours.reason
+    );
     let rate = rate(body, &steady.ours).seen("wsat", told.clone());
     vec![rate, over_provisioning(seen, body, &steady.ours).seen("wsat", told)]
 }
@@ -38,7 +42,7 @@ fn rate(body: &Body, ours: &Ours) -> Conclusion {
         ..number(value.median, Unit::Iops)
     };
     let beside = fresh(body).map_or(String::new(), |fresh| {
-        format!(", {} % of what it does when empty", rounded(value.median / fresh * 100.0))
+        format!(", {}% of what it does when empty", rounded(value.median / fresh * 100.0))
     });
     let statement = format!(
         "written to at random without end, it keeps up {} writes of 4 KiB a second{beside}",
@@ -91,7 +95,7 @@ fn over_provisioning(seen: &Seen<'_>, body: &Body, ours: &Ours) -> Conclusion {
         return Conclusion::unknown(
             topic,
             format!(
-                "where it slowed down would mean {} %, and {what} does not agree",
+                "where it slowed down would mean {}%, and {what} does not agree",
                 rounded(share * 100.0)
             ),
         );
@@ -107,6 +111,6 @@ fn over_provisioning(seen: &Seen<'_>, body: &Body, ours: &Ours) -> Conclusion {
         ..number(share, Unit::Ratio)
     };
     let statement =
-        format!("{} % more medium than it shows is there to work with", rounded(share * 100.0));
+        format!("{}% more medium than it shows is there to work with", rounded(share * 100.0));
     Conclusion::found(topic, statement, Value::Number(value), 0.9)
 }

@@ -201,7 +201,7 @@ fn csv(rows: &[Row]) -> String {
 fn page(head: &str, rows: &[Row], seeds: &[u64]) -> String {
     let (wrong, told) = wrong(rows);
     let share = proportion_interval(wrong, told.max(1), 0.95);
-    let bound = share.map_or(String::new(), |s| format!("at most {:.2} % at 95 %", 100.0 * s.high));
+    let bound = share.map_or(String::new(), |s| format!("at most {:.2}% at 95%", 100.0 * s.high));
     let cached = rows.iter().filter(|row| row.truth.cache > 0.0).count();
     let ends = seeds.first().zip(seeds.last());
     let (first, last) = ends.map_or((0, 0), |(a, b)| (*a, *b));
@@ -238,7 +238,7 @@ fn page(head: &str, rows: &[Row], seeds: &[u64]) -> String {
          {last}, which were chosen before any was looked at, is written from end to end for 6 runs of 3 s without a warm-up; \
          {cached} of them have a cache of single-bit cells. What they and the drive's memory take is what `drivescope sim show` \
          says. A knee is right when its interval meets the size of the cache (of cells that are lent, what is left of them when they are \
-         full), or up to {:.0} % more than cache and memory together, since a part is moved on meanwhile, where memory counts for \
+         full), or up to {:.0}% more than cache and memory together, since a part is moved on meanwhile, where memory counts for \
          all that passes through it until it is full, being emptied at the sustained rate; or the same of the memory alone; or lies \
          beyond the capacity, where cells have to be made free from then on.\n\n{}\n## What is wrong\n\n{elsewhere}",
         rows.len(),

@@ -24,15 +24,15 @@ use worlds::{Cell, Planted};
 const SEED: u64 = 1_000_031_001;
 /// Pairs of drives for each line, where they are alike.
 const ALIKE: usize = 1000;
-/// So many of a thousand are more than 5 % with a probability of one in a thousand.
+/// So many of a thousand are more than 5% with a probability of one in a thousand.
 const FALSE_MAX: usize = 73;
 /// Runs of each drive.
 const RUNS: usize = 12;
 /// Runs of each drive of pairs that are apart.
 const RUNS_APART: usize = worlds::STATED;
-/// Pairs that are 5 % apart.
+/// Pairs that are 5% apart.
 const APART: usize = 5000;
-/// Least share of them that is found, at the lower end of its 95 % interval.
+/// Least share of them that is found, at the lower end of its 95% interval.
 const FOUND_MIN: f64 = 0.85;
 /// How far apart they are.
 const RATIO: f64 = 1.05;
@@ -46,7 +46,7 @@ const MARGIN: f64 = 0.02;
 const CONFIDENCE: f64 = 0.95;
 /// Pairs of virtual drives.
 const DRIVES: usize = 200;
-/// Of `DRIVES` pairs with a probability of 5 %, more than this come with a probability of one in a thousand.
+/// Of `DRIVES` pairs with a probability of 5%, more than this come with a probability of one in a thousand.
 const DRIVES_FALSE_MAX: usize = 20;
 
 /// Options of `compare`.
@@ -66,7 +66,7 @@ pub struct Options {
 /// What both drives of a pair are.
 #[derive(Clone, Copy)]
 enum Kind {
-    /// Independent runs, normal, CV 3 %.
+    /// Independent runs, normal, CV 3%.
     Independent,
     /// Each run resembles the one before, with this correlation.
     Correlated(f64),
@@ -81,14 +81,14 @@ enum Kind {
 impl Kind {
     fn words(self) -> String {
         match self {
-            Kind::Independent => "independent, CV 3 %".to_owned(),
+            Kind::Independent => "independent, CV 3%".to_owned(),
             Kind::Correlated(with) => {
                 format!("each run resembles the one before, correlation {with}")
             }
             Kind::CorrelatedInTime => {
                 "neighbours in time resemble each other, correlation 0.5".to_owned()
             }
-            Kind::Drift(lost) => format!("both lose {:.0} % on the way", 100.0 * lost),
+            Kind::Drift(lost) => format!("both lose {:.0}% on the way", 100.0 * lost),
             Kind::TwoModes => "two modes: 160 to 175, three of ten 120 to 150".to_owned(),
         }
     }
@@ -272,7 +272,7 @@ fn alike(seed: u64) -> Vec<Line> {
             runs: RUNS.to_string(),
             hits,
             of: ALIKE,
-            found: format!("{:.1} %", 100.0 * hits as f64 / ALIKE as f64),
+            found: format!("{:.1}%", 100.0 * hits as f64 / ALIKE as f64),
             wanted: format!("at most {FALSE_MAX}"),
             holds: hits <= FALSE_MAX,
         }
@@ -310,7 +310,7 @@ fn correction(seed: u64) -> Vec<Line> {
         let which = if is_corrected { "corrected" } else { "without the correction" };
         Line {
             what: format!(
-                "interval excludes 1, {which}, {:.0} % apart: {}",
+                "interval excludes 1, {which}, {:.0}% apart: {}",
                 100.0 * (ratio - 1.0),
                 kind.words()
             ),
@@ -318,7 +318,7 @@ fn correction(seed: u64) -> Vec<Line> {
             runs: RUNS.to_string(),
             hits,
             of: APART,
-            found: format!("{:.1} %", 100.0 * hits as f64 / APART as f64),
+            found: format!("{:.1}%", 100.0 * hits as f64 / APART as f64),
             wanted: "told".to_owned(),
             holds: true,
         }
@@ -338,17 +338,17 @@ fn apart(seed: u64) -> Vec<Line> {
             .count();
         let low = proportion_interval(hits, APART, CONFIDENCE).map_or(0.0, |found| found.low);
         Line {
-            what: "5 % apart, CV 3 %: found".to_owned(),
+            what: "5% apart, CV 3%: found".to_owned(),
             design: design_words(design),
             runs: RUNS_APART.to_string(),
             hits,
             of: APART,
             found: format!(
-                "{:.1} %, at least {:.1}",
+                "{:.1}%, at least {:.1}",
                 100.0 * hits as f64 / APART as f64,
                 100.0 * low
             ),
-            wanted: format!("at least {:.0} %", 100.0 * FOUND_MIN),
+            wanted: format!("at least {:.0}%", 100.0 * FOUND_MIN),
             holds: low >= FOUND_MIN,
         }
     };
@@ -383,15 +383,15 @@ fn undecided(seed: u64) -> Vec<Line> {
         let share = decided as f64 / OPEN as f64;
         lines.push(Line {
             what: format!(
-                "undecided, {:.0} % apart: decided with the runs that were said to be needed",
+                "undecided, {:.0}% apart: decided with the runs that were said to be needed",
                 100.0 * (ratio - 1.0)
             ),
             design: design_words(design),
             runs: format!("{runs}, then {:.0}", stats::median(&needed).unwrap_or(0.0)),
             hits: decided,
             of: OPEN,
-            found: format!("{:.1} %", 100.0 * share),
-            wanted: format!("at least {:.0} %", 100.0 * DECIDED_MIN),
+            found: format!("{:.1}%", 100.0 * share),
+            wanted: format!("at least {:.0}%", 100.0 * DECIDED_MIN),
             holds: share >= DECIDED_MIN,
         });
     }
@@ -424,7 +424,7 @@ fn drives(binary: &Binary, pairs: usize, root: u64) -> Result<Vec<Line>> {
         runs: RUNS.to_string(),
         hits,
         of: pairs,
-        found: format!("{:.1} %", 100.0 * hits as f64 / pairs.max(1) as f64),
+        found: format!("{:.1}%", 100.0 * hits as f64 / pairs.max(1) as f64),
         wanted,
         holds,
     };

@@ -134,7 +134,7 @@ mod tests {
 }
 "#;
 
-    // Reading `bw` for bytes would make fio 2.4 % slower than it is.
+    // Reading `bw` for bytes would make fio 2.4% slower than it is.
     #[test]
     fn bandwidth_comes_from_bytes_and_runtime() {
         let job = read(SAMPLE).unwrap();
@@ -143,7 +143,7 @@ mod tests {
         let bytes_per_s = job.bytes as f64 / (job.duration_ns as f64 / 1e9);
         assert!((bytes_per_s - 342_240_143.0).abs() < 1.0, "{bytes_per_s}");
         assert!((job.latency_ns - 370_776.6).abs() < 0.1);
-        // 1.4 % and 4.7 % of 2 s.
+        // 1.4% and 4.7% of 2 s.
         assert!((job.user_ns - 28e6).abs() < 1.0 && (job.system_ns - 94e6).abs() < 1.0);
     }
 

@@ -311,8 +311,8 @@ fn table(head: &str, outcomes: &[Outcome]) -> String {
         ["what fio did", "cases", "fills written", "steady", "not steady", "unprovable", "right"];
     format!(
         "# Results of others\n\n{} of {} cases are right; of {none_steady} that were not steady {called} were called so (below \
-         {:.1} %, 95 %).\n\n{head}fio writes 4 KiB at random to virtual drives of 32 MiB (160 MiB where its own rule has to have its samples), purged, over-provisioning drawn \
-         from 20 to 80 %, which `drivescope sim serve` serves as files; `drivescope judge --purged --capacity` gets its \
+         {:.1}%, 95%).\n\n{head}fio writes 4 KiB at random to virtual drives of 32 MiB (160 MiB where its own rule has to have its samples), purged, over-provisioning drawn \
+         from 20 to 80%, which `drivescope sim serve` serves as files; `drivescope judge --purged --capacity` gets its \
          JSON and its logs: of one thread or three, windows of 100 ms or a line an I/O. A drive has free space for 1 + \
          over-provisioning fills.\n\n{}",
         outcomes.len() - wrong,

@@ -28,7 +28,7 @@ const SIGNALS_MIN: u32 = 200;
 const SIZE: Bytes = Bytes::mib(144);
 /// Lives that are measured; the shortest counts.
 const LIVES: u32 = 5;
-/// Of the bound on the share of losses: one-sided, so asked for with 90 %.
+/// Of the bound on the share of losses: one-sided, so asked for with 90%.
 const TWO_SIDED: f64 = 0.90;
 
 const SIGNALS: [(&str, Signal); 4] = [
@@ -195,8 +195,8 @@ fn text(head: &str, outcomes: &Outcomes) -> String {
     let mut columns = vec!["signal"];
     columns.extend(OUTCOMES.map(|(_, word)| word));
     format!(
-        "# Probes of capacity that get a signal\n\n{signals} signals, content lost by {lost}: with 95 % confidence, fewer \
-         than {:.1} % of probes that get such a signal lose content (Clopper and Pearson).\n\n{head}`probe capacity` on a \
+        "# Probes of capacity that get a signal\n\n{signals} signals, content lost by {lost}: with 95% confidence, fewer \
+         than {:.1}% of probes that get such a signal lose content (Clopper and Pearson).\n\n{head}`probe capacity` on a \
          loop device of {SIZE} with direct I/O, full of random bytes, gets a signal at a moment drawn evenly from its \
          life. When it is gone, the checksum of the image is compared with the one from before; where it differs, `probe \
          --restore last` runs, and it is compared again. Probes that had ended before their moment came are not counted.\n\n{}",

@@ -285,7 +285,7 @@ fn claims(rows: &[Row]) -> Vec<(String, String, bool)> {
         (median(&found.rates).unwrap_or(f64::NAN), 100.0 * cv)
     };
     let ((fast, wide), (slow, narrow)) = (of(emulated), of(right));
-    let words = |rate: f64, cv: f64| format!("{rate:.1} MiB/s, CV {cv:.2} %");
+    let words = |rate: f64, cv: f64| format!("{rate:.1} MiB/s, CV {cv:.2}%");
     let refuted = emulated.refuted == emulated.rates.len();
     vec![
         (
@@ -293,7 +293,7 @@ fn claims(rows: &[Row]) -> Vec<(String, String, bool)> {
             words(fast, wide),
             fast > 300.0,
         ),
-        ("the same: CV above 5 %".to_owned(), words(fast, wide), wide > 5.0),
+        ("the same: CV above 5%".to_owned(), words(fast, wide), wide > 5.0),
         (
             "the same: pattern refuted in every run".to_owned(),
             format!("{} of {}", emulated.refuted, emulated.rates.len()),
@@ -304,7 +304,7 @@ fn claims(rows: &[Row]) -> Vec<(String, String, bool)> {
             words(slow, narrow),
             (170.0..=180.0).contains(&slow),
         ),
-        ("the same: CV below 1.5 %".to_owned(), words(slow, narrow), narrow < 1.5),
+        ("the same: CV below 1.5%".to_owned(), words(slow, narrow), narrow < 1.5),
     ]
 }
 
@@ -358,7 +358,7 @@ fn cells(row: &Row) -> Vec<String> {
     let mut cells = vec![row.disk.to_owned(), row.load.clone(), row.with.clone()];
     for found in &row.found {
         let percent = |share: Option<f64>| {
-            share.map_or("–".to_owned(), |share| format!("{:.1} %", 100.0 * share))
+            share.map_or("–".to_owned(), |share| format!("{:.1}%", 100.0 * share))
         };
         let rate = median(&found.rates).unwrap_or(f64::NAN);
         cells.push(if rate < 10.0 { format!("{rate:.2}") } else { format!("{rate:.1}") });

@@ -166,7 +166,7 @@ fn table(head: &str, drives: &[Drive], options: &Options) -> String {
     let (wrong, decided) = wrong(drives);
     let share = proportion_interval(wrong, decided.max(1), 0.95);
     let bound = share.map_or(String::new(), |share| {
-        format!(" ({:.2} %, at most {:.2} % at 95 %)", share.value * 100.0, share.high * 100.0)
+        format!(" ({:.2}%, at most {:.2}% at 95%)", share.value * 100.0, share.high * 100.0)
     });
     let seeds = options.seeds.clone().unwrap_or(SEEDS);
     let cpu = cpu_of_children();

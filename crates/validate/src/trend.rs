@@ -17,7 +17,7 @@ use crate::sheet;
 const SEED: u64 = 20_261_124;
 /// Histories for each line; another count is a trial.
 const HISTORIES: usize = 1000;
-/// So many of a thousand are more than 5 % with a probability of one in a thousand.
+/// So many of a thousand are more than 5% with a probability of one in a thousand.
 const FALSE_MAX: usize = 73;
 /// Least share of the changes that is found.
 const FOUND_MIN: f64 = 0.95;
@@ -102,8 +102,8 @@ impl Case {
     fn words(&self) -> String {
         let level = match self.level {
             Level::Same => "no change".to_owned(),
-            Level::Step(lost, after) => format!("{:.0} % less after {after}", 100.0 * lost),
-            Level::Decline(lost) => format!("{:.0} % less bit by bit", 100.0 * lost),
+            Level::Step(lost, after) => format!("{:.0}% less after {after}", 100.0 * lost),
+            Level::Decline(lost) => format!("{:.0}% less bit by bit", 100.0 * lost),
         };
         let noise = match self.noise {
             Noise::Independent => "independent".to_owned(),
@@ -214,13 +214,13 @@ pub fn run(options: &Options) -> Result<bool> {
             Wanted::AtMost(most) => (format!("at most {most}"), hits <= most),
             Wanted::AtLeast(least) => {
                 let is_found = hits as f64 >= least * of as f64;
-                (format!("at least {:.0} %", 100.0 * least), is_found)
+                (format!("at least {:.0}%", 100.0 * least), is_found)
             }
             Wanted::Told => ("told".to_owned(), true),
         };
         all_hold &= holds;
         let of_found = |count: usize| match case.level {
-            Level::Step(..) if lower > 0 => format!("{:.1} %", 100.0 * count as f64 / lower as f64),
+            Level::Step(..) if lower > 0 => format!("{:.1}%", 100.0 * count as f64 / lower as f64),
             _ => "–".to_owned(),
         };
         rows.push(vec![
@@ -228,7 +228,7 @@ pub fn run(options: &Options) -> Result<bool> {
             runs.to_string(),
             tests.to_string(),
             format!("{hits} of {of}"),
-            format!("{share:.1} %, at least {:.1}", 100.0 * low),
+            format!("{share:.1}%, at least {:.1}", 100.0 * low),
             of_found(placed),
             of_found(covered),
             wanted,
@@ -251,8 +251,8 @@ pub fn run(options: &Options) -> Result<bool> {
         "holds",
     ];
     let page = format!(
-        "# Histories\n\n{head}Each line draws histories of runs about a level, with a spread (CV) of 3 %, and asks the rule that \
-         `drivescope trend` asks ([method](../method/trend.md)), with a margin of 2 %. Where the level changes, what counts is \
+        "# Histories\n\n{head}Each line draws histories of runs about a level, with a spread (CV) of 3%, and asks the rule that \
+         `drivescope trend` asks ([method](../method/trend.md)), with a margin of 2%. Where the level changes, what counts is \
          that the history is said to have become slower. Of several tests judged together one has the level and the others have no \
          change; without a change, one that is said to have any is an alarm. The last two columns are of the \
          changes that were found.\n\n{}",

@@ -292,8 +292,8 @@ fn claims(lives: &[Lived]) -> Result<Vec<Claim>> {
                 Life::Purged => "steady value of the purged drive, IOPS",
                 _ => "steady value of the filled drive, IOPS",
             },
-            found: format!("{value:.0} ({:+.1} %)", 100.0 * off.unwrap_or(f64::NAN)),
-            wanted: format!("the model's {truth:.0} ± {:.0} %", 100.0 * OFF_MAX),
+            found: format!("{value:.0} ({:+.1}%)", 100.0 * off.unwrap_or(f64::NAN)),
+            wanted: format!("the model's {truth:.0} ± {:.0}%", 100.0 * OFF_MAX),
             holds: lived.verdict() == "yes" && off.is_some_and(|off| off.abs() <= OFF_MAX),
         });
     }
@@ -301,8 +301,8 @@ fn claims(lives: &[Lived]) -> Result<Vec<Claim>> {
     let apart = pair.map_or(f64::NAN, |(purged, filled)| purged / filled - 1.0);
     claims.push(Claim {
         what: "the purged one's beside the filled one's",
-        found: format!("{:+.1} %", 100.0 * apart),
-        wanted: format!("within {:.0} %", 100.0 * OFF_MAX),
+        found: format!("{:+.1}%", 100.0 * apart),
+        wanted: format!("within {:.0}%", 100.0 * OFF_MAX),
         holds: apart.abs() <= OFF_MAX,
     });
     for life in [Life::Ezfio, Life::EzfioFast, Life::Replayed] {
@@ -325,7 +325,7 @@ fn claims(lives: &[Lived]) -> Result<Vec<Claim>> {
         let rate = of(life)?.rate(from, 1.0)?;
         claims.push(Claim {
             what,
-            found: format!("{:+.0} %", 100.0 * (rate / truth - 1.0)),
+            found: format!("{:+.0}%", 100.0 * (rate / truth - 1.0)),
             wanted: "told".to_owned(),
             holds: true,
         });

@@ -211,8 +211,8 @@ mod tests {
 
     #[test]
     fn exponential_arrivals_are_a_poisson_process() {
-        // At 10^8 per second a gap is 10 ns: cutting each to whole nanoseconds would make the rate 5 %
-        // too high. The mean of 10^6 gaps has a standard error of 0.1 %.
+        // At 10^8 per second a gap is 10 ns: cutting each to whole nanoseconds would make the rate 5%
+        // too high. The mean of 10^6 gaps has a standard error of 0.1%.
         let mut fast = arrivals(1e8, Gaps::Exponential);
         let last = (0..1_000_000).filter_map(|_| fast.next_due()).last().unwrap();
         assert!(last.0.abs_diff(10_000_000) < 50_000, "{last}");

@@ -210,7 +210,7 @@ pub struct AuditSummary {
     /// Bytes at different addresses among them, in whole blocks.
     pub unique_bytes: Bytes,
     /// True when `unique_bytes` and what derives from it are counted. Above 2^24 blocks they are
-    /// estimated, with a standard error below 0.1 % up to 80 million different blocks
+    /// estimated, with a standard error below 0.1% up to 80 million different blocks
     /// (`sqrt(m (e^t - t - 1)) / (t m)`, `m` = 2^24, `t` = different blocks / `m`), and not at all
     /// above some 250 million. False too when some access was not of whole blocks.
     pub exact: bool,

@@ -60,7 +60,7 @@ pub fn version(text: &str) -> Option<(u64, u64)> {
 mod tests {
     use super::*;
 
-    // With the standard's meaning of `kib`, a range of fio's would be 2.4 % off, and a fill of it too.
+    // With the standard's meaning of `kib`, a range of fio's would be 2.4% off, and a fill of it too.
     #[test]
     fn sizes_are_read_as_fio_means_them() {
         let cases = [

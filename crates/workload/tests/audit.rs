@@ -106,7 +106,7 @@ proptest! {
         for (percent, quantile) in [(1, got.reuse.p01), (10, got.reuse.p10), (50, got.reuse.p50)] {
             let rank = (again.len() * percent).div_ceil(100);
             let wanted = rank.checked_sub(1).map(|index| Bytes(again[index] * BLOCK));
-            prop_assert_eq!(quantile, wanted, "{} %", percent);
+            prop_assert_eq!(quantile, wanted, "{}%", percent);
         }
         for room in 0..=slots {
             let hits = again.iter().filter(|d| **d < room).count();

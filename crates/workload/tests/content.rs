@@ -190,7 +190,7 @@ fn what_is_rewound_is_made_again() {
             tried.rewind();
         }
         wanted = written(&mut plain, 64 << 10, 16);
-        assert_eq!(written(&mut tried, 64 << 10, 16), wanted, "{dedup_percent} % repeats");
+        assert_eq!(written(&mut tried, 64 << 10, 16), wanted, "{dedup_percent}% repeats");
     }
 }
 

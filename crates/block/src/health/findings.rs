@@ -125,11 +125,11 @@ fn common(health: &Health, found: &mut Found) {
     match health.life_used_percent {
         Some(percent) if percent >= 100 => found.warning(
             "life_used_up",
-            format!("life used: {percent} %; its rated endurance is used up"),
+            format!("life used: {percent}%; its rated endurance is used up"),
             "plan its replacement; it may go on for long, and its maker no longer vouches for it",
         ),
         Some(percent) if percent >= LIFE_NEARLY_USED_PERCENT => {
-            found.note("life_nearly_used", format!("life used: {percent} %"), REPLACE);
+            found.note("life_nearly_used", format!("life used: {percent}%"), REPLACE);
         }
         _ => {}
     }
@@ -211,7 +211,7 @@ fn critical_warnings(smart: &NvmeSmart, found: &mut Found) {
     if warns(0) || spare_percent < spare_threshold_percent {
         found.critical(
             "spare_low",
-            format!("spare {spare_percent} %, and its threshold is {spare_threshold_percent} %"),
+            format!("spare {spare_percent}%, and its threshold is {spare_threshold_percent}%"),
             SAVE,
         );
     }
@@ -360,10 +360,10 @@ fn scsi(detail: &ScsiDetail, found: &mut Found) {
 fn mmc(detail: &MmcDetail, found: &mut Found) {
     match detail.pre_eol {
         Some(PreEol::Urgent) => {
-            found.critical("reserve_urgent", "90 % of its reserved blocks are used", SAVE);
+            found.critical("reserve_urgent", "90% of its reserved blocks are used", SAVE);
         }
         Some(PreEol::Warning) => {
-            found.warning("reserve_low", "80 % of its reserved blocks are used", REPLACE);
+            found.warning("reserve_low", "80% of its reserved blocks are used", REPLACE);
         }
         Some(PreEol::Normal) | None => {}
     }

@@ -13,8 +13,8 @@ pub struct MmcDetail {
     pub oem_id: Option<u32>,
     /// Month and year of its making, as the card states it (CID).
     pub date: Option<String>,
-    /// Life used of areas of type A and B, in tenths as the card states it (EXT_CSD 268 and 269): 1 for up to 10 %, 10
-    /// for up to 100 %, 11 for more; `None` when not told.
+    /// Life used of areas of type A and B, in tenths as the card states it (EXT_CSD 268 and 269): 1 for up to 10%, 10
+    /// for up to 100%, 11 for more; `None` when not told.
     pub life_tenths: Option<[u8; 2]>,
     /// What is left of the reserved blocks (EXT_CSD 267); `None` when not told.
     pub pre_eol: Option<PreEol>,
@@ -48,10 +48,10 @@ impl MmcKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PreEol {
-    /// Less than 80 % are used.
+    /// Less than 80% are used.
     Normal,
-    /// 80 % are used.
+    /// 80% are used.
     Warning,
-    /// 90 % are used.
+    /// 90% are used.
     Urgent,
 }

@@ -27,7 +27,7 @@ to compare what writing to them does, mark them with --write and compare the
 runs.
 
 Each side is compared with those named before it. Faster and slower hold
-together at 98 %, over all tests; equivalent is within the margin; undecided
+together at 98%, over all tests; equivalent is within the margin; undecided
 says about how many runs would decide. Sides that were measured each by itself
 are faster or slower only beyond --session-offset: their runs cannot show how
 far another session would be from theirs. A side may have several sessions, with

@@ -44,7 +44,7 @@ pub struct PtsArgs {
     pub device: Option<String>,
     #[command(flatten)]
     pub consent: PtsConsentArgs,
-    /// Settings of PTS-C: 75 % of the range
+    /// Settings of PTS-C: 75% of the range
     #[arg(long, conflicts_with = "enterprise")]
     pub client: bool,
     /// Settings of PTS-E, as without either
@@ -214,7 +214,7 @@ pub enum AddressesName {
     Fresh,
     /// Each block once a pass, all passes in one order: no preconditioning
     Replayed,
-    /// 80 % of the accesses to 20 % of the range
+    /// 80% of the accesses to 20% of the range
     HotCold,
 }
 
@@ -234,13 +234,13 @@ impl From<AddressesName> for Addresses {
 pub enum LoadName {
     /// RND 4 KiB, writes
     Rnd4k,
-    /// RND 8 KiB, 65 % reads
+    /// RND 8 KiB, 65% reads
     Rnd8kRw65,
-    /// SEQ 128 KiB, 90 % reads
+    /// SEQ 128 KiB, 90% reads
     Seq128kRw90,
-    /// SEQ 0.5 KiB, 50 % reads
+    /// SEQ 0.5 KiB, 50% reads
     Seq512Rw50,
-    /// The enterprise composite, 40 % reads
+    /// The enterprise composite, 40% reads
     Composite,
 }
 

@@ -50,7 +50,7 @@ pub struct SweepArgs {
     /// What is not varied, in the familiar notation
     #[arg(long, value_name = "TEST", default_value = "SEQ1MQ1T1", help_heading = "Sweep")]
     pub base: TestSpec,
-    /// What is done: read, write, or mix70 for 70 % reads
+    /// What is done: read, write, or mix70 for 70% reads
     #[arg(long, value_name = "OP", default_value = "read", help_heading = "Sweep")]
     pub op: Direction,
     /// R/Avg of 20 runs above which a setting is unstable
@@ -91,7 +91,7 @@ pub struct SweepLoadArgs {
     pub pause: Nanos,
     #[command(flatten)]
     pub how: HowArgs,
-    /// Runs of each setting; 6 are the fewest that have a 95 % interval
+    /// Runs of each setting; 6 are the fewest that have a 95% interval
     #[arg(help_heading = "Repetition", long, value_name = "N", default_value_t = 10,
           value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub runs: u32,

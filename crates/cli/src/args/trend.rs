@@ -15,7 +15,7 @@ Examples:
 
 Each recorded mark of the drive is one point; tests that were made in the
 same way are held together, six runs at least. A change is a level that lasts:
-one bad day is none. Slower and faster hold together at 95 %, over all tests;
+one bad day is none. Slower and faster hold together at 95%, over all tests;
 unchanged is within the margin; undecided says about how many runs would decide.
 
 Exit codes: 0 no test is known to have become slower; 1 one is.")]

@@ -144,7 +144,7 @@ pub(super) fn hazard(text: &str) -> Result<String, String> {
     known.map(|_| text.to_owned())
 }
 
-/// A share of a whole, in percent. A bare 2 may mean 2 % or twice the whole, so it is asked for again rather than guessed.
+/// A share of a whole, in percent. A bare 2 may mean 2% or twice the whole, so it is asked for again rather than guessed.
 pub(super) fn share(text: &str) -> Result<f64, String> {
     share_up_to(100.0, text)
 }
@@ -168,7 +168,7 @@ fn share_up_to(most: f64, text: &str) -> Result<f64, String> {
             // Rounded, because 0.07 of 100 is not 7 in binary.
             Some(part) if part < 1.0 => Some((part * 1e11).round() / 1e9),
             Some(bare) if bare <= most => {
-                return Err(format!("is it {bare} % or {} %? write {bare}%", bare * 100.0));
+                return Err(format!("is it {bare}% or {}%? write {bare}%", bare * 100.0));
             }
             _ => None,
         },

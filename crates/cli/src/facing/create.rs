@@ -124,8 +124,8 @@ pub fn grow(name: &str, permit: &Permit, missing: Range<u64>, cancel: &AtomicBoo
     if had > 0 {
         talk::note(&format!(
             "-c: {name} was there, of {}; what is missing to {} was added to it",
-            Bytes(had),
-            Bytes(missing.end)
+            Bytes(had).human(),
+            Bytes(missing.end).human()
         ));
     }
     Ok(())

@@ -195,8 +195,9 @@ impl<'a> Job<'a> {
         let size = linux::target::size_of(Path::new(name))?;
         if self.given.has("write_budget") && place.write_budget < size {
             bail!(
-                "--write-budget {}: --full writes all {size} of {name}\n    hint: leave --write-budget out",
-                place.write_budget
+                "--write-budget {}: --full writes all {} of {name}\n    hint: leave --write-budget out",
+                place.write_budget,
+                size.human()
             );
         }
         talk::note(&format!(

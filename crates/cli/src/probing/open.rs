@@ -98,7 +98,8 @@ pub fn in_directory<R>(
     }
     let fits = |size: &Bytes| scratch::check_space(dir, *size).is_ok();
     let size = TEST_FILES.into_iter().find(fits).unwrap_or(TEST_FILES[2]);
-    talk::note(&format!("{name}: writes a test file of {size}, and removes it at the end"));
+    let shown = size.human();
+    talk::note(&format!("{name}: writes a test file of {shown}, and removes it at the end"));
     let stack = linux::stack::resolve(&roots, dir)?;
     let mut payload = SectorContent::new(Content::default(), place.seed.unwrap_or(1), u16::MAX);
     let file = ScratchFile::create(dir, size, run_id, &mut payload, &mut |_, _| {}, cancel)?;

@@ -137,7 +137,9 @@ impl Subject {
 fn enough(name: &str, size: Bytes) -> Result<()> {
     if size < SMALLEST {
         bail!(
-            "{name}: has {size}, and a survey reads blocks of {SMALLEST}; name a larger file, its directory or a device"
+            "{name} has {}, and a survey reads blocks of {}\nhint: name a larger file, its directory or a device",
+            size.human(),
+            SMALLEST.human()
         );
     }
     Ok(())

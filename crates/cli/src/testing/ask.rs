@@ -47,8 +47,9 @@ impl Planned {
         for (flag, limit) in [("--write-budget", budget), ("--tbw", tbw)] {
             if let Some(limit) = limit.filter(|limit| least > *limit) {
                 return Err(Refused(format!(
-                    "{target}: refused: the tests write {least} at least, and {flag} is {limit}; nothing was written. \
-                     Raise it, or take a smaller --range, a shorter --minute or fewer tests"
+                    "{target}: refused: the tests write {} at least, and {flag} is {limit}; nothing was written. \
+                     Raise it, or take a smaller --range, a shorter --minute or fewer tests",
+                    least.human()
                 ))
                 .into());
             }

@@ -330,7 +330,7 @@ fn runs_of_each(args: &CompareArgs, live: usize, tests: usize) -> u32 {
     if let Some(asked) = args.load.runs {
         if pairs > 0 && asked < usual {
             talk::note(&format!(
-                "with fewer than {usual} runs of each, not all of {} can be faster or slower at 98 % together",
+                "with fewer than {usual} runs of each, not all of {} can be faster or slower at 98% together",
                 report::number::counted(tests * pairs, "comparison")
             ));
         }

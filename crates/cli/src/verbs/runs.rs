@@ -208,7 +208,7 @@ fn remove(names: &[String], place: &PlaceArgs, yes: bool, json: bool) -> Result<
             let path = quoted(&left.path.to_string_lossy());
             talk::note(&format!(
                 "{id} was killed and left its test file ({}): rm {path}",
-                left.size
+                left.size.human()
             ));
         }
     }

@@ -183,8 +183,9 @@ fn check_size(sweep: &Sweep, args: &SweepArgs) -> Result<()> {
     match args.target.span {
         Some(Span::Part(region)) if region.length < most => {
             bail!(
-                "--span: {} do not hold the largest size that is varied to, {most}",
-                region.length
+                "--span: {} do not hold the largest size that is varied to, {}",
+                region.length.human(),
+                most.human()
             )
         }
         _ => Ok(()),

@@ -342,7 +342,7 @@ fn closing(body: &Body) -> (String, Tone) {
     let tone = if body.caveats.is_empty() { Tone::Good } else { Tone::Mixed };
     let text = match (body.completion_s, body.phases.q2c) {
         (Some(completion), Some(q2c)) => format!(
-            "{requests} I/Os in {}: {} each, {} for 99 % of them.",
+            "{requests} I/Os in {}: {} each, {} for 99% of them.",
             seconds(completion),
             nanoseconds(q2c.mean_ns),
             nanoseconds(q2c.p99_ns as f64)

@@ -16,7 +16,7 @@ pub fn sheet(comparison: &Comparison) -> Sheet {
     let (closing, tone) = closing(comparison);
     let mut facts: Vec<String> = comparison.sides.iter().enumerate().map(named).collect();
     facts.push(format!(
-        "MB/s; a ratio within {} % of 1 on either side is no difference",
+        "MB/s; a ratio within {}% of 1 on either side is no difference",
         comparison.margin_percent
     ));
     Sheet {
@@ -56,12 +56,8 @@ fn groups(comparison: &Comparison) -> Vec<Group> {
                 match groups.iter_mut().find(|group| group.title == title) {
                     Some(group) => group.rows.push(row),
                     None => {
-                        let columns = [
-                            a.clone(),
-                            b.clone(),
-                            format!("{b} / {a}"),
-                            "95 % interval".to_owned(),
-                        ];
+                        let columns =
+                            [a.clone(), b.clone(), format!("{b} / {a}"), "95% interval".to_owned()];
                         groups.push(Group { title, columns: columns.to_vec(), rows: vec![row] });
                     }
                 }
@@ -203,8 +199,7 @@ pub fn probability(p: f64) -> String {
 
 fn latency(pair: &Pair) -> String {
     let Some(latency) = pair.latency else { return String::new() };
-    let percentiles =
-        [(latency.p50, "the median"), (latency.p99, "99 %"), (latency.p999, "99.9 %")];
+    let percentiles = [(latency.p50, "the median"), (latency.p99, "99%"), (latency.p999, "99.9%")];
     let told = percentiles.map(|(found, at)| {
         let interval = times(&found, pair).map_or(String::new(), |told| format!(" ({told})"));
         format!("{}{interval} at {at}", report::number::digits(found.ratio))

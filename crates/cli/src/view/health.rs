@@ -82,7 +82,7 @@ fn common(drive: &Health) -> Facts {
     add("serial", drive.serial.clone());
     add("firmware", drive.firmware.clone());
     add("temperature", temperature(drive));
-    add("life used", drive.life_used_percent.map(|percent| format!("{percent} %")));
+    add("life used", drive.life_used_percent.map(|percent| format!("{percent}%")));
     add("spare", spare(drive));
     add("written", written(drive));
     add("read", drive.host_read_bytes.map(|count| format!("{} by the host", bytes(count))));
@@ -121,8 +121,8 @@ fn spare(drive: &Health) -> Option<String> {
         Detail::Nvme(detail) => detail.smart.as_ref().map(|smart| smart.spare_threshold_percent),
         _ => None,
     };
-    let threshold = threshold.map_or(String::new(), |t| format!(" (warns below {t} %)"));
-    Some(format!("{percent} %{threshold}"))
+    let threshold = threshold.map_or(String::new(), |t| format!(" (warns below {t}%)"));
+    Some(format!("{percent}%{threshold}"))
 }
 
 fn written(drive: &Health) -> Option<String> {
@@ -292,8 +292,8 @@ fn mmc(detail: &MmcDetail, facts: &mut Facts) {
     add("manufacturer", detail.manufacturer_id.map(|id| format!("{id:#04x}")));
     let tenths = |told: u8| match told {
         0 => "not told".to_owned(),
-        told @ 1..=10 => format!("{} to {} %", (told - 1) * 10, told * 10),
-        _ => "more than 100 %".to_owned(),
+        told @ 1..=10 => format!("{} to {}%", (told - 1) * 10, told * 10),
+        _ => "more than 100%".to_owned(),
     };
     let [a, b] = detail.life_tenths.unwrap_or_default().map(tenths);
     add("life by area", detail.life_tenths.map(|_| format!("{a} of type A, {b} of type B")));
@@ -358,7 +358,7 @@ fn growth(counter: &CounterChange) -> (String, String) {
     let text = match counter.growth() {
         None => format!("went back from {before} to {after}, which it does not by itself"),
         Some(more) if name.ends_with("_bytes") => format!("+{}", bytes(Bytes(more))),
-        Some(more) if name.ends_with("_percent") => format!("+{more} %"),
+        Some(more) if name.ends_with("_percent") => format!("+{more}%"),
         Some(more) => format!("+{more}"),
     };
     (words(name), text)

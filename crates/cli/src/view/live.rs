@@ -19,7 +19,7 @@ const SMALL: u64 = 64 << 10;
 pub fn screen(model: &Model, passed: Duration) -> Screen {
     let mut above: Vec<Item> = model.within.iter().cloned().map(Item::Text).collect();
     above.push(match model.share() {
-        Some(share) => Item::Share(share, format!("{:.0} %   {}", share * 100.0, doing(model))),
+        Some(share) => Item::Share(share, format!("{:.0}%   {}", share * 100.0, doing(model))),
         None => Item::Text(doing(model)),
     });
     let mut below = vec![Item::Text(present(model))];

@@ -76,8 +76,10 @@ fn facts(body: &Body) -> Vec<String> {
     // A plan may bound its phases by bytes or I/Os instead.
     let timed = match (setup.duration_ns, setup.warm_up_ns) {
         (Nanos::ZERO, _) => String::new(),
-        (time, Nanos::ZERO) => format!(" of {time}"),
-        (time, warm_up) => format!(" of {time} each after {warm_up} of warm-up"),
+        (time, Nanos::ZERO) => format!(" of {}", time.human()),
+        (time, warm_up) => {
+            format!(" of {} each after {} of warm-up", time.human(), warm_up.human())
+        }
     };
     let mut facts = vec![
         format!("{region}; {}{access}{in_place}{durable}", setup.engine),
@@ -116,7 +118,7 @@ fn groups(body: &Body, rate: RateUnit) -> Vec<Group> {
         match groups.iter_mut().find(|g| g.title == title) {
             Some(group) => group.rows.push(row),
             None => {
-                let columns = [rate.name(), "95 % interval", "IOPS", "p50", "p99", "p99.9", "max"];
+                let columns = [rate.name(), "95% interval", "IOPS", "p50", "p99", "p99.9", "max"];
                 let columns = columns.map(str::to_owned).to_vec();
                 groups.push(Group { title, columns, rows: vec![row] });
             }
@@ -128,7 +130,7 @@ fn groups(body: &Body, rate: RateUnit) -> Vec<Group> {
 /// The head of a table of one direction.
 pub fn title(op: &str) -> String {
     if let Some(reads) = op.strip_prefix("mix") {
-        return format!("Mix {reads} % R");
+        return format!("Mix {reads}% R");
     }
     super::capital(op)
 }

@@ -84,7 +84,7 @@ fn each_run(body: &Body, op: &str, tests: &[Of<'_>]) -> Option<Chart> {
     let names = tests.iter().map(|of| of.test.name.clone()).collect();
     let rates = || tests.iter().flat_map(|of| of.test.runs.iter().map(|run| run.mb_s));
     let axes = (Axis::of_classes("Test", names), speeds(rates()));
-    let words = "each run, with the median of the runs and its 95 % interval".to_owned();
+    let words = "each run, with the median of the runs and its 95% interval".to_owned();
     let mut chart = chart(body, titled(op, "every run"), words, axes);
     let places = tests.iter().enumerate().flat_map(|(at, of)| {
         of.test.runs.iter().filter(|run| run.mb_s > 0.0).map(move |run| (at as f64, run.mb_s))

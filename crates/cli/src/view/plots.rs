@@ -194,7 +194,7 @@ fn aligned(body: &Body, evidence: &align::Evidence) -> Option<Chart> {
     let block = evidence.blocks.iter().find(|block| Some(block.block_bytes) == spoke);
     let block = block.or(evidence.blocks.first())?;
     let subtitle = format!(
-        "reads of {} across a boundary, less the mean of those on both sides; 95 % intervals",
+        "reads of {} across a boundary, less the mean of those on both sides; 95% intervals",
         number::bytes(block.block_bytes.0 as f64)
     );
     let x = Axis::new("Alignment of the boundary", Unit::Bytes).scaled(Scale::Log2);
@@ -300,7 +300,7 @@ fn sized(body: &Body, evidence: &interval::Evidence) -> Option<Chart> {
         Axis::new("Size of a read", Unit::Bytes).scaled(Scale::Log2),
         Axis::new("Time", Unit::Ns).scaled(Scale::Log10),
     );
-    let subtitle = "median of reads at fresh places, with its 95 % interval".to_owned();
+    let subtitle = "median of reads at fresh places, with its 95% interval".to_owned();
     let mut chart = chart(body, "Time by size", subtitle, axes);
     let points = evidence.sizes.iter().map(|size| {
         let interval = size.low_ns.zip(size.high_ns);

@@ -318,7 +318,7 @@ fn ratios(body: &CompareBody) -> Table {
         .filter_map(|(name, ratio)| Some((name.to_owned(), fields(ratio.as_ref()?))));
     Table {
         title: "A over B".to_owned(),
-        columns: heads(&["ratio", "95 % interval"]),
+        columns: heads(&["ratio", "95% interval"]),
         rows: rows.collect(),
         notes: Vec::new(),
     }

@@ -92,7 +92,7 @@ fn lateness(body: &ReplayBody) -> Option<Chart> {
     let layers: Vec<Layer> = layers.into_iter().flatten().collect();
     let x = Axis::new("One request in so many is later", Unit::Count).scaled(Scale::Log10);
     let y = Axis::new("Lateness", Unit::Ns).scaled(Scale::Log10);
-    let subtitle = "half of all, 99 %, 99.9 %, and the latest".to_owned();
+    let subtitle = "half of all, 99%, 99.9%, and the latest".to_owned();
     let title = "Fidelity: lateness by share of requests";
     (!layers.is_empty()).then(|| Chart { subtitle, layers, ..Chart::new(title, x, y) })
 }

@@ -13,7 +13,7 @@ pub fn sheet(original: &RunId, repeat: &Repeat) -> Sheet {
     Sheet {
         title: format!("compared with {original}"),
         facts: vec![format!(
-            "MB/s; a ratio within {} % of 1 on either side agrees",
+            "MB/s; a ratio within {}% of 1 on either side agrees",
             repeat.margin_percent
         )],
         groups: groups(repeat),
@@ -32,7 +32,7 @@ fn groups(repeat: &Repeat) -> Vec<Group> {
         match groups.iter_mut().find(|group| group.title == title) {
             Some(group) => group.rows.push(row),
             None => {
-                let columns = ["before", "again", "ratio", "95 % interval"];
+                let columns = ["before", "again", "ratio", "95% interval"];
                 let columns = columns.map(str::to_owned).to_vec();
                 groups.push(Group { title, columns, rows: vec![row] });
             }

@@ -220,7 +220,7 @@ fn latency(timeline: &TimelineBody) -> Option<Chart> {
     known.then(|| {
         let layers = vec![
             of("longest", Hue::Vermillion, |q2c| q2c.max_ns),
-            of("99 % within", Hue::Brown, |q2c| q2c.p99_ns),
+            of("99% within", Hue::Brown, |q2c| q2c.p99_ns),
             of("half within", Hue::Blue, |q2c| q2c.p50_ns),
         ];
         let y = Axis::new("From arrival to completion (Q2C)", Unit::Ns).scaled(Scale::Log10);
@@ -284,7 +284,7 @@ fn phases(body: &Body) -> Option<Chart> {
     }
     let x = Axis::new("One I/O in so many takes longer", Unit::Count).scaled(Scale::Log10);
     let y = Axis::new("Time", Unit::Ns).scaled(Scale::Log10);
-    let subtitle = "half of all, 99 %, 99.9 %, and the longest".to_owned();
+    let subtitle = "half of all, 99%, 99.9%, and the longest".to_owned();
     let any = !layers.is_empty();
     any.then(|| Chart { subtitle, layers, ..Chart::new("Phases of I/Os", x, y) })
 }

@@ -26,7 +26,7 @@ pub fn sheet(drive: &str, marks: usize, trend: &Trend) -> Sheet {
         match groups.iter_mut().find(|group| group.title == title) {
             Some(group) => group.rows.push(row),
             None => {
-                let columns = ["before", "now", "now / before", "95 % interval"];
+                let columns = ["before", "now", "now / before", "95% interval"];
                 let columns = columns.map(str::to_owned).to_vec();
                 groups.push(Group { title, columns, rows: vec![row] });
             }
@@ -38,7 +38,7 @@ pub fn sheet(drive: &str, marks: usize, trend: &Trend) -> Sheet {
             drive.to_owned(),
             format!("{}, {}", number::counted(marks, "recorded mark"), dates(trend)),
             format!(
-                "MB/s; a ratio within {} % of 1 on either side is no change",
+                "MB/s; a ratio within {}% of 1 on either side is no change",
                 trend.margin_percent
             ),
         ],
@@ -89,9 +89,9 @@ fn apart(history: &History, all: &[History]) -> Option<String> {
             way(settings.direct, "direct", "through the page cache"),
             way(settings.durable, "durable", "not durable"),
             region,
-            format!("{} measured", settings.duration_ns),
-            format!("{} of warm-up", settings.warm_up_ns),
-            format!("{} of rest", settings.pause_ns),
+            format!("{} measured", settings.duration_ns.human()),
+            format!("{} of warm-up", settings.warm_up_ns.human()),
+            format!("{} of rest", settings.pause_ns.human()),
         ]
     };
     let own = ways(history);

@@ -52,7 +52,7 @@ pub(super) fn read(node: &BlockNode) -> Health {
     health.complete(why)
 }
 
-/// 11 stands for all above 100 %.
+/// 11 stands for all above 100%.
 fn tenths(told: u8) -> u32 {
     u32::from(told.min(11)) * 10
 }

@@ -139,7 +139,7 @@ pub struct ReadBack {
     pub unreadable: usize,
     /// `zeros` as a share of all, 0 to 1.
     pub zero_share: f64,
-    /// Where none was kept: the largest share of the whole drive that may have been, at 95 % confidence, by the places
+    /// Where none was kept: the largest share of the whole drive that may have been, at 95% confidence, by the places
     /// drawn at random that held data.
     pub kept_share_max: Option<f64>,
     /// What that shows.
@@ -220,7 +220,7 @@ fn gone(seen: &ReadBack) -> String {
         _ => format!("{zeros} of {samples} read as zeros and {ones} as ones"),
     };
     let bound = seen.kept_share_max.map_or(String::new(), |share| {
-        format!("; at 95 % confidence no more than {:.1} % of the drive is kept", share * 100.0)
+        format!("; at 95% confidence no more than {:.1}% of the drive is kept", share * 100.0)
     });
     format!("none of {held} places that held data reads as before, and {now}{bound}")
 }
@@ -283,7 +283,7 @@ mod tests {
         let gone = judged(&before, &zeros, Promise::Gone);
         assert_eq!(gone.verdict, Verdict::Proven, "{}", gone.reason);
         assert_eq!((gone.samples, gone.kept, gone.zero_share), (1024, 0, 1.0));
-        // Of a share of 0.58 % 512 places would have shown one with 95 %.
+        // Of a share of 0.58% 512 places would have shown one with 95%.
         let bound = gone.kept_share_max.unwrap();
         assert!((0.0058..0.0059).contains(&bound), "{bound}");
 

@@ -117,7 +117,7 @@ pub(super) fn loads(words: &[String], target: Option<u64>) -> Result<Vec<Load>, 
     if first.block_max() < 64 << 10 && !waits {
         let cause = format!(
             "blocks of {} measure the system calls more than the drive",
-            Bytes(first.block_max())
+            Bytes(first.block_max()).human()
         );
         first.doubts.push(caveat("small_blocks", "dd", cause, "add bs=1M"));
     }
@@ -302,7 +302,7 @@ fn number(name: &str, value: &str) -> Result<u64, ExplainError> {
 mod tests {
     use super::*;
 
-    // MB taken for MiB is 4.9 % of the count.
+    // MB taken for MiB is 4.9% of the count.
     #[test]
     fn numbers_are_those_of_dd() {
         for (text, expected) in [

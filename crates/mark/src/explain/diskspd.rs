@@ -169,8 +169,8 @@ fn doubts(options: &Options, program: &Program, load: &mut Load) {
     if options.random.is_some_and(|random| random.align.is_none()) && options.block != ALIGN {
         let cause = format!(
             "-r without a size draws multiples of {}, and not of the block: no other {} are ever touched",
-            Bytes(ALIGN),
-            Bytes(options.block)
+            Bytes(ALIGN).human(),
+            Bytes(options.block).human()
         );
         add("aligned_to_64k", cause, "write the alignment out, such as -r4K");
     }
@@ -180,7 +180,7 @@ fn doubts(options: &Options, program: &Program, load: &mut Load) {
     }
     add(
         "units",
-        "its MB/s are MiB/s (4.9 % less than MB/s), over the time that was asked for and not the one it took".to_owned(),
+        "its MB/s are MiB/s (4.9% less than MB/s), over the time that was asked for and not the one it took".to_owned(),
         "multiply by 1.048576, or take MB/s from drivescope",
     );
     if options.caching.direct {

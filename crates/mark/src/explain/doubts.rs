@@ -101,7 +101,7 @@ fn addresses(load: &Load, job: &Job, add: &mut impl FnMut(&str, String, &str)) {
             "same_addresses",
             format!(
                 "{sharers} threads begin {} apart, and each goes on into what the next has been through: that may come from a cache",
-                Bytes(load.increment)
+                Bytes(load.increment).human()
             ),
             "end before that, or take one thread with a deeper queue",
         ),
@@ -126,7 +126,7 @@ fn addresses(load: &Load, job: &Job, add: &mut impl FnMut(&str, String, &str)) {
             add(
                 "not_all_touched",
                 format!(
-                    "draws without a map repeat themselves: about {share:.0} % of the data are touched, some of it several times"
+                    "draws without a map repeat themselves: about {share:.0}% of the data are touched, some of it several times"
                 ),
                 "leave norandommap out where each block is meant once; keep it for wear and steady state",
             );
@@ -212,7 +212,7 @@ fn caches(load: &Load, job: &Job, add: &mut impl FnMut(&str, String, &str)) {
             "fits_a_cache",
             format!(
                 "it goes around {}, which fits into a drive's own cache: from the second pass on that may answer",
-                Bytes(bytes)
+                Bytes(bytes).human()
             ),
             "take more data than the drive has cache, 1 GiB at least",
         ),
@@ -220,7 +220,7 @@ fn caches(load: &Load, job: &Job, add: &mut impl FnMut(&str, String, &str)) {
             "fits_a_cache",
             format!(
                 "all of it is {}, which fits into a drive's own cache; and a disk seeks only so far",
-                Bytes(bytes)
+                Bytes(bytes).human()
             ),
             "take more data than the drive has cache, 1 GiB at least",
         ),
@@ -284,7 +284,7 @@ fn content(load: &Load, add: &mut impl FnMut(&str, String, &str)) {
         ),
         Content::Shares(packs, repeats) => add(
             "content_given",
-            format!("{packs} % of the data compress and {repeats} % repeat: a drive that packs its data gains by that"),
+            format!("{packs}% of the data compress and {repeats}% repeat: a drive that packs its data gains by that"),
             "say so beside the number, or leave it out",
         ),
         Content::Random | Content::Unknown => {}

@@ -89,7 +89,7 @@ pub(super) fn loads(words: &[String], target: Option<u64>) -> Result<Vec<Load>, 
                 0 => "only the first gigabytes are read, which are a disk's fastest tracks: its inner ones have half the rate".to_owned(),
                 offset => format!(
                     "only some gigabytes from {} on are read: a disk's outer tracks have twice the rate of its inner ones",
-                    Bytes(offset)
+                    Bytes(offset).human()
                 ),
             };
             load.doubts.push(caveat(

@@ -60,7 +60,7 @@ pub(super) fn loads(words: &[String]) -> Result<Vec<Load>, ExplainError> {
         first.doubts.push(caveat(
             "units",
             "kdiskmark",
-            "its MB/s are fio's KiB/s divided by 1000: 2.3 % less than MB/s",
+            "its MB/s are fio's KiB/s divided by 1000: 2.3% less than MB/s",
             "multiply by 1.024, or take MB/s from drivescope",
         ));
         first.doubts.push(caveat(

@@ -124,7 +124,7 @@ fn copies_that_begin_further_on_end_with_the_file() {
     assert!(!codes(&line.replace("filesize", "size")).contains(&"same_addresses".to_owned()));
 }
 
-// fio 3.33 drew 80 % writes, covered all with lfsr, and issued nothing: breaks when one of these is told otherwise.
+// fio 3.33 drew 80% writes, covered all with lfsr, and issued nothing: breaks when one of these is told otherwise.
 #[test]
 fn small_print_of_fio_is_kept() {
     let mix = "fio --name=x --rw=randrw --size=8m --rwmixread=90 --rwmixwrite=80";

@@ -49,8 +49,8 @@ fn verb(load: &Load) -> String {
         (0, false, false) => "writes",
         (100, _, true) => "read",
         (100, _, false) => "reads",
-        (percent, _, true) => return format!("read ({percent} %) and write"),
-        (percent, _, false) => return format!("reads ({percent} %) and writes"),
+        (percent, _, true) => return format!("read ({percent}%) and write"),
+        (percent, _, false) => return format!("reads ({percent}%) and writes"),
     };
     word.to_owned()
 }
@@ -64,14 +64,16 @@ fn object(load: &Load) -> String {
         (files, true) => format!(" of each of {files} files each"),
     };
     match load.span {
-        Some(span) if many && load.increment == 0 => format!("the same {}{files}", Bytes(span)),
-        Some(span) if many && load.increment < span => {
-            format!("{} each, {} apart,{files}", Bytes(span), Bytes(load.increment))
+        Some(span) if many && load.increment == 0 => {
+            format!("the same {}{files}", Bytes(span).human())
         }
-        Some(span) if many => format!("{} each{files}", Bytes(span)),
-        Some(span) => format!("{}{files}", Bytes(span)),
+        Some(span) if many && load.increment < span => {
+            format!("{} each, {} apart,{files}", Bytes(span).human(), Bytes(load.increment).human())
+        }
+        Some(span) if many => format!("{} each{files}", Bytes(span).human()),
+        Some(span) => format!("{}{files}", Bytes(span).human()),
         None if many && load.increment == 0 => "the same, all of the target".to_owned(),
-        None if load.offset > 0 => format!("the target from {} on", Bytes(load.offset)),
+        None if load.offset > 0 => format!("the target from {} on", Bytes(load.offset).human()),
         None => "all of the target".to_owned(),
     }
 }
@@ -79,7 +81,7 @@ fn object(load: &Load) -> String {
 fn order(load: &Load) -> String {
     match load.order {
         Order::Sequential => "in order".to_owned(),
-        Order::Strided { step_bytes } => format!("in steps of {}", Bytes(step_bytes)),
+        Order::Strided { step_bytes } => format!("in steps of {}", Bytes(step_bytes).human()),
         Order::SameBlock => "at one place, over and over".to_owned(),
         Order::PrivateCursors { cursors: 1 } => "in order".to_owned(),
         Order::PrivateCursors { cursors } => {
@@ -87,7 +89,7 @@ fn order(load: &Load) -> String {
         }
         Order::RandomOnce => "in random order, each block once a pass".to_owned(),
         Order::RandomFree { align_bytes } if load.block() != Some(align_bytes) => {
-            format!("at random multiples of {}", Bytes(align_bytes))
+            format!("at random multiples of {}", Bytes(align_bytes).human())
         }
         Order::RandomFree { .. } => "at random, some blocks again and some never".to_owned(),
         Order::Other => "in an order of its own".to_owned(),
@@ -96,8 +98,12 @@ fn order(load: &Load) -> String {
 
 fn size(load: &Load) -> String {
     match load.block() {
-        Some(block) => format!("{} at a time", Bytes(block)),
-        None => format!("{} to {} at a time", Bytes(load.block_min()), Bytes(load.block_max())),
+        Some(block) => format!("{} at a time", Bytes(block).human()),
+        None => format!(
+            "{} to {} at a time",
+            Bytes(load.block_min()).human(),
+            Bytes(load.block_max()).human()
+        ),
     }
 }
 
@@ -109,15 +115,15 @@ fn depth(load: &Load) -> String {
 fn end(load: &Load) -> String {
     let each = if load.copies > 1 { " each" } else { "" };
     let warm = if load.warm_up.0 > 0 {
-        format!(" after {} of warm-up", load.warm_up)
+        format!(" after {} of warm-up", load.warm_up.human())
     } else {
         String::new()
     };
     match (load.bytes, load.time) {
         (Some(bytes), Some(time)) => {
-            format!("until {}{each} or {time}{warm}, whichever comes first", Bytes(bytes))
+            format!("until {}{each} or {time}{warm}, whichever comes first", Bytes(bytes).human())
         }
-        (Some(bytes), None) => format!("until {}{each}{warm}", Bytes(bytes)),
+        (Some(bytes), None) => format!("until {}{each}{warm}", Bytes(bytes).human()),
         (None, Some(time)) => format!("for {time}{warm}"),
         (None, None) => "until its end".to_owned(),
     }

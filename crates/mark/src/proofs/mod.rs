@@ -168,13 +168,13 @@ pub(crate) fn mb_s(rate: f64) -> String {
     if rate.abs() < 1.0 { format!("{rate:.4}") } else { format!("{rate:.1}") }
 }
 
-/// A share for a reason: one digit below 10 %, none above, and no false precision far beyond.
+/// A share for a reason: one digit below 10%, none above, and no false precision far beyond.
 fn percent(share: f64) -> String {
     let percent = share * 100.0;
     let sign = if percent < 0.0 { "−" } else { "" };
     match percent.abs() {
-        size if size < 9.95 => format!("{sign}{size:.1} %"),
-        size if size < 999.5 => format!("{sign}{size:.0} %"),
-        _ => format!("{sign}more than 999 %"),
+        size if size < 9.95 => format!("{sign}{size:.1}%"),
+        size if size < 999.5 => format!("{sign}{size:.0}%"),
+        _ => format!("{sign}more than 999%"),
     }
 }

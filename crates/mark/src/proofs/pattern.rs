@@ -147,7 +147,7 @@ fn too_soon(case: &Case<'_>, audit: &AuditSummary, places: u64) -> Option<String
         format!(
             "{} of the bytes were transferred again within {}, and {meant}",
             percent(share),
-            Bytes(window)
+            Bytes(window).human()
         )
     })
 }
@@ -236,13 +236,16 @@ impl Limits {
             self.surely.map(|cache| (cache, most(cache))).filter(|(_, share)| *share > SHARE);
         let proof = if let Some((cache, share)) = surely {
             let again = percent(share);
-            let reason =
-                format!("{again} of the reads returned to data that fits {word} of {cache}");
+            let reason = format!(
+                "{again} of the reads returned to data that fits {word} of {}",
+                cache.human()
+            );
             Proof { verdict: Verdict::Refuted, reason, ..proof }
         } else if most(self.maybe) > SHARE || is_small {
             let reason = format!(
-                "{word} of {} may hold much of the {region} that were read: take a larger --size",
-                self.maybe.max(self.held)
+                "{word} of {} may hold much of the {} that were read: take a larger --size",
+                self.maybe.max(self.held).human(),
+                region.human()
             );
             Proof { verdict: Verdict::Unprovable, reason, ..proof }
         } else {

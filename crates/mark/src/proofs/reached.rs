@@ -303,7 +303,7 @@ fn handed_in_again(case: &Case<'_>, op: Op) -> bool {
 pub(super) fn through_cache(case: &Case<'_>, op: Op, issued: Bytes) -> Option<String> {
     let through = "I/O went through it, whatever reached the device";
     if let Some(left) = left_in_cache(case, issued) {
-        return Some(format!("{left} of it were left in the page cache: {through}"));
+        return Some(format!("{} of it were left in the page cache: {through}", left.human()));
     }
     let waited = op == Op::Write && case.all_durable(op);
     (!case.direct && !waited).then(|| format!("the page cache was not to be bypassed: {through}"))

@@ -19,7 +19,7 @@ pub(super) fn judge(case: &Case<'_>) -> Proof {
         None => Proof::new(
             Verdict::Unprovable,
             format!(
-                "{n} {} no 95 % interval of the median; at least 6 are needed",
+                "{n} {} no 95% interval of the median; at least 6 are needed",
                 if n == 1 { "run has" } else { "runs have" }
             ),
         ),

@@ -9,7 +9,7 @@ use crate::findings::CONFIDENCE;
 
 /// Chance of finding a drift where there is none.
 const ALPHA: f64 = 0.01;
-/// Confidence of the bound on the level over the runs: that of two one-sided tests at 5 %, as equivalence is shown.
+/// Confidence of the bound on the level over the runs: that of two one-sided tests at 5%, as equivalence is shown.
 const EQUIVALENCE: f64 = 0.9;
 /// Parts of a window whose means are compared with each other.
 const PARTS: usize = 10;

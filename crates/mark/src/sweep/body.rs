@@ -119,7 +119,7 @@ impl Standing {
     }
 }
 
-/// An estimate with its 95 % interval.
+/// An estimate with its 95% interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Ends {
     /// The estimate.

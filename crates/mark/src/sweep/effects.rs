@@ -166,7 +166,7 @@ impl<'a> Grid<'a> {
                 Some((cell, contrast))
             })
             .collect();
-        // Two one-sided tests at 5 %, each: that all are within the margin needs all of them.
+        // Two one-sided tests at 5%, each: that all are within the margin needs all of them.
         let is_within = |contrast: &Contrast| {
             let narrow = contrast.estimate(2.0 * CONFIDENCE - 1.0);
             agreement((narrow.low, narrow.high), limits.margin) == Agreement::Agrees

@@ -18,7 +18,7 @@ use crate::body::{self, Test};
 pub struct Limits {
     /// R/Avg of 20 runs above which a setting is unstable, as a ratio.
     pub r_over_avg_of_20: f64,
-    /// Levels whose throughputs are within this share of each other are no matter (0.02 for 2 %).
+    /// Levels whose throughputs are within this share of each other are no matter (0.02 for 2%).
     pub margin: f64,
 }
 

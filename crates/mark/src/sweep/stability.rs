@@ -1,6 +1,7 @@
 //! Whether a setting can be measured by runs like these: how far they spread, whether they fall into two groups, whether
 //! they went to another level on the way.
 
+use block::number::share;
 use stats::{Modes, deviation_interval, shift, two_modes};
 
 use super::body::{Ends, ModesInTime, ShiftInTime, Stability, Standing};
@@ -38,8 +39,8 @@ pub(super) fn judge(rates: &[f64], headline: bool, limits: &Limits) -> Stability
             Some(ends) if ends.low > limit => {
                 reasons.push(format!(
                     "R/Avg of 20 runs is {} at least, and {} is the limit",
-                    percent(ends.low),
-                    percent(limit)
+                    share(ends.low),
+                    share(limit)
                 ));
             }
             _ => {}
@@ -50,9 +51,9 @@ pub(super) fn judge(rates: &[f64], headline: bool, limits: &Limits) -> Stability
             (true, Some(ends)) => {
                 reasons.push(format!(
                     "R/Avg of 20 runs lies between {} and {}, and the limit of {} in between: more runs decide",
-                    percent(ends.low),
-                    percent(ends.high),
-                    percent(limit)
+                    share(ends.low),
+                    share(ends.high),
+                    share(limit)
                 ));
                 Standing::Undecided
             }
@@ -142,11 +143,6 @@ pub(super) fn numbered(runs: &[usize]) -> String {
 
 fn figure(rate: f64) -> String {
     if rate < 10.0 { format!("{rate:.2}") } else { format!("{rate:.1}") }
-}
-
-fn percent(share: f64) -> String {
-    let percent = share * 100.0;
-    if percent < 9.95 { format!("{percent:.1} %") } else { format!("{percent:.0} %") }
 }
 
 #[cfg(test)]

@@ -24,7 +24,7 @@ pub enum Factor {
     Depth,
     /// Submitters (T).
     Threads,
-    /// `read`, `write`, or `mix70` for 70 % reads.
+    /// `read`, `write`, or `mix70` for 70% reads.
     Op,
     /// Size of the part of the target that is used, from its beginning.
     Size,

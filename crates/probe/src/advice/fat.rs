@@ -185,21 +185,21 @@ pub(super) fn advice(
         .map(|(topic, Made { command, blocks, tables: (from, to), clusters })| {
             let place = match zone {
                 Some(zone) if to <= zone => {
-                    format!(", within the first {}, which take small writes in any order", Bytes(zone))
+                    format!(", within the first {}, which take small writes in any order", Bytes(zone).human())
                 }
                 // FAT's tables end where its clusters begin.
                 Some(zone) if zone < clusters => format!(
                     "; the zone for small writes ends at {}, inside an erase block, so that they cannot be both within \
                      it and before clusters on the grid",
-                    Bytes(zone)
+                    Bytes(zone).human()
                 ),
                 _ => String::new(),
             };
             let tables = if topic == "vfat" { "tables" } else { "table" };
             let why = format!(
                 "its clusters begin at {}, with an erase block, and its {tables} at {}{place}",
-                Bytes(clusters),
-                Bytes(from)
+                Bytes(clusters).human(),
+                Bytes(from).human()
             );
             let blocks = blocks.map_or(String::new(), |blocks| format!(" {blocks}"));
             new(topic, Some(format!("{command} {first}{blocks}")), why)
@@ -208,7 +208,10 @@ pub(super) fn advice(
     if let (false, Some(disk)) = (systems.is_empty(), disk) {
         let zone = zone.filter(|zone| place.start < *zone);
         let zone = zone.map_or(String::new(), |zone| {
-            format!(", within the first {}, which take small writes in any order", Bytes(zone))
+            format!(
+                ", within the first {}, which take small writes in any order",
+                Bytes(zone).human()
+            )
         });
         let partition = new(
             "fat-partition",
@@ -219,7 +222,7 @@ pub(super) fn advice(
             )),
             format!(
                 "in place of all above, for FAT, or with type=7 for exFAT: the partition begins at {}{zone}",
-                Bytes(place.start)
+                Bytes(place.start).human()
             ),
         );
         systems.insert(0, partition);

@@ -52,12 +52,12 @@ fn held(part: &Part) -> String {
 /// Place in words, on the grid of erase blocks.
 fn on_grid(place: Bytes, erase: u64) -> String {
     match place.0 % erase {
-        0 => format!("at {place}, with an erase block of {}", Bytes(erase)),
+        0 => format!("at {place}, with an erase block of {}", Bytes(erase).human()),
         past => format!(
             "at {place}, {} into an erase block of {} and {} before the next one",
-            Bytes(past),
-            Bytes(erase),
-            Bytes(erase - past)
+            Bytes(past).human(),
+            Bytes(erase).human(),
+            Bytes(erase - past).human()
         ),
     }
 }

@@ -304,7 +304,7 @@ impl Case<'_> {
             return None;
         }
         let reason = format!(
-            "no alignment costs more than {:.1} us beyond another, {:.1} % of a read",
+            "no alignment costs more than {:.1} us beyond another, {:.1}% of a read",
             most / 1e3,
             100.0 * most / self.time
         );

@@ -284,7 +284,7 @@ pub fn infer(evidence: &Evidence) -> Finding {
         (Some(nearest), _) => {
             return unknown(format!(
                 "what was written at one place was met {} away, and not always so; {lost}",
-                Bytes(nearest)
+                Bytes(nearest).human()
             ));
         }
         (None, _) => {}
@@ -304,8 +304,8 @@ pub fn lost(evidence: &Evidence) -> Option<String> {
     let (bad, places) = (evidence.bad_bytes, evidence.bad_places);
     let share = 100.0 * bad as f64 / evidence.verified_bytes.max(1) as f64;
     let share = match share {
-        share if share >= 0.01 => format!("{share:.2} %"),
-        share => format!("{share:.6} %"),
+        share if share >= 0.01 => format!("{share:.2}%"),
+        share => format!("{share:.6}%"),
     };
     let fails = if evidence.failed > 0 { ", and I/O failed" } else { "" };
     Some(format!(

@@ -34,8 +34,8 @@ pub fn infer(evidence: &Evidence) -> Finding {
         return unknown(format!(
             "the drive is damaged: {bad} of {} places did not keep what was written, and of the last {} {} were lost",
             evidence.samples.len(),
-            Bytes(evidence.run_bytes),
-            Bytes(lost * SECTOR)
+            Bytes(evidence.run_bytes).human(),
+            Bytes(lost * SECTOR).human()
         ));
     }
     genuine(evidence)
@@ -56,13 +56,13 @@ fn genuine(evidence: &Evidence) -> Finding {
         Some(0) | None => "unless it has a write cache".to_owned(),
         Some(limit) => format!(
             "unless it has a write cache of more than {}, or as large as what is missing",
-            Bytes(limit)
+            Bytes(limit).human()
         ),
     };
     let reason = format!(
         "{} places and the last {} kept what was written, and nothing was met elsewhere: genuine, {limit}; {LATE}",
         evidence.samples.len(),
-        Bytes(evidence.run_bytes),
+        Bytes(evidence.run_bytes).human(),
     );
     Finding { confidence: None, ..Finding::found(Name::RealCapacity, claimed, sure, reason) }
 }
@@ -73,14 +73,14 @@ fn wrapped(evidence: &Evidence) -> Finding {
     if evidence.period_bytes != Some(nearest) || evidence.wraps != Some(true) {
         return unknown(format!(
             "the drive is not what it claims: what was written at one place was met {} away, and not always so",
-            Bytes(nearest)
+            Bytes(nearest).human()
         ));
     }
     let bad = evidence.samples.iter().filter(|place| !place.good).count();
     if bad > 0 || evidence.run_good < evidence.run_sectors {
         return unknown(format!(
             "addresses wrap at {}, and of what is below {bad} places are damaged",
-            Bytes(nearest)
+            Bytes(nearest).human()
         ));
     }
     let (met, written) = evidence.moved.first().copied().unwrap_or((0, nearest));
@@ -116,7 +116,7 @@ fn ended(evidence: &Evidence) -> Finding {
     let above = evidence.samples.iter().filter(|place| place.offset_bytes >= lost).count();
     let cache = match evidence.kept_late() * SECTOR {
         0 => String::new(),
-        held => format!("; a cache holds back the last {} written there", Bytes(held)),
+        held => format!("; a cache holds back the last {} written there", Bytes(held).human()),
     };
     let reason = format!(
         "{what} from byte {lost} on, at {above} places above and at its end, and below it was kept{cache}"

@@ -16,7 +16,7 @@ const MARGIN: f64 = 14.0;
 /// By how much a count of levels in turns must be ahead of greater ones.
 const MORE_MARGIN: f64 = 3.0;
 
-/// No answer is surer than this: bands that may be two, and one that may be more, are told at 99 %.
+/// No answer is surer than this: bands that may be two, and one that may be more, are told at 99%.
 const SURE_MAX: f64 = 0.99;
 
 /// Neighbouring bands lie at least this many deviations of a place apart, so that few places are between.
@@ -28,7 +28,7 @@ const SHARE_MIN: f64 = 0.4;
 /// A band that hides two hides them at less than this share of the distance to the next band; see [`split_max`].
 const SPLIT_MAX: f64 = 0.3;
 
-/// Bands closer than this share of a read's time are not looked for; the least that published tables show is 1.4 %.
+/// Bands closer than this share of a read's time are not looked for; the least that published tables show is 1.4%.
 pub(super) const DISTANCE_MIN: f64 = 0.0075;
 
 /// Windows alternate in opposite ways when the lesser contrast is this share of the greater.
@@ -296,7 +296,7 @@ fn windows_with_all(members: &[Vec<&Datum>], count: usize) -> f64 {
 }
 
 /// How far apart two bands of like shares can lie, ns, that pass for the one band of `places`: their variance about
-/// the centre is at most what is measured beyond the noise, and 2.33 standard errors of that more (99 %). Two halves
+/// the centre is at most what is measured beyond the noise, and 2.33 standard errors of that more (99%). Two halves
 /// at a distance d have the variance d²/4.
 fn split_max(fit: &Fit, places: &[&Datum], band: usize) -> f64 {
     let Some(center) = fit.centers.get(band) else { return f64::INFINITY };

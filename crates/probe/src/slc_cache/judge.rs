@@ -158,7 +158,7 @@ fn no_drop(evidence: &Evidence, facts: &Facts) -> Finding {
     if written * 2 < facts.capacity_bytes.saturating_sub(facts.capacity_bytes / 16) {
         return unknown(format!(
             "{} were written in order at one speed{rest}: if there is a cache, it holds at least that many",
-            Bytes(written)
+            Bytes(written).human()
         ));
     }
     let speed = evidence.fill.bytes_per_s();
@@ -169,7 +169,7 @@ fn no_drop(evidence: &Evidence, facts: &Facts) -> Finding {
     }
     if let Some(drop) = evidence.fill.drop_of(STEADY_RATIO, GROUP) {
         return unknown(format!(
-            "after {} the drive is {:.0} % slower, which is too little to tell why",
+            "after {} the drive is {:.0}% slower, which is too little to tell why",
             whole_mib(drop.at_bytes),
             100.0 * (1.0 - drop.slow / drop.fast)
         ));
@@ -180,7 +180,7 @@ fn no_drop(evidence: &Evidence, facts: &Facts) -> Finding {
         format!(
             "{} were written in order without becoming slower for good, more than cells of several bits could hold \
              with one",
-            Bytes(written)
+            Bytes(written).human()
         ),
     )
 }

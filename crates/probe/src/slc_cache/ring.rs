@@ -145,7 +145,7 @@ pub fn infer(runs: &[Run], page_bytes: Option<u64>) -> Option<Finding> {
             Name::SlcCache,
             format!(
                 "writes of {} go to a log, and what larger ones do was not seen",
-                block::Bytes(largest)
+                block::Bytes(largest).human()
             ),
         ));
     }
@@ -155,7 +155,7 @@ pub fn infer(runs: &[Run], page_bytes: Option<u64>) -> Option<Finding> {
             Name::SlcCache,
             format!(
                 "writes of {} go to a log, and how much it takes differs from run to run",
-                block::Bytes(largest)
+                block::Bytes(largest).human()
             ),
         ));
     };
@@ -172,8 +172,8 @@ pub fn infer(runs: &[Run], page_bytes: Option<u64>) -> Option<Finding> {
             Name::SlcCache,
             format!(
                 "{count} writes of {} fit into a log, and how much of it each takes is not known: it holds at least {}",
-                block::Bytes(largest),
-                block::Bytes(host)
+                block::Bytes(largest).human(),
+                block::Bytes(host).human()
             ),
         )),
         _ => Some(Finding::unknown(
@@ -186,7 +186,7 @@ pub fn infer(runs: &[Run], page_bytes: Option<u64>) -> Option<Finding> {
 /// Two runs after pauses of different length that end alike count as one rule; three would be needed to say more than
 /// that chance did not do it, and each chain already says that.
 fn found(bytes: u64, largest: u64, how: &str) -> Finding {
-    let size = block::Bytes(largest);
+    let size = block::Bytes(largest).human();
     Finding::found(
         Name::SlcCache,
         bytes,
@@ -194,7 +194,7 @@ fn found(bytes: u64, largest: u64, how: &str) -> Finding {
         format!(
             "writes of up to {size} to many erase blocks are fast until {} were written, and as many again after a \
          pause; {how}",
-            block::Bytes(bytes)
+            block::Bytes(bytes).human()
         ),
     )
 }

@@ -325,7 +325,7 @@ mod tests {
         assert_eq!(asked(&three[2]), (Way::Write, Some(true), Some(4096), Some(32), Some(1)));
     }
 
-    // KDiskMark's MB are 2.4 % larger than the MB that its text explains.
+    // KDiskMark's MB are 2.4% larger than the MB that its text explains.
     #[test]
     fn another_programs_megabytes_are_noticed() {
         let result = read_of(

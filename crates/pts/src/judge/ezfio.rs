@@ -9,7 +9,7 @@ const SEQUENTIAL_FILLS: u64 = 2;
 /// Fills of uniform random writes between the tests that read and those that write at random, of a whole run.
 const RANDOM_FILLS: u64 = 2;
 
-/// The longest test, whose seconds are in the time series: 70 % reads, 4 KiB, for 20 minutes.
+/// The longest test, whose seconds are in the time series: 70% reads, 4 KiB, for 20 minutes.
 const SERIES_BLOCK_BYTES: u64 = 4096;
 const SERIES_WRITE_SHARE: f64 = 0.3;
 
@@ -105,7 +105,7 @@ fn prepared_bytes(head: &Head) -> u64 {
 }
 
 fn time_series(file: &str, head: &Head, rows: &[(&str, u64)]) -> Result<Recorded, JudgeError> {
-    let words = "70 % random reads, 30 % random writes, 4k, 256 threads".to_owned();
+    let words = "70% random reads, 30% random writes, 4k, 256 threads".to_owned();
     let mut result = begun(file, head, format!("stability, {}", head.drive), words);
     result.load.block_bytes = Some(SERIES_BLOCK_BYTES);
     result.before.written_bytes = prepared_bytes(head);
@@ -162,7 +162,7 @@ fn tests(file: &str, head: &Head, rows: &[(&str, u64)]) -> Result<Vec<Recorded>,
             figure.ok_or_else(fault)
         };
         let (iops, writes) = (figure(iops)?, figure(writes)?);
-        let words = format!("{order}, {writes} % writes, {block} B, {threads} threads x {depth}");
+        let words = format!("{order}, {writes}% writes, {block} B, {threads} threads x {depth}");
         let mut result = begun(file, head, words.clone(), words);
         result.load.block_bytes = Some(block);
         if writes == 0.0 {

@@ -91,12 +91,12 @@ fn steady_state(result: &mut Recorded, state: &FioSteadyState) {
         result.doubt(
             "slope_limit_is_a_sample",
             format!(
-                "the limit of {} % is of a sample: over the {samples} samples of the window the series may drift by {} %",
+                "the limit of {}% is of a sample: over the {samples} samples of the window the series may drift by {}%",
                 state.limit,
                 (state.limit * steps).round()
             ),
             format!(
-                "give {:.2e} %, which is the SNIA's 10 % over this window",
+                "give {:.2e}%, which is the SNIA's 10% over this window",
                 100.0 * stats::steady::snia::SLOPE_SHARE / steps.max(1.0)
             ),
         );

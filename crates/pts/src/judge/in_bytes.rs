@@ -221,7 +221,7 @@ fn transient(recorded: &Recorded, level: &Level) -> Transient {
         "the mean of all is within the interval of the steady part".to_owned()
     } else {
         format!(
-            "the mean of all is {:.1} % off that of the steady part: the way there is in it",
+            "the mean of all is {:.1}% off that of the steady part: the way there is in it",
             100.0 * (mean / level.mean - 1.0)
         )
     };

@@ -234,7 +234,7 @@ fn by_snia(recorded: &Recorded) -> Proof {
     let (verdict, words) =
         if window.passes { (Verdict::Proven, "pass") } else { (Verdict::Refuted, "do not pass") };
     let reason = format!(
-        "the last {} {what} {words}: they range by {:.1} % of their mean (20 % allowed) and drift by {:.1} % (10 % allowed)",
+        "the last {} {what} {words}: they range by {:.1}% of their mean (20% allowed) and drift by {:.1}% (10% allowed)",
         snia::WINDOW_ROUNDS,
         share(window.range),
         share(window.slope_excursion.abs())

@@ -96,7 +96,7 @@ fn tabulate(body: &mut Body, blocks: &[Bytes], rounds: &[Vec<Window>]) {
     of("mean", "Mean response time, last five rounds", &|w| Some(w.latency_ns.mean / 1e3), true);
     of(
         "five_nines",
-        "99.999 % of response times, greatest of the last five rounds",
+        "99.999% of response times, greatest of the last five rounds",
         &|w| w.latency_ns.p99999.map(|ns| ns as f64 / 1e3),
         false,
     );

@@ -260,12 +260,12 @@ pub(crate) fn percentiles(title: &str, latencies: &LatencyHistogram) -> Table {
     let mut table =
         Table::new(title, "percentile", &["value, us", "low, us", "high, us", "I/Os needed"]);
     for (label, percent) in [
-        ("50 %", 50.0),
-        ("90 %", 90.0),
-        ("99 %", 99.0),
-        ("99.9 %", 99.9),
-        ("99.99 %", 99.99),
-        ("99.999 %", 99.999),
+        ("50%", 50.0),
+        ("90%", 90.0),
+        ("99%", 99.0),
+        ("99.9%", 99.9),
+        ("99.99%", 99.99),
+        ("99.999%", 99.999),
     ] {
         let known = latencies.percentile_interval(percent, 0.95);
         let us = |ns: Option<u64>| ns.map(|ns| ns as f64 / 1e3);

@@ -72,7 +72,7 @@ pub fn run(desk: &mut Desk<'_>, body: &mut Body) -> Result<(), Halt> {
             code: "drift_over_sweep".to_owned(),
             subject: body.device.name.clone(),
             cause: format!(
-                "at depth 32 the drive wrote {:+.1} % at the end of the sweep beside its beginning",
+                "at depth 32 the drive wrote {:+.1}% at the end of the sweep beside its beginning",
                 drift * 100.0
             ),
             remedy: "the depths are not of one state: precondition longer, or repeat the sweep"

@@ -209,12 +209,12 @@ fn the_slope_that_overflows_is_named() {
     assert!(!has("fio-3.42", "iops:1%", 1800));
 }
 
-// 0.1 % of a sample over 1,800 samples is a drift of 180 %.
+// 0.1% of a sample over 1,800 samples is a drift of 180%.
 #[test]
 fn a_slopes_limit_is_of_a_sample() {
     let result = job("fio-3.33", "{}", 4096, "", &steady_state("iops_slope:0.1%", 1800));
     let caveat = result.caveats.iter().find(|c| c.code == "slope_limit_is_a_sample").unwrap();
-    assert!(caveat.cause.contains("180 %"), "{}", caveat.cause);
+    assert!(caveat.cause.contains("180%"), "{}", caveat.cause);
     let result = job("fio-3.33", "{}", 4096, "", &steady_state("iops_slope:0.005%", 1800));
     assert!(!codes(&result).contains(&"slope_limit_is_a_sample"));
 }

@@ -29,7 +29,7 @@ const TIMES: [Rung; 4] = [(1.0, " ns"), (1e3, " µs"), (1e6, " ms"), (1e9, " s")
 /// Longer times, which people count by the clock.
 const CLOCK: [Rung; 3] = [(60e9, " min"), (3600e9, " h"), (86_400e9, " d")];
 const COUNTS: [Rung; 4] = [(1.0, ""), (1e4, "k"), (1e6, "M"), (1e9, "G")];
-const PERCENT: [Rung; 1] = [(1.0, " %")];
+const PERCENT: [Rung; 1] = [(1.0, "%")];
 const CELSIUS: [Rung; 1] = [(1.0, " °C")];
 const PLAIN: [Rung; 1] = [(1.0, "")];
 
@@ -369,7 +369,7 @@ mod tests {
         );
         assert_eq!(
             labels(Unit::Percent, Scale::Linear, 0.0, 100.0, 5),
-            ["0", "20 %", "40 %", "60 %", "80 %", "100 %"]
+            ["0", "20%", "40%", "60%", "80%", "100%"]
         );
     }
 

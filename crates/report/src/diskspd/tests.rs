@@ -144,7 +144,7 @@ fn the_text_is_the_originals_to_the_blank() {
     assert_eq!(text.lines().count(), TEXT.lines().count());
 }
 
-/// Percentiles are exact to 0.1 %, which the last digit may show.
+/// Percentiles are exact to 0.1%, which the last digit may show.
 fn close(line: &str) -> String {
     ["1.001", "2.001", "3.001", "3.002", "8.003", "8.004", "2.694", "0.817", "2.501", "2.502"]
         .into_iter()

@@ -93,7 +93,7 @@ pub fn align() -> Chart {
             mark("erase block", 4.0 * MIB, Hue::Vermillion),
             Layer::Line(Line {
                 walk: Walk::Around,
-                ..Line::new("median and 95 % interval", Hue::Blue, classes)
+                ..Line::new("median and 95% interval", Hue::Blue, classes)
             }),
         ],
         note: "sim:sdcard-4m, seed 1".into(),

@@ -29,7 +29,7 @@ pub struct Heat {
     pub write_nj_per_4kib: u64,
     /// How much warmer than the air the drive stays for each watt, in thousandths of a degree.
     pub rise_mc_per_w: u64,
-    /// Time in which the way to the temperature of a new load is gone but for 37 %.
+    /// Time in which the way to the temperature of a new load is gone but for 37%.
     pub time_constant_ns: u64,
     /// Above this the drive slows down, in degrees Celsius.
     pub throttle_above_c: i64,
@@ -68,7 +68,7 @@ pub struct HeatTruth {
 }
 
 /// Parts of the time constant at which the temperature is computed. With so many, the steps that stand for
-/// the exponential differ from it by less than 0.05 % of the way.
+/// the exponential differ from it by less than 0.05% of the way.
 const STEPS: u64 = 1024;
 
 /// Billionths of a degree in a thousandth, and in one.
@@ -361,7 +361,7 @@ mod tests {
                 thermometer.add(energy(share));
                 thermometer.advance(Time((step + 1) * thermometer.step_ns));
             }
-            assert_eq!(thermometer.hot, hot, "{share} % of it: {}", thermometer.milli_c());
+            assert_eq!(thermometer.hot, hot, "{share}% of it: {}", thermometer.milli_c());
         }
         let cold = Heat { read_nj_per_4kib: 0, ..heat };
         assert_eq!(cold.truth().bearable_read_bytes_per_s, None, "it costs nothing");

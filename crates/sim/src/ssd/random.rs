@@ -27,7 +27,7 @@ impl SsdModel {
     /// one drive.
     ///
     /// Drives are small, 2 to 12 GiB, so that filling one several times takes seconds: what is inferred of a
-    /// drive hangs on ratios. Over-provisioning is 7 to 50 %, erase blocks of a die are 0.25 to 24 MiB,
+    /// drive hangs on ratios. Over-provisioning is 7 to 50%, erase blocks of a die are 0.25 to 24 MiB,
     /// times are those of data sheets for 1 to 4 bits a cell.
     pub(crate) fn random(seed: u64) -> SsdModel {
         let mut draw = Draw::new(seed, STREAM);

@@ -52,7 +52,7 @@ const UNCERTAIN: f64 = 0.85;
 const TREND_P: f64 = 0.01;
 
 /// Below this probability of independent blocks, their differences wander: the difference itself went up and down while it
-/// was measured. Of two tests of it the smaller probability counts, so that about 7 % of independent series pass for one.
+/// was measured. Of two tests of it the smaller probability counts, so that about 7% of independent series pass for one.
 const WANDERS_P: f64 = 0.05;
 
 /// Standard deviations beyond which a difference counts although the blocks wander: they are worth about one observation with
@@ -170,7 +170,7 @@ impl Contrast {
     }
 
     /// The same for groups that were measured in a session of their own each, where two sessions of one drive may differ by
-    /// `share` (0.25 for 25 %): only what lies beyond it is a difference of the drives. In blocks there is nothing to add,
+    /// `share` (0.25 for 25%): only what lies beyond it is a difference of the drives. In blocks there is nothing to add,
     /// for whatever a session does falls on both.
     ///
     /// The share is an assumption. Runs of one session cannot show how far another one would be from it.
@@ -269,12 +269,12 @@ impl Contrast {
         self.wanders && self.middle.abs() < FAR * self.deviation
     }
 
-    /// Runs of each that would decide, in all: with 80 % probability, if the two are as far apart as it looks now, their
+    /// Runs of each that would decide, in all: with 80% probability, if the two are as far apart as it looks now, their
     /// interval excludes no difference, as one of so many tests that are open `together` with that `error` in all, or lies
-    /// within `margin` (0.02 for 2 %), whichever takes fewer. At most a million; `None` where no number of runs would, because
+    /// within `margin` (0.02 for 2%), whichever takes fewer. At most a million; `None` where no number of runs would, because
     /// a run counts too little ([`Contrast::of_counts`]) or sessions differ by as much ([`Contrast::of_sessions`]).
     ///
-    /// How far runs spread is known as poorly as there are runs: what it is at most, with 80 % confidence, is counted with.
+    /// How far runs spread is known as poorly as there are runs: what it is at most, with 80% confidence, is counted with.
     pub fn runs_to_decide(&self, margin: f64, together: usize, error: f64) -> Option<usize> {
         let room = (self.middle.abs() - self.sessions, margin.ln_1p() - self.middle.abs());
         let now = self.n.0.min(self.n.1);
@@ -323,19 +323,19 @@ impl Contrast {
     }
 }
 
-/// The upper end of the one-sided 80 % interval of a standard deviation of normal noise, over its estimate.
+/// The upper end of the one-sided 80% interval of a standard deviation of normal noise, over its estimate.
 fn spread_at_most(degrees: f64) -> f64 {
     let Ok(chi) = ChiSquared::new(degrees) else { return 1.0 };
     (degrees / chi.inverse_cdf(0.2)).sqrt()
 }
 
-/// Standard errors beyond the end of an interval that excludes no difference in 80 % of cases.
+/// Standard errors beyond the end of an interval that excludes no difference in 80% of cases.
 const OF_GROUPS: f64 = 0.842;
-/// The same in 87 % of cases: of blocks up to 7 % are withheld because they seem to wander, which leaves 80 %.
+/// The same in 87% of cases: of blocks up to 7% are withheld because they seem to wander, which leaves 80%.
 const OF_BLOCKS: f64 = 1.126;
 /// Standard errors that a difference found is taken to be too large by: nine of ten are so by less.
 const CAUTIOUS: f64 = 1.28;
-/// Standard errors to each end of the margin at which the 90 % interval of no difference lies within it in 80 % of cases:
+/// Standard errors to each end of the margin at which the 90% interval of no difference lies within it in 80% of cases:
 /// 1.645 + 1.282.
 const TO_AGREE: f64 = 2.93;
 const RUNS_MAX: f64 = 1e6;

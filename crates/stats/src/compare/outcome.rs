@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Agreement, Contrast, RatioEstimate, agreement};
 
-/// Most error of *higher* and *lower*, of all tests that are judged together. It is less than that of the 95 % intervals
+/// Most error of *higher* and *lower*, of all tests that are judged together. It is less than that of the 95% intervals
 /// beside them, so that what is left of it covers runs that are not quite as independent as they look.
 pub const ERROR_MAX: f64 = 0.02;
 
@@ -61,7 +61,7 @@ pub struct Judged {
 
 /// Judges contrasts together: the probability that any of them is called different though none is, is at most
 /// [`ERROR_MAX`], or 1 - `confidence` where that is less (Holm 1979). *Equivalent* is the two one-sided tests procedure at
-/// 1 - `confidence` (Schuirmann 1987) and takes precedence: what differs by less than the `margin` (0.02 for 2 %) is no
+/// 1 - `confidence` (Schuirmann 1987) and takes precedence: what differs by less than the `margin` (0.02 for 2%) is no
 /// difference.
 ///
 /// A difference that the runs alone would show is withheld where sessions differ by as much, or where the blocks wander.
@@ -223,7 +223,7 @@ mod tests {
         }
         assert_eq!(apart, 0);
         assert!(alone > PAIRS / 3, "{alone}: without the assumption they are told apart");
-        // More than 19 of 400 come with 2 % once in two thousand.
+        // More than 19 of 400 come with 2% once in two thousand.
         assert!(blocks <= 19, "{blocks}");
     }
 }

@@ -11,7 +11,7 @@ use crate::sample;
 const FEWEST_RUNS: usize = 6;
 /// Fewer latencies beyond the percentile, over all runs of a side, have none: where a handful decides, it is luck which.
 const FEWEST_BEYOND: f64 = 10.0;
-/// Of this many the standard error is known to 3 %, which is far less than the runs leave open.
+/// Of this many the standard error is known to 3%, which is far less than the runs leave open.
 const RESAMPLES: usize = 500;
 /// Frozen, so that the same runs have the same interval.
 const SEED: u64 = 0x7065_7263;
@@ -100,8 +100,8 @@ impl LatencyRuns {
 /// The runs are the replicates, never single latencies: those of one run depend on each other, and the percentile of a
 /// short run is unstable. So runs are drawn with replacement and merged (Efron's bootstrap), those of both sides together
 /// where they were made in blocks; the spread of the logarithm, free of its bias, times the quantile of Student's t with as
-/// many degrees of freedom as the runs leave is half the interval's width. The plain percentiles of what was drawn cover 86 to 91 % of
-/// 6 runs where 95 % are asked for. `stretch` widens it where runs resemble the one before ([`super::Contrast::stretch`]).
+/// many degrees of freedom as the runs leave is half the interval's width. The plain percentiles of what was drawn cover 86 to 91% of
+/// 6 runs where 95% are asked for. `stretch` widens it where runs resemble the one before ([`super::Contrast::stretch`]).
 ///
 /// # Errors
 /// [`NoInterval`] says what is too little. In blocks, only as many runs as both sides have are looked at.
@@ -225,7 +225,7 @@ mod tests {
         assert!((apart(2.0).unwrap().ln() / apart(1.0).unwrap().ln() - 2.0).abs() < 1e-9);
     }
 
-    // Breaks when an interval of 95 % is one of 85 %, as the plain bootstrap's are of so few runs, or as wide as to say nothing.
+    // Breaks when an interval of 95% is one of 85%, as the plain bootstrap's are of so few runs, or as wide as to say nothing.
     #[test]
     fn intervals_cover_as_often_as_they_say() {
         const DRAWS: usize = 200;
@@ -248,7 +248,7 @@ mod tests {
                     widest[index] = widest[index].max(factor);
                 }
             }
-            // 178 of 200 come less often than once in ten thousand with 95 %.
+            // 178 of 200 come less often than once in ten thousand with 95%.
             assert!(covered.iter().all(|covered| *covered >= 178), "{covered:?}");
             assert!(widest[0] < 1.15, "{widest:?}");
         }

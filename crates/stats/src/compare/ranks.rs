@@ -101,7 +101,7 @@ mod tests {
             all_within += usize::from(found.iter().zip(&true_ranks).all(is_within));
             first_is_sure += usize::from(found[4] == RankInterval { best: 1, worst: 1 });
         }
-        // Fewer than 362 of 400 come with 95 % once in ten thousand.
+        // Fewer than 362 of 400 come with 95% once in ten thousand.
         assert!(all_within >= 362, "{all_within}");
         assert!(first_is_sure >= 380, "{first_is_sure}");
     }

@@ -101,7 +101,7 @@ mod tests {
         assert!((sum - 1.0).abs() < 1e-6, "{sum}");
     }
 
-    /// Two-sided critical values at 5 % as tables of the U test print them (k is one more).
+    /// Two-sided critical values at 5% as tables of the U test print them (k is one more).
     #[test]
     fn ranks_are_those_of_the_tables() {
         let table = [(4, 4, 0), (5, 5, 2), (6, 6, 5), (6, 8, 8), (8, 8, 13), (10, 10, 23)];

@@ -26,8 +26,8 @@ pub struct Percentile {
 }
 
 impl LatencyHistogram {
-    /// Latencies that it takes to see beyond the percentile with 95 %: ln 0.05 / ln p, which is 300,000 for
-    /// 99.999 %. `None` when `percent` is not within (0, 100).
+    /// Latencies that it takes to see beyond the percentile with 95%: ln 0.05 / ln p, which is 300,000 for
+    /// 99.999%. `None` when `percent` is not within (0, 100).
     pub fn count_needed(percent: f64) -> Option<u64> {
         let above = 1.0 - percent / 100.0;
         (above > 0.0 && above < 1.0).then(|| (UNSEEN.ln() / (-above).ln_1p()).ceil() as u64)
@@ -62,7 +62,7 @@ impl LatencyHistogram {
         })
     }
 
-    /// The latency of a rank from 1 on, to 0.1 %.
+    /// The latency of a rank from 1 on, to 0.1%.
     fn at_rank(&self, rank: u64) -> u64 {
         let value = self.bins.value_at_quantile((rank as f64 - 0.5) / self.count() as f64);
         value.clamp(self.min_ns, self.max_ns)
@@ -97,7 +97,7 @@ mod tests {
         let few = histogram(1..=298);
         assert_eq!(few.percentile_interval(99.0, 0.95), None);
         let enough = histogram(1..=299).percentile_interval(99.0, 0.95).unwrap();
-        // The bound that is shown errs with 2.5 %, which takes more than the number does.
+        // The bound that is shown errs with 2.5%, which takes more than the number does.
         assert_eq!((enough.value_ns, enough.high_ns), (297, None));
         assert!(histogram(1..=299).percentile_interval(99.0, 0.90).unwrap().high_ns.is_some());
         assert_eq!(LatencyHistogram::new().percentile_interval(50.0, 0.95), None);
@@ -128,7 +128,7 @@ mod tests {
             let (low, high) = (found.low_ns.unwrap(), found.high_ns.unwrap());
             covered += u32::from((low..=high).contains(&990_000));
         }
-        // At least 95 % of 500; four standard deviations are 20.
+        // At least 95% of 500; four standard deviations are 20.
         assert!(covered >= 455, "{covered}");
     }
 

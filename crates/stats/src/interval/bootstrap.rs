@@ -31,9 +31,9 @@ pub struct BootstrapInterval {
 /// A bootstrap interval of `statistic`, from `resamples` draws with replacement.
 ///
 /// The coverage holds for large samples only, and no count of resamples can mend that: for the mean of
-/// 25 exponential values, 903 of 1,000 percentile intervals and 917 BCa intervals of 95 % covered. Prefer
+/// 25 exponential values, 903 of 1,000 percentile intervals and 917 BCa intervals of 95% covered. Prefer
 /// [`super::median_interval`] and [`super::quantile_interval`] for quantiles: theirs is exact. The
-/// draws come from xoshiro256++ of `seed`; 2,000 or more are wanted for 95 %.
+/// draws come from xoshiro256++ of `seed`; 2,000 or more are wanted for 95%.
 ///
 /// `None` when `xs` has fewer than two values or holds NaN or an infinity, `confidence` is not within
 /// (0, 1), `resamples` is less than 40 / (1 - confidence), the statistic is not finite on the sample

@@ -36,7 +36,7 @@ pub fn median(xs: &[f64]) -> Option<f64> {
 /// on one side of the median, so the coverage is 1 - 2 P(Bin(n, 1/2) < k) (David and Nagaraja, Order
 /// Statistics, section 7.1).
 ///
-/// `None` when even minimum to maximum covers with less than `confidence` (n < 6 at 95 %), when `xs`
+/// `None` when even minimum to maximum covers with less than `confidence` (n < 6 at 95%), when `xs`
 /// is empty or holds NaN or an infinity, or `confidence` is not within (0, 1).
 pub fn median_interval(xs: &[f64], confidence: f64) -> Option<OrderInterval> {
     if !sample::valid_confidence(confidence) {
@@ -51,7 +51,7 @@ pub fn median_interval(xs: &[f64], confidence: f64) -> Option<OrderInterval> {
 /// of equally narrow ones, that with the greatest coverage.
 ///
 /// Narrowest is judged by ranks, not by values: choosing by the values seen would spoil the coverage.
-/// `None` when there are too few observations: an upper end for p = 0.99 at 95 % takes hundreds. Also
+/// `None` when there are too few observations: an upper end for p = 0.99 at 95% takes hundreds. Also
 /// when `xs` is empty or holds NaN or an infinity, or `p` or `confidence` is not within (0, 1).
 pub fn quantile_interval(xs: &[f64], p: f64, confidence: f64) -> Option<OrderInterval> {
     if !(sample::valid_confidence(confidence) && p > 0.0 && p < 1.0) {
@@ -109,13 +109,13 @@ pub fn quantile_interval(xs: &[f64], p: f64, confidence: f64) -> Option<OrderInt
 /// step from minimum and maximum (n = 6) to inner ranks is not taken for noise; for large m it falls
 /// as 1/sqrt(m). It supposes that the distribution is roughly normal about its median; with two modes
 /// of like share the interval does not shrink so. Being made of two order statistics, it is rough:
-/// where 90 runs were needed (normal, CV 3 %, ±1 %), half of the estimates from 6 runs lay between 51
+/// where 90 runs were needed (normal, CV 3%, ±1%), half of the estimates from 6 runs lay between 51
 /// and 136.
 ///
 /// The answer is n itself when n runs are enough, and never less. Above 1,000 it is a count from which
 /// fewer by one would not do, though a still smaller one might: ranks are whole, and z(m) wobbles.
 ///
-/// `None` when n runs give no interval (fewer than 6 at 95 %), the median is zero,
+/// `None` when n runs give no interval (fewer than 6 at 95%), the median is zero,
 /// `half_width_percent` is not positive, or more than 10^8 runs would be needed.
 pub fn runs_needed(xs: &[f64], half_width_percent: f64, confidence: f64) -> Option<usize> {
     let interval = median_interval(xs, confidence)?;

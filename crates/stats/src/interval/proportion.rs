@@ -17,7 +17,7 @@ pub struct ProportionInterval {
 /// The interval of Clopper and Pearson (Biometrika 26, 1934): all proportions p for which neither
 /// `successes` or more nor `successes` or fewer of `n` is less likely than (1 - confidence) / 2. Covers
 /// with at least `confidence`, whatever the proportion. One end alone is a bound of confidence
-/// 1 - (1 - confidence) / 2: for a one-sided bound of 95 %, ask for 90 %.
+/// 1 - (1 - confidence) / 2: for a one-sided bound of 95%, ask for 90%.
 ///
 /// `None` when `n` is zero, `successes` is more than `n`, or `confidence` is not within (0, 1).
 pub fn proportion_interval(

@@ -41,12 +41,12 @@ const AMPLIFICATION_CELLS_MIN: usize = 8;
 /// ```
 /// use drivescope_stats::steady::{Detector, Prior, Span, Start, State, Verdict};
 ///
-/// // A drive with 10 % over-provisioning that was filled in order, and then written at random.
+/// // A drive with 10% over-provisioning that was filled in order, and then written at random.
 /// let mut prior = Prior::new(1 << 30, Start::SequentialFill);
 /// prior.over_provisioning = Some(0.10);
 /// let mut detector = Detector::new(prior).unwrap();
 /// for at in 0..400 {
-///     let value = if at < 10 { 90_000.0 } else { 15_000.0 + f64::from(at * at * 37 % 101) };
+///     let value = if at < 10 { 90_000.0 } else { 15_000.0 + f64::from(at * at * 37% 101) };
 ///     detector.push(&Span {
 ///         bytes_written: (1 << 30) / 100,
 ///         duration_ns: 1_000_000_000,

@@ -108,7 +108,7 @@ impl Settings {
     /// The rate that fio notes for `count` I/Os or bytes in an interval that took `elapsed_ms`. `None` where fio would
     /// divide by zero.
     ///
-    /// [`Version::V3_42`] multiplies by the time that went by: a sample 1 % late, with 1 % more in it, reads 2 % high.
+    /// [`Version::V3_42`] multiplies by the time that went by: a sample 1% late, with 1% more in it, reads 2% high.
     pub fn rate_per_s(&self, count: u64, elapsed_ms: u64) -> Option<u64> {
         match self.version {
             Version::V3_33 => count.wrapping_mul(1_000).checked_div(elapsed_ms),
@@ -388,7 +388,7 @@ mod tests {
         assert_eq!((judged.interval, judged.mean), (30, 1_000));
     }
 
-    // A sample that comes 1 % late has 1 % more in it: 3.33 finds the same rate, 3.42 one that is 2 % too high.
+    // A sample that comes 1% late has 1% more in it: 3.33 finds the same rate, 3.42 one that is 2% too high.
     #[test]
     fn a_late_sample_is_counted_twice_over() {
         let settings = |version| Settings::new(version, Criterion::Iops, Limit::Percent(1.0), 10);

@@ -39,10 +39,10 @@ pub struct Prior {
 }
 
 impl Prior {
-    /// For uniform random writes: over-provisioning unknown, from 5 to 100 % of the range; ± 5 %; 16 fills.
+    /// For uniform random writes: over-provisioning unknown, from 5 to 100% of the range; ± 5%; 16 fills.
     ///
-    /// 5 % is less than what lies between gigabytes and gibibytes (7.4 %), which next to all drives have at least;
-    /// above 100 % there is hardly one, unless the range is a part of it.
+    /// 5% is less than what lies between gigabytes and gibibytes (7.4%), which next to all drives have at least;
+    /// above 100% there is hardly one, unless the range is a part of it.
     pub fn new(range_bytes: u64, start: Start) -> Prior {
         Prior {
             range_bytes,

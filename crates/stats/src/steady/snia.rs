@@ -166,7 +166,7 @@ mod tests {
 
     #[test]
     fn both_limits_belong_to_what_is_allowed() {
-        // Exactly 20 % of range without slope, and a slope of exactly 10 % within 20 % of range: a strict comparison
+        // Exactly 20% of range without slope, and a slope of exactly 10% within 20% of range: a strict comparison
         // would refuse both.
         let range = Window::of(&[100.0, 90.0, 110.0, 90.0, 110.0], 5).unwrap();
         assert!(range.range <= range.allowed_range);

@@ -1,6 +1,6 @@
 //! Write amplification of uniform random writes over a page-mapped log, from its over-provisioning, and back.
 //!
-//! `over_provisioning` is (physical - logical) / logical everywhere, net of blocks kept free, so that 0.07 is the 7 %
+//! `over_provisioning` is (physical - logical) / logical everywhere, net of blocks kept free, so that 0.07 is the 7%
 //! between a gibibyte and a gigabyte.
 
 /// First in, first out: a / (a + W(-a e^-a)), with a = 1 + over-provisioning and W Lambert's function (Xiang and
@@ -8,7 +8,7 @@
 /// has under this load. `None` when `over_provisioning` is not positive and finite.
 ///
 /// ```
-/// // The abstract of the first paper: 30 % gives 2.36.
+/// // The abstract of the first paper: 30% gives 2.36.
 /// let amplification = drivescope_stats::steady::theory::amplification_fifo(0.30).unwrap();
 /// assert!((amplification - 2.36).abs() < 0.005);
 /// ```
@@ -121,8 +121,8 @@ mod tests {
         }
     }
 
-    // Seen in a simulation that shares no code with this: at 7 % the amplification is 6.0 after four fills and 7.7 at
-    // the end. A bound that let 10 % of the way pass as nothing would accept too early.
+    // Seen in a simulation that shares no code with this: at 7% the amplification is 6.0 after four fills and 7.7 at
+    // the end. A bound that let 10% of the way pass as nothing would accept too early.
     #[test]
     fn what_is_not_written_yet_counts_as_spare_space() {
         let fall = remaining_fall(0.07, 4.0).unwrap();

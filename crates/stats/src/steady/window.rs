@@ -172,7 +172,7 @@ mod tests {
             let end = rest.mean * (1.0 + rest.slope_per_fill);
             missed += u32::from((end - 100.0).abs() > rest.half_width * rest.mean);
         }
-        // Two errors of 5 % would be 40. Of so short a series the correlation is estimated too small, which doubles them;
+        // Two errors of 5% would be 40. Of so short a series the correlation is estimated too small, which doubles them;
         // as if independent it would be 160 and more.
         assert!(missed < 100, "{missed} of {trials}");
     }

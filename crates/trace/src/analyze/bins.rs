@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// Counts of whole numbers: each below `2^SUB` by itself, and `2^SUB` bins of equal width from each power of two to
 /// the next. A value is known to 1 part in `2^SUB`.
 ///
-/// Memory: `8 * (65 - SUB) * 2^SUB` bytes, 30 KiB for a `SUB` of 6. `stats::LatencyHistogram` is finer (0.1 %), ends
+/// Memory: `8 * (65 - SUB) * 2^SUB` bytes, 30 KiB for a `SUB` of 6. `stats::LatencyHistogram` is finer (0.1%), ends
 /// at an hour and takes 264 KiB; this is for bytes, blocks, and wherever there are many of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bins<const SUB: u32> {

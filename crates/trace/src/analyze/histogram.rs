@@ -9,7 +9,7 @@ const BINS: usize = 1 << FINE;
 /// Octaves above the numbers that are counted one by one.
 const OCTAVES: usize = 64 - FINE as usize;
 
-/// Exact count, sum, least and greatest of numbers, and their percentiles to 0.4 %.
+/// Exact count, sum, least and greatest of numbers, and their percentiles to 0.4%.
 ///
 /// Numbers below 256 have a bin each. Above, every octave has 256 bins of the same width, and their memory (2 KiB) is
 /// taken when its first number comes: latencies of one kind span a few octaves. [`stats::LatencyHistogram`] is finer,
@@ -34,11 +34,11 @@ pub struct Spread {
     pub mean_ns: f64,
     /// The greatest, exact, in nanoseconds.
     pub max_ns: u64,
-    /// The median, to 0.4 %, in nanoseconds.
+    /// The median, to 0.4%, in nanoseconds.
     pub p50_ns: u64,
-    /// What 99 % do not exceed, to 0.4 %, in nanoseconds.
+    /// What 99% do not exceed, to 0.4%, in nanoseconds.
     pub p99_ns: u64,
-    /// What 99.9 % do not exceed, to 0.4 %, in nanoseconds.
+    /// What 99.9% do not exceed, to 0.4%, in nanoseconds.
     pub p999_ns: u64,
 }
 
@@ -123,9 +123,9 @@ impl Histogram {
     }
 
     /// The least number that at least `per_mille` of a thousand do not exceed (nearest rank): the middle of its bin,
-    /// which lies within 0.2 % of it, but never beyond the exact least and greatest. 0 of none.
+    /// which lies within 0.2% of it, but never beyond the exact least and greatest. 0 of none.
     pub fn percentile(&self, per_mille: u64) -> u64 {
-        // In whole numbers: 99.9 % of 1,000 in binary fractions is a little more than 999.
+        // In whole numbers: 99.9% of 1,000 in binary fractions is a little more than 999.
         let rank = (u128::from(self.n) * u128::from(per_mille)).div_ceil(1000).max(1);
         let mut seen = 0;
         for (octave, bins) in self.octaves.iter().enumerate() {

@@ -97,7 +97,7 @@ pub struct SeekFigures {
 pub struct DistanceFigures {
     /// Mean of the exact sum, in bytes.
     pub mean_bytes: f64,
-    /// Median, in bytes; exact or within 0.4 %: see `exact`.
+    /// Median, in bytes; exact or within 0.4%: see `exact`.
     pub median_bytes: u64,
     /// The most frequent distance, in bytes; the least of several.
     pub mode_bytes: u64,

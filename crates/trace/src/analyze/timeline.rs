@@ -30,7 +30,7 @@ pub struct SliceLatency {
     pub mean_ns: f64,
     /// Half of them are not above; to 1 part in 16, rounded up.
     pub p50_ns: u64,
-    /// 99 % are not above.
+    /// 99% are not above.
     pub p99_ns: u64,
     /// The longest, exactly.
     pub max_ns: u64,

@@ -21,7 +21,7 @@ pub(super) const BLOCK_SHIFT: u32 = BLOCK.trailing_zeros();
 pub const WINDOWS_MAX: usize = 64;
 const FIRST_NS: u64 = 1 << 10;
 
-/// Different blocks of a window, counted to 1.6 %.
+/// Different blocks of a window, counted to 1.6%.
 type Window = Sketch<12>;
 
 /// Different bytes, in whole blocks.
@@ -189,7 +189,7 @@ pub(super) fn salt(space: u32) -> u64 {
 }
 
 /// A block of an address space as one number, all of whose bits are as good as drawn by lot. Two blocks share theirs
-/// once in 2^64: among a billion blocks, with a chance of 3 %.
+/// once in 2^64: among a billion blocks, with a chance of 3%.
 #[inline]
 pub(super) fn key(salt: u64, block: u64) -> u64 {
     mix(salt ^ block)

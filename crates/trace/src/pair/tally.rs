@@ -145,7 +145,7 @@ mod tests {
         }
     }
 
-    /// Debian's btt 1.2.0, given these events, prints 1 plug, 1 by timer, 30 % of 10 s plugged, 3.0 and 7.0 requests
+    /// Debian's btt 1.2.0, given these events, prints 1 plug, 1 by timer, 30% of 10 s plugged, 3.0 and 7.0 requests
     /// an unplug. Breaks when plugs are counted by task, or while one is open already.
     #[test]
     fn plugs_are_counted_as_btt_counts_them() {

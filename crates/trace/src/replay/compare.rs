@@ -20,7 +20,7 @@ pub const MARGIN: f64 = 0.005;
 /// Share of the requests in an overload that still is a light load; as for the verdict on a replay.
 const BACKLOG_MAX: f64 = 0.01;
 
-/// Confidence of intervals. At 95 % the least count of pairs with an interval is 6.
+/// Confidence of intervals. At 95% the least count of pairs with an interval is 6.
 const CONFIDENCE: f64 = 0.95;
 
 /// One of two drives.
@@ -324,7 +324,7 @@ fn less(ratio: &Ratio, metric: Metric) -> String {
     };
     let ends = low.zip(high).map(|(low, high)| (percent(low), percent(high)));
     let (least, most) = ends.map_or((0.0, 0.0), |(x, y)| (x.min(y), x.max(y)));
-    format!("{what} that is {:.2} % less ({least:.2} to {most:.2} %)", percent(middle))
+    format!("{what} that is {:.2}% less ({least:.2} to {most:.2}%)", percent(middle))
 }
 
 fn contestant(name: &str, rounds: &[Score]) -> Contestant {

@@ -18,7 +18,7 @@ pub struct Distance {
     pub p999_ratio: Option<f64>,
 }
 
-/// The distance of `replay` from `original`, to the 0.1 % that histograms keep; `None` when one of them is empty.
+/// The distance of `replay` from `original`, to the 0.1% that histograms keep; `None` when one of them is empty.
 pub(super) fn distance(replay: &LatencyHistogram, original: &LatencyHistogram) -> Option<Distance> {
     if replay.is_empty() || original.is_empty() {
         return None;

@@ -8,7 +8,7 @@ use super::lag::Point;
 /// Fewer points than this have no slope that means anything.
 const POINTS_MIN: usize = 8;
 
-/// The 97.5 % quantile of the normal distribution: ends of an interval of 95 %.
+/// The 97.5% quantile of the normal distribution: ends of an interval of 95%.
 const Z: f64 = 1.959_963_984_540_054;
 
 /// How much later requests are issued as the schedule goes on.
@@ -16,9 +16,9 @@ const Z: f64 = 1.959_963_984_540_054;
 pub struct Drift {
     /// Lateness gained per time of the schedule, in millionths: the median of all slopes between two points.
     pub ppm: f64,
-    /// Lower end of its interval of 95 %; `None` where there are too few points.
+    /// Lower end of its interval of 95%; `None` where there are too few points.
     pub low: Option<f64>,
-    /// Upper end of its interval of 95 %.
+    /// Upper end of its interval of 95%.
     pub high: Option<f64>,
     /// Points: slices of the schedule with requests.
     pub points: u64,

@@ -478,7 +478,7 @@ pub(super) fn error_spans(histogram: &LatencyHistogram) -> ErrorSpans {
     }
 }
 
-/// How many lie above a limit, to the 0.1 % that histograms keep.
+/// How many lie above a limit, to the 0.1% that histograms keep.
 pub(super) fn above(histogram: &LatencyHistogram, limit: Nanos) -> u64 {
     histogram.iter().filter(|(ns, _)| *ns > limit.0).map(|(_, count)| count).sum()
 }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::lag::Point;
 
-/// A backlog that grows by fewer requests per request than this is not told from chance: the drive serves 99 % of what
+/// A backlog that grows by fewer requests per request than this is not told from chance: the drive serves 99% of what
 /// comes, and a longer run would be needed to see it fall behind.
 const GROWTH_MIN: f64 = 0.01;
 
@@ -49,7 +49,7 @@ pub struct Overload {
     pub backlog: f64,
     /// By how much the mean latency from the due time grew meanwhile, in nanoseconds: the backlog, as time.
     pub backlog_ns: f64,
-    /// That over the time in which it grew: 0.25 says that the drive served 80 % of what came (1 / 1.25).
+    /// That over the time in which it grew: 0.25 says that the drive served 80% of what came (1 / 1.25).
     pub growth: f64,
     /// Due time of the first request in the first episode, in nanoseconds; `None` without any.
     pub first_ns: Option<f64>,

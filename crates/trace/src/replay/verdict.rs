@@ -10,12 +10,12 @@
 //!   the drive takes when nothing holds it up, the 10th percentile of Q2C, or the original's where it is known and
 //!   smaller. It is at least 100 µs, within which a replayer of traces is commonly held to be on time (Buttress:
 //!   Anderson and others, FAST 2004), and at most 10 ms. A higher percentile would not do: a starved replayer also
-//!   sees completions late, and must not excuse itself by that. When more than 1 % of the requests are so, the 99th
+//!   sees completions late, and must not excuse itself by that. When more than 1% of the requests are so, the 99th
 //!   percentile, the highest that is commonly compared, is the replayer's.
 //! - **Slots.** A request that waits for a slot longer than the tolerance waits for the drive: the schedule is bent.
-//!   The same 1 %.
+//!   The same 1%.
 //! - **Overload.** The drive took every request on time and fell ever further behind: what latencies say
-//!   then depends on how long the trace is. The same 1 %, of the requests that fell into it.
+//!   then depends on how long the trace is. The same 1%, of the requests that fell into it.
 //!
 //! When both were material, the one that was so first is the cause: a starved replayer fetches completions late and so
 //! runs out of slots, and what it made late it issues in a burst; a drive that cannot keep up holds nothing up but its
@@ -23,13 +23,14 @@
 //! the time some request could have been issued and was not.
 //!
 //! A replay without times (outstanding, afap) has no schedule to bend: there the drive sets the pace, and the replayer
-//! is the limit when requests that could go stood still for more than 5 % of the time, or when its submitters waited
+//! is the limit when requests that could go stood still for more than 5% of the time, or when its submitters waited
 //! for a CPU for so long, by which they saw completions late; completion times are wrong by about as much. The drive's
-//! side is the limit when more than 1 % found no slot: what the original had outstanding does not fit.
+//! side is the limit when more than 1% found no slot: what the original had outstanding does not fit.
 
 use std::collections::BTreeMap;
 
 use block::Nanos;
+use block::number::nanoseconds;
 use stats::{Evidence, LatencyHistogram};
 
 use super::body::Limit;
@@ -128,7 +129,7 @@ fn timed(facts: &Facts<'_>, tolerance: Nanos) -> (Limit, String) {
         format!(
             "{} of the requests waited for a slot longer than {}: the drive freed none{also}",
             percent(slot),
-            micros(tolerance)
+            nanoseconds(tolerance.0 as f64)
         )
     };
     (Limit::DriveLimited, reason)
@@ -161,13 +162,13 @@ fn on_time(own: f64, facts: &Facts<'_>, tolerance: Nanos) -> String {
     if late == 0 {
         format!(
             "every request was issued within {} of its time, and the drive kept up",
-            micros(tolerance)
+            nanoseconds(tolerance.0 as f64)
         )
     } else {
         format!(
             "all but {} of the requests were issued within {} of their time, and the drive kept up",
             percent(own),
-            micros(tolerance)
+            nanoseconds(tolerance.0 as f64)
         )
     }
 }
@@ -176,7 +177,7 @@ fn replayer_reason(own: f64, facts: &Facts<'_>, tolerance: Nanos) -> String {
     let what = format!(
         "{} of the requests were issued more than {} after their time, room and slot had come",
         percent(own),
-        micros(tolerance)
+        nanoseconds(tolerance.0 as f64)
     );
     let late = facts.late_share * facts.elapsed.0 as f64;
     let causes = [
@@ -213,12 +214,7 @@ fn evidence(facts: &Facts<'_>, tolerance: Nanos) -> BTreeMap<String, Evidence> {
     evidence
 }
 
-/// A span for a sentence.
-fn micros(span: Nanos) -> String {
-    format!("{:.0} µs", span.0 as f64 / 1e3)
-}
-
 /// A share for a sentence.
 fn percent(share: f64) -> String {
-    format!("{:.2} %", share * 100.0)
+    format!("{:.2}%", share * 100.0)
 }

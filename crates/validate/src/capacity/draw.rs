@@ -38,7 +38,7 @@ pub fn fake(kind: usize, seed: u64) -> Spec {
         true => dice.size(8.0 * MIB, 700.0 * MIB),
         false => dice.size(2e9, 2e12),
     };
-    // 0.4 to 50 % of it are missing.
+    // 0.4 to 50% of it are missing.
     let missing = dice.size(0.004 * claimed as f64, 0.5 * claimed as f64);
     let (mut claimed, mut real) = (claimed, claimed - missing.max(PAGE));
     let mut wrap = None;

@@ -249,8 +249,7 @@ fn page(head: &str, rows: &[Row], score: &Score, seeds: &Range<u64>) -> String {
         KINDS.iter().enumerate().map(|(kind, name)| line(name, &of(Some(kind)))).collect();
     lines.push(line("honest", &of(None)));
     let bound = proportion_interval(score.genuine, score.exceed.max(1), 0.95);
-    let bound =
-        bound.map_or(String::new(), |b| format!(", at most {:.1} % at 95 %", 100.0 * b.high));
+    let bound = bound.map_or(String::new(), |b| format!(", at most {:.1}% at 95%", 100.0 * b.high));
     let mut others = String::new();
     for row in rows.iter().filter(|row| {
         row.mark == Mark::Wrong || row.mark != Mark::Exact && (row.kind.is_none() || row.exceeds())
@@ -282,8 +281,8 @@ fn page(head: &str, rows: &[Row], score: &Score, seeds: &Range<u64>) -> String {
         "# Fakes and honest drives, asked for their size\n\nOf {} fakes that lack more than their cache holds, `probe \
          capacity` called {} genuine{bound}, and found {} to the byte; of {} honest drives it called {} genuine within the \
          stated limit. Wrong answers: {}.\n\n{head}Drives of seeds {} to {} of each kind, and {HONEST} honest ones for each seed \
-         of 30 MB to 2 TB, with write rates from 2 MB/s on, noise of 30 %, and in three of four pauses of 100 to 300 ms; \
-         every other one serves requests that are under way together in any order. 0.4 to 50 % of what a fake states is \
+         of 30 MB to 2 TB, with write rates from 2 MB/s on, noise of 30%, and in three of four pauses of 100 to 300 ms; \
+         every other one serves requests that are under way together in any order. 0.4 to 50% of what a fake states is \
          missing (of those that wrap at or above a power of two up to three quarters). The drives are written for this \
          table, of the crate block alone. Drives whose cache holds all that is missing keep what they are given until the \
          power goes, and nothing can find them; the verdict says so. Medians of bytes written, what was put back \

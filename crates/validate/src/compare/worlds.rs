@@ -16,7 +16,7 @@ pub const WITHHELD_MAX: usize = 200;
 const RUNS: [usize; 4] = [7, 10, 16, 24];
 /// How far apart two sessions of one drive may be: what the program assumes without a flag.
 pub const SESSIONS: f64 = 0.25;
-/// Runs of each side at which 5 % are found, as docs/method/compare.md states.
+/// Runs of each side at which 5% are found, as docs/method/compare.md states.
 pub const STATED: usize = 16;
 /// Runs of a first measurement, of which the program says how many would decide.
 const FIRST: usize = 12;
@@ -247,7 +247,7 @@ pub struct Cell {
     pub apart: usize,
     pub withheld: usize,
     pub equivalent: usize,
-    /// Found of as many pairs of 16 runs that are 5 % apart.
+    /// Found of as many pairs of 16 runs that are 5% apart.
     pub found: usize,
     /// Called equivalent of these.
     pub missed: usize,
@@ -307,7 +307,7 @@ pub struct Planted {
     pub holds: bool,
 }
 
-/// Pairs that are 5 % apart at CV 3 %, found with the runs that are stated.
+/// Pairs that are 5% apart at CV 3%, found with the runs that are stated.
 pub fn planted(seed: u64) -> Vec<Planted> {
     let world = World::Independent(0.03);
     let pair = |draw: &mut Draw, arm: Arm, runs: usize, ratio: f64| {

@@ -2,7 +2,7 @@
 //! virtual disk whose truth can be measured to any precision.
 //!
 //! The disk is stationary: nothing about it changes with time but its own noise and what was last
-//! read or written. So an interval ought to hold the truth in 95 % of the seeds, and a verdict of two
+//! read or written. So an interval ought to hold the truth in 95% of the seeds, and a verdict of two
 //! modes, of drift, or of runs that do not repeat is a false alarm.
 
 mod score;

@@ -26,7 +26,7 @@ pub(super) struct Answer {
     pub(super) test: String,
     /// MB/s.
     pub(super) median: f64,
-    /// 95 % interval of the median, MB/s.
+    /// 95% interval of the median, MB/s.
     pub(super) interval: Option<(f64, f64)>,
     /// Verdicts, in the order of [`PROOFS`].
     pub(super) proofs: Vec<String>,

@@ -10,11 +10,11 @@ pub(super) fn text(head: &str, scores: &[Score]) -> String {
     text += head;
     text += &format!(
         "Each seed is a `mark {TARGET}` of a 1 GiB span, all tests, made through the binary. The \
-         disk is stationary, so 95 % of the intervals ought to hold the truth, and each verdict \
+         disk is stationary, so 95% of the intervals ought to hold the truth, and each verdict \
          against it is a false alarm. Two truths: the median of {TRUE_RUNS} runs of the same length \
          (what the interval is of), and the throughput of one run of {LONG_RUN} (what a user may \
-         take it for). In brackets: bounds of Clopper and Pearson, 95 %. A *shortfall* is a share \
-         whose bounds leave no doubt: coverage below 95 %, or false alarms above 5 %.\n"
+         take it for). In brackets: bounds of Clopper and Pearson, 95%. A *shortfall* is a share \
+         whose bounds leave no doubt: coverage below 95%, or false alarms above 5%.\n"
     );
     for protocol in PROTOCOLS {
         let of: Vec<&Score> = scores.iter().filter(|s| s.protocol == protocol.name).collect();
@@ -46,7 +46,7 @@ fn verdict(scores: &[Score]) -> String {
         .collect();
     if !long.is_empty() {
         text += &format!(
-            "\nSurely fewer than 95 % of the intervals hold the throughput of the long run, which \
+            "\nSurely fewer than 95% of the intervals hold the throughput of the long run, which \
              differs from that of short ones, in: {}.\n",
             long.join(", ")
         );
@@ -61,8 +61,8 @@ fn intervals(scores: &[&Score]) -> String {
             score.test.clone(),
             format!("{:.4}", score.truth.of_runs),
             share(score, score.covers_runs),
-            format!("{:.2} %", 100.0 * score.half_width),
-            format!("{:.4} ({:+.2} %)", score.truth.long_run, 100.0 * (ratio - 1.0)),
+            format!("{:.2}%", 100.0 * score.half_width),
+            format!("{:.4} ({:+.2}%)", score.truth.long_run, 100.0 * (ratio - 1.0)),
             share(score, score.covers_long),
         ]
     };
@@ -84,7 +84,7 @@ fn alarms(scores: &[&Score]) -> String {
             let at = PROOFS.iter().position(|p| *p == proof).unwrap_or(0);
             cells.push(share(score, score.refuted[at]));
             let proven = 100.0 * score.proven[at] as f64 / score.seeds.max(1) as f64;
-            cells.push(format!("{proven:.0} %"));
+            cells.push(format!("{proven:.0}%"));
         }
         let others = PROOFS.iter().zip(score.refuted);
         let others = others.filter(|(proof, _)| !["steady", "repeatable"].contains(proof));
@@ -105,6 +105,6 @@ fn alarms(scores: &[&Score]) -> String {
 
 fn share(score: &Score, count: usize) -> String {
     score.share(count).map_or("–".to_owned(), |s| {
-        format!("{:.1} % ({:.1}–{:.1})", 100.0 * s.value, 100.0 * s.low, 100.0 * s.high)
+        format!("{:.1}% ({:.1}–{:.1})", 100.0 * s.value, 100.0 * s.low, 100.0 * s.high)
     })
 }

@@ -6,7 +6,7 @@ use stats::proportion_interval;
 use super::Series;
 use crate::sheet;
 
-/// Of the bound on the share of cuts that lose something: one-sided, so asked for with 90 %.
+/// Of the bound on the share of cuts that lose something: one-sided, so asked for with 90%.
 const TWO_SIDED: f64 = 0.90;
 
 /// The whole page; `head` tells how it was made, `most` how many cuts of each filesystem were drawn, if not all.
@@ -91,7 +91,7 @@ fn verdict(outcomes: &[&Outcome]) -> String {
     let faults = sum(outcomes, |o| o.verdict.faults.len() as u64);
     format!(
         "{cuts} cuts, {promises} promises held against what was left, {lost} lost, {faults} other faults: with \
-         95 % confidence, fewer than {:.2} % of cuts like these lose anything (Clopper and Pearson).",
+         95% confidence, fewer than {:.2}% of cuts like these lose anything (Clopper and Pearson).",
         100.0 * bound
     )
 }
@@ -125,7 +125,7 @@ mod tests {
             good.contains("299 cuts, 1495 promises held against what was left, 0 lost"),
             "{good}"
         );
-        assert!(good.contains("fewer than 1.00 %"), "{good}");
+        assert!(good.contains("fewer than 1.00%"), "{good}");
         assert!(good.contains("| ext4 | 299 | 299 | 1495 | 0 | 0 | 0 | 0 | 0 | 9 |"), "{good}");
         outcomes.push(outcome(&["a", "b"]));
         let bad = text("", &[series(&outcomes)], None);

@@ -198,7 +198,7 @@ fn page(head: &str, parts: &[Part], left: &[String]) -> String {
     let mut text = format!(
         "# Filesystems and arrays, ranked\n\n{head}Measured by `drivescope compare` in twelve blocks of random order, with direct \
          I/O ([method](../method/compare.md)). Each cell is the median in MB/s and, behind it, the ranks that are left: 1 more \
-         than those surely faster, to all less those surely slower; the ranks of a comparison hold together at 95 %. The \
+         than those surely faster, to all less those surely slower; the ranks of a comparison hold together at 95%. The \
          proof *reached* is proven for a number without a mark and unprovable for one with a question mark; a refuted one is \
          withdrawn and not ranked. Where half of the runs saw no request through, it is too slow to tell.\n"
     );

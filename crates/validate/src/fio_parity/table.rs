@@ -8,7 +8,7 @@ use crate::sheet;
 
 /// Ratios within this of one agree.
 const MARGIN: f64 = 0.07;
-/// Confidence of the intervals: with 90 %, *agrees* errs in at most 5 % of comparisons.
+/// Confidence of the intervals: with 90%, *agrees* errs in at most 5% of comparisons.
 const CONFIDENCE: f64 = 0.90;
 
 /// What the rounds say of one case.
@@ -75,7 +75,7 @@ pub(super) fn text(findings: &[Finding], journal: &Journal, load: &str) -> Strin
     };
     let mut text = "# Beside fio\n\n".to_owned();
     text += &format!(
-        "Of {} cases, {} agree, {} differ and {} are undecided at ± {:.0} %.\n\n",
+        "Of {} cases, {} agree, {} differ and {} are undecided at ± {:.0}%.\n\n",
         findings.len(),
         counts(Agreement::Agrees),
         counts(Agreement::Differs),
@@ -93,7 +93,7 @@ pub(super) fn text(findings: &[Finding], journal: &Journal, load: &str) -> Strin
          O_DIRECT: {} s measured after {} ms of the same load. Each round runs drivescope, fio, fio \
          again and, where its defaults differ, fio as it comes, in an order drawn at random; the \
          next round runs them backwards (ABBA). Rounds of all cases are interleaved. A ratio is the \
-         median of the rounds' ratios of throughput, with its {:.0} % interval; *agrees*: the \
+         median of the rounds' ratios of throughput, with its {:.0}% interval; *agrees*: the \
          interval lies within {:.3} to {:.3}; *differs*: outside; *undecided*: neither.\n\n\
          fio runs with the settings that match drivescope's: file and buffers registered with \
          io_uring; above depth 1, all that was reaped replaced in one system call \
@@ -199,7 +199,7 @@ mod tests {
         rows
     }
 
-    // Rounds differ tenfold here; only pairing within rounds can see 10 %. And a resumed run may have
+    // Rounds differ tenfold here; only pairing within rounds can see 10%. And a resumed run may have
     // its rounds on disk in any order.
     #[test]
     fn programs_are_compared_within_rounds_whatever_their_order_on_disk() {

@@ -157,7 +157,7 @@ fn read(body: &Value, setting: Setting, length: Length) -> Result<Figures> {
         // What the kernel charged to the process: the device's own count is everybody's.
         let share = number(test, "/proofs/reached/evidence/task_read_ratio")?;
         if share > COLD {
-            bail!("{:.1} % of the reads were not in the page cache", 100.0 * share);
+            bail!("{:.1}% of the reads were not in the page cache", 100.0 * share);
         }
     }
     let evidence = |name: &str| test.pointer(&format!("/proofs/unhindered/evidence/{name}"));

@@ -52,7 +52,7 @@ fn method(setup: &Setup) -> String {
          the same while both programs and the kernel's workers are held on one CPU. Each round runs \
          all contenders of a setting once, in an order drawn at random; the next round runs them \
          backwards (ABBA). Rounds of all settings are interleaved. A ratio is the median of the \
-         rounds' ratios of IOPS, with its {:.0} % interval.\n\n\
+         rounds' ratios of IOPS, with its {:.0}% interval.\n\n\
          drivescope runs a plan through its own binary (`run PLAN --engine …`), which keeps a histogram \
          of every latency, an interval series and an audit of every address. fio runs one job, a \
          process as by its default, with `randrepeat=0`, `invalidate=0`, its output as `json+`, and its \
@@ -118,8 +118,8 @@ fn costs() -> String {
      process* is the same measurement for all: what the kernel charged to the process from its start \
      to its end, over all I/Os of ramp and window; nothing is taken off. *Start* is what a \
      run of a millisecond takes (drivescope measures its own limit, fio calibrates its clock), and *less \
-     start* is the figure before without it, with its 95 % interval. The kernel here may divide CPU \
-     time into user and system by sampling at its timer's ticks, so single runs scatter by some 20 %.\n\n"
+     start* is the figure before without it, with its 95% interval. The kernel here may divide CPU \
+     time into user and system by sampling at its timer's ticks, so single runs scatter by some 20%.\n\n"
         .to_owned()
 }
 
@@ -240,7 +240,7 @@ mod tests {
         assert!(!text.contains("`--"), "fio's options would pass for flags of ours");
     }
 
-    // Start and ramp are part of the process's CPU: without both, 50 ms and 30 % are laid on the I/Os.
+    // Start and ramp are part of the process's CPU: without both, 50 ms and 30% are laid on the I/Os.
     #[test]
     fn user_cpu_counts_the_ramps_ios_and_tells_the_start_apart() {
         let (aim, met) = findings(Setting::ALL[0], 1.0).aim.unwrap();

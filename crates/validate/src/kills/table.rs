@@ -7,7 +7,7 @@ use super::life::Class;
 use super::trial::{Outcome, Trial};
 use crate::sheet;
 
-/// Of the bound on the share of runs that are lost: one-sided, so asked for with 90 %.
+/// Of the bound on the share of runs that are lost: one-sided, so asked for with 90%.
 const TWO_SIDED: f64 = 0.90;
 
 /// The whole page; `head` tells how it was made.
@@ -35,7 +35,7 @@ pub(super) fn text(head: &str, trials: &[Trial]) -> String {
 fn verdict(faults: usize, kills: usize) -> String {
     let bound = proportion_interval(faults, kills, TWO_SIDED).map_or(1.0, |share| share.high);
     let bound = format!(
-        "with 95 % confidence, fewer than {:.1} % of runs killed like this are lost (Clopper and \
+        "with 95% confidence, fewer than {:.1}% of runs killed like this are lost (Clopper and \
          Pearson)",
         100.0 * bound
     );
@@ -84,8 +84,8 @@ mod tests {
     fn no_loss_in_two_hundred_bounds_the_share_at_one_and_a_half_percent() {
         assert!(
             verdict(0, 200)
-                .starts_with("200 kills, no run lost: with 95 % confidence, fewer than 1.5 %")
+                .starts_with("200 kills, no run lost: with 95% confidence, fewer than 1.5%")
         );
-        assert!(verdict(2, 200).contains("2 runs lost") && verdict(2, 200).contains("3.1 %"));
+        assert!(verdict(2, 200).contains("2 runs lost") && verdict(2, 200).contains("3.1%"));
     }
 }

@@ -70,7 +70,7 @@ fn method(setup: &Setup) -> String {
          in an order drawn at random; the next round goes backwards. Meanwhile the kernel's block events of \
          that device (`block_bio_queue`: Q, `block_rq_issue`: D, `block_rq_complete`: C) are stamped with \
          `CLOCK_MONOTONIC` into a trace of our own. I/Os are matched one to one by address; those of addresses \
-         that occur twice are left out. What stands here is the median over the rounds, with its 95 % \
+         that occur twice are left out. What stands here is the median over the rounds, with its 95% \
          interval, of each trial's 10th percentile, median and 90th percentile over its I/Os; differences are \
          taken I/O by I/O. The three events cost each I/O some time of their own; that of recording C falls \
          between C and the reaping, and so into every difference.\n\n\
@@ -110,7 +110,7 @@ fn shares(trials: &[&(Case, Trial)]) -> String {
     let row = |(case, trials): (Case, Vec<&Trial>)| {
         let shorter: usize = trials.iter().map(|trial| trial.shorter).sum();
         let matched: usize = trials.iter().map(|trial| trial.matched).sum();
-        vec![case.name(), format!("{:.1} %", 100.0 * shorter as f64 / matched as f64)]
+        vec![case.name(), format!("{:.1}%", 100.0 * shorter as f64 / matched as f64)]
     };
     let rows: Vec<Vec<String>> = by_case(trials).into_iter().map(row).collect();
     sheet::table(1, &["tester", "shorter"], &rows)
@@ -184,7 +184,7 @@ mod tests {
         let (first, second) = text.split_once("## On tmpfs, 4 outstanding").unwrap();
         assert!(!nothing.contains("drivescope"), "no figures of another place");
         assert_eq!(first.matches("| drivescope psync |").count(), 5);
-        assert!(first.contains("| drivescope psync | 10.0 % |"));
+        assert!(first.contains("| drivescope psync | 10.0% |"));
         // Eight rounds of three engines at depth 1 and two at depth 4.
         assert!(first.contains("Of 119600 I/Os of drivescope, 11960 have"));
         assert_eq!(second.matches("psync").count(), 0);

@@ -184,7 +184,7 @@ impl Row {
             let most =
                 proportion_interval(wrong, self.drives, 0.95).map_or(1.0, |share| share.high);
             cells.push(format!("{right} ({both})"));
-            cells.push(format!("{wrong} (≤ {:.1} %)", 100.0 * most));
+            cells.push(format!("{wrong} (≤ {:.1}%)", 100.0 * most));
             cells.push(undecided.to_string());
         }
         cells.push(format!("{:.2} s, {:.2} s", self.took[0], self.took[1]));
@@ -198,7 +198,7 @@ pub(super) fn page(head: &str, rows: &[Row]) -> String {
     let verdict = match rows.iter().filter(|row| !row.is_within_error()).collect::<Vec<_>>() {
         none if none.is_empty() => "No shortfall.\n".to_owned(),
         short => format!(
-            "Shortfalls, more wrong answers than 5 %: {}.\n",
+            "Shortfalls, more wrong answers than 5%: {}.\n",
             short.iter().map(|row| row.name).collect::<Vec<_>>().join(", ")
         ),
     };
@@ -224,7 +224,7 @@ pub(super) fn page(head: &str, rows: &[Row]) -> String {
          and used as truth. An answer has two ends: the most that was served again, and the least above it that was not. \
          It is *wrong* when the first is more than the model can hold, or the second less than it surely holds; of a disk, \
          what reading ahead takes of a segment lies between. *Both ends* counts the answers that have both. In brackets \
-         behind wrong ones: the upper bound of Clopper and Pearson, 95 %. Drives of chips keep nothing of what was read \
+         behind wrong ones: the upper bound of Clopper and Pearson, 95%. Drives of chips keep nothing of what was read \
          but the last page of each plane.\n\n{}",
         sheet::table(1, &columns, &cells)
     )

@@ -216,7 +216,7 @@ impl Face {
              drive, fresh for each test and served as a file by `drivescope sim serve`: `-a --blocksize=1024`, `-O` \
              with the last count of erase blocks that is fast and the first that is not, and `{}`. Both have to print \
              the same rows with the steps and the cliff where the model has them; each time of `-a` and the median of \
-             `-s` has to lie within {:.0} % of the other program's, rates of `-O` in the median within {:.0} %. \
+             `-s` has to lie within {:.0}% of the other program's, rates of `-O` in the median within {:.0}%. \
              Crossing costs are \
              told as Debian's / ours.\n\n",
             version(),
@@ -260,7 +260,7 @@ fn row(both: &Both) -> Vec<String> {
     };
     let fall =
         |which: usize| format!("{:.1} / {:.1}", both.debian.fall(which), both.ours.fall(which));
-    let percent = |share: f64| format!("{:.1} %", 100.0 * share);
+    let percent = |share: f64| format!("{:.1}%", 100.0 * share);
     vec![
         format!("`{}`", case.model),
         both.ours.align.len().to_string(),

@@ -115,8 +115,8 @@ fn method() -> String {
          median of 65 reads of {typical} bytes without noise). Seeds from {} on are \
          for scoring: the probes were tuned on seeds below 10,000.\n\n\
          *Wrong* counts each answer that decides and is not so, be it a value or a denial, and its upper bound must \
-         not exceed {:.0} %; *unknown* must not exceed {:.0} % at a level of 0.1 and {:.0} % at 0.5. In brackets: \
-         bounds of Clopper and Pearson, 95 %.\n",
+         not exceed {:.0}%; *unknown* must not exceed {:.0}% at a level of 0.1 and {:.0}% at 0.5. In brackets: \
+         bounds of Clopper and Pearson, 95%.\n",
         SEEDS.start,
         100.0 * WRONG_MAX,
         100.0 * unknown_max(0.1).unwrap_or(1.0),
@@ -260,7 +260,7 @@ fn of_confidence(answers: &[Answer], scores: &[Score]) -> String {
         vec![
             what,
             of.answers.to_string(),
-            format!("{:.2} %", 100.0 * of.stated),
+            format!("{:.2}%", 100.0 * of.stated),
             share(Some(of.right)),
             judged.to_owned(),
         ]
@@ -316,7 +316,7 @@ fn of_cost(cards: &[Card]) -> String {
 /// A share with its bounds.
 fn share(share: Option<ProportionInterval>) -> String {
     share.map_or("–".to_owned(), |s| {
-        format!("{:.1} % ({:.2}–{:.2})", 100.0 * s.value, 100.0 * s.low, 100.0 * s.high)
+        format!("{:.1}% ({:.2}–{:.2})", 100.0 * s.value, 100.0 * s.low, 100.0 * s.high)
     })
 }
 

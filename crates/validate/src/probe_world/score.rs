@@ -195,11 +195,11 @@ fn by(answers: &[Answer], key: impl Fn(&Answer) -> String, head: &str) -> String
         let of: Vec<&Answer> = answers.iter().filter(|a| key(a) == wanted).collect();
         let count = |mark: Mark| of.iter().filter(|a| a.mark == mark).count();
         let wrong = count(Mark::Wrong);
-        // One-sided 95 %: the upper end of the two-sided interval of 90 %.
+        // One-sided 95%: the upper end of the two-sided interval of 90%.
         let bound = proportion_interval(wrong, of.len(), 0.9).map_or(1.0, |share| share.high);
         let mut cells = vec![wanted, of.len().to_string()];
         cells.extend(Mark::ALL.map(|mark| count(mark).to_string()));
-        cells.push(format!("{:.2} %", 100.0 * bound));
+        cells.push(format!("{:.2}%", 100.0 * bound));
         cells
     };
     let rows: Vec<Vec<String>> = keys.into_iter().map(row).collect();
@@ -231,18 +231,18 @@ seven throttles itself by 1.3 to 4.
 
 Ranges, wider than what is sold:
 
-- Cards (78 of 100): 1 to 64 GiB; units of n x 2^k from 128 KiB to 128 MiB, n odd: 1 for 30 %, 3 for 20 %, 5 to 27 \
-for 45 %, 29 to 99 for 5 %; pages of 2 to 32 KiB, 1, 2 or 4 planes, 40 % of them even; 1, 2 or 4 groups read at once; \
+- Cards (78 of 100): 1 to 64 GiB; units of n x 2^k from 128 KiB to 128 MiB, n odd: 1 for 30%, 3 for 20%, 5 to 27 \
+for 45%, 29 to 99 for 5%; pages of 2 to 32 KiB, 1, 2 or 4 planes, 40% of them even; 1, 2 or 4 groups read at once; \
 1 to 4 kinds of pages; 1 to 64 open units, by least recent use or by age, 0 to all of them at random; zones of 1 to \
-128 MiB on 35 %, of which 40 % do not show in reads; logs of 1 to 64 MiB for writes up to 4 to 256 KiB on 35 %; 10 % \
-map pages and have no units; reads of 20 % show nothing; 25 % were never written.
+128 MiB on 35%, of which 40% do not show in reads; logs of 1 to 64 MiB for writes up to 4 to 256 KiB on 35%; 10% \
+map pages and have no units; reads of 20% show nothing; 25% were never written.
 - Solid-state drives (19 of 100): 2 to 32 dies, stripes of 4 to 128 KiB, maps that show every 2 to 16 MiB on half of \
-them, 0 to 64 MiB of memory, fast cells of 0 to 30 %, waves on 40 %; never written, filled or steady.
+them, 0 to 64 MiB of memory, fast cells of 0 to 30%, waves on 40%; never written, filled or steady.
 - Disks (3 of 100) that do not report that they are rotational.
 
 *Right* is the true value or a true *none*; for memory, a range that holds the truth. *Class* is a stated set of \
 values that holds the truth. Everything else that decides is *wrong*. The upper bound of the share of wrong answers is \
-one-sided, 95 % (Clopper and Pearson).
+one-sided, 95% (Clopper and Pearson).
 ";
 
 #[cfg(test)]

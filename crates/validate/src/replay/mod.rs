@@ -25,7 +25,7 @@ use crate::middle::Middle;
 use crate::provenance::{self, Machine};
 use crate::sheet;
 
-/// Rounds: the fewest whose ratios have an interval of 95 %.
+/// Rounds: the fewest whose ratios have an interval of 95%.
 const ROUNDS: u64 = 6;
 
 /// The drives, A first, which also is the reference. Filled: a drive that was never written reads nothing.
@@ -239,9 +239,9 @@ fn faults(outcomes: &[Outcome]) -> Result<Vec<String>> {
         anyhow::bail!("four outcomes were expected, and {} came", outcomes.len());
     };
     let apart = completion(tpcc_timed, 1)? / completion(tpcc_timed, 0)?;
-    claim((apart - 1.0).abs() <= 0.005, "TPC-C timed: completion times are equal within 0.5 %");
+    claim((apart - 1.0).abs() <= 0.005, "TPC-C timed: completion times are equal within 0.5%");
     let apart = q2c(tpcc_timed, 1)? / q2c(tpcc_timed, 0)?;
-    claim(apart > 1.25, "TPC-C timed: the sum of Q2C is more than 25 % greater on B");
+    claim(apart > 1.25, "TPC-C timed: the sum of Q2C is more than 25% greater on B");
     let said = &tpcc_timed.compared;
     let light = said.verdict == Suits::A && said.completion_tells == Tells::TooLight;
     claim(light, "TPC-C timed: A is named, and completion is said not to tell");
@@ -260,7 +260,7 @@ fn faults(outcomes: &[Outcome]) -> Result<Vec<String>> {
         let like = |a: f64, b: f64| (a / b - 1.0).abs() < 0.05;
         let alike = like(completion(web_timed, drive)?, completion(web_outstanding, drive)?)
             && like(q2c(web_timed, drive)?, q2c(web_outstanding, drive)?);
-        claim(alike, "WebSearch: both replayers give the same within 5 %");
+        claim(alike, "WebSearch: both replayers give the same within 5%");
         for outcome in [web_timed, web_outstanding] {
             let depth = outcome.middle(drive, |score| score.mean_depth)?;
             claim(depth > 100.0, "WebSearch: the mean depth is over 100");

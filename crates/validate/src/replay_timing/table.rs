@@ -158,7 +158,7 @@ pub(super) fn text(
          what the percentiles are of; drivescope and the bare loops tell the instant from which the schedule counts, the \
          others are given that their first read was on time. Each figure is the median over the rounds. The drift of a \
          round is Theil and Sen's slope through the medians of 40 spans; told is its median over the rounds with the \
-         95 % interval, as it is of ratios taken round by round.\n",
+         95% interval, as it is of ratios taken round by round.\n",
         schedule.reads.len(),
         options.per_s,
     );

@@ -152,7 +152,7 @@ fn tabled(all: &[Said]) -> (String, u64) {
             [Limit::Faithful, Limit::DriveLimited, Limit::ReplayerLimited]
                 .map(|v| said[v as usize].to_string()),
         );
-        row.push(format!("{:.1} %", 100.0 * bound));
+        row.push(format!("{:.1}%", 100.0 * bound));
         rows.push(row);
     }
     let columns = [
@@ -162,7 +162,7 @@ fn tabled(all: &[Said]) -> (String, u64) {
         "faithful",
         "drive-limited",
         "replayer-limited",
-        "right at least (95 %)",
+        "right at least (95%)",
     ];
     (sheet::table(2, &columns, &rows), wrong)
 }
@@ -185,7 +185,7 @@ fn page(head: &str, all: &[Said], real: &Result<Vec<Said>, String>) -> (String, 
         "# Who was the limit\n\n{verdict}\n\n{head}## Virtual drives\n\nTimed replays of drawn traces on drawn \
          virtual drives. The last column is the lower end of Clopper and Pearson's interval.\n\n{table}\n\
          ## A real device\n\nReads at 200 to 1,000 a second for three seconds from a loop device with direct I/O, \
-         through the binary. *Slow*: the kernel lets 30 to 70 % of them pass (blkio). *Starved*: once \
+         through the binary. *Slow*: the kernel lets 30 to 70% of them pass (blkio). *Starved*: once \
          it has begun, the replayer's group gets 5 to 30 us of CPU for each read, at least 1 ms in 200 ms.\n\n{real}"
     );
     (text, wrong == 0)

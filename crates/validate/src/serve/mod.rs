@@ -19,7 +19,7 @@ use crate::binary::Binary;
 use crate::provenance::{self, Machine};
 use crate::{fio, sheet, stop};
 
-/// Rounds that the table promises at least: the fewest with a 95 % interval of the median.
+/// Rounds that the table promises at least: the fewest with a 95% interval of the median.
 const ROUNDS_MIN: u32 = 6;
 
 /// Options of `serve`.

@@ -36,7 +36,7 @@ fn of_flashbench(tables: &[Made]) -> String {
         "## flashbench\n\n\
          Debian's flashbench on the file that `drivescope sim serve` makes, each test on a fresh drive, \
          beside the tables that were published of the drives modelled. `-a` reads 1 KiB before, across \
-         and after boundaries: of every row, each of the three times has to lie within {:.0} % of the \
+         and after boundaries: of every row, each of the three times has to lie within {:.0}% of the \
          published one. `-O` writes to several erase blocks in turns; with one more than the drive keeps \
          open, small blocks collapse: from the largest block to the smallest by more than {CLIFF}, before \
          by less.\n\n",
@@ -78,13 +78,13 @@ fn row(made: &Made) -> Vec<String> {
     vec![
         format!("`{}`", case.model),
         made.align.len().to_string(),
-        format!("{:.1} %", 100.0 * made.align_off()),
+        format!("{:.1}%", 100.0 * made.align_off()),
         step(case.erase_step),
         step(case.page_step),
         case.open[0].to_string(),
         fall(0),
         fall(1),
-        format!("{:.0} %, {:.0} %", 100.0 * made.rates_off(0), 100.0 * made.rates_off(1)),
+        format!("{:.0}%, {:.0}%", 100.0 * made.rates_off(0), 100.0 * made.rates_off(1)),
         if made.is_right() { "yes" } else { "no" }.to_owned(),
     ]
 }
@@ -94,8 +94,8 @@ fn of_cost(costs: &[Cost]) -> String {
         "## What FUSE adds\n\n\
          Random reads of 4 KiB at depth 1 (io_uring, direct I/O): our mark on the model in virtual time, and \
          fio and our mark, 3 s each in turns, on the model that is served. Mean latencies; medians over the \
-         rounds with their 95 % intervals. From a latency of {:.0} ms on, fio's rate has to lie within \
-         {:.0} % of that in virtual time. *Late* is what the server says itself: from the virtual completion \
+         rounds with their 95% intervals. From a latency of {:.0} ms on, fio's rate has to lie within \
+         {:.0}% of that in virtual time. *Late* is what the server says itself: from the virtual completion \
          to the moment at which the kernel has the reply. The rest of what is added is the way through the \
          kernel and the waking of threads, in both directions.\n\n",
         LATENCY_MIN_NS / 1e6,

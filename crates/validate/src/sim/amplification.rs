@@ -9,7 +9,7 @@ use super::oracles::theory;
 
 /// Net over-provisioning.
 const OVER_PROVISIONING: [f64; 4] = [0.07, 0.15, 0.28, 0.50];
-/// Units of a block in the mean field: more change its value by less than 1 %, and cost as much time.
+/// Units of a block in the mean field: more change its value by less than 1%, and cost as much time.
 const LEVELS: u32 = 256;
 /// Two dies of `enterprise-28op`, with at least 1,000 blocks each.
 const SHAPE: &str = "nand.channels=2&nand.dies_per_channel=1&capacity=8GiB";
@@ -20,8 +20,8 @@ pub(super) fn check(claims: &mut Claims) -> Result<()> {
         format!(
             "`sim:enterprise-28op?{SHAPE}` and over-provisioning and policy as told, purged, then 12 fills of uniform \
              random 4 KiB writes; the last 2 count, by the drive's own counters of host and media bytes. FIFO: \
-             a/(a + W(−a e^−a)), ± 3 %. Greedy: from 0.98 × its value by Desnoyers (2012) for blocks of 1,024 units \
-             to 1.02 × FIFO. Best of so many drawn: the mean field of Van Houdt (2013) for {LEVELS} units a block, ± 3 %; \
+             a/(a + W(−a e^−a)), ± 3%. Greedy: from 0.98 × its value by Desnoyers (2012) for blocks of 1,024 units \
+             to 1.02 × FIFO. Best of so many drawn: the mean field of Van Houdt (2013) for {LEVELS} units a block, ± 3%; \
              with large blocks FIFO is better than either, since under uniform writes age tells all."
         ),
     );

@@ -77,8 +77,8 @@ impl Claims {
         self.add(Claim {
             case: case.to_owned(),
             what,
-            found: format!("{found:.digits$} ({:+.1} %)", 100.0 * (found / expected - 1.0)),
-            allowed: format!("{expected:.digits$} ± {:.0} %", 100.0 * share),
+            found: format!("{found:.digits$} ({:+.1}%)", 100.0 * (found / expected - 1.0)),
+            allowed: format!("{expected:.digits$} ± {:.0}%", 100.0 * share),
             holds: Some(holds),
         });
     }
@@ -170,6 +170,6 @@ mod tests {
         let text = claims.text("head\n");
         assert!(text.contains("7 claims, of which 4 do not hold."), "{text}");
         assert!(text.contains("| b | below | 0.4 | 0.5 to 1.5 | **no** |"), "{text}");
-        assert!(text.contains("| a | near | 0.98 (-2.0 %) | 1.00 ± 3 % | yes |"), "{text}");
+        assert!(text.contains("| a | near | 0.98 (-2.0%) | 1.00 ± 3% | yes |"), "{text}");
     }
 }

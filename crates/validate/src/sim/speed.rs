@@ -36,7 +36,7 @@ pub(super) fn check(claims: &mut Claims) -> Result<()> {
             "{ROUNDS} rounds of {IOS} uniform random 4 KiB writes on `{SPEC}` at depth {DEPTH} through the measuring \
              engine, histograms and account of addresses included, each beside as many on a bare page-mapped log of the \
              same size with greedy collection (no time, no queue, no histogram), in CPU time of the process; medians \
-             with intervals of 95 %. Memory is what the process grew by when the drive was opened and written, for each \
+             with intervals of 95%. Memory is what the process grew by when the drive was opened and written, for each \
              physical page."
         ),
     );

@@ -6,7 +6,7 @@ use super::rules::{Answer, PROMISED, RULES};
 use super::series::{Before, Case, Load4k};
 use super::truth::{Kind, MARGIN, Truth};
 
-/// Share of accepted values that may be off, at most, as an upper bound of 95 %.
+/// Share of accepted values that may be off, at most, as an upper bound of 95%.
 const OFF_MAX: f64 = 0.01;
 /// Acceptance may come this much later than it could, in the median, and a window on top.
 const LATE_MAX: f64 = 1.5;
@@ -120,7 +120,7 @@ impl Score {
         }
     }
 
-    /// Share of accepted values that are off; its ends alone are bounds of 95 %.
+    /// Share of accepted values that are off; its ends alone are bounds of 95%.
     pub(super) fn off_share(&self) -> Option<ProportionInterval> {
         proportion_interval(self.off, self.accepted, 0.90)
     }
@@ -132,7 +132,7 @@ impl Score {
             return found;
         }
         if self.off_share().is_none_or(|share| share.high > OFF_MAX) {
-            found.push("more than 1 % of accepted values may be off by more than 5 %".to_owned());
+            found.push("more than 1% of accepted values may be off by more than 5%".to_owned());
         }
         if self.beyond_granted_fills.is_none_or(|beyond| beyond > 0.0) {
             found.push(

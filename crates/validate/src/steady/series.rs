@@ -53,7 +53,7 @@ pub(super) struct Case {
 
 impl Case {
     /// Half of the drives begin purged; one in eight is written in passes, and one in eight becomes slower without
-    /// end, by 8 to 25 % a fill. Rounds are 0.02 to 1 fill long, on a logarithmic scale.
+    /// end, by 8 to 25% a fill. Rounds are 0.02 to 1 fill long, on a logarithmic scale.
     pub(super) fn of(seed: u64) -> Case {
         let mut draw = Addresses(seed ^ 0x7374_6561_6479);
         let before = if draw.below(2) == 0 { Before::Purge } else { Before::SequentialFill };
@@ -70,7 +70,7 @@ impl Case {
         }
     }
 
-    /// The drive's text: drawn from the seed, but of this capacity, with over-provisioning of 5 to 40 %, with as many
+    /// The drive's text: drawn from the seed, but of this capacity, with over-provisioning of 5 to 40%, with as many
     /// dies as leave each of them its blocks, and a single-bit cache of the share of the capacity that was drawn.
     fn spec(&self) -> Result<String> {
         let drawn = format!("sim:random-ssd?seed={}", self.seed);

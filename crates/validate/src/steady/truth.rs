@@ -106,7 +106,7 @@ mod tests {
         assert_eq!(kind(&|t| 5e8 * (-0.1 * t).exp()), Kind::Never);
         let step = Truth::of(&series(|t| if t < 2.0 { 9e8 } else { 5e8 }), false);
         assert!((step.rate / 5e8 - 1.0).abs() < 1e-3, "{step:?}");
-        // A half fill with a sixteenth of its bytes at the old rate is off by 5 %.
+        // A half fill with a sixteenth of its bytes at the old rate is off by 5%.
         assert!((1.9..=2.0).contains(&step.earliest_fills.unwrap()), "{step:?}");
     }
 }

@@ -35,7 +35,7 @@ fn verdict(options: &Options, peaks: &[Peaks]) -> String {
 fn of_rates(options: &Options, rates: &[Rates]) -> String {
     let mut text = format!(
         "## Rows a second\n\nMillions of rows a second on files of {} million rows, each reader with as many threads \
-         as it takes by itself, in turns; the median of {} rounds with its 95 % interval, where there are six. \
+         as it takes by itself, in turns; the median of {} rounds with its 95% interval, where there are six. \
          drivescope's time is that of the whole program, from its start to its end; of the others it is the call \
          that reads all columns into memory. With `-o` the trace is also written as Parquet.\n\n",
         options.rate_rows as f64 / 1e6,

@@ -90,7 +90,7 @@ pub(super) fn text(
         "# Speed of reading a recording\n\n{provenance}\
          From the files that blktrace writes, one for each CPU and all in the page cache, to phases with percentiles: \
          `blkparse -d` and then btt, which knows no percentiles, beside `trace analyze --only phases`. Rounds are \
-         interleaved; ratios are of runs of one round, with {:.0} % intervals of their median. Promised are \
+         interleaved; ratios are of runs of one round, with {:.0}% intervals of their median. Promised are \
          {END_TO_END} times for both programs and {BTT_ALONE} times for btt alone, with the whole interval.\n\n",
         CONFIDENCE * 100.0
     );

@@ -140,7 +140,7 @@ impl Log {
 /// Exact for runs of up to 16,384 transfers per submitter (and 2^20 in all). Longer runs are sampled
 /// by block, and `rate` says at which share; a distance is then a multiple of `block / rate`, and
 /// shares have a standard error of about 1 over the square root of the sampled different blocks,
-/// which are 1,024 or more: 3 %. A run that goes on and on over fewer blocks than that is not sampled;
+/// which are 1,024 or more: 3%. A run that goes on and on over fewer blocks than that is not sampled;
 /// its first part is taken for the whole (`cut_short`).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Reuse {
@@ -160,9 +160,9 @@ pub struct Reuse {
     /// count of all (SHARDS-adj of the same paper). Zero unless they are off by more than 4 times
     /// what chance does to blocks that are accessed equally often.
     pub correction: i64,
-    /// The distance that 1 % of the transfers of known blocks stay within.
+    /// The distance that 1% of the transfers of known blocks stay within.
     pub p01: Option<Bytes>,
-    /// The distance that 10 % stay within.
+    /// The distance that 10% stay within.
     pub p10: Option<Bytes>,
     /// The distance that half stay within.
     pub p50: Option<Bytes>,
@@ -172,7 +172,7 @@ pub struct Reuse {
     distances: Vec<(u64, u64)>,
 }
 
-/// Most distances kept: shares are then off by less than 0.1 %.
+/// Most distances kept: shares are then off by less than 0.1%.
 const STEPS_MAX: usize = 1 << 10;
 
 impl Reuse {

@@ -27,7 +27,7 @@ pub struct TraceCompareArgs {
     /// The other
     #[arg(value_name = "DRIVE-B", value_parser = named)]
     pub b: String,
-    /// Rounds on each drive; 6 are the fewest that have a 95 % interval
+    /// Rounds on each drive; 6 are the fewest that have a 95% interval
     #[arg(long, value_name = "N", default_value_t = 6, help_heading = "Repetition",
           value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub rounds: u32,

@@ -48,7 +48,7 @@ fn pts(steady: &Steady) -> Verdict {
     let reason = pts.window.map_or_else(String::new, |window| {
         let share = |value: f64| number::share(value / window.average.abs().max(f64::MIN_POSITIVE));
         format!(
-            "rounds {} to {}: values range over {} of their mean (20 % allowed), the fit changes by {} (10 % allowed)",
+            "rounds {} to {}: values range over {} of their mean (20% allowed), the fit changes by {} (10% allowed)",
             window.first_round,
             window.first_round + 4,
             share(window.range),

@@ -34,7 +34,7 @@ fn method(found: &Found) -> &'static str {
         Found::Mark(..) => {
             "Each test is a closed loop at a fixed depth: a completion makes room for the next request. Runs of all tests \
              are shuffled, so that a drive which changes over time does not favour one of them. A number is the median of \
-             its runs with a 95 % interval by order statistics, which fewer than 6 runs do not have. Six proofs stand \
+             its runs with a 95% interval by order statistics, which fewer than 6 runs do not have. Six proofs stand \
              beside it; one whose bytes were not served by the drive, or whose addresses were not those meant, is \
              withdrawn. More: docs/method/mark.md and docs/method/reached.md."
         }

@@ -269,7 +269,7 @@ fn is_wide(body: &Body) -> bool {
 fn spreads(body: &Body) -> Vec<Chart> {
     let percent = |share: f64| 100.0 * share;
     let y = Axis::new("R/Avg of 20 runs", Unit::Percent).with_zero();
-    let words = ("Spread of runs", "by the deviation of runs, with its 95 % interval");
+    let words = ("Spread of runs", "by the deviation of runs, with its 95% interval");
     let value = |levels: &[(usize, usize)]| {
         let spread = only(body, levels).and_then(|s| s.stability.r_over_avg_of_20);
         if let Some(ends) = spread {

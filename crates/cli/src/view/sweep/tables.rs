@@ -95,12 +95,12 @@ fn facts(body: &Body) -> Vec<String> {
     let is_varied = |factor: Factor| body.sweep.varies(factor);
     let mut fixed = vec![format!("{} {}", base.test(), base.op.word())];
     if !is_varied(Factor::Duration) {
-        fixed.push(format!("{} each", base.duration));
+        fixed.push(format!("{} each", base.duration.human()));
     }
     if !is_varied(Factor::WarmUp) {
         fixed.push(match base.warm_up {
             Nanos::ZERO => "without warm-up".to_owned(),
-            time => format!("after {time} of warm-up"),
+            time => format!("after {} of warm-up", time.human()),
         });
     }
     if !is_varied(Factor::Size) {
@@ -195,7 +195,7 @@ fn settings(body: &Body, rate: RateUnit) -> Table {
         if more > 0 { vec![format!("{more} more in --json and --csv")] } else { Vec::new() };
     Table {
         title: "Setting".to_owned(),
-        columns: heads(&[rate.name(), "95 % interval", "R/Avg", "CV", "n", ""]),
+        columns: heads(&[rate.name(), "95% interval", "R/Avg", "CV", "n", ""]),
         rows: body.settings.iter().take(ROWS_MAX).map(row).collect(),
         notes,
     }
@@ -235,7 +235,7 @@ fn reasons(body: &Body) -> Option<Table> {
     }
     Some(Table {
         title: "Unstable".to_owned(),
-        columns: heads(&["R/Avg", "CV", "R/Avg of 20 runs, 95 %"]),
+        columns: heads(&["R/Avg", "CV", "R/Avg of 20 runs, 95%"]),
         rows: shown.iter().map(row).collect(),
         notes,
     })
@@ -284,7 +284,7 @@ fn effects(body: &Body) -> Option<Table> {
     }
     Some(Table {
         title: "What matters".to_owned(),
-        columns: heads(&["explains", "95 % interval", "most", "p (Holm)", ""]),
+        columns: heads(&["explains", "95% interval", "most", "p (Holm)", ""]),
         rows: terms.into_iter().map(row).collect(),
         notes,
     })
@@ -317,7 +317,7 @@ fn level_effects(body: &Body) -> Option<Table> {
     }
     Some(Table {
         title: "Throughput to the first level".to_owned(),
-        columns: heads(&["ratio", "95 % interval"]),
+        columns: heads(&["ratio", "95% interval"]),
         rows,
         notes,
     })
@@ -335,7 +335,7 @@ fn order(body: &Body) -> Option<Table> {
     };
     Some(Table {
         title: format!("In turns to in a row, {} settings", order.settings),
-        columns: heads(&["ratio", "95 % interval"]),
+        columns: heads(&["ratio", "95% interval"]),
         rows: vec![
             ("spread of runs (CV)".to_owned(), fields(&order.spread)),
             ("throughput".to_owned(), fields(&order.throughput)),

@@ -53,8 +53,8 @@ pub(super) fn load(
     {
         let what = format!(
             "is {} for each file, less than a block of {}; take a larger one",
-            Bytes(span),
-            Bytes(block)
+            Bytes(span).human(),
+            Bytes(block).human()
         );
         return Err(job.error("size", what));
     }

@@ -21,7 +21,7 @@ const IOS_LEAST: u64 = 1000;
 /// A course fits when the squares of what it misses, in their standard errors, sum to no more than this for each length
 /// beyond the three that settle it.
 const FIT: f64 = 2.0;
-/// Above this difference of such sums, 5 % of the time by chance (chi squared of one degree).
+/// Above this difference of such sums, 5% of the time by chance (chi squared of one degree).
 const CHI_95: f64 = 3.841_458_820_694_124;
 /// Slopes that are tried: from -0.8 to 1.4 in hundredths, which are exponents from 0.1 to 1.2.
 const SLOPES: std::ops::RangeInclusive<i32> = -80..=140;
@@ -43,7 +43,7 @@ const SHARES: i32 = 96;
 pub struct Hurst {
     /// By differences of neighbouring windows.
     pub wavelet: Option<f64>,
-    /// Lower end of its 95 % interval: exponents that fit not much worse, given how the differences spread.
+    /// Lower end of its 95% interval: exponents that fit not much worse, given how the differences spread.
     pub wavelet_low: Option<f64>,
     /// Upper end.
     pub wavelet_high: Option<f64>,

@@ -13,7 +13,7 @@ pub(super) const CHUNKS_MAX: usize = 1 << 17;
 const CHUNK: u64 = 4096;
 const WORDS: usize = (CHUNK / 64) as usize;
 
-/// Different blocks, to 0.8 %.
+/// Different blocks, to 0.8%.
 type All = Sketch<14>;
 
 pub(super) fn error() -> f64 {

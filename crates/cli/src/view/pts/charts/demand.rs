@@ -147,7 +147,7 @@ pub fn by_threads(body: &Body) -> Option<Chart> {
         bare(body, "RND 4 KiB by threads", x, Axis::new("Random I/O", Unit::Iops).with_zero());
     for (key, name) in [
         ("rnd_read_threads", "reads"),
-        ("mixed_threads", "70 % reads"),
+        ("mixed_threads", "70% reads"),
         ("rnd_write_threads", "writes"),
     ] {
         let Some(table) = body.tables.get(key) else { continue };
@@ -188,7 +188,7 @@ pub fn long(body: &Body) -> Option<Chart> {
     let mut chart = bare(body, &table.title, Axis::new("Time", Unit::Ns), y);
     let points =
         pairs(table, "time, s", "IOPS").into_iter().map(|(x, y)| LinePoint::new(x * 1e9, y));
-    chart.layers.push(Layer::Line(Line::new("70 % reads", Hue::Blue, points.collect())));
+    chart.layers.push(Layer::Line(Line::new("70% reads", Hue::Blue, points.collect())));
     drawable(chart)
 }
 

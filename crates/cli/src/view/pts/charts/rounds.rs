@@ -142,7 +142,7 @@ pub fn window(body: &Body, tracked: &Tracked) -> Option<Chart> {
     chart.layers.push(Layer::Line(Line::new(name, Hue::Vermillion, points(&fit))));
     chart.layers.push(Layer::Line(Line::new(&tracked.name, Hue::Blue, points(&five))));
     for (name, hue, share) in
-        [("110 %", Hue::Grey, 1.1), ("average", Hue::Green, 1.0), ("90 %", Hue::Grey, 0.9)]
+        [("110%", Hue::Grey, 1.1), ("average", Hue::Green, 1.0), ("90%", Hue::Grey, 0.9)]
     {
         chart.layers.push(Layer::Mark(Mark {
             name: name.to_owned(),

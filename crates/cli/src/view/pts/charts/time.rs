@@ -81,7 +81,7 @@ pub fn response_times(body: &Body, table: &Table, along: Along) -> Option<Chart>
     let mut chart = bare(body, &title, along.axis(), y);
     for (name, column, hue) in [
         ("greatest (MRT)", "MRT, us", Hue::Vermillion),
-        ("99.999 %", "p99.999, us", Hue::Purple),
+        ("99.999%", "p99.999, us", Hue::Purple),
         ("mean (ART)", "ART, us", Hue::Blue),
     ] {
         let points: Vec<LinePoint> =

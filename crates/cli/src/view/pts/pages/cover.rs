@@ -133,12 +133,12 @@ fn result(body: &Body) -> String {
                 cell(body, "percentiles", "mean (ART)", "value, us"),
                 " µs",
             ),
-            part("99.99 %", cell(body, "percentiles", "99.99 %", "value, us"), " µs"),
+            part("99.99%", cell(body, "percentiles", "99.99%", "value, us"), " µs"),
             part("greatest", cell(body, "percentiles", "greatest (MRT)", "value, us"), " µs"),
         ],
         Test::Wsat => saturation(body),
         Test::Hir => {
-            vec![part("gain of pauses of 50 s", cell(body, "recovery", "50", "gain, %"), " %")]
+            vec![part("gain of pauses of 50 s", cell(body, "recovery", "50", "gain, %"), "%")]
         }
         Test::Xsr => vec![
             part("end of G1", group(body, 0, 0), " MB/s"),

@@ -39,7 +39,7 @@ pub fn pages(part: &mut Part<'_>) {
         )
         .filter(|_| some),
     );
-    part.page("Response times by block size and read/write mix: mean, 99.999 %, greatest", blocks);
+    part.page("Response times by block size and read/write mix: mean, 99.999%, greatest", blocks);
     response_times(
         part,
         "Histogram and confidence levels, RND 4 KiB writes, T1 Q1, 20 min",

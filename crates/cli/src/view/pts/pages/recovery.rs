@@ -43,5 +43,5 @@ pub fn stimuli(part: &mut Part<'_>) {
     );
     let times = part.table("series");
     let times = times.and_then(|table| time::response_times(body, table, Along::Time));
-    part.page("Response times by time: mean, 99.999 %, greatest", vec![chart(times)]);
+    part.page("Response times by time: mean, 99.999%, greatest", vec![chart(times)]);
 }

@@ -24,7 +24,7 @@ pub fn pages(part: &mut Part<'_>) {
     );
     let time = |along| chart(samples.and_then(|table| times(body, table, along)));
     part.page(
-        "Response times by time and by drive fills: mean, 99.999 %, greatest",
+        "Response times by time and by drive fills: mean, 99.999%, greatest",
         vec![
             time(Along::Time),
             time(Along::Fills),

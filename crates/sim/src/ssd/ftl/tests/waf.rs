@@ -51,7 +51,7 @@ fn converged(shape: Shape, policy: Collection) -> f64 {
 
 const OPS: [f64; 4] = [0.07, 0.15, 0.28, 0.50];
 
-// Breaks when over-provisioning is not net (a block too many in 1,000 lowers 7.8 by 1.4 %), when collection begins
+// Breaks when over-provisioning is not net (a block too many in 1,000 lowers 7.8 by 1.4%), when collection begins
 // early or late, or takes another block than its policy says.
 #[test]
 fn uniform_random_writes_are_amplified_as_theory_says() {
