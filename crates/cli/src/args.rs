@@ -276,6 +276,9 @@ pub struct TargetArgs {
     /// Keep the submitters on these CPUs, such as 0,2-3
     #[arg(long, value_name = "LIST", value_parser = cpus)]
     pub cpus: Option<Cpus>,
+    /// Measure even if the target lies in this machine's memory
+    #[arg(long)]
+    pub anyway: bool,
     #[command(flatten)]
     pub consent: ConsentArgs,
 }

@@ -11,7 +11,7 @@ use std::sync::atomic::AtomicBool;
 use anyhow::{Context as _, Result, bail};
 use block::{
     Bytes, DriveIdentity, DriveInfo, DriveKind, EngineKind, Environment, Event, Extents, Op,
-    RunSink, Target as _,
+    RunSink, Stack, Target as _,
 };
 use engine::{Control, TargetBench, Way};
 use linux::drive::NullTarget;
@@ -157,7 +157,12 @@ impl Desk<'_> {
             );
         }
         // What can be known to fail is told before gigabytes are written; the rest when it is open.
-        plan.fit(&DriveInfo { capacity_bytes: size, ..unopened(&name) })?;
+        let info = DriveInfo { capacity_bytes: size, ..unopened(&name) };
+        let region = plan.fit(&info)?;
+        if self.is_pointless(&stack) {
+            let environment = RealEnvironment::new(roots, stack, None);
+            return self.nothing(&plan, region, &environment, (info, identity));
+        }
         let copying = if self.job.target.no_cow { Copying::Off } else { Copying::Usual };
         let mut payload = SectorContent::new(plan.content, plan.seed, u16::MAX);
         let (sink, run_id) = (&mut *self.recording, self.job.run_id);
@@ -245,6 +250,11 @@ impl Desk<'_> {
         opened.describe(|info| linux::describe::describe(&roots, &stack, info));
         let identity = linux::describe::identify(&roots, &stack, place, opened.info());
         self.recording.check_drive(&identity)?;
+        if self.is_pointless(&stack) {
+            let region = plan.fit(opened.info())?;
+            let environment = RealEnvironment::new(roots, stack, None);
+            return self.nothing(&plan, region, &environment, (opened.info().clone(), identity));
+        }
         originals::tell(&identity, &PlaceArgs::default());
         let watched = opened.file().try_clone().context("cannot keep the target open")?;
         let mut environment = RealEnvironment::new(roots, stack, Some(watched));
@@ -279,6 +289,44 @@ impl Desk<'_> {
         let all = own.into_iter().chain(ways.iter_mut().flat_map(EngineWay::notes));
         let notes = all.chain(notes.into_iter().map(of_the_limit)).collect();
         Ok(Measured { notes, ..measured })
+    }
+
+    /// True where the answer is known before anything is measured: there is no drive under the target.
+    fn is_pointless(&self, stack: &Stack) -> bool {
+        let in_memory = !stack.leaves.is_empty()
+            && stack.leaves.iter().all(|leaf| leaf.medium == block::Medium::Ram);
+        in_memory && self.job.turn.is_none() && !self.job.target.anyway
+    }
+
+    /// The body of a run that is not made: each test is refuted by the stack alone.
+    fn nothing(
+        &mut self,
+        plan: &Plan,
+        region: Region,
+        environment: &RealEnvironment,
+        (info, identity): (DriveInfo, DriveIdentity),
+    ) -> Result<Measured> {
+        self.recording.begin(plan, &identity)?;
+        let name = info.name.clone();
+        let context = findings::Context {
+            info: &info,
+            stack: environment.stack(),
+            extents: None,
+            engine: &self.engine().to_string(),
+            direct: !self.job.target.buffered,
+            durable: false,
+            cpus: self.cpus(),
+            polling: self.job.target.iopoll,
+            in_place: false,
+            extents_after: None,
+            own_file: false,
+            cache: None,
+        };
+        let body = findings::body(plan, &Executed::nothing(plan, region), &context);
+        let note = format!(
+            "{name} lies in this machine's memory: there is no drive to measure; add --anyway to measure the memory"
+        );
+        Ok(Measured { body, broken: None, notes: vec![note] })
     }
 
     fn run(

@@ -118,6 +118,7 @@ impl Setup {
         let engine = EngineKind::ALL.into_iter().find(|kind| kind.to_string() == self.engine);
         let engine = engine.with_context(|| format!("{}: no such engine here", self.engine))?;
         Ok(TargetArgs {
+            anyway: true,
             target: self.target.clone(),
             size: self.file_bytes,
             span: None,

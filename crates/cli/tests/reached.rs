@@ -140,7 +140,7 @@ fn tmpfs_is_memory() {
         return;
     }
     let mounted = Mounted::new("tmpfs", "tmpfs", "size=256m");
-    assert_not_reached(mark(mounted.path(), &READ), "memory");
+    assert_not_reached(mark(mounted.path(), &[&READ[..], &["--anyway"]].concat()), "memory");
     assert!(names(mounted.path()).is_empty());
 }
 
@@ -151,10 +151,10 @@ fn zram_is_memory_bare_and_under_a_filesystem() {
         return;
     }
     let Some(zram) = Zram::new("256M") else { return skip("needs zram") };
-    assert_not_reached(mark(zram.path(), &READ), "memory");
+    assert_not_reached(mark(zram.path(), &[&READ[..], &["--anyway"]].concat()), "memory");
     mkfs("ext4", &zram.path());
     let mounted = Mounted::new("ext4", zram.path().to_str().unwrap(), "");
-    assert_not_reached(mark(mounted.path(), &READ), "memory");
+    assert_not_reached(mark(mounted.path(), &[&READ[..], &["--anyway"]].concat()), "memory");
 }
 
 #[test]
@@ -176,7 +176,7 @@ fn a_withdrawn_number_is_shown_only_as_what_it_is() {
     if !dir.is_dir() {
         return skip("needs /dev/shm");
     }
-    let settings = ["--duration=500ms", "--warm-up=0", "--runs=1", "--no-progress"];
+    let settings = ["--anyway", "--duration=500ms", "--warm-up=0", "--runs=1", "--no-progress"];
     let mut command = common::drivescope(["mark", "/dev/shm"]);
     let ran: common::Ran = command.args(READ).args(settings).output().unwrap().into();
     let text = ran.exits(1).stdout;
@@ -189,6 +189,28 @@ fn a_withdrawn_number_is_shown_only_as_what_it_is() {
         assert!(row.contains("withdrawn: "), "{row}");
         assert!(!row.contains('–'), "an interval of a withdrawn number: {row}");
     }
+}
+
+/// Three minutes of memory's speed say nothing of a drive, and fill the memory meanwhile.
+#[test]
+fn a_target_in_memory_is_answered_before_anything_is_made_or_measured() {
+    let Ok(memory) = tempfile::tempdir_in("/dev/shm") else {
+        return skip("needs /dev/shm");
+    };
+    let mut command = common::drivescope(["mark", "--json"]);
+    let ran: common::Ran = command.arg(memory.path()).output().unwrap().into();
+    assert!(ran.stderr.contains("--anyway"), "{}", ran.stderr);
+    let body = ran.exits(1).body();
+    assert_eq!(tests(&body).len(), 8);
+    for test in tests(&body) {
+        assert_eq!(verdict(test, "reached"), "refuted", "{test}");
+        assert!(test["runs"].as_array().unwrap().is_empty() && test["headline"] == false, "{test}");
+    }
+    assert!(names(memory.path()).is_empty(), "a test file was made");
+    let mut command = common::drivescope(["mark"]);
+    let ran: common::Ran = command.arg(memory.path()).output().unwrap().into();
+    let text = ran.exits(1).stdout;
+    assert!(text.contains("memory") && text.contains("No number stands"), "{text}");
 }
 
 /// Reads of what was never written return zeros without the device. The file is not ours: it must

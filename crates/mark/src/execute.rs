@@ -156,6 +156,24 @@ pub struct Executed {
     pub written: Vec<(u32, Bytes)>,
 }
 
+impl Executed {
+    /// No run of `plan`, which would have used `region`.
+    pub fn nothing(plan: &Plan, region: Region) -> Executed {
+        let none =
+            || TestRuns { runs: Vec::new(), latencies: LatencyHistogram::new(), ceiling: None };
+        Executed {
+            tests: plan.steps.iter().map(|_| none()).collect(),
+            interrupted: false,
+            broken: None,
+            failed: Vec::new(),
+            out_of_budget: false,
+            resumed_after: None,
+            region,
+            written: Vec::new(),
+        }
+    }
+}
+
 /// Is told how the runs go, and given what each left when it is over and before the next begins.
 pub trait Keeper: RunSink {
     /// The run at this position of the schedule is to begin. Whoever measures several targets in turns lets it wait here.

@@ -364,6 +364,7 @@ fn alone(
 ) -> Result<Made> {
     let name = &args.sides[side];
     let target = TargetArgs {
+        anyway: true,
         target: name.clone(),
         size: args.size,
         span: args.span,

@@ -140,7 +140,10 @@ fn row(test: &Test, body: &Body, rate: RateUnit) -> Row {
     let figures = test.mb_s.quantity(Unit::MbPerS).zip(test.iops.quantity(Unit::Iops));
     let empty = test.runs.iter().filter(|run| run.is_empty()).count();
     let figures = match figures {
-        None => Err("no counted run was finished"),
+        None => Err(match &test.proofs.reached {
+            reached if reached.verdict == Verdict::Refuted => reached.reason.as_str(),
+            _ => "no counted run was finished",
+        }),
         Some(_) if 2 * empty >= test.runs.len() => Err(match test.runs.len() {
             all if all == empty => "no I/O finished in the measured time",
             _ => "in most runs no I/O finished in the measured time",

@@ -95,7 +95,7 @@ pub(crate) fn judge(case: &Case<'_>) -> Proofs {
     if case.runs().is_empty() {
         let none = || Proof::new(Verdict::Unprovable, "no counted run was finished");
         return Proofs {
-            reached: none(),
+            reached: reached::by_construction(case).unwrap_or_else(none),
             pattern: none(),
             steady: none(),
             repeatable: none(),

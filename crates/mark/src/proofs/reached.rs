@@ -61,7 +61,7 @@ fn worse(a: Proof, b: Proof) -> Proof {
 }
 
 /// What the stack and the file's layout refute before any counter is looked at.
-fn by_construction(case: &Case<'_>) -> Option<Proof> {
+pub(super) fn by_construction(case: &Case<'_>) -> Option<Proof> {
     if case.info.kind == DriveKind::Null {
         let reason = "null: transfers nothing: this is what the tester itself can do";
         return Some(Proof::new(Verdict::Refuted, reason));
