@@ -5,10 +5,11 @@
 //! whether it steps. Beside the sizes stand two more hypotheses: no step at all, and any pattern else, in which each
 //! group has a cost of its own. The second wins where no size fits, and no size wins clearly against it in noise.
 
-use std::collections::BTreeMap;
-
+use super::groups::{Fit, Groups, Levelled};
 use super::model::ln_sum;
 
+/// From this power of two on, values are fenced together.
+const LEVELS: u32 = 21;
 /// Odd numbers that are told apart.
 const ODD_MAX: u64 = 27;
 /// Sizes that are told apart, in bytes. The least are there so that one that is too small to be told is not taken for
@@ -57,6 +58,9 @@ pub(super) struct Family {
     pub(super) sizes: Vec<Size>,
     /// Probability that nothing steps.
     pub(super) none: f64,
+    /// Bytes from which on the first of the sizes has all boundaries below it cost the same: those of a line of groups
+    /// that are read at once, or of a page.
+    pub(super) line: u64,
     /// Why the first of the sizes is not the answer; `None` when it is.
     pub(super) doubt: Option<String>,
 }
@@ -66,15 +70,6 @@ impl Family {
     pub(super) fn decided(&self) -> Option<Size> {
         self.sizes.first().copied().filter(|_| self.doubt.is_none())
     }
-}
-
-/// Boundaries that the same numbers divide.
-#[derive(Clone, Debug)]
-struct Group {
-    at: u64,
-    count: f64,
-    mean: f64,
-    squares: f64,
 }
 
 /// Largest odd divisor that matters, and the power of two.
@@ -90,7 +85,7 @@ pub(super) fn sizes() -> Vec<u64> {
 }
 
 /// The product of the prime powers that divide `at`, with its power of two: equal for boundaries of one group.
-fn signature(at: u64) -> u64 {
+pub(super) fn signature(at: u64) -> u64 {
     let divides = |&(prime, most): &(u64, u32)| {
         let power = (1..=most).take_while(|power| at.is_multiple_of(prime.pow(*power))).count();
         prime.pow(power as u32)
@@ -99,31 +94,21 @@ fn signature(at: u64) -> u64 {
     odd << at.trailing_zeros().min(27)
 }
 
-/// Weighs all sizes by `places`, all of which lie on boundaries of pages that cost the same. `spread` is what groups
-/// differ in beyond their errors, `time` that of a read, both in nanoseconds.
+/// Weighs all sizes by `places`. `spread` is what groups differ in beyond their errors, `time` that of a read, both in
+/// nanoseconds.
 pub(super) fn weigh(places: &[Place], spread: f64, time: f64) -> Family {
     let kept = within_fences(places, time);
-    let groups = groups(&kept);
-    let freedom: f64 = groups.iter().map(|group| group.count - 1.0).sum();
-    if groups.len() < 8 || freedom < 30.0 {
+    let Some(groups) = Groups::new(&kept, spread, time) else {
         return Family {
             doubt: Some("too few boundaries were read".to_owned()),
             ..Family::default()
         };
-    }
-    let variance = groups.iter().map(|group| group.squares).sum::<f64>() / freedom;
-    let weights: Vec<f64> = groups
-        .iter()
-        .map(|group| (variance / group.count + spread * spread).max(1e-6).recip())
-        .collect();
-    let scored: Vec<(Fit, u64)> = sizes()
-        .into_iter()
-        .filter_map(|size| Some((Fit::of(&groups, &weights, size, time)?, size)))
-        .collect();
+    };
+    let scored: Vec<(Fit, u64)> =
+        sizes().into_iter().filter_map(|size| Some((groups.fit(size)?, size))).collect();
     let each = ((1.0 - NONE - OTHER) / scored.len().max(1) as f64).ln();
-    let level = level(&groups, &weights);
-    let none = NONE.ln() + likelihood(&groups, &weights, |_| level);
-    let other = OTHER.ln() + any_pattern(&groups, &weights, time);
+    let none = NONE.ln() + groups.nothing();
+    let other = OTHER.ln() + groups.any_pattern();
     let mut terms: Vec<f64> = scored.iter().map(|(fit, _)| each + fit.ln_evidence).collect();
     terms.extend([none, other]);
     let all = ln_sum(&terms);
@@ -137,97 +122,29 @@ pub(super) fn weigh(places: &[Place], spread: f64, time: f64) -> Family {
         })
         .collect();
     sizes.sort_by(|a, b| b.probability.total_cmp(&a.probability));
-    let doubt = sizes.first().and_then(|best| {
-        let fit = scored.iter().find(|(_, bytes)| *bytes == best.bytes)?.0;
+    let fit = sizes.first().and_then(|best| scored.iter().find(|(_, bytes)| *bytes == best.bytes));
+    let doubt = fit.zip(sizes.first()).and_then(|((fit, _), best)| {
         let others = ((none - all).exp(), (other - all).exp());
-        doubt((best, others), &fit, &kept, (&groups, &weights))
+        doubt((best, others), fit, &kept, &groups)
     });
+    let line = fit.map_or(0, |(fit, _)| 1 << fit.line);
     sizes.truncate(8);
-    Family { sizes, none: (none - all).exp(), doubt }
+    Family { sizes, none: (none - all).exp(), line, doubt }
 }
 
-/// Values without those that some other delay has made: far beyond what steps and kinds of pages explain.
+/// Values without those that some other delay has made: off the middle of those of the same power of two by far more
+/// than steps and kinds of pages explain.
 fn within_fences(places: &[Place], time: f64) -> Vec<Place> {
-    let mut costs: Vec<f64> = places.iter().map(|place| place.cost).collect();
-    costs.sort_by(f64::total_cmp);
-    let at = |share: f64| costs.get((costs.len() as f64 * share) as usize).copied().unwrap_or(0.0);
+    let level = |place: &Place| place.at.trailing_zeros().min(LEVELS) as usize;
+    let mut by: Vec<Vec<f64>> = vec![Vec::new(); LEVELS as usize + 1];
+    places.iter().for_each(|place| by[level(place)].push(place.cost));
+    let middles: Vec<f64> = by.iter_mut().map(|of| super::estimate::median(of)).collect();
+    let off = |place: &Place| place.cost - middles[level(place)];
+    let mut offs: Vec<f64> = places.iter().map(off).collect();
+    offs.sort_by(f64::total_cmp);
+    let at = |share: f64| offs.get((offs.len() as f64 * share) as usize).copied().unwrap_or(0.0);
     let beyond = (3.0 * (at(0.95) - at(0.05))).max(0.3 * time);
-    let fences = at(0.5) - beyond..=at(0.5) + beyond;
-    places.iter().copied().filter(|place| fences.contains(&place.cost)).collect()
-}
-
-fn groups(places: &[Place]) -> Vec<Group> {
-    let mut by: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
-    for place in places {
-        by.entry(signature(place.at)).or_default().push(place.cost);
-    }
-    let group = |(at, costs): (u64, Vec<f64>)| {
-        let count = costs.len() as f64;
-        let mean = costs.iter().sum::<f64>() / count;
-        let squares = costs.iter().map(|cost| (cost - mean).powi(2)).sum();
-        Group { at, count, mean, squares }
-    };
-    by.into_iter().map(group).collect()
-}
-
-/// A base and a step.
-#[derive(Clone, Copy, Debug)]
-struct Fit {
-    base: f64,
-    step: f64,
-    error: f64,
-    ln_evidence: f64,
-}
-
-impl Fit {
-    /// Least squares of two levels; `None` where fewer than two groups step, or fewer than two do not.
-    fn of(groups: &[Group], weights: &[f64], size: u64, time: f64) -> Option<Fit> {
-        let mut sums = [[0.0; 3]; 2];
-        for (group, weight) in groups.iter().zip(weights) {
-            let side = &mut sums[usize::from(group.at.is_multiple_of(size))];
-            side[0] += weight;
-            side[1] += weight * group.mean;
-            side[2] += 1.0;
-        }
-        let [below, above] = sums;
-        if below[2] < 2.0 || above[2] < 2.0 {
-            return None;
-        }
-        let base = below[1] / below[0];
-        let step = (above[1] / above[0] - base).max(1e-3 * time);
-        let error = (below[0].recip() + above[0].recip()).sqrt();
-        let of = |at: u64| if at.is_multiple_of(size) { base + step } else { base };
-        // A step may be anything up to the time of a read.
-        let occam = 0.5 * (std::f64::consts::TAU * error * error).ln() - time.ln();
-        let ln_evidence = likelihood(groups, weights, of) + occam;
-        Some(Fit { base, step, error, ln_evidence })
-    }
-}
-
-fn level(groups: &[Group], weights: &[f64]) -> f64 {
-    let sum: f64 = weights.iter().sum();
-    groups.iter().zip(weights).map(|(group, weight)| group.mean * weight).sum::<f64>() / sum
-}
-
-fn ln_normal(off: f64, weight: f64) -> f64 {
-    -0.5 * weight * off * off + 0.5 * (weight / std::f64::consts::TAU).ln()
-}
-
-fn likelihood(groups: &[Group], weights: &[f64], of: impl Fn(u64) -> f64) -> f64 {
-    let one = |(group, weight): (&Group, &f64)| ln_normal(group.mean - of(group.at), *weight);
-    groups.iter().zip(weights).map(one).sum()
-}
-
-/// Each group costs what most do, or anything else.
-fn any_pattern(groups: &[Group], weights: &[f64], time: f64) -> f64 {
-    let mut means: Vec<f64> = groups.iter().map(|group| group.mean).collect();
-    let base = super::estimate::median(&mut means);
-    let range = means.iter().map(|mean| (mean - base).abs()).fold(0.02 * time, f64::max);
-    let one = |(group, weight): (&Group, &f64)| {
-        let flat = (2.0 * range).hypot(weight.sqrt().recip()).recip();
-        (0.5 * ln_normal(group.mean - base, *weight).exp() + 0.5 * flat).ln()
-    };
-    groups.iter().zip(weights).map(one).sum()
+    places.iter().copied().filter(|place| off(place).abs() <= beyond).collect()
 }
 
 /// What stands against the most probable size.
@@ -235,7 +152,7 @@ fn doubt(
     (best, (none, other)): (&Size, (f64, f64)),
     fit: &Fit,
     places: &[Place],
-    groups: (&[Group], &[f64]),
+    groups: &Groups,
 ) -> Option<String> {
     let bytes = block::Bytes(best.bytes).about();
     if best.probability < SURE || best.step_ns < ERRORS * best.error_ns {
@@ -250,23 +167,12 @@ fn doubt(
             "boundaries step at each {bytes}, which is too small for an erase block"
         ));
     }
-    let (groups, weights) = groups;
-    let square = |(group, weight): (&Group, &f64)| {
-        let steps = if group.at.is_multiple_of(best.bytes) { fit.step } else { 0.0 };
-        (weight * (group.mean - fit.base - steps).powi(2)).min(16.0)
-    };
-    let misfit = groups.iter().zip(weights).map(square).sum::<f64>() / groups.len() as f64;
-    let chance = 4.0 * (2.0 / groups.len() as f64).sqrt();
-    if misfit > FIT_MAX.max(1.0 + chance) {
+    let (misfit, count) = groups.misfit(fit, best.bytes);
+    if misfit > FIT_MAX.max(1.0 + 4.0 * (2.0 / count).sqrt()) {
         return Some(format!("{bytes} fits best, and boundaries differ by more than their errors"));
     }
-    let side = |steps: bool| -> Vec<f64> {
-        let of = places.iter().filter(|place| place.at.is_multiple_of(best.bytes) == steps);
-        of.map(|place| place.cost).collect()
-    };
-    let (mut above, mut below) = (side(true), side(false));
-    above.sort_by(f64::total_cmp);
-    below.sort_by(f64::total_cmp);
+    let costs = Levelled::new(places, best.bytes, fit.line, |place| place.cost);
+    let (above, below) = (costs.sorted(true), costs.sorted(false));
     let holds = [0.25, 0.5].iter().all(|share| {
         let (high, low) = (quantile(&above, *share), quantile(&below, *share));
         high.0 - low.0 - 2.0 * high.1.hypot(low.1) >= ALL_STEP * best.step_ns
@@ -276,7 +182,7 @@ fn doubt(
             "boundaries step at a fraction of the places at multiples of {bytes}"
         ));
     }
-    if let Some(prime) = fraction(best, places) {
+    if let Some(prime) = fraction(best, &costs) {
         return Some(format!(
             "of the boundaries at multiples of {bytes}, those at multiples of {} alone are seen to step",
             block::Bytes(prime * best.bytes).about()
@@ -285,12 +191,10 @@ fn doubt(
     // Where both sides are read at once and the slower one is waited for, a boundary between pages of unlike kinds
     // costs more than one between like ones, and these are all within a stripe over the drive's dies. Beyond the
     // slower side alone the step then vanishes.
-    let mean = |steps: bool| {
-        let of = places.iter().filter(|place| place.at.is_multiple_of(best.bytes) == steps);
-        super::estimate::fenced_mean(&mut of.map(|place| place.beyond).collect::<Vec<_>>())
-    };
-    let beyond = mean(true).zip(mean(false));
-    let stands = beyond.is_some_and(|(above, below)| {
+    let beyond = Levelled::new(places, best.bytes, fit.line, |place| place.beyond);
+    let step = beyond.mean(|at| at.is_multiple_of(best.bytes));
+    let below = beyond.mean(|at| !at.is_multiple_of(best.bytes));
+    let stands = step.zip(below).is_some_and(|(above, below)| {
         let step = above.value_ns - below.value_ns;
         step >= 3.0 * above.error_ns.hypot(below.error_ns) && step >= BEYOND * best.step_ns
     });
@@ -304,16 +208,12 @@ fn doubt(
 
 /// The number by which the true size is perhaps a multiple of `best`: the boundaries that it does not divide must step as
 /// all do. A size outside the family shares some boundaries with one in it.
-fn fraction(best: &Size, places: &[Place]) -> Option<u64> {
-    let mean = |of: &dyn Fn(u64) -> bool| {
-        let of = places.iter().filter(|place| of(place.at));
-        super::estimate::fenced_mean(&mut of.map(|place| place.cost).collect::<Vec<_>>())
-    };
-    let below = mean(&|at| !at.is_multiple_of(best.bytes))?;
+fn fraction(best: &Size, costs: &Levelled) -> Option<u64> {
+    let below = costs.mean(|at| !at.is_multiple_of(best.bytes))?;
     let steps = |number: &u64| {
         let few =
             |at: u64| at.is_multiple_of(best.bytes) && !(at / best.bytes).is_multiple_of(*number);
-        mean(&few).is_some_and(|few| {
+        costs.mean(few).is_some_and(|few| {
             let (step, error) = (few.value_ns - below.value_ns, few.error_ns.hypot(below.error_ns));
             step - 2.0 * error >= ALL_STEP * best.step_ns
         })

@@ -11,6 +11,7 @@ mod doubt;
 mod erase;
 mod estimate;
 mod family;
+mod groups;
 mod model;
 mod next;
 mod page;

@@ -6,6 +6,7 @@ use workload::rng::Rng;
 use super::class::{Class, Places};
 use super::estimate::{self, Estimate, fenced_mean, lower_quartile};
 use super::row::Row;
+use super::verdict::GROUP_LOG2_MAX;
 use crate::desk::{Desk, Halt};
 
 /// Powers of two up to which boundaries are looked at.
@@ -14,6 +15,8 @@ const LOG2_MAX: u32 = 27;
 const LOG2_OF_THREES: u32 = 17;
 /// A class needs at least so many boundaries: times differ from place to place.
 const PLACES_MIN: u64 = 4;
+/// Triples of a script that tell its speed.
+const USUAL_MIN: usize = 20;
 /// No boundary is visited more often than so many times, on average over its class.
 const VISITS_MAX: u64 = 8;
 
@@ -25,6 +28,8 @@ pub(super) struct Triple {
     pub(super) post: f64,
     /// The boundary that was crossed.
     pub(super) at: u64,
+    /// Usual time of reads before and after the boundaries of the same script; 0 where these are too few.
+    pub(super) script: f64,
 }
 
 impl Triple {
@@ -187,6 +192,8 @@ impl Sampler {
             let triple = &mut triples[index];
             *[&mut triple.pre, &mut triple.on, &mut triple.post][role] = took(sample);
         }
+        let script = usual(&triples);
+        triples.iter_mut().for_each(|triple| triple.script = script);
         Ok(triples)
     }
 
@@ -206,6 +213,17 @@ impl Sampler {
         let binned: usize = self.bins.iter().map(|bin| bin.triples.len()).sum();
         3 * (binned + self.named.len())
     }
+}
+
+/// Usual time of reads before and after boundaries, of those that lie between groups of pages: the same planes are read at
+/// all of these. 0 where they are too few.
+fn usual(triples: &[Triple]) -> f64 {
+    let of = triples.iter().filter(|triple| triple.at.trailing_zeros() >= GROUP_LOG2_MAX);
+    let times: Vec<f64> = of.map(|triple| (triple.pre + triple.post) / 2.0).collect();
+    if times.len() < USUAL_MIN {
+        return 0.0;
+    }
+    crate::open_au::midmean(&times).map_or(0.0, |(mean, _)| mean)
 }
 
 /// How long a read took, in nanoseconds.

@@ -207,14 +207,18 @@ impl Sweep {
         let Some(value) = findings.first().and_then(|finding| finding.value) else { return };
         // Rows see the power of two in a size, and none below those of pages.
         let power = |bytes: u64| bytes.trailing_zeros().max(GROUP_LOG2_MAX);
+        // Where single boundaries have named the size, rows of another block size that step at a line of groups which are
+        // read at once say what these have seen too.
+        let named = self.voices[spoke].family.as_ref().filter(|family| family.decided().is_some());
+        let line = named.map_or(0, |family| family.line);
         for at in (0..self.voices.len()).filter(|&at| at != spoke) {
             let judgement = self.judge(at);
             let Some(other) = judgement.findings.first() else { continue };
             let sure = judgement.erase_block.first().is_some_and(|best| {
                 best.probability > 0.999 && best.step_ns > 6.0 * best.step_error_ns
             });
-            let Some(different) = other.value.filter(|other| sure && power(*other) != power(value))
-            else {
+            let contradicts = |other: &u64| sure && power(*other) != power(value) && *other != line;
+            let Some(different) = other.value.filter(contradicts) else {
                 continue;
             };
             let reason = format!(

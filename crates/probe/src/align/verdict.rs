@@ -7,7 +7,7 @@ use super::erase::{self, Candidate, Hypothesis};
 use super::family::{self, Family, Place};
 use super::page::{self, Layout};
 use super::row::{Row, Source};
-use super::sampler::Sampler;
+use super::sampler::{Sampler, Triple};
 use crate::finding::{Finding, Name, Verdict};
 
 /// What rows say: answers, and how probable what else there is.
@@ -35,29 +35,69 @@ impl Judgement {
         block && self.pages.first().is_some_and(|best| best.probability >= enough)
     }
 
-    /// What single boundaries say, by the contrast and the spread that rows fit best with: those from the beginning
-    /// of the plateau of pages on.
+    /// What single boundaries say. Rows tell which contrast varies less where all of a class are averaged; here each
+    /// boundary counts, of which those of one size may lie between kinds of pages of their own. So the contrast is the one
+    /// in which boundaries differ less, and the other one where that leaves a doubt.
     pub(super) fn family(&self, sampler: &Sampler) -> Family {
-        let best = self.erase_block.first();
-        let (share, spread) = best.map_or((0.5, 0.0), |best| (best.share, best.spread_ns));
-        let page = self.pages.first().filter(|best| {
-            share_of(&self.pages, |layout| layout.group_bytes == best.group_bytes) >= PLATEAU
-        });
-        let log2 = page.map_or(GROUP_LOG2_MAX, |best| best.group_bytes.ilog2().clamp(12, 17));
-        let mut times: Vec<f64> = sampler.from(log2).map(|t| (t.pre + t.post) / 2.0).collect();
-        let time = super::estimate::median(&mut times);
-        let place = |triple: &super::sampler::Triple| Place {
-            at: triple.at,
-            cost: triple.cost(share),
-            beyond: triple.on - triple.pre.max(triple.post),
+        let spread = self.erase_block.first().map_or(0.0, |best| best.spread_ns);
+        let (from, to) = sampler.range();
+        let head = HEAD_BYTES.min((to - from) / 8);
+        let triples: Vec<Triple> = at_one_speed(
+            sampler.from(PLACES_LOG2_MIN).filter(|triple| triple.at >= head).copied().collect(),
+        );
+        let mut times: Vec<f64> = triples.iter().map(|t| (t.pre + t.post) / 2.0).collect();
+        let time = super::estimate::median(&mut times).max(1.0);
+        let weigh = |share: f64| {
+            let place = |triple: &Triple| Place {
+                at: triple.at,
+                cost: triple.cost(share),
+                beyond: triple.on - triple.pre.max(triple.post),
+            };
+            let places: Vec<Place> = triples.iter().map(place).collect();
+            family::weigh(&places, spread, time)
         };
-        let places: Vec<Place> = sampler.from(log2).map(place).collect();
-        family::weigh(&places, spread, time.max(1.0))
+        let width = |share: f64| {
+            let of = triples.iter().filter(|triple| triple.at.trailing_zeros() >= GROUP_LOG2_MAX);
+            let mut costs: Vec<f64> = of.map(|triple| triple.cost(share)).collect();
+            costs.sort_by(f64::total_cmp);
+            let at = |share: usize| costs.get(costs.len() * share / 10).copied().unwrap_or(0.0);
+            at(7) - at(3)
+        };
+        let shares = if width(1.0) < width(0.5) { [1.0, 0.5] } else { [0.5, 1.0] };
+        let [first, second] = shares;
+        let one = weigh(first);
+        if one.decided().is_some() {
+            return one;
+        }
+        let other = weigh(second);
+        if other.decided().is_some() { other } else { one }
     }
 }
 
-/// A plateau of pages this probable tells which boundaries all cost the same.
-const PLATEAU: f64 = 0.99;
+/// Triples as they would be at one speed. A drive that slows down now and then takes longer for everything: where
+/// scripts differ so, times count as shares of the time that their script's reads take.
+fn at_one_speed(mut triples: Vec<Triple>) -> Vec<Triple> {
+    let speeds: Vec<f64> = triples.iter().map(|t| t.script).filter(|speed| *speed > 0.0).collect();
+    let [low, middle, high] = [0.05, 0.5, 0.95].map(|share| stats::quantile(&speeds, share));
+    let (Some(low), Some(middle), Some(high)) = (low, middle, high) else { return triples };
+    if high > SLOWER * low {
+        for triple in triples.iter_mut().filter(|triple| triple.script > 0.0) {
+            let scale = middle / triple.script;
+            for time in [&mut triple.pre, &mut triple.on, &mut triple.post] {
+                *time *= scale;
+            }
+        }
+    }
+    triples
+}
+
+/// Scripts that differ by more than this ratio are of a drive that slows down: less than that is what places differ by.
+const SLOWER: f64 = 1.15;
+/// Single boundaries are multiples of this power of two: no erase block of 128 KiB and more is of a lesser one.
+const PLACES_LOG2_MIN: u32 = 12;
+/// A zone at the beginning is hardly longer: single boundaries in it would be few beside the others of their kind, and are
+/// left out.
+const HEAD_BYTES: u64 = 128 << 20;
 
 /// A multi-plane page is hardly larger than this: above it rows are compared for the erase block at first.
 pub(super) const GROUP_LOG2_MAX: u32 = 17;
@@ -76,6 +116,8 @@ const SMALL: u64 = 512 << 10;
 /// once are as large.
 const LONE: u64 = 2 << 20;
 const GROUPS_MIN: u64 = 17;
+/// Planes, dies and channels that a controller reads at once are a power of two of them, or three times that.
+const AT_ONCE_ODD_MAX: u64 = 3;
 /// A boundary of pages, which costs another array read, costs this share of the step at least; codewords cost less.
 const PAGES_COST: f64 = 0.2;
 const PAGE_MIN: u64 = 2 << 10;
@@ -226,9 +268,11 @@ impl Case<'_> {
         let bottom = self.rows.first().map_or(0, |row| row.class.align());
         let group = pages.first().map_or(0, |best| best.group_bytes);
         let plateau = pages.first().map_or(0.0, |best| best.plateau_ns);
-        // Without the lesser step of pages below, it may be theirs.
+        // Without the lesser step of pages below, it may be theirs. Groups that are read at once are 2^n or 3 x 2^n.
         let lone = group <= bottom || plateau < PAGES_COST * size.step_ns;
-        if size.bytes <= LONE && lone || size.bytes <= SMALL && size.bytes < GROUPS_MIN * group {
+        let at_once = (size.bytes >> size.bytes.trailing_zeros()) <= AT_ONCE_ODD_MAX;
+        let few = size.bytes <= SMALL && size.bytes < GROUPS_MIN * group;
+        if at_once && (size.bytes <= LONE && lone || few) {
             return unknown(
                 "it is the only step: it may be that of pages that are read at once".to_owned(),
             );
