@@ -393,6 +393,13 @@ impl Case<'_> {
         if sure < standard.sure_pages || best.spread_ns > standard.uneven * best.plateau_ns {
             return both("rows below the erase block's do not settle on one level from a size on");
         }
+        if let Some(line) = self.other_line(group) {
+            return both(&format!(
+                "rows settle from {} on, and single boundaries from {} on",
+                block::Bytes(group).about(),
+                block::Bytes(line).about()
+            ));
+        }
         if self.begins_above(best) {
             let reason =
                 "the first of the rows that settle on one level does not cost what the others do";
@@ -432,6 +439,15 @@ impl Case<'_> {
             Finding::found(Name::MultiPlanePage, group, sure.min(SUREST), reason)
         };
         (page, multi)
+    }
+
+    /// Bytes from which on single boundaries all cost the same, where that is not `group`. Rows below the power of two in
+    /// an odd size may be too few to see that groups are read at once.
+    fn other_line(&self, group: u64) -> Option<u64> {
+        let line = self.family.filter(|family| family.decided().is_some())?.line;
+        // Smaller ones were not looked at.
+        let at_least = |bytes: u64| bytes.max(1 << PLACES_LOG2_MIN);
+        (at_least(line) != at_least(group)).then_some(line)
     }
 
     /// True when the first row of the plateau costs less than half of it: it begins higher up, or there are two.
