@@ -332,3 +332,88 @@ impl Levelled {
         estimate::fenced_mean(&mut of.map(|(_, value)| *value).collect::<Vec<_>>())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use workload::rng::Rng;
+
+    use super::*;
+    use crate::align::family::weigh;
+
+    const MIB: u64 = 1 << 20;
+
+    /// Boundaries at multiples of 4 KiB up to 2 GiB, each power of two as often as any, each visited `visits` times. All cost
+    /// `of`, and noise of 5 us.
+    fn read(visits: usize, of: impl Fn(u64) -> f64) -> Vec<Place> {
+        let mut rng = Rng::for_path(1, &[visits as u64]);
+        let mut places = Vec::new();
+        for log2 in 12..27 {
+            for _ in 0..400 {
+                let at = (1 + 2 * rng.below((1 << 30) >> log2)) << log2;
+                for _ in 0..visits {
+                    let normal: f64 = (0..12).map(|_| rng.unit()).sum::<f64>() - 6.0;
+                    let cost = of(at) + 5_000.0 * normal;
+                    places.push(Place { at, cost, beyond: cost });
+                }
+            }
+        }
+        places
+    }
+
+    fn named(places: &[Place]) -> Option<u64> {
+        weigh(places, 0.0, 400_000.0).decided().map(|size| size.bytes)
+    }
+
+    fn steps(at: u64, size: u64) -> f64 {
+        if at.is_multiple_of(size) { 50_000.0 } else { 0.0 }
+    }
+
+    // Breaks when groups of pages that are read at once, whose boundaries cost less than those between lines of them, hide
+    // the size above, or a line without a size is taken for one that is not a power of two.
+    #[test]
+    fn a_size_shows_above_a_line_of_groups() {
+        let line = |at: u64| match at.trailing_zeros() {
+            0..14 => -200_000.0,
+            14..18 => -120_000.0,
+            _ => 0.0,
+        };
+        for size in [5 * MIB, 7 * MIB / 4, 4 * MIB, 12 * MIB] {
+            let places = read(1, |at| line(at) + steps(at, size));
+            assert_eq!(named(&places), Some(size));
+            assert_eq!(weigh(&places, 0.0, 400_000.0).line, 1 << 18);
+        }
+        // A step at a power of two alone is what a line makes too: no odd number comes of it.
+        assert!(named(&read(1, line)).is_none_or(u64::is_power_of_two));
+    }
+
+    // Breaks when sizes that share all boundaries at multiples of 128 KiB are not told apart by those between.
+    #[test]
+    fn small_sizes_are_told_from_their_halves() {
+        for size in [7 << 15, 7 << 16, 7 << 17] {
+            assert_eq!(named(&read(1, |at| steps(at, size))), Some(size));
+        }
+    }
+
+    // Breaks when many visits to few boundaries, which differ in what they lie between, count as so many boundaries:
+    // then no size fits, or the differences pass for a step.
+    #[test]
+    fn visits_to_one_place_are_not_places() {
+        let size = 13 * MIB;
+        let kinds = |at: u64| (at / 4096).wrapping_mul(0x9e37_79b9) % 3;
+        let places = read(6, |at| steps(at, size) + 20_000.0 * kinds(at) as f64);
+        assert_eq!(named(&places), Some(size));
+        assert_eq!(named(&read(6, |at| 20_000.0 * kinds(at) as f64)), None);
+    }
+
+    // Breaks when a delay of some milliseconds at a boundary or two leaves no size that fits.
+    #[test]
+    fn a_spike_hides_no_size() {
+        let size = 9 * MIB;
+        let mut places =
+            read(1, |at| steps(at, size) - if at.trailing_zeros() < 15 { 300_000.0 } else { 0.0 });
+        for place in places.iter_mut().step_by(97) {
+            place.cost += 1_500_000.0;
+        }
+        assert_eq!(named(&places), Some(size));
+    }
+}

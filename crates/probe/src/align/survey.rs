@@ -325,6 +325,21 @@ mod tests {
         assert!(empty(&[]).is_empty());
     }
 
+    // Breaks when pairs whose times vary as much as they take pass for reads that are served one after the other.
+    #[test]
+    fn pairs_that_vary_leave_it_open() {
+        let times = |usual: f64, spread: f64| -> Vec<f64> {
+            (0..48).map(|n| usual + spread * (f64::from(n * 29 % 48) - 23.5) / 23.5).collect()
+        };
+        let (ratio, least) = at_once(&times(200.0, 4.0), &times(100.0, 2.0)).unwrap();
+        assert!(ratio > AT_ONCE && least > AT_ONCE, "{ratio} {least}");
+        let (ratio, least) = at_once(&times(200.0, 40.0), &times(100.0, 60.0)).unwrap();
+        assert!(ratio > AT_ONCE && least < AT_ONCE, "{ratio} {least}");
+        let (ratio, _) = at_once(&times(105.0, 4.0), &times(100.0, 2.0)).unwrap();
+        assert!(ratio < AT_ONCE, "{ratio}");
+        assert_eq!(at_once(&[], &[]), None);
+    }
+
     #[test]
     fn a_head_that_moves_is_seen() {
         let reads: Vec<(u64, u64)> = (0..200).map(|n| (n * n * 7919 % 100_003, 1)).collect();

@@ -574,3 +574,27 @@ impl std::fmt::Display for Step<'_> {
         write!(f, "{:.1} ± {:.1} us", self.0.step_ns / 1e3, self.0.step_error_ns / 1e3)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Breaks when the speed of a script passes for what its boundaries cost, or places that differ a little for a drive
+    // that slows down.
+    #[test]
+    fn scripts_of_a_drive_that_slows_down_are_compared_at_one_speed() {
+        let made = |slow: f64| -> Vec<Triple> {
+            let one = |n: u32| {
+                let speed = if n.is_multiple_of(3) { slow } else { 1.0 };
+                let [pre, on, post] = [100.0, 180.0, 120.0].map(|time| time * speed);
+                Triple { pre, on, post, at: 0, script: 110.0 * speed }
+            };
+            (0..300).map(one).collect()
+        };
+        for triple in at_one_speed(made(2.5)) {
+            assert!((triple.cost(0.5) - 70.0).abs() < 1e-6, "{triple:?}");
+        }
+        let alike = at_one_speed(made(1.1));
+        assert!((alike[0].cost(0.5) - 77.0).abs() < 1e-6, "{:?}", alike[0]);
+    }
+}

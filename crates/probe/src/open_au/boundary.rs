@@ -377,3 +377,19 @@ fn spread(values: &[f64]) -> f64 {
     let width = || Some(stats::quantile(values, 0.9)? - stats::quantile(values, 0.1)?);
     width().unwrap_or(0.0)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::finding::Verdict;
+
+    // Breaks when the unit of a log's planes is stated as that of all planes.
+    #[test]
+    fn a_unit_that_a_log_may_have_taken_is_a_class() {
+        let finding = of_a_log(Finding::found(Name::MultiPlanePage, 8192, 0.9, "seen"));
+        assert_eq!(finding.verdict, Verdict::Unknown);
+        assert_eq!(finding.one_of, [8192, 16384, 32768]);
+        let unknown = Finding::unknown(Name::MultiPlanePage, "not seen");
+        assert_eq!(of_a_log(unknown.clone()), unknown);
+    }
+}
