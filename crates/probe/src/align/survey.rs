@@ -213,7 +213,11 @@ fn at_once(together: &[f64], single: &[f64]) -> Option<(f64, f64)> {
     let low = stats::quantile(together, (0.25 - off(together, 0.25)).max(0.0))?;
     let high = stats::quantile(single, (0.5 + off(single, 0.5)).min(1.0))?;
     let error = ((fast - low) / fast).hypot((high - usual) / usual);
-    (usual > 0.0 && fast > 0.0).then(|| (fast / usual, fast / usual * (1.0 - error)))
+    // The same of each pair beside the single read before it, which a drive that slows down now and then serves alike.
+    let beside: Vec<f64> = together.iter().zip(single).map(|(pair, one)| pair / one).collect();
+    let beside = stats::quantile(&beside, (0.25 - off(together, 0.25)).max(0.0))?;
+    let ratio = fast / usual;
+    (usual > 0.0).then(|| (ratio, (ratio * (1.0 - error)).max(beside).max(0.0)))
 }
 
 fn times_of(desk: &mut Desk<'_>, part: &str, reads: &[(u64, u64)]) -> Result<Vec<f64>, Halt> {
