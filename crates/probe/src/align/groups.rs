@@ -8,7 +8,6 @@
 //! Visits to one boundary share what is particular to it (kinds of pages, a zone). So each group's error counts its
 //! boundaries, and not its visits alone.
 
-use std::collections::BTreeMap;
 use std::f64::consts::TAU;
 
 use super::estimate::{self, Estimate};
@@ -90,16 +89,11 @@ impl Side {
 impl Groups {
     /// Groups of `places`, which differ by `spread` beyond their errors; `None` where there are too few.
     pub(super) fn new(places: &[Place], spread: f64, time: f64) -> Option<Groups> {
-        let mut by: BTreeMap<u64, BTreeMap<u64, Vec<f64>>> = BTreeMap::new();
-        for place in places {
-            by.entry(signature(place.at))
-                .or_default()
-                .entry(place.at)
-                .or_default()
-                .push(place.cost);
-        }
-        let tallies: Vec<Tally> =
-            by.into_iter().map(|(at, places)| Tally::new(at, &places)).collect();
+        // Sorted by group and boundary. Rejected: maps of maps, which make the program larger by some kilobytes.
+        let mut sorted: Vec<(u64, u64, f64)> =
+            places.iter().map(|place| (signature(place.at), place.at, place.cost)).collect();
+        sorted.sort_unstable_by_key(|&(group, at, _)| (group, at));
+        let tallies: Vec<Tally> = sorted.chunk_by(|a, b| a.0 == b.0).map(Tally::new).collect();
         let freedom: f64 = tallies.iter().map(|tally| tally.places - 1.0).sum();
         if tallies.len() < 8 || freedom < FREEDOM_MIN {
             return None;
@@ -270,22 +264,29 @@ struct Tally {
 }
 
 impl Tally {
-    fn new(at: u64, places: &BTreeMap<u64, Vec<f64>>) -> Tally {
-        let about = |costs: &[f64], mean: f64| -> f64 {
-            costs.iter().map(|cost| (cost - mean).powi(2)).sum()
+    /// Of the visits to a group (its signature, the boundary, the cost), in the order of boundaries.
+    fn new(visits: &[(u64, u64, f64)]) -> Tally {
+        let mean_of = |of: &[(u64, u64, f64)]| {
+            of.iter().map(|visit| visit.2).sum::<f64>() / of.len().max(1) as f64
         };
-        let mean_of = |costs: &[f64]| costs.iter().sum::<f64>() / costs.len().max(1) as f64;
-        let visits: f64 = places.values().map(|costs| costs.len() as f64).sum();
-        let mean = places.values().flatten().sum::<f64>() / visits;
-        let same: f64 = places.values().map(|costs| (costs.len() as f64).powi(2)).sum();
+        let about = |of: &[(u64, u64, f64)], mean: f64| -> f64 {
+            of.iter().map(|visit| (visit.2 - mean).powi(2)).sum()
+        };
+        let (mean, count) = (mean_of(visits), visits.len() as f64);
+        let (mut places, mut same, mut within) = (0.0, 0.0, 0.0);
+        for place in visits.chunk_by(|a, b| a.1 == b.1) {
+            places += 1.0;
+            same += (place.len() as f64).powi(2);
+            within += about(place, mean_of(place));
+        }
         Tally {
-            at,
-            visits,
-            places: places.len() as f64,
-            places_effective: visits * visits / same,
+            at: visits.first().map_or(1, |visit| visit.0),
+            visits: count,
+            places,
+            places_effective: count * count / same,
             mean,
-            squares: places.values().map(|costs| about(costs, mean)).sum(),
-            within: places.values().map(|costs| about(costs, mean_of(costs))).sum(),
+            squares: about(visits, mean),
+            within,
         }
     }
 }
