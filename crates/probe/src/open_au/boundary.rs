@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use workload::rng::Rng;
 
 use super::field::elapsed;
-use super::page::{self, Shift, page};
+use super::page::{Shift, page};
 use crate::desk::{Desk, Halt};
 use crate::finding::{Finding, Name, Outcome};
 use crate::known::Known;
@@ -96,41 +96,20 @@ pub fn boundary(desk: &mut Desk<'_>, known: &Known) -> Result<Outcome<BoundaryEv
     let mut evidence = BoundaryEvidence::default();
     let mut findings = Vec::new();
     let mut unit = known.value(Name::EraseBlock);
-    // Where writes of this size open erase blocks, a log takes smaller ones at most.
-    let mut opens = None;
     if unit.is_none() {
-        let mut asker = Asker::new(desk, &mut evidence);
-        let answer = asker.erase_block();
-        opens = Some(asker.len);
+        let answer = Asker::new(desk, &mut evidence).erase_block();
         let finding = or_limit(Name::EraseBlock, answer)?;
         unit = finding.value;
         findings.push(finding);
     }
-    let class = known.finding(Name::MultiPlanePage).is_some_and(|f| !f.one_of.is_empty());
     if known.value(Name::MultiPlanePage).is_none() {
         findings.push(match unit {
-            Some(unit) => {
-                let answer = page(desk, unit, &mut evidence.shifts);
-                let finding = or_limit(Name::MultiPlanePage, answer)?;
-                let logged = !class && opens.is_none_or(|len| len > page::LEN);
-                if logged { of_a_log(finding) } else { finding }
-            }
+            Some(unit) => or_limit(Name::MultiPlanePage, page(desk, unit, &mut evidence.shifts))?,
             None => Finding::unknown(Name::MultiPlanePage, "the erase block is not known"),
         });
     }
     evidence.written_bytes = desk.spent().since(before).written_bytes.0;
     Ok(Outcome { findings, evidence, caveats: Vec::new() })
-}
-
-/// The unit that was found by writes of which it is not known that no log takes them: a log may program planes one by
-/// one, of which there are up to four.
-fn of_a_log(finding: Finding) -> Finding {
-    let Some(unit) = finding.value else { return finding };
-    let reason = format!(
-        "{}; a log that programs single planes may have taken them, and reads do not say how many there are",
-        finding.reason
-    );
-    Finding::one_of(finding.name, vec![unit, 2 * unit, 4 * unit], reason)
 }
 
 /// An answer, or that a limit came before it.
@@ -171,7 +150,7 @@ impl<'a, 'b> Asker<'a, 'b> {
         Asker { desk, evidence, from, end, len: LEN, openings: Vec::new(), opened: 0, turn: 0, rng }
     }
 
-    fn erase_block(&mut self) -> Result<Finding, Halt> {
+    fn erase_block(mut self) -> Result<Finding, Halt> {
         if let Some(finding) = self.fill()? {
             return Ok(finding);
         }
@@ -376,20 +355,4 @@ fn costs(last: &[Crossing]) -> Option<f64> {
 fn spread(values: &[f64]) -> f64 {
     let width = || Some(stats::quantile(values, 0.9)? - stats::quantile(values, 0.1)?);
     width().unwrap_or(0.0)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::finding::Verdict;
-
-    // Breaks when the unit of a log's planes is stated as that of all planes.
-    #[test]
-    fn a_unit_that_a_log_may_have_taken_is_a_class() {
-        let finding = of_a_log(Finding::found(Name::MultiPlanePage, 8192, 0.9, "seen"));
-        assert_eq!(finding.verdict, Verdict::Unknown);
-        assert_eq!(finding.one_of, [8192, 16384, 32768]);
-        let unknown = Finding::unknown(Name::MultiPlanePage, "not seen");
-        assert_eq!(of_a_log(unknown.clone()), unknown);
-    }
 }

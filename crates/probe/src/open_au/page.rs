@@ -15,7 +15,7 @@ const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
 
 /// Size of a write: three units of the largest size, and as many pages of each kind for lesser ones.
-pub(super) const LEN: u64 = 192 * KIB;
+const LEN: u64 = 192 * KIB;
 /// From the beginning of one write to the next.
 const STRIDE: u64 = 256 * KIB;
 /// The largest unit that is looked for.
