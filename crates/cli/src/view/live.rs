@@ -282,9 +282,12 @@ mod tests {
         model.said = Some("note: the record ends here".to_owned());
         model.is_ending = true;
         let shown = text(&model, Duration::from_secs(2));
-        for words in
-            ["! 2 requests failed", "at most 3.00ms after", "note: the record ends here", "ending:"]
-        {
+        for words in [
+            "! 2 requests failed",
+            "at most 3.00 ms after",
+            "note: the record ends here",
+            "ending:",
+        ] {
             assert!(shown.contains(words), "{words:?} is missing:\n{shown}");
         }
     }
