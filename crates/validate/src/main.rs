@@ -31,6 +31,7 @@ mod lab;
 mod latency;
 mod logs;
 mod loop_device;
+mod mark_steady;
 mod memory;
 mod middle;
 mod one_cpu;
@@ -96,6 +97,8 @@ enum Name {
     Trend(trend::Options),
     /// How often mark's intervals and verdicts are right on a virtual disk (minutes)
     Coverage(coverage::Options),
+    /// How often mark's proof of a steady state is right, on windows whose rate is known (a minute)
+    MarkSteady(mark_steady::Options),
     /// How often a drive's cache is rightly told by reading again (minutes)
     Pattern(pattern::Options),
     /// Where writes are said to become slow for good, on drives whose caches are known (a minute)
@@ -192,8 +195,11 @@ fn main() -> ExitCode {
 type Validation = (&'static str, &'static str, fn() -> Result<bool>);
 
 /// All of them, in the order in which they run when none is named: the short ones first.
-const ALL: [Validation; 41] = [
+const ALL: [Validation; 42] = [
     ("trend", "histories, rightly said to have changed or not", || trend::run(&defaults())),
+    ("mark-steady", "mark's proof of a steady state, on windows whose rate is known", || {
+        mark_steady::run(&defaults())
+    }),
     ("serve", "served virtual drives, tried with flashbench and fio", || serve::run(&defaults())),
     ("explain", "what commands were predicted to do, and did", || explain::run(&defaults())),
     ("judge", "results of fio on served virtual drives, judged again", || judge::run(&defaults())),
@@ -304,6 +310,7 @@ fn run(name: Option<Name>) -> Result<bool> {
         Some(Name::Lab(options)) => lab::run(&options),
         Some(Name::Cuts(options)) => cuts::run(&options),
         Some(Name::Coverage(options)) => coverage::run(&options),
+        Some(Name::MarkSteady(options)) => mark_steady::run(&options),
         Some(Name::Pattern(options)) => pattern::run(&options),
         Some(Name::Loop(options)) => hot_loop::run(&options),
         Some(Name::FioParity(options)) => fio_parity::run(&options),
