@@ -9,6 +9,7 @@ mod repeatable;
 mod steady;
 mod undisturbed;
 pub(crate) mod unhindered;
+mod wave;
 
 use std::collections::BTreeMap;
 

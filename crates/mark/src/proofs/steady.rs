@@ -4,7 +4,7 @@ use stats::{
     Cost, Penalty, Proof, Verdict, drift, ess, level_change, median, median_interval, pelt,
 };
 
-use super::{Case, MARGIN, mb_s, percent};
+use super::{Case, MARGIN, mb_s, percent, wave};
 use crate::findings::CONFIDENCE;
 
 /// Chance of finding a drift where there is none.
@@ -53,6 +53,22 @@ pub(super) fn judge(case: &Case<'_>) -> Proof {
                 percent(widest)
             ),
             state,
+        );
+    }
+    let windows: Vec<&[u64]> = series().collect();
+    if proof.verdict == Verdict::Proven
+        && let Some(wave) = wave::strongest(&windows, STRAY_SHARE)
+        && wave.amplitude > MARGIN / 2.0
+    {
+        let (size, cycles) = (percent(wave.amplitude), wave.cycles);
+        let often = if cycles == 1 { "once".to_owned() } else { format!("{cycles} times") };
+        doubt(
+            &mut proof,
+            format!(
+                "throughput goes up and down by about ± {size} within the windows, {often} in each: a longer --duration \
+                 averages over it"
+            ),
+            "waves",
         );
     }
     let state = match proof.verdict {
