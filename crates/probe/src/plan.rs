@@ -143,8 +143,9 @@ impl Task {
             Task::Align(_) => Nanos::secs(300),
             Task::Interval(_) | Task::Parallelism => Nanos::secs(60),
             Task::Scatter(_) | Task::Surface(_) => Nanos::secs(120),
-            Task::Fat | Task::WriteBuffer => Nanos::secs(300),
+            Task::WriteBuffer => Nanos::secs(300),
             // On the slowest of drawn cards each write too many takes seconds.
+            Task::Fat => Nanos::secs(600),
             Task::OpenAu(_) => Nanos::secs(900),
             Task::SlcCache(_) | Task::SpeedClass => Nanos::secs(900),
             // A slow card takes minutes for what exceeds a large cache.
