@@ -122,15 +122,35 @@ pub fn filesystem(dir: &Path) -> Result<String> {
     Ok(text.lines().last().unwrap_or("unknown").trim().to_owned())
 }
 
-/// The command that was given, as it is typed.
+/// The command that was given, as it is typed, without the directories of this machine.
 pub fn command() -> String {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    format!("scripts/validate {}", arguments.join(" ")).trim_end().to_owned()
+    shown(std::env::args().skip(1))
+}
+
+fn shown(arguments: impl Iterator<Item = String>) -> String {
+    let mut text = "scripts/validate".to_owned();
+    let mut is_directory = false;
+    for argument in arguments {
+        let name = argument.split('=').next().unwrap_or_default();
+        let names_directory = ["--out", "--keep"].contains(&name);
+        if !is_directory && !names_directory {
+            text += &format!(" {argument}");
+        }
+        is_directory = names_directory && name == argument;
+    }
+    text
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_command_is_shown_without_directories() {
+        let given = ["logs", "--out", "/srv/out", "--logs", "9", "--keep=/srv/logs", "--threads=2"];
+        let text = shown(given.into_iter().map(str::to_owned));
+        assert_eq!(text, "scripts/validate logs --logs 9 --threads=2");
+    }
 
     // A wrong field would put another machine's figures, or none, under every table.
     #[test]
