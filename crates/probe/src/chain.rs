@@ -326,13 +326,6 @@ fn probe(
             let (mut findings, caveats) = keep(&mut e.align, align::probe(desk, known, options)?)?;
             if desk.may_write() {
                 let (mut more, _) = by_writes(desk, known, &findings, &mut e.boundary)?;
-                let block = more.iter().find(|finding| finding.name == Name::EraseBlock);
-                if let (Some(block), Some(seen)) = (block.and_then(|f| f.value), &e.align) {
-                    for page in align::pages(seen, &findings, block) {
-                        findings.retain(|finding| finding.name != page.name);
-                        findings.push(page);
-                    }
-                }
                 narrow(&findings, &mut more);
                 findings.extend(more);
             }

@@ -20,7 +20,6 @@ mod sampler;
 mod survey;
 mod sweep;
 mod verdict;
-mod written;
 
 use block::{Bytes, DriveInfo, DriveKind, Nanos, quoted};
 use serde::{Deserialize, Serialize};
@@ -33,7 +32,6 @@ pub use self::page::Layout;
 pub use self::row::{Row, Source};
 pub use self::survey::Conditions;
 pub use self::verdict::{Judgement, infer};
-pub(crate) use self::written::pages;
 use crate::desk::{Desk, Halt};
 use crate::finding::{Finding, Name, Outcome, Verdict};
 use crate::known::Known;
