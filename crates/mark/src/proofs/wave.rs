@@ -4,12 +4,12 @@ use std::f64::consts::TAU;
 
 /// Most cycles in a window: each half of a cycle then lasts a tenth of it.
 const CYCLES_MAX: usize = 5;
-/// Frequencies whose power is that of the noise: from a quarter of the slices up.
-const NOISE_FREQUENCIES: usize = 12;
+/// Frequencies whose power is that of the noise, in cycles.
+const NOISE: std::ops::Range<usize> = 6..12;
 /// Fewest slices of a window that is looked at.
 const SLICES_MIN: usize = 24;
-/// Quantile of the normal distribution for 5% over all frequencies.
-const Z: f64 = 2.33;
+/// Quantile of the normal distribution for 1% over all frequencies.
+const Z: f64 = 2.88;
 
 /// A wave.
 pub(super) struct Wave {
@@ -22,8 +22,7 @@ pub(super) struct Wave {
 /// The strongest wave that noise does not explain; `None` where there is none. One in `stray_share` windows, the strongest,
 /// do not count.
 ///
-/// By the mean power over the windows at one to five cycles, beside that at high frequencies, which is the noise of slices that do
-/// not resemble their neighbours. The differences of neighbouring parts, by which levels are found, hold a fast wave themselves.
+/// By the mean power over the windows at one to five cycles, beside that at six to eleven, which is noise. The differences of neighbouring parts, by which levels are found, hold a fast wave themselves.
 pub(super) fn strongest(windows: &[&[u64]], stray_share: usize) -> Option<Wave> {
     let windows: Vec<Vec<f64>> = windows.iter().filter_map(|window| shares(window)).collect();
     let all = windows.len();
@@ -34,19 +33,17 @@ pub(super) fn strongest(windows: &[&[u64]], stray_share: usize) -> Option<Wave> 
     // Mean and variance of the sum of the least `counted` of as many exponential variables of mean 1.
     let weights = (0..counted).map(|at| (counted - at) as f64 / (all - at) as f64);
     let (sum, squares) = weights.fold((0.0, 0.0), |(sum, squares), w| (sum + w, squares + w * w));
-    let power = |frequency: &dyn Fn(usize) -> usize| {
-        let mut powers: Vec<f64> =
-            windows.iter().map(|window| power(window, frequency(window.len()))).collect();
+    let power = |cycles: usize| {
+        let mut powers: Vec<f64> = windows.iter().map(|window| power(window, cycles)).collect();
         powers.sort_unstable_by(f64::total_cmp);
         powers[..counted].iter().sum::<f64>() / sum
     };
-    let high = |nth: usize| power(&|slices| slices / 4 + nth * slices / (4 * NOISE_FREQUENCIES));
-    let noise = (0..NOISE_FREQUENCIES).map(high).sum::<f64>() / NOISE_FREQUENCIES as f64;
+    let noise = NOISE.map(power).sum::<f64>() / NOISE.len() as f64;
     // The quantile of a gamma distribution of that mean and variance (Wilson and Hilferty, 1931).
     let part = squares / (9.0 * sum * sum);
     let by_chance = noise * (1.0 - part + Z * part.sqrt()).powi(3);
     (1..=CYCLES_MAX)
-        .map(|cycles| (cycles, power(&|_| cycles)))
+        .map(|cycles| (cycles, power(cycles)))
         .filter(|(_, power)| *power > by_chance)
         .max_by(|a, b| a.1.total_cmp(&b.1))
         .map(|(cycles, power)| Wave { amplitude: (power - noise).max(0.0).sqrt(), cycles })
