@@ -8,10 +8,12 @@ use std::time::Instant;
 use anyhow::{Context as _, Result, bail};
 
 use super::Turn;
-use super::place::Place;
+use super::place::{Place, Spec};
 
 /// Name of the pair in the table.
 pub const BOTH: &str = "f3write, f3read";
+/// Name of the prober in the table.
+pub const PROBE: &str = "f3probe";
 
 fn tool(program: &str, words: &[&str]) -> Result<String> {
     let output = Command::new(program)
@@ -53,7 +55,6 @@ pub fn write_and_read(place: &Place) -> Result<Turn> {
     let at = place.work.join("mounted");
     fs::create_dir_all(&at)?;
     let path = at.to_string_lossy().into_owned();
-    let began = Instant::now();
     let (mut seconds, written) = {
         let _mounted = Mounted::new(&device, &at)?;
         let began = Instant::now();
@@ -63,7 +64,6 @@ pub fn write_and_read(place: &Place) -> Result<Turn> {
             fs::read_dir(&at)?.flatten().filter_map(|file| Some(file.metadata().ok()?.len()));
         (seconds, files.sum::<u64>())
     };
-    eprintln!("f3write and unmounting took {:.1} s", began.elapsed().as_secs_f64());
     let said = {
         let _mounted = Mounted::new(&device, &at)?;
         let began = Instant::now();
@@ -74,18 +74,25 @@ pub fn write_and_read(place: &Place) -> Result<Turn> {
     };
     let line = |head: &str| {
         let line = said.lines().find_map(|line| line.trim().strip_prefix(head));
-        line.and_then(|line| line.split('(').next()).map_or("-", str::trim).to_owned()
+        line.and_then(|line| line.split_once('(')).map(|(size, rest)| (size.trim(), rest))
     };
-    let lost = line("Data LOST:");
-    let is_lost = !lost.starts_with("0.00 Byte");
+    let sectors = |rest: &str| rest.split_ascii_whitespace().next()?.parse::<u64>().ok();
+    let (ok, _) = line("Data OK:").context("f3read says nothing of what it read")?;
+    let (lost, rest) = line("Data LOST:").context("f3read says nothing of what is lost")?;
+    let lost_bytes = 512 * sectors(rest).context("f3read gives no count of lost sectors")?;
+    let Spec { name, claimed, real, bad, .. } = *place.spec;
     Ok(Turn {
-        place: place.spec.name,
+        place: name,
+        round: 0,
         program: BOTH,
         written,
         read: written,
         seconds,
-        said: format!("{} sound, {lost} lost", line("Data OK:")),
-        is_right: is_lost == (place.spec.real < place.spec.claimed),
+        said: format!("{ok} sound, {lost} lost"),
+        is_right: match bad {
+            Some((_, len)) => lost_bytes == len,
+            None => (lost_bytes > 0) == (real < claimed),
+        },
     })
 }
 
@@ -115,7 +122,8 @@ pub fn probe(place: &Place) -> Result<Turn> {
     };
     Ok(Turn {
         place: place.spec.name,
-        program: "f3probe",
+        round: 0,
+        program: PROBE,
         written: after.1 - before.1,
         read: after.0 - before.0,
         seconds,

@@ -16,8 +16,7 @@ use crate::loop_device::LoopDevice;
 use crate::serve::server::Server;
 
 /// A fast fake, so that its life is a second or two.
-const FAKE: &str =
-    "mlc-nvme?capacity=512MiB&faults.real_capacity_bytes=335544320&faults.beyond=lose";
+const FAKE: &str = "optane?capacity=512MiB&faults.real_capacity_bytes=335544320&faults.beyond=lose";
 
 /// A run that was killed.
 #[derive(Clone, Debug)]

@@ -1,5 +1,5 @@
-//! `full`: `probe capacity --full` beside f3write, f3read and f3probe, killed at random moments, and looking for one bad
-//! block in 8 GiB.
+//! `full`: `probe capacity --full` beside f3write, f3read and f3probe, in turn on the same places, one of which has a bad
+//! block in 8 GiB; and killed at random moments.
 
 mod f3;
 mod kills;
@@ -13,17 +13,18 @@ use anyhow::{Context as _, Result};
 use clap::Args;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
+use stats::{RatioInterval, median, paired_ratio};
 
 use crate::binary::Binary;
 use crate::provenance::{self, Machine};
 use crate::sheet;
 use place::{PLACES, Place};
 
-/// Kills that the table promises.
+/// Kills and rounds that the table promises.
 const KILLS: u32 = 50;
-/// A drive of 8 GiB with one bad block, and that block.
-const ONE_BAD: &str = "sim:usb-tlc?capacity=8GiB&faults.corrupt=5368750080+4096";
-const BAD: u64 = 5_368_750_080;
+const ROUNDS: u32 = 6;
+/// Confidence of intervals.
+const CONFIDENCE: f64 = 0.95;
 
 /// Options of `full`.
 #[derive(Args, Clone, Debug)]
@@ -31,10 +32,13 @@ pub struct Options {
     /// Count of kills
     #[arg(long, default_value_t = KILLS, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     kills: u32,
+    /// Count of rounds: in each, each program writes and reads back each place; an interval takes 6
+    #[arg(long, default_value_t = ROUNDS, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    rounds: u32,
     /// Seed of the moments [default: a fresh one, which is recorded]
     #[arg(long)]
     seed: Option<u64>,
-    /// Where the table goes [default: docs/validation; target/validate for trials of under 50 kills]
+    /// Where the table goes [default: docs/validation; target/validate for trials of under 50 kills or 6 rounds]
     #[arg(long)]
     out: Option<PathBuf>,
 }
@@ -43,6 +47,7 @@ pub struct Options {
 #[derive(Clone, Debug)]
 struct Turn {
     place: &'static str,
+    round: u32,
     program: &'static str,
     written: u64,
     read: u64,
@@ -58,84 +63,141 @@ impl Turn {
     }
 }
 
-/// Compares, kills, looks for the bad block, and writes the table; false where something is not as claimed.
+/// Compares, kills, and writes the table; false where something is not as claimed.
 ///
 /// # Errors
 /// When a program cannot be run, or the table not be written.
 pub fn run(options: &Options) -> Result<bool> {
-    let out = sheet::table_dir(options.out.as_deref(), options.kills < KILLS)?;
+    let is_trial = options.kills < KILLS || options.rounds < ROUNDS;
+    let out = sheet::table_dir(options.out.as_deref(), is_trial)?;
     let (commit, load) = (provenance::commit()?, provenance::load());
     let seed = options.seed.unwrap_or_else(provenance::fresh_seed);
     let binary = Binary::find()?;
     let work = fs::canonicalize(sheet::work_dir()?)?;
     let work = work.join(format!("full-{}", std::process::id()));
     fs::create_dir_all(&work).with_context(|| work.display().to_string())?;
-    let done = on(&work, &binary, options.kills, seed);
+    let done = on(&work, &binary, options, seed);
     fs::remove_dir_all(&work).with_context(|| work.display().to_string())?;
     let (turns, kills) = done?;
-    let bad = one_bad(&binary)?;
     let path = out.join("full.csv");
     fs::write(&path, csv(&turns, &kills))
         .with_context(|| format!("{}: cannot be written", path.display()))?;
     let more = [("Seed of the moments", seed.to_string()), ("Load average at the start", load)];
     let head = sheet::provenance(&commit, &Machine::here(), "full.csv", &more);
-    sheet::write(&out.join("full.md"), &page(&head, &turns, &kills, &bad))?;
+    let pairs = pairs(&turns);
+    sheet::write(&out.join("full.md"), &page(&head, &turns, &pairs, &kills))?;
     let is_same = kills.iter().all(|kill| kill.is_same);
-    Ok(turns.iter().all(|turn| turn.is_right) && !slower(&turns) && is_same && bad.is_right)
+    let is_slower = pairs.iter().any(|pair| pair.claim() == Claim::NotMet);
+    Ok(turns.iter().all(|turn| turn.is_right) && !is_slower && is_same)
 }
 
 fn on(
     work: &Path,
     binary: &Binary,
-    kills: u32,
+    options: &Options,
     seed: u64,
 ) -> Result<(Vec<Turn>, Vec<kills::Kill>)> {
+    let mut dice = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let kills = kills::run(work, binary, options.kills, &mut dice)?;
     let mut turns = Vec::new();
     for spec in &PLACES {
         eprintln!("{}", spec.name);
         let place = Place::make(spec, work, binary)?;
-        turns.push(place::full(&place, binary)?);
-        turns.push(f3::write_and_read(&place)?);
+        // At least in both orders: who comes first may pay for the room of what lies under it.
+        let rounds = if spec.paired { options.rounds } else { options.rounds.min(2) };
+        for round in 0..rounds {
+            // Who comes first meets the place as the other left it: ours and theirs in turn.
+            let order = if round % 2 == 0 { [true, false] } else { [false, true] };
+            for is_ours in order {
+                let turn = match is_ours {
+                    true => place::full(&place, binary)?,
+                    false => f3::write_and_read(&place)?,
+                };
+                turns.push(noted(Turn { round, ..turn }));
+            }
+        }
         if spec.probed {
-            turns.push(f3::probe(&place)?);
+            turns.push(noted(f3::probe(&place)?));
         }
     }
-    let mut dice = Xoshiro256PlusPlus::seed_from_u64(seed);
-    let kills = kills::run(work, binary, kills, &mut dice)?;
     Ok((turns, kills))
 }
 
-/// Answer on the drive with one bad block.
-struct OneBad {
-    said: String,
-    is_right: bool,
+/// Prints a turn.
+fn noted(turn: Turn) -> Turn {
+    let Turn { round, program, said, seconds, .. } = &turn;
+    eprintln!("  round {}, {program}: {said}; {seconds:.1} s", round + 1);
+    turn
 }
 
-fn one_bad(binary: &Binary) -> Result<OneBad> {
-    eprintln!("one bad block in 8 GiB");
-    let words = ["probe", "capacity", ONE_BAD, "--full", "--write"];
-    let body = binary.body(&words.map(str::to_owned))?;
-    let full = &body["evidence"]["full"];
-    let said = body["findings"][0]["reason"].as_str().unwrap_or_default().to_owned();
-    let is_right = full["bad"][0][0] == BAD && full["bad_bytes"] == 4096 && full["bad_places"] == 1;
-    Ok(OneBad { said, is_right })
+/// Both programs on one place, round by round.
+struct Pair {
+    place: &'static str,
+    ratio: Option<RatioInterval>,
 }
 
-/// True where a place was slower to write and read back than with f3.
-fn slower(turns: &[Turn]) -> bool {
-    PLACES.iter().any(|place| {
-        let rate = |program: &str| {
-            let is = |turn: &&Turn| turn.place == place.name && turn.program == program;
-            turns.iter().find(is).map_or(0.0, Turn::rate)
+/// Verdict on the claim that ours is no slower.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Claim {
+    Met,
+    Undecided,
+    NotMet,
+}
+
+impl Pair {
+    fn claim(&self) -> Claim {
+        match &self.ratio {
+            Some(RatioInterval { low: Some(low), .. }) if *low >= 1.0 => Claim::Met,
+            Some(RatioInterval { high: Some(high), .. }) if *high < 1.0 => Claim::NotMet,
+            _ => Claim::Undecided,
+        }
+    }
+
+    fn row(&self) -> Vec<String> {
+        let rounds = self.ratio.as_ref().map_or(0, |ratio| ratio.n);
+        let ratio = match &self.ratio {
+            Some(RatioInterval { ratio, low: Some(low), high: Some(high), .. }) => {
+                format!("{ratio:.3} ({low:.3}–{high:.3})")
+            }
+            Some(RatioInterval { ratio, .. }) => format!("{ratio:.3}"),
+            None => "-".to_owned(),
         };
-        rate(place::FULL) < rate(f3::BOTH)
-    })
+        let claim = match self.claim() {
+            Claim::Met => "met",
+            Claim::Undecided => "undecided",
+            Claim::NotMet => "**not met**",
+        };
+        vec![self.place.to_owned(), rounds.to_string(), ratio, "≥ 1".to_owned(), claim.to_owned()]
+    }
+}
+
+fn of<'a>(
+    turns: &'a [Turn],
+    place: &'a str,
+    program: &'a str,
+) -> impl Iterator<Item = &'a Turn> + 'a {
+    turns.iter().filter(move |turn| turn.place == place && turn.program == program)
+}
+
+fn pairs(turns: &[Turn]) -> Vec<Pair> {
+    let paired = PLACES.iter().filter(|spec| spec.paired);
+    let pair = |spec: &place::Spec| {
+        let rates = |program| of(turns, spec.name, program).map(Turn::rate).collect::<Vec<_>>();
+        let ratio = paired_ratio(&rates(place::FULL), &rates(f3::BOTH), CONFIDENCE);
+        Pair { place: spec.name, ratio }
+    };
+    paired.map(pair).collect()
 }
 
 fn csv(turns: &[Turn], kills: &[kills::Kill]) -> String {
-    let mut text = "place,program,written_bytes,read_bytes,seconds,is_right\n".to_owned();
-    for Turn { place, program, written, read, seconds, is_right, .. } in turns {
-        let _ = writeln!(text, "\"{place}\",{program},{written},{read},{seconds:.2},{is_right}");
+    let mut text =
+        "place,round,program,written_bytes,read_bytes,seconds,is_right,answer\n".to_owned();
+    for Turn { place, round, program, written, read, seconds, said, is_right } in turns {
+        let _ = writeln!(
+            text,
+            "\"{place}\",{},\"{program}\",{written},{read},{seconds:.2},{is_right},\"{said}\"",
+            round + 1
+        );
     }
     text.push_str("\nkilled_at_us,parts_done,same_answer\n");
     for kill in kills {
@@ -144,38 +206,96 @@ fn csv(turns: &[Turn], kills: &[kills::Kill]) -> String {
     text
 }
 
-fn page(head: &str, turns: &[Turn], kills: &[kills::Kill], bad: &OneBad) -> String {
-    let rows: Vec<Vec<String>> = turns
-        .iter()
-        .map(|turn| {
-            vec![
-                turn.place.to_owned(),
-                turn.program.to_owned(),
-                turn.said.clone(),
-                if turn.is_right { "yes" } else { "no" }.to_owned(),
-                format!("{:.0}", turn.written as f64 / 1e6),
-                format!("{:.0}", turn.read as f64 / 1e6),
-                format!("{:.1}", turn.seconds),
-                format!("{:.1}", turn.rate() / 1e6),
-            ]
-        })
+/// A program on a place, all its rounds together.
+fn row(turns: &[&Turn]) -> Option<Vec<String>> {
+    let first = turns.first()?;
+    let mut answers: Vec<&str> = turns.iter().map(|turn| &*turn.said).collect();
+    answers.dedup();
+    let right = turns.iter().filter(|turn| turn.is_right).count();
+    let middle = |of: &dyn Fn(&Turn) -> f64| {
+        let values: Vec<f64> = turns.iter().map(|turn| of(turn)).collect();
+        median(&values).unwrap_or_default()
+    };
+    Some(vec![
+        first.place.to_owned(),
+        first.program.to_owned(),
+        answers.join("; "),
+        format!("{right} of {}", turns.len()),
+        format!("{:.0}", middle(&|turn| turn.written as f64) / 1e6),
+        format!("{:.0}", middle(&|turn| turn.read as f64) / 1e6),
+        format!("{:.1}", middle(&|turn| turn.seconds)),
+        format!("{:.1}", middle(&Turn::rate) / 1e6),
+    ])
+}
+
+fn page(head: &str, turns: &[Turn], pairs: &[Pair], kills: &[kills::Kill]) -> String {
+    let programs = [place::FULL, f3::BOTH, f3::PROBE];
+    let each = PLACES.iter().flat_map(|spec| programs.map(|program| (spec.name, program)));
+    let rows: Vec<Vec<String>> = each
+        .filter_map(|(place, program)| row(&of(turns, place, program).collect::<Vec<_>>()))
         .collect();
-    let same = kills.iter().filter(|kill| kill.is_same).count();
     let columns = ["place", "program", "answer", "right", "MB written", "MB read", "s", "MB/s"];
+    let ratios: Vec<Vec<String>> = pairs.iter().map(Pair::row).collect();
+    let claimed = |claim: Claim| pairs.iter().filter(|pair| pair.claim() == claim).count();
+    let ours = || turns.iter().filter(|turn| turn.program == place::FULL);
+    let right = ours().filter(|turn| turn.is_right).count();
+    let same = kills.iter().filter(|kill| kill.is_same).count();
+    let under_way = kills.iter().filter(|kill| kill.parts > 0).count();
     format!(
-        "# All of a drive, written and read back\n\n`probe capacity --full` was {} than f3write and f3read on any place. \
-         Of {} runs that were killed, {same} came to the same answer when resumed. One bad block of 4 KiB in 8 GiB was {}: \
-         {}.\n\n{head}Each place is written and read back once by each program, one after the other: `probe capacity \
-         --full` and f3probe on the device, f3write and f3read on a filesystem there, which they fill, mounted again in \
-         between. Seconds are those of the programs; f3's leave out making the filesystem and mounting it. Bytes are those \
-         of f3's files, of the device for `--full`, and those that the kernel counted for f3probe.\n\n{}\n\
+        "# All of a drive, written and read back\n\n`probe capacity --full` gave the right answer in {right} of {} runs. \
+         Bytes per second at least those of f3write and f3read: met on {} of {} places, undecided on {}, not met on {}. Of {} \
+         runs that were killed, {same} came to the same answer when resumed.\n\n{head}Each place is written and read back by \
+         each program in turn: `probe capacity --full` on the device, f3write and f3read on a filesystem there (ext4 without \
+         a journal), which they fill, mounted again in between. Each round runs both, and the next one in the other order. \
+         Served drives are virtual drives behind FUSE and a loop device; they take the time that the drive would take, but \
+         for that of 8 GiB, which is as fast as the machine. f3probe runs once, with `--destructive --reset-type=2`, since \
+         it resets only USB devices. Seconds are those of the programs, of ours from its start to its end; f3's leave out \
+         making the filesystem and mounting it. Bytes are those of f3's files, of the device for `--full`, and those that \
+         the kernel counted for f3probe. Medians of the rounds.\n\n{}\n\
+         Bytes per second of `--full` over those of f3write and f3read together: median of the rounds' ratios, with its \
+         95% interval.\n\n{}\n\
          Kills: SIGKILL at a moment drawn evenly from the life of a run on a served fake, then `--resume`; verdict, size \
-         and bad bytes are compared with those of a run that nobody disturbed. Runs that had ended before their moment \
-         came are not counted.\n",
-        if slower(turns) { "slower" } else { "no slower" },
+         and bad bytes are compared with those of a run that nobody disturbed. {under_way} of the runs had recorded a part \
+         when they were killed. Runs that had ended before their moment came, or had no record yet, are not counted.\n",
+        ours().count(),
+        claimed(Claim::Met),
+        pairs.len(),
+        claimed(Claim::Undecided),
+        claimed(Claim::NotMet),
         kills.len(),
-        if bad.is_right { "found" } else { "not found" },
-        bad.said,
         sheet::table(3, &columns, &rows),
+        sheet::table(1, &["place", "rounds", "ratio", "claim", ""], &ratios),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Breaks when rounds are paired with those of another place, or a program that is slower in all of them passes.
+    #[test]
+    fn rates_are_compared_round_by_round() {
+        let turn = |program, round: u32, seconds: f64| Turn {
+            place: PLACES[0].name,
+            round,
+            program,
+            written: 1 << 20,
+            read: 1 << 20,
+            seconds,
+            said: String::new(),
+            is_right: true,
+        };
+        let all = |ours: f64| -> Vec<Turn> {
+            let rounds = (0..6).map(|round| (round, f64::from(round + 1)));
+            let both = |(round, noise): (u32, f64)| {
+                [turn(place::FULL, round, noise * ours), turn(f3::BOTH, round, noise)]
+            };
+            rounds.flat_map(both).collect()
+        };
+        assert_eq!(pairs(&all(1.01))[0].claim(), Claim::NotMet);
+        assert_eq!(pairs(&all(0.99))[0].claim(), Claim::Met);
+        assert_eq!(pairs(&all(0.99))[1].claim(), Claim::Undecided);
+        assert_eq!(pairs(&all(0.99)[..10])[0].claim(), Claim::Undecided);
+        assert!(pairs(&all(0.5))[0].row()[2].starts_with("2.000 (2.000"));
+    }
 }

@@ -23,17 +23,27 @@ pub struct Spec {
     /// Stated and real size.
     pub claimed: u64,
     pub real: u64,
+    /// The only bytes that it does not keep: where they begin, and their count.
+    pub bad: Option<(u64, u64)>,
+    /// What its virtual drive is given goes into a file, since memory would not hold it.
+    pub stored: bool,
     /// f3probe tries it too.
     pub probed: bool,
+    /// Rates are compared here, in as many rounds as are asked for; in two otherwise.
+    pub paired: bool,
 }
 
-pub const PLACES: [Spec; 3] = [
+/// A virtual drive of 32 MiB or 64 MiB takes the seconds that it would take; the last one is as fast as the machine.
+pub const PLACES: [Spec; 4] = [
     Spec {
         name: "loop device over a file of 4 GiB",
         model: None,
         claimed: 4 << 30,
         real: 4 << 30,
+        bad: None,
+        stored: false,
         probed: true,
+        paired: true,
     },
     Spec {
         name: "served fake of 64 MiB that has 24 MiB",
@@ -42,14 +52,30 @@ pub const PLACES: [Spec; 3] = [
         ),
         claimed: 64 << 20,
         real: 24 << 20,
+        bad: None,
+        stored: false,
         probed: true,
+        paired: true,
     },
     Spec {
         name: "served card of 32 MiB",
         model: Some("sdcard-4m?capacity=32MiB"),
         claimed: 32 << 20,
         real: 32 << 20,
+        bad: None,
+        stored: false,
         probed: true,
+        paired: true,
+    },
+    Spec {
+        name: "served drive of 8 GiB with a bad block of 4 KiB",
+        model: Some("optane?capacity=8GiB&faults.corrupt=5368750080+4096"),
+        claimed: 8 << 30,
+        real: 8 << 30,
+        bad: Some((5_368_750_080, 4096)),
+        stored: true,
+        probed: false,
+        paired: false,
     },
 ];
 
@@ -70,7 +96,9 @@ impl Place {
     pub fn make(spec: &'static Spec, work: &Path, binary: &Binary) -> Result<Place> {
         let (server, backing) = match spec.model {
             Some(model) => {
-                let server = Server::start(binary, model)?;
+                let store = work.to_string_lossy();
+                let flags = if spec.stored { &["--store", &*store][..] } else { &[] };
+                let server = Server::with(binary, model, flags)?;
                 let file = server.file().to_owned();
                 (Some(server), file)
             }
@@ -109,16 +137,26 @@ pub fn full(place: &Place, binary: &Binary) -> Result<Turn> {
     let began = Instant::now();
     let body = binary.body(&words.map(str::to_owned))?;
     let seconds = began.elapsed().as_secs_f64();
+    let Spec { name, real, bad, .. } = *place.spec;
     let value = body["findings"][0]["value"].as_u64();
     let full = &body["evidence"]["full"];
     let bytes = |name: &str| full[name].as_u64().unwrap_or_default();
-    Ok(Turn {
-        place: place.spec.name,
-        program: FULL,
-        written: bytes("written_bytes"),
-        read: bytes("verified_bytes"),
-        seconds,
-        said: value.map_or("unknown".to_owned(), |value| format!("{value} bytes")),
-        is_right: value == Some(place.spec.real),
-    })
+    let first = full["bad"][0][0].as_u64();
+    let said = match (value, first) {
+        (Some(value), _) => format!("{value} bytes"),
+        (None, Some(first)) => {
+            format!("damaged: {} bytes lost, the first at {first}", bytes("bad_bytes"))
+        }
+        (None, None) => "unknown".to_owned(),
+    };
+    let is_right = match bad {
+        None => value == Some(real),
+        Some((offset, len)) => {
+            value.is_none()
+                && first == Some(offset)
+                && (bytes("bad_bytes"), bytes("bad_places")) == (len, 1)
+        }
+    };
+    let (written, read) = (bytes("written_bytes"), bytes("verified_bytes"));
+    Ok(Turn { place: name, round: 0, program: FULL, written, read, seconds, said, is_right })
 }

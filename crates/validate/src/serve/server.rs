@@ -24,12 +24,21 @@ impl Server {
     /// # Errors
     /// When drivescope cannot; its own words stand on stderr.
     pub fn start(binary: &Binary, model: &str) -> Result<Server> {
+        Server::with(binary, model, &[])
+    }
+
+    /// As [`Server::start`], with flags of `sim serve`.
+    ///
+    /// # Errors
+    /// The same.
+    pub fn with(binary: &Binary, model: &str, flags: &[&str]) -> Result<Server> {
         let mountpoint = sheet::work_dir()?.join(format!("served-{model}"));
         std::fs::create_dir_all(&mountpoint)
             .with_context(|| format!("{}: cannot be made", mountpoint.display()))?;
         let mut child = binary
             .command()
             .args(["sim", "serve", model, "--json"])
+            .args(flags)
             .arg(&mountpoint)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
