@@ -19,6 +19,7 @@ use product::args;
 
 mod advice;
 mod advice_states;
+mod bad_ends;
 mod btt;
 mod bursts;
 mod capacity_full;

@@ -126,6 +126,8 @@ pub struct Content {
     pub told_by_udev: Option<String>,
     /// Why its signatures are not known.
     pub unread: Option<String>,
+    /// Bad blocks where there may be more signatures.
+    pub unreadable: Option<String>,
 }
 
 /// All disks of this machine, by kernel name. Devices without a size are left out: idle loop
@@ -213,6 +215,10 @@ fn device(
                 .as_ref()
                 .map(|why| Use::Unread { device: name.to_owned(), why: why.clone() }),
         );
+        let unreadable = content.unreadable.iter();
+        why_not.extend(
+            unreadable.map(|why| Use::Unreadable { device: name.to_owned(), why: why.clone() }),
+        );
     }
     // What a table says that the kernel may not have read; of others nothing more is to be found.
     let is_table = |signature: &Signature| signature.usage == signature::Usage::Table;
@@ -220,8 +226,15 @@ fn device(
         && let Ok(inside) =
             open(&node.dev_path(roots)).and_then(|file| content::inside(node, &file))
     {
-        let is_new =
-            |found: &Use| !matches!(found, Use::Partitioned { .. }) && !why_not.contains(found);
+        // Those of the disk and of each partition are named with their own places already.
+        let is_of_partitions = |found: &Use| match found {
+            Use::Partitioned { .. } => true,
+            Use::Unreadable { .. } => {
+                why_not.iter().any(|known| matches!(known, Use::Unreadable { .. }))
+            }
+            _ => false,
+        };
+        let is_new = |found: &Use| !is_of_partitions(found) && !why_not.contains(found);
         let more: Vec<Use> = inside.into_iter().filter(is_new).collect();
         why_not.extend(more);
     }
@@ -266,10 +279,12 @@ fn content_of(roots: &Roots, node: &BlockNode) -> Content {
     let path = node.dev_path(roots);
     let signatures = open(&path).and_then(|file| signature::probe_file(&file, node.size()));
     match signatures {
-        Ok(signatures) => Content { signatures, told_by_udev, unread: None },
+        Ok((signatures, unreadable)) => {
+            Content { signatures, told_by_udev, unread: None, unreadable }
+        }
         Err(error) => {
             let unread = Some(format!("{}: {error}", path.display()));
-            Content { signatures: Vec::new(), told_by_udev, unread }
+            Content { told_by_udev, unread, ..Content::default() }
         }
     }
 }

@@ -40,7 +40,7 @@ pub enum Hazard {
     Signature(String),
     /// Other users, where it cannot be found out whether there are any (`unknown:users`).
     UnknownUsers,
-    /// Partitions of a table that cannot be read in full (`unknown:content`).
+    /// What a table or a place with bad blocks would show if it could be read in full (`unknown:content`).
     UnknownContent,
 }
 
@@ -279,7 +279,7 @@ fn judge(uses: Vec<Use>, consent: &Consent, request: &Request) -> Vec<Reason> {
                 Hazard::Signature(signature.kind.to_owned())
             }
             Use::UsersUnknown { .. } => Hazard::UnknownUsers,
-            Use::ContentUnknown { .. } => Hazard::UnknownContent,
+            Use::ContentUnknown { .. } | Use::Unreadable { .. } => Hazard::UnknownContent,
             _ => Hazard::Partitions,
         };
         let is_table = matches!(&found, Use::Signed { .. }) && hazard == Hazard::Partitions;

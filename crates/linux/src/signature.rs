@@ -17,9 +17,11 @@ use block::Bytes;
 use serde::Serialize;
 
 mod magics;
+pub(crate) mod patient;
 pub(crate) mod table;
 
 use magics::{At, MAGICS};
+use patient::Patient;
 
 /// Read at once from the beginning: the region of most signatures, with the first label of ZFS.
 const HEAD: u64 = 512 << 10;
@@ -75,12 +77,15 @@ pub fn kinds() -> BTreeSet<&'static str> {
     of_table.map(|magic| magic.kind).chain(by_code).collect()
 }
 
-/// Signatures on an open file or device of `size`.
+/// Signatures on an open file or device of `size`, and the places with bad blocks, where there may be more.
 ///
 /// # Errors
-/// When it cannot be read where a signature may be.
-pub fn probe_file(file: &File, size: Bytes) -> io::Result<Vec<Signature>> {
-    probe(size, &mut |offset, buffer| file.read_exact_at(buffer, offset))
+/// When it cannot be read at all.
+pub fn probe_file(file: &File, size: Bytes) -> io::Result<(Vec<Signature>, Option<String>)> {
+    let mut read = |offset: u64, buffer: &mut [u8]| file.read_exact_at(buffer, offset);
+    let mut patient = Patient::new(&mut read);
+    let found = probe(size, &mut |offset, buffer| patient.read(offset, buffer))?;
+    Ok((found, patient.unread()))
 }
 
 /// Signatures on something of `size` that `read` reads: it fills the whole buffer from an offset in

@@ -190,7 +190,7 @@ pub(super) fn hazards(typed: &OsStr) -> Offered {
             ("partitions", "a partition table and its partitions"),
             (one, "a filesystem or the like, by its kind"),
             ("unknown:users", "other users, where they cannot be seen"),
-            ("unknown:content", "partitions of a table that cannot be read in full"),
+            ("unknown:content", "what bad blocks or a table that cannot be read hide"),
         ];
         return told(typed, &said);
     }

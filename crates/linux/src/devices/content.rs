@@ -8,6 +8,7 @@ use std::os::unix::fs::FileExt;
 use block::Bytes;
 
 use super::Use;
+use crate::signature::patient::Patient;
 use crate::signature::table::{self, Slice, Slices};
 use crate::signature::{self, Usage};
 use crate::sysfs::BlockNode;
@@ -27,7 +28,7 @@ struct Region {
 /// that it may not have read.
 ///
 /// # Errors
-/// When it cannot be read where a signature or a table may be.
+/// When it cannot be read at all; bad blocks are [`Use::Unreadable`].
 pub(crate) fn inside(node: &BlockNode, file: &File) -> io::Result<Vec<Use>> {
     let block = node.disk().attr_u64("queue/logical_block_size").unwrap_or(512);
     let whole = Region {
@@ -46,9 +47,10 @@ pub(crate) fn inside(node: &BlockNode, file: &File) -> io::Result<Vec<Use>> {
     let mut known: BTreeSet<(Bytes, Bytes)> =
         regions.iter().map(|region| (region.start, region.length)).collect();
     let mut uses = Vec::new();
+    let mut on_device = |offset: u64, buffer: &mut [u8]| file.read_exact_at(buffer, offset);
+    let mut patient = Patient::new(&mut on_device);
     while let Some(Region { device, start, length, depth }) = regions.pop_front() {
-        let mut read =
-            |offset: u64, buffer: &mut [u8]| file.read_exact_at(buffer, start.0 + offset);
+        let mut read = |offset: u64, buffer: &mut [u8]| patient.read(start.0 + offset, buffer);
         let found = signature::probe(length, &mut read)?;
         let tables: Vec<&str> =
             found.iter().filter(|s| s.usage == Usage::Table).map(|s| s.kind).collect();
@@ -76,5 +78,7 @@ pub(crate) fn inside(node: &BlockNode, file: &File) -> io::Result<Vec<Use>> {
             uses.push(Use::Signed { device: device.clone(), signature });
         }
     }
+    let unread = patient.unread();
+    uses.extend(unread.map(|why| Use::Unreadable { device: node.name().to_owned(), why }));
     Ok(uses)
 }

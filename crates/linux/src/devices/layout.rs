@@ -8,6 +8,7 @@ use std::path::Path;
 use block::{Bytes, Layout, Part, PartOf};
 
 use super::{InUse, Use, open};
+use crate::signature::patient::Patient;
 use crate::signature::table::{self, Slice};
 use crate::signature::{self, Signature, Usage};
 use crate::sysfs::{BlockNode, DevNo, Roots};
@@ -41,7 +42,9 @@ fn read(path: &Path, node: Option<&BlockNode>, layout: &mut Layout) -> io::Resul
         Some(node) => node.size(),
         None => Bytes(file.metadata()?.len()),
     };
-    let found = at(&file, Bytes::ZERO, size)?;
+    let mut on_file = |offset: u64, buffer: &mut [u8]| file.read_exact_at(buffer, offset);
+    let mut patient = Patient::new(&mut on_file);
+    let found = at(&mut patient, Bytes::ZERO, size)?;
     let shown = node.map(BlockNode::partitions).unwrap_or_default().into_iter().map(|part| Slice {
         number: part.attr_u64("partition").unwrap_or_default() as usize,
         start: part.start().unwrap_or_default(),
@@ -53,7 +56,7 @@ fn read(path: &Path, node: Option<&BlockNode>, layout: &mut Layout) -> io::Resul
     // The kernel may have read another table before, or none.
     if !tables.is_empty() {
         let block = node.and_then(|node| node.disk().attr_u64("queue/logical_block_size"));
-        let mut read = |offset: u64, buffer: &mut [u8]| file.read_exact_at(buffer, offset);
+        let mut read = |offset: u64, buffer: &mut [u8]| patient.read(offset, buffer);
         let table::Slices { all, unread } =
             table::slices(size, block.unwrap_or(512), &tables, &mut read)?;
         // A protective MBR spans the partitions of the GPT behind it.
@@ -66,17 +69,18 @@ fn read(path: &Path, node: Option<&BlockNode>, layout: &mut Layout) -> io::Resul
     let is_told = |s: &&Signature| s.usage != Usage::Table || slices.is_empty();
     layout.holds = found.iter().filter(is_told).map(Signature::to_string).collect();
     for Slice { number, start, length } in slices {
-        let holds = at(&file, start, length)?;
+        let holds = at(&mut patient, start, length)?;
         let is_fat = holds.iter().any(|s| matches!(s.kind, "vfat" | "exfat"));
         let clusters = if is_fat { clusters(&file, start)? } else { None };
         let holds = holds.iter().map(Signature::to_string).collect();
         layout.parts.push(Part { number: number as u64, start, length, holds, clusters });
     }
+    layout.unread = layout.unread.take().or(patient.unread());
     Ok(())
 }
 
-fn at(file: &File, start: Bytes, length: Bytes) -> io::Result<Vec<Signature>> {
-    signature::probe(length, &mut |offset, buffer| file.read_exact_at(buffer, start.0 + offset))
+fn at(patient: &mut Patient<'_>, start: Bytes, length: Bytes) -> io::Result<Vec<Signature>> {
+    signature::probe(length, &mut |offset, buffer| patient.read(start.0 + offset, buffer))
 }
 
 /// Beginning of the clusters of the FAT or exFAT filesystem at `start` (fatgen103, "Boot Sector and BPB"; exFAT

@@ -97,6 +97,13 @@ pub enum Use {
         /// Why.
         why: String,
     },
+    /// It has bad blocks where a filesystem or a table may be described, so what it carries is not known in full.
+    Unreadable {
+        /// Kernel name of the disk or partition.
+        device: String,
+        /// Places on it, and the kernel's answer.
+        why: String,
+    },
     /// A loop device is backed by this file.
     LoopBacking {
         /// The file's path.
@@ -159,6 +166,7 @@ impl Use {
                 | Use::Signed { .. }
                 | Use::UsersUnknown { .. }
                 | Use::ContentUnknown { .. }
+                | Use::Unreadable { .. }
         )
     }
 }
@@ -203,6 +211,12 @@ impl fmt::Display for Use {
             }
             Use::ContentUnknown { device, why } => {
                 write!(f, "the partition table of {device} cannot be read in full ({why})")
+            }
+            Use::Unreadable { device, why } => {
+                write!(
+                    f,
+                    "{device} cannot be read where a filesystem or a partition table may be described ({why})"
+                )
             }
             Use::LoopBacking { file, by } => {
                 write!(f, "{} is the backing file of {by}", file.display())

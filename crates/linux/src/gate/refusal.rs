@@ -200,6 +200,7 @@ fn remedy(found: &Use) -> String {
         Use::Partitioned { .. }
         | Use::Signed { .. }
         | Use::UsersUnknown { .. }
-        | Use::ContentUnknown { .. } => "name it".to_owned(),
+        | Use::ContentUnknown { .. }
+        | Use::Unreadable { .. } => "name it".to_owned(),
     }
 }
