@@ -118,9 +118,9 @@ fn ended(evidence: &Evidence) -> Finding {
         0 => String::new(),
         held => format!("; a cache holds back the last {} written there", Bytes(held).human()),
     };
-    let reason = format!(
-        "{what} from byte {lost} on, at {above} places above and at its end, and below it was kept{cache}"
-    );
+    let places = if above == 0 { String::new() } else { format!("at {above} places above and ") };
+    let reason =
+        format!("{what} from byte {lost} on, {places}at its end, and below it was kept{cache}");
     let low = kept + (lost - kept).min(SECTOR);
     Finding::found(Name::RealCapacity, lost, 1.0 - evidence.error, reason)
         .between(low.min(lost), lost)

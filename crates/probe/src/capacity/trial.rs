@@ -55,10 +55,11 @@ pub struct Shown {
 }
 
 impl Trial {
-    /// Bytes that it writes, putting back included.
+    /// Bytes that it writes, putting back included: each place once, however often it is stamped.
     pub fn writes(&self) -> u64 {
-        let bytes: u64 = self.places.iter().chain(&self.after).map(|(_, len)| len).sum();
-        if self.keeps { 2 * bytes } else { bytes }
+        let stamped: u64 = self.places.iter().chain(&self.after).map(|(_, len)| len).sum();
+        let kept: BTreeMap<u64, u64> = self.written().collect();
+        if self.keeps { stamped + kept.values().sum::<u64>() } else { stamped }
     }
 
     /// Goes through it. What was overwritten is put back before this returns, whatever happens.
@@ -294,5 +295,19 @@ pub(super) fn settle(desk: &mut Desk<'_>) -> Result<(), Halt> {
     match desk.put_back("flush", &Script::one_by_one([FLUSH]), &no_content) {
         Err(Halt::Failed(_)) | Ok(()) => Ok(()),
         Err(halt) => Err(halt),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Breaks when a place that is stamped twice counts as put back twice: a write budget that the plan fits would not do.
+    #[test]
+    fn a_place_is_put_back_once() {
+        let places = vec![(0, 64 << 20)];
+        let trial = Trial { places, after: vec![(0, 32 << 20)], keeps: true, ..Trial::default() };
+        assert_eq!(trial.writes(), 160 << 20);
+        assert_eq!(Trial { keeps: false, ..trial }.writes(), 96 << 20);
     }
 }
