@@ -18,6 +18,7 @@ mod cuts;
 mod durable;
 mod engine;
 mod explain;
+mod f3probe;
 mod filesystems;
 mod fio;
 mod fio_parity;
@@ -107,6 +108,8 @@ enum Name {
     Capacity(capacity::Options),
     /// All of a drive written and read back, beside f3 and killed on the way (root and f3, minutes)
     Full(full::Options),
+    /// Fakes in service asked for their size by probe capacity and f3probe (root, minutes)
+    F3probe(f3probe::Options),
     /// Runs killed at random moments, which have to go on (minutes)
     Kills(kills::Options),
     /// Probes of capacity that get a signal at random moments, which has to cost nothing (root, minutes)
@@ -211,6 +214,7 @@ const ALL: [Validation; 42] = [
     ("budget", "what building, starting and running drivescope costs", || budget::run(&defaults())),
     ("burst", "where writes become slow for good", || burst::run(&defaults())),
     ("full", "all of a drive written and read back, beside f3", || full::run(&defaults())),
+    ("f3probe", "fakes in service, beside f3probe", || f3probe::run(&defaults())),
     ("kills", "runs killed at random moments, which have to go on", || kills::run(&defaults())),
     ("originals", "probes of capacity that get a signal at random moments", || {
         originals::run(&defaults())
@@ -305,6 +309,7 @@ fn run(name: Option<Name>) -> Result<bool> {
         Some(Name::Burst(options)) => burst::run(&options),
         Some(Name::Capacity(options)) => capacity::run(&options),
         Some(Name::Full(options)) => full::run(&options),
+        Some(Name::F3probe(options)) => f3probe::run(&options),
         Some(Name::Kills(options)) => kills::run(&options),
         Some(Name::Originals(options)) => originals::run(&options),
         Some(Name::Lab(options)) => lab::run(&options),

@@ -96,30 +96,16 @@ pub fn write_and_read(place: &Place) -> Result<Turn> {
     })
 }
 
-/// Asks f3probe for the size.
+/// Asks f3probe for the size of a place.
 ///
 /// # Errors
 /// When it cannot be run.
 pub fn probe(place: &Place) -> Result<Turn> {
-    let device = place.device.path().to_string_lossy().into_owned();
     let before = place.counted()?;
     let began = Instant::now();
-    let output = Command::new("f3probe")
-        .args(["--destructive", "--reset-type=2", &device])
-        .output()
-        .context("f3probe")?;
+    let value = size(&place.device.path().to_string_lossy(), place.spec.claimed)?;
     let seconds = began.elapsed().as_secs_f64();
     let after = place.counted()?;
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    let size = said.lines().find_map(|line| line.trim().strip_prefix("*Usable* size:"));
-    let blocks = size
-        .and_then(|size| size.split('(').nth(1))
-        .and_then(|size| size.split_ascii_whitespace().next()?.parse::<u64>().ok());
-    let is_genuine = said.contains("is the real thing");
-    let value = match (blocks, is_genuine) {
-        (_, true) => Some(place.spec.claimed),
-        (blocks, false) => blocks.map(|blocks| blocks * 512),
-    };
     Ok(Turn {
         place: place.spec.name,
         round: 0,
@@ -130,4 +116,24 @@ pub fn probe(place: &Place) -> Result<Turn> {
         said: value.map_or("unknown".to_owned(), |value| format!("{value} bytes")),
         is_right: value == Some(place.spec.real),
     })
+}
+
+/// Size that f3probe finds of a device that states `claimed` bytes.
+///
+/// # Errors
+/// When it cannot be run.
+pub fn size(device: &str, claimed: u64) -> Result<Option<u64>> {
+    let output = Command::new("f3probe")
+        .args(["--destructive", "--reset-type=2", device])
+        .output()
+        .context("f3probe")?;
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    if said.contains("is the real thing") {
+        return Ok(Some(claimed));
+    }
+    let size = said.lines().find_map(|line| line.trim().strip_prefix("*Usable* size:"));
+    let blocks = size
+        .and_then(|size| size.split('(').nth(1))
+        .and_then(|size| size.split_ascii_whitespace().next()?.parse::<u64>().ok());
+    Ok(blocks.map(|blocks| blocks * 512))
 }

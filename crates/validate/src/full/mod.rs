@@ -1,7 +1,7 @@
 //! `full`: `probe capacity --full` beside f3write, f3read and f3probe, in turn on the same places, one of which has a bad
 //! block in 8 GiB; and killed at random moments.
 
-mod f3;
+pub mod f3;
 mod kills;
 mod place;
 
@@ -45,7 +45,7 @@ pub struct Options {
 
 /// Outcome of a program on one place.
 #[derive(Clone, Debug)]
-struct Turn {
+pub struct Turn {
     place: &'static str,
     round: u32,
     program: &'static str,
