@@ -98,12 +98,12 @@ const DRIVES: [Spec; 20] = [
     drive("wraps, 0.5% missing", MOST, "wrap"),
     drive("wraps, all pass a cache", HALF, "wrap").passes(63 * MIB),
     drive("wraps, odd size, all pass a cache", ODD, "wrap").passes(63 * MIB),
-    drive("I/O errors beyond", HALF, "fail"),
-    drive("I/O errors beyond, odd size", ODD, "fail"),
     drive("small, lost beyond", 16 * MIB - 4096, "lose").of(32 * MIB),
     drive("small, lost beyond, cache", 40 * MIB, "lose").of(64 * MIB).caches(3 * MIB),
     drive("honest, small", 64 * MIB, "lose").of(64 * MIB),
     drive("honest", CLAIMED, "lose"),
+    drive("I/O errors beyond", HALF, "fail"),
+    drive("I/O errors beyond, odd size", ODD, "fail"),
 ];
 
 /// Answer of a program.

@@ -102,11 +102,10 @@ fn on(
     let mut turns = Vec::new();
     for spec in &PLACES {
         eprintln!("{}", spec.name);
-        let place = Place::make(spec, work, binary)?;
+        let mut place = Place::make(spec, work, binary)?;
         // At least in both orders: who comes first may pay for the room of what lies under it.
         let rounds = if spec.paired { options.rounds } else { options.rounds.min(2) };
         for round in 0..rounds {
-            // Who comes first meets the place as the other left it: ours and theirs in turn.
             let order = if round % 2 == 0 { [true, false] } else { [false, true] };
             for is_ours in order {
                 let turn = match is_ours {
@@ -114,6 +113,7 @@ fn on(
                     false => f3::write_and_read(&place)?,
                 };
                 turns.push(noted(Turn { round, ..turn }));
+                place = place.renewed(binary)?;
             }
         }
         if spec.probed {
@@ -247,8 +247,8 @@ fn page(head: &str, turns: &[Turn], pairs: &[Pair], kills: &[kills::Kill]) -> St
          runs that were killed, {same} came to the same answer when resumed.\n\n{head}Each place is written and read back by \
          each program in turn: `probe capacity --full` on the device, f3write and f3read on a filesystem there (ext4 without \
          a journal), which they fill, mounted again in between. Each round runs both, and the next one in the other order. \
-         Served drives are virtual drives behind FUSE and a loop device; they take the time that the drive would take, but \
-         for that of 8 GiB, which is as fast as the machine. f3probe runs once, with `--destructive --reset-type=2`, since \
+         Served drives are virtual drives behind FUSE and a loop device, a fresh one for each turn; they take the time that \
+         the drive would take, but for that of 8 GiB, which is as fast as the machine. f3probe runs once, with `--destructive --reset-type=2`, since \
          it resets only USB devices. Seconds are those of the programs, of ours from its start to its end; f3's leave out \
          making the filesystem and mounting it. Bytes are those of f3's files, of the device for `--full`, and those that \
          the kernel counted for f3probe. Medians of the rounds.\n\n{}\n\

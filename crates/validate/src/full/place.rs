@@ -83,7 +83,7 @@ pub const PLACES: [Spec; 4] = [
 pub struct Place {
     pub spec: &'static Spec,
     pub device: LoopDevice,
-    _server: Option<Server>,
+    server: Option<Server>,
     /// Directory for what is needed beside it.
     pub work: PathBuf,
 }
@@ -110,7 +110,23 @@ impl Place {
             }
         };
         let device = LoopDevice::attach_writable(&backing)?;
-        Ok(Place { spec, device, _server: server, work: work.to_owned() })
+        Ok(Place { spec, device, server, work: work.to_owned() })
+    }
+
+    /// The place as it was made: a virtual drive that was written once is slower, which the next program would pay for.
+    ///
+    /// # Errors
+    /// Those of [`Place::make`], and when the drive does not end its service well.
+    pub fn renewed(self, binary: &Binary) -> Result<Place> {
+        let Place { spec, device, server, work } = self;
+        match server {
+            None => Ok(Place { spec, device, server, work }),
+            Some(server) => {
+                drop(device);
+                server.stop()?;
+                Place::make(spec, &work, binary)
+            }
+        }
     }
 
     /// Bytes read and written so far, by the kernel's count.
