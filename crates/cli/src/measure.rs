@@ -1,5 +1,7 @@
 //! From a plan and a named target to the findings: the glue that `mark` and `run` share.
 
+mod in_memory;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::IsTerminal;
@@ -11,7 +13,7 @@ use std::sync::atomic::AtomicBool;
 use anyhow::{Context as _, Result, bail};
 use block::{
     Bytes, DriveIdentity, DriveInfo, DriveKind, EngineKind, Environment, Event, Extents, Op,
-    RunSink, Stack, Target as _,
+    RunSink, Target as _,
 };
 use engine::{Control, TargetBench, Way};
 use linux::drive::NullTarget;
@@ -289,44 +291,6 @@ impl Desk<'_> {
         let all = own.into_iter().chain(ways.iter_mut().flat_map(EngineWay::notes));
         let notes = all.chain(notes.into_iter().map(of_the_limit)).collect();
         Ok(Measured { notes, ..measured })
-    }
-
-    /// True where the answer is known before anything is measured: there is no drive under the target.
-    fn is_pointless(&self, stack: &Stack) -> bool {
-        let in_memory = !stack.leaves.is_empty()
-            && stack.leaves.iter().all(|leaf| leaf.medium == block::Medium::Ram);
-        in_memory && self.job.turn.is_none() && !self.job.target.anyway
-    }
-
-    /// The body of a run that is not made: each test is refuted by the stack alone.
-    fn nothing(
-        &mut self,
-        plan: &Plan,
-        region: Region,
-        environment: &RealEnvironment,
-        (info, identity): (DriveInfo, DriveIdentity),
-    ) -> Result<Measured> {
-        self.recording.begin(plan, &identity)?;
-        let name = info.name.clone();
-        let context = findings::Context {
-            info: &info,
-            stack: environment.stack(),
-            extents: None,
-            engine: &self.engine().to_string(),
-            direct: !self.job.target.buffered,
-            durable: false,
-            cpus: self.cpus(),
-            polling: self.job.target.iopoll,
-            in_place: false,
-            extents_after: None,
-            own_file: false,
-            cache: None,
-        };
-        let body = findings::body(plan, &Executed::nothing(plan, region), &context);
-        let note = format!(
-            "{name} lies in this machine's memory: there is no drive to measure; add --anyway to measure the memory"
-        );
-        Ok(Measured { body, broken: None, notes: vec![note] })
     }
 
     fn run(

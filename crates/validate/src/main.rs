@@ -198,7 +198,7 @@ fn main() -> ExitCode {
 type Validation = (&'static str, &'static str, fn() -> Result<bool>);
 
 /// All of them, in the order in which they run when none is named: the short ones first.
-const ALL: [Validation; 42] = [
+const ALL: [Validation; 43] = [
     ("trend", "histories, rightly said to have changed or not", || trend::run(&defaults())),
     ("mark-steady", "mark's proof of a steady state, on windows whose rate is known", || {
         mark_steady::run(&defaults())
