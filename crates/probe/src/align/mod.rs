@@ -190,7 +190,7 @@ fn caveats(
         caveats.push(caveat(
             "never_written",
             format!(
-                "{percent:.0}% of the places read hold zeros or ones alone, at {:.0} us a read: what was never written, was \
+                "{percent:.0}% of the places read hold zeros or ones alone, at {:.0} µs a read: what was never written, was \
                  discarded or only formatted is answered without the medium, and shows no boundaries",
                 conditions.read_ns / 1e3
             ),

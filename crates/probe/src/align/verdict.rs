@@ -326,7 +326,7 @@ impl Case<'_> {
             }
             Hypothesis::Block(block) => format!(
                 "{block} bytes are the likeliest, with probability {:.2}, a step of {step}, and rows that differ by \
-                 {:.1} us otherwise",
+                 {:.1} µs otherwise",
                 best.probability,
                 best.spread_ns / 1e3
             ),
@@ -348,7 +348,7 @@ impl Case<'_> {
             return None;
         }
         let reason = format!(
-            "no alignment costs more than {:.1} us beyond another, {:.1}% of a read",
+            "no alignment costs more than {:.1} µs beyond another, {:.1}% of a read",
             most / 1e3,
             100.0 * most / self.time
         );
@@ -425,7 +425,7 @@ impl Case<'_> {
             return (class(Name::Page), class(Name::MultiPlanePage));
         }
         let reason = format!(
-            "from {} on crossing any boundary costs {:.1} us",
+            "from {} on crossing any boundary costs {:.1} µs",
             block::Bytes(group).about(),
             best.plateau_ns / 1e3
         );
@@ -466,7 +466,7 @@ impl Case<'_> {
         let error = first.diff.error_ns.hypot(best.plateau_error_ns).hypot(best.spread_ns);
         (off > (4.0 * error).max(OFF * best.plateau_ns) || off > OFF_MAX * best.plateau_ns).then(|| {
             format!(
-                "boundaries of {} cost {:.1} us, and larger ones {:.1}: more than two planes, or groups that are read \
+                "boundaries of {} cost {:.1} µs, and larger ones {:.1}: more than two planes, or groups that are read \
                  at once",
                 block::Bytes(best.group_bytes).about(),
                 first.diff.value_ns / 1e3,
@@ -492,7 +492,7 @@ impl Case<'_> {
         let below = |row: &&Row| row.class.factor == 1 && row.align_bytes < best.group_bytes;
         let off = self.rows.iter().filter(below).find(|row| !fits(row))?;
         Some(format!(
-            "the sides of boundaries of {} differ by {:.1} us, which two planes do not explain: more of them, or groups \
+            "the sides of boundaries of {} differ by {:.1} µs, which two planes do not explain: more of them, or groups \
              that are read at once",
             block::Bytes(off.align_bytes).about(),
             off.sides.value_ns / 1e3
@@ -514,7 +514,7 @@ impl Case<'_> {
             && best.probability >= standard.sure_pages
         {
             let reason = format!(
-                "two planes differ by {:.1} us, one way at boundaries of this size and the other way above",
+                "two planes differ by {:.1} µs, one way at boundaries of this size and the other way above",
                 best.plane_ns / 1e3
             );
             return Finding::found(Name::Page, group / 2, best.probability.min(SUREST), reason);
@@ -571,7 +571,7 @@ struct Step<'a>(&'a Candidate);
 
 impl std::fmt::Display for Step<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{:.1} ± {:.1} us", self.0.step_ns / 1e3, self.0.step_error_ns / 1e3)
+        write!(f, "{:.1} ± {:.1} µs", self.0.step_ns / 1e3, self.0.step_error_ns / 1e3)
     }
 }
 

@@ -353,5 +353,5 @@ fn unwritten(other: &Other, judged: Option<&Judged>) -> bool {
 pub(super) fn how(zone: &Zone) -> String {
     let us = zone.slower_ns.abs() / 1000.0;
     let word = if zone.slower_ns < 0.0 { "less" } else { "longer" };
-    format!("take {us:.0} us {word} than elsewhere")
+    format!("take {us:.0} µs {word} than elsewhere")
 }
