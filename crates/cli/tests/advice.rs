@@ -117,7 +117,7 @@ fn of_an_empty_device_nothing_is_erased_and_the_commands_do_what_they_say() {
     let kept = of(&made, "keep").unwrap_or_else(|| panic!("{made:?}"));
     holds(
         &kept["why"],
-        &["partition 1 (an ext4 filesystem) begins at 4MiB, with an erase block of 4MiB"],
+        &["partition 1 (an ext4 filesystem) begins at 4 MiB, with an erase block of 4 MiB"],
     );
     assert!(of(&made, "partition").is_none(), "{made:?}");
     holds(&of(&made, "ext4").unwrap()["erases"], &["p1: an ext4 filesystem"]);
@@ -203,7 +203,7 @@ fn each_filesystem_is_laid_out_as_the_advice_says() {
             let words = text(topic);
             assert!(words.contains(&format!("clusters begin at {at}")), "{words}, but at {at}");
             assert!(words.contains(&format!(" at {from}")), "{words}, but at {from}");
-            let is_within = words.contains("within the first 4MiB, which take small writes");
+            let is_within = words.contains("within the first 4 MiB, which take small writes");
             assert_eq!(is_within, zone.is_some_and(|zone| clusters <= zone), "{words}");
             if topic == "vfat" {
                 let checked = tool("fsck.fat", &["-n", "-v", &part]);
@@ -233,7 +233,7 @@ fn each_filesystem_is_laid_out_as_the_advice_says() {
 /// Number of MiB that a text says its partition begins at.
 fn first_mib(text: &str) -> u64 {
     let after = text.split("begins at ").nth(1).unwrap();
-    after.split("MiB").next().unwrap().parse().unwrap()
+    after.split(" MiB").next().unwrap().parse().unwrap()
 }
 
 // Breaks when a table is overwritten by a command that says nothing of it, or the distance from the grid is left out.
@@ -246,17 +246,17 @@ fn partitions_are_named_with_their_distance_from_the_grid() {
     tool("mkfs.ext4", &["-q", &device.part(1)]);
     let before = fs::read(&device.0.image).unwrap();
     let parted = advice(device.dev());
-    let why = "partition 1 (an ext4 filesystem) begins at 1MiB, 1MiB into an erase block of 4MiB and 3MiB before";
+    let why = "partition 1 (an ext4 filesystem) begins at 1 MiB, 1 MiB into an erase block of 4 MiB and 3 MiB before";
     holds(
         &of(&parted, "partitions").unwrap()["why"],
-        &[why, "partition 2 begins at 32MiB, with an"],
+        &[why, "partition 2 begins at 32 MiB, with an"],
     );
     let erases = &of(&parted, "partition").unwrap()["erases"];
-    holds(erases, &["partition 1 at 1MiB (an ext4 filesystem), partition 2 at 32MiB"]);
+    holds(erases, &["partition 1 at 1 MiB (an ext4 filesystem), partition 2 at 32 MiB"]);
     all_say(&parted);
     // Of a partition, its place on the disk counts.
     let first = advice(&device.part(1));
-    holds(&of(&first, "partitions").unwrap()["why"], &["this is partition 1 of ", "3MiB before"]);
+    holds(&of(&first, "partitions").unwrap()["why"], &["this is partition 1 of ", "3 MiB before"]);
     assert!(of(&first, "partition").is_none(), "{first:?}");
     let mkfs = of(&first, "ext4").unwrap();
     assert!(mkfs["command"].as_str().unwrap().ends_with(&format!(" {}", device.part(1))));
@@ -307,7 +307,7 @@ fn the_layout_of_a_factory_is_kept() {
     tool("mkfs.exfat", &["-b", "4M", &device.part(1)]);
     let kept = advice(device.dev());
     let words =
-        ["keep its partitions", "(an exfat filesystem) begins at 4MiB", "its clusters begin at "];
+        ["keep its partitions", "(an exfat filesystem) begins at 4 MiB", "its clusters begin at "];
     holds(&of(&kept, "keep").unwrap_or_else(|| panic!("{kept:?}"))["why"], &words);
     assert!(of(&kept, "partition").is_none() && of(&kept, "ext4").is_some(), "{kept:?}");
     let device = Parted::new(SIZE, "label: dos\nstart=4MiB, type=c\n");
@@ -339,9 +339,9 @@ fn the_stick_of_a_public_case_has_one_layout() {
     let text = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     for words in [
         "echo 'start=1MiB, size=7639MiB, type=c' | sfdisk --label dos /dev/sdX",
-        "the partition begins at 1MiB, within the first 4MiB, which take small writes in any order",
+        "the partition begins at 1 MiB, within the first 4 MiB, which take small writes in any order",
         "mkfs.vfat -F 32 -s 64 -R ",
-        "its clusters begin at 8MiB, with an erase block",
+        "its clusters begin at 8 MiB, with an erase block",
         "mkfs.exfat -c 32K -b 4096K /dev/sdX1",
     ] {
         assert!(text.contains(words), "{words:?} is missing: {text}");
@@ -387,7 +387,7 @@ fn speed_classes_are_judged_in_a_directory() {
     fs::write(dir.join("mine"), "mine").unwrap();
     let args = ["probe", "speed-class", dir.to_str().unwrap(), "--json", "--no-record"];
     let ran: super::common::Ran = drivescope(args).arg("--no-progress").output().unwrap().into();
-    let ran = ran.says(&["writes a test file of 256MiB, and removes it at the end"]);
+    let ran = ran.says(&["writes a test file of 256 MiB, and removes it at the end"]);
     let evidence = &ran.body()["evidence"]["speed_class"];
     assert!(evidence["writes"]["per_s"].as_f64().unwrap() > 0.0, "{evidence}");
     assert_eq!(evidence["units_bytes_per_s"].as_array().unwrap().len(), 8, "{evidence}");
@@ -418,9 +418,8 @@ fn the_card_of_a_public_report_is_said_to_be_off_the_grid() {
     let table = script.split("printf '").nth(1).unwrap().split('\'').next().unwrap();
     let device = Parted::new(512 << 20, &table.replace("\\n", "\n"));
     let card = advice(device.dev());
-    let places =
-        "partition 1 begins at 1MiB, 1MiB into an erase block of 4MiB and 3MiB before the next one";
+    let places = "partition 1 begins at 1 MiB, 1 MiB into an erase block of 4 MiB and 3 MiB before the next one";
     holds(&of(&card, "partitions").unwrap()["why"], &[places]);
-    holds(&of(&card, "partition").unwrap()["erases"], &["this erases ", ": partition 1 at 1MiB"]);
+    holds(&of(&card, "partition").unwrap()["erases"], &["this erases ", ": partition 1 at 1 MiB"]);
     all_say(&card);
 }

@@ -50,7 +50,7 @@ fn states() -> Vec<State> {
             name: "GPT off the grid",
             table: OFF,
             made: &[(1, &["mkfs.ext4", "-q"])],
-            erased: &["partition 1 at 1MiB (an ext4 filesystem)", "partition 2 at 120MiB"],
+            erased: &["partition 1 at 1 MiB (an ext4 filesystem)", "partition 2 at 120 MiB"],
             ..USUAL
         },
         State { name: "GPT on the grid", table: ON, is_kept: true, ..USUAL },
@@ -65,7 +65,7 @@ fn states() -> Vec<State> {
             name: "MBR with a FAT off the grid",
             table: OLD,
             made: &[(1, &["mkfs.vfat"])],
-            erased: &["partition 1 at 1MiB (a vfat filesystem)"],
+            erased: &["partition 1 at 1 MiB (a vfat filesystem)"],
             ..USUAL
         },
         State {
@@ -98,7 +98,7 @@ fn states() -> Vec<State> {
             made: &[(1, &["mkfs.ext4", "-q"])],
             is_mounted: true,
             erased: &[
-                "partition 1 at 1MiB (an ext4 filesystem)",
+                "partition 1 at 1 MiB (an ext4 filesystem)",
                 "; end this first: ",
                 "mounted on",
             ],

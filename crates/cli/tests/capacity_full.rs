@@ -46,7 +46,7 @@ fn that_everything_is_erased_is_said_before() {
     let little = full(&device, runs.path()).arg("--write-budget=1MiB").output().unwrap();
     Ran::from(little)
         .exits(2)
-        .says(&["--full writes all 192MiB of ", "hint: leave --write-budget out"]);
+        .says(&["--full writes all 192 MiB of ", "hint: leave --write-budget out"]);
     assert!(fs::read(&device.image).unwrap() == before);
 }
 

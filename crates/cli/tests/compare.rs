@@ -209,7 +209,7 @@ fn directories_are_measured_in_turns_and_left_clean() {
         b.path().to_str().unwrap(),
         "--size=4MiB",
         "--runs=6",
-        "--duration=20ms",
+        "--duration=100ms",
         "--warm-up=0s",
         "--pause=0s",
         "--tests=RND4KQ1T1",

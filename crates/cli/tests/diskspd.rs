@@ -185,7 +185,7 @@ fn a_smaller_file_keeps_what_it_holds() {
     let mine = vec![7; 5000];
     fs::write(&file, &mine).unwrap();
     let ran = face("-c2M -d1 -W0 -b4K -w0 -Sd mine", dir.path()).exits(0);
-    assert!(ran.stderr.contains("mine was there, of 5000B"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("mine was there, of 5000 B"), "{}", ran.stderr);
     let now = fs::read(&file).unwrap();
     assert_eq!(now.len(), 2 << 20);
     assert!(now[..5000] == mine, "what was there is lost");

@@ -144,7 +144,7 @@ fn a_killed_run_is_told_of_by_the_next_and_cleaned_up_when_asked() {
         let file = File::open(&left).unwrap();
         rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive).ok()
     });
-    let told = mark(dir.path(), &short).exits(0).says(&[name, "16MiB", "--remove-leftovers"]);
+    let told = mark(dir.path(), &short).exits(0).says(&[name, "16 MiB", "--remove-leftovers"]);
     assert!(!told.stderr.contains("removed "), "{}", told.stderr);
     assert!(left.exists(), "not removed unasked");
     let args = [&short[..], &["--remove-leftovers"]].concat();

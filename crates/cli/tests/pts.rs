@@ -204,7 +204,7 @@ fn what_goes_beyond_a_limit_or_has_no_consent_is_refused_before_anything_is_writ
     let iops = ["iops", device.dev(), "--minute", "5ms"];
     pts(&iops).fails(3, &["--write --consent"]);
     for limit in [["--write-budget", "100MiB"], ["--tbw", "100MiB"]] {
-        let words = ["128MiB", limit[0], "nothing was written"];
+        let words = ["128 MiB", limit[0], "nothing was written"];
         pts(&[&iops[..], &limit, &consent].concat()).fails(3, &words);
     }
     pts(&[&iops[..], &["--write", "--consent", "somebody-else"]].concat())

@@ -287,7 +287,7 @@ fn who_removes_a_killed_run_is_told_of_its_test_file() {
     // As long as the kernel holds its lock, it is somebody's.
     wait_for("the lock", || linux::scratch::leftovers(dir.path()).pop());
     let ran = at(runs.path(), &["runs", "rm", &made.id(), "--yes"]).exits(0);
-    let told = format!("(4MiB): rm {}", dir.path().join(left).display());
+    let told = format!("(4 MiB): rm {}", dir.path().join(left).display());
     assert!(ran.stderr.contains(&told), "{}", ran.stderr);
     // Of one that ended there is nothing to tell.
     killed_in_the_middle(dir.path(), runs.path(), &["--size=4MiB", "--remove-leftovers"]);

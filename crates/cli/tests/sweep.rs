@@ -283,7 +283,7 @@ fn slips_are_told_before_anything_is_measured() {
         (&["sim:hdd-wd", "--vary=depth=3..32"], &["add a step"]),
         (&["sim:hdd-wd", "--vary=depth=1,2", "--vary=depth=4,8"], &["varied twice"]),
         (&["sim:hdd-wd", "--vary=size=1M,2M", "--size=1G"], &["--size", "is varied"]),
-        (&["sim:hdd-wd", "--vary=size=1M,2M", "--span=1M"], &["--span", "2MiB"]),
+        (&["sim:hdd-wd", "--vary=size=1M,2M", "--span=1M"], &["--span", "2 MiB"]),
         (&["sim:hdd-wd", "--vary=size=1M,900T", "--no-record"], &["shorter --span"]),
         (&["sim:hdd-wd", "--vary=depth=1,2", "--csv=-", "--json"], &["--csv"]),
         (&["sim:hdd-wd", "--vary=engine=libaio,psync"], &["leave out --vary engine", "a file"]),

@@ -151,5 +151,5 @@ fn what_was_measured_for_longer_is_another_history() {
     let lengths = histories.iter().map(|history| history["settings"]["duration_ns"].as_u64());
     assert_eq!(lengths.collect::<Vec<_>>(), [Some(500_000_000), Some(3_000_000_000)]);
     let text = run(["trend", drive, "--runs-dir", place]).exits(0).stdout;
-    assert!(text.contains("with 500ms measured") && text.contains("with 3s measured"), "{text}");
+    assert!(text.contains("with 500 ms measured") && text.contains("with 3 s measured"), "{text}");
 }

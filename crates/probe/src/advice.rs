@@ -417,7 +417,7 @@ mod tests {
         let used = Layout { uses: vec!["sdb is held by dm-0".to_owned()], ..Layout::default() };
         for (layout, words) in [
             (&raw, "a vfat filesystem"),
-            (&parted, "partition 1 at 1MiB (an ext4 filesystem), partition 2 at 5MiB"),
+            (&parted, "partition 1 at 1 MiB (an ext4 filesystem), partition 2 at 5 MiB"),
             (&unread, "contents that cannot be read (denied)"),
             (&used, "end this first: sdb is held by dm-0"),
         ] {
@@ -448,7 +448,7 @@ mod tests {
         assert_eq!(topics(&off)[0], "partitions");
         assert_eq!(topics(&off)[1..], made);
         let why = &advised(&off)[0].why;
-        let places = "partition 1 begins at 1MiB, 1MiB into an erase block of 4MiB and 3MiB before the next one";
+        let places = "partition 1 begins at 1 MiB, 1 MiB into an erase block of 4 MiB and 3 MiB before the next one";
         assert!(why.contains(places), "{why}");
         // As the SD Association has cards formatted: the clusters begin with an erase block.
         let vfat = part(1, 4 << 20, "a vfat filesystem", Some(8 << 20));

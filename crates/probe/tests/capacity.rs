@@ -114,7 +114,7 @@ fn what_was_not_tried_is_stated() {
         capacity::probe(desk, &Known::new(), &options).unwrap().findings.remove(0)
     });
     assert_eq!(found.verdict, Verdict::Found);
-    assert!(found.reason.contains("a write cache of more than 128MiB"), "{found:?}");
+    assert!(found.reason.contains("a write cache of more than 128 MiB"), "{found:?}");
 }
 
 // Breaks when an honest drive is called a fake, or sizes above some bound are not reached.
@@ -134,7 +134,7 @@ fn a_genuine_drive_holds_what_it_claims() {
         assert!((72..=77).contains(&evidence.samples.len()), "{spec}");
         // A drive that dies late passes every sample.
         assert_eq!(found.confidence, None, "{spec}: {found:?}");
-        assert!(found.reason.contains("a write cache of more than 512MiB"), "{spec}: {found:?}");
+        assert!(found.reason.contains("a write cache of more than 512 MiB"), "{spec}: {found:?}");
         assert!(found.reason.contains("only writing all of it"), "{spec}: {found:?}");
         assert_eq!(evidence.cache_limit_bytes, Some(512 << 20), "{spec}");
     }

@@ -297,7 +297,7 @@ fn where_a_read_begins_is_kept() {
     let plan = explained("dd if=/dev/sdb bs=1M skip=1024 count=64").equivalent.plan.unwrap();
     assert_eq!(plan.region.map(|part| (part.offset.0, part.length.0)), Some((1 << 30, 64 * MIB)));
     let away = explained("hdparm -t --offset 500 /dev/sda");
-    assert!(away.jobs[0].what.contains("from 500GiB on"), "{}", away.jobs[0].what);
+    assert!(away.jobs[0].what.contains("from 500 GiB on"), "{}", away.jobs[0].what);
     assert!(!away.caveats.iter().any(|caveat| caveat.cause.contains("the first gigabytes")));
 }
 

@@ -9,7 +9,8 @@ const NAMED: usize = 4;
 
 /// Contents that a command for all of `name` erases; `None` where nothing is there.
 pub(super) fn erases(layout: &Layout, name: &str) -> Option<String> {
-    let of = |part: &Part| format!("partition {} at {}{}", part.number, part.start, held(part));
+    let of =
+        |part: &Part| format!("partition {} at {}{}", part.number, part.start.human(), held(part));
     let mut there: Vec<String> = layout.parts.iter().take(NAMED).map(of).collect();
     match layout.parts.len().saturating_sub(NAMED) {
         0 => {}
@@ -52,9 +53,10 @@ fn held(part: &Part) -> String {
 /// Place in words, on the grid of erase blocks.
 fn on_grid(place: Bytes, erase: u64) -> String {
     match place.0 % erase {
-        0 => format!("at {place}, with an erase block of {}", Bytes(erase).human()),
+        0 => format!("at {}, with an erase block of {}", place.human(), Bytes(erase).human()),
         past => format!(
-            "at {place}, {} into an erase block of {} and {} before the next one",
+            "at {}, {} into an erase block of {} and {} before the next one",
+            place.human(),
             Bytes(past).human(),
             Bytes(erase).human(),
             Bytes(erase - past).human()
