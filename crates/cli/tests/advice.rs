@@ -199,7 +199,7 @@ fn each_filesystem_is_laid_out_as_the_advice_says() {
             follow(advice, topic, &device);
             let (tables, clusters) = tables_and_clusters(&device);
             assert_eq!(clusters % erase, 0, "{topic}: {clusters}");
-            let (at, from) = (block::Bytes(clusters), block::Bytes(tables));
+            let (at, from) = (block::Bytes(clusters).human(), block::Bytes(tables).human());
             let words = text(topic);
             assert!(words.contains(&format!("clusters begin at {at}")), "{words}, but at {at}");
             assert!(words.contains(&format!(" at {from}")), "{words}, but at {from}");

@@ -211,7 +211,7 @@ fn make_systems(all: &[Value], from: &Parted, card: &Parted, topics: &[&str]) {
             let (tables, clusters) = tables_and_clusters(&device);
             assert_eq!(clusters % (4 * MIB), 0, "{one}");
             let why = one["why"].as_str().unwrap();
-            let places = [block::Bytes(clusters), block::Bytes(tables)];
+            let places = [clusters, tables].map(|place| block::Bytes(place).human());
             for place in places {
                 assert!(why.contains(&format!("at {place}")), "{why}, but it is at {place}");
             }
