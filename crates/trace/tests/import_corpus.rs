@@ -39,6 +39,8 @@ fn good_files_are_known_and_read() {
             let ios = rest(source.as_mut()).unwrap_or_else(|error| panic!("{error}"));
             let info = source.info();
             let words = match format {
+                Format::Biosnoop => "biosnoop",
+                Format::Iosnoop => "iosnoop",
                 Format::Fio => "fio",
                 Format::Spc => "SPC",
                 Format::Msr => "MSR",

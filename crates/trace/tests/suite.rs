@@ -17,6 +17,7 @@ mod import_damage;
 mod import_roundtrip;
 mod import_settled;
 mod import_simulators;
+mod import_tools;
 mod load;
 mod load_addresses;
 mod pairing;

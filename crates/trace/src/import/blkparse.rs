@@ -365,7 +365,7 @@ fn action(letters: &str) -> Option<Action> {
 }
 
 /// `F` flush, then one of `D W R N`, or `Z` and what is done to a zone, then `F` force unit access and `A S M`.
-fn traits(letters: &str) -> Option<Traits> {
+pub(super) fn traits(letters: &str) -> Option<Traits> {
     let mut traits = Traits::NONE;
     let mut rest = letters;
     if let Some(behind) = rest.strip_prefix('F') {
@@ -387,9 +387,15 @@ fn traits(letters: &str) -> Option<Traits> {
         ("ZO", Traits(Traits::WRITE.0 | Traits::ZONE_OPEN.0)),
         ("ZC", Traits(Traits::WRITE.0 | Traits::ZONE_CLOSE.0)),
     ];
-    let (word, kind) = KINDS.iter().find(|(word, _)| rest.starts_with(word))?;
+    // The kernel writes a flush of its own as `F` with flags behind, or `FF`.
+    let bare = || {
+        traits
+            .has(Traits::FLUSH)
+            .then(|| if rest.starts_with('F') { ("F", Traits::NONE) } else { ("", Traits::NONE) })
+    };
+    let (word, kind) = KINDS.into_iter().find(|(word, _)| rest.starts_with(word)).or_else(bare)?;
     let mut flags = rest[word.len()..].bytes();
-    flags.try_fold(traits | *kind, |traits, flag| Some(traits | Traits::of_flag(flag)?))
+    flags.try_fold(traits | kind, |traits, flag| Some(traits | Traits::of_flag(flag)?))
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use super::options::{Format, Options};
 use super::reading::Reading;
 use super::sample::Sample;
+use super::snoop::{self, Tool};
 use super::tables::{PUBLISHED, published};
 use super::{blkparse, csv, disksim, etw, fio, fiu, vscsi};
 use crate::{Place, TraceError};
@@ -14,8 +15,10 @@ struct Known {
 }
 
 /// Formats that are known by what their files begin with, or by their rows. No row fits two of them.
-const KNOWN: [Known; 6] = [
+const KNOWN: [Known; 8] = [
     Known { format: Format::Blkparse, fits: is_blkparse },
+    Known { format: Format::Biosnoop, fits: |sample| snoop::tool(sample) == Some(Tool::Biosnoop) },
+    Known { format: Format::Iosnoop, fits: |sample| snoop::tool(sample) == Some(Tool::Iosnoop) },
     Known { format: Format::Fio, fits: |sample| fio::version(sample).is_some() },
     Known { format: Format::Etw, fits: etw::begins },
     Known { format: Format::Fiu, fits: |sample| sample.mostly(fiu::is_row) },
@@ -102,7 +105,10 @@ pub fn check(format: Format, options: &Options) -> Result<(), TraceError> {
     let simulators = matches!(format, Format::DiskSim | Format::SsdSim | Format::MqSim);
     let table = format == Format::Csv;
     let rows = !matches!(format, Format::Container | Format::Blktrace | Format::Blkparse);
-    let own_times = matches!(format, Format::Tencent | Format::Vscsi | Format::Etw);
+    let own_times = matches!(
+        format,
+        Format::Tencent | Format::Vscsi | Format::Etw | Format::Biosnoop | Format::Iosnoop
+    );
     let flags = [
         ("--time-unit", options.time_unit.is_some(), rows && !own_times),
         ("--read-flag", options.read_flag.is_some(), simulators || table),
@@ -134,6 +140,7 @@ pub fn settle(
 ) -> Result<Reading, TraceError> {
     match format {
         Format::DiskSim | Format::SsdSim | Format::MqSim => disksim::settle(samples, options),
+        Format::Biosnoop | Format::Iosnoop => snoop::settle(samples, options),
         Format::Fio => fio::settle(samples, options),
         Format::Etw => etw::settle(samples, options),
         Format::Fiu => fiu::settle(samples, options),

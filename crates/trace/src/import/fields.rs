@@ -1,6 +1,7 @@
 //! Fields of a line: split, and read as numbers, without copying.
 
-use crate::Kind;
+use super::blkparse;
+use crate::{Flags, Kind, pair};
 
 /// The fields of a line, as far as there are places for them.
 pub struct Fields<'a, const N: usize> {
@@ -116,6 +117,13 @@ pub fn operation(word: &[u8]) -> Option<Kind> {
     } else {
         None
     }
+}
+
+/// What the kernel's letters for an I/O of `bytes` mean, such as `WS`, `RA`, `FF` or `DS`; none of what is no such word.
+pub fn rwbs(word: &[u8], bytes: u64) -> Option<(Kind, Flags)> {
+    let traits = blkparse::traits(std::str::from_utf8(word).ok()?)?;
+    let any = u32::try_from(bytes).unwrap_or(u32::MAX);
+    Some((pair::kind(traits, any), pair::flags(traits, any)))
 }
 
 #[cfg(test)]

@@ -25,6 +25,7 @@ mod reading;
 mod records;
 mod resorted;
 mod sample;
+mod snoop;
 mod spread;
 mod stream;
 mod table;

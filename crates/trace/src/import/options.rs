@@ -38,6 +38,10 @@ pub enum Format {
     Blktrace,
     /// What blkparse prints.
     Blkparse,
+    /// What biosnoop of bcc prints.
+    Biosnoop,
+    /// What iosnoop of perf-tools prints.
+    Iosnoop,
     /// fio's I/O log, version 2 or 3.
     Fio,
     /// SPC, as the UMass repository has it.
@@ -70,10 +74,12 @@ pub enum Format {
 
 impl Format {
     /// All of them.
-    pub const ALL: [Format; 17] = [
+    pub const ALL: [Format; 19] = [
         Format::Container,
         Format::Blktrace,
         Format::Blkparse,
+        Format::Biosnoop,
+        Format::Iosnoop,
         Format::Fio,
         Format::Spc,
         Format::Msr,
@@ -96,6 +102,8 @@ impl Format {
             Format::Container => "drivescope",
             Format::Blktrace => "blktrace",
             Format::Blkparse => "blkparse",
+            Format::Biosnoop => "biosnoop",
+            Format::Iosnoop => "iosnoop",
             Format::Fio => "fio",
             Format::Spc => "spc",
             Format::Msr => "msr",

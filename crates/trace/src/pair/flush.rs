@@ -96,7 +96,7 @@ impl Pairer {
         event: &TraceEvent,
         admits: impl Fn(&Io) -> bool,
     ) -> Option<u32> {
-        let kind = kind(event);
+        let kind = kind(event.traits, event.bytes);
         self.devices.get(space).empty.iter().copied().find(|&slot| {
             let io = &self.pending.get(slot).io;
             let alike =

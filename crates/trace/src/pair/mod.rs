@@ -277,7 +277,7 @@ impl Pairer {
     /// G, S, I, M, F, X: of the one bio that begins at the sector, or holds it.
     fn stamp(&mut self, space: u32, event: &TraceEvent, want: Want) {
         let find = |want| {
-            let kind = kind(event);
+            let kind = kind(event.traits, event.bytes);
             self.pending.holding(&self.devices, space, event.sector, kind, want, event.pid)
         };
         let Some(slot) = find(want) else {
@@ -325,7 +325,7 @@ impl Pairer {
             &self.devices,
             above,
             sector,
-            kind(event),
+            kind(event.traits, event.bytes),
             Want::Unremapped,
             event.pid,
         );
@@ -356,14 +356,13 @@ impl TraceSink for Pairer {
 }
 
 /// What an I/O does, by its traits. Version 1 of blktrace tells zeroing from writing no more than the kernel did.
-fn kind(event: &TraceEvent) -> Kind {
+pub(crate) fn kind(traits: Traits, bytes: u32) -> Kind {
     const ZONES: u64 = Traits::ZONE_RESET.0
         | Traits::ZONE_RESET_ALL.0
         | Traits::ZONE_FINISH.0
         | Traits::ZONE_OPEN.0
         | Traits::ZONE_CLOSE.0;
-    let traits = event.traits;
-    if event.bytes == 0 && traits.has(Traits::FLUSH) {
+    if bytes == 0 && traits.has(Traits::FLUSH) {
         return Kind::Flush;
     }
     if traits.0 & (Traits::READ.0 | Traits::WRITE.0) == Traits::READ.0 {
@@ -383,7 +382,8 @@ fn kind(event: &TraceEvent) -> Kind {
     }
 }
 
-fn flags(event: &TraceEvent) -> Flags {
+/// What is said of an I/O beside, by its traits.
+pub(crate) fn flags(traits: Traits, bytes: u32) -> Flags {
     let table = [
         (Traits::SYNC, Flags::SYNC),
         (Traits::META, Flags::META),
@@ -393,11 +393,11 @@ fn flags(event: &TraceEvent) -> Flags {
     ];
     let mut flags = Flags::NONE;
     for (trait_, flag) in table {
-        if event.traits.has(trait_) {
+        if traits.has(trait_) {
             flags = flags.with(flag);
         }
     }
-    if event.traits.has(Traits::FLUSH) && event.bytes > 0 {
+    if traits.has(Traits::FLUSH) && bytes > 0 {
         flags = flags.with(Flags::PREFLUSH);
     }
     flags

@@ -56,7 +56,7 @@ impl Pairer {
     /// The parts of a request, from its first sector to its last. Bios of a request are neighbours; where one is
     /// missing (lost, or queued before the recording began) the next that lies in the request goes on.
     fn parts(&self, space: u32, event: &TraceEvent, step: Step, mut each: impl FnMut(Part)) {
-        let kind = kind(event);
+        let kind = kind(event.traits, event.bytes);
         let earliest = Nanos(event.time.0.max(self.now.0).saturating_sub(self.limits.skew.0));
         let to = event.sector.saturating_add(u64::from(event.bytes).div_ceil(512));
         let mut first: Option<u32> = None;
@@ -294,14 +294,14 @@ impl Pairer {
     pub(super) fn arrived(&self, space: u32, event: &TraceEvent) -> Io {
         let mut io = Io::arriving(
             event.time,
-            kind(event),
+            kind(event.traits, event.bytes),
             block::Bytes(event.sector.saturating_mul(512)),
             block::Bytes(u64::from(event.bytes)),
         );
         io.space = space;
         io.pid = event.pid;
         io.cpu = u16::try_from(event.cpu).unwrap_or(u16::MAX);
-        io.flags = super::flags(event);
+        io.flags = super::flags(event.traits, event.bytes);
         io
     }
 

@@ -1,0 +1,119 @@
+//! What tools print that watch a machine's I/Os, and tables of such tools: lines of our own, and published files with
+//! values that were reckoned by hand.
+
+use std::path::PathBuf;
+
+use crate::common::{all, text};
+use block::{Bytes, Nanos};
+use drivescope_trace::import::{Format, Options, open};
+use drivescope_trace::{Flags, Io, Kind, TraceInfo};
+
+/// Traces that others published, beside the repository.
+const TRACES: &str = "../shared/cases/public-2026-11/trace";
+
+/// The I/Os of a published file, and what is said of it; none on a machine without them.
+fn published(name: &str, options: &Options) -> Option<(Vec<Io>, TraceInfo)> {
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
+    if !root.join(TRACES).is_dir() {
+        println!("skipped: this machine has no {TRACES}");
+        return None;
+    }
+    Some(all(open(&[root.join(TRACES).join(name)], options).unwrap()))
+}
+
+/// How long each took, in nanoseconds.
+fn q2c(ios: &[Io]) -> Vec<u64> {
+    ios.iter().map(|io| io.q2c().unwrap().0).collect()
+}
+
+fn bytes_of(ios: &[Io], kind: Kind) -> (usize, u64) {
+    let of_kind: Vec<&Io> = ios.iter().filter(|io| io.kind == kind).collect();
+    (of_kind.len(), of_kind.iter().map(|io| io.length.0).sum())
+}
+
+#[test]
+fn biosnoop_has_the_time_of_the_completion() {
+    let Some((ios, info)) = published("biosnoop.txt", &Options::default()) else { return };
+    assert_eq!((info.source.as_str(), info.spaces.len()), ("biosnoop", 2));
+    assert_eq!(bytes_of(&ios, Kind::Write), (14, 1_698_816));
+    assert_eq!((ios.len(), ios[0].arrival), (14, Nanos::ZERO));
+    // 0.61 ms before the time that it counts from, on a clock that is set forward by 1 s.
+    assert_eq!(info.origin, Nanos(999_390_000));
+    assert!(info.settled.iter().any(|said| said.contains("set forward")), "{:?}", info.settled);
+    assert_eq!(q2c(&ios).iter().sum::<u64>() / 14, 445_000);
+    assert_eq!(info.resolution, Nanos::micros(1));
+}
+
+#[test]
+fn biosnoop_without_a_disk_keeps_its_columns() {
+    let Some((ios, info)) = published("biosnoop_unknown.txt", &Options::default()) else { return };
+    let names: Vec<&str> =
+        ios.iter().map(|io| info.spaces[io.space as usize].name.as_str()).collect();
+    let (unknown, sda) = ("unknown", "sda");
+    assert_eq!(names, [unknown, unknown, sda, sda, unknown, unknown, unknown, sda, sda]);
+    assert_eq!(bytes_of(&ios, Kind::Read), (5, 40));
+    assert_eq!(bytes_of(&ios, Kind::Write), (4, 57_344));
+    assert_eq!(ios[2].offset, Bytes(2_694_656 * 512));
+    assert_eq!(info.processes[&184], "jbd2/sda1-8");
+}
+
+/// Names of tasks with blanks, words of flags, time in the queue, and what a tool says besides.
+#[test]
+fn biosnoop_is_read_with_other_columns() {
+    let lines = "Tracing block device I/O. Hit Ctrl-C to end.\n\
+        TIME(s)     COMM           PID     DISK    T    SECTOR     BYTES   QUE(ms) LAT(ms)\n\
+        10.000500   Web Content 2  77      sdb     WS   1000       4096    0.250   0.125\n\
+        10.001000   ?              0               RA   8          512     0.000   0.500\n\
+        10.002000   kworker/0:1H   9       sdb     FF   0          0       0.000   1.000\n\
+        10.003000   fstrim         8       sdb     DS   64         65536   0.000   1.000\n";
+    let (ios, info) = all(text(lines, &Options::default()).unwrap());
+    assert_eq!((ios.len(), info.skipped_rows, info.origin), (4, 0, Nanos(10_000_125_000)));
+    let kinds: Vec<Kind> = ios.iter().map(|io| io.kind).collect();
+    assert_eq!(kinds, [Kind::Write, Kind::Read, Kind::Flush, Kind::Discard]);
+    assert_eq!(q2c(&ios), [375_000, 500_000, 1_000_000, 1_000_000]);
+    assert_eq!(ios[0].d2c(), Some(Nanos::micros(125)));
+    assert_eq!((ios[0].flags, ios[1].flags), (Flags::SYNC, Flags::AHEAD));
+    assert_eq!((ios[0].pid, info.processes[&77].as_str()), (77, "Web Content 2"));
+    let cut = lines.replace("sdb     WS   1000       4096", "sdb     WS   1000");
+    let lenient = Options { lenient: true, ..Options::default() };
+    assert_eq!(all(text(&cut, &lenient).unwrap()).1.skipped_rows, 1);
+}
+
+#[test]
+fn iosnoop_has_start_and_end() {
+    let Some((ios, info)) = published("iosnoop.txt", &Options::default()) else { return };
+    assert_eq!((ios.len(), info.source.as_str()), (8, "iosnoop"));
+    assert!(ios.iter().all(|io| io.flags == Flags::SYNC && io.length == Bytes(4096)));
+    assert_eq!(bytes_of(&ios, Kind::Write), (8, 8 * 4096));
+    assert_eq!(info.spaces[0].name, "8,160");
+    let mut took = q2c(&ios);
+    took.sort_unstable();
+    let us = [2_336, 4_890, 7_127, 12_251, 16_046, 16_716, 21_685, 23_747];
+    assert_eq!(took, us.map(|us| us * 1_000));
+}
+
+#[test]
+fn iosnoop_without_times_has_an_order() {
+    let lines = "Tracing block I/O. Ctrl-C to end.\n\
+        COMM         PID    TYPE DEV      BLOCK        BYTES     LATms\n\
+        dd           12     R    8,0      100          8192      0.50\n\
+        <idle>       0      WM   8,16     200          4096      1.25\n\
+        Ending tracing...\n";
+    let (ios, info) = all(text(lines, &Options::default()).unwrap());
+    assert_eq!(q2c(&ios), [500_000, 1_250_000]);
+    assert!(ios.iter().all(|io| io.arrival == Nanos::ZERO));
+    assert_eq!((info.spaces.len(), ios[1].flags), (2, Flags::META));
+    assert!(info.settled.iter().any(|said| said.contains("only an order")), "{:?}", info.settled);
+    let ends = lines.replace("COMM  ", "ENDs     COMM  ").replace("dd   ", "5.0000 dd   ");
+    let ends = ends.replace("<idle> ", "6.000000 <idle> ");
+    let (ios, _) = all(text(&ends, &Options::default()).unwrap());
+    assert_eq!(ios[1].arrival, Nanos(6_000_000_000 - 1_250_000 - 5_000_000_000 + 500_000));
+}
+
+/// Without their head, rows do not say what their columns are.
+#[test]
+fn rows_without_a_head_are_refused() {
+    let options = Options { format: Some(Format::Biosnoop), ..Options::default() };
+    let said = text("0.5 dd 1 sda R 8 512 0.5\n", &options).err().unwrap().to_string();
+    assert!(said.contains("begins with a head"), "{said}");
+}
