@@ -20,7 +20,7 @@ fn files(format: Format) -> Vec<(String, PathBuf)> {
 /// All but our own container, and the recordings of events, which tests of their own read.
 fn formats() -> impl Iterator<Item = Format> {
     let of_rows = |format: &Format| {
-        !matches!(format, Format::Container | Format::Blktrace | Format::Blkparse)
+        !matches!(format, Format::Container | Format::Blktrace | Format::Blkparse | Format::Ftrace)
     };
     Format::ALL.into_iter().filter(of_rows)
 }

@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use crate::common::{all, text};
+use crate::common::{all, rest, text};
 use block::{Bytes, Nanos};
 use drivescope_trace::import::{Format, Options, open};
 use drivescope_trace::{Flags, Io, Kind, TraceInfo};
@@ -116,4 +116,66 @@ fn rows_without_a_head_are_refused() {
     let options = Options { format: Some(Format::Biosnoop), ..Options::default() };
     let said = text("0.5 dd 1 sda R 8 512 0.5\n", &options).err().unwrap().to_string();
     assert!(said.contains("begins with a head"), "{said}");
+}
+
+#[test]
+fn ftrace_has_a_flush_that_failed() {
+    let Some((ios, info)) = published("ftrace_text.txt", &Options::default()) else { return };
+    assert_eq!((ios.len(), info.source.as_str()), (1, "ftrace text"));
+    assert_eq!((ios[0].kind, ios[0].error, ios[0].pid), (Kind::Flush, 5, 306_069));
+    assert_eq!(q2c(&ios), [261_000]);
+    let tally = &info.spaces[0].tally;
+    assert_eq!((tally.drive_flushes, tally.drive_flushing), (1, Nanos::micros(210)));
+}
+
+#[test]
+fn perf_script_has_requests_without_bios() {
+    let Some((ios, info)) = published("perf_script.txt", &Options::default()) else { return };
+    let whole: Vec<(u64, Option<Nanos>)> =
+        ios.iter().map(|io| (io.offset.0 / 512, io.d2c())).collect();
+    assert_eq!(whole, [(2_564_656, Some(Nanos::micros(72))), (3_191_272, Some(Nanos::micros(61)))]);
+    assert_eq!(bytes_of(&ios, Kind::Read), (2, 4096 + 131_072));
+    assert_eq!(info.lost_events, 0);
+}
+
+#[test]
+fn blkparse_may_print_no_names_of_tasks() {
+    let Some((ios, _)) = published("blkparse_without_process.txt", &Options::default()) else {
+        return;
+    };
+    assert_eq!(q2c(&ios), [244_608, 154_600]);
+    assert_eq!(bytes_of(&ios, Kind::Write), (1, 4096));
+    assert_eq!(bytes_of(&ios, Kind::Read), (1, 32_768));
+}
+
+/// Other events, a lost stretch, and an error between the I/Os.
+#[test]
+fn events_as_text_are_paired_as_binary_ones_are() {
+    let lines = "# tracer: nop\n\
+        <idle>-0 [001] d.h. 80.000001: sched_wakeup: comm=dd\n\
+        dd-9 [001] .... 80.000010: block_bio_queue: 8,0 WS 2048 + 16 [dd]\n\
+        dd-9 [001] .... 80.000012: block_getrq: 8,0 WS 2048 + 16 [dd]\n\
+        dd-9 [001] .... 80.000013: block_rq_insert: 8,0 WS 8192 () 2048 + 16 none,0,0 [dd]\n\
+        CPU:0 [LOST 4 EVENTS]\n\
+        kworker/1:1H-30 [001] .... 80.000020: block_rq_issue: 8,0 WS 8192 () 2048 + 16 none,0,0 [kworker/1:1H]\n\
+        <idle>-0 [001] d.h. 80.000120: block_rq_complete: 8,0 WS () 2048 + 16 none,0,0 [-121]\n";
+    let (ios, info) = all(text(lines, &Options::default()).unwrap());
+    assert_eq!((ios.len(), ios[0].error, ios[0].pid), (1, 121, 9));
+    assert_eq!((q2c(&ios), ios[0].d2c()), (vec![110_000], Some(Nanos::micros(100))));
+    assert_eq!((info.lost_events, info.resolution), (4, Nanos::micros(1)));
+    assert_eq!(info.processes[&9], "dd");
+    assert_eq!(info.origin, Nanos(80_000_010_000));
+}
+
+/// In the form that blkparse has with names left out.
+#[test]
+fn lines_of_blkparse_without_names_are_events() {
+    let lines = "8,0 1 1 0.000000100 7 Q R 64 + 8\n8,0 1 2 0.000000200 7 G R 64 + 8\n\
+        8,0 1 3 0.000000300 7 P N\n8,0 1 4 0.000000400 7 D R 64 + 8\n8,0 1 5 0.000001100 0 C R 64 + 8\n";
+    let (ios, info) = all(text(lines, &Options::default()).unwrap());
+    assert_eq!((q2c(&ios), info.processes.len(), ios[0].error), (vec![1_000], 0, 0));
+    // Where the line before has a name, one without is cut off.
+    let cut = "8,0 1 1 0.000000100 7 Q R 64 + 8 [dd]\n8,0 1 2 0.000000200 7 G R 64 + 8\n";
+    let said = rest(text(cut, &Options::default()).unwrap().as_mut()).unwrap_err().to_string();
+    assert!(said.contains("line 2") && said.contains("breaks off"), "{said}");
 }

@@ -35,26 +35,19 @@ pub fn is_preamble(line: &[u8]) -> bool {
 
 /// Reads what blkparse printed.
 pub fn open(input: Input, lenient: bool) -> Blkparse {
-    let mut pairer = Pairer::new("blkparse text", Limits::default());
-    pairer.info_mut().files.push(input.name().to_owned());
-    Blkparse {
-        input,
-        lenient,
-        pairer,
-        events: Vec::new(),
-        names: HashMap::new(),
-        tail: false,
-        over: false,
-    }
+    let pairer = Pairer::new("blkparse text", Limits::default());
+    Blkparse::new(input, lenient, pairer, Line::of)
 }
-
-/// What blkparse printed, as I/Os.
+/// What blkparse printed, or another tool whose lines are events of the block layer, as I/Os.
 pub struct Blkparse {
     input: Input,
     lenient: bool,
+    line: fn(&[u8]) -> Result<Line, String>,
     pairer: Pairer,
     events: Vec<TraceEvent>,
     names: HashMap<u32, String>,
+    /// Completions, and other events, end with a word in brackets, without which one is cut off; none before the first.
+    closed: [Option<bool>; 2],
     /// The summary was reached.
     tail: bool,
     over: bool,
@@ -85,15 +78,44 @@ impl Source for Blkparse {
 }
 
 impl Blkparse {
+    /// Reads `input`, each line by `line`, and makes I/Os of the events by `pairer`.
+    pub(super) fn new(
+        input: Input,
+        lenient: bool,
+        mut pairer: Pairer,
+        line: fn(&[u8]) -> Result<Line, String>,
+    ) -> Blkparse {
+        pairer.info_mut().files.push(input.name().to_owned());
+        Blkparse {
+            input,
+            lenient,
+            line,
+            pairer,
+            events: Vec::new(),
+            names: HashMap::new(),
+            closed: [None; 2],
+            tail: false,
+            over: false,
+        }
+    }
+
     /// Reads some lines; false behind the last.
     fn lines(&mut self) -> Result<bool, TraceError> {
         for _ in 0..LINES {
             let line = match self.input.line() {
                 Ok(None) => return Ok(false),
-                Ok(Some(line)) => Line::of(line),
+                Ok(Some(line)) => {
+                    let closed = line.trim_ascii_end().ends_with(b"]");
+                    match (self.line)(line) {
+                        Ok(Line::Event(event, _)) if cut_off(&mut self.closed, &event, closed) => {
+                            Err(format!("{} breaks off before the word in brackets", quoted(line)))
+                        }
+                        parsed => parsed,
+                    }
+                }
                 Err(LineError::Broken(error)) => return Err(error),
                 Err(LineError::TooLong) => {
-                    Err(format!("is longer than {LINE_MAX} bytes, which no line of blkparse's is"))
+                    Err(format!("is longer than {LINE_MAX} bytes, which no line of events is"))
                 }
             };
             match line {
@@ -102,6 +124,7 @@ impl Blkparse {
                     self.pairer.info_mut().lost_events += lost;
                 }
                 Ok(Line::Preamble) => {}
+                Ok(Line::Lost(lost)) => self.pairer.info_mut().lost_events += lost,
                 _ if self.tail => {}
                 Ok(Line::Event(event, name)) => {
                     self.events.push(event);
@@ -143,14 +166,26 @@ impl Blkparse {
     }
 }
 
+/// True for an event whose line has no bracket at its end, `closed`, where the first of its kind had one.
+fn cut_off(first: &mut [Option<bool>; 2], event: &TraceEvent, closed: bool) -> bool {
+    let end = match event.action {
+        Action::Remap | Action::Unplug | Action::UnplugTimer => return false,
+        Action::Complete | Action::Requeue => &mut first[0],
+        _ => &mut first[1],
+    };
+    *end.get_or_insert(closed) && !closed
+}
+
 /// What a line is.
 #[derive(Debug, PartialEq)]
-enum Line {
+pub(super) enum Line {
     /// An event, and the name of its task.
     Event(TraceEvent, Option<String>),
     Message(TraceNote),
     /// Which files are read, and other words before the events; nothing.
     Preamble,
+    /// So many events were lost.
+    Lost(u64),
     /// The summary, which may say how many events were lost.
     Tail {
         lost: u64,
@@ -221,14 +256,14 @@ impl Line {
 }
 
 /// What stands behind the kind.
-struct Tail<'a> {
-    event: &'a mut TraceEvent,
-    rest: &'a str,
+pub(super) struct Tail<'a> {
+    pub(super) event: &'a mut TraceEvent,
+    pub(super) rest: &'a str,
 }
 
 impl Tail<'_> {
     /// Reads it into the event; gives the name of the task.
-    fn read(mut self) -> Option<Option<String>> {
+    pub(super) fn read(mut self) -> Option<Option<String>> {
         match self.event.action {
             Action::Remap => self.remap().map(|()| None),
             Action::Unplug | Action::UnplugTimer => {
@@ -248,15 +283,18 @@ impl Tail<'_> {
             }
             Action::Complete | Action::Requeue => {
                 self.place()?;
-                let error: u32 = self.bracket()?.parse().ok()?;
-                // Printed as the low 16 bits of a negative number, or as that number.
+                // Printed as a negative number, its low 16 bits or its 32.
+                let error: i64 = match self.rest {
+                    "" if self.event.bytes > 0 || self.event.traits.has(Traits::FLUSH) => 0,
+                    _ => self.bracket()?.parse().ok()?,
+                };
                 self.event.error = (error as u16).cast_signed().unsigned_abs();
                 Some(None)
             }
-            Action::Plug => self.bracket().map(task),
+            Action::Plug => self.name(),
             _ => {
                 self.place()?;
-                self.bracket().map(task)
+                self.name()
             }
         }
     }
@@ -315,6 +353,15 @@ impl Tail<'_> {
         let sectors = self.after("+")?.number()?;
         self.event.bytes = u32::try_from(sectors.checked_mul(512)?).ok()?;
         Some(())
+    }
+
+    /// The name of the task, which some leave out.
+    fn name(&mut self) -> Option<Option<String>> {
+        let placed = self.event.bytes > 0 || self.event.traits.has(Traits::FLUSH);
+        match self.rest {
+            "" if placed || self.event.action == Action::Plug => Some(None),
+            _ => self.bracket().map(task),
+        }
     }
 
     /// What is left, in square brackets: a name may have such brackets in it.

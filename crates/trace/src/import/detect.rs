@@ -5,7 +5,7 @@ use super::reading::Reading;
 use super::sample::Sample;
 use super::snoop::{self, Tool};
 use super::tables::{PUBLISHED, published};
-use super::{blkparse, csv, disksim, etw, fio, fiu, vscsi};
+use super::{blkparse, csv, disksim, etw, fio, fiu, ftrace, vscsi};
 use crate::{Place, TraceError};
 
 /// A format of lines that is known by its rows.
@@ -15,8 +15,9 @@ struct Known {
 }
 
 /// Formats that are known by what their files begin with, or by their rows. No row fits two of them.
-const KNOWN: [Known; 8] = [
+const KNOWN: [Known; 9] = [
     Known { format: Format::Blkparse, fits: is_blkparse },
+    Known { format: Format::Ftrace, fits: ftrace::is_recording },
     Known { format: Format::Biosnoop, fits: |sample| snoop::tool(sample) == Some(Tool::Biosnoop) },
     Known { format: Format::Iosnoop, fits: |sample| snoop::tool(sample) == Some(Tool::Iosnoop) },
     Known { format: Format::Fio, fits: |sample| fio::version(sample).is_some() },
@@ -104,7 +105,8 @@ fn unknown(sample: &Sample) -> String {
 pub fn check(format: Format, options: &Options) -> Result<(), TraceError> {
     let simulators = matches!(format, Format::DiskSim | Format::SsdSim | Format::MqSim);
     let table = format == Format::Csv;
-    let rows = !matches!(format, Format::Container | Format::Blktrace | Format::Blkparse);
+    let events = matches!(format, Format::Blktrace | Format::Blkparse | Format::Ftrace);
+    let rows = !events && format != Format::Container;
     let own_times = matches!(
         format,
         Format::Tencent | Format::Vscsi | Format::Etw | Format::Biosnoop | Format::Iosnoop
@@ -155,7 +157,7 @@ pub fn settle(
             Some(published) => published.settle(samples, options),
             None => Err(TraceError::Unsuited(format!("{format} is no table"))),
         },
-        Format::Container | Format::Blktrace | Format::Blkparse => {
+        Format::Container | Format::Blktrace | Format::Blkparse | Format::Ftrace => {
             Err(TraceError::Unsuited(format!("{format} is not read row by row")))
         }
     }

@@ -20,6 +20,7 @@ mod evidence;
 mod fields;
 mod fio;
 mod fiu;
+mod ftrace;
 mod join;
 mod reading;
 mod records;
@@ -40,6 +41,7 @@ pub use options::{AddressUnit, Format, Options, ReadFlag, SpaceRule, TimeUnit};
 
 use crate::container;
 use crate::{Source, TraceError, TraceInfo};
+use blkparse::Blkparse;
 use compressed::Input;
 use join::{From, Joined, Joining, Waiting};
 use reading::Reading;
@@ -151,7 +153,10 @@ impl Found {
             return Ok(Box::new(blktrace::open(inputs, options.lenient)?));
         }
         if format == Format::Blkparse {
-            return self.blkparse(options);
+            return self.events("blkparse", blkparse::open, options);
+        }
+        if format == Format::Ftrace {
+            return self.events("ftrace or perf", ftrace::open, options);
         }
         let reading = detect::settle(format, &self.samples, options)?;
         let several = self.files.len() > 1;
@@ -183,14 +188,18 @@ impl Found {
         Ok(Box::new(joined))
     }
 
-    /// What blkparse printed: of one recording, since the times of each begin anew.
-    fn blkparse(mut self, options: &Options) -> Result<Box<dyn Source>, TraceError> {
+    /// What `tool` printed: of one recording, since the times of each begin anew.
+    fn events(
+        mut self,
+        tool: &str,
+        open: fn(Input, bool) -> Blkparse,
+        options: &Options,
+    ) -> Result<Box<dyn Source>, TraceError> {
         match (self.files.pop(), self.files.is_empty()) {
-            (Some((_, from)), true) => Ok(Box::new(blkparse::open(from.input()?, options.lenient))),
-            _ => Err(TraceError::Unsuited(
-                "what blkparse printed of several recordings is not read as one; name one"
-                    .to_owned(),
-            )),
+            (Some((_, from)), true) => Ok(Box::new(open(from.input()?, options.lenient))),
+            _ => Err(TraceError::Unsuited(format!(
+                "what {tool} printed of several recordings is not read as one; name one"
+            ))),
         }
     }
 

@@ -38,6 +38,8 @@ pub enum Format {
     Blktrace,
     /// What blkparse prints.
     Blkparse,
+    /// The kernel's block events as text: ftrace, trace-cmd, `perf script`.
+    Ftrace,
     /// What biosnoop of bcc prints.
     Biosnoop,
     /// What iosnoop of perf-tools prints.
@@ -74,10 +76,11 @@ pub enum Format {
 
 impl Format {
     /// All of them.
-    pub const ALL: [Format; 19] = [
+    pub const ALL: [Format; 20] = [
         Format::Container,
         Format::Blktrace,
         Format::Blkparse,
+        Format::Ftrace,
         Format::Biosnoop,
         Format::Iosnoop,
         Format::Fio,
@@ -102,6 +105,7 @@ impl Format {
             Format::Container => "drivescope",
             Format::Blktrace => "blktrace",
             Format::Blkparse => "blkparse",
+            Format::Ftrace => "ftrace",
             Format::Biosnoop => "biosnoop",
             Format::Iosnoop => "iosnoop",
             Format::Fio => "fio",
