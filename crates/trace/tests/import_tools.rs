@@ -3,10 +3,11 @@
 
 use std::path::PathBuf;
 
-use crate::common::{all, rest, text};
+use crate::common::{all, bytes, rest, text};
 use block::{Bytes, Nanos};
 use drivescope_trace::import::{Format, Options, open};
 use drivescope_trace::{Flags, Io, Kind, TraceInfo};
+use proptest::prelude::*;
 
 /// Traces that others published, beside the repository.
 const TRACES: &str = "../shared/cases/public-2026-11/trace";
@@ -178,4 +179,107 @@ fn lines_of_blkparse_without_names_are_events() {
     let cut = "8,0 1 1 0.000000100 7 Q R 64 + 8 [dd]\n8,0 1 2 0.000000200 7 G R 64 + 8\n";
     let said = rest(text(cut, &Options::default()).unwrap().as_mut()).unwrap_err().to_string();
     assert!(said.contains("line 2") && said.contains("breaks off"), "{said}");
+}
+
+fn columns(map: &str) -> Options {
+    Options { columns: Some(map.parse().unwrap()), ..Options::default() }
+}
+
+#[test]
+fn dates_are_times_and_a_zone_is_heeded() {
+    let map = "time,pid,process,offset:sectors,op,size:bytes,latency:ms,-,cpu,-,space";
+    let Some((ios, info)) = published("datetime_ops.csv", &columns(map)) else { return };
+    let kinds: Vec<Kind> = ios.iter().map(|io| io.kind).collect();
+    assert_eq!(kinds, [Kind::Write, Kind::Read, Kind::Flush, Kind::Discard]);
+    let lengths: Vec<u64> = ios.iter().map(|io| io.length.0).collect();
+    assert_eq!(lengths, [8_192, 16_384, 0, 1_048_576]);
+    assert_eq!(ios[3].arrival, Nanos::micros(16_545));
+    assert_eq!(q2c(&ios), [412_000, 102_000, 3_900_000, 800_000]);
+    assert_eq!(info.origin_unix_ns, Some(1_762_078_530_123_456_000));
+    assert_eq!(info.resolution, Nanos::micros(1));
+
+    let rows = "2024-02-29T23:59:59.25+01:00,R,8,1\n2024-02-29T22:59:59.75Z,WFS,16,1\n";
+    let (ios, info) = all(text(rows, &columns("time,op,offset:sectors,size:sectors")).unwrap());
+    assert_eq!((ios[1].arrival, info.resolution), (Nanos::millis(500), Nanos::millis(10)));
+    assert_eq!((ios[1].kind, ios[1].flags), (Kind::Write, Flags::SYNC.with(Flags::FUA)));
+    assert_eq!(info.origin_unix_ns, Some(1_709_247_599_250_000_000));
+}
+
+#[test]
+fn the_time_may_be_that_of_the_completion_alone() {
+    let rows = "0.000000,WS,8,4096,1.5\n0.004000,FF,0,0,0.25\n0.006000,DS,64,8192,1\n0.007000,RAM,8,512,\n";
+    let map = "completed:s,op,offset:sectors,size:bytes,latency:ms";
+    let lenient = Options { lenient: true, ..columns(map) };
+    let (ios, info) = all(text(rows, &lenient).unwrap());
+    assert_eq!((info.skipped_rows, info.origin), (1, Nanos(998_500_000)), "{:?}", info.faults);
+    let found: Vec<(u64, Kind)> = ios.iter().map(|io| (io.arrival.0, io.kind)).collect();
+    let us = |us: u64| us * 1_000;
+    let wanted = [(0, Kind::Write), (us(5_250), Kind::Flush), (us(6_500), Kind::Discard)];
+    assert_eq!(found, wanted);
+    assert_eq!(q2c(&ios), [us(1_500), us(250), us(1_000)]);
+    // A completion without a latency says nothing of the arrival.
+    assert!("completed:s,op,offset,size".parse::<drivescope_trace::import::Columns>().is_err());
+    assert!(format!("time,{map}").parse::<drivescope_trace::import::Columns>().is_err());
+}
+
+#[test]
+fn codes_are_operations_when_that_is_said() {
+    let ops = |text: &str| Some(text.parse().unwrap());
+    let map = columns("-,time:s,op,size:bytes,offset:sectors");
+    let said = Options { ops: ops("2a=write,28=read"), ..map.clone() };
+    if let Some((ios, info)) = published("libcachesim_scsi_op.csv", &said) {
+        assert_eq!(bytes_of(&ios, Kind::Write), (39, 224_768));
+        assert_eq!(ios[38].arrival, Nanos::millis(6_000));
+        assert!(info.settled.iter().any(|said| said.contains("--op")), "{:?}", info.settled);
+    }
+    let map = columns("offset:sectors,-,size:bytes,op,time:s,-,issued:s,completed:s");
+    let said = Options { ops: ops("1=write,5=write,0=read,4=read"), ..map.clone() };
+    if let Some((ios, _)) = published("nexus5_bits.txt", &said) {
+        assert_eq!(q2c(&ios), [1_644_000, 544_000, 3_544_000]);
+        assert_eq!(bytes_of(&ios, Kind::Read), (1, 8_192));
+        assert_eq!(bytes_of(&ios, Kind::Write), (2, 8_192));
+    }
+    let rows = "1.5,2A,512,8\n1.6,88,512,8\n1.7,12,36,0\n1.8,35,0,0\n";
+    let map = columns("time:s,op,size:bytes,offset:sectors");
+    let said = Options { ops: ops("2a=write,88=read,12=-,35=flush"), ..map.clone() };
+    let (ios, info) = all(text(rows, &said).unwrap());
+    let kinds: Vec<Kind> = ios.iter().map(|io| io.kind).collect();
+    assert_eq!(kinds, [Kind::Write, Kind::Read, Kind::Flush]);
+    assert_eq!(info.ignored_rows, 1);
+    let said = Options { ops: ops("2a=write"), ..map };
+    let said = rest(text(rows, &said).unwrap().as_mut()).unwrap_err().to_string();
+    assert!(said.contains("`88`") && said.contains("--op 2a=write"), "{said}");
+    for wrong in ["2a", "2a=copy", "2a=write,2A=read"] {
+        assert!(wrong.parse::<drivescope_trace::import::Ops>().is_err(), "{wrong}");
+    }
+}
+
+/// The kept files of each format that has a head, an event or a magic.
+fn kept() -> Vec<Vec<u8>> {
+    let corpus = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("corpus");
+    ["biosnoop/good.txt", "iosnoop/good.txt", "ftrace/good.txt", "blkparse/good.txt"]
+        .map(|name| std::fs::read(corpus.join(name)).unwrap())
+        .to_vec()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2_000, ..ProptestConfig::default() })]
+
+    /// Files with bytes that are others, or not there, are read or refused.
+    #[test]
+    fn damage_makes_no_reader_fall(
+        mut content in prop::sample::select(kept()),
+        changes in prop::collection::vec((any::<prop::sample::Index>(), "[ -~]|[\n\t0-9]|[0-9]{18}", any::<bool>()), 1..6),
+        lenient in any::<bool>(),
+    ) {
+        for (at, put, over) in changes {
+            let at = at.index(content.len());
+            let until = if over { (at + put.len()).min(content.len()) } else { at };
+            content.splice(at..until, put.bytes());
+        }
+        let options = Options { lenient, ..Options::default() };
+        if let Ok(mut source) = bytes(&content, &options) {
+            let _read_or_refused = rest(source.as_mut());
+        }
+    }
 }

@@ -113,24 +113,27 @@ impl FromStr for Columns {
 
 /// Refuses a map without what an I/O must have, or with it twice.
 fn check(all: impl Iterator<Item = Holds>) -> Result<(), NoColumns> {
-    let mut counts = [0; 9];
+    let mut counts = [0; 10];
     for holds in all {
         if let Some(index) = holds.once() {
             counts[index] += 1;
         }
     }
+    // An I/O that completed at a time that is known arrived as long before as it took.
+    let reckoned = counts[0] == 0 && counts[5] == 1 && counts[9] == 1;
     for (index, word) in ["time", "op", "offset", "size"].into_iter().enumerate() {
-        if counts[index] == 0 {
+        if counts[index] == 0 && !(index == 0 && reckoned) {
             return Err(NoColumns(format!(
-                "no column is the {word}; time, op, offset and size are needed"
+                "no column is the {word}; time (or completed and latency), op, offset and size are needed"
             )));
         }
     }
-    match counts.iter().position(|count| *count > 1) {
-        Some(_) => Err(NoColumns(
+    let ends_twice = counts[5] + counts[9] > 1 && !reckoned;
+    match ends_twice || counts.iter().any(|count| *count > 1) {
+        true => Err(NoColumns(
             "two columns hold the same; only space may stand more than once".to_owned(),
         )),
-        None => Ok(()),
+        false => Ok(()),
     }
 }
 
@@ -201,7 +204,8 @@ impl Holds {
             Holds::Offset(_) => 2,
             Holds::Length(_) => 3,
             Holds::Issued(_) => 4,
-            Holds::Completed(_) | Holds::Latency(_) => 5,
+            Holds::Completed(_) => 5,
+            Holds::Latency(_) => 9,
             Holds::Pid => 6,
             Holds::Process => 7,
             Holds::Cpu => 8,

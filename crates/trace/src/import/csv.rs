@@ -1,6 +1,9 @@
 //! Tables whose columns are told by the user, or by the table's own head.
 
+use block::Nanos;
+
 use super::columns::{Column, Columns, Holds, by_head};
+use super::dates::date;
 use super::evidence;
 use super::fields::{decimal, digits_behind_point, whole};
 use super::options::{AddressUnit, Options, SpaceRule, TimeUnit};
@@ -120,6 +123,7 @@ pub fn settle(samples: &[Sample], options: &Options) -> Result<Reading, TraceErr
         settled: Vec::new(),
         digits: 0,
         unix_offset: None,
+        dates: false,
     };
     let mut of_spaces = Vec::new();
     let rule = match form.holds.contains(&Holds::Space) {
@@ -133,12 +137,17 @@ pub fn settle(samples: &[Sample], options: &Options) -> Result<Reading, TraceErr
         ),
     };
     let (roles, rule) = both(settling.roles(), rule)?;
+    let dates = settling.dates;
+    let shift = if dates { 0 } else { settling.shift(&roles) };
     let (digits, unix_offset, mut settled) =
         (settling.digits, settling.unix_offset, settling.settled);
     settled.append(&mut of_spaces);
-    let unit = roles
-        .iter()
-        .find_map(|role| if let Role::Time(scale) = role { Some(*scale) } else { None });
+    let time = roles.iter().find(|role| matches!(role, Role::Time(_)));
+    let completed = || roles.iter().find(|role| matches!(role, Role::Completed(_)));
+    let unit = match time.or_else(completed) {
+        Some(Role::Time(scale) | Role::Completed(scale)) if !dates => *scale,
+        _ => TimeUnit::Secs.nanos().0,
+    };
     let words: Vec<&str> = roles.iter().map(|role| word(*role)).collect();
     let table = Table::new(Layout {
         form: words.join(","),
@@ -146,11 +155,14 @@ pub fn settle(samples: &[Sample], options: &Options) -> Result<Reading, TraceErr
         roles,
         more: true,
         space: "",
+        dates,
+        shift,
+        ops: options.ops.clone().unwrap_or_default(),
     });
     Ok(Reading {
         source: "table".to_owned(),
         settled,
-        resolution: evidence::resolution_of(unit.unwrap_or(1), digits),
+        resolution: evidence::resolution_of(unit, digits),
         rule,
         unix_offset,
         ..Reading::of_rows(move || table.clone())
@@ -183,6 +195,8 @@ struct Settling<'a> {
     /// Digits behind the point of a time.
     digits: usize,
     unix_offset: Option<i128>,
+    /// Times are dates.
+    dates: bool,
 }
 
 impl Settling<'_> {
@@ -201,6 +215,38 @@ impl Settling<'_> {
 
     fn place_of(&self, wanted: impl Fn(&Holds) -> bool) -> usize {
         self.form.holds.iter().position(wanted).unwrap_or(0)
+    }
+
+    /// The column of the arrival, or of the completion that it is reckoned from.
+    fn place_of_time(&self) -> usize {
+        let time = self.form.holds.iter().position(|holds| matches!(holds, Holds::Time(_)));
+        time.unwrap_or_else(|| self.place_of(|holds| matches!(holds, Holds::Completed(_))))
+    }
+
+    /// By how much the clock is set forward so that what took longer than the time of its completion arrives at a time.
+    fn shift(&mut self, roles: &[Role]) -> u64 {
+        const S: u64 = 1_000_000_000;
+        if roles.iter().any(|role| matches!(role, Role::Time(_))) {
+            return 0;
+        }
+        let of = |place: usize| match roles.get(place) {
+            Some(Role::Completed(scale) | Role::Latency(scale)) => *scale,
+            _ => 1,
+        };
+        let completed = self.place_of_time();
+        let latency = self.place_of(|holds| matches!(holds, Holds::Latency(_)));
+        let early = self.column(completed).into_iter().zip(self.column(latency)).filter_map(
+            |(at, took)| decimal(took, of(latency))?.checked_sub(decimal(at, of(completed))?),
+        );
+        let shift = early.max().unwrap_or(0).div_ceil(S).saturating_mul(S);
+        self.settled.push("an I/O arrived as long before its completion as it took".to_owned());
+        if shift > 0 {
+            self.settled.push(format!(
+                "I/Os that began before the time that the file counts from are there: its clock is set forward by {}",
+                Nanos(shift)
+            ));
+        }
+        shift
     }
 
     fn roles(&mut self) -> Result<Vec<Role>, TraceError> {
@@ -228,11 +274,23 @@ impl Settling<'_> {
     }
 
     fn time(&mut self) -> Result<TimeUnit, TraceError> {
-        let place = self.place_of(|holds| matches!(holds, Holds::Time(_)));
+        let place = self.place_of_time();
         let column = self.column(place);
+        let all: Vec<_> = column.iter().filter_map(|time| date(time)).collect();
+        if 2 * all.len() > column.len() {
+            let unzoned = if all.iter().all(|date| date.zoned) {
+                ""
+            } else {
+                ", of UTC where they name no zone"
+            };
+            let digits = all.iter().map(|date| date.digits).max().unwrap_or(0);
+            self.settled.push(format!("times are dates{unzoned}"));
+            (self.digits, self.unix_offset, self.dates) = (digits, Some(0), true);
+            return Ok(TimeUnit::Secs);
+        }
         let digits = column.iter().map(|time| digits_behind_point(time)).max().unwrap_or(0);
         let said = match self.form.holds[place] {
-            Holds::Time(said) => said,
+            Holds::Time(said) | Holds::Completed(said) => said,
             _ => None,
         };
         let (unit, why) = match (self.options.time_unit, said) {
@@ -292,11 +350,15 @@ impl Settling<'_> {
     }
 
     fn op(&mut self) -> Result<Op, TraceError> {
+        if let Some(ops) = &self.options.ops {
+            self.settled.push(format!("operations are {ops}, as --op says"));
+            return Ok(Op::Named);
+        }
         let place = self.place_of(|holds| matches!(holds, Holds::Op(_)));
         let column = self.column(place);
         let numbers = column.iter().filter(|op| whole(op).is_some()).count();
         if 2 * numbers <= column.len() {
-            return Ok(Op::Word);
+            return Ok(Op::Letters);
         }
         let said = match self.form.holds[place] {
             Holds::Op(said) => said,
@@ -310,7 +372,8 @@ impl Settling<'_> {
                     file: self.file().to_owned(),
                     question: "operations are numbers, and nothing says which of 0 and 1 is a read"
                         .to_owned(),
-                    flag: "--read-flag 1 or --read-flag 0".to_owned(),
+                    flag: "--read-flag 1 or --read-flag 0, or --op such as 2a=write,28=read"
+                        .to_owned(),
                 });
             }
         };

@@ -119,6 +119,7 @@ pub fn check(format: Format, options: &Options) -> Result<(), TraceError> {
             options.address_unit.is_some(),
             simulators || table || format == Format::Fiu,
         ),
+        ("--op", options.ops.is_some(), table),
         ("--columns", options.columns.is_some(), table),
         ("--spaces", options.spaces.is_some(), rows),
         ("--sort", options.sort, rows),

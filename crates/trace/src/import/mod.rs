@@ -10,9 +10,11 @@ pub mod blkparse;
 pub mod blktrace;
 pub mod columns;
 pub mod compressed;
+pub mod ops;
 pub mod options;
 
 mod csv;
+mod dates;
 mod detect;
 mod disksim;
 mod etw;
@@ -37,6 +39,7 @@ use std::io::{Cursor, Read};
 use std::path::{Path, PathBuf};
 
 pub use columns::Columns;
+pub use ops::Ops;
 pub use options::{AddressUnit, Format, Options, ReadFlag, SpaceRule, TimeUnit};
 
 use crate::container;

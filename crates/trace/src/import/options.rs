@@ -7,6 +7,7 @@ use block::Nanos;
 
 use super::columns::Columns;
 use super::fields::whole;
+use super::ops::Ops;
 
 /// How files are to be read. What is left open is settled by evidence, or refused.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -25,6 +26,8 @@ pub struct Options {
     pub spaces: Option<SpaceRule>,
     /// What the columns of a table hold.
     pub columns: Option<Columns>,
+    /// What the operations of a table are called.
+    pub ops: Option<Ops>,
     /// Put I/Os in the order of their arrival however far out of it they are, instead of within a window.
     pub sort: bool,
 }

@@ -2,10 +2,12 @@
 
 use block::{Bytes, Nanos};
 
-use super::fields::{decimal, operation, whole};
+use super::dates::date;
+use super::fields::{decimal, operation, rwbs, whole};
+use super::ops::Ops;
 use super::options::ReadFlag;
 use super::records::{Record, Row, Told, quoted};
-use crate::{Io, Kind, Space, Stamp};
+use crate::{Flags, Io, Kind, Space, Stamp};
 
 /// What stands between fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +52,10 @@ pub enum Role {
 pub enum Op {
     /// In words.
     Word,
+    /// In words, or the kernel's letters.
+    Letters,
+    /// As [`Layout::ops`] has it.
+    Named,
     /// As 0 and 1.
     Flag(ReadFlag),
     /// In words, and empty where the recorder saw no answer: such a row is no I/O that can be kept.
@@ -69,6 +75,12 @@ pub struct Layout {
     pub more: bool,
     /// Word before an address space's name.
     pub space: &'static str,
+    /// Times are dates instead of numbers.
+    pub dates: bool,
+    /// By how much the clock is set forward, where arrivals are reckoned from completions.
+    pub shift: u64,
+    /// What operations are called.
+    pub ops: Ops,
 }
 
 /// Splits off the first field.
@@ -156,11 +168,12 @@ pub struct Table {
 /// What the fields of a row say.
 #[derive(Default)]
 struct Said<'a> {
-    arrival: u64,
+    arrival: Option<u64>,
     issued: Option<u64>,
     completed: Option<u64>,
     latency: Option<u64>,
     kind: Option<Kind>,
+    op: &'a [u8],
     offset: u64,
     length: u64,
     space: Option<&'a [u8]>,
@@ -188,23 +201,32 @@ impl Table {
         said: &mut Said<'a>,
     ) -> Result<(), String> {
         let time = |scale, what| decimal(field, scale).ok_or_else(|| wrong(field, what));
+        let dates = self.layout.dates;
+        let instant = |scale, what| match dates {
+            true => date(field).map(|date| date.unix_ns).ok_or_else(|| wrong(field, "date")),
+            false => time(scale, what),
+        };
         let bytes = |scale, what| {
             whole(field).and_then(|n| n.checked_mul(scale)).ok_or_else(|| wrong(field, what))
         };
         match role {
             Role::Skip => {}
-            Role::Time(scale) => said.arrival = time(scale, "time")?,
+            Role::Time(scale) => said.arrival = Some(instant(scale, "time")?),
             Role::Issued(scale) if !field.is_empty() => {
-                said.issued = Some(time(scale, "time of issue")?)
+                said.issued = Some(instant(scale, "time of issue")?)
             }
             Role::Completed(scale) if !field.is_empty() => {
-                said.completed = Some(time(scale, "time of completion")?);
+                said.completed = Some(instant(scale, "time of completion")?);
             }
             Role::Latency(scale) if !field.is_empty() => {
                 said.latency = Some(time(scale, "latency")?)
             }
             Role::Issued(_) | Role::Completed(_) | Role::Latency(_) => {}
-            Role::Op(op) => said.kind = kind(op, field)?,
+            Role::Op(Op::Named) => said.kind = self.layout.ops.of(field)?,
+            Role::Op(op) => {
+                said.kind = kind(op, field)?;
+                said.op = if op == Op::Letters { field } else { b"" };
+            }
             Role::Offset(scale) => said.offset = bytes(scale, "address")?,
             Role::Length(scale) => said.length = bytes(scale, "length")?,
             Role::Space if said.space.is_none() => said.space = Some(field),
@@ -232,13 +254,28 @@ impl Table {
 
     fn io(&self, said: &Said<'_>, kind: Kind, told: &mut Told) -> Result<Io, String> {
         let stamp = |at: Option<u64>| at.map_or(Stamp::NONE, |at| Stamp::at(Nanos(at)));
-        let completed = match said.latency {
-            Some(latency) => {
-                let at = said.arrival.checked_add(latency);
-                Some(at.ok_or_else(|| format!("a latency of {latency} ns ends beyond all times"))?)
+        let shift = self.layout.shift;
+        let later = |at: Option<u64>| at.map(|at| at.saturating_add(shift));
+        let (arrival, completed) = match (said.arrival, later(said.completed), said.latency) {
+            (Some(arrival), _, Some(latency)) => {
+                let at = arrival.checked_add(latency);
+                let at =
+                    at.ok_or_else(|| format!("a latency of {latency} ns ends beyond all times"))?;
+                (arrival, Some(at))
             }
-            None => said.completed,
+            (Some(arrival), completed, None) => (arrival, completed),
+            (None, Some(completed), Some(latency)) => {
+                let at = completed.checked_sub(latency);
+                (at.ok_or("completes sooner after the first than it took")?, Some(completed))
+            }
+            _ => return Err("lacks its completion or its latency, and so its arrival".to_owned()),
         };
+        // What a word with letters means depends on the length, as for a flush before a write.
+        let (kind, flags) = match operation(said.op) {
+            None => rwbs(said.op, said.length).filter(|(kind, _)| *kind != Kind::Other),
+            Some(_) => None,
+        }
+        .unwrap_or((kind, Flags::NONE));
         let name = if said.joined { self.name.as_slice() } else { said.space.unwrap_or_default() };
         let space = told.spaces.of(name, || Space {
             name: match (self.layout.space, String::from_utf8_lossy(name)) {
@@ -252,12 +289,13 @@ impl Table {
             told.process(said.pid, said.process);
         }
         Ok(Io {
-            issued: stamp(said.issued),
+            issued: stamp(later(said.issued)),
+            flags,
             completed: stamp(completed),
             space,
             pid: said.pid,
             cpu: said.cpu,
-            ..Io::arriving(Nanos(said.arrival), kind, Bytes(said.offset), Bytes(said.length))
+            ..Io::arriving(Nanos(arrival), kind, Bytes(said.offset), Bytes(said.length))
         })
     }
 
@@ -276,6 +314,13 @@ fn kind(op: Op, field: &[u8]) -> Result<Option<Kind>, String> {
             let kind = operation(field).ok_or_else(|| wrong(field, "operation; write R or W"))?;
             return Ok(Some(kind));
         }
+        Op::Letters => {
+            let letters =
+                || rwbs(field, 0).map(|(kind, _)| kind).filter(|kind| *kind != Kind::Other);
+            let what = "operation; write R or W, or say what it is, such as --op 2a=write,28=read";
+            return operation(field).or_else(letters).map(Some).ok_or_else(|| wrong(field, what));
+        }
+        Op::Named => return Ok(None),
         Op::Flag(flag) => flag == ReadFlag::One,
     };
     match field {

@@ -16,6 +16,7 @@ use block::Nanos;
 
 use super::evidence::{self, FILETIME_TO_UNIX_S};
 use super::fields::{decimal, digits_behind_point};
+use super::ops::Ops;
 use super::options::{Format, Options, ReadFlag, SpaceRule, TimeUnit};
 use super::reading::Reading;
 use super::records::is_head;
@@ -191,6 +192,9 @@ impl Published {
             roles: roles.collect(),
             more: self.more,
             space: self.space,
+            dates: false,
+            shift: 0,
+            ops: Ops::default(),
         })
     }
 

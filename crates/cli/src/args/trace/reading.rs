@@ -1,7 +1,7 @@
 //! How the files of a trace are to be read: the same for every verb that reads one.
 
 use clap::Args;
-use trace::import::{AddressUnit, Columns, Format, Options, ReadFlag, SpaceRule, TimeUnit};
+use trace::import::{AddressUnit, Columns, Format, Ops, Options, ReadFlag, SpaceRule, TimeUnit};
 
 /// How the files of a trace are read. What their format leaves open is settled by what is in them, or asked for.
 #[derive(Clone, Debug, Default, Args)]
@@ -21,6 +21,9 @@ pub struct ReadingArgs {
     /// Which of 0 and 1 is a read
     #[arg(long, value_name = "0|1")]
     pub read_flag: Option<ReadFlag>,
+    /// What the operations of a table are called, such as 2a=write,28=read,35=flush; - leaves one out
+    #[arg(long, value_name = "WORD=OPERATION,…")]
+    pub op: Option<Ops>,
     /// What addresses and lengths count: bytes, or sectors of 512 bytes
     #[arg(long, value_name = "UNIT")]
     pub address_unit: Option<AddressUnit>,
@@ -46,6 +49,7 @@ impl ReadingArgs {
             address_unit: self.address_unit,
             spaces: self.spaces,
             columns: self.columns.clone(),
+            ops: self.op.clone(),
             sort: self.sort,
         }
     }

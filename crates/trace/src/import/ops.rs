@@ -1,0 +1,71 @@
+//! What the operations of a table are called, as a user says it: `2a=write,28=read`.
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::fields::operation;
+use super::records::quoted;
+use crate::Kind;
+
+/// Words or numbers of a column, and what each does.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Ops {
+    text: String,
+    /// None of what is no I/O that is kept.
+    known: Vec<(String, Option<Kind>)>,
+}
+
+/// Why such a list is none.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct NoOps(String);
+
+impl Ops {
+    /// What `word` does; none of what is left out.
+    ///
+    /// # Errors
+    /// The reason why it is none of them.
+    pub(super) fn of(&self, word: &[u8]) -> Result<Option<Kind>, String> {
+        let found =
+            self.known.iter().find(|(known, _)| word.eq_ignore_ascii_case(known.as_bytes()));
+        found.map(|(_, kind)| *kind).ok_or_else(|| {
+            let word = quoted(word);
+            format!(
+                "{word} is no operation that --op {} names; add it, with - to leave it out",
+                self.text
+            )
+        })
+    }
+}
+
+impl fmt::Display for Ops {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl FromStr for Ops {
+    type Err = NoOps;
+
+    fn from_str(text: &str) -> Result<Ops, NoOps> {
+        let mut known: Vec<(String, Option<Kind>)> = Vec::new();
+        for entry in text.split(',') {
+            let (word, what) = entry.trim().split_once('=').ok_or_else(|| {
+                NoOps(format!("`{entry}` is no WORD=OPERATION, such as 2a=write"))
+            })?;
+            let kind = match what {
+                "-" | "skip" => None,
+                what => Some(operation(what.as_bytes()).ok_or_else(|| {
+                    NoOps(format!(
+                        "`{what}` is no operation: write read, write, flush, discard or -"
+                    ))
+                })?),
+            };
+            if known.iter().any(|(before, _)| before.eq_ignore_ascii_case(word)) {
+                return Err(NoOps(format!("`{word}` is there twice")));
+            }
+            known.push((word.to_owned(), kind));
+        }
+        Ok(Ops { text: text.to_owned(), known })
+    }
+}
