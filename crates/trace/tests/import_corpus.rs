@@ -51,6 +51,7 @@ fn good_files_are_known_and_read() {
                 Format::K5cloud => "K5cloud",
                 Format::Vscsi => "vscsi",
                 Format::Etw => "ETW",
+                Format::Wpa => "wpaexporter",
                 Format::DiskSim => "DiskSim",
                 Format::MqSim => "MQSim",
                 _ => "table",

@@ -181,6 +181,21 @@ fn lines_of_blkparse_without_names_are_events() {
     assert!(said.contains("line 2") && said.contains("breaks off"), "{said}");
 }
 
+#[test]
+fn wpaexporter_writes_decimal_commas() {
+    let Some((ios, info)) = published("wpaexporter_comma.csv", &Options::default()) else { return };
+    assert_eq!(bytes_of(&ios, Kind::Read), (52, 6_597_120));
+    assert_eq!(bytes_of(&ios, Kind::Write), (15, 135_168));
+    assert_eq!(bytes_of(&ios, Kind::Flush), (5, 0));
+    assert_eq!(info.origin, Nanos(1_079_943_800));
+    let last = ios.iter().filter_map(|io| io.completed.get()).max();
+    assert_eq!(last, Some(Nanos(763_440_800)));
+    let (flushes, others): (Vec<Io>, Vec<Io>) = ios.iter().partition(|io| io.kind == Kind::Flush);
+    let (flushes, others) = (q2c(&flushes), q2c(&others));
+    assert_eq!(flushes.iter().sum::<u64>() / 5, 1_429_340);
+    assert_eq!((others.iter().sum::<u64>() / 67, others.iter().max()), (200_017, Some(&1_360_300)));
+}
+
 fn columns(map: &str) -> Options {
     Options { columns: Some(map.parse().unwrap()), ..Options::default() }
 }
@@ -257,9 +272,15 @@ fn codes_are_operations_when_that_is_said() {
 /// The kept files of each format that has a head, an event or a magic.
 fn kept() -> Vec<Vec<u8>> {
     let corpus = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("corpus");
-    ["biosnoop/good.txt", "iosnoop/good.txt", "ftrace/good.txt", "blkparse/good.txt"]
-        .map(|name| std::fs::read(corpus.join(name)).unwrap())
-        .to_vec()
+    [
+        "biosnoop/good.txt",
+        "iosnoop/good.txt",
+        "ftrace/good.txt",
+        "blkparse/good.txt",
+        "wpa/good.csv",
+    ]
+    .map(|name| std::fs::read(corpus.join(name)).unwrap())
+    .to_vec()
 }
 
 proptest! {

@@ -5,7 +5,7 @@ use super::reading::Reading;
 use super::sample::Sample;
 use super::snoop::{self, Tool};
 use super::tables::{PUBLISHED, published};
-use super::{blkparse, csv, disksim, etw, fio, fiu, ftrace, vscsi};
+use super::{blkparse, csv, disksim, etw, fio, fiu, ftrace, vscsi, wpa};
 use crate::{Place, TraceError};
 
 /// A format of lines that is known by its rows.
@@ -15,12 +15,13 @@ struct Known {
 }
 
 /// Formats that are known by what their files begin with, or by their rows. No row fits two of them.
-const KNOWN: [Known; 9] = [
+const KNOWN: [Known; 10] = [
     Known { format: Format::Blkparse, fits: is_blkparse },
     Known { format: Format::Ftrace, fits: ftrace::is_recording },
     Known { format: Format::Biosnoop, fits: |sample| snoop::tool(sample) == Some(Tool::Biosnoop) },
     Known { format: Format::Iosnoop, fits: |sample| snoop::tool(sample) == Some(Tool::Iosnoop) },
     Known { format: Format::Fio, fits: |sample| fio::version(sample).is_some() },
+    Known { format: Format::Wpa, fits: wpa::begins },
     Known { format: Format::Etw, fits: etw::begins },
     Known { format: Format::Fiu, fits: |sample| sample.mostly(fiu::is_row) },
     Known { format: Format::DiskSim, fits: |sample| sample.mostly(disksim::is_row) },
@@ -109,7 +110,12 @@ pub fn check(format: Format, options: &Options) -> Result<(), TraceError> {
     let rows = !events && format != Format::Container;
     let own_times = matches!(
         format,
-        Format::Tencent | Format::Vscsi | Format::Etw | Format::Biosnoop | Format::Iosnoop
+        Format::Tencent
+            | Format::Vscsi
+            | Format::Etw
+            | Format::Wpa
+            | Format::Biosnoop
+            | Format::Iosnoop
     );
     let flags = [
         ("--time-unit", options.time_unit.is_some(), rows && !own_times),
@@ -145,6 +151,7 @@ pub fn settle(
         Format::DiskSim | Format::SsdSim | Format::MqSim => disksim::settle(samples, options),
         Format::Biosnoop | Format::Iosnoop => snoop::settle(samples, options),
         Format::Fio => fio::settle(samples, options),
+        Format::Wpa => wpa::settle(samples, options),
         Format::Etw => etw::settle(samples, options),
         Format::Fiu => fiu::settle(samples, options),
         Format::Vscsi => vscsi::settle(samples, options),

@@ -34,6 +34,7 @@ mod stream;
 mod table;
 mod tables;
 mod vscsi;
+mod wpa;
 
 use std::io::{Cursor, Read};
 use std::path::{Path, PathBuf};

@@ -67,6 +67,8 @@ pub enum Format {
     Vscsi,
     /// Windows' event traces as text.
     Etw,
+    /// What wpaexporter writes of disks.
+    Wpa,
     /// DiskSim's ASCII traces.
     DiskSim,
     /// SSDSim's traces.
@@ -79,7 +81,7 @@ pub enum Format {
 
 impl Format {
     /// All of them.
-    pub const ALL: [Format; 20] = [
+    pub const ALL: [Format; 21] = [
         Format::Container,
         Format::Blktrace,
         Format::Blkparse,
@@ -96,6 +98,7 @@ impl Format {
         Format::K5cloud,
         Format::Vscsi,
         Format::Etw,
+        Format::Wpa,
         Format::DiskSim,
         Format::SsdSim,
         Format::MqSim,
@@ -121,6 +124,7 @@ impl Format {
             Format::K5cloud => "k5cloud",
             Format::Vscsi => "vscsi",
             Format::Etw => "etw",
+            Format::Wpa => "wpa",
             Format::DiskSim => "disksim",
             Format::SsdSim => "ssdsim",
             Format::MqSim => "mqsim",

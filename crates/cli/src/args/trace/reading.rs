@@ -8,7 +8,7 @@ use trace::import::{AddressUnit, Columns, Format, Ops, Options, ReadFlag, SpaceR
 #[command(next_help_heading = "Reading the trace")]
 pub struct ReadingArgs {
     /// The format, instead of the one that is found: drivescope, blktrace, blkparse, ftrace, biosnoop, iosnoop, fio,
-    /// spc, msr, fiu, systor, alibaba, tencent, k5cloud, vscsi, etw, disksim, ssdsim, mqsim or csv
+    /// spc, msr, fiu, systor, alibaba, tencent, k5cloud, vscsi, etw, wpa, disksim, ssdsim, mqsim or csv
     #[arg(long, value_name = "FORMAT")]
     pub format: Option<Format>,
     /// What the columns of a table hold, such as time:us,op,offset:sectors,size:bytes,-,space, or by the names in
