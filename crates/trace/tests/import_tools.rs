@@ -1,4 +1,4 @@
-//! What tools print that watch a machine's I/Os, and tables of such tools: lines of our own, and published files with
+//! Output of tools that watch a machine's I/Os, and tables of such tools: lines of our own, and published files with
 //! values that were reckoned by hand.
 
 use std::path::PathBuf;

@@ -119,7 +119,7 @@ pub fn operation(word: &[u8]) -> Option<Kind> {
     }
 }
 
-/// What the kernel's letters for an I/O of `bytes` mean, such as `WS`, `RA`, `FF` or `DS`; none of what is no such word.
+/// The meaning of the kernel's letters for an I/O of `bytes`, such as `WS`, `RA`, `FF` or `DS`; none of other words.
 pub fn rwbs(word: &[u8], bytes: u64) -> Option<(Kind, Flags)> {
     let traits = blkparse::traits(std::str::from_utf8(word).ok()?)?;
     let any = u32::try_from(bytes).unwrap_or(u32::MAX);

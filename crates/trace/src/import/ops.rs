@@ -1,4 +1,4 @@
-//! What the operations of a table are called, as a user says it: `2a=write,28=read`.
+//! Names of the operations of a table, as a user says it: `2a=write,28=read`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -21,7 +21,7 @@ pub struct Ops {
 pub struct NoOps(String);
 
 impl Ops {
-    /// What `word` does; none of what is left out.
+    /// The operation that `word` names; none of what is left out.
     ///
     /// # Errors
     /// The reason why it is none of them.

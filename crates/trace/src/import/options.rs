@@ -26,7 +26,7 @@ pub struct Options {
     pub spaces: Option<SpaceRule>,
     /// What the columns of a table hold.
     pub columns: Option<Columns>,
-    /// What the operations of a table are called.
+    /// Names of the operations of a table.
     pub ops: Option<Ops>,
     /// Put I/Os in the order of their arrival however far out of it they are, instead of within a window.
     pub sort: bool,
@@ -43,9 +43,9 @@ pub enum Format {
     Blkparse,
     /// The kernel's block events as text: ftrace, trace-cmd, `perf script`.
     Ftrace,
-    /// What biosnoop of bcc prints.
+    /// Output of biosnoop of bcc.
     Biosnoop,
-    /// What iosnoop of perf-tools prints.
+    /// Output of iosnoop of perf-tools.
     Iosnoop,
     /// fio's I/O log, version 2 or 3.
     Fio,
@@ -67,7 +67,7 @@ pub enum Format {
     Vscsi,
     /// Windows' event traces as text.
     Etw,
-    /// What wpaexporter writes of disks.
+    /// The table that wpaexporter writes of disks.
     Wpa,
     /// DiskSim's ASCII traces.
     DiskSim,

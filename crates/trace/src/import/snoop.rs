@@ -1,4 +1,4 @@
-//! What tools print that watch a machine's I/Os one by one: biosnoop (bcc, libbpf-tools) and iosnoop (perf-tools).
+//! Output of tools that watch a machine's I/Os one by one: biosnoop (bcc, libbpf-tools) and iosnoop (perf-tools).
 //!
 //! ```text
 //! TIME(s)     COMM           PID    DISK    T SECTOR     BYTES  LAT(ms)
@@ -22,7 +22,7 @@ use crate::{Flags, Io, Space, Stamp, TraceError};
 /// Lines that may stand before the head.
 const BEFORE_HEAD: usize = 16;
 
-/// Who printed it.
+/// The tool that printed a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tool {
     /// bcc's or libbpf-tools' biosnoop.
@@ -31,7 +31,7 @@ pub enum Tool {
     Iosnoop,
 }
 
-/// Who printed the file that `sample` is the beginning of; none when it has no such head.
+/// The tool that printed the file that `sample` is the beginning of; none when it has no such head.
 pub fn tool(sample: &Sample) -> Option<Tool> {
     Some(head(sample)?.tool)
 }
@@ -62,7 +62,7 @@ enum Column {
 struct Head {
     tool: Tool,
     columns: Vec<Column>,
-    /// Which of them is the name of the task, the only one that may have blanks in it.
+    /// The place among them of the name of the task, the only one that may have blanks in it.
     comm: usize,
 }
 
@@ -103,7 +103,7 @@ impl Head {
         }
     }
 
-    /// What each column of `line` has; blank where its disk is. None when it has too few words.
+    /// The field of each column of `line`; blank where its disk is. None when it has too few words.
     fn fields<'a>(&self, line: &'a [u8]) -> Option<Vec<&'a [u8]>> {
         let all: Vec<&[u8]> = words(line).collect();
         let behind = self.columns.len() - self.comm - 1;

@@ -79,7 +79,7 @@ pub struct Layout {
     pub dates: bool,
     /// By how much the clock is set forward, where arrivals are reckoned from completions.
     pub shift: u64,
-    /// What operations are called.
+    /// Names of operations.
     pub ops: Ops,
 }
 

@@ -1,4 +1,4 @@
-//! What wpaexporter writes of the disks in an event trace of Windows: a table with a head, separated by semicolons where
+//! The table that wpaexporter writes of disks in an event trace of Windows: with a head, separated by semicolons where
 //! the machine has decimal commas.
 //!
 //! `IO Type;Priority;Process (Name);Init Time (s);Complete Time (s);…;Size (B);Min Offset;…;Disk;Count`: seconds such as
@@ -30,7 +30,7 @@ pub fn begins(sample: &Sample) -> bool {
     sample.lines().next().is_some_and(|line| head(line).is_some())
 }
 
-/// Where the columns are of which `line` is the head.
+/// The places of the columns of which `line` is the head.
 fn head(line: &[u8]) -> Option<[usize; 7]> {
     let names = split(line, Separator::Byte(b';'));
     let mut places = [0; 7];

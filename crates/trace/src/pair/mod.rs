@@ -382,7 +382,7 @@ pub(crate) fn kind(traits: Traits, bytes: u32) -> Kind {
     }
 }
 
-/// What is said of an I/O beside, by its traits.
+/// The flags of an I/O, by its traits.
 pub(crate) fn flags(traits: Traits, bytes: u32) -> Flags {
     let table = [
         (Traits::SYNC, Flags::SYNC),
