@@ -301,7 +301,11 @@ fn goes_through(stage: &Stage, target: &Path, content: &Path, words: &str) {
         let was = fs::read(content).unwrap();
         let line = line.replace("{consent}", words).replace("{device}", text(target));
         // One of the filesystems lies in memory.
-        let line = if matches!(name, "mark" | "run") { format!("{line} --anyway") } else { line };
+        let line = if matches!(name, "mark" | "run" | "sweep") {
+            format!("{line} --anyway")
+        } else {
+            line
+        };
         let ran = stage.sh(&line);
         assert!(matches!(ran.code, Some(0 | 1)), "{name}: {:?}: {}", ran.code, ran.stderr);
         assert!(fs::read(content).unwrap() != was, "{name} on {}: wrote nothing", text(target));
