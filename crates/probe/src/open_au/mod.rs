@@ -165,14 +165,6 @@ fn ask(
                 let reason = "going back takes longer, and no limit in order shows that blocks are closed by it";
                 Finding::unknown(order.name(), reason)
             }
-            // Turns of other distances than the drive's own may go back without leaving a block.
-            (End::AsInOrder { open, .. }, _) if unit.is_none() => {
-                let reason = format!(
-                    "{open} at random are as fast as in order, and without the erase block it is not known that one block \
-                     was gone back to"
-                );
-                Finding::unknown(order.name(), reason)
-            }
             _ => finding(order.name(), end, halt),
         });
     }
