@@ -137,8 +137,12 @@ fn options(data: &[u8], format: Option<Format>) -> Options {
         spaces: SpaceRule::ALL.get(roll(9)).copied(),
         columns: COLUMNS.get(roll(8)).and_then(|map| map.parse().ok()),
         sort: roll(2) == 0,
+        ops: OPS.get(roll(8)).and_then(|names| names.parse().ok()),
     }
 }
+
+/// Names of operations.
+const OPS: [&str; 2] = ["2a=write,28=read", "1=write,0=read,W=-"];
 
 /// Column maps, for tables that have no head and for those that have another.
 const COLUMNS: [&str; 4] = [
