@@ -157,10 +157,24 @@ pub fn mark(target: impl AsRef<OsStr>, args: &[&str]) -> Ran {
     let target = target.as_ref();
     let name = |arg: &str| arg.split('=').next().unwrap_or_default().to_owned();
     finishing(|longer| {
+        if !longer.is_empty() {
+            forget_last(args);
+        }
         let is_other = |arg: &&&str| !longer.iter().any(|long| name(long) == name(arg));
         let others: Vec<&str> = args.iter().filter(is_other).copied().collect();
         mark_command(target, &[&others[..], longer].concat())
     })
+}
+
+/// Removes the record of the last run of a command with these arguments: it is made again.
+fn forget_last(args: &[&str]) {
+    let at = args.iter().position(|arg| arg.starts_with("--runs-dir"));
+    let Some(at) = at.filter(|_| !args.contains(&"--no-record")) else { return };
+    let dir = args[at].strip_prefix("--runs-dir=").or(args.get(at + 1).copied());
+    let dir = dir.expect("a runs directory is named");
+    let ran: Ran =
+        drivescope(["runs", "rm", "last", "--yes", "--runs-dir", dir]).output().unwrap().into();
+    ran.exits(0);
 }
 
 /// What a mark's command gives, made anew with a longer window while a disk that others keep busy
