@@ -121,7 +121,7 @@ fn a_full_filesystem_is_refused_before_and_survived_in_the_middle() {
     };
     assert_eq!((*needed, *available, *reserve), (Bytes::mib(40), Bytes::mib(100), Bytes::mib(64)));
     let text = error.to_string();
-    for word in ["40MiB", "100MiB", "64MiB", "--size", mounted.path().to_str().unwrap()] {
+    for word in ["40 MiB", "100 MiB", "64 MiB", "--size", mounted.path().to_str().unwrap()] {
         assert!(text.contains(word), "{word} in {text}");
     }
     // Someone else takes the space while the file is written.
