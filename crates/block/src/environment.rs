@@ -209,6 +209,13 @@ pub struct Stack {
     pub leaves: Vec<Leaf>,
 }
 
+impl Stack {
+    /// True where all data lies in this machine's memory: there is no drive at the bottom.
+    pub fn is_memory(&self) -> bool {
+        !self.leaves.is_empty() && self.leaves.iter().all(|leaf| leaf.medium == Medium::Ram)
+    }
+}
+
 /// One layer of a [`Stack`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Layer {

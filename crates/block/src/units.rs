@@ -49,11 +49,8 @@ impl Bytes {
     /// For messages: exactly where that is short, such as `40 MiB`; else about, such as `1.20 GiB`.
     pub fn human(self) -> String {
         const SHORT: usize = 9;
-        let flag = self.to_string();
-        let (number, unit) = flag.split_at(flag.find(char::is_alphabetic).unwrap_or(flag.len()));
-        Some(format!("{number} {unit}"))
-            .filter(|exact| exact.len() <= SHORT)
-            .unwrap_or_else(|| self.about())
+        let exact = spaced(&self.to_string());
+        if exact.len() <= SHORT { exact } else { self.about() }
     }
 
     /// For sentences: whole where it is, such as `16 KiB`, else three significant digits, such as `1.20 GiB`.
@@ -72,6 +69,12 @@ impl Bytes {
             value => format!("{value:.2} {name}"),
         }
     }
+}
+
+/// A number as flags take it, as people write it: `40MiB` as `40 MiB`, `8us` as `8 µs`.
+fn spaced(flag: &str) -> String {
+    let (number, unit) = flag.split_at(flag.find(char::is_alphabetic).unwrap_or(flag.len()));
+    format!("{number} {}", if unit == "us" { "µs" } else { unit })
 }
 
 /// A duration in nanoseconds.
@@ -102,10 +105,7 @@ impl Nanos {
 
     /// For messages: exactly, in the largest unit that divides it, such as `500 ms`.
     pub fn human(self) -> String {
-        let flag = self.to_string();
-        let (number, unit) = flag.split_at(flag.find(char::is_alphabetic).unwrap_or(flag.len()));
-        let unit = if unit == "us" { "µs" } else { unit };
-        format!("{number} {unit}")
+        spaced(&self.to_string())
     }
 
     /// For sentences: whole seconds, minutes or hours, such as `90 s`, `5 min`, `3 h`.
@@ -224,6 +224,8 @@ mod tests {
     fn sizes_of_messages_are_exact_where_that_is_short() {
         let told = [40 << 20, 82_410_376 << 10, 2_705_531_740, 0].map(|bytes| Bytes(bytes).human());
         assert_eq!(told, ["40 MiB", "78.6 GiB", "2.52 GiB", "0 B"]);
+        let spans = [1, 8_000, 500_000_000, 90_000_000_000].map(|ns| Nanos(ns).human());
+        assert_eq!(spans, ["1 ns", "8 µs", "500 ms", "90 s"]);
         let about =
             [16 << 10, 1224 << 20, (1 << 30) - 1, u64::MAX].map(|bytes| Bytes(bytes).about());
         assert_eq!(about, ["16 KiB", "1.20 GiB", "1 GiB", "16.0 EiB"]);

@@ -40,7 +40,7 @@ pub enum Hazard {
     Signature(String),
     /// Other users, where it cannot be found out whether there are any (`unknown:users`).
     UnknownUsers,
-    /// What a table or a place with bad blocks would show if it could be read in full (`unknown:content`).
+    /// Contents that a table or a place with bad blocks would show if it could be read in full (`unknown:content`).
     UnknownContent,
 }
 

@@ -438,7 +438,7 @@ fn caveats(
         let drift = |pair: &Pair| pair.throughput.as_ref().and_then(|judged| judged.drift);
         for (pair, drift) in test.pairs.iter().filter_map(|pair| Some((pair, drift(pair)?))) {
             let cause = format!(
-                "while {} was held against {}, the numbers moved by {:+.1}%, more than the two are apart",
+                "while {} was compared with {}, the numbers moved by {:+.1}%, more than the two are apart",
                 letter(pair.of),
                 letter(pair.to),
                 (drift - 1.0) * 100.0

@@ -157,7 +157,7 @@ pub struct Executed {
 }
 
 impl Executed {
-    /// No run of `plan`, which would have used `region`.
+    /// No run of `plan` yet, whose runs use `region`.
     pub fn nothing(plan: &Plan, region: Region) -> Executed {
         let none =
             || TestRuns { runs: Vec::new(), latencies: LatencyHistogram::new(), ceiling: None };
@@ -280,22 +280,10 @@ pub fn execute(
     let Around { mut engines, ceilings, earlier, control, keeper } = around;
     let region = plan.fit(target.info())?;
     engines.check(plan, target.info())?;
-    let mut executed = Executed {
-        tests: (0..plan.steps.len())
-            .map(|index| TestRuns {
-                runs: Vec::new(),
-                latencies: LatencyHistogram::new(),
-                ceiling: ceilings.get(index).copied().flatten(),
-            })
-            .collect(),
-        interrupted: false,
-        broken: None,
-        failed: earlier.failed,
-        out_of_budget: false,
-        resumed_after: None,
-        region,
-        written: Vec::new(),
-    };
+    let mut executed = Executed { failed: earlier.failed, ..Executed::nothing(plan, region) };
+    for (test, ceiling) in executed.tests.iter_mut().zip(ceilings) {
+        test.ceiling = *ceiling;
+    }
     let mut clock = Elapsed { began: target.now(), before: Nanos::ZERO };
     let mut earlier = Queue { runs: earlier.runs.into(), replay: earlier.replay };
     for slot in schedule(plan) {

@@ -38,7 +38,7 @@ const ARM_NS_MIN: u64 = 2_000_000;
 
 /// What it is and how sure that is; or why that cannot be told.
 fn sort(seen: &Seen<'_>) -> Result<(DriveSort, f64, &'static str, String), String> {
-    if seen.is_memory() {
+    if seen.stack.is_memory() {
         return Err("its data lies in this machine's memory, on no drive".to_owned());
     }
     if seen.stack.leaves.len() > 1 {

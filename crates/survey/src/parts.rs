@@ -1,6 +1,6 @@
 //! Which instruments are asked, in which order, within which limits: from what a target says of itself.
 
-use block::{Bytes, DriveInfo, DriveKind, Medium, Nanos, Stack};
+use block::{Bytes, DriveInfo, DriveKind, Nanos, Stack};
 use serde::{Deserialize, Serialize};
 
 use crate::body::LeftOut;
@@ -24,13 +24,11 @@ pub enum Sort {
 impl Sort {
     /// That of a target; `is_directory` when it is one.
     pub fn of(info: &DriveInfo, stack: &Stack, is_directory: bool) -> Sort {
-        let is_memory =
-            !stack.leaves.is_empty() && stack.leaves.iter().all(|leaf| leaf.medium == Medium::Ram);
         match info.kind {
             _ if is_directory => Sort::Directory,
             DriveKind::File => Sort::File,
             DriveKind::Null => Sort::NoMedium,
-            _ if is_memory => Sort::NoMedium,
+            _ if stack.is_memory() => Sort::NoMedium,
             _ if info.rotational == Some(true) => Sort::Disk,
             _ => Sort::Flash,
         }

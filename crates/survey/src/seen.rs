@@ -1,7 +1,7 @@
 //! What the parts of a survey saw, all in one place.
 
 use block::health::Health;
-use block::{Bytes, DriveInfo, Medium, Stack};
+use block::{Bytes, DriveInfo, Stack};
 use probe::{Finding, Name, Verdict};
 
 /// What is known of a drive when its parts are done. A part that was not made is not there.
@@ -46,11 +46,5 @@ impl Seen<'_> {
     /// Reads of the whole range.
     pub fn surface(&self) -> Option<&probe::surface::Evidence> {
         self.probes.iter().find_map(|body| body.evidence.surface.as_ref())
-    }
-
-    /// True when all data lies in this machine's memory.
-    pub fn is_memory(&self) -> bool {
-        let leaves = &self.stack.leaves;
-        !leaves.is_empty() && leaves.iter().all(|leaf| leaf.medium == Medium::Ram)
     }
 }

@@ -1,7 +1,7 @@
 //! Targets without a drive under them: the answer is known before anything is made or measured.
 
 use anyhow::Result;
-use block::{DriveIdentity, DriveInfo, Environment as _, Medium, Stack};
+use block::{DriveIdentity, DriveInfo, Environment as _, Stack};
 use linux::environment::RealEnvironment;
 use mark::{Executed, findings};
 use workload::plan::{Plan, Region};
@@ -11,9 +11,7 @@ use super::{Desk, Measured};
 impl Desk<'_> {
     /// True where the answer is known before anything is measured: there is no drive under the target.
     pub(super) fn is_pointless(&self, stack: &Stack) -> bool {
-        let in_memory =
-            !stack.leaves.is_empty() && stack.leaves.iter().all(|leaf| leaf.medium == Medium::Ram);
-        in_memory && self.job.turn.is_none() && !self.job.target.anyway
+        stack.is_memory() && self.job.turn.is_none() && !self.job.target.anyway
     }
 
     /// The body of a run that is not made: each test is refuted by the stack alone.

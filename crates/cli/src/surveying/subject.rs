@@ -111,7 +111,7 @@ impl Subject {
             return Subject::of(name, None);
         }
         match Subject::of(".", Some("no target was named: the current directory".to_owned())) {
-            Ok(here) if here.sort != Sort::NoMedium && !in_memory(&here.stack) => Ok(here),
+            Ok(here) if here.sort != Sort::NoMedium && !here.stack.is_memory() => Ok(here),
             Ok(_) => Subject::embedded("the current directory lies in this machine's memory"),
             Err(error) => {
                 Subject::embedded(&format!("the current directory: {}", talk::told(&error)))
@@ -143,8 +143,4 @@ fn enough(name: &str, size: Bytes) -> Result<()> {
         );
     }
     Ok(())
-}
-
-fn in_memory(stack: &Stack) -> bool {
-    !stack.leaves.is_empty() && stack.leaves.iter().all(|leaf| leaf.medium == block::Medium::Ram)
 }

@@ -72,6 +72,9 @@ fn facts(body: &Body) -> Vec<String> {
     };
     let in_place = if setup.in_place { ", written in place (no copy on write)" } else { "" };
     let durable = if setup.durable { ", durable writes" } else { "" };
+    if runs == 0 && body.stack.is_memory() {
+        return vec![region, format!("not measured; seed {}", setup.seed)];
+    }
     let runs = number::counted(runs, "run");
     // A plan may bound its phases by bytes or I/Os instead.
     let timed = match (setup.duration_ns, setup.warm_up_ns) {

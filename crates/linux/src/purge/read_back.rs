@@ -139,7 +139,7 @@ pub struct ReadBack {
     pub unreadable: usize,
     /// `zeros` as a share of all, 0 to 1.
     pub zero_share: f64,
-    /// Where none was kept: the largest share of the whole drive that may have been, at 95% confidence, by the places
+    /// Largest share, where none was kept, of the whole drive that may have been, at 95% confidence, by the places
     /// drawn at random that held data.
     pub kept_share_max: Option<f64>,
     /// What that shows.

@@ -7,7 +7,7 @@ use workload::plan::{Plan, Step};
 use workload::schedule::schedule;
 
 use crate::body::Body;
-use crate::execute::{Broken, Ceiling, Executed, MarkError, TestRuns, look_again};
+use crate::execute::{Broken, Ceiling, Executed, MarkError, look_again};
 use crate::findings::{self, Context};
 use crate::run::RunFigures;
 
@@ -81,20 +81,8 @@ pub fn run(
     sink: &mut dyn RunSink,
 ) -> Result<Outcome, MarkError> {
     let region = plan.fit(target.info())?;
-    let mut executed = Executed {
-        tests: vec![TestRuns {
-            runs: Vec::new(),
-            latencies: LatencyHistogram::new(),
-            ceiling: how.ceiling,
-        }],
-        interrupted: false,
-        broken: None,
-        failed: Vec::new(),
-        out_of_budget: false,
-        resumed_after: None,
-        region,
-        written: Vec::new(),
-    };
+    let mut executed = Executed::nothing(plan, region);
+    executed.tests[0].ceiling = how.ceiling;
     let (mut window, mut threads) = (Nanos::ZERO, Vec::new());
     for slot in schedule(plan) {
         let step = &plan.steps[slot.step];

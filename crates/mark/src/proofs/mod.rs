@@ -13,7 +13,7 @@ mod wave;
 
 use std::collections::BTreeMap;
 
-use block::{Bytes, DeviceCounters, DriveInfo, Extents, Layer, Op, Snapshot, Stack};
+use block::{Bytes, DeviceCounters, DriveInfo, Extents, Layer, Op, Snapshot, Stack, number};
 use stats::{ModeTest, Modes, Proof, Verdict};
 use workload::plan::{Phase, Region, Step};
 
@@ -171,11 +171,8 @@ pub(crate) fn mb_s(rate: f64) -> String {
 
 /// A share for a reason: one digit below 10%, none above, and no false precision far beyond.
 fn percent(share: f64) -> String {
-    let percent = share * 100.0;
-    let sign = if percent < 0.0 { "−" } else { "" };
-    match percent.abs() {
-        size if size < 9.95 => format!("{sign}{size:.1}%"),
-        size if size < 999.5 => format!("{sign}{size:.0}%"),
-        _ => format!("{sign}more than 999%"),
-    }
+    let sign = if share < 0.0 { "−" } else { "" };
+    let size = share.abs();
+    let shown = if size < 9.995 { number::share(size) } else { "more than 999%".to_owned() };
+    format!("{sign}{shown}")
 }

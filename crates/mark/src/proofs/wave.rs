@@ -22,7 +22,8 @@ pub(super) struct Wave {
 /// The strongest wave that noise does not explain; `None` where there is none. One in `stray_share` windows, the strongest,
 /// do not count.
 ///
-/// By the mean power over the windows at one to five cycles, beside that at six to eleven, which is noise. The differences of neighbouring parts, by which levels are found, hold a fast wave themselves.
+/// By the mean power over the windows at one to five cycles, beside that at six to eleven, which is noise. The differences of
+/// neighbouring parts, by which levels are found, hold a fast wave themselves.
 pub(super) fn strongest(windows: &[&[u64]], stray_share: usize) -> Option<Wave> {
     let windows: Vec<Vec<f64>> = windows.iter().filter_map(|window| shares(window)).collect();
     let all = windows.len();
@@ -56,7 +57,7 @@ fn shares(window: &[u64]) -> Option<Vec<f64>> {
         .then(|| window.iter().map(|bytes| *bytes as f64 / mean).collect())
 }
 
-/// Square of the amplitude of the wave with so many cycles.
+/// Square of the amplitude of a wave with `cycles` in each window.
 fn power(window: &[f64], cycles: usize) -> f64 {
     let n = window.len() as f64;
     let angle = |at: usize| TAU * (cycles * at % window.len()) as f64 / n;

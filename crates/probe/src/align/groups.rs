@@ -80,7 +80,7 @@ impl Side {
         }
     }
 
-    /// What its level explains of the squares.
+    /// Part of the squares that its level explains.
     fn explained(self) -> f64 {
         if self.weight > 0.0 { self.sum * self.sum / self.weight } else { 0.0 }
     }

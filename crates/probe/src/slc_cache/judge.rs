@@ -217,7 +217,7 @@ fn dropped(drop: &Drop, evidence: &Evidence, facts: &Facts) -> Finding {
     let value = (low + high) / 2.0;
     let reason = format!(
         "{seen}, and after a pause of {} the first {} were fast again",
-        block::Nanos(back.idle_ns),
+        block::Nanos(back.idle_ns).human(),
         whole_mib(back.fast_bytes as f64)
     );
     Finding::found(Name::SlcCache, value as u64, CONFIDENCE, reason)

@@ -49,7 +49,7 @@ pub(super) fn of(body: &Body, early: u64) -> Vec<Caveat> {
     if trace.resolution_ns >= COARSE_NS {
         let cause = format!(
             "the trace's times have steps of {}: gaps, latencies and depths below cannot be told apart",
-            block::Nanos(trace.resolution_ns)
+            block::Nanos(trace.resolution_ns).human()
         );
         add("coarse_times", cause, "take its order and its rates only");
     }

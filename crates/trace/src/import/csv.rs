@@ -1,7 +1,5 @@
 //! Tables whose columns are told by the user, or by the table's own head.
 
-use block::Nanos;
-
 use super::columns::{Column, Columns, Holds, by_head};
 use super::dates::date;
 use super::evidence;
@@ -225,7 +223,6 @@ impl Settling<'_> {
 
     /// By how much the clock is set forward so that what took longer than the time of its completion arrives at a time.
     fn shift(&mut self, roles: &[Role]) -> u64 {
-        const S: u64 = 1_000_000_000;
         if roles.iter().any(|role| matches!(role, Role::Time(_))) {
             return 0;
         }
@@ -238,15 +235,9 @@ impl Settling<'_> {
         let early = self.column(completed).into_iter().zip(self.column(latency)).filter_map(
             |(at, took)| decimal(took, of(latency))?.checked_sub(decimal(at, of(completed))?),
         );
-        let shift = early.max().unwrap_or(0).div_ceil(S).saturating_mul(S);
+        let early = early.max().unwrap_or(0);
         self.settled.push("an I/O arrived as long before its completion as it took".to_owned());
-        if shift > 0 {
-            self.settled.push(format!(
-                "I/Os that began before the time that the file counts from are there: its clock is set forward by {}",
-                Nanos(shift)
-            ));
-        }
-        shift
+        evidence::set_forward(early, &mut self.settled)
     }
 
     fn roles(&mut self) -> Result<Vec<Role>, TraceError> {

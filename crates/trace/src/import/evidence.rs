@@ -25,6 +25,20 @@ pub fn resolution_of(scale: u64, digits: usize) -> Nanos {
     Nanos((0..digits.min(20)).fold(scale, |step, _| (step / 10).max(1)))
 }
 
+/// Nanoseconds by which the clock of a file is set forward, whole seconds, where an I/O began `early` nanoseconds before the
+/// time that it counts from; said in `settled`.
+pub fn set_forward(early: u64, settled: &mut Vec<String>) -> u64 {
+    const S: u64 = 1_000_000_000;
+    let shift = early.div_ceil(S).saturating_mul(S);
+    if shift > 0 {
+        settled.push(format!(
+            "I/Os that began before the time that the file counts from are there: its clock is set forward by {}",
+            Nanos(shift).human()
+        ));
+    }
+    shift
+}
+
 /// True for a count of seconds since 1970 that lies within living memory: 1990 to 2060.
 pub fn is_date(seconds: i128) -> bool {
     (631_152_000..2_840_140_800).contains(&seconds)

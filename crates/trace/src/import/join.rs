@@ -196,6 +196,7 @@ impl Joined {
         }
         let (count, by) = self.late;
         if count > 0 {
+            let by = by.human();
             self.info.settled.push(format!(
                 "{count} I/Os came after one that arrived later, by {by} at most; they were put in order \
                  within a window of {WINDOW} rows"

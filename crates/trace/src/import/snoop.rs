@@ -167,7 +167,6 @@ pub fn settle(samples: &[Sample], options: &Options) -> Result<Reading, TraceErr
             }
         }
     }
-    let shift = before.div_ceil(S) * S;
     settled.push("addresses are in sectors of 512 bytes, lengths in bytes".to_owned());
     settled.push(match (tool, tools.iter().all(timed)) {
         (Tool::Biosnoop, _) => {
@@ -182,12 +181,7 @@ pub fn settle(samples: &[Sample], options: &Options) -> Result<Reading, TraceErr
             "it has no times, only an order: all I/Os arrive at 0 (iosnoop -ts records times)".to_owned()
         }
     });
-    if shift > 0 {
-        settled.push(format!(
-            "I/Os that began before the time that the file counts from are there: its clock is set forward by {}",
-            Nanos(shift)
-        ));
-    }
+    let shift = evidence::set_forward(before, &mut settled);
     Ok(Reading {
         source: match tool {
             Tool::Biosnoop => "biosnoop",

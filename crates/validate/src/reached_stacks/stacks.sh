@@ -55,7 +55,7 @@ measure() {
     echo >"$instance/trace"
     cat "$instance/trace_pipe" >"$work/$number.trace" &
     reader=$!
-    "${as[@]}" "$work/bin/drivescope" mark "$@" --duration "${duration:-300ms}" --warm-up 0s --pause 0s --runs 1 \
+    "${as[@]}" "$work/bin/drivescope" mark "$@" --anyway --duration "${duration:-300ms}" --warm-up 0s --pause 0s --runs 1 \
         --cache-probe 0s --json --no-progress --no-record || test $? = 1 || echo "failed $number: $*" >&2
     # What completed has been written to the pipe when it is empty.
     sleep 0.05

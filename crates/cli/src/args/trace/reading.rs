@@ -21,7 +21,7 @@ pub struct ReadingArgs {
     /// Which of 0 and 1 is a read
     #[arg(long, value_name = "0|1")]
     pub read_flag: Option<ReadFlag>,
-    /// What the operations of a table are called, such as 2a=write,28=read,35=flush; - leaves one out
+    /// Names of the operations in a table, such as 2a=write,28=read,35=flush; - leaves one out
     #[arg(long, value_name = "WORD=OPERATION,…")]
     pub op: Option<Ops>,
     /// What addresses and lengths count: bytes, or sectors of 512 bytes
