@@ -327,6 +327,7 @@ fn probe(
             if desk.may_write() {
                 let (mut more, _) = by_writes(desk, known, &findings, &mut e.boundary)?;
                 narrow(&findings, &mut more);
+                join_reasons(&mut findings, &more);
                 findings.extend(more);
             }
             Ok((findings, caveats))
@@ -362,6 +363,16 @@ fn narrow(findings: &[Finding], more: &mut Vec<Finding>) {
     let unit = more.iter().find(|finding| is_unit(finding)).and_then(|finding| finding.value);
     if unit.is_some_and(|unit| class.last() != Some(&unit)) {
         more.retain(|finding| !is_unit(finding));
+    }
+}
+
+/// Adds to what reads did not show why writes did not show it either: the second may be mended with more time.
+fn join_reasons(findings: &mut [Finding], more: &[Finding]) {
+    for unknown in more.iter().filter(|finding| finding.verdict == Verdict::Unknown) {
+        let same = |finding: &&mut Finding| finding.name == unknown.name && finding.value.is_none();
+        if let Some(finding) = findings.iter_mut().find(same) {
+            finding.reason = format!("{}; by writes: {}", finding.reason, unknown.reason);
+        }
     }
 }
 

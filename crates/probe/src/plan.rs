@@ -139,12 +139,13 @@ impl Task {
     /// of it either.
     pub fn time_limit(&self) -> Nanos {
         match self {
-            // By reads 45 s; the rest is for writes, where reads show nothing and writing is allowed.
-            Task::Align(_) => Nanos::secs(300),
+            // By reads 45 s; the rest is for writes, where reads show nothing and writing is allowed. On the slowest of
+            // drawn cards each write too many takes seconds.
+            Task::Align(_) => Nanos::secs(600),
             Task::Interval(_) | Task::Parallelism => Nanos::secs(60),
             Task::Scatter(_) | Task::Surface(_) => Nanos::secs(120),
             Task::WriteBuffer => Nanos::secs(300),
-            // On the slowest of drawn cards each write too many takes seconds.
+            // As slow there.
             Task::Fat => Nanos::secs(600),
             Task::OpenAu(_) => Nanos::secs(900),
             Task::SlcCache(_) | Task::SpeedClass => Nanos::secs(900),

@@ -2,6 +2,7 @@
 
 mod boundary;
 mod compare;
+mod control;
 mod field;
 mod infer;
 mod mapped;
@@ -124,7 +125,13 @@ fn ask(
     let mut mapped = None;
     // More than may be open when written in order cannot be open at random.
     let mut limit = None;
+    // Time of a merge where blocks are written in order, once it was seen.
+    let mut merge_ns = None;
     for order in &options.orders {
+        if let Some(end @ End::ReadsToo { .. }) = limit {
+            findings.push(finding(order.name(), end, None));
+            continue;
+        }
         let mut search = Search::new(&mut field, *order, small_write(known, *order));
         let nr_max = match limit {
             Some(End::Limit { open, .. }) => open.min(options.nr_max),
@@ -138,8 +145,10 @@ fn ask(
             }
             (end, _) => end,
         };
+        let end = control::hold(desk, &mut search, end, merge_ns)?;
         if *order == Order::Linear {
             limit = Some(end);
+            merge_ns = search.merge_ns(end);
         }
         let halt = search.halt.take();
         evidence.cells.append(&mut search.cells);
@@ -232,6 +241,20 @@ fn finding(name: Name, end: End, halt: Option<Halt>) -> Finding {
         End::Unclear { from, to } => {
             let reason = format!(
                 "between {from} and {to} in turn times change, but not as merges change them"
+            );
+            Finding::unknown(name, reason)
+        }
+        End::ReadsToo { nr } => {
+            let reason = format!(
+                "with {nr} in turn reads take longer too, by a large part of what writes do: a head moves, or a map is \
+                 looked up"
+            );
+            Finding::unknown(name, reason)
+        }
+        End::Partly { nr } => {
+            let reason = format!(
+                "with {nr} in turn some visits take longer, or all by a part of what a merge takes: whether they are merges \
+                 is not known"
             );
             Finding::unknown(name, reason)
         }

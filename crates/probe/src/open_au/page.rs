@@ -14,10 +14,34 @@ use crate::finding::{Finding, Name};
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
 
-/// Size of a write: three units of the largest size, and as many pages of each kind for lesser ones.
-const LEN: u64 = 192 * KIB;
-/// From the beginning of one write to the next.
-const STRIDE: u64 = 256 * KIB;
+/// Writes of a row: two that lead, and those that count, each kind with its size and the distance of their beginnings.
+#[derive(Clone, Copy)]
+struct Shape {
+    lead: (u64, u64),
+    counted: (u64, u64),
+}
+
+impl Shape {
+    /// Writes that count in a block of `unit` bytes.
+    fn counted_in(&self, unit: u64) -> u64 {
+        (unit.saturating_sub(LEAD * self.lead.1) / self.counted.1).min(6)
+    }
+
+    /// Where write `n` begins, and its size.
+    fn place(&self, n: u64) -> (u64, u64) {
+        match n.checked_sub(LEAD) {
+            None => (n * self.lead.1, self.lead.0),
+            Some(n) => (LEAD * self.lead.1 + n * self.counted.1, self.counted.0),
+        }
+    }
+}
+
+/// Three units of the largest size, and as many pages of each kind for lesser ones.
+const USUAL: Shape = Shape { lead: (192 * KIB, 256 * KIB), counted: (192 * KIB, 256 * KIB) };
+/// Twice that: more than a log for small writes takes, whose unit of programming may be a lesser one.
+const LARGE: Shape = Shape { lead: (64 * KIB, 128 * KIB), counted: (384 * KIB, 512 * KIB) };
+/// The first write of a row opens the block, the second finds the end of an even one.
+const LEAD: u64 = 2;
 /// The largest unit that is looked for.
 const MOST: u64 = 64 * KIB;
 /// Writes compared for one shift, at least.
@@ -46,7 +70,7 @@ pub(super) fn page(
     let unknown = |reason: &str| Ok(Finding::unknown(Name::MultiPlanePage, reason));
     let mut rng = desk.rng(&[PAGES]);
     let field = Field::plan(desk.region(), Some(unit), 64, &mut rng).filter(|_| unit >= MIB);
-    let Some(rows) = field.and_then(|field| Rows::new(&field, unit)) else {
+    let Some(rows) = field.as_ref().and_then(|field| Rows::new(field, unit, USUAL)) else {
         return unknown("the region holds too few erase blocks, or they are too small");
     };
     // With one row less, what comes once in so many bytes falls on other writes.
@@ -60,6 +84,13 @@ pub(super) fn page(
     };
     if !is_confirmed(desk, others, page, shifts)? {
         return unknown("a second look at other rows of writes does not agree");
+    }
+    let large = field.as_ref().and_then(|field| Rows::new(field, unit, LARGE));
+    let Some(large) = large else {
+        return unknown("the erase blocks are too small for writes that no log takes");
+    };
+    if !is_none_of_a_log(desk, &large, page, shifts)? {
+        return unknown("writes of twice the size do not agree: a log may take the smaller ones");
     }
     let reason = format!(
         "writes moved by {} KiB take as long as before, moved by less they read and program more",
@@ -124,6 +155,35 @@ fn is_confirmed(
     Ok(true)
 }
 
+/// True when large writes cost no more moved by a page, and more moved by half of one. In small blocks an erase falls on
+/// every second or third of them: where that leaves it open, the faster half of each kind is compared.
+fn is_none_of_a_log(
+    desk: &mut Desk<'_>,
+    rows: &Rows,
+    page: u64,
+    shifts: &mut Vec<Shift>,
+) -> Result<bool, Halt> {
+    let writes = Compared::even(desk, rows)?;
+    let mut look = |shift: u64| -> Result<[Excess; 2], Halt> {
+        let moved = rows.times(desk, shift)?;
+        let excesses = [writes.paired(&moved), writes.faster_half(&moved)];
+        shifts.extend(excesses.iter().map(|excess| excess.at(shift)));
+        Ok(excesses)
+    };
+    let (half, whole) = (look(page / 2)?, look(page)?);
+    let costs = half.iter().zip(&whole).find_map(|(half, whole)| {
+        (half.mean > 6.0 * half.error).then(|| whole.beside(half)).flatten()
+    });
+    Ok(costs == Some(false))
+}
+
+/// Middle of the faster half of `times`, with its standard error.
+fn faster_half(times: &[f64]) -> (f64, f64) {
+    let mut sorted = times.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    midmean(&sorted[..sorted.len().div_ceil(2)]).unwrap_or((0.0, 0.0))
+}
+
 /// Writes of some rows at even places, which moved ones are compared with.
 struct Compared<'a> {
     rows: &'a Rows,
@@ -146,12 +206,23 @@ impl<'a> Compared<'a> {
         shift: u64,
         shifts: &mut Vec<Shift>,
     ) -> Result<Excess, Halt> {
-        let moved = self.rows.times(desk, shift)?;
+        let excess = self.paired(&self.rows.times(desk, shift)?);
+        shifts.push(excess.at(shift));
+        Ok(excess)
+    }
+
+    /// Excess of writes that took `moved`, each over the one at its even place.
+    fn paired(&self, moved: &[f64]) -> Excess {
         let more: Vec<f64> =
             moved.iter().zip(&self.even).map(|(moved, even)| moved - even).collect();
         let (mean, error) = midmean(&more).unwrap_or((0.0, 0.0));
-        shifts.push(Shift { shift_bytes: shift, excess_ns: mean, error_ns: error });
-        Ok(Excess { mean, error })
+        Excess { mean, error }
+    }
+
+    /// Excess of the faster half of writes that took `moved` over the faster half of those at even places.
+    fn faster_half(&self, moved: &[f64]) -> Excess {
+        let ((moved, one), (even, other)) = (faster_half(moved), faster_half(&self.even));
+        Excess { mean: moved - even, error: one.hypot(other) }
     }
 }
 
@@ -162,6 +233,10 @@ struct Excess {
 }
 
 impl Excess {
+    fn at(&self, shift_bytes: u64) -> Shift {
+        Shift { shift_bytes, excess_ns: self.mean, error_ns: self.error }
+    }
+
     /// True where it is the cost of one unit more, which is `whole`, false where it is nothing. One unit more is programmed
     /// wherever a write begins inside one, so a cost of another size is of something else: a block's erases may fall on half
     /// of the writes, and then the mean of the middle says nothing.
@@ -185,32 +260,34 @@ struct Rows {
     starts: Vec<u64>,
     /// Writes in a row.
     writes: u64,
+    shape: Shape,
 }
 
 impl Rows {
     /// As many as it takes; null when there are too few blocks to come back to one only after it was closed.
-    fn new(field: &Field, unit: u64) -> Option<Rows> {
-        let writes = (unit / STRIDE).min(8);
-        // The first write opens the block, the second finds the end of an even one.
-        let counted = writes.checked_sub(2).filter(|counted| *counted > 0)?;
+    fn new(field: &Field, unit: u64, shape: Shape) -> Option<Rows> {
+        let counted = Some(shape.counted_in(unit)).filter(|counted| *counted > 0)?;
         let count = WRITES.div_ceil(counted as usize).max(12);
         let starts: Vec<u64> = field.starts().iter().copied().take(count).collect();
-        (starts.len() >= 8).then_some(Rows { starts, writes })
+        (starts.len() >= 8).then_some(Rows { starts, writes: LEAD + counted, shape })
     }
 
     /// One row less.
     fn fewer(&self) -> Rows {
-        Rows { starts: self.starts[1..].to_vec(), writes: self.writes }
+        Rows { starts: self.starts[1..].to_vec(), ..*self }
     }
 
     /// Times of the writes, moved by `shift` bytes.
     fn times(&self, desk: &mut Desk<'_>, shift: u64) -> Result<Vec<f64>, Halt> {
         let mut times = Vec::new();
         for start in &self.starts {
-            let moved = |n: u64| start + n * STRIDE + if n > 0 { shift } else { 0 };
-            let places: Vec<(u64, u64)> = (0..self.writes).map(|n| (moved(n), LEN)).collect();
+            let moved = |n: u64| {
+                let (at, len) = self.shape.place(n);
+                (start + at + if n > 0 { shift } else { 0 }, len)
+            };
+            let places: Vec<(u64, u64)> = (0..self.writes).map(moved).collect();
             let samples = desk.write(&format!("moved by {shift} B"), &places)?;
-            times.extend(samples.iter().skip(2).map(elapsed));
+            times.extend(samples.iter().skip(LEAD as usize).map(elapsed));
         }
         Ok(times)
     }

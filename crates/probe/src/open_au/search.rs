@@ -26,6 +26,10 @@ const APART: f64 = 0.6;
 const CLEAR: f64 = 8.0;
 /// Beyond the limit each visit costs a merge: this share of them does, whatever the drive does beside.
 const MOST: f64 = 0.65;
+/// Where the erase block is not known, a place may run on into the next block: that is one more in turn, and a drive that
+/// closes the oldest then closes others for a while. Before any place has gone so far, in the first round, so large a share
+/// of visits costs a merge beyond the limit.
+const FIRST: f64 = 0.9;
 /// A visit that takes so many times longer than its writes alone is a merge whatever the size: no card has so many
 /// planes.
 const PLAIN: f64 = 4.0;
@@ -82,6 +86,10 @@ pub(crate) enum End {
     AsInOrder { open: u32, clear: f64 },
     /// None up to so many.
     NoLimit { up_to: u32 },
+    /// Reads in turn take longer too, at so many.
+    ReadsToo { nr: u32 },
+    /// At so many, which were taken as fast, a visit costs a good part of a merge.
+    Partly { nr: u32 },
     /// It does not know: between these.
     Unclear { from: u32, to: u32 },
     /// Ended by a limit of time or bytes after so many were seen to be fast.
@@ -97,6 +105,8 @@ pub(crate) struct Search<'a> {
     pub(crate) cells: Vec<Cell>,
     /// What turns cost that are no merges: at the smaller size, and at the larger once that was asked.
     level: (Excess, Option<Excess>),
+    /// Share of the visits in the first round of the last cell that took longer by more than half of its excess.
+    first: f64,
     /// Why it ended before it knew.
     pub(crate) halt: Option<Halt>,
 }
@@ -109,7 +119,7 @@ impl<'a> Search<'a> {
     pub(crate) fn new(field: &'a mut Field, order: Order, small: u64) -> Search<'a> {
         let sizes = field.sizes(small);
         let level = (NOTHING, None);
-        Search { field, order, sizes, cells: Vec::new(), level, halt: None }
+        Search { field, order, sizes, cells: Vec::new(), level, first: 0.0, halt: None }
     }
 
     /// Goes from one erase block to `nr_max`.
@@ -144,6 +154,33 @@ impl<'a> Search<'a> {
             }
             Err(halt) => Err(halt),
         }
+    }
+
+    /// Time that a visit beyond `end` took longer, in nanoseconds; `None` where `end` is no limit.
+    pub(crate) fn merge_ns(&self, end: End) -> Option<f64> {
+        let (End::Limit { open, .. } | End::AsInOrder { open, .. }) = end else { return None };
+        let beyond =
+            self.cells.iter().filter(|cell| cell.nr == open + 1 && cell.order == self.order);
+        let excesses: Vec<f64> = beyond.map(|cell| cell.excess.excess_ns).collect();
+        stats::quantile(&excesses, 0.5)
+    }
+
+    /// What a visit cost the last time that so many took turns at the smaller size.
+    pub(super) fn last(&self, nr: u32) -> Option<&Excess> {
+        let alike =
+            |cell: &&Cell| (cell.nr, cell.order, cell.len_bytes) == (nr, self.order, self.sizes.0);
+        self.cells.iter().rev().find(alike).map(|cell| &cell.excess)
+    }
+
+    /// Time that a visit takes longer with `nr` in turn than in order when it reads, in nanoseconds.
+    ///
+    /// # Errors
+    /// A [`Halt`], limits too.
+    pub(super) fn reads_in_turn(&mut self, desk: &mut Desk<'_>, nr: u32) -> Result<f64, Halt> {
+        let len = self.sizes.0;
+        let taken = self.field.take(desk, nr as usize, len)?;
+        let turn = Turn { units: &taken, order: self.order, len, also: None };
+        self.field.reads_in_turn(desk, &turn)
     }
 
     fn climb(&mut self, desk: &mut Desk<'_>, to: u32, fast: &mut u32) -> Result<End, Halt> {
@@ -227,9 +264,11 @@ impl<'a> Search<'a> {
             .cells
             .last()
             .is_some_and(|cell| cell.excess.excess_ns > GROSS * cell.excess.alone_ns);
+        let mut runs_on = false;
         for _ in 0..if gross { TURNS - 1 } else { TURNS } {
             within.push(self.within(desk, open, len)?);
             beyond.push(self.cell(desk, cliff, len, VISITS_MIN)?);
+            runs_on |= self.field.may_run_on() && self.first < FIRST;
         }
         let all = |cells: &[Excess]| cells.iter().map(|cell| cell.excess_ns).collect::<Vec<f64>>();
         let (fast, slow) = (Range::of(&all(&within)), Range::of(&all(&beyond)));
@@ -238,7 +277,7 @@ impl<'a> Search<'a> {
         let rise = (slow.low + slow.high - fast.low - fast.high).abs() / 2.0;
         let error = within.iter().chain(&beyond).map(|cell| cell.error_ns).fold(1.0, f64::max);
         let most = beyond.iter().all(|cell| cell.share >= MOST);
-        if gap < APART * rise || gap < CLEAR * error || !most {
+        if gap < APART * rise || gap < CLEAR * error || !most || runs_on {
             return Ok(End::Unclear { from: 0, to: cliff });
         }
         Ok(End::Limit { open, clear: gap / error })
@@ -293,6 +332,9 @@ impl<'a> Search<'a> {
         }
         let excess = Excess::of(&visits);
         if let Some(excess) = excess {
+            let round = &visits[..visits.len().min(nr as usize)];
+            let longer = round.iter().filter(|visit| visit.excess > excess.excess_ns / 2.0);
+            self.first = longer.count() as f64 / round.len() as f64;
             self.cells.push(Cell { nr, order: self.order, len_bytes: len, excess });
         }
         result?;

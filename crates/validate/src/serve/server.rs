@@ -71,8 +71,9 @@ impl Server {
         Ok(body)
     }
 
+    /// Asks it to end. A signal that a shell may have had it ignore, as in the background, is none of those.
     fn interrupt(&self) {
-        let _ = kill_process(Pid::from_child(&self.child), Signal::INT);
+        let _ = kill_process(Pid::from_child(&self.child), Signal::TERM);
     }
 
     /// The body of the next document.
