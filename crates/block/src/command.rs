@@ -9,6 +9,11 @@ pub fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 
+/// A command line to be copied.
+pub fn command_line(words: &[String]) -> String {
+    words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

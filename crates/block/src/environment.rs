@@ -214,6 +214,13 @@ impl Stack {
     pub fn is_memory(&self) -> bool {
         !self.leaves.is_empty() && self.leaves.iter().all(|leaf| leaf.medium == Medium::Ram)
     }
+
+    /// The I/O schedulers that requests pass, by layer: `loop0: none`.
+    pub fn schedulers(&self) -> Vec<String> {
+        let scheduler =
+            |layer: &Layer| Some(format!("{}: {}", layer.name, layer.attributes.get("scheduler")?));
+        self.layers.iter().filter_map(scheduler).collect()
+    }
 }
 
 /// One layer of a [`Stack`].

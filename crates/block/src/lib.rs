@@ -20,7 +20,7 @@ pub mod text;
 pub mod trace;
 mod units;
 
-pub use command::quoted;
+pub use command::{command_line, quoted};
 pub use drive::{
     Completion, Drive, DriveError, DriveInfo, DriveKind, Errno, LaneSetup, Op, Outcome, Payload,
     Request, Target, Waiting, WriteCache,

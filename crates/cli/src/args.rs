@@ -9,7 +9,6 @@ mod groups;
 mod health;
 mod import;
 mod judge;
-pub mod line;
 mod probe;
 mod pts;
 mod purge;

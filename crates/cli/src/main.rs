@@ -3,6 +3,7 @@
 mod args;
 mod completing;
 mod consent;
+mod drawings;
 mod durable;
 mod engines;
 mod envelope;
@@ -29,11 +30,11 @@ mod samples;
 mod session;
 mod setup;
 mod surveying;
+mod swept;
 mod talk;
 mod testing;
 mod turns;
 mod verbs;
-mod view;
 mod ways;
 mod whose;
 

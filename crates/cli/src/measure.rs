@@ -25,7 +25,6 @@ use mark::{Around, Body, Broken, Ceiling, Engines, Executed, cache, findings};
 use workload::content::SectorContent;
 use workload::plan::{Plan, Region};
 
-use crate::args::line::quoted;
 use crate::args::{PlaceArgs, Span, TargetArgs};
 use crate::consent;
 use crate::exit::Refused;
@@ -37,6 +36,7 @@ use crate::recording::Recording;
 use crate::turns::Turn;
 use crate::ways::EngineWay;
 use crate::{engines, outputs, setup, talk};
+use block::quoted;
 
 /// What a verb asks to be measured.
 pub struct Job<'a> {

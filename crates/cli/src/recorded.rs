@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
 use documents::Decode;
-use documents::replay::{CompareBody, ReplayBody};
+use documents::recorded::{Found, Record, Recorded, TestRuns};
 use mark::Kept;
 use record::{Document, Envelope, Integrity, RecordError, Run, RunId};
 use serde_json::Value;
@@ -17,114 +17,51 @@ use crate::replaying::{COMPARE, REPLAY};
 use crate::setup::Setup;
 use crate::verbs::trace::ANALYSIS;
 use crate::whose::{self, Reader};
-use crate::{
-    inputs, probing, purging, recording, records, session, surveying, talk, testing, view,
-};
+use crate::{inputs, probing, purging, recording, records, session, surveying, talk, testing};
 
-/// A result with all that is known about its making.
-pub struct Recorded {
-    /// The run, or the file that the document was read from.
-    pub name: String,
-    /// What the user called it: `mark`.
-    pub verb: String,
-    /// What it is of.
-    pub target: String,
-    /// The result in one line; may be empty.
-    pub headline: String,
-    /// Where, when and by what it was made.
-    pub envelope: Envelope,
-    /// The result.
-    pub found: Found,
-    /// The document itself.
-    pub document: Value,
-    /// How the record stands; none of a document alone.
-    pub record: Option<Record>,
-}
-
-/// How a record stands.
-pub struct Record {
-    /// How it ended, in a word.
-    pub state: &'static str,
-    /// Whether its files are those that were recorded.
-    pub integrity: Integrity,
-}
-
-/// A result, by the instrument that made it.
-pub enum Found {
-    /// A mark, with the counted runs of each of its tests where they are recorded.
-    Mark(Box<mark::Body>, Vec<TestRuns>),
-    /// A sweep, which is a mark of many settings.
-    Sweep(Box<mark::sweep::Body>),
-    /// A probing.
-    Probe(Box<probe::Body>),
-    /// What all instruments say together.
-    Survey(Box<survey::body::Body>),
-    /// A purge.
-    Purge(Box<purging::Body>),
-    /// Enterprise tests.
-    Tests(Vec<pts::body::Body>),
-    /// A replay.
-    Replay(Box<ReplayBody>),
-    /// Drives under one trace.
-    Compare(Box<CompareBody>),
-    /// What a trace asks for.
-    Analysis(Box<trace::analyze::body::Body>),
-}
-
-/// The counted runs of a test, in the order made.
-#[derive(Default)]
-pub struct TestRuns {
-    /// What was kept of each.
-    pub runs: Vec<Kept>,
-    /// How long the slices of their series are, in nanoseconds; 0 where none is known.
-    pub slice_ns: u64,
-}
-
-impl Recorded {
-    /// The run or the document of that name.
-    ///
-    /// # Errors
-    /// When there is neither, it has no result yet, or it is of a form that cannot be shown.
-    pub fn open(name: &str, place: &PlaceArgs) -> Result<Recorded> {
-        let path = Path::new(name);
-        if path.extension().is_some_and(|end| end == "json") && path.is_file() {
+/// The run or the document of that name.
+///
+/// # Errors
+/// When there is neither, it has no result yet, or it is of a form that cannot be shown.
+pub fn open(name: &str, place: &PlaceArgs) -> Result<Recorded> {
+    let path = Path::new(name);
+    if path.extension().is_some_and(|end| end == "json") && path.is_file() {
+        return of_document(name, path);
+    }
+    let runs = recording::runs(place)?;
+    let id = match runs.find(name) {
+        Err(RecordError::Unknown { .. } | RecordError::NoRuns { .. })
+            if path.is_file() || path.is_dir() =>
+        {
             return of_document(name, path);
         }
-        let runs = recording::runs(place)?;
-        let id = match runs.find(name) {
-            Err(RecordError::Unknown { .. } | RecordError::NoRuns { .. })
-                if path.is_file() || path.is_dir() =>
-            {
-                return of_document(name, path);
-            }
-            Err(error @ RecordError::NoRuns { .. }) if name != "last" => {
-                return Err(anyhow::Error::from(error).context(format!("{name}: is no file")));
-            }
-            // What looks like a file's name was meant for one.
-            Err(error @ RecordError::Unknown { .. }) if name.contains(['/', '.']) => {
-                return Err(
-                    anyhow::Error::from(error).context(format!("{name}: there is no such file"))
-                );
-            }
-            found => found?,
-        };
-        let run = runs.load(&id)?;
-        let integrity = runs.verify(&id)?;
-        if run.document.is_none() {
-            return Err(records::without_result(&run, &runs, place));
+        Err(error @ RecordError::NoRuns { .. }) if name != "last" => {
+            return Err(anyhow::Error::from(error).context(format!("{name}: is no file")));
         }
-        of_run(run, integrity)
+        // What looks like a file's name was meant for one.
+        Err(error @ RecordError::Unknown { .. }) if name.contains(['/', '.']) => {
+            return Err(
+                anyhow::Error::from(error).context(format!("{name}: there is no such file"))
+            );
+        }
+        found => found?,
+    };
+    let run = runs.load(&id)?;
+    let integrity = runs.verify(&id)?;
+    if run.document.is_none() {
+        return Err(records::without_result(&run, &runs, place));
     }
+    of_run(run, integrity)
 }
 
 /// The runs and documents of these names, each survey with the runs that are its parts behind it.
 ///
 /// # Errors
-/// As [`Recorded::open`].
+/// As [`open`].
 pub fn open_all(names: &[String], place: &PlaceArgs) -> Result<Vec<Recorded>> {
     let mut all: Vec<Recorded> = Vec::new();
     for name in names {
-        let one = Recorded::open(name, place)?;
+        let one = open(name, place)?;
         // A replay names the one on its reference drive, whose page would be as large again.
         let parts = match one.found {
             Found::Survey(_) => one.envelope.parts.clone(),
@@ -132,7 +69,7 @@ pub fn open_all(names: &[String], place: &PlaceArgs) -> Result<Vec<Recorded>> {
         };
         all.push(one);
         for part in parts {
-            match Recorded::open(part.as_str(), place) {
+            match open(part.as_str(), place) {
                 Ok(part) => all.push(part),
                 Err(why) => talk::note(&format!(
                     "{part}, a part of {name}, is left out: {}",
@@ -282,7 +219,7 @@ fn swept(
     document: &Document<mark::Body>,
 ) -> Result<Option<mark::sweep::Body>> {
     let swept = Setup::of_record(run)?.sweep.filter(|_| run.summary.verb == "sweep");
-    Ok(swept.map(|swept| view::sweep::found(&swept, plan, document).body))
+    Ok(swept.map(|swept| views::sweep::found(&swept, plan, document).body))
 }
 
 /// Says when a run's files are not those that were recorded; then the answer is no.

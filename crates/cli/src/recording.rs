@@ -22,7 +22,6 @@ use stats::histogram::LatencyBins;
 use workload::plan::Plan;
 
 use crate::args::KeepArgs;
-use crate::args::line::quoted;
 use crate::envelope::{SystemClock, envelope};
 use crate::keeping::withdraw_untouched;
 use crate::live::Watch;
@@ -31,6 +30,7 @@ use crate::samples::SamplesFile;
 use crate::setup::Setup;
 use crate::talk;
 use crate::turns::Turn;
+use block::quoted;
 
 pub use place::{place, runs};
 

@@ -9,14 +9,14 @@ use linux::gate;
 use linux::sysfs::Roots;
 use record::{Envelope, RecordError, Run, RunId, RunWriter, Runs, State, Summary};
 
-use crate::args::line::quoted;
-use crate::args::{Given, PlaceArgs, line, takes, values_of};
+use crate::args::{Given, PlaceArgs, takes, values_of};
 use crate::envelope::{arguments, without_consent};
 use crate::exit::Refused;
 use crate::opening::is_nobodys;
 use crate::replaying::{COMPARE, REPLAY};
 use crate::setup::Setup;
 use crate::{probing, purging, recording, session, surveying, talk, testing};
+use block::quoted;
 
 /// What made a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -150,7 +150,7 @@ fn resumption(verb: &str, id: &RunId, asked: &[Typed], wrote: &[Typed], place: &
     if !there.is_empty() && there.into_iter().all(|one| wrote.contains(one)) {
         words.push("--force".to_owned());
     }
-    format!("{}{place}", line::command(&words))
+    format!("{}{place}", block::command_line(&words))
 }
 
 /// A name beside `path` that no file has: `ios-2.csv` for `ios.csv`.
@@ -239,7 +239,7 @@ pub fn of_a_comparison(run: &Run) -> Option<String> {
     let is_side =
         run.setup["verb"] == "compare" && words.first().is_some_and(|verb| verb == "compare");
     is_side.then(|| {
-        let anew = line::command(&with_new_files(words));
+        let anew = block::command_line(&with_new_files(words));
         format!(
             "one side of a comparison; to measure all its sides in turns again: drivescope {anew}"
         )
@@ -283,7 +283,7 @@ pub fn tell_to_make_anew() {
 
 fn to_make_anew(words: &[String]) -> String {
     let words = without_consent(&with_new_files(words));
-    format!("to make it anew: drivescope {}", line::command(&words))
+    format!("to make it anew: drivescope {}", block::command_line(&words))
 }
 
 /// A command with names that are free for the files that it writes and that are there by now.
@@ -330,7 +330,7 @@ fn anew(run: &Run) -> String {
     let words: Vec<String> = verb.split(' ').chain([target.as_str()]).map(str::to_owned).collect();
     match target.is_empty() {
         true => "measure anew".to_owned(),
-        false => format!("to make it anew: drivescope {}", line::command(&words)),
+        false => format!("to make it anew: drivescope {}", block::command_line(&words)),
     }
 }
 

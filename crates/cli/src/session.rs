@@ -22,9 +22,10 @@ use crate::progress::Progress;
 use crate::recording::{Closed, Course, Recording};
 use crate::records::{self, Kind};
 use crate::samples::SamplesFile;
-use crate::setup::{Setup, Swept};
-use crate::view::sweep::SweepFiles;
-use crate::{talk, view};
+use crate::setup::Setup;
+use crate::swept::SweepFiles;
+use crate::talk;
+use mark::sweep::Swept;
 
 /// The form of a mark's body.
 pub const SCHEMA: &str = "drivescope.mark/1";
@@ -70,7 +71,7 @@ impl Session<'_> {
     /// # Errors
     /// What makes a measurement impossible.
     pub fn make(self, derive: &dyn Fn(&Body) -> Result<Notes>) -> Result<Made> {
-        self.make_headed(derive, &|document| view::mark::headline(&document.body))
+        self.make_headed(derive, &|document| views::mark::headline(&document.body))
     }
 
     /// As [`Session::make`], with `headline` for what lists of runs tell of the result.
@@ -107,7 +108,7 @@ impl Session<'_> {
         let summary = Summary {
             verb,
             target,
-            drive: view::drive(&document.body.target, &document.body.stack),
+            drive: views::drive(&document.body.target, &document.body.stack),
             headline: headline(&document),
         };
         let notes = derive(&document.body)?;
@@ -146,15 +147,15 @@ impl Session<'_> {
         let output = self.output;
         let plan = (self.job.plan)(true)?;
         let found = OnceCell::new();
-        let find = |document: &_| view::sweep::found(swept, &plan, document);
+        let find = |document: &_| views::sweep::found(swept, &plan, document);
         let made = self.make_headed(&|_| Ok(Vec::new()), &|document| {
-            view::sweep::headline(found.get_or_init(|| find(document)))
+            views::sweep::headline(found.get_or_init(|| find(document)))
         })?;
         let found = found.into_inner().unwrap_or_else(|| find(&made.document));
         let written = files.write(&found);
         let shown = written.and_then(|()| match files.is_csv_on_stdout() {
             true => Ok(()),
-            false => view::sweep::show(&found, output.json, output.mib),
+            false => crate::swept::show(&found, output.json, output.mib),
         });
         made.shown(shown)
     }
@@ -265,7 +266,7 @@ pub fn show_recorded(run: &Run, document: &Document<Body>, mib: bool) -> Result<
         return show(&run.summary.verb, document, false, mib);
     };
     let plan = Plan::from_toml(&run.plan).with_context(|| format!("{}: its plan.toml", run.id))?;
-    view::sweep::show(&view::sweep::found(&swept, &plan, document), false, mib)
+    crate::swept::show(&views::sweep::found(&swept, &plan, document), false, mib)
 }
 
 /// Prints a mark; `verb` is what the user called it.
@@ -277,6 +278,6 @@ pub fn show(verb: &str, document: &Document<Body>, json: bool, mib: bool) -> Res
         return talk::document(document);
     }
     let rate = if mib { RateUnit::Mib } else { RateUnit::Mb };
-    let sheet = view::mark::sheet(verb, &document.body, rate);
+    let sheet = views::mark::sheet(verb, &document.body, rate);
     talk::result(&report::render_sheet(&sheet, Style { rate, ..Style::default() }))
 }

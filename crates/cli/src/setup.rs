@@ -2,7 +2,7 @@
 
 use anyhow::{Context as _, Result, bail};
 use block::{Bytes, EngineChoice, EngineKind};
-use mark::sweep::{Limits, Sweep};
+use mark::sweep::Swept;
 use record::{Run, RunId, SamplesFormat};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -49,15 +49,6 @@ pub struct Setup {
     /// What the plan is, when it is a sweep's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sweep: Option<Swept>,
-}
-
-/// A sweep, and by what it is judged.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Swept {
-    /// What is varied.
-    pub sweep: Sweep,
-    /// By what settings and effects are judged.
-    pub limits: Limits,
 }
 
 impl Setup {

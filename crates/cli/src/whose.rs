@@ -9,8 +9,8 @@ use pts::judge;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use crate::args::line::quoted;
 use crate::session;
+use block::quoted;
 
 /// So much of a file is looked at.
 const LOOK_BYTES: u64 = 8 << 20;

@@ -4,7 +4,11 @@
 //! a type, and all of that would be the binary's crate, which builds alone and last. [`Decode`] is not generic: what it is
 //! implemented for here is compiled here, once, beside other crates, and for size.
 
+pub mod purge;
+pub mod recorded;
 pub mod replay;
+pub mod trace_import;
+pub mod trace_record;
 
 use record::{Document, Envelope};
 use serde_json::{Error, Value};

@@ -10,7 +10,7 @@ use drivescope_house::rooms::rooms;
 use drivescope_house::style::OUTSIDE;
 
 /// What each room may use. To add an arrow here is to change the architecture.
-const ALLOWED: [(&str, &[&str]); 17] = [
+const ALLOWED: [(&str, &[&str]); 18] = [
     ("block", &[]),
     ("stats", &[]),
     ("workload", &["block"]),
@@ -23,10 +23,30 @@ const ALLOWED: [(&str, &[&str]); 17] = [
     ("sim", &["block", "stats"]),
     ("linux", &["block"]),
     ("drives", &["engine", "linux", "sim"]),
-    ("documents", &["block", "mark", "probe", "pts", "record", "survey", "trace"]),
+    (
+        "documents",
+        &["block", "linux", "mark", "probe", "pts", "record", "stats", "survey", "trace"],
+    ),
     ("serve", &["sim", "block"]),
     ("record", &["block", "workload"]),
     ("report", &["block", "stats", "record"]),
+    (
+        "views",
+        &[
+            "block",
+            "documents",
+            "linux",
+            "mark",
+            "probe",
+            "pts",
+            "record",
+            "report",
+            "stats",
+            "survey",
+            "trace",
+            "workload",
+        ],
+    ),
     (
         "cli",
         &[
@@ -46,6 +66,7 @@ const ALLOWED: [(&str, &[&str]); 17] = [
             "record",
             "report",
             "survey",
+            "views",
         ],
     ),
 ];

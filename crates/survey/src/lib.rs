@@ -11,6 +11,7 @@ mod disk;
 mod drive_kind;
 mod health;
 pub mod parts;
+pub mod plan;
 mod rates;
 mod seen;
 mod structure;

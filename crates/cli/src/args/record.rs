@@ -181,7 +181,7 @@ impl PlaceArgs {
     /// The flag again, with a space before it, for a command that is told to the user.
     pub fn flag(&self) -> String {
         self.runs_dir.as_ref().map_or(String::new(), |dir| {
-            format!(" --runs-dir {}", super::line::quoted(&dir.to_string_lossy()))
+            format!(" --runs-dir {}", block::quoted(&dir.to_string_lossy()))
         })
     }
 }

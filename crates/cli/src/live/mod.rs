@@ -8,6 +8,7 @@
 
 mod course;
 mod model;
+pub mod page;
 mod watch;
 
 use std::io::{self, IsTerminal as _, PipeReader, PipeWriter};
@@ -21,12 +22,12 @@ use anyhow::{Result, bail};
 use block::{Event, RunSink};
 use linux::terminal::{self, Size};
 
-pub use course::{Rates, Recent};
-pub use model::{Model, Tracked};
+pub use course::Recent;
+pub use model::Model;
 pub use watch::Watch;
 
 use crate::args::LiveArgs;
-use crate::{talk, view};
+use crate::talk;
 
 /// The smallest terminal that has a live view unasked.
 const LEAST: Size = Size { columns: 80, rows: 24 };
@@ -246,7 +247,7 @@ impl Shared {
         let screen = {
             let mut model = self.model();
             model.said = talk::last_held();
-            view::live::screen(&model, now)
+            page::screen(&model, now)
         };
         let style = report::Style { width: size.columns, ..report::Style::default() };
         let lines = report::render_screen(&screen, style, size.rows);

@@ -9,8 +9,6 @@ use report::Item;
 use stats::Verdict;
 use workload::plan::Plan;
 
-use crate::view;
-
 /// What it takes to judge.
 pub struct Watch {
     /// What is run.
@@ -67,7 +65,7 @@ impl Watch {
         let last = so_far.tests.get(step).and_then(|test| test.runs.last());
         let celsius = last.and_then(|run| run.after.temperature_c);
         let written = so_far.written.iter().map(|(_, bytes)| *bytes).sum();
-        let test = test.map(|test| view::live::of_test(&test, whole, tests));
-        test.into_iter().flatten().chain(view::live::of_run(written, celsius)).collect()
+        let test = test.map(|test| super::page::of_test(&test, whole, tests));
+        test.into_iter().flatten().chain(super::page::of_run(written, celsius)).collect()
     }
 }

@@ -28,7 +28,7 @@ use crate::opening::is_nobodys;
 use crate::progress::Progress;
 use crate::records::{self, Kind};
 use crate::verbs::mark::{run_id, seed_of};
-use crate::{consent, opening, outputs, recording, talk, view};
+use crate::{consent, opening, outputs, recording, talk};
 
 use keep::ProbeRecord;
 use open::will_write;
@@ -147,7 +147,7 @@ impl<'a> Job<'a> {
             Some(Resumed { plan, .. }) => (&plan.tasks, plan.write_budget_bytes),
             None => (&self.tasks, place.write_budget),
         };
-        if self.output.plot.is_some() && !tasks.iter().any(view::plots::is_drawn) {
+        if self.output.plot.is_some() && !tasks.iter().any(views::plots::is_drawn) {
             bail!(
                 "--plot: {} is told in words and numbers, and has no plot; leave it out",
                 self.verb
@@ -331,8 +331,8 @@ impl<'a> Job<'a> {
         Summary {
             verb: self.verb.clone(),
             target: body.target.name.clone(),
-            drive: view::drive(&body.target, &body.stack),
-            headline: view::probe::headline(body),
+            drive: views::drive(&body.target, &body.stack),
+            headline: views::probe::headline(body),
         }
     }
 
@@ -422,7 +422,7 @@ impl Made<'_> {
     pub fn show(self) -> Result<Exit> {
         show(&self.verb, &self.document, self.output.json)?;
         if let Some(path) = &self.output.plot {
-            view::plots::draw(&self.document.body, path, self.output.force)?;
+            crate::drawings::of_probe(&self.document.body, path, self.output.force)?;
         }
         let json = self.output.json;
         self.end(json)
@@ -464,8 +464,8 @@ pub fn show(verb: &str, document: &Document<Body>, json: bool) -> Result<()> {
         return talk::document(document);
     }
     let style = report::Style::default();
-    let answers = view::probe::answers(verb, &document.body);
-    let plot = view::plots::in_terminal(&document.body, style)?;
+    let answers = views::probe::answers(verb, &document.body);
+    let plot = views::plots::in_terminal(&document.body, style)?;
     let gap = if plot.as_str().is_empty() { "" } else { "\n" };
     talk::result(&(report::render_answers(&answers, style) + report::Styled::of_lines(gap) + plot))
 }

@@ -1,6 +1,5 @@
 //! One purge from its first note to its exit code: chosen, consented to, done, held against what is read, recorded.
 
-mod body;
 mod caveats;
 mod on_drive;
 mod real;
@@ -26,12 +25,9 @@ use crate::keeping::{Beginning, Keeping};
 use crate::probing::originals;
 use crate::progress::Progress;
 use crate::verbs::mark::{run_id, seed_of};
-use crate::{opening, recording, talk, view};
+use crate::{opening, recording, talk};
 
-pub use body::{Body, Device, Outcome, Told, Verified, verdict_words};
-
-/// The form of the body.
-pub const SCHEMA: &str = "drivescope.purge/1";
+pub use documents::purge::{Body, Device, Outcome, SCHEMA, Told, Verified};
 
 /// What a purge is made with, whatever sort of drive it is.
 struct Job<'a> {
@@ -175,5 +171,5 @@ pub fn print(document: &Document<Body>, json: bool) -> Result<()> {
     if json {
         return talk::document(document);
     }
-    talk::result(&report::render_listing(&view::purge::listing(&document.body), Style::default()))
+    talk::result(&report::render_listing(&views::purge::listing(&document.body), Style::default()))
 }

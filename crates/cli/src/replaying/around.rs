@@ -67,14 +67,6 @@ fn unwritten(path: &Path) -> Option<(Bytes, Bytes)> {
     (holes.0 > layout.file_bytes.0 / 1000).then_some((holes, layout.file_bytes))
 }
 
-/// The I/O schedulers that requests pass, by layer: `loop0: none`.
-pub fn schedulers(stack: &Stack) -> Vec<String> {
-    let scheduler = |layer: &block::Layer| {
-        Some(format!("{}: {}", layer.name, layer.attributes.get("scheduler")?))
-    };
-    stack.layers.iter().filter_map(scheduler).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -9,11 +9,9 @@ mod play;
 mod reference;
 mod verify;
 
-pub use around::{caveats, schedulers};
+pub use around::caveats;
 pub use body::drive_of;
-pub use documents::replay::{
-    COMPARE, CompareBody, Drive, REPLAY, ReferenceBody, ReplayBody, Verified,
-};
+pub use documents::replay::{COMPARE, CompareBody, REPLAY, ReferenceBody, ReplayBody, Verified};
 pub use keep::{Record, left_behind};
 pub use listen::{Begin, Ear, Heard, Wanted};
 pub use play::{Job, On, Played, Start};

@@ -25,7 +25,6 @@ use crate::opening::is_nobodys;
 use crate::opening::{self, Opened, Place, Visitor};
 use crate::verbs::mark::seed_of;
 use crate::verbs::trace::opened;
-use crate::view;
 use documents::replay::ReplayBody;
 
 /// A trace that is read as often as it takes.
@@ -150,8 +149,8 @@ impl Played {
         let summary = Summary {
             verb: "trace replay".to_owned(),
             target: self.info.name.clone(),
-            drive: view::drive(&self.info, &self.stack),
-            headline: view::replay::headline(body),
+            drive: views::drive(&self.info, &self.stack),
+            headline: views::replay::headline(body),
         };
         let state = match self.ended.reason {
             Reason::Complete => State::Finished,

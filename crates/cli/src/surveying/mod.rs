@@ -11,12 +11,12 @@ use std::path::Path;
 use anyhow::{Context as _, Result};
 use block::{Bytes, Nanos};
 use record::{Document, Envelope, Run, RunId, State, Summary};
-use serde::Serialize;
 use survey::body::{self, Body, LeftOut, Setup};
 use survey::parts::{self, Allotted, Instrument, Left, Shown};
+use survey::plan::{Planned, PlannedPart};
 use survey::{Seen, conclude};
 
-use crate::args::{Given, SurveyArgs, line};
+use crate::args::{Given, SurveyArgs};
 use crate::consent::{self, Said};
 use crate::envelope::{SystemClock, envelope};
 use crate::exit::{self, Exit};
@@ -24,7 +24,7 @@ use crate::keeping::{Beginning, Keeping};
 use crate::verbs::mark::{run_id, seed_of};
 use crate::verbs::print_json;
 use crate::verbs::report::page;
-use crate::{engines, live, outputs, recording, records, setup, talk, view};
+use crate::{engines, live, outputs, recording, records, setup, talk};
 
 use keep::{Asked, Kept, Resumed, Turn};
 use subject::Subject;
@@ -128,36 +128,6 @@ fn go_on(name: &str, args: &SurveyArgs, given: &Given) -> Result<Exit> {
     survey.run(Keeping::of(writer, WHAT), run.envelope)
 }
 
-/// What a survey will do, part by part.
-#[derive(Serialize)]
-pub struct Planned {
-    /// The target.
-    pub target: String,
-    /// Why it was taken, when the user named none.
-    pub chosen: Option<String>,
-    /// How long all parts may take.
-    pub time_budget_ns: Nanos,
-    /// Most that is written to what exists; none where only reading is allowed.
-    pub write_budget_bytes: Option<Bytes>,
-    /// A test file is made in the target, a directory, and removed.
-    pub makes_test_file: bool,
-    /// The parts, as far as they can be foreseen: what an earlier one shows decides about a later one.
-    pub parts: Vec<PlannedPart>,
-    /// What is not looked at.
-    pub not_looked_at: Vec<LeftOut>,
-}
-
-/// A part that is planned.
-#[derive(Serialize)]
-pub struct PlannedPart {
-    /// Its name.
-    pub part: &'static str,
-    /// What it is made for.
-    pub why: &'static str,
-    /// The longest that it is given.
-    pub time_ns: Option<Nanos>,
-}
-
 impl<'a> Survey<'a> {
     fn new(args: &'a SurveyArgs, asked: Asked, subject: Subject) -> Survey<'a> {
         let order = parts::order(subject.sort, asked.may_write);
@@ -226,7 +196,7 @@ impl<'a> Survey<'a> {
         let planned = self.planned();
         match self.args.json {
             true => print_json(PLAN_SCHEMA, &planned)?,
-            false => talk::result(&view::survey::plan(&planned))?,
+            false => talk::result(&views::survey::plan(&planned))?,
         }
         Ok(Exit::Done)
     }
@@ -247,7 +217,7 @@ impl<'a> Survey<'a> {
     }
 
     fn run(mut self, mut keeping: Keeping, mut envelope: Envelope) -> Result<Exit> {
-        self.tell(&view::survey::outlook(&self.planned()));
+        self.tell(&views::survey::outlook(&self.planned()));
         self.id = keeping.keeps().then(|| envelope.run_id.clone());
         while let Some(instrument) = self.order.get(self.turns.len()).copied() {
             let position = self.turns.len();
@@ -335,7 +305,7 @@ impl<'a> Survey<'a> {
         if let Some(why) = &made.broken {
             talk::note(&format!("{} ended early: {why}", instrument.word()));
         }
-        let command = line::command(&words);
+        let command = block::command_line(&words);
         let part = body::Part {
             part: instrument.word().to_owned(),
             command,
@@ -497,8 +467,8 @@ impl<'a> Survey<'a> {
         Summary {
             verb: "survey".to_owned(),
             target: self.asked.target.clone(),
-            drive: view::drive(&body.target, &body.stack),
-            headline: view::survey::headline(body),
+            drive: views::drive(&body.target, &body.stack),
+            headline: views::survey::headline(body),
         }
     }
 
@@ -527,7 +497,7 @@ impl<'a> Survey<'a> {
             }
         }
         let concluded = body.conclusions.iter().any(|said| said.verdict != probe::Verdict::Unknown);
-        let is_bad = view::survey::warning(body).is_some();
+        let is_bad = views::survey::warning(body).is_some();
         Ok(match (body.interrupted, concluded && !is_bad) {
             (true, _) => Exit::Interrupted,
             (false, true) => Exit::Done,
@@ -552,6 +522,6 @@ fn not_made(left_out: LeftOut) -> Turn {
 /// # Errors
 /// When it cannot be printed.
 pub fn show(document: &Document<Body>) -> Result<()> {
-    let answers = view::survey::answers(&document.body, &document.envelope.parts);
+    let answers = views::survey::answers(&document.body, &document.envelope.parts);
     talk::result(&report::render_answers(&answers, report::Style::default()))
 }

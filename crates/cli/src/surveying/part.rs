@@ -12,7 +12,7 @@ use crate::args::{Cli, Given, Verb};
 use crate::keeping::of_record;
 use crate::session::{self, Session};
 use crate::verbs::{mark, probe};
-use crate::{probing, testing, view};
+use crate::{probing, testing};
 
 /// What a part found.
 pub enum Found {
@@ -133,6 +133,6 @@ impl Found {
             Found::Probe(body) => ("probe", &body.caveats),
             Found::Wsat(body) => ("pts wsat", &body.caveats),
         };
-        view::with_flags_of(&format!("with drivescope {verb}"), caveats)
+        views::with_flags_of(&format!("with drivescope {verb}"), caveats)
     }
 }

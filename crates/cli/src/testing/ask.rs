@@ -8,7 +8,7 @@ use report::Style;
 
 use crate::exit::Refused;
 use crate::opening::Writes;
-use crate::{talk, view};
+use crate::talk;
 
 /// What is planned on a target.
 pub struct Planned {
@@ -67,7 +67,7 @@ pub fn agreed(planned: &Planned, json: bool) -> Result<bool> {
         talk::json(&(serde_json::to_string_pretty(&planned.estimate)? + "\n"))?;
         return Ok(false);
     }
-    let text = report::render_listing(&view::pts::plan(&planned.estimate), Style::default());
+    let text = report::render_listing(&views::pts::plan(&planned.estimate), Style::default());
     talk::result(&text)?;
     use std::io::IsTerminal as _;
     if !(std::io::stdin().is_terminal() && std::io::stderr().is_terminal()) {

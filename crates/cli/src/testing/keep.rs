@@ -20,8 +20,9 @@ use crate::args::KeepArgs;
 use crate::envelope::{SystemClock, envelope};
 use crate::exit::Refused;
 use crate::keeping::{Beginning, Keeping};
+use crate::live::page;
 use crate::progress::Progress;
-use crate::{recording, talk, view};
+use crate::{recording, talk};
 
 /// What goes on when the record does not.
 const WHAT: &str = "test";
@@ -170,7 +171,7 @@ impl Keeper for PtsRecord {
                     self.keeping.note(SO_FAR, &so_far);
                 }
                 let (written, budget) = self.written;
-                let facts = || view::live::of_window(window, written, budget);
+                let facts = || page::of_window(window, written, budget);
                 self.progress.tell(|model| model.facts = facts());
             }
             Kept::Purged { test, .. } => self.write(&format!("purge before {}", test.word())),
@@ -179,10 +180,10 @@ impl Keeper for PtsRecord {
     }
 
     fn stands(&mut self, standing: &Standing) {
-        self.progress.note(view::pts::standing(standing));
+        self.progress.note(views::pts::standing(standing));
         self.progress.tell(|model| {
-            model.standing = Some(view::live::of_standing(standing));
-            model.tracked = Some(view::live::tracked(standing));
+            model.standing = Some(page::of_standing(standing));
+            model.tracked = Some(page::tracked(standing));
             model.tell_left(standing.left);
         });
     }

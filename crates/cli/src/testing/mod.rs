@@ -1,6 +1,7 @@
 //! One run of enterprise tests from its first note to its exit code: planned, consented to, made, recorded, shown.
 
 mod ask;
+mod files;
 mod keep;
 mod visit;
 
@@ -30,7 +31,7 @@ use crate::opening::{self, Place, Writes};
 use crate::progress::Progress;
 use crate::records::{self, Kind};
 use crate::verbs::mark::{run_id, seed_of};
-use crate::{consent, outputs, recording, talk, view};
+use crate::{consent, outputs, recording, talk};
 
 use keep::PtsRecord;
 use visit::{Tester, Work};
@@ -351,7 +352,7 @@ impl Job<'_> {
             verb: self.verb.clone(),
             target: self.target.clone(),
             drive: recording::words(identity),
-            headline: view::pts::headline(&bodies),
+            headline: views::pts::headline(&bodies),
         };
         let recorded = match bodies.as_slice() {
             [one] => record.close(&document(&envelope, one), state, &summary),
@@ -365,7 +366,7 @@ impl Job<'_> {
 
     fn end(&self, made: Made) -> Result<Exit> {
         let Made { bodies, envelope, halt, recorded } = made;
-        let written = view::pts::write(&bodies, &envelope, &self.args.output, halt.is_some());
+        let written = files::write(&bodies, &envelope, &self.args.output, halt.is_some());
         match bodies.as_slice() {
             [one] => show(&document(&envelope, one), &bodies, self.args.output.json)?,
             all => {
@@ -412,7 +413,7 @@ fn show<B: Serialize>(document: &Document<B>, bodies: &[Body], json: bool) -> Re
     if json {
         return talk::document(document);
     }
-    talk::result(&view::pts::text(bodies)?)
+    talk::result(&views::pts::text(bodies)?)
 }
 
 /// Prints a recorded run.
@@ -423,7 +424,7 @@ pub fn show_recorded(document: &Document<serde_json::Value>, json: bool) -> Resu
     if json {
         return talk::document(document);
     }
-    talk::result(&view::pts::text(&bodies(&document.body)?)?)
+    talk::result(&views::pts::text(&bodies(&document.body)?)?)
 }
 
 /// The tests of a document's body: one, or several.

@@ -13,7 +13,7 @@ use pts::rig::{Purged, Rig, TargetRig};
 
 use crate::args::PurgeArgs;
 use crate::opening::{Opened, Visitor};
-use crate::purging::{self, verdict_words};
+use crate::purging;
 use crate::talk;
 use crate::ways::EngineWay;
 
@@ -83,7 +83,11 @@ impl<R> Visitor for Tester<'_, '_, R> {
                 .to_owned(),
                 seconds: outcome.seconds,
                 is_good: outcome.ended.status == Status::Done && verdict != Verdict::Refuted,
-                words: format!("{}; {}", outcome.ended.words, verdict_words(verdict)),
+                words: format!(
+                    "{}; {}",
+                    outcome.ended.words,
+                    documents::purge::verdict_words(verdict)
+                ),
             })
         };
         let device = Path::new(&args.device);

@@ -19,7 +19,7 @@ use workload::plan::Plan;
 use workload::rng::Rng;
 
 use crate::args::{
-    CompareArgs, ConsentArgs, Given, LiveArgs, LoadArgs, OutputArgs, PlaceArgs, TargetArgs, line,
+    CompareArgs, ConsentArgs, Given, LiveArgs, LoadArgs, OutputArgs, PlaceArgs, TargetArgs,
     values_of,
 };
 use crate::envelope::arguments;
@@ -31,7 +31,7 @@ use crate::setup::Setup;
 use crate::turns::{Turn, Turns};
 use crate::verbs::mark::{SIZE, default_size, options, run_id, seed_of};
 use crate::verbs::print_json;
-use crate::{consent, recorded, records, talk, view, whose};
+use crate::{consent, recorded, records, talk, whose};
 
 /// The form of what this verb prints as JSON.
 const SCHEMA: &str = "drivescope.comparison/1";
@@ -87,7 +87,7 @@ pub fn main(args: &CompareArgs, given: &Given) -> Result<Exit> {
         print_json(SCHEMA, &comparison)?;
     } else {
         let rate = if args.mib { RateUnit::Mib } else { RateUnit::Mb };
-        let sheet = view::compare::sheet(&comparison);
+        let sheet = views::compare::sheet(&comparison);
         talk::result(&report::render_sheet(&sheet, Style { rate, ..Style::default() }))?;
     }
     let mut exit = answer(&comparison, args.tolerance);
@@ -118,7 +118,7 @@ fn tell_to_compare(names: &[String], place: &PlaceArgs) {
         words.push(format!("--{flag}"));
         words.extend(Some(value).filter(|_| !["json", "mib"].contains(&flag)));
     }
-    talk::note(&format!("and then: {}{}", line::command(&words), place.flag()));
+    talk::note(&format!("and then: {}{}", block::command_line(&words), place.flag()));
     talk::note(
         "sides that go on one by one are not measured in turns, which tells less; to measure them in turns, give the \
          same command again",
@@ -267,7 +267,7 @@ fn side(name: &str, document: &Document<Body>, is_run: bool, blocks: Option<Stri
         name: name.to_owned(),
         run_id: is_run.then(|| run_id.to_string()),
         date: Some(date.clone()),
-        drive: view::drive(&document.body.target, &document.body.stack),
+        drive: views::drive(&document.body.target, &document.body.stack),
         blocks,
         sessions: Vec::new(),
     }

@@ -8,11 +8,11 @@ use report::Style;
 use serde::Serialize;
 
 use crate::args::DevicesArgs;
-use crate::args::line::quoted;
 use crate::exit::Exit;
 use crate::probing::originals;
+use crate::talk;
 use crate::verbs::print_json;
-use crate::{talk, view};
+use block::quoted;
 
 #[derive(Serialize)]
 struct Body {
@@ -48,7 +48,7 @@ pub fn main(args: &DevicesArgs) -> Result<Exit> {
             None => "--write and --consent".to_owned(),
         };
         let devices: Vec<_> = devices.iter().map(|device| (device, flags(device))).collect();
-        let listing = view::devices::listing(&devices);
+        let listing = views::devices::listing(&devices);
         talk::result(&report::render_listing(&listing, Style::default()))?;
     }
     Ok(Exit::Done)

@@ -6,12 +6,12 @@ use std::path::Path;
 use anyhow::{Context as _, Result};
 use mark::explain::{self, Given};
 
-use crate::args::{ExplainArgs, line};
+use crate::args::ExplainArgs;
 use crate::envelope::arguments;
 use crate::exit::Exit;
 use crate::inputs;
+use crate::talk;
 use crate::verbs::print_json;
-use crate::{talk, view};
 
 /// The form of what this verb prints as JSON.
 const SCHEMA: &str = "drivescope.explain/1";
@@ -38,14 +38,14 @@ pub fn main(args: &ExplainArgs) -> Result<Exit> {
     } else if args.json {
         print_json(SCHEMA, &explained)?;
     } else {
-        let listing = view::explain::listing(&explained);
+        let listing = views::explain::listing(&explained);
         let style = report::Style::default();
         let mut text = report::render_listing(&listing, style);
         let mut commands = explained.equivalent.commands;
         if let Some(at) = commands.iter().position(|command| command.contains(" PLAN.toml")) {
             let mut words = arguments();
             words.insert(words.len().min(1), "--plan".to_owned());
-            commands.insert(at, format!("drivescope {} > PLAN.toml", line::command(&words)));
+            commands.insert(at, format!("drivescope {} > PLAN.toml", block::command_line(&words)));
         }
         text += &report::render_commands(&commands, style);
         talk::result(&text)?;

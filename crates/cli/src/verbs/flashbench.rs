@@ -20,7 +20,7 @@ use crate::args::{ProbePlaceArgs, flashbench_help};
 use crate::exit::{Exit, Refused};
 use crate::probing::{Opened, with_bench};
 use crate::verbs::{print, version};
-use crate::{outputs, talk, view};
+use crate::{outputs, talk};
 
 /// flashbench itself knows no limit; what it is asked for is bounded by its options.
 const DAYS: Nanos = Nanos::secs(7 * 86_400);
@@ -152,8 +152,8 @@ fn on(bench: &mut dyn Bench, opened: &Opened, options: &Options) -> Result<Exit>
 
 /// Says what an expert would read from the table.
 fn verdict(finding: &Finding) {
-    let name = view::probe::name(finding.name);
-    let said = match (view::probe::in_words(finding), finding.verdict) {
+    let name = views::probe::name(finding.name);
+    let said = match (views::probe::in_words(finding), finding.verdict) {
         (Some(said), _) => said,
         (None, Verdict::None) => format!("{name} none"),
         (None, _) => format!("{name} unknown"),

@@ -18,7 +18,7 @@ use crate::durable;
 use crate::envelope::{SystemClock, document};
 use crate::exit::Exit;
 use crate::probing::originals;
-use crate::{outputs, talk, view};
+use crate::{outputs, talk};
 
 /// The form of the body.
 const SCHEMA: &str = "drivescope.health/1";
@@ -56,7 +56,7 @@ pub fn main(args: &HealthArgs) -> Result<Exit> {
         let body = Body { target: args.device.clone(), stack, drives, changes };
         talk::document(&document(SCHEMA, run_id, &SystemClock, body))?;
     } else {
-        let listing = view::health::listing(&drives, changes.as_deref());
+        let listing = views::health::listing(&drives, changes.as_deref());
         talk::result(&report::render_listing(&listing, Style::default()))?;
     }
     Ok(if is_bad { Exit::No } else { Exit::Done })

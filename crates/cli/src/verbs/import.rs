@@ -14,7 +14,6 @@ use record::{Document, Head, State, Summary};
 use serde::Serialize;
 use serde_json::json;
 
-use crate::args::line::quoted;
 use crate::args::{ImportArgs, ImportFlashbenchArgs, ImportVerb, KeepArgs, ResultForm};
 use crate::envelope::{SystemClock, envelope};
 use crate::exit::Exit;
@@ -23,7 +22,8 @@ use crate::verbs::judge::given;
 use crate::verbs::mark::run_id;
 use crate::verbs::print_json;
 use crate::whose::{self, Reader};
-use crate::{recording, session, talk, view};
+use crate::{recording, session, talk};
+use block::quoted;
 
 /// The form of what this verb prints as JSON.
 const SCHEMA: &str = "drivescope.import/1";
@@ -225,7 +225,7 @@ fn keep(args: &ImportArgs, document: &Document<mark::Body>) -> Result<Option<rec
         verb: "import".to_owned(),
         target: body.target.name.clone(),
         drive: body.imported.as_ref().map_or(String::new(), |imported| imported.tool.clone()),
-        headline: view::mark::headline(body),
+        headline: views::mark::headline(body),
     };
     let head = Head {
         envelope: document.envelope.clone(),
@@ -281,7 +281,7 @@ fn flashbench(args: &ImportFlashbenchArgs) -> Result<Exit> {
     if args.json {
         print_json(SCHEMA, Body { findings, tables })?;
     } else {
-        let answers = view::import::answers(&tables, &findings);
+        let answers = views::import::answers(&tables, &findings);
         talk::result(&report::render_answers(&answers, report::Style::default()))?;
     }
     Ok(if found { Exit::Done } else { Exit::No })

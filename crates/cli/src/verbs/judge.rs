@@ -13,9 +13,9 @@ use crate::args::JudgeArgs;
 use crate::exit::Exit;
 use crate::inputs;
 use crate::progress::{self, Bar};
+use crate::talk;
 use crate::verbs::print_json;
 use crate::whose::{self, Reader};
-use crate::{talk, view};
 
 /// The form of what this verb prints as JSON.
 const SCHEMA: &str = "drivescope.judge/1";
@@ -48,7 +48,7 @@ pub fn main(args: &JudgeArgs) -> Result<Exit> {
     if args.json {
         print_json(SCHEMA, Body { known, results })?;
     } else {
-        let listing = view::judge::listing(&results);
+        let listing = views::judge::listing(&results);
         talk::result(&report::render_listing(&listing, report::Style::default()))?;
     }
     Ok(if all_steady { Exit::Done } else { Exit::No })

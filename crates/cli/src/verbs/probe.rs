@@ -6,11 +6,11 @@ use anyhow::{Result, bail};
 use clap::Subcommand as _;
 use probe::{Task, align, capacity, scatter};
 
-use crate::args::line::quoted;
 use crate::args::{ChainArgs, Given, PlainArgs, ProbeArgs, ProbeVerb, ScatterArgs};
 use crate::exit::Exit;
 use crate::probing::{Job, Made, must_write, restore};
-use crate::{outputs, talk, view};
+use crate::{outputs, talk};
+use block::quoted;
 
 /// Runs the verb.
 ///
@@ -115,7 +115,7 @@ fn all(args: &ChainArgs, given: &Given) -> Result<Exit> {
         return job.run();
     }
     let made = job.make()?;
-    talk::plain(&view::row::of(made.body()))?;
+    talk::plain(&views::row::of(made.body()))?;
     made.end(true)
 }
 
@@ -142,7 +142,7 @@ fn scattered(args: &ScatterArgs, given: &Given) -> Result<Exit> {
     // Found out before a minute of probing.
     outputs::check(path, force)?;
     let made = job.make()?;
-    outputs::write(path, view::plots::gnuplot(made.body()).as_bytes(), force)?;
+    outputs::write(path, views::plots::gnuplot(made.body()).as_bytes(), force)?;
     made.show()
 }
 

@@ -10,13 +10,14 @@ use report::html::{Block, Document};
 use report::{RateUnit, Style};
 use serde_json::{Value, json};
 
-use crate::args::line::quoted;
 use crate::args::{PlaceArgs, ReportArgs};
 use crate::exit::Exit;
-use crate::recorded::{self, Recorded};
+use crate::recorded;
 use crate::verbs::print_json;
-use crate::view::reporting as view;
 use crate::{outputs, talk};
+use block::quoted;
+use documents::recorded::Recorded;
+use views::reporting as view;
 
 /// The form of what this verb prints as JSON.
 const SCHEMA: &str = "drivescope.report/1";

@@ -19,7 +19,7 @@ use crate::setup::Setup;
 use crate::verbs::mark::run_id;
 use crate::verbs::resume::trace_cap;
 use crate::verbs::run::file_size;
-use crate::{engines, talk, view};
+use crate::{engines, talk};
 
 /// The repetition as every mark is printed, and beside it how it compares.
 #[derive(Serialize)]
@@ -91,7 +91,7 @@ pub fn main(args: &RerunArgs) -> Result<Exit> {
         talk::json(&text)?;
     } else {
         session::show("rerun", &made.document, false, output.mib)?;
-        let sheet = view::rerun::sheet(&id, &repeat);
+        let sheet = views::rerun::sheet(&id, &repeat);
         let sheet = report::render_sheet(&sheet, Style::default());
         talk::result(&(report::Styled::of_lines("\n") + sheet))?;
     }

@@ -11,7 +11,7 @@ use crate::exit::Exit;
 use crate::inputs;
 use crate::talk;
 use crate::verbs::print_json;
-use crate::view::row::{self, SurveyRow};
+use views::row::{self, SurveyRow};
 
 /// Longest content of an archive in which rows are looked for.
 const UNPACKED_MAX: u64 = 1 << 30;

@@ -9,12 +9,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context as _, Result, bail};
 use linux::scratch;
-use record::{Exported, Integrity, RecordError, Run, RunId, Runs};
+use record::{Exported, Integrity, RecordError, Run, RunId, Runs, State};
 use report::{Style, Styled};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::args::line::quoted;
 use crate::args::{PlaceArgs, RunsForm, RunsVerb};
 use crate::exit::{Exit, Refused};
 use crate::keeping::of_record;
@@ -25,7 +24,10 @@ use crate::recorded::whole_envelope;
 use crate::replaying::{COMPARE, REPLAY};
 use crate::verbs::{print_json, trace};
 use crate::whose::{self, Reader};
-use crate::{outputs, probing, purging, recording, session, surveying, talk, testing, view};
+use crate::{
+    outputs, probing, purging, recording, records, replaying, session, surveying, talk, testing,
+};
+use block::quoted;
 
 /// The form of what these verbs print as JSON.
 const SCHEMA: &str = "drivescope.runs/1";
@@ -94,7 +96,7 @@ fn list(drive: Option<&str>, place: &PlaceArgs, json: bool) -> Result<Exit> {
     if !is_empty {
         text += &Styled::of_lines(&format!("Runs in {}\n\n", runs.dir().display()));
     }
-    let listing = view::runs::listing(runs.dir(), &listing);
+    let listing = views::runs::listing(runs.dir(), &listing);
     text += &report::render_listing(&listing, Style::default());
     tell(json, body, &text)
 }
@@ -113,7 +115,9 @@ fn show(name: &str, place: &PlaceArgs, json: bool, mib: bool) -> Result<Exit> {
         if page(&run, mib)? {
             talk::plain("\n")?;
         }
-        let about = view::runs::about(&run, &integrity, live, place);
+        let unfinished =
+            if run.state == State::Finished { Vec::new() } else { how_to_go_on(&run, place) };
+        let about = views::runs::about(&run, &integrity, live, &unfinished);
         talk::result(&report::render_listing(&about, Style::default()))?;
     }
     if let Integrity::Altered(_) = integrity {
@@ -121,6 +125,13 @@ fn show(name: &str, place: &PlaceArgs, json: bool, mib: bool) -> Result<Exit> {
         return Ok(Exit::No);
     }
     Ok(Exit::Done)
+}
+
+/// How to go on with a run that has not ended, and what it left behind.
+fn how_to_go_on(run: &Run, place: &PlaceArgs) -> Vec<String> {
+    let beside =
+        [records::of_a_comparison(run), probing::left_behind(run), replaying::left_behind(run)];
+    std::iter::once(records::how_to_go_on(run, place)).chain(beside.into_iter().flatten()).collect()
 }
 
 /// Prints the result of a run as it was printed then; false when there is none.

@@ -7,10 +7,9 @@ use serde_json::{Value, json};
 
 use crate::args::ShowArgs;
 use crate::exit::Exit;
-use crate::recorded::Recorded;
 use crate::verbs::print_json;
-use crate::view::reporting as view;
 use crate::{recorded, talk};
+use views::reporting as view;
 
 /// The form of what this verb prints as JSON.
 const SCHEMA: &str = "drivescope.show/1";
@@ -20,7 +19,7 @@ const SCHEMA: &str = "drivescope.show/1";
 /// # Errors
 /// When the run is not there, cannot be read, or has no plot of that name.
 pub fn main(args: &ShowArgs) -> Result<Exit> {
-    let run = Recorded::open(&args.run, &args.place)?;
+    let run = recorded::open(&args.run, &args.place)?;
     let altered = recorded::tell_altered(&run);
     let rate = if args.mib { RateUnit::Mib } else { RateUnit::Mb };
     let style = Style { width: usize::from(args.width), rate };

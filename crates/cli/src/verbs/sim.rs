@@ -1,6 +1,8 @@
 //! `drivescope sim`: what virtual drives there are, and one of them for other programs.
 
+mod listing;
 mod serve;
+mod served;
 
 use anyhow::Result;
 use report::Style;
@@ -8,7 +10,7 @@ use report::Style;
 use crate::args::{SimArgs, SimVerb};
 use crate::exit::Exit;
 use crate::verbs::print_json;
-use crate::{opening, talk, view};
+use crate::{opening, talk};
 
 /// Runs the verb.
 ///
@@ -18,7 +20,7 @@ pub fn main(args: &SimArgs) -> Result<Exit> {
     match &args.verb {
         SimVerb::List { json: true } => print_json("drivescope.sim.list/1", sim::list())?,
         SimVerb::List { json: false } => {
-            let listing = view::sim::listing(&sim::list());
+            let listing = listing::listing(&sim::list());
             talk::result(&report::render_listing(&listing, Style::default()))?;
         }
         SimVerb::Show { model, json } => {
@@ -28,7 +30,7 @@ pub fn main(args: &SimArgs) -> Result<Exit> {
             if *json {
                 print_json("drivescope.sim.show/1", &description)?;
             } else {
-                let listing = view::sim::description(&description)?;
+                let listing = listing::description(&description)?;
                 talk::result(&report::render_listing(&listing, Style::default()))?;
             }
         }

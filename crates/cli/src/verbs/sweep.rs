@@ -1,12 +1,8 @@
 //! `drivescope sweep`: one load under many settings.
 
-use std::path::Path;
-
 use anyhow::{Result, bail};
-use block::{Bytes, Nanos};
 use mark::Options;
-use mark::sweep::{Factor, Limits, Load, Setting, Sweep};
-use serde::Serialize;
+use mark::sweep::{Factor, Limits, Load, Planned, Setting, Sweep, Swept};
 use workload::plan::{Content, Order, Plan, Share};
 
 use crate::args::{Given, Span, SweepArgs, SweepLoadArgs, SweepOrder, TargetArgs};
@@ -14,32 +10,15 @@ use crate::exit::Exit;
 use crate::measure::Job;
 use crate::recording::Course;
 use crate::session::Session;
-use crate::setup::{Setup, Swept};
+use crate::setup::Setup;
+use crate::swept::SweepFiles;
 use crate::verbs::mark::{SIZE, run_id, seed_of};
 use crate::verbs::print_json;
 use crate::verbs::resume::{self, Asked};
-use crate::view::sweep::SweepFiles;
-use crate::{engines, talk, view};
+use crate::{engines, talk};
 
 /// The form of what `--plan --json` prints.
 const PLAN_SCHEMA: &str = "drivescope.sweep-plan/1";
-
-/// What a sweep will do.
-#[derive(Serialize)]
-pub struct Planned<'a> {
-    /// What is varied.
-    pub sweep: &'a Sweep,
-    /// The settings by name.
-    pub settings: Vec<&'a str>,
-    /// Runs of each, those that are not counted among them.
-    pub runs_of_each: u32,
-    /// All of them.
-    pub runs: u64,
-    /// Warm-up, measured time and pauses of all runs.
-    pub time_ns: Nanos,
-    /// Size of the part that is used, where it is chosen by the sweep.
-    pub size_max: Option<Bytes>,
-}
 
 /// Runs the verb; `given` are the flags that the user typed.
 ///
@@ -68,11 +47,11 @@ pub fn main(args: &SweepArgs, given: &Given) -> Result<Exit> {
     if args.plan {
         match args.output.json {
             true => print_json(PLAN_SCHEMA, &planned)?,
-            false => talk::result(&view::sweep::plan(&planned))?,
+            false => talk::result(&views::sweep::plan(&planned))?,
         }
         return Ok(Exit::Done);
     }
-    talk::note(&view::sweep::outlook(&planned));
+    talk::note(&views::sweep::outlook(&planned));
     let (target, keep) = (&args.target, &args.record.keep);
     let run_id = run_id(seed);
     let default_size = swept.sweep.size_max().unwrap_or(SIZE);
@@ -220,14 +199,4 @@ fn planned<'a>(sweep: &'a Sweep, settings: &'a [Setting], plan: &Plan) -> Planne
         time_ns: Sweep::time(plan),
         size_max: sweep.size_max(),
     }
-}
-
-/// True when the file stands for standard output.
-pub fn is_stdout(path: &Path) -> bool {
-    path == Path::new("-")
-}
-
-/// Names of factors of a sweep, as they are told.
-pub fn factor_names(factors: &[Factor]) -> String {
-    factors.iter().map(|factor| factor.word()).collect::<Vec<_>>().join(" × ")
 }

@@ -11,7 +11,7 @@ use crate::args::TrendArgs;
 use crate::exit::Exit;
 use crate::known_drives::{Named, who};
 use crate::verbs::print_json;
-use crate::{recording, session, talk, view};
+use crate::{recording, session, talk};
 
 /// The form of what this verb prints as JSON.
 const SCHEMA: &str = "drivescope.trend/1";
@@ -78,7 +78,7 @@ pub fn main(args: &TrendArgs) -> Result<Exit> {
         print_json(SCHEMA, &Printed { drive: &drive, trend: &trend })?;
     } else {
         let rate = if args.mib { RateUnit::Mib } else { RateUnit::Mb };
-        let sheet = view::trend::sheet(&drive, marks.len(), &trend);
+        let sheet = views::trend::sheet(&drive, marks.len(), &trend);
         talk::result(&report::render_sheet(&sheet, Style { rate, ..Style::default() }))
             .context("cannot print the history")?;
     }

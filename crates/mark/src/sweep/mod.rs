@@ -8,10 +8,12 @@ pub mod design;
 mod effects;
 mod findings;
 mod order;
+mod planned;
 mod stability;
 pub mod vary;
 
 pub use body::Body;
 pub use design::{Load, Setting, Sweep, SweepError};
 pub use findings::{Limits, findings};
+pub use planned::{Planned, Swept, factor_names};
 pub use vary::{Factor, Level, Vary, VaryError};

@@ -9,7 +9,7 @@ use serde_json::json;
 use super::tell;
 use crate::args::PlaceArgs;
 use crate::exit::Exit;
-use crate::{outputs, recording, records, session, talk, view};
+use crate::{outputs, recording, records, session, talk};
 
 /// Exports the one run that is named.
 ///
@@ -32,7 +32,7 @@ pub(super) fn export(
     }
     let document =
         session::of_record(&run)?.ok_or_else(|| records::without_result(&run, &runs, place))?;
-    let exported = view::fio::document(&run, &document)?;
+    let exported = views::fio::document(&run, &document)?;
     exported.notes.iter().for_each(|note| talk::note(note));
     let mut text = serde_json::to_string_pretty(&exported.document)?;
     text.push('\n');

@@ -16,7 +16,7 @@ use crate::args::ServeArgs;
 use crate::envelope::SystemClock;
 use crate::exit::Exit;
 use crate::verbs::print_json;
-use crate::{opening, talk, view};
+use crate::{opening, talk};
 
 /// How often it is looked whether service is to end.
 const LOOK: Duration = Duration::from_millis(50);
@@ -98,7 +98,7 @@ pub fn main(args: &ServeArgs) -> Result<Exit> {
         let end = End { file, served_ns: span, was_busy, tally: &tally };
         print_json("drivescope.sim.served/1", &end)?;
     } else {
-        let listing = view::serve::listing(&spec, span, &tally);
+        let listing = super::served::listing(&spec, span, &tally);
         talk::result(&report::render_listing(&listing, Style::default()))?;
     }
     Ok(Exit::Done)

@@ -8,7 +8,7 @@ use trace::analyze;
 use crate::args::TraceAnalyzeArgs;
 use crate::exit::Exit;
 use crate::verbs::print_json;
-use crate::{outputs, talk, view};
+use crate::{outputs, talk};
 
 use super::opened;
 
@@ -31,16 +31,16 @@ pub fn main(args: &TraceAnalyzeArgs) -> Result<Exit> {
     let body = analyze::run(&args.options(), &mut *source)?;
     if let Some(path) = &args.plot {
         let ground = if args.dark { Ground::Dark } else { Ground::Light };
-        view::trace_plots::draw(&body, path, ground, args.force)?;
+        crate::drawings::of_trace(&body, path, ground, args.force)?;
     }
     if args.json {
         print_json(SCHEMA, body)?;
         return Ok(Exit::Done);
     }
     let text = match args.btt {
-        true => Styled::of_lines(&report::btt::summary(&view::btt::summary(&body))),
+        true => Styled::of_lines(&report::btt::summary(&views::btt::summary(&body))),
         false => report::render_tables(
-            &view::analyze::tables(&body, &args.traces),
+            &views::analyze::tables(&body, &args.traces),
             report::Style::default(),
         ),
     };

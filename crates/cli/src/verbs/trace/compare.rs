@@ -17,7 +17,7 @@ use crate::replaying::{
     ReferenceBody, Start, Wanted, drive_of, referred,
 };
 use crate::verbs::mark::run_id;
-use crate::{records, talk, view};
+use crate::{records, talk};
 
 /// Runs the verb.
 ///
@@ -134,7 +134,7 @@ impl Match<'_> {
             drive: body
                 .on
                 .iter()
-                .map(|on| view::drive(&on.target, &on.stack))
+                .map(|on| views::drive(&on.target, &on.stack))
                 .collect::<Vec<_>>()
                 .join(", "),
             headline: body.compared.reason.clone(),
@@ -219,6 +219,6 @@ pub fn show(document: &Document<CompareBody>, json: bool) -> Result<()> {
     if json {
         return talk::document(document);
     }
-    let tables = view::replay::compared(&document.body);
+    let tables = views::replay::compared(&document.body);
     talk::result(&report::render_tables(&tables, report::Style::default()))
 }

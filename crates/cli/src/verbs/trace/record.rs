@@ -11,66 +11,26 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
 use block::{Nanos, WallClock as _};
+use documents::trace_record::{Body, Ended, Recording};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use linux::sysfs::Roots;
 use linux::tracer::{self, Options, Recorded, Subject, Tracer};
 use record::RunId;
 use report::{Style, number};
-use serde::Serialize;
 
-use crate::args::{TraceRecordArgs, line};
+use crate::args::TraceRecordArgs;
 use crate::envelope::{SystemClock, arguments};
 use crate::exit::Exit;
 use crate::verbs::print_json;
-use crate::{outputs, talk, view};
+use crate::{outputs, talk};
 
-use command::{Command, Ended};
+use command::Command;
 use keep::{Keeper, Kept};
 
 /// How often it is looked whether the recording is to end.
 const LOOK: Duration = Duration::from_millis(20);
 /// How often the line of progress is drawn, in looks.
 const DRAW: u32 = 10;
-
-/// What was recorded.
-#[derive(Debug, Serialize)]
-pub struct Body {
-    /// Where it is.
-    pub file: PathBuf,
-    /// How long the file is.
-    pub file_bytes: u64,
-    /// What was recorded.
-    pub devices: Vec<Recording>,
-    /// For how long.
-    pub duration_ns: Nanos,
-    /// I/Os.
-    pub ios: u64,
-    /// I/Os whose end is not known: they went on when the recording ended.
-    pub unfinished: u64,
-    /// Issues and completions of I/Os that began before the recording.
-    pub strays: u64,
-    /// Marks.
-    pub marks: usize,
-    /// True when Ctrl-C ended it.
-    pub interrupted: bool,
-    /// What became of the recording itself.
-    pub recorder: Recorded,
-    /// What became of the command.
-    pub command: Option<Ended>,
-}
-
-/// A device that was recorded.
-#[derive(Debug, Serialize)]
-pub struct Recording {
-    /// Kernel name.
-    pub name: String,
-    /// Its node.
-    pub path: PathBuf,
-    /// Its number, `major,minor`.
-    pub number: String,
-    /// Its length.
-    pub capacity_bytes: u64,
-}
 
 /// Runs the verb.
 ///
@@ -120,7 +80,7 @@ fn refuse_command(args: &TraceRecordArgs) -> Result<()> {
     words.insert(at, "--".to_owned());
     bail!(
         "{command}: is neither device nor file; a command to record stands behind --: {}",
-        line::command(&words)
+        block::command_line(&words)
     )
 }
 
@@ -251,7 +211,7 @@ fn show(body: &Body, json: bool) -> Result<()> {
     if json {
         return print_json("drivescope.trace.record/1", body);
     }
-    let listing = view::record::listing(body);
+    let listing = views::record::listing(body);
     talk::result(&report::render_listing(&listing, Style::default()))
 }
 

@@ -6,7 +6,6 @@ use record::Document;
 use trace::replay::Limit;
 
 use crate::args::TraceReplayArgs;
-use crate::args::line::quoted;
 use crate::envelope::{SystemClock, envelope};
 use crate::exit::Exit;
 use crate::keeping::Keeping;
@@ -18,7 +17,8 @@ use crate::replaying::{
     Verified, Wanted, drive_of, referred, verified,
 };
 use crate::verbs::mark::run_id;
-use crate::{outputs, records, talk, view};
+use crate::{outputs, records, talk};
+use block::quoted;
 
 /// Runs the verb.
 ///
@@ -139,6 +139,6 @@ pub fn show(document: &Document<ReplayBody>, json: bool) -> Result<()> {
     if json {
         return talk::document(document);
     }
-    let tables = view::replay::tables(&document.body);
+    let tables = views::replay::tables(&document.body);
     talk::result(&report::render_tables(&tables, report::Style::default()))
 }

@@ -9,7 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
-use serde::Serialize;
+use documents::trace_record::Ended;
 
 use crate::talk;
 
@@ -22,19 +22,6 @@ const GRACE: Duration = Duration::from_secs(1);
 pub struct Command {
     words: String,
     child: Child,
-}
-
-/// A command that has ended.
-#[derive(Clone, Debug, Serialize)]
-pub struct Ended {
-    /// As it was given, with spaces between its words.
-    pub command: String,
-    /// True when it ended with status 0.
-    pub success: bool,
-    /// Its exit status; `None` when a signal ended it.
-    pub status: Option<i32>,
-    /// The signal that ended it.
-    pub signal: Option<i32>,
 }
 
 impl Command {

@@ -1,0 +1,67 @@
+//! A result that was recorded, or printed by `--json`, as what it is: for those who show it.
+
+use mark::Kept;
+use record::{Envelope, Integrity};
+use serde_json::Value;
+
+use crate::purge;
+use crate::replay::{CompareBody, ReplayBody};
+
+/// A result with all that is known about its making.
+pub struct Recorded {
+    /// The run, or the file that the document was read from.
+    pub name: String,
+    /// What the user called it: `mark`.
+    pub verb: String,
+    /// What it is of.
+    pub target: String,
+    /// The result in one line; may be empty.
+    pub headline: String,
+    /// Where, when and by what it was made.
+    pub envelope: Envelope,
+    /// The result.
+    pub found: Found,
+    /// The document itself.
+    pub document: Value,
+    /// How the record stands; none of a document alone.
+    pub record: Option<Record>,
+}
+
+/// How a record stands.
+pub struct Record {
+    /// How it ended, in a word.
+    pub state: &'static str,
+    /// Whether its files are those that were recorded.
+    pub integrity: Integrity,
+}
+
+/// A result, by the instrument that made it.
+pub enum Found {
+    /// A mark, with the counted runs of each of its tests where they are recorded.
+    Mark(Box<mark::Body>, Vec<TestRuns>),
+    /// A sweep, which is a mark of many settings.
+    Sweep(Box<mark::sweep::Body>),
+    /// A probing.
+    Probe(Box<probe::Body>),
+    /// What all instruments say together.
+    Survey(Box<survey::body::Body>),
+    /// A purge.
+    Purge(Box<purge::Body>),
+    /// Enterprise tests.
+    Tests(Vec<pts::body::Body>),
+    /// A replay.
+    Replay(Box<ReplayBody>),
+    /// Drives under one trace.
+    Compare(Box<CompareBody>),
+    /// What a trace asks for.
+    Analysis(Box<trace::analyze::body::Body>),
+}
+
+/// The counted runs of a test, in the order made.
+#[derive(Default)]
+pub struct TestRuns {
+    /// What was kept of each.
+    pub runs: Vec<Kept>,
+    /// How long the slices of their series are, in nanoseconds; 0 where none is known.
+    pub slice_ns: u64,
+}

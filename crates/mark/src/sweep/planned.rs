@@ -1,0 +1,37 @@
+//! What a sweep will do, as it is said before it begins.
+
+use block::{Bytes, Nanos};
+use serde::{Deserialize, Serialize};
+
+use super::{Factor, Limits, Sweep};
+
+/// A sweep, and by what it is judged.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Swept {
+    /// What is varied.
+    pub sweep: Sweep,
+    /// By what settings and effects are judged.
+    pub limits: Limits,
+}
+
+/// What a sweep will do.
+#[derive(Serialize)]
+pub struct Planned<'a> {
+    /// What is varied.
+    pub sweep: &'a Sweep,
+    /// The settings by name.
+    pub settings: Vec<&'a str>,
+    /// Runs of each, those that are not counted among them.
+    pub runs_of_each: u32,
+    /// All of them.
+    pub runs: u64,
+    /// Warm-up, measured time and pauses of all runs.
+    pub time_ns: Nanos,
+    /// Size of the part that is used, where it is chosen by the sweep.
+    pub size_max: Option<Bytes>,
+}
+
+/// Names of factors of a sweep, as they are told.
+pub fn factor_names(factors: &[Factor]) -> String {
+    factors.iter().map(|factor| factor.word()).collect::<Vec<_>>().join(" × ")
+}

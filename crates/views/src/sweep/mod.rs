@@ -1,0 +1,23 @@
+//! A sweep as a page, as pictures and as rows.
+
+pub mod charts;
+mod csv;
+mod tables;
+
+use mark::sweep::{Body, Swept, findings};
+use record::Document;
+use workload::plan::Plan;
+
+pub use csv::csv;
+pub use tables::{headline, outlook, page, plan};
+
+/// The form of a sweep's body.
+const SCHEMA: &str = "drivescope.sweep/1";
+
+/// The mark of a sweep's plan as what it is.
+pub fn found(swept: &Swept, plan: &Plan, mark: &Document<mark::Body>) -> Document<Body> {
+    let mut envelope = mark.envelope.clone();
+    SCHEMA.clone_into(&mut envelope.schema);
+    let body = findings(&swept.sweep, plan, &mark.body, swept.limits);
+    Document { envelope, body }
+}
