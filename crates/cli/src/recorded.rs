@@ -4,7 +4,8 @@ use std::fs::File;
 use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
-use documents::Decode;
+use documents::Decode as _;
+use documents::instrument;
 use documents::recorded::{Found, Record, Recorded, TestRuns};
 use mark::Kept;
 use record::{Document, Envelope, Integrity, RecordError, Run, RunId};
@@ -13,11 +14,9 @@ use workload::plan::Plan;
 
 use crate::args::PlaceArgs;
 use crate::exit::Exit;
-use crate::replaying::{COMPARE, REPLAY};
 use crate::setup::Setup;
-use crate::verbs::trace::ANALYSIS;
 use crate::whose::{self, Reader};
-use crate::{inputs, probing, purging, recording, records, session, surveying, talk, testing};
+use crate::{inputs, recording, records, session, talk};
 
 /// The run or the document of that name.
 ///
@@ -109,12 +108,7 @@ pub fn whole_envelope(run: &Run, document: &Value) -> Envelope {
 
 fn of_document(name: &str, path: &Path) -> Result<Recorded> {
     let (form, document) = read(name, path)?;
-    let found = match form.as_str() {
-        session::SCHEMA => {
-            Found::Mark(Box::new(body(&document).with_context(|| cannot(name, &form))?), Vec::new())
-        }
-        form => found(form, &document).with_context(|| cannot(name, form))?,
-    };
+    let found = found(&form, &document).with_context(|| cannot(name, &form))?;
     let envelope = Envelope::decode(document["envelope"].clone())
         .with_context(|| format!("{name}: its envelope is not whole; give what --json printed"))?;
     Ok(Recorded {
@@ -166,24 +160,14 @@ fn cannot(name: impl std::fmt::Display, form: &str) -> String {
     format!("{name}: cannot be shown as {form}")
 }
 
-fn body<B: Decode>(document: &Value) -> Result<B> {
-    Ok(B::decode(document["body"].clone())?)
-}
-
 fn found(form: &str, document: &Value) -> Result<Found> {
-    Ok(match form {
-        probing::SCHEMA => Found::Probe(Box::new(body(document)?)),
-        surveying::SCHEMA => Found::Survey(Box::new(body(document)?)),
-        purging::SCHEMA => Found::Purge(Box::new(body(document)?)),
-        testing::SCHEMA => Found::Tests(testing::bodies(&document["body"])?),
-        REPLAY => Found::Replay(Box::new(body(document)?)),
-        COMPARE => Found::Compare(Box::new(body(document)?)),
-        ANALYSIS => Found::Analysis(Box::new(body(document)?)),
-        _ => bail!(
+    let Some(row) = instrument::of_schema(form) else {
+        bail!(
             "no page is made of it; pages are made of recorded runs, and of what --json printed of survey, mark, probe, purge, pts, \
              trace analyze, trace replay and trace compare"
-        ),
-    })
+        )
+    };
+    Ok((row.decode)(&document["body"])?)
 }
 
 /// A mark with its runs, or the sweep that it is.

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use anyhow::{Result, anyhow, bail};
 use documents::Decode as _;
+use documents::instrument::{self, Instrument, Resume, Row};
 use linux::gate;
 use linux::sysfs::Roots;
 use record::{Envelope, RecordError, Run, RunId, RunWriter, Runs, State, Summary};
@@ -13,70 +14,31 @@ use crate::args::{Given, PlaceArgs, takes, values_of};
 use crate::envelope::{arguments, without_consent};
 use crate::exit::Refused;
 use crate::opening::is_nobodys;
-use crate::replaying::{COMPARE, REPLAY};
 use crate::setup::Setup;
-use crate::{probing, purging, recording, session, surveying, talk, testing};
+use crate::{recording, talk};
 use block::quoted;
 
-/// What made a record.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// `mark`, `run`, `sweep`, a side of `compare`, `rerun`.
-    Mark,
-    /// `probe`.
-    Probing,
-    /// `survey`.
-    Survey,
-    /// `pts`.
-    Tests,
-    /// `purge`.
-    Purge,
-    /// `trace replay`.
-    Replay,
-    /// `trace compare`.
-    Comparison,
-    /// Something that this version does not know.
-    Unknown,
+/// What made `run`; `None` where this version does not know it.
+pub fn row_of(run: &Run) -> Option<&'static Row> {
+    instrument::of_schema(&run.envelope.schema)
 }
 
-impl Kind {
-    /// What made `run`.
-    pub fn of(run: &Run) -> Kind {
-        match run.envelope.schema.as_str() {
-            session::SCHEMA => Kind::Mark,
-            probing::SCHEMA => Kind::Probing,
-            surveying::SCHEMA => Kind::Survey,
-            testing::SCHEMA => Kind::Tests,
-            purging::SCHEMA => Kind::Purge,
-            REPLAY => Kind::Replay,
-            COMPARE => Kind::Comparison,
-            _ => Kind::Unknown,
-        }
-    }
+/// True when `run` was made by `instrument`.
+pub fn is_of(run: &Run, instrument: Instrument) -> bool {
+    row_of(run).is_some_and(|row| row.instrument == instrument)
+}
 
-    /// What it is called, with its article.
-    pub fn noun(self) -> &'static str {
-        match self {
-            Kind::Mark => "a mark",
-            Kind::Probing => "a probing",
-            Kind::Survey => "a survey",
-            Kind::Tests => "a run of pts",
-            Kind::Purge => "a purge",
-            Kind::Replay => "a replay",
-            Kind::Comparison => "a comparison under a trace",
-            Kind::Unknown => "of a form that this version does not know",
-        }
-    }
+/// What `run` is called, with its article.
+pub fn noun_of(run: &Run) -> &'static str {
+    row_of(run).map_or("of a form that this version does not know", |row| row.noun)
+}
 
-    /// The verb that goes on with one that has not come to its end.
-    fn goes_on_with(self, run: &Run) -> Option<&'static str> {
-        match self {
-            Kind::Mark => Setup::of_record(run).ok().map(|setup| setup.goes_on_with()),
-            Kind::Probing => Some("probe"),
-            Kind::Survey => Some("survey"),
-            Kind::Tests => Some("pts"),
-            Kind::Purge | Kind::Replay | Kind::Comparison | Kind::Unknown => None,
-        }
+/// The verb that goes on with `run`, which has not come to its end.
+fn goes_on_with(run: &Run) -> Option<&'static str> {
+    match row_of(run)?.resume {
+        Resume::By(verb) => Some(verb),
+        Resume::AsSetUp => Setup::of_record(run).ok().map(|setup| setup.goes_on_with()),
+        Resume::Never => None,
     }
 }
 
@@ -214,7 +176,7 @@ pub fn next(run: &Run, place: &PlaceArgs) -> String {
 
 /// What to do with a run that has not come to its end.
 pub fn how_to_go_on(run: &Run, place: &PlaceArgs) -> String {
-    match Kind::of(run).goes_on_with(run) {
+    match goes_on_with(run) {
         Some(verb) if !run.is_bare() => {
             let asked = asked_for(&commands(run));
             let command = resumption(verb, &run.id, &asked, &[], &place.flag());
@@ -265,11 +227,9 @@ pub fn without_result(run: &Run, runs: &Runs, place: &PlaceArgs) -> anyhow::Erro
 
 /// How to make a finished run again.
 fn how_to_repeat(run: &Run, place: &PlaceArgs) -> String {
-    match Kind::of(run) {
-        Kind::Mark if !run.is_bare() => {
-            format!("repeat it: drivescope rerun {}{}", run.id, place.flag())
-        }
-        _ => anew(run),
+    match is_of(run, Instrument::Mark) && !run.is_bare() {
+        true => format!("repeat it: drivescope rerun {}{}", run.id, place.flag()),
+        false => anew(run),
     }
 }
 
@@ -386,17 +346,16 @@ fn check_place(verb: &str, run: &Run, place: &PlaceArgs) -> Result<()> {
 pub fn resume(
     runs: &Runs,
     id: &RunId,
-    wanted: Kind,
+    wanted: Instrument,
     place: &PlaceArgs,
 ) -> Result<(RunWriter, Run)> {
     let run = runs.load(id)?;
-    let kind = Kind::of(&run);
     let next = next(&run, place);
-    if kind != wanted && !run.is_bare() {
+    if !is_of(&run, wanted) && !run.is_bare() {
         let ended = if run.state == State::Finished { ", and finished" } else { "" };
-        bail!("{id}: is {}{ended}; {next}", kind.noun());
+        bail!("{id}: is {}{ended}; {next}", noun_of(&run));
     }
-    let verb = kind.goes_on_with(&run);
+    let verb = goes_on_with(&run);
     verb.map_or(Ok(()), |verb| check_place(verb, &run, place))?;
     let resumed = runs.resume(id).map_err(|error| match error {
         RecordError::NotResumable { .. } => anyhow!("{error}; {next}"),

@@ -20,15 +20,16 @@ use crate::live::Showing;
 use crate::measure::{Job, Measured, measure};
 use crate::progress::Progress;
 use crate::recording::{Closed, Course, Recording};
-use crate::records::{self, Kind};
+use crate::records;
 use crate::samples::SamplesFile;
 use crate::setup::Setup;
 use crate::swept::SweepFiles;
 use crate::talk;
+use documents::instrument::Instrument;
 use mark::sweep::Swept;
 
 /// The form of a mark's body.
-pub const SCHEMA: &str = "drivescope.mark/1";
+pub use documents::instrument::MARK as SCHEMA;
 
 /// What a record holds beside a result, by kind.
 pub type Notes = Vec<(&'static str, Value)>;
@@ -247,9 +248,8 @@ impl Made {
 /// # Errors
 /// When another verb made it.
 pub fn of_record(run: &Run) -> Result<Option<Document<Body>>> {
-    let kind = Kind::of(run);
-    if kind != Kind::Mark {
-        bail!("{}: is {}, and a mark, run or sweep is wanted here", run.id, kind.noun());
+    if !records::is_of(run, Instrument::Mark) {
+        bail!("{}: is {}, and a mark, run or sweep is wanted here", run.id, records::noun_of(run));
     }
     let Some(document) = run.document.clone() else { return Ok(None) };
     let read = Document::decode(document);

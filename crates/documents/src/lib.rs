@@ -4,6 +4,7 @@
 //! a type, and all of that would be the binary's crate, which builds alone and last. [`Decode`] is not generic: what it is
 //! implemented for here is compiled here, once, beside other crates, and for size.
 
+pub mod instrument;
 pub mod purge;
 pub mod recorded;
 pub mod replay;

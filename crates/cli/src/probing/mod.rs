@@ -26,9 +26,10 @@ use crate::exit::Exit;
 use crate::live::Showing;
 use crate::opening::is_nobodys;
 use crate::progress::Progress;
-use crate::records::{self, Kind};
+use crate::records;
 use crate::verbs::mark::{run_id, seed_of};
 use crate::{consent, opening, outputs, recording, talk};
+use documents::instrument::Instrument;
 
 use keep::ProbeRecord;
 use open::will_write;
@@ -36,7 +37,7 @@ pub use open::{Opened, must_write, with_bench};
 use originals::Saving;
 
 /// The form of a probing's body.
-pub const SCHEMA: &str = "drivescope.probe/1";
+pub use documents::instrument::PROBE as SCHEMA;
 
 /// Flags that may stand beside `--resume`: everything else is in the record.
 const BESIDE_RESUME: [&str; 14] = [
@@ -228,7 +229,8 @@ impl<'a> Job<'a> {
         records::check_beside_resume(self.given, &BESIDE_RESUME)?;
         let runs = recording::runs(&self.record.keep.place)?;
         let id = runs.find(name)?;
-        let (writer, run) = records::resume(&runs, &id, Kind::Probing, &self.record.keep.place)?;
+        let (writer, run) =
+            records::resume(&runs, &id, Instrument::Probing, &self.record.keep.place)?;
         let plan = Plan::from_toml(&run.plan).with_context(|| format!("{id}: its plan.toml"))?;
         let done = run.steps.iter().map(|step| Done::decode(step.figures.clone()));
         let done = done

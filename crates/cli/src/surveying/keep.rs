@@ -9,7 +9,8 @@ use survey::parts::Instrument;
 
 use crate::args::PlaceArgs;
 use crate::recording;
-use crate::records::{self, Kind};
+use crate::records;
+use documents::instrument;
 
 use super::part::{self, Found};
 use super::subject::Subject;
@@ -70,7 +71,7 @@ pub struct Resumed {
 /// When there is none that can go on.
 pub fn resumed(runs: &Runs, name: &str, place: &PlaceArgs) -> Result<Resumed> {
     let id = runs.find(name)?;
-    let (writer, run) = records::resume(runs, &id, Kind::Survey, place)?;
+    let (writer, run) = records::resume(runs, &id, instrument::Instrument::Survey, place)?;
     let asked = toml::from_str(&run.plan).with_context(|| format!("{id}: its plan.toml"))?;
     Ok(Resumed { writer, run, asked })
 }

@@ -30,7 +30,7 @@ use keep::{Asked, Kept, Resumed, Turn};
 use subject::Subject;
 
 /// The form of a survey's body.
-pub const SCHEMA: &str = "drivescope.survey/1";
+pub use documents::instrument::SURVEY as SCHEMA;
 /// The form of what `--plan --json` prints.
 const PLAN_SCHEMA: &str = "drivescope.survey-plan/1";
 

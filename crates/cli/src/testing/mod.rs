@@ -12,7 +12,6 @@ use std::sync::atomic::AtomicBool;
 use anyhow::{Context as _, Result, anyhow, bail};
 use block::DriveKind;
 use clap::ValueEnum as _;
-use documents::Decode as _;
 use linux::purge::Method;
 use pts::body::Body;
 use pts::desk::Halt;
@@ -29,15 +28,16 @@ use crate::exit::{Exit, Refused};
 use crate::live::Showing;
 use crate::opening::{self, Place, Writes};
 use crate::progress::Progress;
-use crate::records::{self, Kind};
+use crate::records;
 use crate::verbs::mark::{run_id, seed_of};
 use crate::{consent, outputs, recording, talk};
+use documents::instrument::{Instrument, bodies_of_tests};
 
 use keep::PtsRecord;
 use visit::{Tester, Work};
 
 /// The form of a body of one test, or of several.
-pub const SCHEMA: &str = "drivescope.pts/1";
+pub use documents::instrument::PTS as SCHEMA;
 
 /// What is to be run.
 struct Job<'a> {
@@ -165,7 +165,7 @@ fn resumed<'a>(
     check_outputs(&args.output)?;
     let runs = recording::runs(&args.keep.place)?;
     let id = runs.find(name)?;
-    let (writer, run) = records::resume(&runs, &id, Kind::Tests, &args.keep.place)?;
+    let (writer, run) = records::resume(&runs, &id, Instrument::Tests, &args.keep.place)?;
     let mut options =
         Options::from_toml(&run.plan).with_context(|| format!("{id}: its plan.toml"))?;
     if args.consent.write_budget.is_some() {
@@ -424,16 +424,5 @@ pub fn show_recorded(document: &Document<serde_json::Value>, json: bool) -> Resu
     if json {
         return talk::document(document);
     }
-    talk::result(&views::pts::text(&bodies(&document.body)?)?)
-}
-
-/// The tests of a document's body: one, or several.
-///
-/// # Errors
-/// When it is not in the form of this version.
-pub fn bodies(body: &serde_json::Value) -> Result<Vec<Body>> {
-    Ok(match body.get("tests") {
-        Some(tests) => Vec::decode(tests.clone())?,
-        None => vec![Body::decode(body.clone())?],
-    })
+    talk::result(&views::pts::text(&bodies_of_tests(&document.body)?)?)
 }

@@ -13,13 +13,14 @@ use crate::args::{PlaceArgs, RerunArgs};
 use crate::exit::Exit;
 use crate::measure::Job;
 use crate::recording::{self, Course, identity_of};
-use crate::records::{self, Kind};
+use crate::records;
 use crate::session::{self, Session};
 use crate::setup::Setup;
 use crate::verbs::mark::run_id;
 use crate::verbs::resume::trace_cap;
 use crate::verbs::run::file_size;
 use crate::{engines, talk};
+use documents::instrument::Instrument;
 
 /// The repetition as every mark is printed, and beside it how it compares.
 #[derive(Serialize)]
@@ -109,10 +110,10 @@ pub fn main(args: &RerunArgs) -> Result<Exit> {
 
 /// The result of the recorded run, when it is whole.
 fn original(run: &Run, runs: &Runs, place: &PlaceArgs) -> Result<Document<Body>> {
-    let (id, kind) = (&run.id, Kind::of(run));
-    if kind != Kind::Mark {
+    let id = &run.id;
+    if !records::is_of(run, Instrument::Mark) {
         let next = records::next(run, place);
-        bail!("{id}: is {}, and rerun repeats a mark, run or sweep; {next}", kind.noun());
+        bail!("{id}: is {}, and rerun repeats a mark, run or sweep; {next}", records::noun_of(run));
     }
     match (session::of_record(run)?, run.state) {
         (None, _) => Err(records::without_result(run, runs, place)),

@@ -10,10 +10,11 @@ use crate::exit::Exit;
 use crate::measure::Job;
 use crate::opening::is_nobodys;
 use crate::recording::{self, Course};
-use crate::records::{self, Kind};
+use crate::records;
 use crate::session::Session;
 use crate::setup::Setup;
 use crate::verbs::run::file_size;
+use documents::instrument::Instrument;
 
 /// What else was typed beside `--resume`. It may say again what the record says, as when the first
 /// command is called back and added to, and nothing else: a run has one plan.
@@ -51,7 +52,7 @@ pub fn with<R>(
     let runs = recording::runs(&keep.place)?;
     let id = runs.find(name)?;
     // From here on the run is ours: a test file that it left has no other owner.
-    let (writer, run) = records::resume(&runs, &id, Kind::Mark, &keep.place)?;
+    let (writer, run) = records::resume(&runs, &id, Instrument::Mark, &keep.place)?;
     let setup = Setup::of_record(&run)?;
     let plan = Plan::from_toml(&run.plan).with_context(|| format!("{id}: its plan.toml"))?;
     let agreed = agree(asked, &setup, &plan);

@@ -21,13 +21,13 @@ use crate::known_drives::Named;
 use crate::outputs::Part;
 use crate::probing::originals;
 use crate::recorded::whole_envelope;
-use crate::replaying::{COMPARE, REPLAY};
 use crate::verbs::{print_json, trace};
 use crate::whose::{self, Reader};
 use crate::{
     outputs, probing, purging, recording, records, replaying, session, surveying, talk, testing,
 };
 use block::quoted;
+use documents::instrument::Instrument;
 
 /// The form of what these verbs print as JSON.
 const SCHEMA: &str = "drivescope.runs/1";
@@ -136,19 +136,25 @@ fn how_to_go_on(run: &Run, place: &PlaceArgs) -> Vec<String> {
 
 /// Prints the result of a run as it was printed then; false when there is none.
 fn page(run: &Run, mib: bool) -> Result<bool> {
-    let verb = &run.summary.verb;
-    match run.envelope.schema.as_str() {
-        form @ probing::SCHEMA => {
+    let (verb, form) = (&run.summary.verb, run.envelope.schema.as_str());
+    match records::row_of(run).map(|row| row.instrument) {
+        Some(Instrument::Probing) => {
             show_if(of_record(run, form)?, |it| probing::show(verb, it, false))
         }
-        form @ surveying::SCHEMA => show_if(of_record(run, form)?, surveying::show),
-        form @ purging::SCHEMA => show_if(of_record(run, form)?, |it| purging::print(it, false)),
-        form @ testing::SCHEMA => {
+        Some(Instrument::Survey) => show_if(of_record(run, form)?, surveying::show),
+        Some(Instrument::Purge) => show_if(of_record(run, form)?, |it| purging::print(it, false)),
+        Some(Instrument::Tests) => {
             show_if(of_record(run, form)?, |it| testing::show_recorded(it, false))
         }
-        form @ REPLAY => show_if(of_record(run, form)?, |it| trace::show_replay(it, false)),
-        form @ COMPARE => show_if(of_record(run, form)?, |it| trace::show_compare(it, false)),
-        _ => show_if(session::of_record(run)?, |it| session::show_recorded(run, it, mib)),
+        Some(Instrument::Replay) => {
+            show_if(of_record(run, form)?, |it| trace::show_replay(it, false))
+        }
+        Some(Instrument::Comparison) => {
+            show_if(of_record(run, form)?, |it| trace::show_compare(it, false))
+        }
+        Some(Instrument::Mark | Instrument::Analysis) | None => {
+            show_if(session::of_record(run)?, |it| session::show_recorded(run, it, mib))
+        }
     }
 }
 

@@ -7,7 +7,6 @@ pub mod import;
 pub mod record;
 mod replay;
 
-pub use analyze::SCHEMA as ANALYSIS;
 pub use compare::show as show_compare;
 pub use replay::show as show_replay;
 

@@ -13,7 +13,7 @@ use crate::{outputs, talk};
 use super::opened;
 
 /// The form of what this verb prints as JSON.
-pub const SCHEMA: &str = "drivescope.trace-analysis/1";
+pub use documents::instrument::ANALYSIS as SCHEMA;
 
 /// Runs the verb.
 ///
