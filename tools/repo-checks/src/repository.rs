@@ -1,0 +1,76 @@
+//! The files of the repository.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context as _, Result, bail};
+
+/// Where packages lie: the product, and the tools of its developers.
+pub const FOLDERS: [&str; 2] = [PRODUCT, TOOLS];
+/// The product.
+pub const PRODUCT: &str = "crates";
+/// What its developers use: scores, the lab, power cuts, and these checks.
+pub const TOOLS: &str = "tools";
+
+/// The repository's top directory.
+pub fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// A file that git tracks, or would if it were added.
+#[derive(Clone, Debug)]
+pub struct Source {
+    /// From the top, with `/`.
+    pub path: String,
+    /// Its text.
+    pub text: String,
+}
+
+impl Source {
+    /// The room's directory name under `crates/` or `tools/`, when the file lies in one.
+    pub fn room(&self) -> Option<&str> {
+        let within =
+            FOLDERS.iter().find_map(|folder| self.path.strip_prefix(folder)?.strip_prefix('/'));
+        within?.split('/').next()
+    }
+
+    /// Lines with their numbers, from 1.
+    pub fn lines(&self) -> impl Iterator<Item = (usize, &str)> {
+        self.text.lines().enumerate().map(|(index, line)| (index + 1, line))
+    }
+}
+
+/// All text files that git tracks, and those that are neither tracked nor ignored: a new file is to be
+/// held to the rules before it is committed.
+///
+/// # Errors
+/// When git is missing or this is no work tree.
+pub fn sources() -> Result<Vec<Source>> {
+    let listed = Command::new("git")
+        .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
+        .current_dir(root())
+        .output()
+        .context("git ls-files")?;
+    if !listed.status.success() {
+        bail!("git ls-files: {}", String::from_utf8_lossy(&listed.stderr));
+    }
+    let mut paths: Vec<String> = listed
+        .stdout
+        .split(|byte| *byte == 0)
+        .filter(|path| !path.is_empty())
+        .map(|path| String::from_utf8_lossy(path).into_owned())
+        .collect();
+    paths.sort();
+    paths.dedup();
+    let mut sources = Vec::new();
+    for path in paths {
+        // Deleted and not yet staged, or no text: neither is anybody's business here.
+        if let Ok(bytes) = fs::read(root().join(&path))
+            && let Ok(text) = String::from_utf8(bytes)
+        {
+            sources.push(Source { path, text });
+        }
+    }
+    Ok(sources)
+}
