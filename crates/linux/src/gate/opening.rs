@@ -12,13 +12,14 @@ use super::Mode;
 use crate::locks::Unlocking;
 use crate::syscalls;
 
-const BUSY_TRIES: u32 = 5;
-const BUSY_PAUSE: Duration = Duration::from_millis(20);
+const BUSY_TRIES: u32 = 20;
+const BUSY_PAUSE: Duration = Duration::from_millis(50);
 
 /// Opens a device that is free in a `mode`, and exclusively; for a look inside otherwise.
 ///
 /// A claim may last for a moment only: `losetup -f` claims each device that it tries, and udev
-/// claims what it looks at. So a busy device is tried again for a tenth of a second.
+/// claims what it looks at; and the kernel gives up that of a run that was killed only when its I/O has ended. So a busy
+/// device is tried again for a second.
 pub(super) fn device(real: &Path, seen: &fs::Metadata, mode: Option<Mode>) -> io::Result<File> {
     let claim = if mode.is_some() { OFlags::EXCL } else { OFlags::empty() };
     let mut tries_left = BUSY_TRIES;
