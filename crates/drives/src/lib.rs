@@ -1,8 +1,13 @@
-//! Real and virtual drives as one: each kind of target becomes an [`IoPath`], which is what instruments work on.
+//! Real and virtual drives as one: a name becomes a [`TargetSpec`], and each kind of target an [`IoPath`], which is what
+//! instruments work on.
 //!
 //! The loop that issues the I/O of a step is generic over the drive, and it is compiled where a target loses its
 //! type. That is here and nowhere else in the product, so it is compiled once for each kind of drive, and optimised for
 //! speed whatever the crates are that use it.
+
+mod spec;
+
+pub use spec::{TargetSpec, Unnamed, VirtualSpec};
 
 use engine::IoPath;
 use linux::drive::NullTarget;

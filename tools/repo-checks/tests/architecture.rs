@@ -21,7 +21,7 @@ const ALLOWED: [(&str, &[&str]); 18] = [
     ("survey", &["block", "stats", "mark", "probe", "pts"]),
     ("sim", &["block", "stats"]),
     ("linux", &["block"]),
-    ("drives", &["engine", "linux", "sim"]),
+    ("drives", &["block", "engine", "linux", "sim"]),
     (
         "documents",
         &["block", "linux", "mark", "probe", "pts", "record", "stats", "survey", "trace"],
