@@ -29,6 +29,7 @@ use block::{Bytes, EngineChoice, Nanos};
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::builder::{PathBufValueParser, TypedValueParser as _};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use drives::TargetSpec;
 use mark::{Profile, TestSpec};
 use workload::plan::Region;
 use workload::units::{parse_bytes, parse_nanos};
@@ -39,7 +40,7 @@ pub use explain::ExplainArgs;
 pub use flashbench::{FlashbenchArgs, flashbench_help, flashbench_options};
 pub use given::{Given, takes, values_of};
 pub use groups::command;
-pub use health::HealthArgs;
+pub use health::{HealthArgs, Patient, RECORDING};
 pub use import::{ImportArgs, ImportFlashbenchArgs, ImportVerb, ResultForm};
 pub use judge::JudgeArgs;
 pub use probe::{
@@ -250,8 +251,8 @@ pub struct ConsentArgs {
 #[command(next_help_heading = "Target")]
 pub struct TargetArgs {
     /// Directory, file, block device, or virtual drive (sim:hdd-7200, null:)
-    #[arg(default_value = ".", value_parser = named)]
-    pub target: String,
+    #[arg(default_value = ".")]
+    pub target: TargetSpec,
     /// Size of the test file; on a file, a device or a virtual drive, of the part used
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
     pub size: Option<Bytes>,
@@ -447,8 +448,7 @@ Examples:
   drivescope devices /dev/nvme0n1")]
 pub struct DevicesArgs {
     /// Only these, as /dev/NAME or NAME
-    #[arg(value_parser = named)]
-    pub devices: Vec<String>,
+    pub devices: Vec<TargetSpec>,
     /// Print as JSON
     #[arg(long)]
     pub json: bool,

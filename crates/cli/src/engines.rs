@@ -3,6 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use block::{EngineChoice, EngineKind};
+use drives::TargetSpec;
 use linux::engines::{Chosen, choose};
 use rustix::io::Errno;
 use serde_json::{Value, json};
@@ -13,11 +14,10 @@ use crate::talk;
 /// Answers of the kernel so far, by the engine that was tried first: they hold for the whole process, and are said once.
 static CHOSEN: Mutex<Vec<(EngineKind, Chosen)>> = Mutex::new(Vec::new());
 
-/// The engine for I/O to the drive, file or directory `name`. Virtual drives have none, and the kernel is not asked.
-pub fn chosen(name: &str, choice: EngineChoice) -> EngineKind {
-    let is_virtual = name.starts_with("sim:") || name == "null:";
+/// The engine for I/O to `target`. Virtual drives have none, and the kernel is not asked.
+pub fn chosen(target: &TargetSpec, choice: EngineChoice) -> EngineKind {
     let first = match choice {
-        EngineChoice::From(first) if !is_virtual => first,
+        EngineChoice::From(first) if target.is_real() => first,
         _ => return choice.first(),
     };
     let mut known = CHOSEN.lock().unwrap_or_else(PoisonError::into_inner);

@@ -6,8 +6,7 @@ use std::os::unix::fs::FileTypeExt as _;
 use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
-
-use crate::opening::is_nobodys;
+use drives::TargetSpec;
 
 /// Longest file that is read as a whole.
 const WHOLE_MAX: u64 = 64 << 20;
@@ -20,7 +19,7 @@ pub fn open(path: &Path) -> Result<Box<dyn Read>> {
     if path.is_dir() {
         bail!("{}: is a directory; name the files in it", path.display());
     }
-    if path.to_str().is_some_and(is_nobodys) {
+    if TargetSpec::of_argument(path).is_some_and(|target| !target.is_real()) {
         bail!("{}: is a drive, and a file belongs there", path.display());
     }
     if std::fs::metadata(path).is_ok_and(|meta| meta.file_type().is_block_device()) {

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 use block::{DriveIdentity, DriveKind, LeafIdentity};
+use drives::{TargetSpec, VirtualSpec};
 use linux::sysfs::Roots;
 use record::{Run, Runs};
 
@@ -43,8 +44,9 @@ impl Named {
                 let rest = with.strip_prefix(name);
                 rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('?'))
             };
-            let bare = identity.name.strip_prefix("sim:");
-            return begins(&identity.name) || bare.is_some_and(begins) || self.is_told(identity);
+            let target = TargetSpec::of(&identity.name);
+            let bare = target.as_virtual().map(VirtualSpec::bare);
+            return begins(&identity.name) || bare.is_some_and(begins) || self.is_told(&target);
         }
         if self.path.as_ref().is_some_and(|path| *path == identity.name) && self.leaves.is_empty() {
             return true;
@@ -64,10 +66,11 @@ impl Named {
             })
     }
 
-    /// True when the virtual drive `identity` says that its model or serial number is this.
-    fn is_told(&self, identity: &DriveIdentity) -> bool {
+    /// True when the virtual drive `target` says that its model or serial number is this.
+    fn is_told(&self, target: &TargetSpec) -> bool {
         // Of a model whose file is gone, nothing is known.
-        let Ok(drive) = sim::show(&identity.name) else { return false };
+        let drive = target.as_virtual().map(VirtualSpec::describe);
+        let Some(Ok(drive)) = drive else { return false };
         let told = [drive.info.model, drive.info.serial];
         told.iter().flatten().any(|told| told.trim().eq_ignore_ascii_case(&self.name))
     }

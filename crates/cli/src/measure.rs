@@ -15,6 +15,7 @@ use block::{
     Bytes, DriveIdentity, DriveInfo, DriveKind, EngineKind, Environment, Event, Extents, Op,
     RunSink, Target as _,
 };
+use drives::{TargetSpec, VirtualSpec};
 use engine::{Control, TargetBench, Way};
 use linux::drive::NullTarget;
 use linux::environment::RealEnvironment;
@@ -88,31 +89,29 @@ pub fn measure(job: &Job<'_>, recording: &mut Recording) -> Result<Measured> {
     };
     let _orderly = linux::signals::orderly(&cancel);
     let mut desk = Desk { job, cancel, recording };
-    let name = job.target.target.as_str();
-    if job.target.no_cow && !Path::new(name).is_dir() {
-        bail!("{name}: --no-cow is about the test file that a directory gets; leave it out");
+    let target = &job.target.target;
+    if job.target.no_cow && !target.as_path().is_dir() {
+        bail!("{target}: --no-cow is about the test file that a directory gets; leave it out");
     }
     let args = job.target;
     let others = [("--iopoll", args.iopoll), ("--buffered", args.buffered)];
-    tell_without_effect(name, args.engine, args.cpus.as_deref(), &others);
-    if name.starts_with("sim:") {
-        return desk.on_virtual(name);
-    }
-    if name == "null:" {
-        return desk.on_null();
-    }
-    let path = Path::new(name);
+    tell_without_effect(target, args.engine, args.cpus.as_deref(), &others);
+    let path = match target {
+        TargetSpec::Virtual(spec) => return desk.on_virtual(spec),
+        TargetSpec::Null => return desk.on_null(),
+        TargetSpec::Path(path) => Path::new(path),
+    };
     outputs::protect(path)?;
     let meta = fs::metadata(path).with_context(|| {
-        format!("{name}: cannot be measured; name a directory, a file, a device or sim:hdd-7200")
+        format!("{target}: cannot be measured; name a directory, a file, a device or sim:hdd-7200")
     })?;
     if meta.is_dir() { desk.on_directory(path) } else { desk.on_existing(path, meta.is_file()) }
 }
 
 impl Desk<'_> {
-    fn on_virtual(&mut self, name: &str) -> Result<Measured> {
-        let mut target = sim::open(name)?;
-        note_rounding(name, target.info().capacity_bytes);
+    fn on_virtual(&mut self, spec: &VirtualSpec) -> Result<Measured> {
+        let mut target = spec.open()?;
+        note_rounding(spec, target.info().capacity_bytes);
         if let Some(seed) = self.job.drive_seed {
             target.reseed(seed);
         }
@@ -134,7 +133,7 @@ impl Desk<'_> {
 
     /// A directory: its filesystem is measured in a test file of our own.
     fn on_directory(&mut self, dir: &Path) -> Result<Measured> {
-        let name = self.job.target.target.clone();
+        let name = self.job.target.target.to_string();
         if self.job.target.span.is_some() {
             bail!("{name}: --span is for files and devices; for a directory, give --size");
         }
@@ -205,13 +204,13 @@ impl Desk<'_> {
 
     /// A file or device that exists: read, and written to only with consent.
     fn on_existing(&mut self, path: &Path, is_file: bool) -> Result<Measured> {
-        let name = self.job.target.target.clone();
+        let name = self.job.target.target.as_str();
         // An existing file is as large as its owner wanted it measured; a device is not.
         let capacity = if is_file { None } else { Some(linux::target::size_of(path)?) };
         let plan = self.plan(self.job.target.consent.write, capacity)?;
         if plan.alters() && !self.job.target.consent.write {
             let what = if is_file { "file" } else { "device" };
-            let flags = consent::flags_for(&name);
+            let flags = consent::flags_for(name);
             return Err(Refused(format!(
                 "{name}: the plan writes, and an existing {what} is only read unless you say {flags}"
             ))
@@ -226,7 +225,7 @@ impl Desk<'_> {
         let said = consent::Said { consent: args.consent.as_ref(), allow: &args.allow };
         let permit = consent::ask(said, path, consent::bytes_to_write(&plan))?;
         let file = permit.file().try_clone().context("cannot keep the target open")?;
-        let opened = RealTarget::from_file(file, &name, self.open_options(Access::ReadWrite))?;
+        let opened = RealTarget::from_file(file, name, self.open_options(Access::ReadWrite))?;
         self.on_real(opened, path, path, plan)
     }
 
@@ -528,7 +527,7 @@ impl How {
 pub fn identity_by_name(info: &DriveInfo) -> DriveIdentity {
     DriveIdentity {
         kind: info.kind,
-        name: setup::absolute(&info.name),
+        name: setup::absolute(&TargetSpec::of(&info.name)),
         capacity_bytes: info.capacity_bytes,
         filesystem: None,
         filesystem_id: None,

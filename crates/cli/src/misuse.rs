@@ -8,6 +8,7 @@ use anyhow::{Result, bail};
 use block::quoted;
 use block::text::is_hostile;
 use clap::error::{ContextKind, ErrorKind};
+use drives::TargetSpec;
 use report::Styled;
 
 use crate::exit::Exit;
@@ -38,7 +39,7 @@ pub fn tell(error: &mut clap::Error) -> Result<Exit> {
         bail!(probe::misnamed(first, second));
     }
     if let (ErrorKind::InvalidValue, ["pts", target, test, ..]) = (error.kind(), &*words)
-        && (target.starts_with("sim:") || target.starts_with('/'))
+        && (TargetSpec::of(target).is_virtual() || target.starts_with('/'))
         && !test.starts_with('-')
     {
         bail!("the test stands before what is tested: drivescope pts {test} {}", quoted(target));

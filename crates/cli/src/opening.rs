@@ -7,6 +7,7 @@ use block::{
     Bytes, DriveIdentity, EngineChoice, EngineKind, Environment, Layer, Leaf, Medium, Stack,
     Target as _,
 };
+use drives::{TargetSpec, VirtualSpec};
 use linux::drive::NullTarget;
 use linux::environment::RealEnvironment;
 use linux::gate::Permit;
@@ -19,16 +20,11 @@ use crate::measure::identity_by_name;
 use crate::probing::originals;
 use crate::{engines, outputs, talk};
 
-/// True for drives that hold nothing of anybody's.
-pub fn is_nobodys(name: &str) -> bool {
-    name.starts_with("sim:") || name == "null:"
-}
-
 /// What is to be opened, and what may be done there.
 #[derive(Clone, Copy, Debug)]
 pub struct Place<'a> {
-    /// Block device, file, `sim:…` or `null:`.
-    pub name: &'a str,
+    /// Block device, file, virtual drive or `null:`.
+    pub target: &'a TargetSpec,
     /// How I/O is issued to a real drive.
     pub engine: EngineChoice,
     /// CPUs that submitters are kept on.
@@ -50,18 +46,17 @@ pub struct Place<'a> {
 /// Says which flags do nothing on a drive that no kernel stands before. Only those that were set to something else than
 /// their default: who leaves them alone expects nothing of them.
 pub fn tell_without_effect(
-    name: &str,
+    target: &TargetSpec,
     engine: EngineChoice,
     cpus: Option<&[usize]>,
     others: &[(&'static str, bool)],
 ) {
-    let is_null = name == "null:";
-    if !is_null && !name.starts_with("sim:") {
+    if target.is_real() {
         return;
     }
     let by_name = [
         ("--engine", engine.first() != EngineKind::default()),
-        ("--cpus", cpus.is_some() && !is_null),
+        ("--cpus", cpus.is_some() && target.is_virtual()),
     ];
     let given = by_name.iter().chain(others).filter(|(_, is_given)| *is_given);
     let flags: Vec<&str> = given.map(|(flag, _)| *flag).collect();
@@ -71,7 +66,7 @@ pub fn tell_without_effect(
         _ => "do",
     };
     let flags = flags.join(", ");
-    talk::note(&format!("{flags} {does} nothing on {name}: no kernel stands before it"));
+    talk::note(&format!("{flags} {does} nothing on {target}: no kernel stands before it"));
 }
 
 /// A drive that is open.
@@ -150,26 +145,24 @@ pub fn open_held<V: Visitor>(
     held: Option<Permit>,
     visitor: &mut V,
 ) -> Result<V::Out> {
-    let Place { name, what, .. } = place;
-    if name.starts_with("sim:") {
-        return on_virtual(place, visitor);
+    match place.target {
+        TargetSpec::Virtual(spec) => on_virtual(place, spec, visitor),
+        TargetSpec::Null => on_null(place, visitor),
+        TargetSpec::Path(path) => {
+            check_name(place.target, place.what)?;
+            let path = Path::new(path);
+            outputs::protect(path)?;
+            on_real(place, path, writes.into(), held, visitor)
+        }
     }
-    if name == "null:" {
-        return on_null(place, visitor);
-    }
-    check_name(name, what)?;
-    outputs::protect(Path::new(name))?;
-    on_real(place, Path::new(name), writes.into(), held, visitor)
 }
 
 /// Finds out, before anybody is asked for a word, whether what is to be `what` can be opened at all.
 ///
 /// # Errors
 /// When it is not there, or is a directory.
-pub fn check_name(name: &str, what: &str) -> Result<()> {
-    if name.starts_with("sim:") || name == "null:" {
-        return Ok(());
-    }
+pub fn check_name(target: &TargetSpec, what: &str) -> Result<()> {
+    let TargetSpec::Path(name) = target else { return Ok(()) };
     if name.is_empty() {
         bail!("a name is wanted of what is to be {what}, and it is empty");
     }
@@ -187,9 +180,9 @@ pub fn check_name(name: &str, what: &str) -> Result<()> {
     Ok(())
 }
 
-fn on_virtual<V: Visitor>(place: Place<'_>, visitor: &mut V) -> Result<V::Out> {
-    let mut target = sim::open(place.name)?;
-    note_rounding(place.name, target.info().capacity_bytes);
+fn on_virtual<V: Visitor>(place: Place<'_>, spec: &VirtualSpec, visitor: &mut V) -> Result<V::Out> {
+    let mut target = spec.open()?;
+    note_rounding(spec, target.info().capacity_bytes);
     if let Some(seed) = place.seed {
         target.reseed(seed);
     }
@@ -205,8 +198,8 @@ fn on_virtual<V: Visitor>(place: Place<'_>, visitor: &mut V) -> Result<V::Out> {
 }
 
 /// Says what became of the capacity that was asked for.
-pub fn note_rounding(spec: &str, capacity: Bytes) {
-    if let Some(Bytes(asked)) = sim::rounded_from(spec, capacity) {
+pub fn note_rounding(spec: &VirtualSpec, capacity: Bytes) {
+    if let Some(Bytes(asked)) = spec.rounded_from(capacity) {
         talk::note(&format!(
             "{spec}: has {} bytes, since its model consists of whole units; {asked} were asked for",
             capacity.0
@@ -245,7 +238,7 @@ fn on_real<V: Visitor>(
     held: Option<Permit>,
     visitor: &mut V,
 ) -> Result<V::Out> {
-    let engine = engines::chosen(place.name, place.engine);
+    let engine = engines::chosen(place.target, place.engine);
     let options = |access| OpenOptions {
         engine,
         access,
@@ -273,7 +266,7 @@ fn on_real<V: Visitor>(
     let mut target = match &permit {
         Some(permit) => {
             let file = permit.file().try_clone().context("cannot keep the target open")?;
-            RealTarget::from_file(file, place.name, options(Access::ReadWrite))?
+            RealTarget::from_file(file, place.target.as_str(), options(Access::ReadWrite))?
         }
         None => RealTarget::open(path, options(Access::ReadOnly))?,
     };

@@ -9,13 +9,13 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context as _, Result, anyhow, bail};
+use drives::TargetSpec;
 use linux::sysfs::Roots;
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 use trace::{Existing, FileId, Pending};
 
 use crate::exit::Refused;
-use crate::opening::is_nobodys;
 use crate::talk;
 
 /// An output that was named.
@@ -34,7 +34,7 @@ static DECLARED: Mutex<Vec<Declared>> = Mutex::new(Vec::new());
 /// # Errors
 /// [`Refused`] where an output that was named, standard output or standard error is one of them.
 pub fn protect(target: &Path) -> Result<()> {
-    if target.to_str().is_some_and(is_nobodys) {
+    if TargetSpec::of_argument(target).is_some_and(|target| !target.is_real()) {
         return Ok(());
     }
     let Ok(meta) = fs::metadata(target) else { return Ok(()) };

@@ -6,6 +6,7 @@ use std::path::Path;
 use anyhow::{Result, anyhow, bail};
 use documents::Decode as _;
 use documents::instrument::{self, Instrument, Resume, Row};
+use drives::TargetSpec;
 use linux::gate;
 use linux::sysfs::Roots;
 use record::{Envelope, RecordError, Run, RunId, RunWriter, Runs, State, Summary};
@@ -326,8 +327,8 @@ fn check_place(verb: &str, run: &Run, place: &PlaceArgs) -> Result<()> {
     // The only word beside `run --resume` is the target, where it is no plan.
     let is_named = !values_of(&arguments(), &DRIVE).is_empty();
     let target = run.summary.target.as_str();
-    let is_nobodys = target.is_empty() || is_nobodys(target);
-    if is_named || run.state == State::Finished || is_nobodys || Path::new(target).exists() {
+    let is_no_place = target.is_empty() || !TargetSpec::of(target).is_real();
+    if is_named || run.state == State::Finished || is_no_place || Path::new(target).exists() {
         return Ok(());
     }
     let now = if verb == "pts" { "--device DEVICE" } else { "TARGET" };

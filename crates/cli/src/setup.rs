@@ -3,6 +3,7 @@
 use anyhow::{Context as _, Result, bail};
 use block::{Bytes, EngineChoice, EngineKind};
 use mark::sweep::Swept;
+use drives::TargetSpec;
 use record::{Run, RunId, SamplesFormat};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -110,7 +111,7 @@ impl Setup {
         let engine = engine.with_context(|| format!("{}: no such engine here", self.engine))?;
         Ok(TargetArgs {
             anyway: true,
-            target: self.target.clone(),
+            target: TargetSpec::of(&self.target),
             size: self.file_bytes,
             span: None,
             engine: EngineChoice::Only(engine),
@@ -124,28 +125,17 @@ impl Setup {
 }
 
 /// The name of a target so that it leads there from anywhere: a run may be gone on with from another directory.
-pub fn absolute(name: &str) -> String {
-    if let Some(model) = absolute_model(name) {
-        return model;
-    }
-    let Ok(path) = std::fs::canonicalize(name) else { return name.to_owned() };
+pub fn absolute(target: &TargetSpec) -> String {
+    let path = match target {
+        TargetSpec::Virtual(spec) => return spec.absolute(),
+        TargetSpec::Null => return target.to_string(),
+        TargetSpec::Path(path) => path,
+    };
+    let Ok(path) = std::fs::canonicalize(path) else { return path.clone() };
     if path.to_str().is_none() {
         talk::note("the target's path is no UTF-8, so this run cannot be gone on with or repeated");
     }
     path.display().to_string()
-}
-
-/// The name of a target that is no path: a virtual drive's, with the path of its model made absolute so
-/// that it leads there from anywhere. `None` of a path.
-fn absolute_model(name: &str) -> Option<String> {
-    if name == "null:" {
-        return Some(name.to_owned());
-    }
-    let model = name.strip_prefix("sim:")?;
-    let (path, parameters) = model.split_at(model.find('?').unwrap_or(model.len()));
-    let real = std::fs::canonicalize(path).ok().filter(|_| path.ends_with(".toml"));
-    let real = real.and_then(|path| path.to_str().map(str::to_owned));
-    Some(real.map_or(name.to_owned(), |path| format!("sim:{path}{parameters}")))
 }
 
 impl From<SamplesName> for SamplesFormat {

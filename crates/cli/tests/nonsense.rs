@@ -4,7 +4,7 @@
 
 use crate::cases;
 
-use crate::args;
+use crate::args::{self, Patient};
 
 use std::any::TypeId;
 use std::collections::BTreeSet;
@@ -19,6 +19,7 @@ use cases::known::{self, Judged, VERBS};
 use cases::values::{NUMBERS, VALUES, Value};
 use clap::error::ErrorKind;
 use clap::{Arg, Command, CommandFactory};
+use drives::{TargetSpec, VirtualSpec};
 
 /// A place in a command line where a value stands.
 #[derive(Clone, Debug)]
@@ -64,6 +65,10 @@ fn is_typed(argument: &Arg) -> bool {
     made != TypeId::of::<String>()
         && made != TypeId::of::<PathBuf>()
         && made != TypeId::of::<OsString>()
+        // Any text may be the name of a target.
+        && made != TypeId::of::<TargetSpec>()
+        && made != TypeId::of::<VirtualSpec>()
+        && made != TypeId::of::<Patient>()
 }
 
 fn shown(argument: &Arg) -> String {

@@ -2,9 +2,10 @@
 
 use block::{Bytes, EngineChoice};
 use clap::Args;
+use drives::TargetSpec;
 use workload::units::parse_bytes;
 
-use super::{Cpus, KeepArgs, LoadArgs, Span, cpus, named, share, share_or_none, span};
+use super::{Cpus, KeepArgs, LoadArgs, Span, cpus, share, share_or_none, span};
 
 /// `compare`.
 #[derive(Debug, Args)]
@@ -37,8 +38,8 @@ Exit codes: 0 no difference beyond the tolerance is known; 1 one is, or a number
 was withdrawn, or the sides have no test in common.")]
 pub struct CompareArgs {
     /// Recorded runs, documents or targets
-    #[arg(value_name = "SIDE", num_args = 2.., required = true, value_parser = named)]
-    pub sides: Vec<String>,
+    #[arg(value_name = "SIDE", num_args = 2.., required = true)]
+    pub sides: Vec<TargetSpec>,
     /// Two sides are equivalent when the interval of their ratio lies within this share of 1
     #[arg(long, value_name = "SHARE", value_parser = share, default_value = "2%")]
     pub margin: f64,

@@ -1,10 +1,11 @@
 //! Flags of `health`.
 
+use std::fmt::{Display, Formatter};
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use clap::Args;
-
-use super::named;
+use drives::{TargetSpec, Unnamed};
 
 /// `health`.
 #[derive(Debug, Args)]
@@ -26,8 +27,7 @@ Exit codes: 0 done; 1 done, and a drive fails or says that it will; 2 wrong use
 or environment.")]
 pub struct HealthArgs {
     /// Device, or what lies on one; virtual drive; recorded commands (commands:FILE)
-    #[arg(value_parser = named)]
-    pub device: String,
+    pub device: Patient,
     /// Print as JSON
     #[arg(long)]
     pub json: bool,
@@ -40,4 +40,36 @@ pub struct HealthArgs {
     /// Write what is asked and answered to this file; the serial number is in it
     #[arg(long, value_name = "FILE")]
     pub record_commands: Option<PathBuf>,
+}
+
+/// Beginning of the name of a recording of commands.
+pub const RECORDING: &str = "commands:";
+
+/// Drive whose health is asked, or a recording of one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Patient {
+    /// A target, or what lies below it.
+    Drive(TargetSpec),
+    /// Recorded commands in this file.
+    Recording(PathBuf),
+}
+
+impl FromStr for Patient {
+    type Err = Unnamed;
+
+    fn from_str(text: &str) -> Result<Patient, Unnamed> {
+        match text.strip_prefix(RECORDING) {
+            Some(file) => Ok(Patient::Recording(file.into())),
+            None => text.parse().map(Patient::Drive),
+        }
+    }
+}
+
+impl Display for Patient {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Patient::Drive(target) => target.fmt(f),
+            Patient::Recording(file) => write!(f, "{RECORDING}{}", file.display()),
+        }
+    }
 }

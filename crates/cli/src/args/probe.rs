@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use block::{Bytes, EngineChoice, Nanos};
 use clap::builder::{PathBufValueParser, TypedValueParser as _};
 use clap::{Args, Subcommand};
+use drives::TargetSpec;
 use workload::units::parse_bytes;
 
 use super::{Cpus, RecordArgs, Span, cpus, hazard, lasting, named, picture, span};
@@ -120,8 +121,8 @@ Examples:
 pub struct ProbePlaceArgs {
     /// Block device, file, or virtual drive (sim:usb-8m)
     // An option also where it is required: the verbs under `probe` have one of their own, and its own is empty then.
-    #[arg(required_unless_present = "resume", value_parser = named)]
-    pub target: Option<String>,
+    #[arg(required_unless_present = "resume")]
+    pub target: Option<TargetSpec>,
     /// Part to probe: LENGTH, OFFSET+LENGTH or all
     #[arg(long, value_name = "SPAN", value_parser = span)]
     pub region: Option<Span>,
@@ -158,9 +159,10 @@ pub struct ProbePlaceArgs {
 }
 
 impl ProbePlaceArgs {
-    /// What is probed, as the user named it.
-    pub fn name(&self) -> &str {
-        self.target.as_deref().unwrap_or_default()
+    /// The drive or file that is probed; a path without a name where the user named none.
+    pub fn target(&self) -> &TargetSpec {
+        static UNNAMED: TargetSpec = TargetSpec::Path(String::new());
+        self.target.as_ref().unwrap_or(&UNNAMED)
     }
 }
 

@@ -5,12 +5,13 @@ use std::path::PathBuf;
 use block::{Bytes, EngineChoice, Nanos};
 use clap::builder::{PathBufValueParser, TypedValueParser as _};
 use clap::{Args, ValueEnum};
+use drives::TargetSpec;
 use pts::options::{Addresses, Load, Minute, Rule, Test};
 use workload::units::{parse_bytes, parse_nanos};
 
 use super::purge::{Asked, method};
 use super::{
-    Cpus, KeepArgs, LiveArgs, Span, cpus, hazard, named, page_file, picture, share, span, spare,
+    Cpus, KeepArgs, LiveArgs, Span, cpus, hazard, page_file, picture, share, span, spare,
     table_file,
 };
 
@@ -34,14 +35,14 @@ pub struct PtsArgs {
     #[arg(value_enum, required_unless_present = "resume")]
     pub test: Option<TestName>,
     /// Block device, file, or virtual drive (sim:enterprise-28op)
-    #[arg(value_parser = named, required_unless_present = "resume")]
-    pub target: Option<String>,
+    #[arg(required_unless_present = "resume")]
+    pub target: Option<TargetSpec>,
     /// Go on with a run that was broken off: its name, or last
     #[arg(long, value_name = "RUN", help_heading = "Record")]
     pub resume: Option<String>,
     /// The drive, when it has another name now than when the run was begun
-    #[arg(long, value_name = "DEVICE", value_parser = named, requires = "resume", help_heading = "Record")]
-    pub device: Option<String>,
+    #[arg(long, value_name = "DEVICE", requires = "resume", help_heading = "Record")]
+    pub device: Option<TargetSpec>,
     #[command(flatten)]
     pub consent: PtsConsentArgs,
     /// Settings of PTS-C: 75% of the range

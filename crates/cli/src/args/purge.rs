@@ -2,10 +2,11 @@
 
 use block::{EngineChoice, EngineKind, Nanos};
 use clap::Args;
+use drives::TargetSpec;
 use linux::purge::nvme::{Sanitizing, SecureErase};
 use linux::purge::{Method, Wishes};
 
-use super::{KeepArgs, PlaceArgs, hazard, lasting, named};
+use super::{KeepArgs, PlaceArgs, hazard, lasting};
 
 /// `purge`.
 #[derive(Debug, Args)]
@@ -25,8 +26,7 @@ or not done; 2 wrong use or environment; 3 refused for safety; 130 stopped by
 Ctrl-C, with a report of how far it came.")]
 pub struct PurgeArgs {
     /// Block device, or virtual drive (sim:mlc-nvme)
-    #[arg(value_parser = named)]
-    pub device: String,
+    pub device: TargetSpec,
     /// How: auto, nvme-sanitize, ata-erase, nvme-format, secure-discard, discard or zero
     #[arg(long, value_name = "METHOD", default_value = "auto", value_parser = method)]
     pub method: Asked,
@@ -57,9 +57,9 @@ pub struct PurgeArgs {
 
 impl PurgeArgs {
     /// Those of a purge that is a part of something larger, which shows and records it.
-    pub fn part(device: &str, method: Asked) -> PurgeArgs {
+    pub fn part(device: &TargetSpec, method: Asked) -> PurgeArgs {
         PurgeArgs {
-            device: device.to_owned(),
+            device: device.clone(),
             method,
             ses: None,
             sanitize: None,

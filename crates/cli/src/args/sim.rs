@@ -4,9 +4,8 @@ use std::path::PathBuf;
 
 use block::Bytes;
 use clap::{Args, Subcommand};
+use drives::VirtualSpec;
 use workload::units::parse_bytes;
-
-use super::named;
 
 /// `sim`.
 #[derive(Debug, Args)]
@@ -50,8 +49,7 @@ drive knows them, and any field of the model with its table, & between them.
 The tables host, faults, heat and neighbour are there for every kind.")]
     Show {
         /// Model, with or without sim: in front
-        #[arg(value_parser = named)]
-        model: String,
+        model: VirtualSpec,
         /// Print as JSON, with null for what the model has not
         #[arg(long)]
         json: bool,
@@ -75,8 +73,7 @@ microseconds that FUSE takes. Ctrl-C, or unmounting it, ends the service, and
 what was written is then gone.")]
 pub struct ServeArgs {
     /// Model, with or without sim: in front
-    #[arg(value_parser = named)]
-    pub model: String,
+    pub model: VirtualSpec,
     /// An empty directory
     pub mountpoint: PathBuf,
     /// Most memory for what is written; zeros, repeated bytes and f3's patterns take little

@@ -5,9 +5,10 @@ use std::path::PathBuf;
 use block::{Bytes, EngineChoice, Nanos};
 use clap::Args;
 use clap::builder::{PathBufValueParser, TypedValueParser as _};
+use drives::TargetSpec;
 use workload::units::parse_bytes;
 
-use super::{LiveArgs, RecordArgs, hazard, lasting, named, page_file};
+use super::{LiveArgs, RecordArgs, hazard, lasting, page_file};
 
 /// `survey`.
 #[derive(Debug, Args)]
@@ -30,8 +31,8 @@ holds less than it reports, or its health is bad); 2 wrong use or environment;
 3 refused for safety; 130 stopped by Ctrl-C.")]
 pub struct SurveyArgs {
     /// Directory, file, block device, or virtual drive (sim:usb-8m) [default: the current directory]
-    #[arg(value_parser = named, help_heading = "Target")]
-    pub target: Option<String>,
+    #[arg(help_heading = "Target")]
+    pub target: Option<TargetSpec>,
     /// How I/O is issued: auto, io_uring, libaio or psync
     #[arg(help_heading = "Target", long, value_name = "ENGINE", default_value = "auto")]
     pub engine: EngineChoice,

@@ -8,6 +8,7 @@ use std::path::Path;
 use block::Bytes;
 use block::text::harmless;
 use clap_complete::engine::{CompletionCandidate, PathCompleter, ValueCompleter as _};
+use drives::TargetSpec;
 use linux::sysfs::{BlockNode, Roots};
 use linux::target::EngineKind;
 use linux::{devices, purge, scheduler, signature};
@@ -171,7 +172,7 @@ fn recorded(typed: &OsStr) -> Offered {
 pub(super) fn models(typed: &OsStr) -> Offered {
     let bare = sim::list().into_iter().map(|m| word(m.name, m.summary)).collect();
     let mut offered = beginning(typed, bare);
-    if typed.to_string_lossy().starts_with("sim:") {
+    if TargetSpec::of(&typed.to_string_lossy()).is_virtual() {
         offered.extend(virtual_drives(typed));
     }
     offered.extend(paths(typed));

@@ -14,6 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use anyhow::{Context as _, Result, anyhow, bail};
 use block::{Bytes, DriveInfo, DriveKind, EngineChoice, EngineKind, Environment, Nanos, Stack};
+use drives::TargetSpec;
 use engine::{Control, IoPath};
 use linux::gate::{self, Permit, Request};
 use linux::sysfs::Roots;
@@ -40,6 +41,8 @@ pub struct Face<'a> {
     pub options: &'a Options,
     /// What our own say.
     pub said: &'a Said,
+    /// The targets, in the order of the options.
+    pub targets: Vec<TargetSpec>,
 }
 
 /// Preparation that a target needs before it is loaded.
@@ -70,8 +73,8 @@ impl Face<'_> {
     /// What makes it impossible; an I/O that failed.
     pub fn carry_out(&self) -> Result<Exit> {
         let (options, manner) = (self.options, self.said.manner);
-        options.targets.iter().try_for_each(|name| outputs::protect(Path::new(name)))?;
-        let kinds = options.targets.iter().map(|name| self.kind(name));
+        self.targets.iter().try_for_each(|target| outputs::protect(target.as_path()))?;
+        let kinds = self.targets.iter().map(|target| self.kind(target));
         let kinds: Vec<DriveKind> = kinds.collect::<Result<_>>()?;
         for told in options.deviations(&kinds, manner) {
             talk::note(&told);
@@ -101,13 +104,12 @@ impl Face<'_> {
     }
 
     /// What a target is, before it is opened. A file that is to be created is one.
-    fn kind(&self, name: &str) -> Result<DriveKind> {
-        if name.starts_with("sim:") {
-            return Ok(DriveKind::Virtual);
-        }
-        if name == "null:" {
-            return Ok(DriveKind::Null);
-        }
+    fn kind(&self, target: &TargetSpec) -> Result<DriveKind> {
+        let name = match target {
+            TargetSpec::Virtual(_) => return Ok(DriveKind::Virtual),
+            TargetSpec::Null => return Ok(DriveKind::Null),
+            TargetSpec::Path(name) => name,
+        };
         if name.is_empty() {
             bail!("a name is wanted of what is to be loaded, and it is empty");
         }
@@ -141,13 +143,13 @@ impl Face<'_> {
         let door = Mutex::new(());
         let one = |index: usize, permit: Option<Permit>| -> Result<Loaded> {
             let seat = start.seat();
-            let name = self.options.targets[index].as_str();
+            let target = &self.targets[index];
             let held = Some(door.lock().unwrap_or_else(PoisonError::into_inner));
             let kind = kinds[index];
             let mut load = Load { face: self, index, kind, kinds, seed, cancel, seat, held };
             let cpus = self.cpus(index);
             let place = Place {
-                name,
+                target,
                 engine: self.engine(),
                 cpus: cpus.as_deref(),
                 buffered: !self.options.caching.direct,
@@ -326,7 +328,7 @@ impl Visitor for Load<'_> {
         let is_real = !matches!(self.kind, DriveKind::Virtual | DriveKind::Null);
         let here = std::thread::available_parallelism().map_or(1, usize::from);
         let cpus = self.face.cpus(self.index);
-        let engine = engines::chosen(&info.name, self.face.engine());
+        let engine = engines::chosen(&self.face.targets[self.index], self.face.engine());
         let limit = || Limit::new(engine, info.capacity_bytes, cpus, self.cancel);
         let mut limit = is_real.then(limit);
         environment.survey_layers(region.offset, region.length);

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use block::{Bytes, Event, Nanos};
+use drives::TargetSpec;
 use pts::kept::Left;
 use report::Item;
 
@@ -84,7 +85,7 @@ impl Model {
     /// Of a run that has not begun.
     pub fn of(verb: &str, target: &str) -> Model {
         let title = format!("drivescope {verb} {target}");
-        Model { title, is_virtual: target.starts_with("sim:"), ..Model::default() }
+        Model { title, is_virtual: TargetSpec::of(target).is_virtual(), ..Model::default() }
     }
 
     /// Takes note of `event`, which came at `now` since the view began.

@@ -14,6 +14,7 @@ use std::sync::atomic::AtomicBool;
 use anyhow::{Context as _, Result, anyhow, bail};
 use block::{Bytes, DriveInfo, DriveKind, Layout};
 use documents::Decode as _;
+use drives::TargetSpec;
 use engine::Bench;
 use linux::sysfs::Roots;
 use probe::chain::{self, Around, Done, Earlier};
@@ -24,7 +25,6 @@ use crate::args::{Given, LiveArgs, PlaceArgs, ProbeOutputArgs, ProbePlaceArgs, R
 use crate::envelope::{SystemClock, envelope};
 use crate::exit::Exit;
 use crate::live::Showing;
-use crate::opening::is_nobodys;
 use crate::progress::Progress;
 use crate::records;
 use crate::verbs::mark::{run_id, seed_of};
@@ -128,12 +128,12 @@ impl<'a> Job<'a> {
         let mut place = self.place.clone();
         if let Some(resumed) = &resumed {
             let setup = &resumed.run.setup;
-            place.target = place.target.or_else(|| setup["target"].as_str().map(str::to_owned));
+            place.target = place.target.or_else(|| setup["target"].as_str().map(TargetSpec::of));
             place.seed = setup["drive_seed"].as_u64();
             if let Some(verb) = setup["verb"].as_str() {
                 verb.clone_into(&mut self.verb);
             }
-            let is_real = !place.target.as_deref().is_some_and(is_nobodys);
+            let is_real = place.target().is_real();
             if let Some(left) = left_behind(&resumed.run).filter(|_| is_real) {
                 talk::note(&format!("{}: {left}", resumed.run.id));
             }
@@ -157,7 +157,7 @@ impl<'a> Job<'a> {
         // Also `align` writes where it may: what reads do not show.
         let most = match tasks.as_slice() {
             // The gate says what will be written, where that is known.
-            [task] => linux::target::size_of(Path::new(place.name()))
+            [task] => linux::target::size_of(place.target().as_path())
                 .ok()
                 .and_then(|size| will_write(task, size))
                 .map_or(most, |will| if self.is_full() { will } else { will.min(most) }),
@@ -170,8 +170,8 @@ impl<'a> Job<'a> {
         }
         let in_file = open::takes_directory(&place, tasks).then(|| run_id(seed));
         // Before it is open: nobody can look at what is held.
-        let is_named = in_file.is_none() && !is_nobodys(place.name());
-        let flags = is_named.then(|| consent::known_flags(place.name())).flatten();
+        let is_named = in_file.is_none() && place.target().is_real();
+        let flags = is_named.then(|| consent::known_flags(place.target().as_str())).flatten();
         let mut work = |bench: &mut dyn Bench, opened: &Opened| {
             let kept = (saved_in.clone(), flags.as_deref());
             self.on(bench, opened, seed, resumed.take(), kept)
@@ -189,11 +189,11 @@ impl<'a> Job<'a> {
 
     /// Says, before anybody consents to it, that everything is erased.
     fn announce_full(&self, place: &ProbePlaceArgs) -> Result<()> {
-        let name = place.name();
-        if self.record.resume.is_some() || is_nobodys(name) {
+        let name = place.target();
+        if self.record.resume.is_some() || !name.is_real() {
             return Ok(());
         }
-        let size = linux::target::size_of(Path::new(name))?;
+        let size = linux::target::size_of(name.as_path())?;
         if self.given.has("write_budget") && place.write_budget < size {
             bail!(
                 "--write-budget {}: --full writes all {} of {name}\n    hint: leave --write-budget out",
@@ -214,14 +214,15 @@ impl<'a> Job<'a> {
             Task::Capacity(options) if options.keeps => Some(options),
             _ => None,
         });
-        let name = place.name();
-        let Some(options) = options.filter(|_| place.write && !is_nobodys(name)) else {
+        let target = place.target();
+        let Some(options) = options.filter(|_| place.write && target.is_real()) else {
             return Ok(None);
         };
-        opening::check_name(name, "probed")?;
-        let capacity = linux::target::size_of(Path::new(name))?;
+        opening::check_name(target, "probed")?;
+        let capacity = linux::target::size_of(target.as_path())?;
         let most = capacity::kept_most(capacity, Bytes(4096), options);
-        originals::place(self.keep_originals, &self.record.keep.place, name, most)
+        let place = &self.record.keep.place;
+        originals::place(self.keep_originals, place, target.as_str(), most)
     }
 
     /// The run of this name, which is to go on.

@@ -1,11 +1,11 @@
 //! A drive on the bench, with what it says of itself.
 
 use std::os::fd::AsRawFd as _;
-use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context as _, Result, bail};
 use block::{Bytes, DriveIdentity, DriveInfo, DriveKind, Environment};
+use drives::TargetSpec;
 use engine::{Bench, IoPath, TargetBench};
 use linux::environment::RealEnvironment;
 use linux::scratch::{self, ScratchFile};
@@ -49,13 +49,13 @@ pub fn with_bench<R>(
     cancel: &AtomicBool,
     work: Work<'_, R>,
 ) -> Result<R> {
-    let name = place.name();
-    if name == "null:" {
+    let target = place.target();
+    if *target == TargetSpec::Null {
         bail!("null: has no times of its own; name a device, a file or sim:usb-8m");
     }
-    opening::tell_without_effect(name, place.engine, place.cpus.as_deref(), &[]);
+    opening::tell_without_effect(target, place.engine, place.cpus.as_deref(), &[]);
     let opened = Place {
-        name,
+        target,
         engine: place.engine,
         cpus: place.cpus.as_deref(),
         buffered: false,
@@ -73,7 +73,7 @@ const TEST_FILES: [Bytes; 3] = [Bytes::gib(1), Bytes::mib(512), Bytes::mib(256)]
 
 /// True of a directory, and probes that work in a file as well.
 pub fn takes_directory(place: &ProbePlaceArgs, tasks: &[Task]) -> bool {
-    matches!(tasks, [Task::SpeedClass]) && Path::new(place.name()).is_dir()
+    matches!(tasks, [Task::SpeedClass]) && place.target().as_path().is_dir()
 }
 
 /// As [`with_bench`], with a test file in the directory that `place` names: nothing that is there is touched.
@@ -86,7 +86,7 @@ pub fn in_directory<R>(
     cancel: &AtomicBool,
     work: Work<'_, R>,
 ) -> Result<R> {
-    let (name, dir, roots) = (place.name(), Path::new(place.name()), Roots::default());
+    let (name, dir, roots) = (place.target(), place.target().as_path(), Roots::default());
     scratch::may_create(dir).with_context(|| {
         format!("{name}: no test file can be made there; name a directory that you may write to")
     })?;
@@ -115,7 +115,7 @@ pub fn in_directory<R>(
         .with_context(|| format!("{name}: its test file cannot be probed"))?;
     target.describe(|info| {
         linux::describe::describe(&roots, &stack, info);
-        info.name = name.to_owned();
+        info.name = name.to_string();
     });
     let identity = linux::describe::identify(&roots, &stack, dir, target.info());
     let watched = target.file().try_clone().context("cannot keep the test file open")?;
@@ -189,24 +189,24 @@ pub fn must_write(place: &ProbePlaceArgs, task: &Task) -> Result<()> {
     let is_full = matches!(task, Task::Capacity(options) if options.full);
     let verb = if is_full { "capacity --full" } else { task.word() };
     let is_own = takes_directory(place, std::slice::from_ref(task));
-    if place.name().starts_with("sim:") || place.write || is_own {
+    let target = place.target();
+    if target.is_virtual() || place.write || is_own {
         return Ok(());
     }
-    opening::check_name(place.name(), "probed")?;
-    let size = linux::target::size_of(Path::new(place.name())).ok();
+    opening::check_name(target, "probed")?;
+    let size = linux::target::size_of(target.as_path()).ok();
     let most = size.and_then(|size| will_write(task, size));
     let most = most.map_or_else(String::new, |most| {
         format!(" up to {}", report::number::bytes(most.0 as f64))
     });
     Err(Refused(format!(
-        "{}: probe {verb} writes{most}, and {}; add {}",
-        place.name(),
+        "{target}: probe {verb} writes{most}, and {}; add {}",
         match (is_put_back, is_full) {
             (true, _) => "restores what it overwrote",
             (_, true) => "erases everything that the drive holds",
             _ => "what the drive holds is lost",
         },
-        consent::flags_for(place.name())
+        consent::flags_for(target.as_str())
     ))
     .into())
 }

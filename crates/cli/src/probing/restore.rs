@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicBool;
 use anyhow::{Context as _, Result, anyhow, bail};
 use block::{Bytes, DriveIdentity, Nanos};
 use documents::Decode as _;
+use drives::TargetSpec;
 use engine::Bench;
 use probe::capacity::{Restored, Restorer};
 use probe::{Desk, Halt, NoKeeper, Terms};
@@ -35,11 +36,11 @@ pub fn main(name: &str, args: &ChainArgs) -> Result<Exit> {
     }
     originals::hush(id);
     let mut place = args.place.clone();
-    let target = place.target.get_or_insert_with(|| originals.target.clone()).clone();
+    let target = place.target.get_or_insert_with(|| TargetSpec::of(&originals.target)).clone();
     if !place.write {
         return Err(Refused(format!(
             "{target}: putting original data back writes to it; add {}",
-            consent::flags_for(&target)
+            consent::flags_for(target.as_str())
         ))
         .into());
     }

@@ -5,12 +5,12 @@ mod on_drive;
 mod real;
 mod virtually;
 
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context as _, Result};
 use block::{Bytes, DriveIdentity, EngineChoice, EngineKind, Event, RunSink as _};
+use drives::TargetSpec;
 use engine::IoPath;
 use linux::gate::Permit;
 use linux::purge::{Method, Status};
@@ -56,10 +56,11 @@ pub fn run(args: &PurgeArgs) -> Result<Exit> {
     let others = [("--engine", args.engine.first() != EngineKind::Psync)];
     opening::tell_without_effect(&args.device, EngineChoice::default(), None, &others);
     let job = Job { args, seed: seed_of(args.seed)?, cancel };
-    let made = match args.device.starts_with("sim:") {
-        true => virtually::purge(&job)?,
-        false => {
-            originals::tell_of(Path::new(&args.device));
+    let made = match &args.device {
+        TargetSpec::Virtual(spec) => virtually::purge(&job, spec)?,
+        // `null:` is refused as every name is that no device has.
+        device @ (TargetSpec::Null | TargetSpec::Path(_)) => {
+            originals::tell_of(device.as_path());
             real::purge(&job)?
         }
     };
@@ -71,14 +72,14 @@ pub fn run(args: &PurgeArgs) -> Result<Exit> {
 /// # Errors
 /// Why it cannot.
 pub fn foresee(args: &PurgeArgs) -> Result<()> {
-    match args.device.as_str() {
+    match &args.device {
         // It holds nothing.
-        "null:" => Ok(()),
-        name if name.starts_with("sim:") => {
-            let found = virtually::chosen(args, &sim::open(name)?);
-            found.map(drop).with_context(|| format!("{name}: cannot be purged"))
+        TargetSpec::Null => Ok(()),
+        TargetSpec::Virtual(spec) => {
+            let found = virtually::chosen(args, &spec.open()?);
+            found.map(drop).with_context(|| format!("{spec}: cannot be purged"))
         }
-        path => real::chosen(args, Path::new(path)).map(drop),
+        TargetSpec::Path(path) => real::chosen(args, path.as_ref()).map(drop),
     }
 }
 

@@ -27,7 +27,7 @@ use crate::{engines, recording, talk};
 /// Purges what `job` names.
 pub fn purge(job: &Job<'_>) -> Result<Made> {
     let roots = Roots::default();
-    let path = Path::new(&job.args.device);
+    let path = job.args.device.as_path();
     let found = purge::survey(&roots, path, job.args.wishes())?;
     let also = &job.args.consent.also;
     let (chosen, why) = choose(&found.capabilities, job.args.method.0, also)
@@ -51,7 +51,7 @@ pub fn purge(job: &Job<'_>) -> Result<Made> {
         );
     }
     let stack = linux::stack::resolve(&roots, path)?;
-    let info = found.identity.drive_info(&job.args.device);
+    let info = found.identity.drive_info(job.args.device.as_str());
     let identity = linux::describe::identify(&roots, &stack, path, &info);
     let (envelope, keeping) = job.keep(chosen.method, &identity)?;
     empty(job, &permit, (&found, &chosen), &mut body)?;
@@ -126,7 +126,7 @@ fn body(job: &Job<'_>, found: &Surveyed, chosen: &Capability, why: String) -> Bo
     let promises = chosen.promise != read_back::Promise::Nothing;
     let own = std::iter::once(&identity.name);
     Body {
-        target: job.args.device.clone(),
+        target: job.args.device.to_string(),
         device: Device {
             name: identity.name.clone(),
             model: identity.model.clone(),

@@ -2,6 +2,7 @@
 
 use anyhow::{Context as _, Result};
 use block::{Bytes, Target as _};
+use drives::VirtualSpec;
 use linux::purge::read_back::{self, Promise};
 use linux::purge::{Capability, Facts, Method, NoMethod, capabilities, choose};
 use sim::VirtualTarget;
@@ -18,8 +19,8 @@ use crate::verbs::mark::run_id;
 const DISCARD_BYTES_MAX: Bytes = Bytes(1 << 30);
 
 /// Purges what `job` names. The places that are read back are written before: a virtual drive holds nothing until then.
-pub fn purge(job: &Job<'_>) -> Result<Made> {
-    let mut target = sim::open(&job.args.device)?;
+pub fn purge(job: &Job<'_>, spec: &VirtualSpec) -> Result<Made> {
+    let mut target = spec.open()?;
     target.reseed(job.seed);
     let (mut body, promise) = body(job, &target)?;
     let method = body.method;
@@ -82,7 +83,7 @@ fn body(job: &Job<'_>, target: &VirtualTarget) -> Result<(Body, Promise)> {
         chosen(job.args, target).with_context(|| format!("{}: cannot be purged", info.name))?;
     let (method, promise) = (chosen.method, chosen.promise);
     let body = Body {
-        target: job.args.device.clone(),
+        target: job.args.device.to_string(),
         device: Device {
             name: info.name.clone(),
             model: info.model.clone(),

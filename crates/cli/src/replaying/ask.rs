@@ -2,6 +2,7 @@
 
 use anyhow::{Context as _, Result, bail};
 use block::{Bytes, DriveKind, Waiting};
+use drives::TargetSpec;
 use engine::replay::Setup;
 use trace::Kind;
 use trace::replay::{Clock, Count, Fit, Layout, Mode, Options, Plan, Scale, Survey, Writes};
@@ -10,7 +11,6 @@ use workload::plan::Content;
 use crate::args::{CountName, LayoutName, MapName, ModeName, PlayArgs, Span, TimesName};
 use crate::consent;
 use crate::exit::Refused;
-use crate::opening::is_nobodys;
 
 /// Most memory for buffers, whatever the slots.
 const BUFFERS_MAX: Bytes = Bytes::mib(256);
@@ -92,19 +92,19 @@ pub fn of_reference(args: &PlayArgs, options: &Options) -> Options {
     Options { mode, ..options.clone() }
 }
 
-/// What becomes of the trace's writes on the target called `name`: on a virtual drive nobody loses anything; a real
+/// What becomes of the trace's writes on `target`: on a virtual drive nobody loses anything; a real
 /// one must be said of.
 ///
 /// # Errors
 /// [`Refused`] when the trace writes, and nothing was said of it; when there is no such drive.
-pub fn writes(args: &PlayArgs, survey: &Survey, name: &str) -> Result<Writes> {
+pub fn writes(args: &PlayArgs, survey: &Survey, target: &TargetSpec) -> Result<Writes> {
     if args.reads_only {
         return Ok(Writes::LeaveOut);
     }
     if args.writes_as_reads {
         return Ok(Writes::AsReads);
     }
-    if args.consent.write || is_nobodys(name) {
+    if args.consent.write || !target.is_real() {
         return Ok(Writes::Issue);
     }
     let count = |kind: Kind| survey.ios[kind as usize];
@@ -113,14 +113,14 @@ pub fn writes(args: &PlayArgs, survey: &Survey, name: &str) -> Result<Writes> {
         return Ok(Writes::LeaveOut);
     }
     // A slip in the name is no matter of safety, and what is not there has nothing to lose.
-    std::fs::metadata(name).with_context(|| {
+    std::fs::metadata(target.as_path()).with_context(|| {
         format!(
-            "{name}: cannot be replayed to; name a device, a file or a virtual drive, such as sim:sata-a"
+            "{target}: cannot be replayed to; name a device, a file or a virtual drive, such as sim:sata-a"
         )
     })?;
-    let consent = consent::flags_for(name);
+    let consent = consent::flags_for(target.as_str());
     Err(Refused(format!(
-        "{name}: the trace has {changes} writes and discards, and what the drive holds would be lost; add {consent}, \
+        "{target}: the trace has {changes} writes and discards, and what the drive holds would be lost; add {consent}, \
          or --reads-only, or --writes-as-reads"
     ))
     .into())

@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use anyhow::{Context as _, Result};
+use drives::TargetSpec;
 use record::{Envelope, Run, State};
 use serde_json::{Value, json};
 use trace::replay::Options;
@@ -21,7 +22,7 @@ pub struct Record<'a> {
     /// The trace's file, as the user named it.
     pub trace: &'a Path,
     /// The drives, as the user named them.
-    pub targets: &'a [&'a str],
+    pub targets: &'a [&'a TargetSpec],
     /// Root of all randomness.
     pub seed: u64,
     /// How many replays it is of.
@@ -41,12 +42,13 @@ impl Record<'_> {
         start: Start<'_>,
         envelope: &mut Envelope,
     ) -> Result<Keeping> {
+        let targets: Vec<&str> = self.targets.iter().map(|target| target.as_str()).collect();
         let mut setup = json!({
-            "verb": self.verb, "trace": self.trace, "target": self.targets.join(" "),
+            "verb": self.verb, "trace": self.trace, "target": targets.join(" "),
             "drive": recording::words(start.identity), "seed": self.seed,
         });
-        if self.targets.len() > 1 {
-            setup["targets"] = json!(self.targets);
+        if targets.len() > 1 {
+            setup["targets"] = json!(targets);
         }
         if let Some((set, before)) = start.scheduler {
             setup[SCHEDULER] = json!({ "set": set, "before": before });

@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context as _, Result, anyhow, bail};
 use block::{DriveIdentity, DriveInfo, Environment, Stack};
+use drives::TargetSpec;
 use engine::IoPath;
 use engine::replay::{Ended, Reason, Replayed};
 use linux::scheduler::Held;
@@ -21,7 +22,6 @@ use super::reference::Reference;
 use crate::args::{PlayArgs, ReadingArgs};
 use crate::consent::{self, Said};
 use crate::keeping::Keeping;
-use crate::opening::is_nobodys;
 use crate::opening::{self, Opened, Place, Visitor};
 use crate::verbs::mark::seed_of;
 use crate::verbs::trace::opened;
@@ -105,8 +105,8 @@ impl<'a> Job<'a> {
 /// The drive of one replay.
 #[derive(Clone, Copy)]
 pub struct On<'a> {
-    /// As the user named it.
-    pub name: &'a str,
+    /// The drive or file.
+    pub target: &'a TargetSpec,
     /// The word of consent for it.
     pub consent: Option<&'a String>,
     /// Of its own noise, when it is a virtual one, and of what is written.
@@ -202,13 +202,13 @@ impl Job<'_> {
         listener: &mut dyn Listener,
     ) -> Result<Played> {
         let tester = &self.args.tester;
-        let may_write = ask::writes(self.args, &self.survey, on.name)?;
+        let may_write = ask::writes(self.args, &self.survey, on.target)?;
         let discards = may_write == trace::replay::Writes::Issue;
         let options = Options { writes: may_write, discards, ..options.clone() };
-        self.check_scheduler(on.name)?;
+        self.check_scheduler(on.target)?;
         let changes = ask::changes(&self.survey, &options);
         let place = Place {
-            name: on.name,
+            target: on.target,
             engine: tester.engine,
             cpus: tester.cpus.as_deref(),
             buffered: false,
@@ -229,28 +229,29 @@ impl Job<'_> {
     /// The safety gate's refusal.
     pub fn foresee(&self, on: On<'_>) -> Result<()> {
         let tester = &self.args.tester;
-        opening::check_name(on.name, "replayed to")?;
-        opening::tell_without_effect(on.name, tester.engine, tester.cpus.as_deref(), &[]);
-        let writes = ask::writes(self.args, &self.survey, on.name)?;
+        opening::check_name(on.target, "replayed to")?;
+        let cpus = tester.cpus.as_deref();
+        opening::tell_without_effect(on.target, tester.engine, cpus, &[]);
+        let writes = ask::writes(self.args, &self.survey, on.target)?;
         let discards = writes == trace::replay::Writes::Issue;
         let options = Options { writes, discards, ..self.options.clone() };
         let said = Said { consent: on.consent, allow: &self.args.consent.allow };
         match ask::changes(&self.survey, &options) {
-            Some(bytes) if !is_nobodys(on.name) => {
-                consent::foresee(said, Path::new(on.name), Some(bytes))
+            Some(bytes) if on.target.is_real() => {
+                consent::foresee(said, on.target.as_path(), Some(bytes))
             }
             _ => Ok(()),
         }
     }
 
     /// Finds out whether the scheduler that the user wants can be set. That is done behind the safety gate.
-    fn check_scheduler(&self, name: &str) -> Result<()> {
+    fn check_scheduler(&self, target: &TargetSpec) -> Result<()> {
         match &self.args.tester.scheduler {
-            Some(wanted) if !is_nobodys(name) => {
-                Ok(linux::scheduler::check(&Roots::default(), Path::new(name), wanted)?)
+            Some(wanted) if target.is_real() => {
+                Ok(linux::scheduler::check(&Roots::default(), target.as_path(), wanted)?)
             }
             Some(wanted) => bail!(
-                "--scheduler {wanted}: {name} has no I/O scheduler; it is for block devices, leave it out"
+                "--scheduler {wanted}: {target} has no I/O scheduler; it is for block devices, leave it out"
             ),
             _ => Ok(()),
         }
@@ -285,7 +286,7 @@ impl Visitor for Player<'_> {
         let wanted = self.job.args.tester.scheduler.as_ref();
         let held: Option<Held> = wanted
             .map(|wanted| {
-                linux::scheduler::hold(&Roots::default(), Path::new(self.on.name), wanted)
+                linux::scheduler::hold(&Roots::default(), self.on.target.as_path(), wanted)
             })
             .transpose()?;
         let scheduler = held.as_ref().map(|held| (held.now().to_owned(), held.before().to_owned()));
@@ -300,12 +301,12 @@ impl Visitor for Player<'_> {
             &self.job.cancel,
             &mut |replayed| self.listener.see(replayed),
         )
-        .with_context(|| self.on.name.to_owned())?;
+        .with_context(|| self.on.target.to_string())?;
         let failure = ended.failure.as_ref().filter(|_| ended.reason == Reason::Errors);
         let broken = failure.map(|failure| {
             let failed = report::number::counted(ended.errors as usize, "I/O");
             let errors = format!("{failed} failed, and --errors allows {}", setup.errors_max);
-            anyhow!("{failure}").context(errors).context(self.on.name.to_owned())
+            anyhow!("{failure}").context(errors).context(self.on.target.to_string())
         });
         let (counts, original) = stream.finish();
         Ok(Played { plan, info, engine, stack, ended, broken, counts, original, scheduler })

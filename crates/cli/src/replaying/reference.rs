@@ -66,7 +66,7 @@ pub fn referred(
     };
     let progress = Progress::new(!quiet);
     let ear = Ear::new(Wanted::default(), &mut begin, progress, record.what, (0, 1));
-    let on = On { name, consent: job.args.consent.consent.first(), seed: job.seed };
+    let on = On { target: name, consent: job.args.consent.consent.first(), seed: job.seed };
     let (times, mut played, heard) =
         Reference::make(job, on, ear).with_context(|| format!("--reference {name}"))?;
     let interrupted = played.ended.reason == Reason::Cancelled;
@@ -74,7 +74,7 @@ pub fn referred(
     let broken = played.broken.take();
     let mut run = None;
     if let Some(mut replay) = heard.body {
-        replay.run.caveats.extend(caveats(name, &played.stack));
+        replay.run.caveats.extend(caveats(name.as_str(), &played.stack));
         let (file, drive) = (trace.to_owned(), drive_of(&played));
         let body =
             ReplayBody { file, drive, seed: job.seed, reference: None, replay, kernel: None };
@@ -87,7 +87,7 @@ pub fn referred(
     if interrupted {
         records::tell_to_make_anew();
     }
-    let body = ReferenceBody { drive: name.clone(), factor: job.args.factor, completion_s };
+    let body = ReferenceBody { drive: name.to_string(), factor: job.args.factor, completion_s };
     Ok(Some(Referred { times, body, run, interrupted }))
 }
 

@@ -1,44 +1,42 @@
 //! A replay with the kernel's own tracer beside it.
 
-use std::path::Path;
-
 use anyhow::{Context as _, Result, bail};
 use documents::replay::Verified;
+use drives::TargetSpec;
 use linux::sysfs::Roots;
 use linux::tracer::{self, Backend, Subject};
 
 use super::listen::{CHECKED_MAX, Heard};
 use super::play::Played;
-use crate::opening::is_nobodys;
 
 /// Events that one request makes at most when nothing is split, merged or requeued: Q, G, I, D, C, and a plug.
 const EVENTS_EACH: usize = 6;
 
-/// Runs `replay` while the kernel tells what the device called `name` is asked to do, and holds one against the other.
+/// Runs `replay` while the kernel tells what the device `target` is asked to do, and holds one against the other.
 ///
 /// # Errors
 /// When the target is no block device, when nothing can be recorded, and those of `replay`.
 pub fn verified(
-    name: &str,
+    target: &TargetSpec,
     replay: impl FnOnce() -> Result<(Played, Heard)>,
 ) -> Result<(Played, Heard, Verified)> {
-    if is_nobodys(name) {
+    if !target.is_real() {
         bail!(
-            "{name}: --verify asks the kernel's tracer, which sees block devices; leave it out: in virtual time \
+            "{target}: --verify asks the kernel's tracer, which sees block devices; leave it out: in virtual time \
                requests are issued when they are due to the nanosecond"
         );
     }
-    let subject = Subject::find(&Roots::default(), Path::new(name))?;
+    let subject = Subject::find(&Roots::default(), target.as_path())?;
     if subject.found.is_some() {
         bail!(
-            "{name}: --verify needs a block device as target, for the places in a file are not those on its device"
+            "{target}: --verify needs a block device as target, for the places in a file are not those on its device"
         );
     }
     let options = tracer::Options { backend: Some(Backend::Tracepoints), ..Default::default() };
     let subjects = [subject];
     let (done, collected, recorded) =
         tracer::record_while(&subjects, &options, CHECKED_MAX * EVENTS_EACH, |_| replay())
-            .with_context(|| format!("{name}: --verify"))?;
+            .with_context(|| format!("{target}: --verify"))?;
     let (played, mut heard) = done?;
     let check = heard.check.take().context("nothing was kept to be verified")?;
     let kernel = check.finish(&collected.events, subjects[0].number, played.ended.start);

@@ -6,10 +6,10 @@ mod part;
 mod subject;
 
 use std::io::IsTerminal;
-use std::path::Path;
 
 use anyhow::{Context as _, Result};
 use block::{Bytes, Nanos};
+use drives::TargetSpec;
 use record::{Document, Envelope, Run, RunId, State, Summary};
 use survey::body::{self, Body, LeftOut, Setup};
 use survey::parts::{self, Allotted, Instrument, Left, Shown};
@@ -77,7 +77,7 @@ pub fn main(args: &SurveyArgs, given: &Given) -> Result<Exit> {
     if let Some(name) = &args.record.resume {
         return go_on(name, args, given);
     }
-    let subject = Subject::chosen(args.target.as_deref())?;
+    let subject = Subject::chosen(args.target.as_ref())?;
     let asked = Asked {
         target: setup::absolute(&subject.name),
         chosen: subject.chosen.clone(),
@@ -109,8 +109,8 @@ fn go_on(name: &str, args: &SurveyArgs, given: &Given) -> Result<Exit> {
     let resumed = keep::resumed(&runs, name, &args.record.keep.place)?;
     can_report(args)?;
     let asked = resumed.asked.clone();
-    let target = args.target.clone().unwrap_or_else(|| asked.target.clone());
-    let subject = Subject::of(&target, asked.chosen.clone())?;
+    let target = args.target.clone().unwrap_or_else(|| TargetSpec::of(&asked.target));
+    let subject = Subject::of(target, asked.chosen.clone())?;
     // Consent is given anew each time.
     let asked = Asked { may_write: subject.is_not_real() || args.write, ..asked };
     records::check_write(&resumed.run.id, resumed.asked.may_write, asked.may_write)?;
@@ -166,7 +166,7 @@ impl<'a> Survey<'a> {
         if is_real_write && self.order.len() > 1 {
             let said = Said { consent: self.args.consent.as_ref(), allow: &self.args.allow };
             let most = Some(self.asked.write_budget_bytes);
-            drop(consent::ask(said, Path::new(&self.subject.name), most)?);
+            drop(consent::ask(said, self.subject.name.as_path(), most)?);
         }
         Ok(())
     }
@@ -182,7 +182,7 @@ impl<'a> Survey<'a> {
             PlannedPart { part: instrument.word(), why: instrument.why(), time_ns: time }
         };
         Planned {
-            target: self.subject.name.clone(),
+            target: self.subject.name.to_string(),
             chosen: self.subject.chosen.clone(),
             time_budget_ns: self.asked.time_budget_ns,
             write_budget_bytes: self.asked.may_write.then_some(self.asked.write_budget_bytes),
@@ -253,7 +253,7 @@ impl<'a> Survey<'a> {
             talk::told(error)
         ))?;
         let asked = Asked {
-            target: subject.name.clone(),
+            target: subject.name.to_string(),
             chosen: subject.chosen.clone(),
             may_write: true,
             ..self.asked
@@ -339,7 +339,7 @@ impl<'a> Survey<'a> {
         let mut words = vec!["drivescope".to_owned(), verb.to_owned(), format!("--resume={id}")];
         match instrument {
             Instrument::Wsat => words.push(format!("--device={}", self.subject.name)),
-            _ => words.push(self.subject.name.clone()),
+            _ => words.push(self.subject.name.to_string()),
         }
         words.extend(self.consent());
         words.extend(self.around());
@@ -367,7 +367,7 @@ impl<'a> Survey<'a> {
     fn words(&self, instrument: Instrument, allotted: Allotted) -> Vec<String> {
         let mut words = vec!["drivescope".to_owned()];
         words.extend(instrument.verb().iter().map(|word| (*word).to_owned()));
-        words.push(self.subject.name.clone());
+        words.push(self.subject.name.to_string());
         let (info, sort) = (&self.subject.info, self.subject.sort);
         let told = (info, sort, self.shown());
         words.extend(parts::flags(instrument, allotted, told, self.asked.may_write));

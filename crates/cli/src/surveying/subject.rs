@@ -1,11 +1,11 @@
 //! What is surveyed, as it stands before anything is measured.
 
 use std::fs;
-use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
 use block::health::Health;
 use block::{Bytes, DriveIdentity, DriveInfo, DriveKind, Environment as _, Stack, Target as _};
+use drives::TargetSpec;
 use linux::sysfs::Roots;
 use survey::parts::Sort;
 
@@ -23,7 +23,7 @@ pub const EMBEDDED: &str = "sim:usb-8m";
 /// What is surveyed.
 pub struct Subject {
     /// As the user named it.
-    pub name: String,
+    pub name: TargetSpec,
     /// Why it was taken, when the user named none.
     pub chosen: Option<String>,
     /// What it says of itself.
@@ -43,29 +43,28 @@ impl Subject {
     ///
     /// # Errors
     /// When there is none.
-    pub fn of(name: &str, chosen: Option<String>) -> Result<Subject> {
-        if name.starts_with("sim:") {
-            return Subject::of_virtual(name, chosen);
+    pub fn of(name: TargetSpec, chosen: Option<String>) -> Result<Subject> {
+        match &name {
+            TargetSpec::Virtual(spec) => {
+                let target = spec.open()?;
+                let mut environment = target.environment();
+                let health = Health::of_virtual(target.info(), &environment.snapshot());
+                let (info, stack) = (target.info().clone(), environment.stack().clone());
+                let told = Subject::told(name, info, stack, chosen);
+                Ok(Subject { health: vec![health], ..told })
+            }
+            TargetSpec::Null => {
+                let info = DriveInfo { kind: DriveKind::Null, ..unopened(name.as_str()) };
+                Ok(Subject::told(name, info, null_stack(), chosen))
+            }
+            TargetSpec::Path(_) => Subject::of_real(name, chosen),
         }
-        if name == "null:" {
-            let info = DriveInfo { kind: DriveKind::Null, ..unopened(name) };
-            return Ok(Subject::told(info, null_stack(), chosen));
-        }
-        Subject::of_real(name, chosen)
-    }
-
-    fn of_virtual(name: &str, chosen: Option<String>) -> Result<Subject> {
-        let target = sim::open(name)?;
-        let mut environment = target.environment();
-        let health = Health::of_virtual(target.info(), &environment.snapshot());
-        let told = Subject::told(target.info().clone(), environment.stack().clone(), chosen);
-        Ok(Subject { name: name.to_owned(), health: vec![health], ..told })
     }
 
     /// Of a target that is who its name says.
-    fn told(info: DriveInfo, stack: Stack, chosen: Option<String>) -> Subject {
+    fn told(name: TargetSpec, info: DriveInfo, stack: Stack, chosen: Option<String>) -> Subject {
         Subject {
-            name: info.name.clone(),
+            name,
             chosen,
             identity: identity_by_name(&info),
             sort: Sort::of(&info, &stack, false),
@@ -75,30 +74,30 @@ impl Subject {
         }
     }
 
-    fn of_real(name: &str, chosen: Option<String>) -> Result<Subject> {
-        let (path, roots) = (Path::new(name), Roots::default());
+    fn of_real(name: TargetSpec, chosen: Option<String>) -> Result<Subject> {
+        let (path, roots) = (name.as_path(), Roots::default());
         let meta = fs::metadata(path).with_context(|| {
             format!("{name}: cannot be surveyed; name a directory, a file, a device or a virtual drive, such as {EMBEDDED}")
         })?;
         outputs::protect(path)?;
         let stack = linux::stack::resolve(&roots, path)?;
-        let mut info = unopened(name);
+        let mut info = unopened(name.as_str());
         if !meta.is_dir() {
             info.capacity_bytes = linux::target::size_of(path)?;
-            enough(name, info.capacity_bytes)?;
+            enough(&name, info.capacity_bytes)?;
         }
         if !meta.is_dir() && !meta.is_file() {
             info.kind = DriveKind::BlockDevice;
         }
         linux::describe::describe(&roots, &stack, &mut info);
         Ok(Subject {
-            name: name.to_owned(),
             chosen,
             identity: linux::describe::identify(&roots, &stack, path, &info),
             sort: Sort::of(&info, &stack, meta.is_dir()),
             info,
             stack,
-            health: health::of(name)?,
+            health: health::of(&name)?,
+            name,
         })
     }
 
@@ -106,11 +105,12 @@ impl Subject {
     ///
     /// # Errors
     /// When what the user named is not there.
-    pub fn chosen(target: Option<&str>) -> Result<Subject> {
+    pub fn chosen(target: Option<&TargetSpec>) -> Result<Subject> {
         if let Some(name) = target {
-            return Subject::of(name, None);
+            return Subject::of(name.clone(), None);
         }
-        match Subject::of(".", Some("no target was named: the current directory".to_owned())) {
+        let why = "no target was named: the current directory";
+        match Subject::of(TargetSpec::of("."), Some(why.to_owned())) {
             Ok(here) if here.sort != Sort::NoMedium && !here.stack.is_memory() => Ok(here),
             Ok(_) => Subject::embedded("the current directory lies in this machine's memory"),
             Err(error) => {
@@ -125,7 +125,7 @@ impl Subject {
     /// Those of `sim`.
     pub fn embedded(why: &str) -> Result<Subject> {
         let chosen = format!("no target was named, and {why}; so this is a virtual drive");
-        Subject::of(EMBEDDED, Some(chosen))
+        Subject::of(TargetSpec::of(EMBEDDED), Some(chosen))
     }
 
     /// True for what nobody loses anything on.
@@ -134,7 +134,7 @@ impl Subject {
     }
 }
 
-fn enough(name: &str, size: Bytes) -> Result<()> {
+fn enough(name: &TargetSpec, size: Bytes) -> Result<()> {
     if size < SMALLEST {
         bail!(
             "{name} has {}, and a survey reads blocks of {}\nhint: name a larger file, its directory or a device",

@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 use block::Bytes;
+use drives::TargetSpec;
 use pts::estimate::Estimate;
 use pts::options::Options;
 use report::Style;
@@ -22,15 +23,15 @@ pub struct Planned {
 ///
 /// # Errors
 /// When the target cannot be looked at.
-pub fn estimate(options: &Options, target: &str) -> Result<Planned> {
-    let (capacity, rate) = if target.starts_with("sim:") {
-        let opened = sim::open(target)?;
-        let info = block::Target::info(&opened);
-        (info.capacity_bytes, info.link_bytes_per_s)
-    } else if target == "null:" {
-        (Bytes::gib(1024), None)
-    } else {
-        (linux::target::size_of(std::path::Path::new(target))?, None)
+pub fn estimate(options: &Options, target: &TargetSpec) -> Result<Planned> {
+    let (capacity, rate) = match target {
+        TargetSpec::Virtual(spec) => {
+            let opened = spec.open()?;
+            let info = block::Target::info(&opened);
+            (info.capacity_bytes, info.link_bytes_per_s)
+        }
+        TargetSpec::Null => (Bytes::gib(1024), None),
+        TargetSpec::Path(path) => (linux::target::size_of(path.as_ref())?, None),
     };
     let estimate = Estimate::of(options, capacity, rate);
     let writes = estimate.bytes_max.map_or(Writes::Unbounded, |most| Writes::AtMost(Bytes(most)));
@@ -42,7 +43,12 @@ impl Planned {
     ///
     /// # Errors
     /// [`Refused`].
-    pub fn refuse(&self, target: &str, budget: Option<Bytes>, tbw: Option<Bytes>) -> Result<()> {
+    pub fn refuse(
+        &self,
+        target: &TargetSpec,
+        budget: Option<Bytes>,
+        tbw: Option<Bytes>,
+    ) -> Result<()> {
         let least = Bytes(self.estimate.bytes_min);
         for (flag, limit) in [("--write-budget", budget), ("--tbw", tbw)] {
             if let Some(limit) = limit.filter(|limit| least > *limit) {

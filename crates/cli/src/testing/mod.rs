@@ -12,6 +12,7 @@ use std::sync::atomic::AtomicBool;
 use anyhow::{Context as _, Result, anyhow, bail};
 use block::DriveKind;
 use clap::ValueEnum as _;
+use drives::TargetSpec;
 use linux::purge::Method;
 use pts::body::Body;
 use pts::desk::Halt;
@@ -43,7 +44,7 @@ pub use documents::instrument::PTS as SCHEMA;
 struct Job<'a> {
     /// What the user called it: `pts iops`.
     verb: String,
-    target: String,
+    target: TargetSpec,
     options: Options,
     args: &'a PtsArgs,
     purge: PurgeArgs,
@@ -76,14 +77,14 @@ const BESIDE_RESUME: [&str; 17] = [
 ///
 /// # Errors
 /// What makes it impossible; [`Refused`] inside when it is refused for safety.
-pub fn run(test: TestName, target: &str, args: &PtsArgs) -> Result<Exit> {
+pub fn run(test: TestName, target: &TargetSpec, args: &PtsArgs) -> Result<Exit> {
     let options = options(test, args)?;
     options.check()?;
     args.output.live.check()?;
     check_outputs(&args.output)?;
     let planned = ask::estimate(&options, target)?;
     planned.refuse(target, args.consent.write_budget, args.tbw)?;
-    if args.plan && target.starts_with("sim:") && !args.output.json {
+    if args.plan && target.is_virtual() && !args.output.json {
         talk::note(
             "time is the virtual drive's own: the tests take as long as it takes to compute them",
         );
@@ -101,9 +102,9 @@ pub fn run(test: TestName, target: &str, args: &PtsArgs) -> Result<Exit> {
 /// As [`run`] and [`resume`].
 pub fn make(args: &PtsArgs, given: &Given) -> Result<Made> {
     let (job, writes) = match &args.resume {
-        Some(run) => resumed(run, args.device.as_deref(), args, given)?,
+        Some(run) => resumed(run, args.device.as_ref(), args, given)?,
         None => {
-            let (test, target) = args.test.zip(args.target.as_deref()).context("no test")?;
+            let (test, target) = args.test.zip(args.target.as_ref()).context("no test")?;
             let options = options(test, args)?;
             options.check()?;
             let planned = ask::estimate(&options, target)?;
@@ -116,7 +117,7 @@ pub fn make(args: &PtsArgs, given: &Given) -> Result<Made> {
 
 fn job<'a>(
     test: TestName,
-    target: &str,
+    target: &TargetSpec,
     (options, writes): (Options, Writes),
     args: &'a PtsArgs,
 ) -> Result<(Job<'a>, Writes)> {
@@ -124,7 +125,7 @@ fn job<'a>(
     let word = test.to_possible_value().map(|value| value.get_name().to_owned());
     let job = Job {
         verb: format!("pts {}", word.unwrap_or_default()),
-        target: target.to_owned(),
+        target: target.clone(),
         options,
         args,
         purge: PurgeArgs::part(target, args.purge_method),
@@ -137,7 +138,12 @@ fn job<'a>(
 ///
 /// # Errors
 /// As [`run`], and when the drive is not the one of the record.
-pub fn resume(name: &str, target: Option<&str>, args: &PtsArgs, given: &Given) -> Result<Exit> {
+pub fn resume(
+    name: &str,
+    target: Option<&TargetSpec>,
+    args: &PtsArgs,
+    given: &Given,
+) -> Result<Exit> {
     let going_on = || {
         let (job, writes) = resumed(name, target, args, given)?;
         job.run(writes)
@@ -150,7 +156,7 @@ pub fn resume(name: &str, target: Option<&str>, args: &PtsArgs, given: &Given) -
 
 fn resumed<'a>(
     name: &str,
-    target: Option<&str>,
+    target: Option<&TargetSpec>,
     args: &'a PtsArgs,
     given: &Given,
 ) -> Result<(Job<'a>, Writes)> {
@@ -172,7 +178,7 @@ fn resumed<'a>(
         options.write_budget = args.consent.write_budget;
     }
     let told = |name: &str| run.setup[name].as_str().map(str::to_owned);
-    let target = target.map(str::to_owned).or_else(|| told("target"));
+    let target = target.cloned().or_else(|| run.setup["target"].as_str().map(TargetSpec::of));
     let target = target.with_context(|| format!("{id}: does not say what it is of"))?;
     let verb = told("verb").unwrap_or_else(|| "pts".to_owned());
     let purge = told("purge").unwrap_or_else(|| "auto".to_owned());
@@ -192,14 +198,14 @@ fn resumed<'a>(
 }
 
 /// Refuses what can do nothing without writing, when it may not.
-fn must_write(target: &str, consent: &PtsConsentArgs) -> Result<()> {
-    if target.starts_with("sim:") || target == "null:" || consent.write {
+fn must_write(target: &TargetSpec, consent: &PtsConsentArgs) -> Result<()> {
+    if !target.is_real() || consent.write {
         return Ok(());
     }
     opening::check_name(target, "tested")?;
     Err(Refused(format!(
         "{target}: pts writes all over the drive, and what it holds is lost; add {}",
-        consent::flags_for(target)
+        consent::flags_for(target.as_str())
     ))
     .into())
 }
@@ -270,7 +276,7 @@ impl Job<'_> {
         let how = &self.args.consent;
         opening::tell_without_effect(&self.target, how.engine, how.cpus.as_deref(), &[]);
         let place = Place {
-            name: &self.target,
+            target: &self.target,
             engine: self.args.consent.engine,
             cpus: self.args.consent.cpus.as_deref(),
             buffered: false,
@@ -305,7 +311,7 @@ impl Job<'_> {
             is_quiet: self.args.output.no_progress,
             by_default: true,
             verb: &self.verb,
-            target: &self.target,
+            target: self.target.as_str(),
         })?;
         progress.tell(|model| model.is_open = true);
         let progress = progress.once();
@@ -350,7 +356,7 @@ impl Job<'_> {
         };
         let summary = Summary {
             verb: self.verb.clone(),
-            target: self.target.clone(),
+            target: self.target.to_string(),
             drive: recording::words(identity),
             headline: views::pts::headline(&bodies),
         };
@@ -398,7 +404,7 @@ impl Job<'_> {
                 let words = halt.map(|halt| halt.to_string()).unwrap_or_default();
                 return Err(Refused(words).into());
             }
-            Some(halt) => return Err(anyhow!(halt).context(self.target.clone())),
+            Some(halt) => return Err(anyhow!(halt).context(self.target.to_string())),
             None => {}
         }
         Ok(if bodies.iter().all(Body::is_steady) { Exit::Done } else { Exit::No })

@@ -1,6 +1,5 @@
 //! An open drive as a rig that tests work on.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -90,7 +89,7 @@ impl<R> Visitor for Tester<'_, '_, R> {
                 ),
             })
         };
-        let device = Path::new(&args.device);
+        let device = args.device.as_path();
         let counted = || keep::counted(device);
         let mut rig = TargetRig {
             target,

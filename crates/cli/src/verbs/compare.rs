@@ -7,6 +7,7 @@ use std::thread;
 
 use anyhow::{Context as _, Result, anyhow, bail};
 use documents::Decode as _;
+use drives::TargetSpec;
 use mark::compare::{
     Comparison, Measured, RunLatencies, Side, SideSession, Verdict, compare, letter, of_sessions,
 };
@@ -49,7 +50,7 @@ const BLOCKS: &str = "blocks";
 pub fn main(args: &CompareArgs, given: &Given) -> Result<Exit> {
     args.load.check()?;
     let found: Vec<Found> =
-        args.sides.iter().map(|name| find(name, args)).collect::<Result<_>>()?;
+        args.sides.iter().map(|side| find(side, args)).collect::<Result<_>>()?;
     let live: Vec<usize> =
         (0..found.len()).filter(|&side| matches!(found[side], Found::Target)).collect();
     let is_told_how = given.any_of::<LoadArgs>() || HOW.iter().any(|flag| given.has(flag));
@@ -69,7 +70,7 @@ pub fn main(args: &CompareArgs, given: &Given) -> Result<Exit> {
             Found::Target => {
                 let (one, blocks) = measured.next().context("a side was not measured")?;
                 let is_run = !args.record.no_record;
-                let side = side(name, &one.document, is_run, Some(blocks));
+                let side = side(name.as_str(), &one.document, is_run, Some(blocks));
                 sides.push((side, one.document.body.clone(), Some(one.latencies().clone())));
                 made.push(one);
             }
@@ -92,7 +93,7 @@ pub fn main(args: &CompareArgs, given: &Given) -> Result<Exit> {
     }
     let mut exit = answer(&comparison, args.tolerance);
     // What a comparison of the same sides is made with later.
-    let mut names = args.sides.clone();
+    let mut names: Vec<String> = args.sides.iter().map(TargetSpec::to_string).collect();
     for (one, side) in made.into_iter().zip(live) {
         let id = one.id().map(ToString::to_string);
         // What a mark's numbers are worth by themselves is not asked here.
@@ -163,10 +164,8 @@ fn differ(sides: &[&Side]) -> Result<()> {
     Ok(())
 }
 
-fn find(name: &str, args: &CompareArgs) -> Result<Found> {
-    if name.starts_with("sim:") || name == "null:" {
-        return Ok(Found::Target);
-    }
+fn find(side: &TargetSpec, args: &CompareArgs) -> Result<Found> {
+    let TargetSpec::Path(name) = side else { return Ok(Found::Target) };
     // Where runs are recorded it is a directory, too, which nobody means to measure.
     if name.parse::<RunId>().is_ok() {
         return of_run(name, args);
@@ -187,7 +186,7 @@ fn find(name: &str, args: &CompareArgs) -> Result<Found> {
 fn in_sessions(name: &str, args: &CompareArgs) -> Result<Found> {
     let (mut sides, mut bodies) = (Vec::new(), Vec::new());
     for part in name.split(',') {
-        match find(part, args)? {
+        match find(&TargetSpec::of(part), args)? {
             Found::Recorded(side, body, _) => {
                 sides.push(side);
                 bodies.push(*body);
@@ -296,7 +295,7 @@ fn measure(args: &CompareArgs, live: &[usize]) -> Result<Vec<(Made, String)>> {
         }
     }
     let blocks = plan.schedule.runs.saturating_add(args.load.discard_first);
-    let names: Vec<String> = live.iter().map(|&side| args.sides[side].clone()).collect();
+    let names: Vec<String> = live.iter().map(|&side| args.sides[side].to_string()).collect();
     let turns = Turns::among(&names, seed, blocks, !args.no_progress);
     let Some(first) = turns.first() else { return Ok(Vec::new()) };
     let _orderly = linux::signals::orderly(&first.cancel());
@@ -362,10 +361,10 @@ fn alone(
     comparison: &str,
     turn: &Turn,
 ) -> Result<Made> {
-    let name = &args.sides[side];
+    let named = &args.sides[side];
     let target = TargetArgs {
         anyway: true,
-        target: name.clone(),
+        target: named.clone(),
         size: args.size,
         span: args.span,
         engine: args.engine,
@@ -386,7 +385,7 @@ fn alone(
     };
     // Two virtual drives of one kind are two drives, unless they are named as one.
     let own = Rng::for_path(seed, &[side as u64]).next_u64();
-    let is_drawn = name.starts_with("sim:") && !name.contains("seed=");
+    let is_drawn = named.as_virtual().is_some_and(|spec| !spec.has_seed());
     let drive_seed = is_drawn.then_some(own);
     let run_id: RunId = run_id(own);
     let default_size = default_size(&args.load);

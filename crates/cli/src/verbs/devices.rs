@@ -1,6 +1,7 @@
 //! `drivescope devices`: what can be measured here, and what must not be touched.
 
 use anyhow::{Context as _, Result, bail};
+use drives::TargetSpec;
 use linux::devices::{self, Device};
 use linux::gate;
 use linux::sysfs::Roots;
@@ -28,8 +29,9 @@ pub fn main(args: &DevicesArgs) -> Result<Exit> {
     devices::told(&roots).context("what is here cannot be listed; a container may hide /sys")?;
     let mut devices = devices::list(&roots);
     for name in &args.devices {
-        if name.starts_with("sim:") {
-            bail!("{name}: is a virtual drive; drivescope sim show {} describes it", quoted(name));
+        if name.is_virtual() {
+            let quoted = quoted(name.as_str());
+            bail!("{name}: is a virtual drive; drivescope sim show {quoted} describes it");
         }
         if !devices.iter().any(|device| is_named(device, name)) {
             let known: Vec<_> = devices.iter().map(|d| d.path.display().to_string()).collect();
@@ -54,7 +56,8 @@ pub fn main(args: &DevicesArgs) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-fn is_named(device: &Device, name: &str) -> bool {
+fn is_named(device: &Device, name: &TargetSpec) -> bool {
+    let name = name.as_str();
     let short = name.strip_prefix("/dev/").unwrap_or(name);
     let link = std::fs::canonicalize(name).ok();
     device.identity.name == short

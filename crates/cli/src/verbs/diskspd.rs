@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 
 use anyhow::{Context as _, Result};
+use drives::TargetSpec;
 use mark::diskspd::{Options, UsageError};
 
 use crate::args::diskspd_help;
@@ -34,5 +35,6 @@ pub fn main(called: &str, args: &[OsString]) -> Result<Exit> {
         }
         parsed => parsed?,
     };
-    Face { command_line, options: &options, said: &said }.carry_out()
+    let targets = options.targets.iter().map(|name| TargetSpec::of(name)).collect();
+    Face { command_line, options: &options, said: &said, targets }.carry_out()
 }

@@ -9,6 +9,7 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context as _, Result, anyhow, bail};
 use block::{Bytes, EngineChoice, Nanos};
+use drives::TargetSpec;
 use engine::Bench;
 use probe::flashbench::face::{FaceError, Options, Row, UsageError, run};
 use probe::flashbench::judge;
@@ -99,7 +100,7 @@ fn own_words(words: Vec<String>) -> Result<(Said, Vec<String>)> {
 
 fn place(options: &Options, said: Said) -> ProbePlaceArgs {
     ProbePlaceArgs {
-        target: Some(options.device.clone()),
+        target: Some(TargetSpec::of(&options.device)),
         region: None,
         engine: said.engine,
         cpus: None,

@@ -6,6 +6,7 @@ use std::path::Path;
 use anyhow::{Context as _, Result, bail};
 use block::health::{Change, Health, Standing};
 use block::{Environment, Layer, Leaf, Medium, Stack, Target, WallClock};
+use drives::{TargetSpec, VirtualSpec};
 use linux::health::{self, Manner, Protocol, Subject};
 use linux::passthrough::{Commands, Device, Playback, Recorder};
 use linux::sysfs::Roots;
@@ -13,7 +14,7 @@ use record::RunId;
 use report::Style;
 use serde::{Deserialize, Serialize};
 
-use crate::args::HealthArgs;
+use crate::args::{HealthArgs, Patient, RECORDING};
 use crate::durable;
 use crate::envelope::{SystemClock, document};
 use crate::exit::Exit;
@@ -22,9 +23,6 @@ use crate::{outputs, talk};
 
 /// The form of the body.
 const SCHEMA: &str = "drivescope.health/1";
-
-/// What names a recording of commands.
-const RECORDING: &str = "commands:";
 
 #[derive(Serialize)]
 struct Body {
@@ -42,7 +40,9 @@ struct Body {
 pub fn main(args: &HealthArgs) -> Result<Exit> {
     args.record_commands.as_deref().map_or(Ok(()), outputs::declare)?;
     let earlier = args.since.as_deref().map(earlier).transpose()?;
-    originals::tell_of(Path::new(&args.device));
+    if let Patient::Drive(target) = &args.device {
+        originals::tell_of(target.as_path());
+    }
     let (stack, drives) = ask(args)?;
     let changes =
         earlier.map(|earlier| changes(&earlier, &drives)).transpose().with_context(|| {
@@ -53,7 +53,7 @@ pub fn main(args: &HealthArgs) -> Result<Exit> {
     if args.json {
         let run_id = RunId::new(SystemClock.now(), u64::from(std::process::id()));
         let changes = changes.unwrap_or_default();
-        let body = Body { target: args.device.clone(), stack, drives, changes };
+        let body = Body { target: args.device.to_string(), stack, drives, changes };
         talk::document(&document(SCHEMA, run_id, &SystemClock, body))?;
     } else {
         let listing = views::health::listing(&drives, changes.as_deref());
@@ -66,29 +66,30 @@ pub fn main(args: &HealthArgs) -> Result<Exit> {
 ///
 /// # Errors
 /// When the target is not there.
-pub fn of(target: &str) -> Result<Vec<Health>> {
-    let device = target.to_owned();
+pub fn of(target: &TargetSpec) -> Result<Vec<Health>> {
+    let device = Patient::Drive(target.clone());
     let args = HealthArgs { device, json: false, since: None, wake: false, record_commands: None };
     ask(&args).map(|(_, drives)| drives)
 }
 
 fn ask(args: &HealthArgs) -> Result<(Stack, Vec<Health>)> {
     let manner = Manner { may_wake: args.wake };
-    let is_real = !args.device.starts_with("sim:") && !args.device.starts_with(RECORDING);
+    let is_real = match &args.device {
+        Patient::Drive(target) => !target.is_virtual(),
+        Patient::Recording(_) => false,
+    };
     if !is_real && args.record_commands.is_some() {
         bail!("--record-commands is for real drives, and {} is none", args.device);
     }
-    if args.device.starts_with("sim:") {
-        return of_virtual(&args.device);
-    }
-    match args.device.strip_prefix(RECORDING) {
-        Some(file) => of_recording(Path::new(file), manner),
-        None => of_real(args, manner),
+    match &args.device {
+        Patient::Drive(TargetSpec::Virtual(spec)) => of_virtual(spec),
+        Patient::Drive(target) => of_real(target, args, manner),
+        Patient::Recording(file) => of_recording(file, manner),
     }
 }
 
-fn of_virtual(name: &str) -> Result<(Stack, Vec<Health>)> {
-    let target = sim::open(name)?;
+fn of_virtual(spec: &VirtualSpec) -> Result<(Stack, Vec<Health>)> {
+    let target = spec.open()?;
     let mut environment = target.environment();
     let health = Health::of_virtual(target.info(), &environment.snapshot());
     Ok((environment.stack().clone(), vec![health]))
@@ -110,25 +111,23 @@ fn of_recording(file: &Path, manner: Manner) -> Result<(Stack, Vec<Health>)> {
     Ok((Stack { layers: vec![layer], leaves: vec![leaf] }, vec![health]))
 }
 
-fn of_real(args: &HealthArgs, manner: Manner) -> Result<(Stack, Vec<Health>)> {
+fn of_real(target: &TargetSpec, args: &HealthArgs, manner: Manner) -> Result<(Stack, Vec<Health>)> {
     let roots = Roots::default();
-    let path = Path::new(&args.device);
+    let path = target.as_path();
     // What other programs ask is the controller, and a health is of what data lies on.
     let is_controller = path.strip_prefix("/dev").is_ok_and(|name| {
         !name.as_os_str().is_empty() && roots.sys.join("class/nvme").join(name).exists()
     });
     if is_controller {
         bail!(
-            "{0}: is a controller; name one of its namespaces, such as {0}n1 (drivescope devices lists them)",
-            args.device
+            "{target}: is a controller; name one of its namespaces, such as {target}n1 (drivescope devices lists them)"
         );
     }
     let stack = linux::stack::resolve(&roots, path)?;
     if args.record_commands.is_some() && stack.leaves.len() != 1 {
         let names: Vec<_> = stack.leaves.iter().map(|leaf| leaf.name.as_str()).collect();
         bail!(
-            "--record-commands records one drive, and below {} there are {}; name one of them",
-            args.device,
+            "--record-commands records one drive, and below {target} there are {}; name one of them",
             names.join(", ")
         );
     }

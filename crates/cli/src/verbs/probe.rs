@@ -21,7 +21,7 @@ pub fn main(args: &ProbeArgs, given: &Given) -> Result<Exit> {
         return restore::main(run, &args.chain);
     }
     let Some(verb) = &args.verb else {
-        is_something(args.chain.place.name())?;
+        is_something(args.chain.place.target().as_str())?;
         return all(&args.chain, given);
     };
     if let ProbeVerb::Scatter(args) = verb {
@@ -63,7 +63,7 @@ fn task(verb: &ProbeVerb) -> (Task, &PlainArgs) {
         ProbeVerb::SlcCache(args) => (Task::SlcCache(Default::default()), args),
         ProbeVerb::Surface(args) => (Task::Surface(Default::default()), args),
         ProbeVerb::Capacity(args) => {
-            let is_real = !args.plain.place.name().starts_with("sim:");
+            let is_real = !args.plain.place.target().is_virtual();
             let options = capacity::Options {
                 keeps: !args.destructive && !args.full,
                 full: args.full,

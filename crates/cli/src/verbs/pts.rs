@@ -12,7 +12,7 @@ use crate::testing;
 /// What makes it impossible.
 pub fn main(args: &PtsArgs, given: &Given) -> Result<Exit> {
     match (&args.resume, args.test, &args.target) {
-        (Some(run), ..) => testing::resume(run, args.device.as_deref(), args, given),
+        (Some(run), ..) => testing::resume(run, args.device.as_ref(), args, given),
         (None, Some(test), Some(target)) => testing::run(test, target, args),
         (None, ..) => {
             anyhow::bail!("name a test and a target, such as: drivescope pts wsat sim:mlc-nvme")

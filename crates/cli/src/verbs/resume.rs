@@ -8,7 +8,6 @@ use workload::plan::Plan;
 use crate::args::{Given, KeepArgs, OutputArgs, TargetArgs};
 use crate::exit::Exit;
 use crate::measure::Job;
-use crate::opening::is_nobodys;
 use crate::recording::{self, Course};
 use crate::records;
 use crate::session::Session;
@@ -120,9 +119,9 @@ fn is_recorded(engine: EngineChoice, setup: &Setup) -> bool {
 /// When the kernel refuses it here.
 fn check_engine(id: &RunId, target: &TargetArgs) -> Result<()> {
     let engine = target.engine.first();
-    let refused = match is_nobodys(&target.target) {
-        true => None,
-        false => linux::engines::probe(engine).err().filter(linux::engines::is_refusal),
+    let refused = match target.target.is_real() {
+        false => None,
+        true => linux::engines::probe(engine).err().filter(linux::engines::is_refusal),
     };
     let Some(error) = refused else { return Ok(()) };
     let others = if engine == EngineKind::IoUring { "libaio" } else { "psync" };

@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, anyhow, bail};
 use block::Bytes;
+use drives::TargetSpec;
 use workload::plan::Plan;
 
 use crate::args::{Given, KeepArgs, OutputArgs, RecordArgs, RunArgs, TargetArgs};
 use crate::exit::Exit;
 use crate::measure::Job;
-use crate::opening::is_nobodys;
 use crate::recording::Course;
 use crate::session::Session;
 use crate::setup::Setup;
@@ -34,7 +34,8 @@ pub fn main(args: &RunArgs, given: &Given) -> Result<Exit> {
         };
         let (path, target, given) = match path {
             Some(name) if !given.has("target") && !is_plan(name) => {
-                let named = TargetArgs { target: name.display().to_string(), ..target.clone() };
+                let named = TargetSpec::of(&name.display().to_string());
+                let named = TargetArgs { target: named, ..target.clone() };
                 (None, named, given.clone().and("target"))
             }
             path => (path.as_ref(), target.clone(), given.clone()),
@@ -90,11 +91,11 @@ pub fn file_size(plan: &Plan) -> Bytes {
 /// When it cannot be read or is no plan.
 pub fn read(path: &Path) -> Result<Plan> {
     let name = path.display();
-    let is_target = |name: &&str| {
-        let is_device = || metadata(name).is_ok_and(|meta| meta.file_type().is_block_device());
-        is_nobodys(name) || is_device()
+    let is_target = |target: &TargetSpec| {
+        let is_device = || metadata(path).is_ok_and(|meta| meta.file_type().is_block_device());
+        !target.is_real() || is_device()
     };
-    if let Some(target) = path.to_str().filter(is_target) {
+    if let Some(target) = TargetSpec::of_argument(path).filter(is_target) {
         bail!(
             "{target}: is a target, and a plan stands before it: drivescope run PLAN.toml {target} ({PLANS})"
         );

@@ -24,9 +24,8 @@ pub fn main(args: &SimArgs) -> Result<Exit> {
             talk::result(&report::render_listing(&listing, Style::default()))?;
         }
         SimVerb::Show { model, json } => {
-            let spec = spec(model);
-            let description = sim::show(&spec)?;
-            opening::note_rounding(&spec, description.info.capacity_bytes);
+            let description = model.describe()?;
+            opening::note_rounding(model, description.info.capacity_bytes);
             if *json {
                 print_json("drivescope.sim.show/1", &description)?;
             } else {
@@ -37,9 +36,4 @@ pub fn main(args: &SimArgs) -> Result<Exit> {
         SimVerb::Serve(args) => return serve::main(args),
     }
     Ok(Exit::Done)
-}
-
-/// What names a model, with or without `sim:` in front.
-fn spec(model: &str) -> String {
-    if model.starts_with("sim:") { model.to_owned() } else { format!("sim:{model}") }
 }

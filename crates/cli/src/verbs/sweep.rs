@@ -177,7 +177,7 @@ fn check_engine(sweep: &Sweep, target: &TargetArgs) -> Result<()> {
         return Ok(());
     }
     let name = &target.target;
-    if name.starts_with("sim:") || name == "null:" {
+    if !name.is_real() {
         bail!(
             "{name}: is not reached through the kernel, so it is the same by any engine: leave out --vary engine, or \
              name a directory, a file or a device"

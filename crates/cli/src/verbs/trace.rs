@@ -16,10 +16,10 @@ use std::path::{Path, PathBuf};
 use ::trace::import::Options;
 use ::trace::{Existing, Source, TraceError};
 use anyhow::{Result, anyhow, bail};
+use drives::TargetSpec;
 
 use crate::args::{TraceArgs, TraceVerb};
 use crate::exit::Exit;
-use crate::opening::is_nobodys;
 use crate::outputs;
 use crate::whose::{self, Reader};
 
@@ -43,8 +43,8 @@ pub fn main(args: &TraceArgs) -> Result<Exit> {
 /// # Errors
 /// Those of reading it; where another verb is for the file, that one is named.
 pub fn opened(files: &[PathBuf], options: &Options) -> Result<Box<dyn Source>> {
-    if let Some(drive) = files.iter().filter_map(|file| file.to_str()).find(|file| is_nobodys(file))
-    {
+    let mut targets = files.iter().filter_map(|file| TargetSpec::of_argument(file));
+    if let Some(drive) = targets.find(|target| !target.is_real()) {
         bail!("{drive}: is a drive, and a trace belongs there; drives stand behind it");
     }
     ::trace::import::open(files, options).map_err(|error| {

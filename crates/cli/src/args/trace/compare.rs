@@ -3,8 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-
-use crate::args::named;
+use drives::TargetSpec;
 
 use super::{PlayArgs, ReadingArgs, RunRecordArgs};
 
@@ -22,11 +21,11 @@ pub struct TraceCompareArgs {
     #[arg(value_name = "TRACE")]
     pub trace: PathBuf,
     /// Block device, file, or virtual drive (sim:sata-a)
-    #[arg(value_name = "DRIVE-A", value_parser = named)]
-    pub a: String,
+    #[arg(value_name = "DRIVE-A")]
+    pub a: TargetSpec,
     /// The other
-    #[arg(value_name = "DRIVE-B", value_parser = named)]
-    pub b: String,
+    #[arg(value_name = "DRIVE-B")]
+    pub b: TargetSpec,
     /// Rounds on each drive; 6 are the fewest that have a 95% interval
     #[arg(long, value_name = "N", default_value_t = 6, help_heading = "Repetition",
           value_parser = clap::value_parser!(u32).range(1..=1000))]

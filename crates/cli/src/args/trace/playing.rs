@@ -2,6 +2,7 @@
 
 use block::{Bytes, EngineChoice, Nanos};
 use clap::{Args, ValueEnum};
+use drives::TargetSpec;
 use workload::units::{parse_bytes, parse_nanos};
 
 use crate::args::{Cpus, KeepArgs, PlaceArgs, Span, cpus, hazard, lasting, named, span};
@@ -68,8 +69,8 @@ pub struct PlayArgs {
     #[arg(long, value_enum, default_value_t = ModeName::Timed, help_heading = "Time")]
     pub mode: ModeName,
     /// outstanding: derive what was outstanding by a timed replay on this drive, for a trace without completions
-    #[arg(long, value_name = "DRIVE", help_heading = "Time", value_parser = named)]
-    pub reference: Option<String>,
+    #[arg(long, value_name = "DRIVE", help_heading = "Time")]
+    pub reference: Option<TargetSpec>,
     /// outstanding: what is counted
     #[arg(long, value_enum, default_value_t = CountName::Blocks, help_heading = "Time")]
     pub count: CountName,

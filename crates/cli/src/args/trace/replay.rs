@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 use clap::builder::{PathBufValueParser, TypedValueParser as _};
+use drives::TargetSpec;
 
-use crate::args::{LiveArgs, named, trace_file};
+use crate::args::{LiveArgs, trace_file};
 
 use super::{PlayArgs, ReadingArgs, RunRecordArgs};
 
@@ -25,8 +26,8 @@ pub struct TraceReplayArgs {
     #[arg(value_name = "TRACE")]
     pub trace: PathBuf,
     /// Block device, file, or virtual drive (sim:sata-a, null:)
-    #[arg(value_name = "TARGET", value_parser = named)]
-    pub target: String,
+    #[arg(value_name = "TARGET")]
+    pub target: TargetSpec,
     #[command(flatten)]
     pub play: PlayArgs,
     /// Check the times of issue against the kernel's own tracepoints

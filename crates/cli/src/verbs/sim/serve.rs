@@ -61,9 +61,8 @@ struct End<'a> {
 /// # Errors
 /// When there is no such model, or the drive cannot be put up or fails as a whole.
 pub fn main(args: &ServeArgs) -> Result<Exit> {
-    let spec = super::spec(&args.model);
-    let target = sim::open(&spec)?;
-    opening::note_rounding(&spec, target.info().capacity_bytes);
+    let target = args.model.open()?;
+    opening::note_rounding(&args.model, target.info().capacity_bytes);
     let info = target.info().clone();
     let backing = match &args.store {
         Some(directory) => Backing::Directory(directory.clone()),
@@ -72,7 +71,7 @@ pub fn main(args: &ServeArgs) -> Result<Exit> {
     let options = Options {
         mountpoint: args.mountpoint.clone(),
         backing,
-        source: spec.clone(),
+        source: args.model.to_string(),
         date: SystemClock.now(),
     };
     // Before the drive is up, so that no signal ends the process and leaves a dead mount.
@@ -98,7 +97,7 @@ pub fn main(args: &ServeArgs) -> Result<Exit> {
         let end = End { file, served_ns: span, was_busy, tally: &tally };
         print_json("drivescope.sim.served/1", &end)?;
     } else {
-        let listing = super::served::listing(&spec, span, &tally);
+        let listing = super::served::listing(args.model.as_str(), span, &tally);
         talk::result(&report::render_listing(&listing, Style::default()))?;
     }
     Ok(Exit::Done)

@@ -3,6 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use anyhow::{Context as _, Result};
+use drives::TargetSpec;
 use record::{Document, Envelope, State, Summary};
 use trace::replay::compare::{Side, Suits, order};
 use trace::replay::{Mode, Score, Statement, compare};
@@ -10,7 +11,6 @@ use trace::replay::{Mode, Score, Statement, compare};
 use crate::args::TraceCompareArgs;
 use crate::envelope::{SystemClock, envelope};
 use crate::exit::Exit;
-use crate::opening::is_nobodys;
 use crate::progress::Progress;
 use crate::replaying::{
     self, Begin, COMPARE, CompareBody, Ear, Heard, Job, On, Played, Record, Reference,
@@ -27,8 +27,8 @@ pub fn main(args: &TraceCompareArgs) -> Result<Exit> {
     let job = Job::new(&args.trace, &args.reading, &args.play)?;
     // Both before anything is written: a comparison that cannot be made costs neither drive its data.
     for side in [Side::A, Side::B] {
-        let (name, consent) = named(args, side);
-        job.foresee(On { name, consent, seed: job.seed })?;
+        let (target, consent) = named(args, side);
+        job.foresee(On { target, consent, seed: job.seed })?;
     }
     let mut head = envelope(COMPARE, run_id(job.seed), &SystemClock);
     let keep = (&args.record.keep(), args.no_progress);
@@ -42,11 +42,11 @@ pub fn main(args: &TraceCompareArgs) -> Result<Exit> {
 }
 
 /// A side's drive, and its word. Words are for the real drives, in the order in which they are named.
-fn named(args: &TraceCompareArgs, side: Side) -> (&str, Option<&String>) {
+fn named(args: &TraceCompareArgs, side: Side) -> (&TargetSpec, Option<&String>) {
     let words = &args.play.consent.consent;
     match side {
         Side::A => (&args.a, words.first()),
-        Side::B if is_nobodys(&args.a) => (&args.b, words.first()),
+        Side::B if !args.a.is_real() => (&args.b, words.first()),
         Side::B => (&args.b, words.get(1)),
     }
 }
@@ -164,11 +164,13 @@ impl Match<'_> {
 
     /// One replay.
     fn round(&mut self, side: Side, place: (u32, u32), begin: Begin<'_>) -> Result<Ending> {
-        let (name, consent) = named(self.args, side);
+        let (target, consent) = named(self.args, side);
         // A pair of rounds has one seed, and each pair another.
-        let on = On { name, consent, seed: self.job.seed.wrapping_add(u64::from(place.0 / 2)) };
+        let seed = self.job.seed.wrapping_add(u64::from(place.0 / 2));
+        let on = On { target, consent, seed };
         let wanted = Wanted { save: None, check: false };
-        let mut ear = Ear::new(wanted, begin, Progress::new(!self.args.no_progress), name, place);
+        let (progress, what) = (Progress::new(!self.args.no_progress), target.as_str());
+        let mut ear = Ear::new(wanted, begin, progress, what, place);
         let mut played = self.job.play(on, &self.job.options, self.times.as_mut(), &mut ear)?;
         let cancelled = played.ended.reason == engine::replay::Reason::Cancelled;
         let Heard { body, last_due, .. } = ear.finish(&played);
@@ -176,8 +178,8 @@ impl Match<'_> {
             return Ok(Ending::Broken(broken));
         }
         let Some(body) = body.filter(|_| !cancelled) else { return Ok(Ending::Stopped) };
-        let score =
-            Score::of(&body).with_context(|| format!("{name}: nothing of the trace was issued"))?;
+        let score = Score::of(&body)
+            .with_context(|| format!("{target}: nothing of the trace was issued"))?;
         let statement = body.plan;
         let round = Round { side, score, played, statement, schedule_s: last_due.as_secs_f64() };
         Ok(Ending::Whole(Box::new(round)))
@@ -194,7 +196,8 @@ impl Match<'_> {
         let mode = first[0].statement.options.mode;
         let timed = matches!(mode, Mode::Timed | Mode::Scaled(_));
         let schedule_s = timed.then_some(first[0].schedule_s);
-        let mut compared = compare([&self.args.a, &self.args.b], &a, &b, mode, schedule_s);
+        let names = [self.args.a.as_str(), self.args.b.as_str()];
+        let mut compared = compare(names, &a, &b, mode, schedule_s);
         for round in first {
             compared
                 .caveats

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, bail};
 use block::{Nanos, WallClock as _};
 use documents::trace_record::{Body, Ended, Recording};
+use drives::TargetSpec;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use linux::sysfs::Roots;
 use linux::tracer::{self, Options, Recorded, Subject, Tracer};
@@ -89,8 +90,8 @@ fn subjects(args: &TraceRecordArgs) -> Result<Vec<Subject>> {
     let roots = Roots::default();
     let mut subjects: Vec<Subject> = Vec::new();
     for path in &args.devices {
-        let name = path.to_string_lossy();
-        if name.starts_with("sim:") || name == "null:" {
+        let name = TargetSpec::of(&path.to_string_lossy());
+        if !name.is_real() {
             bail!(
                 "{name}: is no device of the kernel, which is what is recorded; `drivescope sim serve` makes a file of a \
                  virtual drive, and `losetup` a device of that"

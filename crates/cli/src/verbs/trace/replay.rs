@@ -10,7 +10,6 @@ use crate::envelope::{SystemClock, envelope};
 use crate::exit::Exit;
 use crate::keeping::Keeping;
 use crate::live::Showing;
-use crate::opening::is_nobodys;
 use crate::progress::Progress;
 use crate::replaying::{
     self, Begin, Ear, Heard, Job, On, Played, REPLAY, Record, Reference, ReplayBody, Start,
@@ -29,7 +28,7 @@ pub fn main(args: &TraceReplayArgs) -> Result<Exit> {
     args.save.as_deref().map_or(Ok(()), outputs::declare)?;
     let job = Job::new(&args.trace, &args.reading, &args.play)?;
     // Before the reference drive is written to: a replay that is refused must not have cost it its data.
-    job.foresee(On { name: &args.target, consent: word(args), seed: job.seed })?;
+    job.foresee(On { target: &args.target, consent: word(args), seed: job.seed })?;
     let mut envelope = envelope(REPLAY, run_id(job.seed), &SystemClock);
     let keep = args.record.keep();
     let mut referred = referred(&job, &args.trace, (&keep, args.no_progress), &envelope)?;
@@ -53,7 +52,7 @@ pub fn main(args: &TraceReplayArgs) -> Result<Exit> {
     let times = referred.as_mut().map(|referred| &mut referred.times);
     let (mut played, heard, kernel) = played(args, &job, times, &mut on_start)?;
     let Some(mut replay) = heard.body else { return Ok(Exit::Interrupted) };
-    replay.run.caveats.extend(replaying::caveats(&args.target, &played.stack));
+    replay.run.caveats.extend(replaying::caveats(args.target.as_str(), &played.stack));
     let (file, drive) = (args.trace.clone(), drive_of(&played));
     let reference = referred.map(|referred| referred.body);
     let body = ReplayBody { file, drive, seed: job.seed, reference, replay, kernel };
@@ -80,7 +79,7 @@ pub fn main(args: &TraceReplayArgs) -> Result<Exit> {
 /// The word for the target. The first one is the reference's, where that is a real drive.
 fn word(args: &TraceReplayArgs) -> Option<&String> {
     match &args.play.reference {
-        Some(name) if !is_nobodys(name) => args.play.consent.consent.last(),
+        Some(reference) if reference.is_real() => args.play.consent.consent.last(),
         _ => args.play.consent.consent.first(),
     }
 }
@@ -91,7 +90,7 @@ fn played(
     reference: Option<&mut Reference>,
     begin: Begin<'_>,
 ) -> Result<(Played, Heard, Option<Verified>)> {
-    let on = On { name: &args.target, consent: word(args), seed: job.seed };
+    let on = On { target: &args.target, consent: word(args), seed: job.seed };
     let wanted = Wanted { save: args.save.as_deref(), check: args.verify };
     let replay = || -> Result<(Played, Heard)> {
         let progress = Progress::of(&Showing {
@@ -99,7 +98,7 @@ fn played(
             is_quiet: args.no_progress,
             by_default: true,
             verb: "trace replay",
-            target: &args.target,
+            target: args.target.as_str(),
         })?;
         let mut ear = Ear::new(wanted, begin, progress.once(), "replay", (0, 1));
         let played = job.play(on, &job.options, reference, &mut ear)?;
