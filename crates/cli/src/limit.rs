@@ -10,8 +10,6 @@ use linux::target::Calibration;
 use mark::Ceiling;
 use workload::plan::{Plan, Step};
 
-use crate::opening::null_stack;
-
 /// Measures the tester's own limit.
 pub struct Limit<'a> {
     engine: EngineKind,
@@ -31,7 +29,7 @@ impl<'a> Limit<'a> {
         cpus: Option<Vec<usize>>,
         cancel: &'a AtomicBool,
     ) -> Limit<'a> {
-        let environment = RealEnvironment::new(Roots::default(), null_stack(), None);
+        let environment = RealEnvironment::new(Roots::default(), drives::null_stack(), None);
         Limit { engine, capacity, cpus, cancel, environment, nulls: Vec::new() }
     }
 

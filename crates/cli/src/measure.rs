@@ -5,23 +5,20 @@ mod in_memory;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::IsTerminal;
-use std::os::fd::AsRawFd;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context as _, Result, bail};
 use block::{
-    Bytes, DriveIdentity, DriveInfo, DriveKind, EngineKind, Environment, Event, Extents, Op,
-    RunSink, Target as _,
+    Bytes, DriveIdentity, DriveInfo, EngineKind, Environment, Event, Extents, Op, RunSink,
 };
-use drives::{TargetSpec, VirtualSpec};
+use drives::{Look, OpenDrive, OpenRequest, TargetSpec, TestFile, unopened};
 use engine::{Control, TargetBench, Way};
-use linux::drive::NullTarget;
-use linux::environment::RealEnvironment;
+use linux::gate::Permit;
 use linux::scratch::{self, Copying, Leftover, ScratchFile};
 use linux::sysfs::Roots;
-use linux::target::{Access, OpenOptions, RealTarget};
+use linux::target::RealTarget;
 use mark::{Around, Body, Broken, Ceiling, Engines, Executed, cache, findings};
 use workload::content::SectorContent;
 use workload::plan::{Plan, Region};
@@ -31,12 +28,12 @@ use crate::consent;
 use crate::exit::Refused;
 use crate::limit::Limit;
 use crate::live::Watch;
-use crate::opening::{note_rounding, null_stack, tell_without_effect};
+use crate::opening::{note_rounding, tell_without_effect};
 use crate::probing::originals;
 use crate::recording::Recording;
 use crate::turns::Turn;
 use crate::ways::EngineWay;
-use crate::{engines, outputs, setup, talk};
+use crate::{engines, outputs, talk};
 use block::quoted;
 
 /// What a verb asks to be measured.
@@ -97,8 +94,7 @@ pub fn measure(job: &Job<'_>, recording: &mut Recording) -> Result<Measured> {
     let others = [("--iopoll", args.iopoll), ("--buffered", args.buffered)];
     tell_without_effect(target, args.engine, args.cpus.as_deref(), &others);
     let path = match target {
-        TargetSpec::Virtual(spec) => return desk.on_virtual(spec),
-        TargetSpec::Null => return desk.on_null(),
+        TargetSpec::Virtual(_) | TargetSpec::Null => return desk.on_emulated(),
         TargetSpec::Path(path) => Path::new(path),
     };
     outputs::protect(path)?;
@@ -109,26 +105,19 @@ pub fn measure(job: &Job<'_>, recording: &mut Recording) -> Result<Measured> {
 }
 
 impl Desk<'_> {
-    fn on_virtual(&mut self, spec: &VirtualSpec) -> Result<Measured> {
-        let mut target = spec.open()?;
-        note_rounding(spec, target.info().capacity_bytes);
-        if let Some(seed) = self.job.drive_seed {
-            target.reseed(seed);
+    /// A virtual drive or `null:`, which are whole when their name is known.
+    fn on_emulated(&mut self) -> Result<Measured> {
+        let drive = drives::open(self.request(None))?;
+        let OpenDrive { target, mut environment, identity, .. } = drive;
+        let capacity = target.info().capacity_bytes;
+        if let TargetSpec::Virtual(spec) = &self.job.target.target {
+            note_rounding(spec, capacity);
         }
-        let mut environment = target.environment();
-        let plan = self.plan(true, Some(target.info().capacity_bytes))?;
-        let how = How::not_real("virtual", target.info());
-        let target = drives::of_virtual(&mut target);
-        self.run(plan, (target, Engines::default()), &mut environment, &[], &how)
-    }
-
-    fn on_null(&mut self) -> Result<Measured> {
-        let mut target = self.null();
-        let mut environment = RealEnvironment::new(Roots::default(), null_stack(), None);
-        let plan = self.plan(true, Some(target.info().capacity_bytes))?;
-        let how = How::not_real("null", target.info());
-        let target = drives::of_null(&mut target);
-        self.run(plan, (target, Engines::default()), &mut environment, &[], &how)
+        let plan = self.plan(true, Some(capacity))?;
+        let mut target = target.engine()?;
+        let how = How::not_real(target.engine(), identity);
+        let target = (target.io_path(), Engines::default());
+        self.run(plan, target, &mut *environment, &[], &how)
     }
 
     /// A directory: its filesystem is measured in a test file of our own.
@@ -142,9 +131,7 @@ impl Desk<'_> {
                 "{name}: no test file can be made there; name a directory that you may write to"
             )
         })?;
-        let roots = Roots::default();
-        let stack = linux::stack::resolve(&roots, dir)?;
-        let identity = linux::describe::identify(&roots, &stack, dir, &unopened(&name));
+        let Look { stack, identity, .. } = drives::look(&self.job.target.target)?;
         self.recording.check_drive(&identity)?;
         self.leftovers(dir)?;
         let size = self.job.target.size.unwrap_or(self.job.default_size);
@@ -161,8 +148,7 @@ impl Desk<'_> {
         let info = DriveInfo { capacity_bytes: size, ..unopened(&name) };
         let region = plan.fit(&info)?;
         if self.is_pointless(&stack) {
-            let environment = RealEnvironment::new(roots, stack, None);
-            return self.nothing(&plan, region, &environment, (info, identity));
+            return self.nothing(&plan, region, &stack, (info, identity));
         }
         let copying = if self.job.target.no_cow { Copying::Off } else { Copying::Usual };
         let mut payload = SectorContent::new(plan.content, plan.seed, u16::MAX);
@@ -180,14 +166,11 @@ impl Desk<'_> {
             &mut progress,
             &self.cancel,
         )?;
-        // Opened anew, so that `scratch` keeps the descriptor that tells other runs that the file has an
-        // owner; and through that descriptor, for whoever may write to the directory could have put
-        // something else under the name meanwhile.
-        let same = format!("/proc/self/fd/{}", scratch.file().as_raw_fd());
-        let mut opened = RealTarget::open(same, self.open_options(Access::ReadWrite))
+        let own = TestFile { file: &scratch, top: scratch.path() };
+        let request = OpenRequest { test_file: Some(own), ..self.request(None) };
+        let opened = drives::open_path(request)
             .with_context(|| format!("{name}: its test file cannot be measured"))?;
-        opened.describe(|info| info.name = name);
-        let measured = self.on_real(opened, scratch.path(), dir, plan);
+        let measured = self.on_real(opened, scratch.path(), true, plan);
         let what = format!("{} ({})", scratch.path().display(), size.human());
         match scratch.remove() {
             Ok(true) => {}
@@ -217,30 +200,29 @@ impl Desk<'_> {
             .into());
         }
         if !plan.alters() {
-            let opened = RealTarget::open(path, self.open_options(Access::ReadOnly))?;
-            return self.on_real(opened, path, path, plan);
+            let opened = drives::open_path(self.request(None))?;
+            return self.on_real(opened, path, false, plan);
         }
-        // Held to the end of the run: it keeps everybody else away from the device.
         let args = &self.job.target.consent;
         let said = consent::Said { consent: args.consent.as_ref(), allow: &args.allow };
         let permit = consent::ask(said, path, consent::bytes_to_write(&plan))?;
-        let file = permit.file().try_clone().context("cannot keep the target open")?;
-        let opened = RealTarget::from_file(file, name, self.open_options(Access::ReadWrite))?;
-        self.on_real(opened, path, path, plan)
+        let opened = drives::open_path(self.request(Some(permit)))?;
+        self.on_real(opened, path, false, plan)
     }
 
-    /// `path` is what is opened, `place` what the user named: the directory of a test file.
+    /// A file or device at `path`, which is open; `own_file` when it is a test file of this run.
     fn on_real(
         &mut self,
-        mut opened: RealTarget,
+        drive: OpenDrive<RealTarget>,
         path: &Path,
-        place: &Path,
+        own_file: bool,
         plan: Plan,
     ) -> Result<Measured> {
-        let roots = Roots::default();
-        let stack = linux::stack::resolve(&roots, path)?;
+        // Held to the end of the run: it keeps everybody else away from the device.
+        let OpenDrive { target: opened, mut environment, identity, permit: _held } = drive;
         if self.job.target.iopoll
-            && let Some(name) = linux::stack::without_polling(&roots, &stack)
+            && let Some(name) =
+                linux::stack::without_polling(&Roots::default(), environment.stack())
         {
             bail!(
                 "{}: {name} has no queue for polling (its queue/io_poll is 0): leave out --iopoll, \
@@ -248,17 +230,13 @@ impl Desk<'_> {
                 path.display()
             );
         }
-        opened.describe(|info| linux::describe::describe(&roots, &stack, info));
-        let identity = linux::describe::identify(&roots, &stack, place, opened.info());
         self.recording.check_drive(&identity)?;
-        if self.is_pointless(&stack) {
+        if self.is_pointless(environment.stack()) {
             let region = plan.fit(opened.info())?;
-            let environment = RealEnvironment::new(roots, stack, None);
-            return self.nothing(&plan, region, &environment, (opened.info().clone(), identity));
+            let about = (opened.info().clone(), identity);
+            return self.nothing(&plan, region, environment.stack(), about);
         }
         originals::tell(&identity, &PlaceArgs::default());
-        let watched = opened.file().try_clone().context("cannot keep the target open")?;
-        let mut environment = RealEnvironment::new(roots, stack, Some(watched));
         let region = plan.fit(opened.info())?;
         let extents = environment.extents_within(region.offset, region.length);
         environment.survey_layers(region.offset, region.length);
@@ -269,8 +247,7 @@ impl Desk<'_> {
             polling: args.iopoll,
             in_place: scratch::is_written_in_place(opened.file()),
             extents,
-            // A directory has a test file of this run's own, which is opened by another path.
-            own_file: path != place,
+            own_file,
             identity,
         };
         let (ceilings, mut notes) = self.ceilings(&plan, opened.info().capacity_bytes)?;
@@ -282,7 +259,7 @@ impl Desk<'_> {
         let mut target = opened.engine()?;
         let target = drives::of_real(&mut target);
         let measured =
-            self.run(plan, (&mut *target, engines), &mut environment, &ceilings, &how)?;
+            self.run(plan, (&mut *target, engines), &mut *environment, &ceilings, &how)?;
         // What both met is said once.
         let own = target.notes();
         notes.retain(|note| !own.contains(note));
@@ -439,23 +416,16 @@ impl Desk<'_> {
         distinct.map_or(here, |named| named.min(here))
     }
 
-    fn null(&self) -> NullTarget {
-        let null = NullTarget::new(Bytes::gib(1024));
-        match &self.job.target.cpus {
-            Some(cpus) => null.pin_cpus(cpus.clone()),
-            None => null,
-        }
-    }
-
-    fn open_options(&self, access: Access) -> OpenOptions {
+    /// The target as the flags want it opened.
+    fn request(&self, permit: Option<Permit>) -> OpenRequest<'_> {
         let args = self.job.target;
-        OpenOptions {
-            engine: self.engine(),
-            access,
+        OpenRequest {
             direct: !args.buffered,
-            iopoll: args.iopoll,
-            pin_cpus: args.cpus.clone(),
-            ..OpenOptions::default()
+            polling: args.iopoll,
+            cpus: args.cpus.as_deref(),
+            seed: self.job.drive_seed,
+            permit,
+            ..OpenRequest::read(&args.target, self.engine())
         }
     }
 
@@ -509,8 +479,7 @@ struct How {
 
 impl How {
     /// A target without layers under it, which is who its name says.
-    fn not_real(engine: &str, info: &DriveInfo) -> How {
-        let identity = identity_by_name(info);
+    fn not_real(engine: &str, identity: DriveIdentity) -> How {
         How {
             engine: engine.to_owned(),
             direct: true,
@@ -520,20 +489,6 @@ impl How {
             own_file: false,
             identity,
         }
-    }
-}
-
-/// Who a target without layers under it is: who its name says, from wherever it is said.
-pub fn identity_by_name(info: &DriveInfo) -> DriveIdentity {
-    DriveIdentity {
-        kind: info.kind,
-        name: setup::absolute(&TargetSpec::of(&info.name)),
-        capacity_bytes: info.capacity_bytes,
-        filesystem: None,
-        filesystem_id: None,
-        inode: None,
-        part: None,
-        leaves: Vec::new(),
     }
 }
 
@@ -547,21 +502,4 @@ fn agreed(leftover: &Leftover) -> Result<bool> {
         leftover.path.display(),
         leftover.size.human()
     ))
-}
-
-/// A test file before it is there: what every file is at least.
-pub fn unopened(name: &str) -> DriveInfo {
-    DriveInfo {
-        name: name.to_owned(),
-        kind: DriveKind::File,
-        model: None,
-        serial: None,
-        capacity_bytes: Bytes::ZERO,
-        logical_block_bytes: Bytes(1),
-        physical_block_bytes: Bytes(1),
-        rotational: None,
-        write_cache: None,
-        cache_bytes: None,
-        link_bytes_per_s: None,
-    }
 }

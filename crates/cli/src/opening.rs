@@ -1,22 +1,13 @@
 //! From a name to an open drive with what stands around it: the glue that probing and replaying share.
 
-use std::path::Path;
-
 use anyhow::{Context as _, Result, bail};
-use block::{
-    Bytes, DriveIdentity, EngineChoice, EngineKind, Environment, Layer, Leaf, Medium, Stack,
-    Target as _,
-};
-use drives::{TargetSpec, VirtualSpec};
-use linux::drive::NullTarget;
-use linux::environment::RealEnvironment;
+use block::{Bytes, DriveIdentity, EngineChoice, EngineKind, Environment};
+use drives::{OpenDrive, OpenRequest, OpenTarget, TargetSpec, VirtualSpec};
 use linux::gate::Permit;
-use linux::sysfs::Roots;
-use linux::target::{Access, AnyTarget, OpenOptions, RealTarget};
+use linux::target::AnyTarget;
 
 use crate::args::PlaceArgs;
 use crate::consent::{self, Said};
-use crate::measure::identity_by_name;
 use crate::probing::originals;
 use crate::{engines, outputs, talk};
 
@@ -97,6 +88,17 @@ pub enum Writes {
     Unbounded,
 }
 
+impl Writes {
+    /// The most that is written, where anything is: `Some(None)` where only time bounds it.
+    fn most(self) -> Option<Option<Bytes>> {
+        match self {
+            Writes::Nothing => None,
+            Writes::AtMost(bytes) => Some(Some(bytes)),
+            Writes::Unbounded => Some(None),
+        }
+    }
+}
+
 impl From<Option<Bytes>> for Writes {
     fn from(most: Option<Bytes>) -> Writes {
         most.map_or(Writes::Nothing, Writes::AtMost)
@@ -145,16 +147,48 @@ pub fn open_held<V: Visitor>(
     held: Option<Permit>,
     visitor: &mut V,
 ) -> Result<V::Out> {
-    match place.target {
-        TargetSpec::Virtual(spec) => on_virtual(place, spec, visitor),
-        TargetSpec::Null => on_null(place, visitor),
-        TargetSpec::Path(path) => {
-            check_name(place.target, place.what)?;
-            let path = Path::new(path);
-            outputs::protect(path)?;
-            on_real(place, path, writes.into(), held, visitor)
+    let target = place.target;
+    check_name(target, place.what)?;
+    outputs::protect(target.as_path())?;
+    let engine = engines::chosen(target, place.engine);
+    // Held to the end: it keeps everybody else away from the device.
+    let permit = match writes.into().most().filter(|_| place.write && target.is_real()) {
+        _ if held.is_some() => held,
+        Some(most) => {
+            let said = Said { consent: place.consent, allow: place.allow };
+            Some(consent::ask(said, target.as_path(), most)?)
         }
+        None => None,
+    };
+    // After the gate was asked: of what cannot be looked at, it knows best whether it may be written to.
+    let drive = drives::open(OpenRequest {
+        direct: !place.buffered,
+        cpus: place.cpus,
+        seed: place.seed,
+        permit,
+        ..OpenRequest::read(target, engine)
+    })?;
+    let OpenDrive { target: opened, mut environment, identity, permit } = drive;
+    if let TargetSpec::Virtual(spec) = target {
+        note_rounding(spec, opened.info().capacity_bytes);
     }
+    if target.is_real() {
+        originals::tell(&identity, &PlaceArgs::default());
+    }
+    let same = match &opened {
+        OpenTarget::Real(target) => Some(target.try_clone()?),
+        OpenTarget::Virtual(_) | OpenTarget::Null(_) => None,
+    };
+    let again = same.map(|same| move |engine| -> Result<AnyTarget> { Ok(same.again(engine)?) });
+    let mut driven = opened.engine()?;
+    let opened = Opened {
+        identity,
+        engine: driven.engine().to_owned(),
+        may_write: permit.is_some() || !target.is_real(),
+        permit: permit.as_ref(),
+        again: again.as_ref().map(|again| again as Again<'_>),
+    };
+    visitor.visit(driven.io_path(), &mut *environment, &opened)
 }
 
 /// Finds out, before anybody is asked for a word, whether what is to be `what` can be opened at all.
@@ -180,23 +214,6 @@ pub fn check_name(target: &TargetSpec, what: &str) -> Result<()> {
     Ok(())
 }
 
-fn on_virtual<V: Visitor>(place: Place<'_>, spec: &VirtualSpec, visitor: &mut V) -> Result<V::Out> {
-    let mut target = spec.open()?;
-    note_rounding(spec, target.info().capacity_bytes);
-    if let Some(seed) = place.seed {
-        target.reseed(seed);
-    }
-    let mut environment = target.environment();
-    let opened = Opened {
-        identity: identity_by_name(target.info()),
-        engine: "virtual".to_owned(),
-        may_write: true,
-        permit: None,
-        again: None,
-    };
-    visitor.visit(drives::of_virtual(&mut target), &mut environment, &opened)
-}
-
 /// Says what became of the capacity that was asked for.
 pub fn note_rounding(spec: &VirtualSpec, capacity: Bytes) {
     if let Some(Bytes(asked)) = spec.rounded_from(capacity) {
@@ -205,84 +222,4 @@ pub fn note_rounding(spec: &VirtualSpec, capacity: Bytes) {
             capacity.0
         ));
     }
-}
-
-fn on_null<V: Visitor>(place: Place<'_>, visitor: &mut V) -> Result<V::Out> {
-    let null = NullTarget::default();
-    let mut target = match place.cpus {
-        Some(cpus) => null.pin_cpus(cpus.to_vec()),
-        None => null,
-    };
-    let mut environment = RealEnvironment::new(Roots::default(), null_stack(), None);
-    let opened = Opened {
-        identity: identity_by_name(target.info()),
-        engine: "null".to_owned(),
-        may_write: true,
-        permit: None,
-        again: None,
-    };
-    visitor.visit(drives::of_null(&mut target), &mut environment, &opened)
-}
-
-/// What I/O to nothing passes through.
-pub fn null_stack() -> Stack {
-    let name = "null:".to_owned();
-    let layer = Layer { kind: "null".to_owned(), name: name.clone(), ..Default::default() };
-    Stack { layers: vec![layer], leaves: vec![Leaf { name, medium: Medium::Unknown, model: None }] }
-}
-
-fn on_real<V: Visitor>(
-    place: Place<'_>,
-    path: &Path,
-    writes: Writes,
-    held: Option<Permit>,
-    visitor: &mut V,
-) -> Result<V::Out> {
-    let engine = engines::chosen(place.target, place.engine);
-    let options = |access| OpenOptions {
-        engine,
-        access,
-        direct: !place.buffered,
-        pin_cpus: place.cpus.map(<[usize]>::to_vec),
-        ..OpenOptions::default()
-    };
-    // Held to the end: it keeps everybody else away from the device.
-    let most = match writes {
-        Writes::Nothing => None,
-        Writes::AtMost(bytes) => Some(Some(bytes)),
-        Writes::Unbounded => Some(None),
-    };
-    let permit = match most.filter(|_| place.write) {
-        _ if held.is_some() => held,
-        Some(most) => {
-            let said = Said { consent: place.consent, allow: place.allow };
-            Some(consent::ask(said, path, most)?)
-        }
-        None => None,
-    };
-    // After the gate was asked: of what cannot be looked at, it knows best whether it may be written to.
-    let roots = Roots::default();
-    let stack = linux::stack::resolve(&roots, path)?;
-    let mut target = match &permit {
-        Some(permit) => {
-            let file = permit.file().try_clone().context("cannot keep the target open")?;
-            RealTarget::from_file(file, place.target.as_str(), options(Access::ReadWrite))?
-        }
-        None => RealTarget::open(path, options(Access::ReadOnly))?,
-    };
-    target.describe(|info| linux::describe::describe(&roots, &stack, info));
-    let identity = linux::describe::identify(&roots, &stack, path, target.info());
-    originals::tell(&identity, &PlaceArgs::default());
-    let same = target.try_clone()?;
-    let again = |engine| -> Result<AnyTarget> { Ok(same.again(engine)?) };
-    let opened = Opened {
-        identity,
-        engine: engine.to_string(),
-        may_write: permit.is_some(),
-        permit: permit.as_ref(),
-        again: Some(&again),
-    };
-    let watched = target.file().try_clone().context("cannot keep the target open")?;
-    let mut environment = RealEnvironment::new(roots, stack, Some(watched));
-    visitor.visit(drives::of_real(&mut target.engine()?), &mut environment, &opened)
 }

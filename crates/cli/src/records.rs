@@ -14,7 +14,6 @@ use record::{Envelope, RecordError, Run, RunId, RunWriter, Runs, State, Summary}
 use crate::args::{Given, PlaceArgs, takes, values_of};
 use crate::envelope::{arguments, without_consent};
 use crate::exit::Refused;
-use crate::opening::is_nobodys;
 use crate::setup::Setup;
 use crate::{recording, talk};
 use block::quoted;

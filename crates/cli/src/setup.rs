@@ -2,8 +2,8 @@
 
 use anyhow::{Context as _, Result, bail};
 use block::{Bytes, EngineChoice, EngineKind};
-use mark::sweep::Swept;
 use drives::TargetSpec;
+use mark::sweep::Swept;
 use record::{Run, RunId, SamplesFormat};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

@@ -1,8 +1,7 @@
 //! Targets without a drive under them: the answer is known before anything is made or measured.
 
 use anyhow::Result;
-use block::{DriveIdentity, DriveInfo, Environment as _, Stack};
-use linux::environment::RealEnvironment;
+use block::{DriveIdentity, DriveInfo, Stack};
 use mark::{Executed, findings};
 use workload::plan::{Plan, Region};
 
@@ -19,14 +18,14 @@ impl Desk<'_> {
         &mut self,
         plan: &Plan,
         region: Region,
-        environment: &RealEnvironment,
+        stack: &Stack,
         (info, identity): (DriveInfo, DriveIdentity),
     ) -> Result<Measured> {
         self.recording.begin(plan, &identity)?;
         let name = info.name.clone();
         let context = findings::Context {
             info: &info,
-            stack: environment.stack(),
+            stack,
             extents: None,
             engine: &self.engine().to_string(),
             direct: !self.job.target.buffered,

@@ -1,16 +1,13 @@
 //! A drive on the bench, with what it says of itself.
 
-use std::os::fd::AsRawFd as _;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context as _, Result, bail};
 use block::{Bytes, DriveIdentity, DriveInfo, DriveKind, Environment};
-use drives::TargetSpec;
+use drives::{OpenDrive, OpenRequest, TargetSpec, TestFile};
 use engine::{Bench, IoPath, TargetBench};
-use linux::environment::RealEnvironment;
 use linux::scratch::{self, ScratchFile};
 use linux::sysfs::Roots;
-use linux::target::{Access, OpenOptions, RealTarget};
 use probe::Task;
 use probe::claims::Claim;
 use workload::content::SectorContent;
@@ -86,7 +83,7 @@ pub fn in_directory<R>(
     cancel: &AtomicBool,
     work: Work<'_, R>,
 ) -> Result<R> {
-    let (name, dir, roots) = (place.target(), place.target().as_path(), Roots::default());
+    let (name, dir) = (place.target(), place.target().as_path());
     scratch::may_create(dir).with_context(|| {
         format!("{name}: no test file can be made there; name a directory that you may write to")
     })?;
@@ -100,36 +97,25 @@ pub fn in_directory<R>(
     let size = TEST_FILES.into_iter().find(fits).unwrap_or(TEST_FILES[2]);
     let shown = size.human();
     talk::note(&format!("{name}: writes a test file of {shown}, and removes it at the end"));
-    let stack = linux::stack::resolve(&roots, dir)?;
     let mut payload = SectorContent::new(Content::default(), place.seed.unwrap_or(1), u16::MAX);
     let file = ScratchFile::create(dir, size, run_id, &mut payload, &mut |_, _| {}, cancel)?;
-    let options = OpenOptions {
-        engine: engines::chosen(name, place.engine),
-        access: Access::ReadWrite,
-        pin_cpus: place.cpus.clone(),
-        ..OpenOptions::default()
+    let request = OpenRequest {
+        test_file: Some(TestFile { file: &file, top: dir }),
+        cpus: place.cpus.as_deref(),
+        ..OpenRequest::read(name, engines::chosen(name, place.engine))
     };
-    let same = format!("/proc/self/fd/{}", file.file().as_raw_fd());
-    let engine = options.engine.to_string();
-    let mut target = RealTarget::open(same, options)
-        .with_context(|| format!("{name}: its test file cannot be probed"))?;
-    target.describe(|info| {
-        linux::describe::describe(&roots, &stack, info);
-        info.name = name.to_string();
-    });
-    let identity = linux::describe::identify(&roots, &stack, dir, target.info());
-    let watched = target.file().try_clone().context("cannot keep the test file open")?;
-    let mut environment = RealEnvironment::new(roots, stack, Some(watched));
-    let (mut claims, classes) = stated(target.info(), &environment);
+    let drive =
+        drives::open(request).with_context(|| format!("{name}: its test file cannot be probed"))?;
+    let OpenDrive { target, mut environment, identity, .. } = drive;
+    let (mut claims, classes) = stated(target.info(), &*environment);
     // The size of the test file says nothing of the drive.
     let of_file = probe::claims::of_capacity(size);
     claims.retain(|claim| of_file.as_ref() != Some(claim));
+    let mut driven = target.engine()?;
+    let engine = driven.engine().to_owned();
     let opened = Opened { identity, engine, may_write: true, claims, classes };
-    let done = {
-        let mut driven = target.engine()?;
-        let target = drives::of_real(&mut driven);
-        work(&mut TargetBench::new(target, &mut environment, cancel), &opened)
-    };
+    let done = work(&mut TargetBench::new(driven.io_path(), &mut *environment, cancel), &opened);
+    drop(driven);
     let path = file.path().display().to_string();
     if let Err(error) = file.remove() {
         talk::note(&format!("the test file {path} could not be removed: {error}"));

@@ -4,13 +4,10 @@ use std::fs;
 
 use anyhow::{Context as _, Result, bail};
 use block::health::Health;
-use block::{Bytes, DriveIdentity, DriveInfo, DriveKind, Environment as _, Stack, Target as _};
-use drives::TargetSpec;
-use linux::sysfs::Roots;
+use block::{Bytes, DriveIdentity, DriveInfo, DriveKind, Stack};
+use drives::{Look, TargetSpec};
 use survey::parts::Sort;
 
-use crate::measure::{identity_by_name, unopened};
-use crate::opening::null_stack;
 use crate::verbs::health;
 use crate::{outputs, talk};
 
@@ -44,61 +41,24 @@ impl Subject {
     /// # Errors
     /// When there is none.
     pub fn of(name: TargetSpec, chosen: Option<String>) -> Result<Subject> {
-        match &name {
-            TargetSpec::Virtual(spec) => {
-                let target = spec.open()?;
-                let mut environment = target.environment();
-                let health = Health::of_virtual(target.info(), &environment.snapshot());
-                let (info, stack) = (target.info().clone(), environment.stack().clone());
-                let told = Subject::told(name, info, stack, chosen);
-                Ok(Subject { health: vec![health], ..told })
+        if let TargetSpec::Path(path) = &name {
+            fs::metadata(path).with_context(|| {
+                format!("{name}: cannot be surveyed; name a directory, a file, a device or a virtual drive, such as {EMBEDDED}")
+            })?;
+            outputs::protect(name.as_path())?;
+        }
+        let Look { info, stack, identity, health, is_directory } = drives::look(&name)?;
+        let health = match &name {
+            TargetSpec::Path(_) => {
+                if !is_directory {
+                    enough(&name, info.capacity_bytes)?;
+                }
+                health::of(&name)?
             }
-            TargetSpec::Null => {
-                let info = DriveInfo { kind: DriveKind::Null, ..unopened(name.as_str()) };
-                Ok(Subject::told(name, info, null_stack(), chosen))
-            }
-            TargetSpec::Path(_) => Subject::of_real(name, chosen),
-        }
-    }
-
-    /// Of a target that is who its name says.
-    fn told(name: TargetSpec, info: DriveInfo, stack: Stack, chosen: Option<String>) -> Subject {
-        Subject {
-            name,
-            chosen,
-            identity: identity_by_name(&info),
-            sort: Sort::of(&info, &stack, false),
-            info,
-            stack,
-            health: Vec::new(),
-        }
-    }
-
-    fn of_real(name: TargetSpec, chosen: Option<String>) -> Result<Subject> {
-        let (path, roots) = (name.as_path(), Roots::default());
-        let meta = fs::metadata(path).with_context(|| {
-            format!("{name}: cannot be surveyed; name a directory, a file, a device or a virtual drive, such as {EMBEDDED}")
-        })?;
-        outputs::protect(path)?;
-        let stack = linux::stack::resolve(&roots, path)?;
-        let mut info = unopened(name.as_str());
-        if !meta.is_dir() {
-            info.capacity_bytes = linux::target::size_of(path)?;
-            enough(&name, info.capacity_bytes)?;
-        }
-        if !meta.is_dir() && !meta.is_file() {
-            info.kind = DriveKind::BlockDevice;
-        }
-        linux::describe::describe(&roots, &stack, &mut info);
-        Ok(Subject {
-            chosen,
-            identity: linux::describe::identify(&roots, &stack, path, &info),
-            sort: Sort::of(&info, &stack, meta.is_dir()),
-            info,
-            stack,
-            health: health::of(&name)?,
-            name,
-        })
+            TargetSpec::Virtual(_) | TargetSpec::Null => health.into_iter().collect(),
+        };
+        let sort = Sort::of(&info, &stack, is_directory);
+        Ok(Subject { name, chosen, info, stack, identity, sort, health })
     }
 
     /// What the user named, or the current directory where its data lies on a drive, or else the virtual drive.

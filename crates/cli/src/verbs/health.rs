@@ -5,8 +5,8 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
 use block::health::{Change, Health, Standing};
-use block::{Environment, Layer, Leaf, Medium, Stack, Target, WallClock};
-use drives::{TargetSpec, VirtualSpec};
+use block::{Layer, Leaf, Medium, Stack, WallClock};
+use drives::{Look, TargetSpec};
 use linux::health::{self, Manner, Protocol, Subject};
 use linux::passthrough::{Commands, Device, Playback, Recorder};
 use linux::sysfs::Roots;
@@ -82,17 +82,13 @@ fn ask(args: &HealthArgs) -> Result<(Stack, Vec<Health>)> {
         bail!("--record-commands is for real drives, and {} is none", args.device);
     }
     match &args.device {
-        Patient::Drive(TargetSpec::Virtual(spec)) => of_virtual(spec),
+        Patient::Drive(target @ TargetSpec::Virtual(_)) => {
+            let Look { stack, health, .. } = drives::look(target)?;
+            Ok((stack, health.into_iter().collect()))
+        }
         Patient::Drive(target) => of_real(target, args, manner),
         Patient::Recording(file) => of_recording(file, manner),
     }
-}
-
-fn of_virtual(spec: &VirtualSpec) -> Result<(Stack, Vec<Health>)> {
-    let target = spec.open()?;
-    let mut environment = target.environment();
-    let health = Health::of_virtual(target.info(), &environment.snapshot());
-    Ok((environment.stack().clone(), vec![health]))
 }
 
 fn of_recording(file: &Path, manner: Manner) -> Result<(Stack, Vec<Health>)> {
