@@ -38,6 +38,7 @@ mod middle;
 mod one_cpu;
 mod order;
 mod originals;
+mod outputs;
 mod pattern;
 mod plan;
 mod postgres;
@@ -114,6 +115,8 @@ enum Name {
     Kills(kills::Options),
     /// Probes of capacity that get a signal at random moments, which has to cost nothing (root, minutes)
     Originals(originals::Options),
+    /// Hundreds of command lines, whose output two binaries must have alike (minutes)
+    Outputs(outputs::Options),
     /// Scenarios on emulated drives (QEMU, an hour or more)
     Lab(lab::Options),
     /// The power cut at every flush mark under the store of runs (root and /dev/fuse, half an hour)
@@ -198,7 +201,7 @@ fn main() -> ExitCode {
 type Validation = (&'static str, &'static str, fn() -> Result<bool>);
 
 /// All of them, in the order in which they run when none is named: the short ones first.
-const ALL: [Validation; 43] = [
+const ALL: [Validation; 44] = [
     ("trend", "histories, rightly said to have changed or not", || trend::run(&defaults())),
     ("mark-steady", "mark's proof of a steady state, on windows whose rate is known", || {
         mark_steady::run(&defaults())
@@ -218,6 +221,9 @@ const ALL: [Validation; 43] = [
     ("kills", "runs killed at random moments, which have to go on", || kills::run(&defaults())),
     ("originals", "probes of capacity that get a signal at random moments", || {
         originals::run(&defaults())
+    }),
+    ("outputs", "hundreds of command lines, recorded twice and compared", || {
+        outputs::run(&defaults())
     }),
     ("cuts", "the power cut under the store of runs", || cuts::run(&defaults())),
     ("coverage", "how often mark's verdicts are right on a virtual disk", || {
@@ -312,6 +318,7 @@ fn run(name: Option<Name>) -> Result<bool> {
         Some(Name::F3probe(options)) => f3probe::run(&options),
         Some(Name::Kills(options)) => kills::run(&options),
         Some(Name::Originals(options)) => originals::run(&options),
+        Some(Name::Outputs(options)) => outputs::run(&options),
         Some(Name::Lab(options)) => lab::run(&options),
         Some(Name::Cuts(options)) => cuts::run(&options),
         Some(Name::Coverage(options)) => coverage::run(&options),
