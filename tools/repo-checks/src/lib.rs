@@ -3,10 +3,12 @@
 //!
 //! Nothing here is part of the product, and nothing of the product depends on it.
 
+pub mod circles;
 pub mod documents;
 pub mod licences;
 pub mod program;
 pub mod repository;
 pub mod rooms;
+pub mod rust;
 pub mod style;
 pub mod transcript;
