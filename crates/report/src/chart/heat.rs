@@ -4,9 +4,9 @@ use stats::Unit;
 
 use super::describe::Heat;
 use super::frame::Frame;
+use super::ground::Ground;
 use super::hue::Hue;
-use super::panels::Ground;
-use super::picture::Plot;
+use super::plot::Plot;
 use super::shape::{Rgb, Shape};
 use super::tick::{figure, figures};
 use crate::number::RateUnit;

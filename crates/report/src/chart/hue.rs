@@ -125,7 +125,7 @@ fn along(anchors: &[[f64; 3]; 5], index: u8, of: u8) -> [u8; 3] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::chart::panels::Ground;
+    use crate::chart::ground::Ground;
 
     type Matrix = [[f64; 3]; 3];
 

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::describe::{Chart, ChartError, Layer};
+use super::ground::Ground;
 use super::hover;
-use super::panels::Ground;
 use super::picture::{self, Canvas};
 use super::shape::{Rgb, Shape};
 use super::svg::{FONTS, element, hex};

@@ -45,6 +45,7 @@ mod clip;
 mod describe;
 mod frame;
 mod grid;
+mod ground;
 mod heat;
 mod hover;
 mod hue;
@@ -52,6 +53,7 @@ mod inline;
 mod paint;
 mod panels;
 mod picture;
+mod plot;
 mod png;
 mod range;
 mod shape;
@@ -65,11 +67,11 @@ pub use describe::{
     Across, Axis, Chart, ChartError, Extent, Heat, HeatCell, Layer, Line, LinePoint, Mark, Points,
     Scale, Side, Walk, Zone,
 };
+pub use ground::Ground;
+#[cfg(test)]
+pub(crate) use ground::tests::contrast;
 pub use hue::Hue;
 pub(crate) use inline::{Inks, captioned, inline};
-pub use panels::Ground;
-#[cfg(test)]
-pub(crate) use panels::tests::contrast;
 pub use picture::Canvas;
 pub use png::{png, png_of_all};
 pub use svg::{svg, svg_of_all};

@@ -4,7 +4,7 @@ use super::clip::Place;
 use super::describe::{Layer, Line, Points};
 use super::frame::{Frame, Knot};
 use super::heat;
-use super::picture::Plot;
+use super::plot::Plot;
 use super::shape::{Shape, Spot};
 
 /// Opacity of zones: data and grid are seen through them.

@@ -2,9 +2,10 @@
 
 use super::describe::{Chart, ChartError, Layer, Side};
 use super::frame::{Frame, Key, NOTHING, Tag};
+use super::ground::Ground;
 use super::heat;
 use super::paint;
-use super::panels::Ground;
+use super::plot::Plot;
 use super::shape::{Anchor, Rgb, Shape, Spot};
 use super::text::{bold_width, shortened, width};
 use super::tick::{self, Tick};
@@ -55,30 +56,6 @@ const TAG_ROWS: usize = 5;
 /// Least and usual distance of ticks.
 const TICK_X: f64 = 95.0;
 const TICK_Y: f64 = 55.0;
-
-/// The plot's box.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Plot {
-    pub left: f64,
-    pub top: f64,
-    pub right: f64,
-    pub bottom: f64,
-    pub ground: Ground,
-}
-
-impl Plot {
-    pub(super) fn x(&self, u: f64) -> f64 {
-        self.left + u * (self.right - self.left)
-    }
-
-    pub(super) fn y(&self, v: f64) -> f64 {
-        self.bottom - v * (self.bottom - self.top)
-    }
-
-    pub(super) fn spot(&self, (u, v): (f64, f64)) -> Spot {
-        (self.x(u), self.y(v))
-    }
-}
 
 /// All shapes of the chart, from the bottom up, on white.
 pub(super) fn shapes(chart: &Chart, canvas: Canvas) -> Result<Vec<Shape>, ChartError> {

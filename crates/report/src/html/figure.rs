@@ -1,9 +1,11 @@
 //! A chart with its caption, for a wide page and for a narrow one, and its values as a table.
 
-use super::view::CANVAS;
 use super::{Cell, HtmlError, Row, Table};
 use crate::chart::{Canvas, Chart, Inks, Value, captioned, rows, written};
 use crate::number::RateUnit;
+
+/// Charts are as wide as a page and leave room for the header and a table on paper.
+pub(super) const CANVAS: (u32, u32) = (1000, 520);
 
 /// A telephone's: the same words on less paper, so that they are as large as those around.
 const NARROW: (u32, u32) = (420, 400);

@@ -2,7 +2,7 @@
 
 use askama::Template as _;
 
-use super::view::{PartView, View};
+use super::view::View;
 use super::{Document, HtmlError};
 
 /// The document as HTML. The same document gives the same file, to the byte.
@@ -13,19 +13,6 @@ use super::{Document, HtmlError};
 pub fn render(document: &Document) -> Result<String, HtmlError> {
     let view = View::of(document)?;
     Ok(view.render()?)
-}
-
-/// Runs of pages of one part, with their numbers.
-pub(super) fn parts(document: &Document) -> Vec<PartView<'_>> {
-    let mut parts: Vec<PartView<'_>> = Vec::new();
-    for (at, page) in document.pages.iter().enumerate() {
-        let entry = (at + 1, page.title.as_str());
-        match parts.last_mut() {
-            Some(part) if part.title == page.part => part.pages.push(entry),
-            _ => parts.push(PartView { title: &page.part, pages: vec![entry] }),
-        }
-    }
-    parts
 }
 
 #[cfg(test)]

@@ -3,14 +3,11 @@
 use askama::Template;
 use stats::Caveat;
 
-use super::figure::Figure;
-use super::render::parts;
+use super::figure::{CANVAS, Figure};
 use super::{Block, Cell, Data, Document, Facts, HtmlError, NOT_STATED, Page};
 use crate::chart::{Canvas, Chart, Inks, inline};
 use crate::sheet::Tone;
 
-/// Charts are as wide as a page and leave room for the header and a table on paper.
-pub(super) const CANVAS: (u32, u32) = (1000, 520);
 /// What the page runs. No template looks into it.
 const SCRIPT: &str = include_str!("../../templates/report.js");
 /// SHA-256 of it, in base64, as browsers are told; a test holds it.
@@ -96,6 +93,19 @@ impl<'a> PageView<'a> {
         }
         Ok(PageView { number, page, blocks })
     }
+}
+
+/// Runs of pages of one part, with their numbers.
+fn parts(document: &Document) -> Vec<PartView<'_>> {
+    let mut parts: Vec<PartView<'_>> = Vec::new();
+    for (at, page) in document.pages.iter().enumerate() {
+        let entry = (at + 1, page.title.as_str());
+        match parts.last_mut() {
+            Some(part) if part.title == page.part => part.pages.push(entry),
+            _ => parts.push(PartView { title: &page.part, pages: vec![entry] }),
+        }
+    }
+    parts
 }
 
 fn draw(chart: &Chart, id: &str, inks: &mut Inks) -> Result<String, HtmlError> {
