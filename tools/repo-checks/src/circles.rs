@@ -38,8 +38,8 @@ pub fn crates(sources: &[Source]) -> BTreeMap<String, BTreeMap<&str, &str>> {
     let mut crates: BTreeMap<String, BTreeMap<&str, &str>> = BTreeMap::new();
     for source in sources {
         let Some(name) = source.room() else { continue };
-        let prefix = format!("crates/{name}/src/");
-        if let Some(path) = source.path.strip_prefix(&prefix).filter(|p| p.ends_with(".rs")) {
+        let within = source.path.split_once(&format!("/{name}/src/")).map(|(_, path)| path);
+        if let Some(path) = within.filter(|path| path.ends_with(".rs")) {
             crates.entry(name.to_owned()).or_default().insert(path, &source.text);
         }
     }

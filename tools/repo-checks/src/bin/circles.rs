@@ -1,6 +1,6 @@
 //! Prints the circles of files of a crate, or of all, and by which names their files use each other: `circles [CRATE]`.
 
-use drivescope_house::{circles, repository};
+use drivescope_repo_checks::{circles, repository};
 
 fn main() -> anyhow::Result<()> {
     let wanted = std::env::args().nth(1);

@@ -119,7 +119,9 @@ impl Bench<'_> {
 
     /// Parts that the run has recorded; `None` where there is no record that can be resumed.
     fn parts(&self) -> Option<usize> {
-        let runs = fs::read_dir(&self.runs).ok()?.flatten();
+        // What is still being made has no name of a run.
+        let is_run = |entry: &fs::DirEntry| !entry.file_name().as_encoded_bytes().starts_with(b".");
+        let runs = fs::read_dir(&self.runs).ok()?.flatten().filter(is_run);
         let journals =
             runs.filter_map(|run| fs::read_to_string(run.path().join("journal.jsonl")).ok());
         journals.map(|text| text.lines().count().saturating_sub(1)).max()

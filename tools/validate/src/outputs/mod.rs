@@ -1,7 +1,7 @@
 //! `outputs`: what many command lines print and write, recorded over one binary of drivescope and compared with the
 //! record of another, which shows that a change of the code changed no output.
 //!
-//! The command lines are in `crates/validate/outputs.txt`. They measure virtual drives with fixed seeds and read files
+//! The command lines are in `tools/validate/outputs.txt`. They measure virtual drives with fixed seeds and read files
 //! that lie with them, so that nothing depends on the machine but what [`masks`] takes away.
 
 mod compare;
@@ -48,7 +48,7 @@ struct RecordOptions {
     /// Directory for the records; one that is there is replaced
     #[arg(long, value_name = "DIR")]
     to: PathBuf,
-    /// Command lines, in the place of crates/validate/outputs.txt
+    /// Command lines, in the place of tools/validate/outputs.txt
     #[arg(long, value_name = "FILE")]
     list: Option<PathBuf>,
     /// Only groups whose name contains this

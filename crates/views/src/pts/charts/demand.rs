@@ -5,7 +5,7 @@ use pts::table::Table;
 use report::chart::{Axis, Chart, Hue, Layer, Line, LinePoint, Points, Scale, Side};
 use stats::Unit;
 
-use super::{bare, hue, labelled, pairs, stem};
+use super::parts::{bare, hue, labelled, pairs, stem};
 
 /// IOPS by block size, a line a share of reads; both axes logarithmic.
 pub fn by_block(body: &Body, table: &Table) -> Option<Chart> {

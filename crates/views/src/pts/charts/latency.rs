@@ -5,7 +5,7 @@ use pts::table::Table;
 use report::chart::{Axis, Chart, Hue, Layer, Line, LinePoint, Scale, Walk};
 use stats::Unit;
 
-use super::{bare, hue, labelled};
+use super::parts::{bare, hue, labelled};
 
 /// Bins of the histogram's tables a decade.
 const PER_DECADE: f64 = 20.0;

@@ -7,7 +7,7 @@ use report::number;
 use stats::Unit;
 use stats::steady::snia;
 
-use super::{bare, hue, labelled, stem};
+use super::parts::{bare, hue, labelled, stem};
 
 /// The tracked value by round, and what the specification makes of it.
 #[derive(Clone, Debug)]

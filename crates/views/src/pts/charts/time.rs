@@ -7,7 +7,7 @@ use report::chart::{
 };
 use stats::Unit;
 
-use super::{bare, hue, pairs};
+use super::parts::{bare, hue, pairs};
 
 /// A rate below this share of the fresh plateau is no longer of it.
 const CLIFF: f64 = 0.8;
