@@ -6,8 +6,10 @@ use stats::{Better, Caveat, Proof, Quantity, Unit, Verdict};
 
 use crate::burst::Writes;
 use crate::cache;
-use crate::findings::CONFIDENCE;
 use crate::imported::Imported;
+
+/// Confidence of every interval that a mark shows.
+pub const CONFIDENCE: f64 = 0.95;
 
 /// Everything that a mark found.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

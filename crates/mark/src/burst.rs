@@ -3,15 +3,18 @@
 //! A drive takes what comes first into memory, into cells that it writes with one bit, or into blocks that are empty.
 //! When those are used up its rate falls, within a run or between two.
 
+mod writes;
+
 use block::{Bytes, DriveKind, Op};
-use serde::{Deserialize, Serialize};
 use stats::{Better, Knee, Progress, Quantity, Unit, Verdict, median_quantity};
 
+use crate::body::CONFIDENCE;
 use crate::body::Proofs;
 use crate::execute::Executed;
-use crate::findings::CONFIDENCE;
 use crate::proofs::Case;
 use crate::run::RunFigures;
+
+pub use writes::{Safety, Writes};
 
 /// A fall is told when what comes after takes so many times as long.
 const RATIO: f64 = 1.25;
@@ -31,44 +34,6 @@ const END_PART: usize = 16;
 const AGAIN_MIN: f64 = 0.8;
 /// Runs end slowly from one on when of it and those that follow no more than this part ends fast.
 const FAST_PART: usize = 4;
-
-/// What a test of writes says of its burst, and of what comes after.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Writes {
-    /// When a write counts as complete.
-    pub safety: Safety,
-    /// What came first, in MB/s (10^6 bytes per second); null without a series. Without a knee it is what all windows had,
-    /// a burst or not.
-    pub burst_mb_s: Option<Quantity>,
-    /// What came after the knee, in MB/s; null without one.
-    pub sustained_mb_s: Option<Quantity>,
-    /// Bytes that all runs had written when the rate fell for good, since the first of them began, or, where each run begins
-    /// with as much of a burst again, since that run did; null when it did not.
-    pub until_knee_bytes: Option<Quantity>,
-    /// Why something is null; absent when nothing is.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
-}
-
-/// When a write counts as complete.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Safety {
-    /// When the drive has it, maybe in a volatile cache.
-    Cached,
-    /// When a power cut could not take it any more.
-    Durable,
-}
-
-impl Safety {
-    /// In words.
-    pub fn word(self) -> &'static str {
-        match self {
-            Safety::Cached => "cached",
-            Safety::Durable => "durable",
-        }
-    }
-}
 
 /// What the runs of a test say, if it does nothing but write.
 pub(crate) fn find(case: &Case<'_>, proofs: &Proofs, executed: &Executed) -> Option<Writes> {

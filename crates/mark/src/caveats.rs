@@ -6,8 +6,8 @@ use stats::{Caveat, Verdict};
 use workload::plan::Plan;
 
 use crate::body::Test;
+use crate::context::Context;
 use crate::execute::{Broken, Executed};
-use crate::findings::Context;
 use crate::options::Direction;
 use crate::proofs::pattern::TAKEN_BY_CACHE;
 use crate::proofs::{Case, by_cache_devices, degraded, mb_s};

@@ -5,191 +5,26 @@
 //! compared within their blocks; others as groups, and then only a difference beyond what two sessions may differ by is one
 //! of the drives.
 
+mod comparison;
 mod latency;
 mod ranking;
 mod sessions;
 
 use block::Nanos;
-use serde::{Deserialize, Serialize};
 use stats::compare::LatencyRuns;
 use stats::{Caveat, Contrast, Design, ERROR_MAX, Judged, Modes, Withheld, judge, two_modes};
 
-use crate::body::{Body, Latency, Setup, Spread, Test};
-use crate::findings::CONFIDENCE;
+use crate::body::CONFIDENCE;
+use crate::body::{Body, Setup, Test};
 use crate::imported::Told;
 
+pub use comparison::{ComparedTest, Comparison, Figures, Pair, Ranked, Side, SideSession, Verdict};
 pub use latency::{LatencyRatio, NoInterval, PercentileRatio, RunLatencies};
-pub use ranking::{Group, Ranked, Tie};
+pub use ranking::{Group, Tie};
 pub use sessions::of_sessions;
 
 /// Seed of the resampling that tells whether runs have two modes; it decides nothing else.
 const MODES_SEED: u64 = 0x6d6f_6465;
-
-/// What came of a comparison.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Comparison {
-    /// Ratios within this share of 1 are no difference, in percent.
-    pub margin_percent: f64,
-    /// Confidence of the intervals.
-    pub confidence: f64,
-    /// Confidence that none of the verdicts *faster* and *slower* is wrong.
-    #[serde(default = "Comparison::verdicts_before")]
-    pub verdict_confidence: f64,
-    /// How far apart two sessions of one drive may be, in percent: an assumption about sides that were measured each by
-    /// itself.
-    #[serde(default)]
-    pub session_offset_percent: f64,
-    /// What is compared, in the order named.
-    pub sides: Vec<Side>,
-    /// By test.
-    pub tests: Vec<ComparedTest>,
-    /// Doubts, each with cause and remedy.
-    pub caveats: Vec<Caveat>,
-}
-
-/// One of what is compared.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Side {
-    /// As the user named it.
-    pub name: String,
-    /// The recorded run, if it is one.
-    pub run_id: Option<String>,
-    /// When it was begun.
-    pub date: Option<String>,
-    /// The drive in a few words.
-    pub drive: String,
-    /// Names the measurement in blocks that it was part of.
-    pub blocks: Option<String>,
-    /// The sessions that it was measured in, where several were named for it; else none.
-    #[serde(default)]
-    pub sessions: Vec<SideSession>,
-}
-
-/// A session of a side.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SideSession {
-    /// As the user named it.
-    pub name: String,
-    /// When it was begun.
-    pub date: Option<String>,
-}
-
-/// One test, on all sides that made it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ComparedTest {
-    /// `SEQ1M Q8T1`.
-    pub name: String,
-    /// `read`, `write`, or `mix70`.
-    pub op: String,
-    /// What each side gave, in the order of [`Comparison::sides`]; null where a side did not make it.
-    pub sides: Vec<Option<Figures>>,
-    /// Each later side to each earlier one.
-    pub pairs: Vec<Pair>,
-    /// The sides whose number stands, by falling median, each with the ranks that it may have: all of them hold together
-    /// at the confidence of the comparison.
-    pub ranking: Vec<Ranked>,
-}
-
-/// What one side gave.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Figures {
-    /// False when *reached* or *pattern* is refuted: nothing can be held against it.
-    pub headline: bool,
-    /// What the proof *reached* says: whether the bytes were the device's.
-    pub reached: stats::Verdict,
-    /// Throughput over the runs, in MB/s.
-    pub mb_s: Spread,
-    /// Latency of all I/Os of all runs together, in nanoseconds.
-    pub latency_ns: Latency,
-    /// True when its runs fall into two groups: a median of both is no property of either.
-    pub two_modes: bool,
-}
-
-/// One side to another.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Pair {
-    /// Index of the side that is spoken of.
-    pub of: usize,
-    /// Index of the side that it is held against.
-    pub to: usize,
-    /// What is said.
-    pub outcome: Verdict,
-    /// How the two were measured.
-    pub design: Design,
-    /// Runs of each that were compared.
-    pub runs: (usize, usize),
-    /// The evidence: throughput of `of` to `to`; null where there is nothing to compare.
-    pub throughput: Option<Judged>,
-    /// How often a run of `of` is faster than one of `to`, less how often it is slower: Cliff's delta, from -1 to 1.
-    pub dominance: Option<f64>,
-    /// Percentiles of latency of all runs together, `of` to `to`: above 1 it is slower.
-    pub latency: Option<LatencyRatio>,
-    /// True when both were measured in several sessions that took turns: each session is one observation, and no offset of
-    /// sessions is assumed.
-    #[serde(default)]
-    pub by_sessions: bool,
-    /// Why the verdict is withheld, and what to do, in words; null where it is not.
-    #[serde(default)]
-    pub not_decided: Option<String>,
-}
-
-/// What is said of a pair.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Verdict {
-    /// Its throughput is higher.
-    Faster,
-    /// It is lower.
-    Slower,
-    /// The two are within the margin.
-    Equivalent,
-    /// The runs do not tell.
-    Undecided,
-    /// A number was withdrawn, or there is none.
-    NotComparable,
-}
-
-impl Verdict {
-    /// In words.
-    pub fn word(self) -> &'static str {
-        match self {
-            Verdict::Faster => "faster",
-            Verdict::Slower => "slower",
-            Verdict::Equivalent => "equivalent",
-            Verdict::Undecided => "undecided",
-            Verdict::NotComparable => "not comparable",
-        }
-    }
-}
-
-impl Comparison {
-    /// Confidence of verdicts in documents of before it was named in them.
-    fn verdicts_before() -> f64 {
-        CONFIDENCE
-    }
-
-    /// True when two sides are known to differ by more than `tolerance_percent`: the whole interval lies beyond it, less what
-    /// two sessions may differ by where they were measured each by itself.
-    pub fn differs_beyond(&self, tolerance_percent: f64) -> bool {
-        self.pairs().any(|(_, pair)| {
-            let is_apart = pair.design == Design::Separate && !pair.by_sessions;
-            let sessions = if is_apart { self.session_offset_percent } else { 0.0 };
-            let most = (1.0 + tolerance_percent / 100.0) * (1.0 + sessions / 100.0);
-            let ratio = pair.throughput.as_ref().map(|judged| judged.ratio);
-            let ends = ratio.and_then(|ratio| ratio.low.zip(ratio.high));
-            match pair.outcome {
-                Verdict::Faster => ends.is_some_and(|(low, _)| low > most),
-                Verdict::Slower => ends.is_some_and(|(_, high)| high < 1.0 / most),
-                _ => false,
-            }
-        })
-    }
-
-    /// All pairs with their tests.
-    pub fn pairs(&self) -> impl Iterator<Item = (&ComparedTest, &Pair)> {
-        self.tests.iter().flat_map(|test| test.pairs.iter().map(move |pair| (test, pair)))
-    }
-}
 
 /// A side with what was measured of it.
 #[derive(Clone, Debug)]

@@ -11,8 +11,7 @@ use thiserror::Error;
 use workload::plan::{Arrival, Phase, Plan, PlanError, Region, Step, Stop};
 use workload::schedule::{Slot, schedule};
 
-use crate::findings::CONFIDENCE;
-use crate::proofs::unhindered;
+use crate::body::CONFIDENCE;
 use crate::run::{Kept, RunFigures, TracedRun};
 
 /// Why a mark could not be made.
@@ -550,22 +549,3 @@ const ENOUGH: u64 = 64;
 const CEILING_WINDOW: Nanos = Nanos::millis(60);
 /// For a step whose I/Os take milliseconds by themselves, until there are [`ENOUGH`].
 const CEILING_WINDOW_MAX: Nanos = Nanos::millis(300);
-
-/// Measures the tester's own limit once more, with `look` ([`ceiling`]), for the tests that came near to the one that
-/// was measured before the runs, and keeps the better: a limit that was measured in a moment in which the machine had other
-/// things to do would refute a drive that is far from the real one.
-///
-/// # Errors
-/// What `look` returns.
-pub fn look_again<E>(
-    plan: &Plan,
-    executed: &mut Executed,
-    mut look: impl FnMut(&Step) -> Result<Option<Ceiling>, E>,
-) -> Result<(), E> {
-    for (step, test) in plan.steps.iter().zip(&mut executed.tests) {
-        let Some(before) = test.ceiling.filter(|_| unhindered::is_near(test)) else { continue };
-        let again = look(step)?.filter(|again| again.iops > before.iops);
-        test.ceiling = Some(again.unwrap_or(before));
-    }
-    Ok(())
-}

@@ -1,6 +1,6 @@
 //! From the runs of a mark to what they mean.
 
-use block::{DriveInfo, Extents, Op, Stack};
+use block::Op;
 use stats::{
     Better, Decision, StopRule, Unit, coefficient_of_variation, median_interval, median_quantity,
     range_over_mean, two_modes,
@@ -9,7 +9,6 @@ use workload::plan::{OpShare, Phase, Plan, Step, Until};
 
 use crate::body::{Body, Proofs, Setup, Spread, Test};
 use crate::burst;
-use crate::cache;
 use crate::caveats;
 use crate::execute::{Executed, TestRuns};
 use crate::notation::{Pattern, TestSpec};
@@ -17,43 +16,14 @@ use crate::options::Direction;
 use crate::proofs::{self, Case};
 use crate::run::latency;
 
-/// Confidence of every interval that a mark shows.
-pub const CONFIDENCE: f64 = 0.95;
+pub use crate::body::CONFIDENCE;
+pub use crate::context::Context;
 
 /// Seed of the two-mode test's null distribution: fixed, so that the same runs get the same answer.
 const MODES_SEED: u64 = 1985;
 
 fn rates(runs: &TestRuns) -> Vec<f64> {
     runs.runs.iter().map(|r| r.run.mb_s).collect()
-}
-
-/// What findings need to know besides the runs.
-#[derive(Clone, Debug)]
-pub struct Context<'a> {
-    /// The target.
-    pub info: &'a DriveInfo,
-    /// What the I/O passed through.
-    pub stack: &'a Stack,
-    /// Layout of the measured part of the target's file, before the first run.
-    pub extents: Option<Extents>,
-    /// How I/O was issued.
-    pub engine: &'a str,
-    /// True when the page cache was to be bypassed.
-    pub direct: bool,
-    /// True when each write had to be durable.
-    pub durable: bool,
-    /// CPUs that the submitters could run on, at least 1.
-    pub cpus: usize,
-    /// True when the engine asks for completions over and over instead of waiting for them.
-    pub polling: bool,
-    /// True for a file that its filesystem, which copies on write, writes in place all the same (Btrfs: `chattr +C`).
-    pub in_place: bool,
-    /// Layout of the measured part of the target's file after the last run.
-    pub extents_after: Option<Extents>,
-    /// True when this run made the target's file and wrote all of it.
-    pub own_file: bool,
-    /// What reading again said of the drive's cache, where it was asked.
-    pub cache: Option<cache::Found>,
 }
 
 /// Counted runs of each test that were planned, where it ended before they were made.

@@ -4,10 +4,11 @@
 //! [`ImportedRun::not_told`], an option that is null in [`Told`]. Percentiles of several runs are made of histograms, where all
 //! runs have one, and of nothing else.
 
+mod told;
+
 use std::collections::BTreeSet;
 
 use block::{Bytes, DriveInfo, DriveKind, Nanos, Stack};
-use serde::{Deserialize, Serialize};
 use stats::{Caveat, LatencyHistogram, Proof, Unit, Verdict};
 
 use crate::body::{Body, Latency, Proofs, Run, Setup, Test};
@@ -15,75 +16,7 @@ use crate::findings::spread;
 use crate::notation::TestSpec;
 use crate::run::latency;
 
-/// Where a mark comes from that another program measured.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Imported {
-    /// The program, such as `fio`.
-    pub tool: String,
-    /// Its version, where it tells it.
-    pub version: Option<String>,
-    /// What was read, such as `fio JSON`.
-    pub format: String,
-    /// The files, as they were named.
-    pub files: Vec<String>,
-    /// What was asked, as far as it is told and the same in all runs.
-    pub told: Told,
-    /// By test, in the order of [`Body::tests`].
-    pub tests: Vec<ImportedTest>,
-}
-
-/// What another program was asked; null where its file does not tell, or where runs differ.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Told {
-    /// How I/O was issued.
-    pub engine: Option<String>,
-    /// Whether the page cache was to be bypassed.
-    pub direct: Option<bool>,
-    /// Whether each write had to be durable before it completed.
-    pub durable: Option<bool>,
-    /// Size of the region that was used.
-    pub region_bytes: Option<Bytes>,
-    /// Measured time of a run.
-    pub duration_ns: Option<Nanos>,
-    /// Load before it.
-    pub warm_up_ns: Option<Nanos>,
-    /// What random addresses were drawn from.
-    pub seed: Option<u64>,
-    /// How often the whole was gone through.
-    pub loops: Option<u64>,
-}
-
-/// What is told of one test beside what every mark has.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ImportedTest {
-    /// By run, in the order of [`Test::runs`].
-    pub runs: Vec<ImportedRun>,
-}
-
-/// What is told of one run beside what every run has.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ImportedRun {
-    /// The file.
-    pub file: String,
-    /// What the file calls it.
-    pub job: String,
-    /// Figures of the run that the file does not tell, which are 0 there.
-    pub not_told: Vec<String>,
-    /// Percentiles of latency as they are told, in ascending order.
-    pub percentiles: Vec<ToldPercentile>,
-    /// All latencies, where the file has them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub latencies: Option<LatencyHistogram>,
-}
-
-/// A percentile of latency.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ToldPercentile {
-    /// 0 to 100.
-    pub percent: f64,
-    /// Nanoseconds.
-    pub ns: u64,
-}
+pub use told::{Imported, ImportedRun, ImportedTest, Told, ToldPercentile};
 
 /// One run as it was read.
 #[derive(Clone, Debug, Default)]

@@ -8,11 +8,13 @@ pub mod burst;
 pub mod cache;
 mod caveats;
 pub mod compare;
+mod context;
 pub mod diskspd;
 mod execute;
 pub mod explain;
 pub mod findings;
 pub mod imported;
+mod look_again;
 pub mod notation;
 pub mod options;
 mod proofs;
@@ -25,8 +27,9 @@ pub use body::Body;
 pub use caveats::past_the_cache;
 pub use execute::{
     Around, Broken, Ceiling, Earlier, Engines, Executed, FailedRun, Keeper, MarkError, NoKeeper,
-    TestRuns, ceiling, execute, look_again,
+    TestRuns, ceiling, execute,
 };
+pub use look_again::look_again;
 pub use notation::{Pattern, TestSpec};
 pub use options::{Direction, Options, Profile};
 pub use run::{Kept, RunFigures, TracedRun};

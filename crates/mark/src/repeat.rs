@@ -9,8 +9,8 @@ use block::DriveKind;
 use serde::{Deserialize, Serialize};
 use stats::{Agreement, Contrast, Design, RatioEstimate, agreement};
 
+use crate::body::CONFIDENCE;
 use crate::body::{Body, Test};
-use crate::findings::CONFIDENCE;
 
 /// What came of a repetition.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

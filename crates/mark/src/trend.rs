@@ -9,8 +9,8 @@ use block::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 use stats::{Caveat, Course, JudgedCourse, Turn, judge_courses};
 
+use crate::body::CONFIDENCE;
 use crate::body::{Body, Test};
-use crate::findings::CONFIDENCE;
 
 /// A recorded mark of the drive, and where it comes from.
 #[derive(Clone, Copy, Debug)]

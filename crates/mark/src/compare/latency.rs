@@ -7,8 +7,8 @@ use stats::compare::percentile_ratio_factor;
 use stats::histogram::LatencyBins;
 use stats::{Contrast, Design};
 
+use crate::body::CONFIDENCE;
 use crate::body::{Body, Latency, Test};
-use crate::findings::CONFIDENCE;
 
 pub use stats::compare::LatencyRuns;
 

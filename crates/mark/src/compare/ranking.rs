@@ -1,20 +1,8 @@
 //! Sides in the order of their throughput, with the ranks that the verdicts leave open.
 
-use serde::{Deserialize, Serialize};
 use stats::compare::rank_intervals;
 
-use super::{ComparedTest, Figures, Pair, Verdict};
-
-/// A side among those whose number stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Ranked {
-    /// Index of the side.
-    pub side: usize,
-    /// The best rank that it may have, 1 for the fastest: one more than the sides that are surely faster.
-    pub best: usize,
-    /// The worst: the count of those ranked, less the sides that are surely slower.
-    pub worst: usize,
-}
+use super::comparison::{ComparedTest, Figures, Pair, Ranked, Verdict};
 
 /// How sides that share their ranks stand to each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use stats::{Unit, median};
 
-use super::Side;
+use super::comparison::Side;
 use crate::body::{Body, Latency, Run, Test};
 use crate::findings::spread;
 

@@ -7,11 +7,12 @@
 mod options;
 mod plan;
 mod run;
+mod usage;
 mod words;
 
 pub use options::{
     Buffers, Caching, Engine, Fill, HELP, Options, Random, ResultFormat, Seed, Stride, Threads,
-    UsageError,
 };
 pub use plan::Manner;
 pub use run::{Figures, How, Look, Outcome, Thread, run};
+pub use usage::UsageError;

@@ -7,8 +7,9 @@ use workload::plan::{Plan, Step};
 use workload::schedule::schedule;
 
 use crate::body::Body;
-use crate::execute::{Broken, Ceiling, Executed, MarkError, look_again};
+use crate::execute::{Broken, Ceiling, Executed, MarkError};
 use crate::findings::{self, Context};
+use crate::look_again::look_again;
 use crate::run::RunFigures;
 
 /// What one thread did to one target in the measured time, in one direction.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::UsageError;
+use super::usage::UsageError;
 
 /// Whether a value belongs to an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

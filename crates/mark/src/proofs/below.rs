@@ -4,7 +4,7 @@
 use block::{Extents, Layer, Medium, Op, Stored};
 use stats::Verdict;
 
-use super::reached::UNWRITTEN_SHARE;
+use super::ratios::UNWRITTEN_SHARE;
 use super::{Case, percent};
 
 /// Share of the measured part from which all of it is meant: as much as the leaves may count short of all.

@@ -4,7 +4,7 @@
 use block::{Bytes, LeafEvents, Medium, Op};
 use stats::{Proof, Verdict};
 
-use super::reached::{RATIO, TASK_MIN, between, through_cache};
+use super::ratios::{RATIO, TASK_MIN, between, through_cache};
 use super::{Case, below, growth, percent};
 
 /// Events of one direction over all counted runs.

@@ -7,8 +7,8 @@ use workload::audit::{AuditSummary, uniform_unique};
 use workload::plan::{Address, Phase};
 
 use super::{Case, percent};
+use crate::body::CONFIDENCE;
 use crate::cache::{ASSUMED, Answer, Found, REGION_CACHES, SHARE};
-use crate::findings::CONFIDENCE;
 use crate::run::RunFigures;
 
 /// Share by which an estimated count of distinct blocks may be off.

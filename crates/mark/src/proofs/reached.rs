@@ -1,25 +1,11 @@
 //! *Reached*: the bytes were served by the device, not by a cache above it.
 
-use block::{ArcCounters, Bytes, DriveKind, Layer, Medium, Op, Snapshot, TaskIo};
+use block::{ArcCounters, Bytes, DriveKind, Layer, Medium, Op, TaskIo};
 use stats::{Proof, Verdict};
 
 use super::expected::Expected;
+use super::ratios::{CACHED_SHARE, RATIO, TASK_MIN, UNWRITTEN_SHARE, between, through_cache};
 use super::{Case, below, degraded, device_bytes, events, growth, percent};
-
-/// Bytes that crossed into the device, per byte issued, for the claim to hold. The lower end allows
-/// for counters that are read a moment apart; the upper end for metadata and a little foreign I/O.
-pub(super) const RATIO: std::ops::RangeInclusive<f64> = 0.97..=1.10;
-
-/// Share of the bytes issued that may be left in the page cache by I/O that bypasses it.
-const CACHED_SHARE: f64 = 0.05;
-
-/// Share of a file without written data from which its reads say nothing about the device.
-pub(super) const UNWRITTEN_SHARE: f64 = 0.005;
-
-/// Least share of the bytes issued that the kernel charges to this process when no cache serves them.
-/// Reads are charged where they are submitted, which is here; below half of them, most came from a
-/// cache. Writes may be left to threads of a filesystem, so their charge alone refutes nothing.
-pub(super) const TASK_MIN: f64 = 0.5;
 
 /// Bytes of metadata, per byte issued, that a write of a filesystem that copies on write may be charged besides.
 const TREES: f64 = 1.0;
@@ -91,11 +77,6 @@ pub(super) fn by_construction(case: &Case<'_>) -> Option<Proof> {
             .with("hole_bytes", extents.hole_bytes.0)
             .with("file_bytes", extents.file_bytes.0)
     })
-}
-
-/// The layer that answers, whether counters or events showed it.
-pub(super) fn between(cache: &str) -> String {
-    format!("a page cache lies between target and device: {cache}")
 }
 
 /// A layer above the leaf keeps what passes through it. Too little at the leaf was served by it; enough of it may have
@@ -296,30 +277,6 @@ fn handed_in_again(case: &Case<'_>, op: Op) -> bool {
     let kind = |layer: &Layer| FILESYSTEMS.contains(&layer.kind.as_str());
     case.info.kind == DriveKind::BlockDevice
         || op == Op::Write && case.stack.layers.iter().any(kind)
-}
-
-/// Why the page cache took the I/O, whatever the device counted: it may write back as much as it was given while the
-/// test still runs, and the times are the cache's all the same. Writes that had to be durable waited for the device.
-pub(super) fn through_cache(case: &Case<'_>, op: Op, issued: Bytes) -> Option<String> {
-    let through = "I/O went through it, whatever reached the device";
-    if let Some(left) = left_in_cache(case, issued) {
-        return Some(format!("{} of it were left in the page cache: {through}", left.human()));
-    }
-    let waited = op == Op::Write && case.all_durable(op);
-    (!case.direct && !waited).then(|| format!("the page cache was not to be bypassed: {through}"))
-}
-
-/// Growth of the page cache during the counted runs, in total, where it is too much for I/O that
-/// bypasses it. A first pass over a cold file reaches the device byte for byte and is buffered all the
-/// same.
-fn left_in_cache(case: &Case<'_>, issued: Bytes) -> Option<Bytes> {
-    let cached = |s: &Snapshot| s.page_cache.map(|c| c.cached_bytes.0);
-    let grown: u64 = case
-        .runs()
-        .iter()
-        .filter_map(|r| Some(cached(&r.after)?.saturating_sub(cached(&r.before)?)))
-        .sum();
-    (grown as f64 > CACHED_SHARE * issued.0 as f64).then_some(Bytes(grown))
 }
 
 /// A file that is stored compressed or encrypted: what is read of it is unpacked by this machine,

@@ -3,7 +3,7 @@
 use stats::{Proof, Verdict, median, median_interval, runs_needed};
 
 use super::{Case, MARGIN, mb_s, percent};
-use crate::findings::CONFIDENCE;
+use crate::body::CONFIDENCE;
 
 /// Most runs that are suggested: of the default test, more than an hour.
 const PRACTICAL: usize = 1000;

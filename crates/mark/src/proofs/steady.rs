@@ -5,7 +5,7 @@ use stats::{
 };
 
 use super::{Case, MARGIN, mb_s, percent, wave};
-use crate::findings::CONFIDENCE;
+use crate::body::CONFIDENCE;
 
 /// Chance of finding a drift where there is none.
 const ALPHA: f64 = 0.01;

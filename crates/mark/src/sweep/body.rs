@@ -1,11 +1,10 @@
 //! The body of `sweep --json`: a contract. Fields keep their names and units.
 
 use block::{DriveInfo, Stack};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use stats::{Caveat, RatioEstimate};
 
 use super::design::{Load, Sweep};
-use super::findings::Limits;
 use super::vary::Factor;
 use crate::body::{Latency, Proofs, Run, Setup, Spread};
 
@@ -261,4 +260,13 @@ impl SettingFigures {
     pub fn rates(&self) -> Vec<f64> {
         self.runs.iter().map(|run| run.run.mb_s).collect()
     }
+}
+
+/// By what settings and effects are judged.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Limits {
+    /// R/Avg of 20 runs above which a setting is unstable, as a ratio.
+    pub r_over_avg_of_20: f64,
+    /// Levels whose throughputs are within this share of each other are no matter (0.02 for 2%).
+    pub margin: f64,
 }

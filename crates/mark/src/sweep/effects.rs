@@ -3,11 +3,11 @@
 use stats::effects::cell_effects;
 use stats::{Agreement, Contrast, Design, RatioEstimate, Term, agreement, effects, holm};
 
+use super::body::Limits;
 use super::body::{Effect, EffectsOfAll, Ends, LevelEffect, Outcome, SettingFigures};
 use super::design::Sweep;
-use super::findings::Limits;
 use super::vary::{Factor, Vary};
-use crate::findings::CONFIDENCE;
+use crate::body::CONFIDENCE;
 
 /// Settings of a whole factorial, after levels whose numbers were withdrawn are left out.
 struct Grid<'a> {

@@ -2,25 +2,15 @@
 
 use std::collections::{HashMap, HashSet};
 
-use serde::{Deserialize, Serialize};
 use stats::Caveat;
 use workload::plan::{Order, Plan};
 use workload::schedule::{Slot, schedule};
 
-use super::body::{Body, SettingFigures, SettingRun};
+use super::body::{Body, Limits, SettingFigures, SettingRun};
 use super::design::{Sweep, busy};
 use super::vary::Factor;
 use super::{effects, order, stability};
 use crate::body::{self, Test};
-
-/// By what settings and effects are judged.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Limits {
-    /// R/Avg of 20 runs above which a setting is unstable, as a ratio.
-    pub r_over_avg_of_20: f64,
-    /// Levels whose throughputs are within this share of each other are no matter (0.02 for 2%).
-    pub margin: f64,
-}
 
 /// Where runs of the plan stand in time.
 struct Times {

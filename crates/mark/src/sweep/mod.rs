@@ -12,8 +12,8 @@ mod planned;
 mod stability;
 pub mod vary;
 
-pub use body::Body;
+pub use body::{Body, Limits};
 pub use design::{Load, Setting, Sweep, SweepError};
-pub use findings::{Limits, findings};
+pub use findings::findings;
 pub use planned::{Planned, Swept, factor_names};
 pub use vary::{Factor, Level, Vary, VaryError};

@@ -6,7 +6,7 @@ use workload::plan::Order;
 use super::body::{OrderEffect, SettingFigures};
 use super::design::Sweep;
 use super::vary::Factor;
-use crate::findings::CONFIDENCE;
+use crate::body::CONFIDENCE;
 
 /// Of settings that were made in both orders; `None` where order was not varied or nothing stands in both.
 pub(super) fn find(sweep: &Sweep, settings: &[SettingFigures]) -> Option<OrderEffect> {

@@ -4,9 +4,9 @@
 use block::number::share;
 use stats::{Modes, deviation_interval, shift, two_modes};
 
+use super::body::Limits;
 use super::body::{Ends, ModesInTime, ShiftInTime, Stability, Standing};
-use super::findings::Limits;
-use crate::findings::CONFIDENCE;
+use crate::body::CONFIDENCE;
 
 /// Range of 20 normal values over their standard deviation, in the mean: d2 of process charts (Tippett, Biometrika 17, 1925).
 pub(super) const RANGE_OF_20: f64 = 3.735;

@@ -1,0 +1,42 @@
+//! Burst and sustained writes of a test, as its body has them.
+
+use serde::{Deserialize, Serialize};
+use stats::Quantity;
+
+/// What a test of writes says of its burst, and of what comes after.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Writes {
+    /// When a write counts as complete.
+    pub safety: Safety,
+    /// What came first, in MB/s (10^6 bytes per second); null without a series. Without a knee it is what all windows had,
+    /// a burst or not.
+    pub burst_mb_s: Option<Quantity>,
+    /// What came after the knee, in MB/s; null without one.
+    pub sustained_mb_s: Option<Quantity>,
+    /// Bytes that all runs had written when the rate fell for good, since the first of them began, or, where each run begins
+    /// with as much of a burst again, since that run did; null when it did not.
+    pub until_knee_bytes: Option<Quantity>,
+    /// Why something is null; absent when nothing is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+/// When a write counts as complete.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Safety {
+    /// When the drive has it, maybe in a volatile cache.
+    Cached,
+    /// When a power cut could not take it any more.
+    Durable,
+}
+
+impl Safety {
+    /// In words.
+    pub fn word(self) -> &'static str {
+        match self {
+            Safety::Cached => "cached",
+            Safety::Durable => "durable",
+        }
+    }
+}
