@@ -10,18 +10,25 @@ mod diskspd_xml;
 mod error;
 mod ezfio;
 mod fio_belonging;
+mod fio_cell;
 mod fio_hist;
 mod fio_json;
+mod fio_kind;
 mod fio_log;
 mod fio_log_measured;
 mod fio_log_sums;
 mod fio_measured;
+mod fio_number;
 mod fio_options;
 mod fio_rounds;
 mod fio_traps;
 mod fio_values;
+mod format;
 mod given;
 mod in_bytes;
+mod joined;
+mod known;
+mod lines;
 pub mod measured;
 mod recorded;
 mod series;
@@ -35,52 +42,18 @@ pub use error::JudgeError;
 pub use fio_json::{LogPrefixes, log_prefixes};
 pub use fio_log::by_name as log_by_name;
 pub use fio_rounds::rounds;
+pub use format::{Text, format_in, format_of};
+pub use known::{Known, Start, Transient};
 pub use recorded::{
     Before, Claim, Figure, FioSteadyState, Format, Load, Pattern, Quantity, Recorded, Rounds,
     Series, Window,
 };
-pub use verdict::{Judged, Known, RuleName, RuleSays, Start, Transient, judge};
+pub use verdict::{Judged, RuleName, RuleSays, judge};
 
 pub use given::{Given, TEXTS_MAX, take};
 
 use fio_log::Log;
 use given::Content;
-
-/// A file, as it was named, and what is in it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Text {
-    /// Its name, for what is said of it.
-    pub file: String,
-    /// What is in it.
-    pub text: String,
-}
-
-/// Whose file it is; none when it is nobody's that is known.
-pub fn format_of(text: &Text) -> Option<Format> {
-    format_in(&text.file, &text.text)
-}
-
-/// Whose the file called `file` is, by its text.
-pub fn format_in(file: &str, is: &str) -> Option<Format> {
-    // By what is in it before by its name: a log has nothing in it that says so.
-    if fio_json::is_it(is) {
-        Some(Format::FioJson)
-    } else if tkperf::is_it(is) {
-        Some(Format::Tkperf)
-    } else if ezfio::is_it(is) {
-        Some(Format::Ezfio)
-    } else if diskspd::is_it(is) {
-        Some(Format::Diskspd)
-    } else if diskspd_xml::is_it(is) {
-        Some(Format::DiskspdXml)
-    } else if crystal::is_it(is) {
-        Some(Format::CrystalDiskMark)
-    } else if fio_hist::is_it(is) {
-        Some(Format::FioHistLog)
-    } else {
-        log_by_name(file).map(|_| Format::FioLog)
-    }
-}
 
 /// Reads all results in `texts`. Logs of fio belong to the jobs of a JSON among them that names them; what is left of
 /// them are results of their own, a name each.

@@ -7,8 +7,8 @@ use engine::Samples;
 use serde::{Deserialize, Serialize};
 use stats::LatencyHistogram;
 
+use crate::fill::is_amid_fill;
 use crate::options::Test;
-use crate::precondition::is_amid_fill;
 use crate::rig::Purged;
 use crate::window::{Window, Written};
 

@@ -9,6 +9,7 @@ pub mod ask;
 pub mod body;
 pub mod desk;
 pub mod estimate;
+mod fill;
 pub mod judge;
 pub mod kept;
 pub mod options;

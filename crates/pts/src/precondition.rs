@@ -5,13 +5,11 @@ use block::Bytes;
 use crate::ask::Ask;
 use crate::body::{Body, Preconditioning};
 use crate::desk::{Desk, Halt, Made};
-use crate::options::Test;
+use crate::fill::{PARTS, part_of_fill};
 use crate::tests::{Samples, sequential};
 use crate::tracker::{Figure, Tracker};
 use crate::window::{Role, Window};
 
-/// Parts of a fill: a run that is broken off goes on after the last whole one.
-const PARTS: u64 = 8;
 /// Requests outstanding while the range is filled.
 const FILL_DEPTH: u16 = 32;
 
@@ -61,18 +59,6 @@ pub fn fill(desk: &mut Desk<'_>, body: &mut Body, block: Bytes, fills: u32) -> R
         body.preconditioning.push(stage);
     }
     Ok(())
-}
-
-/// What a record calls the part of this number, from 1, of a fill.
-fn part_of_fill(part: u64, test: Test) -> String {
-    format!("part {part} of the fill of {}", test.word())
-}
-
-/// True where `what`, as a record calls it, is a part of a fill that another of the same fill follows.
-pub(crate) fn is_amid_fill(what: &str) -> bool {
-    let part = what.strip_prefix("part ").and_then(|rest| rest.split_once(" of the fill of "));
-    let part = part.and_then(|(part, _)| part.parse::<u64>().ok());
-    part.is_some_and(|part| part % PARTS != 0)
 }
 
 /// Minutes from one sample of a minute to the next, in the preconditioning that is the workload itself.
@@ -169,18 +155,4 @@ pub fn add(stage: &mut Preconditioning, made: &Made, range: Bytes) {
     stage.duration_ns += disturbed_ns + made.window.duration_ns;
     let counted = stage.bytes_written - stage.bytes_again;
     stage.fills = counted as f64 / range.0.max(1) as f64;
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    // Breaks when a record's name for a part is no longer read, or the end of a fill is taken for its middle.
-    #[test]
-    fn a_fill_is_known_by_the_names_of_its_parts() {
-        let amid = |part| is_amid_fill(&part_of_fill(part, Test::Iops));
-        assert!(amid(1) && amid(PARTS - 1) && amid(PARTS + 1));
-        assert!(!amid(PARTS) && !amid(2 * PARTS));
-        assert!(!is_amid_fill("round 3 of iops") && !is_amid_fill("part x of the fill of iops"));
-    }
 }

@@ -7,7 +7,8 @@
 
 use std::collections::BTreeSet;
 
-use super::fio_log::{Direction, Kind, Log};
+use super::fio_kind::{DATES_MS, Direction, Kind};
+use super::fio_log::Log;
 use super::fio_log_measured::measured;
 use super::measured::{Measured, Way};
 use super::recorded::Recorded;
@@ -103,9 +104,12 @@ fn has(log: &Log, direction: Direction) -> bool {
 
 /// The time of the last line since the job began, or since the first line where lines have dates.
 fn length_ms(log: &Log) -> u64 {
-    log.sums.span_ms.map_or(0, |(first, last)| {
-        if first >= super::fio_log::DATES_MS { last.saturating_sub(first) } else { last }
-    })
+    log.sums.span_ms.map_or(
+        0,
+        |(first, last)| {
+            if first >= DATES_MS { last.saturating_sub(first) } else { last }
+        },
+    )
 }
 
 /// Bytes, or I/Os where a log has no bytes.

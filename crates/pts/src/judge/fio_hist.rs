@@ -10,7 +10,7 @@ use std::io::BufRead;
 use stats::fio_bins;
 
 use super::error::JudgeError;
-use super::given::Lines;
+use super::lines::Lines;
 use super::measured::{Measured, ToldLatency, Way, histogram};
 use super::recorded::{Format, Pattern, Recorded};
 

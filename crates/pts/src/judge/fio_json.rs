@@ -5,9 +5,11 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::error::JudgeError;
-use super::fio_log::{Kind, Log};
+use super::fio_cell::Cell;
+use super::fio_kind::Kind;
+use super::fio_log::Log;
+use super::fio_number::{count, float};
 use super::fio_options::Options;
-use super::fio_rounds::Cell;
 use super::recorded::{Claim, Figure, FioSteadyState, Format, Quantity, Recorded, Series, Window};
 use super::series;
 use super::{fio_belonging, fio_traps, fio_values};
@@ -136,19 +138,6 @@ pub(super) fn read(file: &str, text: &str, logs: &[Log]) -> Result<Vec<Recorded>
     }
     chain(&document, &mut results);
     Ok(results)
-}
-
-pub(super) fn count(value: &Value, pointer: &str) -> u64 {
-    let number = value.pointer(pointer);
-    number.and_then(Value::as_u64).or_else(|| number.and_then(float_to_count)).unwrap_or(0)
-}
-
-fn float_to_count(value: &Value) -> Option<u64> {
-    value.as_f64().filter(|x| x.is_finite() && *x >= 0.0).map(|x| x as u64)
-}
-
-pub(super) fn float(value: &Value, pointer: &str) -> Option<f64> {
-    value.pointer(pointer).and_then(Value::as_f64).filter(|x| x.is_finite())
 }
 
 fn one(

@@ -7,55 +7,9 @@
 use std::io::BufRead;
 
 use super::error::JudgeError;
+use super::fio_kind::{Direction, Kind};
 use super::fio_log_sums::{Line, Sums};
-use super::given::Lines;
-
-/// What the values of a log are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Kind {
-    /// KiB a second.
-    Bandwidth,
-    /// I/Os a second, or 1 for each I/O.
-    Iops,
-    /// Nanoseconds from submission to completion, with what it took to submit.
-    Latency,
-    /// Nanoseconds from submission to completion.
-    CompletionLatency,
-    /// Nanoseconds that it took to submit.
-    SubmissionLatency,
-}
-
-impl Kind {
-    /// What stands in the file's name.
-    pub fn word(self) -> &'static str {
-        match self {
-            Kind::Bandwidth => "bw",
-            Kind::Iops => "iops",
-            Kind::Latency => "lat",
-            Kind::CompletionLatency => "clat",
-            Kind::SubmissionLatency => "slat",
-        }
-    }
-
-    const ALL: [Kind; 5] = [
-        Kind::Bandwidth,
-        Kind::Iops,
-        Kind::CompletionLatency,
-        Kind::SubmissionLatency,
-        Kind::Latency,
-    ];
-}
-
-/// Which way an I/O goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Direction {
-    /// From the drive.
-    Read,
-    /// To the drive.
-    Write,
-    /// Given up.
-    Trim,
-}
+use super::lines::Lines;
 
 /// The log of one thread.
 #[derive(Clone, Debug, PartialEq)]
@@ -71,9 +25,6 @@ pub struct Log {
     /// What it adds up to.
     pub sums: Sums,
 }
-
-/// From here on, stamps count from 1970 and not from the beginning of a job.
-pub(super) const DATES_MS: u64 = 1 << 40;
 
 /// Kind, prefix and thread by the name of a file: `x_bw.1.log` is bandwidth, `x`, 1. None for other names.
 pub fn by_name(file: &str) -> Option<(Kind, String, Option<u64>)> {

@@ -2,7 +2,8 @@
 
 use stats::LatencyHistogram;
 
-use super::fio_log::{Direction, Kind, Log};
+use super::fio_kind::{Direction, Kind};
+use super::fio_log::Log;
 use super::fio_log_sums::{Entry, Ios, begin_ms};
 use super::measured::{Measured, ToldLatency, Way};
 

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use stats::LatencyHistogram;
 
-use super::fio_log::{DATES_MS, Direction, Kind};
+use super::fio_kind::{DATES_MS, Direction, Kind};
 
 /// Most cells of a log: a series of a thousand bins has 16 of them in each.
 const CELLS_MAX: usize = 1 << 14;

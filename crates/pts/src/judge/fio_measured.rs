@@ -5,7 +5,7 @@
 
 use serde_json::Value;
 
-use super::fio_json::{count, float};
+use super::fio_number::{count, float};
 use super::measured::{Measured, ToldLatency, Way, histogram};
 
 /// The directions of `job` that had I/Os.

@@ -1,6 +1,5 @@
 //! Runs of one job, a JSON each, as rounds of one cell: harnesses that follow the PTS start fio once a round.
 
-use serde_json::Value;
 use stats::steady::snia;
 
 use super::measured::Way;
@@ -8,30 +7,6 @@ use super::recorded::{Figure, Format, Recorded, Rounds};
 
 /// Fewer runs are repetitions: each stays a result of its own.
 const ROUNDS_MIN: usize = 3;
-
-/// Options and time of a job's run, by which runs of the same job are recognized.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Cell {
-    /// All options, as the JSON has them.
-    options: String,
-    /// Second of 1970 in which fio wrote the JSON.
-    ended_s: u64,
-    /// Seconds since fio began, the last of them unfinished.
-    elapsed_s: u64,
-}
-
-impl Cell {
-    /// That of `job` in `document`; none without options or a date.
-    pub(super) fn of(document: &Value, job: &Value) -> Option<Cell> {
-        let own = job.get("job options")?.as_object().filter(|own| !own.is_empty())?;
-        let global = document.get("global options").cloned().unwrap_or_default();
-        Some(Cell {
-            options: format!("{global}{}", Value::Object(own.clone())),
-            ended_s: document.get("timestamp")?.as_u64()?,
-            elapsed_s: job.get("elapsed")?.as_u64()?,
-        })
-    }
-}
 
 /// `results` with runs of one job put together, where each has a file of its own and they ran one after the other: a
 /// result with a round each. What has a series of its own stays as it is.

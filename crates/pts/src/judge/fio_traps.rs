@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use super::fio_log::{Kind, Log};
+use super::fio_kind::Kind;
+use super::fio_log::Log;
 use super::fio_options::Options;
 use super::recorded::{Claim, FioSteadyState, Pattern, Recorded};
 use workload::fio_units;

@@ -4,8 +4,8 @@ use stats::steady::{Detector, Judgement, Level, Prior, Span, State};
 use stats::verdict::Evidence;
 use stats::{Proof, Verdict};
 
+use super::known::{Answer, Known, Start, Transient};
 use super::recorded::{Pattern, Recorded, Window};
-use super::verdict::{Answer, Known, Start, Transient};
 
 /// More than any drive is written in its life: figures of so many bytes are no figures.
 const BYTES_MAX: u64 = 1 << 60;

@@ -4,7 +4,7 @@
 use serde::Serialize;
 use stats::Caveat;
 
-use super::fio_rounds::Cell;
+use super::fio_cell::Cell;
 use super::measured::{Asked, Measured, ToldLatency};
 
 /// Whose result it is.

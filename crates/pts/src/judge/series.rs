@@ -4,7 +4,8 @@
 //! what the mean was since the line before; spread evenly over that time, all threads are added up in bins of one
 //! length.
 
-use super::fio_log::{Direction, Kind, Log};
+use super::fio_kind::{Direction, Kind};
+use super::fio_log::Log;
 use super::recorded::{Quantity, Series, Window};
 
 /// Bins that I/Os logged one by one are counted in, over the whole run: enough that any rule has its samples, and so

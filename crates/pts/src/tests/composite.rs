@@ -1,8 +1,7 @@
 //! The enterprise composite (CBW), and any other load in its place (DIRTH): what a drive gives at each number of
 //! threads and depth, and how long the requests take at three of them.
 
-use block::Bytes;
-use workload::address::{Address, BlockShare, Zone};
+use workload::address::BlockShare;
 
 use crate::ask::Ask;
 use crate::body::Body;
@@ -10,34 +9,10 @@ use crate::desk::{Desk, Halt};
 use crate::options::{Load, Test};
 use crate::precondition::half_hours;
 use crate::table::Table;
+use crate::tests::enterprise::{SIZES, composite_blocks};
 use crate::tests::{Samples, histogram, percentiles, wsat};
 use crate::tracker::{Figure, Tracker};
 use crate::window::Window;
-
-/// Sizes of the composite in bytes, with their shares in percent (JESD219, the enterprise workload).
-const SIZES: [(u64, u8); 12] = [
-    (512, 4),
-    (1024, 1),
-    (1536, 1),
-    (2048, 1),
-    (2560, 1),
-    (3072, 1),
-    (3584, 1),
-    (4096, 67),
-    (8192, 10),
-    (16384, 7),
-    (32768, 3),
-    (65536, 3),
-];
-
-/// Hot and cold data of the composite: half of the accesses to a twentieth of the range.
-pub(crate) const COMPOSITE_ZONES: Address = Address::Zoned {
-    zones: [
-        Zone { space_percent: 5, access_percent: 50 },
-        Zone { space_percent: 15, access_percent: 30 },
-        Zone { space_percent: 80, access_percent: 20 },
-    ],
-};
 
 /// Threads, and depths, from the greatest to the least.
 const LEVELS: [u16; 7] = [32, 16, 8, 6, 4, 2, 1];
@@ -47,19 +22,6 @@ const BEFORE_MINUTES: f64 = 60.0;
 const LOGGED_MINUTES: f64 = 10.0;
 /// The best point is the one with the highest rate whose mean response time is below that.
 const ART_MAX_NS: f64 = 5e6;
-
-/// The composite's sizes for a drive whose smallest transfer is `smallest`: what is not a multiple of it becomes 4 KiB.
-pub(crate) fn composite_blocks(smallest: Bytes) -> Vec<BlockShare> {
-    let mut shares: Vec<BlockShare> = Vec::new();
-    for (bytes, percent) in SIZES {
-        let block = if bytes % smallest.0 == 0 { Bytes(bytes) } else { Bytes::kib(4) };
-        match shares.iter_mut().find(|share| share.block == block) {
-            Some(share) => share.percent += percent,
-            None => shares.push(BlockShare { block, percent }),
-        }
-    }
-    shares
-}
 
 /// Runs CBW or DIRTH.
 ///

@@ -1,6 +1,7 @@
 //! The tests, each in a file of its own.
 
 pub mod composite;
+mod enterprise;
 pub mod ezfio;
 pub mod hir;
 pub mod iops;

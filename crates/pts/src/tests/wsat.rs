@@ -9,7 +9,7 @@ use crate::body::Body;
 use crate::desk::{Desk, Halt, Made};
 use crate::options::{Addresses, Load, Options, Rule, Test};
 use crate::precondition::{add, stage_of, until_steady};
-use crate::tests::composite::{COMPOSITE_ZONES, composite_blocks};
+use crate::tests::enterprise::{COMPOSITE_ZONES, composite_blocks};
 use crate::tests::{
     Curve, Samples, addresses, histogram, open_loop, percentiles, random, sequential,
 };
