@@ -50,6 +50,11 @@ fn only_the_binary_prints() {
 }
 
 #[test]
+fn only_drives_tell_targets_apart_by_their_names() {
+    none(style::target_names);
+}
+
+#[test]
 fn every_output_passes_the_check() {
     none(style::unchecked_outputs);
 }
