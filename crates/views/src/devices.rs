@@ -52,7 +52,7 @@ fn facts(device: &Device) -> Vec<(String, String)> {
         ("link", Some(links.collect::<Vec<_>>().join(", "))),
         ("write cache", cache),
         ("scheduler", device.scheduler.clone()),
-        ("backing", device.backing_file.clone()),
+        ("backing", device.backing_file.as_deref().map(shortened)),
         ("partitions", Some(partitions.collect::<Vec<_>>().join(", "))),
         ("under", Some(device.holders.join(", "))),
         ("on", Some(device.slaves.join(", "))),
@@ -62,6 +62,18 @@ fn facts(device: &Device) -> Vec<(String, String)> {
         .into_iter()
         .filter_map(|(name, value)| Some((name.to_owned(), value.filter(|v| !v.is_empty())?)))
         .collect()
+}
+
+/// A path without its beginning where it would not fit into a line; `--json` has all of it.
+fn shortened(path: &str) -> String {
+    const MOST: usize = 60;
+    let letters = path.chars().count();
+    if letters <= MOST {
+        return path.to_owned();
+    }
+    let tail: String = path.chars().skip(letters - MOST + 1).collect();
+    let whole = tail.find('/').map_or(tail.as_str(), |at| &tail[at..]);
+    format!("…{whole}")
 }
 
 fn notes(device: &Device, flags: &str) -> Vec<(Tone, String)> {
@@ -84,4 +96,20 @@ fn notes(device: &Device, flags: &str) -> Vec<(Tone, String)> {
     let against = device.why_not.iter();
     notes.extend(against.map(|reason| (Tone::Bad, format!("write: no, {reason}"))));
     notes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Breaks when a long path makes a line that no terminal shows whole, or its end, which tells most, is lost.
+    #[test]
+    fn a_long_path_keeps_its_end() {
+        assert_eq!(shortened("/srv/image"), "/srv/image");
+        let long = format!("/srv/{}/images/drive", "a".repeat(70));
+        assert_eq!(shortened(&long), "…/images/drive");
+        let one = format!("/{}é", "a".repeat(90));
+        let short = shortened(&one);
+        assert!(short.ends_with("aé") && short.chars().count() == 60, "{short}");
+    }
 }
