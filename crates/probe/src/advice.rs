@@ -1,31 +1,17 @@
 //! What to do with what was found: aligned partitions, filesystems that know the erase block, streams that stay open.
 
 mod fat;
+mod item;
 mod site;
 
 use block::{Bytes, DriveInfo, DriveKind, Layout, quoted};
-use serde::{Deserialize, Serialize};
 
 use crate::finding::{Name, Verdict};
 use crate::known::Known;
 
-/// One thing to do.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Advice {
-    /// Its subject: `unchecked`, `partitions`, `keep`, `partition`, `ext4`, `f2fs`, `fat-partition`, `vfat`, `exfat`,
-    /// `streams`, `fat`, `cache`, `capacity`.
-    pub topic: String,
-    /// Contents that the command erases, said before it; `None` where nothing is there.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub erases: Option<String>,
-    /// The command that does it, where one does.
-    pub command: Option<String>,
-    /// Why, and what it does, in one sentence without a full stop.
-    pub why: String,
-}
+pub use item::Advice;
+use item::{FS_BLOCK, new, size};
 
-/// Block of ext4 and f2fs.
-const FS_BLOCK: u64 = 4 << 10;
 /// Segment of f2fs (mkfs.f2fs(8)).
 const F2FS_SEGMENT: u64 = 2 << 20;
 /// Logs that f2fs keeps open unless it is told otherwise, and the other counts that it knows (kernel:
@@ -101,10 +87,6 @@ fn device_of(info: &DriveInfo) -> &str {
         DriveKind::Virtual => "/dev/sdX",
         _ => &info.name,
     }
-}
-
-fn new(topic: &str, command: Option<String>, why: String) -> Advice {
-    Advice { topic: topic.to_owned(), erases: None, command, why }
 }
 
 /// Where the first partition begins: with an erase block, and behind 4 MiB at least, which stay free for the partition table.
@@ -248,14 +230,6 @@ fn cache(known: &Known) -> Option<Advice> {
             Bytes(cache).human()
         ),
     ))
-}
-
-/// A size as sfdisk(8) takes it whatever the drive's sectors are.
-fn size(bytes: u64) -> String {
-    match bytes.is_multiple_of(1 << 20) {
-        true => format!("{}MiB", bytes >> 20),
-        false => format!("{}KiB", bytes >> 10),
-    }
 }
 
 /// A partition that ends where the drive really does. Its table is of the old form (MBR): a GPT has a copy at the end that is

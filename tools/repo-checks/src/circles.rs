@@ -221,6 +221,7 @@ impl std::fmt::Display for Left {
                 let files: Vec<String> = circle.iter().map(|file| format!("`{file}`")).collect();
                 write!(f, "{}", files.join(", "))
             }
+            Left::Rest(1, files) => write!(f, "1 circle, {files} files"),
             Left::Rest(circles, files) => write!(f, "{circles} circles, {files} files"),
         }
     }
@@ -375,7 +376,7 @@ mod tests {
         assert_eq!(more, rows);
         assert_eq!(faults(&BTreeMap::new(), &one).len(), 1);
         let rest =
-            table("| mark | `a.rs`, `b.rs` | x |\n| mark | 1 circles, 3 files | y |").unwrap();
+            table("| mark | `a.rs`, `b.rs` | x |\n| mark | 1 circle, 3 files | y |").unwrap();
         let both: &[&[&str]] = &[&["a.rs", "b.rs"], &["c.rs", "d.rs", "e.rs"]];
         assert_eq!(faults(&found(both), &rest), Vec::<String>::new());
         assert_eq!(faults(&found(&both[..1]), &rest).len(), 1, "a row that is not so any more");

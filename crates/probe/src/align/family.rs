@@ -7,6 +7,9 @@
 
 use super::groups::{Fit, Groups, Levelled};
 use super::model::ln_sum;
+use super::place::PRIMES;
+
+pub(super) use super::place::Place;
 
 /// From this power of two on, values are fenced together.
 const LEVELS: u32 = 21;
@@ -17,9 +20,6 @@ const ODD_MAX: u64 = 27;
 const SIZES: std::ops::RangeInclusive<u64> = 48 << 10..=128 << 20;
 /// The least size that is an answer.
 pub(super) const LEAST: u64 = 128 << 10;
-/// Primes and the powers of them that decide which sizes divide a boundary.
-const PRIMES: [(u64, u32); 8] =
-    [(3, 3), (5, 2), (7, 1), (11, 1), (13, 1), (17, 1), (19, 1), (23, 1)];
 /// Prior probabilities of no step and of any other pattern.
 const NONE: f64 = 0.3;
 const OTHER: f64 = 0.1;
@@ -32,15 +32,6 @@ const ALL_STEP: f64 = 0.4;
 const BEYOND: f64 = 0.4;
 /// Groups may lie off the fit by this much, as a mean square in their errors.
 const FIT_MAX: f64 = 1.6;
-
-/// One boundary, and what crossing it cost in nanoseconds.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
-    pub(super) at: u64,
-    pub(super) cost: f64,
-    /// What it cost beyond the slower of its sides.
-    pub(super) beyond: f64,
-}
 
 /// A size with its probability and its step.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -82,16 +73,6 @@ pub(super) fn sizes() -> Vec<u64> {
     let odd = (1..=ODD_MAX).step_by(2);
     let all = odd.flat_map(|odd| (11..28).map(move |log2| odd << log2));
     all.filter(|size| SIZES.contains(size)).collect()
-}
-
-/// The product of the prime powers that divide `at`, with its power of two: equal for boundaries of one group.
-pub(super) fn signature(at: u64) -> u64 {
-    let divides = |&(prime, most): &(u64, u32)| {
-        let power = (1..=most).take_while(|power| at.is_multiple_of(prime.pow(*power))).count();
-        prime.pow(power as u32)
-    };
-    let odd: u64 = PRIMES.iter().map(divides).product();
-    odd << at.trailing_zeros().min(27)
 }
 
 /// Weighs all sizes by `places`. `spread` is what groups differ in beyond their errors, `time` that of a read, both in

@@ -11,8 +11,8 @@
 use std::f64::consts::TAU;
 
 use super::estimate::{self, Estimate};
-use super::family::{Place, signature};
 use super::model::ln_sum;
+use super::place::{Place, signature};
 
 /// Powers of two.
 const POWERS: usize = 28;

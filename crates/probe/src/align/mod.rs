@@ -15,6 +15,7 @@ mod groups;
 mod model;
 mod next;
 mod page;
+mod place;
 mod row;
 mod sampler;
 mod survey;

@@ -1,11 +1,11 @@
 //! From the rows of one table, and what was said of it, to the table.
 
+use super::around::Around;
 use super::command::{self, Command};
+use super::error::ParseError;
 use super::figure::{Time, TimeUnit};
 use super::micro;
 use super::note::{Note, NoteKind};
-use super::parse::ParseError;
-use super::reader::{Around, Came};
 use super::rows::{RawAlign, RawRates};
 use super::tables::{
     AlignRow, AlignTable, Cut, DiffFrom, FindFatRow, FindFatTable, OpenAuRow, OpenAuTable, Other,
@@ -134,34 +134,6 @@ impl Rows {
             Rows::Rates(open) => &mut open.broken,
         };
         place.get_or_insert(broken);
-    }
-}
-
-impl Around {
-    /// What was said of a table. `of_it` decides whether the command printed it, and marks it as printed.
-    pub(super) fn told(
-        &mut self,
-        of_it: impl FnOnce(&Command, &mut Came) -> bool,
-    ) -> (Told, Option<Command>) {
-        let command = self.command.as_ref();
-        let named = command.and_then(|command| command.device.clone());
-        let mut came = self.came;
-        let command = command.filter(|command| of_it(command, &mut came)).cloned();
-        if !command.as_ref().is_some_and(Command::is_in_loop) {
-            self.came = came;
-        }
-        let value = |of: fn(&Command) -> command::Given| of(command.as_ref()?).value();
-        let small = |value: Option<u64>| value.and_then(|value| u32::try_from(value).ok());
-        let told = Told {
-            command: command.as_ref().map(|command| command.text.clone()),
-            device: self.device.clone().or(named),
-            capacity_bytes: self.capacity_bytes,
-            block_bytes: value(|c| c.block_bytes).or(self.heading.block_bytes),
-            erase_bytes: value(|c| c.erase_bytes).or(self.heading.erase_bytes),
-            count: small(value(|c| c.count)),
-            scatter_span: small(value(|c| c.span)),
-        };
-        (told, command)
     }
 }
 

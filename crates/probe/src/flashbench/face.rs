@@ -13,6 +13,7 @@
 //! Writes are durable before they complete, as flashbench's are (`O_SYNC`), and hold its constant bytes: a drive that
 //! compresses shows other rates here than elsewhere, but the same as in every table that was published.
 
+mod lengths;
 mod options;
 mod order;
 mod pattern;
@@ -25,6 +26,7 @@ use thiserror::Error;
 use workload::script::{Access, Script};
 
 use crate::desk::{Desk, Halt};
+use lengths::{lengths, smallest};
 pub use options::{HELP, Options, Test, UsageError, Writes};
 use pattern::Place;
 pub use rows::Row;
@@ -148,7 +150,7 @@ impl Face<'_, '_, '_> {
             Test::Align => self.options.blocksize / 2,
             Test::Scatter => self.options.blocksize,
             Test::FindFat | Test::OpenAu => {
-                pattern::smallest(self.options.erasesize, self.options.blocksize)
+                smallest(self.options.erasesize, self.options.blocksize)
             }
             Test::Interval | Test::Program => block,
         };
@@ -218,7 +220,7 @@ impl Face<'_, '_, '_> {
     }
 
     fn find_fat(&mut self) -> Result<(), FaceError> {
-        for len in pattern::lengths(self.options.erasesize, self.options.blocksize) {
+        for len in lengths(self.options.erasesize, self.options.blocksize) {
             let mut bytes_per_s = Vec::new();
             for au in 0..self.options.fat_nr {
                 let places = pattern::find_fat(self.options, au, len);
@@ -288,7 +290,7 @@ impl Face<'_, '_, '_> {
     }
 
     fn open_au(&mut self) -> Result<(), FaceError> {
-        for len in pattern::lengths(self.options.erasesize, self.options.blocksize) {
+        for len in lengths(self.options.erasesize, self.options.blocksize) {
             let places = Self::ordered(Test::OpenAu, pattern::open_au(self.options, len))?;
             let times = self.times(&format!("flashbench -O {len}B"), &places, Some(CONTENT))?;
             self.rows.give(Row::OpenAu { len, bytes_per_s: rate(len, mean(&times)) });

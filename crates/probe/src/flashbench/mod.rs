@@ -9,14 +9,17 @@
 //! nanoseconds below 1,000, then `%.3g` in µs and ms, `%.4g` in s; rates `%.3g` in powers of 1,000; sizes in powers
 //! of 1,024; all of them cut after seven bytes.
 
+mod around;
 mod build;
 mod command;
+mod error;
 pub mod face;
 mod figure;
 mod judge;
 mod lines;
 mod micro;
 mod note;
+mod other;
 mod parse;
 mod reader;
 mod rows;

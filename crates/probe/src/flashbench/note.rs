@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::tables::{Other, OtherKind};
+use super::other::{Other, OtherKind};
 
 /// A remark on a table.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -1,10 +1,11 @@
 //! From lines to tables: which rows belong together, and what was said of them before.
 
+use super::around::{Around, Came};
 use super::build::{self, Broken, RowKind, Rows};
-use super::command::{self, Command, Heading};
+use super::command::{self, Heading};
+use super::error::ParseError;
 use super::lines::{Line, clip};
 use super::note::Note;
-use super::parse::ParseError;
 use super::rows::{self, Found, RawAlign, RawRates};
 use super::scatter::{self, RawPoint};
 use super::tables::{Other, OtherKind, Parsed, Table, Told};
@@ -38,26 +39,6 @@ pub(super) struct Reader<'a> {
     run: Vec<RawPoint>,
     others: Vec<(u32, u32, Other)>,
     around: Around,
-}
-
-/// What was said before a table.
-#[derive(Debug, Default)]
-pub(super) struct Around {
-    pub device: Option<String>,
-    pub capacity_bytes: Option<u64>,
-    pub command: Option<Command>,
-    pub heading: Heading,
-    /// Which of the command's tables came already.
-    pub came: Came,
-}
-
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Came {
-    pub align: bool,
-    pub open_au: bool,
-    pub find_fat: bool,
-    pub scatter: bool,
-    pub program: bool,
 }
 
 impl<'a> Reader<'a> {

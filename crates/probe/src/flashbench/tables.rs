@@ -4,6 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::note::Note;
 
+pub use super::other::{Other, OtherKind};
+
 /// A table found in a text, with what the text says of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Parsed {
@@ -234,25 +236,4 @@ pub struct Point {
     pub offset_bytes: u64,
     /// Its least time, in nanoseconds.
     pub ns: f64,
-}
-
-/// A table that is known by its form and not kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Other {
-    /// Which.
-    pub kind: OtherKind,
-    /// How many of its lines there are.
-    pub lines: u32,
-}
-
-/// Tables that are not kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum OtherKind {
-    /// `--interval`: times of reads by their size, and a line through them.
-    Interval,
-    /// `-p`: rates of writing and reading one erase block in eight ways.
-    Program,
-    /// `--align` as it was in 2010: aligned against unaligned reads by their size.
-    Unaligned,
 }

@@ -5,8 +5,8 @@ use std::ops::Range;
 use block::Bytes;
 use thiserror::Error;
 
+use super::lengths::smallest;
 use super::order::{BITS_MAX, BITS_MIN};
-use super::pattern;
 
 /// What `--help` prints.
 pub const HELP: &str = "\
@@ -358,7 +358,7 @@ impl Options {
         if units && self.blocksize > self.erasesize {
             return wrong("--blocksize", self.blocksize, "is more than the erase block");
         }
-        let places = self.erasesize / pattern::smallest(self.erasesize, self.blocksize);
+        let places = self.erasesize / smallest(self.erasesize, self.blocksize);
         if units && self.random && places >= 1 << BITS_MAX {
             let why = "--random takes fewer than 65536 blocks in an erase block";
             return wrong("--blocksize", self.blocksize, why);
@@ -389,17 +389,6 @@ impl Options {
     /// Where the erase blocks of `-O` begin: `--offset`, or 16 MiB rounded up to whole erase blocks.
     pub fn first_au(&self) -> u64 {
         self.offset.unwrap_or_else(|| (16_u64 << 20).next_multiple_of(self.erasesize))
-    }
-
-    /// What will be written; `None` when all tests that were asked for only read.
-    pub fn writes(&self) -> Option<Writes> {
-        let tests: Vec<Test> = self.tests().into_iter().filter(|test| test.writes()).collect();
-        let each = tests.iter().map(|test| pattern::writes(*test, self));
-        let (bytes, span) = each.reduce(|(bytes, span), (more, other)| {
-            let span = span.start.min(other.start)..span.end.max(other.end);
-            (bytes.saturating_add(more), span)
-        })?;
-        Some(Writes { tests, bytes: Bytes(bytes), span })
     }
 }
 

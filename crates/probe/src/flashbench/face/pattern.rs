@@ -2,7 +2,10 @@
 
 use std::ops::Range;
 
-use super::options::{Options, Test};
+use block::Bytes;
+
+use super::lengths::lengths;
+use super::options::{Options, Test, Writes};
 use super::order;
 
 /// Places of a row of `-a`.
@@ -39,20 +42,6 @@ pub(super) fn alignments(blocksize: u64, size: u64) -> Vec<u64> {
     std::iter::successors(Some(largest), |align| Some(align / 2))
         .take_while(|align| *align >= smallest)
         .collect()
-}
-
-/// Sizes of the writes of `-O` and `-f`, from the largest down: the erase block halved as long as it is not below
-/// `blocksize`, and whole sectors. flashbench doubles `blocksize` instead, which is the same where the one is a power
-/// of two times the other, and otherwise ends in an error of its own.
-pub(super) fn lengths(erasesize: u64, blocksize: u64) -> Vec<u64> {
-    let halves =
-        std::iter::successors(Some(erasesize), |len| len.is_multiple_of(2).then(|| len / 2));
-    halves.take_while(|len| *len >= blocksize.max(1) && len.is_multiple_of(512)).collect()
-}
-
-/// The last of [`lengths`].
-pub(super) fn smallest(erasesize: u64, blocksize: u64) -> u64 {
-    lengths(erasesize, blocksize).last().copied().unwrap_or(erasesize)
 }
 
 /// Offsets of the erase blocks of `-O`, in the order in which they take turns.
@@ -101,6 +90,19 @@ pub(super) fn program_lengths() -> impl Iterator<Item = u64> {
 pub(super) fn program(len: u64, random: bool) -> Option<Vec<Place>> {
     let places = order::places((PROGRAM.end - PROGRAM.start) / len, random)?;
     Some(places.into_iter().map(|place| (PROGRAM.start + place * len, len)).collect())
+}
+
+impl Options {
+    /// What will be written; `None` when all tests that were asked for only read.
+    pub fn writes(&self) -> Option<Writes> {
+        let tests: Vec<Test> = self.tests().into_iter().filter(|test| test.writes()).collect();
+        let each = tests.iter().map(|test| writes(*test, self));
+        let (bytes, span) = each.reduce(|(bytes, span), (more, other)| {
+            let span = span.start.min(other.start)..span.end.max(other.end);
+            (bytes.saturating_add(more), span)
+        })?;
+        Some(Writes { tests, bytes: Bytes(bytes), span })
+    }
 }
 
 /// What a test writes: bytes, and the span that they lie in. Nothing for one that reads.
