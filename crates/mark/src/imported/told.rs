@@ -17,7 +17,7 @@ pub struct Imported {
     pub files: Vec<String>,
     /// What was asked, as far as it is told and the same in all runs.
     pub told: Told,
-    /// By test, in the order of [`Body::tests`].
+    /// By test, in the order of [`Body::tests`](crate::body::Body::tests).
     pub tests: Vec<ImportedTest>,
 }
 
@@ -45,7 +45,7 @@ pub struct Told {
 /// What is told of one test beside what every mark has.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ImportedTest {
-    /// By run, in the order of [`Test::runs`].
+    /// By run, in the order of [`Test::runs`](crate::body::Test::runs).
     pub runs: Vec<ImportedRun>,
 }
 
