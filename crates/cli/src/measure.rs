@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context as _, Result, bail};
+use block::quoted;
 use block::{
     Bytes, DriveIdentity, DriveInfo, EngineKind, Environment, Event, Extents, Op, RunSink,
 };
@@ -34,7 +35,6 @@ use crate::recording::Recording;
 use crate::turns::Turn;
 use crate::ways::EngineWay;
 use crate::{engines, outputs, talk};
-use block::quoted;
 
 /// What a verb asks to be measured.
 pub struct Job<'a> {

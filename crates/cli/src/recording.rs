@@ -6,6 +6,7 @@ mod place;
 use std::sync::Once;
 
 use anyhow::{Context as _, Result, anyhow, bail};
+use block::quoted;
 use block::{DriveIdentity, DriveKind, Event, RunSink, WallClock as _};
 use documents::Decode as _;
 use engine::{Sample, Samples};
@@ -30,7 +31,6 @@ use crate::samples::SamplesFile;
 use crate::setup::Setup;
 use crate::talk;
 use crate::turns::Turn;
-use block::quoted;
 
 pub use place::{place, runs};
 

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Result, anyhow, bail};
+use block::quoted;
 use documents::Decode as _;
 use documents::instrument::{self, Instrument, Resume, Row};
 use drives::TargetSpec;
@@ -16,7 +17,6 @@ use crate::envelope::{arguments, without_consent};
 use crate::exit::Refused;
 use crate::setup::Setup;
 use crate::{recording, talk};
-use block::quoted;
 
 /// What made `run`; `None` where this version does not know it.
 pub fn row_of(run: &Run) -> Option<&'static Row> {

@@ -6,7 +6,9 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, Result, bail};
 use documents::Decode as _;
+use documents::instrument::Instrument;
 use mark::compare::RunLatencies;
+use mark::sweep::Swept;
 use mark::{Body, Broken};
 use record::{Document, Run, RunId, State, Summary};
 use report::{RateUnit, Style};
@@ -25,8 +27,6 @@ use crate::samples::SamplesFile;
 use crate::setup::Setup;
 use crate::swept::SweepFiles;
 use crate::talk;
-use documents::instrument::Instrument;
-use mark::sweep::Swept;
 
 /// The form of a mark's body.
 pub use documents::instrument::MARK as SCHEMA;

@@ -4,13 +4,13 @@ use std::fs::File;
 use std::io::{BufReader, Read as _};
 use std::path::{Path, PathBuf};
 
+use block::quoted;
 use probe::flashbench::parse_all;
 use pts::judge;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use crate::session;
-use block::quoted;
 
 /// So much of a file is looked at.
 const LOOK_BYTES: u64 = 8 << 20;

@@ -1,5 +1,6 @@
 //! Sides held against each other.
 
+use block::quoted;
 use mark::compare::{
     ComparedTest, Comparison, Figures, NoInterval, Pair, PercentileRatio, Side, Tie, Verdict,
     letter,
@@ -9,7 +10,6 @@ use report::{Cell, Group, Row, Sheet, Standing, Tone};
 use stats::{Better, Design, Judged, Quantity, Unit};
 
 use super::mark::title;
-use block::quoted;
 
 /// Lays out a comparison.
 pub fn sheet(comparison: &Comparison) -> Sheet {

@@ -1,5 +1,6 @@
 //! A mark as charts: each run, speed within a run, and latencies; reads, writes and mixes apart.
 
+use documents::recorded::TestRuns;
 use mark::Body;
 use mark::body::Test;
 use report::chart::{Axis, Chart, Hue, Layer, Line, LinePoint, Points, Scale, Walk};
@@ -7,7 +8,6 @@ use stats::{LatencyHistogram, Unit};
 
 use crate::drive;
 use crate::mark::title;
-use documents::recorded::TestRuns;
 
 /// Bins of a histogram a decade.
 const PER_DECADE: f64 = 20.0;

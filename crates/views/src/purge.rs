@@ -1,12 +1,12 @@
 //! A purge for people.
 
 use block::Bytes;
+use documents::purge::{Body, Outcome, Told, verdict_words};
 use linux::purge::Status;
 use linux::purge::read_back::Verdict;
 use report::{Entry, Listing, Tone, number};
 
 use super::health::sanitize_words;
-use documents::purge::{Body, Outcome, Told, verdict_words};
 
 type Facts = Vec<(String, String)>;
 type Notes = Vec<(Tone, String)>;

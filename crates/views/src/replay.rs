@@ -1,5 +1,6 @@
 //! What became of a replay, and of a comparison, as pages.
 
+use documents::replay::{CompareBody, Drive, ReferenceBody, ReplayBody};
 use report::number::{bytes, counted, digits, nanoseconds, share, value};
 use report::{RateUnit, Table, Tables, Tone};
 use stats::Quantity;
@@ -7,7 +8,6 @@ use trace::replay::compare::{Contestant, Metric, Ratio, Suits};
 use trace::replay::{ErrorSpans, Fidelity, Limit, Mode, Options, Origin, Since, Spans};
 
 use super::{heads, maybe, seconds};
-use documents::replay::{CompareBody, Drive, ReferenceBody, ReplayBody};
 
 /// One line for a list of runs.
 pub fn headline(body: &ReplayBody) -> String {

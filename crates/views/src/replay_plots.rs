@@ -1,12 +1,12 @@
 //! Replays as charts: load over time beside the plan, how late requests were, and what a trace of the replay shows.
 
+use documents::replay::ReplayBody;
 use report::chart::{Axis, Chart, Hue, Layer, Line, LinePoint, Scale, Walk};
 use report::number;
 use stats::Unit;
 use trace::replay::{ErrorSpans, Moment, Since};
 
 use super::trace_plots;
-use documents::replay::ReplayBody;
 
 /// What there is to see: how true it was, then what was replayed.
 pub fn charts(body: &ReplayBody) -> Vec<Chart> {

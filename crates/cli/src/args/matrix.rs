@@ -12,9 +12,9 @@ use std::path::PathBuf;
 
 use clap::builder::ValueParser;
 use clap::{Arg, Command, CommandFactory};
+use lines::{FILES, Line, OUTPUTS, VERBS, Way};
 
 use super::Cli;
-use lines::{FILES, Line, OUTPUTS, VERBS, Way};
 
 /// Set to `overwrite`, the lines in the scenarios are written anew.
 const RENEW: &str = "LAB_MATRIX";

@@ -14,6 +14,7 @@ use std::sync::atomic::AtomicBool;
 use anyhow::{Context as _, Result, anyhow, bail};
 use block::{Bytes, DriveInfo, DriveKind, Layout};
 use documents::Decode as _;
+use documents::instrument::Instrument;
 use drives::TargetSpec;
 use engine::Bench;
 use linux::sysfs::Roots;
@@ -29,7 +30,6 @@ use crate::progress::Progress;
 use crate::records;
 use crate::verbs::mark::{run_id, seed_of};
 use crate::{consent, opening, outputs, recording, talk};
-use documents::instrument::Instrument;
 
 use keep::ProbeRecord;
 use open::will_write;

@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context as _, Result, anyhow, bail};
 use block::{DriveIdentity, DriveInfo, Environment, Stack};
+use documents::replay::ReplayBody;
 use drives::TargetSpec;
 use engine::IoPath;
 use engine::replay::{Ended, Reason, Replayed};
@@ -25,7 +26,6 @@ use crate::keeping::Keeping;
 use crate::opening::{self, Opened, Place, Visitor};
 use crate::verbs::mark::seed_of;
 use crate::verbs::trace::opened;
-use documents::replay::ReplayBody;
 
 /// A trace that is read as often as it takes.
 #[derive(Clone, Debug)]

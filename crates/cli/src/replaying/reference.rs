@@ -6,13 +6,13 @@ use std::io::{BufReader, BufWriter, Seek as _};
 use std::path::Path;
 
 use anyhow::{Context as _, Result};
+use documents::replay::{REPLAY, ReferenceBody, ReplayBody};
 use engine::replay::{Reason, Replayed};
 use record::{Document, Envelope, RunId};
 use trace::replay::{ReferenceReader, ReferenceWriter};
 
 use super::around::caveats;
 use super::ask;
-use documents::replay::{REPLAY, ReferenceBody, ReplayBody};
 
 use super::body::drive_of;
 use super::keep::Record;

@@ -2,6 +2,7 @@
 
 use anyhow::{Context as _, Result, bail};
 use block::{Bytes, Nanos};
+use documents::instrument;
 use record::{Run, RunId, RunWriter, Runs};
 use serde::{Deserialize, Serialize};
 use survey::body::{LeftOut, Part};
@@ -10,7 +11,6 @@ use survey::parts::Instrument;
 use crate::args::PlaceArgs;
 use crate::recording;
 use crate::records;
-use documents::instrument;
 
 use super::part::{self, Found};
 use super::subject::Subject;

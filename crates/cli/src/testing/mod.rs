@@ -12,6 +12,7 @@ use std::sync::atomic::AtomicBool;
 use anyhow::{Context as _, Result, anyhow, bail};
 use block::DriveKind;
 use clap::ValueEnum as _;
+use documents::instrument::{Instrument, bodies_of_tests};
 use drives::TargetSpec;
 use linux::purge::Method;
 use pts::body::Body;
@@ -32,7 +33,6 @@ use crate::progress::Progress;
 use crate::records;
 use crate::verbs::mark::{run_id, seed_of};
 use crate::{consent, outputs, recording, talk};
-use documents::instrument::{Instrument, bodies_of_tests};
 
 use keep::PtsRecord;
 use visit::{Tester, Work};

@@ -1,6 +1,7 @@
 //! `drivescope devices`: what can be measured here, and what must not be touched.
 
 use anyhow::{Context as _, Result, bail};
+use block::quoted;
 use drives::TargetSpec;
 use linux::devices::{self, Device};
 use linux::gate;
@@ -13,7 +14,6 @@ use crate::exit::Exit;
 use crate::probing::originals;
 use crate::talk;
 use crate::verbs::print_json;
-use block::quoted;
 
 #[derive(Serialize)]
 struct Body {

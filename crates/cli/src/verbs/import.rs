@@ -2,6 +2,7 @@
 //! answers are.
 
 use anyhow::{Result, anyhow, bail};
+use block::quoted;
 use block::{Bytes, WallClock as _};
 use mark::imported::{Origin, Source, Told, ToldPercentile, body};
 use mark::{Pattern, TestSpec};
@@ -23,7 +24,6 @@ use crate::verbs::mark::run_id;
 use crate::verbs::print_json;
 use crate::whose::{self, Reader};
 use crate::{recording, session, talk};
-use block::quoted;
 
 /// The form of what this verb prints as JSON.
 const SCHEMA: &str = "drivescope.import/1";

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Result, bail};
+use block::quoted;
 use clap::Subcommand as _;
 use probe::{Task, align, capacity, scatter};
 
@@ -10,7 +11,6 @@ use crate::args::{ChainArgs, Given, PlainArgs, ProbeArgs, ProbeVerb, ScatterArgs
 use crate::exit::Exit;
 use crate::probing::{Job, Made, must_write, restore};
 use crate::{outputs, talk};
-use block::quoted;
 
 /// Runs the verb.
 ///

@@ -4,20 +4,20 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
+use block::quoted;
 use block::text::harmless;
+use documents::recorded::Recorded;
 use report::chart::{Canvas, Chart, Ground, png, svg, terminal};
 use report::html::{Block, Document};
 use report::{RateUnit, Style};
 use serde_json::{Value, json};
+use views::reporting as view;
 
 use crate::args::{PlaceArgs, ReportArgs};
 use crate::exit::Exit;
 use crate::recorded;
 use crate::verbs::print_json;
 use crate::{outputs, talk};
-use block::quoted;
-use documents::recorded::Recorded;
-use views::reporting as view;
 
 /// The form of what this verb prints as JSON.
 const SCHEMA: &str = "drivescope.report/1";

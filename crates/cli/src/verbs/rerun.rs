@@ -2,6 +2,7 @@
 
 use anyhow::{Context as _, Result, bail};
 use block::EngineChoice;
+use documents::instrument::Instrument;
 use mark::Body;
 use mark::repeat::{self, Repeat};
 use record::{Document, Envelope, Integrity, Run, RunId, Runs, State};
@@ -20,7 +21,6 @@ use crate::verbs::mark::run_id;
 use crate::verbs::resume::trace_cap;
 use crate::verbs::run::file_size;
 use crate::{engines, talk};
-use documents::instrument::Instrument;
 
 /// The repetition as every mark is printed, and beside it how it compares.
 #[derive(Serialize)]

@@ -2,6 +2,7 @@
 
 use anyhow::{Context as _, Result, bail};
 use block::{EngineChoice, EngineKind};
+use documents::instrument::Instrument;
 use record::{RunId, SamplesFormat};
 use workload::plan::Plan;
 
@@ -13,7 +14,6 @@ use crate::records;
 use crate::session::Session;
 use crate::setup::Setup;
 use crate::verbs::run::file_size;
-use documents::instrument::Instrument;
 
 /// What else was typed beside `--resume`. It may say again what the record says, as when the first
 /// command is called back and added to, and nothing else: a run has one plan.

@@ -5,13 +5,13 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, Result, bail};
 use serde_json::json;
+use views::row::{self, SurveyRow};
 
 use crate::args::{RowsArgs, RowsVerb};
 use crate::exit::Exit;
 use crate::inputs;
 use crate::talk;
 use crate::verbs::print_json;
-use views::row::{self, SurveyRow};
 
 /// Longest content of an archive in which rows are looked for.
 const UNPACKED_MAX: u64 = 1 << 30;

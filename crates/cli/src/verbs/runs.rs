@@ -8,6 +8,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context as _, Result, bail};
+use block::quoted;
+use documents::instrument::Instrument;
 use linux::scratch;
 use record::{Exported, Integrity, RecordError, Run, RunId, Runs, State};
 use report::{Style, Styled};
@@ -26,8 +28,6 @@ use crate::whose::{self, Reader};
 use crate::{
     outputs, probing, purging, recording, records, replaying, session, surveying, talk, testing,
 };
-use block::quoted;
-use documents::instrument::Instrument;
 
 /// The form of what these verbs print as JSON.
 const SCHEMA: &str = "drivescope.runs/1";

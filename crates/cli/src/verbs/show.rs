@@ -4,12 +4,12 @@ use anyhow::{Result, bail};
 use report::chart::{Chart, rows, terminal_within};
 use report::{RateUnit, Style, Styled};
 use serde_json::{Value, json};
+use views::reporting as view;
 
 use crate::args::ShowArgs;
 use crate::exit::Exit;
 use crate::verbs::print_json;
 use crate::{recorded, talk};
-use views::reporting as view;
 
 /// The form of what this verb prints as JSON.
 const SCHEMA: &str = "drivescope.show/1";

@@ -3,6 +3,7 @@
 use block::{Bytes, Nanos};
 use mark::sweep::body::{Effect, Ends, Outcome, SettingFigures, Standing};
 use mark::sweep::{Body, Factor, Sweep};
+use mark::sweep::{Planned, factor_names};
 use record::Document;
 use report::{
     Entry, Listing, RateUnit, Style, Styled, Table, Tables, Tone, number, render_listing,
@@ -11,7 +12,6 @@ use stats::{Better, Quantity, RatioEstimate, Unit};
 
 use crate::pts::duration;
 use crate::{capital, heads, maybe, subject};
-use mark::sweep::{Planned, factor_names};
 
 /// Rows of a table that a terminal shows; all are in JSON and CSV.
 const ROWS_MAX: usize = 24;

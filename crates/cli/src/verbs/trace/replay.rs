@@ -1,6 +1,7 @@
 //! `drivescope trace replay`.
 
 use anyhow::Result;
+use block::quoted;
 use engine::replay::Reason;
 use record::Document;
 use trace::replay::Limit;
@@ -17,7 +18,6 @@ use crate::replaying::{
 };
 use crate::verbs::mark::run_id;
 use crate::{outputs, records, talk};
-use block::quoted;
 
 /// Runs the verb.
 ///
