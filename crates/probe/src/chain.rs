@@ -368,7 +368,8 @@ fn narrow(findings: &[Finding], more: &mut Vec<Finding>) {
 
 /// Adds to what reads did not show why writes did not show it either: the second may be mended with more time.
 fn join_reasons(findings: &mut [Finding], more: &[Finding]) {
-    for unknown in more.iter().filter(|finding| finding.verdict == Verdict::Unknown) {
+    let says_more = |f: &&Finding| f.verdict == Verdict::Unknown && f.reason != open_au::NO_UNIT;
+    for unknown in more.iter().filter(says_more) {
         let same = |finding: &&mut Finding| finding.name == unknown.name && finding.value.is_none();
         if let Some(finding) = findings.iter_mut().find(same) {
             finding.reason = format!("{}; by writes: {}", finding.reason, unknown.reason);

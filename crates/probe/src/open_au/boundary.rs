@@ -43,6 +43,9 @@ const EXTRA: u64 = 3;
 /// Distance of places that surely lie in different blocks, where the region is large enough for it.
 const FAR: u64 = 48 * MIB;
 
+/// Why the unit of programming is not asked for: a consequence of what is said of the erase block.
+pub(crate) const NO_UNIT: &str = "the erase block is not known";
+
 /// One class of places: odd multiples of a power of two, of three or not.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Class {
@@ -105,7 +108,7 @@ pub fn boundary(desk: &mut Desk<'_>, known: &Known) -> Result<Outcome<BoundaryEv
     if known.value(Name::MultiPlanePage).is_none() {
         findings.push(match unit {
             Some(unit) => or_limit(Name::MultiPlanePage, page(desk, unit, &mut evidence.shifts))?,
-            None => Finding::unknown(Name::MultiPlanePage, "the erase block is not known"),
+            None => Finding::unknown(Name::MultiPlanePage, NO_UNIT),
         });
     }
     evidence.written_bytes = desk.spent().since(before).written_bytes.0;

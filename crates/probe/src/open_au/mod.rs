@@ -16,6 +16,7 @@ use crate::desk::{Desk, Halt};
 use crate::finding::{Finding, Name, Outcome, Verdict};
 use crate::known::Known;
 
+pub(crate) use boundary::NO_UNIT;
 pub(crate) use field::{Field, Turn, Visit, elapsed, midmean};
 pub(crate) use search::{End, Search};
 
