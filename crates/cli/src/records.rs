@@ -18,7 +18,7 @@ use crate::exit::Refused;
 use crate::setup::Setup;
 use crate::{recording, talk};
 
-/// What made `run`; `None` where this version does not know it.
+/// The instrument that made `run`; `None` where this version does not know it.
 pub fn row_of(run: &Run) -> Option<&'static Row> {
     instrument::of_schema(&run.envelope.schema)
 }

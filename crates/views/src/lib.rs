@@ -46,13 +46,13 @@ pub fn drive(target: &DriveInfo, stack: &Stack) -> String {
     }
 }
 
-/// Doubts told by another verb than the one whose flags their remedies name: `whose` says whose they are.
+/// Caveats that another verb prints than the one whose flags their remedies name: `whose` says whose they are.
 pub fn with_flags_of(whose: &str, caveats: &[Caveat]) -> Vec<Caveat> {
-    let told = |caveat: &Caveat| match caveat.remedy.contains("--") {
+    let named = |caveat: &Caveat| match caveat.remedy.contains("--") {
         true => Caveat { remedy: format!("{whose}: {}", caveat.remedy), ..caveat.clone() },
         false => caveat.clone(),
     };
-    caveats.iter().map(told).collect()
+    caveats.iter().map(named).collect()
 }
 
 /// The heads of a table's columns.

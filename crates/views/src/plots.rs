@@ -194,21 +194,24 @@ fn aligned(body: &Body, evidence: &align::Evidence) -> Option<Chart> {
 /// Rates of writing to erase blocks in turn, by the size of the writes.
 fn opened(body: &Body, evidence: &open_au::Evidence) -> Option<Chart> {
     let tables = &evidence.tables;
-    let most = tables.iter().map(|table| table.nr).max()?;
+    if tables.is_empty() {
+        return None;
+    }
     let axes = (
         Axis::new("Size of a write", Unit::Bytes).scaled(Scale::Log2),
         Axis::new("Rate", Unit::MbPerS).scaled(Scale::Log10),
     );
     let subtitle = "erase blocks written in turn, so many at once".to_owned();
     let mut chart = chart(body, "Writing to several erase blocks", subtitle, axes);
-    for table in tables {
+    for (at, table) in tables.iter().enumerate() {
         let mut rows: Vec<_> = table.rows.iter().filter(|row| row.ns_per_io > 0.0).collect();
         rows.sort_by_key(|row| row.len_bytes);
         let order = if table.order == open_au::Order::Random { "at random" } else { "in order" };
         let rate = |row: &&open_au::Row| {
             LinePoint::new(row.len_bytes as f64, row.len_bytes as f64 * 1e3 / row.ns_per_io)
         };
-        let (index, of) = (table.nr.saturating_sub(1).min(255) as u8, most.min(255) as u8);
+        // By table and not by count: as many in order and at random are two lines.
+        let (index, of) = (at.min(255) as u8, tables.len().min(255) as u8);
         let points = rows.iter().map(rate).collect();
         let name = format!("{} {order}", table.nr);
         chart.layers.push(Layer::Line(Line::new(name, Hue::Step { index, of }, points)));

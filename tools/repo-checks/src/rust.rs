@@ -1,4 +1,4 @@
-//! As much of Rust's text as tells which file uses which: modules, `use` lines, names that are defined, paths.
+//! As much of Rust's text as shows which file uses which: modules, `use` lines, names that are defined, paths.
 
 use std::collections::{BTreeMap, BTreeSet};
 

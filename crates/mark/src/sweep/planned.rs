@@ -31,7 +31,7 @@ pub struct Planned<'a> {
     pub size_max: Option<Bytes>,
 }
 
-/// Names of factors of a sweep, as they are told.
+/// Names of factors of a sweep, as they are printed.
 pub fn factor_names(factors: &[Factor]) -> String {
     factors.iter().map(|factor| factor.word()).collect::<Vec<_>>().join(" × ")
 }

@@ -89,7 +89,7 @@ pub(super) fn page(
     let Some(large) = large else {
         return unknown("the erase blocks are too small for writes that no log takes");
     };
-    if !is_none_of_a_log(desk, &large, page, shifts)? {
+    if !holds_beyond_a_log(desk, &large, page, shifts)? {
         return unknown("writes of twice the size do not agree: a log may take the smaller ones");
     }
     let reason = format!(
@@ -157,7 +157,7 @@ fn is_confirmed(
 
 /// True when large writes cost no more moved by a page, and more moved by half of one. In small blocks an erase falls on
 /// every second or third of them: where that leaves it open, the faster half of each kind is compared.
-fn is_none_of_a_log(
+fn holds_beyond_a_log(
     desk: &mut Desk<'_>,
     rows: &Rows,
     page: u64,

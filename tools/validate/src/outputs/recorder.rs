@@ -158,7 +158,7 @@ fn listing(dir: &Path) -> Result<BTreeMap<PathBuf, (u64, i64, i64, u64)>> {
         for entry in fs::read_dir(&dir).with_context(|| format!("{}", dir.display()))? {
             let path = entry?.path();
             let meta = path.symlink_metadata()?;
-            // The index of runs is made again by whoever looks, and a database is not text.
+            // The index of runs is made again when it is looked at, and a database is not text.
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
             if name.starts_with("index.") {
                 continue;
