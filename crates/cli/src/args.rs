@@ -9,6 +9,8 @@ mod groups;
 mod health;
 mod import;
 mod judge;
+mod keep;
+mod load;
 mod probe;
 mod pts;
 mod purge;
@@ -21,37 +23,34 @@ mod sweep;
 mod targets;
 mod trace;
 mod trend;
+mod typed;
 mod values;
 
 use std::path::PathBuf;
 
-use block::{Bytes, EngineChoice, Nanos};
 use clap::builder::styling::{AnsiColor, Styles};
-use clap::builder::{PathBufValueParser, TypedValueParser as _};
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand};
 use drives::TargetSpec;
-use mark::{Profile, TestSpec};
-use workload::plan::Region;
-use workload::units::{parse_bytes, parse_nanos};
+use workload::units::parse_nanos;
 
 pub use compare::CompareArgs;
 pub use diskspd::{DiskspdArgs, diskspd_help, diskspd_options};
 pub use explain::ExplainArgs;
 pub use flashbench::{FlashbenchArgs, flashbench_help, flashbench_options};
-pub use given::{Given, takes, values_of};
+pub use given::Given;
 pub use groups::command;
 pub use health::{HealthArgs, Patient, RECORDING};
 pub use import::{ImportArgs, ImportFlashbenchArgs, ImportVerb, ResultForm};
 pub use judge::JudgeArgs;
+pub use keep::{KeepArgs, PlaceArgs, RecordArgs, SamplesName};
+pub use load::{ConsentArgs, HowArgs, LiveArgs, LoadArgs, OrderName, OutputArgs, TargetArgs};
 pub use probe::{
     ChainArgs, PlainArgs, ProbeArgs, ProbeOutputArgs, ProbePlaceArgs, ProbeVerb, RowsArgs,
     RowsVerb, ScatterArgs,
 };
 pub use pts::{PtsArgs, PtsConsentArgs, PtsOutputArgs, TestName};
 pub use purge::{PurgeArgs, method as purge_method};
-pub use record::{
-    KeepArgs, PlaceArgs, RecordArgs, RerunArgs, RunsArgs, RunsForm, RunsVerb, SamplesName,
-};
+pub use record::{RerunArgs, RunsArgs, RunsForm, RunsVerb};
 pub use report::{ReportArgs, ShowArgs};
 pub use shell::{CompletionsArgs, ManArgs};
 pub use sim::{ServeArgs, SimArgs, SimVerb};
@@ -63,9 +62,11 @@ pub use trace::{
     TraceRecordArgs, TraceReplayArgs, TraceVerb,
 };
 pub use trend::TrendArgs;
+pub use typed::{takes, values_of};
+pub use values::{Cpus, Span};
 use values::{
-    archive_file, cpus, hazard, lasting, named, page_file, percent, picture, share, share_or_none,
-    size, span, spare, table_file, trace_file,
+    archive_file, cpus, hazard, lasting, named, page_file, picture, share, share_or_none, size,
+    span, spare, table_file, trace_file,
 };
 
 const STYLES: Styles = Styles::styled()
@@ -228,217 +229,6 @@ pub struct RunArgs {
     pub output: OutputArgs,
 }
 
-/// Consent to writing, and clearing up before.
-#[derive(Clone, Debug, Default, Args)]
-#[command(next_help_heading = "Target")]
-pub struct ConsentArgs {
-    /// Also write to an existing file or a device; its data is lost
-    #[arg(long)]
-    pub write: bool,
-    /// Consent to writing: the drive's serial number or by-id name, or the file's name
-    #[arg(long, value_name = "WORD", requires = "write")]
-    pub consent: Option<String>,
-    /// Write although the device carries this, such as partitions or signature:ext4
-    #[arg(long, value_name = "HAZARD", value_delimiter = ',', requires = "write", value_parser = hazard)]
-    pub allow: Vec<String>,
-    /// Remove test files that an earlier run left in the directory
-    #[arg(long)]
-    pub remove_leftovers: bool,
-}
-
-/// What is measured, and how it is reached.
-#[derive(Clone, Debug, Args)]
-#[command(next_help_heading = "Target")]
-pub struct TargetArgs {
-    /// Directory, file, block device, or virtual drive (sim:hdd-7200, null:)
-    #[arg(default_value = ".")]
-    pub target: TargetSpec,
-    /// Size of the test file; on a file, a device or a virtual drive, of the part used
-    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
-    pub size: Option<Bytes>,
-    /// Part of a file or device to use: LENGTH, OFFSET+LENGTH or all [default: a
-    /// file's all, a device's first 1GiB; of a plan its own part, or all]
-    #[arg(long, value_name = "SPAN", value_parser = span, conflicts_with = "size")]
-    pub span: Option<Span>,
-    /// How I/O is issued: auto, io_uring, libaio or psync
-    #[arg(long, value_name = "ENGINE", default_value = "auto")]
-    pub engine: EngineChoice,
-    /// Poll for completions (io_uring, on drives with polling queues)
-    #[arg(long)]
-    pub iopoll: bool,
-    /// Go through the page cache on purpose
-    #[arg(long)]
-    pub buffered: bool,
-    /// Make the test file of a directory on Btrfs one that is written in place:
-    /// no copies on write, no checksums, no compression
-    #[arg(long)]
-    pub no_cow: bool,
-    /// Keep the submitters on these CPUs, such as 0,2-3
-    #[arg(long, value_name = "LIST", value_parser = cpus)]
-    pub cpus: Option<Cpus>,
-    /// Measure even if the target lies in this machine's memory
-    #[arg(long)]
-    pub anyway: bool,
-    #[command(flatten)]
-    pub consent: ConsentArgs,
-}
-
-/// What `mark` does.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Load")]
-pub struct LoadArgs {
-    /// Short runs on a small file: 256 MiB, 500 ms
-    #[arg(long)]
-    pub quick: bool,
-    /// Which tests
-    #[arg(long, value_enum, default_value_t = ProfileName::Default, conflicts_with = "tests")]
-    pub profile: ProfileName,
-    /// Tests in the familiar notation, such as SEQ1MQ8T1,RND4KQ32T16
-    #[arg(long, value_name = "LIST", value_delimiter = ',')]
-    pub tests: Option<Vec<TestSpec>>,
-    /// Only read
-    #[arg(long, conflicts_with_all = ["write_only", "mix"])]
-    pub read_only: bool,
-    /// Only write
-    #[arg(long)]
-    pub write_only: bool,
-    /// Also mix reads and writes, with this percentage of reads
-    #[arg(long, value_name = "PERCENT", value_parser = percent::<1, 99>)]
-    pub mix: Option<u8>,
-    /// Measured time of each run [default: 3s; --quick: 500ms]
-    #[arg(long, value_name = "TIME", value_parser = lasting)]
-    pub duration: Option<Nanos>,
-    /// Load before the measured time, without a gap [default: 1s; --quick: 100ms]
-    #[arg(long, value_name = "TIME", value_parser = parse_nanos)]
-    pub warm_up: Option<Nanos>,
-    /// Idle time before each run [default: 200ms; --quick: 50ms]
-    #[arg(long, value_name = "TIME", value_parser = parse_nanos)]
-    pub pause: Option<Nanos>,
-    #[command(flatten)]
-    pub how: HowArgs,
-    /// Runs of each test [default: 6, the fewest that have a 95% interval; of
-    /// targets that are compared, the fewest that can tell all tests apart]
-    #[arg(help_heading = "Repetition", long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    pub runs: Option<u32>,
-    /// Runs of each test before the counted ones, kept out of the result
-    #[arg(help_heading = "Repetition", long, value_name = "N", default_value_t = 0, num_args = 0..=1, default_missing_value = "1")]
-    pub discard_first: u32,
-    /// Order of the runs
-    #[arg(help_heading = "Repetition", long, value_enum, default_value_t = OrderName::ReadsFirst)]
-    pub order: OrderName,
-    /// Go on until every median is known within this share, such as 2%
-    #[arg(help_heading = "Repetition", long, value_name = "SHARE", value_parser = share)]
-    pub until: Option<f64>,
-    /// Longest time that --until may take
-    #[arg(requires = "until", help_heading = "Repetition", long, value_name = "TIME", value_parser = lasting, default_value = "5m")]
-    pub budget: Nanos,
-    /// Root seed of all randomness [default: a fresh one, which is recorded]
-    #[arg(help_heading = "Repetition", long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
-    pub seed: Option<u64>,
-}
-
-/// How the result is shown.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Output")]
-pub struct OutputArgs {
-    /// Print the result as JSON
-    #[arg(long)]
-    pub json: bool,
-    /// Show throughput in MiB/s (2^20) instead of MB/s (10^6)
-    #[arg(long)]
-    pub mib: bool,
-    /// Show no progress
-    #[arg(long)]
-    pub no_progress: bool,
-    #[command(flatten)]
-    pub live: LiveArgs,
-    /// Write every single I/O to this CSV file
-    #[arg(long, value_name = "FILE.csv", value_parser = PathBufValueParser::new().try_map(table_file))]
-    pub samples: Option<PathBuf>,
-    /// Most I/Os per run in the samples file, or in the record
-    #[arg(long, value_name = "N", default_value_t = 1_000_000,
-          value_parser = clap::value_parser!(u64).range(1..=20_000_000))]
-    pub samples_max: u64,
-    /// Write over files that exist
-    #[arg(long)]
-    pub force: bool,
-}
-
-/// Whether it is shown on a full screen while it goes on.
-#[derive(Clone, Copy, Debug, Default, Args)]
-#[command(next_help_heading = "Output")]
-pub struct LiveArgs {
-    /// Show curve, state and time left on a full screen while it goes on; q ends it
-    #[arg(long, conflicts_with_all = ["no_live", "no_progress"])]
-    pub live: bool,
-    /// Show a line of progress instead
-    #[arg(long)]
-    pub no_live: bool,
-}
-
-/// How a load is made, whatever the load.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Load")]
-pub struct HowArgs {
-    /// Each write is durable when it completes (FUA, or write and flush)
-    #[arg(long)]
-    pub dsync: bool,
-    /// Threads of a sequential test take turns on one cursor, instead of a part each
-    #[arg(long)]
-    pub shared_cursor: bool,
-    /// Most time for finding out what the drive's own cache holds, where the
-    /// result depends on it; 0s for never
-    #[arg(long, value_name = "TIME", value_parser = parse_nanos, default_value = "1s")]
-    pub cache_probe: Nanos,
-    /// Share of the written data that compresses away, in percent
-    #[arg(long, value_name = "PERCENT", default_value_t = 0,
-          value_parser = percent::<0, 100>)]
-    pub compressible: u8,
-    /// Share of written 4 KiB blocks that repeat an earlier one, in percent
-    #[arg(long, value_name = "PERCENT", default_value_t = 0,
-          value_parser = percent::<0, 100>)]
-    pub dedup: u8,
-}
-
-impl LoadArgs {
-    /// # Errors
-    /// When flags contradict the profile.
-    pub fn check(&self) -> anyhow::Result<()> {
-        let contradicts = [("--read-only", self.read_only), ("--dsync", self.how.dsync)];
-        let found = contradicts.into_iter().find(|(_, is_given)| *is_given);
-        match found.filter(|_| self.is_commit()) {
-            None => Ok(()),
-            Some((flag, _)) => anyhow::bail!(
-                "--profile commit writes into the cache and durably, side by side; leave out {flag}"
-            ),
-        }
-    }
-
-    /// True for the profile of a database's log.
-    pub fn is_commit(&self) -> bool {
-        self.tests.is_none() && self.profile == ProfileName::Commit
-    }
-}
-
-impl OutputArgs {
-    /// A cap on what nobody asked to keep is a mistake.
-    ///
-    /// # Errors
-    /// When `--samples-max` was typed and neither a file nor the record takes single I/Os.
-    pub fn check(&self, keep: &KeepArgs, given: &Given) -> anyhow::Result<()> {
-        if given.has("samples_max") && self.trace_cap(keep) == 0 {
-            anyhow::bail!("--samples-max is for --samples or --keep-samples; give one of them");
-        }
-        Ok(())
-    }
-
-    /// Most single I/Os to keep per run; none when neither a file nor the record wants them.
-    pub fn trace_cap(&self, keep: &KeepArgs) -> usize {
-        let most = usize::try_from(self.samples_max).unwrap_or(usize::MAX);
-        if self.samples.is_some() || keep.keep_samples.is_some() { most } else { 0 }
-    }
-}
-
 /// `devices`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -452,66 +242,6 @@ pub struct DevicesArgs {
     /// Print as JSON
     #[arg(long)]
     pub json: bool,
-}
-
-/// Names of profiles.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum ProfileName {
-    /// SEQ1M Q8T1, SEQ1M Q1T1, RND4K Q32T1, RND4K Q1T1
-    Default,
-    /// SEQ1M Q8T1, SEQ128K Q32T1, RND4K Q32T16, RND4K Q1T1
-    Nvme,
-    /// SEQ1M Q8T1, RND4K Q32T1
-    Peak,
-    /// SEQ1M Q1T1, RND4K Q1T1
-    RealWorld,
-    /// SEQ4K, SEQ8K, SEQ16K Q1T1 writes, into the cache and durable: a database's log
-    Commit,
-}
-
-impl From<ProfileName> for Profile {
-    fn from(name: ProfileName) -> Profile {
-        match name {
-            ProfileName::Default => Profile::Default,
-            ProfileName::Nvme => Profile::Nvme,
-            ProfileName::Peak => Profile::Peak,
-            ProfileName::RealWorld => Profile::RealWorld,
-            ProfileName::Commit => Profile::Commit,
-        }
-    }
-}
-
-/// Names of orders.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub enum OrderName {
-    /// All tests that read, in rounds of random order, then all that write
-    ReadsFirst,
-    /// Every test once, in a random order drawn anew each time
-    Interleaved,
-    /// All runs of a test before the next test
-    Blocked,
-}
-
-/// Numbers of CPUs, each once. A type of its own name, so that clap takes it for one value.
-pub type Cpus = Vec<usize>;
-
-/// A part of a target, or all of it.
-#[derive(Clone, Copy, Debug)]
-pub enum Span {
-    /// From the first byte to the last.
-    All,
-    /// This part.
-    Part(Region),
-}
-
-impl Span {
-    /// The part; none for all of it.
-    pub fn region(self) -> Option<Region> {
-        match self {
-            Span::All => None,
-            Span::Part(region) => Some(region),
-        }
-    }
 }
 
 #[cfg(test)]

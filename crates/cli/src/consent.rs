@@ -10,7 +10,7 @@ use linux::gate::{self, GateError, Hazard, Permit, Reason, Refusal, Request};
 use linux::sysfs::Roots;
 use workload::plan::{Plan, Step};
 
-use crate::talk;
+use crate::messages;
 
 /// What the user said to writing.
 #[derive(Clone, Copy, Debug)]
@@ -32,26 +32,26 @@ pub fn ask(said: Said<'_>, path: &Path, bytes_to_write: Option<Bytes>) -> Result
     let mut request = Request { bytes_to_write, allow, consent: said.consent.cloned() };
     let permit = match gate::check(&roots, path, &request) {
         Err(GateError::Refused(refusal)) if can_be_asked(&refusal) && at_terminal() => {
-            talk::note(&refusal.to_string());
+            messages::note(&refusal.to_string());
             for hazard in unknowns(&refusal) {
                 let question = format!(
                     "Type {hazard} to write although that is not known, or nothing to stop: "
                 );
-                if talk::read_line(&question)?.trim() == hazard.to_string() {
+                if messages::read_line(&question)?.trim() == hazard.to_string() {
                     request.allow.insert(hazard.clone());
                 }
             }
             if unknowns(&refusal).all(|hazard| request.allow.contains(hazard))
                 && request.consent.is_none()
             {
-                let word = talk::read_line("Type it to consent, or nothing to stop: ")?;
+                let word = messages::read_line("Type it to consent, or nothing to stop: ")?;
                 request.consent = Some(word.trim().to_owned());
             }
             gate::check(&roots, path, &request)?
         }
         answer => answer?,
     };
-    talk::note(&format!("{}: {}", path.display(), permit.cost()));
+    messages::note(&format!("{}: {}", path.display(), permit.cost()));
     Ok(permit)
 }
 

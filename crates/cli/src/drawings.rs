@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::{Result, bail};
 use report::chart::{Canvas, Chart, Ground, png_of_all, svg_of_all};
 
-use crate::{outputs, talk};
+use crate::{messages, outputs};
 
 /// Draws the plot of what was probed into a file, as its name ends. Of several probes that of the most telling one.
 ///
@@ -16,7 +16,7 @@ pub fn of_probe(body: &probe::Body, path: &Path, force: bool) -> Result<()> {
     match views::plots::charts(body).into_iter().next() {
         Some(chart) => write(&[chart], path, Ground::Light, force),
         None if body.interrupted => {
-            talk::note(&not_yet(path));
+            messages::note(&not_yet(path));
             Ok(())
         }
         None => bail!("{name}: there is nothing to draw of what was probed"),

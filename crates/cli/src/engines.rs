@@ -9,7 +9,7 @@ use rustix::io::Errno;
 use serde_json::{Value, json};
 
 use crate::args::TargetArgs;
-use crate::talk;
+use crate::messages;
 
 /// Answers of the kernel so far, by the engine that was tried first: they hold for the whole process, and are said once.
 static CHOSEN: Mutex<Vec<(EngineKind, Chosen)>> = Mutex::new(Vec::new());
@@ -29,7 +29,11 @@ pub fn chosen(target: &TargetSpec, choice: EngineChoice) -> EngineKind {
         let names: Vec<&str> = chosen.refused.iter().map(|(kind, _)| kind.word()).collect();
         let are = if names.len() > 1 { "are" } else { "is" };
         let names = names.join(" and ");
-        talk::note(&format!("{names} {are} blocked here ({}); using {}", why(error), chosen.kind));
+        messages::note(&format!(
+            "{names} {are} blocked here ({}); using {}",
+            why(error),
+            chosen.kind
+        ));
     }
     let kind = chosen.kind;
     known.push((first, chosen));

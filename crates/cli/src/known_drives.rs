@@ -8,9 +8,10 @@ use block::{DriveIdentity, DriveKind, LeafIdentity};
 use drives::{TargetSpec, VirtualSpec};
 use linux::sysfs::Roots;
 use record::{Run, Runs};
+use runner::recorder::identity_of;
 
-use crate::recording::{identity_of, words};
-use crate::talk;
+use crate::messages;
+use crate::recording::words;
 
 /// A drive as the user names it.
 pub struct Named {
@@ -85,7 +86,7 @@ impl Named {
             let run = match runs.load(&row.id) {
                 Ok(run) => run,
                 Err(error) => {
-                    talk::note(&format!(
+                    messages::note(&format!(
                         "left out, for it cannot be read, whatever drive it is of: {error}"
                     ));
                     continue;

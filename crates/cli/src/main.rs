@@ -1,4 +1,10 @@
 //! The drivescope binary: flags and glue. It alone wires drive, environment, sink and wall clock together.
+//!
+//! `args` defines every flag once, for help, completions (`completing`) and manual (`manual`). `verbs` has a file for each verb.
+//! `session`, `measure` and `recording` are one benchmark run; `probing`, `testing`, `surveying`, `purging` and `replaying` are
+//! the other instruments, as the runner sees them. `records` knows which command resumes or repeats a run, `recorded` opens
+//! recorded results, `outputs` and `drawings` write files beside a result, `turns` lets several measurements take turns, `live`
+//! is the live view, `facing` the compatibility mode for diskspd.
 
 mod args;
 mod completing;
@@ -6,11 +12,9 @@ mod consent;
 mod drawings;
 mod durable;
 mod engines;
-mod envelope;
 mod exit;
 mod facing;
 mod inputs;
-mod keeping;
 mod known_drives;
 mod limit;
 mod live;
@@ -31,8 +35,8 @@ mod session;
 mod setup;
 mod surveying;
 mod swept;
-mod talk;
 mod testing;
+mod trace_files;
 mod turns;
 mod verbs;
 mod ways;
@@ -45,6 +49,7 @@ use std::process::ExitCode;
 use anyhow::Context as _;
 use clap::FromArgMatches;
 use linux::tracer::TracerRoots;
+use runner::{envelope, messages};
 
 use crate::args::{Cli, Given, TraceVerb, Verb};
 use crate::exit::Exit;
@@ -164,18 +169,18 @@ fn is_about_devices(verb: &Verb) -> bool {
 /// Ends recordings of the kernel's that nobody reads any more: their recorders were killed.
 fn clean_up() {
     for what in linux::tracer::clean_up_aside(&TracerRoots::default()) {
-        talk::note(&format!("removed {what}: a recording that was killed had left it running"));
+        messages::note(&format!("removed {what}: a recording that was killed had left it running"));
     }
 }
 
 /// Says why there is no result, when there is none, and which signal stopped it.
 fn end(done: anyhow::Result<Exit>) -> ExitCode {
     let exit = done.unwrap_or_else(|error| {
-        talk::error(&error);
+        messages::error(&error);
         exit::of(&error)
     });
     if let Some(signal) = linux::signals::stopped_by().filter(|_| exit == Exit::Interrupted) {
-        talk::note(&format!("stopped by {signal}"));
+        messages::note(&format!("stopped by {signal}"));
     }
     exit.into()
 }

@@ -34,7 +34,7 @@ use crate::probing::originals;
 use crate::recording::Recording;
 use crate::turns::Turn;
 use crate::ways::EngineWay;
-use crate::{engines, outputs, talk};
+use crate::{engines, messages, outputs};
 
 /// What a verb asks to be measured.
 pub struct Job<'a> {
@@ -174,11 +174,11 @@ impl Desk<'_> {
         let what = format!("{} ({})", scratch.path().display(), size.human());
         match scratch.remove() {
             Ok(true) => {}
-            Ok(false) => talk::note(&format!(
+            Ok(false) => messages::note(&format!(
                 "the test file {what} was gone when the run ended: somebody removed it, or its directory, while it was \
                  measured"
             )),
-            Err(error) => talk::note(&format!(
+            Err(error) => messages::note(&format!(
                 "the test file {what} could not be removed: {error}; when its filesystem can be written to again, remove it, or let the next run do so with --remove-leftovers"
             )),
         }
@@ -342,7 +342,7 @@ impl Desk<'_> {
         let mut bench = TargetBench::new(target, environment, &self.cancel);
         let found = cache::ask(&mut bench, area, plan.schedule.cache_probe, plan.seed);
         let tell = |error| {
-            talk::note(&format!("{name}: what its cache holds could not be asked: {error}"));
+            messages::note(&format!("{name}: what its cache holds could not be asked: {error}"));
         };
         found.map_err(tell).ok()
     }
@@ -437,7 +437,7 @@ impl Desk<'_> {
             format!("{}: cannot remove the test file of {}", dir.display(), self.job.run_id)
         })?;
         if let Some(own) = own {
-            talk::note(&format!(
+            messages::note(&format!(
                 "removed {} ({}), left by this run",
                 own.path.display(),
                 own.size.human()
@@ -447,15 +447,15 @@ impl Desk<'_> {
             let what = format!("{} ({})", leftover.path.display(), leftover.size.human());
             let path = quoted(&leftover.path.to_string_lossy());
             if !leftover.is_ours {
-                talk::note(&format!(
+                messages::note(&format!(
                     "{what} is named like a test file of drivescope and does not carry its header, so it stays; if it is \
                      not yours: rm {path}"
                 ));
             } else if self.job.target.consent.remove_leftovers || agreed(&leftover)? {
                 leftover.remove().with_context(|| format!("cannot remove {what}"))?;
-                talk::note(&format!("removed {what}, left by a run that was killed"));
+                messages::note(&format!("removed {what}, left by a run that was killed"));
             } else {
-                talk::note(&format!(
+                messages::note(&format!(
                     "an earlier run was killed and left {what}; to remove it: rm {path}, or mark with --remove-leftovers"
                 ));
             }
@@ -497,7 +497,7 @@ fn agreed(leftover: &Leftover) -> Result<bool> {
     if !(std::io::stdin().is_terminal() && std::io::stderr().is_terminal()) {
         return Ok(false);
     }
-    talk::ask(&format!(
+    messages::ask(&format!(
         "An earlier run was killed and left {} ({}). Remove it? [y/N] ",
         leftover.path.display(),
         leftover.size.human()

@@ -12,7 +12,7 @@ use drives::TargetSpec;
 use report::Styled;
 
 use crate::exit::Exit;
-use crate::talk;
+use crate::messages;
 use crate::verbs::probe;
 
 /// Says what is wrong with the command line, or shows the help that was asked for.
@@ -57,19 +57,19 @@ pub fn tell(error: &mut clap::Error) -> Result<Exit> {
         if verb == "explain" {
             mark::explain::check_program(program)?;
         }
-        talk::note(&format!(
+        messages::note(&format!(
             "what belongs to {program} stands behind --: drivescope {verb} -- {program} …"
         ));
     }
     let text = error.render();
     if !error.use_stderr() {
-        return talk::result(&Styled::own(text.ansi().to_string())).map(|()| Exit::Done);
+        return messages::result(&Styled::own(text.ansi().to_string())).map(|()| Exit::Done);
     }
     // Its colours are our own, unless a terminal would take something that was typed for an order.
     let is_harmless = |word: OsString| !word.to_string_lossy().contains(is_hostile);
     match std::env::args_os().all(is_harmless) {
-        true => talk::say(&Styled::own(mended(error, text.ansi().to_string()))),
-        false => talk::say(&Styled::of_lines(&mended(error, text.to_string()))),
+        true => messages::say(&Styled::own(mended(error, text.ansi().to_string()))),
+        false => messages::say(&Styled::of_lines(&mended(error, text.to_string()))),
     }
     Ok(Exit::Failed)
 }

@@ -9,7 +9,7 @@ use linux::target::AnyTarget;
 use crate::args::PlaceArgs;
 use crate::consent::{self, Said};
 use crate::probing::originals;
-use crate::{engines, outputs, talk};
+use crate::{engines, messages, outputs};
 
 /// What is to be opened, and what may be done there.
 #[derive(Clone, Copy, Debug)]
@@ -57,7 +57,7 @@ pub fn tell_without_effect(
         _ => "do",
     };
     let flags = flags.join(", ");
-    talk::note(&format!("{flags} {does} nothing on {target}: no kernel stands before it"));
+    messages::note(&format!("{flags} {does} nothing on {target}: no kernel stands before it"));
 }
 
 /// A drive that is open.
@@ -217,7 +217,7 @@ pub fn check_name(target: &TargetSpec, what: &str) -> Result<()> {
 /// Says what became of the capacity that was asked for.
 pub fn note_rounding(spec: &VirtualSpec, capacity: Bytes) {
     if let Some(Bytes(asked)) = spec.rounded_from(capacity) {
-        talk::note(&format!(
+        messages::note(&format!(
             "{spec}: has {} bytes, since its model consists of whole units; {asked} were asked for",
             capacity.0
         ));

@@ -16,7 +16,7 @@ use rustix::io::Errno;
 use trace::{Existing, FileId, Pending};
 
 use crate::exit::Refused;
-use crate::talk;
+use crate::messages;
 
 /// An output that was named.
 struct Declared {
@@ -91,7 +91,7 @@ fn quieten() {
     let must_not =
         |meta: &Metadata| meta.file_type().is_block_device() || trace::is_protected(meta);
     if streams().any(|(number, _, meta)| number == 2 && must_not(&meta)) {
-        talk::hold();
+        messages::hold();
     }
 }
 

@@ -16,7 +16,7 @@ use crate::args::PlaceArgs;
 use crate::exit::Exit;
 use crate::setup::Setup;
 use crate::whose::{self, Reader};
-use crate::{inputs, recording, records, session, talk};
+use crate::{inputs, messages, recording, records, session};
 
 /// The run or the document of that name.
 ///
@@ -27,7 +27,7 @@ pub fn open(name: &str, place: &PlaceArgs) -> Result<Recorded> {
     if path.extension().is_some_and(|end| end == "json") && path.is_file() {
         return of_document(name, path);
     }
-    let runs = recording::runs(place)?;
+    let runs = place.runs()?;
     let id = match runs.find(name) {
         Err(RecordError::Unknown { .. } | RecordError::NoRuns { .. })
             if path.is_file() || path.is_dir() =>
@@ -70,9 +70,9 @@ pub fn open_all(names: &[String], place: &PlaceArgs) -> Result<Vec<Recorded>> {
         for part in parts {
             match open(part.as_str(), place) {
                 Ok(part) => all.push(part),
-                Err(why) => talk::note(&format!(
+                Err(why) => messages::note(&format!(
                     "{part}, a part of {name}, is left out: {}",
-                    talk::told(&why)
+                    messages::told(&why)
                 )),
             }
         }
@@ -211,7 +211,10 @@ pub fn tell_altered(recorded: &Recorded) -> Exit {
     let integrity = recorded.record.as_ref().map(|record| &record.integrity);
     match integrity {
         Some(Integrity::Altered(_)) => {
-            talk::note(&format!("{}: its files are not those that were recorded", recorded.name));
+            messages::note(&format!(
+                "{}: its files are not those that were recorded",
+                recorded.name
+            ));
             Exit::No
         }
         _ => Exit::Done,

@@ -1,54 +1,45 @@
 //! From what the runs of a measurement leave to the record: the glue between instrument and run
 //! directory.
 
-mod place;
-
-use std::sync::Once;
-
-use anyhow::{Context as _, Result, anyhow, bail};
-use block::quoted;
-use block::{DriveIdentity, DriveKind, Event, RunSink, WallClock as _};
+use anyhow::{Context as _, Result};
+use block::{DriveIdentity, DriveKind, Event, RunSink};
 use documents::Decode as _;
 use engine::{Sample, Samples};
-use linux::sysfs::Roots;
 use mark::compare::RunLatencies;
-use mark::{Earlier, Executed, FailedRun, Keeper, Kept, TracedRun};
-use record::{
-    Document, Envelope, Head, PhaseHistogram, PhaseSeries, RecordError, Run, RunId, RunWriter,
-    Runs, SampleRow, State, StepEntry, Summary,
+use mark::{Body, Earlier, Executed, FailedRun, Keeper, Kept, TracedRun};
+use record::{Document, Envelope, PhaseHistogram, PhaseSeries, Run, SampleRow, StepEntry, Summary};
+use runner::instrument::{
+    self, AnotherDrive, Ended, Instrument, Outcome, Resumed, Resumption, Running, steps_of,
 };
-use serde::Serialize;
+use runner::place::{Keep, Place};
+use runner::recorder::{Beginning, MEASUREMENT, Noted, Recorder, identity_of};
 use serde_json::{Value, json};
 use stats::histogram::LatencyBins;
 use workload::plan::Plan;
 
 use crate::args::KeepArgs;
-use crate::envelope::{SystemClock, envelope};
-use crate::keeping::withdraw_untouched;
 use crate::live::Watch;
+use crate::messages;
 use crate::progress::Progress;
 use crate::samples::SamplesFile;
 use crate::setup::Setup;
-use crate::talk;
 use crate::turns::Turn;
-
-pub use place::{place, runs};
 
 /// What is to become of a measurement.
 pub enum Course {
     /// A new run.
     New,
     /// A recorded run goes on; its lock is held.
-    Resumed(Box<(RunWriter, Run)>),
+    Resumed(Box<Resumed>),
     /// A recorded run is made again, on the same drive.
     Repeated(Box<DriveIdentity>),
 }
 
 /// Keeps what a measurement leaves, in its run directory and in the user's samples file.
 pub struct Recording {
-    store: Store,
-    /// Of the run: made when it began.
-    envelope: Envelope,
+    pending: Pending,
+    running: Running,
+    keep: Keep,
     setup: Setup,
     /// The drive that it has to be.
     expected: Option<DriveIdentity>,
@@ -64,36 +55,22 @@ pub struct Recording {
     latencies: RunLatencies,
 }
 
-enum Store {
-    /// Nothing is recorded.
-    Off,
-    /// To be made when the target is known. `is_asked` when the user named the place.
-    New {
-        runs: Runs,
-        is_asked: bool,
-    },
-    /// To be gone on with when the target is known to be the same.
-    Resumed(Box<(RunWriter, Run)>),
-    Open(Box<Open>),
+/// The record before the target is known.
+enum Pending {
+    /// Nothing is to be begun.
+    Nothing,
+    /// A new record.
+    New(Place),
+    /// A record that goes on when the target is known to be the same.
+    Resumed(Box<Resumed>),
 }
 
-struct Open {
-    writer: RunWriter,
-    /// The first failure: the record ends there, and the measurement goes on.
-    trouble: Option<RecordError>,
-    /// The circumstances of a resumption, noted with the first run that it makes: until then the
-    /// record stays as it was.
-    resumed: Option<Value>,
-    /// True when the record says already how the run ended, as it does not of one that was killed.
-    had_ended: bool,
-}
-
-/// What is said when the record of a measurement is closed.
+/// A measurement whose record is closed.
 pub struct Closed {
-    /// The run, when it is recorded.
-    pub id: Option<RunId>,
-    /// Why it is not, or not to its end.
-    pub trouble: Option<anyhow::Error>,
+    /// The result.
+    pub document: Document<Body>,
+    /// Its record.
+    pub record: runner::recorder::Closed,
     /// The latencies of each run, of a measurement in turns.
     pub latencies: RunLatencies,
 }
@@ -111,28 +88,28 @@ impl Recording {
         setup: Setup,
         course: Course,
     ) -> Result<Recording> {
-        let (store, envelope, expected) = match course {
-            Course::New => (store(keep)?, envelope, None),
-            Course::Repeated(identity) => (store(keep)?, envelope, Some(*identity)),
+        let keep = keep.keep();
+        let new = |keep: &Keep| keep.place().map(|new| new.map_or(Pending::Nothing, Pending::New));
+        let (pending, envelope, expected) = match course {
+            Course::New => (new(&keep)?, envelope, None),
+            Course::Repeated(identity) => (new(&keep)?, envelope, Some(*identity)),
             Course::Resumed(run) => {
-                let (envelope, identity) = (run.1.envelope.clone(), identity_of(&run.1)?);
-                (Store::Resumed(run), envelope, Some(identity))
+                let (envelope, identity) = (run.run.envelope.clone(), identity_of(&run.run)?);
+                (Pending::Resumed(run), envelope, Some(identity))
             }
         };
-        let progress = Progress::new(false);
-        let (samples, dropped, turn, watch) = (None, 0, None, None);
-        let latencies = RunLatencies::new();
         Ok(Recording {
-            store,
-            envelope,
+            pending,
+            running: Running { envelope, recorder: Recorder::none(MEASUREMENT) },
+            keep,
             setup,
             expected,
-            samples,
-            dropped,
-            progress,
-            watch,
-            turn,
-            latencies,
+            samples: None,
+            dropped: 0,
+            progress: Progress::new(false),
+            watch: None,
+            turn: None,
+            latencies: RunLatencies::new(),
         })
     }
 
@@ -160,11 +137,6 @@ impl Recording {
         self
     }
 
-    /// Where, when and by what the run was begun.
-    pub fn envelope(&self) -> &Envelope {
-        &self.envelope
-    }
-
     /// Asks whether this is the drive that a recorded run is of, when one goes on or is repeated: before
     /// anything is written to it, and before the plan is held against it, for a plan that does not fit
     /// is not what is wrong then.
@@ -172,14 +144,11 @@ impl Recording {
     /// # Errors
     /// When it is another one.
     pub fn check_drive(&self, identity: &DriveIdentity) -> Result<()> {
-        let Some(difference) = self.expected.as_ref().and_then(|then| then.difference(identity))
-        else {
-            return Ok(());
-        };
-        bail!(
-            "{}: is not the drive of the record: {difference}; connect that one, name where it is now as TARGET, or begin a new run",
-            identity.name
-        )
+        let expected = self.expected.as_ref();
+        match expected.and_then(|recorded| AnotherDrive::check(recorded, identity)) {
+            Some(another) => Err(anyhow::Error::msg(another.message("as TARGET"))),
+            None => Ok(()),
+        }
     }
 
     /// Opens the record of `plan` on the drive that `identity` names, before the first run; returns
@@ -192,168 +161,95 @@ impl Recording {
         if let Some((_, runs)) = &mut self.turn {
             *runs = u32::try_from(plan.steps.len()).unwrap_or(u32::MAX).max(1);
         }
-        match std::mem::replace(&mut self.store, Store::Off) {
-            Store::Resumed(run) => self.go_on(*run, identity.kind),
-            Store::New { runs, is_asked } => {
-                // What it is a part of has told so.
-                if self.setup.part_of.is_none() {
-                    warn_of_the_same_drive(&runs, identity);
-                }
-                self.create(&runs, is_asked, plan, identity)?;
-                Ok(Earlier::default())
-            }
-            Store::Off | Store::Open(_) => {
-                self.envelope.drive = Some(serde_json::to_value(identity)?);
-                Ok(Earlier::default())
-            }
-        }
-    }
-
-    fn go_on(&mut self, (writer, run): (RunWriter, Run), kind: DriveKind) -> Result<Earlier> {
-        let earlier = earlier(&run, kind)?;
-        talk::note(&format!(
-            "going on with {} after {}",
-            run.id,
-            report::number::counted(earlier.runs.len(), "run")
-        ));
-        let had_ended = run.is_ended();
-        let now = envelope(&self.envelope.schema, run.id, &SystemClock);
-        let resumed = Some(serde_json::to_value(now)?);
-        self.store = Store::Open(Box::new(Open { writer, trouble: None, resumed, had_ended }));
-        Ok(earlier)
-    }
-
-    fn create(
-        &mut self,
-        runs: &Runs,
-        is_asked: bool,
-        plan: &Plan,
-        identity: &DriveIdentity,
-    ) -> Result<()> {
         self.setup.drive = Some(words(identity));
-        self.envelope.drive = Some(serde_json::to_value(identity)?);
-        let head = Head {
-            envelope: self.envelope.clone(),
-            begun: SystemClock.now(),
-            plan: plan.to_toml()?,
-            setup: serde_json::to_value(&self.setup)?,
-            steps: steps(plan),
-            samples: self.setup.samples,
-        };
-        match runs.create(&head) {
-            Ok(writer) => {
-                let open = Open { writer, trouble: None, resumed: None, had_ended: false };
-                self.store = Store::Open(Box::new(open));
+        let (setup, earlier) = (&self.setup, Earlier::default());
+        let in_turns = self.turn.is_some();
+        let mut benchmark = Benchmark { plan, identity, setup, in_turns, earlier };
+        self.running = match std::mem::replace(&mut self.pending, Pending::Nothing) {
+            Pending::Resumed(resumed) => instrument::resume(&mut benchmark, *resumed)?,
+            new => {
+                let place = if let Pending::New(place) = new { Some(place) } else { None };
+                let envelope = self.running.envelope.clone();
+                instrument::begin(&benchmark, &self.keep, place, envelope)?
             }
-            Err(error) if is_asked => return Err(error.into()),
-            Err(error) => talk::note(&format!("this run is not recorded: {error}")),
+        };
+        let earlier = benchmark.earlier;
+        if in_turns {
+            let of = |kept: &Kept| (kept.position, LatencyBins::from(&kept.latencies));
+            self.latencies.extend(earlier.runs.iter().map(of));
         }
-        Ok(())
+        Ok(earlier)
     }
 
     /// Keeps the result, and beside it what the caller notes. What went wrong is returned and not an
     /// error here: the result is shown first.
-    pub fn close<B: Serialize>(
+    pub fn close(
         mut self,
-        document: &Document<B>,
-        state: State,
-        summary: &Summary,
-        notes: &[(&str, Value)],
+        outcome: Outcome<Body>,
+        summary: impl FnOnce(&Document<Body>) -> Summary,
     ) -> Closed {
         self.progress = Progress::new(false);
         if self.dropped > 0 {
             let dropped = self.dropped;
-            talk::note(&format!("{dropped} single I/Os beyond --samples-max were left out"));
+            messages::note(&format!("{dropped} single I/Os beyond --samples-max were left out"));
         }
         let samples = self.samples.take().map_or(Ok(()), SamplesFile::finish);
-        let latencies = std::mem::take(&mut self.latencies);
-        let Store::Open(open) = std::mem::replace(&mut self.store, Store::Off) else {
-            return Closed { id: None, trouble: samples.err(), latencies };
+        let Ended { document, closed: mut record } = self.running.close(outcome, summary);
+        record.failure = record.failure.or(samples.err());
+        Closed { document, record, latencies: self.latencies }
+    }
+}
+
+/// The benchmark as the runner sees it.
+struct Benchmark<'a> {
+    plan: &'a Plan,
+    identity: &'a DriveIdentity,
+    setup: &'a Setup,
+    in_turns: bool,
+    earlier: Earlier,
+}
+
+impl Instrument for Benchmark<'_> {
+    type Step = Kept;
+
+    fn schema(&self) -> &'static str {
+        documents::instrument::MARK
+    }
+
+    fn noun(&self) -> &'static str {
+        MEASUREMENT
+    }
+
+    fn beginning(&self) -> Result<Beginning> {
+        Ok(Beginning {
+            plan: self.plan.to_toml()?,
+            setup: serde_json::to_value(self.setup)?,
+            steps: steps(self.plan),
+            drive: Some(self.identity.clone()),
+            samples: self.setup.samples,
+        })
+    }
+
+    fn resume(&mut self, run: &Run, runs: Vec<Kept>) -> Result<Resumption> {
+        let failed = |(_, payload): &(String, Value)| {
+            FailedRun::decode(payload.clone()).with_context(|| {
+                format!("{}: its note of a failed run is not in the form of this version", run.id)
+            })
         };
-        let id = open.writer.id().clone();
-        let recorded = open.finish(document, state, summary, notes);
-        let recorded = recorded.map_err(not_whole);
-        Closed { id: Some(id), trouble: recorded.and(samples).err(), latencies }
+        let notes = run.notes.iter().filter(|(kind, _)| kind == FAILED);
+        let failed = notes.map(failed).collect::<Result<Vec<FailedRun>>>()?;
+        let resumption = Resumption::after(runs.len(), "run");
+        let replay = self.identity.kind == DriveKind::Virtual;
+        self.earlier = Earlier { runs, failed, replay };
+        let more = if self.in_turns { vec![(IN_TURNS, true.into())] } else { Vec::new() };
+        Ok(Resumption { more, noted: Noted::WithFirstStep, ..resumption })
     }
-}
-
-/// Says of a result that was shown that its record ended before it, and how to go on from there.
-pub fn not_whole(error: RecordError) -> anyhow::Error {
-    let said = format!("the result above is whole, and its record is not: {error}");
-    match &error {
-        RecordError::Stopped { id, dir, .. } => {
-            let runs =
-                dir.parent().map_or_else(String::new, |runs| runs.to_string_lossy().into_owned());
-            let runs = quoted(&runs);
-            anyhow!("{said}; to go on from there, see: drivescope runs show {id} --runs-dir {runs}")
-        }
-        _ => anyhow!(said),
-    }
-}
-
-/// What was begun and came to nothing leaves no record.
-impl Drop for Recording {
-    fn drop(&mut self) {
-        if let Store::Open(open) = std::mem::replace(&mut self.store, Store::Off) {
-            withdraw_untouched(open.writer);
-        }
-    }
-}
-
-impl Open {
-    /// Says once that the record ends here.
-    fn stop(&mut self, error: RecordError) {
-        talk::note(&format!("the record ends here, and the measurement goes on: {error}"));
-        self.trouble = Some(error);
-    }
-
-    /// Notes a resumption, before the first thing that it adds.
-    fn note_resumption(&mut self) -> Result<(), RecordError> {
-        match self.resumed.take() {
-            Some(circumstances) => self.writer.note(RESUMED, &circumstances),
-            None => Ok(()),
-        }
-    }
-
-    fn finish<B: Serialize>(
-        mut self,
-        document: &Document<B>,
-        state: State,
-        summary: &Summary,
-        notes: &[(&str, Value)],
-    ) -> Result<(), RecordError> {
-        if let Some(error) = self.trouble {
-            return Err(error);
-        }
-        if self.resumed.is_some() && self.had_ended && state != State::Finished {
-            // Ended before it added anything: the record says already what there is to say.
-            return Ok(());
-        }
-        self.note_resumption()?;
-        for (kind, payload) in notes {
-            self.writer.note(kind, payload)?;
-        }
-        note_stop(&mut self.writer, state)?;
-        let saved = self.writer.finish(document, state, summary)?;
-        for (position, why) in &saved.samples_lost {
-            talk::note(&format!("the single I/Os of run {position} are not recorded: {why}"));
-        }
-        Ok(())
-    }
-}
-
-/// Where a new run is to be recorded.
-fn store(keep: &KeepArgs) -> Result<Store> {
-    let place = place(keep)?;
-    Ok(place.map_or(Store::Off, |(runs, is_asked)| Store::New { runs, is_asked }))
 }
 
 impl RunSink for Recording {
     fn event(&mut self, event: &Event) {
         self.progress.event(event);
-        if let Store::Open(open) = &mut self.store {
-            open.writer.event(event);
-        }
+        self.running.recorder.event(event);
     }
 }
 
@@ -370,17 +266,8 @@ impl Keeper for Recording {
         if self.turn.is_some() {
             self.latencies.insert(kept.position, LatencyBins::from(&kept.latencies));
         }
-        let Store::Open(open) = &mut self.store else { return };
-        if open.trouble.is_some() {
-            return;
-        }
-        let written = open.note_resumption().and_then(|()| {
-            let entry = entry(kept, samples);
-            let entry = entry.map_err(|source| RecordError::Json { what: "step", source })?;
-            open.writer.step(&entry)
-        });
-        if let Err(error) = written {
-            open.stop(error);
+        if self.running.recorder.keeps() {
+            self.running.recorder.entry(entry(kept, samples));
         }
     }
 
@@ -392,18 +279,7 @@ impl Keeper for Recording {
     }
 
     fn failed(&mut self, run: &FailedRun) {
-        let Store::Open(open) = &mut self.store else { return };
-        if open.trouble.is_some() {
-            return;
-        }
-        let noted = open.note_resumption().and_then(|()| {
-            let run = serde_json::to_value(run);
-            let run = run.map_err(|source| RecordError::Json { what: "failed run", source })?;
-            open.writer.note(FAILED, &run)
-        });
-        if let Err(error) = noted {
-            open.stop(error);
-        }
+        self.running.recorder.note(FAILED, run);
     }
 
     fn traced(&mut self, run: TracedRun) {
@@ -411,22 +287,15 @@ impl Keeper for Recording {
         if let Some(file) = &mut self.samples {
             file.write(&run);
         }
-        let Store::Open(open) = &mut self.store else { return };
-        if open.trouble.is_some() || self.setup.samples.is_none() {
+        if !self.running.recorder.keeps() || self.setup.samples.is_none() {
             return;
         }
         if run.dropped > 0 {
             let left_out = json!({ "position": run.position, "ios": run.dropped });
-            let noted = open.note_resumption();
-            if let Err(error) =
-                noted.and_then(|()| open.writer.note("samples_beyond_cap", &left_out))
-            {
-                return open.stop(error);
-            }
+            self.running.recorder.note("samples_beyond_cap", &left_out);
         }
         let mut rows = run.samples.iter().map(|sample| row(&run.step, run.run, sample));
-        // A failure is told when the record is closed; no step is lost by it.
-        let _ = open.writer.samples(run.position, &mut rows);
+        self.running.recorder.samples(run.position, &mut rows);
     }
 }
 
@@ -483,11 +352,8 @@ fn entry(kept: &Kept, samples: &Samples) -> serde_json::Result<StepEntry> {
     })
 }
 
-/// Kind of the notes that tell of resumptions.
-pub const RESUMED: &str = "resumed";
-
-/// Kind of the note that names the signal that ended a run early.
-const STOPPED: &str = "stopped";
+/// Field of the note about a resumption: true when the run is still measured in turns with others.
+pub const IN_TURNS: &str = "in_turns";
 
 /// Kind of the notes that tell of runs that I/Os failed in.
 const FAILED: &str = "failed";
@@ -498,51 +364,12 @@ pub fn latencies(run: &Run) -> Option<RunLatencies> {
     Some(kept(run).ok()?.iter().map(of).collect())
 }
 
-/// Notes which signal ended a run early, if one did.
-///
-/// # Errors
-/// When it cannot be written.
-pub fn note_stop(writer: &mut RunWriter, state: State) -> Result<(), RecordError> {
-    let signal = linux::signals::received().filter(|_| state == State::Interrupted);
-    let Some(signal) = signal else { return Ok(()) };
-    writer.note(STOPPED, &json!({ "signal": linux::signals::name(signal) }))
-}
-
 /// The runs that a record holds, in the order made.
 ///
 /// # Errors
 /// When they are not in the form of this version.
 pub fn kept(run: &Run) -> Result<Vec<Kept>> {
-    let kept = |step: &StepEntry| {
-        Kept::decode(step.figures.clone()).with_context(|| {
-            format!("{}: step {} is not in the form of this version", run.id, step.position)
-        })
-    };
-    run.steps.iter().map(kept).collect()
-}
-
-/// What a mark that goes on begins with.
-fn earlier(run: &Run, kind: DriveKind) -> Result<Earlier> {
-    let failed = |(_, payload): &(String, Value)| {
-        FailedRun::decode(payload.clone()).with_context(|| {
-            format!("{}: its note of a failed run is not in the form of this version", run.id)
-        })
-    };
-    let runs = kept(run)?;
-    let told = run.notes.iter().filter(|(kind, _)| kind == FAILED);
-    let failed = told.map(failed).collect::<Result<Vec<FailedRun>>>()?;
-    Ok(Earlier { runs, failed, replay: kind == DriveKind::Virtual })
-}
-
-/// Who the drive of a recorded run is.
-///
-/// # Errors
-/// When the record does not tell.
-pub fn identity_of(run: &Run) -> Result<DriveIdentity> {
-    let told = run.envelope.drive.clone();
-    let told = told.with_context(|| format!("{}: does not tell which drive it is of", run.id))?;
-    DriveIdentity::decode(told)
-        .with_context(|| format!("{}: does not tell which drive it is of", run.id))
+    steps_of(run)
 }
 
 /// The drive in a few words.
@@ -553,23 +380,6 @@ pub fn words(identity: &DriveIdentity) -> String {
     match identity.kind {
         DriveKind::Virtual | DriveKind::Null => identity.name.clone(),
         _ => identity.leaves.iter().map(leaf).collect::<Vec<_>>().join(", "),
-    }
-}
-
-/// Says when the record lies on the drive that is measured. It is written between runs, never in one.
-pub fn warn_of_the_same_drive(runs: &Runs, identity: &DriveIdentity) {
-    if identity.kind == DriveKind::Virtual {
-        return;
-    }
-    let Ok(stack) = linux::stack::resolve(&Roots::default(), runs.dir()) else { return };
-    let is_measured =
-        |leaf: &block::Leaf| identity.leaves.iter().any(|measured| measured.name == leaf.name);
-    // Once, also where a command measures several.
-    static TOLD: Once = Once::new();
-    if stack.leaves.iter().any(is_measured) {
-        TOLD.call_once(|| {
-            talk::note("recording to the drive that is measured, between runs (see --runs-dir)");
-        });
     }
 }
 

@@ -1,6 +1,7 @@
 //! What a record is of, as its form tells, and what can still be done with it: the commands that are told to users.
 
 use std::fs;
+use std::io::IsTerminal as _;
 use std::path::Path;
 
 use anyhow::{Result, anyhow, bail};
@@ -10,13 +11,16 @@ use documents::instrument::{self, Instrument, Resume, Row};
 use drives::TargetSpec;
 use linux::gate;
 use linux::sysfs::Roots;
-use record::{Envelope, RecordError, Run, RunId, RunWriter, Runs, State, Summary};
+use record::{Envelope, RecordError, Run, RunId, Runs, State, Summary};
+
+use runner::instrument::Resumed;
+use runner::recorder::{Closed, RESUMED};
 
 use crate::args::{Given, PlaceArgs, takes, values_of};
 use crate::envelope::{arguments, without_consent};
 use crate::exit::Refused;
+use crate::messages;
 use crate::setup::Setup;
-use crate::{recording, talk};
 
 /// The instrument that made `run`; `None` where this version does not know it.
 pub fn row_of(run: &Run) -> Option<&'static Row> {
@@ -75,7 +79,7 @@ fn asked_for(commands: &[Vec<String>]) -> Vec<Typed> {
 
 /// The commands that began a run and went on with it.
 fn commands(run: &Run) -> Vec<Vec<String>> {
-    let again = run.notes.iter().filter(|(kind, _)| kind == recording::RESUMED);
+    let again = run.notes.iter().filter(|(kind, _)| kind == RESUMED);
     let again = again.filter_map(|(_, now)| Envelope::decode(now.clone()).ok());
     let first = std::iter::once(run.envelope.arguments.clone());
     first.chain(again.map(|envelope| envelope.arguments)).collect()
@@ -131,10 +135,39 @@ fn unused(path: &str) -> String {
     names.find(|name| !name.exists()).unwrap_or_default().to_string_lossy().into_owned()
 }
 
+/// The next thing to do with a run that is over.
+#[derive(Clone, Copy, Debug)]
+pub enum Next {
+    /// It was stopped, and is resumed by this verb.
+    Resume(&'static str),
+    /// It can be shown again.
+    Show,
+    /// Nothing: whoever resumed it would go beyond its limit.
+    Nothing,
+}
+
+/// Says what can be done next with a run, and returns its name; that it is recorded only to a person, since `quiet` output
+/// names the run anyway.
+///
+/// # Errors
+/// When its record is not whole.
+pub fn end(closed: Closed, next: Next, place: &PlaceArgs, quiet: bool) -> Result<Option<RunId>> {
+    let Some(id) = closed.whole()? else { return Ok(None) };
+    match next {
+        Next::Resume(verb) => tell_to_go_on(verb, &id, place),
+        Next::Show if !quiet && std::io::stderr().is_terminal() => {
+            let place = place.flag();
+            messages::note(&format!("recorded; to see it again: drivescope runs show {id}{place}"));
+        }
+        Next::Show | Next::Nothing => {}
+    }
+    Ok(Some(id))
+}
+
 /// Tells how to go on with the run `id`, which was stopped.
-pub fn tell_to_go_on(verb: &str, id: &RunId, place: &PlaceArgs) {
+fn tell_to_go_on(verb: &str, id: &RunId, place: &PlaceArgs) {
     let now = values_of(&arguments(), &AGAIN);
-    let run = recording::runs(place).and_then(|runs| Ok(runs.load(id)?));
+    let run = place.runs().and_then(|runs| Ok(runs.load(id)?));
     let mut commands = run.map_or_else(|_| Vec::new(), |run| commands(&run));
     // One that added nothing is not in the record.
     let own = without_consent(&arguments());
@@ -144,9 +177,12 @@ pub fn tell_to_go_on(verb: &str, id: &RunId, place: &PlaceArgs) {
     let asked = asked_for(&commands);
     // Whoever goes on says again what is written to; the command alone must not do it.
     if let Some((_, word)) = values_of(&arguments(), &["consent"]).first() {
-        talk::note(&format!("to go on, add the word of consent again: --consent {}", quoted(word)));
+        messages::note(&format!(
+            "to go on, add the word of consent again: --consent {}",
+            quoted(word)
+        ));
     }
-    talk::note(&format!("go on with: {}", resumption(verb, id, &asked, &now, &place.flag())));
+    messages::note(&format!("go on with: {}", resumption(verb, id, &asked, &now, &place.flag())));
 }
 
 /// Tells of files that earlier commands of a run wrote into, and the one that goes on with it does not.
@@ -158,7 +194,7 @@ fn tell_of_files_left(verb: &str, run: &Run, place: &PlaceArgs) {
     let left: Vec<String> = asked.iter().filter(is_left).map(|(_, file)| quoted(file)).collect();
     if !left.is_empty() {
         let command = resumption(verb, &run.id, &asked, &[], &place.flag());
-        talk::note(&format!(
+        messages::note(&format!(
             "{}: asked for when this run began, and not now: what is there stays as it is. To have all runs in it, stop \
              this and go on with: {command}",
             left.join(", ")
@@ -195,17 +231,13 @@ pub fn how_to_go_on(run: &Run, place: &PlaceArgs) -> String {
     }
 }
 
-/// How to make the comparison anew that a run is one side of.
-pub fn of_a_comparison(run: &Run) -> Option<String> {
-    let words = &run.envelope.arguments;
-    let is_side =
-        run.setup["verb"] == "compare" && words.first().is_some_and(|verb| verb == "compare");
-    is_side.then(|| {
-        let anew = block::command_line(&with_new_files(words));
-        format!(
-            "one side of a comparison; to measure all its sides in turns again: drivescope {anew}"
-        )
-    })
+/// How to resume the comparison that a run is one side of.
+pub fn of_a_comparison(run: &Run, place: &PlaceArgs) -> Option<String> {
+    let whole = run.setup["part_of"].as_str().filter(|_| run.setup["verb"] == "compare")?;
+    let place = place.flag();
+    Some(format!(
+        "one side of a comparison; to resume all its sides in turns: drivescope compare --resume {whole}{place}"
+    ))
 }
 
 /// That a run has no result, and what to do.
@@ -236,9 +268,9 @@ fn how_to_repeat(run: &Run, place: &PlaceArgs) -> String {
 /// Tells how to make anew what was stopped and cannot be gone on with.
 pub fn tell_to_make_anew() {
     if !values_of(&arguments(), &["consent"]).is_empty() {
-        talk::note("whoever makes it anew says the word of consent again");
+        messages::note("whoever makes it anew says the word of consent again");
     }
-    talk::note(&to_make_anew(&arguments()));
+    messages::note(&to_make_anew(&arguments()));
 }
 
 fn to_make_anew(words: &[String]) -> String {
@@ -326,7 +358,8 @@ fn check_place(verb: &str, run: &Run, place: &PlaceArgs) -> Result<()> {
     // The only word beside `run --resume` is the target, where it is no plan.
     let is_named = !values_of(&arguments(), &DRIVE).is_empty();
     let target = run.summary.target.as_str();
-    let is_no_place = target.is_empty() || !TargetSpec::of(target).is_real();
+    // A comparison has several, and its sides look for their own.
+    let is_no_place = verb == "compare" || target.is_empty() || !TargetSpec::of(target).is_real();
     if is_named || run.state == State::Finished || is_no_place || Path::new(target).exists() {
         return Ok(());
     }
@@ -343,12 +376,7 @@ fn check_place(verb: &str, run: &Run, place: &PlaceArgs) -> Result<()> {
 ///
 /// # Errors
 /// When it is of another kind, finished, or as [`Runs::resume`]; what to do instead is told.
-pub fn resume(
-    runs: &Runs,
-    id: &RunId,
-    wanted: Instrument,
-    place: &PlaceArgs,
-) -> Result<(RunWriter, Run)> {
+pub fn resume(runs: &Runs, id: &RunId, wanted: Instrument, place: &PlaceArgs) -> Result<Resumed> {
     let run = runs.load(id)?;
     let next = next(&run, place);
     if !is_of(&run, wanted) && !run.is_bare() {
@@ -357,12 +385,12 @@ pub fn resume(
     }
     let verb = goes_on_with(&run);
     verb.map_or(Ok(()), |verb| check_place(verb, &run, place))?;
-    let resumed = runs.resume(id).map_err(|error| match error {
+    let (writer, recorded) = runs.resume(id).map_err(|error| match error {
         RecordError::NotResumable { .. } => anyhow!("{error}; {next}"),
         error => error.into(),
     })?;
     if let Some(verb) = verb {
         tell_of_files_left(verb, &run, place);
     }
-    Ok(resumed)
+    Ok(Resumed { writer, run: recorded })
 }

@@ -1,7 +1,6 @@
 //! One measurement from its first note to its exit code: measured, recorded, shown.
 
 use std::cell::OnceCell;
-use std::io::IsTerminal;
 use std::path::PathBuf;
 
 use anyhow::{Context as _, Result, bail};
@@ -12,6 +11,7 @@ use mark::sweep::Swept;
 use mark::{Body, Broken};
 use record::{Document, Run, RunId, State, Summary};
 use report::{RateUnit, Style};
+use runner::instrument::Outcome;
 use serde_json::Value;
 use workload::plan::Plan;
 
@@ -20,13 +20,13 @@ use crate::envelope::{SystemClock, envelope};
 use crate::exit::Exit;
 use crate::live::Showing;
 use crate::measure::{Job, Measured, measure};
+use crate::messages;
 use crate::progress::Progress;
 use crate::recording::{Closed, Course, Recording};
-use crate::records;
+use crate::records::{self, Next};
 use crate::samples::SamplesFile;
 use crate::setup::Setup;
 use crate::swept::SweepFiles;
-use crate::talk;
 
 /// The form of a mark's body.
 pub use documents::instrument::MARK as SCHEMA;
@@ -52,14 +52,13 @@ pub struct Session<'a> {
 
 /// What was made, recorded as far as that was possible.
 pub struct Made {
-    /// The result with its envelope.
-    pub document: Document<Body>,
+    /// The result, and its record.
     closed: Closed,
     broken: Option<Broken>,
     /// Where it is recorded.
     place: PlaceArgs,
-    /// True when a person is there to be told the run's name; in JSON it stands anyway.
-    tell_name: bool,
+    /// JSON names the run anyway.
+    is_json: bool,
     /// The verb that goes on with it.
     goes_on_with: &'static str,
     /// The file that has its single I/Os.
@@ -99,27 +98,25 @@ impl Session<'_> {
         let mut recording = recording.with(samples, progress).in_turns(self.job.turn);
         let measured = measure(self.job, &mut recording)?;
         let Measured { body, broken, notes } = measured;
-        notes.iter().for_each(|note| talk::note(note));
-        let document = Document { envelope: recording.envelope().clone(), body };
-        let state = match (&broken, document.body.interrupted) {
+        notes.iter().for_each(|note| messages::note(note));
+        let state = match (&broken, body.interrupted) {
             (Some(_), _) => State::Broken,
             (None, true) => State::Interrupted,
             (None, false) => State::Finished,
         };
-        let summary = Summary {
+        let notes = derive(&body)?;
+        let outcome = Outcome { notes, ..Outcome::new(body, state) };
+        let closed = recording.close(outcome, |document| Summary {
             verb,
             target,
             drive: views::drive(&document.body.target, &document.body.stack),
-            headline: headline(&document),
-        };
-        let notes = derive(&document.body)?;
-        let closed = recording.close(&document, state, &summary, &notes);
+            headline: headline(document),
+        });
         Ok(Made {
-            document,
             closed,
             broken,
             place: self.keep.place.clone(),
-            tell_name: !self.output.json && std::io::stderr().is_terminal(),
+            is_json: self.output.json,
             goes_on_with,
             samples: self.output.samples.clone(),
         })
@@ -135,7 +132,7 @@ impl Session<'_> {
         }
         let (output, verb) = (self.output, self.setup.verb.clone());
         let made = self.make(&|_| Ok(Vec::new()))?;
-        let shown = show(&verb, &made.document, output.json, output.mib);
+        let shown = show(&verb, &made.closed.document, output.json, output.mib);
         made.shown(shown)
     }
 
@@ -152,7 +149,7 @@ impl Session<'_> {
         let made = self.make_headed(&|_| Ok(Vec::new()), &|document| {
             views::sweep::headline(found.get_or_init(|| find(document)))
         })?;
-        let found = found.into_inner().unwrap_or_else(|| find(&made.document));
+        let found = found.into_inner().unwrap_or_else(|| find(&made.closed.document));
         let written = files.write(&found);
         let shown = written.and_then(|()| match files.is_csv_on_stdout() {
             true => Ok(()),
@@ -166,8 +163,8 @@ impl Session<'_> {
 pub struct Taken {
     /// The result.
     pub body: Body,
-    /// Its run, where it is recorded to its end.
-    pub run: Option<RunId>,
+    /// Its record.
+    pub record: runner::recorder::Closed,
     /// The I/O that ended it early, if one did.
     pub broken: Option<Broken>,
 }
@@ -178,26 +175,26 @@ impl Made {
         &self.closed.latencies
     }
 
+    /// The result with its envelope.
+    pub fn document(&self) -> &Document<Body> {
+        &self.closed.document
+    }
+
     /// The run, when it is recorded.
     pub fn id(&self) -> Option<&RunId> {
-        self.closed.id.as_ref()
+        self.closed.record.id.as_ref()
     }
 
     /// Hands over what was made.
-    ///
-    /// # Errors
-    /// When the record is not whole.
-    pub fn take(self) -> Result<Taken> {
-        if let Some(trouble) = self.closed.trouble {
-            return Err(trouble);
-        }
-        Ok(Taken { body: self.document.body, run: self.closed.id, broken: self.broken })
+    pub fn take(self) -> Taken {
+        let Closed { document, record, .. } = self.closed;
+        Taken { body: document.body, record, broken: self.broken }
     }
 
     /// Ends, when the result was shown; or tells where it is, when it could not be.
     fn shown(self, shown: Result<()>) -> Result<Exit> {
         let made = self;
-        match (&made.closed.id, &made.closed.trouble) {
+        match (&made.closed.record.id, &made.closed.record.failure) {
             (Some(id), None) => shown.with_context(|| {
                 let place = made.place.flag();
                 format!(
@@ -214,24 +211,16 @@ impl Made {
     /// # Errors
     /// When the record is not whole, or an I/O ended the measurement.
     pub fn end(self) -> Result<Exit> {
-        let body = &self.document.body;
-        if let Some(id) = &self.closed.id {
-            if body.interrupted {
-                if let Some(samples) = &self.samples {
-                    talk::note(&format!(
-                        "{} has the I/Os so far; the later ones go to another file",
-                        samples.display()
-                    ));
-                }
-                records::tell_to_go_on(self.goes_on_with, id, &self.place);
-            } else if self.closed.trouble.is_none() && self.tell_name {
-                let place = self.place.flag();
-                talk::note(&format!("recorded; to see it again: drivescope runs show {id}{place}"));
-            }
+        let Made { closed: Closed { document, record, .. }, .. } = self;
+        let body = &document.body;
+        if let Some(samples) = self.samples.filter(|_| body.interrupted && record.id.is_some()) {
+            messages::note(&format!(
+                "{} has the I/Os so far; the later ones go to another file",
+                samples.display()
+            ));
         }
-        if let Some(trouble) = self.closed.trouble {
-            return Err(trouble);
-        }
+        let next = if body.interrupted { Next::Resume(self.goes_on_with) } else { Next::Show };
+        records::end(record, next, &self.place, self.is_json)?;
         if let Some(broken) = self.broken {
             return Err(broken.into());
         }
@@ -275,9 +264,9 @@ pub fn show_recorded(run: &Run, document: &Document<Body>, mib: bool) -> Result<
 /// When it cannot be printed.
 pub fn show(verb: &str, document: &Document<Body>, json: bool, mib: bool) -> Result<()> {
     if json {
-        return talk::document(document);
+        return messages::document(document);
     }
     let rate = if mib { RateUnit::Mib } else { RateUnit::Mb };
     let sheet = views::mark::sheet(verb, &document.body, rate);
-    talk::result(&report::render_sheet(&sheet, Style { rate, ..Style::default() }))
+    messages::result(&report::render_sheet(&sheet, Style { rate, ..Style::default() }))
 }

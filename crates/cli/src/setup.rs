@@ -5,11 +5,13 @@ use block::{Bytes, EngineChoice, EngineKind};
 use drives::TargetSpec;
 use mark::sweep::Swept;
 use record::{Run, RunId, SamplesFormat};
+use runner::place::Keep;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use workload::plan::Plan;
 
 use crate::args::{ConsentArgs, KeepArgs, OutputArgs, SamplesName, TargetArgs};
-use crate::{engines, talk};
+use crate::{engines, messages};
 
 /// The setup of a recorded run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -133,9 +135,24 @@ pub fn absolute(target: &TargetSpec) -> String {
     };
     let Ok(path) = std::fs::canonicalize(path) else { return path.clone() };
     if path.to_str().is_none() {
-        talk::note("the target's path is no UTF-8, so this run cannot be gone on with or repeated");
+        messages::note(
+            "the target's path is no UTF-8, so this run cannot be gone on with or repeated",
+        );
     }
     path.display().to_string()
+}
+
+impl KeepArgs {
+    /// Whether and where a run is recorded, as the runner takes it.
+    pub fn keep(&self) -> Keep {
+        Keep {
+            runs_dir: self.place.runs_dir.clone(),
+            no_record: self.no_record,
+            samples: self.keep_samples.map(SamplesFormat::from),
+            part_of: self.part_of.clone(),
+            engine_refused: engines::refused(),
+        }
+    }
 }
 
 impl From<SamplesName> for SamplesFormat {
@@ -145,4 +162,10 @@ impl From<SamplesName> for SamplesFormat {
             SamplesName::Parquet => SamplesFormat::Parquet,
         }
     }
+}
+
+/// Size of a test file for `plan` when the user names none.
+pub fn file_size(plan: &Plan) -> Bytes {
+    let end = plan.region.map(|r| Bytes(r.offset.0.saturating_add(r.length.0)));
+    end.unwrap_or(Bytes::gib(1))
 }

@@ -9,7 +9,7 @@ use report::chart::{Ground, terminal};
 use report::{RateUnit, Style, Styled, render_tables};
 use views::sweep::{charts, csv, page};
 
-use crate::{drawings, outputs, talk};
+use crate::{drawings, messages, outputs};
 
 /// Files that a sweep is written to beside the result.
 #[derive(Clone, Debug, Default)]
@@ -45,7 +45,7 @@ impl SweepFiles {
         if let Some(path) = &self.csv {
             let text = csv(&document.body);
             match is_stdout(path) {
-                true => talk::plain(&text)?,
+                true => messages::plain(&text)?,
                 false => outputs::write(path, text.as_bytes(), self.force)?,
             }
         }
@@ -70,7 +70,7 @@ fn is_stdout(path: &Path) -> bool {
 /// When it cannot be printed.
 pub fn show(document: &Document<Body>, json: bool, mib: bool) -> Result<()> {
     if json {
-        return talk::document(document);
+        return messages::document(document);
     }
     let rate = if mib { RateUnit::Mib } else { RateUnit::Mb };
     let style = Style { rate, ..Style::default() };
@@ -79,5 +79,5 @@ pub fn show(document: &Document<Body>, json: bool, mib: bool) -> Result<()> {
         text += &Styled::of_lines("\n");
         text += &terminal(&chart, style)?;
     }
-    talk::result(&text)
+    messages::result(&text)
 }

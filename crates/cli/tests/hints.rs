@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use common::recorded::{Recorded, at, lines_in, only};
+use common::recorded::{Recorded, at, lines_in, only, recorded};
 use common::{
     Alive, Ran, drivescope, names, scratch_dir, wait_for, wait_for_test_file, written_file,
 };
@@ -109,7 +109,7 @@ fn a_run_that_was_killed_goes_on_as_it_is_told_everywhere() {
     for verb in VERBS {
         let dir = scratch_dir();
         at(dir.path(), verb);
-        let first = common::recorded::recorded(dir.path()).remove(0);
+        let first = recorded(dir.path()).remove(0);
         let whole = at(dir.path(), &["runs", "show", &first.id()]).exits(0).stdout;
         for ask in [&["runs", "show"][..], &["show"], &["rerun"], &["report"]] {
             kill(&first);
@@ -130,7 +130,7 @@ fn a_finished_run_is_made_again_as_it_is_told() {
     for verb in VERBS {
         let dir = scratch_dir();
         at(dir.path(), verb);
-        let first = common::recorded::recorded(dir.path()).remove(0);
+        let first = recorded(dir.path()).remove(0);
         for ask in ["run", "probe", "survey", "pts"] {
             let ran = at(dir.path(), &[ask, "--resume", &first.id()]);
             assert_eq!(ran.code, Some(2), "{verb:?} went on with {ask}");
@@ -268,7 +268,7 @@ fn a_part_of_a_survey_leads_on_as_what_it_is() {
     let page = in_shell(words, dir.path()).exits(0).stdout;
     let shown = at(dir.path(), &["runs", "show", "last"]).exits(0).stdout;
     assert!(shown.starts_with(&page), "the last part is taken for the whole: {shown}");
-    for part in common::recorded::recorded(dir.path()) {
+    for part in recorded(dir.path()) {
         let whole = part.json("document.json")["envelope"]["schema"].clone();
         kill(&part);
         let ran = at(dir.path(), &["runs", "show", &part.id()]);
@@ -290,7 +290,7 @@ fn a_part_of_a_survey_leads_on_as_what_it_is() {
 #[test]
 fn a_survey_goes_on_within_its_part() {
     let conclusions = |runs: &Path| {
-        let document = common::recorded::recorded(runs)[0].json("document.json");
+        let document = recorded(runs)[0].json("document.json");
         document["body"]["conclusions"].clone()
     };
     // A stick in each of its parts; of an enterprise drive, whose survey takes longer, in the last one, write saturation.
@@ -298,11 +298,11 @@ fn a_survey_goes_on_within_its_part() {
     for (drive, parts, from) in [("sim:usb-8m", 4, 0), (enterprise, 4, 3)] {
         let dir = scratch_dir();
         at(dir.path(), &["survey", drive, "--seed=7", "--no-live"]).exits(0);
-        let (whole, found) = (common::recorded::recorded(dir.path()), conclusions(dir.path()));
+        let (whole, found) = (recorded(dir.path()), conclusions(dir.path()));
         assert_eq!(whole.len() - 1, parts, "{drive}");
         // From the last part to the first one; what came after it had not been begun.
         for stopped in (from..parts).rev() {
-            let all = common::recorded::recorded(dir.path());
+            let all = recorded(dir.path());
             all.iter().skip(2 + stopped).for_each(|later| fs::remove_dir_all(&later.0).unwrap());
             let part = &all[1 + stopped];
             // A step of the survey may also be a part that was left out.
@@ -312,11 +312,7 @@ fn a_survey_goes_on_within_its_part() {
             kill_after(part, part.text("journal.jsonl").lines().count() / 2);
             let ran = at(dir.path(), &["survey", "--resume", &all[0].id(), "--no-live"]).exits(0);
             assert!(ran.stderr.contains(&format!("goes on: {}", part.id())), "{}", ran.stderr);
-            assert_eq!(
-                common::recorded::recorded(dir.path()).len(),
-                parts + 1,
-                "after {stopped} parts"
-            );
+            assert_eq!(recorded(dir.path()).len(), parts + 1, "after {stopped} parts");
             assert_eq!(conclusions(dir.path()), found, "after {stopped} parts");
         }
     }
@@ -355,16 +351,16 @@ fn what_wrote_goes_on_only_when_that_is_said_again() {
 fn a_survey_is_passed_on_with_its_parts() {
     let (dir, other) = (scratch_dir(), scratch_dir());
     in_shell("survey sim:usb-8m --seed=7 --no-live", dir.path()).exits(0);
-    let all = common::recorded::recorded(dir.path());
+    let all = recorded(dir.path());
     let survey = all[0].id();
     in_shell(&format!("runs export {survey} -o all.tar.gz"), dir.path()).exits(0);
     let archive = dir.path().join("all.tar.gz");
     at(other.path(), &["runs", "import", archive.to_str().unwrap()]).exits(0);
-    assert_eq!(common::recorded::recorded(other.path()).len(), all.len());
+    assert_eq!(recorded(other.path()).len(), all.len());
     let ran = at(dir.path(), &["runs", "rm", &survey, "--yes"]).exits(0);
     let line = ran.stderr.split_once("drivescope ").expect(&ran.stderr).1;
     in_shell(&format!("{} --yes", line.trim()), dir.path()).exits(0);
-    assert!(common::recorded::recorded(dir.path()).is_empty());
+    assert!(recorded(dir.path()).is_empty());
 }
 
 // Breaks when a repetition that was stopped is told to differ, or does not lead back to what it repeats.
@@ -397,20 +393,19 @@ fn a_stopped_comparison_and_a_file_of_ios_lead_on() {
     let told: Vec<String> = (ran.stderr.lines())
         .filter_map(|line| Some(line.split_once(": drivescope ")?.1.split(" (").next()?.to_owned()))
         .collect();
-    assert_eq!(told.len(), 3, "{}", ran.stderr);
-    assert!(told[2].starts_with("compare ") && told[2].ends_with(" --margin 5%"), "{told:?}");
-    // One that was killed said nothing, and the list has each of its sides by itself.
-    let side = at(dir.path(), &["runs", "show", "last"]).exits(0).stdout;
-    let anew = side.split_once("in turns again:").unwrap().1.split_whitespace();
-    let anew =
-        anew.take_while(|word| !["!", "✗", "✓"].contains(word)).collect::<Vec<_>>().join(" ");
-    assert_eq!(anew, format!("drivescope {}", args.join(" ")));
-    for words in told {
-        let ran = in_shell(&words, dir.path());
-        assert!(matches!(ran.code, Some(0 | 1)), "{words}: {}", ran.stderr);
-    }
-    let side = at(dir.path(), &["runs", "show", "last"]).exits(0).stdout;
-    assert!(!side.contains("in turns again"), "{side}");
+    let [command] = told.as_slice() else { panic!("{}", ran.stderr) };
+    assert!(command.starts_with("compare --resume "), "{command}");
+    // A comparison that was killed said nothing: the list has it, and each of its sides.
+    let shown = |name: &str| at(dir.path(), &["runs", "show", name]).exits(0).stdout;
+    let lead = |shown: &str| shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(lead(&shown("last")).contains(&format!("drivescope {command}")), "{}", shown("last"));
+    let is_side = |run: &Recorded| run.json("setup.json")["part_of"].is_string();
+    let side = recorded(dir.path()).into_iter().find(is_side).unwrap().id();
+    let resume = format!("to resume all its sides in turns: drivescope {command}");
+    assert!(lead(&shown(&side)).contains(&resume), "{}", shown(&side));
+    let ran = in_shell(command, dir.path());
+    assert!(matches!(ran.code, Some(0 | 1)), "{command}: {}", ran.stderr);
+    assert!(!shown(&side).contains("in turns"), "{}", shown(&side));
     let dir = scratch_dir();
     let args = [&["mark", "sim:hdd-wd", "--samples=ios.csv"], &load[..]].concat();
     let ran = stopped(&args, dir.path());
@@ -485,7 +480,7 @@ fn a_mark_without_a_number_is_told_before_the_other_side_is_measured() {
     stopped_when(&mark, dir.path(), has_record);
     let ran = in_shell("compare last image", dir.path()).fails(2, &["no number"]);
     assert!(told(&ran.stderr)[0].join(" ").starts_with("run --resume"), "{}", ran.stderr);
-    assert_eq!(common::recorded::recorded(dir.path()).len(), 1, "the other side was measured");
+    assert_eq!(recorded(dir.path()).len(), 1, "the other side was measured");
     in_shell("trend image", dir.path()).fails(2, &["mark with a number"]);
 }
 
@@ -538,7 +533,7 @@ fn a_relative_name_leads_there_from_anywhere() {
         command.current_dir(there.path()).env("DRIVESCOPE_RUNS_DIR", runs.path());
         let ran = Ran::from(command.output().unwrap());
         assert!(matches!(ran.code, Some(0 | 1)), "{args:?}: {}", ran.stderr);
-        let made = common::recorded::recorded(runs.path()).remove(0);
+        let made = recorded(runs.path()).remove(0);
         assert_eq!(made.json("setup.json")["target"], names_of(name), "{args:?}");
         // Of a finished one, how it is made again; of a killed one, how it goes on.
         let wrong = if verb[0] == "probe" { "survey" } else { "probe" };

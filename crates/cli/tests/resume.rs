@@ -8,85 +8,15 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
-use std::process::{Child, Command};
-use std::time::{Duration, Instant, SystemTime};
+use std::process::Command;
+use std::time::{Duration, Instant};
 
+use common::kills::{Dice, Moment, kill, killed};
 use common::recorded::{Recorded, STEPS, VIRTUAL, at, caveats, lines_in, only, recorded};
 use common::storage::{Loop, has_means};
 use common::{Alive, Ran, drivescope, mark_command, names, run, scratch_dir, tests, wait_for};
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::Signal;
 use serde_json::Value;
-
-/// Numbers for moments; a failed test prints its seed with its output.
-struct Dice(u64);
-
-impl Dice {
-    fn new() -> Dice {
-        let now = SystemTime::UNIX_EPOCH.elapsed().unwrap().as_nanos() as u64;
-        println!("seed {now}");
-        Dice(now | 1)
-    }
-
-    fn below(&mut self, bound: u64) -> u64 {
-        // xorshift64
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % bound
-    }
-}
-
-/// When a process is killed.
-#[derive(Clone, Copy, Debug)]
-enum Moment {
-    /// This long after its start.
-    At(Duration),
-    /// This long after so many lines are in the journal.
-    Lines(u64, Duration),
-}
-
-impl Moment {
-    /// Half of them anywhere in a life of `life`, half of them shortly after one of `lines` lines.
-    fn draw(dice: &mut Dice, life: Duration, lines: u64) -> Moment {
-        if dice.below(2) == 0 {
-            Moment::At(Duration::from_micros(dice.below(life.as_micros() as u64)))
-        } else {
-            Moment::Lines(1 + dice.below(lines), Duration::from_micros(dice.below(3000)))
-        }
-    }
-
-    fn wait(self, child: &mut Child, runs: &Path) {
-        match self {
-            Moment::At(after) => std::thread::sleep(after),
-            Moment::Lines(lines, after) => {
-                while lines_in(runs) < lines && child.try_wait().unwrap().is_none() {
-                    std::thread::sleep(Duration::from_micros(200));
-                }
-                std::thread::sleep(after);
-            }
-        }
-    }
-}
-
-fn kill(child: &mut Child, signal: Signal) {
-    if child.try_wait().unwrap().is_none() {
-        let pid = Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
-        // It may have ended meanwhile; not yet waited for, its number is still its own.
-        kill_process(pid, signal).unwrap();
-    }
-}
-
-/// Starts `command`, ends it with `signal` at `moment`, and tells how it ended.
-fn killed(mut command: Command, runs: &Path, moment: Moment, signal: Signal) -> Ran {
-    let mut child = command.env("DRIVESCOPE_RUNS_DIR", runs).spawn().unwrap();
-    moment.wait(&mut child, runs);
-    kill(&mut child, signal);
-    let ran = Ran::from(child.wait_with_output().unwrap());
-    assert!(!ran.stderr.contains("panicked"), "{moment:?}: {}", ran.stderr);
-    // Killed, interrupted, or done before; a number may be refuted on a busy disk.
-    assert!(matches!(ran.code, None | Some(0 | 1 | 130)), "{moment:?}: {}", ran.stderr);
-    ran
-}
 
 fn resume_command(name: &str) -> Command {
     drivescope(["run", "--resume", name, "--json", "--no-progress"])

@@ -41,6 +41,7 @@ mod hostile;
 mod import;
 mod judge;
 mod judge_memory;
+mod lifecycles;
 mod live;
 mod manual;
 mod nonsense;

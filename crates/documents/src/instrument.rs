@@ -15,13 +15,15 @@ pub const PROBE: &str = "drivescope.probe/1";
 pub const SURVEY: &str = "drivescope.survey/1";
 /// The form of enterprise tests'.
 pub const PTS: &str = "drivescope.pts/1";
+/// The form of a comparison of sides.
+pub const COMPARISON: &str = "drivescope.comparison/1";
 /// The form of an analysis of a trace.
 pub const ANALYSIS: &str = "drivescope.trace-analysis/1";
 
 /// What makes a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Instrument {
-    /// `mark`, `run`, `sweep`, a side of `compare`, `rerun`.
+    /// `mark`, `run`, `sweep`, one side of `compare`, `rerun`.
     Mark,
     /// `probe`.
     Probing,
@@ -33,8 +35,10 @@ pub enum Instrument {
     Purge,
     /// `trace replay`.
     Replay,
-    /// `trace compare`.
+    /// `compare`.
     Comparison,
+    /// `trace compare`.
+    TraceComparison,
     /// `trace analyze`, which keeps no record.
     Analysis,
 }
@@ -66,7 +70,7 @@ pub struct Row {
 }
 
 /// All instruments.
-pub const ALL: [Row; 8] = [
+pub const ALL: [Row; 9] = [
     Row {
         instrument: Instrument::Mark,
         schema: MARK,
@@ -111,6 +115,13 @@ pub const ALL: [Row; 8] = [
     },
     Row {
         instrument: Instrument::Comparison,
+        schema: COMPARISON,
+        noun: "a comparison",
+        resume: Resume::By("compare"),
+        decode: |body| Ok(Found::Comparison(decoded(body)?)),
+    },
+    Row {
+        instrument: Instrument::TraceComparison,
         schema: replay::COMPARE,
         noun: "a comparison under a trace",
         resume: Resume::Never,

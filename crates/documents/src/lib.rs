@@ -3,6 +3,9 @@
 //! Decoding is a tenth of the program's code. It is generic in serde, so it would be compiled in whichever crate asks for
 //! a type, and all of that would be the binary's crate, which builds alone and last. [`Decode`] is not generic: what it is
 //! implemented for here is compiled here, once, beside other crates, and for size.
+//!
+//! [`instrument`] is the table of instruments: form, name, decoder, and the verb that resumes a run. [`recorded`] is a result of
+//! any instrument with the circumstances of its making.
 
 pub mod instrument;
 pub mod purge;
@@ -40,6 +43,7 @@ decode!(
     block::DriveIdentity,
     mark::Body,
     mark::Kept,
+    mark::compare::Comparison,
     mark::FailedRun,
     probe::Body,
     probe::chain::Done,

@@ -51,6 +51,8 @@ pub enum Found {
     Tests(Vec<pts::body::Body>),
     /// A replay.
     Replay(Box<ReplayBody>),
+    /// Drives or runs, compared.
+    Comparison(Box<mark::compare::Comparison>),
     /// Drives under one trace.
     Compare(Box<CompareBody>),
     /// What a trace asks for.

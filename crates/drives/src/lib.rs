@@ -4,6 +4,9 @@
 //! The loop that issues the I/O of a step is generic over the drive, and it is compiled where a target loses its
 //! type. That is here and nowhere else in the product, so it is compiled once for each kind of drive, and optimised for
 //! speed whatever the crates are that use it.
+//!
+//! `spec` parses the name, `open` opens the target with its environment, identity and write permit, `path` makes an I/O path of
+//! it.
 
 mod open;
 mod path;

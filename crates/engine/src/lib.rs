@@ -7,6 +7,9 @@
 //!
 //! [`Bench`] is the entry for questions: scripts of single accesses, of which each answer is wanted before the next
 //! is asked.
+//!
+//! `replay` is the entry for traces: requests at their own times. `lane` is the hot loop, `submitter` decides what is issued
+//! next. [`IoPath`] is an open target without its type, which is what instruments work on.
 
 mod bench;
 mod gate;

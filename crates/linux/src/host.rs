@@ -1,10 +1,21 @@
-//! The machine itself: its name, its kernel, its randomness.
+//! The machine itself: its name, its kernel, its clock, its randomness.
 
 use std::fs;
 use std::io;
+use std::time::{SystemTime, UNIX_EPOCH};
 
-use block::Bytes;
+use block::{Bytes, UnixNanos, WallClock};
 use rustix::rand::{GetRandomFlags, getrandom};
+
+/// The machine's real-time clock.
+pub struct SystemClock;
+
+impl WallClock for SystemClock {
+    fn now(&self) -> UnixNanos {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        UnixNanos(i128::try_from(now.as_nanos()).unwrap_or(0))
+    }
+}
 
 /// The machine's name, as `uname -n` prints it.
 pub fn host_name() -> String {

@@ -1,4 +1,9 @@
 //! Real drives on Linux: engines, environment, identity, storage stack and the safety gate.
+//!
+//! `drive` has the engines (io_uring, libaio, psync, `null:`), `target` opens them, and `scratch` is the test file in a directory. `stack`
+//! has the layers under a path, `environment` the counters, `gate` the safety gate. `passthrough` has a drive's own commands
+//! behind one trait; `health` reads what a drive reports about itself, `purge` empties it, `tracer` records with the kernel's
+//! tracer. `terminal` takes the terminal and gives it back. Unsafe code exists in this crate only.
 
 pub mod claims;
 pub mod describe;

@@ -17,6 +17,8 @@
 //! | `end.json` | how it ended: with this file, and not before, it has | last |
 //!
 //! A name that begins with a dot is not whole yet and no part of the run.
+//!
+//! Every file operation goes through `files`, so that a test can make the nth one fail. `migrate` reads older forms.
 
 mod age;
 mod archive;

@@ -2,6 +2,9 @@
 //!
 //! It knows no instrument. An instrument's result is laid out as a [`Sheet`] by whoever knows both,
 //! and every number on it is a [`stats::Quantity`].
+//!
+//! `sheet` is a result page, `number` formats quantities, `terminal` prints; `chart` describes and draws charts, `screen` is the
+//! live view, `html` the report in HTML.
 
 mod answers;
 pub mod btt;

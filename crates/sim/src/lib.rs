@@ -9,6 +9,9 @@
 //! the model makes a device; [`VirtualTarget`] keeps the clock and the host's queue, and speaks the
 //! domain's [`block::Target`]. Only the device knows what a platter is; a kind of device is
 //! added as a sibling of the `hdd` module and a variant in `kind`.
+//!
+//! The models are TOML files in `models`, listed by `built_in`; `around` has what may surround a drive of any kind, such as a
+//! noisy neighbour.
 
 mod around;
 mod built_in;

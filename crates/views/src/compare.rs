@@ -11,6 +11,11 @@ use stats::{Better, Design, Judged, Quantity, Unit};
 
 use super::mark::title;
 
+/// A comparison in one line.
+pub fn headline(comparison: &Comparison) -> String {
+    closing(comparison).0
+}
+
 /// Lays out a comparison.
 pub fn sheet(comparison: &Comparison) -> Sheet {
     let (closing, tone) = closing(comparison);

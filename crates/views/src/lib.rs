@@ -2,6 +2,9 @@
 //!
 //! Which numbers stand where, and in which words, is decided here; how they look is the report's business, and where they
 //! are printed or written the program's.
+//!
+//! There is one module for each body, such as `mark`, `probe` or `replay`. [`reporting`] makes one document of any recorded run,
+//! for page, pictures, tables and plots; `plots` and its siblings are the charts.
 
 pub mod analyze;
 pub mod btt;

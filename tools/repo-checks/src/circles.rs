@@ -37,7 +37,7 @@ pub fn circles(sources: &[Source]) -> BTreeMap<String, Vec<Circle>> {
 pub fn crates(sources: &[Source]) -> BTreeMap<String, BTreeMap<&str, &str>> {
     let mut crates: BTreeMap<String, BTreeMap<&str, &str>> = BTreeMap::new();
     for source in sources {
-        let Some(name) = source.room() else { continue };
+        let Some(name) = source.package() else { continue };
         let within = source.path.split_once(&format!("/{name}/src/")).map(|(_, path)| path);
         if let Some(path) = within.filter(|path| path.ends_with(".rs")) {
             crates.entry(name.to_owned()).or_default().insert(path, &source.text);

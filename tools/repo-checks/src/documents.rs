@@ -1,18 +1,18 @@
-//! What documents name: paths, links, flags; and the table of rooms, which is made from the manifests.
+//! What documents name: paths, links, flags; and the table of crates, which is made from the manifests.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context as _, Result};
 
-use crate::rooms::Room;
+use crate::packages::Package;
 
-/// Begins the table of rooms in the document on architecture.
-pub const ROOMS_BEGIN: &str = "<!-- rooms -->";
+/// Begins the table of crates in the document on architecture.
+pub const CRATES_BEGIN: &str = "<!-- crates -->";
 /// Ends it.
-pub const ROOMS_END: &str = "<!-- end of rooms -->";
+pub const CRATES_END: &str = "<!-- end of crates -->";
 
-/// The table of rooms.
-pub fn rooms_table(rooms: &BTreeMap<String, Room>) -> String {
+/// The table of crates.
+pub fn crates_table(packages: &BTreeMap<String, Package>) -> String {
     let list = |names: &BTreeSet<String>| {
         if names.is_empty() {
             "–".to_owned()
@@ -20,14 +20,14 @@ pub fn rooms_table(rooms: &BTreeMap<String, Room>) -> String {
             names.iter().cloned().collect::<Vec<_>>().join(", ")
         }
     };
-    let mut table = String::from("| room | what it is | uses | its tests also use |\n");
+    let mut table = String::from("| crate | what it is | uses | its tests also use |\n");
     table.push_str("|---|---|---|---|\n");
-    for (name, room) in rooms {
-        let beside = room.tests_use.difference(&room.uses).cloned().collect();
+    for (name, package) in packages {
+        let beside = package.tests_use.difference(&package.uses).cloned().collect();
         table.push_str(&format!(
             "| {name} | {} | {} | {} |\n",
-            room.description,
-            list(&room.uses),
+            package.description,
+            list(&package.uses),
             list(&beside)
         ));
     }
@@ -39,9 +39,9 @@ pub fn rooms_table(rooms: &BTreeMap<String, Room>) -> String {
 /// # Errors
 /// When the marks are not there.
 pub fn with_table(document: &str, table: &str) -> Result<String> {
-    let (before, rest) = document.split_once(ROOMS_BEGIN).context("no table of rooms")?;
-    let (_, after) = rest.split_once(ROOMS_END).context("the table of rooms has no end")?;
-    Ok(format!("{before}{ROOMS_BEGIN}\n{table}{ROOMS_END}{after}"))
+    let (before, rest) = document.split_once(CRATES_BEGIN).context("no table of crates")?;
+    let (_, after) = rest.split_once(CRATES_END).context("the table of crates has no end")?;
+    Ok(format!("{before}{CRATES_BEGIN}\n{table}{CRATES_END}{after}"))
 }
 
 /// Lines outside fenced blocks.
@@ -108,22 +108,22 @@ See `crates/x` and [y](docs/y.md#part-2), ![z](z.svg) or [w](https://example.org
 
     #[test]
     fn the_table_goes_between_its_marks() {
-        let document = format!("a\n{ROOMS_BEGIN}\nold\n{ROOMS_END}\nb\n");
+        let document = format!("a\n{CRATES_BEGIN}\nold\n{CRATES_END}\nb\n");
         let new = with_table(&document, "new\n").unwrap();
-        assert_eq!(new, format!("a\n{ROOMS_BEGIN}\nnew\n{ROOMS_END}\nb\n"));
+        assert_eq!(new, format!("a\n{CRATES_BEGIN}\nnew\n{CRATES_END}\nb\n"));
         assert!(with_table("nothing", "new\n").is_err());
     }
 
     #[test]
-    fn the_table_tells_what_a_room_uses_and_what_only_its_tests_do() {
+    fn the_table_tells_what_a_crate_uses_and_what_only_its_tests_do() {
         let set = |names: &[&str]| names.iter().map(|n| (*n).to_owned()).collect();
-        let room = Room {
+        let package = Package {
             is_tool: false,
             description: "d".to_owned(),
             uses: set(&["block"]),
             tests_use: set(&["block", "sim"]),
         };
-        let table = rooms_table(&[("a".to_owned(), room)].into());
+        let table = crates_table(&[("a".to_owned(), package)].into());
         assert!(table.ends_with("| a | d | block | sim |\n"), "{table}");
     }
 }

@@ -1,4 +1,4 @@
-//! The repository about itself. The tests of this crate hold what no compiler holds: which room may
+//! The repository about itself. The tests of this crate hold what no compiler holds: which crate may
 //! use which, how long a file may be, that documents name what exists and show what is printed today.
 //!
 //! Nothing here is part of the product, and nothing of the product depends on it.
@@ -6,9 +6,9 @@
 pub mod circles;
 pub mod documents;
 pub mod licences;
+pub mod packages;
 pub mod program;
 pub mod repository;
-pub mod rooms;
 pub mod rust;
 pub mod style;
 pub mod transcript;

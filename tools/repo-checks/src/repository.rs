@@ -28,8 +28,8 @@ pub struct Source {
 }
 
 impl Source {
-    /// The room's directory name under `crates/` or `tools/`, when the file lies in one.
-    pub fn room(&self) -> Option<&str> {
+    /// The crate's directory name under `crates/` or `tools/`, when the file lies in one.
+    pub fn package(&self) -> Option<&str> {
         let within =
             FOLDERS.iter().find_map(|folder| self.path.strip_prefix(folder)?.strip_prefix('/'));
         within?.split('/').next()

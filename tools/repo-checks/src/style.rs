@@ -81,9 +81,9 @@ pub fn too_long(source: &Source) -> Vec<Fault> {
     vec![at(source, lines, &format!("{lines} lines, and {LINES_MAX} is the most"))]
 }
 
-/// Unsafe code outside the room of real drives.
+/// Unsafe code outside the crate of real drives.
 pub fn unsafe_code(source: &Source) -> Vec<Fault> {
-    if !is_rust(source) || source.room() == Some("linux") {
+    if !is_rust(source) || source.package() == Some("linux") {
         return Vec::new();
     }
     let lines = source.lines().filter(|(_, line)| !line.trim_start().starts_with("//"));
@@ -103,7 +103,7 @@ pub fn unsafe_code(source: &Source) -> Vec<Fault> {
 
 /// Clocks read where none may be. Tests, examples and benchmarks may: they time, and are not the product.
 pub fn clocks(source: &Source) -> Vec<Fault> {
-    let free = source.room().is_some_and(|room| CLOCKS.contains(&room));
+    let free = source.package().is_some_and(|package| CLOCKS.contains(&package));
     if !is_rust(source) || free || is_outside(source) || is_beside(source) {
         return Vec::new();
     }
@@ -150,9 +150,13 @@ pub fn machine_paths(source: &Source) -> Vec<Fault> {
     source.lines().filter(|(_, line)| has(line)).map(|(n, line)| at(source, n, line)).collect()
 }
 
-/// Printing outside the binary: rooms return values, and the binary says where they go.
+/// Printing outside the binary: crates return values, and the binary says where they go.
 pub fn printing(source: &Source) -> Vec<Fault> {
-    if !is_rust(source) || source.room() == Some("cli") || is_outside(source) || is_beside(source) {
+    if !is_rust(source)
+        || source.package() == Some("cli")
+        || is_outside(source)
+        || is_beside(source)
+    {
         return Vec::new();
     }
     lines_with(
@@ -162,10 +166,10 @@ pub fn printing(source: &Source) -> Vec<Fault> {
     )
 }
 
-/// Targets that are told apart by how their names begin: that is done once, where a name is parsed. The room of virtual
+/// Targets that are told apart by how their names begin: that is done once, where a name is parsed. The crate of virtual
 /// drives reads the rest of their names.
 pub fn target_names(source: &Source) -> Vec<Fault> {
-    let free = matches!(source.room(), Some("drives" | "sim"));
+    let free = matches!(source.package(), Some("drives" | "sim"));
     if !is_rust(source) || free || is_outside(source) || is_beside(source) {
         return Vec::new();
     }
@@ -198,7 +202,7 @@ const WRITERS: [&str; 4] = [
 /// Files that are made, replaced or cut beside the check that every output passes: it would be lost that none goes over a
 /// target.
 pub fn unchecked_outputs(source: &Source) -> Vec<Fault> {
-    let is_one = source.room().is_some_and(|room| ["cli", "trace"].contains(&room));
+    let is_one = source.package().is_some_and(|package| ["cli", "trace"].contains(&package));
     let may = WRITERS.contains(&source.path.as_str());
     if !is_rust(source) || !is_one || may || is_beside(source) {
         return Vec::new();

@@ -1,16 +1,16 @@
-//! The arrows between rooms. A room that uses one it may not know makes this fail, whatever the
+//! The arrows between crates. A crate that uses one it may not know makes this fail, whatever the
 //! documents say; and the documents cannot say other than the manifests.
 
 use std::collections::BTreeSet;
 use std::fs;
 
 use drivescope_repo_checks::circles;
-use drivescope_repo_checks::documents::{rooms_table, with_table};
+use drivescope_repo_checks::documents::{crates_table, with_table};
+use drivescope_repo_checks::packages::packages;
 use drivescope_repo_checks::repository::{root, sources};
-use drivescope_repo_checks::rooms::rooms;
 
-/// What each room may use. To add an arrow here is to change the architecture.
-const ALLOWED: [(&str, &[&str]); 18] = [
+/// What each crate may use. To add an arrow here is to change the architecture.
+const ALLOWED: [(&str, &[&str]); 19] = [
     ("block", &[]),
     ("stats", &[]),
     ("workload", &["block"]),
@@ -30,6 +30,7 @@ const ALLOWED: [(&str, &[&str]); 18] = [
     ("serve", &["sim", "block"]),
     ("record", &["block", "workload"]),
     ("report", &["block", "stats", "record"]),
+    ("runner", &["block", "documents", "linux", "record", "report"]),
     (
         "views",
         &[
@@ -65,6 +66,7 @@ const ALLOWED: [(&str, &[&str]); 18] = [
             "serve",
             "record",
             "report",
+            "runner",
             "survey",
             "views",
         ],
@@ -72,47 +74,54 @@ const ALLOWED: [(&str, &[&str]); 18] = [
 ];
 
 #[test]
-fn no_room_uses_one_that_it_may_not_know() {
-    for (name, room) in rooms().unwrap() {
-        if room.is_tool {
+fn no_crate_uses_one_that_it_may_not_know() {
+    for (name, package) in packages().unwrap() {
+        if package.is_tool {
             continue;
         }
-        let allowed = ALLOWED.iter().find(|(room, _)| *room == name);
+        let allowed = ALLOWED.iter().find(|(package, _)| *package == name);
         let (_, allowed) = allowed.unwrap_or_else(|| panic!("crates/{name} has no arrows"));
         let allowed: BTreeSet<String> = allowed.iter().map(|n| (*n).to_owned()).collect();
-        let beyond: Vec<_> = room.uses.difference(&allowed).collect();
+        let beyond: Vec<_> = package.uses.difference(&allowed).collect();
         assert!(beyond.is_empty(), "crates/{name} may not use {beyond:?}");
     }
 }
 
 #[test]
 fn the_product_depends_on_nothing_outside_it() {
-    let rooms = rooms().unwrap();
+    let packages = packages().unwrap();
     assert!(
-        rooms["cli"].uses.contains("block") && rooms["validate"].is_tool && !rooms["cli"].is_tool
+        packages["cli"].uses.contains("block")
+            && packages["validate"].is_tool
+            && !packages["cli"].is_tool
     );
-    for (name, room) in rooms.iter().filter(|(_, room)| !room.is_tool) {
-        let tools = room.uses.union(&room.tests_use).filter(|used| rooms[*used].is_tool);
-        assert_eq!(tools.count(), 0, "crates/{name} uses a tool: {room:?}");
+    for (name, package) in packages.iter().filter(|(_, package)| !package.is_tool) {
+        let tools = package.uses.union(&package.tests_use).filter(|used| packages[*used].is_tool);
+        assert_eq!(tools.count(), 0, "crates/{name} uses a tool: {package:?}");
     }
 }
 
 #[test]
-fn the_table_of_rooms_is_that_of_the_manifests() {
+fn the_table_of_crates_is_that_of_the_manifests() {
     let document = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
-    let renewed = with_table(&document, &rooms_table(&rooms().unwrap())).unwrap();
+    let renewed = with_table(&document, &crates_table(&packages().unwrap())).unwrap();
     assert!(
         document == renewed,
         "ARCHITECTURE.md is not what the manifests say: run scripts/renew"
     );
 }
 
+/// A reader starts at a crate's front page, which says what lies where.
 #[test]
-fn a_reader_is_told_where_to_start_in_every_room() {
-    let document = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
+fn every_crate_has_a_front_page() {
     for (name, _) in ALLOWED {
-        let place = format!("`crates/{name}/src/");
-        assert!(document.contains(&place), "ARCHITECTURE.md names no file of crates/{name}");
+        let src = root().join("crates").join(name).join("src");
+        let front =
+            ["lib.rs", "main.rs"].map(|file| src.join(file)).into_iter().find(|file| file.exists());
+        let text = fs::read_to_string(front.unwrap()).unwrap();
+        let lines: Vec<&str> = text.lines().take_while(|line| line.starts_with("//!")).collect();
+        let names = lines.iter().filter(|line| line.contains('`')).count();
+        assert!(lines.len() >= 4 && names >= 2, "crates/{name}: its front page names no files");
     }
 }
 

@@ -8,8 +8,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use drivescope_repo_checks::packages::packages;
 use drivescope_repo_checks::repository::{root, sources};
-use drivescope_repo_checks::rooms::rooms;
 
 fn scratch(name: &str) -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join(name)
@@ -322,7 +322,8 @@ fn quick_tests_name_every_module_and_every_crate() {
         .collect();
     assert_eq!(named, modules);
     let crates: BTreeSet<&str> = lines.iter().map(|(name, _)| *name).collect();
-    let product = rooms().unwrap();
-    let product = product.iter().filter(|(_, room)| !room.is_tool).map(|(name, _)| name.as_str());
+    let product = packages().unwrap();
+    let product =
+        product.iter().filter(|(_, package)| !package.is_tool).map(|(name, _)| name.as_str());
     assert_eq!(crates, product.collect());
 }

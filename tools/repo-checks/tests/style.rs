@@ -2,8 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "these are tests")]
 
+use drivescope_repo_checks::packages::packages;
 use drivescope_repo_checks::repository::{Source, sources};
-use drivescope_repo_checks::rooms::rooms;
 use drivescope_repo_checks::style::{self, Fault};
 
 fn none(rule: fn(&Source) -> Vec<Fault>) {
@@ -66,8 +66,8 @@ fn what_the_binary_prints_passes_the_filter() {
 
 #[test]
 fn every_crate_says_in_a_line_what_it_is() {
-    for (name, room) in rooms().unwrap() {
-        let words = room.description.trim();
+    for (name, package) in packages().unwrap() {
+        let words = package.description.trim();
         assert!(!words.is_empty() && !words.contains('\n'), "crates/{name}: {words:?}");
         assert!(words.chars().count() <= 120, "crates/{name}: too long: {words:?}");
     }

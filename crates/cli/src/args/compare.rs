@@ -5,7 +5,7 @@ use clap::Args;
 use drives::TargetSpec;
 use workload::units::parse_bytes;
 
-use super::{Cpus, KeepArgs, LoadArgs, Span, cpus, share, share_or_none, span};
+use super::{Cpus, LoadArgs, RecordArgs, Span, cpus, share, share_or_none, span};
 
 /// `compare`.
 #[derive(Debug, Args)]
@@ -17,6 +17,7 @@ Examples:
   drivescope compare /mnt/ext4 /mnt/xfs /mnt/btrfs --size 256MiB --runs 14
   drivescope compare 20261121T2335 last --tolerance 5%
   drivescope compare before.json after.json --json
+  drivescope compare --resume last
   drivescope compare a1.json,a2.json,a3.json,a4.json,a5.json \\
                      b1.json,b2.json,b3.json,b4.json,b5.json
 
@@ -38,7 +39,7 @@ Exit codes: 0 no difference beyond the tolerance is known; 1 one is, or a number
 was withdrawn, or the sides have no test in common.")]
 pub struct CompareArgs {
     /// Recorded runs, documents or targets
-    #[arg(value_name = "SIDE", num_args = 2.., required = true)]
+    #[arg(value_name = "SIDE", num_args = 2.., required_unless_present = "resume")]
     pub sides: Vec<TargetSpec>,
     /// Two sides are equivalent when the interval of their ratio lies within this share of 1
     #[arg(long, value_name = "SHARE", value_parser = share, default_value = "2%")]
@@ -72,7 +73,7 @@ pub struct CompareArgs {
     #[command(flatten)]
     pub load: LoadArgs,
     #[command(flatten)]
-    pub record: KeepArgs,
+    pub record: RecordArgs,
     /// Print the result as JSON
     #[arg(long, help_heading = "Output")]
     pub json: bool,

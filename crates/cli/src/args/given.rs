@@ -3,9 +3,7 @@
 use std::collections::BTreeSet;
 
 use clap::parser::ValueSource;
-use clap::{ArgMatches, Args, Command, CommandFactory as _};
-
-use super::Cli;
+use clap::{ArgMatches, Args, Command};
 
 /// The names of the flags and arguments that were typed.
 #[derive(Clone, Debug, Default)]
@@ -54,31 +52,10 @@ impl Given {
 }
 
 /// What was typed for the verb that was called, the innermost one.
-fn innermost(matches: &ArgMatches) -> Option<&ArgMatches> {
+pub(super) fn innermost(matches: &ArgMatches) -> Option<&ArgMatches> {
     let (_, mut verb) = matches.subcommand()?;
     while let Some((_, inner)) = verb.subcommand() {
         verb = inner;
     }
     Some(verb)
-}
-
-/// What was typed for these flags in `words`, a command without the program's name; nothing of a command that this
-/// version does not take.
-pub fn values_of(words: &[String], flags: &[&'static str]) -> Vec<(&'static str, String)> {
-    let command = Cli::command().no_binary_name(true);
-    let Ok(matches) = command.try_get_matches_from(words) else { return Vec::new() };
-    let Some(verb) = innermost(&matches) else { return Vec::new() };
-    let given = Given::of(&matches);
-    let value = |flag: &&'static str| {
-        let value = verb.try_get_raw(flag).ok()??.next()?;
-        Some((*flag, value.to_string_lossy().into_owned()))
-    };
-    flags.iter().filter(|flag| given.has(flag)).filter_map(value).collect()
-}
-
-/// True when the verb has this flag.
-pub fn takes(verb: &str, flag: &str) -> bool {
-    let command = Cli::command();
-    let verb = command.find_subcommand(verb);
-    verb.is_some_and(|verb| verb.get_arguments().any(|argument| argument.get_id() == flag))
 }

@@ -6,7 +6,7 @@ use block::EngineChoice;
 use clap::builder::{PathBufValueParser, TypedValueParser as _};
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::{ConsentArgs, OutputArgs, archive_file, named, share};
+use super::{ConsentArgs, KeepArgs, OutputArgs, PlaceArgs, archive_file, named, share};
 
 /// `rerun`.
 #[derive(Debug, Args)]
@@ -166,60 +166,4 @@ pub enum RunsForm {
     Archive,
     /// A mark as fio's json+: for fio's own tools, fio-plot, and `import`
     FioJson,
-}
-
-/// Where runs are kept.
-#[derive(Clone, Debug, Default, Args)]
-pub struct PlaceArgs {
-    /// Directory of recorded runs [default: $DRIVESCOPE_RUNS_DIR, else
-    /// $XDG_DATA_HOME/drivescope/runs, else ~/.local/share/drivescope/runs]
-    #[arg(long, value_name = "DIR", help_heading = "Record")]
-    pub runs_dir: Option<PathBuf>,
-}
-
-impl PlaceArgs {
-    /// The flag again, with a space before it, for a command that is told to the user.
-    pub fn flag(&self) -> String {
-        self.runs_dir.as_ref().map_or(String::new(), |dir| {
-            format!(" --runs-dir {}", block::quoted(&dir.to_string_lossy()))
-        })
-    }
-}
-
-/// Whether and where a run is recorded.
-#[derive(Clone, Debug, Default, Args)]
-#[command(next_help_heading = "Record")]
-pub struct KeepArgs {
-    #[command(flatten)]
-    pub place: PlaceArgs,
-    /// Keep no record of this run
-    #[arg(long)]
-    pub no_record: bool,
-    /// Keep every single I/O in the record, in this form
-    #[arg(long, value_enum, value_name = "FORMAT", conflicts_with = "no_record")]
-    pub keep_samples: Option<SamplesName>,
-    /// The run that this one is a part of. A survey gives it to its parts.
-    #[arg(long, hide = true, value_name = "RUN", conflicts_with = "no_record")]
-    pub part_of: Option<String>,
-}
-
-/// What is recorded, and what a record is gone on with.
-#[derive(Clone, Debug, Default, Args)]
-#[command(next_help_heading = "Record")]
-pub struct RecordArgs {
-    #[command(flatten)]
-    pub keep: KeepArgs,
-    /// Go on with a run that was interrupted or killed: its id, or last. Plan and
-    /// target come from its record, and the drive must be the same
-    #[arg(long, value_name = "RUN", conflicts_with = "no_record")]
-    pub resume: Option<String>,
-}
-
-/// Forms of recorded I/Os.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub enum SamplesName {
-    /// Apache Parquet: small, for DuckDB, pandas, R
-    Parquet,
-    /// Comma-separated text
-    Csv,
 }

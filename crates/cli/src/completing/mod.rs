@@ -19,7 +19,7 @@ use clap_complete::env::{EnvCompleter, Shells};
 use clap_complete::{CompleteEnv, Shell};
 
 use crate::args::Cli;
-use crate::talk;
+use crate::messages;
 use shells::{BASH, ZSH};
 
 /// Set by the scripts, to the shell's name.
@@ -88,7 +88,7 @@ pub fn complete() -> bool {
         Ok(answered) => answered,
         // A shell shows nobody what went wrong; it offers nothing then.
         Err(error) => {
-            talk::error(&error.into());
+            messages::error(&error.into());
             true
         }
     }

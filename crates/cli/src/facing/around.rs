@@ -5,8 +5,8 @@ use linux::host::{ProcessorTimes, processor_times};
 use report::diskspd::Processor;
 use workload::plan::Plan;
 
+use crate::messages;
 use crate::progress::Progress;
-use crate::talk;
 
 /// Processors in the measured time.
 pub type Busy = Vec<Processor>;
@@ -74,7 +74,7 @@ impl RunSink for Around {
         self.progress.event(event);
         let Event::PhaseStarted { phase, measured } = event else { return };
         if self.verbose {
-            talk::note(&format!("phase {phase} begins"));
+            messages::note(&format!("phase {phase} begins"));
         }
         if !self.is_real {
             return;

@@ -14,9 +14,9 @@ use rustix::io::Errno;
 use workload::content::SectorContent;
 use workload::plan::Content;
 
+use crate::envelope::run_id;
+use crate::messages;
 use crate::progress::Progress;
-use crate::talk;
-use crate::verbs::mark::run_id;
 
 /// Finds out whether [`make`] can make the file, and changes nothing.
 ///
@@ -122,7 +122,7 @@ pub fn grow(name: &str, permit: &Permit, missing: Range<u64>, cancel: &AtomicBoo
     }
     written.with_context(|| format!("-c: {name} cannot be made larger"))?;
     if had > 0 {
-        talk::note(&format!(
+        messages::note(&format!(
             "-c: {name} was there, of {}; what is missing to {} was added to it",
             Bytes(had).human(),
             Bytes(missing.end).human()

@@ -2,6 +2,7 @@
 
 mod around;
 mod create;
+mod face;
 mod said;
 mod show;
 mod start;
@@ -13,37 +14,27 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use anyhow::{Context as _, Result, anyhow, bail};
-use block::{Bytes, DriveInfo, DriveKind, EngineChoice, EngineKind, Environment, Nanos, Stack};
+use block::{Bytes, DriveKind, EngineChoice, EngineKind, Environment, Nanos};
 use drives::TargetSpec;
 use engine::{Control, IoPath};
 use linux::gate::{self, Permit, Request};
 use linux::sysfs::Roots;
-use mark::diskspd::{Engine, How, Look, Options, Outcome, Threads, run};
-use workload::plan::{Plan, Step};
+use mark::diskspd::{Engine, How, Look, Threads, run};
+use workload::plan::Step;
 
 use crate::consent;
 use crate::exit::Exit;
 use crate::limit::Limit;
 use crate::opening::{self, Opened, Place, Visitor, Writes};
-use crate::{engines, outputs, talk};
-use around::{Around, Busy};
+use crate::{engines, messages, outputs};
+use around::Around;
+pub use face::Face;
+use face::Loaded;
 pub use said::Said;
 use start::Start;
 
 /// Most single I/Os of one target that are kept to count them by intervals: some 70 MB.
 const SAMPLES_MAX: usize = 1_000_000;
-
-/// A command line that is to be carried out.
-pub struct Face<'a> {
-    /// The program's name and its arguments, as typed.
-    pub command_line: Vec<String>,
-    /// What diskspd's options ask for.
-    pub options: &'a Options,
-    /// What our own say.
-    pub said: &'a Said,
-    /// The targets, in the order of the options.
-    pub targets: Vec<TargetSpec>,
-}
 
 /// Preparation that a target needs before it is loaded.
 enum Standing {
@@ -57,15 +48,6 @@ enum Standing {
     ToMake(Bytes),
 }
 
-/// A target that was loaded.
-struct Loaded {
-    info: DriveInfo,
-    stack: Stack,
-    plan: Plan,
-    outcome: Outcome,
-    busy: Busy,
-}
-
 impl Face<'_> {
     /// Carries it out, prints the report on stdout, and what is to be thought of it on stderr.
     ///
@@ -77,7 +59,7 @@ impl Face<'_> {
         let kinds = self.targets.iter().map(|target| self.kind(target));
         let kinds: Vec<DriveKind> = kinds.collect::<Result<_>>()?;
         for told in options.deviations(&kinds, manner) {
-            talk::note(&told);
+            messages::note(&told);
         }
         let cancel = Arc::new(AtomicBool::new(false));
         let _orderly = linux::signals::orderly(&cancel);
@@ -86,10 +68,10 @@ impl Face<'_> {
             Some(seed) => seed,
             None => linux::host::fresh_seed().context("cannot draw a seed; give one with -z")?,
         };
-        talk::note(&format!("seed {seed}; -z{seed} draws the same offsets again"));
+        messages::note(&format!("seed {seed}; -z{seed} draws the same offsets again"));
         let loaded = self.load(&kinds, permits, seed, &cancel)?;
         let interrupted = loaded.iter().any(|one| one.outcome.body.interrupted);
-        talk::plain(&show::report(self, &loaded))?;
+        messages::plain(&show::report(self, &loaded))?;
         let refuted = show::verdicts(self, &loaded)?;
         for Loaded { outcome, .. } in loaded {
             if let Some(broken) = outcome.broken {
@@ -223,7 +205,7 @@ impl Face<'_> {
         let path = Path::new(name);
         if kind != DriveKind::File {
             if self.options.create.is_some() {
-                talk::note(&format!("-c: {name} is there already"));
+                messages::note(&format!("-c: {name} is there already"));
             }
             let is_written = kind == DriveKind::BlockDevice && self.options.write_percent > 0;
             return Ok(if is_written { Standing::Held(self.ask(path)?) } else { Standing::Free });

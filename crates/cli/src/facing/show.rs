@@ -9,9 +9,9 @@ use report::diskspd::{Figures, Fill, Order, Report, Row, Target};
 use stats::{Caveat, Proof, Verdict};
 use workload::plan::{Address, Share};
 
-use super::{Face, Loaded};
+use super::face::{Face, Loaded};
 use crate::envelope::SystemClock;
-use crate::talk;
+use crate::messages;
 
 /// The report, in the form that was asked for.
 pub fn report(face: &Face<'_>, loaded: &[Loaded]) -> String {
@@ -145,7 +145,7 @@ pub fn verdicts(face: &Face<'_>, loaded: &[Loaded]) -> Result<bool> {
     if face.options.iops_interval_ms.is_some()
         && cut.flat_map(|thread| [&thread.reads, &thread.writes]).any(|f| f.per_interval.is_none())
     {
-        talk::note(
+        messages::note(
             "-D: there were too many transfers to count them by intervals; take a shorter -d",
         );
     }
@@ -160,10 +160,10 @@ pub fn verdicts(face: &Face<'_>, loaded: &[Loaded]) -> Result<bool> {
                 };
                 format!("{proof} {verdict}")
             });
-            talk::note(&format!("verdict on {name}: {}", verdicts.join(", ")));
+            messages::note(&format!("verdict on {name}: {}", verdicts.join(", ")));
             let is_refuted = |(_, proof): &(&str, &Proof)| proof.verdict == Verdict::Refuted;
             for (proof, found) in test.proofs.named().into_iter().filter(is_refuted) {
-                talk::note(&format!("{name}: {proof} refuted: {}", found.reason));
+                messages::note(&format!("{name}: {proof} refuted: {}", found.reason));
             }
             if !test.headline {
                 refuted = true;
@@ -172,15 +172,15 @@ pub fn verdicts(face: &Face<'_>, loaded: &[Loaded]) -> Result<bool> {
                     Manner::Right => "",
                 };
                 let what = "the figures are no property of the drive";
-                talk::note(&format!("{name}: {what}{remedy}"));
+                messages::note(&format!("{name}: {what}{remedy}"));
             }
         }
         if body.tests.iter().any(|test| !test.runs.is_empty()) {
-            talk::note("one run says nothing of how far runs lie apart; make six or more");
+            messages::note("one run says nothing of how far runs lie apart; make six or more");
         }
         for caveat in &body.caveats {
             if let Some(remedy) = remedy(face, caveat) {
-                talk::note(&format!("{}: {}; {remedy}", caveat.subject, caveat.cause));
+                messages::note(&format!("{}: {}; {remedy}", caveat.subject, caveat.cause));
             }
         }
     }

@@ -27,7 +27,7 @@ pub use model::Model;
 pub use watch::Watch;
 
 use crate::args::LiveArgs;
-use crate::talk;
+use crate::messages;
 
 /// The smallest terminal that has a live view unasked.
 const LEAST: Size = Size { columns: 80, rows: 24 };
@@ -177,7 +177,7 @@ fn restore_on_panic() {
         let before = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |panic| {
             terminal::close();
-            talk::release();
+            messages::release();
             before(panic);
         }));
     });
@@ -204,7 +204,7 @@ impl Shared {
             }
             // In the background nothing is drawn, until this process is in front again.
             if let Ok(is_new) = terminal::take() {
-                talk::hold();
+                messages::hold();
                 if is_new {
                     frame = Frame::default();
                 }
@@ -216,7 +216,7 @@ impl Shared {
             }
         }
         terminal::give_back();
-        talk::release();
+        messages::release();
     }
 
     fn key(&self, key: u8, frame: &mut Frame) {
@@ -229,7 +229,7 @@ impl Shared {
             }
             terminal::SUSPEND => {
                 terminal::give_back();
-                talk::release();
+                messages::release();
                 terminal::suspend();
             }
             terminal::QUIT => {
@@ -246,7 +246,7 @@ impl Shared {
         let now = self.began.elapsed();
         let screen = {
             let mut model = self.model();
-            model.said = talk::last_held();
+            model.said = messages::last_held();
             page::screen(&model, now)
         };
         let style = report::Style { width: size.columns, ..report::Style::default() };

@@ -3,7 +3,7 @@
 use clap_mangen::roff::{Roff, bold, italic, roman};
 
 use super::help::Help;
-use super::{Page, verbs_of};
+use super::page::{Page, verbs_of};
 
 /// What exit codes mean everywhere, unless a verb says it more exactly.
 const CODES: [(u8, &str); 5] = [

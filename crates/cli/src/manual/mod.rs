@@ -6,6 +6,7 @@
 
 mod around;
 mod help;
+mod page;
 #[cfg(test)]
 mod shown;
 
@@ -16,6 +17,8 @@ use clap_mangen::roff::{Roff, bold, italic, roman};
 
 use crate::args::{Cli, diskspd_options, flashbench_options};
 use help::Help;
+pub use page::Page;
+use page::verbs_of;
 
 /// What the program is, for who has never heard of it.
 const PROGRAM: [&str; 4] = [
@@ -30,15 +33,6 @@ const PROGRAM: [&str; 4] = [
      measuring itself costs.",
     "Called by the name flashbench or diskspd, by a link for instance, the program takes that program's command line.",
 ];
-
-/// A page of the manual.
-pub struct Page {
-    /// Its name, such as `drivescope-trace-record`.
-    pub name: String,
-    /// The words of the verb, such as `trace record`; none for the program itself.
-    pub words: Vec<String>,
-    command: Command,
-}
 
 /// All pages: the program first, then each verb before those under it.
 pub fn pages() -> Vec<Page> {
@@ -56,10 +50,6 @@ pub fn pages() -> Vec<Page> {
     let mut pages = Vec::new();
     collect(&command, &[], &mut pages);
     pages
-}
-
-fn verbs_of(command: &Command) -> impl Iterator<Item = &Command> {
-    command.get_subcommands().filter(|verb| verb.get_name() != "help" && !verb.is_hide_set())
 }
 
 impl Page {

@@ -1,142 +1,182 @@
-//! The record of a probing: a step for each probe, with every single I/O beside it.
+//! A probing as the runner sees it: a step for each probe, with every single I/O beside it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result, bail};
-use block::{DriveIdentity, Event, RunSink};
-use engine::Sample;
+use anyhow::{Context as _, Result};
+use block::{DriveKind, Event, Layout, RunSink};
+use engine::{Bench, Sample};
+use linux::sysfs::Roots;
 use probe::capacity::Kept;
-use probe::chain::Done;
-use probe::{Body, Keeper, Plan};
-use record::{Document, Envelope, Run, RunId, RunWriter, SampleRow, State, Summary};
+use probe::chain::{self, Around, Done, Earlier};
+use probe::{Body, Halt, Keeper, Plan};
+use record::{Run, RunId, SampleRow, SamplesFormat, State, Summary};
+use runner::instrument::{Instrument, Measure, Outcome, Resumption};
+use runner::recorder::{Beginning, Recorder};
 use serde_json::json;
 
+use super::open::Opened;
 use super::originals::Saving;
-use crate::args::KeepArgs;
-use crate::envelope::{SystemClock, envelope};
-use crate::keeping::{Beginning, Keeping};
 use crate::progress::Progress;
-use crate::{recording, talk};
+use crate::recording;
 
-/// Keeps what a probing leaves in its run directory, and shows how it goes.
-pub struct ProbeRecord {
-    keeping: Keeping,
+/// Probes on an open drive.
+pub struct Probing<'a> {
+    /// The drive.
+    pub bench: &'a mut dyn Bench,
+    /// Facts about it.
+    pub opened: &'a Opened,
+    /// The probes, with their budgets.
+    pub plan: Plan,
+    /// Verb as the user typed it.
+    pub verb: &'a str,
+    /// The seed that a virtual drive's own noise took from the user's.
+    pub drive_seed: Option<u64>,
+    /// Directory in which data is saved that is overwritten and put back.
+    pub saved_in: Option<PathBuf>,
+    /// Form of the single I/Os.
+    pub samples: SamplesFormat,
+    /// Flags by which this drive is written to, for the commands in the result.
+    pub flags: Option<&'a str>,
+    /// Taken by the run.
+    pub progress: Option<Progress>,
+    /// Probes of a recorded run.
+    pub earlier: Earlier,
+    /// The reason for an early end, beside the user.
+    pub halt: Option<Halt>,
+}
+
+impl Probing<'_> {
+    fn is_virtual(&self) -> bool {
+        self.opened.identity.kind == DriveKind::Virtual
+    }
+}
+
+impl Instrument for Probing<'_> {
+    type Step = Done;
+
+    fn schema(&self) -> &'static str {
+        super::SCHEMA
+    }
+
+    fn noun(&self) -> &'static str {
+        "probing"
+    }
+
+    fn beginning(&self) -> Result<Beginning> {
+        let identity = &self.opened.identity;
+        let mut setup = json!({
+            "verb": self.verb, "target": identity.name, "drive": recording::words(identity),
+            "drive_seed": self.drive_seed,
+        });
+        if let Some(dir) = &self.saved_in {
+            setup["originals"] = dir.to_string_lossy().into();
+        }
+        Ok(Beginning {
+            plan: self.plan.to_toml().context("the plan has no text form")?,
+            setup,
+            steps: u32::try_from(self.plan.tasks.len()).ok(),
+            drive: Some(identity.clone()),
+            samples: Some(self.samples),
+        })
+    }
+
+    fn resume(&mut self, _: &Run, steps: Vec<Done>) -> Result<Resumption> {
+        let resumption = Resumption::after(steps.len(), "probe");
+        self.earlier = Earlier { done: steps, replay: self.is_virtual() };
+        Ok(resumption)
+    }
+}
+
+impl Measure for Probing<'_> {
+    type Body = Body;
+
+    fn measure(&mut self, run_id: &RunId, recorder: &mut Recorder) -> Result<Outcome<Body>> {
+        let identity = &self.opened.identity;
+        let is_virtual = self.is_virtual();
+        let earlier = std::mem::take(&mut self.earlier);
+        let mut sink = Sink {
+            recorder,
+            rows: Vec::new(),
+            position: earlier.done.len() as u32,
+            progress: self.progress.take().unwrap_or_else(|| Progress::new(false)),
+            saving: Saving::new(self.saved_in.take(), run_id, identity)?,
+        };
+        let around = Around {
+            earlier,
+            engine: &self.opened.engine,
+            claims: &self.opened.claims,
+            classes: &self.opened.classes,
+            layout: &|| match is_virtual {
+                true => Layout::default(),
+                false => linux::devices::layout(&Roots::default(), Path::new(&identity.name)),
+            },
+            keeper: &mut sink,
+        };
+        let (mut body, halt) = chain::run(self.bench, &self.plan, around)?;
+        name_flags(&mut body, self.flags);
+        let state = match (&halt, body.interrupted) {
+            (Some(_), _) => State::Broken,
+            (None, true) => State::Interrupted,
+            (None, false) => State::Finished,
+        };
+        self.halt = halt;
+        Ok(Outcome::new(body, state))
+    }
+
+    fn summary(&self, body: &Body) -> Summary {
+        Summary {
+            verb: self.verb.to_owned(),
+            target: body.target.name.clone(),
+            drive: views::drive(&body.target, &body.stack),
+            headline: views::probe::headline(body),
+        }
+    }
+}
+
+/// Keeps what probes leave, and shows how they go.
+struct Sink<'a> {
+    recorder: &'a mut Recorder,
     /// I/Os of the probe that is at work.
     rows: Vec<SampleRow>,
     position: u32,
     progress: Progress,
-    /// Saves the data that a probe overwrites and puts back.
-    saving: Option<Saving>,
+    saving: Saving,
 }
 
-/// What goes on when the record does not.
-const WHAT: &str = "probing";
-
-impl ProbeRecord {
-    /// Begins the record of a probing, where one is to be kept; completes `envelope` with the drive. Noted are what
-    /// the user called it, the seed that a virtual drive's own noise took from the user's, and where original data is
-    /// saved.
-    ///
-    /// # Errors
-    /// When the place that the user named cannot be written to.
-    pub fn begin(
-        keep: &KeepArgs,
-        envelope: &mut Envelope,
-        plan: &Plan,
-        (verb, drive_seed, saved_in): (&str, Option<u64>, Option<&Path>),
-        identity: &DriveIdentity,
-        progress: Progress,
-    ) -> Result<ProbeRecord> {
-        let drive = recording::words(identity);
-        let mut setup = json!({
-            "verb": verb, "target": identity.name, "drive": drive, "drive_seed": drive_seed,
-        });
-        if let Some(dir) = saved_in {
-            setup["originals"] = dir.to_string_lossy().into();
-        }
-        let beginning = Beginning {
-            plan: plan.to_toml().context("the plan has no text form")?,
-            setup,
-            steps: u32::try_from(plan.tasks.len()).ok(),
-            drives: &[identity],
-        };
-        let keeping = Keeping::begin(keep, envelope, beginning, WHAT)?;
-        Ok(ProbeRecord { keeping, rows: Vec::new(), position: 0, progress, saving: None })
-    }
-
-    /// Goes on with the record of a probing on the same drive.
-    ///
-    /// # Errors
-    /// When `identity` is another drive, or when the record cannot be written to.
-    pub fn go_on(
-        mut writer: RunWriter,
-        run: &Run,
-        identity: &DriveIdentity,
-        progress: Progress,
-    ) -> Result<ProbeRecord> {
-        if let Some(difference) = recording::identity_of(run)?.difference(identity) {
-            bail!(
-                "{}: is not the drive of the record: {difference}; connect that one, name where it is now as TARGET, or begin a new run",
-                identity.name
-            );
-        }
-        talk::note(&format!(
-            "going on with {} after {}",
-            run.id,
-            report::number::counted(run.steps.len(), "probe")
-        ));
-        let now = envelope(&run.envelope.schema, run.id.clone(), &SystemClock);
-        writer.note(recording::RESUMED, &serde_json::to_value(now)?)?;
-        let (keeping, position) = (Keeping::of(writer, WHAT), run.steps.len() as u32);
-        Ok(ProbeRecord { keeping, rows: Vec::new(), position, progress, saving: None })
-    }
-
-    /// Has what a probe overwrites saved by `saving`.
-    pub fn saves(&mut self, saving: Saving) {
-        self.saving = Some(saving);
-    }
-
-    /// Ends the record; the run's name when it is whole.
-    ///
-    /// # Errors
-    /// When it is not.
-    pub fn close(
-        self,
-        document: &Document<Body>,
-        state: State,
-        summary: &Summary,
-    ) -> Result<Option<RunId>> {
-        drop(self.progress);
-        self.keeping.close(document, state, summary)
-    }
-}
-
-impl RunSink for ProbeRecord {
+impl RunSink for Sink<'_> {
     fn event(&mut self, event: &Event) {
         self.progress.event(event);
     }
 }
 
-impl Keeper for ProbeRecord {
+impl Keeper for Sink<'_> {
     fn samples(&mut self, part: &str, samples: &[Sample]) {
-        if self.keeping.keeps() {
+        if self.recorder.keeps() {
             self.rows.extend(samples.iter().map(|sample| recording::row(part, 0, sample)));
         }
     }
 
     fn finished(&mut self, done: &Done) {
         let rows = std::mem::take(&mut self.rows);
-        self.keeping.step(self.position, &done.probe, done, rows);
+        self.recorder.step(self.position, &done.probe, done, rows);
         self.position += 1;
     }
 
     fn secure(&mut self, salt: u64, kept: &Kept) -> Result<(), String> {
-        self.saving.as_mut().map_or(Ok(()), |saving| saving.secure(salt, kept))
+        self.saving.secure(salt, kept)
     }
 
     fn restored(&mut self, is_whole: bool) {
-        if let Some(saving) = &mut self.saving {
-            saving.restored(is_whole);
-        }
+        self.saving.restored(is_whole);
+    }
+}
+
+/// Gives commands that write the flags that this drive needs for it.
+fn name_flags(body: &mut Body, flags: Option<&str>) {
+    let Some(flags) = flags else { return };
+    let commands = body.advice.iter_mut().filter_map(|advice| advice.command.as_mut());
+    let remedies = body.caveats.iter_mut().map(|caveat| &mut caveat.remedy);
+    for text in commands.chain(remedies) {
+        *text = text.replace("--write --consent WORD", flags);
     }
 }

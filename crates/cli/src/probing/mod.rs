@@ -6,35 +6,32 @@ pub mod originals;
 pub mod restore;
 
 use std::collections::BTreeMap;
-use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context as _, Result, anyhow, bail};
-use block::{Bytes, DriveInfo, DriveKind, Layout};
-use documents::Decode as _;
+use block::{Bytes, DriveInfo, DriveKind};
 use documents::instrument::Instrument;
 use drives::TargetSpec;
 use engine::Bench;
-use linux::sysfs::Roots;
-use probe::chain::{self, Around, Done, Earlier};
+use probe::chain::Earlier;
 use probe::{Body, Halt, Name, Plan, Task, capacity};
-use record::{Document, Run, RunId, RunWriter, State, Summary};
+use record::{Document, Run, SamplesFormat, State};
+use runner::instrument::{self, Resumed};
+use runner::recorder::Closed;
 
 use crate::args::{Given, LiveArgs, PlaceArgs, ProbeOutputArgs, ProbePlaceArgs, RecordArgs};
-use crate::envelope::{SystemClock, envelope};
+use crate::envelope::{run_id, seed_of};
 use crate::exit::Exit;
 use crate::live::Showing;
 use crate::progress::Progress;
-use crate::records;
-use crate::verbs::mark::{run_id, seed_of};
-use crate::{consent, opening, outputs, recording, talk};
+use crate::records::{self, Next};
+use crate::{consent, messages, opening, outputs};
 
-use keep::ProbeRecord;
+use keep::Probing;
 use open::will_write;
 pub use open::{Opened, must_write, with_bench};
-use originals::Saving;
 
 /// The form of a probing's body.
 pub use documents::instrument::PROBE as SCHEMA;
@@ -101,19 +98,16 @@ pub struct Made<'a> {
     verb: String,
     output: &'a ProbeOutputArgs,
     document: Document<Body>,
-    /// The run's name, or why it is not recorded to its end.
-    recorded: Result<Option<RunId>>,
+    closed: Closed,
     broken: Option<Halt>,
     /// Where it is recorded.
     place: &'a PlaceArgs,
 }
 
-/// A recorded run that is to go on; its lock is held.
-struct Resumed {
-    writer: RunWriter,
-    run: Run,
+/// A recorded run that is to go on, with its plan.
+struct Resumable {
+    resumed: Resumed,
     plan: Plan,
-    done: Vec<Done>,
 }
 
 impl<'a> Job<'a> {
@@ -126,7 +120,7 @@ impl<'a> Job<'a> {
         let _orderly = linux::signals::orderly(&cancel);
         let mut resumed = self.record.resume.as_ref().map(|run| self.resumed(run)).transpose()?;
         let mut place = self.place.clone();
-        if let Some(resumed) = &resumed {
+        if let Some(Resumable { resumed, plan }) = &resumed {
             let setup = &resumed.run.setup;
             place.target = place.target.or_else(|| setup["target"].as_str().map(TargetSpec::of));
             place.seed = setup["drive_seed"].as_u64();
@@ -135,17 +129,17 @@ impl<'a> Job<'a> {
             }
             let is_real = place.target().is_real();
             if let Some(left) = left_behind(&resumed.run).filter(|_| is_real) {
-                talk::note(&format!("{}: {left}", resumed.run.id));
+                messages::note(&format!("{}: {left}", resumed.run.id));
             }
-            let might = is_real && resumed.plan.may_write;
+            let might = is_real && plan.may_write;
             records::check_write(&resumed.run.id, might, is_real && place.write)?;
         }
         let seed = match &resumed {
-            Some(resumed) => resumed.plan.seed,
+            Some(Resumable { plan, .. }) => plan.seed,
             None => seed_of(self.place.seed)?,
         };
         let (tasks, most) = match &resumed {
-            Some(Resumed { plan, .. }) => (&plan.tasks, plan.write_budget_bytes),
+            Some(Resumable { plan, .. }) => (&plan.tasks, plan.write_budget_bytes),
             None => (&self.tasks, place.write_budget),
         };
         if self.output.plot.is_some() && !tasks.iter().any(views::plots::is_drawn) {
@@ -201,7 +195,7 @@ impl<'a> Job<'a> {
                 size.human()
             );
         }
-        talk::note(&format!(
+        messages::note(&format!(
             "{name}: --full erases everything on it: all {} are written and read back, and nothing is put back",
             size.about()
         ));
@@ -226,18 +220,14 @@ impl<'a> Job<'a> {
     }
 
     /// The run of this name, which is to go on.
-    fn resumed(&self, name: &str) -> Result<Resumed> {
+    fn resumed(&self, name: &str) -> Result<Resumable> {
         records::check_beside_resume(self.given, &BESIDE_RESUME)?;
-        let runs = recording::runs(&self.record.keep.place)?;
+        let runs = self.record.keep.place.runs()?;
         let id = runs.find(name)?;
-        let (writer, run) =
-            records::resume(&runs, &id, Instrument::Probing, &self.record.keep.place)?;
-        let plan = Plan::from_toml(&run.plan).with_context(|| format!("{id}: its plan.toml"))?;
-        let done = run.steps.iter().map(|step| Done::decode(step.figures.clone()));
-        let done = done
-            .collect::<Result<Vec<Done>, _>>()
-            .with_context(|| format!("{id}: its steps are not in the form of this version"))?;
-        Ok(Resumed { writer, run, plan, done })
+        let resumed = records::resume(&runs, &id, Instrument::Probing, &self.record.keep.place)?;
+        let plan = Plan::from_toml(&resumed.run.plan);
+        let plan = plan.with_context(|| format!("{id}: its plan.toml"))?;
+        Ok(Resumable { resumed, plan })
     }
 
     fn on(
@@ -245,35 +235,31 @@ impl<'a> Job<'a> {
         bench: &mut dyn Bench,
         opened: &Opened,
         seed: u64,
-        resumed: Option<Resumed>,
+        resumed: Option<Resumable>,
         (saved_in, flags): (Option<PathBuf>, Option<&str>),
     ) -> Result<Made<'a>> {
-        let identity = &opened.identity;
-        let plan = match &resumed {
+        let (plan, resumed) = match resumed {
             // Consent is given anew each time.
-            Some(resumed) => Plan { may_write: opened.may_write, ..resumed.plan.clone() },
-            None => self.plan(seed, opened.may_write, bench.info())?,
+            Some(Resumable { plan, resumed }) => {
+                (Plan { may_write: opened.may_write, ..plan }, Some(resumed))
+            }
+            None => (self.plan(seed, opened.may_write, bench.info())?, None),
         };
         // What can be known to fail is told before anything is recorded.
         plan.terms(bench.info())?;
         let keeps = |task: &Task| matches!(task, Task::Capacity(options) if options.keeps);
         if plan.tasks.iter().any(keeps) {
-            originals::refuse(identity, &self.record.keep.place)?;
+            originals::refuse(&opened.identity, &self.record.keep.place)?;
         }
-        let mut envelope = match &resumed {
-            Some(resumed) => resumed.run.envelope.clone(),
-            None => envelope(SCHEMA, run_id(seed), &SystemClock),
-        };
-        let replay = opened.identity.kind == DriveKind::Virtual;
         if let [Task::Capacity(options)] = plan.tasks.as_slice()
-            && !replay
+            && opened.identity.kind != DriveKind::Virtual
             && opened.may_write
         {
             let back =
                 if options.keeps { "up to half of that puts back what was there; " } else { "" };
             let most = report::number::bytes(plan.write_budget_bytes.0 as f64);
             let fake = format!("if it is a fake, more is written, up to {most} (--write-budget)");
-            talk::note(&format!("{}: {back}{fake}", opened.identity.name));
+            messages::note(&format!("{}: {back}{fake}", opened.identity.name));
         }
         let progress = Progress::of(&Showing {
             flags: LiveArgs::default(),
@@ -282,61 +268,29 @@ impl<'a> Job<'a> {
             verb: &self.verb,
             target: &opened.identity.name,
         })?;
-        let (mut record, earlier) = match resumed {
-            Some(Resumed { writer, run, done, .. }) => {
-                let record = ProbeRecord::go_on(writer, &run, &opened.identity, progress)?;
-                (record, Earlier { done, replay })
-            }
-            None => {
-                let keep = &self.record.keep;
-                let record = ProbeRecord::begin(
-                    keep,
-                    &mut envelope,
-                    &plan,
-                    (&self.verb, self.place.seed, saved_in.as_deref()),
-                    identity,
-                    progress,
-                )?;
-                (record, Earlier::default())
-            }
+        let keep = self.record.keep.keep();
+        let mut probing = Probing {
+            bench,
+            opened,
+            plan,
+            verb: &self.verb,
+            drive_seed: self.place.seed,
+            saved_in,
+            samples: keep.samples.unwrap_or(SamplesFormat::Parquet),
+            flags,
+            progress: Some(progress),
+            earlier: Earlier::default(),
+            halt: None,
         };
-        record.saves(Saving::new(saved_in, &envelope.run_id, identity)?);
-        let around = Around {
-            earlier,
-            engine: &opened.engine,
-            claims: &opened.claims,
-            classes: &opened.classes,
-            layout: &|| match replay {
-                true => Layout::default(),
-                false => linux::devices::layout(&Roots::default(), Path::new(&identity.name)),
-            },
-            keeper: &mut record,
-        };
-        let (mut body, broken) = chain::run(bench, &plan, around)?;
-        name_flags(&mut body, flags);
-        let document = Document { envelope, body };
-        let recorded = record.close(
-            &document,
-            state(&document.body, broken.as_ref()),
-            &self.summary(&document.body),
-        );
+        let ended = instrument::run(&mut probing, &keep, run_id(seed), resumed)?;
         Ok(Made {
             verb: self.verb.clone(),
             output: self.output,
-            document,
-            recorded,
-            broken,
+            broken: probing.halt,
+            document: ended.document,
+            closed: ended.closed,
             place: &self.record.keep.place,
         })
-    }
-
-    fn summary(&self, body: &Body) -> Summary {
-        Summary {
-            verb: self.verb.clone(),
-            target: body.target.name.clone(),
-            drive: views::drive(&body.target, &body.stack),
-            headline: views::probe::headline(body),
-        }
     }
 
     fn plan(&self, seed: u64, may_write: bool, info: &DriveInfo) -> Result<Plan> {
@@ -376,41 +330,20 @@ impl<'a> Job<'a> {
     }
 }
 
-/// Gives commands that write the flags that this drive needs for it.
-fn name_flags(body: &mut Body, flags: Option<&str>) {
-    let Some(flags) = flags else { return };
-    let commands = body.advice.iter_mut().filter_map(|advice| advice.command.as_mut());
-    let remedies = body.caveats.iter_mut().map(|caveat| &mut caveat.remedy);
-    for text in commands.chain(remedies) {
-        *text = text.replace("--write --consent WORD", flags);
-    }
-}
-
-fn state(body: &Body, broken: Option<&Halt>) -> State {
-    match (broken, body.interrupted) {
-        (Some(_), _) => State::Broken,
-        (None, true) => State::Interrupted,
-        (None, false) => State::Finished,
-    }
-}
-
 /// A probing whose maker ends nothing and shows nothing: a part of something else.
 pub struct Taken {
     /// What was found.
     pub body: Body,
-    /// Its run, where it is recorded.
-    pub run: Option<RunId>,
+    /// Its record.
+    pub record: Closed,
     /// What ended it early, if anything did.
     pub broken: Option<Halt>,
 }
 
 impl Made<'_> {
     /// Hands over what was found.
-    ///
-    /// # Errors
-    /// When the record is not whole.
-    pub fn take(self) -> Result<Taken> {
-        Ok(Taken { body: self.document.body, run: self.recorded?, broken: self.broken })
+    pub fn take(self) -> Taken {
+        Taken { body: self.document.body, record: self.closed, broken: self.broken }
     }
 
     /// What was found.
@@ -437,14 +370,8 @@ impl Made<'_> {
     /// When the record is not whole, or an I/O ended the probing.
     pub fn end(self, quiet: bool) -> Result<Exit> {
         let body = &self.document.body;
-        if let Some(id) = self.recorded? {
-            if body.interrupted {
-                records::tell_to_go_on("probe", &id, self.place);
-            } else if !quiet && std::io::stderr().is_terminal() {
-                let place = self.place.flag();
-                talk::note(&format!("recorded; to see it again: drivescope runs show {id}{place}"));
-            }
-        }
+        let next = if body.interrupted { Next::Resume("probe") } else { Next::Show };
+        records::end(self.closed, next, self.place, quiet)?;
         if let Some(halt) = self.broken {
             return Err(anyhow!(halt).context(body.target.name.clone()));
         }
@@ -464,11 +391,13 @@ impl Made<'_> {
 /// When it cannot be printed.
 pub fn show(verb: &str, document: &Document<Body>, json: bool) -> Result<()> {
     if json {
-        return talk::document(document);
+        return messages::document(document);
     }
     let style = report::Style::default();
     let answers = views::probe::answers(verb, &document.body);
     let plot = views::plots::in_terminal(&document.body, style)?;
     let gap = if plot.as_str().is_empty() { "" } else { "\n" };
-    talk::result(&(report::render_answers(&answers, style) + report::Styled::of_lines(gap) + plot))
+    messages::result(
+        &(report::render_answers(&answers, style) + report::Styled::of_lines(gap) + plot),
+    )
 }

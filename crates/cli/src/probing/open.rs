@@ -17,7 +17,7 @@ use crate::args::ProbePlaceArgs;
 use crate::consent;
 use crate::exit::Refused;
 use crate::opening::{self, Place, Visitor};
-use crate::{engines, talk};
+use crate::{engines, messages};
 
 /// A drive that is open.
 pub struct Opened {
@@ -89,14 +89,14 @@ pub fn in_directory<R>(
     })?;
     for left in scratch::leftovers(dir).into_iter().filter(|left| left.is_ours) {
         let path = block::quoted(&left.path.to_string_lossy());
-        talk::note(&format!(
+        messages::note(&format!(
             "an earlier run was killed and left a test file; to remove it: rm {path}"
         ));
     }
     let fits = |size: &Bytes| scratch::check_space(dir, *size).is_ok();
     let size = TEST_FILES.into_iter().find(fits).unwrap_or(TEST_FILES[2]);
     let shown = size.human();
-    talk::note(&format!("{name}: writes a test file of {shown}, and removes it at the end"));
+    messages::note(&format!("{name}: writes a test file of {shown}, and removes it at the end"));
     let mut payload = SectorContent::new(Content::default(), place.seed.unwrap_or(1), u16::MAX);
     let file = ScratchFile::create(dir, size, run_id, &mut payload, &mut |_, _| {}, cancel)?;
     let request = OpenRequest {
@@ -118,7 +118,7 @@ pub fn in_directory<R>(
     drop(driven);
     let path = file.path().display().to_string();
     if let Err(error) = file.remove() {
-        talk::note(&format!("the test file {path} could not be removed: {error}"));
+        messages::note(&format!("the test file {path} could not be removed: {error}"));
     }
     done
 }

@@ -17,7 +17,7 @@ use record::{Guarded, ORIGINALS, Originals, RunId, Vault};
 
 use crate::args::PlaceArgs;
 use crate::exit::Refused;
-use crate::{consent, recording, talk};
+use crate::{consent, messages};
 
 /// In a runs directory, or in one that the user names.
 const FOLDER: &str = ".originals";
@@ -34,7 +34,7 @@ fn own() -> Vec<PathBuf> {
 
 /// Everywhere that original data or a description of it may be, most likely first.
 fn dirs(place: &PlaceArgs) -> Vec<PathBuf> {
-    let of = |place: &PlaceArgs| recording::runs(place).ok().map(|runs| absolute(runs.dir()));
+    let of = |place: &PlaceArgs| place.runs().ok().map(|runs| absolute(runs.dir()));
     let runs = [of(place), of(&PlaceArgs::default())].into_iter().flatten();
     let mut dirs: Vec<PathBuf> = Vec::new();
     for dir in runs.map(|runs| runs.join(FOLDER)).chain(own().into_iter().filter(|dir| is_own(dir)))
@@ -119,7 +119,7 @@ pub fn tell(identity: &DriveIdentity, place: &PlaceArgs) {
     for originals in pending_on(identity, place) {
         if hush(&originals.run_id) {
             let name = &identity.name;
-            talk::note(&format!("{name}: {}", in_words(&originals, name)));
+            messages::note(&format!("{name}: {}", in_words(&originals, name)));
         }
     }
 }
@@ -191,7 +191,7 @@ impl Saving {
     /// # Errors
     /// When the drive cannot be described.
     pub fn new(dir: Option<PathBuf>, run_id: &RunId, identity: &DriveIdentity) -> Result<Saving> {
-        let known = recording::runs(&PlaceArgs::default()).ok();
+        let known = PlaceArgs::default().runs().ok();
         let known = known.map(|runs| absolute(runs.dir()).join(FOLDER));
         let of = Originals {
             schema: ORIGINALS.to_owned(),
@@ -241,7 +241,7 @@ impl Saving {
         let known =
             self.known.as_ref().map_or(Ok(()), |dir| Vault::at(dir).discard(&saved.originals));
         if let Err(error) = saved.discard().and(known) {
-            talk::note(&format!("the original data was put back, and its copy stays: {error}"));
+            messages::note(&format!("the original data was put back, and its copy stays: {error}"));
         }
     }
 }
@@ -250,7 +250,7 @@ impl Drop for Saving {
     fn drop(&mut self) {
         if let Some(saved) = &self.saved {
             let (name, data) = (&self.of.target, saved.originals.data.display());
-            talk::note(&format!(
+            messages::note(&format!(
                 "{name}: not all of its original data could be put back; it is saved in {data}; when the drive works \
                  again: {}",
                 command(&saved.originals, name)
@@ -295,7 +295,7 @@ pub fn place(
         fits(&dir, &drive, most).map_err(anyhow::Error::msg).with_context(said)?;
         return Ok(Some(dir));
     }
-    let runs = recording::runs(place).ok().map(|runs| absolute(runs.dir()).join(FOLDER));
+    let runs = place.runs().ok().map(|runs| absolute(runs.dir()).join(FOLDER));
     let why = match runs.as_ref().map(|dir| (dir, fits(dir, &drive, most))) {
         Some((dir, Ok(_))) => return Ok(Some(dir.clone())),
         Some((dir, Err(why))) => format!("{}: {why}", dir.display()),
@@ -304,7 +304,7 @@ pub fn place(
     // Memory does not outlive a power cut: a place elsewhere has to.
     let is_other = |dir: &PathBuf| fits(dir, &drive, most) == Ok(true) && is_own(dir);
     if let Some(dir) = own().into_iter().find(is_other) {
-        talk::note(&format!("{why}; the original data is kept in {}", dir.display()));
+        messages::note(&format!("{why}; the original data is kept in {}", dir.display()));
         return Ok(Some(dir));
     }
     if !consent::at_terminal() {
@@ -314,8 +314,8 @@ pub fn place(
         ))
         .into());
     }
-    talk::note(&format!("{why}, and no other filesystem can be written"));
-    match talk::ask(&format!(
+    messages::note(&format!("{why}, and no other filesystem can be written"));
+    match messages::ask(&format!(
         "Without a saved copy, what {target} holds is lost if this is killed or the power fails. Go on? [y/N] "
     ))? {
         true => Ok(None),

@@ -18,7 +18,7 @@ use super::originals;
 use crate::args::ChainArgs;
 use crate::exit::{Exit, Refused};
 use crate::verbs::print_json;
-use crate::{consent, talk};
+use crate::{consent, messages};
 
 /// Time is no limit of what has to be done anyway.
 const DAYS: Nanos = Nanos::secs(1_000_000);
@@ -51,7 +51,7 @@ pub fn main(name: &str, args: &ChainArgs) -> Result<Exit> {
         on(bench, opened, &originals, args.restore_all)
     })?;
     let Some(restored) = restored else {
-        talk::note("stopped; the same command puts back what is left");
+        messages::note("stopped; the same command puts back what is left");
         return Ok(Exit::Interrupted);
     };
     if restored.is_whole() {
@@ -61,7 +61,7 @@ pub fn main(name: &str, args: &ChainArgs) -> Result<Exit> {
     if args.output.json {
         print_json("drivescope.probe.restored/1", restored)?;
     } else {
-        talk::plain(&format!("{target}: {}\n", in_words(&restored)))?;
+        messages::plain(&format!("{target}: {}\n", in_words(&restored)))?;
     }
     Ok(if restored.is_whole() { Exit::Done } else { Exit::No })
 }

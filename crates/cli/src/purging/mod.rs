@@ -1,6 +1,7 @@
 //! One purge from its first note to its exit code: chosen, consented to, done, held against what is read, recorded.
 
 mod caveats;
+mod job;
 mod on_drive;
 mod real;
 mod virtually;
@@ -9,41 +10,24 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context as _, Result};
-use block::{Bytes, DriveIdentity, EngineChoice, EngineKind, Event, RunSink as _};
+use block::{EngineChoice, EngineKind};
 use drives::TargetSpec;
 use engine::IoPath;
 use linux::gate::Permit;
-use linux::purge::{Method, Status};
-use record::{Document, Envelope, State, Summary};
+use linux::purge::Method;
+use record::Document;
 use report::Style;
-use serde_json::json;
+use runner::recorder::Closed;
+
+use job::{Job, Made};
 
 use crate::args::PurgeArgs;
-use crate::envelope::{SystemClock, envelope};
+use crate::envelope::{SystemClock, envelope, run_id, seed_of};
 use crate::exit::Exit;
-use crate::keeping::{Beginning, Keeping};
 use crate::probing::originals;
-use crate::progress::Progress;
-use crate::verbs::mark::{run_id, seed_of};
-use crate::{opening, recording, talk};
+use crate::{messages, opening};
 
-pub use documents::purge::{Body, Device, Outcome, SCHEMA, Told, Verified};
-
-/// What a purge is made with, whatever sort of drive it is.
-struct Job<'a> {
-    args: &'a PurgeArgs,
-    seed: u64,
-    cancel: Arc<AtomicBool>,
-}
-
-/// A purge that was done, or would be, with its record where one is kept.
-struct Made {
-    body: Body,
-    envelope: Envelope,
-    keeping: Option<Keeping>,
-    /// The drive in a few words.
-    drive: String,
-}
+pub use documents::purge::{Body, Outcome, SCHEMA};
 
 /// Purges, records, shows.
 ///
@@ -102,56 +86,18 @@ pub fn held(
     Ok((body.method, outcome))
 }
 
-impl Job<'_> {
-    /// Begins the record of what is going to happen: if this process dies, the record tells that it was at it.
-    fn keep(&self, method: Method, identity: &DriveIdentity) -> Result<(Envelope, Keeping)> {
-        let mut envelope = envelope(SCHEMA, run_id(self.seed), &SystemClock);
-        let drive = recording::words(identity);
-        let setup = json!({ "verb": "purge", "target": identity.name, "drive": drive });
-        let plan = format!("# A purge\nmethod = \"{method}\"\nseed = {}\n", self.seed);
-        let beginning = Beginning { plan, setup, steps: Some(1), drives: &[identity] };
-        let keeping = Keeping::begin(&self.args.output.keep(), &mut envelope, beginning, "purge")?;
-        Ok((envelope, keeping))
-    }
-
-    /// A line that shows how far a phase is.
-    fn progress(&self) -> Progress {
-        Progress::new(!self.args.output.no_progress && !self.args.output.json)
-    }
-}
-
-/// Shows a share of a whole in `bar`.
-fn show(bar: &mut Progress, what: &str, whole: Bytes, share: f64) {
-    let done = Bytes((whole.0 as f64 * share) as u64);
-    bar.event(&Event::Preparing { what: what.to_owned(), done_bytes: done, total_bytes: whole });
-}
-
 impl Made {
     fn end(self, job: &Job<'_>) -> Result<Exit> {
-        let Made { body, envelope, keeping, drive } = self;
-        let exit = exit_of(&body, job);
-        let document = Document { envelope, body };
-        let body = &document.body;
-        let recorded = match (keeping, &body.outcome) {
-            (Some(mut keeping), Some(outcome)) => {
-                keeping.step(0, "purge", outcome, Vec::new());
-                let state = match outcome.ended.status {
-                    Status::Done => State::Finished,
-                    Status::Failed => State::Broken,
-                    Status::Stopped | Status::Running => State::Interrupted,
-                };
-                let summary = Summary {
-                    verb: "purge".to_owned(),
-                    target: body.target.clone(),
-                    drive,
-                    headline: body.headline(),
-                };
-                keeping.close(&document, state, &summary).map(drop)
+        let (document, closed) = match self {
+            Made::Done(ended) => (ended.document, ended.closed),
+            Made::Planned(body) => {
+                let envelope = envelope(SCHEMA, run_id(job.seed), &SystemClock);
+                (Document { envelope, body: *body }, Closed::default())
             }
-            _ => Ok(()),
         };
         print(&document, job.args.output.json)?;
-        recorded.map(|()| exit)
+        closed.whole()?;
+        Ok(exit_of(&document.body, job))
     }
 }
 
@@ -170,7 +116,10 @@ fn exit_of(body: &Body, job: &Job<'_>) -> Exit {
 /// When it cannot be printed.
 pub fn print(document: &Document<Body>, json: bool) -> Result<()> {
     if json {
-        return talk::document(document);
+        return messages::document(document);
     }
-    talk::result(&report::render_listing(&views::purge::listing(&document.body), Style::default()))
+    messages::result(&report::render_listing(
+        &views::purge::listing(&document.body),
+        Style::default(),
+    ))
 }

@@ -6,6 +6,7 @@ use std::path::Path;
 use anyhow::{Context as _, Result, bail};
 use block::health::{AtaCapabilities, Health};
 use block::{Bytes, EngineKind};
+use documents::purge::{Body, Device, Outcome, Told, Verified};
 use linux::gate::{self, Permit, Request};
 use linux::passthrough::{Commands, Device as Asked};
 use linux::purge::read_back::{self, Content, Place};
@@ -15,14 +16,13 @@ use linux::purge::{
 use linux::sysfs::Roots;
 use linux::target::{Access, AnyTarget, OpenOptions, RealTarget};
 
+use super::caveats;
+use super::job::{Job, Made, show};
 use super::on_drive::{self, Limits};
-use super::{Body, Device, Job, Made, Outcome, Told, Verified, caveats, show};
 use crate::args::PurgeArgs;
 use crate::consent::{self, Said};
-use crate::envelope::{SystemClock, envelope};
 use crate::exit::Refused;
-use crate::verbs::mark::run_id;
-use crate::{engines, recording, talk};
+use crate::{engines, messages};
 
 /// Purges what `job` names.
 pub fn purge(job: &Job<'_>) -> Result<Made> {
@@ -32,15 +32,14 @@ pub fn purge(job: &Job<'_>) -> Result<Made> {
     let also = &job.args.consent.also;
     let (chosen, why) = choose(&found.capabilities, job.args.method.0, also)
         .with_context(|| format!("{}: cannot be purged", path.display()))?;
-    let mut body = body(job, &found, &chosen, why);
+    let body = body(job, &found, &chosen, why);
     if job.args.dry_run {
         let args = &job.args.consent;
         let said = Said { consent: args.consent.as_ref(), allow: &args.allow };
         if let Err(refusal) = consent::foresee(said, path, Some(writes(&found, &chosen))) {
-            talk::note(&format!("without --dry-run: {}", talk::told(&refusal)));
+            messages::note(&format!("without --dry-run: {}", messages::told(&refusal)));
         }
-        let envelope = envelope(super::SCHEMA, run_id(job.seed), &SystemClock);
-        return Ok(Made { body, envelope, keeping: None, drive: String::new() });
+        return Ok(Made::Planned(Box::new(body)));
     }
     // Held to the end: they keep everybody else away from all that is emptied.
     let (permit, _others) = permits(job, &roots, &found, &chosen)?;
@@ -53,9 +52,7 @@ pub fn purge(job: &Job<'_>) -> Result<Made> {
     let stack = linux::stack::resolve(&roots, path)?;
     let info = found.identity.drive_info(job.args.device.as_str());
     let identity = linux::describe::identify(&roots, &stack, path, &info);
-    let (envelope, keeping) = job.keep(chosen.method, &identity)?;
-    empty(job, &permit, (&found, &chosen), &mut body)?;
-    Ok(Made { body, envelope, keeping: Some(keeping), drive: recording::words(&identity) })
+    job.done(&identity, body, &mut |body| empty(job, &permit, (&found, &chosen), body))
 }
 
 /// What the drive at `path` offers, the method that is taken as a part of something larger, and why that one. It has to

@@ -2,17 +2,16 @@
 
 use anyhow::{Context as _, Result};
 use block::{Bytes, Target as _};
+use documents::purge::{Body, Device, Outcome, Verified};
 use drives::{OpenDrive, VirtualSpec};
 use linux::purge::read_back::{self, Promise};
 use linux::purge::{Capability, Facts, Method, NoMethod, capabilities, choose};
 use sim::VirtualTarget;
 
+use super::caveats;
+use super::job::{Job, Made, show};
 use super::on_drive::{self, Limits};
-use super::{Body, Device, Job, Made, Outcome, Verified, caveats, show};
 use crate::args::PurgeArgs;
-use crate::envelope::{SystemClock, envelope};
-use crate::recording;
-use crate::verbs::mark::run_id;
 
 /// The largest discard that a virtual drive takes at a time.
 const DISCARD_BYTES_MAX: Bytes = Bytes(1 << 30);
@@ -20,15 +19,15 @@ const DISCARD_BYTES_MAX: Bytes = Bytes(1 << 30);
 /// Purges what `job` names. The places that are read back are written before: a virtual drive holds nothing until then.
 pub fn purge(job: &Job<'_>, spec: &VirtualSpec) -> Result<Made> {
     let OpenDrive { mut target, identity, .. } = drives::open_virtual(spec, Some(job.seed))?;
-    let (mut body, promise) = body(job, &target)?;
+    let (body, promise) = body(job, &target)?;
     let method = body.method;
     if job.args.dry_run {
-        let envelope = envelope(super::SCHEMA, run_id(job.seed), &SystemClock);
-        return Ok(Made { body, envelope, keeping: None, drive: String::new() });
+        return Ok(Made::Planned(Box::new(body)));
     }
-    let (envelope, keeping) = job.keep(method, &identity)?;
-    body.outcome = Some(empty(job, drives::of_virtual(&mut target), method, promise)?);
-    Ok(Made { body, envelope, keeping: Some(keeping), drive: recording::words(&identity) })
+    job.done(&identity, body, &mut |body| {
+        body.outcome = Some(empty(job, drives::of_virtual(&mut target), method, promise)?);
+        Ok(())
+    })
 }
 
 /// Purges a drive that is open already, by discarding all of it.

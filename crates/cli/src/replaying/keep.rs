@@ -3,66 +3,102 @@
 
 use std::path::Path;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
+use block::DriveIdentity;
 use drives::TargetSpec;
-use record::{Envelope, Run, State};
+use record::{Run, RunId, SamplesFormat, State};
+use runner::instrument::{self, Instrument, Resumption, Running};
+use runner::place::Keep;
+use runner::recorder::Beginning;
 use serde_json::{Value, json};
 use trace::replay::Options;
 
 use super::play::Start;
-use crate::args::KeepArgs;
-use crate::keeping::{Beginning, Keeping};
 use crate::recording;
 
-/// What a record is of.
-#[derive(Clone, Copy)]
-pub struct Record<'a> {
-    /// Which verb made it.
-    pub verb: &'a str,
+/// A replay, or a comparison of several, as the runner sees it.
+pub struct Replaying<'a> {
+    /// Form of its document.
+    pub schema: &'static str,
+    /// The activity that continues without a record.
+    pub noun: &'static str,
+    /// Verb as the user typed it.
+    pub verb: &'static str,
     /// The trace's file, as the user named it.
     pub trace: &'a Path,
     /// The drives, as the user named them.
-    pub targets: &'a [&'a TargetSpec],
+    pub targets: Vec<&'a TargetSpec>,
+    /// Name of the run.
+    pub run_id: RunId,
     /// Root of all randomness.
     pub seed: u64,
-    /// How many replays it is of.
+    /// Number of replays.
     pub steps: u32,
-    /// What goes on when the record cannot.
-    pub what: &'static str,
+    /// The first drive in the record, known when the first replay is about to begin.
+    pub first: Option<First>,
 }
 
-impl Record<'_> {
-    /// Begins it with the first replay; completes `envelope`.
+/// The first replay, when it is about to begin.
+pub struct First {
+    plan: String,
+    identity: DriveIdentity,
+    scheduler: Option<(String, String)>,
+}
+
+impl Replaying<'_> {
+    /// Begins the record with the first replay; `parts` are runs that were made for it before.
     ///
     /// # Errors
     /// When it cannot be kept where the user wants it.
-    pub fn begin(
-        &self,
-        keep: &KeepArgs,
-        start: Start<'_>,
-        envelope: &mut Envelope,
-    ) -> Result<Keeping> {
+    pub fn begin(&mut self, keep: &Keep, start: Start<'_>, parts: &[RunId]) -> Result<Running> {
+        self.first = Some(First {
+            plan: toml_of(&start.plan.options)?,
+            identity: start.identity.clone(),
+            scheduler: start.scheduler.cloned(),
+        });
+        let mut running = instrument::open(self, keep, self.run_id.clone(), None)?;
+        running.envelope.parts = parts.to_vec();
+        // The first request follows at once: something may be written to the drive.
+        running.recorder.note("begun", &Value::Null);
+        Ok(running)
+    }
+}
+
+impl Instrument for Replaying<'_> {
+    type Step = Value;
+
+    fn schema(&self) -> &'static str {
+        self.schema
+    }
+
+    fn noun(&self) -> &'static str {
+        self.noun
+    }
+
+    fn beginning(&self) -> Result<Beginning> {
+        let First { plan, identity, scheduler } = self.first.as_ref().context("no replay began")?;
         let targets: Vec<&str> = self.targets.iter().map(|target| target.as_str()).collect();
         let mut setup = json!({
             "verb": self.verb, "trace": self.trace, "target": targets.join(" "),
-            "drive": recording::words(start.identity), "seed": self.seed,
+            "drive": recording::words(identity), "seed": self.seed,
         });
         if targets.len() > 1 {
             setup["targets"] = json!(targets);
         }
-        if let Some((set, before)) = start.scheduler {
+        if let Some((set, before)) = scheduler {
             setup[SCHEDULER] = json!({ "set": set, "before": before });
         }
-        let beginning = Beginning {
-            plan: toml_of(&start.plan.options)?,
+        Ok(Beginning {
+            plan: plan.clone(),
             setup,
             steps: Some(self.steps),
-            drives: &[start.identity],
-        };
-        let mut keeping = Keeping::begin(keep, envelope, beginning, self.what)?;
-        // The first request follows at once: something may be written to the drive.
-        keeping.note("begun", &Value::Null);
-        Ok(keeping)
+            drive: Some(identity.clone()),
+            samples: Some(SamplesFormat::Parquet),
+        })
+    }
+
+    fn resume(&mut self, run: &Run, _: Vec<Value>) -> Result<Resumption> {
+        bail!("{}: a replay is not resumed; replay the trace again", run.id)
     }
 }
 

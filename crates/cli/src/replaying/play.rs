@@ -9,23 +9,23 @@ use block::{DriveIdentity, DriveInfo, Environment, Stack};
 use documents::replay::ReplayBody;
 use drives::TargetSpec;
 use engine::IoPath;
-use engine::replay::{Ended, Reason, Replayed};
+use engine::replay::{Reason, Replayed};
 use linux::scheduler::Held;
 use linux::signals::Orderly;
 use linux::sysfs::Roots;
-use record::{Document, RunId, State, Summary};
+use record::{State, Summary};
+use runner::instrument::{Ended, Outcome, Running};
 use serde_json::json;
 use trace::import;
 use trace::replay::{Counts, Opener, Options, Original, Plan, Survey};
 
 use super::ask;
-use super::reference::Reference;
+use super::times::Reference;
 use crate::args::{PlayArgs, ReadingArgs};
 use crate::consent::{self, Said};
-use crate::keeping::Keeping;
+use crate::envelope::seed_of;
 use crate::opening::{self, Opened, Place, Visitor};
-use crate::verbs::mark::seed_of;
-use crate::verbs::trace::opened;
+use crate::trace_files::opened;
 
 /// A trace that is read as often as it takes.
 #[derive(Clone, Debug)]
@@ -124,7 +124,7 @@ pub struct Played {
     /// What I/O to it passes through.
     pub stack: Stack,
     /// How it ended.
-    pub ended: Ended,
+    pub ended: engine::replay::Ended,
     /// Why it ended early, when I/O errors did that.
     pub broken: Option<anyhow::Error>,
     /// What was planned and what was not.
@@ -136,33 +136,30 @@ pub struct Played {
 }
 
 impl Played {
-    /// Ends the record of this replay; its name, where it is recorded.
-    ///
-    /// # Errors
-    /// When the record is not whole.
-    pub fn recorded(
-        &self,
-        mut keeping: Keeping,
-        document: &Document<ReplayBody>,
-    ) -> Result<Option<RunId>> {
-        let body = &document.body;
-        let summary = Summary {
-            verb: "trace replay".to_owned(),
-            target: self.info.name.clone(),
-            drive: views::drive(&self.info, &self.stack),
-            headline: views::replay::headline(body),
-        };
+    /// Ends the record of this replay, whose result is `body`.
+    pub fn close(&self, mut running: Running, body: ReplayBody) -> Ended<ReplayBody> {
         let state = match self.ended.reason {
             Reason::Complete => State::Finished,
             Reason::Cancelled => State::Interrupted,
             Reason::Errors => State::Broken,
         };
-        // One that ended early is no whole step.
+        // A replay that ended early is not a whole step.
         if state == State::Finished {
             let verdict = body.replay.fidelity.verdict.word();
-            keeping.step(0, "replay", &json!({ "verdict": verdict }), Vec::new());
+            running.recorder.step(0, "replay", &json!({ "verdict": verdict }), Vec::new());
         }
-        keeping.close(document, state, &summary)
+        running.close(Outcome::new(body, state), |document| summary(&document.body))
+    }
+}
+
+/// The line about a replay in lists of runs.
+fn summary(body: &ReplayBody) -> Summary {
+    let ReplayBody { drive, .. } = body;
+    Summary {
+        verb: "trace replay".to_owned(),
+        target: drive.target.name.clone(),
+        drive: views::drive(&drive.target, &drive.stack),
+        headline: views::replay::headline(body),
     }
 }
 

@@ -2,28 +2,27 @@
 //! its own, its times kept in a file without a name.
 
 use std::fs::File;
-use std::io::{BufReader, BufWriter, Seek as _};
+use std::io::BufWriter;
 use std::path::Path;
 
 use anyhow::{Context as _, Result};
 use documents::replay::{REPLAY, ReferenceBody, ReplayBody};
 use engine::replay::{Reason, Replayed};
-use record::{Document, Envelope, RunId};
-use trace::replay::{ReferenceReader, ReferenceWriter};
+use record::RunId;
+use trace::replay::ReferenceWriter;
 
 use super::around::caveats;
 use super::ask;
 
 use super::body::drive_of;
-use super::keep::Record;
-use super::listen::{Ear, Wanted};
+use super::keep::Replaying;
+use super::listen::{Ear, Heard, Wanted};
 use super::play::{Job, Listener, On, Played, Start};
+use super::times::Reference;
 use crate::args::KeepArgs;
-use crate::envelope::{SystemClock, envelope};
-use crate::keeping::Keeping;
+use crate::envelope::run_id;
 use crate::progress::Progress;
 use crate::records;
-use crate::verbs::mark::run_id;
 
 /// A replay on a reference drive.
 pub struct Referred {
@@ -46,39 +45,41 @@ pub fn referred(
     job: &Job<'_>,
     trace: &Path,
     (keep, quiet): (&KeepArgs, bool),
-    whole: &Envelope,
+    whole: &RunId,
 ) -> Result<Option<Referred>> {
     let Some(name) = &job.args.reference else { return Ok(None) };
-    let keep = KeepArgs { part_of: Some(whole.run_id.to_string()), ..keep.clone() };
-    let record = Record {
+    let keep = KeepArgs { part_of: Some(whole.to_string()), ..keep.clone() };
+    let mut replaying = Replaying {
+        schema: REPLAY,
+        noun: "replay",
         verb: "trace replay",
         trace,
-        targets: &[name],
+        targets: vec![name],
+        run_id: run_id(job.seed),
         seed: job.seed,
         steps: 1,
-        what: "reference replay",
+        first: None,
     };
-    let mut head = envelope(REPLAY, run_id(job.seed), &SystemClock);
-    let mut keeping = Keeping::none(record.what);
+    let (keep, mut running) = (keep.keep(), None);
     let mut begin = |start: Start<'_>| {
-        keeping = record.begin(&keep, start, &mut head)?;
+        running = Some(replaying.begin(&keep, start, &[])?);
         Ok(())
     };
     let progress = Progress::new(!quiet);
-    let ear = Ear::new(Wanted::default(), &mut begin, progress, record.what, (0, 1));
+    let ear = Ear::new(Wanted::default(), &mut begin, progress, "reference replay", (0, 1));
     let on = On { target: name, consent: job.args.consent.consent.first(), seed: job.seed };
     let (times, mut played, heard) =
-        Reference::make(job, on, ear).with_context(|| format!("--reference {name}"))?;
+        made(job, on, ear).with_context(|| format!("--reference {name}"))?;
     let interrupted = played.ended.reason == Reason::Cancelled;
     let completion_s = played.ended.elapsed.as_secs_f64();
     let broken = played.broken.take();
     let mut run = None;
-    if let Some(mut replay) = heard.body {
+    if let Some((mut replay, running)) = heard.body.zip(running) {
         replay.run.caveats.extend(caveats(name.as_str(), &played.stack));
         let (file, drive) = (trace.to_owned(), drive_of(&played));
         let body =
             ReplayBody { file, drive, seed: job.seed, reference: None, replay, kernel: None };
-        run = played.recorded(keeping, &Document { envelope: head, body })?;
+        run = played.close(running, body).closed.whole()?;
     }
     if let Some(broken) = broken {
         records::tell_to_make_anew();
@@ -91,42 +92,25 @@ pub fn referred(
     Ok(Some(Referred { times, body, run, interrupted }))
 }
 
-/// The times of a replay on a reference drive.
-pub struct Reference {
-    file: File,
-}
-
-impl Reference {
-    /// Replays the trace at its own times on the reference drive, and keeps when each request was issued and done.
-    fn make(job: &Job<'_>, on: On<'_>, ear: Ear<'_>) -> Result<(Reference, Played, super::Heard)> {
-        let options = ask::of_reference(job.args, &job.options);
-        let file = tempfile::tempfile()
-            .context("cannot make a temporary file for the reference replay")?;
-        let kept = file.try_clone().context("cannot keep the temporary file open")?;
-        let mut keeper = Keeper {
-            ear,
-            writer: ReferenceWriter::new(BufWriter::new(file), "the temporary file"),
-            trouble: None,
-        };
-        let played = job.play(on, &options, None, &mut keeper)?;
-        let Keeper { ear, writer, trouble } = keeper;
-        let heard = ear.finish(&played);
-        if let Some(trouble) = trouble {
-            return Err(trouble.into());
-        }
-        writer.finish()?;
-        Ok((Reference { file: kept }, played, heard))
+/// Replays the trace at its own times on the reference drive, and keeps when each request was issued and done.
+fn made(job: &Job<'_>, on: On<'_>, ear: Ear<'_>) -> Result<(Reference, Played, Heard)> {
+    let options = ask::of_reference(job.args, &job.options);
+    let file =
+        tempfile::tempfile().context("cannot make a temporary file for the reference replay")?;
+    let kept = file.try_clone().context("cannot keep the temporary file open")?;
+    let mut keeper = Keeper {
+        ear,
+        writer: ReferenceWriter::new(BufWriter::new(file), "the temporary file"),
+        trouble: None,
+    };
+    let played = job.play(on, &options, None, &mut keeper)?;
+    let Keeper { ear, writer, trouble } = keeper;
+    let heard = ear.finish(&played);
+    if let Some(trouble) = trouble {
+        return Err(trouble.into());
     }
-
-    /// Reads them from the first on.
-    ///
-    /// # Errors
-    /// When the file cannot be read again.
-    pub fn reader(&mut self) -> Result<ReferenceReader> {
-        let mut file = self.file.try_clone().context("cannot read the temporary file")?;
-        file.rewind().context("cannot read the temporary file")?;
-        Ok(ReferenceReader::new(Box::new(BufReader::new(file)), "the temporary file"))
-    }
+    writer.finish()?;
+    Ok((Reference::new(kept), played, heard))
 }
 
 /// Keeps the times of requests, and lets the ear have them.

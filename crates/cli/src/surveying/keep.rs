@@ -1,19 +1,13 @@
 //! The record of a survey: a step for each part, with the part's run.
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result};
 use block::{Bytes, Nanos};
-use documents::instrument;
-use record::{Run, RunId, RunWriter, Runs};
+use record::{Run, RunId, Runs};
 use serde::{Deserialize, Serialize};
 use survey::body::{LeftOut, Part};
 use survey::parts::Instrument;
 
-use crate::args::PlaceArgs;
-use crate::recording;
-use crate::records;
-
 use super::part::{self, Found};
-use super::subject::Subject;
 
 /// What is asked of a survey, in the form that is recorded.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -47,6 +41,8 @@ pub struct Kept {
     pub left_out: Option<LeftOut>,
 }
 
+documents::decode!(Kept);
+
 /// A turn that is over: what is kept of it, and what it found.
 pub struct Turn {
     /// What is kept.
@@ -55,68 +51,32 @@ pub struct Turn {
     pub found: Option<Found>,
 }
 
-/// A recorded survey that goes on; its lock is held.
-pub struct Resumed {
-    /// Goes on with its record.
-    pub writer: RunWriter,
-    /// What is recorded.
-    pub run: Run,
-    /// What was asked.
-    pub asked: Asked,
-}
-
-/// The recorded survey of this name.
+/// The turns of a recorded survey that are over, with what their runs found.
 ///
 /// # Errors
-/// When there is none that can go on.
-pub fn resumed(runs: &Runs, name: &str, place: &PlaceArgs) -> Result<Resumed> {
-    let id = runs.find(name)?;
-    let (writer, run) = records::resume(runs, &id, instrument::Instrument::Survey, place)?;
-    let asked = toml::from_str(&run.plan).with_context(|| format!("{id}: its plan.toml"))?;
-    Ok(Resumed { writer, run, asked })
+/// When a part's run is gone or not in the form of this version.
+pub fn turns(runs: &Runs, id: &RunId, all: Vec<Kept>, order: &[Instrument]) -> Result<Vec<Turn>> {
+    let turn = |(kept, instrument): (Kept, &Instrument)| {
+        let found = |part: &RunId| {
+            let run = runs.load(part);
+            let run = run.with_context(|| format!("{id}: its part {}", instrument.word()))?;
+            part::of_run(*instrument, &run)
+        };
+        let found = kept.run.as_ref().map(found).transpose()?;
+        Ok(Turn { kept, found })
+    };
+    all.into_iter().zip(order).map(turn).collect()
 }
 
-impl Resumed {
-    /// The turns that are over, with what their runs found.
-    ///
-    /// # Errors
-    /// When `subject` is another drive than the record's, or a part's run is gone or not in the form of this version.
-    pub fn turns(&self, runs: &Runs, subject: &Subject, order: &[Instrument]) -> Result<Vec<Turn>> {
-        let id = &self.run.id;
-        if let Some(difference) = recording::identity_of(&self.run)?.difference(&subject.identity) {
-            bail!(
-                "{}: is not the drive of the record: {difference}; connect that one, name where it is now as TARGET, or begin a new survey",
-                subject.name
-            );
-        }
-        let mut turns = Vec::new();
-        for (step, instrument) in self.run.steps.iter().zip(order) {
-            let kept: Kept = serde_json::from_value(step.figures.clone())
-                .with_context(|| format!("{id}: its steps are not in the form of this version"))?;
-            let found = match &kept.run {
-                Some(part) => {
-                    let run = runs
-                        .load(part)
-                        .with_context(|| format!("{id}: its part {}", instrument.word()))?;
-                    Some(part::of_run(*instrument, &run)?)
-                }
-                None => None,
-            };
-            turns.push(Turn { kept, found });
-        }
-        Ok(turns)
-    }
-
-    /// The run of the part that was being made when the survey was stopped: of the `next` instrument after `turns`. What
-    /// cannot be read cannot be gone on with.
-    ///
-    /// # Errors
-    /// When the runs cannot be listed.
-    pub fn begun(&self, runs: &Runs, turns: &[Turn], next: Instrument) -> Result<Option<Run>> {
-        let verb = next.verb().join(" ");
-        let is_kept = |id: &RunId| turns.iter().any(|turn| turn.kept.run.as_ref() == Some(id));
-        let parts = runs.parts_of(&self.run.id)?.into_iter().filter(|id| !is_kept(id));
-        let mut parts = parts.filter_map(|id| runs.load(&id).ok());
-        Ok(parts.find(|run| run.setup["verb"] == verb.as_str()))
-    }
+/// The run of the part that was being made when the survey `whole` was stopped: of the `next` instrument after `turns`. A run
+/// that cannot be read cannot be resumed.
+///
+/// # Errors
+/// When the runs cannot be listed.
+pub fn begun(runs: &Runs, whole: &RunId, turns: &[Turn], next: Instrument) -> Result<Option<Run>> {
+    let verb = next.verb().join(" ");
+    let is_kept = |id: &RunId| turns.iter().any(|turn| turn.kept.run.as_ref() == Some(id));
+    let parts = runs.parts_of(whole)?.into_iter().filter(|id| !is_kept(id));
+    let mut parts = parts.filter_map(|id| runs.load(&id).ok());
+    Ok(parts.find(|run| run.setup["verb"] == verb.as_str()))
 }

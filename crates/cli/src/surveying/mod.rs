@@ -10,7 +10,9 @@ use std::io::IsTerminal;
 use anyhow::{Context as _, Result};
 use block::{Bytes, Nanos};
 use drives::TargetSpec;
-use record::{Document, Envelope, Run, RunId, State, Summary};
+use record::{Document, Run, RunId, SamplesFormat, State, Summary};
+use runner::instrument::{Outcome, Resumed, Resumption};
+use runner::recorder::{Beginning, Closed, Recorder};
 use survey::body::{self, Body, LeftOut, Setup};
 use survey::parts::{self, Allotted, Instrument, Left, Shown};
 use survey::plan::{Planned, PlannedPart};
@@ -18,15 +20,14 @@ use survey::{Seen, conclude};
 
 use crate::args::{Given, SurveyArgs};
 use crate::consent::{self, Said};
-use crate::envelope::{SystemClock, envelope};
+use crate::envelope::{run_id, seed_of};
 use crate::exit::{self, Exit};
-use crate::keeping::{Beginning, Keeping};
-use crate::verbs::mark::{run_id, seed_of};
+use crate::records::{self, Next};
 use crate::verbs::print_json;
 use crate::verbs::report::page;
-use crate::{engines, live, outputs, recording, records, setup, talk};
+use crate::{engines, live, messages, outputs, recording, setup};
 
-use keep::{Asked, Kept, Resumed, Turn};
+use keep::{Asked, Kept, Turn};
 use subject::Subject;
 
 /// The form of a survey's body.
@@ -51,9 +52,6 @@ const BESIDE_RESUME: [&str; 13] = [
     "force",
 ];
 
-/// What goes on when the record does not.
-const WHAT: &str = "survey";
-
 /// A survey while it is made.
 struct Survey<'a> {
     args: &'a SurveyArgs,
@@ -66,6 +64,8 @@ struct Survey<'a> {
     id: Option<RunId>,
     /// The run of the part that was being made when it was stopped, which is the next one's.
     begun: Option<Run>,
+    /// True when the first part could not be made.
+    is_impossible: bool,
 }
 
 /// Runs the verb; `given` are the flags that the user typed.
@@ -93,8 +93,7 @@ pub fn main(args: &SurveyArgs, given: &Given) -> Result<Exit> {
     }
     survey.consented()?;
     can_report(args)?;
-    let (keeping, envelope) = survey.begun()?;
-    survey.run(keeping, envelope)
+    survey.run(None)
 }
 
 /// Found out before the time that a survey takes: a report that could not be written.
@@ -105,27 +104,92 @@ fn can_report(args: &SurveyArgs) -> Result<()> {
 /// Goes on with a recorded survey at the first part that is not done.
 fn go_on(name: &str, args: &SurveyArgs, given: &Given) -> Result<Exit> {
     records::check_beside_resume(given, &BESIDE_RESUME)?;
-    let runs = recording::runs(&args.record.keep.place)?;
-    let resumed = keep::resumed(&runs, name, &args.record.keep.place)?;
+    let runs = args.record.keep.place.runs()?;
+    let id = runs.find(name)?;
+    let place = &args.record.keep.place;
+    let resumed = records::resume(&runs, &id, documents::instrument::Instrument::Survey, place)?;
+    let plan = toml::from_str(&resumed.run.plan);
+    let asked: Asked = plan.with_context(|| format!("{id}: its plan.toml"))?;
     can_report(args)?;
-    let asked = resumed.asked.clone();
     let target = args.target.clone().unwrap_or_else(|| TargetSpec::of(&asked.target));
     let subject = Subject::of(target, asked.chosen.clone())?;
+    let might_write = asked.may_write;
     // Consent is given anew each time.
     let asked = Asked { may_write: subject.is_not_real() || args.write, ..asked };
-    records::check_write(&resumed.run.id, resumed.asked.may_write, asked.may_write)?;
-    let mut survey = Survey::new(args, asked, subject);
+    records::check_write(&id, might_write, asked.may_write)?;
+    let survey = Survey::new(args, asked, subject);
     survey.consented()?;
-    survey.turns = resumed.turns(&runs, &survey.subject, &survey.order)?;
-    if let Some(next) = survey.order.get(survey.turns.len()) {
-        survey.begun = resumed.begun(&runs, &survey.turns, *next)?;
+    survey.run(Some(resumed))
+}
+
+impl runner::instrument::Instrument for Survey<'_> {
+    type Step = Kept;
+
+    fn schema(&self) -> &'static str {
+        SCHEMA
     }
-    let done = report::number::counted(survey.turns.len(), "part");
-    talk::note(&format!("going on with {} after {done}", resumed.run.id));
-    let Resumed { mut writer, run, .. } = resumed;
-    let now = envelope(SCHEMA, run.id.clone(), &SystemClock);
-    writer.note(recording::RESUMED, &serde_json::to_value(now)?)?;
-    survey.run(Keeping::of(writer, WHAT), run.envelope)
+
+    fn noun(&self) -> &'static str {
+        "survey"
+    }
+
+    fn beginning(&self) -> Result<Beginning> {
+        Ok(Beginning {
+            plan: toml::to_string(&self.asked).context("what is asked has no text form")?,
+            setup: serde_json::json!({
+                "verb": "survey",
+                "target": self.asked.target,
+                "drive": recording::words(&self.subject.identity),
+            }),
+            steps: u32::try_from(self.order.len()).ok(),
+            drive: Some(self.subject.identity.clone()),
+            samples: Some(SamplesFormat::Parquet),
+        })
+    }
+
+    fn resume(&mut self, run: &Run, steps: Vec<Kept>) -> Result<Resumption> {
+        let runs = self.args.record.keep.place.runs()?;
+        self.turns = keep::turns(&runs, &run.id, steps, &self.order)?;
+        if let Some(next) = self.order.get(self.turns.len()) {
+            self.begun = keep::begun(&runs, &run.id, &self.turns, *next)?;
+        }
+        let resumption = Resumption::after(self.turns.len(), "part");
+        Ok(resumption)
+    }
+}
+
+impl runner::instrument::Measure for Survey<'_> {
+    type Body = Body;
+
+    fn measure(&mut self, run_id: &RunId, recorder: &mut Recorder) -> Result<Outcome<Body>> {
+        self.tell(&views::survey::outlook(&self.planned()));
+        self.id = recorder.keeps().then(|| run_id.clone());
+        let mut is_whole = true;
+        while let Some(instrument) = self.order.get(self.turns.len()).copied() {
+            let position = self.turns.len();
+            let turn = self.turn(instrument, position);
+            self.is_impossible = position == 0 && turn.is_err();
+            let Some(turn) = turn? else { break };
+            // A part without a whole record is made again by whoever resumes, and so is what follows it.
+            is_whole &= turn.kept.part.is_none() || turn.kept.run.is_some();
+            if is_whole {
+                recorder.step(position as u32, instrument.word(), &turn.kept, Vec::new());
+            }
+            self.turns.push(turn);
+        }
+        let parts = self.turns.iter().filter_map(|turn| turn.kept.run.clone()).collect();
+        let state = if self.interrupted { State::Interrupted } else { State::Finished };
+        Ok(Outcome { parts, ..Outcome::new(self.body(), state) })
+    }
+
+    fn summary(&self, body: &Body) -> Summary {
+        Summary {
+            verb: "survey".to_owned(),
+            target: self.asked.target.clone(),
+            drive: views::drive(&body.target, &body.stack),
+            headline: views::survey::headline(body),
+        }
+    }
 }
 
 impl<'a> Survey<'a> {
@@ -140,24 +204,8 @@ impl<'a> Survey<'a> {
             interrupted: false,
             id: None,
             begun: None,
+            is_impossible: false,
         }
-    }
-
-    /// A record that is begun.
-    fn begun(&self) -> Result<(Keeping, Envelope)> {
-        let mut envelope = envelope(SCHEMA, run_id(self.asked.seed), &SystemClock);
-        let beginning = Beginning {
-            plan: toml::to_string(&self.asked).context("what is asked has no text form")?,
-            setup: serde_json::json!({
-                "verb": "survey",
-                "target": self.asked.target,
-                "drive": recording::words(&self.subject.identity),
-            }),
-            steps: u32::try_from(self.order.len()).ok(),
-            drives: &[&self.subject.identity],
-        };
-        let keeping = Keeping::begin(&self.args.record.keep, &mut envelope, beginning, WHAT)?;
-        Ok((keeping, envelope))
     }
 
     /// Asks the safety gate before the first part begins, and tells what writing costs. Each part asks it again.
@@ -196,7 +244,7 @@ impl<'a> Survey<'a> {
         let planned = self.planned();
         match self.args.json {
             true => print_json(PLAN_SCHEMA, &planned)?,
-            false => talk::result(&views::survey::plan(&planned))?,
+            false => messages::result(&views::survey::plan(&planned))?,
         }
         Ok(Exit::Done)
     }
@@ -216,28 +264,16 @@ impl<'a> Survey<'a> {
         found.fold(all, |left, found| found.spend(left))
     }
 
-    fn run(mut self, mut keeping: Keeping, mut envelope: Envelope) -> Result<Exit> {
-        self.tell(&views::survey::outlook(&self.planned()));
-        self.id = keeping.keeps().then(|| envelope.run_id.clone());
-        while let Some(instrument) = self.order.get(self.turns.len()).copied() {
-            let position = self.turns.len();
-            let turn = match self.turn(instrument, position) {
-                // Nobody asked for this directory: a virtual drive shows as well what a survey is.
-                Err(error) if position == 0 && self.may_change(&error) => {
-                    drop(keeping);
-                    return self.changed(&error);
-                }
-                turn => turn?,
-            };
-            let Some(turn) = turn else { break };
-            keeping.step(position as u32, instrument.word(), &turn.kept, Vec::new());
-            self.turns.push(turn);
+    fn run(mut self, resumed: Option<Resumed>) -> Result<Exit> {
+        let (keep, seed) = (self.args.record.keep.keep(), self.asked.seed);
+        match runner::instrument::run(&mut self, &keep, run_id(seed), resumed) {
+            // Nobody asked for this directory: a virtual drive shows as well what a survey is.
+            Err(error) if self.is_impossible && self.may_change(&error) => self.changed(&error),
+            ended => {
+                let ended = ended?;
+                self.end(&ended.document, ended.closed)
+            }
         }
-        envelope.parts = self.turns.iter().filter_map(|turn| turn.kept.run.clone()).collect();
-        let document = Document { envelope, body: self.body() };
-        let state = if self.interrupted { State::Interrupted } else { State::Finished };
-        let recorded = keeping.close(&document, state, &self.summary(&document.body));
-        self.end(&document, recorded)
     }
 
     /// True when the target was ours to choose, and cannot be measured.
@@ -250,7 +286,7 @@ impl<'a> Survey<'a> {
     fn changed(self, error: &anyhow::Error) -> Result<Exit> {
         let subject = Subject::embedded(&format!(
             "the current directory cannot be measured ({})",
-            talk::told(error)
+            messages::told(error)
         ))?;
         let asked = Asked {
             target: subject.name.to_string(),
@@ -258,9 +294,7 @@ impl<'a> Survey<'a> {
             may_write: true,
             ..self.asked
         };
-        let survey = Survey::new(self.args, asked, subject);
-        let (keeping, envelope) = survey.begun()?;
-        survey.run(keeping, envelope)
+        Survey::new(self.args, asked, subject).run(None)
     }
 
     /// Lets one instrument work, where it fits; `None` when the user stopped it.
@@ -303,7 +337,7 @@ impl<'a> Survey<'a> {
             return Ok(None);
         }
         if let Some(why) = &made.broken {
-            talk::note(&format!("{} ended early: {why}", instrument.word()));
+            messages::note(&format!("{} ended early: {why}", instrument.word()));
         }
         let command = block::command_line(&words);
         let part = body::Part {
@@ -323,10 +357,10 @@ impl<'a> Survey<'a> {
             return part::of_run(instrument, &run)
                 .map(|found| Some(part::Made::before(found, run.id)));
         }
-        talk::note(&format!("its part {} goes on: {}", instrument.word(), run.id));
+        messages::note(&format!("its part {} goes on: {}", instrument.word(), run.id));
         match part::make(&self.resumption(instrument, &run.id)) {
             Err(error) if !matches!(exit::of(&error), Exit::Refused | Exit::Interrupted) => {
-                talk::note(&format!("{}; so the part begins anew", talk::told(&error)));
+                messages::note(&format!("{}; so the part begins anew", messages::told(&error)));
                 Ok(None)
             }
             made => made.map(Some),
@@ -358,7 +392,7 @@ impl<'a> Survey<'a> {
         }
         Ok(Some(not_made(LeftOut {
             what: format!("{}: {}", instrument.word(), instrument.why()),
-            why: talk::told(&error),
+            why: messages::told(&error),
             remedy: None,
         })))
     }
@@ -463,38 +497,22 @@ impl<'a> Survey<'a> {
         }
     }
 
-    fn summary(&self, body: &Body) -> Summary {
-        Summary {
-            verb: "survey".to_owned(),
-            target: self.asked.target.clone(),
-            drive: views::drive(&body.target, &body.stack),
-            headline: views::survey::headline(body),
-        }
-    }
-
-    fn end(&self, document: &Document<Body>, recorded: Result<Option<RunId>>) -> Result<Exit> {
+    fn end(&self, document: &Document<Body>, closed: Closed) -> Result<Exit> {
         let body = &document.body;
         match self.args.json {
-            true => talk::document(document)?,
+            true => messages::document(document)?,
             false => show(document)?,
         }
         let place = &self.args.record.keep.place;
-        if let Some(id) = recorded? {
-            if !body.interrupted {
-                let place = place.flag();
-                self.tell(&format!("recorded; to see it again: drivescope runs show {id}{place}"));
-            }
-            if let Some(path) = &self.args.report {
-                let bytes = page(id.as_str(), place, path, self.args.force)?;
-                talk::note(&format!(
-                    "the report lies in {} ({})",
-                    path.display(),
-                    report::number::bytes(bytes as f64)
-                ));
-            }
-            if body.interrupted {
-                records::tell_to_go_on("survey", &id, place);
-            }
+        let next = if body.interrupted { Next::Resume("survey") } else { Next::Show };
+        let id = records::end(closed, next, place, self.args.no_progress)?;
+        if let Some((id, path)) = id.zip(self.args.report.as_ref()) {
+            let bytes = page(id.as_str(), place, path, self.args.force)?;
+            messages::note(&format!(
+                "the report lies in {} ({})",
+                path.display(),
+                report::number::bytes(bytes as f64)
+            ));
         }
         let concluded = body.conclusions.iter().any(|said| said.verdict != probe::Verdict::Unknown);
         let is_bad = views::survey::warning(body).is_some();
@@ -508,7 +526,7 @@ impl<'a> Survey<'a> {
     /// Says how it goes, to a person.
     fn tell(&self, text: &str) {
         if !self.args.no_progress && std::io::stderr().is_terminal() {
-            talk::note(text);
+            messages::note(text);
         }
     }
 }
@@ -523,5 +541,5 @@ fn not_made(left_out: LeftOut) -> Turn {
 /// When it cannot be printed.
 pub fn show(document: &Document<Body>) -> Result<()> {
     let answers = views::survey::answers(&document.body, &document.envelope.parts);
-    talk::result(&report::render_answers(&answers, report::Style::default()))
+    messages::result(&report::render_answers(&answers, report::Style::default()))
 }

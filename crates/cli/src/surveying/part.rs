@@ -5,14 +5,14 @@ use anyhow::{Context as _, Result, bail};
 use block::{Bytes, Nanos};
 use clap::{CommandFactory as _, FromArgMatches as _};
 use record::{Run, RunId};
+use runner::recorder::{Closed, document_of};
 use survey::Seen;
 use survey::parts::{Instrument, Left};
 
 use crate::args::{Cli, Given, Verb};
-use crate::keeping::of_record;
 use crate::session::{self, Session};
 use crate::verbs::{mark, probe};
-use crate::{probing, testing};
+use crate::{messages, probing, testing};
 
 /// What a part found.
 pub enum Found {
@@ -55,26 +55,42 @@ pub fn make(words: &[String]) -> Result<Made> {
             let made = mark::begin(args, &given, |session: Session<'_>| {
                 session.make(&|_| Ok(Vec::new()))
             })?;
-            let session::Taken { body, run, broken } = made.take()?;
+            let session::Taken { body, record, broken } = made.take();
+            let run = recorded(record);
             let broken = broken.map(|broken| broken.to_string());
             let interrupted = body.interrupted && broken.is_none();
             Ok(Made { found: Found::Mark(Box::new(body)), run, interrupted, broken })
         }
         Verb::Probe(args) => {
-            let probing::Taken { body, run, broken } = probe::make(args, &given)?.take()?;
+            let probing::Taken { body, record, broken } = probe::make(args, &given)?.take();
+            let run = recorded(record);
             let broken = broken.map(|halt| halt.to_string());
             let interrupted = body.interrupted && broken.is_none();
             Ok(Made { found: Found::Probe(Box::new(body)), run, interrupted, broken })
         }
         Verb::Pts(args) => {
-            let testing::Made { bodies, halt, recorded, .. } = testing::make(args, &given)?;
-            let body = bodies.into_iter().next().context("no test was begun")?;
+            let made = testing::make(args, &given)?;
+            let body = made.bodies().first().context("no test was begun")?.clone();
+            let testing::Made { halt, closed, .. } = made;
             let interrupted = matches!(halt, Some(pts::desk::Halt::Interrupted));
             let broken = halt.filter(|_| !interrupted).map(|halt| halt.to_string());
-            Ok(Made { found: Found::Wsat(Box::new(body)), run: recorded?, interrupted, broken })
+            Ok(Made {
+                found: Found::Wsat(Box::new(body)),
+                run: recorded(closed),
+                interrupted,
+                broken,
+            })
         }
         _ => bail!("{}: is no part of a survey", words.join(" ")),
     }
+}
+
+/// The run of a part, when its record is whole; what the part found counts all the same.
+fn recorded(record: Closed) -> Option<RunId> {
+    record.whole().unwrap_or_else(|error| {
+        messages::note(&messages::told(&error));
+        None
+    })
 }
 
 /// What a recorded part found.
@@ -85,12 +101,12 @@ pub fn of_run(instrument: Instrument, run: &Run) -> Result<Found> {
     let gone = || format!("{}: has not come to its end", run.id);
     Ok(match instrument {
         Instrument::Mark => {
-            Found::Mark(Box::new(of_record(run, session::SCHEMA)?.with_context(gone)?.body))
+            Found::Mark(Box::new(document_of(run, session::SCHEMA)?.with_context(gone)?.body))
         }
         Instrument::Wsat => {
-            Found::Wsat(Box::new(of_record(run, testing::SCHEMA)?.with_context(gone)?.body))
+            Found::Wsat(Box::new(document_of(run, testing::SCHEMA)?.with_context(gone)?.body))
         }
-        _ => Found::Probe(Box::new(of_record(run, probing::SCHEMA)?.with_context(gone)?.body)),
+        _ => Found::Probe(Box::new(document_of(run, probing::SCHEMA)?.with_context(gone)?.body)),
     })
 }
 

@@ -9,7 +9,7 @@ use drives::{Look, TargetSpec};
 use survey::parts::Sort;
 
 use crate::verbs::health;
-use crate::{outputs, talk};
+use crate::{messages, outputs};
 
 /// What a survey reads in one piece: of less there is no rate.
 const SMALLEST: Bytes = Bytes(1 << 20);
@@ -74,7 +74,7 @@ impl Subject {
             Ok(here) if here.sort != Sort::NoMedium && !here.stack.is_memory() => Ok(here),
             Ok(_) => Subject::embedded("the current directory lies in this machine's memory"),
             Err(error) => {
-                Subject::embedded(&format!("the current directory: {}", talk::told(&error)))
+                Subject::embedded(&format!("the current directory: {}", messages::told(&error)))
             }
         }
     }

@@ -8,8 +8,8 @@ use pts::options::Options;
 use report::Style;
 
 use crate::exit::Refused;
+use crate::messages;
 use crate::opening::Writes;
-use crate::talk;
 
 /// What is planned on a target.
 pub struct Planned {
@@ -70,14 +70,14 @@ impl Planned {
 /// When it cannot be shown.
 pub fn agreed(planned: &Planned, json: bool) -> Result<bool> {
     if json {
-        talk::json(&(serde_json::to_string_pretty(&planned.estimate)? + "\n"))?;
+        messages::json(&(serde_json::to_string_pretty(&planned.estimate)? + "\n"))?;
         return Ok(false);
     }
     let text = report::render_listing(&views::pts::plan(&planned.estimate), Style::default());
-    talk::result(&text)?;
+    messages::result(&text)?;
     use std::io::IsTerminal as _;
     if !(std::io::stdin().is_terminal() && std::io::stderr().is_terminal()) {
         return Ok(false);
     }
-    talk::ask("Go on? [y/N] ")
+    messages::ask("Go on? [y/N] ")
 }

@@ -9,7 +9,7 @@ use views::pts::{charts, csv, pages};
 
 use crate::args::PtsOutputArgs;
 use crate::envelope::SystemClock;
-use crate::{drawings, outputs, talk};
+use crate::{drawings, messages, outputs};
 
 /// Writes what the flags ask for into files.
 ///
@@ -32,7 +32,7 @@ pub fn write(
     if let Some(path) = &output.plot {
         let all: Vec<_> = bodies.iter().filter_map(charts::main).collect();
         if all.is_empty() && is_halted {
-            talk::note(&drawings::not_yet(path));
+            messages::note(&drawings::not_yet(path));
             return Ok(());
         }
         if all.is_empty() {

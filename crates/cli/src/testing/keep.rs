@@ -1,134 +1,196 @@
-//! The record of a run of tests: an entry for each part that is whole, with its stretches.
+//! Tests as the runner sees them: an entry for each part that is whole, with its stretches.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use anyhow::{Context as _, Result};
-use block::{Bytes, DriveIdentity, Event, RunSink};
+use block::{Bytes, DriveIdentity, DriveKind, Event, RunSink};
 use documents::Decode as _;
 use engine::Samples;
 use linux::sysfs::Roots;
 use linux::written;
+use pts::body::Body;
+use pts::desk::Halt;
 use pts::kept::{Earlier, Keeper, Kept, Standing};
 use pts::options::{Minute, Options};
+use pts::rig::Rig;
+use pts::run::{Bodies, Ran};
 use pts::window::Written;
-use record::{Document, Envelope, Run, RunId, RunWriter, State, StepEntry, Summary};
-use serde::Serialize;
-use serde_json::{Value, json};
+use record::{Run, RunId, SamplesFormat, State, StepEntry, Summary};
+use runner::instrument::{AnotherDrive, Instrument, Measure, Outcome, Resumption};
+use runner::recorder::{Beginning, Noted, RESUMED, Recorder};
+use serde::{Serialize, Serializer};
+use serde_json::json;
 
-use crate::args::KeepArgs;
-use crate::envelope::{SystemClock, envelope};
 use crate::exit::Refused;
-use crate::keeping::{Beginning, Keeping};
 use crate::live::page;
 use crate::progress::Progress;
-use crate::{recording, talk};
+use crate::{messages, recording};
 
-/// What goes on when the record does not.
-const WHAT: &str = "test";
-
-/// Keeps what tests leave, and shows how they go.
-pub struct PtsRecord {
-    keeping: Keeping,
-    /// What was kept of the part at hand. It counts when it is whole, and so reaches the disk then.
-    part: Vec<Kept>,
-    /// What its stretches wrote.
-    part_bytes: Bytes,
-    position: u32,
-    progress: Progress,
-    /// What stretches wrote in this process, and the most that may be written.
-    written: (Bytes, Option<Bytes>),
+/// Tests on an open drive.
+pub struct Tests<'a> {
+    /// The drive.
+    pub rig: &'a mut dyn Rig,
+    /// Its identity.
+    pub identity: &'a DriveIdentity,
+    /// What is asked for.
+    pub options: &'a Options,
+    /// Verb as the user typed it.
+    pub verb: &'a str,
+    /// Target as the user named it.
+    pub target: &'a str,
+    /// The method of purging, as typed.
+    pub purge: String,
+    /// Form of the single I/Os.
+    pub samples: SamplesFormat,
+    /// Taken by the run.
+    pub progress: Option<Progress>,
+    /// What is kept of a recorded run, and the number of its steps.
+    pub earlier: (Earlier, u32),
+    /// The reason for an early end.
+    pub halt: Option<Halt>,
 }
 
-impl PtsRecord {
-    /// Begins the record, where one is to be kept; completes `envelope` with the drive.
-    ///
-    /// # Errors
-    /// When the place that the user named cannot be written to.
-    pub fn begin(
-        keep: &KeepArgs,
-        envelope: &mut Envelope,
-        options: &Options,
-        setup: Value,
-        identity: &DriveIdentity,
-        progress: Progress,
-    ) -> Result<PtsRecord> {
-        let plan = options.to_toml().context("the plan has no text form")?;
-        let beginning = Beginning { plan, setup, steps: None, drives: &[identity] };
-        let keeping = Keeping::begin(keep, envelope, beginning, WHAT)?;
-        Ok(PtsRecord {
-            keeping,
-            part: Vec::new(),
-            part_bytes: Bytes::ZERO,
-            position: 0,
-            progress,
-            written: (Bytes::ZERO, None),
+/// The bodies of the tests that were run. One is printed without a list.
+pub enum TestBodies {
+    /// Of one test.
+    One(Box<Body>),
+    /// Of none or several.
+    Many(Bodies),
+}
+
+impl TestBodies {
+    /// All of them.
+    pub fn all(&self) -> &[Body] {
+        match self {
+            TestBodies::One(body) => std::slice::from_ref(body),
+            TestBodies::Many(bodies) => &bodies.tests,
+        }
+    }
+}
+
+impl Serialize for TestBodies {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            TestBodies::One(body) => body.serialize(serializer),
+            TestBodies::Many(bodies) => bodies.serialize(serializer),
+        }
+    }
+}
+
+impl Instrument for Tests<'_> {
+    type Step = Vec<Kept>;
+
+    fn schema(&self) -> &'static str {
+        super::SCHEMA
+    }
+
+    fn noun(&self) -> &'static str {
+        "test"
+    }
+
+    fn beginning(&self) -> Result<Beginning> {
+        Ok(Beginning {
+            plan: self.options.to_toml().context("the plan has no text form")?,
+            setup: json!({
+                "verb": self.verb,
+                "target": self.identity.name,
+                "drive": recording::words(self.identity),
+                "purge": self.purge,
+            }),
+            steps: None,
+            drive: Some(self.identity.clone()),
+            samples: Some(self.samples),
         })
     }
 
-    /// Goes on with the record of `run`, of which `earlier` is what counts.
-    ///
-    /// # Errors
-    /// When it cannot be written to.
-    pub fn go_on(
-        mut writer: RunWriter,
-        run: &Run,
-        earlier: &Earlier,
-        progress: Progress,
-    ) -> Result<PtsRecord> {
+    fn another_drive(&self, difference: &AnotherDrive) -> anyhow::Error {
+        Refused(difference.message("(--device)")).into()
+    }
+
+    fn resume(&mut self, run: &Run, steps: Vec<Vec<Kept>>) -> Result<Resumption> {
+        let entries = steps.len();
+        let earlier = earlier(run, steps, self.identity.kind == DriveKind::Virtual);
+        let now = (&*self.rig.written(), self.identity.capacity_bytes);
+        check_unwritten(run, &earlier, now, self.options.minute)?;
         let wholes = earlier.kept.iter().filter(|kept| matches!(kept, Kept::Whole { .. })).count();
         let last = earlier.kept.iter().rev().find_map(|kept| match kept {
             Kept::Whole { what, .. } => Some(what.as_str()),
             _ => None,
         });
-        let after = last.unwrap_or("nothing");
+        let last = last.unwrap_or("nothing");
         let first = match earlier.replay && wholes > 0 {
             true => {
                 "; a virtual drive keeps nothing, so it is first brought to where it was, by the same I/O"
             }
             false => "",
         };
-        talk::note(&format!("going on with {} after {after}, part {wholes}{first}", run.id));
-        let all = run.steps.len();
-        let now = envelope(&run.envelope.schema, run.id.clone(), &SystemClock);
-        let mut circumstances = serde_json::to_value(now)?;
-        circumstances[WHOLE] = earlier.kept.len().into();
-        circumstances[ENTRIES] = all.into();
-        writer.note(recording::RESUMED, &circumstances)?;
-        let keeping = Keeping::of(writer, WHAT);
-        let (part, position) = (Vec::new(), run.steps.len() as u32);
-        let part_bytes = Bytes::ZERO;
-        let written = (Bytes::ZERO, None);
-        Ok(PtsRecord { keeping, part, part_bytes, position, progress, written })
+        let after = format!("{last}, part {wholes}{first}");
+        let more = vec![(WHOLE, earlier.kept.len().into()), (ENTRIES, entries.into())];
+        self.earlier = (earlier, entries as u32);
+        // A part writes to the drive long before it is whole.
+        Ok(Resumption { after, more, noted: Noted::AtOnce })
+    }
+}
+
+impl Measure for Tests<'_> {
+    type Body = TestBodies;
+
+    fn measure(&mut self, _: &RunId, recorder: &mut Recorder) -> Result<Outcome<TestBodies>> {
+        let (earlier, position) = std::mem::take(&mut self.earlier);
+        let mut sink = Sink {
+            recorder,
+            part: Vec::new(),
+            part_bytes: Bytes::ZERO,
+            position,
+            progress: self.progress.take().unwrap_or_else(|| Progress::new(false)),
+            written: Bytes::ZERO,
+            budget: self.options.write_limit().map(|(most, _)| most),
+        };
+        let Ran { bodies, halt } = pts::run::run(self.rig, self.options, earlier, &mut sink)?;
+        sink.write("what is not whole");
+        if halt.is_some() {
+            let written = self.rig.written();
+            if !written.is_empty() {
+                sink.recorder.note(ENDED_EARLY, &written);
+            }
+        }
+        let state = match &halt {
+            None => State::Finished,
+            Some(Halt::Interrupted | Halt::Budget { .. }) => State::Interrupted,
+            Some(_) => State::Broken,
+        };
+        self.halt = halt;
+        let body = match <[Body; 1]>::try_from(bodies) {
+            Ok([one]) => TestBodies::One(Box::new(one)),
+            Err(tests) => TestBodies::Many(Bodies { tests }),
+        };
+        Ok(Outcome::new(body, state))
     }
 
-    /// Shows from now on what is written beside the most that may be.
-    pub fn tell_budget(&mut self, budget: Option<Bytes>) {
-        self.written.1 = budget;
-    }
-
-    /// Keeps what the drive was written when a part was broken off in order: what is written later others wrote.
-    pub fn ended_early(&mut self, written: &[Written]) {
-        self.write("what is not whole");
-        if !written.is_empty() {
-            self.keeping.note(ENDED_EARLY, &json!(written));
+    fn summary(&self, bodies: &TestBodies) -> Summary {
+        Summary {
+            verb: self.verb.to_owned(),
+            target: self.target.to_owned(),
+            drive: recording::words(self.identity),
+            headline: views::pts::headline(bodies.all()),
         }
     }
+}
 
-    /// Ends the record; the run's name when it is whole.
-    ///
-    /// # Errors
-    /// When it is not.
-    pub fn close<B: Serialize>(
-        mut self,
-        document: &Document<B>,
-        state: State,
-        summary: &Summary,
-    ) -> Result<Option<RunId>> {
-        self.write("what is not whole");
-        drop(self.progress);
-        self.keeping.close(document, state, summary)
-    }
+/// Keeps what tests leave, and shows how they go.
+struct Sink<'a> {
+    recorder: &'a mut Recorder,
+    /// What was kept of the part at hand. It counts when it is whole, and so reaches the disk then.
+    part: Vec<Kept>,
+    /// Bytes that its stretches wrote.
+    part_bytes: Bytes,
+    position: u32,
+    progress: Progress,
+    /// Bytes that stretches wrote in this process.
+    written: Bytes,
+    /// The most that may be written.
+    budget: Option<Bytes>,
 }
 
 /// How many stretches, purges and parts counted when a run was gone on with: what came after was made again.
@@ -140,38 +202,37 @@ const ENDED_EARLY: &str = "ended early";
 /// How many steps the record had then.
 const ENTRIES: &str = "steps";
 
-impl PtsRecord {
+impl Sink<'_> {
     /// Writes the part at hand, under a name.
     fn write(&mut self, name: &str) {
         let part = std::mem::take(&mut self.part);
         self.part_bytes = Bytes::ZERO;
         if !part.is_empty() {
-            self.keeping.step(self.position, name, &part, Vec::new());
+            self.recorder.step(self.position, name, &part, Vec::new());
             self.position += 1;
         }
     }
 }
 
-impl RunSink for PtsRecord {
+impl RunSink for Sink<'_> {
     fn event(&mut self, event: &Event) {
         self.progress.event(event);
     }
 }
 
-impl Keeper for PtsRecord {
+impl Keeper for Sink<'_> {
     fn keep(&mut self, kept: &Kept, _: Option<&Samples>) {
         self.part.push(kept.clone());
         match kept {
             Kept::Window { window, .. } => {
-                self.written.0 += Bytes(window.bytes_written);
+                self.written += Bytes(window.bytes_written);
                 self.part_bytes += Bytes(window.bytes_written);
-                // A virtual drive is made anew, and nobody else can write to it.
-                if window.engine != "virtual" && self.keeping.keeps() {
+                // A virtual drive starts over, and nobody else can write to it.
+                if window.engine != "virtual" && self.recorder.keeps() {
                     let so_far = json!({ ENTRIES: self.position, "bytes": self.part_bytes });
-                    self.keeping.note(SO_FAR, &so_far);
+                    self.recorder.note(SO_FAR, &so_far);
                 }
-                let (written, budget) = self.written;
-                let facts = || page::of_window(window, written, budget);
+                let facts = || page::of_window(window, self.written, self.budget);
                 self.progress.tell(|model| model.facts = facts());
             }
             Kept::Purged { test, .. } => self.write(&format!("purge before {}", test.word())),
@@ -189,20 +250,11 @@ impl Keeper for PtsRecord {
     }
 }
 
-/// What `run` holds that can be gone on from.
-///
-/// # Errors
-/// When it is not in the form of this version.
-pub fn earlier(run: &Run, replay: bool) -> Result<Earlier> {
-    let read = |step: &StepEntry| {
-        Vec::<Kept>::decode(step.figures.clone()).with_context(|| {
-            format!("{}: step {} is not in the form of this version", run.id, step.position)
-        })
-    };
-    let all = run.steps.iter().map(read).collect::<Result<Vec<Vec<Kept>>>>()?;
+/// The part of the recorded `run` from which tests can go on; `all` are its steps.
+fn earlier(run: &Run, all: Vec<Vec<Kept>>, replay: bool) -> Earlier {
     let (mut kept, mut from) = (Vec::new(), 0);
     // Each resumption made again what came after the last whole part: of that, the later entries count.
-    for (_, payload) in run.notes.iter().filter(|(kind, _)| kind == recording::RESUMED) {
+    for (_, payload) in run.notes.iter().filter(|(kind, _)| kind == RESUMED) {
         let count = |name: &str| payload[name].as_u64().map(|count| count as usize);
         if let (Some(whole), Some(entries)) = (count(WHOLE), count(ENTRIES)) {
             kept.extend(all.get(from..entries).unwrap_or_default().iter().flatten().cloned());
@@ -212,27 +264,14 @@ pub fn earlier(run: &Run, replay: bool) -> Result<Earlier> {
     }
     kept.extend(all.get(from..).unwrap_or_default().iter().flatten().cloned());
     let earlier = Earlier { kept: kept.into(), replay };
-    Ok(if replay { earlier } else { earlier.up_to_whole() })
-}
-
-/// Asks whether `identity` is the drive of the record.
-///
-/// # Errors
-/// When it is another; nothing has been written then.
-pub fn check_same(run: &Run, identity: &DriveIdentity) -> Result<()> {
-    let Some(difference) = recording::identity_of(run)?.difference(identity) else { return Ok(()) };
-    let refusal = format!(
-        "{}: is not the drive of the record: {difference}; connect that one, name where it is now (--device), or begin a new run",
-        identity.name
-    );
-    Err(Refused(refusal).into())
+    if replay { earlier } else { earlier.up_to_whole() }
 }
 
 /// Asks whether somebody wrote to the drive since the last whole part; `now` is what is counted now.
 ///
 /// # Errors
 /// When more was written than the part that was broken off can have; the run has to begin anew then.
-pub fn check_unwritten(
+fn check_unwritten(
     run: &Run,
     earlier: &Earlier,
     (now, capacity): (&[Written], Bytes),
@@ -256,11 +295,8 @@ pub fn check_unwritten(
         })
     };
     // It was ended in order, and counted then; a later process may have been killed.
-    let last = run
-        .notes
-        .iter()
-        .rev()
-        .find(|(kind, _)| [ENDED_EARLY, recording::RESUMED].contains(&kind.as_str()));
+    let last =
+        run.notes.iter().rev().find(|(kind, _)| [ENDED_EARLY, RESUMED].contains(&kind.as_str()));
     let ended = last.filter(|(kind, _)| kind == ENDED_EARLY);
     let ended = ended.and_then(|(_, then)| Vec::<Written>::decode(then.clone()).ok());
     if let Some(since) = ended.and_then(|then| counted(&then)) {
@@ -277,7 +313,7 @@ pub fn check_unwritten(
         Some((&now.by, now.bytes.checked_sub(then)?))
     });
     let Some((by, since)) = both else {
-        talk::note(
+        messages::note(
             "nobody has counted what the drive was written since: whether others wrote to it meanwhile is not known",
         );
         return Ok(());
@@ -314,7 +350,7 @@ fn written_by_itself(run: &Run, earlier: &Earlier, minute: Minute) -> u64 {
     for (kind, payload) in &run.notes {
         let count = |name: &str| payload[name].as_u64();
         match (kind.as_str(), count(ENTRIES), count("bytes")) {
-            (recording::RESUMED, ..) => process += 1,
+            (RESUMED, ..) => process += 1,
             (SO_FAR, Some(steps), Some(bytes)) if steps >= whole => {
                 told.insert((process, steps), bytes);
             }

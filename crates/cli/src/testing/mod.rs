@@ -5,12 +5,10 @@ mod files;
 mod keep;
 mod visit;
 
-use std::io::IsTerminal;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context as _, Result, anyhow, bail};
-use block::DriveKind;
 use clap::ValueEnum as _;
 use documents::instrument::{Instrument, bodies_of_tests};
 use drives::TargetSpec;
@@ -19,22 +17,21 @@ use pts::body::Body;
 use pts::desk::Halt;
 use pts::kept::Earlier;
 use pts::options::{Limit, Options, Profile, Test};
-use pts::run::{Bodies, Ran};
-use record::{Document, Envelope, Run, RunId, RunWriter, State, Summary};
+use record::{Document, SamplesFormat};
+use runner::instrument::{self, Resumed};
+use runner::recorder::Closed;
 use serde::Serialize;
-use serde_json::json;
 
 use crate::args::{Given, PtsArgs, PtsConsentArgs, PtsOutputArgs, PurgeArgs, TestName};
-use crate::envelope::{SystemClock, envelope};
+use crate::envelope::{run_id, seed_of};
 use crate::exit::{Exit, Refused};
 use crate::live::Showing;
 use crate::opening::{self, Place, Writes};
 use crate::progress::Progress;
-use crate::records;
-use crate::verbs::mark::{run_id, seed_of};
-use crate::{consent, outputs, recording, talk};
+use crate::records::{self, Next};
+use crate::{consent, messages, outputs};
 
-use keep::PtsRecord;
+use keep::{TestBodies, Tests};
 use visit::{Tester, Work};
 
 /// The form of a body of one test, or of several.
@@ -49,7 +46,7 @@ struct Job<'a> {
     args: &'a PtsArgs,
     purge: PurgeArgs,
     /// A recorded run that goes on; its lock is held.
-    resumed: Option<(RunWriter, Run)>,
+    resumed: Option<Resumed>,
 }
 
 /// Flags that may stand beside `--resume`: everything else is in the record.
@@ -85,7 +82,7 @@ pub fn run(test: TestName, target: &TargetSpec, args: &PtsArgs) -> Result<Exit> 
     let planned = ask::estimate(&options, target)?;
     planned.refuse(target, args.consent.write_budget, args.tbw)?;
     if args.plan && target.is_virtual() && !args.output.json {
-        talk::note(
+        messages::note(
             "time is the virtual drive's own: the tests take as long as it takes to compute them",
         );
     }
@@ -169,9 +166,10 @@ fn resumed<'a>(
     records::check_beside_resume(given, &BESIDE_RESUME)?;
     args.output.live.check()?;
     check_outputs(&args.output)?;
-    let runs = recording::runs(&args.keep.place)?;
+    let runs = args.keep.place.runs()?;
     let id = runs.find(name)?;
-    let (writer, run) = records::resume(&runs, &id, Instrument::Tests, &args.keep.place)?;
+    let resumed = records::resume(&runs, &id, Instrument::Tests, &args.keep.place)?;
+    let run = &resumed.run;
     let mut options =
         Options::from_toml(&run.plan).with_context(|| format!("{id}: its plan.toml"))?;
     if args.consent.write_budget.is_some() {
@@ -192,7 +190,7 @@ fn resumed<'a>(
         target,
         options,
         args,
-        resumed: Some((writer, run)),
+        resumed: Some(resumed),
     };
     Ok((job, planned.writes))
 }
@@ -249,13 +247,18 @@ fn options(test: TestName, args: &PtsArgs) -> Result<Options> {
 
 /// What was made, recorded as far as that was possible.
 pub struct Made {
-    /// A body for each test.
-    pub bodies: Vec<Body>,
-    envelope: Envelope,
+    document: Document<TestBodies>,
     /// What ended it early, if anything did.
     pub halt: Option<Halt>,
-    /// The run's name, or why it is not recorded to its end.
-    pub recorded: Result<Option<RunId>>,
+    /// Its record.
+    pub closed: Closed,
+}
+
+impl Made {
+    /// A body for each test.
+    pub fn bodies(&self) -> &[Body] {
+        self.document.body.all()
+    }
 }
 
 impl Job<'_> {
@@ -270,7 +273,7 @@ impl Job<'_> {
         self.on_target(writes, resumed)
     }
 
-    fn on_target(&self, writes: Writes, resumed: Option<(RunWriter, Run)>) -> Result<Made> {
+    fn on_target(&self, writes: Writes, resumed: Option<Resumed>) -> Result<Made> {
         let cancel = Arc::new(AtomicBool::new(false));
         let _orderly = linux::signals::orderly(&cancel);
         let how = &self.args.consent;
@@ -303,9 +306,8 @@ impl Job<'_> {
         &self,
         rig: &mut dyn pts::rig::Rig,
         opened: &opening::Opened<'_>,
-        resumed: Option<(RunWriter, Run)>,
+        resumed: Option<Resumed>,
     ) -> Result<Made> {
-        let identity = &opened.identity;
         let progress = Progress::of(&Showing {
             flags: self.args.output.live,
             is_quiet: self.args.output.no_progress,
@@ -314,89 +316,34 @@ impl Job<'_> {
             target: self.target.as_str(),
         })?;
         progress.tell(|model| model.is_open = true);
-        let progress = progress.once();
-        let (mut record, earlier, envelope) = match resumed {
-            Some((writer, run)) => {
-                let earlier = keep::earlier(&run, identity.kind == DriveKind::Virtual)?;
-                keep::check_same(&run, identity)?;
-                let now = (&*rig.written(), identity.capacity_bytes);
-                keep::check_unwritten(&run, &earlier, now, self.options.minute)?;
-                let envelope = run.envelope.clone();
-                let record = PtsRecord::go_on(writer, &run, &earlier, progress)?;
-                (record, earlier, envelope)
-            }
-            None => {
-                let mut envelope = envelope(SCHEMA, run_id(self.options.seed), &SystemClock);
-                let setup = json!({
-                    "verb": self.verb,
-                    "target": identity.name,
-                    "drive": recording::words(identity),
-                    "purge": self.purge.method.to_string(),
-                });
-                let record = PtsRecord::begin(
-                    &self.args.keep,
-                    &mut envelope,
-                    &self.options,
-                    setup,
-                    identity,
-                    progress,
-                )?;
-                (record, Earlier::default(), envelope)
-            }
+        let keep = self.args.keep.keep();
+        let mut tests = Tests {
+            rig,
+            identity: &opened.identity,
+            options: &self.options,
+            verb: &self.verb,
+            target: self.target.as_str(),
+            purge: self.purge.method.to_string(),
+            samples: keep.samples.unwrap_or(SamplesFormat::Parquet),
+            progress: Some(progress.once()),
+            earlier: (Earlier::default(), 0),
+            halt: None,
         };
-        record.tell_budget(self.options.write_limit().map(|(most, _)| most));
-        let Ran { bodies, halt } = pts::run::run(rig, &self.options, earlier, &mut record)?;
-        if halt.is_some() {
-            record.ended_early(&rig.written());
-        }
-        let state = match &halt {
-            None => State::Finished,
-            Some(Halt::Interrupted | Halt::Budget { .. }) => State::Interrupted,
-            Some(_) => State::Broken,
-        };
-        let summary = Summary {
-            verb: self.verb.clone(),
-            target: self.target.to_string(),
-            drive: recording::words(identity),
-            headline: views::pts::headline(&bodies),
-        };
-        let recorded = match bodies.as_slice() {
-            [one] => record.close(&document(&envelope, one), state, &summary),
-            all => {
-                let all = Bodies { tests: all.to_vec() };
-                record.close(&document(&envelope, &all), state, &summary)
-            }
-        };
-        Ok(Made { bodies, envelope, halt, recorded })
+        let ended = instrument::run(&mut tests, &keep, run_id(self.options.seed), resumed)?;
+        Ok(Made { document: ended.document, halt: tests.halt, closed: ended.closed })
     }
 
     fn end(&self, made: Made) -> Result<Exit> {
-        let Made { bodies, envelope, halt, recorded } = made;
-        let written = files::write(&bodies, &envelope, &self.args.output, halt.is_some());
-        match bodies.as_slice() {
-            [one] => show(&document(&envelope, one), &bodies, self.args.output.json)?,
-            all => {
-                let all = Bodies { tests: all.to_vec() };
-                show(&document(&envelope, &all), &bodies, self.args.output.json)?;
-            }
-        }
-        let place = &self.args.keep.place;
-        if let Some(id) = recorded? {
-            match halt {
-                // Whoever goes on would go beyond it.
-                Some(Halt::Budget { limit: Limit::Rating, .. }) => {}
-                Some(_) => {
-                    records::tell_to_go_on("pts", &id, place);
-                }
-                _ if !self.args.output.json && std::io::stderr().is_terminal() => {
-                    let place = place.flag();
-                    talk::note(&format!(
-                        "recorded; to see it again: drivescope runs show {id}{place}"
-                    ));
-                }
-                _ => {}
-            }
-        }
+        let Made { document, halt, closed } = made;
+        let bodies = document.body.all();
+        let written = files::write(bodies, &document.envelope, &self.args.output, halt.is_some());
+        show(&document, bodies, self.args.output.json)?;
+        let next = match halt {
+            Some(Halt::Budget { limit: Limit::Rating, .. }) => Next::Nothing,
+            Some(_) => Next::Resume("pts"),
+            None => Next::Show,
+        };
+        records::end(closed, next, &self.args.keep.place, self.args.output.json)?;
         written?;
         match halt {
             Some(Halt::Interrupted) => return Ok(Exit::Interrupted),
@@ -411,15 +358,11 @@ impl Job<'_> {
     }
 }
 
-fn document<B: Clone>(envelope: &Envelope, body: &B) -> Document<B> {
-    Document { envelope: envelope.clone(), body: body.clone() }
-}
-
 fn show<B: Serialize>(document: &Document<B>, bodies: &[Body], json: bool) -> Result<()> {
     if json {
-        return talk::document(document);
+        return messages::document(document);
     }
-    talk::result(&views::pts::text(bodies)?)
+    messages::result(&views::pts::text(bodies)?)
 }
 
 /// Prints a recorded run.
@@ -428,7 +371,7 @@ fn show<B: Serialize>(document: &Document<B>, bodies: &[Body], json: bool) -> Re
 /// When it cannot be printed.
 pub fn show_recorded(document: &Document<serde_json::Value>, json: bool) -> Result<()> {
     if json {
-        return talk::document(document);
+        return messages::document(document);
     }
-    talk::result(&views::pts::text(&bodies_of_tests(&document.body)?)?)
+    messages::result(&views::pts::text(&bodies_of_tests(&document.body)?)?)
 }

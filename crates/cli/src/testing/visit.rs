@@ -11,9 +11,9 @@ use linux::purge::read_back::Verdict;
 use pts::rig::{Purged, Rig, TargetRig};
 
 use crate::args::PurgeArgs;
+use crate::messages;
 use crate::opening::{Opened, Visitor};
 use crate::purging;
-use crate::talk;
 use crate::ways::EngineWay;
 
 use super::keep;
@@ -63,14 +63,14 @@ impl<R> Visitor for Tester<'_, '_, R> {
             purging::foresee(args).map_err(|error| {
                 let said = format!(
                     "{}; or add --no-purge, and the drive is tested as it is",
-                    talk::told(&error)
+                    messages::told(&error)
                 );
                 error.context(said)
             })?;
         }
         let mut purger = |target: &mut dyn IoPath| -> Result<Purged, String> {
             let made = purging::held(args, (target, opened.permit), (seed, cancel));
-            let (method, outcome) = made.map_err(|error| talk::told(&error))?;
+            let (method, outcome) = made.map_err(|error| messages::told(&error))?;
             let verdict = outcome.verdict();
             Ok(Purged {
                 method: method.to_string(),

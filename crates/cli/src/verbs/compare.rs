@@ -1,53 +1,43 @@
-//! `drivescope compare`: recorded runs, documents and targets, held against each other.
+//! `drivescope compare`: recorded runs, documents and targets, compared with each other.
 
-use std::collections::BTreeSet;
-use std::fs;
-use std::path::Path;
-use std::thread;
+mod sides;
+mod turns;
 
-use anyhow::{Context as _, Result, anyhow, bail};
-use documents::Decode as _;
-use drives::TargetSpec;
-use mark::compare::{
-    Comparison, Measured, RunLatencies, Side, SideSession, Verdict, compare, letter, of_sessions,
-};
-use mark::{Body, Options};
-use record::{Document, Envelope, Integrity, RunId};
+use anyhow::{Context as _, Result, bail};
+use clap::FromArgMatches as _;
+use documents::instrument::{self, COMPARISON};
+use mark::compare::{Comparison, Measured, Side, Verdict, compare};
+use record::{Document, Run, RunId, State, Summary};
 use report::{RateUnit, Style};
-use serde_json::json;
-use stats::Design;
-use workload::plan::Plan;
-use workload::rng::Rng;
+use runner::instrument::{Instrument, Outcome, Resumed, Resumption, Running};
+use runner::recorder::{Beginning, Noted};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-use crate::args::{
-    CompareArgs, ConsentArgs, Given, LiveArgs, LoadArgs, OutputArgs, PlaceArgs, TargetArgs,
-    values_of,
-};
-use crate::envelope::arguments;
-use crate::exit::{Exit, Refused};
-use crate::measure::Job;
-use crate::recording::{self, Course};
-use crate::session::{self, Made, Session};
-use crate::setup::Setup;
-use crate::turns::{Turn, Turns};
-use crate::verbs::mark::{SIZE, default_size, options, run_id, seed_of};
+use crate::args::{Cli, CompareArgs, Given, KeepArgs, LoadArgs, Verb};
+use crate::envelope::{run_id, seed_of};
+use crate::exit::Exit;
+use crate::session::Taken;
 use crate::verbs::print_json;
-use crate::{consent, recorded, records, talk, whose};
+use crate::{args, messages, records, session};
 
-/// The form of what this verb prints as JSON.
-const SCHEMA: &str = "drivescope.comparison/1";
-/// Most single I/Os kept of a run, when they are kept.
-const SAMPLES_MAX: u64 = 1_000_000;
+use sides::{Found, differ, find, measured, side};
+use turns::{Begun, Live};
+
 /// Flags that say how targets are measured, beside those of the load.
 const HOW: [&str; 5] = ["size", "span", "engine", "buffered", "cpus"];
-/// The kind of the note by which runs that were measured in turns know each other.
-const BLOCKS: &str = "blocks";
+
+/// Flags that may stand beside `--resume`: everything else is in the record.
+const BESIDE_RESUME: [&str; 5] = ["resume", "runs_dir", "json", "mib", "no_progress"];
 
 /// Runs the verb; `given` are the flags that the user typed.
 ///
 /// # Errors
 /// When a side is nothing that can be compared, or what makes a measurement impossible.
 pub fn main(args: &CompareArgs, given: &Given) -> Result<Exit> {
+    if let Some(name) = &args.record.resume {
+        return resume(name, args, given);
+    }
     args.load.check()?;
     let found: Vec<Found> =
         args.sides.iter().map(|side| find(side, args)).collect::<Result<_>>()?;
@@ -60,70 +50,256 @@ pub fn main(args: &CompareArgs, given: &Given) -> Result<Exit> {
         );
     }
     differ(&found.iter().filter_map(Found::side).collect::<Vec<&Side>>())?;
-    let measured = measure(args, &live)?;
-    let mut made: Vec<Made> = Vec::new();
-    let mut sides: Vec<(Side, Body, Option<RunLatencies>)> = Vec::new();
-    let mut measured = measured.into_iter();
-    for (name, found) in args.sides.iter().zip(found) {
-        match found {
-            Found::Recorded(side, body, latencies) => sides.push((side, *body, latencies)),
-            Found::Target => {
-                let (one, blocks) = measured.next().context("a side was not measured")?;
-                let is_run = !args.record.no_record;
-                let side = side(name.as_str(), &one.document, is_run, Some(blocks));
-                sides.push((side, one.document.body.clone(), Some(one.latencies().clone())));
-                made.push(one);
-            }
-        }
-    }
-    let sides: Vec<Measured<'_>> = (sides.iter())
-        .map(|(side, body, latencies)| Measured {
-            side: side.clone(),
-            body,
-            latencies: latencies.as_ref(),
-        })
-        .collect();
-    let comparison = compare(&sides, args.margin, args.session_offset);
-    if args.json {
-        print_json(SCHEMA, &comparison)?;
-    } else {
-        let rate = if args.mib { RateUnit::Mib } else { RateUnit::Mb };
-        let sheet = views::compare::sheet(&comparison);
-        talk::result(&report::render_sheet(&sheet, Style { rate, ..Style::default() }))?;
-    }
-    let mut exit = answer(&comparison, args.tolerance);
-    // What a comparison of the same sides is made with later.
-    let mut names: Vec<String> = args.sides.iter().map(TargetSpec::to_string).collect();
-    for (one, side) in made.into_iter().zip(live) {
-        let id = one.id().map(ToString::to_string);
-        // What a mark's numbers are worth by themselves is not asked here.
-        if one.end()? == Exit::Interrupted {
-            exit = Exit::Interrupted;
-        }
-        names[side] = id.unwrap_or_default();
-    }
-    let are_recorded = names.iter().all(|name| !name.is_empty());
-    if exit == Exit::Interrupted && are_recorded {
-        tell_to_compare(&names, &args.record.place);
-    }
-    Ok(exit)
+    let seed = seed_of(args.load.seed)?;
+    let live = turns::prepared(args, seed, &live);
+    Comparing { args, found, seed, id: run_id(seed), live, begun: Vec::new() }.run(None)
 }
 
-/// Tells what to do when the sides of a comparison that was stopped have come to their ends.
-fn tell_to_compare(names: &[String], place: &PlaceArgs) {
-    let mut words = vec!["drivescope".to_owned(), "compare".to_owned()];
-    words.extend_from_slice(names);
-    for (flag, value) in
-        values_of(&arguments(), &["margin", "tolerance", "session-offset", "json", "mib"])
-    {
-        words.push(format!("--{flag}"));
-        words.extend(Some(value).filter(|_| !["json", "mib"].contains(&flag)));
+/// Resumes the comparison of this name.
+fn resume(name: &str, args: &CompareArgs, given: &Given) -> Result<Exit> {
+    records::check_beside_resume(given, &BESIDE_RESUME)?;
+    let place = &args.record.keep.place;
+    let runs = place.runs()?;
+    let id = runs.find(name)?;
+    let resumed = records::resume(&runs, &id, instrument::Instrument::Comparison, place)?;
+    let Setup { seed, live, .. } = serde_json::from_value(resumed.run.setup.clone())
+        .with_context(|| format!("{id}: its setup.json is not one of this version"))?;
+    let mut then = arguments_of(&resumed.run)?;
+    (then.json, then.mib, then.no_progress) = (args.json, args.mib, args.no_progress);
+    then.record.keep = KeepArgs { place: place.clone(), ..then.record.keep };
+    let is_live = |index| live.iter().any(|side| side.index == index);
+    let find = |(index, side)| if is_live(index) { Ok(Found::Target) } else { find(side, &then) };
+    let found = then.sides.iter().enumerate().map(find).collect::<Result<Vec<Found>>>()?;
+    let mut begun = Vec::new();
+    for side in &live {
+        begun.push(match runs.load(&side.run) {
+            Err(_) => Begun::New,
+            Ok(run) if run.state == State::Finished => Begun::Ended(Box::new(run)),
+            Ok(_) => {
+                let (writer, run) = runs.resume(&side.run)?;
+                Begun::Resumed(Box::new(Resumed { writer, run }))
+            }
+        });
     }
-    talk::note(&format!("and then: {}{}", block::command_line(&words), place.flag()));
-    talk::note(
-        "sides that go on one by one are not measured in turns, which tells less; to measure them in turns, give the \
-         same command again",
-    );
+    Comparing { args: &then, found, seed, id, live, begun }.run(Some(resumed))
+}
+
+/// The flags by which a comparison was begun.
+fn arguments_of(run: &Run) -> Result<Box<CompareArgs>> {
+    let words = &run.envelope.arguments;
+    let matches = args::command().no_binary_name(true).try_get_matches_from(words);
+    match matches.and_then(|matches| Cli::from_arg_matches(&matches)).map(|cli| cli.verb) {
+        Ok(Verb::Compare(args)) => Ok(args),
+        _ => bail!("{}: the command that it began with is not one of this version", run.id),
+    }
+}
+
+/// One comparison.
+struct Comparing<'a> {
+    args: &'a CompareArgs,
+    /// The sides in the order named.
+    found: Vec<Found>,
+    seed: u64,
+    id: RunId,
+    /// The sides that are measured.
+    live: Vec<Live>,
+    /// How far each of those is; empty when all are measured from their beginning.
+    begun: Vec<Begun>,
+}
+
+/// Setup of its record.
+#[derive(Serialize, Deserialize)]
+struct Setup {
+    verb: String,
+    target: String,
+    drive: String,
+    seed: u64,
+    live: Vec<Live>,
+}
+
+impl Comparing<'_> {
+    /// The names of all sides.
+    fn target(&self) -> String {
+        let names: Vec<&str> = self.args.sides.iter().map(|side| side.as_str()).collect();
+        names.join(" ")
+    }
+
+    fn run(mut self, resumed: Option<Resumed>) -> Result<Exit> {
+        let mut ends = Ends::default();
+        let mut running = None;
+        let mut live = std::mem::take(&mut self.live);
+        let mut sides = Vec::new();
+        if !live.is_empty() {
+            let plan = turns::plan(self.args, &live, self.seed)?;
+            let mut keep = self.args.record.keep.clone();
+            let mut whole = Whole { comparing: &self, plan: plan.to_toml()?, live: &live };
+            let open =
+                runner::instrument::open(&mut whole, &keep.keep(), self.id.clone(), resumed)?;
+            keep.no_record |= !open.recorder.keeps();
+            keep.part_of = open.recorder.keeps().then(|| self.id.to_string());
+            running = Some(open);
+            let mut begun = std::mem::take(&mut self.begun).into_iter();
+            let begun = live.drain(..).map(|side| (side, begun.next().unwrap_or(Begun::New)));
+            let (mut ended, mut rest) = (Vec::new(), Vec::new());
+            for (side, begun) in begun {
+                match begun {
+                    Begun::Ended(run) => ended.push((side.index, run)),
+                    begun => rest.push((side, begun)),
+                }
+            }
+            let places: Vec<usize> = rest.iter().map(|(side, _)| side.index).collect();
+            let made = turns::measure(self.args, rest, (&plan, self.seed), (&self.id, &keep))?;
+            for (index, run) in ended {
+                let document = session::of_record(&run)?.context("a side without a result")?;
+                ends.parts.push((index, run.id.clone()));
+                let name = self.args.sides[index].as_str();
+                sides.push((index, measured(name, &run, document)));
+            }
+            for (index, made) in places.into_iter().zip(made) {
+                ends.parts.extend(made.id().map(|id| (index, id.clone())));
+                let name = self.args.sides[index].as_str();
+                let blocks = Some(self.id.to_string());
+                let side = side(name, made.document(), !keep.no_record, blocks);
+                let latencies = Some(made.latencies().clone());
+                let Taken { body, record, broken } = made.take();
+                ends.failure = ends.failure.or(record.failure);
+                ends.interrupted |= body.interrupted && broken.is_none();
+                ends.broken = ends.broken.or(broken.map(Into::into));
+                sides.push((index, Found::Recorded(side, Box::new(body), latencies)));
+            }
+        }
+        for (index, found) in sides {
+            self.found[index] = found;
+        }
+        self.end(running, ends)
+    }
+
+    /// Compares, closes the record, shows.
+    fn end(self, running: Option<Running>, ends: Ends) -> Result<Exit> {
+        let Comparing { args, found, .. } = &self;
+        let measured = found.iter().map(|found| match found {
+            Found::Recorded(side, body, latencies) => {
+                Ok(Measured { side: side.clone(), body, latencies: latencies.as_ref() })
+            }
+            Found::Target => bail!("a side was not measured"),
+        });
+        let measured = measured.collect::<Result<Vec<Measured<'_>>>>()?;
+        let comparison = compare(&measured, args.margin, args.session_offset);
+        let exit = answer(&comparison, args.tolerance);
+        let Some(running) = running else {
+            show_or_print(&comparison, args)?;
+            return Ok(exit);
+        };
+        let state = match (&ends.broken, ends.interrupted) {
+            (Some(_), _) => State::Broken,
+            (None, true) => State::Interrupted,
+            (None, false) => State::Finished,
+        };
+        let mut parts = ends.parts;
+        parts.sort_by_key(|(index, _)| *index);
+        let parts = parts.into_iter().map(|(_, id)| id).collect();
+        let outcome = Outcome { parts, ..Outcome::new(comparison, state) };
+        let ended = running.close(outcome, |document| Summary {
+            verb: "compare".to_owned(),
+            target: self.target(),
+            drive: drives_of(&document.body),
+            headline: views::compare::headline(&document.body),
+        });
+        match args.json {
+            true => messages::document(&ended.document)?,
+            false => show(&ended.document, args.mib)?,
+        }
+        let next =
+            if ends.interrupted { records::Next::Resume("compare") } else { records::Next::Show };
+        records::end(ended.closed, next, &args.record.keep.place, args.json)?;
+        match ends.broken.or(ends.failure) {
+            Some(error) => Err(error),
+            None if ends.interrupted => Ok(Exit::Interrupted),
+            None => Ok(exit),
+        }
+    }
+}
+
+/// How the measured sides ended.
+#[derive(Default)]
+struct Ends {
+    interrupted: bool,
+    broken: Option<anyhow::Error>,
+    /// Why the record of one is not whole.
+    failure: Option<anyhow::Error>,
+    /// Their runs.
+    parts: Vec<(usize, RunId)>,
+}
+
+/// A comparison as the runner sees it.
+struct Whole<'a> {
+    comparing: &'a Comparing<'a>,
+    plan: String,
+    live: &'a [Live],
+}
+
+impl Instrument for Whole<'_> {
+    type Step = Value;
+
+    fn schema(&self) -> &'static str {
+        COMPARISON
+    }
+
+    fn noun(&self) -> &'static str {
+        "comparison"
+    }
+
+    fn beginning(&self) -> Result<Beginning> {
+        let setup = Setup {
+            verb: "compare".to_owned(),
+            target: self.comparing.target(),
+            drive: self.comparing.target(),
+            seed: self.comparing.seed,
+            live: self.live.to_vec(),
+        };
+        Ok(Beginning {
+            plan: self.plan.clone(),
+            setup: serde_json::to_value(setup)?,
+            steps: None,
+            // Each side has its own.
+            drive: None,
+            samples: None,
+        })
+    }
+
+    fn resume(&mut self, _: &Run, _: Vec<Value>) -> Result<Resumption> {
+        let is_over = |begun: &&Begun| matches!(begun, Begun::Ended(_));
+        let over = self.comparing.begun.iter().filter(is_over).count();
+        let resumption = Resumption::after(over, "side");
+        Ok(Resumption { noted: Noted::AtOnce, ..resumption })
+    }
+}
+
+/// The drives of all sides.
+fn drives_of(comparison: &Comparison) -> String {
+    let drives: Vec<&str> = comparison.sides.iter().map(|side| side.drive.as_str()).collect();
+    drives.join(", ")
+}
+
+fn show_or_print(comparison: &Comparison, args: &CompareArgs) -> Result<()> {
+    if args.json {
+        return print_json(COMPARISON, comparison);
+    }
+    print(comparison, args.mib)
+}
+
+/// Prints a comparison.
+///
+/// # Errors
+/// When it cannot be printed.
+pub fn show(document: &Document<Comparison>, mib: bool) -> Result<()> {
+    print(&document.body, mib)
+}
+
+fn print(comparison: &Comparison, mib: bool) -> Result<()> {
+    let rate = if mib { RateUnit::Mib } else { RateUnit::Mb };
+    let sheet = views::compare::sheet(comparison);
+    messages::result(&report::render_sheet(&sheet, Style { rate, ..Style::default() }))
 }
 
 fn answer(comparison: &Comparison, tolerance: Option<f64>) -> Exit {
@@ -134,281 +310,4 @@ fn answer(comparison: &Comparison, tolerance: Option<f64>) -> Exit {
         true => Exit::No,
         false => Exit::Done,
     }
-}
-
-/// What a name leads to.
-enum Found {
-    /// A result that is there, with the latencies of its runs where they were kept.
-    Recorded(Side, Box<Body>, Option<RunLatencies>),
-    /// Something to measure.
-    Target,
-}
-
-impl Found {
-    fn side(&self) -> Option<&Side> {
-        match self {
-            Found::Recorded(side, ..) => Some(side),
-            Found::Target => None,
-        }
-    }
-}
-
-/// Refuses a run that is compared with itself.
-fn differ(sides: &[&Side]) -> Result<()> {
-    let mut runs = BTreeSet::new();
-    for id in sides.iter().filter_map(|side| side.run_id.as_ref()) {
-        if !runs.insert(id) {
-            bail!("{id}: is on more than one side, and a run equals itself; name another");
-        }
-    }
-    Ok(())
-}
-
-fn find(side: &TargetSpec, args: &CompareArgs) -> Result<Found> {
-    let TargetSpec::Path(name) = side else { return Ok(Found::Target) };
-    // Where runs are recorded it is a directory, too, which nobody means to measure.
-    if name.parse::<RunId>().is_ok() {
-        return of_run(name, args);
-    }
-    let path = Path::new(name);
-    let is_list = name.contains(',') && name.split(',').all(|part| !part.is_empty());
-    if is_list && !path.exists() {
-        return in_sessions(name, args);
-    }
-    match fs::metadata(path) {
-        Ok(meta) if meta.is_file() && is_document(path) => document(name, path),
-        Ok(_) => Ok(Found::Target),
-        Err(_) => of_run(name, args),
-    }
-}
-
-/// A side of several recorded sessions, with commas between them.
-fn in_sessions(name: &str, args: &CompareArgs) -> Result<Found> {
-    let (mut sides, mut bodies) = (Vec::new(), Vec::new());
-    for part in name.split(',') {
-        match find(&TargetSpec::of(part), args)? {
-            Found::Recorded(side, body, _) => {
-                sides.push(side);
-                bodies.push(*body);
-            }
-            Found::Target => bail!(
-                "{part} is a target; expected a recorded run or document, as each session of {name}\n\
-                 hint: name a target as a side of its own"
-            ),
-        }
-    }
-    differ(&sides.iter().collect::<Vec<_>>())?;
-    let session = |side: &Side| SideSession { name: side.name.clone(), date: side.date.clone() };
-    let sessions = sides.iter().map(session).collect();
-    let first = sides.into_iter().next().context("a side without a session")?;
-    let body = of_sessions(&bodies).context("a side without a session")?;
-    let side = Side { name: name.to_owned(), run_id: None, blocks: None, sessions, ..first };
-    Ok(Found::Recorded(side, Box::new(body), None))
-}
-
-/// A file that is called so is one, whatever is in it: nobody means to measure it.
-fn is_document(path: &Path) -> bool {
-    path.extension().is_some_and(|end| end == "json") || whose::is_document(path)
-}
-
-fn document(name: &str, path: &Path) -> Result<Found> {
-    let (form, value) = recorded::read(name, path)?;
-    if form != session::SCHEMA {
-        bail!(
-            "{name}: has the form {form}; what `drivescope mark --json` prints is {}",
-            session::SCHEMA
-        );
-    }
-    let document: Document<Body> = Document::decode(value)
-        .with_context(|| format!("{name}: is no whole {}", session::SCHEMA))?;
-    if !document.body.has_numbers() {
-        bail!("{name}: {NO_NUMBERS}");
-    }
-    Ok(Found::Recorded(side(name, &document, false, None), Box::new(document.body), None))
-}
-
-/// Why there is nothing to hold against another.
-const NO_NUMBERS: &str = "was stopped before a run of it counted, so it has no number";
-
-fn of_run(name: &str, args: &CompareArgs) -> Result<Found> {
-    let runs = recording::runs(&args.record.place)?;
-    let id = runs.find(name).with_context(|| {
-        format!(
-            "{name}: is no target, no file and no recorded run (drivescope runs list shows those)"
-        )
-    })?;
-    let run = runs.load(&id)?;
-    if let Integrity::Altered(files) = runs.verify(&id)? {
-        bail!(
-            "{id}: is not what was recorded ({}), so nothing can be held against it",
-            files.join(", ")
-        );
-    }
-    let document = session::of_record(&run)?
-        .ok_or_else(|| records::without_result(&run, &runs, &args.record.place))?;
-    // Before another side is measured for nothing.
-    if !document.body.has_numbers() {
-        bail!("{id}: {NO_NUMBERS}; {}", records::how_to_go_on(&run, &args.record.place));
-    }
-    // What was gone on with was no longer measured in turns with the other.
-    let is_whole = !run.notes.iter().any(|(kind, _)| kind == recording::RESUMED);
-    let note = run.notes.iter().find(|(kind, _)| kind == BLOCKS).filter(|_| is_whole);
-    let blocks = note.and_then(|(_, note)| Some(note["comparison"].as_str()?.to_owned()));
-    // However it was named: the last run is another one tomorrow.
-    let side = side(id.as_str(), &document, true, blocks);
-    Ok(Found::Recorded(side, Box::new(document.body), recording::latencies(&run)))
-}
-
-/// `blocks` names the measurement in turns that it was part of.
-fn side(name: &str, document: &Document<Body>, is_run: bool, blocks: Option<String>) -> Side {
-    let Envelope { run_id, date, .. } = &document.envelope;
-    Side {
-        name: name.to_owned(),
-        run_id: is_run.then(|| run_id.to_string()),
-        date: Some(date.clone()),
-        drive: views::drive(&document.body.target, &document.body.stack),
-        blocks,
-        sessions: Vec::new(),
-    }
-}
-
-/// Measures the `live` ones of the sides in turns; each with the name that their runs know each other by.
-fn measure(args: &CompareArgs, live: &[usize]) -> Result<Vec<(Made, String)>> {
-    if live.is_empty() {
-        return Ok(Vec::new());
-    }
-    let seed = seed_of(args.load.seed)?;
-    let comparison = run_id(seed).to_string();
-    let runs = runs_of_each(args, live.len(), options(&args.load, seed, true).plan().steps.len());
-    let plan = plan_of(args, seed, true, runs)?;
-    // Before the other side is begun: a comparison takes no consent.
-    if plan_of(args, seed, false, runs)?.alters() {
-        for name in live.iter().map(|&side| args.sides[side].as_str()) {
-            if fs::metadata(name).is_ok_and(|meta| !meta.is_dir()) {
-                return Err(Refused(format!(
-                    "{name}: the plan writes, and a comparison only reads what is there; mark each by itself with {}, and \
-                     compare the two runs",
-                    consent::flags_for(name)
-                ))
-                .into());
-            }
-        }
-    }
-    let blocks = plan.schedule.runs.saturating_add(args.load.discard_first);
-    let names: Vec<String> = live.iter().map(|&side| args.sides[side].to_string()).collect();
-    let turns = Turns::among(&names, seed, blocks, !args.no_progress);
-    let Some(first) = turns.first() else { return Ok(Vec::new()) };
-    let _orderly = linux::signals::orderly(&first.cancel());
-    let one = |turn: &Turn, side: usize| {
-        let _leaving = Leaving(turn);
-        turn.prepare();
-        let made = alone(args, side, (seed, runs), &comparison, turn);
-        turn.leave(made.is_err());
-        made
-    };
-    let made: Vec<Result<Made>> = thread::scope(|scope| {
-        let begun: Vec<_> = turns
-            .iter()
-            .zip(live)
-            .map(|(turn, &side)| scope.spawn(move || one(turn, side)))
-            .collect();
-        let ended = begun.into_iter().map(|thread| thread.join());
-        ended
-            .map(|ended| ended.unwrap_or_else(|_| Err(anyhow!("a measurement ended badly"))))
-            .collect()
-    });
-    made.into_iter().map(|made| Ok((made?, comparison.clone()))).collect()
-}
-
-/// Runs of each test: as many as are asked for, or the fewest blocks in which all tests of all pairs can be told apart
-/// together. Six have intervals, but of eight tests they leave each undecided, however far the sides are apart.
-fn runs_of_each(args: &CompareArgs, live: usize, tests: usize) -> u32 {
-    let pairs = live * live.saturating_sub(1) / 2;
-    let fewest = Design::Blocks.fewest_runs(tests * pairs);
-    let usual = u32::try_from(fewest).unwrap_or(u32::MAX).max(Options::RUNS);
-    if let Some(asked) = args.load.runs {
-        if pairs > 0 && asked < usual {
-            talk::note(&format!(
-                "with fewer than {usual} runs of each, not all of {} can be faster or slower at 98% together",
-                report::number::counted(tests * pairs, "comparison")
-            ));
-        }
-        return asked;
-    }
-    usual
-}
-
-fn plan_of(args: &CompareArgs, seed: u64, may_write: bool, runs: u32) -> Result<Plan> {
-    let plan = Options { runs, ..options(&args.load, seed, may_write) }.plan();
-    plan.check()?;
-    Ok(plan)
-}
-
-/// Leaves also when the measurement panics: the others would wait for ever.
-struct Leaving<'a>(&'a Turn);
-
-impl Drop for Leaving<'_> {
-    fn drop(&mut self) {
-        self.0.leave(thread::panicking());
-    }
-}
-
-/// One side as it is measured alone, but for the turns that it takes.
-fn alone(
-    args: &CompareArgs,
-    side: usize,
-    (seed, runs): (u64, u32),
-    comparison: &str,
-    turn: &Turn,
-) -> Result<Made> {
-    let named = &args.sides[side];
-    let target = TargetArgs {
-        anyway: true,
-        target: named.clone(),
-        size: args.size,
-        span: args.span,
-        engine: args.engine,
-        iopoll: false,
-        buffered: args.buffered,
-        no_cow: args.no_cow,
-        cpus: args.cpus.clone(),
-        consent: ConsentArgs::default(),
-    };
-    let output = OutputArgs {
-        json: args.json,
-        mib: args.mib,
-        no_progress: true,
-        live: LiveArgs::default(),
-        samples: None,
-        samples_max: SAMPLES_MAX,
-        force: false,
-    };
-    // Two virtual drives of one kind are two drives, unless they are named as one.
-    let own = Rng::for_path(seed, &[side as u64]).next_u64();
-    let is_drawn = named.as_virtual().is_some_and(|spec| !spec.has_seed());
-    let drive_seed = is_drawn.then_some(own);
-    let run_id: RunId = run_id(own);
-    let default_size = default_size(&args.load);
-    let job = Job {
-        target: &target,
-        plan: &|may_write| plan_of(args, seed, may_write, runs),
-        default_size,
-        default_span: Some(SIZE),
-        run_id: run_id.as_str(),
-        drive_seed,
-        trace_cap: output.trace_cap(&args.record),
-        turn: Some(turn),
-    };
-    let file_bytes = target.size.unwrap_or(default_size);
-    let setup = Setup::new("compare", &target, file_bytes, drive_seed, &args.record, &output);
-    let session = Session {
-        job: &job,
-        run_id: run_id.clone(),
-        setup,
-        course: Course::New,
-        keep: &args.record,
-        output: &output,
-    };
-    let note = json!({ "comparison": comparison, "side": letter(side) });
-    session.make(&|_| Ok(vec![(BLOCKS, note.clone())]))
 }

@@ -11,8 +11,8 @@ use serde::Serialize;
 
 use crate::args::DevicesArgs;
 use crate::exit::Exit;
+use crate::messages;
 use crate::probing::originals;
-use crate::talk;
 use crate::verbs::print_json;
 
 #[derive(Serialize)]
@@ -51,7 +51,7 @@ pub fn main(args: &DevicesArgs) -> Result<Exit> {
         };
         let devices: Vec<_> = devices.iter().map(|device| (device, flags(device))).collect();
         let listing = views::devices::listing(&devices);
-        talk::result(&report::render_listing(&listing, Style::default()))?;
+        messages::result(&report::render_listing(&listing, Style::default()))?;
     }
     Ok(Exit::Done)
 }

@@ -10,7 +10,7 @@ use crate::args::ExplainArgs;
 use crate::envelope::arguments;
 use crate::exit::Exit;
 use crate::inputs;
-use crate::talk;
+use crate::messages;
 use crate::verbs::print_json;
 
 /// The form of what this verb prints as JSON.
@@ -34,7 +34,7 @@ pub fn main(args: &ExplainArgs) -> Result<Exit> {
             let why = explained.equivalent.differs.join("; ");
             format!("{}: there is no plan of this: {why}", said(&args.command))
         })?;
-        talk::plain(&plan.to_toml()?)?;
+        messages::plain(&plan.to_toml()?)?;
     } else if args.json {
         print_json(SCHEMA, &explained)?;
     } else {
@@ -48,7 +48,7 @@ pub fn main(args: &ExplainArgs) -> Result<Exit> {
             commands.insert(at, format!("drivescope {} > PLAN.toml", block::command_line(&words)));
         }
         text += &report::render_commands(&commands, style);
-        talk::result(&text)?;
+        messages::result(&text)?;
     }
     Ok(Exit::Done)
 }

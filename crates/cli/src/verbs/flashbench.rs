@@ -21,7 +21,7 @@ use crate::args::{ProbePlaceArgs, flashbench_help};
 use crate::exit::{Exit, Refused};
 use crate::probing::{Opened, with_bench};
 use crate::verbs::{print, version};
-use crate::{outputs, talk};
+use crate::{messages, outputs};
 
 /// flashbench itself knows no limit; what it is asked for is bounded by its options.
 const DAYS: Nanos = Nanos::secs(7 * 86_400);
@@ -126,7 +126,7 @@ fn on(bench: &mut dyn Bench, opened: &Opened, options: &Options) -> Result<Exit>
         seed: 0,
     };
     if options.verbose > 0 {
-        talk::note(&format!("filename: {}, size {}", options.device, length.0));
+        messages::note(&format!("filename: {}, size {}", options.device, length.0));
     }
     let mut out = Out::new(options)?;
     let mut keeper = NoKeeper;
@@ -145,7 +145,7 @@ fn on(bench: &mut dyn Bench, opened: &Opened, options: &Options) -> Result<Exit>
         done => done.map_err(|error| anyhow!(error).context(options.device.clone()))?,
     };
     for caveat in &done.caveats {
-        talk::note(&format!("{}: {}; {}", caveat.subject, caveat.cause, caveat.remedy));
+        messages::note(&format!("{}: {}; {}", caveat.subject, caveat.cause, caveat.remedy));
     }
     judge(&done.tables, None).iter().for_each(verdict);
     Ok(Exit::Done)
@@ -161,7 +161,7 @@ fn verdict(finding: &Finding) {
     };
     let sure =
         finding.confidence.map_or(String::new(), |c| format!(" ({})", report::confidence(c)));
-    talk::note(&format!("verdict: {said}{sure}: {}", finding.reason));
+    messages::note(&format!("verdict: {said}{sure}: {}", finding.reason));
 }
 
 /// The file that `-o` names.
@@ -189,7 +189,7 @@ impl Out {
             (Some((file, name)), Row::Scatter { .. }) => file
                 .write_all(line.as_bytes())
                 .with_context(|| format!("{name}: cannot be written")),
-            _ => talk::plain(&line),
+            _ => messages::plain(&line),
         }
     }
 }

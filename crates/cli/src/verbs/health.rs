@@ -19,7 +19,7 @@ use crate::durable;
 use crate::envelope::{SystemClock, document};
 use crate::exit::Exit;
 use crate::probing::originals;
-use crate::{outputs, talk};
+use crate::{messages, outputs};
 
 /// The form of the body.
 const SCHEMA: &str = "drivescope.health/1";
@@ -54,10 +54,10 @@ pub fn main(args: &HealthArgs) -> Result<Exit> {
         let run_id = RunId::new(SystemClock.now(), u64::from(std::process::id()));
         let changes = changes.unwrap_or_default();
         let body = Body { target: args.device.to_string(), stack, drives, changes };
-        talk::document(&document(SCHEMA, run_id, &SystemClock, body))?;
+        messages::document(&document(SCHEMA, run_id, &SystemClock, body))?;
     } else {
         let listing = views::health::listing(&drives, changes.as_deref());
-        talk::result(&report::render_listing(&listing, Style::default()))?;
+        messages::result(&report::render_listing(&listing, Style::default()))?;
     }
     Ok(if is_bad { Exit::No } else { Exit::Done })
 }
@@ -95,7 +95,7 @@ fn of_recording(file: &Path, manner: Manner) -> Result<(Stack, Vec<Health>)> {
     let mut playback = Playback::open(file)?;
     let health = health::read_played(&mut playback, manner).map_err(anyhow::Error::msg)?;
     if playback.remaining() > 0 {
-        talk::note(&format!(
+        messages::note(&format!(
             "{}: {} recorded commands were not asked; another version may have asked them",
             file.display(),
             playback.remaining()
@@ -172,7 +172,7 @@ fn record(
     };
     recorder.finish().with_context(fail)?;
     durable::settle(path).with_context(fail)?;
-    talk::note(&format!(
+    messages::note(&format!(
         "{}: holds all that the drive said, its serial number among it; to see it again: drivescope health \
          {RECORDING}{}",
         path.display(),

@@ -12,18 +12,18 @@ use probe::{Finding, Verdict};
 use pts::judge::measured::{Asked, Measured, Way, joined};
 use pts::judge::{self, Format, Given, Recorded};
 use record::{Document, Head, State, Summary};
+use runner::place::Place;
 use serde::Serialize;
 use serde_json::json;
 
 use crate::args::{ImportArgs, ImportFlashbenchArgs, ImportVerb, KeepArgs, ResultForm};
-use crate::envelope::{SystemClock, envelope};
+use crate::envelope::{SystemClock, envelope, run_id};
 use crate::exit::Exit;
 use crate::inputs;
 use crate::verbs::judge::given;
-use crate::verbs::mark::run_id;
 use crate::verbs::print_json;
 use crate::whose::{self, Reader};
-use crate::{recording, session, talk};
+use crate::{messages, session};
 
 /// The form of what this verb prints as JSON.
 const SCHEMA: &str = "drivescope.import/1";
@@ -116,7 +116,7 @@ fn results(args: &ImportArgs) -> Result<Exit> {
     session::show("import", &document, args.json, args.mib)?;
     if let Some(id) = kept.filter(|_| !args.json) {
         let place = args.place.flag();
-        talk::note(&format!("recorded; to see it again: drivescope runs show {id}{place}"));
+        messages::note(&format!("recorded; to see it again: drivescope runs show {id}{place}"));
     }
     Ok(Exit::Done)
 }
@@ -219,7 +219,7 @@ fn told(result: &Recorded) -> Told {
 fn keep(args: &ImportArgs, document: &Document<mark::Body>) -> Result<Option<record::RunId>> {
     let keep =
         KeepArgs { place: args.place.clone(), no_record: args.no_record, ..KeepArgs::default() };
-    let Some((runs, is_asked)) = recording::place(&keep)? else { return Ok(None) };
+    let Some(Place { runs, is_required }) = keep.keep().place()? else { return Ok(None) };
     let body = &document.body;
     let summary = Summary {
         verb: "import".to_owned(),
@@ -239,9 +239,9 @@ fn keep(args: &ImportArgs, document: &Document<mark::Body>) -> Result<Option<rec
         runs.create(&head).and_then(|writer| writer.finish(document, State::Finished, &summary));
     match made {
         Ok(saved) => Ok(Some(saved.id)),
-        Err(error) if is_asked => Err(error.into()),
+        Err(error) if is_required => Err(error.into()),
         Err(error) => {
-            talk::note(&format!("this run is not recorded: {error}"));
+            messages::note(&format!("this run is not recorded: {error}"));
             Ok(None)
         }
     }
@@ -282,7 +282,7 @@ fn flashbench(args: &ImportFlashbenchArgs) -> Result<Exit> {
         print_json(SCHEMA, Body { findings, tables })?;
     } else {
         let answers = views::import::answers(&tables, &findings);
-        talk::result(&report::render_answers(&answers, report::Style::default()))?;
+        messages::result(&report::render_answers(&answers, report::Style::default()))?;
     }
     Ok(if found { Exit::Done } else { Exit::No })
 }

@@ -12,8 +12,8 @@ use stats::Verdict;
 use crate::args::JudgeArgs;
 use crate::exit::Exit;
 use crate::inputs;
+use crate::messages;
 use crate::progress::{self, Bar};
-use crate::talk;
 use crate::verbs::print_json;
 use crate::whose::{self, Reader};
 
@@ -49,7 +49,7 @@ pub fn main(args: &JudgeArgs) -> Result<Exit> {
         print_json(SCHEMA, Body { known, results })?;
     } else {
         let listing = views::judge::listing(&results);
-        talk::result(&report::render_listing(&listing, report::Style::default()))?;
+        messages::result(&report::render_listing(&listing, report::Style::default()))?;
     }
     Ok(if all_steady { Exit::Done } else { Exit::No })
 }
@@ -239,7 +239,7 @@ fn logs_beside(path: &Path, text: &str) -> Result<Vec<PathBuf>> {
             continue;
         }
         if !told.contains(&prefix) {
-            talk::note(&format!(
+            messages::note(&format!(
                 "{}: is taken for a log of {} by its name alone, as fio makes it up; if it is of another run, read the JSON \
                  where no such log lies",
                 name.display(),

@@ -1,13 +1,12 @@
 //! `drivescope mark`: the quick benchmark.
 
-use anyhow::{Context as _, Result};
-use block::{Bytes, WallClock};
+use anyhow::Result;
+use block::Bytes;
 use mark::{Direction, Options};
-use record::RunId;
 use workload::plan::{Content, Order, Plan, Share, Until};
 
 use crate::args::{Given, LoadArgs, MarkArgs, OrderName, RecordArgs};
-use crate::envelope::SystemClock;
+use crate::envelope::{run_id, seed_of};
 use crate::exit::Exit;
 use crate::measure::Job;
 use crate::recording::Course;
@@ -85,23 +84,6 @@ pub fn begin<R>(
 /// Size of a test file when the user names none.
 pub fn default_size(load: &LoadArgs) -> Bytes {
     if load.quick { QUICK_SIZE } else { SIZE }
-}
-
-/// A name for this run. Not made of the seed alone: two runs of one seed may begin in the same second and
-/// in the same directory, and each has its own test file.
-pub fn run_id(seed: u64) -> RunId {
-    RunId::new(SystemClock.now(), linux::host::fresh_seed().unwrap_or(seed))
-}
-
-/// The seed that was asked for, or a fresh one.
-///
-/// # Errors
-/// When the kernel gives no randomness.
-pub fn seed_of(asked: Option<u64>) -> Result<u64> {
-    match asked {
-        Some(seed) => Ok(seed),
-        None => linux::host::fresh_seed().context("cannot draw a seed; give one with --seed"),
-    }
 }
 
 /// What the flags ask for. A target that may not be written to is only read.

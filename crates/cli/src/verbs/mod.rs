@@ -33,14 +33,14 @@ use serde::Serialize;
 
 use crate::envelope::{SystemClock, document};
 use crate::exit::Exit;
-use crate::talk;
+use crate::messages;
 
 /// Prints `text`, and is done.
 ///
 /// # Errors
 /// When it cannot be printed.
 fn print(text: &str) -> Result<Exit> {
-    talk::plain(text)?;
+    messages::plain(text)?;
     Ok(Exit::Done)
 }
 
@@ -55,5 +55,5 @@ fn version(face: &str) -> String {
 /// When it cannot be printed.
 pub fn print_json<B: Serialize>(schema: &str, body: B) -> Result<()> {
     let id = RunId::new(SystemClock.now(), u64::from(std::process::id()));
-    talk::document(&document(schema, id, &SystemClock, body))
+    messages::document(&document(schema, id, &SystemClock, body))
 }

@@ -3,10 +3,10 @@
 use anyhow::Result;
 
 use crate::args::{PlanArgs, Span};
-use crate::envelope::{SystemClock, document};
+use crate::envelope::{SystemClock, document, run_id, seed_of};
 use crate::exit::Exit;
-use crate::talk;
-use crate::verbs::mark::{options, run_id, seed_of};
+use crate::messages;
+use crate::verbs::mark::options;
 
 /// Runs the verb.
 ///
@@ -23,9 +23,9 @@ pub fn main(args: &PlanArgs) -> Result<Exit> {
     plan.check()?;
     if args.json {
         let document = document(workload::plan::SCHEMA, run_id(seed), &SystemClock, &plan);
-        talk::document(&document)?;
+        messages::document(&document)?;
     } else {
-        talk::plain(&plan.to_toml()?)?;
+        messages::plain(&plan.to_toml()?)?;
     }
     Ok(Exit::Done)
 }

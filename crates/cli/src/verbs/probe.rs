@@ -10,7 +10,7 @@ use probe::{Task, align, capacity, scatter};
 use crate::args::{ChainArgs, Given, PlainArgs, ProbeArgs, ProbeVerb, ScatterArgs};
 use crate::exit::Exit;
 use crate::probing::{Job, Made, must_write, restore};
-use crate::{outputs, talk};
+use crate::{messages, outputs};
 
 /// Runs the verb.
 ///
@@ -115,7 +115,7 @@ fn all(args: &ChainArgs, given: &Given) -> Result<Exit> {
         return job.run();
     }
     let made = job.make()?;
-    talk::plain(&views::row::of(made.body()))?;
+    messages::plain(&views::row::of(made.body()))?;
     made.end(true)
 }
 

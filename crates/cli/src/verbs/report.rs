@@ -17,7 +17,7 @@ use crate::args::{PlaceArgs, ReportArgs};
 use crate::exit::Exit;
 use crate::recorded;
 use crate::verbs::print_json;
-use crate::{outputs, talk};
+use crate::{messages, outputs};
 
 /// The form of what this verb prints as JSON.
 const SCHEMA: &str = "drivescope.report/1";
@@ -92,12 +92,12 @@ pub fn main(args: &ReportArgs) -> Result<Exit> {
         let names: Vec<&str> = runs.iter().map(|run| run.name.as_str()).collect();
         print_json(SCHEMA, json!({ "runs": names, "files": files, "charts": charts.len() }))?;
     } else if to_stdout {
-        talk::plain(&printed)?;
+        messages::plain(&printed)?;
     } else {
         let line = |o: &Output| {
             format!("{}: {}\n", o.path.display(), report::number::bytes(o.bytes.len() as f64))
         };
-        talk::plain(&outputs.iter().map(line).collect::<String>())?;
+        messages::plain(&outputs.iter().map(line).collect::<String>())?;
     }
     Ok(if altered.contains(&Exit::No) { Exit::No } else { Exit::Done })
 }

@@ -7,20 +7,20 @@ use mark::Body;
 use mark::repeat::{self, Repeat};
 use record::{Document, Envelope, Integrity, Run, RunId, Runs, State};
 use report::Style;
+use runner::recorder::identity_of;
 use serde::Serialize;
 use workload::plan::Plan;
 
 use crate::args::{PlaceArgs, RerunArgs};
+use crate::envelope::run_id;
 use crate::exit::Exit;
 use crate::measure::Job;
-use crate::recording::{self, Course, identity_of};
+use crate::recording::Course;
 use crate::records;
 use crate::session::{self, Session};
-use crate::setup::Setup;
-use crate::verbs::mark::run_id;
+use crate::setup::{Setup, file_size};
 use crate::verbs::resume::trace_cap;
-use crate::verbs::run::file_size;
-use crate::{engines, talk};
+use crate::{engines, messages};
 
 /// The repetition as every mark is printed, and beside it how it compares.
 #[derive(Serialize)]
@@ -43,7 +43,7 @@ struct Comparison<'a> {
 /// When there is no such run or it has no result yet, when the drive is another one, or what makes a
 /// measurement impossible.
 pub fn main(args: &RerunArgs) -> Result<Exit> {
-    let runs = recording::runs(&args.record.place)?;
+    let runs = args.record.place.runs()?;
     let id = runs.find(&args.run)?;
     let run = runs.load(&id)?;
     if let Integrity::Altered(files) = runs.verify(&id)? {
@@ -83,24 +83,24 @@ pub fn main(args: &RerunArgs) -> Result<Exit> {
         let comparison = Comparison { original: &id, repeat: &compare(body) };
         Ok(vec![("comparison", serde_json::to_value(comparison)?)])
     })?;
-    let repeat = compare(&made.document.body);
+    let repeat = compare(&made.document().body);
     if output.json {
         let comparison = Comparison { original: &id, repeat: &repeat };
-        let Document { envelope, body } = &made.document;
+        let Document { envelope, body } = made.document();
         let mut text = serde_json::to_string_pretty(&Repeated { envelope, body, comparison })?;
         text.push('\n');
-        talk::json(&text)?;
+        messages::json(&text)?;
     } else {
-        session::show("rerun", &made.document, false, output.mib)?;
+        session::show("rerun", made.document(), false, output.mib)?;
         let sheet = views::rerun::sheet(&id, &repeat);
         let sheet = report::render_sheet(&sheet, Style::default());
-        talk::result(&(report::Styled::of_lines("\n") + sheet))?;
+        messages::result(&(report::Styled::of_lines("\n") + sheet))?;
     }
     let again = made.id().cloned();
     let exit = made.end()?;
     if let (Exit::Interrupted, Some(again)) = (exit, again) {
         let place = keep.place.flag();
-        talk::note(&format!("and then: drivescope compare {id} {again}{place}"));
+        messages::note(&format!("and then: drivescope compare {id} {again}{place}"));
     }
     Ok(match exit {
         Exit::Done if repeat.differs() => Exit::No,

@@ -9,11 +9,10 @@ use workload::plan::Plan;
 use crate::args::{Given, KeepArgs, OutputArgs, TargetArgs};
 use crate::exit::Exit;
 use crate::measure::Job;
-use crate::recording::{self, Course};
+use crate::recording::Course;
 use crate::records;
 use crate::session::Session;
-use crate::setup::Setup;
-use crate::verbs::run::file_size;
+use crate::setup::{Setup, file_size};
 
 /// What else was typed beside `--resume`. It may say again what the record says, as when the first
 /// command is called back and added to, and nothing else: a run has one plan.
@@ -48,11 +47,12 @@ pub fn with<R>(
     output: &OutputArgs,
     go: impl FnOnce(Session<'_>) -> Result<R>,
 ) -> Result<R> {
-    let runs = recording::runs(&keep.place)?;
+    let runs = keep.place.runs()?;
     let id = runs.find(name)?;
     // From here on the run is ours: a test file that it left has no other owner.
-    let (writer, run) = records::resume(&runs, &id, Instrument::Mark, &keep.place)?;
-    let setup = Setup::of_record(&run)?;
+    let resumed = records::resume(&runs, &id, Instrument::Mark, &keep.place)?;
+    let run = &resumed.run;
+    let setup = Setup::of_record(run)?;
     let plan = Plan::from_toml(&run.plan).with_context(|| format!("{id}: its plan.toml"))?;
     let agreed = agree(asked, &setup, &plan);
     let agreed = agreed.and_then(|()| agree_on_samples(asked, &setup, keep, output));
@@ -75,7 +75,7 @@ pub fn with<R>(
         trace_cap: trace_cap(&setup, keep, output),
         turn: None,
     };
-    let course = Course::Resumed(Box::new((writer, run)));
+    let course = Course::Resumed(Box::new(resumed));
     go(Session { job: &job, run_id: id.clone(), setup, course, keep, output })
 }
 

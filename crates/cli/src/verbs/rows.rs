@@ -10,7 +10,7 @@ use views::row::{self, SurveyRow};
 use crate::args::{RowsArgs, RowsVerb};
 use crate::exit::Exit;
 use crate::inputs;
-use crate::talk;
+use crate::messages;
 use crate::verbs::print_json;
 
 /// Longest content of an archive in which rows are looked for.
@@ -53,12 +53,12 @@ fn merge(files: &[PathBuf], json: bool) -> Result<Exit> {
         bail!("{}: no rows are in there; `drivescope probe --row` prints one", names.join(", "));
     }
     if !empty.is_empty() {
-        talk::note(&format!("{}: no rows are in there", empty.join(", ")));
+        messages::note(&format!("{}: no rows are in there", empty.join(", ")));
     }
     if json {
         print_json(SCHEMA, json!({ "rows": rows }))?;
     } else {
-        talk::plain(&row::table(&rows))?;
+        messages::plain(&row::table(&rows))?;
     }
     Ok(Exit::Done)
 }

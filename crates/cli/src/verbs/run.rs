@@ -6,17 +6,16 @@ use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, anyhow, bail};
-use block::Bytes;
 use drives::TargetSpec;
 use workload::plan::Plan;
 
 use crate::args::{Given, KeepArgs, OutputArgs, RecordArgs, RunArgs, TargetArgs};
+use crate::envelope::run_id;
 use crate::exit::Exit;
 use crate::measure::Job;
 use crate::recording::Course;
 use crate::session::Session;
-use crate::setup::Setup;
-use crate::verbs::mark::run_id;
+use crate::setup::{Setup, file_size};
 use crate::verbs::resume::{self, Asked};
 use crate::whose::{self, PLANS, Reader};
 
@@ -77,12 +76,6 @@ pub fn plan(
     };
     let setup = Setup::new(verb, target, target.size.unwrap_or(default_size), seed, keep, output);
     Session { job: &job, run_id, setup, course: Course::New, keep, output }.run()
-}
-
-/// Size of a test file for `plan` when the user names none.
-pub fn file_size(plan: &Plan) -> Bytes {
-    let end = plan.region.map(|r| Bytes(r.offset.0.saturating_add(r.length.0)));
-    end.unwrap_or(Bytes::gib(1))
 }
 
 /// The plan at `path`, or on standard input for `-`.

@@ -1,6 +1,7 @@
 //! `drivescope runs`: what has been recorded.
 
 mod fio;
+mod printed;
 
 use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -13,24 +14,20 @@ use documents::instrument::Instrument;
 use linux::scratch;
 use record::{Exported, Integrity, RecordError, Run, RunId, Runs, State};
 use report::{Style, Styled};
-use serde::Serialize;
+use runner::recorder::document_of;
 use serde_json::{Value, json};
+
+use printed::tell;
 
 use crate::args::{PlaceArgs, RunsForm, RunsVerb};
 use crate::exit::{Exit, Refused};
-use crate::keeping::of_record;
 use crate::known_drives::Named;
 use crate::outputs::Part;
 use crate::probing::originals;
 use crate::recorded::whole_envelope;
-use crate::verbs::{print_json, trace};
+use crate::verbs::{self, trace};
 use crate::whose::{self, Reader};
-use crate::{
-    outputs, probing, purging, recording, records, replaying, session, surveying, talk, testing,
-};
-
-/// The form of what these verbs print as JSON.
-const SCHEMA: &str = "drivescope.runs/1";
+use crate::{messages, outputs, probing, purging, records, replaying, session, surveying, testing};
 
 /// Runs the verb.
 ///
@@ -49,7 +46,7 @@ pub fn main(verb: &RunsVerb) -> Result<Exit> {
         }
         RunsVerb::Import { files, place, json } => import(files, place, *json),
         RunsVerb::Reindex { place, json } => {
-            let runs = recording::runs(place)?;
+            let runs = place.runs()?;
             let dir = runs.dir().display().to_string();
             if !runs.dir().is_dir() {
                 bail!("{dir}: there is no such directory, so no run is in it");
@@ -62,18 +59,8 @@ pub fn main(verb: &RunsVerb) -> Result<Exit> {
     }
 }
 
-/// Prints a result in one form or the other.
-fn tell<B: Serialize>(json: bool, body: B, text: &Styled) -> Result<Exit> {
-    if json {
-        print_json(SCHEMA, body)?;
-    } else {
-        talk::result(text)?;
-    }
-    Ok(Exit::Done)
-}
-
 fn list(drive: Option<&str>, place: &PlaceArgs, json: bool) -> Result<Exit> {
-    let runs = recording::runs(place)?;
+    let runs = place.runs()?;
     let mut listing = runs.list()?;
     if let Some(drive) = drive {
         let of_it = Named::new(drive).runs(&runs)?;
@@ -102,7 +89,7 @@ fn list(drive: Option<&str>, place: &PlaceArgs, json: bool) -> Result<Exit> {
 }
 
 fn show(name: &str, place: &PlaceArgs, json: bool, mib: bool) -> Result<Exit> {
-    let runs = recording::runs(place)?;
+    let runs = place.runs()?;
     let id = runs.find(name)?;
     let run = runs.load(&id)?;
     let integrity = runs.verify(&id)?;
@@ -110,18 +97,18 @@ fn show(name: &str, place: &PlaceArgs, json: bool, mib: bool) -> Result<Exit> {
     if json {
         let mut text = serde_json::to_string_pretty(&recorded(&run, &integrity, live))?;
         text.push('\n');
-        talk::json(&text)?;
+        messages::json(&text)?;
     } else {
         if page(&run, mib)? {
-            talk::plain("\n")?;
+            messages::plain("\n")?;
         }
         let unfinished =
             if run.state == State::Finished { Vec::new() } else { how_to_go_on(&run, place) };
         let about = views::runs::about(&run, &integrity, live, &unfinished);
-        talk::result(&report::render_listing(&about, Style::default()))?;
+        messages::result(&report::render_listing(&about, Style::default()))?;
     }
     if let Integrity::Altered(_) = integrity {
-        talk::note(&format!("{id}: its files are not those that were recorded"));
+        messages::note(&format!("{id}: its files are not those that were recorded"));
         return Ok(Exit::No);
     }
     Ok(Exit::Done)
@@ -129,8 +116,11 @@ fn show(name: &str, place: &PlaceArgs, json: bool, mib: bool) -> Result<Exit> {
 
 /// How to go on with a run that has not ended, and what it left behind.
 fn how_to_go_on(run: &Run, place: &PlaceArgs) -> Vec<String> {
-    let beside =
-        [records::of_a_comparison(run), probing::left_behind(run), replaying::left_behind(run)];
+    let beside = [
+        records::of_a_comparison(run, place),
+        probing::left_behind(run),
+        replaying::left_behind(run),
+    ];
     std::iter::once(records::how_to_go_on(run, place)).chain(beside.into_iter().flatten()).collect()
 }
 
@@ -139,18 +129,21 @@ fn page(run: &Run, mib: bool) -> Result<bool> {
     let (verb, form) = (&run.summary.verb, run.envelope.schema.as_str());
     match records::row_of(run).map(|row| row.instrument) {
         Some(Instrument::Probing) => {
-            show_if(of_record(run, form)?, |it| probing::show(verb, it, false))
+            show_if(document_of(run, form)?, |it| probing::show(verb, it, false))
         }
-        Some(Instrument::Survey) => show_if(of_record(run, form)?, surveying::show),
-        Some(Instrument::Purge) => show_if(of_record(run, form)?, |it| purging::print(it, false)),
+        Some(Instrument::Survey) => show_if(document_of(run, form)?, surveying::show),
+        Some(Instrument::Purge) => show_if(document_of(run, form)?, |it| purging::print(it, false)),
         Some(Instrument::Tests) => {
-            show_if(of_record(run, form)?, |it| testing::show_recorded(it, false))
+            show_if(document_of(run, form)?, |it| testing::show_recorded(it, false))
         }
         Some(Instrument::Replay) => {
-            show_if(of_record(run, form)?, |it| trace::show_replay(it, false))
+            show_if(document_of(run, form)?, |it| trace::show_replay(it, false))
         }
         Some(Instrument::Comparison) => {
-            show_if(of_record(run, form)?, |it| trace::show_compare(it, false))
+            show_if(document_of(run, form)?, |it| verbs::compare::show(it, mib))
+        }
+        Some(Instrument::TraceComparison) => {
+            show_if(document_of(run, form)?, |it| trace::show_compare(it, false))
         }
         Some(Instrument::Mark | Instrument::Analysis) | None => {
             show_if(session::of_record(run)?, |it| session::show_recorded(run, it, mib))
@@ -184,7 +177,7 @@ fn recorded(run: &Run, integrity: &Integrity, live: bool) -> Value {
 }
 
 fn remove(names: &[String], place: &PlaceArgs, yes: bool, json: bool) -> Result<Exit> {
-    let runs = recording::runs(place)?;
+    let runs = place.runs()?;
     let ids = found(&runs, names)?;
     let list = ids.iter().map(RunId::as_str).collect::<Vec<_>>().join(", ");
     let count = report::number::counted(ids.len(), "run");
@@ -201,7 +194,7 @@ fn remove(names: &[String], place: &PlaceArgs, yes: bool, json: bool) -> Result<
             ))
             .into());
         }
-        if !talk::ask(&format!("Remove {count} ({list})? [y/N] "))? {
+        if !messages::ask(&format!("Remove {count} ({list})? [y/N] "))? {
             return Ok(Exit::No);
         }
     }
@@ -214,7 +207,7 @@ fn remove(names: &[String], place: &PlaceArgs, yes: bool, json: bool) -> Result<
             left.and_then(|run| scratch::left_by(Path::new(&run.summary.target), id.as_str()));
         if let Some(rest) = runs.remove(id)? {
             let names = names_in(&rest);
-            talk::note(&format!(
+            messages::note(&format!(
                 "{id}: files that drivescope did not write stay in {}: {}",
                 rest.display(),
                 names.join(", ")
@@ -223,7 +216,7 @@ fn remove(names: &[String], place: &PlaceArgs, yes: bool, json: bool) -> Result<
         }
         if let Some(left) = left {
             let path = quoted(&left.path.to_string_lossy());
-            talk::note(&format!(
+            messages::note(&format!(
                 "{id} was killed and left its test file ({}): rm {path}",
                 left.size.human()
             ));
@@ -232,7 +225,7 @@ fn remove(names: &[String], place: &PlaceArgs, yes: bool, json: bool) -> Result<
     let left: Vec<String> =
         left.iter().filter(|part| !ids.contains(part)).map(RunId::to_string).collect();
     if !left.is_empty() {
-        talk::note(&format!(
+        messages::note(&format!(
             "the runs that were its parts stay; to remove them too: drivescope runs rm {}{}",
             left.join(" "),
             place.flag()
@@ -291,7 +284,7 @@ fn export(
     (output, force): (&Path, bool),
     json: bool,
 ) -> Result<Exit> {
-    let runs = recording::runs(place)?;
+    let runs = place.runs()?;
     let (ids, is_all) = match names {
         [] => all(&runs)?,
         names => (with_parts(&runs, found(&runs, names)?), true),
@@ -314,7 +307,7 @@ fn export(
     let _orderly = linux::signals::orderly(&cancel);
     let exported = to_file(&runs, &ids, (output, force), &cancel);
     if cancel.load(Ordering::Relaxed) {
-        talk::note(&format!("stopped; {} was not written", output.display()));
+        messages::note(&format!("stopped; {} was not written", output.display()));
         return Ok(Exit::Interrupted);
     }
     let Exported { runs: count, files, bytes } = exported?;
@@ -341,7 +334,7 @@ fn protect_targets(runs: &Runs, ids: &[RunId]) -> Result<()> {
 fn all(runs: &Runs) -> Result<(Vec<RunId>, bool)> {
     let listing = runs.list()?;
     for (path, why) in &listing.unreadable {
-        talk::note(&format!("left out: {} cannot be read: {why}", path.display()));
+        messages::note(&format!("left out: {} cannot be read: {why}", path.display()));
     }
     Ok((listing.runs.into_iter().map(|row| row.id).collect(), listing.unreadable.is_empty()))
 }
@@ -396,7 +389,7 @@ fn to_file(
 }
 
 fn import(files: &[PathBuf], place: &PlaceArgs, json: bool) -> Result<Exit> {
-    let runs = recording::runs(place)?;
+    let runs = place.runs()?;
     let (mut added, mut skipped, mut text) = (Vec::new(), Vec::new(), String::new());
     for file in files {
         if file.is_dir() {

@@ -5,14 +5,14 @@ use anyhow::{Result, bail};
 use crate::args::{CompletionsArgs, ManArgs};
 use crate::exit::Exit;
 use crate::manual::pages;
-use crate::{completing, talk};
+use crate::{completing, messages};
 
 /// Prints a completion script.
 ///
 /// # Errors
 /// When stdout cannot be written to.
 pub fn completions(args: &CompletionsArgs) -> Result<Exit> {
-    talk::plain(&completing::script(args.shell)?)?;
+    messages::plain(&completing::script(args.shell)?)?;
     Ok(Exit::Done)
 }
 
@@ -25,12 +25,12 @@ pub fn man(args: &ManArgs) -> Result<Exit> {
     if args.list {
         let line = |words: &[String], name: &str| format!("{name} {}", words.join(" "));
         let lines = pages.iter().map(|page| line(&page.words, &page.name).trim().to_owned() + "\n");
-        talk::plain(&lines.collect::<String>())?;
+        messages::plain(&lines.collect::<String>())?;
         return Ok(Exit::Done);
     }
     let Some(page) = pages.iter().find(|page| page.words == args.verb) else {
         bail!("{}: there is no such page; drivescope man --list names all", args.verb.join(" "));
     };
-    talk::plain(&page.render(args.date.as_deref().unwrap_or_default())?)?;
+    messages::plain(&page.render(args.date.as_deref().unwrap_or_default())?)?;
     Ok(Exit::Done)
 }

@@ -9,7 +9,7 @@ use views::reporting as view;
 use crate::args::ShowArgs;
 use crate::exit::Exit;
 use crate::verbs::print_json;
-use crate::{recorded, talk};
+use crate::{messages, recorded};
 
 /// The form of what this verb prints as JSON.
 const SCHEMA: &str = "drivescope.show/1";
@@ -55,7 +55,7 @@ pub fn main(args: &ShowArgs) -> Result<Exit> {
             text += &Styled::of_lines(&format!("  --plot {name}\n"));
         }
     }
-    talk::result(&text)?;
+    messages::result(&text)?;
     Ok(altered)
 }
 

@@ -10,7 +10,7 @@ use report::Style;
 use crate::args::{SimArgs, SimVerb};
 use crate::exit::Exit;
 use crate::verbs::print_json;
-use crate::{opening, talk};
+use crate::{messages, opening};
 
 /// Runs the verb.
 ///
@@ -21,7 +21,7 @@ pub fn main(args: &SimArgs) -> Result<Exit> {
         SimVerb::List { json: true } => print_json("drivescope.sim.list/1", sim::list())?,
         SimVerb::List { json: false } => {
             let listing = listing::listing(&sim::list());
-            talk::result(&report::render_listing(&listing, Style::default()))?;
+            messages::result(&report::render_listing(&listing, Style::default()))?;
         }
         SimVerb::Show { model, json } => {
             let description = model.describe()?;
@@ -30,7 +30,7 @@ pub fn main(args: &SimArgs) -> Result<Exit> {
                 print_json("drivescope.sim.show/1", &description)?;
             } else {
                 let listing = listing::description(&description)?;
-                talk::result(&report::render_listing(&listing, Style::default()))?;
+                messages::result(&report::render_listing(&listing, Style::default()))?;
             }
         }
         SimVerb::Serve(args) => return serve::main(args),

@@ -6,16 +6,17 @@ use mark::sweep::{Factor, Limits, Load, Planned, Setting, Sweep, Swept};
 use workload::plan::{Content, Order, Plan, Share};
 
 use crate::args::{Given, Span, SweepArgs, SweepLoadArgs, SweepOrder, TargetArgs};
+use crate::envelope::{run_id, seed_of};
 use crate::exit::Exit;
 use crate::measure::Job;
 use crate::recording::Course;
 use crate::session::Session;
 use crate::setup::Setup;
 use crate::swept::SweepFiles;
-use crate::verbs::mark::{SIZE, run_id, seed_of};
+use crate::verbs::mark::SIZE;
 use crate::verbs::print_json;
 use crate::verbs::resume::{self, Asked};
-use crate::{engines, talk};
+use crate::{engines, messages};
 
 /// The form of what `--plan --json` prints.
 const PLAN_SCHEMA: &str = "drivescope.sweep-plan/1";
@@ -47,11 +48,11 @@ pub fn main(args: &SweepArgs, given: &Given) -> Result<Exit> {
     if args.plan {
         match args.output.json {
             true => print_json(PLAN_SCHEMA, &planned)?,
-            false => talk::result(&views::sweep::plan(&planned))?,
+            false => messages::result(&views::sweep::plan(&planned))?,
         }
         return Ok(Exit::Done);
     }
-    talk::note(&views::sweep::outlook(&planned));
+    messages::note(&views::sweep::outlook(&planned));
     let (target, keep) = (&args.target, &args.record.keep);
     let run_id = run_id(seed);
     let default_size = swept.sweep.size_max().unwrap_or(SIZE);

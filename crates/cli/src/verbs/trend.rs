@@ -11,7 +11,7 @@ use crate::args::TrendArgs;
 use crate::exit::Exit;
 use crate::known_drives::{Named, who};
 use crate::verbs::print_json;
-use crate::{recording, session, talk};
+use crate::{messages, session};
 
 /// The form of what this verb prints as JSON.
 const SCHEMA: &str = "drivescope.trend/1";
@@ -36,7 +36,7 @@ struct Kept {
 /// # Errors
 /// When no run, or runs of several drives, are meant, or a record cannot be read.
 pub fn main(args: &TrendArgs) -> Result<Exit> {
-    let runs = recording::runs(&args.place)?;
+    let runs = args.place.runs()?;
     let found = Named::new(&args.drive).runs_of_one(&runs)?;
     let drive = found.last().map_or(String::new(), |(_, identity)| who(identity));
     let mut kept = Vec::new();
@@ -79,7 +79,7 @@ pub fn main(args: &TrendArgs) -> Result<Exit> {
     } else {
         let rate = if args.mib { RateUnit::Mib } else { RateUnit::Mb };
         let sheet = views::trend::sheet(&drive, marks.len(), &trend);
-        talk::result(&report::render_sheet(&sheet, Style { rate, ..Style::default() }))
+        messages::result(&report::render_sheet(&sheet, Style { rate, ..Style::default() }))
             .context("cannot print the history")?;
     }
     Ok(if trend.verdict == Verdict::Slower { Exit::No } else { Exit::Done })

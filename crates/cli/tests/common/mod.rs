@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test file uses its part")]
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "these are tests")]
 
+pub mod kills;
 pub mod recorded;
 pub mod served;
 pub mod storage;

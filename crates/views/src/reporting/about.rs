@@ -67,6 +67,11 @@ fn method(found: &Found) -> &'static str {
              the replayer or nobody was the limit is judged from how late requests were and by whose fault. More: \
              docs/method/replay.md and docs/method/trace-replay-timing.md."
         }
+        Found::Comparison(_) => {
+            "The same tests were run on each side. Sides that were measured together took turns in blocks, so that what \
+             changes with time falls on all alike; a pair is faster or slower when the interval of its ratio says so for all \
+             tests together. More: docs/method/compare.md."
+        }
         Found::Compare(_) => {
             "The same requests were replayed on both drives, in rounds that take turns; the verdict is by paired ratios \
              with intervals. More: docs/method/replay.md."

@@ -83,6 +83,7 @@ pub fn laid(recorded: &Recorded, rate: RateUnit) -> Laid {
         Found::Survey(body) => {
             Laid::Answers(Box::new(crate::survey::answers(body, &recorded.envelope.parts)))
         }
+        Found::Comparison(body) => Laid::Sheet(Box::new(crate::compare::sheet(body))),
         Found::Purge(body) => Laid::Listing(crate::purge::listing(body)),
         Found::Replay(body) => Laid::Tables(Box::new(crate::replay::tables(body))),
         Found::Compare(body) => Laid::Tables(Box::new(crate::replay::compared(body))),
@@ -106,7 +107,11 @@ fn charts(found: &Found) -> Vec<Chart> {
         }
         // Of tests the pages of the specification have them.
         // A survey's are those of its parts.
-        Found::Purge(_) | Found::Compare(_) | Found::Tests(_) | Found::Survey(_) => Vec::new(),
+        Found::Purge(_)
+        | Found::Comparison(_)
+        | Found::Compare(_)
+        | Found::Tests(_)
+        | Found::Survey(_) => Vec::new(),
     }
 }
 

@@ -1,11 +1,11 @@
-//! Makes anew what documents show of the program: transcripts and the table of rooms. `--live` also
+//! Makes anew what documents show of the program: transcripts and the table of crates. `--live` also
 //! runs the transcripts that depend on this machine.
 
 use std::fs;
 use std::io::ErrorKind;
 
 use anyhow::{Context as _, Result, bail};
-use drivescope_repo_checks::{documents, program, repository, rooms, transcript};
+use drivescope_repo_checks::{documents, packages, program, repository, transcript};
 
 fn main() -> Result<()> {
     let mut live = false;
@@ -15,7 +15,7 @@ fn main() -> Result<()> {
             other => bail!("{other}: unknown; the only option is --live"),
         }
     }
-    let table = documents::rooms_table(&rooms::rooms()?);
+    let table = documents::crates_table(&packages::packages()?);
     // Lists of runs begin anew, too.
     match fs::remove_dir_all(repository::root().join(program::RUNS)) {
         Err(error) if error.kind() != ErrorKind::NotFound => return Err(error.into()),

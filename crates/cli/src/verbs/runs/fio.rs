@@ -6,10 +6,10 @@ use anyhow::{Result, bail};
 use record::Integrity;
 use serde_json::json;
 
-use super::tell;
+use super::printed::tell;
 use crate::args::PlaceArgs;
 use crate::exit::Exit;
-use crate::{outputs, recording, records, session, talk};
+use crate::{messages, outputs, records, session};
 
 /// Exports the one run that is named.
 ///
@@ -24,7 +24,7 @@ pub(super) fn export(
     let [name] = names else {
         bail!("--format fio-json takes one run, such as last: a document of fio's is of one");
     };
-    let runs = recording::runs(place)?;
+    let runs = place.runs()?;
     let id = runs.find(name)?;
     let run = runs.load(&id)?;
     if let Integrity::Altered(files) = runs.verify(&id)? {
@@ -33,11 +33,11 @@ pub(super) fn export(
     let document =
         session::of_record(&run)?.ok_or_else(|| records::without_result(&run, &runs, place))?;
     let exported = views::fio::document(&run, &document)?;
-    exported.notes.iter().for_each(|note| talk::note(note));
+    exported.notes.iter().for_each(|note| messages::note(note));
     let mut text = serde_json::to_string_pretty(&exported.document)?;
     text.push('\n');
     if output == Path::new("-") {
-        talk::json(&text)?;
+        messages::json(&text)?;
         return Ok(Exit::Done);
     }
     outputs::protect(Path::new(&run.summary.target))?;

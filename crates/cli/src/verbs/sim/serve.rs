@@ -16,7 +16,7 @@ use crate::args::ServeArgs;
 use crate::envelope::SystemClock;
 use crate::exit::Exit;
 use crate::verbs::print_json;
-use crate::{opening, talk};
+use crate::{messages, opening};
 
 /// How often it is looked whether service is to end.
 const LOOK: Duration = Duration::from_millis(50);
@@ -88,7 +88,7 @@ pub fn main(args: &ServeArgs) -> Result<Exit> {
     let span = clock.now().since(Time::ZERO);
     let Ended { tally, was_busy } = served.stop()?;
     if was_busy {
-        talk::note(&format!(
+        messages::note(&format!(
             "{}: some program has it open still, which now loses its drive",
             file.display()
         ));
@@ -98,7 +98,7 @@ pub fn main(args: &ServeArgs) -> Result<Exit> {
         print_json("drivescope.sim.served/1", &end)?;
     } else {
         let listing = super::served::listing(args.model.as_str(), span, &tally);
-        talk::result(&report::render_listing(&listing, Style::default()))?;
+        messages::result(&report::render_listing(&listing, Style::default()))?;
     }
     Ok(Exit::Done)
 }
@@ -115,7 +115,7 @@ fn begin(args: &ServeArgs, info: &DriveInfo, file: &std::path::Path) -> Result<(
         };
         return print_json("drivescope.sim.serve/1", &beginning);
     }
-    talk::note(&format!(
+    messages::note(&format!(
         "{} is {}, {}; Ctrl-C or umount ends it",
         file.display(),
         info.name,
@@ -141,7 +141,7 @@ fn watch(served: &Served, cancel: &AtomicBool, args: &ServeArgs) {
                     args.memory
                 ),
             };
-            talk::note(&format!("writes fail, since what was written is kept: {room}"));
+            messages::note(&format!("writes fail, since what was written is kept: {room}"));
         }
     }
 }

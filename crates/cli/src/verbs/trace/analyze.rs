@@ -8,9 +8,9 @@ use trace::analyze;
 use crate::args::TraceAnalyzeArgs;
 use crate::exit::Exit;
 use crate::verbs::print_json;
-use crate::{outputs, talk};
+use crate::{messages, outputs};
 
-use super::opened;
+use crate::trace_files::opened;
 
 /// The form of what this verb prints as JSON.
 pub use documents::instrument::ANALYSIS as SCHEMA;
@@ -44,6 +44,6 @@ pub fn main(args: &TraceAnalyzeArgs) -> Result<Exit> {
             report::Style::default(),
         ),
     };
-    talk::result(&text)?;
+    messages::result(&text)?;
     Ok(Exit::Done)
 }

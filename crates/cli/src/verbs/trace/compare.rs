@@ -4,20 +4,20 @@ use std::sync::atomic::Ordering;
 
 use anyhow::{Context as _, Result};
 use drives::TargetSpec;
-use record::{Document, Envelope, State, Summary};
+use record::{Document, RunId, State, Summary};
+use runner::instrument::{Ended, Outcome, Running};
 use trace::replay::compare::{Side, Suits, order};
 use trace::replay::{Mode, Score, Statement, compare};
 
 use crate::args::TraceCompareArgs;
-use crate::envelope::{SystemClock, envelope};
+use crate::envelope::run_id;
 use crate::exit::Exit;
 use crate::progress::Progress;
 use crate::replaying::{
-    self, Begin, COMPARE, CompareBody, Ear, Heard, Job, On, Played, Record, Reference,
-    ReferenceBody, Start, Wanted, drive_of, referred,
+    self, Begin, COMPARE, CompareBody, Ear, Heard, Job, On, Played, Reference, ReferenceBody,
+    Replaying, Start, Wanted, drive_of, referred,
 };
-use crate::verbs::mark::run_id;
-use crate::{records, talk};
+use crate::{messages, records};
 
 /// Runs the verb.
 ///
@@ -30,15 +30,15 @@ pub fn main(args: &TraceCompareArgs) -> Result<Exit> {
         let (target, consent) = named(args, side);
         job.foresee(On { target, consent, seed: job.seed })?;
     }
-    let mut head = envelope(COMPARE, run_id(job.seed), &SystemClock);
+    let run_id = run_id(job.seed);
     let keep = (&args.record.keep(), args.no_progress);
-    let referred = referred(&job, &args.trace, keep, &head)?;
+    let referred = referred(&job, &args.trace, keep, &run_id)?;
     if referred.as_ref().is_some_and(|referred| referred.interrupted) {
         return Ok(Exit::Interrupted);
     }
-    head.parts = referred.iter().filter_map(|referred| referred.run.clone()).collect();
+    let parts: Vec<RunId> = referred.iter().filter_map(|referred| referred.run.clone()).collect();
     let (times, reference) = referred.map(|referred| (referred.times, referred.body)).unzip();
-    Match { args, job: &job, times, reference, rounds: Vec::new() }.run(head)
+    Match { args, job: &job, times, reference, rounds: Vec::new() }.run(run_id, &parts)
 }
 
 /// A side's drive, and its word. Words are for the real drives, in the order in which they are named.
@@ -85,23 +85,38 @@ enum Ending {
 }
 
 impl Match<'_> {
-    fn run(mut self, mut head: Envelope) -> Result<Exit> {
+    fn run(mut self, run_id: RunId, parts: &[RunId]) -> Result<Exit> {
         let positions = 2 * self.args.rounds;
-        let record = Record {
-            verb: "trace compare",
-            trace: &self.args.trace,
-            targets: &[&self.args.a, &self.args.b],
-            seed: self.job.seed,
-            steps: positions,
-            what: "comparison",
+        let (args, job) = (self.args, self.job);
+        let summary = |body: &CompareBody| Summary {
+            verb: "trace compare".to_owned(),
+            target: targets(args),
+            drive: body
+                .on
+                .iter()
+                .map(|on| views::drive(&on.target, &on.stack))
+                .collect::<Vec<_>>()
+                .join(", "),
+            headline: body.compared.reason.clone(),
         };
-        let keep = self.args.record.keep();
-        let (mut keeping, mut broken) = (None, None);
+        let mut replaying = Replaying {
+            schema: COMPARE,
+            noun: "comparison",
+            verb: "trace compare",
+            trace: &args.trace,
+            targets: vec![&args.a, &args.b],
+            run_id,
+            seed: job.seed,
+            steps: positions,
+            first: None,
+        };
+        let keep = args.record.keep().keep();
+        let (mut running, mut broken) = (None, None);
         for (position, side) in (0..).zip(order(self.args.rounds as usize)) {
             // Before the first request of the first round.
             let mut on_start = |start: Start<'_>| {
-                if keeping.is_none() {
-                    keeping = Some(record.begin(&keep, start, &mut head)?);
+                if running.is_none() {
+                    running = Some(replaying.begin(&keep, start, parts)?);
                 }
                 Ok(())
             };
@@ -114,8 +129,8 @@ impl Match<'_> {
                 }
             };
             let name = if side == Side::A { "A" } else { "B" };
-            if let Some(keeping) = &mut keeping {
-                keeping.step(position, name, &round.score, Vec::new());
+            if let Some(Running { recorder, .. }) = &mut running {
+                recorder.step(position, name, &round.score, Vec::new());
             }
             self.rounds.push(round);
             if self.job.cancel.load(Ordering::Relaxed) {
@@ -123,32 +138,23 @@ impl Match<'_> {
             }
         }
         let whole = self.rounds.len() == positions as usize;
-        let (Some(keeping), Some(body)) = (keeping, self.body()) else {
-            talk::note("ended before each drive had a whole round: there is nothing to compare");
+        let (Some(running), Some(body)) = (running, self.body()) else {
+            messages::note(
+                "ended before each drive had a whole round: there is nothing to compare",
+            );
             records::tell_to_make_anew();
             return broken.map_or(Ok(Exit::Interrupted), Err);
         };
-        let summary = Summary {
-            verb: "trace compare".to_owned(),
-            target: targets(self.args),
-            drive: body
-                .on
-                .iter()
-                .map(|on| views::drive(&on.target, &on.stack))
-                .collect::<Vec<_>>()
-                .join(", "),
-            headline: body.compared.reason.clone(),
-        };
         let verdict = body.compared.verdict;
-        let document = Document { envelope: head, body };
         let state = match (whole, &broken) {
             (true, _) => State::Finished,
             (false, Some(_)) => State::Broken,
             (false, None) => State::Interrupted,
         };
-        let recorded = keeping.close(&document, state, &summary);
+        let Ended { document, closed } =
+            running.close(Outcome::new(body, state), |document| summary(&document.body));
         show(&document, self.args.json)?;
-        recorded?;
+        closed.whole()?;
         if !whole {
             records::tell_to_make_anew();
         }
@@ -220,8 +226,8 @@ impl Match<'_> {
 /// When it cannot be printed.
 pub fn show(document: &Document<CompareBody>, json: bool) -> Result<()> {
     if json {
-        return talk::document(document);
+        return messages::document(document);
     }
     let tables = views::replay::compared(&document.body);
-    talk::result(&report::render_tables(&tables, report::Style::default()))
+    messages::result(&report::render_tables(&tables, report::Style::default()))
 }

@@ -8,9 +8,9 @@ use trace::{Source, TraceError};
 use crate::args::{ExportFormat, TraceExportArgs};
 use crate::exit::Exit;
 use crate::verbs::print_json;
-use crate::{outputs, talk};
+use crate::{messages, outputs};
 
-use super::{existing, in_the_way, opened};
+use crate::trace_files::{existing, in_the_way, opened};
 
 /// The form of what this verb prints as JSON.
 const SCHEMA: &str = "drivescope.trace-export/1";
@@ -24,7 +24,7 @@ pub fn main(args: &TraceExportArgs) -> Result<Exit> {
     let mut source = opened(&args.trace, &args.reading.options())?;
     let exported = write(args, &mut *source).map_err(|error| in_the_way(&args.output, error))?;
     for note in &exported.notes {
-        talk::note(note);
+        messages::note(note);
     }
     if args.json {
         let body = Body {
@@ -34,7 +34,7 @@ pub fn main(args: &TraceExportArgs) -> Result<Exit> {
         };
         print_json(SCHEMA, body)?;
     } else {
-        talk::plain(&text(args, &exported))?;
+        messages::plain(&text(args, &exported))?;
     }
     Ok(Exit::Done)
 }

@@ -10,9 +10,9 @@ use trace::{Source, TraceError, each_batch};
 use crate::args::TraceImportArgs;
 use crate::exit::Exit;
 use crate::verbs::print_json;
-use crate::{outputs, talk};
+use crate::{messages, outputs};
 
-use super::{existing, in_the_way, opened};
+use crate::trace_files::{existing, in_the_way, opened};
 
 /// The form of what this verb prints as JSON.
 const SCHEMA: &str = "drivescope.trace-import/1";
@@ -32,7 +32,7 @@ pub fn main(args: &TraceImportArgs) -> Result<Exit> {
         imported.files = args.files.iter().map(|file| file.display().to_string()).collect();
     }
     if imported.skipped_rows > 0 {
-        talk::note(&format!(
+        messages::note(&format!(
             "{} rows could not be read and were left out; the first: {}",
             imported.skipped_rows,
             imported.faults.first().map_or("", String::as_str)
@@ -42,7 +42,7 @@ pub fn main(args: &TraceImportArgs) -> Result<Exit> {
         print_json(SCHEMA, &imported)?;
     } else {
         let listing = views::import_trace::listing(&imported);
-        talk::result(&report::render_listing(&listing, report::Style::default()))?;
+        messages::result(&report::render_listing(&listing, report::Style::default()))?;
     }
     Ok(Exit::Done)
 }

@@ -23,7 +23,7 @@ use crate::args::TraceRecordArgs;
 use crate::envelope::{SystemClock, arguments};
 use crate::exit::Exit;
 use crate::verbs::print_json;
-use crate::{outputs, talk};
+use crate::{messages, outputs};
 
 use command::Command;
 use keep::{Keeper, Kept};
@@ -40,7 +40,7 @@ const DRAW: u32 = 10;
 pub fn main(args: &TraceRecordArgs) -> Result<Exit> {
     let subjects = subjects(args)?;
     let path = args.output.clone().unwrap_or_else(|| usual_name(&subjects));
-    let existing = super::existing(args.force);
+    let existing = crate::trace_files::existing(args.force);
     outputs::check(&path, args.force)?;
     warn_of_own_writes(&path, &subjects);
     // Before anything is begun, so that no signal leaves it half-way.
@@ -99,7 +99,7 @@ fn subjects(args: &TraceRecordArgs) -> Result<Vec<Subject>> {
         }
         let subject = Subject::find(&roots, path)?;
         if let Some(found) = &subject.found {
-            talk::note(found);
+            messages::note(found);
         }
         // Two directories may well lie on one device.
         if !subjects.iter().any(|known| known.number == subject.number) {
@@ -125,7 +125,7 @@ fn warn_of_own_writes(path: &Path, subjects: &[Subject]) {
     };
     let Ok(own) = Subject::find(&Roots::default(), directory) else { return };
     if let Some(subject) = subjects.iter().find(|subject| subject.disk == own.disk) {
-        talk::note(&format!(
+        messages::note(&format!(
             "{}: lies on {}, which is recorded: writing it will be in it; -o names a file elsewhere",
             path.display(),
             subject.disk_name
@@ -213,7 +213,7 @@ fn show(body: &Body, json: bool) -> Result<()> {
         return print_json("drivescope.trace.record/1", body);
     }
     let listing = views::record::listing(body);
-    talk::result(&report::render_listing(&listing, Style::default()))
+    messages::result(&report::render_listing(&listing, Style::default()))
 }
 
 /// A recording that broke off was made in vain; a command that failed may have been, unless Ctrl-C was to end it.

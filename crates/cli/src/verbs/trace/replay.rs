@@ -3,21 +3,20 @@
 use anyhow::Result;
 use block::quoted;
 use engine::replay::Reason;
-use record::Document;
+use record::{Document, RunId};
+use runner::instrument::Ended;
 use trace::replay::Limit;
 
 use crate::args::TraceReplayArgs;
-use crate::envelope::{SystemClock, envelope};
+use crate::envelope::run_id;
 use crate::exit::Exit;
-use crate::keeping::Keeping;
 use crate::live::Showing;
 use crate::progress::Progress;
 use crate::replaying::{
-    self, Begin, Ear, Heard, Job, On, Played, REPLAY, Record, Reference, ReplayBody, Start,
+    self, Begin, Ear, Heard, Job, On, Played, REPLAY, Reference, ReplayBody, Replaying, Start,
     Verified, Wanted, drive_of, referred, verified,
 };
-use crate::verbs::mark::run_id;
-use crate::{outputs, records, talk};
+use crate::{messages, outputs, records};
 
 /// Runs the verb.
 ///
@@ -29,40 +28,44 @@ pub fn main(args: &TraceReplayArgs) -> Result<Exit> {
     let job = Job::new(&args.trace, &args.reading, &args.play)?;
     // Before the reference drive is written to: a replay that is refused must not have cost it its data.
     job.foresee(On { target: &args.target, consent: word(args), seed: job.seed })?;
-    let mut envelope = envelope(REPLAY, run_id(job.seed), &SystemClock);
     let keep = args.record.keep();
-    let mut referred = referred(&job, &args.trace, (&keep, args.no_progress), &envelope)?;
+    let run_id = run_id(job.seed);
+    let mut referred = referred(&job, &args.trace, (&keep, args.no_progress), &run_id)?;
     if referred.as_ref().is_some_and(|referred| referred.interrupted) {
         return Ok(Exit::Interrupted);
     }
-    envelope.parts = referred.iter().filter_map(|referred| referred.run.clone()).collect();
-    let record = Record {
+    let parts: Vec<RunId> = referred.iter().filter_map(|referred| referred.run.clone()).collect();
+    let mut replaying = Replaying {
+        schema: REPLAY,
+        noun: "replay",
         verb: "trace replay",
         trace: &args.trace,
-        targets: &[&args.target],
+        targets: vec![&args.target],
+        run_id,
         seed: job.seed,
         steps: 1,
-        what: "replay",
+        first: None,
     };
-    let mut keeping = Keeping::none(record.what);
+    let (keep, mut running) = (keep.keep(), None);
     let mut on_start = |start: Start<'_>| {
-        keeping = record.begin(&keep, start, &mut envelope)?;
+        running = Some(replaying.begin(&keep, start, &parts)?);
         Ok(())
     };
     let times = referred.as_mut().map(|referred| &mut referred.times);
     let (mut played, heard, kernel) = played(args, &job, times, &mut on_start)?;
-    let Some(mut replay) = heard.body else { return Ok(Exit::Interrupted) };
+    let Some((mut replay, running)) = heard.body.zip(running) else {
+        return Ok(Exit::Interrupted);
+    };
     replay.run.caveats.extend(replaying::caveats(args.target.as_str(), &played.stack));
     let (file, drive) = (args.trace.clone(), drive_of(&played));
     let reference = referred.map(|referred| referred.body);
     let body = ReplayBody { file, drive, seed: job.seed, reference, replay, kernel };
-    let document = Document { envelope, body };
     let broken = played.broken.take();
-    let recorded = played.recorded(keeping, &document);
+    let Ended { document, closed } = played.close(running, body);
     let (is_stopped, is_saved) =
         (played.ended.reason == Reason::Cancelled, heard.unsaved.is_none());
     end(args, (is_stopped, is_saved), &document)?;
-    recorded?;
+    closed.whole()?;
     heard.unsaved.map_or(Ok(()), Err)?;
     if let Some(broken) = broken {
         records::tell_to_make_anew();
@@ -122,7 +125,7 @@ fn end(
     show(document, args.json)?;
     if let Some(path) = args.save.as_ref().filter(|_| is_saved) {
         let path = quoted(&path.to_string_lossy());
-        talk::note(&format!("kept as a trace: drivescope trace analyze {path}"));
+        messages::note(&format!("kept as a trace: drivescope trace analyze {path}"));
     }
     if is_stopped {
         records::tell_to_make_anew();
@@ -136,8 +139,8 @@ fn end(
 /// When it cannot be printed.
 pub fn show(document: &Document<ReplayBody>, json: bool) -> Result<()> {
     if json {
-        return talk::document(document);
+        return messages::document(document);
     }
     let tables = views::replay::tables(&document.body);
-    talk::result(&report::render_tables(&tables, report::Style::default()))
+    messages::result(&report::render_tables(&tables, report::Style::default()))
 }

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result};
 use documents::trace_record::Ended;
 
-use crate::talk;
+use crate::messages;
 
 /// How often it is looked whether the command has ended.
 const LOOK: Duration = Duration::from_millis(20);
@@ -57,7 +57,10 @@ impl Command {
     /// When it cannot be waited for.
     pub fn wait(mut self, cancel: &AtomicBool) -> Result<Ended> {
         if !self.has_ended() && !cancel.load(Ordering::Relaxed) {
-            talk::note(&format!("{}: still runs, and is waited for; Ctrl-C ends it", self.words));
+            messages::note(&format!(
+                "{}: still runs, and is waited for; Ctrl-C ends it",
+                self.words
+            ));
         }
         let mut asked_at = None;
         loop {

@@ -1,20 +1,11 @@
-//! What is known of the making of a result: date, machine, binary.
+//! Circumstances of a result: date, machine, binary, command line.
 
 use std::sync::OnceLock;
-use std::time::{SystemTime, UNIX_EPOCH};
 
-use block::{UnixNanos, WallClock};
+use anyhow::{Context as _, Result};
+use block::WallClock;
+pub use linux::host::SystemClock;
 use record::{Binary, Document, Envelope, Host, Machine, RunId, rfc3339};
-
-/// The machine's real-time clock.
-pub struct SystemClock;
-
-impl WallClock for SystemClock {
-    fn now(&self) -> UnixNanos {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        UnixNanos(i128::try_from(now.as_nanos()).unwrap_or(0))
-    }
-}
 
 /// A document of form `schema` around `body`.
 pub fn document<B>(schema: &str, run_id: RunId, clock: &dyn WallClock, body: B) -> Document<B> {
@@ -45,7 +36,24 @@ pub fn envelope(schema: &str, run_id: RunId, clock: &dyn WallClock) -> Envelope 
     }
 }
 
-/// What was typed behind the program's name.
+/// A name for a new run. Not made of the seed alone: two runs of one seed may begin in the same second and in the same
+/// directory, and each has its own test file.
+pub fn run_id(seed: u64) -> RunId {
+    RunId::new(SystemClock.now(), linux::host::fresh_seed().unwrap_or(seed))
+}
+
+/// The seed that was asked for, or a fresh one.
+///
+/// # Errors
+/// When the kernel gives no randomness.
+pub fn seed_of(asked: Option<u64>) -> Result<u64> {
+    match asked {
+        Some(seed) => Ok(seed),
+        None => linux::host::fresh_seed().context("cannot draw a seed; give one with --seed"),
+    }
+}
+
+/// The words typed after the program's name.
 pub fn arguments() -> Vec<String> {
     std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect()
 }

@@ -1,4 +1,4 @@
-//! The rooms of the workspace and the arrows between them, as their manifests have them.
+//! The crates of the workspace and the arrows between them, as their manifests have them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -11,7 +11,7 @@ use crate::repository;
 
 /// One package of the workspace.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Room {
+pub struct Package {
     /// True for a tool of the developers, which is no part of the product.
     pub is_tool: bool,
     /// What it is, in a line.
@@ -26,7 +26,7 @@ pub struct Room {
 ///
 /// # Errors
 /// Names the manifest that cannot be read.
-pub fn rooms() -> Result<BTreeMap<String, Room>> {
+pub fn packages() -> Result<BTreeMap<String, Package>> {
     let mut manifests = BTreeMap::new();
     let mut tools = BTreeSet::new();
     for path in directories()? {
@@ -45,10 +45,10 @@ pub fn rooms() -> Result<BTreeMap<String, Room>> {
         .iter()
         .filter_map(|(directory, table)| Some((package_name(table)?, directory.clone())))
         .collect();
-    let room = |(name, table): (&String, &Table)| {
-        (name.clone(), Room { is_tool: tools.contains(name), ..room(table, &directories) })
+    let package = |(name, table): (&String, &Table)| {
+        (name.clone(), Package { is_tool: tools.contains(name), ..package(table, &directories) })
     };
-    Ok(manifests.iter().map(room).collect())
+    Ok(manifests.iter().map(package).collect())
 }
 
 /// Directories in which a package may lie.
@@ -67,33 +67,33 @@ fn package_name(manifest: &Table) -> Option<String> {
 }
 
 /// `directories` maps names of packages to their directories.
-fn room(manifest: &Table, directories: &BTreeMap<String, String>) -> Room {
+fn package(manifest: &Table, directories: &BTreeMap<String, String>) -> Package {
     let description = manifest.get("package").and_then(|p| p.get("description"));
-    let mut room = Room {
+    let mut package = Package {
         description: description.and_then(Value::as_str).unwrap_or_default().to_owned(),
-        ..Room::default()
+        ..Package::default()
     };
-    collect(manifest, directories, &mut room);
+    collect(manifest, directories, &mut package);
     let targets = manifest.get("target").and_then(Value::as_table);
     for table in targets.into_iter().flatten().filter_map(|(_, table)| table.as_table()) {
-        collect(table, directories, &mut room);
+        collect(table, directories, &mut package);
     }
-    room
+    package
 }
 
 /// Dependencies of a manifest, or of one of its `[target.'cfg(…)']` tables.
-fn collect(table: &Table, directories: &BTreeMap<String, String>, room: &mut Room) {
+fn collect(table: &Table, directories: &BTreeMap<String, String>, package: &mut Package) {
     for section in ["dependencies", "build-dependencies", "dev-dependencies"] {
         let dependencies = table.get(section).and_then(Value::as_table);
         for (alias, value) in dependencies.into_iter().flatten() {
-            let package = value.get("package").and_then(Value::as_str).unwrap_or(alias);
-            // Rooms are known in the workspace by their directory, and on a registry by their package.
-            let used = directories.values().find(|d| *d == alias).or(directories.get(package));
+            let name = value.get("package").and_then(Value::as_str).unwrap_or(alias);
+            // Crates are known in the workspace by their directory, and on a registry by their package.
+            let used = directories.values().find(|d| *d == alias).or(directories.get(name));
             if let Some(used) = used {
                 let set = if section == "dev-dependencies" {
-                    &mut room.tests_use
+                    &mut package.tests_use
                 } else {
-                    &mut room.uses
+                    &mut package.uses
                 };
                 set.insert(used.clone());
             }
@@ -126,10 +126,10 @@ mod tests {
         let directories = ["block", "stats", "engine", "sim", "linux"]
             .map(|name| (format!("drivescope-{name}"), name.to_owned()))
             .into();
-        let room = room(&manifest, &directories);
+        let package = package(&manifest, &directories);
         let set = |names: &[&str]| names.iter().map(|n| (*n).to_owned()).collect();
-        assert_eq!(room.uses, set(&["block", "stats", "engine", "linux"]));
-        assert_eq!(room.tests_use, set(&["sim"]));
-        assert_eq!(room.description, "d");
+        assert_eq!(package.uses, set(&["block", "stats", "engine", "linux"]));
+        assert_eq!(package.tests_use, set(&["sim"]));
+        assert_eq!(package.description, "d");
     }
 }

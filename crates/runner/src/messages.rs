@@ -1,4 +1,4 @@
-//! What is said beside the result: on stderr, so that stdout holds the result alone.
+//! Messages on stderr, and results on stdout.
 
 use std::io::Write;
 use std::sync::{Mutex, PoisonError};

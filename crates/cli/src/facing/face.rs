@@ -1,0 +1,35 @@
+//! A diskspd command line, and the targets that were loaded by it.
+
+use block::{DriveInfo, Stack};
+use drives::TargetSpec;
+use mark::diskspd::{Options, Outcome};
+use workload::plan::Plan;
+
+use super::around::Busy;
+use super::said::Said;
+
+/// A command line that is to be carried out.
+pub struct Face<'a> {
+    /// The program's name and its arguments, as typed.
+    pub command_line: Vec<String>,
+    /// What diskspd's options ask for.
+    pub options: &'a Options,
+    /// What our own say.
+    pub said: &'a Said,
+    /// The targets, in the order of the options.
+    pub targets: Vec<TargetSpec>,
+}
+
+/// A target that was loaded.
+pub struct Loaded {
+    /// The drive.
+    pub info: DriveInfo,
+    /// Layers under it.
+    pub stack: Stack,
+    /// The load.
+    pub plan: Plan,
+    /// Its result.
+    pub outcome: Outcome,
+    /// How busy the CPUs were.
+    pub busy: Busy,
+}

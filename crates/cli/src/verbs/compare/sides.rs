@@ -1,0 +1,169 @@
+//! Sides of a comparison: recorded runs, documents, sessions, and targets that are still to be measured.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context as _, Result, bail};
+use documents::Decode as _;
+use drives::TargetSpec;
+use mark::Body;
+use mark::compare::{RunLatencies, Side, SideSession, of_sessions};
+use record::{Document, Envelope, Integrity, Run, RunId};
+use runner::recorder::RESUMED;
+
+use super::turns::BLOCKS;
+use crate::args::CompareArgs;
+use crate::recording::{self, IN_TURNS};
+use crate::{recorded, records, session, whose};
+
+/// What a name leads to.
+pub enum Found {
+    /// A result that is there, with the latencies of its runs where they were kept.
+    Recorded(Side, Box<Body>, Option<RunLatencies>),
+    /// Something to measure.
+    Target,
+}
+
+impl Found {
+    /// The side, where it is there.
+    pub fn side(&self) -> Option<&Side> {
+        match self {
+            Found::Recorded(side, ..) => Some(side),
+            Found::Target => None,
+        }
+    }
+}
+
+/// Refuses a run that is compared with itself.
+///
+/// # Errors
+/// When a run is on more than one side.
+pub fn differ(sides: &[&Side]) -> Result<()> {
+    let mut runs = BTreeSet::new();
+    for id in sides.iter().filter_map(|side| side.run_id.as_ref()) {
+        if !runs.insert(id) {
+            bail!("{id}: is on more than one side, and a run equals itself; name another");
+        }
+    }
+    Ok(())
+}
+
+/// The result that a side names, or the target that it is.
+///
+/// # Errors
+/// When it is neither.
+pub fn find(side: &TargetSpec, args: &CompareArgs) -> Result<Found> {
+    let TargetSpec::Path(name) = side else { return Ok(Found::Target) };
+    // Where runs are recorded it is a directory, too, which nobody means to measure.
+    if name.parse::<RunId>().is_ok() {
+        return of_run(name, args);
+    }
+    let path = Path::new(name);
+    let is_list = name.contains(',') && name.split(',').all(|part| !part.is_empty());
+    if is_list && !path.exists() {
+        return in_sessions(name, args);
+    }
+    match fs::metadata(path) {
+        Ok(meta) if meta.is_file() && is_document(path) => document(name, path),
+        Ok(_) => Ok(Found::Target),
+        Err(_) => of_run(name, args),
+    }
+}
+
+/// A side of several recorded sessions, with commas between them.
+fn in_sessions(name: &str, args: &CompareArgs) -> Result<Found> {
+    let (mut sides, mut bodies) = (Vec::new(), Vec::new());
+    for part in name.split(',') {
+        match find(&TargetSpec::of(part), args)? {
+            Found::Recorded(side, body, _) => {
+                sides.push(side);
+                bodies.push(*body);
+            }
+            Found::Target => bail!(
+                "{part} is a target; expected a recorded run or document, as each session of {name}\n\
+                 hint: name a target as a side of its own"
+            ),
+        }
+    }
+    differ(&sides.iter().collect::<Vec<_>>())?;
+    let session = |side: &Side| SideSession { name: side.name.clone(), date: side.date.clone() };
+    let sessions = sides.iter().map(session).collect();
+    let first = sides.into_iter().next().context("a side without a session")?;
+    let body = of_sessions(&bodies).context("a side without a session")?;
+    let side = Side { name: name.to_owned(), run_id: None, blocks: None, sessions, ..first };
+    Ok(Found::Recorded(side, Box::new(body), None))
+}
+
+/// A file that is called so is one, whatever is in it: nobody means to measure it.
+fn is_document(path: &Path) -> bool {
+    path.extension().is_some_and(|end| end == "json") || whose::is_document(path)
+}
+
+fn document(name: &str, path: &Path) -> Result<Found> {
+    let (form, value) = recorded::read(name, path)?;
+    if form != session::SCHEMA {
+        bail!(
+            "{name}: has the form {form}; what `drivescope mark --json` prints is {}",
+            session::SCHEMA
+        );
+    }
+    let document: Document<Body> = Document::decode(value)
+        .with_context(|| format!("{name}: is no whole {}", session::SCHEMA))?;
+    if !document.body.has_numbers() {
+        bail!("{name}: {NO_NUMBERS}");
+    }
+    Ok(Found::Recorded(side(name, &document, false, None), Box::new(document.body), None))
+}
+
+/// Why there is nothing to hold against another.
+const NO_NUMBERS: &str = "was stopped before a run of it counted, so it has no number";
+
+fn of_run(name: &str, args: &CompareArgs) -> Result<Found> {
+    let runs = args.record.keep.place.runs()?;
+    let id = runs.find(name).with_context(|| {
+        format!(
+            "{name}: is no target, no file and no recorded run (drivescope runs list shows those)"
+        )
+    })?;
+    let run = runs.load(&id)?;
+    if let Integrity::Altered(files) = runs.verify(&id)? {
+        bail!(
+            "{id}: is not what was recorded ({}), so nothing can be held against it",
+            files.join(", ")
+        );
+    }
+    let document = session::of_record(&run)?
+        .ok_or_else(|| records::without_result(&run, &runs, &args.record.keep.place))?;
+    // Before another side is measured for nothing.
+    if !document.body.has_numbers() {
+        bail!("{id}: {NO_NUMBERS}; {}", records::how_to_go_on(&run, &args.record.keep.place));
+    }
+    // However it was named: the last run is another one tomorrow.
+    Ok(measured(id.as_str(), &run, document))
+}
+
+/// A side that is the recorded `run`.
+pub fn measured(name: &str, run: &Run, document: Document<Body>) -> Found {
+    // After a resumption by itself it was no longer measured in turns with the others.
+    let is_alone =
+        |(kind, note): &(String, serde_json::Value)| kind == RESUMED && note[IN_TURNS] != true;
+    let is_whole = !run.notes.iter().any(is_alone);
+    let note = run.notes.iter().find(|(kind, _)| kind == BLOCKS).filter(|_| is_whole);
+    let blocks = note.and_then(|(_, note)| Some(note["comparison"].as_str()?.to_owned()));
+    let side = side(name, &document, true, blocks);
+    Found::Recorded(side, Box::new(document.body), recording::latencies(run))
+}
+
+/// `blocks` names the measurement in turns that it was part of.
+pub fn side(name: &str, document: &Document<Body>, is_run: bool, blocks: Option<String>) -> Side {
+    let Envelope { run_id, date, .. } = &document.envelope;
+    Side {
+        name: name.to_owned(),
+        run_id: is_run.then(|| run_id.to_string()),
+        date: Some(date.clone()),
+        drive: views::drive(&document.body.target, &document.body.stack),
+        blocks,
+        sessions: Vec::new(),
+    }
+}

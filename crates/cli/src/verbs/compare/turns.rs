@@ -1,0 +1,264 @@
+//! Sides of a comparison that are measured now, in turns.
+
+use std::fs;
+use std::thread;
+
+use anyhow::{Context as _, Result, anyhow};
+use drives::TargetSpec;
+use mark::Options;
+use mark::compare::letter;
+use record::{Run, RunId};
+use runner::instrument::Resumed;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use stats::Design;
+use workload::plan::Plan;
+use workload::rng::Rng;
+
+use crate::args::{CompareArgs, ConsentArgs, KeepArgs, LiveArgs, OutputArgs, TargetArgs};
+use crate::exit::Refused;
+use crate::measure::Job;
+use crate::recording::Course;
+use crate::session::{Made, Session};
+use crate::setup::{Setup, file_size};
+use crate::turns::{Turn, Turns};
+use crate::verbs::mark::{SIZE, default_size, options};
+use crate::verbs::resume::trace_cap;
+use crate::{consent, messages};
+
+/// Most single I/Os kept of a run, when they are kept.
+const SAMPLES_MAX: u64 = 1_000_000;
+/// The kind of the note by which runs that were measured in turns know each other.
+pub const BLOCKS: &str = "blocks";
+
+/// A side that is measured, as the comparison's record has it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Live {
+    /// Its place among the sides.
+    pub index: usize,
+    /// Its target, by a name that leads there from anywhere.
+    pub target: String,
+    /// Its run.
+    pub run: RunId,
+}
+
+/// How a side is measured.
+pub enum Begun {
+    /// From its beginning.
+    New,
+    /// From where it was stopped.
+    Resumed(Box<Resumed>),
+    /// Not at all: it has come to its end.
+    Ended(Box<Run>),
+}
+
+/// The sides at the places `live`, with names for their runs.
+pub fn prepared(args: &CompareArgs, seed: u64, live: &[usize]) -> Vec<Live> {
+    let side = |&index: &usize| Live {
+        index,
+        target: crate::setup::absolute(&args.sides[index]),
+        run: crate::envelope::run_id(own_seed(seed, index)),
+    };
+    live.iter().map(side).collect()
+}
+
+/// The seed of a side's own noise. Two virtual drives of one kind are two drives, unless they are named as one.
+fn own_seed(seed: u64, index: usize) -> u64 {
+    Rng::for_path(seed, &[index as u64]).next_u64()
+}
+
+/// The plan by which sides are measured; refuses one that writes to what is there.
+///
+/// # Errors
+/// When the flags make no plan, or as above.
+pub fn plan(args: &CompareArgs, live: &[Live], seed: u64) -> Result<Plan> {
+    let runs = runs_of_each(args, live.len(), options(&args.load, seed, true).plan().steps.len());
+    // Before the other side is begun: a comparison takes no consent.
+    if plan_of(args, seed, false, runs)?.alters() {
+        for name in live.iter().map(|side| args.sides[side.index].as_str()) {
+            if fs::metadata(name).is_ok_and(|meta| !meta.is_dir()) {
+                return Err(Refused(format!(
+                    "{name}: the plan writes, and a comparison only reads what is there; mark each by itself with {}, and \
+                     compare the two runs",
+                    consent::flags_for(name)
+                ))
+                .into());
+            }
+        }
+    }
+    plan_of(args, seed, true, runs)
+}
+
+/// Measures sides in turns; `comparison` is the name that their runs know each other by.
+///
+/// # Errors
+/// What makes a measurement impossible. Then the others end too.
+pub fn measure(
+    args: &CompareArgs,
+    sides: Vec<(Live, Begun)>,
+    (plan, seed): (&Plan, u64),
+    (comparison, keep): (&RunId, &KeepArgs),
+) -> Result<Vec<Made>> {
+    let blocks = plan.schedule.runs.saturating_add(args.load.discard_first);
+    let names: Vec<String> =
+        sides.iter().map(|(side, _)| args.sides[side.index].to_string()).collect();
+    let turns = Turns::among(&names, seed, blocks, !args.no_progress);
+    let Some(first) = turns.first() else { return Ok(Vec::new()) };
+    let _orderly = linux::signals::orderly(&first.cancel());
+    let one = |turn: &Turn, side: Live, begun: Begun| {
+        let _leaving = Leaving(turn);
+        turn.prepare();
+        let alone = Alone { args, side: &side, seed, runs: plan.schedule.runs, turn, keep };
+        let made = alone.measure(begun, comparison);
+        turn.leave(made.is_err());
+        made
+    };
+    thread::scope(|scope| {
+        let begun: Vec<_> = turns
+            .iter()
+            .zip(sides)
+            .map(|(turn, (side, begun))| scope.spawn(move || one(turn, side, begun)))
+            .collect();
+        let ended = begun.into_iter().map(|thread| thread.join());
+        ended
+            .map(|ended| ended.unwrap_or_else(|_| Err(anyhow!("a measurement ended badly"))))
+            .collect()
+    })
+}
+
+/// Runs of each test: as many as are asked for, or the fewest blocks in which all tests of all pairs can be told apart
+/// together. Six have intervals, but of eight tests they leave each undecided, however far the sides are apart.
+fn runs_of_each(args: &CompareArgs, live: usize, tests: usize) -> u32 {
+    let pairs = live * live.saturating_sub(1) / 2;
+    let fewest = Design::Blocks.fewest_runs(tests * pairs);
+    let usual = u32::try_from(fewest).unwrap_or(u32::MAX).max(Options::RUNS);
+    if let Some(asked) = args.load.runs {
+        if pairs > 0 && asked < usual {
+            messages::note(&format!(
+                "with fewer than {usual} runs of each, not all of {} can be faster or slower at 98% together",
+                report::number::counted(tests * pairs, "comparison")
+            ));
+        }
+        return asked;
+    }
+    usual
+}
+
+fn plan_of(args: &CompareArgs, seed: u64, may_write: bool, runs: u32) -> Result<Plan> {
+    let plan = Options { runs, ..options(&args.load, seed, may_write) }.plan();
+    plan.check()?;
+    Ok(plan)
+}
+
+/// Leaves also when the measurement panics: the others would wait for ever.
+struct Leaving<'a>(&'a Turn);
+
+impl Drop for Leaving<'_> {
+    fn drop(&mut self) {
+        self.0.leave(thread::panicking());
+    }
+}
+
+/// One side as it is measured alone, but for the turns that it takes.
+struct Alone<'a> {
+    args: &'a CompareArgs,
+    side: &'a Live,
+    seed: u64,
+    /// Runs of each test.
+    runs: u32,
+    turn: &'a Turn,
+    keep: &'a KeepArgs,
+}
+
+impl Alone<'_> {
+    fn measure(&self, begun: Begun, comparison: &RunId) -> Result<Made> {
+        let side = letter(self.side.index);
+        let note = json!({ "comparison": comparison.to_string(), "side": side });
+        let derive = |_: &mark::Body| Ok(vec![(BLOCKS, note.clone())]);
+        match begun {
+            Begun::Resumed(resumed) => self.rest(resumed, &derive),
+            _ => self.whole(&derive),
+        }
+    }
+
+    fn output(&self) -> OutputArgs {
+        OutputArgs {
+            json: self.args.json,
+            mib: self.args.mib,
+            no_progress: true,
+            live: LiveArgs::default(),
+            samples: None,
+            samples_max: SAMPLES_MAX,
+            force: false,
+        }
+    }
+
+    fn whole(&self, derive: &dyn Fn(&mark::Body) -> Result<crate::session::Notes>) -> Result<Made> {
+        let Alone { args, side, seed, runs, keep, .. } = *self;
+        let named = &args.sides[side.index];
+        let target = TargetArgs {
+            anyway: true,
+            target: TargetSpec::of(&side.target),
+            size: args.size,
+            span: args.span,
+            engine: args.engine,
+            iopoll: false,
+            buffered: args.buffered,
+            no_cow: args.no_cow,
+            cpus: args.cpus.clone(),
+            consent: ConsentArgs::default(),
+        };
+        let output = self.output();
+        let is_drawn = named.as_virtual().is_some_and(|spec| !spec.has_seed());
+        let drive_seed = is_drawn.then(|| own_seed(seed, side.index));
+        let default_size = default_size(&args.load);
+        let job = Job {
+            target: &target,
+            plan: &|may_write| plan_of(args, seed, may_write, runs),
+            default_size,
+            default_span: Some(SIZE),
+            run_id: side.run.as_str(),
+            drive_seed,
+            trace_cap: output.trace_cap(keep),
+            turn: Some(self.turn),
+        };
+        let file_bytes = target.size.unwrap_or(default_size);
+        let setup = Setup::new("compare", &target, file_bytes, drive_seed, keep, &output);
+        let session = Session {
+            job: &job,
+            run_id: side.run.clone(),
+            setup,
+            course: Course::New,
+            keep,
+            output: &output,
+        };
+        session.make(derive)
+    }
+
+    /// As it was begun, from where it was stopped.
+    fn rest(
+        &self,
+        resumed: Box<Resumed>,
+        derive: &dyn Fn(&mark::Body) -> Result<crate::session::Notes>,
+    ) -> Result<Made> {
+        let id = &self.side.run;
+        let setup = Setup::of_record(&resumed.run)?;
+        let plan = Plan::from_toml(&resumed.run.plan);
+        let plan = plan.with_context(|| format!("{id}: its plan.toml"))?;
+        let target = setup.target_args(ConsentArgs::default())?;
+        let output = self.output();
+        let job = Job {
+            target: &target,
+            plan: &|_| Ok(plan.clone()),
+            default_size: file_size(&plan),
+            default_span: None,
+            run_id: id.as_str(),
+            drive_seed: setup.drive_seed,
+            trace_cap: trace_cap(&setup, self.keep, &output),
+            turn: Some(self.turn),
+        };
+        let course = Course::Resumed(resumed);
+        let (keep, output) = (self.keep, &output);
+        Session { job: &job, run_id: id.clone(), setup, course, keep, output }.make(derive)
+    }
+}
