@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use block::{DriveInfo, Stack};
+use block::{DriveInfo, DriveKind, Stack, WriteCache};
 use serde::{Deserialize, Serialize};
-use stats::{Caveat, Unit};
+use stats::steady::{State, Verdict};
+use stats::{Caveat, Lenient, Unit};
 
-use crate::options::{Options, Test};
+use crate::options::{Options, Profile, Test, Until};
 use crate::rig::Purged;
 use crate::table::Table;
 use crate::window::{Latency, Window};
@@ -52,8 +53,8 @@ pub struct Body {
 pub struct Device {
     /// As the user named it.
     pub name: String,
-    /// `virtual`, `block`, `file`.
-    pub kind: String,
+    /// What sort of thing it is.
+    pub kind: Lenient<DeviceKind>,
     /// As it states it.
     pub model: Option<String>,
     /// As it states it.
@@ -63,16 +64,41 @@ pub struct Device {
     /// Its unit of addressing.
     pub logical_block_bytes: u64,
     /// Whether its write cache is on, where that is known.
-    pub write_cache: Option<String>,
+    pub write_cache: Option<Lenient<WriteCache>>,
     /// Layers under it, the target first.
     pub stack: Vec<String>,
+}
+
+/// Sort of a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DeviceKind {
+    /// A drive of this machine.
+    Block,
+    /// A regular file.
+    File,
+    /// A model in virtual time.
+    Virtual,
+    /// The null engine, which completes at once.
+    Null,
+}
+
+impl From<DriveKind> for DeviceKind {
+    fn from(kind: DriveKind) -> DeviceKind {
+        match kind {
+            DriveKind::Virtual => DeviceKind::Virtual,
+            DriveKind::Null => DeviceKind::Null,
+            DriveKind::File => DeviceKind::File,
+            DriveKind::BlockDevice => DeviceKind::Block,
+        }
+    }
 }
 
 /// Settings of a test, for the report's header.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Setup {
-    /// `enterprise` or `client`.
-    pub profile: String,
+    /// Which drives the settings are those of.
+    pub profile: Lenient<Profile>,
     /// How I/O was issued.
     pub engine: String,
     /// What was written: always random.
@@ -88,7 +114,7 @@ pub struct Setup {
     /// Requests outstanding per submitter, likewise.
     pub depth: u16,
     /// The rule that ended rounds.
-    pub until: String,
+    pub until: Lenient<Until>,
     /// Addresses of random writes.
     pub addresses: String,
     /// The medium is written in place, as the operator said: nothing is fresh at first, and used up later.
@@ -101,8 +127,8 @@ pub struct Setup {
 /// A stage of preconditioning.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Preconditioning {
-    /// `wipc` (independent of the workload), `wdpc` (the workload itself), `pre-write`.
-    pub kind: String,
+    /// Which of the specification's two.
+    pub kind: Lenient<StageKind>,
     /// The load.
     pub load: String,
     /// Submitters.
@@ -126,6 +152,26 @@ pub struct Preconditioning {
     pub is_accepted: bool,
     /// Why it is accepted or not.
     pub reason: String,
+}
+
+/// Sort of a stage of preconditioning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StageKind {
+    /// Independent of the workload.
+    Wipc,
+    /// The workload itself.
+    Wdpc,
+}
+
+impl StageKind {
+    /// The specification's abbreviation.
+    pub fn abbreviation(self) -> &'static str {
+        match self {
+            StageKind::Wipc => "WIPC",
+            StageKind::Wdpc => "WDPC",
+        }
+    }
 }
 
 /// A round, or a sample, of the value that steady state is judged by.
@@ -160,11 +206,34 @@ pub struct Steady {
     pub ours: Ours,
 }
 
+/// Answer of the specification's rule, or of fio's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RuleVerdict {
+    /// The rule was met.
+    Steady,
+    /// It was not.
+    NotSteady,
+    /// The specification's was not met so far, and may still be.
+    TooFewRounds,
+}
+
+impl RuleVerdict {
+    /// Its name in records, such as `too_few_rounds`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            RuleVerdict::Steady => "steady",
+            RuleVerdict::NotSteady => "not_steady",
+            RuleVerdict::TooFewRounds => "too_few_rounds",
+        }
+    }
+}
+
 /// The specification's verdict.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PtsVerdict {
-    /// `steady`, `not_steady`, `too_few_rounds`.
-    pub verdict: String,
+    /// Whether the rule was met.
+    pub verdict: Lenient<RuleVerdict>,
     /// The round at which it was reached.
     pub round: Option<u32>,
     /// The five rounds that the verdict rests on.
@@ -210,8 +279,8 @@ impl From<stats::steady::snia::Window> for PtsWindow {
 /// fio's verdict.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FioVerdict {
-    /// `steady` or `not_steady`.
-    pub verdict: String,
+    /// Whether the rule was met.
+    pub verdict: Lenient<RuleVerdict>,
     /// When it would have been attained, in seconds of the load since its beginning.
     pub at_s: Option<f64>,
     /// The rule, as fio's options.
@@ -223,11 +292,10 @@ pub struct FioVerdict {
 /// Our verdict.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Ours {
-    /// `fresh`, `transition`, `steady`, `periodic`, `throttled`, `drifting`, `stepped`, `telegraph`, `inconclusive`,
-    /// `never_steady`.
-    pub state: String,
-    /// `yes`, `not_yet`, `no`.
-    pub verdict: String,
+    /// Where the drive is.
+    pub state: Lenient<State>,
+    /// Whether its value may be taken.
+    pub verdict: Lenient<Verdict>,
     /// Bytes written when it was given.
     pub at_bytes: Option<u64>,
     /// Bytes written before the window that it rests on.
@@ -283,32 +351,20 @@ impl Body {
 
     /// True when ours says steady or periodic, or no rule was to be met.
     pub fn is_steady(&self) -> bool {
-        self.steady.as_ref().is_none_or(|steady| steady.ours.verdict == "yes")
+        self.steady.as_ref().is_none_or(|steady| steady.ours.verdict == Verdict::Yes)
     }
 }
 
 impl Device {
     fn of(info: &DriveInfo, stack: &Stack) -> Device {
-        let kind = match info.kind {
-            block::DriveKind::Virtual => "virtual",
-            block::DriveKind::Null => "null",
-            block::DriveKind::File => "file",
-            _ => "block",
-        };
         Device {
             name: info.name.clone(),
-            kind: kind.to_owned(),
+            kind: DeviceKind::from(info.kind).into(),
             model: info.model.clone(),
             serial: info.serial.clone(),
             capacity_bytes: info.capacity_bytes.0,
             logical_block_bytes: info.logical_block_bytes.0,
-            write_cache: info.write_cache.map(|cache| {
-                match cache {
-                    block::WriteCache::WriteBack => "write_back",
-                    block::WriteCache::WriteThrough => "write_through",
-                }
-                .to_owned()
-            }),
+            write_cache: info.write_cache.map(Lenient::Known),
             stack: stack
                 .layers
                 .iter()

@@ -6,7 +6,9 @@ use block::{Nanos, RunSink};
 use engine::Samples;
 use serde::{Deserialize, Serialize};
 use stats::LatencyHistogram;
+use stats::steady::State;
 
+use crate::body::RuleVerdict;
 use crate::fill::is_amid_fill;
 use crate::options::Test;
 use crate::rig::Purged;
@@ -48,10 +50,10 @@ pub struct Standing {
     pub values: Vec<f64>,
     /// Fills of the range written since the preconditioning that is independent of the load.
     pub fills: f64,
-    /// The specification's verdict: `steady`, `not_steady`, `too_few_rounds`.
-    pub pts: String,
+    /// The specification's verdict.
+    pub pts: RuleVerdict,
     /// State by bytes.
-    pub ours: String,
+    pub ours: State,
     /// Least time until the rule that ends rounds can be met, and most, where there is an end.
     pub left: Left,
 }

@@ -93,6 +93,16 @@ pub enum Profile {
     Client,
 }
 
+impl Profile {
+    /// Its name in records.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Profile::Enterprise => "enterprise",
+            Profile::Client => "client",
+        }
+    }
+}
+
 /// Length of what the specification calls a minute.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -128,6 +138,33 @@ impl fmt::Display for Rule {
             Rule::Bytes => f.write_str("bytes"),
             Rule::Fills(fills) => write!(f, "{fills} fills"),
         }
+    }
+}
+
+/// A [`Rule`] as the body of a test names it: `pts`, `bytes`, `2.5 fills`. In a plan, where it is serialized as it is, a count of
+/// fills is a field.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub struct Until(pub Rule);
+
+impl From<Until> for String {
+    fn from(until: Until) -> String {
+        until.0.to_string()
+    }
+}
+
+impl TryFrom<String> for Until {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> Result<Until, &'static str> {
+        let rule = match text.as_str() {
+            "pts" => Some(Rule::Pts),
+            "bytes" => Some(Rule::Bytes),
+            text => text.strip_suffix(" fills").and_then(|n| n.parse().ok()).map(Rule::Fills),
+        };
+        // A number that would be written in another way is kept as text.
+        let rule = rule.filter(|rule| rule.to_string() == text);
+        rule.map(Until).ok_or("not a rule that ends rounds")
     }
 }
 

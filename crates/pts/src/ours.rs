@@ -1,7 +1,7 @@
 //! Our verdict on steady state, fed with what a test sees.
 
 use block::Bytes;
-use stats::steady::{self, Prior, Span, Start, Verdict};
+use stats::steady::{self, Prior, Span, Start, State, Verdict};
 use stats::verdict::Evidence;
 
 use crate::body::{Body, Ours, Spread};
@@ -115,11 +115,20 @@ impl Detector {
         Some(figure(judgement, "settled_fills")?.max(figure(judgement, "exhausted_fills")?))
     }
 
+    /// Where the drive is. On replayed addresses it stays as fast as it is when empty, whatever the rates say.
+    pub fn state(&self) -> State {
+        match self.judgement() {
+            None => State::Transition,
+            Some(_) if self.is_replayed => State::Fresh,
+            Some(judgement) => judgement.state,
+        }
+    }
+
     /// The verdict.
     pub fn tell(&self) -> Ours {
         let nothing = Ours {
-            state: "transition".to_owned(),
-            verdict: "not_yet".to_owned(),
+            state: self.state().into(),
+            verdict: Verdict::NotYet.into(),
             at_bytes: None,
             from_bytes: None,
             value: None,
@@ -130,17 +139,15 @@ impl Detector {
         let Some(judgement) = self.judgement() else { return nothing };
         if self.is_replayed {
             return Ours {
-                state: "fresh".to_owned(),
                 reason: "the order of the first pass was replayed: the drive has nothing to move, and would fall with \
                          any other load"
                     .to_owned(),
                 ..nothing
             };
         }
-        let (state, verdict) = words(judgement);
         Ours {
-            state: state.to_owned(),
-            verdict: verdict.to_owned(),
+            state: judgement.state.into(),
+            verdict: judgement.verdict.into(),
             at_bytes: (judgement.verdict == Verdict::Yes).then_some(judgement.at_bytes),
             from_bytes: judgement.value.map(|level| level.from_bytes),
             value: judgement.value.map(|level| Spread {
@@ -160,14 +167,4 @@ fn figure(judgement: &steady::Judgement, name: &str) -> Option<f64> {
         Some(Evidence::Value(value)) => Some(*value),
         _ => None,
     }
-}
-
-fn words(judgement: &steady::Judgement) -> (&'static str, &'static str) {
-    let state = judgement.state.as_str();
-    let verdict = match judgement.verdict {
-        Verdict::Yes => "yes",
-        Verdict::NotYet => "not_yet",
-        Verdict::No => "no",
-    };
-    (state, verdict)
 }

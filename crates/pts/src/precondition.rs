@@ -3,7 +3,7 @@
 use block::Bytes;
 
 use crate::ask::Ask;
-use crate::body::{Body, Preconditioning};
+use crate::body::{Body, Preconditioning, StageKind};
 use crate::desk::{Desk, Halt, Made};
 use crate::fill::{PARTS, part_of_fill};
 use crate::tests::{Samples, sequential};
@@ -44,7 +44,7 @@ pub fn fill(desk: &mut Desk<'_>, body: &mut Body, block: Bytes, fills: u32) -> R
             ..sequential(desk.options, block, 0, from % blocks, stop)
         };
         let made = desk.stretch(&ask)?;
-        let stage = whole.get_or_insert_with(|| stage_of("wipc", &made.window));
+        let stage = whole.get_or_insert_with(|| stage_of(StageKind::Wipc, &made.window));
         add(stage, &made, range);
         stage.coverage = stage.fills.min(1.0);
         stage.overwrite_distance_bytes = Some(range.0);
@@ -85,7 +85,11 @@ pub fn half_hours(
             // The first stretch of a test may be what tells how long a minute is.
             for (part, minutes) in [1.0, SAMPLE_EVERY - 2.0, 1.0].into_iter().enumerate() {
                 let made = stretch(desk, minutes, sample)?;
-                add(stage.get_or_insert_with(|| stage_of("wdpc", &made.window)), &made, range);
+                add(
+                    stage.get_or_insert_with(|| stage_of(StageKind::Wdpc, &made.window)),
+                    &made,
+                    range,
+                );
                 samples.push(format!("{sample}, {minutes} min"), &made.window);
                 tracker.see(&made, true);
                 if part == 2 {
@@ -129,9 +133,9 @@ pub fn until_steady(fills: f64, is_steady: bool) -> String {
 }
 
 /// A stage without bytes yet, with the load of `window`.
-pub fn stage_of(kind: &str, window: &Window) -> Preconditioning {
+pub fn stage_of(kind: StageKind, window: &Window) -> Preconditioning {
     Preconditioning {
-        kind: kind.to_owned(),
+        kind: kind.into(),
         load: window.load.clone(),
         threads: window.threads,
         depth: window.depth,

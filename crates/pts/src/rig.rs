@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use block::{DriveInfo, Environment, Nanos, RunSink, Stack, Time};
 use engine::{Control, EngineError, IoPath, Samples, Way};
 use serde::{Deserialize, Serialize};
+use stats::{Lenient, Verdict};
 use workload::plan::{Content, Region, Step};
 
 use crate::window::Written;
@@ -14,8 +15,8 @@ use crate::window::Written;
 pub struct Purged {
     /// How, such as `discard` or `nvme-format`.
     pub method: String,
-    /// What reading back says of it: `proven`, `refuted`, `unprovable`.
-    pub verdict: String,
+    /// What reading back says of it.
+    pub verdict: Lenient<Verdict>,
     /// How long it took, in seconds.
     pub seconds: f64,
     /// What the drive, or whoever read it back, says.

@@ -2,11 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 use stats::Caveat;
+use stats::steady::Verdict;
 
-use crate::body::{Body, Setup};
+use crate::body::{Body, RuleVerdict, Setup, StageKind};
 use crate::desk::{Desk, Halt};
 use crate::kept::{Earlier, Keeper};
-use crate::options::{Addresses, Minute, Options, Profile, Rule, Test};
+use crate::options::{Addresses, Minute, Options, Rule, Test, Until};
 use crate::rig::Rig;
 use crate::tests;
 
@@ -79,11 +80,7 @@ fn one(desk: &mut Desk<'_>, body: &mut Body, test: Test) -> Result<(), Halt> {
 fn setup(desk: &Desk<'_>, test: Test) -> Setup {
     let options = desk.options;
     Setup {
-        profile: match options.profile {
-            Profile::Enterprise => "enterprise",
-            Profile::Client => "client",
-        }
-        .to_owned(),
+        profile: options.profile.into(),
         // One test has them side by side; the others keep to the first.
         engine: match test {
             Test::QdSweep => desk.engines().join(", "),
@@ -98,7 +95,7 @@ fn setup(desk: &Desk<'_>, test: Test) -> Setup {
         },
         threads: options.threads,
         depth: options.depth,
-        until: options.until.to_string(),
+        until: Until(options.until).into(),
         addresses: match options.addresses {
             Addresses::Uniform => "uniform",
             Addresses::Fresh => "fresh permutation",
@@ -138,9 +135,11 @@ fn doubts(desk: &Desk<'_>, body: &Body) -> Vec<Caveat> {
         });
     }
     let tells = |body: &Body| {
-        body.steady.as_ref().is_some_and(|s| s.pts.verdict == "steady" && s.ours.verdict != "yes")
+        body.steady.as_ref().is_some_and(|steady| {
+            steady.pts.verdict == RuleVerdict::Steady && steady.ours.verdict != Verdict::Yes
+        })
     };
-    let is_given_up = body.steady.as_ref().is_some_and(|steady| steady.ours.verdict == "no");
+    let is_given_up = body.steady.as_ref().is_some_and(|steady| steady.ours.verdict == Verdict::No);
     if tells(body) {
         found.push(Caveat {
             code: "pts_alone".to_owned(),
@@ -157,8 +156,10 @@ fn doubts(desk: &Desk<'_>, body: &Body) -> Vec<Caveat> {
             .to_owned(),
         });
     }
-    for stage in
-        body.preconditioning.iter().filter(|stage| !stage.is_accepted && stage.kind != "wipc")
+    for stage in body
+        .preconditioning
+        .iter()
+        .filter(|stage| !stage.is_accepted && stage.kind != StageKind::Wipc)
     {
         found.push(Caveat {
             code: "not_preconditioned".to_owned(),

@@ -7,7 +7,9 @@ use stats::Unit;
 use stats::steady::fio::{Criterion, Limit, Settings, Version};
 use stats::steady::{fio, snia};
 
-use crate::body::{Body, FioVerdict, PtsVerdict, PtsWindow, Round, Steady, amplification};
+use crate::body::{
+    Body, FioVerdict, PtsVerdict, PtsWindow, Round, RuleVerdict, Steady, amplification,
+};
 use crate::desk::{Desk, Made};
 use crate::kept::{Left, Standing};
 use crate::options::{Options, Rule};
@@ -185,15 +187,14 @@ impl Tracker {
     }
 
     fn standing(&self) -> Standing {
-        let pts = self.pts_verdict();
-        let left = self.left(pts.verdict == "steady");
+        let pts = verdict_of(&self.pts());
         Standing {
             tracked: self.tracked.clone(),
             values: self.windows.iter().map(|window| self.value(window)).collect(),
             fills: self.ours.fills(),
-            pts: pts.verdict,
-            ours: self.ours.tell().state,
-            left,
+            pts,
+            ours: self.ours.state(),
+            left: self.left(pts == RuleVerdict::Steady),
         }
     }
 
@@ -273,15 +274,17 @@ impl Tracker {
     }
 
     fn pts_verdict(&self) -> PtsVerdict {
-        let (verdict, window) = match self.pts() {
-            snia::Judgement::Reached { window } => ("steady", Some(window)),
-            snia::Judgement::NotReached { window } => ("not_steady", Some(window)),
-            snia::Judgement::TooFew { window, .. } => ("too_few_rounds", window),
+        let judgement = self.pts();
+        let window = match judgement {
+            snia::Judgement::Reached { window } | snia::Judgement::NotReached { window } => {
+                Some(window)
+            }
+            snia::Judgement::TooFew { window, .. } => window,
         };
         let before = self.first as u32;
         PtsVerdict {
-            verdict: verdict.to_owned(),
-            round: window.filter(|_| verdict == "steady").map(|w| w.last_round as u32 + before),
+            verdict: verdict_of(&judgement).into(),
+            round: judgement.reached_at().map(|round| round as u32 + before),
             window: window.map(|window| {
                 let of_run = PtsWindow::from(window);
                 let intercept = window.intercept - window.slope_per_round * f64::from(before);
@@ -299,10 +302,22 @@ impl Tracker {
         let value = at.map(|check| check.mean as f64);
         let second = self.minute_ns.unwrap_or(60_000_000_000) as f64 / 60e9;
         Some(FioVerdict {
-            verdict: if at.is_some() { "steady" } else { "not_steady" }.to_owned(),
+            verdict: match at {
+                Some(_) => RuleVerdict::Steady,
+                None => RuleVerdict::NotSteady,
+            }
+            .into(),
             at_s: at.map(|check| check.interval as f64 * second),
             rule: FIO_RULE.to_owned(),
             value,
         })
+    }
+}
+
+fn verdict_of(judgement: &snia::Judgement) -> RuleVerdict {
+    match judgement {
+        snia::Judgement::Reached { .. } => RuleVerdict::Steady,
+        snia::Judgement::NotReached { .. } => RuleVerdict::NotSteady,
+        snia::Judgement::TooFew { .. } => RuleVerdict::TooFewRounds,
     }
 }

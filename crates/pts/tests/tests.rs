@@ -5,13 +5,14 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use block::{Environment, Event, Extents, LinkState, RunSink, Snapshot, Stack, Target as _};
-use drivescope_pts::body::{Body, Preconditioning};
+use drivescope_pts::body::{Body, Preconditioning, RuleVerdict, StageKind};
 use drivescope_pts::kept::{Earlier, Keeper, Kept};
-use drivescope_pts::options::{Minute, Options, Profile, Rule, Test};
+use drivescope_pts::options::{Minute, Options, Profile, Rule, Test, Until};
 use drivescope_pts::rig::{Purged, TargetRig};
 use drivescope_pts::run::{Ran, run};
 use engine::Samples;
 use sim::VirtualTarget;
+use stats::steady::Verdict;
 
 const DRIVE: &str = "sim:enterprise-28op?capacity=512MiB";
 
@@ -44,7 +45,7 @@ fn options(tests: &[Test]) -> Options {
 fn purged() -> Purged {
     Purged {
         method: "none".into(),
-        verdict: "unprovable".into(),
+        verdict: stats::Verdict::Unprovable.into(),
         seconds: 0.0,
         words: "it is new".into(),
         is_good: true,
@@ -149,19 +150,51 @@ fn a_body_is_read_as_it_was_written_and_so_are_options() {
     }
 }
 
+// Breaks when a word of a record changes, or when one of a later version makes its record unreadable or is lost.
+#[test]
+fn words_of_a_body_are_those_of_its_records_and_unknown_ones_are_kept() {
+    let until = Rule::Fills(1.5);
+    let body = whole(&Options { until, ..options(&[Test::Wsat]) }).remove(0);
+    let mut written = serde_json::to_value(&body).unwrap();
+    for (place, word) in [
+        ("/device/kind", "virtual"),
+        ("/device/write_cache", "write_through"),
+        ("/setup/profile", "enterprise"),
+        ("/setup/until", "1.5 fills"),
+        ("/purge/verdict", "unprovable"),
+        ("/preconditioning/0/kind", "wdpc"),
+        ("/steady/pts/verdict", "steady"),
+        ("/steady/fio/verdict", "steady"),
+        ("/steady/ours/state", "inconclusive"),
+        ("/steady/ours/verdict", "not_yet"),
+    ] {
+        let found = written.pointer_mut(place).unwrap();
+        assert_eq!(found, word, "{place}");
+        *found = "of_a_later_version".into();
+        let read: Body = serde_json::from_value(written.clone()).unwrap();
+        assert_eq!(serde_json::to_value(&read).unwrap(), written, "{place}");
+    }
+    assert_eq!(serde_json::to_value(StageKind::Wipc).unwrap(), "wipc");
+    for verdict in [RuleVerdict::Steady, RuleVerdict::NotSteady, RuleVerdict::TooFewRounds] {
+        assert_eq!(serde_json::to_value(verdict).unwrap(), verdict.as_str());
+    }
+}
+
 // Who preconditions as others do gets as many bytes as asked for, and is told what they were worth.
 #[test]
 fn so_many_fills_are_so_many_and_no_proof_of_anything() {
     let until = Rule::Fills(1.5);
     for test in [Test::Wsat, Test::QdSweep] {
         let body = whole(&Options { until, wipc_fills: 0, ..options(&[test]) }).remove(0);
-        let stage = body.preconditioning.iter().find(|stage| stage.kind == "wdpc").unwrap();
+        let stage =
+            body.preconditioning.iter().find(|stage| stage.kind == StageKind::Wdpc).unwrap();
         // The last stretch of a fiftieth of a fill ends above.
         assert!((1.5..1.6).contains(&stage.fills), "{test:?}: {}", stage.fills);
         assert!(!stage.is_accepted, "{}", stage.reason);
-        assert_eq!(body.setup.until, "1.5 fills");
+        assert_eq!(body.setup.until, Until(until));
+        assert_eq!(serde_json::to_value(&body.setup.until).unwrap(), "1.5 fills");
         assert!(body.deviations.iter().any(|words| words.contains("1.5 fills")));
-        assert_ne!(body.steady.unwrap().ours.verdict, "yes");
+        assert_ne!(body.steady.unwrap().ours.verdict, Verdict::Yes);
     }
     let wrong = Options { until: Rule::Fills(0.0), ..options(&[Test::Wsat]) };
     assert!(wrong.check().unwrap_err().to_string().contains("until"));

@@ -19,6 +19,7 @@ pub mod fio_bins;
 pub mod histogram;
 pub mod interval;
 pub mod knee;
+pub mod lenient;
 pub mod modes;
 pub mod quantity;
 pub mod shift;
@@ -49,6 +50,7 @@ pub use interval::{
     median_interval, median_quantity, proportion_interval, quantile_interval, runs_needed,
 };
 pub use knee::{Knee, Progress};
+pub use lenient::Lenient;
 pub use modes::{DipNull, ModeTest, Modes, two_modes};
 pub use quantity::{Better, Quantity, Unit};
 pub use shift::{Shift, shift};

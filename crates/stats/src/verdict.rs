@@ -15,6 +15,17 @@ pub enum Verdict {
     Unprovable,
 }
 
+impl Verdict {
+    /// Its name in records.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Verdict::Proven => "proven",
+            Verdict::Refuted => "refuted",
+            Verdict::Unprovable => "unprovable",
+        }
+    }
+}
+
 /// A verdict with its reason and the figures that it was reached from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Proof {

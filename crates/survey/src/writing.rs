@@ -2,6 +2,7 @@
 
 use probe::{Name, Verdict};
 use pts::body::{Body, Ours};
+use stats::steady;
 use stats::{Better, Quantity, Unit};
 
 use crate::conclusion::{Conclusion, Topic, Value};
@@ -29,7 +30,7 @@ pub fn conclude(seen: &Seen<'_>) -> Vec<Conclusion> {
 
 fn rate(body: &Body, ours: &Ours) -> Conclusion {
     let topic = Topic::SteadyWrite;
-    let Some(value) = ours.value.filter(|_| ours.verdict == "yes") else {
+    let Some(value) = ours.value.filter(|_| ours.verdict == steady::Verdict::Yes) else {
         return Conclusion::unknown(topic, format!("it is not steady yet: {}", ours.reason));
     };
     let quantity = Quantity {
@@ -85,7 +86,7 @@ fn over_provisioning(seen: &Seen<'_>, body: &Body, ours: &Ours) -> Conclusion {
         (None, Some((steady, fresh))) => Some((steady.median / fresh, "the rate that remains")),
         (None, None) => None,
     };
-    let Some((ratio, what)) = ratio.filter(|_| ours.verdict == "yes") else {
+    let Some((ratio, what)) = ratio.filter(|_| ours.verdict == steady::Verdict::Yes) else {
         return Conclusion::unknown(
             topic,
             "without a steady state, nothing confirms where it slowed down",

@@ -3,7 +3,7 @@
 use pts::judge::{Figure, Judged};
 use report::{Entry, Listing, Tone, number};
 use stats::Verdict;
-use stats::verdict::Evidence;
+use stats::steady::State;
 
 type Facts = Vec<(String, String)>;
 type Notes = Vec<(Tone, String)>;
@@ -95,17 +95,13 @@ fn notes(judged: &Judged) -> Notes {
     let caveat =
         |caveat: &stats::Caveat| (Tone::Mixed, format!("{} → {}", caveat.cause, caveat.remedy));
     let mut notes: Notes = judged.recorded.caveats.iter().map(caveat).collect();
-    let state = match judged.steady.evidence.get("state") {
-        Some(Evidence::Text(state)) => state.as_str(),
-        _ => "",
-    };
-    let (tone, word) = match (judged.steady.verdict, state) {
+    let (tone, word) = match (judged.steady.verdict, judged.state) {
         (Verdict::Proven, _) => (Tone::Good, "steady"),
-        (Verdict::Refuted, "drifting") => (Tone::Bad, "not steady, drifting"),
-        (Verdict::Refuted, "stepped") => (Tone::Bad, "not steady, stepped"),
-        (Verdict::Refuted, "throttled") => (Tone::Bad, "not steady, throttled"),
-        (Verdict::Refuted, "telegraph") => (Tone::Bad, "not steady, telegraph-like"),
-        (Verdict::Refuted, "periodic") => (Tone::Mixed, "periodic"),
+        (Verdict::Refuted, Some(State::Drifting)) => (Tone::Bad, "not steady, drifting"),
+        (Verdict::Refuted, Some(State::Stepped)) => (Tone::Bad, "not steady, stepped"),
+        (Verdict::Refuted, Some(State::Throttled)) => (Tone::Bad, "not steady, throttled"),
+        (Verdict::Refuted, Some(State::Telegraph)) => (Tone::Bad, "not steady, telegraph-like"),
+        (Verdict::Refuted, Some(State::Periodic)) => (Tone::Mixed, "periodic"),
         (Verdict::Refuted, _) => (Tone::Bad, "not steady"),
         (Verdict::Unprovable, _) => (Tone::Mixed, "inconclusive"),
     };

@@ -210,6 +210,8 @@ pub fn of_replay(ios: u64, late_max: Nanos, failed: u64) -> Vec<Item> {
 #[cfg(test)]
 mod tests {
     use block::Event;
+    use pts::body::RuleVerdict;
+    use stats::steady::State;
 
     use super::*;
 
@@ -243,8 +245,8 @@ mod tests {
             tracked: "IOPS of RND 4KiB 0/100".to_owned(),
             values: vec![90e3, 60e3, 31e3, 30e3],
             fills: 1.25,
-            pts: "too_few_rounds".to_owned(),
-            ours: "transition".to_owned(),
+            pts: RuleVerdict::TooFewRounds,
+            ours: State::Transition,
             left: Left { least: Nanos::secs(120), most: Some(Nanos::secs(600)) },
         };
         model.standing = Some(of_standing(&standing));

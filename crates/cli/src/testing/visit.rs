@@ -75,11 +75,11 @@ impl<R> Visitor for Tester<'_, '_, R> {
             Ok(Purged {
                 method: method.to_string(),
                 verdict: match verdict {
-                    Verdict::Proven => "proven",
-                    Verdict::Refuted => "refuted",
-                    Verdict::Unprovable => "unprovable",
+                    Verdict::Proven => stats::Verdict::Proven,
+                    Verdict::Refuted => stats::Verdict::Refuted,
+                    Verdict::Unprovable => stats::Verdict::Unprovable,
                 }
-                .to_owned(),
+                .into(),
                 seconds: outcome.seconds,
                 is_good: outcome.ended.status == Status::Done && verdict != Verdict::Refuted,
                 words: format!(

@@ -200,7 +200,7 @@ fn accepted(
     }
     let transient = transient(recorded, &level);
     let steady = Proof::new(Verdict::Proven, judgement.reason.clone());
-    Answer { steady, remedy: None, transient }
+    Answer { steady, remedy: None, transient, state: None }
 }
 
 /// Whether what was measured before the steady part moves the mean of all by more than the steady part's own interval.
@@ -256,6 +256,7 @@ fn with_evidence(
         answer.steady.evidence.insert(name.to_owned(), evidence);
     };
     tell("state", judgement.state.as_str().into());
+    answer.state = Some(judgement.state);
     if let Some(end) = judgement.end {
         tell("level_last_fill", end.mean.into());
         tell("level_last_fill_bounds", [end.low, end.high].into());

@@ -1,6 +1,7 @@
 //! What is known of a drive from elsewhere than a result, and an answer that rests on it.
 
 use serde::Serialize;
+use stats::steady::State;
 use stats::{Proof, Verdict};
 
 /// What the drive held before the first byte of the result.
@@ -47,6 +48,8 @@ pub(super) struct Answer {
     pub(super) steady: Proof,
     pub(super) remedy: Option<String>,
     pub(super) transient: Transient,
+    /// Where the drive is by the rule in bytes, where that was asked.
+    pub(super) state: Option<State>,
 }
 
 impl Answer {
@@ -59,7 +62,7 @@ impl Answer {
             steady_mean: None,
         };
         let steady = Proof::new(Verdict::Unprovable, reason);
-        Answer { steady, remedy: Some(remedy.into()), transient }
+        Answer { steady, remedy: Some(remedy.into()), transient, state: None }
     }
 
     /// Evidence that it was not.

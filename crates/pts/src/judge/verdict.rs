@@ -4,7 +4,7 @@
 //! reported, and proves nothing. The answer rests on the rule in bytes, and on it alone.
 
 use serde::Serialize;
-use stats::steady::{fio, snia};
+use stats::steady::{State, fio, snia};
 use stats::{Proof, Verdict};
 
 use super::in_bytes;
@@ -56,6 +56,9 @@ pub struct Judged {
     pub rules: Vec<RuleSays>,
     /// Whether the figure has the way there in it.
     pub transient: Transient,
+    /// Where the drive is by the rule in bytes, which the evidence names too; none where that rule was not asked.
+    #[serde(skip)]
+    pub state: Option<State>,
 }
 
 /// Judges `recorded`.
@@ -72,6 +75,7 @@ pub fn judge(recorded: Recorded, known: &Known) -> Judged {
         remedy: answer.remedy,
         rules,
         transient: answer.transient,
+        state: answer.state,
     }
 }
 

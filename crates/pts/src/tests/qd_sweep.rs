@@ -5,7 +5,7 @@ use block::Bytes;
 use stats::Caveat;
 
 use crate::ask::Ask;
-use crate::body::Body;
+use crate::body::{Body, StageKind};
 use crate::desk::{Desk, Halt};
 use crate::options::{Rule, Test};
 use crate::precondition::{add, push_random, stage_of, wipc};
@@ -106,7 +106,7 @@ pub(crate) fn to_steady(desk: &mut Desk<'_>, body: &mut Body) -> Result<u64, Hal
         taken += made.window.ios_issued;
         samples.push(minute.to_string(), &made.window);
         curve.push(&made.window);
-        let stage = stage.get_or_insert_with(|| stage_of("wdpc", &made.window));
+        let stage = stage.get_or_insert_with(|| stage_of(StageKind::Wdpc, &made.window));
         add(stage, &made, range);
         tracker.see(&made, true);
         tracker.round(desk, minute, made.window);

@@ -5,7 +5,7 @@ use stats::LatencyHistogram;
 use workload::address::BlockShare;
 
 use crate::ask::Ask;
-use crate::body::Body;
+use crate::body::{Body, StageKind};
 use crate::desk::{Desk, Halt, Made};
 use crate::options::{Addresses, Load, Options, Rule, Test};
 use crate::precondition::{add, stage_of, until_steady};
@@ -51,7 +51,7 @@ pub fn run(desk: &mut Desk<'_>, body: &mut Body) -> Result<(), Halt> {
         unique += made.window.unique_bytes;
         samples.push(minute.to_string(), &made.window);
         curve.push(&made.window);
-        add(stage.get_or_insert_with(|| stage_of("wdpc", &made.window)), &made, range);
+        add(stage.get_or_insert_with(|| stage_of(StageKind::Wdpc, &made.window)), &made, range);
         tracker.see(&made, true);
         tracker.round(desk, minute, made.window);
         if let Err(halt) = desk.whole(&format!("minute {minute} of wsat")) {

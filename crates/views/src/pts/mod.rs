@@ -8,12 +8,13 @@ mod verdicts;
 
 use anyhow::Result;
 use block::Nanos;
-use pts::body::{Body, Steady};
+use pts::body::{Body, RuleVerdict, StageKind, Steady};
 use pts::estimate::Estimate;
 use pts::kept::Standing;
 use pts::table::Table;
 use report::chart::terminal;
 use report::{Entry, Listing, Style, Styled, Tables, Tone, number, render_tables};
+use stats::steady::{State, Verdict};
 
 pub use csv::csv;
 use verdicts::state_words;
@@ -29,16 +30,17 @@ pub fn headline(bodies: &[Body]) -> String {
     let of = |body: &Body| {
         let word = match (&body.steady, body.is_whole) {
             (_, false) => "broken off",
-            (Some(steady), _) => match steady.ours.state.as_str() {
-                "fresh" => "not steady: still fresh",
-                "transition" => "not steady: in transition",
-                "throttled" => "not steady: throttled",
-                "drifting" => "not steady: drifting",
-                "stepped" => "not steady: stepped",
-                "telegraph" => "not steady: telegraph-like",
-                "inconclusive" => "inconclusive",
-                state => state_words(state),
-            },
+            (Some(steady), _) => steady.ours.state.text(|state| match state {
+                State::Fresh => "not steady: still fresh",
+                State::Transition => "not steady: in transition",
+                State::Throttled => "not steady: throttled",
+                State::Drifting => "not steady: drifting",
+                State::Stepped => "not steady: stepped",
+                State::Telegraph => "not steady: telegraph-like",
+                State::Inconclusive | State::Steady | State::Periodic | State::NeverSteady => {
+                    state_words(state)
+                }
+            }),
             (None, _) => "done",
         };
         format!("{} {word}", body.test.word())
@@ -67,8 +69,8 @@ pub fn standing(standing: &Standing) -> [String; 2] {
 
 /// The verdicts on a test that goes on.
 pub fn verdicts_so_far(standing: &Standing) -> String {
-    let pts = if standing.pts == "steady" { "steady" } else { "not yet" };
-    format!("by bytes {}, by PTS {pts}", state_words(&standing.ours))
+    let pts = if standing.pts == RuleVerdict::Steady { "steady" } else { "not yet" };
+    format!("by bytes {}, by PTS {pts}", state_words(standing.ours))
 }
 
 /// Characters of a course in the progress.
@@ -165,7 +167,7 @@ pub fn page(body: &Body) -> Tables {
         let word = if stage.is_accepted { "" } else { "not accepted: " };
         facts.push(format!(
             "{}: {}, {} ({:.2} fills); {word}{}",
-            stage.kind.to_uppercase(),
+            stage.kind.text(StageKind::abbreviation),
             stage.load,
             number::bytes(stage.bytes_written as f64),
             stage.fills,
@@ -231,14 +233,14 @@ fn closing(body: &Body) -> (String, Tone) {
     let written = number::bytes(body.bytes_written as f64);
     match &body.steady {
         None => (format!("Done; {written} written."), Tone::Good),
-        Some(steady) if steady.ours.verdict == "yes" => (
-            format!("The drive is {}; {written} written.", state_words(&steady.ours.state)),
-            if steady.ours.state == "periodic" { Tone::Mixed } else { Tone::Good },
+        Some(steady) if steady.ours.verdict == Verdict::Yes => (
+            format!("The drive is {}; {written} written.", steady.ours.state.text(state_words)),
+            if steady.ours.state == State::Periodic { Tone::Mixed } else { Tone::Good },
         ),
         Some(steady) if steady.ours.reason.is_empty() => {
             (format!("The drive is not shown to be steady; {written} written."), Tone::Bad)
         }
-        Some(steady) if steady.ours.state == "inconclusive" => {
+        Some(steady) if steady.ours.state == State::Inconclusive => {
             (format!("Inconclusive: {}; {written} written.", steady.ours.reason), Tone::Mixed)
         }
         Some(steady) => (

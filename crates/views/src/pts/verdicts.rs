@@ -1,8 +1,9 @@
 //! Steady or not, by three rules side by side, with the reason of each.
 
-use pts::body::{Body, Steady};
+use pts::body::{Body, Ours, RuleVerdict, Steady};
 use report::{Tone, number};
-use stats::Unit;
+use stats::steady::{self, State};
+use stats::{Lenient, Unit};
 
 /// What one rule says.
 pub struct Verdict {
@@ -27,19 +28,29 @@ pub fn of(body: &Body) -> Vec<Verdict> {
 }
 
 /// A state in words.
-pub fn state_words(state: &str) -> &str {
+pub fn state_words(state: State) -> &'static str {
     match state {
-        "never_steady" => "never steady",
-        "telegraph" => "telegraph-like",
-        state => state,
+        State::NeverSteady => "never steady",
+        State::Telegraph => "telegraph-like",
+        state => state.as_str(),
     }
 }
 
-fn tone(verdict: &str) -> Tone {
-    match verdict {
-        "steady" | "yes" => Tone::Good,
-        "too_few_rounds" | "not_yet" => Tone::Mixed,
-        _ => Tone::Bad,
+/// Tone of the specification's rule and of fio's; a word that this version does not know speaks for nothing.
+fn tone(verdict: &Lenient<RuleVerdict>) -> Tone {
+    match verdict.known() {
+        Some(RuleVerdict::Steady) => Tone::Good,
+        Some(RuleVerdict::TooFewRounds) => Tone::Mixed,
+        Some(RuleVerdict::NotSteady) | None => Tone::Bad,
+    }
+}
+
+fn tone_of_ours(ours: &Ours) -> Tone {
+    match ours.verdict.known() {
+        _ if ours.state == State::Periodic => Tone::Mixed,
+        Some(steady::Verdict::Yes) => Tone::Good,
+        Some(steady::Verdict::NotYet) => Tone::Mixed,
+        Some(steady::Verdict::No) | None => Tone::Bad,
     }
 }
 
@@ -59,8 +70,8 @@ fn pts(steady: &Steady) -> Verdict {
         rule: "PTS",
         word: match pts.window {
             // Five rounds were judged, and more may come.
-            Some(_) if pts.verdict == "too_few_rounds" => "not yet".to_owned(),
-            _ => pts.verdict.replace('_', " "),
+            Some(_) if pts.verdict == RuleVerdict::TooFewRounds => "not yet".to_owned(),
+            _ => pts.verdict.text(RuleVerdict::as_str).replace('_', " "),
         },
         tone: tone(&pts.verdict),
         at: pts.round.map_or_else(String::new, |round| format!("round {round}")),
@@ -82,7 +93,7 @@ fn fio(steady: &Steady) -> Verdict {
     };
     Verdict {
         rule: "fio",
-        word: fio.verdict.replace('_', " "),
+        word: fio.verdict.text(RuleVerdict::as_str).replace('_', " "),
         tone: tone(&fio.verdict),
         at: fio.at_s.map_or_else(String::new, |at| format!("{} s", number::digits(at))),
         value: fio.value.map_or_else(String::new, iops),
@@ -104,8 +115,8 @@ fn ours(steady: &Steady, body: &Body) -> Verdict {
     }
     Verdict {
         rule: "by bytes",
-        word: state_words(&ours.state).to_owned(),
-        tone: if ours.state == "periodic" { Tone::Mixed } else { tone(&ours.verdict) },
+        word: ours.state.text(state_words).to_owned(),
+        tone: tone_of_ours(ours),
         at: ours.at_bytes.map_or_else(String::new, |at| format!("{:.2} fills", at as f64 / range)),
         value: ours.value.map_or_else(String::new, |value| iops(value.median)),
         reason,

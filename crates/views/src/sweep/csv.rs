@@ -5,7 +5,6 @@ use block::{Bytes, Nanos};
 use mark::sweep::Body;
 use mark::sweep::body::{SettingFigures, SettingRun};
 use mark::{Direction, Pattern};
-use stats::Verdict;
 use workload::plan::Order;
 
 /// The columns: those that scripts around diskspd write, with the letters of its flags, then ours. `result` is in MB/s (10^6
@@ -84,18 +83,10 @@ fn row(body: &Body, setting: &SettingFigures, number: usize, run: &SettingRun) -
         if setting.headline { "stands" } else { "withdrawn" }.to_owned(),
         setting.stability.standing.word().to_owned(),
     ];
-    fields.extend(setting.proofs.named().map(|(_, proof)| word(proof.verdict).to_owned()));
+    fields.extend(setting.proofs.named().map(|(_, proof)| proof.verdict.as_str().to_owned()));
     // The last: scripts know the others by their places.
     fields.push(load.engine.map_or_else(|| body.setup.engine.clone(), |engine| engine.to_string()));
     fields
-}
-
-fn word(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Proven => "proven",
-        Verdict::Refuted => "refuted",
-        Verdict::Unprovable => "unprovable",
-    }
 }
 
 /// `0.25G`, `1M`, `4K`: a size as flags of diskspd have it.

@@ -85,11 +85,7 @@ impl Judged {
     }
 
     pub(super) fn line(&self) -> String {
-        let verdict = match self.verdict {
-            Verdict::Proven => "proven",
-            Verdict::Refuted => "refuted",
-            Verdict::Unprovable => "unprovable",
-        };
+        let verdict = self.verdict.as_str();
         format!(
             "{},\"{}\",{},{},{:.4},{verdict},\"{}\"",
             self.seed,

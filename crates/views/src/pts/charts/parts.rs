@@ -1,6 +1,7 @@
 //! Parts of charts that several tests have.
 
 use pts::body::Body;
+use pts::options::Profile;
 use pts::table::Table;
 use report::chart::{Axis, Chart, Hue};
 
@@ -8,8 +9,8 @@ use report::chart::{Axis, Chart, Hue};
 pub(super) fn bare(body: &Body, title: &str, x: Axis, y: Axis) -> Chart {
     let mut chart = Chart::new(format!("{}: {title}", body.test.title()), x, y);
     let setup = &body.setup;
-    chart.subtitle =
-        format!("{} addresses, {} profile, {}", setup.addresses, setup.profile, setup.engine);
+    let profile = setup.profile.text(Profile::as_str);
+    chart.subtitle = format!("{} addresses, {profile} profile, {}", setup.addresses, setup.engine);
     let device = &body.device;
     let name = device.model.as_deref().unwrap_or(&device.name);
     chart.note = format!("{name}; seed {}", setup.seed);

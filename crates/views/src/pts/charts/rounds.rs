@@ -1,6 +1,6 @@
 //! Rounds, and the five of them that the specification's verdict rests on.
 
-use pts::body::{Body, PtsWindow};
+use pts::body::{Body, PtsWindow, RuleVerdict};
 use pts::table::Table;
 use report::chart::{Across, Axis, Chart, Hue, Layer, Line, LinePoint, Mark, Scale, Side};
 use report::number;
@@ -52,7 +52,7 @@ impl Tracked {
         let window = steady.pts.window?;
         let rounds =
             body.rounds.iter().map(|round| (f64::from(round.index), value(round))).collect();
-        let passes = steady.pts.verdict == "steady";
+        let passes = steady.pts.verdict == RuleVerdict::Steady;
         Some(Tracked { name: steady.tracked.clone(), axis, rounds, window, passes })
     }
 

@@ -1,11 +1,12 @@
 //! Series: rates and response times over time, over bytes, over drive fills.
 
-use pts::body::Body;
+use pts::body::{Body, RuleVerdict};
 use pts::table::Table;
 use report::chart::{
     Across, Axis, Chart, Hue, Layer, Line, LinePoint, Mark, Points, Scale, Side, Zone,
 };
 use stats::Unit;
+use stats::steady::Verdict;
 
 use super::parts::{bare, hue, pairs};
 
@@ -132,7 +133,7 @@ pub fn phases(body: &Body) -> Option<Phases> {
     let (plateau, fall) = plateau(&points)?;
     let cliff_s = fall.filter(|_| !body.setup.in_place);
     let ours = body.steady.as_ref().map(|steady| &steady.ours);
-    let found = ours.filter(|ours| ours.verdict == "yes");
+    let found = ours.filter(|ours| ours.verdict == Verdict::Yes);
     let from_bytes = found.and_then(|ours| ours.from_bytes.or(ours.at_bytes));
     let steady_s = from_bytes.and_then(|bytes| {
         let samples = pairs(body.tables.get("samples")?, "time, s", "written, GB");
@@ -200,8 +201,8 @@ pub fn saturation(body: &Body) -> Option<Chart> {
 /// The value that was found steady by bytes; else that which the specification's five rounds report, called so.
 fn steady_value(body: &Body) -> Option<Layer> {
     let steady = body.steady.as_ref()?;
-    let ours = steady.ours.value.filter(|_| steady.ours.verdict == "yes");
-    let five = steady.pts.window.filter(|_| steady.pts.verdict == "steady");
+    let ours = steady.ours.value.filter(|_| steady.ours.verdict == Verdict::Yes);
+    let five = steady.pts.window.filter(|_| steady.pts.verdict == RuleVerdict::Steady);
     let (name, hue, value) = match (ours, five) {
         (Some(value), _) => ("steady by bytes", Hue::Green, value.median),
         (None, Some(window)) => ("by PTS", Hue::Purple, window.average),

@@ -1,12 +1,13 @@
 //! The header of every page: what was measured, where, and how. What is not known is said not to be.
 
-use block::DriveIdentity;
+use block::{DriveIdentity, WriteCache};
 use documents::Decode as _;
-use pts::body::{Body, Preconditioning};
-use pts::options::Test;
+use pts::body::{Body, DeviceKind, Preconditioning, StageKind};
+use pts::options::{Profile, Rule, Test, Until};
 use record::Envelope;
 use report::html::Facts;
 use report::number;
+use stats::Verdict;
 
 use crate::pts::duration;
 
@@ -30,7 +31,7 @@ fn facts(title: &str, facts: Vec<(&str, String)>) -> Facts {
 }
 
 fn run(body: &Body, envelope: &Envelope, written: &str) -> Facts {
-    let profile = if body.setup.profile == "client" { "PTS-C" } else { "PTS-E" };
+    let profile = if body.setup.profile == Profile::Client { "PTS-C" } else { "PTS-E" };
     facts(
         "Run",
         vec![
@@ -46,7 +47,7 @@ fn run(body: &Body, envelope: &Envelope, written: &str) -> Facts {
 
 fn device(body: &Body, envelope: &Envelope) -> Facts {
     let device = &body.device;
-    let is_virtual = device.kind == "virtual";
+    let is_virtual = device.kind == DeviceKind::Virtual;
     let identity = envelope.drive.clone();
     let identity = identity.and_then(|drive| DriveIdentity::decode(drive).ok());
     let leaf = identity.and_then(|identity| identity.leaves.into_iter().next());
@@ -114,12 +115,12 @@ fn setup(body: &Body) -> Facts {
                 "{}, {} ({})",
                 purge.method,
                 number::nanoseconds(purge.seconds * 1e9),
-                purge.verdict
+                purge.verdict.text(Verdict::as_str)
             )
         }
     };
     let stage = |is_wipc: bool| {
-        let wanted = |stage: &&Preconditioning| (stage.kind == "wipc") == is_wipc;
+        let wanted = |stage: &&Preconditioning| (stage.kind == StageKind::Wipc) == is_wipc;
         let words: Vec<String> =
             body.preconditioning.iter().filter(wanted).map(stage_words).collect();
         match words.as_slice() {
@@ -143,11 +144,11 @@ fn setup(body: &Body) -> Facts {
 
 /// As the specification names its states, and as the kernel does.
 fn write_cache(body: &Body) -> String {
-    match body.device.write_cache.as_deref() {
-        Some("write_back") => "enabled (WCE, write back)".to_owned(),
-        Some("write_through") => "disabled (WCD, write through)".to_owned(),
-        other => other.unwrap_or_default().to_owned(),
-    }
+    let words = |cache| match cache {
+        WriteCache::WriteBack => "enabled (WCE, write back)",
+        WriteCache::WriteThrough => "disabled (WCD, write through)",
+    };
+    body.device.write_cache.as_ref().map_or("", |cache| cache.text(words)).to_owned()
 }
 
 fn stage_words(stage: &Preconditioning) -> String {
@@ -199,7 +200,10 @@ fn test(body: &Body) -> Facts {
             ("Tracked", tracked(body)),
             ("SS rounds", rounds),
             ("A minute is", minute),
-            ("Rule of the end", if setup.until == "pts" { "PTS" } else { "by bytes" }.to_owned()),
+            (
+                "Rule of the end",
+                if setup.until == Until(Rule::Pts) { "PTS" } else { "by bytes" }.to_owned(),
+            ),
             ("Written", number::bytes(body.bytes_written as f64)),
             ("Seed", setup.seed.to_string()),
         ],
