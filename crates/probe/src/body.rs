@@ -8,9 +8,9 @@ use stats::Caveat;
 use workload::plan::Region;
 
 use crate::advice::Advice;
-use crate::chain::Evidence;
 use crate::claims::Checked;
 use crate::desk::Spent;
+use crate::evidence::Evidence;
 use crate::finding::{Finding, Name, Verdict};
 
 /// Everything that a probing found.

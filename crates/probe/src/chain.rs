@@ -1,14 +1,17 @@
 //! Probes one after the other, each using what the earlier ones found.
 
-use block::{Event, Layout};
-use engine::Bench;
-use serde::{Deserialize, Serialize};
+use std::cell::RefCell;
+
+use block::{Event, Layout, RunSink};
+use engine::{Bench, Sample};
 use stats::Caveat;
 use thiserror::Error;
 
 use crate::body::{Body, Setup, Worked};
+use crate::capacity::Kept;
 use crate::claims::{self, Claim};
-use crate::desk::{Desk, Halt, Keeper, Spent};
+use crate::desk::{Desk, Halt, Keeper, NoKeeper};
+pub use crate::evidence::{Done, Evidence};
 use crate::finding::{Finding, Name, Outcome, Verdict};
 use crate::known::Known;
 use crate::plan::{Plan, PlanError, Task};
@@ -16,68 +19,6 @@ use crate::{
     advice, align, capacity, conditions, fat, interval, open_au, parallelism, scatter, slc_cache,
     speed_class, surface, write_buffer,
 };
-
-/// What answers were drawn from; of each probe that worked.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Evidence {
-    /// Boundaries.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub align: Option<align::Evidence>,
-    /// Boundaries by writes.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub boundary: Option<open_au::BoundaryEvidence>,
-    /// Open erase blocks.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub open_au: Option<open_au::Evidence>,
-    /// The zone at the beginning.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub fat: Option<fat::Evidence>,
-    /// Access times by offset.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub scatter: Option<scatter::Evidence>,
-    /// Access time and rate.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub interval: Option<interval::Evidence>,
-    /// Reads issued together.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub parallelism: Option<parallelism::Evidence>,
-    /// Memory for writes.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub write_buffer: Option<write_buffer::Evidence>,
-    /// The part with one bit a cell.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub slc_cache: Option<slc_cache::Evidence>,
-    /// The whole range.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub surface: Option<surface::Evidence>,
-    /// What it holds.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub capacity: Option<capacity::Evidence>,
-    /// All of it, written and read back.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub full: Option<capacity::full::Evidence>,
-    /// Classes of speed.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub speed_class: Option<speed_class::Evidence>,
-}
-
-/// What one probe left, as it is recorded.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Done {
-    /// Which.
-    pub probe: String,
-    /// Its answers.
-    pub findings: Vec<Finding>,
-    /// What they were drawn from.
-    pub evidence: Evidence,
-    /// Doubts that do not change an answer.
-    pub caveats: Vec<Caveat>,
-    /// What it spent.
-    pub spent: Spent,
-    /// Why it could not do its work; null when it did.
-    pub halted: Option<String>,
-}
 
 /// The probes that an earlier process finished of the same plan on the same drive.
 #[derive(Clone, Debug, Default)]
@@ -115,8 +56,42 @@ pub struct Around<'a> {
     pub classes: &'a [String],
     /// Reads what the drive holds and where it lies; advice is about what is there when the probes have done.
     pub layout: &'a dyn Fn() -> Layout,
-    /// Is told how it goes, and keeps what it leaves.
-    pub keeper: &'a mut dyn Keeper,
+    /// Keeps what it leaves.
+    pub recorder: &'a mut dyn Recorder,
+}
+
+/// Keeps what a probing leaves: I/Os while a probe works, and what the probe found when it is over.
+pub trait Recorder: Keeper {
+    /// A probe is over.
+    fn finished(&mut self, done: &Done);
+}
+
+impl Recorder for NoKeeper {
+    fn finished(&mut self, _: &Done) {}
+}
+
+/// A recorder that the desk and the chain hand things to in turns. The desk does not know what a chain leaves, which is made of
+/// the evidence of all probes, and these work at the desk.
+struct Shared<'s, 'a>(&'s RefCell<&'a mut dyn Recorder>);
+
+impl RunSink for Shared<'_, '_> {
+    fn event(&mut self, event: &Event) {
+        self.0.borrow_mut().event(event);
+    }
+}
+
+impl Keeper for Shared<'_, '_> {
+    fn samples(&mut self, part: &str, samples: &[Sample]) {
+        self.0.borrow_mut().samples(part, samples);
+    }
+
+    fn secure(&mut self, salt: u64, kept: &Kept) -> Result<(), String> {
+        self.0.borrow_mut().secure(salt, kept)
+    }
+
+    fn restored(&mut self, is_whole: bool) {
+        self.0.borrow_mut().restored(is_whole);
+    }
 }
 
 /// Works through `plan` on the drive that is on `bench`.
@@ -143,8 +118,10 @@ pub fn run(
     };
     let origin = (around.layout)().origin();
     let Earlier { done: earlier, replay } = around.earlier;
-    let mut work = Work::new(plan);
-    let mut desk = Desk::new(bench, terms, around.keeper);
+    let recorder = RefCell::new(around.recorder);
+    let mut work = Work::new(plan, &recorder);
+    let mut keeper = Shared(&recorder);
+    let mut desk = Desk::new(bench, terms, &mut keeper);
     desk.begins_at(origin);
     let ended = if replay {
         work.all(&mut desk, &plan.tasks, &earlier)
@@ -199,7 +176,8 @@ pub fn run(
 }
 
 /// What is known and was done so far.
-struct Work {
+struct Work<'s, 'a> {
+    recorder: &'s RefCell<&'a mut dyn Recorder>,
     known: Known,
     done: Vec<Done>,
     /// What reads do not show. That is not yet that there is none of it: a drive may hide it from reads.
@@ -213,11 +191,11 @@ enum Ended {
     Diverged(String),
 }
 
-impl Work {
-    fn new(plan: &Plan) -> Work {
+impl<'s, 'a> Work<'s, 'a> {
+    fn new(plan: &Plan, recorder: &'s RefCell<&'a mut dyn Recorder>) -> Work<'s, 'a> {
         let mut known = Known::new();
         plan.given.iter().for_each(|(name, value)| known.give(*name, *value));
-        Work { known, done: Vec::new(), unseen: Vec::new() }
+        Work { recorder, known, done: Vec::new(), unseen: Vec::new() }
     }
 
     fn take(&mut self, done: Done) {
@@ -242,7 +220,7 @@ impl Work {
             match recorded.get(position) {
                 Some(then) if *then != done => return Err(Ended::Diverged(done.probe)),
                 Some(_) => {}
-                None => desk.finished(&done),
+                None => self.recorder.borrow_mut().finished(&done),
             }
             self.take(done);
         }
@@ -279,7 +257,7 @@ impl Work {
 }
 
 /// What reads alone cannot rule out is put as unknown until writes have been asked.
-impl Work {
+impl Work<'_, '_> {
     fn set_aside(&mut self, findings: Vec<Finding>) -> Vec<Finding> {
         let unseen = |finding: &&Finding| finding.verdict == Verdict::None;
         self.unseen = findings.iter().filter(unseen).cloned().collect();
@@ -396,31 +374,4 @@ fn by_writes(
 fn keep<E>(place: &mut Option<E>, outcome: Outcome<E>) -> Result<Said, Halt> {
     *place = Some(outcome.evidence);
     Ok((outcome.findings, outcome.caveats))
-}
-
-impl Evidence {
-    /// Takes over what `other` has.
-    fn take(&mut self, other: Evidence) {
-        fn over<E>(place: &mut Option<E>, other: Option<E>) {
-            if other.is_some() {
-                *place = other;
-            }
-        }
-        over(&mut self.align, other.align);
-        over(&mut self.boundary, other.boundary);
-        over(&mut self.open_au, other.open_au);
-        over(&mut self.fat, other.fat);
-        over(&mut self.scatter, other.scatter);
-        over(&mut self.interval, other.interval);
-        over(&mut self.parallelism, other.parallelism);
-        over(&mut self.write_buffer, other.write_buffer);
-        over(&mut self.slc_cache, other.slc_cache);
-        over(&mut self.surface, other.surface);
-        over(&mut self.capacity, other.capacity);
-        over(&mut self.speed_class, other.speed_class);
-        match (&mut self.full, other.full) {
-            (Some(full), Some(next)) => full.add(next),
-            (full, other) => over(full, other),
-        }
-    }
 }

@@ -12,7 +12,6 @@ use workload::rng::Rng;
 use workload::script::{Access, Script};
 
 use crate::capacity::Kept;
-use crate::chain::Done;
 
 /// What a probing may do.
 #[derive(Clone, Debug, PartialEq)]
@@ -67,9 +66,6 @@ pub trait Keeper: RunSink {
     /// I/Os that a probe made for one purpose, in the order of issue; `part` says which, such as `1024B classes`.
     fn samples(&mut self, part: &str, samples: &[Sample]);
 
-    /// A probe is over.
-    fn finished(&mut self, done: &Done);
-
     /// A probe is about to overwrite what `kept` holds, with stamps of `salt`. Must not return before that is safe: the
     /// process may be killed from now on.
     ///
@@ -93,7 +89,6 @@ impl RunSink for NoKeeper {
 
 impl Keeper for NoKeeper {
     fn samples(&mut self, _: &str, _: &[Sample]) {}
-    fn finished(&mut self, _: &Done) {}
 }
 
 /// Why a probe cannot go on.
@@ -477,11 +472,6 @@ impl<'a> Desk<'a> {
     /// Whether I/Os are handed on from now on.
     pub(crate) fn record(&mut self, recording: bool) {
         self.recording = recording;
-    }
-
-    /// Hands on what a probe left.
-    pub fn finished(&mut self, done: &Done) {
-        self.keeper.finished(done);
     }
 
     /// Whether the accesses are where and what they may be.

@@ -25,6 +25,7 @@ pub mod body;
 pub mod chain;
 mod conditions;
 mod desk;
+mod evidence;
 mod finding;
 mod known;
 

@@ -71,6 +71,11 @@ pub enum Task {
 }
 
 impl Task {
+    /// All of a drive of this capacity, written and read back, in parts of whole units.
+    pub fn full(capacity: Bytes, unit: Bytes) -> Vec<Task> {
+        capacity::full::parts(capacity, unit).map(Task::Full).collect()
+    }
+
     /// The chain: every probe that a summary needs, each after those whose findings it uses.
     pub fn chain() -> Vec<Task> {
         vec![

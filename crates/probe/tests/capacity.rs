@@ -8,7 +8,6 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::bench;
 use block::{Bytes, Nanos, Op, Payload, Target};
 use drivescope_probe::capacity::{self, Evidence, Kept, Options, Restorer};
-use drivescope_probe::chain::Done;
 use drivescope_probe::{Desk, Finding, Halt, Keeper, Known, NoKeeper, Terms, Verdict};
 use engine::{Bench, Sample, TargetBench};
 use workload::content::SectorContent;
@@ -254,7 +253,6 @@ impl Keeper for Impatient<'_> {
             self.cancel.store(true, Ordering::Relaxed);
         }
     }
-    fn finished(&mut self, _: &Done) {}
 }
 
 // Breaks when Ctrl-C, or a budget that ends in between, leaves stamps where the user's data was.
@@ -334,7 +332,6 @@ impl Keeper for Saver {
             std::panic::resume_unwind(Box::new("killed"));
         }
     }
-    fn finished(&mut self, _: &Done) {}
     fn secure(&mut self, salt: u64, kept: &Kept) -> Result<(), String> {
         assert!(self.saved.borrow().is_none(), "what was saved before is not put back");
         if self.refuses {

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use block::{Bytes, Layout};
 use drivescope_probe::capacity::full;
 use drivescope_probe::chain::{self, Around, Done, Earlier};
-use drivescope_probe::{Body, Keeper, Plan, Verdict, plan};
+use drivescope_probe::{Body, Keeper, Plan, Task, Verdict, plan};
 use engine::{Sample, TargetBench};
 
 /// Keeps what is recorded, and stops the run after so many parts.
@@ -21,7 +21,9 @@ impl block::RunSink for Recorder<'_> {
 
 impl Keeper for Recorder<'_> {
     fn samples(&mut self, _: &str, _: &[Sample]) {}
+}
 
+impl chain::Recorder for Recorder<'_> {
     fn finished(&mut self, done: &Done) {
         self.done.push(done.clone());
         if self.done.len() == self.stop_after {
@@ -39,7 +41,7 @@ fn plan_of(capacity: Bytes) -> Plan {
         may_write: true,
         region: None,
         given: Default::default(),
-        tasks: full::tasks(capacity, Bytes(512)),
+        tasks: Task::full(capacity, Bytes(512)),
     }
 }
 
@@ -60,7 +62,7 @@ fn run(
         claims: &[],
         classes: &[],
         layout: &Layout::default,
-        keeper: &mut keeper,
+        recorder: &mut keeper,
     };
     let (body, broken) = chain::run(&mut bench, &plan, around).unwrap();
     assert!(broken.is_none(), "{broken:?}");

@@ -5,7 +5,6 @@ use std::sync::atomic::AtomicBool;
 use block::{Bytes, Event, Nanos, Op, RunSink, Target as _};
 use drivescope_probe as probe;
 use engine::{Sample, TargetBench};
-use probe::chain;
 use probe::flashbench::face::{Done, FaceError, HELP, Options, Row, Test, UsageError, run};
 use probe::flashbench::tables::Table;
 use probe::{Desk, Halt, Keeper, Spent, Terms};
@@ -29,8 +28,6 @@ impl Keeper for Issued {
     fn samples(&mut self, _: &str, samples: &[Sample]) {
         self.0.extend(samples.iter().map(|s| (s.op, s.offset.0, s.len.0)));
     }
-
-    fn finished(&mut self, _: &chain::Done) {}
 }
 
 /// Everything about one run.

@@ -7,7 +7,7 @@ use block::{DriveKind, Event, Layout, RunSink};
 use engine::{Bench, Sample};
 use linux::sysfs::Roots;
 use probe::capacity::Kept;
-use probe::chain::{self, Around, Done, Earlier};
+use probe::chain::{self, Around, Done, Earlier, Recorder as ProbeRecorder};
 use probe::{Body, Halt, Keeper, Plan};
 use record::{Run, RunId, SampleRow, SamplesFormat, State, Summary};
 use runner::instrument::{Instrument, Measure, Outcome, Resumption};
@@ -110,7 +110,7 @@ impl Measure for Probing<'_> {
                 true => Layout::default(),
                 false => linux::devices::layout(&Roots::default(), Path::new(&identity.name)),
             },
-            keeper: &mut sink,
+            recorder: &mut sink,
         };
         let (mut body, halt) = chain::run(self.bench, &self.plan, around)?;
         name_flags(&mut body, self.flags);
@@ -156,18 +156,20 @@ impl Keeper for Sink<'_> {
         }
     }
 
-    fn finished(&mut self, done: &Done) {
-        let rows = std::mem::take(&mut self.rows);
-        self.recorder.step(self.position, &done.probe, done, rows);
-        self.position += 1;
-    }
-
     fn secure(&mut self, salt: u64, kept: &Kept) -> Result<(), String> {
         self.saving.secure(salt, kept)
     }
 
     fn restored(&mut self, is_whole: bool) {
         self.saving.restored(is_whole);
+    }
+}
+
+impl ProbeRecorder for Sink<'_> {
+    fn finished(&mut self, done: &Done) {
+        let rows = std::mem::take(&mut self.rows);
+        self.recorder.step(self.position, &done.probe, done, rows);
+        self.position += 1;
     }
 }
 

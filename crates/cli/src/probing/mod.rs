@@ -308,7 +308,7 @@ impl<'a> Job<'a> {
         };
         if self.is_full() {
             let capacity = info.capacity_bytes;
-            plan.tasks = capacity::full::tasks(capacity, info.logical_block_bytes);
+            plan.tasks = Task::full(capacity, info.logical_block_bytes);
             plan.write_budget_bytes = if may_write { capacity } else { Bytes::ZERO };
             if !self.given.has("time_budget") {
                 plan.time_budget_ns = capacity::full::TIME;

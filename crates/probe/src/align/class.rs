@@ -5,6 +5,9 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use workload::rng::Rng;
 
+/// A multi-plane page is hardly larger than this: above it rows are compared for the erase block at first.
+pub(super) const GROUP_LOG2_MAX: u32 = 17;
+
 /// A class of boundaries, all of which are multiples of the same powers.
 ///
 /// With factor 1: odd multiples of 2^log2 that are no multiples of 3. With factor 3: odd multiples of 3 x 2^log2.

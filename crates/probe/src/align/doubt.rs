@@ -1,8 +1,8 @@
 //! What stands against a step that the rows agree on: things that are not an erase block and look like one.
 
+use super::class::GROUP_LOG2_MAX;
 use super::erase::{self, Candidate, Hypothesis};
 use super::row::{Row, Source};
-use super::verdict::GROUP_LOG2_MAX;
 
 /// Why `block` is not taken for the erase block, if there is a reason.
 pub(super) fn about(

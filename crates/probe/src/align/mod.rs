@@ -14,6 +14,7 @@ mod family;
 mod groups;
 mod model;
 mod next;
+mod options;
 mod page;
 mod place;
 mod row;
@@ -29,47 +30,15 @@ use stats::Caveat;
 pub use self::class::Class;
 pub use self::erase::{Candidate, Hypothesis};
 pub use self::estimate::Estimate;
+pub use self::options::Options;
 pub use self::page::Layout;
 pub use self::row::{Row, Source};
 pub use self::survey::Conditions;
+pub use self::sweep::BlockEvidence;
 pub use self::verdict::{Judgement, infer};
 use crate::desk::{Desk, Halt};
 use crate::finding::{Finding, Name, Outcome, Verdict};
 use crate::known::Known;
-
-/// What the probe may take, and of what it asks.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Options {
-    /// The longest that it may take, on the drive's clock.
-    pub time: Nanos,
-    /// Bytes of a read, in the order in which they are tried, but for the smallest, which comes first. Those that are
-    /// not at least two logical blocks and a power of two are passed over.
-    pub blocks: Vec<u64>,
-    /// Probability, 0 to 1, at which an answer is taken as decided and no more is asked about it.
-    pub enough: f64,
-}
-
-impl Default for Options {
-    fn default() -> Options {
-        // The small ones first: they cost least, and show boundaries that lie close to each other.
-        let blocks = [1, 4, 16, 2, 8, 32, 64].map(|kib| kib << 10).to_vec();
-        Options { time: Nanos::secs(45), blocks, enough: 0.999 }
-    }
-}
-
-/// What one block size said.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct BlockEvidence {
-    /// Bytes of each read.
-    pub block_bytes: Bytes,
-    /// Reads made.
-    pub reads: u64,
-    /// Rows in ascending order of factor and class.
-    pub rows: Vec<Row>,
-    /// What they say.
-    pub judgement: Judgement,
-}
 
 /// What the answers were drawn from.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

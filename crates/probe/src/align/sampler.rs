@@ -3,10 +3,9 @@
 use engine::Sample;
 use workload::rng::Rng;
 
-use super::class::{Class, Places};
+use super::class::{Class, GROUP_LOG2_MAX, Places};
 use super::estimate::{self, Estimate, fenced_mean, lower_quartile};
 use super::row::Row;
-use super::verdict::GROUP_LOG2_MAX;
 use crate::desk::{Desk, Halt};
 
 /// Powers of two up to which boundaries are looked at.

@@ -2,17 +2,32 @@
 //! contradict it.
 
 use block::{Bytes, Nanos};
+use serde::{Deserialize, Serialize};
 use workload::rng::Rng;
 
+use super::class::GROUP_LOG2_MAX;
 use super::erase::Hypothesis;
 use super::family::{self, Family};
 use super::next;
-use super::row::Source;
+use super::options::Options;
+use super::row::{Row, Source};
 use super::sampler::{Ground, Sampler};
-use super::verdict::{self, GROUP_LOG2_MAX, Judgement, infer};
-use super::{BlockEvidence, Options};
+use super::verdict::{self, Judgement, infer};
 use crate::desk::{Desk, Halt};
 use crate::finding::{Finding, Verdict};
+
+/// What one block size said.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BlockEvidence {
+    /// Bytes of each read.
+    pub block_bytes: Bytes,
+    /// Reads made.
+    pub reads: u64,
+    /// Rows in ascending order of factor and class.
+    pub rows: Vec<Row>,
+    /// What they say.
+    pub judgement: Judgement,
+}
 
 /// Triples of each class in the pass over all block sizes, and the most that it may take of the time.
 const COARSE: usize = 6;

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::class::GROUP_LOG2_MAX;
 use super::doubt;
 use super::erase::{self, Candidate, Hypothesis};
 use super::family::{self, Family, Place};
@@ -99,8 +100,6 @@ const PLACES_LOG2_MIN: u32 = 12;
 /// left out.
 const HEAD_BYTES: u64 = 128 << 20;
 
-/// A multi-plane page is hardly larger than this: above it rows are compared for the erase block at first.
-pub(super) const GROUP_LOG2_MAX: u32 = 17;
 /// Boundaries up to these are compared for pages.
 const PAGES_LOG2_MAX: u32 = 21;
 /// Hypotheses that are kept for show.

@@ -2,9 +2,10 @@
 
 use block::Nanos;
 
+use super::evidence::{Evidence, Place};
+use super::options::Options;
 use super::stamp::SECTOR;
 use super::trial::{REQUEST, Shown, Trial};
-use super::{Evidence, Options, Place};
 use crate::desk::{Desk, Halt};
 
 /// Write caches that the runs at the end exceed, one after the other.

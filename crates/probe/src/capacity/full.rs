@@ -12,7 +12,6 @@ use super::stamp::{SECTOR, Seen, Stamps};
 use super::trial::{FAILURES, REQUEST, requests, script, settle};
 use crate::desk::{Desk, Halt};
 use crate::finding::{Finding, Name};
-use crate::plan::Task;
 
 /// Time for a full write where no other is given: it takes as long as it takes.
 pub const TIME: Nanos = Nanos::secs(10_000_000);
@@ -43,17 +42,17 @@ pub struct Part {
 }
 
 /// All parts of a drive, in the order in which they are done.
-pub fn tasks(capacity: Bytes, unit: Bytes) -> Vec<Task> {
+pub fn parts(capacity: Bytes, unit: Bytes) -> impl Iterator<Item = Part> {
     let end = capacity.round_down(unit).0;
     let short = end.div_ceil(PARTS_FEW).clamp(PART_MIN, PART_LONG);
     let length = end.div_ceil(PARTS).max(short).next_multiple_of(REQUEST);
-    let part = |verify: bool, at: u64| {
+    let part = move |verify: bool, at: u64| {
         let offset_bytes = at * length;
         let length_bytes = length.min(end - offset_bytes);
-        Task::Full(Part { verify, offset_bytes, length_bytes })
+        Part { verify, offset_bytes, length_bytes }
     };
-    let all = |verify| (0..end.div_ceil(length)).map(move |at| part(verify, at));
-    all(false).chain(all(true)).collect()
+    let all = move |verify| (0..end.div_ceil(length)).map(move |at| part(verify, at));
+    all(false).chain(all(true))
 }
 
 /// Findings of the parts that were done.

@@ -3,8 +3,8 @@
 use block::Bytes;
 
 use super::ask::SAMPLE;
+use super::evidence::{Evidence, Place};
 use super::stamp::SECTOR;
-use super::{Evidence, Place};
 use crate::{Finding, Name};
 
 /// Caveat of every verdict that only some places were asked for.

@@ -1,9 +1,9 @@
 //! The real end of a drive of which something was lost, and the size at which addresses wrap.
 
 use super::ask::{Asker, CACHES, FLOOD, SAMPLE, Stage, note_moved};
+use super::evidence::{Evidence, Place};
 use super::stamp::SECTOR;
 use super::trial::{REQUEST, Shown};
-use super::{Evidence, Place};
 use crate::desk::Halt;
 
 /// Places that one round of the search for the end tries: few where a round is short, many where each has to push

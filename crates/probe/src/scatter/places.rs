@@ -4,7 +4,7 @@ use block::Bytes;
 use workload::plan::Region;
 use workload::rng::Rng;
 
-use super::Options;
+use super::options::Options;
 use super::spots::Spot;
 use crate::finding::Name;
 use crate::known::Known;

@@ -2,12 +2,12 @@
 
 use stats::Caveat;
 
-use super::State;
 use super::bands::{Answer, Judged};
 use super::evidence::{Band, Evidence, Part, Point, Window, Zone};
 use super::mixture::Datum;
 use super::picture::{self, Series};
 use super::spots::{Level, Noise, Spot, median_of};
+use super::state::State;
 use super::whole;
 use super::zones::{Beginning, Other};
 use crate::finding::{Finding, Name, Outcome};

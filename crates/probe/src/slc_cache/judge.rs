@@ -2,11 +2,15 @@
 
 use block::Bytes;
 
+use super::evidence::{Evidence, Recovery};
 use super::fill::{Drop, GROUP, RATIO};
-use super::{Evidence, MEMORY_BYTES_MAX, Recovery, ring};
+use super::ring;
 use crate::desk::Desk;
 use crate::known::Known;
 use crate::{Finding, Name};
+
+/// Below this a fast stretch may be memory, and above it is not: no drive has more for writes.
+pub const MEMORY_BYTES_MAX: u64 = 256 << 20;
 
 /// Probability that a drive without a cache behaves so that one is found, or that the size lies outside its range; see
 /// the method's page for how it was counted.

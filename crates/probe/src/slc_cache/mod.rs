@@ -3,6 +3,7 @@
 //! Two kinds are looked for. Cards keep a log for small writes ([`ring`]); drives of many dies take everything in
 //! cells of one bit until those are used up, and move it on while the host is quiet ([`fill`]).
 
+mod evidence;
 pub mod fill;
 mod judge;
 pub mod ring;
@@ -10,16 +11,14 @@ pub mod ring;
 use block::Nanos;
 use serde::{Deserialize, Serialize};
 
-pub use judge::{Facts, infer};
+pub use evidence::{Evidence, Recovery};
+pub use judge::{Facts, MEMORY_BYTES_MAX, infer};
 
-use self::fill::{Cursor, Drop, Fill, GROUP, Plateau};
+use self::fill::{Cursor, Drop, Fill, GROUP};
 use crate::desk::{Desk, Halt};
 use crate::finding::Name;
 use crate::finding::Outcome;
 use crate::known::Known;
-
-/// Below this a fast stretch may be memory, and above it is not: no drive has more for writes.
-pub const MEMORY_BYTES_MAX: u64 = 256 << 20;
 
 /// What may be chosen.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -33,34 +32,6 @@ impl Default for Options {
     fn default() -> Options {
         Options { idle: vec![Nanos::secs(1), Nanos::secs(10), Nanos::secs(30)] }
     }
-}
-
-/// What was seen.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Evidence {
-    /// Small writes going round erase blocks.
-    pub rings: Vec<ring::Run>,
-    /// Writing in order.
-    pub fill: Fill,
-    /// Its stretches of one speed.
-    pub plateaus: Vec<Plateau>,
-    /// Where it slowed down for good, in order; the first may be where memory was full.
-    pub drops: Vec<Drop>,
-    /// What came back after pauses.
-    pub recovery: Vec<Recovery>,
-    /// The limit that ended it, if one did.
-    pub limit: Option<String>,
-}
-
-/// What was fast again after a pause.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Recovery {
-    /// The pause.
-    pub idle_ns: u64,
-    /// Written after it.
-    pub written_bytes: u64,
-    /// How much of it, from the first byte on, was nearer to the fast speed than to the slow one.
-    pub fast_bytes: u64,
 }
 
 /// Asks the drive. It is left alone first, since what such a cache holds is moved on while the host is quiet.

@@ -110,7 +110,7 @@ pub fn ask(
         claims: &[],
         classes: &[],
         layout: &Layout::default,
-        keeper: &mut keeper,
+        recorder: &mut keeper,
     };
     let (body, halt) = chain::run(bench, &plan, around)?;
     let halted = halt.as_ref().map(Halt::to_string);

@@ -1,0 +1,36 @@
+//! What may be asked of the probe of capacity.
+
+use serde::{Deserialize, Serialize};
+
+/// What may be chosen.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Options {
+    /// What was there is kept and put back.
+    pub keeps: bool,
+    /// Least share of bad places that is to be noticed; 0 to 1.
+    pub bad_share: f64,
+    /// Probability of not noticing that many; 0 to 1.
+    pub error: f64,
+    /// All of the drive is written and read back, see [`full`](super::full); nothing is put back.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub full: bool,
+    /// Memory for what is kept; 1 GiB when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory_bytes: Option<u64>,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { keeps: true, bad_share: 0.05, error: 0.02, full: false, memory_bytes: None }
+    }
+}
+
+impl Options {
+    /// Places to be sampled: so many good ones in a row would come of so many bad ones with no more than the stated
+    /// probability, `(1 - bad_share)^n <= error`.
+    pub fn samples(&self) -> u64 {
+        let (bad, error) = (self.bad_share.clamp(1e-4, 0.5), self.error.clamp(1e-9, 0.5));
+        (error.ln() / (1.0 - bad).ln()).ceil() as u64
+    }
+}

@@ -1,0 +1,34 @@
+//! What writes showed of a part with one bit a cell.
+
+use serde::{Deserialize, Serialize};
+
+use super::fill::{Drop, Fill, Plateau};
+use super::ring;
+
+/// What was seen.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Evidence {
+    /// Small writes going round erase blocks.
+    pub rings: Vec<ring::Run>,
+    /// Writing in order.
+    pub fill: Fill,
+    /// Its stretches of one speed.
+    pub plateaus: Vec<Plateau>,
+    /// Where it slowed down for good, in order; the first may be where memory was full.
+    pub drops: Vec<Drop>,
+    /// What came back after pauses.
+    pub recovery: Vec<Recovery>,
+    /// The limit that ended it, if one did.
+    pub limit: Option<String>,
+}
+
+/// What was fast again after a pause.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Recovery {
+    /// The pause.
+    pub idle_ns: u64,
+    /// Written after it.
+    pub written_bytes: u64,
+    /// How much of it, from the first byte on, was nearer to the fast speed than to the slow one.
+    pub fast_bytes: u64,
+}
