@@ -10,9 +10,9 @@ use crate::interval::ranks_for_error;
 use crate::{normal, sample};
 use serde::{Deserialize, Serialize};
 
-pub use contrast::{Contrast, Design};
+pub use contrast::{Contrast, Design, ERROR_MAX};
 pub(crate) use outcome::open;
-pub use outcome::{ERROR_MAX, Judged, Outcome, Withheld, holm, judge};
+pub use outcome::{Judged, Outcome, Withheld, holm, judge};
 pub use percentiles::{LatencyRuns, NoInterval, percentile_ratio_factor};
 pub use ranks::{RankInterval, rank_intervals};
 

@@ -3,9 +3,12 @@
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{ChiSquared, ContinuousCDF};
 
-use super::outcome::ERROR_MAX;
 use super::{PAIRS_MAX, RatioEstimate, signed_rank, signed_rank_tail, unpaired};
 use crate::{drift, ess, normal, sample};
+
+/// Most error of *higher* and *lower*, of all tests that are judged together. It is less than that of the 95% intervals
+/// beside them, so that what is left of it covers runs that are not quite as independent as they look.
+pub const ERROR_MAX: f64 = 0.02;
 
 /// How two groups of runs were made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

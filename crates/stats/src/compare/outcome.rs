@@ -2,11 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Agreement, Contrast, RatioEstimate, agreement};
-
-/// Most error of *higher* and *lower*, of all tests that are judged together. It is less than that of the 95% intervals
-/// beside them, so that what is left of it covers runs that are not quite as independent as they look.
-pub const ERROR_MAX: f64 = 0.02;
+use super::{Agreement, Contrast, ERROR_MAX, RatioEstimate, agreement};
 
 /// What is said of one of two, beside the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
