@@ -5,7 +5,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use block::Time;
 
-use crate::run::EngineError;
+use crate::error::EngineError;
 
 /// Keeps lanes and counters in step: nobody starts before all are attached and the counters are read,
 /// and nobody waits for one that will never come.

@@ -12,6 +12,7 @@
 //! next. [`IoPath`] is an open target without its type, which is what instruments work on.
 
 mod bench;
+mod error;
 mod gate;
 mod io_path;
 mod lane;
@@ -23,8 +24,9 @@ mod submitter;
 mod way;
 
 pub use bench::{Bench, BenchError, Streamed, TargetBench};
+pub use error::EngineError;
 pub use io_path::IoPath;
-pub use run::{Control, EngineError, run_step, run_step_apart};
+pub use run::{Control, run_step, run_step_apart};
 pub use samples::{
     Failure, FailureKind, Lag, OpSamples, PhaseSamples, Sample, Samples, Series, Totals, Trouble,
 };

@@ -5,15 +5,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::thread::{Builder, ScopedJoinHandle};
 
-use block::{
-    Drive, DriveError, Environment, Event, LaneSetup, Payload, RunSink, Snapshot, Target, Time,
-};
-use thiserror::Error;
+use block::{Drive, Environment, Event, LaneSetup, Payload, RunSink, Snapshot, Target, Time};
 use workload::audit::Audit;
 use workload::content::SectorContent;
 use workload::plan::{Content, Region, Step};
 use workload::stream::SharedCursors;
 
+use crate::error::EngineError;
 use crate::gate::{Arrival, Gate};
 use crate::lane::{self, Flags, Word};
 use crate::recorder;
@@ -27,25 +25,6 @@ pub struct Control<'a> {
     pub cancel: &'a AtomicBool,
     /// Most single I/Os to keep in [`Samples::trace`]; 0 keeps none.
     pub trace_cap: usize,
-}
-
-/// Why a step could not be run at all.
-#[derive(Debug, Error)]
-pub enum EngineError {
-    /// The drive as a whole failed.
-    #[error(transparent)]
-    Drive(#[from] DriveError),
-    /// A lane's thread could not be started.
-    #[error("cannot start a thread for submitter {submitter}: {source}")]
-    Thread {
-        /// Whose.
-        submitter: usize,
-        /// The system's answer.
-        source: std::io::Error,
-    },
-    /// The requests of a replay could not be had.
-    #[error("the requests to replay cannot be read on: {0}")]
-    Feed(#[source] crate::replay::FeedError),
 }
 
 /// Runs `step` once, from idle to idle, and tells all submitters together.

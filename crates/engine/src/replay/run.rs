@@ -13,9 +13,9 @@ use super::queue::{Claimant, Queue};
 use super::teller::{QUEUED_MAX, Teller};
 use super::{Ended, Feed, Reason, Replayed, Setup};
 use crate::IoPath;
+use crate::error::EngineError;
 use crate::gate::{Arrival, Gate};
 use crate::lane::Flags;
-use crate::run::EngineError;
 use crate::samples::Failure;
 
 /// From the moment when all lanes may go to the first instant of a replay in real time: the first request would
