@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use stats::Caveat;
 
 use crate::conclusion::Conclusion;
-use crate::parts::Sort;
+use crate::sort::Sort;
 
 /// Everything that a survey found.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -14,6 +14,7 @@ pub mod parts;
 pub mod plan;
 mod rates;
 mod seen;
+mod sort;
 mod structure;
 mod trust;
 mod words;

@@ -1,39 +1,9 @@
 //! Which instruments are asked, in which order, within which limits: from what a target says of itself.
 
-use block::{Bytes, DriveInfo, DriveKind, Nanos, Stack};
-use serde::{Deserialize, Serialize};
+use block::{Bytes, DriveInfo, Nanos};
 
 use crate::body::LeftOut;
-
-/// What a target says that it is, which decides the order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Sort {
-    /// A directory: the filesystem in a test file of its own.
-    Directory,
-    /// An existing file.
-    File,
-    /// A drive that says that it turns.
-    Disk,
-    /// A drive that says that it does not turn, or does not say.
-    Flash,
-    /// Nothing that has a medium: `null:`, or this machine's memory.
-    NoMedium,
-}
-
-impl Sort {
-    /// That of a target; `is_directory` when it is one.
-    pub fn of(info: &DriveInfo, stack: &Stack, is_directory: bool) -> Sort {
-        match info.kind {
-            _ if is_directory => Sort::Directory,
-            DriveKind::File => Sort::File,
-            DriveKind::Null => Sort::NoMedium,
-            _ if stack.is_memory() => Sort::NoMedium,
-            _ if info.rotational == Some(true) => Sort::Disk,
-            _ => Sort::Flash,
-        }
-    }
-}
+pub use crate::sort::Sort;
 
 /// An instrument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -327,6 +297,8 @@ pub fn flags(
 
 #[cfg(test)]
 mod tests {
+    use block::DriveKind;
+
     use super::*;
 
     fn card() -> DriveInfo {
