@@ -7,6 +7,7 @@ use stats::{Better, Caveat, Proof, Quantity, Unit, Verdict};
 use crate::burst::Writes;
 use crate::cache;
 use crate::imported::Imported;
+use crate::options::Direction;
 
 /// Confidence of every interval that a mark shows.
 pub const CONFIDENCE: f64 = 0.95;
@@ -108,6 +109,11 @@ pub struct Test {
 }
 
 impl Test {
+    /// What is done in it; `None` of a plan's step that is none of the directions, and of a word that this version does not know.
+    pub fn direction(&self) -> Option<Direction> {
+        Direction::of_word(&self.op)
+    }
+
     /// I/Os that the counted runs have of each, as a median; 0 where none is known.
     pub fn ios_of_a_run(&self) -> f64 {
         let ios: Vec<f64> = self.runs.iter().map(|run| run.ios as f64).collect();

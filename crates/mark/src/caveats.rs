@@ -348,9 +348,8 @@ const NO_LONGER: f64 = 1.25;
 pub(crate) fn of_commits(tests: &[Test], info: &DriveInfo) -> Vec<Caveat> {
     let is_volatile = info.write_cache == Some(WriteCache::WriteBack);
     let stands = |test: &&Test| test.headline && test.latency_ns.p50 > 0;
-    let of = |op: Direction| {
-        let word = op.word();
-        tests.iter().filter(stands).filter(move |test| test.op == word)
+    let of = |direction: Direction| {
+        tests.iter().filter(stands).filter(move |test| test.direction() == Some(direction))
     };
     let mut caveats = Vec::new();
     for commit in of(Direction::Commit) {

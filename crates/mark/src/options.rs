@@ -68,6 +68,14 @@ impl Direction {
         }
     }
 
+    /// Reads what [`Direction::word`] writes, also the word that no user types; `None` of another.
+    pub fn of_word(word: &str) -> Option<Direction> {
+        match word {
+            "commit" => Some(Direction::Commit),
+            word => word.parse().ok(),
+        }
+    }
+
     /// What is issued; `fua`: writes are durable when they complete.
     pub(crate) fn ops(self, fua: bool) -> Vec<OpShare> {
         let share = |op, percent| OpShare { op, fua: fua && op == Op::Write, percent };

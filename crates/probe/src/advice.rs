@@ -9,7 +9,7 @@ use block::{Bytes, DriveInfo, DriveKind, Layout, quoted};
 use crate::finding::{Name, Verdict};
 use crate::known::Known;
 
-pub use item::Advice;
+pub use item::{Advice, Subject};
 use item::{FS_BLOCK, new, size};
 
 /// Segment of f2fs (mkfs.f2fs(8)).
@@ -23,7 +23,7 @@ const F2FS_LOGS: [u64; 3] = [6, 4, 2];
 pub fn with_doubt(known: &Known, info: &DriveInfo, layout: &Layout) -> Vec<Advice> {
     let mut advice = of(known, info, layout);
     let is_blind = known.finding(Name::RealCapacity).is_none();
-    if is_blind && advice.iter().any(|advice| advice.topic == "partition") {
+    if is_blind && advice.iter().any(|advice| advice.topic == Subject::Partition) {
         advice.insert(0, unchecked(info));
     }
     advice
@@ -62,12 +62,12 @@ pub fn of(known: &Known, info: &DriveInfo, layout: &Layout) -> Vec<Advice> {
         if is_new || is_part {
             let fat = fat_systems(known, erase, info, layout, (name, &first));
             advice.extend(fat.into_iter().map(|one| {
-                with(if one.topic == "fat-partition" { &erases } else { &on_first }, one)
+                with(if one.topic == Subject::FatPartition { &erases } else { &on_first }, one)
             }));
         }
     }
     advice.extend(streams(known));
-    advice.extend(fat_zone(known).filter(|_| advice.iter().all(|one| one.topic != "vfat")));
+    advice.extend(fat_zone(known).filter(|_| advice.iter().all(|one| one.topic != Subject::Vfat)));
     advice.extend(cache(known));
     advice
 }
@@ -102,7 +102,7 @@ fn unchecked(info: &DriveInfo) -> Advice {
         _ => " --write --consent WORD",
     };
     new(
-        "unchecked",
+        Subject::Unchecked,
         Some(format!("drivescope probe capacity {name}{consent}")),
         "before it is partitioned: whether it holds all that it states was not looked at, and a fake one loses what is \
          written beyond"
@@ -113,7 +113,7 @@ fn unchecked(info: &DriveInfo) -> Advice {
 /// Partitions that begin and end with an erase block.
 fn partition(erase: u64, name: &str) -> Advice {
     new(
-        "partition",
+        Subject::Partition,
         Some(format!("echo 'start={}' | sfdisk --label gpt {name}", size(start(erase)))),
         format!(
             "a partition that begins at a multiple of {} shares no erase block with another",
@@ -129,7 +129,7 @@ fn ext4(known: &Known, erase: u64, first: &str) -> Option<Advice> {
     let width = erase / FS_BLOCK;
     whole.then(|| {
         new(
-            "ext4",
+            Subject::Ext4,
             Some(format!("mkfs.ext4 -E stride={stride},stripe-width={width} {first}")),
             format!(
                 "allocation then keeps to pages of {} and erase blocks of {}",
@@ -152,7 +152,7 @@ fn f2fs(known: &Known, erase: u64, first: &str) -> Option<Advice> {
         None => String::new(),
     };
     Some(new(
-        "f2fs",
+        Subject::F2fs,
         Some(format!("mkfs.f2fs -s {segments} {first}")),
         format!(
             "in place of ext4: a section of {segments} segments is {}, whole erase blocks{mount}",
@@ -179,7 +179,7 @@ fn streams(known: &Known) -> Option<Advice> {
         _ => String::new(),
     };
     Some(new(
-        "streams",
+        Subject::Streams,
         None,
         format!(
             "write to {linear} erase block{} at a time at most{random}; beyond that every write costs a merge",
@@ -211,7 +211,7 @@ fn fat_systems(
 fn fat_zone(known: &Known) -> Option<Advice> {
     let zone = known.finding(Name::FatZone)?.value?;
     Some(new(
-        "fat",
+        Subject::Fat,
         None,
         format!(
             "the first {} take small writes in any order: file allocation tables, a journal or a bitmap do well there",
@@ -223,7 +223,7 @@ fn fat_zone(known: &Known) -> Option<Advice> {
 fn cache(known: &Known) -> Option<Advice> {
     let cache = known.finding(Name::SlcCache)?.value?;
     Some(new(
-        "cache",
+        Subject::Cache,
         None,
         format!(
             "bursts of writes up to {} are fast; a benchmark that writes less measures that part alone",
@@ -250,7 +250,7 @@ fn capacity(known: &Known, info: &DriveInfo) -> Option<Advice> {
     });
     (real < stated).then(|| {
         new(
-            "capacity",
+            Subject::Capacity,
             command,
             format!(
                 "it holds {} of the {} that it states: data beyond is lost",
@@ -296,6 +296,12 @@ mod tests {
             cache_bytes: None,
             link_bytes_per_s: None,
         }
+    }
+
+    /// Topics as JSON has them.
+    fn words(advice: Vec<Advice>) -> Vec<String> {
+        let word = |advice: Advice| serde_json::to_value(advice.topic).unwrap();
+        advice.into_iter().map(|advice| word(advice).as_str().unwrap().to_owned()).collect()
     }
 
     fn commands(known: &Known, name: &str) -> Vec<String> {
@@ -356,7 +362,7 @@ mod tests {
     fn capacity_is_asked_before_all_of_it_is_used() {
         let topics = |known: &Known| {
             let advice = with_doubt(known, &drive("/dev/sdb"), &Layout::default());
-            advice.into_iter().map(|advice| advice.topic).collect::<Vec<_>>()
+            words(advice)
         };
         let blind = known(&[(Name::EraseBlock, 4 << 20)]);
         assert_eq!(topics(&blind)[..2], ["unchecked", "partition"]);
@@ -407,16 +413,15 @@ mod tests {
         }
         assert!(advised(&Layout::default()).iter().all(|advice| advice.erases.is_none()));
         // Of the partition that is there already, only what it holds is lost with a new filesystem.
-        let ext4 = advised(&parted).into_iter().find(|advice| advice.topic == "ext4").unwrap();
+        let ext4 =
+            advised(&parted).into_iter().find(|advice| advice.topic == Subject::Ext4).unwrap();
         assert_eq!(ext4.erases.unwrap(), "this erases /dev/sdb1: an ext4 filesystem");
     }
 
     // Breaks when a partition off the grid is not reported with its distance, or one that is on it is to be erased.
     #[test]
     fn partitions_are_held_against_the_grid() {
-        let topics = |layout: &Layout| {
-            advised(layout).into_iter().map(|advice| advice.topic).collect::<Vec<_>>()
-        };
+        let topics = |layout: &Layout| words(advised(layout));
         let off = Layout { parts: vec![part(1, 1 << 20, "", None)], ..Layout::default() };
         let made = ["partition", "ext4", "f2fs", "fat-partition", "vfat", "exfat"];
         assert_eq!(topics(&off)[0], "partitions");

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use block::{Bytes, DriveInfo, Nanos, Stack};
 use serde::{Deserialize, Serialize};
-use stats::Caveat;
+use stats::{Caveat, Lenient};
 use workload::plan::Region;
 
 use crate::advice::Advice;
@@ -12,6 +12,7 @@ use crate::claims::Checked;
 use crate::desk::Spent;
 use crate::evidence::Evidence;
 use crate::finding::{Finding, Name, Verdict};
+use crate::name::ProbeName;
 
 /// Everything that a probing found.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -96,7 +97,7 @@ pub struct Setup {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Worked {
     /// Which.
-    pub probe: String,
+    pub probe: Lenient<ProbeName>,
     /// What it spent.
     pub spent: Spent,
     /// Why it could not do its work; null when it did.

@@ -41,7 +41,7 @@ pub enum ChainError {
         "probe {0} does not come out as it is recorded: the record is of another plan, model or version of \
          drivescope; begin a new run"
     )]
-    Diverged(String),
+    Diverged(&'static str),
 }
 
 /// What stands around a probing.
@@ -188,7 +188,7 @@ struct Work<'s, 'a> {
 enum Ended {
     Halted(Halt),
     /// The probe that came out otherwise than it is recorded.
-    Diverged(String),
+    Diverged(&'static str),
 }
 
 impl<'s, 'a> Work<'s, 'a> {
@@ -218,7 +218,7 @@ impl<'s, 'a> Work<'s, 'a> {
             desk.record(recorded.get(position).is_none());
             let done = self.one(desk, task).map_err(Ended::Halted)?;
             match recorded.get(position) {
-                Some(then) if *then != done => return Err(Ended::Diverged(done.probe)),
+                Some(then) if *then != done => return Err(Ended::Diverged(task.word())),
                 Some(_) => {}
                 None => self.recorder.borrow_mut().finished(&done),
             }
@@ -252,7 +252,7 @@ impl<'s, 'a> Work<'s, 'a> {
         };
         let findings = findings.into_iter().map(|finding| self.known.stated(finding)).collect();
         let spent = desk.spent().since(before);
-        Ok(Done { probe: task.word().to_owned(), findings, evidence, caveats, spent, halted })
+        Ok(Done { probe: task.probe().into(), findings, evidence, caveats, spent, halted })
     }
 }
 

@@ -1,10 +1,11 @@
 //! What probes leave: their answers, and what these were drawn from.
 
 use serde::{Deserialize, Serialize};
-use stats::Caveat;
+use stats::{Caveat, Lenient};
 
 use crate::desk::Spent;
 use crate::finding::Finding;
+use crate::name::ProbeName;
 use crate::{
     align, capacity, fat, interval, open_au, parallelism, scatter, slc_cache, speed_class, surface,
     write_buffer,
@@ -86,7 +87,7 @@ impl Evidence {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Done {
     /// Which.
-    pub probe: String,
+    pub probe: Lenient<ProbeName>,
     /// Its answers.
     pub findings: Vec<Finding>,
     /// What they were drawn from.

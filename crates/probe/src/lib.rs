@@ -28,9 +28,11 @@ mod desk;
 mod evidence;
 mod finding;
 mod known;
+mod name;
 
 pub use body::Body;
 pub use desk::{Desk, Halt, Keeper, NoKeeper, Spent, Terms};
 pub use finding::{Finding, Name, Outcome, Unit, Verdict};
 pub use known::Known;
+pub use name::ProbeName;
 pub use plan::{Plan, Task};

@@ -10,6 +10,7 @@ use workload::plan::Region;
 
 use crate::desk::Terms;
 use crate::finding::Name;
+use crate::name::ProbeName;
 use crate::{align, capacity, interval, open_au, scatter, slc_cache, surface};
 
 /// The schema that this version writes and reads.
@@ -89,21 +90,26 @@ impl Task {
         ]
     }
 
+    /// The probe that does it.
+    pub fn probe(&self) -> ProbeName {
+        match self {
+            Task::Align(_) => ProbeName::Align,
+            Task::OpenAu(_) => ProbeName::OpenAu,
+            Task::Fat => ProbeName::Fat,
+            Task::Scatter(_) => ProbeName::Scatter,
+            Task::Interval(_) => ProbeName::Interval,
+            Task::Parallelism => ProbeName::Parallelism,
+            Task::WriteBuffer => ProbeName::WriteBuffer,
+            Task::SlcCache(_) => ProbeName::SlcCache,
+            Task::Surface(_) => ProbeName::Surface,
+            Task::Capacity(_) | Task::Full(_) => ProbeName::Capacity,
+            Task::SpeedClass => ProbeName::SpeedClass,
+        }
+    }
+
     /// The word for it in JSON and on the command line.
     pub fn word(&self) -> &'static str {
-        match self {
-            Task::Align(_) => "align",
-            Task::OpenAu(_) => "open-au",
-            Task::Fat => "fat",
-            Task::Scatter(_) => "scatter",
-            Task::Interval(_) => "interval",
-            Task::Parallelism => "parallelism",
-            Task::WriteBuffer => "write-buffer",
-            Task::SlcCache(_) => "slc-cache",
-            Task::Surface(_) => "surface",
-            Task::Capacity(_) | Task::Full(_) => "capacity",
-            Task::SpeedClass => "speed-class",
-        }
+        self.probe().as_str()
     }
 
     /// True when it can say nothing without writing.

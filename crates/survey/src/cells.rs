@@ -1,7 +1,8 @@
 //! Cells, and what stands before them: bits in a cell, the part with one bit, memory for writes, speed classes.
 
+use probe::advice::Subject;
 use probe::speed_class::{Class, Reached};
-use probe::{Name, Verdict};
+use probe::{Name, ProbeName, Verdict};
 
 use crate::conclusion::{Conclusion, Topic, Value};
 use crate::seen::Seen;
@@ -49,7 +50,7 @@ fn slc_cache(seen: &Seen<'_>) -> Option<Conclusion> {
             Bytes(value).about()
         )
     });
-    said.advice = advice(seen, &["cache"]);
+    said.advice = advice(seen, &[Subject::Cache]);
     if finding.verdict == Verdict::None && may_have_been_full(seen) {
         let why = "what was written before may have filled it: the drive is too small to tell";
         return Some(
@@ -63,7 +64,7 @@ fn slc_cache(seen: &Seen<'_>) -> Option<Conclusion> {
 /// nothing slower.
 fn may_have_been_full(seen: &Seen<'_>) -> bool {
     seen.probes.iter().any(|body| {
-        let at = body.probes.iter().position(|worked| worked.probe == "slc-cache");
+        let at = body.probes.iter().position(|worked| worked.probe == ProbeName::SlcCache);
         at.is_some_and(|at| {
             let written = |worked: &probe::body::Worked| worked.spent.written_bytes.0;
             let before: u64 = body.probes[..at].iter().map(written).sum();

@@ -3,7 +3,7 @@
 use probe::Verdict;
 use probe::advice::Advice;
 use serde::{Deserialize, Serialize};
-use stats::{Assessment, Quantity};
+use stats::{Assessment, Lenient, Quantity};
 
 /// What a conclusion is about. The words are those of the JSON, and a contract.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -192,7 +192,7 @@ impl Conclusion {
     /// Adds what to do about it.
     #[must_use]
     pub fn advise(mut self, why: impl Into<String>) -> Conclusion {
-        let topic = self.topic.word().to_owned();
+        let topic = Lenient::Other(self.topic.word().to_owned());
         self.advice.push(Advice { topic, erases: None, command: None, why: why.into() });
         self
     }

@@ -1,5 +1,6 @@
 //! What sort of drive it is: from what the kernel tells of its bus, and from how its times behave.
 
+use mark::Direction;
 use probe::{Name, Verdict};
 use serde::{Deserialize, Serialize};
 
@@ -60,7 +61,7 @@ fn sort(seen: &Seen<'_>) -> Result<(DriveSort, f64, &'static str, String), Strin
         );
         return Ok((DriveSort::Disk, 0.99, "surface", why));
     }
-    let median = seen.test("RND4K Q1T1", "read").map(|test| test.latency_ns.p50);
+    let median = seen.test("RND4K Q1T1", Direction::Read).map(|test| test.latency_ns.p50);
     if rotational == Some(true) {
         return match median {
             Some(ns) if ns >= ARM_NS_MIN => {
@@ -118,7 +119,8 @@ fn sort(seen: &Seen<'_>) -> Result<(DriveSort, f64, &'static str, String), Strin
 /// What waiting together brings, to reads or to writes. Writes tell it of a drive that is still fresh, whose reads are
 /// those of what was never written.
 fn growth(seen: &Seen<'_>) -> Option<f64> {
-    ["read", "write"].into_iter().filter_map(|op| rates::growth(seen, op)).reduce(f64::max)
+    let of = |direction| rates::growth(seen, direction);
+    [Direction::Read, Direction::Write].into_iter().filter_map(of).reduce(f64::max)
 }
 
 /// Reads that are served at once, where they are several.

@@ -2,7 +2,7 @@
 
 use block::health::{Finding, Health, Severity, Standing};
 use probe::advice::Advice;
-use stats::Assessment;
+use stats::{Assessment, Lenient};
 
 use crate::conclusion::{Conclusion, Topic, Value};
 use crate::seen::Seen;
@@ -47,7 +47,7 @@ fn of_drive(health: &Health) -> Conclusion {
         }
     };
     let advice = health.findings.iter().filter(grave).map(|finding| Advice {
-        topic: topic.word().to_owned(),
+        topic: Lenient::Other(topic.word().to_owned()),
         erases: None,
         command: None,
         why: format!("{}: {}", finding.cause, finding.remedy),

@@ -27,7 +27,8 @@ pub use seen::Seen;
 
 /// What decides about parts that are still to come.
 pub fn shown(seen: &Seen<'_>) -> parts::Shown {
-    let random_writes = seen.test("RND4K Q32T1", "write").and_then(|test| test.mb_s.median);
+    let random_writes =
+        seen.test("RND4K Q32T1", mark::Direction::Write).and_then(|test| test.mb_s.median);
     parts::Shown {
         queues: drive_kind::queues(seen),
         random_write_bytes_per_s: random_writes.map(|mb_s| mb_s * 1e6),

@@ -1,5 +1,6 @@
 //! Rates, what outstanding requests bring, and the slowest reads: from the quick benchmark and its proofs.
 
+use mark::Direction;
 use mark::body::Test;
 use probe::Verdict;
 use stats::{Better, Quantity, Unit, Verdict as Proof};
@@ -21,18 +22,18 @@ const READS_FOR_P999: u64 = 10_000;
 /// A read in a hundred, or in a thousand, that takes so many times the usual time is worth advice.
 const LONG_TAIL: f64 = 20.0;
 
-/// Rates by topic: test and operation.
-const RATES: [(Topic, &str, &str); 4] = [
-    (Topic::SequentialRead, "SEQ1M Q8T1", "read"),
-    (Topic::SequentialWrite, "SEQ1M Q8T1", "write"),
-    (Topic::RandomRead, "RND4K Q1T1", "read"),
-    (Topic::RandomWrite, "RND4K Q1T1", "write"),
+/// Rates by topic: test and direction.
+const RATES: [(Topic, &str, Direction); 4] = [
+    (Topic::SequentialRead, "SEQ1M Q8T1", Direction::Read),
+    (Topic::SequentialWrite, "SEQ1M Q8T1", Direction::Write),
+    (Topic::RandomRead, "RND4K Q1T1", Direction::Read),
+    (Topic::RandomWrite, "RND4K Q1T1", Direction::Write),
 ];
 
 pub fn conclude(seen: &Seen<'_>) -> Vec<Conclusion> {
-    let rates = RATES
-        .iter()
-        .filter_map(|(topic, name, op)| Some(rate(*topic, seen.test(name, op)?, &region(seen))));
+    let rates = RATES.iter().filter_map(|(topic, name, direction)| {
+        Some(rate(*topic, seen.test(name, *direction)?, &region(seen)))
+    });
     rates.chain(depth(seen)).chain(tail(seen)).collect()
 }
 
@@ -45,7 +46,7 @@ fn region(seen: &Seen<'_>) -> String {
 /// reason, for the interval tells it.
 fn not_taken(test: &Test) -> Option<String> {
     let proofs = test.proofs.named();
-    let refuted = proofs.iter().filter(|(name, _)| *name != "repeatable");
+    let refuted = proofs.iter().filter(|(_, proof)| !std::ptr::eq(*proof, &test.proofs.repeatable));
     match refuted.into_iter().find(|(_, proof)| proof.verdict == Proof::Refuted) {
         Some((name, proof)) => Some(format!("{name} is refuted: {}", proof.reason)),
         None if test.headline || test.runs.is_empty() => None,
@@ -82,7 +83,7 @@ fn rate(topic: Topic, test: &Test, region: &str) -> Conclusion {
         let statement = format!("{measured} was measured, and is not taken for the drive's: {why}");
         return Conclusion::unknown(topic, statement).seen("mark", proofs(test));
     }
-    let verb = if test.op == "read" { "reads" } else { "writes" };
+    let verb = if test.direction() == Some(Direction::Read) { "reads" } else { "writes" };
     let Some(quantity) = spread.quantity(unit).filter(|quantity| quantity.value > 0.0) else {
         return Conclusion::unknown(topic, "not one run of it was completed");
     };
@@ -127,17 +128,17 @@ fn to_one_io(quantity: Quantity, test: &Test) -> Quantity {
 }
 
 /// The rates at random places by depth, of tests whose rates are taken.
-fn by_depth(seen: &Seen<'_>, op: &str) -> Vec<(u16, f64)> {
+fn by_depth(seen: &Seen<'_>, direction: Direction) -> Vec<(u16, f64)> {
     let test = |(depth, name): &(u16, &str)| {
-        let test = seen.test(name, op).filter(|test| not_taken(test).is_none())?;
+        let test = seen.test(name, direction).filter(|test| not_taken(test).is_none())?;
         Some((*depth, test.iops.median.filter(|iops| *iops > 0.0)?))
     };
     DEPTHS.iter().filter_map(test).collect()
 }
 
 /// How many times the rate of one request at a time the best rate is; `None` where either is not known.
-pub fn growth(seen: &Seen<'_>, op: &str) -> Option<f64> {
-    let rates = by_depth(seen, op);
+pub fn growth(seen: &Seen<'_>, direction: Direction) -> Option<f64> {
+    let rates = by_depth(seen, direction);
     let (_, first) = rates.first().filter(|(depth, _)| *depth == 1)?;
     let best = rates.iter().skip(1).map(|(_, iops)| *iops).reduce(f64::max)?;
     Some(best / first)
@@ -145,9 +146,9 @@ pub fn growth(seen: &Seen<'_>, op: &str) -> Option<f64> {
 
 fn depth(seen: &Seen<'_>) -> Option<Conclusion> {
     let topic = Topic::QueueDepth;
-    seen.test(DEPTHS[0].1, "read")?;
-    let rates = by_depth(seen, "read");
-    let Some(growth) = growth(seen, "read") else {
+    seen.test(DEPTHS[0].1, Direction::Read)?;
+    let rates = by_depth(seen, Direction::Read);
+    let Some(growth) = growth(seen, Direction::Read) else {
         return Some(Conclusion::unknown(topic, "rates at too few depths stand"));
     };
     let told = rates.iter().map(|(depth, iops)| format!("{depth}: {}", rounded(*iops)));
@@ -174,7 +175,7 @@ fn depth(seen: &Seen<'_>) -> Option<Conclusion> {
 
 fn tail(seen: &Seen<'_>) -> Option<Conclusion> {
     let topic = Topic::LatencyTail;
-    let test = seen.test("RND4K Q1T1", "read")?;
+    let test = seen.test("RND4K Q1T1", Direction::Read)?;
     if let Some(why) = not_taken(test) {
         return Some(Conclusion::unknown(topic, why).seen("mark", proofs(test)));
     }

@@ -2,6 +2,7 @@
 
 use block::health::Health;
 use block::{Bytes, DriveInfo, Stack};
+use mark::Direction;
 use probe::{Finding, Name, Verdict};
 
 /// What is known of a drive when its parts are done. A part that was not made is not there.
@@ -38,9 +39,11 @@ impl Seen<'_> {
         self.probes.iter().find_map(|body| body.capacity_bound())
     }
 
-    /// The test of the quick benchmark with this name and operation.
-    pub fn test(&self, name: &str, op: &str) -> Option<&mark::body::Test> {
-        self.mark?.tests.iter().find(|test| test.name == name && test.op == op)
+    /// The test of the quick benchmark with this name and direction.
+    pub fn test(&self, name: &str, direction: Direction) -> Option<&mark::body::Test> {
+        let is_meant =
+            |test: &&mark::body::Test| test.name == name && test.direction() == Some(direction);
+        self.mark?.tests.iter().find(is_meant)
     }
 
     /// Reads of the whole range.

@@ -1,7 +1,7 @@
 //! What a flash drive is made of, as probes found it: units of erasing and programming, open units, the zone for file
 //! allocation tables, what is served at once, what it really holds.
 
-use probe::advice::Advice;
+use probe::advice::{Advice, Subject};
 use probe::{Finding, Name, Verdict};
 use stats::{Assessment, Better, Quantity, Unit};
 
@@ -10,13 +10,17 @@ use crate::seen::Seen;
 use block::Bytes;
 
 /// The topics that are a probe's answer as it stands: its name, and what advice belongs to it.
-const ANSWERS: [(Topic, Name, &[&str]); 6] = [
-    (Topic::EraseBlock, Name::EraseBlock, &["unchecked", "partition", "ext4", "f2fs"]),
+const ANSWERS: [(Topic, Name, &[Subject]); 6] = [
+    (
+        Topic::EraseBlock,
+        Name::EraseBlock,
+        &[Subject::Unchecked, Subject::Partition, Subject::Ext4, Subject::F2fs],
+    ),
     (Topic::Page, Name::MultiPlanePage, &[]),
-    (Topic::OpenUnits, Name::OpenAuLinear, &["streams"]),
+    (Topic::OpenUnits, Name::OpenAuLinear, &[Subject::Streams]),
     (Topic::OpenUnitsRandom, Name::OpenAuRandom, &[]),
-    (Topic::FatZone, Name::FatZone, &["fat"]),
-    (Topic::RealCapacity, Name::RealCapacity, &["capacity"]),
+    (Topic::FatZone, Name::FatZone, &[Subject::Fat]),
+    (Topic::RealCapacity, Name::RealCapacity, &[Subject::Capacity]),
 ];
 
 pub fn conclude(seen: &Seen<'_>) -> Vec<Conclusion> {
@@ -130,19 +134,20 @@ fn words(topic: Topic, value: u64, seen: &Seen<'_>) -> String {
 
 /// What the probes advise on these topics. That of the first probing counts: a later one that was given an erase block
 /// knows no page.
-pub fn advice(seen: &Seen<'_>, about: &[&str]) -> Vec<Advice> {
-    let on = |topic: &&str| {
+pub fn advice(seen: &Seen<'_>, about: &[Subject]) -> Vec<Advice> {
+    let on = |topic: &Subject| {
         let of = |body: &&probe::Body| -> Vec<Advice> {
             body.advice.iter().filter(|advice| advice.topic == *topic).cloned().collect()
         };
         seen.probes.iter().copied().map(|body| of(&body)).find(|advice| !advice.is_empty())
     };
     // One partition is enough, and it ends where the drive really does.
-    let is_less = seen.probes.iter().any(|body| body.advice.iter().any(|a| a.topic == "capacity"));
+    let is_less =
+        seen.probes.iter().any(|body| body.advice.iter().any(|a| a.topic == Subject::Capacity));
     let is_asked = seen.finding(Name::RealCapacity).is_some();
-    let is_due = |topic: &&&str| match **topic {
-        "partition" => !is_less,
-        "unchecked" => !is_asked,
+    let is_due = |topic: &&Subject| match topic {
+        Subject::Partition => !is_less,
+        Subject::Unchecked => !is_asked,
         _ => true,
     };
     about.iter().filter(is_due).filter_map(on).flatten().collect()

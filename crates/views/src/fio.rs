@@ -5,8 +5,8 @@
 //! left out.
 
 use anyhow::{Context as _, Result, bail};
-use mark::Body;
 use mark::body::{Latency, Run as Made, Test};
+use mark::{Body, Direction};
 use record::{Document, PhaseSeries, Run, StepEntry};
 use serde_json::{Map, Value, json};
 use stats::{LatencyHistogram, Verdict, fio_bins};
@@ -173,9 +173,11 @@ fn sides<'a>(test: &Test, made: &'a Made, parts: &'a Parts) -> Option<[Option<Si
         latencies,
         latency: made.latency_ns,
     };
-    match test.op.as_str() {
-        "read" => Some([Some(whole(of("read").or(parts.all.as_ref()))), None]),
-        "write" | "commit" => Some([None, Some(whole(of("write").or(parts.all.as_ref())))]),
+    match test.direction() {
+        Some(Direction::Read) => Some([Some(whole(of("read").or(parts.all.as_ref()))), None]),
+        Some(Direction::Write | Direction::Commit) => {
+            Some([None, Some(whole(of("write").or(parts.all.as_ref())))])
+        }
         _ => {
             let part = |latencies: &'a LatencyHistogram| {
                 let ios = latencies.count();
@@ -240,9 +242,9 @@ fn job(
 /// What fio would have been asked; all values are texts there.
 fn options(body: &Body, (test, is_random): (&Test, bool), name: &str) -> Value {
     let setup = &body.setup;
-    let way = match test.op.as_str() {
-        "read" => "read",
-        "write" | "commit" => "write",
+    let way = match test.direction() {
+        Some(Direction::Read) => "read",
+        Some(Direction::Write | Direction::Commit) => "write",
         _ => "rw",
     };
     let mut options = Map::new();
@@ -264,7 +266,7 @@ fn options(body: &Body, (test, is_random): (&Test, bool), name: &str) -> Value {
     if let Some(is_direct) = is_direct {
         add("direct", u8::from(is_direct).to_string());
     }
-    if setup.durable || test.op == "commit" {
+    if setup.durable || test.direction() == Some(Direction::Commit) {
         add("sync", "dsync".to_owned());
     }
     add("ioengine", setup.engine.clone());

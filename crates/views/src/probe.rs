@@ -6,7 +6,7 @@ use probe::body::Worked;
 use probe::capacity::full;
 use probe::claims::{Agreement, Checked};
 use probe::speed_class::{self, Reached};
-use probe::{Body, Finding, Name, Unit, Verdict};
+use probe::{Body, Finding, Name, ProbeName, Unit, Verdict};
 use report::{Answer, Answers, Said, ToDo, Tone, number};
 use stats::{Assessment, Better, Quantity};
 
@@ -202,6 +202,7 @@ fn remarks(body: &Body) -> Vec<(String, String)> {
     let mut remarks = Vec::new();
     for Worked { probe, halted, .. } in &body.probes {
         if let Some(why) = halted {
+            let probe = probe.text(ProbeName::as_str);
             remarks.push((format!("{probe} did not run:"), why.clone()));
         }
     }

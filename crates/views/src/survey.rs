@@ -2,6 +2,7 @@
 
 use block::Bytes;
 use probe::Verdict;
+use probe::advice::Subject;
 use record::RunId;
 use report::{Answer, Answers, Entry, Listing, Said, Style, Styled, Tone, number};
 use stats::Assessment;
@@ -17,7 +18,7 @@ pub fn answers(body: &Body, parts: &[RunId]) -> Answers {
     let warning = warning(body);
     let mut advice: Vec<_> = body.conclusions.iter().flat_map(|said| &said.advice).collect();
     // The partition comes before what is made in it.
-    advice.sort_by_key(|advice| advice.topic != "capacity");
+    advice.sort_by_key(|advice| advice.topic != Subject::Capacity);
     Answers {
         title: format!("drivescope survey: {}", super::subject(&body.target, &body.stack)),
         tone: if warning.is_some() { Tone::Bad } else { tone },

@@ -8,7 +8,7 @@ use engine::{Bench, Sample};
 use linux::sysfs::Roots;
 use probe::capacity::Kept;
 use probe::chain::{self, Around, Done, Earlier, Recorder as ProbeRecorder};
-use probe::{Body, Halt, Keeper, Plan};
+use probe::{Body, Halt, Keeper, Plan, ProbeName};
 use record::{Run, RunId, SampleRow, SamplesFormat, State, Summary};
 use runner::instrument::{Instrument, Measure, Outcome, Resumption};
 use runner::recorder::{Beginning, Recorder};
@@ -168,7 +168,7 @@ impl Keeper for Sink<'_> {
 impl ProbeRecorder for Sink<'_> {
     fn finished(&mut self, done: &Done) {
         let rows = std::mem::take(&mut self.rows);
-        self.recorder.step(self.position, &done.probe, done, rows);
+        self.recorder.step(self.position, done.probe.text(ProbeName::as_str), done, rows);
         self.position += 1;
     }
 }

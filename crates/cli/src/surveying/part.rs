@@ -118,7 +118,10 @@ impl Found {
                 let runs: u64 = body.tests.iter().map(|test| test.runs.len() as u64).sum();
                 let each =
                     body.setup.duration_ns.0 + body.setup.warm_up_ns.0 + body.setup.pause_ns.0;
-                let writes = body.tests.iter().filter(|test| test.op != "read");
+                let writes = body
+                    .tests
+                    .iter()
+                    .filter(|test| test.direction() != Some(::mark::Direction::Read));
                 let bytes = writes.flat_map(|test| &test.runs).map(|run| run.bytes).sum::<u64>();
                 // Warming up writes too, and is not counted.
                 let warm = body.setup.warm_up_ns.0 as f64 / body.setup.duration_ns.0.max(1) as f64;

@@ -2,7 +2,7 @@
 
 use block::Bytes;
 
-use super::{Advice, FS_BLOCK, new, size};
+use super::{Advice, FS_BLOCK, Subject, new, size};
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
@@ -178,7 +178,7 @@ pub(super) fn advice(
     first: &str,
 ) -> Vec<Advice> {
     let end = zone.unwrap_or(0);
-    let systems = [("vfat", place.vfat()), ("exfat", place.exfat(end))];
+    let systems = [(Subject::Vfat, place.vfat()), (Subject::Exfat, place.exfat(end))];
     let mut systems: Vec<Advice> = systems
         .into_iter()
         .filter_map(|(topic, made)| made.map(|made| (topic, made)))
@@ -195,7 +195,7 @@ pub(super) fn advice(
                 ),
                 _ => String::new(),
             };
-            let tables = if topic == "vfat" { "tables" } else { "table" };
+            let tables = if topic == Subject::Vfat { "tables" } else { "table" };
             let why = format!(
                 "its clusters begin at {}, with an erase block, and its {tables} at {}{place}",
                 Bytes(clusters).human(),
@@ -214,7 +214,7 @@ pub(super) fn advice(
             )
         });
         let partition = new(
-            "fat-partition",
+            Subject::FatPartition,
             Some(format!(
                 "echo 'start={}, size={}, type=c' | sfdisk --label dos {disk}",
                 size(place.start),

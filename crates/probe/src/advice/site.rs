@@ -2,7 +2,7 @@
 
 use block::{Bytes, Layout, Part};
 
-use super::{Advice, new};
+use super::{Advice, Subject, new};
 
 /// Partitions that are described one by one.
 const NAMED: usize = 4;
@@ -93,7 +93,7 @@ pub(super) fn found(layout: &Layout, erase: u64) -> Option<Advice> {
             "this is partition {} of {}, which begins {start}: {what}",
             part.number, part.disk
         );
-        return Some(new("partitions", None, why));
+        return Some(new(Subject::Partitions, None, why));
     }
     if layout.parts.is_empty() {
         return None;
@@ -105,7 +105,9 @@ pub(super) fn found(layout: &Layout, erase: u64) -> Option<Advice> {
     }
     let places = places.join("; ");
     Some(match is_aligned(layout, erase) {
-        true => new("keep", None, format!("keep its partitions, which are aligned: {places}")),
-        false => new("partitions", None, format!("it is partitioned: {places}")),
+        true => {
+            new(Subject::Keep, None, format!("keep its partitions, which are aligned: {places}"))
+        }
+        false => new(Subject::Partitions, None, format!("it is partitioned: {places}")),
     })
 }
