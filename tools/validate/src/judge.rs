@@ -14,7 +14,7 @@ use std::sync::atomic::Ordering;
 use anyhow::{Context as _, Result, bail};
 use clap::Args;
 use serde_json::Value;
-use stats::proportion_interval;
+use stats::{Verdict, proportion_interval};
 
 use crate::binary::Binary;
 use crate::provenance::{self, Machine};
@@ -71,12 +71,12 @@ impl Sort {
     }
 
     /// What may be said; *steady* only where it is.
-    fn may_say(self, verdict: &str) -> bool {
+    fn may_say(self, verdict: Option<Verdict>) -> bool {
         match self {
-            Sort::Settled => verdict == "proven",
-            Sort::Fresh | Sort::Transition | Sort::FioSays => verdict != "proven",
-            Sort::Untold => verdict == "unprovable",
-            Sort::Replayed => verdict == "refuted",
+            Sort::Settled => verdict == Some(Verdict::Proven),
+            Sort::Fresh | Sort::Transition | Sort::FioSays => verdict != Some(Verdict::Proven),
+            Sort::Untold => verdict == Some(Verdict::Unprovable),
+            Sort::Replayed => verdict == Some(Verdict::Refuted),
         }
     }
 }
@@ -95,7 +95,7 @@ struct Case {
 /// How it came out.
 struct Outcome {
     case: Case,
-    verdict: String,
+    verdict: Option<Verdict>,
     reason: String,
     written_fills: f64,
     is_right: bool,
@@ -262,13 +262,13 @@ fn tried(case: Case, binary: &Binary) -> Result<Outcome> {
     let steady = document
         .pointer("/body/results/0/steady")
         .with_context(|| format!("drivescope judge has no result: {}", said()))?;
-    let word = |name: &str| steady[name].as_str().unwrap_or_default().to_owned();
-    let (verdict, reason) = (word("verdict"), word("reason"));
+    let verdict = serde_json::from_value(steady["verdict"].clone())?;
+    let reason = steady["reason"].as_str().unwrap_or_default().to_owned();
     let written = served["write_bytes"].as_u64().unwrap_or(0);
     let written_fills = written as f64 / case.capacity_bytes() as f64;
     // fio's rule ends a job when it likes; the case is one only when that was on the plateau.
     let is_on_plateau = written_fills < 1.0 + case.over_provisioning;
-    let is_right = case.sort.may_say(&verdict) || (case.sort == Sort::FioSays && !is_on_plateau);
+    let is_right = case.sort.may_say(verdict) || (case.sort == Sort::FioSays && !is_on_plateau);
     Ok(Outcome { case, verdict, reason, written_fills, is_right })
 }
 
@@ -286,7 +286,7 @@ fn csv(outcomes: &[Outcome]) -> String {
             case.over_provisioning,
             case.jobs,
             outcome.written_fills,
-            outcome.verdict,
+            outcome.verdict.map_or("", Verdict::as_str),
             outcome.is_right,
             outcome.reason.replace('"', "'")
         );
@@ -302,8 +302,11 @@ fn table(head: &str, outcomes: &[Outcome]) -> String {
                 || outcome.written_fills < 1.0 + outcome.case.over_provisioning)
     };
     let none_steady = outcomes.iter().filter(unsteady).count();
-    let called =
-        outcomes.iter().filter(unsteady).filter(|outcome| outcome.verdict == "proven").count();
+    let called = outcomes
+        .iter()
+        .filter(unsteady)
+        .filter(|outcome| outcome.verdict == Some(Verdict::Proven))
+        .count();
     let bound =
         proportion_interval(called, none_steady, 0.95).map_or(1.0, |interval| interval.high);
     let rows: Vec<Vec<String>> = Sort::ALL.iter().map(|sort| row(*sort, outcomes)).collect();
@@ -324,16 +327,16 @@ fn table(head: &str, outcomes: &[Outcome]) -> String {
 
 fn row(sort: Sort, outcomes: &[Outcome]) -> Vec<String> {
     let own: Vec<&Outcome> = outcomes.iter().filter(|outcome| outcome.case.sort == sort).collect();
-    let said = |verdict: &str| own.iter().filter(|outcome| outcome.verdict == verdict).count();
+    let said = |verdict| own.iter().filter(|outcome| outcome.verdict == Some(verdict)).count();
     let fills = || own.iter().map(|outcome| outcome.written_fills);
     let (least, most) = (fills().fold(f64::INFINITY, f64::min), fills().fold(0.0, f64::max));
     vec![
         sort.words().to_owned(),
         own.len().to_string(),
         if own.is_empty() { "–".to_owned() } else { format!("{least:.2} to {most:.2}") },
-        said("proven").to_string(),
-        said("refuted").to_string(),
-        said("unprovable").to_string(),
+        said(Verdict::Proven).to_string(),
+        said(Verdict::Refuted).to_string(),
+        said(Verdict::Unprovable).to_string(),
         own.iter().filter(|outcome| outcome.is_right).count().to_string(),
     ]
 }

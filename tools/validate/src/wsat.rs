@@ -13,6 +13,7 @@ use std::sync::Mutex;
 use anyhow::{Context as _, Result, anyhow};
 use clap::Args;
 use serde_json::Value;
+use stats::steady::Verdict;
 
 use crate::binary::{Binary, number, text};
 use crate::provenance::{self, Machine};
@@ -208,8 +209,9 @@ impl Lived {
         &self.body["steady"]["ours"][field]
     }
 
-    fn verdict(&self) -> String {
-        self.ours("verdict").as_str().unwrap_or("none").to_owned()
+    /// The verdict by bytes; `None` where there is none.
+    fn verdict(&self) -> Option<Verdict> {
+        serde_json::from_value(self.ours("verdict").clone()).ok()
     }
 
     fn value(&self) -> Option<f64> {
@@ -294,7 +296,8 @@ fn claims(lives: &[Lived]) -> Result<Vec<Claim>> {
             },
             found: format!("{value:.0} ({:+.1}%)", 100.0 * off.unwrap_or(f64::NAN)),
             wanted: format!("the model's {truth:.0} ± {:.0}%", 100.0 * OFF_MAX),
-            holds: lived.verdict() == "yes" && off.is_some_and(|off| off.abs() <= OFF_MAX),
+            holds: lived.verdict() == Some(Verdict::Yes)
+                && off.is_some_and(|off| off.abs() <= OFF_MAX),
         });
     }
     let pair = of(Life::Purged)?.value().zip(of(Life::Filled)?.value());
@@ -313,9 +316,9 @@ fn claims(lives: &[Lived]) -> Result<Vec<Claim>> {
                 Life::EzfioFast => "verdict on what ezFIO --fast-precondition measures",
                 _ => "verdict on the replayed order",
             },
-            found: lived.verdict(),
+            found: lived.verdict().map_or("none", Verdict::as_str).to_owned(),
             wanted: "not yes".to_owned(),
-            holds: lived.verdict() != "yes",
+            holds: lived.verdict() != Some(Verdict::Yes),
         });
     }
     for (life, from, what) in [

@@ -158,6 +158,17 @@ pub enum Verdict {
     No,
 }
 
+impl Verdict {
+    /// Name in records, such as `not_yet`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Verdict::Yes => "yes",
+            Verdict::NotYet => "not_yet",
+            Verdict::No => "no",
+        }
+    }
+}
+
 /// A rate, in the unit of [`Span::value`].
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Level {

@@ -16,8 +16,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::{Context as _, Result, bail};
 use block::Bytes;
 use clap::Args;
+use stats::{Proof, Verdict};
 
-use crate::binary::{Binary, number, text};
+use crate::binary::{Binary, number};
 use crate::loop_device::{self, LoopDevice};
 use crate::provenance::{self, Machine};
 use crate::stop::stop_flag;
@@ -191,10 +192,11 @@ struct Figures {
 /// One run of drivescope.
 fn drivescope(case: &Case, setup: &Setup, device: &Path, binary: &Binary) -> Result<Figures> {
     let body = binary.body(&case.drivescope_arguments(setup, device))?;
-    let reached = text(&body, "/tests/0/proofs/reached/verdict")?;
-    if reached == "refuted" {
-        let reason = text(&body, "/tests/0/proofs/reached/reason")?;
-        bail!("the device was not reached: {reason}");
+    let reached =
+        body.pointer("/tests/0/proofs/reached").context("no proof that it was reached")?;
+    let reached: Proof = serde_json::from_value(reached.clone())?;
+    if reached.verdict == Verdict::Refuted {
+        bail!("the device was not reached: {}", reached.reason);
     }
     let run = body.pointer("/tests/0/runs/0").context("no run was made")?;
     Ok(Figures {
