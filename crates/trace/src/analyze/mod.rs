@@ -30,6 +30,7 @@ pub mod sketch;
 pub mod timeline;
 pub mod working_set;
 
+mod blocks;
 mod caveats;
 mod course;
 mod lanes;

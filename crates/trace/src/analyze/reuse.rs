@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 use workload::distance::StackDistances;
 
 use super::bins::Bins;
+use super::blocks::{BLOCK, BLOCK_SHIFT, key, salt};
 use super::reach::reach;
-use super::working_set::{BLOCK, BLOCK_SHIFT, key, salt};
 use crate::{Io, Kind};
 
 /// Most different blocks that are followed, unless it is said otherwise: 256 MiB of data.

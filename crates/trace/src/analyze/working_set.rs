@@ -4,8 +4,9 @@ mod touched;
 mod updates;
 
 use serde::{Deserialize, Serialize};
-use workload::rng::{GOLDEN, mix};
 
+pub use super::blocks::{BLOCK, Distinct};
+use super::blocks::{BLOCK_SHIFT, key, salt};
 use super::reach::reach;
 use super::sketch::Sketch;
 use crate::series::{Join, Series};
@@ -14,26 +15,12 @@ use touched::Touched;
 use updates::Rewrites;
 pub use updates::Updates;
 
-/// What is counted: blocks of 4 KiB. A part of a block counts as the block.
-pub const BLOCK: u64 = 4096;
-pub(super) const BLOCK_SHIFT: u32 = BLOCK.trailing_zeros();
 /// Most windows. A window begins as 1.024 µs and doubles whenever there would be more.
 pub const WINDOWS_MAX: usize = 64;
 const FIRST_NS: u64 = 1 << 10;
 
 /// Different blocks of a window, counted to 1.6%.
 type Window = Sketch<12>;
-
-/// Different bytes, in whole blocks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Distinct {
-    /// Read.
-    pub read_bytes: u64,
-    /// Written.
-    pub written_bytes: u64,
-    /// Read or written.
-    pub total_bytes: u64,
-}
 
 /// Different bytes in one window of time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -180,17 +167,4 @@ impl Cell {
             total_bytes: bytes(&both),
         }
     }
-}
-
-/// What makes the blocks of one address space other ones than those of another.
-#[inline]
-pub(super) fn salt(space: u32) -> u64 {
-    mix(u64::from(space) + GOLDEN)
-}
-
-/// A block of an address space as one number, all of whose bits are as good as drawn by lot. Two blocks share theirs
-/// once in 2^64: among a billion blocks, with a chance of 3%.
-#[inline]
-pub(super) fn key(salt: u64, block: u64) -> u64 {
-    mix(salt ^ block)
 }

@@ -1,6 +1,9 @@
 //! What stands behind the first four bytes of a file of ours.
 
-use super::{Checksums, VERSION};
+use super::checksums::Checksums;
+
+/// Version of the format that is written. A reader knows this one and those before.
+pub const VERSION: u32 = 1;
 
 /// How every Parquet file begins and ends.
 pub(super) const PARQUET: &[u8] = b"PAR1";

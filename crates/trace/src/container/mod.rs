@@ -26,6 +26,7 @@
 //! A writer holds one row group, a reader one row group in its encoded form and a few batches: see [`GROUP`]. Both
 //! also hold what the footer says, which grows by about 20 kB for each million I/Os.
 
+mod checksums;
 mod columns;
 mod decode;
 mod encodings;
@@ -38,20 +39,15 @@ mod writer;
 
 use std::path::Path;
 
-pub use label::Label;
-pub use reader::{Checksums, Reader};
+pub use checksums::Checksums;
+pub use label::{Label, VERSION};
+pub use reader::Reader;
 pub use summary::KEY;
-pub use writer::{Writer, Written};
+pub use writer::{GROUP, Writer, Written};
 
 pub use crate::output::Existing;
 
 use crate::{Source, TraceError, each_batch};
-
-/// I/Os in a row group: what a writer holds, some 40 MB, and the grain at which a reader skips.
-pub const GROUP: usize = 256 << 10;
-
-/// Version of the format that is written. A reader knows this one and those before.
-pub const VERSION: u32 = 1;
 
 /// True when a file that begins with `first` is one of these, whole or not, of whatever version.
 ///
@@ -72,27 +68,4 @@ pub fn save(
     let mut writer = Writer::create(path, existing)?;
     each_batch(source, |batch, info| writer.write(batch, &info.spaces))?;
     writer.finish(source.info())
-}
-
-/// The system's answer, where there is one under the library's word for it.
-fn io_error(file: &str, error: parquet::errors::ParquetError) -> TraceError {
-    use parquet::errors::ParquetError;
-    let source = match error {
-        ParquetError::External(inner) => match inner.downcast::<std::io::Error>() {
-            Ok(error) => *error,
-            Err(other) => std::io::Error::other(other),
-        },
-        // Its last bytes reach the system when it hands the file over, and then of the answer only the words are left.
-        other => match os_error(&other.to_string()) {
-            Some(code) => std::io::Error::from_raw_os_error(code),
-            None => std::io::Error::other(other),
-        },
-    };
-    TraceError::Io { file: file.to_owned(), source }
-}
-
-/// The number of the system's answer in an error's words.
-fn os_error(words: &str) -> Option<i32> {
-    let (_, rest) = words.rsplit_once("(os error ")?;
-    rest.split_once(')')?.0.parse().ok()
 }

@@ -8,10 +8,11 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use block::Nanos;
 
+use super::checksums::Checksums;
 use super::decode::GroupReader;
+use super::label::{Label, VERSION};
 use super::summary::{Group, KEY, KEY_FRONT, Summary};
 use super::thrift::{Thrift, kind};
-use super::{Label, VERSION};
 use crate::{BATCH, Io, Place, Source, TraceError, TraceInfo};
 
 /// Batches that are decoded ahead.
@@ -31,22 +32,6 @@ enum Message {
 }
 
 type Batch = Result<Message, TraceError>;
-
-/// Which checksums have to fit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Checksums {
-    /// All of them.
-    Fit,
-    /// None: for a fuzzer, which would seldom get past them. What lies behind has to bear any bytes.
-    Ignored,
-}
-
-impl Checksums {
-    /// Whether `crc32` is the checksum of `bytes`, where that matters.
-    pub(super) fn fit(self, crc32: u32, bytes: &[u8]) -> bool {
-        self == Checksums::Ignored || crc32fast::hash(bytes) == crc32
-    }
-}
 
 /// Reads a file of ours, row group after row group. Decoding is done by a thread of its own, a few batches ahead.
 pub struct Reader {

@@ -13,10 +13,13 @@ use parquet::file::metadata::KeyValue;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 
 use super::columns::{self, OPTIONAL_STAMPS};
+use super::label::Label;
 use super::summary::{Group, KEY, Summary};
-use super::{GROUP, Label, io_error};
 use crate::output::{Existing, Pending};
 use crate::{Flags, Io, Kind, Space, Stamp, TraceError, TraceInfo};
+
+/// I/Os in a row group: what a writer holds, some 40 MB, and the grain at which a reader skips.
+pub const GROUP: usize = 256 << 10;
 
 /// What was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -251,4 +254,26 @@ impl Write for Summed {
     fn flush(&mut self) -> io::Result<()> {
         self.file.flush()
     }
+}
+
+/// The system's answer, where there is one under the library's word for it.
+fn io_error(file: &str, error: ParquetError) -> TraceError {
+    let source = match error {
+        ParquetError::External(inner) => match inner.downcast::<io::Error>() {
+            Ok(error) => *error,
+            Err(other) => io::Error::other(other),
+        },
+        // Its last bytes reach the system when it hands the file over, and then of the answer only the words are left.
+        other => match os_error(&other.to_string()) {
+            Some(code) => io::Error::from_raw_os_error(code),
+            None => io::Error::other(other),
+        },
+    };
+    TraceError::Io { file: file.to_owned(), source }
+}
+
+/// The number of the system's answer in an error's words.
+fn os_error(words: &str) -> Option<i32> {
+    let (_, rest) = words.rsplit_once("(os error ")?;
+    rest.split_once(')')?.0.parse().ok()
 }

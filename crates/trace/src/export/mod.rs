@@ -5,6 +5,7 @@ pub mod fio;
 pub mod msr;
 
 mod losses;
+mod record;
 mod requests;
 mod text;
 

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use block::trace::{Action, DeviceNumber, Traits};
 
-use super::blktrace::{Record, instant, traits};
+use super::record::{Record, instant, traits};
 use crate::{Flags, Io, Kind};
 
 /// An event to be told.

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::options::{AddressUnit, ReadFlag, TimeUnit};
+use super::choices::{AddressUnit, ReadFlag, TimeUnit};
 
 /// A column map, as `--columns` has it: `time:us,op,offset:sectors,size:bytes`.
 ///

@@ -9,7 +9,8 @@ use block::Nanos;
 use super::compressed::Input;
 use super::options::SpaceRule;
 use super::records::{FAULTS_TOLD, Records};
-use super::stream::{Handling, Stream, WINDOW, shift, too_late};
+use super::spread::shift;
+use super::stream::{Handling, Stream, WINDOW, too_late};
 use crate::{BATCH, Io, Place, Source, TraceError, TraceInfo};
 
 /// Most files that are read at a time: each needs a descriptor and about two MiB.

@@ -13,6 +13,7 @@ pub mod compressed;
 pub mod ops;
 pub mod options;
 
+mod choices;
 mod csv;
 mod dates;
 mod detect;
@@ -39,9 +40,10 @@ mod wpa;
 use std::io::{Cursor, Read};
 use std::path::{Path, PathBuf};
 
+pub use choices::{AddressUnit, Format, ReadFlag, SpaceRule, TimeUnit};
 pub use columns::Columns;
 pub use ops::Ops;
-pub use options::{AddressUnit, Format, Options, ReadFlag, SpaceRule, TimeUnit};
+pub use options::Options;
 
 use crate::container;
 use crate::{Source, TraceError, TraceInfo};

@@ -3,8 +3,8 @@
 use block::Nanos;
 
 use super::join::Joined;
+use super::spread::shift;
 use super::spread::{SPREAD_MAX, Spread};
-use super::stream::shift;
 use crate::sort::{Sorted, Sorter};
 use crate::{Io, Source, TraceError, TraceInfo, each_batch};
 

@@ -2,8 +2,7 @@
 
 use block::Nanos;
 
-use super::stream::shift;
-use crate::Io;
+use crate::{Io, Stamp};
 
 /// The most I/Os that may arrive in one instant.
 pub const SPREAD_MAX: usize = 1 << 20;
@@ -57,6 +56,16 @@ impl Spread {
             let by = (u128::from(span.0) * index as u128 / count) as u64;
             shift(&mut io, |at| at.saturating_add(by));
             batch.push(io);
+        }
+    }
+}
+
+/// Moves all times of `io` that are known.
+pub fn shift(io: &mut Io, by: impl Fn(u64) -> u64) {
+    io.arrival = Nanos(by(io.arrival.0));
+    for stamp in [&mut io.issued, &mut io.completed] {
+        if let Some(at) = stamp.get() {
+            *stamp = Stamp::at(Nanos(by(at.0)));
         }
     }
 }

@@ -6,7 +6,7 @@ use block::Nanos;
 use super::records::{FAULTS_TOLD, Record, Records, Told, Trouble};
 use super::spread::{SPREAD_MAX, Spread};
 use crate::sort::{TooLate, Window};
-use crate::{Io, Place, Stamp, TraceError};
+use crate::{Io, Place, TraceError};
 
 /// How many I/Os are held to put them in order: one may come this many rows late.
 pub const WINDOW: usize = 4 << 10;
@@ -193,15 +193,5 @@ pub fn too_late(file: &str, place: Place, by: Nanos) -> TraceError {
             "arrives {by} before a row above it, and more than {WINDOW} rows late, so that it cannot be put \
              in its order while reading; say --sort"
         ),
-    }
-}
-
-/// Moves all times of `io` that are known.
-pub fn shift(io: &mut Io, by: impl Fn(u64) -> u64) {
-    io.arrival = Nanos(by(io.arrival.0));
-    for stamp in [&mut io.issued, &mut io.completed] {
-        if let Some(at) = stamp.get() {
-            *stamp = Stamp::at(Nanos(by(at.0)));
-        }
     }
 }

@@ -5,8 +5,11 @@ use std::collections::{HashMap, VecDeque};
 use block::Nanos;
 use block::trace::{Action, DeviceNumber, TraceEvent};
 
-use super::pending::CROWD;
 use super::tally::Tally;
+
+/// Most I/Os in one granule, and most long ones of a device: of more, the oldest is given up. No queue is so deep,
+/// and a recording that was made up must not make every look-up slow.
+pub const CROWD: u32 = 2048;
 
 /// Most devices of a trace: more are numbers made of rubbish.
 const DEVICES: usize = 4096;

@@ -11,11 +11,7 @@ use block::Nanos;
 use crate::{Flags, Io, Kind, Stamp};
 
 use super::device::Device;
-use super::{Pairer, kind};
-
-/// How long after its data the last completion of a durable write is waited for. A disk may take a second to empty its
-/// cache.
-pub(super) const SEQUENCE: Nanos = Nanos::secs(2);
+use super::{Pairer, SEQUENCE, kind};
 
 impl Pairer {
     /// An event without bytes.

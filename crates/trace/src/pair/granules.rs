@@ -3,7 +3,8 @@
 //! A tree ordered by sector would find ranges too, at several times the cost for each of the five events or so that
 //! an I/O has. A table by sector alone would not find what lies inside a range, or what holds a sector.
 
-use super::pending::NONE;
+/// No slot.
+pub const NONE: u32 = u32::MAX;
 
 /// Sectors of a granule, as a power of two: 128 of 512 bytes, the most that page writeback usually merges at once
 /// and few enough that a ring is short.

@@ -34,7 +34,10 @@ use device::{Device, Devices};
 use notes::Notes;
 use order::Sorter;
 use pending::{Pending, Want};
-use requests::Part;
+
+/// How long after its data the last completion of a durable write is waited for. A disk may take a second to empty its
+/// cache.
+const SEQUENCE: Nanos = Nanos::secs(2);
 
 /// How far a [`Pairer`] looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,6 +67,15 @@ pub struct Unpaired {
     pub strays: u64,
     /// I/Os whose arrival came so late that it was moved to that of the last one handed out.
     pub disordered: u64,
+}
+
+/// A stretch of a request that lies in one I/O.
+#[derive(Clone, Copy, Debug)]
+struct Part {
+    slot: u32,
+    /// Sectors of the I/O before it.
+    from: u64,
+    sectors: u64,
 }
 
 /// Makes I/Os of events.
@@ -154,7 +166,7 @@ impl Pairer {
         match state.io.completed.get() {
             Some(at) if state.done() => {
                 let open = state.linked || state.awaited || state.flushing;
-                let wait = if state.flushing { flush::SEQUENCE } else { Nanos::ZERO };
+                let wait = if state.flushing { SEQUENCE } else { Nanos::ZERO };
                 !open || at.0.saturating_add(wait.0 + self.limits.skew.0) < self.now.0
             }
             _ => false,

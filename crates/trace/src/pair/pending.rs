@@ -6,18 +6,11 @@ use block::Nanos;
 
 use crate::{Flags, Io, Kind};
 
-use super::device::Devices;
-use super::granules::{self, Granules};
-
-/// No slot.
-pub const NONE: u32 = u32::MAX;
+use super::device::{CROWD, Devices};
+use super::granules::{self, Granules, NONE};
 
 /// Longest I/O that is looked for by granule; longer ones (discards) stand in a list of their device as well.
 const SHORT_GRANULES: u64 = 64;
-
-/// Most I/Os in one granule, and most long ones of a device: of more, the oldest is given up. No queue is so deep,
-/// and a recording that was made up must not make every look-up slow.
-pub const CROWD: u32 = 2048;
 
 /// An I/O and how far it has come.
 #[derive(Clone, Copy, Debug)]

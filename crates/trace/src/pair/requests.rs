@@ -8,16 +8,7 @@ use crate::{Flags, Io, Kind, Stamp};
 
 use super::device::Device;
 use super::pending::Slot;
-use super::{Pairer, kind};
-
-/// A stretch of a request that lies in one I/O.
-#[derive(Clone, Copy, Debug)]
-pub struct Part {
-    slot: u32,
-    /// Sectors of the I/O before it.
-    from: u64,
-    sectors: u64,
-}
+use super::{Pairer, Part, kind};
 
 /// What a request does to the I/Os in it.
 #[derive(Clone, Copy, PartialEq, Eq)]

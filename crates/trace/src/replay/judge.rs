@@ -22,7 +22,7 @@ use super::rooms::Rooms;
 use super::spans::Gather;
 use super::stream::Counts;
 use super::timeline::Timeline;
-use super::verdict::{Facts, judge, tolerance};
+use super::verdict::{Facts, above, judge, tolerance};
 use crate::analyze::{self, Analysis};
 use crate::{Io, Kind, Space, Stamp, TraceInfo};
 
@@ -476,11 +476,6 @@ pub(super) fn error_spans(histogram: &LatencyHistogram) -> ErrorSpans {
         p999: at(99.9),
         max: histogram.max().unwrap_or(0),
     }
-}
-
-/// How many lie above a limit, to the 0.1% that histograms keep.
-pub(super) fn above(histogram: &LatencyHistogram, limit: Nanos) -> u64 {
-    histogram.iter().filter(|(ns, _)| *ns > limit.0).map(|(_, count)| count).sum()
 }
 
 /// Root of the mean square of the differences; `None` of none.

@@ -34,7 +34,6 @@ use block::number::nanoseconds;
 use stats::{Evidence, LatencyHistogram};
 
 use super::body::Limit;
-use super::judge::above;
 use super::lag::{Lag, Waited};
 use super::overload::Overload;
 
@@ -217,4 +216,9 @@ fn evidence(facts: &Facts<'_>, tolerance: Nanos) -> BTreeMap<String, Evidence> {
 /// A share for a sentence.
 fn percent(share: f64) -> String {
     format!("{:.2}%", share * 100.0)
+}
+
+/// How many lie above a limit, to the 0.1% that histograms keep.
+pub(super) fn above(histogram: &LatencyHistogram, limit: Nanos) -> u64 {
+    histogram.iter().filter(|(ns, _)| *ns > limit.0).map(|(_, count)| count).sum()
 }

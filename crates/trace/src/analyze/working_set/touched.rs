@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use workload::rng::Mixed;
 
-use super::{BLOCK, Distinct, key, salt};
+use crate::analyze::blocks::{BLOCK, Distinct, key, salt};
 use crate::analyze::sketch::Sketch;
 
 /// Most chunks.

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use serde::{Deserialize, Serialize};
 use workload::rng::Mixed;
 
-use super::BLOCK;
 use crate::analyze::bins::{Bins, Power, Powers};
+use crate::analyze::blocks::BLOCK;
 
 /// Most blocks that are followed.
 const BLOCKS_MAX: usize = 1 << 15;
